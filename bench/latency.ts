@@ -1,7 +1,7 @@
 /**
  * Where the time of a small compute goes: prints microseconds for one that is waited for, for many started
  * together, and for one with its arrays on the host; and of the native run alone, when it was taken, queued,
- * seen to end, and told.
+ * seen to end, and reported.
  *
  * `node dist/bench/latency.js [--device cuda:0|cpu] [--count 1000]`. `gpu-workloads.ts` has the workloads
  * held to targets.
@@ -129,19 +129,19 @@ async function timeNative(name: string, canonical: Canonical): Promise<void> {
     exact: false,
     budget: undefined,
     hostBudget: undefined,
-    place: 'host',
+    destination: 'host',
   });
   const { plan, native } = one!;
   const inputs = inputsOf(canonical, plan.inputs);
-  for (const place of ['device', 'host'] as const) {
+  for (const destination of ['device', 'host'] as const) {
     const timelines: (RunTimeline & { readonly all: number })[] = [];
     const once = async (timeline: boolean): Promise<RunTimeline | undefined> => {
-      const { outputs, timeline: times } = await run(native, inputs, { outputs: [place], timeline });
+      const { outputs, timeline: times } = await run(native, inputs, { outputs: [destination], timeline });
       const [output] = outputs;
       if (output !== undefined && 'dispose' in output) output.dispose();
       return times;
     };
-    await time(`native run, ${name} to ${place}, awaited`, async () => {
+    await time(`native run, ${name} to ${destination}, awaited`, async () => {
       await once(false);
     });
     for (let i = 0; i < count; i++) {

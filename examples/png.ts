@@ -7,7 +7,7 @@ import { crc32, deflateSync } from 'node:zlib';
 
 type Colour = readonly [red: number, green: number, blue: number];
 
-/** From cold to hot, all of them well told apart and brighter and brighter. */
+/** From cold to hot, all of them easy to distinguish and brighter and brighter. */
 const STOPS: readonly Colour[] = [
   [8, 6, 30],
   [62, 18, 110],

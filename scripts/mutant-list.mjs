@@ -343,14 +343,14 @@ export const MUTANTS = [
   },
   {
     name: 'a graph that goes on with the memory of the run before',
-    file: 'native/cuda/replay.cpp',
+    file: 'native/cuda/graph-exec.cpp',
     find: 'if (isComplete() && !step.isCounted && isWhere(nodes_[next_].addresses, step, addresses)) {',
     replace: 'if (isComplete() && !step.isCounted) {',
     tests: ['test/sim/graphs.test.ts'],
   },
   {
     name: 'a product in a graph that goes on with the memory of the run before',
-    file: 'native/cuda/replay.cpp',
+    file: 'native/cuda/graph-exec.cpp',
     find: 'if (node.addresses == places) return;',
     replace: 'return;',
     tests: ['test/sim/product-graphs.test.ts'],
@@ -393,8 +393,8 @@ export const MUTANTS = [
   {
     name: 'a stencil whose tiles overlap too little',
     file: 'src/codegen/cuda/schedules/schedule-stencil.ts',
-    find: 'const border = [down * steps, left] as const;',
-    replace: 'const border = [Math.max(0, down * steps - 1), left] as const;',
+    find: 'const halo = [down * steps, left] as const;',
+    replace: 'const halo = [Math.max(0, down * steps - 1), left] as const;',
     tests: ['test/conformance/stencils.test.ts'],
   },
   {

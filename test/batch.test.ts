@@ -170,13 +170,13 @@ describe('a batch', () => {
   it('tells how far it is, and writes to files', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'weft-batch-'));
     try {
-      const told: BatchProgress[] = [];
+      const reports: BatchProgress[] = [];
       const paths = [0, 1, 2].map((k) => join(folder, `${k}.npy`));
       const jobs = paths.map((path, k): Job => ({ compute: arange(4).add(k), to: npy(path), name: path }));
-      const results = await batch(jobs, { ...CPU, onProgress: (progress) => told.push(progress) }).all();
+      const results = await batch(jobs, { ...CPU, onProgress: (progress) => reports.push(progress) }).all();
       expect(results.map(({ name }) => name)).toEqual(paths);
-      expect(told.at(-1)).toMatchObject({ done: 3, failed: 0, running: 0, loading: 0 });
-      expect(Math.max(...told.map(({ running }) => running))).toBe(2);
+      expect(reports.at(-1)).toMatchObject({ done: 3, failed: 0, running: 0, loading: 0 });
+      expect(Math.max(...reports.map(({ running }) => running))).toBe(2);
       const third = await (await loadNpy(paths[2]!)).compute();
       expect(third.toArray()).toEqual([2, 3, 4, 5]);
     } finally {

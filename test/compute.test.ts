@@ -193,9 +193,9 @@ describe('persist', () => {
 
 describe('explain', () => {
   it('tells what compute would do, as text and as JSON', () => {
-    const told = x.exp().sum(0).explain({ device });
-    expect(String(told)).toContain('exp');
-    expect(JSON.parse(JSON.stringify(told))).toMatchObject({ device: 'cpu' });
+    const explanation = x.exp().sum(0).explain({ device });
+    expect(String(explanation)).toContain('exp');
+    expect(JSON.parse(JSON.stringify(explanation))).toMatchObject({ device: 'cpu' });
     expect(String(explain([x.sum(), x.max()], { device }))).toContain('cpu');
   });
   it('refuses what compute refuses', () => {

@@ -265,17 +265,17 @@ describe('what a loop captures', () => {
 describe('explain', () => {
   it('shows the body of a loop and its kernels', () => {
     const y = iterate(100, lazy(ramp(64)), (x) => x.sin().add(1)).sum();
-    const told = y.explain({ device });
-    expect(told.steps.map(({ name, loop }) => [name, loop?.count])).toEqual([
+    const explanation = y.explain({ device });
+    expect(explanation.steps.map(({ name, loop }) => [name, loop?.count])).toEqual([
       ['map_sin_add', '100 times'],
       ['reduce_sum', undefined],
     ]);
-    expect(`${told}`).toContain('loop 100 times, state 0');
-    expect(`${told}`).toContain('in loop 0 (100 times)');
-    expect(told.toDot()).toContain('step 0');
-    expect(told.edges).toMatchObject([{ from: 0, to: 1, bytes: 512, reason: 'loop' }]);
-    expect(told.steps[0]!.reads).toEqual(['source 0 float32']);
-    expect(told.steps[1]!.reads).toEqual(told.steps[0]!.writes);
+    expect(`${explanation}`).toContain('loop 100 times, state 0');
+    expect(`${explanation}`).toContain('in loop 0 (100 times)');
+    expect(explanation.toDot()).toContain('step 0');
+    expect(explanation.edges).toMatchObject([{ from: 0, to: 1, bytes: 512, reason: 'loop' }]);
+    expect(explanation.steps[0]!.reads).toEqual(['source 0 float32']);
+    expect(explanation.steps[1]!.reads).toEqual(explanation.steps[0]!.writes);
   });
 
   it('tells why the kernels of a body are several', () => {
@@ -394,10 +394,10 @@ describe('a long loop', () => {
   });
 
   it('tells how many steps are done', async () => {
-    const told: [number, number][] = [];
+    const reports: [number, number][] = [];
     const y = iterate(30_000, lazy(ramp(1000)), (x) => x.sin());
-    await y.compute({ device, onProgress: ({ tiles, totalTiles }) => told.push([tiles, totalTiles]) });
-    expect(told.at(-1)).toEqual([30_000, 30_000]);
-    for (const [tiles] of told) expect(tiles).toBeLessThanOrEqual(30_000);
+    await y.compute({ device, onProgress: ({ tiles, totalTiles }) => reports.push([tiles, totalTiles]) });
+    expect(reports.at(-1)).toEqual([30_000, 30_000]);
+    for (const [tiles] of reports) expect(tiles).toBeLessThanOrEqual(30_000);
   });
 });

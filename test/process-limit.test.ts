@@ -45,7 +45,7 @@ afterEach(() => limitMemory(null, device));
 afterAll(() => limitMemory(null));
 
 describe('the limit of the process on the CPU', () => {
-  it('is told by memory()', async () => {
+  it('is shown by memory()', async () => {
     expect(use().limit).toBeUndefined();
     await limitMemory('3MiB');
     expect(use().limit).toBe(3 * MIB);

@@ -7,7 +7,8 @@ import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-const source = fileURLToPath(new URL('../src', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const source = join(root, 'src');
 
 /** The text of a source without comments, and without strings in double quotes: those are sentences. */
 const codeOf = (path: string): string =>
@@ -70,4 +71,51 @@ it('nobody outside the kernel algebra, printers and encoders looks into an instr
   const asks = /\b(kind:|[=!]==|case) '(load|inside)'|\bas Instruction\b/;
   const askers = paths.filter((path) => asks.test(codeOf(join(source, path))));
   expect(askers.filter((path) => !READS_INSTRUCTIONS.includes(path))).toEqual([]);
+});
+
+/** The code of the engine in both languages, with its comments. */
+const everywhere = ['src', 'native', 'docs/design'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.(ts|js|cpp|h|inc|md)$/.test(path))
+    .map((path) => join(folder, path)),
+);
+
+/** Words that were ours alone, each with the field's word for the thing. */
+const PRIVATE: readonly (readonly [RegExp, string])[] = [
+  [/^\s*(\/?\*|\/\/).*\btold\b/i, 'reported, known, given'],
+  [/feedback/i, 'carried buffers'],
+  [/replay/i, 'graph exec, launch'],
+  [/\b(homeOf|homes_?|SweepHome)\b/, 'backing store, location'],
+  [/\bdeal(t|ing|er)?\b/i, 'shard, share'],
+  [/\b(PairSchedule|choosePairs)\b/, 'outer product'],
+  [/\bonDeepGraph\(fold\b/, 'segment'],
+];
+
+it('has the words of the field', () => {
+  const found = everywhere.flatMap((path) => {
+    const lines = readFileSync(join(root, path), 'utf8').split('\n');
+    return PRIVATE.flatMap(([word, better]) =>
+      lines.flatMap((line, k) => (word.test(line) ? [`${path}:${k + 1}: ${better}: ${line.trim()}`] : [])),
+    );
+  });
+  expect(found).toEqual([]);
+});
+
+/** Words that name one concept each, as ARCHITECTURE's glossary says; which file declares a type of that name. */
+const DECLARED: Readonly<Record<string, readonly string[]>> = {
+  Place: [],
+  Part: ['codegen/cuts/work.ts'],
+  Group: [],
+  Groups: ['api/groups.ts'],
+  Layout: [],
+  Order: ['io/layout.ts'],
+  Trace: [],
+};
+
+it('names one concept by each of the words place, part, group, layout, order and trace', () => {
+  for (const [word, where] of Object.entries(DECLARED)) {
+    const declares = new RegExp(`^\\s*(export )?(abstract )?(interface|type|class) ${word}\\b(?!,)`, 'm');
+    const files = sources.filter((path) => declares.test(codeOf(join(source, path))));
+    expect(files.map((path) => path.replaceAll(sep, '/'))).toEqual(where);
+  }
 });

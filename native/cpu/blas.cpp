@@ -194,7 +194,7 @@ void useThreads(const Blas& blas, int threads) {
   count = threads;
 }
 
-// How CBLAS is told of a rows × columns operand.
+// The arguments by which CBLAS knows a rows × columns operand.
 struct Layout {
   int64_t transpose;
   int64_t leading;

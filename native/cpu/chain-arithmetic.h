@@ -32,9 +32,9 @@ template <typename S>
 struct ArithmeticRun;
 
 template <typename T, int... I>
-struct ArithmeticRun<Steps<T, Places<I...>>> {
-  using S = Steps<T, Places<I...>>;
-  using Group = typename S::Group;
+struct ArithmeticRun<Steps<T, Indices<I...>>> {
+  using S = Steps<T, Indices<I...>>;
+  using VectorGroup = typename S::VectorGroup;
   static constexpr int kVectors = S::kVectors;
   // Vectors that lie in a row: all, or half of a wide group.
   static constexpr int kRow = S::kIsWide ? kVectors / 2 : kVectors;
@@ -43,7 +43,7 @@ struct ArithmeticRun<Steps<T, Places<I...>>> {
   };
 
   static void run(ChainStep* s, typename S::template V<I>...) {
-    const Group kept = S::operand(s, 0);
+    const VectorGroup kept = S::operand(s, 0);
     const Values x{{S::at(kept, I)...}};
     Values sum = x;
     for (s++; s->arithmetic != Arithmetic::none; s++) {
@@ -70,12 +70,13 @@ struct ArithmeticRun<Steps<T, Places<I...>>> {
  private:
   // Calls `body` with the operand, as a function of the vector's number.
   template <typename F>
-  __attribute__((always_inline)) static void take(ChainStep* s, const Group& kept, const Values& x, F body) {
+  __attribute__((always_inline)) static void take(ChainStep* s, const VectorGroup& kept, const Values& x,
+                                                  F body) {
     if (s->half[0] == 0) {
       const Vector<T> y = S::repeatedOperand(s, 0);
       return body([&](int) __attribute__((always_inline)) { return y; });
     }
-    const Group group = S::operand(s, 0);
+    const VectorGroup group = S::operand(s, 0);
     const int64_t shift = group.first - kept.first;
     if (S::kIsWide && group.second - kept.second != shift)
       return body([&](int i) __attribute__((always_inline)) { return S::at(group, i); });

@@ -22,12 +22,12 @@ template <typename T>
 constexpr bool kHasWideGroups = 2 * kGroupVectors<T> <= kMostVectors;
 
 template <int... I>
-struct Places {};
+struct Indices {};
 template <int N, int... I>
-struct FirstPlaces : FirstPlaces<N - 1, N - 1, I...> {};
+struct FirstIndices : FirstIndices<N - 1, N - 1, I...> {};
 template <int... I>
-struct FirstPlaces<0, I...> {
-  using Type = Places<I...>;
+struct FirstIndices<0, I...> {
+  using Type = Indices<I...>;
 };
 
 // Applies a function of scalars to the lanes of a vector.
@@ -94,13 +94,13 @@ struct VectorMinimum {
   }
 };
 
-template <typename T, typename P = typename FirstPlaces<kGroupVectors<T>>::Type>
+template <typename T, typename P = typename FirstIndices<kGroupVectors<T>>::Type>
 struct Steps;
 template <typename T>
-using WideSteps = Steps<T, typename FirstPlaces<2 * kGroupVectors<T>>::Type>;
+using WideSteps = Steps<T, typename FirstIndices<2 * kGroupVectors<T>>::Type>;
 
 template <typename T, int... I>
-struct Steps<T, Places<I...>> {
+struct Steps<T, Indices<I...>> {
   template <int>
   using V = Vector<T>;
   using Run = void (*)(ChainStep*, V<I>...);
@@ -109,14 +109,14 @@ struct Steps<T, Places<I...>> {
   static constexpr bool kIsWide = kVectors > kGroupVectors<T>;
 
   // Where a group is: the second half of a wide one may be anywhere.
-  struct Group {
+  struct VectorGroup {
     T* first;
     T* second;
     T* at(int i) const {
       return kIsWide && i >= kVectors / 2 ? second + (i - kVectors / 2) * kLanes<T> : first + i * kLanes<T>;
     }
   };
-  static Group operand(ChainStep* s, int k) {
+  static VectorGroup operand(ChainStep* s, int k) {
     char* const data = s->data[k];
     s->data[k] += s->advance[k];
     return {reinterpret_cast<T*>(data), kIsWide ? reinterpret_cast<T*>(data + s->half[k]) : nullptr};
@@ -125,27 +125,27 @@ struct Steps<T, Places<I...>> {
   static Vector<T> repeatedOperand(ChainStep* s, int k) {
     return loadVector(reinterpret_cast<const T*>(s->data[k]));
   }
-  static Vector<T> at(const Group& group, int i) { return loadVector(group.at(i)); }
+  static Vector<T> at(const VectorGroup& group, int i) { return loadVector(group.at(i)); }
 
   static void end(ChainStep*, V<I>...) {}
   static void load(ChainStep* s, V<I>...) {
-    const Group x = operand(s, 0);
+    const VectorGroup x = operand(s, 0);
     return reinterpret_cast<Run>(s[1].run)(s + 1, at(x, I)...);
   }
   // Asks for the operand's group, which is not read here.
   static void prefetch(ChainStep* s, V<I>... v) {
-    const Group x = operand(s, 0);
+    const VectorGroup x = operand(s, 0);
     ((I * kVectorBytes % 64 == 0 ? __builtin_prefetch(x.at(I)) : void()), ...);
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
   static void save(ChainStep* s, V<I>... v) {
-    const Group d = operand(s, 0);
+    const VectorGroup d = operand(s, 0);
     (storeVector(d.at(I), v), ...);
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
   // Past the caches; aligned to 64 bytes.
   static void stream(ChainStep* s, V<I>... v) {
-    const Group d = operand(s, 0);
+    const VectorGroup d = operand(s, 0);
     (streamVector(d.at(I), v), ...);
     return reinterpret_cast<Run>(s[1].run)(s + 1, v...);
   }
@@ -173,24 +173,24 @@ struct Steps<T, Places<I...>> {
     reinterpret_cast<LaneFunction>(s->data[0])({1, chunks}, operand, args);
     return reinterpret_cast<Run>(s[1].run)(s + 1, loadVector(lanes + I * kLanes<T>)...);
   }
-  // With the group as argument `Place`.
-  template <typename F, int Place>
+  // With the group as argument `ChainOperand`.
+  template <typename F, int ChainOperand>
   static void binary(ChainStep* s, V<I>... v) {
-    const Group x = operand(s, 0);
-    return reinterpret_cast<Run>(s[1].run)(s + 1,
-                                           (Place == 0 ? F::run(v, at(x, I)) : F::run(at(x, I), v))...);
+    const VectorGroup x = operand(s, 0);
+    return reinterpret_cast<Run>(s[1].run)(
+        s + 1, (ChainOperand == 0 ? F::run(v, at(x, I)) : F::run(at(x, I), v))...);
   }
-  template <typename F, int Place>
+  template <typename F, int ChainOperand>
   static void binaryOfRepeated(ChainStep* s, V<I>... v) {
     const Vector<T> x = repeatedOperand(s, 0);
-    return reinterpret_cast<Run>(s[1].run)(s + 1, (Place == 0 ? F::run(v, x) : F::run(x, v))...);
+    return reinterpret_cast<Run>(s[1].run)(s + 1, (ChainOperand == 0 ? F::run(v, x) : F::run(x, v))...);
   }
   // x ? y : a, b: the group is x.
   template <typename F>
   static void choose(ChainStep* s, V<I>... v) {
-    const Group y = operand(s, 0);
-    const Group a = operand(s, 1);
-    const Group b = operand(s, 2);
+    const VectorGroup y = operand(s, 0);
+    const VectorGroup a = operand(s, 1);
+    const VectorGroup b = operand(s, 2);
     return reinterpret_cast<Run>(s[1].run)(s + 1, (F::holds(v, at(y, I)) ? at(a, I) : at(b, I))...);
   }
   template <typename F>
@@ -203,7 +203,7 @@ struct Steps<T, Places<I...>> {
   // Takes the group into a leaf, the halves of a wide one into two or one after the other into the same.
   template <typename M>
   static void reduce(ChainStep* s, V<I>... v) {
-    const Group leaf = operand(s, 0);
+    const VectorGroup leaf = operand(s, 0);
     const Vector<T> group[] = {v...};
     if (kIsWide && leaf.first == leaf.second) {
 #pragma GCC unroll 8
@@ -265,25 +265,25 @@ template <typename M>
 WEFT_FORM(Take, template reduce<M>, 1)
 #undef WEFT_FORM
 
-template <typename F, int Place>
+template <typename F, int ChainOperand>
 constexpr Arithmetic kArithmeticOf = Arithmetic::none;
-template <int Place>
-constexpr Arithmetic kArithmeticOf<Add, Place> = Arithmetic::add;
-template <int Place>
-constexpr Arithmetic kArithmeticOf<Multiply, Place> = Arithmetic::multiply;
+template <int ChainOperand>
+constexpr Arithmetic kArithmeticOf<Add, ChainOperand> = Arithmetic::add;
+template <int ChainOperand>
+constexpr Arithmetic kArithmeticOf<Multiply, ChainOperand> = Arithmetic::multiply;
 template <>
 constexpr Arithmetic kArithmeticOf<Subtract, 0> = Arithmetic::subtract;
 template <>
 constexpr Arithmetic kArithmeticOf<Subtract, 1> = Arithmetic::subtractFrom;
 
-template <typename F, int Place>
+template <typename F, int ChainOperand>
 struct BinaryOf {
   static constexpr int kOperands = 1;
-  static constexpr Arithmetic kArithmetic = kArithmeticOf<F, Place>;
+  static constexpr Arithmetic kArithmetic = kArithmeticOf<F, ChainOperand>;
   template <typename S>
   static StepForm of() {
-    return {reinterpret_cast<void (*)()>(S::template binary<F, Place>),
-            reinterpret_cast<void (*)()>(S::template binaryOfRepeated<F, Place>)};
+    return {reinterpret_cast<void (*)()>(S::template binary<F, ChainOperand>),
+            reinterpret_cast<void (*)()>(S::template binaryOfRepeated<F, ChainOperand>)};
   }
 };
 template <typename F>

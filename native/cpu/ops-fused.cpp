@@ -22,21 +22,21 @@ struct UnaryOfBinary {
     return Outer::run(Inner::run(a, b));
   }
 };
-template <typename Outer, typename Inner, int Place>
+template <typename Outer, typename Inner, int ChainOperand>
 struct BinaryOfUnary {
   template <typename T>
   static T run(T a, T b) {
-    return Place == 0 ? Outer::run(Inner::run(a), b) : Outer::run(b, Inner::run(a));
+    return ChainOperand == 0 ? Outer::run(Inner::run(a), b) : Outer::run(b, Inner::run(a));
   }
 };
-template <typename Outer, typename Inner, int Place, typename T>
+template <typename Outer, typename Inner, int ChainOperand, typename T>
 void binaryOfBinary(Extent n, const Operand& out, const Operand* const* args) {
   eachChunk3<T, T, T, T>(
       n, out, args, [](T * d, const T* a, const T* b, const T* c) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (int l = 0; l < kChunk; l++) {
           const T inner = Inner::run(a[l], b[l]);
-          d[l] = Place == 0 ? Outer::run(inner, c[l]) : Outer::run(c[l], inner);
+          d[l] = ChainOperand == 0 ? Outer::run(inner, c[l]) : Outer::run(c[l], inner);
         }
       });
 }

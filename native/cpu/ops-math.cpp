@@ -31,23 +31,23 @@ constexpr int kLog1p = 1;
 constexpr int kCbrt = 21;
 
 // Functions found, one for each place; a lane function is compiled for each place.
-template <typename T, int Place>
+template <typename T, int ChainOperand>
 Unary<T> unaryAt = nullptr;
-template <typename T, int Place>
+template <typename T, int ChainOperand>
 Binary<T> binaryAt = nullptr;
 
-template <typename T, int Place>
+template <typename T, int ChainOperand>
 void callUnary(Extent n, const Operand& out, const Operand* const* args) {
-  const Unary<T> function = unaryAt<T, Place>;
+  const Unary<T> function = unaryAt<T, ChainOperand>;
   eachChunk<T, T>(
       n, out, args, [=](T * d, const T* a) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l += kLanes<T>) storeVector(d + l, function(loadVector(a + l)));
       });
 }
 
-template <typename T, int Place>
+template <typename T, int ChainOperand>
 void callBinary(Extent n, const Operand& out, const Operand* const* args) {
-  const Binary<T> function = binaryAt<T, Place>;
+  const Binary<T> function = binaryAt<T, ChainOperand>;
   eachChunk2<T, T, T>(
       n, out, args, [=](T * d, const T* a, const T* b) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l += kLanes<T>)
@@ -104,12 +104,12 @@ void* find(const char* name, int arguments) {
   return vectorMath(symbol);
 }
 
-template <typename T, int Place>
+template <typename T, int ChainOperand>
 void addUnary(Registry& registry, const char* name) {
-  unaryAt<T, Place> = reinterpret_cast<Unary<T>>(find<T>(name, 1));
-  if (!unaryAt<T, Place>) return;
-  registry.addOp(name, kDTypeOf<T>, callUnary<T, Place>);
-  addStep<T, VectorCall>(registry, name, reinterpret_cast<void*>(unaryAt<T, Place>));
+  unaryAt<T, ChainOperand> = reinterpret_cast<Unary<T>>(find<T>(name, 1));
+  if (!unaryAt<T, ChainOperand>) return;
+  registry.addOp(name, kDTypeOf<T>, callUnary<T, ChainOperand>);
+  addStep<T, VectorCall>(registry, name, reinterpret_cast<void*>(unaryAt<T, ChainOperand>));
 }
 
 template <typename T, typename F>
@@ -125,16 +125,16 @@ void addOwn(Registry& registry, const char* name) {
   addStep<T, UnaryOf<F>>(registry, name);
 }
 
-template <typename T, int Place>
+template <typename T, int ChainOperand>
 void addBinary(Registry& registry, const char* name) {
-  binaryAt<T, Place> = reinterpret_cast<Binary<T>>(find<T>(name, 2));
-  if (binaryAt<T, Place>) registry.addOp(name, kDTypeOf<T>, callBinary<T, Place>);
+  binaryAt<T, ChainOperand> = reinterpret_cast<Binary<T>>(find<T>(name, 2));
+  if (binaryAt<T, ChainOperand>) registry.addOp(name, kDTypeOf<T>, callBinary<T, ChainOperand>);
 }
 
 // Of float32 by way of float64, for a function that is less exact in float32 than its row says.
-template <int Place>
+template <int ChainOperand>
 void callUnaryWide(Extent n, const Operand& out, const Operand* const* args) {
-  const Unary<double> function = unaryAt<double, Place>;
+  const Unary<double> function = unaryAt<double, ChainOperand>;
   eachChunk<float, float>(
       n, out, args, [=](float* d, const float* a) __attribute__((always_inline)) {
         alignas(64) double wide[kChunk];

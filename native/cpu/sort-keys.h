@@ -12,9 +12,9 @@ inline constexpr int kDigitBits = 8;
 
 enum class KeyKind { plain, integer, real };
 
-// How the bits of a part turn into an unsigned integer in the elements' order, and back.
+// How the bits of a component of a key turn into an unsigned integer in the elements' order, and back.
 template <typename Bits, KeyKind kind, int kExponentBits, bool kIsArgument>
-struct Part {
+struct KeyComponent {
   static constexpr int kBits = 8 * sizeof(Bits);
   static constexpr Bits kSign = static_cast<Bits>(Bits{1} << (kBits - 1));
   static constexpr Bits kLast = static_cast<Bits>(~Bits{0});
@@ -45,7 +45,7 @@ struct Part {
 // Keys of numbers of one part.
 template <typename Bits, KeyKind kind, int kExponentBits, bool kIsArgument>
 struct RealKeys {
-  using P = Part<Bits, kind, kExponentBits, kIsArgument>;
+  using P = KeyComponent<Bits, kind, kExponentBits, kIsArgument>;
   using Element = Bits;
   using Key = Bits;
   static constexpr int kPasses = sizeof(Bits);
@@ -60,7 +60,7 @@ struct RealKeys {
 // Keys of complex numbers: real parts, then imaginary ones; behind all the numbers those with a NaN.
 template <typename Bits, int kExponentBits, bool kIsArgument>
 struct ComplexKeys {
-  using P = Part<Bits, KeyKind::real, kExponentBits, kIsArgument>;
+  using P = KeyComponent<Bits, KeyKind::real, kExponentBits, kIsArgument>;
   struct Element {
     Bits re, im;
   };

@@ -49,7 +49,7 @@ struct Plain {
   static bool less(const Item& a, const Item& b) { return Keys::less(a, b); }
 };
 template <typename Keys, typename Index>
-struct Placed {
+struct Indexed {
   struct Item {
     typename Keys::Key own;
     Index at;
@@ -198,9 +198,9 @@ auto withKeys(const Rows& r, const Use& use) {
   if constexpr (!kIsArgument) {
     return use(Sorter<Keys, Plain<Keys>, typename Keys::Element>{});
   } else if (r.length <= std::numeric_limits<uint32_t>::max()) {
-    return use(Sorter<Keys, Placed<Keys, uint32_t>, int64_t>{});
+    return use(Sorter<Keys, Indexed<Keys, uint32_t>, int64_t>{});
   } else {
-    return use(Sorter<Keys, Placed<Keys, uint64_t>, int64_t>{});
+    return use(Sorter<Keys, Indexed<Keys, uint64_t>, int64_t>{});
   }
 }
 

@@ -25,17 +25,17 @@ ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Oper
         moving_.push_back({s, i, kind, step.isPrefetch, operand, reduction});
       };
       switch (kind) {
-        case PlaceKind::slot:
+        case ChainOperandKind::slot:
           steps_[s].data[i] = slots + index * 2 * group_;
           steps_[s].half[i] = group_;
           break;
-        case PlaceKind::input:
+        case ChainOperandKind::input:
           moves(operands + chain.inputs[index], -1);
           break;
-        case PlaceKind::output:
+        case ChainOperandKind::output:
           moves(operands + chain.outputs[index].value, -1);
           break;
-        case PlaceKind::reduction:
+        case ChainOperandKind::reduction:
           moves(reduced + index, index);
           break;
       }
@@ -80,7 +80,7 @@ void ChainRunner::setPaces(bool rowsAreSteps) {
     const Operand& operand = *m.operand;
     // A chunk of equal lanes is read again and again, but written whole. Where it is as large as the result
     // it is read whole too: the result may lie in its place.
-    m.repeats = operand.chunkStep == 0 && m.kind == PlaceKind::input &&
+    m.repeats = operand.chunkStep == 0 && m.kind == ChainOperandKind::input &&
                 (chunks > 1 || (rows > 1 && operand.rowStep == 0));
     m.start = m.repeats ? 0 : first_ * chunk_;
     ChainStep& to = steps_[m.step];
@@ -139,8 +139,8 @@ void ChainRunner::setRuns(std::vector<ChainStep>& steps, bool isWide) {
     last = m.step;
     const StepForm form = formOf(step.function);
     if (repeated == step.placeCount && form.repeated) to.run = form.repeated;
-    if (m.kind == PlaceKind::reduction && !shape_.takes) to.run = formOf(chain_.save).run;
-    if (m.kind == PlaceKind::output && m.operand->streams) to.run = formOf(chain_.stream).run;
+    if (m.kind == ChainOperandKind::reduction && !shape_.takes) to.run = formOf(chain_.save).run;
+    if (m.kind == ChainOperandKind::output && m.operand->streams) to.run = formOf(chain_.stream).run;
   }
 }
 
@@ -165,7 +165,7 @@ void ChainRunner::runColumn(int64_t chunk) {
         to.data[m.index] = edges.data + edges.placeOf(0, chunk > 0) * chain_.byteLength + offset;
         to.advance[m.index] = edges.rowStep * chain_.byteLength;
       } else {
-        const bool isSplat = m.kind == PlaceKind::input && m.operand->chunkStep == 0;
+        const bool isSplat = m.kind == ChainOperandKind::input && m.operand->chunkStep == 0;
         to.data[m.index] = firstOf(m) + (isSplat ? 0 : chunk * chunk_) + offset;
         to.advance[m.index] = rowStepOf(m);
       }

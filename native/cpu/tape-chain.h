@@ -15,10 +15,10 @@ struct Instruction;
 
 // An operand of a step: a value of the tape, memory for a group, the register or buffer of a result, or the
 // leaf of a reduction.
-struct Place {
-  PlaceKind kind;
+struct ChainOperand {
+  ChainOperandKind kind;
   int index;
-  bool operator==(const Place&) const = default;
+  bool operator==(const ChainOperand&) const = default;
 };
 
 struct Chain {
@@ -42,7 +42,7 @@ struct Chain {
     // Of a step that an earlier one does.
     Arithmetic arithmetic = Arithmetic::none;
     int placeCount = 0;
-    Place places[3] = {};
+    ChainOperand places[3] = {};
   };
   std::vector<Step> steps;
 };
@@ -94,7 +94,7 @@ class ChainRunner {
   struct Moving {
     size_t step;
     int index;
-    PlaceKind kind;
+    ChainOperandKind kind;
     bool isPrefetch;
     const Operand* operand;
     int reduction;
@@ -109,7 +109,7 @@ class ChainRunner {
     char** data;
     int64_t bytes;
   };
-  bool takes(const Moving& m) const { return m.kind == PlaceKind::reduction && shape_.takes; }
+  bool takes(const Moving& m) const { return m.kind == ChainOperandKind::reduction && shape_.takes; }
   int64_t rowStepOf(const Moving& m) const {
     return m.isAhead() ? m.operand->ahead.rowBytes : m.operand->rowStep * chain_.byteLength;
   }

@@ -267,7 +267,7 @@ class Parser {
     const StepFunction load = step("load", chain.dtype);
     for (size_t first = 0; first < chain.steps.size(); first++) {
       if (chain.steps[first].function.narrow.run != load.narrow.run) continue;
-      const Place loaded = chain.steps[first].places[0];
+      const ChainOperand loaded = chain.steps[first].places[0];
       bool isTaken = false;
       size_t end = first + 1;
       for (; chain.steps[end].function.arithmetic != Arithmetic::none; end++)
@@ -304,8 +304,8 @@ class Parser {
                               static_cast<int64_t>(chain.outputs.size()),
                               static_cast<int64_t>(chain.reductions.size())};
     for (int i = 0; i < out.placeCount; i++) {
-      const int64_t kind = words_.next(0, kPlaceKinds - 1, "kind of operand");
-      out.places[i] = {static_cast<PlaceKind>(kind),
+      const int64_t kind = words_.next(0, kChainOperandKinds - 1, "kind of operand");
+      out.places[i] = {static_cast<ChainOperandKind>(kind),
                        static_cast<int>(words_.next(0, counts[kind] - 1, "operand"))};
     }
     return out;

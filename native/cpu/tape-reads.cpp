@@ -8,7 +8,7 @@ namespace {
 // Bytes of a window, about: a quarter of a second-level cache, and many times what a call of the system
 // takes.
 constexpr int64_t kWindowBytes = int64_t{1} << 18;
-// Bytes that the system is told of at a time, so that it reads them while others are computed on.
+// Bytes announced to the system at a time, so that it reads them while others are computed on.
 constexpr int64_t kAnnouncedBytes = int64_t{4} << 20;
 
 // The elements [first, last) that a load takes.

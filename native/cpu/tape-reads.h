@@ -21,7 +21,7 @@ class TapeReads {
   struct Window {
     std::optional<Scratch> memory;
     int64_t capacity = 0;
-    // Up to where the system was told that reads will come.
+    // Up to where reads were announced to the system.
     int64_t announced = 0;
   };
 

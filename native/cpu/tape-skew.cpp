@@ -27,7 +27,7 @@ constexpr int64_t kMostDepth = 64;
 // Lane operations that are worth telling another thread of.
 constexpr int64_t kFrontWork = 1 << 15;
 
-// How many tiles of each pass are done, in order; told to those who wait for them.
+// How many tiles of each pass are done, in order; published to the threads that wait for them.
 class Progress {
  public:
   // At most `threads` passes are not done: what is known of those long before is not asked for.
@@ -49,14 +49,14 @@ class Progress {
   }
 
  private:
-  struct alignas(64) Place {
+  struct alignas(64) ChainOperand {
     std::atomic<int64_t> done{0};
   };
   std::atomic<int64_t>& at(int64_t pass) { return places_[pass % places_.size()].done; }
 
   const int64_t tiles_;
   const std::chrono::microseconds spin_;
-  std::vector<Place> places_;
+  std::vector<ChainOperand> places_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<int> sleepers_{0};
@@ -170,7 +170,7 @@ class SkewedRun {
         }
         tile -= runs_.reach;
       }
-      // Once all is told, the place is that of a later pass.
+      // Once all is published, the place is that of a later pass.
       ending.isWhole = front == tiles_ + behind - 1;
       if (front >= behind) progress_.publish(number, front - behind + 1);
     }

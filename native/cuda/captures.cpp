@@ -5,7 +5,7 @@
 
 namespace weft::cuda {
 
-CUgraph Captures::find(const Places& places) {
+CUgraph Captures::find(const Addresses& places) {
   const auto found =
       std::find_if(kept_.begin(), kept_.end(), [&](const Capture& kept) { return kept.places == places; });
   if (found == kept_.end()) return nullptr;
@@ -13,14 +13,14 @@ CUgraph Captures::find(const Places& places) {
   return kept_.front().graph.get();
 }
 
-CUgraph Captures::keep(Places places, Graphs::Graph graph) {
+CUgraph Captures::keep(Addresses places, Graphs::Graph graph) {
   remembered_.erase(std::remove(remembered_.begin(), remembered_.end(), places), remembered_.end());
   if (kept_.size() == kMost) kept_.pop_back();
   kept_.insert(kept_.begin(), {std::move(places), std::move(graph)});
   return kept_.front().graph.get();
 }
 
-bool Captures::remember(const Places& places) {
+bool Captures::remember(const Addresses& places) {
   if (find(places) != nullptr) return true;
   if (std::find(remembered_.begin(), remembered_.end(), places) != remembered_.end()) return true;
   if (remembered_.size() == kMost) remembered_.pop_back();

@@ -9,26 +9,26 @@ namespace weft::cuda {
 
 class Captures {
  public:
-  using Places = std::vector<CUdeviceptr>;
+  using Addresses = std::vector<CUdeviceptr>;
 
   // The step's graph with its buffers there; null: it has none.
-  CUgraph find(const Places& places);
+  CUgraph find(const Addresses& places);
   // Keeps a graph, and gives it.
-  CUgraph keep(Places places, Graphs::Graph graph);
+  CUgraph keep(Addresses places, Graphs::Graph graph);
   // Remembers that the step's buffers were there. Whether that was known, from a graph or from a call before:
   // what comes back once comes back again.
-  bool remember(const Places& places);
+  bool remember(const Addresses& places);
 
  private:
   static constexpr size_t kMost = 8;
   struct Capture {
-    Places places;
+    Addresses places;
     Graphs::Graph graph;
   };
   // Latest use first.
   std::vector<Capture> kept_;
-  // Places without a graph where the buffers were, the last first.
-  std::vector<Places> remembered_;
+  // Addresses without a graph where the buffers were, the last first.
+  std::vector<Addresses> remembered_;
 };
 
 }  // namespace weft::cuda

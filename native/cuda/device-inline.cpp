@@ -47,7 +47,7 @@ bool CudaDevice::isReadyFor(const Run& run) {
   const Program& program = *run.program;
   // The first run loads its code, a later one makes its graphs.
   if (!program.code || !run.sinks.empty() || Issue::isDue(program, *resources_)) return false;
-  if (!(program.code->isReplayed() ? program.isSmallReplayed : program.isSmall)) return false;
+  if (!(program.code->runsAsGraphs() ? program.isSmallAsGraphs : program.isSmall)) return false;
   size_t up = 0;
   size_t down = 0;
   std::vector<size_t> blocks;

@@ -123,8 +123,8 @@ void CudaDevice::takeBack(InFlightRun& flight) {
   flight.run->inputs.clear();
 }
 
-// Failures, too, and in the order in which they were issued: once a run's end is told, those before it hold
-// no memory of other devices any more.
+// Failures, too, and in the order in which they were issued: once a run's end is reported, those before it
+// hold no memory of other devices any more.
 void CudaDevice::enqueue(const std::shared_ptr<InFlightRun>& flight) {
   flight->run->timeline.issued = Timeline::now();
   {

@@ -26,8 +26,8 @@ void Issue::place() {
   }
   for (size_t i = 0; i < toHost.size(); i++)
     toHost[i] = !run_.keepOnDevice[i] && !isWindowed(program_.outputs[i]);
-  size_t end = placeGroup(up_, program_.inputs, fromHost, PinnedSlots::aligned(program_.arenaByteLength));
-  end = placeGroup(down_, program_.outputs, toHost, end);
+  size_t end = placeTransfers(up_, program_.inputs, fromHost, PinnedSlots::aligned(program_.arenaByteLength));
+  end = placeTransfers(down_, program_.outputs, toHost, end);
 
   if (resources_.pool->isWatched()) {
     placeApart();
@@ -86,8 +86,8 @@ void Issue::placeApart() {
 // The windows that sweeps bring in and out.
 void Issue::placeInHost() {
   hosts_.assign(program_.buffers.size(), nullptr);
-  homes_.resize(program_.buffers.size());
-  std::iota(homes_.begin(), homes_.end(), 0);
+  backing_.resize(program_.buffers.size());
+  std::iota(backing_.begin(), backing_.end(), 0);
   const auto bytesOf = [](const Memory& memory) { return reinterpret_cast<std::byte*>(memory.address); };
   for (size_t i = 0; i < program_.inputs.size(); i++) {
     // Copies in only read.
@@ -115,8 +115,8 @@ void Issue::placeInHost() {
 }
 
 // Until the block is there, addresses count from its begin.
-size_t Issue::placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
-                         size_t end) {
+size_t Issue::placeTransfers(TransferSet& group, const std::vector<int>& buffers,
+                             const std::vector<bool>& chosen, size_t end) {
   group.begin = end;
   for (size_t i = 0; i < buffers.size(); i++) {
     if (!chosen[i]) continue;

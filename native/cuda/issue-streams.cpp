@@ -31,7 +31,7 @@ CUstream Issue::streamAt(size_t position) {
 }
 
 void Issue::enterStream(size_t step) {
-  const Program::Order& order = program_.orders[step];
+  const Program::StreamStep& order = program_.orders[step];
   stream_ = streamAt(order.stream);
   // The steps that it comes after came after the program's begin.
   if (!entered_[order.stream] && order.stream > 0 && order.after.empty()) marks_.back()->holdBack(stream_);
@@ -65,7 +65,7 @@ void Issue::abandonStreams() noexcept {
 }
 
 void Issue::branch(const Program::Stretch& stretch, size_t step) {
-  const Program::Order& order = program_.orders[step];
+  const Program::StreamStep& order = program_.orders[step];
   std::vector<size_t> positions;
   for (const size_t before : order.after) {
     if (before >= stretch.first) positions.push_back(before - stretch.first);
@@ -75,7 +75,7 @@ void Issue::branch(const Program::Stretch& stretch, size_t step) {
     positions.push_back(before - stretch.first);
     break;
   }
-  replay_->comeAfter(positions);
+  exec_->comeAfter(positions);
 }
 
 }  // namespace weft::cuda

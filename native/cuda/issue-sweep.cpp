@@ -11,13 +11,13 @@ namespace weft::cuda {
 using recorder::Kind;
 
 void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
-  std::vector<SweepHome> homes;
+  std::vector<BackingStore> backing;
   std::vector<std::vector<CUdeviceptr>> slots;
   for (const SweepBuffer& buffer : sweep->buffers) {
-    homes.push_back(homeOf(buffer.buffer));
+    backing.push_back(backingOf(buffer.buffer));
     slots.push_back(slotsOf(buffer));
   }
-  SweepRun sweepRun(*sweep, std::move(homes), std::move(slots), copyStreams(), stream_, device_, run_,
+  SweepRun sweepRun(*sweep, std::move(backing), std::move(slots), copyStreams(), stream_, device_, run_,
                     releasesHost_);
   releasesHost_ = releasesHost_ && !sweepRun.readsDirectly();
   const size_t first = launch_;
@@ -100,8 +100,8 @@ void Issue::runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& ru
           stream_);
 }
 
-SweepHome Issue::homeOf(int buffer) const {
-  buffer = homes_[buffer];
+BackingStore Issue::backingOf(int buffer) const {
+  buffer = backing_[buffer];
   const BufferSpec& spec = program_.buffers[buffer];
   // A state of a loop that is on the device as a whole.
   if (!isSwept(program_, buffer)) return {.device = addresses_[buffer]};

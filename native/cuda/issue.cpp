@@ -44,7 +44,7 @@ void Issue::operator()() {
   releasesHost_ = bringIn() && !holdsHost();
   if (releasesHost_) run_.leaveInputs();
   resources_.submissions->begin();
-  queueSteps(code_.isReplayed() || isDue(program_, resources_));
+  queueSteps(code_.runsAsGraphs() || isDue(program_, resources_));
   code_.runs++;
   bringOut();
   if (!flight_.isAwaited) return;
@@ -53,8 +53,8 @@ void Issue::operator()() {
 }
 
 // Where memory is watched, blocks come and go in one stream.
-void Issue::queueSteps(bool replays) {
-  const bool hasStreams = !program_.orders.empty() && !own_ && !(replays && areBranches());
+void Issue::queueSteps(bool asGraphs) {
+  const bool hasStreams = !program_.orders.empty() && !own_ && !(asGraphs && areBranches());
   if (hasStreams) {
     marks_.resize(program_.steps.size() + 1);
     entered_.assign(program_.streams, false);
@@ -65,11 +65,11 @@ void Issue::queueSteps(bool replays) {
     size_t graph = 0;
     for (size_t i = 0; i < program_.steps.size();) {
       checkCancelled(*run_.cancel);
-      const bool isGraph = replays && graph < program_.graphs.size() && program_.graphs[graph].first == i;
+      const bool isGraph = asGraphs && graph < program_.graphs.size() && program_.graphs[graph].first == i;
       const size_t count = isGraph ? program_.graphs[graph].count : 1;
       if (hasStreams) enterStream(i);
       if (isGraph) {
-        replay(graph++);
+        launchGraph(graph++);
       } else {
         if (own_) own_->begin(i);
         std::visit(*this, program_.steps[i]);
@@ -90,87 +90,89 @@ void Issue::queueSteps(bool replays) {
 // Where memory is watched, temporaries come and go between the steps.
 bool Issue::isDue(const Program& program, Resources& resources) {
   const ProgramCode& code = *program.code;
-  return code.replays.empty() && !code.hasNoGraphs && !program.graphs.empty() &&
+  return code.graphs.empty() && !code.hasNoGraphs && !program.graphs.empty() &&
          code.runs >= kRunsBeforeGraphs && !resources.pool->isWatched();
 }
 
-void Issue::replay(size_t graph) {
+void Issue::launchGraph(size_t graph) {
   const Program::Stretch& stretch = program_.graphs[graph];
   const size_t first = launch_;
   const auto eachStep = [&] {
     launch_ = first;
     const bool hasBranches =
-        replay_ != nullptr && !replay_->isComplete() && !program_.orders.empty() && areBranches();
+        exec_ != nullptr && !exec_->isComplete() && !program_.orders.empty() && areBranches();
     for (size_t k = 0; k < stretch.count; k++) {
       if (hasBranches) branch(stretch, stretch.first + k);
       std::visit(*this, program_.steps[stretch.first + k]);
     }
   };
-  code_.replays.resize(program_.graphs.size());
-  std::unique_ptr<Replay>& own = code_.replays[graph];
+  code_.graphs.resize(program_.graphs.size());
+  std::unique_ptr<GraphExec>& own = code_.graphs[graph];
   if (own && own->isComplete() && noteMoves(stretch, *own)) {
     eachStep();
     flight_.launches += stretch.count;
   } else {
-    replay(own, stretch.count, eachStep);
+    launchGraph(own, stretch.count, eachStep);
   }
   resources_.submissions->count(stream_, stretch.count);
 }
 
 // To record a product and set its node takes a little longer than to queue it.
-bool Issue::noteMoves(const Program::Stretch& stretch, Replay& replay) const {
+bool Issue::noteMoves(const Program::Stretch& stretch, GraphExec& exec) const {
   size_t moved = 0;
   size_t others = 0;
   for (size_t k = 0; k < stretch.count; k++) {
     const auto* product = std::get_if<MatmulStep>(&program_.steps[stretch.first + k]);
     if (product == nullptr) continue;
-    (replay.remember(k, placesOf(*product)) ? others : moved)++;
+    (exec.remember(k, placesOf(*product)) ? others : moved)++;
   }
   return moved > others;
 }
 
-void Issue::replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep) {
-  if (tryReplay(own, eachStep) == Replayed::yes) return;
+void Issue::launchGraph(std::unique_ptr<GraphExec>& own, size_t steps,
+                        const std::function<void()>& eachStep) {
+  if (tryLaunchGraph(own, eachStep) == GraphLaunch::yes) return;
   // A device that has no memory for a graph can launch.
   eachStep();
   flight_.launches += steps;
 }
 
-Issue::Replayed Issue::tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep) {
+Issue::GraphLaunch Issue::tryLaunchGraph(std::unique_ptr<GraphExec>& own,
+                                         const std::function<void()>& eachStep) {
   try {
-    if (!own) own = std::make_unique<Replay>(resources_.graphs, resources_.context);
-    replay_ = own.get();
-    replay_->begin();
+    if (!own) own = std::make_unique<GraphExec>(resources_.graphs, resources_.context);
+    exec_ = own.get();
+    exec_->begin();
     eachStep();
     {
       const StreamSpan span(stream_, Kind::graph, [&] { return own->name(); });
-      replay_->launch(stream_);
+      exec_->launch(stream_);
     }
-    replay_ = nullptr;
+    exec_ = nullptr;
     flight_.launches++;
-    return Replayed::yes;
+    return GraphLaunch::yes;
   } catch (const TopologyChanged&) {
     own.reset();
-    return tryReplay(own, eachStep);
+    return tryLaunchGraph(own, eachStep);
   } catch (const Unrecorded&) {
-    replay_ = nullptr;
+    exec_ = nullptr;
     own.reset();
     code_.hasNoGraphs = true;
-    return Replayed::unsupported;
+    return GraphLaunch::unsupported;
   } catch (const Failure& failure) {
-    replay_ = nullptr;
+    exec_ = nullptr;
     // Nothing of it is queued. Half made, it is made anew when it is used next.
     if (own && !own->isComplete()) own.reset();
-    if (failure.status == kUnsupported) return Replayed::unsupported;
+    if (failure.status == kUnsupported) return GraphLaunch::unsupported;
     if (failure.code != FailureCode::memory) throw;
-    return Replayed::noMemory;
+    return GraphLaunch::noMemory;
   }
 }
 
 void Issue::operator()(const LaunchStep& step) {
   const ProgramCode::Launch& launch = code_.launches[launch_++];
-  if (replay_ != nullptr)
-    return replay_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
+  if (exec_ != nullptr)
+    return exec_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
   const StreamSpan span(stream_, Kind::kernel, [&] { return step.function; });
   WEFT_CU(cuLaunchKernel, launch.function, step.grid[0], step.grid[1], step.grid[2], step.block[0],
           step.block[1], step.block[2], step.sharedByteLength, stream_,
@@ -186,14 +188,15 @@ void Issue::multiply(const MatmulStep& step, bool adds) {
     device_.blas().enter(stream);
     device_.blas().multiply(step, addresses_, workspace, adds);
   };
-  if (replay_ != nullptr) return replay_->add(step, placesOf(step), queue);
+  if (exec_ != nullptr) return exec_->add(step, placesOf(step), queue);
   const StreamSpan span(
       stream_, Kind::library, [&] { return nameOf(step); }, 0, tile_);
   queue(stream_);
 }
 
-Captures::Places Issue::placesOf(const MatmulStep& step) const {
-  Captures::Places places = {addresses_[step.a.buffer], addresses_[step.b.buffer], addresses_[step.c.buffer]};
+Captures::Addresses Issue::placesOf(const MatmulStep& step) const {
+  Captures::Addresses places = {addresses_[step.a.buffer], addresses_[step.b.buffer],
+                                addresses_[step.c.buffer]};
   if (step.epilogue && step.epilogue->addend) places.push_back(addresses_[step.epilogue->addend->buffer]);
   if (step.epilogue && step.epilogue->bias >= 0) places.push_back(addresses_[step.epilogue->bias]);
   if (step.workspace >= 0) places.push_back(addresses_[step.workspace]);
@@ -207,7 +210,7 @@ void Issue::operator()(const RoutineStep&) {
 void Issue::operator()(const ZeroStep& step) {
   const size_t byteLength = byteLengthOf(step.buffer);
   if (byteLength == 0) return;
-  if (replay_ != nullptr) return replay_->addZero(addresses_[step.buffer], byteLength);
+  if (exec_ != nullptr) return exec_->addZero(addresses_[step.buffer], byteLength);
   const StreamSpan span(stream_, Kind::zero, byteLength);
   WEFT_CU(cuMemsetD8Async, addresses_[step.buffer], 0, byteLength, stream_);
 }

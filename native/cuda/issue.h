@@ -53,7 +53,7 @@ class Issue {
 
  private:
   // Buffers of one direction in the run's block: those packed into a slot, then the others.
-  struct Group {
+  struct TransferSet {
     // Positions among the program's inputs or outputs.
     std::vector<size_t> packed, others;
     // Of each packed one, from `begin`.
@@ -64,7 +64,7 @@ class Issue {
   };
 
   // Queues the program's steps; those of its graphs as these, where they are due.
-  void queueSteps(bool replays);
+  void queueSteps(bool asGraphs);
   // Around steps that run in a stream: what they wait for, and what waits for them.
   void enterStream(size_t step);
   void leaveStream(size_t step);
@@ -81,16 +81,16 @@ class Issue {
   void placeApart();
   void placeInHost();
   // Queues the steps of one of the program's graphs.
-  void replay(size_t graph);
+  void launchGraph(size_t graph);
   // Notes where the products of a graph have their buffers. Whether more of them are to be recorded anew than
   // not.
-  bool noteMoves(const Program::Stretch& stretch, Replay& replay) const;
+  bool noteMoves(const Program::Stretch& stretch, GraphExec& exec) const;
   // Queues what `eachStep` visits, `steps` steps, as a graph; step by step where there can be none.
-  void replay(std::unique_ptr<Replay>& own, size_t steps, const std::function<void()>& eachStep);
+  void launchGraph(std::unique_ptr<GraphExec>& own, size_t steps, const std::function<void()>& eachStep);
   // The same; where there is no memory for a graph, or the device or a library cannot have it, nothing is
   // queued.
-  enum class Replayed { yes, noMemory, unsupported };
-  Replayed tryReplay(std::unique_ptr<Replay>& own, const std::function<void()>& eachStep);
+  enum class GraphLaunch { yes, noMemory, unsupported };
+  GraphLaunch tryLaunchGraph(std::unique_ptr<GraphExec>& own, const std::function<void()>& eachStep);
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
@@ -98,9 +98,9 @@ class Issue {
   void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
   // Where a product's operands, result and workspace are.
-  Captures::Places placesOf(const MatmulStep& step) const;
+  Captures::Addresses placesOf(const MatmulStep& step) const;
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
-  SweepHome homeOf(int buffer) const;
+  BackingStore backingOf(int buffer) const;
   // Whether it is a result in memory that was never used before.
   bool isFresh(int buffer) const;
   // A loop without a condition, and one with; `first` is the first of its launches.
@@ -111,12 +111,12 @@ class Issue {
   LoopRecord runDecided(const Loop& loop, size_t first, int64_t done, std::byte* slot, Event& read);
   bool launchDecided(const Loop& loop, size_t first);
   // Runs of a loop's body that a graph repeats.
-  void replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs);
+  void launchRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs);
   // A run of a loop's body, with what comes after it.
   void runBody(const Loop& loop, const LoopRun& run);
   void queueBody(const Loop& loop, const LoopRun& run);
   void placeStates(const Loop& loop, const LoopRun& run);
-  void leaveInLast(const Loop& loop, LoopPlace place);
+  void leaveInLast(const Loop& loop, LoopPosition place);
   // Copies a state from one buffer to `offset` bytes into another, in memory of the device or of the host, or
   // in a file.
   void copyState(int from, int to, size_t offset, size_t byteLength);
@@ -125,8 +125,8 @@ class Issue {
   std::vector<CUdeviceptr> slotsOf(const SweepBuffer& buffer);
   CopyStreams& copyStreams();
   // Gives the buffers of a group their places from `end` on. Returns the end after them.
-  size_t placeGroup(Group& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
-                    size_t end);
+  size_t placeTransfers(TransferSet& group, const std::vector<int>& buffers, const std::vector<bool>& chosen,
+                        size_t end);
   void keepOutput(size_t output);
   void placePieces(size_t input);
   void gather();
@@ -146,7 +146,7 @@ class Issue {
   // One of the two: see `place`.
   std::optional<ScopedBlock> block_;
   std::optional<GuardBlocks> own_;
-  Group up_, down_;
+  TransferSet up_, down_;
   // Whether only lanes of sweeps use memory of JavaScript's from here on.
   bool releasesHost_ = false;
   // Of each buffer that lies in pieces, the piece that is used where it is, if any.
@@ -154,7 +154,7 @@ class Issue {
   // Host memory of the program's buffers, for those that sweeps bring in or out.
   std::vector<std::byte*> hosts_;
   // Where states of loops lie: the buffers that the body's are now. All others are where they are.
-  std::vector<int> homes_;
+  std::vector<int> backing_;
   std::vector<std::shared_ptr<Memory>> spilled_;
   // The stream that work is queued in.
   CUstream stream_;
@@ -166,7 +166,7 @@ class Issue {
   // The tile of a sweep that is being queued; -1: none is.
   int64_t tile_ = -1;
   // Takes launches instead of the stream, where it is not null.
-  Replay* replay_ = nullptr;
+  GraphExec* exec_ = nullptr;
   // Loops around what is being queued.
   size_t depth_ = 0;
   // Steps of a loop, and how much of the run was queued with them.

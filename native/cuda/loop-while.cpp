@@ -50,7 +50,7 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   int64_t done = 0;
   look(done);
   // Once a graph is made, one step is enough before it.
-  const std::unique_ptr<Replay>* const graph = loop.check ? &code_.loopReplays[&loop] : nullptr;
+  const std::unique_ptr<GraphExec>* const graph = loop.check ? &code_.loopGraphs[&loop] : nullptr;
   bool mayDecide = graph != nullptr && !device_.refusesLoops();
   const int64_t alone = mayDecide && *graph ? 1 : kStepsBeforeGraph;
   while (done < loop.steps) {
@@ -100,21 +100,21 @@ bool Issue::launchDecided(const Loop& loop, size_t first) {
   CUdeviceptr inOther = addresses_[condition.other], inLast = addresses_[condition.last];
   int64_t most = loop.steps;
   uint64_t time = kLaunchNanoseconds;
-  const Replayed queued = tryReplay(code_.loopReplays[&loop], [&] {
-    CUgraphConditionalHandle handle = replay_->condition();
+  const GraphLaunch queued = tryLaunchGraph(code_.loopGraphs[&loop], [&] {
+    CUgraphConditionalHandle handle = exec_->condition();
     void* begin[] = {&handle, &record, &inLast, &most, &time};
-    replay_->add(oneThread(check.begin, begin), {record, inLast});
-    replay_->repeat();
-    for (const LoopRun& run : {LoopRun{1, LoopPlace::last, LoopPlace::other, -1},
-                               LoopRun{1, LoopPlace::other, LoopPlace::last, -1}}) {
+    exec_->add(oneThread(check.begin, begin), {record, inLast});
+    exec_->repeat();
+    for (const LoopRun& run : {LoopRun{1, LoopPosition::last, LoopPosition::other, -1},
+                               LoopRun{1, LoopPosition::other, LoopPosition::last, -1}}) {
       launch_ = first;
       queueBody(loop, run);
     }
     void* goOn[] = {&handle, &record, &inOther, &inLast, &most};
-    replay_->add(oneThread(check.goOn, goOn), {record, inOther, inLast});
+    exec_->add(oneThread(check.goOn, goOn), {record, inOther, inLast});
   });
-  if (queued == Replayed::unsupported) device_.noteLoopRefused();
-  return queued == Replayed::yes;
+  if (queued == GraphLaunch::unsupported) device_.noteLoopRefused();
+  return queued == GraphLaunch::yes;
 }
 
 }  // namespace weft::cuda

@@ -62,20 +62,21 @@ void Issue::runCounted(const Loop& loop, size_t first) {
     waiting.clear();
   };
   eachRun(loop, [&](const LoopRun& run) {
-    const bool isLikeOthers = run.from != LoopPlace::initial && run.kept < 0 && run.steps == loop.stepsAtOnce;
+    const bool isLikeOthers =
+        run.from != LoopPosition::initial && run.kept < 0 && run.steps == loop.stepsAtOnce;
     waiting.push_back(run);
     if (most == 0 || !isLikeOthers || code_.hasNoGraphs) return runWaiting();
     if (waiting.size() < most) return;
     checkCancelled(*run_.cancel);
-    replayRuns(loop, first, waiting);
+    launchRuns(loop, first, waiting);
     waiting.clear();
   });
   runWaiting();
 }
 
-void Issue::replayRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs) {
+void Issue::launchRuns(const Loop& loop, size_t first, const std::vector<LoopRun>& runs) {
   const size_t steps = runs.size() * loop.body.size();
-  replay(code_.loopReplays[&loop], steps, [&] {
+  launchGraph(code_.loopGraphs[&loop], steps, [&] {
     for (const LoopRun& run : runs) {
       launch_ = first;
       queueBody(loop, run);
@@ -104,8 +105,8 @@ void Issue::placeStates(const Loop& loop, const LoopRun& run) {
   for (const LoopState& state : loop.states) {
     addresses_[state.current] = addresses_[bufferAt(state, run.from)];
     addresses_[state.next] = addresses_[bufferAt(state, run.to)];
-    homes_[state.current] = homes_[bufferAt(state, run.from)];
-    homes_[state.next] = homes_[bufferAt(state, run.to)];
+    backing_[state.current] = backing_[bufferAt(state, run.from)];
+    backing_[state.next] = backing_[bufferAt(state, run.to)];
   }
 }
 
@@ -134,8 +135,8 @@ void Issue::runBody(const Loop& loop, const LoopRun& run) {
 }
 
 void Issue::copyState(int from, int to, size_t offset, size_t byteLength) {
-  const SweepHome source = homeOf(from);
-  const SweepHome target = homeOf(to);
+  const BackingStore source = backingOf(from);
+  const BackingStore target = backingOf(to);
   if (source.device != 0 && target.device != 0) {
     const StreamSpan span(stream_, Kind::copyWithin, byteLength);
     WEFT_CU(cuMemcpyDtoDAsync, target.device + offset, source.device, byteLength, stream_);
@@ -166,8 +167,8 @@ void Issue::tellSteps(int64_t steps) {
   }
 }
 
-void Issue::leaveInLast(const Loop& loop, LoopPlace place) {
-  if (place == LoopPlace::last) return;
+void Issue::leaveInLast(const Loop& loop, LoopPosition place) {
+  if (place == LoopPosition::last) return;
   for (const LoopState& state : loop.states) {
     const size_t byteLength = byteLengthOf(state.current);
     if (byteLength == 0) continue;

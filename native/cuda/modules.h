@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cuda/driver.h"
-#include "cuda/replay.h"
+#include "cuda/graph-exec.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
@@ -58,12 +58,12 @@ struct ProgramCode {
   std::vector<void*> parameters;
   // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
   size_t runs = 0;
-  std::vector<std::unique_ptr<Replay>> replays;
+  std::vector<std::unique_ptr<GraphExec>> graphs;
   // Whether some of its steps cannot be part of a graph, as was found out: then none is.
   bool hasNoGraphs = false;
-  bool isReplayed() const { return !replays.empty() && !hasNoGraphs; }
+  bool runsAsGraphs() const { return !graphs.empty() && !hasNoGraphs; }
   // The graphs that repeat runs of loops' bodies.
-  std::unordered_map<const Loop*, std::unique_ptr<Replay>> loopReplays;
+  std::unordered_map<const Loop*, std::unique_ptr<GraphExec>> loopGraphs;
   // The kernels that decide on the device whether loops go on: before a graph's first step, and in its body.
   struct Check {
     CUfunction begin, goOn;

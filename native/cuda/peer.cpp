@@ -60,11 +60,11 @@ void queuePeerCopy(CudaDevice& device, CUdeviceptr to, const Memory& source, CUd
 
 void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPiece>& pieces, ByteRange range,
                  CUstream stream, const CancelFlag& cancel) {
-  struct Part {
+  struct Copy {
     const MemoryPiece& piece;
     size_t first, last;
   };
-  std::vector<Part> parts;
+  std::vector<Copy> parts;
   const size_t end = range.first + range.byteLength;
   for (size_t at = range.first; at < end; at = parts.back().last) {
     // Of the pieces that have the next byte, the one on this device, else the one that reaches furthest.
@@ -83,7 +83,7 @@ void queueGather(CudaDevice& device, CUdeviceptr to, const std::vector<MemoryPie
   }
   // From its own part on, so that devices which gather at a time do not all copy from the same one.
   const auto own = std::find_if(parts.begin(), parts.end(),
-                                [&](const Part& part) { return &part.piece.memory->device == &device; });
+                                [&](const Copy& part) { return &part.piece.memory->device == &device; });
   const auto begin = static_cast<size_t>(own == parts.end() ? 0 : own - parts.begin());
   for (size_t k = 0; k < parts.size(); k++) {
     const auto& [piece, first, last] = parts[(begin + k) % parts.size()];

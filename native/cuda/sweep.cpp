@@ -34,12 +34,12 @@ bool liesAsInSlots(const SweepBuffer& buffer) {
 }
 
 // Whether all of the windows are in the part of the buffer that is on the device.
-bool liesOnDevice(const SweepBuffer& buffer, const SweepHome& home) {
-  if (home.device == 0) return false;
+bool liesOnDevice(const SweepBuffer& buffer, const BackingStore& backing) {
+  if (backing.device == 0) return false;
   return std::all_of(buffer.windows.begin(), buffer.windows.end(), [&](const SweepWindow& window) {
     if (window.rows == 0) return true;
     const size_t last = window.first + (window.rows - 1) * window.pitch + window.rowBytes;
-    return window.first >= home.deviceFirst && last <= home.deviceLast;
+    return window.first >= backing.deviceFirst && last <= backing.deviceLast;
   });
 }
 
@@ -63,7 +63,7 @@ CUresult CopyStreams::reset() {
   return worst;
 }
 
-SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
+SweepRun::SweepRun(const Sweep& sweep, std::vector<BackingStore> backing,
                    std::vector<std::vector<CUdeviceptr>> slots, CopyStreams& copies, CUstream stream,
                    CudaDevice& device, Run& run, bool releasesHost)
     : sweep_(sweep),
@@ -74,27 +74,27 @@ SweepRun::SweepRun(const Sweep& sweep, std::vector<SweepHome> homes,
       releasesHost_(releasesHost) {
   for (size_t i = 0; i < sweep.buffers.size(); i++) {
     const SweepBuffer& buffer = sweep.buffers[i];
-    const bool isInPlace = liesOnDevice(buffer, homes[i]) && liesAsInSlots(buffer);
+    const bool isInPlace = liesOnDevice(buffer, backing[i]) && liesAsInSlots(buffer);
     const bool isUsed = std::any_of(buffer.windows.begin(), buffer.windows.end(),
                                     [](const SweepWindow& window) { return window.rows > 0; });
     if (!isInPlace && slots[i].empty() && isUsed)
       throw Failure(FailureCode::internal, "a buffer without slots is not where its sweep needs it");
-    const bool goesNowhere = homes[i].host == nullptr && homes[i].sinks == nullptr;
+    const bool goesNowhere = backing[i].host == nullptr && backing[i].sinks == nullptr;
     if (!isInPlace && isUsed && buffer.direction == SweepDirection::out && goesNowhere)
       throw Failure(FailureCode::internal, "a result of a sweep that has no place to go to");
-    Track track{buffer, homes[i], std::move(slots[i]), isInPlace, {}};
+    Track track{buffer, backing[i], std::move(slots[i]), isInPlace, {}};
     if (!isInPlace && isUsed) track.uses.resize(static_cast<size_t>(buffer.slots));
     const bool isBrought = !isInPlace && isUsed && buffer.direction == SweepDirection::in;
     hasIn_ |= isBrought;
-    bringsFromDevices_ &= !isBrought || homes[i].isOnDevice();
+    bringsFromDevices_ &= !isBrought || backing[i].isOnDevice();
     hasOut_ |= !isInPlace && isUsed && buffer.direction == SweepDirection::out;
     tracks_.push_back(std::move(track));
   }
   for (const Track& track : tracks_) {
     const bool isOut = track.buffer.direction == SweepDirection::out;
     stagesOut_ |= isOut && isStaged(track);
-    findsPages_ |= isOut && track.home.isFresh && isStaged(track);
-    if (!isOut && track.home.host != nullptr && !isStaged(track)) readsDirectly_ = true;
+    findsPages_ |= isOut && track.backing.isFresh && isStaged(track);
+    if (!isOut && track.backing.host != nullptr && !isStaged(track)) readsDirectly_ = true;
   }
 }
 
@@ -106,16 +106,16 @@ bool SweepRun::isStaged(const Track& track) const {
   return !isPinned(transferOf(track, first - windows.begin()));
 }
 
-SweepPlace SweepRun::place(size_t buffer, int64_t tile) const {
+WindowAddress SweepRun::place(size_t buffer, int64_t tile) const {
   const Track& track = tracks_[buffer];
   const SweepWindow& window = track.buffer.windows[tile];
-  if (track.isInPlace) return {track.home.device + window.first, track.home.device};
+  if (track.isInPlace) return {track.backing.device + window.first, track.backing.device};
   return placeIn(track, window);
 }
 
 // A tile that does not touch the buffer has none of its slots.
-SweepPlace SweepRun::placeIn(const Track& track, const SweepWindow& window) {
-  return window.rows == 0 ? SweepPlace{} : placeOf(track.buffer, window, track.slots[window.slot]);
+WindowAddress SweepRun::placeIn(const Track& track, const SweepWindow& window) {
+  return window.rows == 0 ? WindowAddress{} : placeOf(track.buffer, window, track.slots[window.slot]);
 }
 
 bool SweepRun::copies(const Track& track, int64_t tile, SweepDirection direction) const {
@@ -126,17 +126,17 @@ bool SweepRun::copies(const Track& track, int64_t tile, SweepDirection direction
 Transfer SweepRun::transferOf(const Track& track, int64_t tile) const {
   const SweepWindow& window = track.buffer.windows[tile];
   const CUdeviceptr device = placeIn(track, window).window;
-  const SweepHome& home = track.home;
-  std::byte* const host = home.host == nullptr ? nullptr : home.host + window.first;
-  return {device,     host,        window.rowBytes,        home.source, window.first,
-          home.sinks, window.rows, track.buffer.slotPitch, window.pitch};
+  const BackingStore& backing = track.backing;
+  std::byte* const host = backing.host == nullptr ? nullptr : backing.host + window.first;
+  return {device,        host,        window.rowBytes,        backing.source, window.first,
+          backing.sinks, window.rows, track.buffer.slotPitch, window.pitch};
 }
 
 std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection direction) const {
   std::vector<Transfer> transfers;
   for (const Track& track : tracks_) {
     const bool isThere = direction == SweepDirection::in && !track.brings;
-    if (!track.home.isOnDevice() && !isThere && copies(track, tile, direction))
+    if (!track.backing.isOnDevice() && !isThere && copies(track, tile, direction))
       transfers.push_back(transferOf(track, tile));
   }
   return transfers;
@@ -145,7 +145,7 @@ std::vector<Transfer> SweepRun::transfersOf(int64_t tile, SweepDirection directi
 size_t SweepRun::byteLengthOf(SweepDirection direction) const {
   size_t byteLength = 0;
   for (const Track& track : tracks_) {
-    if (track.home.device != 0) continue;
+    if (track.backing.device != 0) continue;
     for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
       const SweepWindow& window = track.buffer.windows[tile];
       if (copies(track, tile, direction)) byteLength += window.rowBytes * window.rows;
@@ -224,15 +224,15 @@ void SweepRun::endIn(int64_t place) {
 // Windows of buffers that are on devices, but not here, or whose rows have to lie otherwise.
 void SweepRun::copyOnDevice(int64_t tile) {
   for (const Track& track : tracks_) {
-    if (!track.home.isOnDevice() || !track.brings || !copies(track, tile, SweepDirection::in)) continue;
+    if (!track.backing.isOnDevice() || !track.brings || !copies(track, tile, SweepDirection::in)) continue;
     const Transfer t = transferOf(track, tile);
     const size_t first = track.buffer.windows[tile].first;
-    if (track.home.pieces == nullptr) {
-      queueOnDevice(t, track.home.device + first, copies_.inStream);
+    if (track.backing.pieces == nullptr) {
+      queueOnDevice(t, track.backing.device + first, copies_.inStream);
       continue;
     }
     for (size_t row = 0; row < t.rows; row++) {
-      queueGather(device_, t.device + row * t.devicePitch, *track.home.pieces,
+      queueGather(device_, t.device + row * t.devicePitch, *track.backing.pieces,
                   {first + row * t.hostPitch, t.byteLength}, copies_.inStream, *run_.cancel);
     }
   }

@@ -69,7 +69,7 @@ class CopyStreams {
 
 // Where the whole of a windowed buffer is: in host memory, in files, on the device, in pieces on several, or
 // nowhere.
-struct SweepHome {
+struct BackingStore {
   std::byte* host = nullptr;
   // The address that its first byte has, or would have: of the bytes [deviceFirst, deviceLast).
   CUdeviceptr device = 0;
@@ -90,7 +90,7 @@ class SweepRun {
  public:
   // Of the sweep's buffers, in order: where they are as a whole, and the addresses of their slots.
   // `releasesHost`: the run uses JavaScript's memory only while its sweeps copy in.
-  SweepRun(const Sweep& sweep, std::vector<SweepHome> homes, std::vector<std::vector<CUdeviceptr>> slots,
+  SweepRun(const Sweep& sweep, std::vector<BackingStore> backing, std::vector<std::vector<CUdeviceptr>> slots,
            CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run, bool releasesHost);
 
   // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
@@ -101,7 +101,7 @@ class SweepRun {
   bool readsDirectly() const { return readsDirectly_; }
 
   // The address that a buffer's first byte would have for a tile, and where its window is.
-  SweepPlace place(size_t buffer, int64_t tile) const;
+  WindowAddress place(size_t buffer, int64_t tile) const;
 
  private:
   // The last tile that used a slot, or whose results are copied from there, by its place; and what window was
@@ -113,7 +113,7 @@ class SweepRun {
 
   struct Track {
     const SweepBuffer& buffer;
-    SweepHome home;
+    BackingStore backing;
     std::vector<CUdeviceptr> slots;
     // Whether kernels use the buffer where it is.
     bool isInPlace;
@@ -130,7 +130,7 @@ class SweepRun {
     int64_t inUser = -1, outUser = -1;
   };
 
-  static SweepPlace placeIn(const Track& track, const SweepWindow& window);
+  static WindowAddress placeIn(const Track& track, const SweepWindow& window);
   bool copies(const Track& track, int64_t tile, SweepDirection direction) const;
   Transfer transferOf(const Track& track, int64_t tile) const;
   std::vector<Transfer> transfersOf(int64_t tile, SweepDirection direction) const;

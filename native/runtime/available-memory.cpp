@@ -17,13 +17,13 @@ constexpr size_t kUnknown = std::numeric_limits<size_t>::max();
 
 // The files of a container's limit, by version of cgroups, and the entry of `stat` for caches that the system
 // can drop.
-struct Group {
+struct CgroupFiles {
   const char* limit;
   const char* usage;
   const char* stat;
   const char* caches;
 };
-constexpr Group kGroups[] = {
+constexpr CgroupFiles kGroups[] = {
     {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
      "inactive_file"},
     {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
@@ -56,7 +56,7 @@ size_t availableOfMachine() {
 // Bytes that the limit of the container leaves.
 size_t availableOfGroup() {
   size_t bytes = kUnknown;
-  for (const Group& group : kGroups) {
+  for (const CgroupFiles& group : kGroups) {
     const size_t limit = numberIn(group.limit, kUnknown);
     if (limit == kUnknown) continue;
     const size_t used = numberIn(group.usage, 0);
@@ -93,7 +93,7 @@ size_t usableMemory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   if (pages > 0) bytes = static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 #endif
-  for (const Group& group : kGroups) bytes = std::min(bytes, numberIn(group.limit, bytes));
+  for (const CgroupFiles& group : kGroups) bytes = std::min(bytes, numberIn(group.limit, bytes));
   return bytes;
 }
 

@@ -9,10 +9,10 @@
 namespace weft {
 namespace {
 
-// Of small blocks, which are many before the heap itself grows, the collector is told all.
+// Of small blocks, which are many before the heap itself grows, all are reported to the collector.
 constexpr size_t kSmall = size_t{1} << 16;
 
-// Bytes reported to the collector for a block on a GPU. Told the whole size, it would collect after nearly
+// Bytes reported to the collector for a block on a GPU. Knowing the whole size, it would collect after nearly
 // every large result (which takes longer than a kernel over it); a 64th still makes it run every few GiB, and
 // at most a little, or it would after each of many GiB: a device without room has it collect anyway. The
 // parts of a buffer that lies on several devices weigh together what the whole would.
@@ -31,8 +31,8 @@ void tellCollector(Napi::Env env, int64_t weight) {
   if (weight != 0) Napi::MemoryManagement::AdjustExternalMemory(env, weight);
 }
 
-// Host memory that the handles of a JavaScript thread own. The collector runs soon after it was told of a few
-// MiB more than before, however much memory there is. So it is told of this memory only once much of it was
+// Host memory that the handles of a JavaScript thread own. The collector runs soon after reports of a few
+// MiB more than before, however much memory there is. So this memory is reported only once much of it was
 // added since it ran.
 class HostAccount {
  public:

@@ -1,4 +1,4 @@
-// Handles of memory that results lie in, and what the engine's collector is told of it. JavaScript thread
+// Handles of memory that results lie in, and the sizes reported to the engine's collector. JavaScript thread
 // only.
 #pragma once
 #include <napi.h>

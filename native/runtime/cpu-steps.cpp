@@ -81,7 +81,7 @@ void CpuSteps::runPart(const SweepBody& part, int64_t tile) {
 
 void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
   if (range.x0 == range.x1) return;
-  struct Part {
+  struct RunRange {
     CpuSteps& steps;
     const SweepRange& r;
     void operator()(const TapeStep& s) { steps.tape(s, {r.x0, r.x1}); }
@@ -93,9 +93,9 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
     void operator()(const std::shared_ptr<const Loop>&) { misplaced("a loop in a loop"); }
   };
-  if (!recorder::isOn()) return std::visit(Part{*this, range}, step);
+  if (!recorder::isOn()) return std::visit(RunRange{*this, range}, step);
   const recorder::HostSpan span(recorder::HostSpan::OfStep::yes, kindOf(step), nameOf(step), tile);
-  std::visit(Part{*this, range}, step);
+  std::visit(RunRange{*this, range}, step);
 }
 
 void CpuSteps::tape(const TapeStep& step, cpu::Range tiles) {
@@ -148,7 +148,7 @@ void CpuSteps::zero(const ZeroStep& step) {
 }
 
 void CpuSteps::loop(const Loop& loop, TileCount* done) {
-  LoopPlace place = LoopPlace::initial;
+  LoopPosition place = LoopPosition::initial;
   if (loop.condition < 0) {
     // Runs that follow one another without anything in between: the first one and the two turns after it.
     std::vector<LoopRun> turns;
@@ -171,12 +171,12 @@ void CpuSteps::loop(const Loop& loop, TileCount* done) {
     const LoopState& condition = loop.states[loop.condition];
     for (int64_t step = 0; step < loop.steps; step++) {
       if (*views[bufferAt(condition, place)].data == std::byte{0}) break;
-      const LoopPlace to = placeAfter(step + 1);
+      const LoopPosition to = placeAfter(step + 1);
       runBody(loop, place, to);
       place = to;
     }
   }
-  if (place == LoopPlace::last) return;
+  if (place == LoopPosition::last) return;
   for (const LoopState& state : loop.states) copyState(bufferAt(state, place), state.last, 0);
 }
 
@@ -216,16 +216,16 @@ void CpuSteps::runSkewed(const Loop& loop, const std::vector<LoopRun>& turns, in
   checkCancelled(*cancel_);
 }
 
-void CpuSteps::place(const Loop& loop, LoopPlace from, LoopPlace to) {
+void CpuSteps::place(const Loop& loop, LoopPosition from, LoopPosition to) {
   for (const LoopState& state : loop.states) {
     views[state.current] = views[bufferAt(state, from)];
     views[state.next] = views[bufferAt(state, to)];
-    homes[state.current] = homes[bufferAt(state, from)];
-    homes[state.next] = homes[bufferAt(state, to)];
+    backing[state.current] = backing[bufferAt(state, from)];
+    backing[state.next] = backing[bufferAt(state, to)];
   }
 }
 
-void CpuSteps::runBody(const Loop& loop, LoopPlace from, LoopPlace to) {
+void CpuSteps::runBody(const Loop& loop, LoopPosition from, LoopPosition to) {
   checkCancelled(*cancel_);
   place(loop, from, to);
   for (const Step& step : loop.body) run(step);

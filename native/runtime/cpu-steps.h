@@ -24,14 +24,14 @@ struct HostView {
 class CpuSteps {
  public:
   CpuSteps(const Program& program, std::vector<HostView> views, const CancelFlag* cancel)
-      : views(std::move(views)), homes(this->views.size()), program_(program), cancel_(cancel) {
-    std::iota(homes.begin(), homes.end(), 0);
+      : views(std::move(views)), backing(this->views.size()), program_(program), cancel_(cancel) {
+    std::iota(backing.begin(), backing.end(), 0);
   }
 
   // For each buffer of the program. Sweeps move their windows.
   std::vector<HostView> views;
   // Where states of loops lie: the buffers that the body's are now. All others are where they are.
-  std::vector<int> homes;
+  std::vector<int> backing;
   // Runs a sweep in the body of a loop.
   std::function<void(const Sweep& sweep)> sweep;
   // Copies all of a loop's state to `offset` bytes of another buffer, where one of them is not in memory.
@@ -53,8 +53,8 @@ class CpuSteps {
   void runSkewed(const Loop& loop, const std::vector<LoopRun>& turns, int64_t count, TileCount* done);
   void leave(const Loop& loop, const LoopRun& run);
   void copyState(int from, int to, size_t offset);
-  void runBody(const Loop& loop, LoopPlace from, LoopPlace to);
-  void place(const Loop& loop, LoopPlace from, LoopPlace to);
+  void runBody(const Loop& loop, LoopPosition from, LoopPosition to);
+  void place(const Loop& loop, LoopPosition from, LoopPosition to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
   cpu::Matrix matrix(const MatrixOperand& operand, DType dtype) const;
 

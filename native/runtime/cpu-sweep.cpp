@@ -55,7 +55,7 @@ class SweepRun {
       : sweep_(sweep), steps_(steps), arena_(reinterpret_cast<uintptr_t>(arena)), run_(run) {
     for (const SweepBuffer& buffer : sweep.buffers) {
       const HostView whole = steps.views[buffer.buffer];
-      const Outside place = whole.data == nullptr ? outside[steps.homes[buffer.buffer]] : Outside{};
+      const Outside place = whole.data == nullptr ? outside[steps.backing[buffer.buffer]] : Outside{};
       const bool isOutside = place.source != nullptr || place.sinks != nullptr;
       const bool isThere = whole.data != nullptr || isOutside || buffer.direction == SweepDirection::local ||
                            run.program->buffers[buffer.buffer].byteLength == 0;
@@ -97,7 +97,7 @@ class SweepRun {
   }
 
  private:
-  SweepPlace inArena(const Track& track, const SweepWindow& window) const {
+  WindowAddress inArena(const Track& track, const SweepWindow& window) const {
     return placeOf(track.buffer, window, weft::slotOf(track.buffer, window.slot, arena_));
   }
 
@@ -117,7 +117,7 @@ class SweepRun {
         view = {track.whole.data, isOut ? 0 : window.first, isOut ? track.whole.last : window.first + span};
         continue;
       }
-      const SweepPlace place = inArena(track, window);
+      const WindowAddress place = inArena(track, window);
       const size_t first = place.window - place.base;
       const size_t length =
           window.rows > 1 ? (window.rows - 1) * track.buffer.slotPitch + window.rowBytes : span;

@@ -118,7 +118,7 @@ struct Run {
   std::vector<std::shared_ptr<Memory>> outputs;
   Timeline timeline;
   // Among the runs that wait for its device's executor; it leaves when it begins.
-  WaitingRuns::Place place;
+  WaitingRuns::Entry place;
   // Tiles of sweeps that have ended; any thread may look.
   std::shared_ptr<TileCount> tilesDone = std::make_shared<TileCount>(0);
 };

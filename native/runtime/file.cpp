@@ -32,8 +32,8 @@ namespace {
                 std::to_string(error), {}, path);
 }
 
-// From here on the system is told of a whole read: by itself it reads ahead in steps of some 100 KiB, which
-// leaves a disk that does many things at once half idle.
+// From here on whole reads are announced to the system: by itself it reads ahead in steps of some 100 KiB,
+// which leaves a disk that does many things at once half idle.
 constexpr size_t kAnnouncedByteLength = size_t{512} << 10;
 
 constexpr const char* kReadable = "a file that can be read";

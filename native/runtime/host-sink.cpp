@@ -26,8 +26,8 @@ void writeAll(HostSink& sink, const void* from, const CancelFlag& cancel) {
   }
 }
 
-std::vector<RangeChecksum::Part> RangeChecksum::claim(size_t offset, size_t byteLength) {
-  std::vector<Part> parts;
+std::vector<RangeChecksum::Unclaimed> RangeChecksum::claim(size_t offset, size_t byteLength) {
+  std::vector<Unclaimed> parts;
   const size_t last = offset + byteLength;
   size_t first = offset;
   size_t end = last;
@@ -97,7 +97,7 @@ void FileSink::writePiece(size_t offset, size_t byteLength, const void* from) {
     from = turned.get();
   }
   if (start_) {
-    std::vector<RangeChecksum::Part> parts;
+    std::vector<RangeChecksum::Unclaimed> parts;
     {
       const std::lock_guard lock(mutex_);
       parts = sum_.claim(offset, byteLength);

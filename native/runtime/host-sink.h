@@ -36,10 +36,10 @@ class RangeChecksum {
  public:
   // The parts of a range that were not claimed before, and now are: windows of neighbouring tiles may
   // overlap.
-  struct Part {
+  struct Unclaimed {
     size_t offset, byteLength;
   };
-  std::vector<Part> claim(size_t offset, size_t byteLength);
+  std::vector<Unclaimed> claim(size_t offset, size_t byteLength);
   void add(size_t offset, size_t byteLength, uint32_t checksum);
   // Of all ranges, if they are one that begins at 0 and has this length.
   std::optional<uint32_t> whole(size_t byteLength) const;

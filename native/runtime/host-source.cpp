@@ -26,27 +26,27 @@ void readAll(HostSource& source, void* to, const CancelFlag& cancel) {
 ChunkedSource::ChunkedSource(const std::vector<Chunk>& chunks) {
   for (const Chunk& chunk : chunks) {
     if (chunk.byteLength == 0) continue;
-    places_.push_back({byteLength_, chunk});
+    sections_.push_back({byteLength_, chunk});
     byteLength_ += chunk.byteLength;
   }
 }
 
-std::vector<ChunkedSource::Place>::const_iterator ChunkedSource::placeOf(size_t offset) const {
-  return std::upper_bound(places_.begin(), places_.end(), offset,
-                          [](size_t at, const Place& later) { return at < later.begin; }) -
+std::vector<ChunkedSource::Section>::const_iterator ChunkedSource::sectionOf(size_t offset) const {
+  return std::upper_bound(sections_.begin(), sections_.end(), offset,
+                          [](size_t at, const Section& later) { return at < later.begin; }) -
          1;
 }
 
 HostSource::Stretch ChunkedSource::memoryAt(size_t offset) const {
   if (offset >= byteLength_) return {};
-  const Place& place = *placeOf(offset);
+  const Section& place = *sectionOf(offset);
   const size_t within = offset - place.begin;
   return {place.chunk.data + within, place.chunk.byteLength - within};
 }
 
 void ChunkedSource::read(size_t offset, size_t byteLength, void* to) {
   if (byteLength == 0) return;
-  auto place = placeOf(offset);
+  auto place = sectionOf(offset);
   auto* target = static_cast<std::byte*>(to);
   while (byteLength > 0) {
     const size_t within = offset - place->begin;

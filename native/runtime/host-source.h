@@ -49,16 +49,16 @@ class ChunkedSource : public HostSource {
   Stretch memoryAt(size_t offset) const override;
 
  private:
-  struct Place {
+  struct Section {
     // Of the chunk's first byte in the whole.
     size_t begin;
     Chunk chunk;
   };
   // The last chunk that begins at or before the offset.
-  std::vector<Place>::const_iterator placeOf(size_t offset) const;
+  std::vector<Section>::const_iterator sectionOf(size_t offset) const;
 
   // By `begin`; no empty chunks.
-  std::vector<Place> places_;
+  std::vector<Section> sections_;
   size_t byteLength_ = 0;
 };
 

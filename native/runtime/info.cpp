@@ -66,7 +66,7 @@ Napi::Value lostDevices(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value collectGarbage(const Napi::CallbackInfo& info) {
-  // More than any heap may reach: the engine collects at once, before it is told that nothing happened.
+  // More than any heap may reach: the engine collects at once, before the report is taken back.
   constexpr int64_t kPressure = int64_t{1} << 46;
   const Napi::Env env = info.Env();
   Napi::MemoryManagement::AdjustExternalMemory(env, kPressure);

@@ -155,7 +155,7 @@ size_t launchesOf(const Step& step) {
   return count;
 }
 
-void checkHomes(const LoopState& state, const Program& program, const std::string& field) {
+void checkStateWindows(const LoopState& state, const Program& program, const std::string& field) {
   if (program.buffers[state.current].windowed != program.buffers[state.next].windowed)
     reject(field, "one that has windows of both states of a step, or of none");
   if (program.buffers[state.current].windowed) return;

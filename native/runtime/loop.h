@@ -66,15 +66,15 @@ struct Loop {
 };
 
 // Where states lie.
-enum class LoopPlace { initial, last, other };
+enum class LoopPosition { initial, last, other };
 
-inline int bufferAt(const LoopState& state, LoopPlace place) {
+inline int bufferAt(const LoopState& state, LoopPosition place) {
   switch (place) {
-    case LoopPlace::initial:
+    case LoopPosition::initial:
       return state.initial;
-    case LoopPlace::last:
+    case LoopPosition::last:
       return state.last;
-    case LoopPlace::other:
+    case LoopPosition::other:
       break;
   }
   return state.other;
@@ -83,7 +83,7 @@ inline int bufferAt(const LoopState& state, LoopPlace place) {
 // A run of a loop's body.
 struct LoopRun {
   int64_t steps;
-  LoopPlace from, to;
+  LoopPosition from, to;
   // Which of the states that are kept it leaves; -1: none.
   int64_t kept;
   // Steps before it.
@@ -102,11 +102,11 @@ void eachRun(const Loop& loop, F run) {
   const int64_t stretch = loop.every > 0 ? loop.every : loop.steps;
   // So that the last run of all ends in `last`.
   int64_t left = runsOf(loop);
-  LoopPlace from = LoopPlace::initial;
+  LoopPosition from = LoopPosition::initial;
   int64_t done = 0;
   for (int64_t k = 0; k < loop.steps / stretch; k++) {
     for (int64_t steps = stretch; steps > 0; steps -= loop.stepsAtOnce) {
-      const LoopPlace to = --left % 2 == 0 ? LoopPlace::last : LoopPlace::other;
+      const LoopPosition to = --left % 2 == 0 ? LoopPosition::last : LoopPosition::other;
       const bool isEnd = steps <= loop.stepsAtOnce;
       const int64_t own = isEnd ? steps : loop.stepsAtOnce;
       run(LoopRun{own, from, to, isEnd && loop.every > 0 ? k : -1, done});
@@ -117,9 +117,9 @@ void eachRun(const Loop& loop, F run) {
 }
 
 // Where the states after a number of steps lie in a loop with a condition.
-inline LoopPlace placeAfter(int64_t steps) {
-  if (steps == 0) return LoopPlace::initial;
-  return steps % 2 == 1 ? LoopPlace::last : LoopPlace::other;
+inline LoopPosition placeAfter(int64_t steps) {
+  if (steps == 0) return LoopPosition::initial;
+  return steps % 2 == 1 ? LoopPosition::last : LoopPosition::other;
 }
 
 // CUDA launches in a step, those of loops and sweeps in it among them.
@@ -129,7 +129,7 @@ size_t launchesOf(const Step& step);
 Step readLoop(const Fields& fields, Program& program);
 
 // Refuses a state whose body has no windows of it, but that lies where there are only windows of it.
-void checkHomes(const LoopState& state, const Program& program, const std::string& field);
+void checkStateWindows(const LoopState& state, const Program& program, const std::string& field);
 
 // Refuses buffers of states outside of the loop that says where they lie.
 void checkStates(const Program& program);

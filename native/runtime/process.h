@@ -1,5 +1,5 @@
 // The process that the addon is loaded into: the library stays mapped until its end, because threads outlive
-// the worker that loaded it, and a copy of the process that fork(2) makes is told apart.
+// the worker that loaded it, and a copy of the process that fork(2) makes is recognised.
 #pragma once
 
 namespace weft {

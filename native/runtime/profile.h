@@ -11,7 +11,7 @@ Napi::Value beginProfile(const Napi::CallbackInfo& info);
 
 // endProfile(): Promise<RawTimeline>
 //
-// Ends it. The timeline (src/exec/native/native-types.ts) comes when devices have told their times.
+// Ends it. The timeline (src/exec/native/native-types.ts) comes when devices have reported their times.
 Napi::Value endProfile(const Napi::CallbackInfo& info);
 
 }  // namespace weft

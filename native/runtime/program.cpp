@@ -84,7 +84,7 @@ std::shared_ptr<const Image> readImage(const Fields& fields) {
 void checkWhole(const Step& step, const Program& program, const std::string& field) {
   if (const auto* found = std::get_if<std::shared_ptr<const Loop>>(&step)) {
     const Loop& loop = **found;
-    for (const LoopState& state : loop.states) checkHomes(state, program, field);
+    for (const LoopState& state : loop.states) checkStateWindows(state, program, field);
     for (const Step& part : loop.body) checkWhole(part, program, field);
     return;
   }
@@ -118,15 +118,15 @@ void readSteps(const Fields& spec, Program& program) {
 }
 
 // Whether nothing of a program takes long, or waits.
-bool isSmall(const Program& program, bool replayed) {
+bool isSmall(const Program& program, bool asGraphs) {
   const bool isOnGpu = program.device->name() != "cpu";
   for (const BufferSpec& buffer : program.buffers) {
     if (buffer.windowed || buffer.role == Role::spill) return false;
   }
   double work = 0;
-  size_t launches = replayed ? program.graphs.size() : 0;
+  size_t launches = asGraphs ? program.graphs.size() : 0;
   std::vector<bool> repeated(program.steps.size());
-  if (replayed) {
+  if (asGraphs) {
     for (const auto& [first, count] : program.graphs) std::fill_n(repeated.begin() + first, count, true);
   }
   for (size_t i = 0; i < program.steps.size(); i++) {
@@ -159,7 +159,7 @@ void readStreams(const Fields& spec, Program& program) {
   };
   streams.list("steps", [&](const Napi::Value& item, const std::string& path) {
     const Fields fields(item, path);
-    Program::Order order{};
+    Program::StreamStep order{};
     order.stream = fields.integer("stream", 0, static_cast<int64_t>(program.streams) - 1);
     order.after = fields.list("after", stepBelow(program.orders.size()));
     program.orders.push_back(std::move(order));
@@ -176,7 +176,7 @@ void checkStreams(const Program& program) {
   if (program.orders.empty() || count == program.steps.size()) return;
   for (const Program::Stretch& stretch : program.graphs) {
     for (size_t k = stretch.first; k < stretch.first + stretch.count; k++) {
-      const Program::Order& order = program.orders[k];
+      const Program::StreamStep& order = program.orders[k];
       const bool isFirst = k == stretch.first;
       const bool isLast = k + 1 == stretch.first + stretch.count;
       if (order.stream != program.orders[stretch.first].stream || (!isFirst && !order.after.empty()) ||
@@ -224,7 +224,7 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   readGraphs(spec, *program);
   checkStreams(*program);
   program->isSmall = isSmall(*program, false);
-  program->isSmallReplayed = isSmall(*program, true);
+  program->isSmallAsGraphs = isSmall(*program, true);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
 }
 

@@ -157,7 +157,7 @@ struct Program {
   };
   std::vector<Stretch> graphs;
   // Where steps run that several streams of a GPU run; StreamPlan of src/exec/plan/streams.ts.
-  struct Order {
+  struct StreamStep {
     size_t stream;
     // Earlier steps of other streams that it begins after.
     std::vector<size_t> after;
@@ -166,7 +166,7 @@ struct Program {
   };
   size_t streams = 1;
   // Of each step; empty: there is one stream.
-  std::vector<Order> orders;
+  std::vector<StreamStep> orders;
   // The last steps of streams that what follows the program has to wait for.
   std::vector<size_t> ends;
   // Of a program with a sweep that several runs share, the parts that they claim; else 0.
@@ -174,7 +174,7 @@ struct Program {
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
   bool isSmall = false;
   // The same with its graphs as one step each.
-  bool isSmallReplayed = false;
+  bool isSmallAsGraphs = false;
   // The code that a GPU loaded for the program on its first run; under its issuing lock.
   mutable std::shared_ptr<cuda::ProgramCode> code;
   // How long the end of its last run on a GPU was waited for; of the thread that waits.

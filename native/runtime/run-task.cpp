@@ -65,7 +65,7 @@ void RunTask::begin() {
   }
   // Also where it fails before its device has begun it.
   struct Leave {
-    WaitingRuns::Place& place;
+    WaitingRuns::Entry& place;
     ~Leave() { place.leave(); }
   } const leave{place};
   checkCancelled(*cancel);

@@ -25,7 +25,7 @@ namespace weft {
 // tileQueue: made by createTileQueue, given to all the runs that share a sweep of tiles.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
-// the executor's taking it, to all being queued, to the end's being seen, to its being told.
+// the executor's taking it, to all being queued, to the end's being seen, to its being reported.
 Napi::Value run(const Napi::CallbackInfo& info);
 
 // allocateHost(device: string, byteLength: number, lockByteLength?: number): object

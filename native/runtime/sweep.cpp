@@ -316,7 +316,7 @@ uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena) {
   return arena + buffer.offset + static_cast<size_t>(slot) * buffer.slotByteLength;
 }
 
-SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot) {
+WindowAddress placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot) {
   if (liesInRows(buffer, window)) {
     const size_t first = window.first / window.pitch * buffer.slotPitch + window.first % window.pitch;
     const uintptr_t at = slot + first % kDeviceAlignment;

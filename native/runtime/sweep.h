@@ -69,11 +69,11 @@ bool isSwept(const Program& program, int buffer);
 // Where a window lies in its slot, and the address that the whole buffer's first byte would have: a multiple
 // of kDeviceAlignment, so that all is aligned as in the whole buffer. Windows of several rows are as in a
 // buffer whose rows are as far apart as the slot's.
-struct SweepPlace {
+struct WindowAddress {
   uintptr_t window;
   uintptr_t base;
 };
-SweepPlace placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot);
+WindowAddress placeOf(const SweepBuffer& buffer, const SweepWindow& window, uintptr_t slot);
 // The address of a slot.
 uintptr_t slotOf(const SweepBuffer& buffer, int slot, uintptr_t arena);
 

@@ -10,19 +10,19 @@ namespace weft {
 class WaitingRuns {
  public:
   // That a run is one of them, until it leaves.
-  class Place {
+  class Entry {
    public:
-    Place() = default;
-    explicit Place(std::atomic<size_t>& count) : count_(&count) {
+    Entry() = default;
+    explicit Entry(std::atomic<size_t>& count) : count_(&count) {
       count.fetch_add(1, std::memory_order_release);
     }
-    Place(Place&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
-    Place& operator=(Place&& other) noexcept {
+    Entry(Entry&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+    Entry& operator=(Entry&& other) noexcept {
       leave();
       count_ = std::exchange(other.count_, nullptr);
       return *this;
     }
-    ~Place() { leave(); }
+    ~Entry() { leave(); }
     void leave() noexcept {
       if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_release);
       count_ = nullptr;
@@ -32,7 +32,7 @@ class WaitingRuns {
     std::atomic<size_t>* count_ = nullptr;
   };
 
-  Place enter() { return Place(count_); }
+  Entry enter() { return Entry(count_); }
   bool isEmpty() const { return count_.load(std::memory_order_acquire) == 0; }
 
  private:

@@ -152,8 +152,8 @@ enum class LaneMode { WEFT_LANE_MODES(WEFT_ENUMERATOR) };
 inline constexpr int kLaneModes = WEFT_LANE_MODES(WEFT_ONE);
 enum class Storage { WEFT_STORAGES(WEFT_ENUMERATOR) };
 inline constexpr int kStorages = WEFT_STORAGES(WEFT_ONE);
-enum class PlaceKind { WEFT_CHAIN_OPERANDS(WEFT_ENUMERATOR) };
-inline constexpr int kPlaceKinds = WEFT_CHAIN_OPERANDS(WEFT_ONE);
+enum class ChainOperandKind { WEFT_CHAIN_OPERANDS(WEFT_ENUMERATOR) };
+inline constexpr int kChainOperandKinds = WEFT_CHAIN_OPERANDS(WEFT_ONE);
 }  // namespace cpu
 
 namespace recorder {

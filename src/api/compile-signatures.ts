@@ -6,7 +6,7 @@
 
 import { turnToPlan } from '../exec/native/turns.js';
 import { sizesOf } from '../exec/run/budgets.js';
-import { Trace } from '../exec/run/compiled-graph.js';
+import { TracedGraph } from '../exec/run/compiled-graph.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import {
   cutHostResults,
@@ -37,12 +37,12 @@ interface Entry {
   /** For each argument its placeholder, or its value where it is no array. */
   readonly signature: readonly unknown[];
   readonly form: Form;
-  readonly trace: Trace;
+  readonly traced: TracedGraph;
   /** Where sizes of results depend on data. */
   readonly bounded: BoundedJob | undefined;
 }
 
-/** Signatures that a function keeps the traces of: those used last. */
+/** Signatures that a function keeps the graphs of: those used last. */
 const SIGNATURES = 16;
 
 export class Tracer {
@@ -66,8 +66,8 @@ export class Tracer {
         const [exprs, form] = this.#call(args);
         return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
       }
-      const { trace, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
-      const results = hostResults(trace.exprs, await trace.run(sourcesOf(args), 'host'));
+      const { traced, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
+      const results = hostResults(traced.exprs, await traced.run(sourcesOf(args), 'host'));
       const cut = bounded === undefined ? results : await cutHostResults(results, bounded);
       return arranged(form, cut.map(ndarrayOf));
     } catch (error) {
@@ -82,8 +82,8 @@ export class Tracer {
         const [exprs, form] = this.#call(args);
         return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
       }
-      const { trace, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
-      const results = storedResults(trace.exprs, await trace.run(sourcesOf(args), 'device'));
+      const { traced, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
+      const results = storedResults(traced.exprs, await traced.run(sourcesOf(args), 'device'));
       const cut = bounded === undefined ? results : await cutStoredResults(results, bounded);
       return arranged(form, cut.map(storedLazy));
     } catch (error) {
@@ -94,7 +94,7 @@ export class Tracer {
   /** The function's result for such arguments. */
   exprsOf(values: readonly unknown[]): readonly Expr[] {
     const args = this.#arguments(values);
-    return args.some(isPending) ? this.#call(args)[0] : (this.#known(args) ?? this.#trace(args)).trace.exprs;
+    return args.some(isPending) ? this.#call(args)[0] : (this.#known(args) ?? this.#trace(args)).traced.exprs;
   }
 
   /** Arrays as nodes; other arguments as they are. */
@@ -106,7 +106,7 @@ export class Tracer {
     return values.map(argumentOf);
   }
 
-  /** The trace of such arguments, traced in a turn of the event loop that has time for it. */
+  /** The graph for such arguments, traced in a turn of the event loop that has time for it. */
   async #entryFor(args: readonly unknown[]): Promise<Entry> {
     const turn = turnToPlan();
     if (turn === undefined) return this.#trace(args);
@@ -125,8 +125,8 @@ export class Tracer {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
     const bounded = boundedJob(exprs);
-    const trace = new Trace(bounded?.computed ?? exprs, sourcesOf(signature), this.#options);
-    const entry = { signature, form, trace, bounded };
+    const traced = new TracedGraph(bounded?.computed ?? exprs, sourcesOf(signature), this.#options);
+    const entry = { signature, form, traced, bounded };
     this.#entries.unshift(entry);
     this.#entries.length = Math.min(this.#entries.length, SIGNATURES);
     return entry;

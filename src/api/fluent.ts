@@ -1,6 +1,6 @@
 /**
  * The methods of Lazy and the free functions, made from tables: a row of OPS or REDUCTIONS, or an export of
- * the modules listed in `GROUPS`, is one method and one function, with the row's documentation. Nothing is
+ * the modules listed in `MODULES`, is one method and one function, with the row's documentation. Nothing is
  * listed twice. Their types are in `fluent-types.ts`.
  *
  * Each call notes where the user made it (`site.ts`), so that a composite's nodes all carry the user's line.
@@ -50,7 +50,7 @@ const PRODUCTS = { ...products, ...signals };
  * Modules whose every export is a method and a free function: `(x: Expr, ...) => Expr`; products take two
  * arrays.
  */
-const GROUPS = {
+const MODULES = {
   ...choosing,
   ...composites,
   ...elementwise,
@@ -76,11 +76,11 @@ const GROUPS = {
   ...views,
 };
 
-type Groups = typeof GROUPS;
+type Modules = typeof MODULES;
 
-/** Functions of the groups that take any number of arguments. */
+/** Functions of the modules that take any number of arguments. */
 const VARIADIC: {
-  readonly [K in keyof Groups as number extends Parameters<Groups[K]>['length'] ? K : never]: true;
+  readonly [K in keyof Modules as number extends Parameters<Modules[K]>['length'] ? K : never]: true;
 } = { broadcastTo: true, reshape: true, slice: true };
 
 /** Hints for arguments that NumPy takes and Weft spells otherwise. */
@@ -112,18 +112,18 @@ interface Builder {
   readonly most: number;
 }
 
-/** All functions of the groups and reductions. */
+/** All functions of the modules and reductions. */
 function builders(): Builder[] {
   const reductions = REDUCTION_NAMES.map((name): Builder => {
     const build: Build = (x, axis, options) =>
       reduceBy(name, x, axis as AxisOr<SumOptions>, options as SumOptions);
     return { name, build, most: build.length };
   });
-  // Parameters of the groups have no default values, up to which `length` would count.
-  const groups = (Object.entries(GROUPS) as [string, Build][]).map(([name, build]): Builder => {
+  // Parameters of the modules have no default values, up to which `length` would count.
+  const built = (Object.entries(MODULES) as [string, Build][]).map(([name, build]): Builder => {
     return { name, build, most: Object.hasOwn(VARIADIC, name) ? Number.POSITIVE_INFINITY : build.length };
   });
-  return [...reductions, ...groups];
+  return [...reductions, ...built];
 }
 
 /**

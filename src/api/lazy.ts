@@ -8,7 +8,7 @@
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { evaluate, type StoredResult } from '../exec/run/evaluate.js';
 import { persistExprs } from '../exec/run/move.js';
-import { fold } from '../fusion/passes/segment.js';
+import { segment } from '../fusion/passes/segment.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { onDeepGraph } from '../graph/depth.js';
 import type { DType, Scalar } from '../graph/dtype.js';
@@ -471,7 +471,7 @@ const GETTERS = Object.getOwnPropertyDescriptors(Lazy.prototype);
 
 installMethods(Lazy.prototype, WRAPPING);
 refuseMethods(NDArray.prototype, Lazy.prototype);
-onDeepGraph(fold);
+onDeepGraph(segment);
 
 /** The free functions by name; `functions.ts` exports them one by one. */
 export const free = makeFunctions(WRAPPING);

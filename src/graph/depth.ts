@@ -5,17 +5,17 @@
 import type { Expr } from './expr.js';
 
 /** Puts aside what is more than `levels` below nodes of which the next one has the depth `depth`. */
-export type Folding = (tops: readonly Expr[], depth: number, levels: number) => void;
+export type Segmentation = (tops: readonly Expr[], depth: number, levels: number) => void;
 
 /** Levels of a graph that are never put aside; what is put aside has as many. */
 const LEVELS = 16_384;
 
-let folding: Folding | undefined;
+let segmentation: Segmentation | undefined;
 let levels = LEVELS;
 
 /** Says what is done with deep graphs. */
-export function onDeepGraph(fold: Folding): void {
-  folding = fold;
+export function onDeepGraph(segment: Segmentation): void {
+  segmentation = segment;
 }
 
 /** The depth of a node with these inputs: one more than the deepest of them. */
@@ -24,7 +24,7 @@ export function depthOf(inputs: readonly Expr[]): number {
   for (let k = 0; k < inputs.length; k++) if (inputs[k]!.depth > depth) depth = inputs[k]!.depth;
   depth++;
   // On the way down from any node there is one of every depth: none of the multiples is missed.
-  if (depth % levels === 0 && depth > levels) folding?.(inputs, depth, levels);
+  if (depth % levels === 0 && depth > levels) segmentation?.(inputs, depth, levels);
   return depth;
 }
 

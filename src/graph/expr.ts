@@ -318,7 +318,7 @@ export interface NodeBase {
 }
 
 /**
- * A node as users build it. It never changes, but for this: one that is deep in a graph may become a folded
+ * A node as users build it. It never changes, but for this: one that is deep in a graph may become a segmented
  * source of the same value (`fusion/passes/segment.ts`).
  */
 export type Expr = NodeData &

@@ -86,7 +86,7 @@ const listed = (parts: readonly string[]): string =>
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** The power of 1024 that bytes are told in. */
+/** The power of 1024 that bytes are printed in. */
 function unitOf(bytes: number): number {
   let unit = 0;
   for (let value = bytes; value >= 1024 && unit < UNITS.length - 1; unit++) value /= 1024;

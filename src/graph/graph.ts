@@ -54,7 +54,7 @@ export interface MutableGraph {
 /** A change that a pass made, as reported to a listener. */
 export type Made = Pick<GraphNode, 'kind' | 'inputs'>;
 
-/** Told of what passes do to the nodes of a graph. */
+/** An observer of what passes do to the nodes of a graph. */
 export interface RewriteListener {
   /** A node was made for the node `maker`, or one that is equal was there. */
   made(id: number, node: Made, maker: number): void;

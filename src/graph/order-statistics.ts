@@ -3,7 +3,7 @@
  * and a free function (`fluent.ts`).
  *
  * The methods are those of Hyndman and Fan ("Sample Quantiles in Statistical Packages", 1996) and the four
- * others of NumPy: each says between which two places of a sorted row the value lies, and how far from the
+ * others of NumPy: each says between which two elements of a sorted row the value lies, and how far from the
  * first.
  */
 import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../host/errors.js';
@@ -49,17 +49,17 @@ export interface QuantileOptions extends ReduceOptions {
   readonly weights?: Operand | undefined;
 }
 
-/** Where a quantile of a sorted row lies: `fraction` of the way from one place to the next. */
+/** Where a quantile of a sorted row lies: `fraction` of the way from one element to the next. */
 interface Position {
-  readonly place: number;
+  readonly index: number;
   readonly fraction: number;
 }
 
-/** A place from 0, by `n` elements and a probability q; with a fraction where it lies between two. */
-type VirtualPlace = (n: number, q: number) => number;
+/** An index from 0, by `n` elements and a probability q; with a fraction where it lies between two. */
+type VirtualIndex = (n: number, q: number) => number;
 
 const continuous =
-  (alpha: number, beta: number): VirtualPlace =>
+  (alpha: number, beta: number): VirtualIndex =>
   (n, q) =>
     n * q + (alpha + q * (1 - alpha - beta)) - 1;
 
@@ -69,13 +69,13 @@ const evenRound = (x: number): number => {
   return below % 2 === 0 ? below : below + 1;
 };
 
-/** The place below where `isBelow` says so, else the one above. */
+/** The index below where `isBelow` says so, else the one above. */
 const discrete = (at: number, isBelow: (fraction: number, below: number) => boolean): number => {
   const below = Math.floor(at);
   return isBelow(at - below, below) ? below : below + 1;
 };
 
-const METHODS: Readonly<Record<QuantileMethod, VirtualPlace>> = {
+const METHODS: Readonly<Record<QuantileMethod, VirtualIndex>> = {
   inverted_cdf: (n, q) => discrete(n * q - 1, (fraction) => fraction === 0),
   averaged_inverted_cdf: (n, q) => {
     const at = n * q - 1;
@@ -105,7 +105,7 @@ const SELECTING: ReadonlySet<QuantileMethod> = new Set<QuantileMethod>([
 
 function positionOf(method: QuantileMethod, n: number, q: number): Position {
   const at = Math.min(Math.max(METHODS[method](n, q), 0), n - 1);
-  return { place: Math.floor(at), fraction: at - Math.floor(at) };
+  return { index: Math.floor(at), fraction: at - Math.floor(at) };
 }
 
 /**
@@ -182,12 +182,12 @@ function quantiles(
   const count = rows.shape.at(-1)!;
   const result = SELECTING.has(method) ? x.dtype : meanDType(x.dtype);
   const positions = probabilities.map((q) => positionOf(method, count, q));
-  const needed = positions.flatMap(({ place, fraction }) => (fraction === 0 ? [place] : [place, place + 1]));
+  const needed = positions.flatMap(({ index, fraction }) => (fraction === 0 ? [index] : [index, index + 1]));
   // NaN is last.
   if (isFloat(x.dtype)) needed.push(count - 1);
-  const places = [...new Set(needed)].sort((a, b) => a - b);
-  const found = elementsAt(rows, places);
-  const at = (place: number): Expr => slice(found, '...', places.indexOf(place));
+  const indices = [...new Set(needed)].sort((a, b) => a - b);
+  const found = elementsAt(rows, indices);
+  const at = (index: number): Expr => slice(found, '...', indices.indexOf(index));
   const hasNaN = isFloat(x.dtype) ? map('isnan', [at(count - 1)]) : undefined;
   return positions.map((position) => {
     const value = cast(between(at, position, result), result);
@@ -247,8 +247,8 @@ function weighted(
       reduce('sum', cast(isBefore, 'int64'), [last]),
       constant(count - 1, 'int64'),
     ]);
-    const place = reshape(before, [...before.shape, 1]);
-    const value = reshape(takeAlongAxis(ordered, place, -1, { mode: 'clip' }), before.shape);
+    const index = reshape(before, [...before.shape, 1]);
+    const value = reshape(takeAlongAxis(ordered, index, -1, { mode: 'clip' }), before.shape);
     const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, x.dtype), value]);
     const shaped = reshape(whole, reduced);
     return keepdims ? keepAxes(shaped, x, axes) : shaped;
@@ -256,13 +256,13 @@ function weighted(
 }
 
 /** The value at a position of sorted rows: linear between two elements, from the nearer of them. */
-function between(at: (place: number) => Expr, { place, fraction }: Position, dtype: Expr['dtype']): Expr {
-  const low = cast(at(place), dtype);
+function between(at: (index: number) => Expr, { index, fraction }: Position, dtype: Expr['dtype']): Expr {
+  const low = cast(at(index), dtype);
   if (fraction === 0) return low;
   return throughFloat32(
     low,
     (a) => {
-      const b = cast(at(place + 1), a.dtype);
+      const b = cast(at(index + 1), a.dtype);
       const step = map('subtract', [b, a]);
       const value =
         fraction < 0.5

@@ -71,10 +71,10 @@ export interface Config {
   /** `WEFT_DECODE_DEADLINE`: milliseconds that the decoding of a file may take without progress. */
   readonly decodeDeadline: number;
   /** Where the CUDA libraries may be; see `exec/native/cuda-libraries.ts`. */
-  readonly cuda: CudaPlaces;
+  readonly cuda: CudaSearchPaths;
 }
 
-export interface CudaPlaces {
+export interface CudaSearchPaths {
   /** `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`: this file and no other. */
   readonly driver: string | undefined;
   readonly nvrtc: string | undefined;

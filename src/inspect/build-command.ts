@@ -28,7 +28,7 @@ function outwards(folder: string): string[] {
 
 /**
  * The command to give in `project` to build the addon of the package in `folder`. A project that does not
- * depend on Weft itself has no `weft` command, and is told the file behind it.
+ * depend on Weft itself has no `weft` command, and is shown the file behind it.
  */
 export function buildCommand(folder: string, project: string): string {
   const isInstalled = folder.split(sep).includes('node_modules');

@@ -238,7 +238,7 @@ async function loopConditions(info: CudaInfo): Promise<Finding> {
 
 /**
  * Whether a device cannot decide on a loop of more steps than are taken before it is asked to; one that fails
- * is told of elsewhere.
+ * is reported elsewhere.
  */
 async function refusesLoop(device: string): Promise<boolean> {
   const steps = 20;

@@ -30,7 +30,7 @@ export const locationOf = (loops: string, nodes: readonly number[]): string => `
 
 /**
  * The steps of all phases in order, those inside sweeps and loops too. Devices that share a phase run the same
- * steps, some of them in several stretches: each is told once.
+ * steps, some of them in several stretches: each is listed once.
  */
 export function explainSteps({ graph, plan }: Planned, device: Device, lines: Lines): LocatedStep[] {
   const explainer = new Explainer(device, lines);

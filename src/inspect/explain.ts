@@ -8,7 +8,7 @@
 
 import { onlyRunOf } from '../exec/plan/phases.js';
 import type { Plan } from '../exec/plan/plan.js';
-import type { Place } from '../exec/plan/plan-graph.js';
+import type { Destination } from '../exec/plan/plan-graph.js';
 import { printPlan, printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { peaksOf, planJob } from '../exec/run/plan-job.js';
@@ -17,7 +17,7 @@ import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
 import { Origins } from '../fusion/passes/origins.js';
-import type { PassTrace } from '../fusion/passes/pipeline.js';
+import type { PassChanges } from '../fusion/passes/pipeline.js';
 import { printPath } from '../fusion/paths/path-report.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
@@ -38,7 +38,7 @@ export class Explanation implements ExplanationData {
   readonly segments!: number;
   readonly graph!: string;
   readonly optimizedGraph!: string;
-  readonly passes!: readonly PassTrace[];
+  readonly passes!: readonly PassChanges[];
   readonly steps!: readonly ExplainedStep[];
   readonly edges!: readonly ExplainedEdge[];
   readonly results!: readonly string[];
@@ -107,7 +107,7 @@ const indent = (text: string): string =>
     .map((line) => (line === '' ? line : `  ${line}`))
     .join('\n');
 
-const changes = ({ added, removed, changed }: PassTrace): string =>
+const changes = ({ added, removed, changed }: PassChanges): string =>
   [
     ['added', added],
     ['removed', removed],
@@ -142,13 +142,13 @@ function madeAt(lines: readonly string[]): string {
 export function explainExprs(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
-  place: Place = 'host',
+  destination: Destination = 'host',
 ): Explanation {
   const canonical = canonicalize(exprs);
-  const passes: PassTrace[] = [];
+  const passes: PassChanges[] = [];
   const origins = new Origins();
-  const observers: Observers = { trace: (trace) => passes.push(trace), origins };
-  const job = planJob(canonical, options, place, observers);
+  const observers: Observers = { onPass: (changes) => passes.push(changes), origins };
+  const job = planJob(canonical, options, destination, observers);
   const { target, segments, own } = job;
   const { plan, partition, graph } = own;
   const device = target.devices[0]!;

@@ -1,6 +1,6 @@
 /** The findings of `explain.ts` as plain data. */
 import type { Reason } from '../fusion/partition/join.js';
-import type { PassTrace } from '../fusion/passes/pipeline.js';
+import type { PassChanges } from '../fusion/passes/pipeline.js';
 
 /** One step of the plan: a generated kernel, or a matrix product by a library. */
 export interface ExplainedStep {
@@ -66,7 +66,7 @@ export interface ExplanationData {
   /** As the user built it, equal subexpressions once. */
   readonly graph: string;
   readonly optimizedGraph: string;
-  readonly passes: readonly PassTrace[];
+  readonly passes: readonly PassChanges[];
   readonly steps: readonly ExplainedStep[];
   readonly edges: readonly ExplainedEdge[];
   /** Labels of the buffers that hold the results. */

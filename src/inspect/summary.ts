@@ -13,7 +13,7 @@ import {
   sweepsOf as sweepsIn,
   type WholeReason,
 } from '../exec/plan/plan.js';
-import type { Place } from '../exec/plan/plan-graph.js';
+import type { Destination } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { type JobPlan, peaksOf, planJob } from '../exec/run/plan-job.js';
@@ -72,9 +72,9 @@ export interface PlanSummary {
 export function summarizePlan(
   exprs: readonly Expr[],
   options: ComputeOptions = {},
-  place: Place = 'host',
+  destination: Destination = 'host',
 ): PlanSummary {
-  const job = planJob(canonicalize(exprs), options, place);
+  const job = planJob(canonicalize(exprs), options, destination);
   const peaks = peaksOf(job);
   const { plan } = job.own;
   const isShared = plan.devices.length > 1;

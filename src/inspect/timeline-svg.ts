@@ -21,7 +21,7 @@ export interface PictureOptions {
   readonly title?: string | undefined;
 }
 
-/** Told apart in print and by people who see fewer colours; by kind. */
+/** Different in print and to people who see fewer colours; by kind. */
 const COLOURS: Readonly<Record<SpanKind, string>> = {
   kernel: '#2f6fb0',
   library: '#7a4fa3',

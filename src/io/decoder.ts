@@ -38,7 +38,7 @@ export type DecoderFailure =
   /** An optional package is not installed. */
   | { readonly kind: 'package'; readonly name: string }
   | { readonly kind: 'memory'; readonly byteLength: number }
-  /** `doing`: what was told last. */
+  /** `doing`: as reported last. */
   | { readonly kind: 'stuck'; readonly doing: string; readonly milliseconds: number }
   /** The thread ended: there was not enough memory for what it decoded. */
   | { readonly kind: 'ended'; readonly message: string }
@@ -184,7 +184,7 @@ interface Running {
   /** Bytes that were given since there was progress. */
   inHand: number;
   doing: string;
-  /** A failure to read, which the thread is told of. */
+  /** A failure to read, which is passed to the thread. */
   failure?: { readonly reason: unknown };
 }
 

@@ -17,7 +17,7 @@ import { npyDescr, npyHeader } from './npy.js';
 import type { FolderLayout } from './output-folder.js';
 import { safetensorsHeader, safetensorsName } from './safetensors.js';
 import { zarrLayout } from './zarr-layout.js';
-import { layoutZip, type Part } from './zip-layout.js';
+import { type FileHeader, layoutZip } from './zip-layout.js';
 
 export interface ArrayType {
   readonly dtype: DType;
@@ -30,13 +30,13 @@ export interface FileLayout {
   readonly arrays: readonly ArrayLayout[];
   readonly byteLength: number;
   /** Headers that are known beforehand. */
-  readonly parts: readonly Part[];
+  readonly headers: readonly FileHeader[];
   /**
    * Where checksums are wanted: the CRC-32 of what comes before each array's elements and belongs to them.
    */
   readonly checksums?: readonly number[];
   /** Headers that need the CRC-32 of all that. */
-  readonly finish?: (checksums: readonly number[]) => readonly Part[];
+  readonly finish?: (checksums: readonly number[]) => readonly FileHeader[];
   /** Where the file is one in a folder. */
   readonly folder?: FolderLayout;
 }
@@ -246,7 +246,7 @@ function single(array: ArrayType, how: Layouting, header: Buffer | undefined): F
   return {
     arrays: [layout],
     byteLength: layout.byteOffset + bytesOf(layout),
-    parts: header === undefined ? [] : [{ byteOffset: 0, bytes: header }],
+    headers: header === undefined ? [] : [{ byteOffset: 0, bytes: header }],
   };
 }
 
@@ -263,7 +263,7 @@ function npzLayout(arrays: readonly ArrayType[], names: readonly string[], how: 
       byteOffset: zip.starts[k]! + headers[k]!.length,
     })),
     byteLength: zip.byteLength,
-    parts: headers.map((bytes, k) => ({ byteOffset: zip.starts[k]!, bytes })),
+    headers: headers.map((bytes, k) => ({ byteOffset: zip.starts[k]!, bytes })),
     checksums: headers.map((header) => crc32(header)),
     finish: zip.headers,
   };
@@ -294,5 +294,5 @@ function safetensorsLayout(
     (most, layout) => Math.max(most, layout.byteOffset + bytesOf(layout)),
     header.length,
   );
-  return { arrays: placed, byteLength: end, parts: [{ byteOffset: 0, bytes: header }] };
+  return { arrays: placed, byteLength: end, headers: [{ byteOffset: 0, bytes: header }] };
 }

@@ -38,13 +38,13 @@ export async function evaluateTo(
   try {
     for (const job of jobs) files.push(await outputOf(job));
     for (const [k, { layout }] of jobs.entries()) await files[k]!.reserve(layout.byteLength);
-    const places = exprs.map((_, result) => placeOf(jobs, files, result));
-    const wanted = exprs.map((expr, k) => (places[k]!.layout.order === 'F' ? transpose(expr) : expr));
-    const outputs = places.map(({ output }) => output);
+    const arrays = exprs.map((_, result) => storedArrayOf(jobs, files, result));
+    const wanted = exprs.map((expr, k) => (arrays[k]!.layout.order === 'F' ? transpose(expr) : expr));
+    const outputs = arrays.map(({ output }) => output);
     const checksums = await evaluateIntoFiles(wanted, outputs, options);
     const stamps: FileStamp[] = [];
     for (const [k, job] of jobs.entries()) stamps.push(await finish(job, files[k]!, checksums));
-    const stored = places.map(({ layout, job, output }) => storedExpr(output.path, stamps[job]!, layout));
+    const stored = arrays.map(({ layout, job, output }) => storedExpr(output.path, stamps[job]!, layout));
     options.signal?.throwIfAborted();
     for (const file of files) await file.publish();
     return stored;
@@ -85,14 +85,14 @@ function jobsOf(exprs: readonly Expr[], to: Sinks): Job[] {
   });
 }
 
-interface Place {
+interface StoredArray {
   /** Position among the jobs. */
   readonly job: number;
   readonly layout: ArrayLayout;
   readonly output: FileOutput;
 }
 
-function placeOf(jobs: readonly Job[], files: readonly Output[], result: number): Place {
+function storedArrayOf(jobs: readonly Job[], files: readonly Output[], result: number): StoredArray {
   const job = jobs.findIndex(({ results }) => results.includes(result));
   const at = jobs[job]!.results.indexOf(result);
   const { arrays, checksums } = jobs[job]!.layout;
@@ -110,7 +110,7 @@ async function finish(
   checksums: readonly number[],
 ): Promise<FileStamp> {
   const last = layout.finish?.(results.map((result) => checksums[result]!)) ?? [];
-  for (const { bytes, byteOffset } of [...layout.parts, ...last]) await file.write(bytes, byteOffset);
+  for (const { bytes, byteOffset } of [...layout.headers, ...last]) await file.write(bytes, byteOffset);
   return file.complete(layout.byteLength);
 }
 

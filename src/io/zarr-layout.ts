@@ -51,8 +51,8 @@ export function zarrLayout(dtype: Exclude<DType, 'bfloat16'>, shape: Shape) {
     name: 'zarr.json',
     bytes: Buffer.from(`${JSON.stringify(metadata, undefined, 2)}\n`),
   };
-  const parts = index.length === 0 ? [] : [{ byteOffset: end, bytes: index }];
-  return { arrays: [elements], byteLength: end + index.length, parts, folder };
+  const headers = index.length === 0 ? [] : [{ byteOffset: end, bytes: index }];
+  return { arrays: [elements], byteLength: end + index.length, headers, folder };
 }
 
 const sharding = (chunkShape: Shape): object => ({

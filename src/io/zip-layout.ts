@@ -5,8 +5,8 @@
  * Format: PKWARE's APPNOTE.TXT, sections 4.3 to 4.5. Called by `sinks.ts`; reading is in `npz.ts`.
  */
 
-/** Bytes at a place in a file. */
-export interface Part {
+/** A header and its offset in the file. */
+export interface FileHeader {
   readonly byteOffset: number;
   readonly bytes: Buffer;
 }
@@ -16,7 +16,7 @@ export interface ZipLayout {
   readonly starts: readonly number[];
   readonly byteLength: number;
   /** All headers, once the members' checksums are known. */
-  headers(checksums: readonly number[]): Part[];
+  headers(checksums: readonly number[]): FileHeader[];
 }
 
 const VERSION = 45; // the first with zip64

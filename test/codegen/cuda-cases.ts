@@ -1,5 +1,5 @@
 /**
- * Kernels that between them reach every schedule, layout, chunk form and index form of the CUDA printers.
+ * Kernels that between them reach every schedule, mapping, chunk form and index form of the CUDA printers.
  * Small enough to simulate, with shapes that do not divide evenly.
  */
 import type { Schedule } from '../../src/codegen/cuda/cuda.js';
@@ -96,7 +96,7 @@ function reductions(): void {
     const x = b.load('float32', [4100, 1]);
     const schedule = {
       kind: 'reduce',
-      layout: 'rows',
+      mapping: 'rows',
       threadsP: 2,
       threadsR: 128,
       width: 4,
@@ -143,7 +143,7 @@ function reductions(): void {
     return b.store(b.map('sqrt', b.reduce('sum', b.map('square', difference))));
   };
   const pairs = {
-    kind: 'pairs',
+    kind: 'outer-product',
     axisI: 0,
     axisJ: 1,
     items: 8,
@@ -247,7 +247,7 @@ function rows(): void {
   add('rows of softmax in halves', softmax([19], [256], [256, 1], 'float16'));
   const again = {
     kind: 'rows',
-    layout: 'rows',
+    mapping: 'rows',
     threadsP: 1,
     threadsR: 64,
     width: 4,
@@ -258,7 +258,7 @@ function rows(): void {
   add('rows of softmax walked again', softmax([5], [2500], [2500, 1]), again);
   add('rows of softmax in columns walked again', softmax([40], [900], [1, 40]), {
     ...again,
-    layout: 'columns',
+    mapping: 'columns',
     threadsP: 32,
     threadsR: 8,
     width: 1,

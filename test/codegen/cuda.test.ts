@@ -176,27 +176,27 @@ describe('cudaKernel', () => {
 
   it('cuts long reductions into slots by shape alone, and combines them in a second launch', () => {
     const all = cudaKernel(summed([], [2 ** 28], [1]));
-    expect(all.schedule).toMatchObject({ kind: 'reduce', layout: 'rows', slots: 2048 });
+    expect(all.schedule).toMatchObject({ kind: 'reduce', mapping: 'rows', slots: 2048 });
     expect(all.launches.map((l) => l.function)).toEqual(['summed_reduce_partial', 'summed_reduce_combine']);
     expect(all.scratch).toEqual([{ byteLength: 4 * 2048, zeroed: false }]);
     expect(scheduleOf(summed([2 ** 16], [2048], [2048, 1]))).toMatchObject({
-      layout: 'rows',
+      mapping: 'rows',
       threadsR: 32,
       slots: 1,
     });
     expect(scheduleOf(summed([2 ** 16], [4096], [4096, 1]))).toMatchObject({
-      layout: 'rows',
+      mapping: 'rows',
       threadsR: 128,
       slots: 1,
     });
     expect(scheduleOf(summed([4096], [2 ** 16], [1, 4096]))).toMatchObject({
-      layout: 'columns',
+      mapping: 'columns',
       threadsP: 32,
       slots: 32,
     });
     // Columns enough for all of a device leave no partial results.
     expect(scheduleOf(summed([2 ** 16], [4096], [1, 2 ** 16]))).toMatchObject({
-      layout: 'columns',
+      mapping: 'columns',
       slots: 1,
     });
   });
@@ -225,7 +225,7 @@ describe('cudaKernel', () => {
     };
     const inOrder = pairs(96, 96, [64, 64, 96], [96, 0, 589824, 9216, 1], [0, 64, 1, 6144, 393216]);
     expect(scheduleOf(pairs(96, 96, [8192], [8192, 0, 1], [0, 8192, 1]))).toMatchObject({
-      kind: 'pairs',
+      kind: 'outer-product',
       items: 6,
       slots: 64,
       slotLength: 128,
@@ -250,8 +250,8 @@ describe('cudaKernel', () => {
     expect(scheduleOf(pairs(96, 96, [64], [64, 0, 1], [0, 64, 1]))).toMatchObject({ kind: 'reduce' });
     // Longer slots, folded, where more would leave as much as they read.
     const long = scheduleOf(pairs(512, 512, [2 ** 20], [2 ** 20, 0, 1], [0, 2 ** 20, 1]));
-    expect(long).toMatchObject({ kind: 'pairs', fold: 1024 });
-    if (long.kind === 'pairs') expect(long.slotLength % 1024).toBe(0);
+    expect(long).toMatchObject({ kind: 'outer-product', fold: 1024 });
+    if (long.kind === 'outer-product') expect(long.slotLength % 1024).toBe(0);
   });
 
   it('adds at most 1024 elements into one accumulator, so that sums of ones stay exact', () => {
@@ -263,7 +263,7 @@ describe('cudaKernel', () => {
     ] as const) {
       const schedule = scheduleOf(summed(p === 1 ? [] : [p], [r], p === 1 ? [1] : [1, p]));
       if (schedule.kind !== 'reduce') throw new Error(schedule.kind);
-      const side = schedule.layout === 'rows' ? schedule.width : 1;
+      const side = schedule.mapping === 'rows' ? schedule.width : 1;
       expect(schedule.slotLength / (schedule.threadsR * side)).toBeLessThanOrEqual(1024);
     }
   });

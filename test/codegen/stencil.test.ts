@@ -34,12 +34,12 @@ function scheduleOf(x: Lazy): string {
 }
 
 describe('several steps in one launch', () => {
-  it('are done of maps of neighbours, with a border as wide as they reach', () => {
+  it('are done of maps of neighbours, with a halo as wide as they reach', () => {
     expect(scheduleOf(diffusion(100)(field(200, 300)))).toBe(
-      '8 stencil: steps 8, rows 8, columns 4, warps 8, copies 2, border [8, 8]',
+      '8 stencil: steps 8, rows 8, columns 4, warps 8, copies 2, halo [8, 8]',
     );
     const far = iterate(100, field(200, 300), (f) => f.add(f.pad(2).slice([null, -4], [2, -2])).mul(0.5));
-    expect(scheduleOf(far)).toBe('5 stencil: steps 5, rows 8, columns 4, warps 8, copies 2, border [10, 0]');
+    expect(scheduleOf(far)).toBe('5 stencil: steps 5, rows 8, columns 4, warps 8, copies 2, halo [10, 0]');
     const two = iterate(100, [field(64, 64), field(64, 64)], ([u, v]) => [
       u.add(v.pad(1).slice([null, -2], [null, -2])),
       v.sub(u),
@@ -100,7 +100,7 @@ describe('several steps in one launch', () => {
     const { kernel } = step as { kernel: Kernel };
     const { rows, phases } = cudaWorks(kernel, cudaKernel(kernel).schedule);
     expect([rows!.units, phases]).toEqual([5, []]);
-    // Of 64 rows of a tile, 8 above and 8 below are border.
+    // Of 64 rows of a tile, 8 above and 8 below are halo.
     expect(rows!.regions(1, 2)).toEqual({
       reads: [{ buffer: 0, first: 40 * 300, last: 104 * 300 }],
       writes: [{ buffer: 1, first: 48 * 300, last: 96 * 300 }],

@@ -1,5 +1,5 @@
 /**
- * What the tape encoder decides: axes, layout, sections, registers, slots; and that the CPU has a function
+ * What the tape encoder decides: axes, blocking, sections, registers, slots; and that the CPU has a function
  * for every op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
@@ -55,12 +55,12 @@ describe('the domain of a tape', () => {
   });
 });
 
-describe('the layout of a tape', () => {
+describe('the blocking of a tape', () => {
   it('fills a block of contiguous elements with one row', () => {
     const b = new KernelBuilder([1 << 20]);
-    const { layout } = planTape(b.store(b.map('exp', b.load('float32', [1]))).build());
-    expect(layout).toMatchObject({ laneAxes: [0], rowAxis: -1, rows: 1 });
-    expect(layout.width % 64).toBe(0);
+    const { blocking } = planTape(b.store(b.map('exp', b.load('float32', [1]))).build());
+    expect(blocking).toMatchObject({ laneAxes: [0], rowAxis: -1, rows: 1 });
+    expect(blocking.width % 64).toBe(0);
   });
 
   it('takes longer blocks, which hardware reads ahead, of what is reduced in vector registers', () => {
@@ -68,7 +68,7 @@ describe('the layout of a tape', () => {
     const x = b.load('float32', [1]);
     b.store(b.reduce('sum', b.map('multiply', x, b.map('sqrt', x))));
     const plan = planTape(b.build());
-    expect(plan.layout.rows * plan.layout.width).toBe(65536);
+    expect(plan.blocking.rows * plan.blocking.width).toBe(65536);
     expect(plan.schedule.walks.map((walk) => opsOf(plan, walk))).toEqual([
       ['load', 'load sqrt multiply.1 reduce.sum'],
     ]);
@@ -87,14 +87,14 @@ describe('the layout of a tape', () => {
     ],
   ] as const)('keeps the block of what %s in the first-level cache', (_, make) => {
     const b = new KernelBuilder([], [1 << 20]);
-    const { layout } = planTape(b.store(b.reduce('sum', make(b))).build());
-    expect(layout.rows * layout.width).toBeLessThanOrEqual(4096);
+    const { blocking } = planTape(b.store(b.reduce('sum', make(b))).build());
+    expect(blocking.rows * blocking.width).toBeLessThanOrEqual(4096);
   });
 
   it('puts several short rows into a block, and keeps them there from phase to phase', () => {
     const plan = planTape(softmax(1000, 256));
-    expect(plan.layout).toMatchObject({ laneAxes: [1], take: 256, rowAxis: 0 });
-    expect(plan.layout.rows).toBeGreaterThan(1);
+    expect(plan.blocking).toMatchObject({ laneAxes: [1], take: 256, rowAxis: 0 });
+    expect(plan.blocking.rows).toBeGreaterThan(1);
     expect(plan.schedule.keepsBlock).toBe(true);
     expect(plan.schedule.walks.map((walk) => opsOf(plan, walk))).toEqual([
       ['load', 'max'],
@@ -115,23 +115,23 @@ describe('the layout of a tape', () => {
 
   it('reduces columns with their lanes side by side', () => {
     const b = new KernelBuilder([512], [10_000]);
-    const { layout } = planTape(b.store(b.reduce('sum', b.load('float32', [1, 512]))).build());
-    expect(layout.laneAxes).toEqual([0]);
+    const { blocking } = planTape(b.store(b.reduce('sum', b.load('float32', [1, 512]))).build());
+    expect(blocking.laneAxes).toEqual([0]);
   });
 
   it('fills its lanes with several steps of a few short columns', () => {
     const b = new KernelBuilder([3], [10_000]);
-    const { layout } = planTape(b.store(b.reduce('sum', b.load('float32', [1, 3]))).build());
-    expect(layout).toMatchObject({ laneAxes: [1, 0], take: 64, inner: 3, width: 192 });
+    const { blocking } = planTape(b.store(b.reduce('sum', b.load('float32', [1, 3]))).build());
+    expect(blocking).toMatchObject({ laneAxes: [1, 0], take: 64, inner: 3, width: 192 });
   });
 
   it('gathers an array of another order in tiles along that order', () => {
     const b = new KernelBuilder([512, 512]);
     const sum = b.map('add', b.load('float32', [512, 1]), b.load('float32', [1, 512]));
-    const { layout } = planTape(b.store(sum).build());
-    expect(layout.laneAxes).toEqual([1]);
-    expect(layout.rowAxis).toBe(0);
-    expect(layout.rows).toBeGreaterThanOrEqual(8);
+    const { blocking } = planTape(b.store(sum).build());
+    expect(blocking.laneAxes).toEqual([1]);
+    expect(blocking.rowAxis).toBe(0);
+    expect(blocking.rows).toBeGreaterThanOrEqual(8);
   });
 });
 
@@ -140,8 +140,8 @@ describe('the registers of a tape', () => {
     const b = new KernelBuilder([100_000]);
     let x = b.load('float32', [1]);
     for (let k = 0; k < 100; k++) x = b.map('sqrt', b.map('abs', x));
-    const { layout, schedule } = planTape(b.store(x).build());
-    expect(schedule.blockByteLength).toBe(layout.rows * layout.width * 4);
+    const { blocking, schedule } = planTape(b.store(x).build());
+    expect(schedule.blockByteLength).toBe(blocking.rows * blocking.width * 4);
   });
 
   it('stay within the first-level cache when many values live', () => {

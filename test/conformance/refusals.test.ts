@@ -64,7 +64,7 @@ const clusters = (): Lazy[] => {
   return [isIn.transpose().matmul(points).div(isIn.sum(0).expandDims(1)), distances.min(1).sum()];
 };
 /** Values of several graphs, computed one after the other; the first needs most. */
-const folded = (): Lazy =>
+const segmented = (): Lazy =>
   withLevels(8, () => {
     let x = randomMatrix(512, 512, 1)
       .transpose()
@@ -85,7 +85,7 @@ const lookedUp = (): Lazy =>
     .transpose()
     .mul(2);
 const OTHERS: readonly BudgetJob[] = [
-  { name: 'a folded graph', results: [folded()] },
+  { name: 'a segmented graph', results: [segmented()] },
   { name: 'rows by computed indices', results: [lookedUp()] },
   { name: 'a step of k-means', results: clusters() },
   { name: 'a transpose', results: [randomMatrix(1024, 2048, 1).transpose().mul(2)] },
@@ -111,7 +111,7 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     }, 300_000);
 
     it('is the same when the job is computed', async () => {
-      for (const result of [folded(), lookedUp()]) {
+      for (const result of [segmented(), lookedUp()]) {
         const options = { device, memory: 1, to: npy('never-written.npy') };
         const planned = refusalOf([result], { ...options, to: [options.to] } as ComputeOptions);
         const refused = await result.compute(options).catch((error: unknown) => error);

@@ -1,4 +1,4 @@
-/** Which loops have kernels that are told the number of the step. */
+/** Which loops pass the number of the step to their kernels. */
 import { describe, expect, it } from 'vitest';
 import { withLoopCounters } from '../../src/exec/plan/loop-counters.js';
 import type { KernelStep, LoopStep } from '../../src/exec/plan/plan.js';
@@ -95,18 +95,18 @@ function stepListOf({ loop = {}, by = 1n, strides = [0], role = 'temporary' }: C
   return { buffers, steps: [step], outputKeys: [] };
 }
 
-const told = (change: Change, stepsAtOnce = 4): LoopStep =>
+const counted = (change: Change, stepsAtOnce = 4): LoopStep =>
   withLoopCounters(stepListOf(change), { stepsAtOnce: () => stepsAtOnce }).steps[0] as LoopStep;
 
 describe('a loop that counts its steps', () => {
   it('is one kernel that reads the first number, and does several steps', () => {
-    const { body, states, stepsAtOnce } = told({});
+    const { body, states, stepsAtOnce } = counted({});
     expect(stepsAtOnce).toBe(4);
     expect(states).toMatchObject([{ current: X.current }]);
     expect(body).toMatchObject([
       {
         buffers: [X.current, I.initial, X.next],
-        kernel: { counters: [1], feedback: [{ input: 0, output: 2 }] },
+        kernel: { counters: [1], carried: [{ input: 0, output: 2 }] },
       },
     ]);
   });

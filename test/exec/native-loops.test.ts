@@ -84,7 +84,7 @@ describe('a loop', () => {
   });
 
   it('takes what a body does at once for as many steps', async () => {
-    // The body does one step; told that it does three, it is run for steps 3, 3 and 1.
+    // The body does one step; declared to do three, it is run for steps 3, 3 and 1.
     expect((await resultsOf(loop({ steps: 7, stepsAtOnce: 3 })))[0]).toEqual(raised(3));
     const [, kept] = await resultsOf(keeping({ steps: 10, every: 5, stepsAtOnce: 3 }));
     expect(kept).toEqual([...raised(2), ...raised(4)]);

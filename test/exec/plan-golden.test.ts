@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
-import type { Place } from '../../src/exec/run/program.js';
+import type { Destination } from '../../src/exec/run/program.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { iterate, type Lazy, placeholder, whileLoop } from '../../src/index.js';
@@ -20,24 +20,24 @@ const x = placeholder([4096, 256], 'float32');
 interface Job {
   readonly outputs: () => readonly Lazy[];
   readonly budget?: number;
-  readonly place?: Place;
+  readonly destination?: Destination;
 }
 
 const JOBS: Readonly<Record<string, Job>> = {
   'columns standardized into a file, in tiles': {
     outputs: () => [x.sub(x.mean(0)).div(x.std(0))],
     budget: 256 * KiB,
-    place: 'file',
+    destination: 'file',
   },
   'a softmax of rows into a file, in tiles': {
     outputs: () => [x.softmax(1)],
     budget: 256 * KiB,
-    place: 'file',
+    destination: 'file',
   },
   'a product with an epilogue': {
     outputs: () => [x.matmul(placeholder([256, 100], 'float32')).add(1)],
     budget: 512 * KiB,
-    place: 'file',
+    destination: 'file',
   },
   'a loop of maps in place': { outputs: () => [iterate(50, x, (s) => s.mul(0.5).add(x))] },
   'a loop of neighbours, skewed': {

@@ -8,7 +8,7 @@ import { runLimited } from '../../src/exec/run/process-limit.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { MemoryError } from '../../src/host/errors.js';
 
-/** A piece of work that ends when it is told to. */
+/** A piece of work that ends on demand. */
 function work(log: string[], name: string) {
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {

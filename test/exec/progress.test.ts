@@ -8,25 +8,27 @@ const job = (): Lazy => {
 };
 
 describe('onProgress', () => {
-  it('is told of the end once, with all tiles and bytes', async () => {
-    const told: Progress[] = [];
+  it('reports the end once, with all tiles and bytes', async () => {
+    const reports: Progress[] = [];
     const result = await job().compute({
       device: 'cpu',
       memory: '6MiB',
-      onProgress: (progress) => told.push(progress),
+      onProgress: (progress) => reports.push(progress),
     });
     expect(result.shape).toEqual([2 ** 16]);
-    const { totalTiles } = told.at(-1)!;
+    const { totalTiles } = reports.at(-1)!;
     expect(totalTiles).toBeGreaterThan(4);
-    expect(told.filter(({ tiles }) => tiles === totalTiles)).toHaveLength(1);
-    expect(told.map(({ tiles }) => tiles)).toEqual(told.map(({ tiles }) => tiles).sort((a, b) => a - b));
-    expect(told.at(-1)!.steps).toContain('matmul');
+    expect(reports.filter(({ tiles }) => tiles === totalTiles)).toHaveLength(1);
+    expect(reports.map(({ tiles }) => tiles)).toEqual(
+      reports.map(({ tiles }) => tiles).sort((a, b) => a - b),
+    );
+    expect(reports.at(-1)!.steps).toContain('matmul');
   });
 
-  it('is told of a compute that fits as a whole as of one tile', async () => {
-    const told: Progress[] = [];
-    await compute([lazy([1, 2]).add(1)], { device: 'cpu', onProgress: (progress) => told.push(progress) });
-    expect(told.map(({ tiles, totalTiles }) => [tiles, totalTiles])).toEqual([[1, 1]]);
+  it('reports a compute that fits as a whole as one tile', async () => {
+    const reports: Progress[] = [];
+    await compute([lazy([1, 2]).add(1)], { device: 'cpu', onProgress: (progress) => reports.push(progress) });
+    expect(reports.map(({ tiles, totalTiles }) => [tiles, totalTiles])).toEqual([[1, 1]]);
   });
 
   it('stops the compute by throwing', async () => {

@@ -166,14 +166,14 @@ describe('the skew of a loop', () => {
       ],
       tape: [create.load('float32', load)],
       stores: [{ value: 0, access: { buffer: 1, offset: 0, strides, bounds: [] } }],
-      feedback: [{ input: 0, output: 1 }],
+      carried: [{ input: 0, output: 1 }],
     };
   };
   /** Which tile each element is in, by a walk over all of them. */
   function tilesOf(kernel: Kernel): number[] {
     const plan = planTape(kernel);
     const { tiles } = plan.loops;
-    const { take, rows } = plan.layout;
+    const { take, rows } = plan.blocking;
     const count = kernel.buffers[0]!.elementCount;
     return Array.from({ length: count }, (_, element) => {
       let rest = element;

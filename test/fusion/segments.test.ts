@@ -68,9 +68,9 @@ describe('a deep graph', () => {
       expect(partsOf(whole)).toBe(0);
       const expected = await compute(whole, { device });
       for (const levels of [3, 10, 19]) {
-        const folded = withLevels(levels, () => loop(40));
-        expect(partsOf(folded)).toBeGreaterThan(0);
-        const found = await compute(folded, { device });
+        const segmented = withLevels(levels, () => loop(40));
+        expect(partsOf(segmented)).toBeGreaterThan(0);
+        const found = await compute(segmented, { device });
         expect(found.map(bitsOf)).toEqual(expected.map(bitsOf));
       }
     });
@@ -85,13 +85,13 @@ describe('a deep graph', () => {
     const many = (x: Lazy, count: number): Lazy => (count === 0 ? x : many(step(x), count - 1));
     const start = wave(4000, 2).reshape([1000, 4]);
     const whole = await withLevels(WHOLE, () => many(start, 12)).compute({ device });
-    const folded = withLevels(20, () => many(start, 12));
-    expect(partsOf([folded])).toBeGreaterThan(1);
-    const found = await folded.compute({ device });
+    const segmented = withLevels(20, () => many(start, 12));
+    expect(partsOf([segmented])).toBeGreaterThan(1);
+    const found = await segmented.compute({ device });
     expect(
       await lazy(found).isclose(whole, { rtol: 1e-5, atol: 1e-6 }).all().compute({ device }),
     ).toMatchObject({ data: new Uint8Array([1]) });
-    expect(bitsOf(await folded.compute({ device }))).toEqual(bitsOf(found));
+    expect(bitsOf(await segmented.compute({ device }))).toEqual(bitsOf(found));
   });
 
   it('is not put aside before it is deep', () => {
@@ -170,7 +170,7 @@ describe('a deep graph', () => {
 
   it('tells its parts and their peak', () => {
     const n = 1 << 16;
-    const folded = withLevels(10, () => {
+    const segmented = withLevels(10, () => {
       let x = wave(n);
       for (let k = 0; k < 48; k++)
         x =
@@ -183,11 +183,11 @@ describe('a deep graph', () => {
             : x.sin();
       return x.slice([0, 4]);
     });
-    const { segments, peakBytes } = folded.plan({ device });
-    expect(segments).toBe(partsOf([folded]));
+    const { segments, peakBytes } = segmented.plan({ device });
+    expect(segments).toBe(partsOf([segmented]));
     expect(segments).toBeGreaterThan(2);
     // The product of the lowest part, not the four elements of the result.
     expect(peakBytes).toBeGreaterThan(4 * n);
-    expect(String(folded.explain({ device }))).toContain(`after ${segments} segments`);
+    expect(String(segmented.explain({ device }))).toContain(`after ${segments} segments`);
   });
 });

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Place } from './activities.js';
 import type { Activity } from './activity-names.js';
 
-/** What a thread is told. */
+/** The orders of a thread. */
 export interface ThreadData extends Place {
   readonly activity: Activity;
 }

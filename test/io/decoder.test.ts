@@ -10,10 +10,10 @@ import { temporaryFolder } from '../support/files.js';
 
 const folder = temporaryFolder();
 
-/** A thread that does what it is told: spins, asks for bytes, fails, ends. */
+/** A thread that follows orders: spins, asks for bytes, fails, ends. */
 const SCRIPT = `
   import { parentPort, threadId } from 'node:worker_threads';
-  const told = {
+  const orders = {
     spin: () => { for (;;); },
     slow: async () => {
       for (let k = 0; k < 6; k++) {
@@ -29,7 +29,7 @@ const SCRIPT = `
     read: () => parentPort.postMessage({ type: 'ask', call: 7, range: { offset: 1, length: 2 } }),
   };
   parentPort.on('message', (message) => {
-    if (message.type === 'job') told[message.kind]();
+    if (message.type === 'job') orders[message.kind]();
     else if (message.type === 'unreadable') parentPort.postMessage({ type: 'failed', failure: {} });
     else parentPort.postMessage({ type: 'done', value: message.file?.bytes.length ?? 'none' });
   });

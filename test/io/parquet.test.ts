@@ -110,7 +110,7 @@ interface Page {
   readonly crc?: number;
   readonly length?: number;
 }
-/** A data page, uncompressed, with a header that says what it is told to. */
+/** A data page, uncompressed, with a header of the given fields. */
 function page({ body, count, encoding = 0, crc, length = body.length }: Page): number[] {
   const head = [0x15, ...integer(0), 0x15, ...integer(length), 0x15, ...integer(length)];
   const checksum = crc === undefined ? [] : [0x15, ...integer(crc | 0)];

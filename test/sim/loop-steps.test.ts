@@ -65,14 +65,14 @@ describe('the calls of a loop', () => {
 describe('a long loop on a GPU', () => {
   it('ends soon after it is cancelled, and tells how many steps are done', async () => {
     const cancel = new AbortController();
-    const told: number[] = [];
+    const reports: number[] = [];
     const onProgress = ({ tiles }: { readonly tiles: number }): void => {
-      told.push(tiles);
-      if (told.length === 2) cancel.abort();
+      reports.push(tiles);
+      if (reports.length === 2) cancel.abort();
     };
     const running = iterate(1e9, line, turned).compute({ device, signal: cancel.signal, onProgress });
     await expect(running).rejects.toThrow(/abort/i);
-    expect(told[1]!).toBeGreaterThan(told[0]!);
-    expect(told[1]!).toBeLessThan(1e9);
+    expect(reports[1]!).toBeGreaterThan(reports[0]!);
+    expect(reports[1]!).toBeLessThan(1e9);
   });
 });

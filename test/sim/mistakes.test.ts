@@ -86,7 +86,7 @@ describe('a program that makes a mistake', () => {
     }
   });
 
-  it('reaches the devices that it is told to reach', () => {
+  it('reaches the devices that it is asked to reach', () => {
     const devices = [{ unreachable: [1] }, {}];
     const { problems } = scenario('peer access is refused where there is none, and twice', 'late', devices);
     expect(problems).toEqual([]);

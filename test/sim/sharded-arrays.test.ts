@@ -200,13 +200,13 @@ describe('computes on several devices', () => {
     expect(text).toMatch(/device cuda:0,cuda:1 \(named by the caller\)/);
     expect(text).toMatch(/sharded to cuda:0, cuda:1/);
     expect(text).toMatch(/combine of .* as a whole on cuda:0/);
-    const told: number[] = [];
+    const reports: number[] = [];
     await compute(results, {
       devices: 2,
       memory: 2 ** 19,
-      onProgress: ({ tiles, totalTiles }) => told.push(tiles / totalTiles),
+      onProgress: ({ tiles, totalTiles }) => reports.push(tiles / totalTiles),
     });
-    expect(told.at(-1)).toBe(1);
+    expect(reports.at(-1)).toBe(1);
     const stop = new Error('enough');
     const failing = compute(results, {
       devices: 2,

@@ -166,11 +166,11 @@ describe('what is sharded by tiles', () => {
     expect(plan(sums, less).hostPeakBytes).toBe(0);
   });
 
-  it('is told', () => {
+  it('is explained', () => {
     const [sweep] = plan(map, OPTIONS).sweeps;
-    const told = `${sweep!.tiles} tiles sharded to cuda:0, cuda:1, cuda:2 as they become free`;
-    expect(plan(map, OPTIONS).toString()).toContain(told);
-    expect(explain(map, OPTIONS).toString()).toContain(told);
+    const text = `${sweep!.tiles} tiles sharded to cuda:0, cuda:1, cuda:2 as they become free`;
+    expect(plan(map, OPTIONS).toString()).toContain(text);
+    expect(explain(map, OPTIONS).toString()).toContain(text);
   });
 
   it('counts each tile once', async () => {

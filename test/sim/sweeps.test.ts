@@ -58,7 +58,7 @@ const programOf = ({ kernel, schedule }: Job, cutting: Omit<CudaCutting, 'next'>
 /** Pairs past the end of a tile are computed from whatever shared memory holds, and are stored nowhere. */
 const problemsOf = ({ schedule }: Job): string[] =>
   takeProblems()
-    .filter(({ kind }) => kind !== 'shared-memory' || schedule.kind !== 'pairs')
+    .filter(({ kind }) => kind !== 'shared-memory' || schedule.kind !== 'outer-product')
     .map(show);
 
 describe('a sweep', () => {

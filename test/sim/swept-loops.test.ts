@@ -61,13 +61,13 @@ describe('a loop that does not fit', () => {
 
   it('ends within a tile when it is cancelled, and lets go of everything', async () => {
     const cancel = new AbortController();
-    const told: number[] = [];
+    const reports: number[] = [];
     const onProgress = ({ tiles }: { readonly tiles: number }): void => {
-      if (told.push(tiles) === 2) cancel.abort();
+      if (reports.push(tiles) === 2) cancel.abort();
     };
     const running = iterate(1e6, field(), down).compute({ ...options, signal: cancel.signal, onProgress });
     await expect(running).rejects.toThrow(/abort/i);
-    expect(told[1]!).toBeGreaterThan(told[0]!);
+    expect(reports[1]!).toBeGreaterThan(reports[0]!);
     expect(memory().find((each) => each.device === 'cuda:0')!.inUse).toBe(0);
   });
 });

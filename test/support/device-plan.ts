@@ -14,7 +14,7 @@ export const targetOn = (device: Device, options: Partial<ComputeTarget> = {}): 
   exact: false,
   budget: undefined,
   hostBudget: undefined,
-  place: 'host',
+  destination: 'host',
   ...options,
 });
 

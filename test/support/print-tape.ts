@@ -1,6 +1,6 @@
 /** Prints how the CPU runs a kernel: blocks, loops and sections of its tape, for golden files. */
 import { planTape, type TapePlan } from '../../src/codegen/cpu/tape.js';
-import { type Loop, laneKindOf } from '../../src/codegen/cpu/tape-layout.js';
+import { type Loop, laneKindOf } from '../../src/codegen/cpu/tape-blocking.js';
 import type { Section, TapeOp } from '../../src/codegen/cpu/tape-registers.js';
 import { opOf, reductionOf } from '../../src/fusion/kernel/arithmetic.js';
 import { argumentsOf, formOf, type Instruction, type Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -16,10 +16,10 @@ export const nameOf = (i: Instruction): string => opOf(i) ?? reductionOf(i) ?? f
 
 export function printTape(kernel: Kernel): string {
   const plan = planTape(kernel);
-  const { layout, loops, schedule } = plan;
+  const { blocking, loops, schedule } = plan;
   const { tiles, walks } = loops;
   const lines = [
-    `blocks of ${layout.rows} rows × ${layout.width} lanes, ${laneKindOf(plan.kernel, layout)}`,
+    `blocks of ${blocking.rows} rows × ${blocking.width} lanes, ${laneKindOf(plan.kernel, blocking)}`,
     `tiles: ${loopList(tiles)}; walks: ${loopList(walks)}`,
     `registers: ${schedule.rowByteLength} bytes a row, ${schedule.blockByteLength} bytes a block; ` +
       `slots of ${schedule.slotBlocks} blocks${or(schedule.keepsBlock, 'the block is kept')}`,
@@ -73,7 +73,7 @@ function printChain(op: Extract<TapeOp, { kind: 'chain' }>, { kernel }: TapePlan
     return `  %${position} = ${nameOf(reduce)} ${values(argumentsOf(reduce))}, at ${reducedOffsets[k]}`;
   });
   const steps = chain.steps.map(
-    ({ name, places }) => `  ${name} ${places.map(({ kind, index }) => `${kind} ${index}`).join(', ')}`,
+    ({ name, operands }) => `  ${name} ${operands.map(({ kind, index }) => `${kind} ${index}`).join(', ')}`,
   );
   return [`chain of ${values(chain.inputs)} with ${chain.slots} slots`, ...steps, ...outputs, ...reductions];
 }

@@ -14,7 +14,7 @@ namespace weft::sim {
 
 // Saves what a callee must keep, and changes stacks. About a hundred times as fast as swapcontext, which asks
 // the kernel for the signal mask.
-extern "C" void weft_sim_switch(FiberPlace* from, FiberPlace to);
+extern "C" void weft_sim_switch(FiberContext* from, FiberContext to);
 asm(R"(
 .text
 .hidden weft_sim_switch
@@ -39,7 +39,7 @@ weft_sim_switch:
 .size weft_sim_switch, .-weft_sim_switch
 )");
 
-FiberPlace prepareFiber(char* stack, size_t byteLength, void (*entry)()) {
+FiberContext prepareFiber(char* stack, size_t byteLength, void (*entry)()) {
   // At its first instruction a function's stack is 8 bytes off a multiple of 16.
   auto top = reinterpret_cast<uintptr_t>(stack + byteLength) & ~uintptr_t{15};
   auto* words = reinterpret_cast<uintptr_t*>(top);
@@ -49,7 +49,7 @@ FiberPlace prepareFiber(char* stack, size_t byteLength, void (*entry)()) {
   return words;
 }
 
-void switchFiber(FiberPlace& from, FiberPlace to) { weft_sim_switch(&from, to); }
+void switchFiber(FiberContext& from, FiberContext to) { weft_sim_switch(&from, to); }
 
 #else
 
@@ -68,7 +68,7 @@ thread_local ucontext_t* running = nullptr;
 
 }  // namespace
 
-FiberPlace prepareFiber(char* stack, size_t byteLength, void (*entry)()) {
+FiberContext prepareFiber(char* stack, size_t byteLength, void (*entry)()) {
   ucontext_t* context = contextOn(stack);
   getcontext(context);
   context->uc_stack.ss_sp = stack;
@@ -78,7 +78,7 @@ FiberPlace prepareFiber(char* stack, size_t byteLength, void (*entry)()) {
   return context;
 }
 
-void switchFiber(FiberPlace& from, FiberPlace to) {
+void switchFiber(FiberContext& from, FiberContext to) {
   static thread_local ucontext_t own;
   ucontext_t* mine = running == nullptr ? &own : running;
   from = mine;

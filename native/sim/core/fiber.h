@@ -5,11 +5,11 @@
 namespace weft::sim {
 
 // Where a fiber that does not run goes on.
-using FiberPlace = void*;
+using FiberContext = void*;
 
 // Prepares a fiber on a stack: switched to, it calls `entry`, which must not return.
-FiberPlace prepareFiber(char* stack, size_t byteLength, void (*entry)());
+FiberContext prepareFiber(char* stack, size_t byteLength, void (*entry)());
 // Goes on at `to`; what runs now goes on when someone switches to `from`.
-void switchFiber(FiberPlace& from, FiberPlace to);
+void switchFiber(FiberContext& from, FiberContext to);
 
 }  // namespace weft::sim

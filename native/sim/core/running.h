@@ -19,7 +19,7 @@ inline constexpr unsigned kWarp = 32;
 enum class Wait { none, warp, block, asleep, done };
 
 struct Thread {
-  FiberPlace place = nullptr;
+  FiberContext place = nullptr;
   char* stack = nullptr;
   Wait wait = Wait::none;
 };
@@ -30,7 +30,7 @@ struct Running {
   Dim3 gridDim, blockDim, blockIndex, threadIndex;
   unsigned threadCount = 0;
   unsigned current = 0;
-  FiberPlace scheduler = nullptr;
+  FiberContext scheduler = nullptr;
   std::vector<Thread> threads;
   // Values exchanged by lanes: two places for each thread, used in turn, for a lane may reach the next
   // shuffle before another has read.

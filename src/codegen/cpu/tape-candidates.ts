@@ -1,5 +1,5 @@
 /**
- * The layouts that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by
+ * The blockings that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by
  * `tape-cost.ts`.
  */
 
@@ -7,9 +7,9 @@ import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
+import type { Blocking } from './tape-blocking.js';
 import { fuseTape } from './tape-fuse.js';
 import { lanesPerBlock, neighboursInPlace } from './tape-lanes.js';
-import type { Layout } from './tape-layout.js';
 import { slotElements } from './tape-slots.js';
 
 /** Rows on a parallel axis, at most: each has a chunk for its result. */
@@ -46,7 +46,7 @@ function lanesAlong(
   lanes: number,
   isReduced = false,
   least = CHUNK,
-): Omit<Layout, 'rowAxis' | 'rows'> {
+): Omit<Blocking, 'rowAxis' | 'rows'> {
   let inner = 1;
   for (let i = axes.length - 1; i >= 0; i--) {
     const extent = sizes[axes[i]!]!;
@@ -61,17 +61,17 @@ function lanesAlong(
 
 /** The same lanes with each possible axis of rows. */
 function withRows(
-  base: Omit<Layout, 'rowAxis' | 'rows'>,
+  base: Omit<Blocking, 'rowAxis' | 'rows'>,
   rowAxes: readonly number[],
   sizes: readonly number[],
   lanes: number,
   parallelCount: number,
   /** Rows along a reduced axis, at most: those of a slot. */
   mostSteps = 1,
-): Layout[] {
+): Blocking[] {
   const padded = Math.ceil(base.width / CHUNK) * CHUNK;
   const fit = Math.max(1, Math.floor(lanes / padded));
-  const layouts: Layout[] = [{ ...base, rowAxis: -1, rows: 1 }];
+  const blockings: Blocking[] = [{ ...base, rowAxis: -1, rows: 1 }];
   for (const axis of rowAxes) {
     const shared = axis === base.laneAxes[0];
     if (base.laneAxes.includes(axis) && !shared) continue;
@@ -80,13 +80,13 @@ function withRows(
       axis >= parallelCount ? powerOfTwoTo(fit) : fit < LEAF_STEPS ? fit : fit - (fit % LEAF_STEPS);
     const most = axis < parallelCount ? MOST_RESULT_ROWS : powerOfTwoTo(Math.max(1, mostSteps));
     const rows = Math.min(whole, extent, most);
-    if (rows > 1) layouts.push({ ...base, rowAxis: axis, rows });
+    if (rows > 1) blockings.push({ ...base, rowAxis: axis, rows });
   }
-  return layouts;
+  return blockings;
 }
 
 /** `run`: lanes on reduced axes go on through as many of these as it takes to have so many elements. */
-export function candidates(kernel: Kernel, levels: Levels, run: number): Layout[] {
+export function candidates(kernel: Kernel, levels: Levels, run: number): Blocking[] {
   const sizes = sizesOf(kernel);
   const parallel = kernel.parallel.map((_, k) => k);
   const reduced = kernel.reduced.map((_, k) => kernel.parallel.length + k);
@@ -96,7 +96,7 @@ export function candidates(kernel: Kernel, levels: Levels, run: number): Layout[
   const inPlace = neighboursInPlace(kernel);
   const hasNeighbours = reduced.length === 0 && kernel.tape.some((_, i) => inPlace(i));
   const rowLanes = hasNeighbours ? NEIGHBOUR_ROWS * lanes : lanes;
-  const found: Layout[] = [];
+  const found: Blocking[] = [];
   // Long rows of neighbours have few edges.
   for (const share of hasNeighbours ? [1] : [1, 16, 64]) {
     const width = Math.max(CHUNK, lanes / share);

@@ -17,14 +17,14 @@ import { COMPARISONS, operandsOf, type TapeFusion } from './tape-fuse.js';
 /**
  * Where an operand of a step lies: with a position among the chain's inputs, slots, outputs or reductions.
  */
-export interface Place {
+export interface ChainOperand {
   readonly kind: 'input' | 'slot' | 'output' | 'reduction';
   readonly index: number;
 }
 
 export interface ChainStep {
   readonly name: string;
-  readonly places: readonly Place[];
+  readonly operands: readonly ChainOperand[];
 }
 
 export interface Chain {
@@ -91,7 +91,7 @@ function takenBy(kernel: Kernel, i: number): readonly number[] {
 }
 
 /** Members of a chain, in order, or one instruction by itself. */
-type Group = { readonly members: readonly number[] } | { readonly value: number };
+type ChainOrValue = { readonly members: readonly number[] } | { readonly value: number };
 
 interface Open {
   readonly values: number[];
@@ -104,8 +104,8 @@ function groupsOf(
   fusion: TapeFusion,
   values: readonly number[],
   keyOf: (i: number) => string | undefined,
-): Group[] {
-  const groups: Group[] = [];
+): ChainOrValue[] {
+  const groups: ChainOrValue[] = [];
   const open = new Map<string, Open>();
   const close = (key: string): void => {
     const { values: closed, members } = open.get(key)!;
@@ -212,14 +212,14 @@ class StepWriter {
   private keep(value: number): void {
     if (isReduction(this.kernel.tape[value]!)) return;
     const output = this.outputs.indexOf(value);
-    if (output >= 0) this.steps.push({ name: 'save', places: [{ kind: 'output', index: output }] });
+    if (output >= 0) this.steps.push({ name: 'save', operands: [{ kind: 'output', index: output }] });
     if (!this.kept.has(value)) return;
     const slot = this.free.pop() ?? this.slots++;
     this.slotOf.set(value, slot);
-    this.steps.push({ name: 'save', places: [{ kind: 'slot', index: slot }] });
+    this.steps.push({ name: 'save', operands: [{ kind: 'slot', index: slot }] });
   }
 
-  private place(value: number, inside: ReadonlySet<number>): Place {
+  private operandOf(value: number, inside: ReadonlySet<number>): ChainOperand {
     if (inside.has(value)) {
       this.wanted.add(value);
       return { kind: 'slot', index: this.slotOf.get(value) ?? 0 };
@@ -234,15 +234,15 @@ class StepWriter {
     const [x, ...rest] = takenBy(this.kernel, m);
     const reduction = reductionOf(instruction);
     const swaps = reduction === undefined && rest.length === 1 && this.group === rest[0] && this.group !== x;
-    if (!swaps && this.group !== x) this.steps.push({ name: 'load', places: [this.place(x!, inside)] });
+    if (!swaps && this.group !== x) this.steps.push({ name: 'load', operands: [this.operandOf(x!, inside)] });
     if (reduction !== undefined) {
       const index = this.reductions.push(m) - 1;
-      this.steps.push({ name: `reduce.${reduction}`, places: [{ kind: 'reduction', index }] });
+      this.steps.push({ name: `reduce.${reduction}`, operands: [{ kind: 'reduction', index }] });
       this.group = x!;
       return;
     }
-    const places = (swaps ? [x!] : rest).map((value) => this.place(value, inside));
-    this.steps.push({ name: this.nameOf(instruction, swaps), places });
+    const operands = (swaps ? [x!] : rest).map((value) => this.operandOf(value, inside));
+    this.steps.push({ name: this.nameOf(instruction, swaps), operands });
     this.group = m;
   }
 
@@ -266,13 +266,13 @@ function chainOf(
   const first = members[0]!;
   const value = isReduction(kernel.tape[first]!) ? argumentsOf(kernel.tape[first]!)[0]! : first;
   const prefetches = inputs.flatMap((input, index): ChainStep[] =>
-    isStreamed(input) ? [{ name: 'prefetch', places: [{ kind: 'input', index }] }] : [],
+    isStreamed(input) ? [{ name: 'prefetch', operands: [{ kind: 'input', index }] }] : [],
   );
   return { value, inputs, outputs, reductions, slots, steps: [...prefetches, ...steps] };
 }
 
 /** Cuts what has too many slots in two, again and again. */
-function bounded(kernel: Kernel, group: Group): Group[] {
+function bounded(kernel: Kernel, group: ChainOrValue): ChainOrValue[] {
   if ('value' in group || group.members.length < 2) return [group];
   if (chainOf(kernel, group.members, [], () => false).slots <= MOST_SLOTS) return [group];
   const half = group.members.length >> 1;
@@ -297,7 +297,7 @@ export function chainWalks(
     groupsOf(kernel, fusion, values, keyOf).flatMap((group) => bounded(kernel, group)),
   );
   // Readers of each value outside of the chain.
-  const readers = new Map<number, Set<Group>>();
+  const readers = new Map<number, Set<ChainOrValue>>();
   for (const group of grouped.flat()) {
     const taken =
       'members' in group
@@ -308,7 +308,7 @@ export function chainWalks(
       readers.set(value, known.add(group));
     }
   }
-  const itemOf = (group: Group): Item => {
+  const itemOf = (group: ChainOrValue): Item => {
     if ('value' in group) return { kind: 'value', value: group.value };
     const isOutput = (m: number): boolean =>
       !isReduction(kernel.tape[m]!) &&

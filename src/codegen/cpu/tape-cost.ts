@@ -1,5 +1,5 @@
 /**
- * Estimates what a tape costs in each of its layouts, and takes the cheapest. Called by `tape-sum-order.ts`.
+ * Estimates what a tape costs in each of its blockings, and takes the cheapest. Called by `tape-sum-order.ts`.
  */
 
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
@@ -8,11 +8,11 @@ import { type Access, type Affine, type Kernel, product } from '../../fusion/ker
 import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
+import { type Blocking, keepsLoad, laneModeOf, loopsOf, paddedWidth, rowStrideOf } from './tape-blocking.js';
 import { candidates } from './tape-candidates.js';
-import { keepsLoad, type Layout, laneModeOf, loopsOf, paddedWidth, rowStrideOf } from './tape-layout.js';
 
 /**
- * Costs of one element, in lanes of a cheap operation. They choose among layouts, so that only their
+ * Costs of one element, in lanes of a cheap operation. They choose among blockings, so that only their
  * proportions matter.
  */
 const COSTS = {
@@ -54,23 +54,23 @@ const LINE_BYTES = 64;
 function accessCost(
   affine: Affine,
   bytes: number,
-  layout: Layout,
+  blocking: Blocking,
   sizes: readonly number[],
 ): { readonly cost: number; readonly isGathered: boolean } {
-  const mode = laneModeOf(affine, layout, sizes);
-  const row = rowStrideOf(affine, layout);
+  const mode = laneModeOf(affine, blocking, sizes);
+  const row = rowStrideOf(affine, blocking);
   switch (mode.type) {
     case 'splat':
-      return { cost: row === 0 ? 0 : COSTS.splat / layout.width, isGathered: true };
+      return { cost: row === 0 ? 0 : COSTS.splat / blocking.width, isGathered: true };
     case 'table':
       return {
-        cost: (row === 0 ? COSTS.table / layout.rows : COSTS.table) + COSTS.tableBase,
+        cost: (row === 0 ? COSTS.table / blocking.rows : COSTS.table) + COSTS.tableBase,
         isGathered: true,
       };
     case 'stride': {
       if (mode.stride === 1) return { cost: COSTS.side, isGathered: false };
-      if (Math.abs(row) === 1 && layout.rows >= SQUARE_ROWS)
-        return { cost: COSTS.square + COSTS.squareLines / (layout.rows * bytes), isGathered: true };
+      if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS)
+        return { cost: COSTS.square + COSTS.squareLines / (blocking.rows * bytes), isGathered: true };
       const isApart = Math.abs(mode.stride * bytes) >= LINE_BYTES;
       return { cost: isApart ? COSTS.apart : COSTS.strided, isGathered: true };
     }
@@ -78,7 +78,7 @@ function accessCost(
 }
 
 /** The cost of a reduction of one element. */
-function reductionCost({ parallel, reduced }: Kernel, { laneAxes, width, rows }: Layout): number {
+function reductionCost({ parallel, reduced }: Kernel, { laneAxes, width, rows }: Blocking): number {
   const isAcross = laneAxes.length > 0 && laneAxes.every((axis) => axis >= parallel.length);
   if (!isAcross) return COSTS.partials / Math.min(rows, LEAF_STEPS);
   const isRow = width === product(reduced) && rows > 1;
@@ -86,24 +86,24 @@ function reductionCost({ parallel, reduced }: Kernel, { laneAxes, width, rows }:
 }
 
 /** Estimated time of one element of the domain. */
-function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
+function costOf(kernel: Kernel, levels: Levels, blocking: Blocking): number {
   const sizes = sizesOf(kernel);
   const isMap = kernel.reduced.length === 0;
   const isWalked = inWalks(kernel, levels);
-  const loops = loopsOf(kernel, layout);
-  const block = layout.rows * layout.width;
+  const loops = loopsOf(kernel, blocking);
+  const block = blocking.rows * blocking.width;
   // Blocks that do not hold all there is to reduce are loaded again in each phase.
   const walks = loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
   const tilesSharing = (access: Access): number =>
-    keepsLoad(access, layout, sizes, loops)
+    keepsLoad(access, blocking, sizes, loops)
       ? product(loops.tiles.filter((loop) => access.strides[loop.axis] === 0).map((loop) => loop.count))
       : 1;
   let instructions = 0;
   let lanes = 0;
   const add = (access: Access, bytes: number): void => {
-    const { cost, isGathered } = accessCost(access, bytes, layout, sizes);
+    const { cost, isGathered } = accessCost(access, bytes, blocking, sizes);
     lanes += isGathered ? (cost * walks) / Math.min(tilesSharing(access), MOST_SHARING_TILES) : cost;
-    lanes += (COSTS.row * layout.rows) / block;
+    lanes += (COSTS.row * blocking.rows) / block;
     if (isMap && cost === COSTS.apart) lanes += (COSTS.alone * block) / product(sizes);
   };
   kernel.tape.forEach((instruction, i) => {
@@ -112,33 +112,33 @@ function costOf(kernel: Kernel, levels: Levels, layout: Layout): number {
     const read = loadOf(instruction);
     if (read?.index !== undefined) lanes += COSTS.gather;
     else if (read !== undefined) add(read, byteLengthOf(instruction.dtype));
-    else lanes += paddedWidth(layout) / layout.width;
-    if (isReduction(instruction)) lanes += reductionCost(kernel, layout);
+    else lanes += paddedWidth(blocking) / blocking.width;
+    if (isReduction(instruction)) lanes += reductionCost(kernel, blocking);
   });
   for (const { value, access } of kernel.stores)
     if (isMap || levels.element[value]) add(access, byteLengthOf(kernel.tape[value]!.dtype));
   return lanes + (instructions * COSTS.instruction) / block;
 }
 
-/** The layout with the least estimated cost among those accepted; the earliest candidate among equals. */
+/** The blocking with the least estimated cost among those accepted; the earliest candidate among equals. */
 export function cheapestLayout(
   kernel: Kernel,
   levels: Levels,
-  accepts: (layout: Layout) => boolean = () => true,
+  accepts: (blocking: Blocking) => boolean = () => true,
   run = CHUNK,
-): Layout | undefined {
-  let best: Layout | undefined;
+): Blocking | undefined {
+  let best: Blocking | undefined;
   let least = Number.POSITIVE_INFINITY;
-  for (const layout of candidates(kernel, levels, run)) {
-    if (!accepts(layout)) continue;
-    const cost = costOf(kernel, levels, layout);
+  for (const blocking of candidates(kernel, levels, run)) {
+    if (!accepts(blocking)) continue;
+    const cost = costOf(kernel, levels, blocking);
     if (cost < least) {
       least = cost;
-      best = layout;
+      best = blocking;
     }
   }
   return best;
 }
 
 /** One element at a time. */
-export const SINGLE: Layout = { laneAxes: [], take: 1, inner: 1, width: 1, rowAxis: -1, rows: 1 };
+export const SINGLE: Blocking = { laneAxes: [], take: 1, inner: 1, width: 1, rowAxis: -1, rows: 1 };

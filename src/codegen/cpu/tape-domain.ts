@@ -3,7 +3,7 @@
  * into the hops the CPU has functions for, drops bounds that always hold, and merges axes that every access
  * walks as one.
  *
- * The result is again a kernel. Called by `tape.ts`, ahead of the choice of a layout.
+ * The result is again a kernel. Called by `tape.ts`, ahead of the choice of a blocking.
  */
 
 import { mapTestedBounds, sizesOf, withoutDead } from '../../fusion/kernel/algebra.js';
@@ -58,7 +58,7 @@ function dropBounds(kernel: Kernel): Kernel {
   return mapTestedBounds(kernel, (bounds) => bounds.filter((bound) => !holdsEverywhere(bound, sizes)));
 }
 
-/** The same computation in the form the layout and the encoder work on. */
+/** The same computation in the form the blocking and the encoder work on. */
 export function prepare(kernel: Kernel): Kernel {
   const live = dropBounds(splitCasts(withoutDead(kernel)));
   return mergeAxes(dropUnitAxes(live, { keepsReduced: false }));

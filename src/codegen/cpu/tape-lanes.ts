@@ -1,6 +1,6 @@
 /**
  * How many lanes a block on the CPU has: such that its live values stay in the first-level cache. Called by
- * `tape-layout.ts`, which chooses where the lanes lie.
+ * `tape-blocking.ts`, which chooses where the lanes lie.
  */
 
 import { affineLoadOf, boundsIn, loadOf } from '../../fusion/kernel/algebra.js';
@@ -136,7 +136,7 @@ function reducedInPlace(
 function passes(kernel: Kernel, levels: Levels, fusion: TapeFusion): boolean {
   const { tape, stores, parallel, reduced } = kernel;
   const isMap = reduced.length === 0;
-  if (kernel.feedback !== undefined) return false;
+  if (kernel.carried !== undefined) return false;
   if (!isMap && (levels.phases > 1 || product(parallel) > 1 || reduced.at(-1)! % CHUNK > 0)) return false;
   const isElement = (i: number): boolean => isMap || levels.element[i]! || isReduction(tape[i]!);
   const isInPlace = ({ strides, bounds, index }: Access): boolean =>

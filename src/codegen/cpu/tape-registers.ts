@@ -7,10 +7,10 @@ import { affineLoadOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { castValueOf, costOf, isComputed, isReduction } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { type Blocking, keepsLoad, type Loops, laneModeOf, paddedWidth } from './tape-blocking.js';
 import { type Chain, chainWalks, type Item } from './tape-chain.js';
 import { operandsOf, type TapeFusion } from './tape-fuse.js';
-import { keepsLoad, type Layout, type Loops, laneModeOf, paddedWidth } from './tape-layout.js';
-import type { Order } from './tape-order.js';
+import type { Sections } from './tape-sections.js';
 import type { Span } from './tape-spans.js';
 
 export type TapeOp =
@@ -65,17 +65,17 @@ export class Registers {
 /** The store of a section that a value may be written to as it is computed, or -1. */
 function directStore(
   kernel: Kernel,
-  layout: Layout,
+  blocking: Blocking,
   span: Span,
   value: number,
   stores: readonly number[],
 ): number {
   if (!isComputed(kernel.tape[value]!)) return -1;
-  if ((layout.rows > 1 && !span.rows) || (layout.width > 1 && !span.lanes)) return -1;
+  if ((blocking.rows > 1 && !span.rows) || (blocking.width > 1 && !span.lanes)) return -1;
   const sizes = sizesOf(kernel);
   const fits = stores.find((s) => {
     const { value: stored, access } = kernel.stores[s]!;
-    const mode = laneModeOf(access, layout, sizes);
+    const mode = laneModeOf(access, blocking, sizes);
     return stored === value && mode.type === 'stride' && mode.stride === 1;
   });
   return fits ?? -1;
@@ -86,7 +86,7 @@ function directStore(
  */
 function prefetchHosts(
   kernel: Kernel,
-  layout: Layout,
+  blocking: Blocking,
   values: readonly number[],
 ): ReadonlyMap<number, number> {
   const hosts = new Map<number, number>();
@@ -95,7 +95,7 @@ function prefetchHosts(
   const byCost = values.filter((i) => isComputed(kernel.tape[i]!)).sort((a, b) => weightOf(b) - weightOf(a));
   for (const load of values) {
     const instruction = kernel.tape[load]!;
-    if (affineLoadOf(instruction) === undefined || !isAskedAhead(layout, instruction)) continue;
+    if (affineLoadOf(instruction) === undefined || !isAskedAhead(blocking, instruction)) continue;
     const host = byCost.findIndex((i) => i > load);
     if (host < 0) return hosts;
     hosts.set(byCost[host]!, load);
@@ -108,29 +108,29 @@ function prefetchHosts(
  * Whether a block of a load asks for the next one in memory. That would displace a longer one from the
  * first-level cache, and hardware follows those by itself.
  */
-function isAskedAhead(layout: Layout, { dtype }: Instruction): boolean {
-  return layout.rows * paddedWidth(layout) * byteLengthOf(dtype) <= MOST_AHEAD_BYTES;
+function isAskedAhead(blocking: Blocking, { dtype }: Instruction): boolean {
+  return blocking.rows * paddedWidth(blocking) * byteLengthOf(dtype) <= MOST_AHEAD_BYTES;
 }
 const MOST_AHEAD_BYTES = 16 * 1024;
 
-const writesOutput = ({ places }: Chain['steps'][number]): boolean =>
-  places.some(({ kind }) => kind === 'output');
+const writesOutput = ({ operands }: Chain['steps'][number]): boolean =>
+  operands.some(({ kind }) => kind === 'output');
 
 /** The items of walks whose values outlive them. */
 function chainsOf(
   kernel: Kernel,
   fusion: TapeFusion,
-  walks: Order['walks'],
-  layout: Layout,
+  walks: Sections['walks'],
+  blocking: Blocking,
   spans: readonly Span[],
 ): Item[][] {
   const first = kernel.parallel.length;
   // Reductions of each row by itself have no leaves that groups could go to.
   const segmented =
-    layout.laneAxes.length > 0 &&
-    layout.laneAxes.every((axis) => axis >= first) &&
-    layout.rows > 1 &&
-    layout.rowAxis < first;
+    blocking.laneAxes.length > 0 &&
+    blocking.laneAxes.every((axis) => axis >= first) &&
+    blocking.rows > 1 &&
+    blocking.rowAxis < first;
   const keyOf = (i: number): string | undefined => {
     const instruction = kernel.tape[i]!;
     const isSum = isReduction(instruction);
@@ -141,8 +141,8 @@ function chainsOf(
   const isStreamed = (i: number): boolean => {
     const instruction = kernel.tape[i]!;
     const read = affineLoadOf(instruction);
-    if (read === undefined || read.bounds.length > 0 || !isAskedAhead(layout, instruction)) return false;
-    const mode = laneModeOf(read, layout, sizesOf(kernel));
+    if (read === undefined || read.bounds.length > 0 || !isAskedAhead(blocking, instruction)) return false;
+    const mode = laneModeOf(read, blocking, sizesOf(kernel));
     return mode.type === 'stride' && mode.stride === 1;
   };
   const stored = new Set(walks.flatMap(({ stores }) => stores.map((s) => kernel.stores[s]!.value)));
@@ -162,15 +162,15 @@ function chainsOf(
 export function placeSections(
   kernel: Kernel,
   fusion: TapeFusion,
-  walks: Order['walks'],
+  walks: Sections['walks'],
   registers: Registers,
   shapeOf: (i: number) => { key: string; bytes: number },
-  layout: Layout,
+  blocking: Blocking,
   loops: Loops,
   spans: readonly Span[],
 ): Section[] {
   const lastUse = new Map<number, number>();
-  const itemsOf = chainsOf(kernel, fusion, walks, layout, spans);
+  const itemsOf = chainsOf(kernel, fusion, walks, blocking, spans);
   const readBy = (item: Item): readonly number[] =>
     item.kind === 'chain' ? item.chain.inputs : operandsOf(kernel, fusion, item.value);
   const writtenBy = (item: Item): readonly number[] =>
@@ -208,7 +208,7 @@ export function placeSections(
     const { outputs, reductions, steps } = chain;
     const isLast =
       reductions.length === 0 && outputs.length === 1 && steps.findIndex(writesOutput) === steps.length - 1;
-    const directs = outputs.map((value) => directStore(kernel, layout, spans[value]!, value, stores));
+    const directs = outputs.map((value) => directStore(kernel, blocking, spans[value]!, value, stores));
     const edges = outputs.map((value) => isPlain(chain) && hasEdges(value, 1));
     // Chunks at edges lie elsewhere in a register than those of a whole result.
     const isAlike = (arg: number): boolean => !isEdged(arg) || (edges[0]! && directs[0]! >= 0);
@@ -235,7 +235,7 @@ export function placeSections(
     const items = itemsOf[w]!;
     const hosts = prefetchHosts(
       kernel,
-      layout,
+      blocking,
       items.flatMap((item) => (item.kind === 'value' ? [item.value] : [])),
     );
     const ops: TapeOp[] = [];
@@ -252,14 +252,14 @@ export function placeSections(
         if (lastUse.get(arg) === time) release(arg);
       let offset = -1;
       const read = affineLoadOf(instruction);
-      const isKept = read !== undefined && keepsLoad(read, layout, sizesOf(kernel), loops);
+      const isKept = read !== undefined && keepsLoad(read, blocking, sizesOf(kernel), loops);
       if (!isReduction(instruction)) {
         const { key, bytes } = shapeOf(value);
         offset = registers.take(isKept ? `kept ${value}` : key, bytes);
         if (!isKept) offsets.set(value, offset);
         if (lastUse.get(value) === time) release(value);
       }
-      const direct = directStore(kernel, layout, spans[value]!, value, stores);
+      const direct = directStore(kernel, blocking, spans[value]!, value, stores);
       ops.push({
         kind: 'value',
         value,

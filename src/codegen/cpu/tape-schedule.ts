@@ -3,7 +3,7 @@
  *
  * A tile runs its row section 0, then for each phase a walk over the blocks of the reduced axes and the row
  * section after it. Where one block holds all reduced elements, values stay in their registers from walk to
- * walk; otherwise each walk recomputes what it needs. Called by `tape.ts`, after the layout is chosen.
+ * walk; otherwise each walk recomputes what it needs. Called by `tape.ts`, after the blocking is chosen.
  */
 
 import { isReduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
@@ -11,10 +11,10 @@ import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
+import { type Blocking, type Loops, paddedWidth } from './tape-blocking.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
-import { type Layout, type Loops, paddedWidth } from './tape-layout.js';
-import { orderOf } from './tape-order.js';
 import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';
+import { sectionsOf } from './tape-sections.js';
 import { type Span, spansOf } from './tape-spans.js';
 import { slotBlocksOf } from './tape-sum-order.js';
 
@@ -35,8 +35,8 @@ export interface TapeSchedule {
   readonly slotBlocks: number;
 }
 
-export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout, loops: Loops): TapeSchedule {
-  const spans = spansOf(kernel, layout);
+export function scheduleOf(kernel: Kernel, levels: Levels, blocking: Blocking, loops: Loops): TapeSchedule {
+  const spans = spansOf(kernel, blocking);
   const walkBlocks = product(loops.walks.map((loop) => loop.count));
   const keepsBlock = walkBlocks <= 1;
   const inBlock = inWalks(kernel, levels);
@@ -45,10 +45,10 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout, loops
     const [a, b] = [spans[inner]!, spans[outer]!];
     return a.rows === b.rows && a.lanes === b.lanes && inBlock(inner) === inBlock(outer);
   });
-  const order = orderOf(kernel, levels, fusion, keepsBlock);
-  const padded = paddedWidth(layout);
+  const order = sectionsOf(kernel, levels, fusion, keepsBlock);
+  const padded = paddedWidth(blocking);
   const shapeOf = (i: number): { key: string; bytes: number } => {
-    const rows = spans[i]!.rows ? layout.rows : 1;
+    const rows = spans[i]!.rows ? blocking.rows : 1;
     const lanes = spans[i]!.lanes ? padded : CHUNK;
     const size = byteLengthOf(kernel.tape[i]!.dtype);
     return { key: `${rows}x${lanes}x${size}`, bytes: rows * lanes * size };
@@ -81,9 +81,9 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout, loops
 
   const registers = new Registers();
   const walks = keepsBlock
-    ? placeSections(kernel, fusion, order.walks, registers, shapeOf, layout, loops, spans)
+    ? placeSections(kernel, fusion, order.walks, registers, shapeOf, blocking, loops, spans)
     : order.walks.flatMap((walk) =>
-        placeSections(kernel, fusion, [walk], registers, shapeOf, layout, loops, spans),
+        placeSections(kernel, fusion, [walk], registers, shapeOf, blocking, loops, spans),
       );
   return {
     spans,
@@ -94,6 +94,6 @@ export function scheduleOf(kernel: Kernel, levels: Levels, layout: Layout, loops
     rowOffsets,
     rowByteLength,
     blockByteLength: registers.byteLength,
-    slotBlocks: slotBlocksOf(kernel, layout),
+    slotBlocks: slotBlocksOf(kernel, blocking),
   };
 }

@@ -6,30 +6,30 @@
 import { loadsOf } from '../../fusion/kernel/algebra.js';
 import { type Affine, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { planTape } from './tape.js';
-import type { Layout, Loop } from './tape-layout.js';
+import type { Blocking, Loop } from './tape-blocking.js';
 
 /**
  * Tiles that lie at most between one that reads a state and those that store what it reads. Undefined: the
  * body of the loop does not make every state, as a whole and in order, from elements at constant distances.
  */
 export function skewOf(source: Kernel): number | undefined {
-  const { feedback } = source;
-  if (feedback === undefined || source.reduced.length > 0 || source.parallel.includes(0)) return undefined;
-  const { kernel, layout, loops } = planTape(source);
+  const { carried } = source;
+  if (carried === undefined || source.reduced.length > 0 || source.parallel.includes(0)) return undefined;
+  const { kernel, blocking, loops } = planTape(source);
   const { parallel, stores } = kernel;
   const dense = parallel.map((_, k) => product(parallel.slice(k + 1)));
   const isDense = (affine: Affine): boolean => sameNumbers(affine.strides, dense);
-  const isWhole = feedback.every(({ output }) =>
+  const isWhole = carried.every(({ output }) =>
     stores.some(({ access }) => access.buffer === output && access.offset === 0 && isDense(access)),
   );
-  if (!isWhole || stores.length !== feedback.length) return undefined;
-  const states = new Set(feedback.map(({ input }) => input));
+  if (!isWhole || stores.length !== carried.length) return undefined;
+  const states = new Set(carried.map(({ input }) => input));
   let reach = 0;
   for (const { access } of loadsOf(kernel)) {
     if (!states.has(access.buffer)) continue;
     if (!isDense(access) || access.index !== undefined) return undefined;
     for (const shift of shiftsOf(access.offset, dense, parallel))
-      reach = Math.max(reach, tilesBetween(shift, loops.tiles, layout));
+      reach = Math.max(reach, tilesBetween(shift, loops.tiles, blocking));
   }
   return reach;
 }
@@ -47,10 +47,10 @@ function shiftsOf(distance: number, strides: readonly number[], sizes: readonly 
 }
 
 /** The most tiles between two elements with such a way between them. */
-function tilesBetween(shift: readonly number[], tiles: readonly Loop[], layout: Layout): number {
+function tilesBetween(shift: readonly number[], tiles: readonly Loop[], blocking: Blocking): number {
   let [low, high, radix] = [0, 0, 1];
   for (const loop of [...tiles].reverse()) {
-    const steps = shift[loop.axis]! / lengthOf(loop, layout);
+    const steps = shift[loop.axis]! / lengthOf(loop, blocking);
     // The last two steps of lanes and rows at once may both be short.
     const more = loop.role === 'shared' ? Math.sign(steps) : 0;
     low += radix * (Math.floor(steps) + Math.min(0, more));
@@ -61,7 +61,7 @@ function tilesBetween(shift: readonly number[], tiles: readonly Loop[], layout: 
 }
 
 /** Elements of an axis in one step of a loop. */
-function lengthOf({ role }: Loop, { take, rows }: Layout): number {
+function lengthOf({ role }: Loop, { take, rows }: Blocking): number {
   switch (role) {
     case 'unit':
       return 1;

@@ -3,7 +3,7 @@
 import { affinesIn, sizesOf } from '../../fusion/kernel/algebra.js';
 import { isReduction } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
-import { type Layout, laneModeOf, rowStrideOf } from './tape-layout.js';
+import { type Blocking, laneModeOf, rowStrideOf } from './tape-blocking.js';
 
 /**
  * Which of a block's dimensions a value varies along; along the others it has one row, or one chunk of equal
@@ -13,12 +13,12 @@ export interface Span {
   readonly rows: boolean;
   readonly lanes: boolean;
 }
-export function spansOf(kernel: Kernel, layout: Layout): Span[] {
+export function spansOf(kernel: Kernel, blocking: Blocking): Span[] {
   const sizes = sizesOf(kernel);
   const first = kernel.parallel.length;
   const resultSpan: Span = {
-    rows: layout.rowAxis >= 0 && layout.rowAxis < first,
-    lanes: layout.laneAxes.some((axis) => axis < first),
+    rows: blocking.rowAxis >= 0 && blocking.rowAxis < first,
+    lanes: blocking.laneAxes.some((axis) => axis < first),
   };
   const spans: Span[] = [];
   const span = (instruction: Instruction): Span => {
@@ -26,9 +26,9 @@ export function spansOf(kernel: Kernel, layout: Layout): Span[] {
     const args = argumentsOf(instruction).map((arg) => spans[arg]!);
     const own = affinesIn(instruction);
     return {
-      rows: own.some((a) => rowStrideOf(a, layout) !== 0) || args.some(({ rows }) => rows),
+      rows: own.some((a) => rowStrideOf(a, blocking) !== 0) || args.some(({ rows }) => rows),
       lanes:
-        own.some((a) => laneModeOf(a, layout, sizes).type !== 'splat') || args.some(({ lanes }) => lanes),
+        own.some((a) => laneModeOf(a, blocking, sizes).type !== 'splat') || args.some(({ lanes }) => lanes),
     };
   };
   for (const instruction of kernel.tape) spans.push(span(instruction));

@@ -15,15 +15,15 @@ import { create } from '../../fusion/kernel/instruction.js';
 import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { CHUNK } from '../../shared/layout.js';
+import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
 import { cheapestLayout, SINGLE } from './tape-cost.js';
-import { type Layout, laneKindOf, loopsOf, startOf } from './tape-layout.js';
 import { slotElements } from './tape-slots.js';
 
 /** Blocks of a slot. */
-export function slotBlocksOf(kernel: Kernel, layout: Layout): number {
-  const kind = laneKindOf(kernel, layout);
-  const lanes = kind === 'parallel' ? 1 : kind === 'both' ? layout.take : layout.width;
-  const rows = layout.rowAxis >= kernel.parallel.length ? layout.rows : 1;
+export function slotBlocksOf(kernel: Kernel, blocking: Blocking): number {
+  const kind = laneKindOf(kernel, blocking);
+  const lanes = kind === 'parallel' ? 1 : kind === 'both' ? blocking.take : blocking.width;
+  const rows = blocking.rowAxis >= kernel.parallel.length ? blocking.rows : 1;
   // A power of two, so that narrower blocks and fewer rows make the same slots.
   return Math.max(1, Math.floor(2 ** Math.floor(Math.log2(slotElements(kernel, kind) / lanes)) / rows));
 }
@@ -67,14 +67,14 @@ function withoutIndex(access: Access): Access {
 }
 
 /**
- * The order in which a layout combines the elements of a reduction, as text; `undefined` where it follows
+ * The order in which a blocking combines the elements of a reduction, as text; `undefined` where it follows
  * from the size of blocks.
  */
-function orderOfSums(kernel: Kernel, layout: Layout): string | undefined {
+function orderOfSums(kernel: Kernel, blocking: Blocking): string | undefined {
   const sizes = sizesOf(kernel);
   const first = kernel.parallel.length;
-  const { laneAxes, take, rowAxis, rows, width } = layout;
-  const kind = laneKindOf(kernel, layout);
+  const { laneAxes, take, rowAxis, rows, width } = blocking;
+  const kind = laneKindOf(kernel, blocking);
   const after = (axis: number): number => product(sizes.slice(axis + 1));
   const isWhole = laneAxes.length === 0 || take === sizes[laneAxes[0]!];
   if (rowAxis >= first && rows > 1 && rowAxis !== laneAxes[0]) {
@@ -89,15 +89,15 @@ function orderOfSums(kernel: Kernel, layout: Layout): string | undefined {
   } else if (kind === 'both') {
     lanes = `${take} of ${sizes[laneAxes[0]!]}`;
   }
-  return `${kind} ${lanes} [${slotStarts(kernel, layout).join(' ')}]`;
+  return `${kind} ${lanes} [${slotStarts(kernel, blocking).join(' ')}]`;
 }
 
 /** Linear reduced indices at which slots begin. */
-function slotStarts(kernel: Kernel, layout: Layout): number[] {
+function slotStarts(kernel: Kernel, blocking: Blocking): number[] {
   const sizes = sizesOf(kernel);
-  const { walks } = loopsOf(kernel, layout);
+  const { walks } = loopsOf(kernel, blocking);
   const blocks = product(walks.map(({ count }) => count));
-  const slotBlocks = slotBlocksOf(kernel, layout);
+  const slotBlocks = slotBlocksOf(kernel, blocking);
   const starts: number[] = [];
   for (let block = 0; block < blocks; block += slotBlocks) {
     let left = block;
@@ -106,7 +106,7 @@ function slotStarts(kernel: Kernel, layout: Layout): number[] {
       const loop = walks[k]!;
       const step = left % loop.count;
       left = Math.floor(left / loop.count);
-      start += startOf(loop, step, sizes[loop.axis]!, layout) * product(sizes.slice(loop.axis + 1));
+      start += startOf(loop, step, sizes[loop.axis]!, blocking) * product(sizes.slice(loop.axis + 1));
     }
     starts.push(start);
   }
@@ -121,24 +121,25 @@ interface OrderAlone {
 
 /** The order that a reduction has by its own loads. */
 function orderAlone(bare: Kernel): OrderAlone {
-  const has = (layout: Layout): boolean => orderOfSums(bare, layout) !== undefined;
-  const layout = cheapestLayout(bare, levelsOf(bare), has) ?? SINGLE;
+  const has = (blocking: Blocking): boolean => orderOfSums(bare, blocking) !== undefined;
+  const blocking = cheapestLayout(bare, levelsOf(bare), has) ?? SINGLE;
   const sizes = sizesOf(bare);
   return {
-    order: orderOfSums(bare, layout),
-    run: product(layout.laneAxes.map((axis) => sizes[axis]!)),
+    order: orderOfSums(bare, blocking),
+    run: product(blocking.laneAxes.map((axis) => sizes[axis]!)),
   };
 }
 
 /**
- * The cheapest layout in which every reduction has its own order. Where they ask for different ones, as sums
+ * The cheapest blocking in which every reduction has its own order. Where they ask for different ones, as sums
  * along rows of one array and along columns of another may, the cheapest of all.
  */
-export function layoutInOrder(kernel: Kernel, levels: Levels): Layout {
+export function layoutInOrder(kernel: Kernel, levels: Levels): Blocking {
   const alone = reductionsOf(kernel)
     .filter(({ position }) => isOrdered(kernel, position))
     .map(({ position }) => orderAlone(bareReduction(kernel, levels, position)));
-  const has = (layout: Layout): boolean => alone.every(({ order }) => orderOfSums(kernel, layout) === order);
+  const has = (blocking: Blocking): boolean =>
+    alone.every(({ order }) => orderOfSums(kernel, blocking) === order);
   return (
     cheapestLayout(kernel, levels, has) ??
     cheapestLayout(kernel, levels, has, alone[0]?.run) ??

@@ -14,7 +14,7 @@ import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
 import { planTape, type TapePlan } from './tape.js';
-import { type LaneMode, type Loop, laneKindOf, laneModeOf, paddedWidth, startOf } from './tape-layout.js';
+import { type LaneMode, type Loop, laneKindOf, laneModeOf, paddedWidth, startOf } from './tape-blocking.js';
 import type { Section } from './tape-registers.js';
 
 /** The ways to run a kernel's tape in parts. */
@@ -31,9 +31,9 @@ export function tapeWorks(source: Kernel): Works {
 
 /** Instructions are chosen by how an access moves along the lanes. */
 const keepsLanes =
-  ({ kernel, layout }: TapePlan) =>
+  ({ kernel, blocking }: TapePlan) =>
   (whole: Affine, inRows: Affine): boolean => {
-    const [before, after] = [whole, inRows].map((affine) => laneModeOf(affine, layout, sizesOf(kernel)));
+    const [before, after] = [whole, inRows].map((affine) => laneModeOf(affine, blocking, sizesOf(kernel)));
     const strideOf = (mode: LaneMode): number => (mode.type === 'stride' ? mode.stride : 0);
     return before!.type === after!.type && (strideOf(before!) === 1) === (strideOf(after!) === 1);
   };
@@ -110,7 +110,7 @@ function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works[
 }
 
 /** Boxes that make up steps [first, last) of some loops; along all other axes they are whole. */
-function boxesOf({ kernel, layout }: TapePlan, loops: readonly Loop[], first: number, last: number): Box[] {
+function boxesOf({ kernel, blocking }: TapePlan, loops: readonly Loop[], first: number, last: number): Box[] {
   const sizes = sizesOf(kernel);
   const counts = loops.map(({ count }) => count);
   return boxesOfRange(first, last, counts).map((steps) => {
@@ -118,7 +118,7 @@ function boxesOf({ kernel, layout }: TapePlan, loops: readonly Loop[], first: nu
     loops.forEach((loop, k) => {
       const [from, to] = steps[k]!;
       const extent = sizes[loop.axis]!;
-      box[loop.axis] = [startOf(loop, from, extent, layout), startOf(loop, to, extent, layout)];
+      box[loop.axis] = [startOf(loop, from, extent, blocking), startOf(loop, to, extent, blocking)];
     });
     return box;
   });
@@ -127,8 +127,8 @@ function boxesOf({ kernel, layout }: TapePlan, loops: readonly Loop[], first: nu
 const aligned = (bytes: number): number => Math.ceil(bytes / HOST_ALIGNMENT) * HOST_ALIGNMENT;
 
 /** Bytes that phases keep for a tile: its row registers, and the partial results of each slot. */
-function scratchOf({ kernel, layout, schedule }: TapePlan, slots: number): number {
-  const accumulators = laneKindOf(kernel, layout) === 'reduced' ? 1 : paddedWidth(layout) / CHUNK;
+function scratchOf({ kernel, blocking, schedule }: TapePlan, slots: number): number {
+  const accumulators = laneKindOf(kernel, blocking) === 'reduced' ? 1 : paddedWidth(blocking) / CHUNK;
   const nodes = reductionsOf(kernel).reduce(
     (sum, reduction) => sum + aligned(nodeByteLength(reduction) * CHUNK * accumulators),
     0,

@@ -2,7 +2,7 @@
  * Encodes a kernel as a tape for the CPU: the kernel itself with everything precomputed that does not depend
  * on memory addresses, as one array of numbers that `native/cpu/tape-parse.cpp` reads in the same order.
  *
- * The domain is prepared by `tape-domain.ts`, walked as `tape-layout.ts` chooses, ordered by
+ * The domain is prepared by `tape-domain.ts`, walked as `tape-blocking.ts` chooses, ordered by
  * `tape-schedule.ts`. The arithmetic is native, under the names of the op table. Called by the CPU planner
  * once per kernel.
  */
@@ -24,9 +24,9 @@ import {
   STORAGE,
 } from '../../shared/layout.js';
 import { inWindows } from '../cuts/pitch.js';
+import { type Blocking, type Loops, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-blocking.js';
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
-import { type Layout, type Loops, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-layout.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
 import { layoutInOrder } from './tape-sum-order.js';
@@ -46,7 +46,7 @@ export interface TapeSpec {
 export interface TapePlan {
   readonly kernel: Kernel;
   readonly levels: Levels;
-  readonly layout: Layout;
+  readonly blocking: Blocking;
   readonly loops: Loops;
   readonly schedule: TapeSchedule;
 }
@@ -58,9 +58,9 @@ export interface TapePlan {
 export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => {
   const kernel = prepare(source);
   const levels = levelsOf(kernel);
-  const layout = layoutInOrder(kernel, levels);
-  const loops = loopsOf(kernel, layout);
-  return { kernel, levels, layout, loops, schedule: scheduleOf(kernel, levels, layout, loops) };
+  const blocking = layoutInOrder(kernel, levels);
+  const loops = loopsOf(kernel, blocking);
+  return { kernel, levels, blocking, loops, schedule: scheduleOf(kernel, levels, blocking, loops) };
 });
 
 /** The tape of a kernel. */
@@ -83,7 +83,7 @@ class Encoder {
 
   encode(): TapeSpec {
     const { kernel, schedule } = this.plan;
-    this.layout();
+    this.blocking();
     this.put(kernel.buffers.length);
     for (const buffer of kernel.buffers) {
       this.put(dtypeCode(buffer.dtype), buffer.role === 'output' ? 1 : 0, buffer.elementCount);
@@ -112,12 +112,12 @@ class Encoder {
   }
 
   /** Block size, what lanes and rows are, and the loops around the block. */
-  private layout(): void {
-    const { kernel, layout, loops: around } = this.plan;
+  private blocking(): void {
+    const { kernel, blocking, loops: around } = this.plan;
     const first = kernel.parallel.length;
-    this.put(layout.rows, layout.take, layout.inner);
-    this.put(layout.rowAxis >= first ? 1 : 0);
-    this.put(LANE_KIND[laneKindOf(kernel, layout)]);
+    this.put(blocking.rows, blocking.take, blocking.inner);
+    this.put(blocking.rowAxis >= first ? 1 : 0);
+    this.put(LANE_KIND[laneKindOf(kernel, blocking)]);
     for (const loops of [around.tiles, around.walks]) {
       this.put(loops.length);
       for (const { axis, count, role } of loops) this.put(count, LOOP_ROLE[role], this.sizes[axis]!);
@@ -183,9 +183,9 @@ class Encoder {
       this.put(position, reducedOffsets[k]!, this.op(name), dtypeCode(dtype), 1, args[0]!);
     });
     this.put(slots, steps.length);
-    for (const { name, places } of steps) {
-      this.put(this.op(name), places.length);
-      for (const { kind, index } of places) this.put(CHAIN_OPERAND[kind], index);
+    for (const { name, operands } of steps) {
+      this.put(this.op(name), operands.length);
+      for (const { kind, index } of operands) this.put(CHAIN_OPERAND[kind], index);
     }
   }
 
@@ -247,24 +247,24 @@ class Encoder {
 
   /** Offset, stride along each loop's axis, row stride, and how it moves along the lanes. */
   private affine(affine: Affine): void {
-    const { layout, loops } = this.plan;
+    const { blocking, loops } = this.plan;
     this.put(
       affine.offset,
       ...[...loops.tiles, ...loops.walks].map(({ axis }) => affine.strides[axis]!),
-      rowStrideOf(affine, layout),
+      rowStrideOf(affine, blocking),
     );
-    const mode = laneModeOf(affine, layout, this.sizes);
+    const mode = laneModeOf(affine, blocking, this.sizes);
     this.put(LANE_MODE[mode.type]);
     if (mode.type === 'stride') this.put(mode.stride);
-    if (mode.type === 'table') this.put(layout.width, ...laneTable(affine, layout, this.sizes));
+    if (mode.type === 'table') this.put(blocking.width, ...laneTable(affine, blocking, this.sizes));
   }
 }
 
 /** The affine function's value at each lane, less that at lane 0. */
-function laneTable(affine: Affine, layout: Layout, sizes: readonly number[]): number[] {
+function laneTable(affine: Affine, blocking: Blocking, sizes: readonly number[]): number[] {
   let table = [0];
-  layout.laneAxes.forEach((axis, i) => {
-    const extent = i === 0 ? layout.take : sizes[axis]!;
+  blocking.laneAxes.forEach((axis, i) => {
+    const extent = i === 0 ? blocking.take : sizes[axis]!;
     const stride = affine.strides[axis]!;
     table = table.flatMap((base) => Array.from({ length: extent }, (_, k) => base + k * stride));
   });

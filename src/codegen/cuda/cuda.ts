@@ -15,7 +15,7 @@ import type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
 import { apartFunctions } from './outlined.js';
 import { preludeFor } from './prelude/prelude.js';
 import { printMap } from './printers/map-kernel.js';
-import { printPairs } from './printers/pair-kernel.js';
+import { printOuterProduct } from './printers/outer-product-kernel.js';
 import { printReduce } from './printers/reduce-kernel.js';
 import { printRepeat } from './printers/repeat-kernel.js';
 import { printRows } from './printers/row-kernel.js';
@@ -76,8 +76,8 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
       return { functions: [printTranspose(body, schedule, `${kernel.name}_tiles`)], scratch: [] };
     case 'reduce':
       return printReduce(body, schedule, `${kernel.name}_reduce`);
-    case 'pairs':
-      return printPairs(kernel, schedule, `${kernel.name}_pairs`);
+    case 'outer-product':
+      return printOuterProduct(kernel, schedule, `${kernel.name}_outer_product`);
     case 'rows':
       return { functions: [printRows(body, schedule, `${kernel.name}_rows`)], scratch: [] };
     case 'repeat':

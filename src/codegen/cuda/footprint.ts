@@ -12,7 +12,7 @@ import { splitPhases } from '../cuts/split-phases.js';
 import { Body } from './body.js';
 import type { LaunchShape, Scratch } from './launch.js';
 import { mapLaunch } from './printers/map-kernel.js';
-import { pairLaunch, pairScratch } from './printers/pair-kernel.js';
+import { outerProductLaunch, outerProductScratch } from './printers/outer-product-kernel.js';
 import { combineLaunch } from './printers/reduce-combine.js';
 import { reduceLaunch, reduceScratch } from './printers/reduce-kernel.js';
 import { repeatLaunch } from './printers/repeat-kernel.js';
@@ -87,8 +87,13 @@ function launchesOf(kernel: Kernel, schedule: Schedule): Launches {
       const scratch = schedule.slots === 1 ? [] : reduceScratch(new Body(kernel), schedule);
       return inSlots(kernel, schedule.slots, reduceLaunch(kernel, schedule), scratch);
     }
-    case 'pairs':
-      return inSlots(kernel, schedule.slots, pairLaunch(kernel, schedule), pairScratch(kernel, schedule));
+    case 'outer-product':
+      return inSlots(
+        kernel,
+        schedule.slots,
+        outerProductLaunch(kernel, schedule),
+        outerProductScratch(kernel, schedule),
+      );
     case 'split':
       return splitLaunches(kernel);
   }

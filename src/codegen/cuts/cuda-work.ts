@@ -14,13 +14,13 @@ import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js
 import { Body } from '../cuda/body.js';
 import { gridSizes, type TileGrid } from '../cuda/function.js';
 import { mapBlock, mapBlocks } from '../cuda/printers/map-kernel.js';
-import { pairGrid } from '../cuda/printers/pair-kernel.js';
+import { outerProductGrid } from '../cuda/printers/outer-product-kernel.js';
 import { combineBlock } from '../cuda/printers/reduce-combine.js';
 import { reduceBlock, reduceScratch } from '../cuda/printers/reduce-kernel.js';
 import { repeatBlock, repeatBlocks } from '../cuda/printers/repeat-kernel.js';
 import { transposeGrid } from '../cuda/printers/transpose-kernel.js';
 import { type Schedule, scheduleOf } from '../cuda/schedules/schedule.js';
-import type { PairSchedule } from '../cuda/schedules/schedule-outer-product.js';
+import type { OuterProductSchedule } from '../cuda/schedules/schedule-outer-product.js';
 import type { ReduceSchedule } from '../cuda/schedules/schedule-reduce.js';
 import { type StencilSchedule, stencilGrid, tileRows } from '../cuda/schedules/schedule-stencil.js';
 import { tileReduced } from '../cuda/tile-reduced.js';
@@ -58,8 +58,8 @@ export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel
       return whole(normal, mapWork(normal, repeatBlock(schedule), repeatBlocks(normal, schedule)));
     case 'transpose':
       return whole(normal, gridWork(normal, transposeGrid(normal, schedule)));
-    case 'pairs':
-      return pairWorks(normal, schedule);
+    case 'outer-product':
+      return outerProductWorks(normal, schedule);
     case 'rows':
       return whole(normal, rowWork(normal, [schedule.threadsP], 1));
     case 'reduce':
@@ -129,11 +129,11 @@ function mapWork(kernel: Kernel, block: number, blocks: number): Work {
 /** Rows of tiles, which read as far around what they store as the steps of a launch reach. */
 function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
   const [height, width] = kernel.parallel as readonly [number, number];
-  const [above] = schedule.border;
+  const [above] = schedule.halo;
   const stored = tileRows(schedule) - 2 * above;
   const [units, across] = stencilGrid(kernel, schedule);
-  const feedback = kernel.feedback!;
-  const isState = ({ buffer }: Access): boolean => feedback.some(({ input }) => input === buffer);
+  const carried = kernel.carried!;
+  const isState = ({ buffer }: Access): boolean => carried.some(({ input }) => input === buffer);
   const others = accessesOf(kernel).loads.filter((access) => !isState(access));
   return {
     units,
@@ -151,10 +151,10 @@ function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
       ];
       return {
         reads: mergeRegions([
-          ...feedback.map(({ input }) => rows(input, from, to)),
+          ...carried.map(({ input }) => rows(input, from, to)),
           ...regionsOf(kernel, others, box),
         ]),
-        writes: feedback.map(({ output }) => rows(output, top, bottom)),
+        writes: carried.map(({ output }) => rows(output, top, bottom)),
       };
     },
     parts: (first, last) => [[first * across, last * across, 0, 1]],
@@ -239,8 +239,8 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
 /**
  * Pairs: by tiles, or by slots of the reduced axes. Results of few tiles are small: their rows are not cut.
  */
-function pairWorks(kernel: Kernel, schedule: PairSchedule): Works {
-  const grid = pairGrid(kernel, schedule);
+function outerProductWorks(kernel: Kernel, schedule: OuterProductSchedule): Works {
+  const grid = outerProductGrid(kernel, schedule);
   if (schedule.slots === 1) return whole(kernel, gridWork(kernel, grid));
   const body = new Body(tileReduced(kernel, schedule.tile));
   return {

@@ -72,7 +72,7 @@ export interface Works {
   readonly phases: readonly { readonly work: Work; readonly finish: readonly Region[] }[];
   /** Bytes of the scratch buffers that the cut along the reduced axes needs. */
   readonly phaseScratch: readonly number[];
-  /** For each buffer, the pitches in elements that regions can be told in (`pitch.ts`). */
+  /** For each buffer, the pitches in elements that regions can be given in (`pitch.ts`). */
   readonly pitches: ReadonlyMap<number, readonly number[]>;
 }
 

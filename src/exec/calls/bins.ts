@@ -16,7 +16,7 @@ import { BIN_MODES, BIN_OPS, type BinMode, binUnits } from '../../graph/bin-unit
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
-import type { PlacedArray, RoutineStep } from './call.js';
+import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
@@ -28,10 +28,10 @@ const MOST_BLOCKS = 2 ** 12;
 /** The operands by what they are, and how rows fall into units. */
 interface BinPlan {
   readonly form: BinForm;
-  readonly keys: PlacedArray;
-  readonly edges: PlacedArray | undefined;
-  readonly values: PlacedArray | undefined;
-  readonly scales: PlacedArray | undefined;
+  readonly keys: BufferArray;
+  readonly edges: BufferArray | undefined;
+  readonly values: BufferArray | undefined;
+  readonly scales: BufferArray | undefined;
   readonly rows: number;
   readonly bins: number;
   readonly units: number;
@@ -121,7 +121,7 @@ const BINNING: Routine = {
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => {
     const { form } = planOf(step);
-    const bytesOf = ({ dtype, shape }: PlacedArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
+    const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
     const read = step.operands.reduce((sum, array) => sum + bytesOf(array), 0);
     const written = bytesOf(step.results[0]!);
     if (form.sharedBins !== undefined) return { bytes: read + written, launches: 1 };

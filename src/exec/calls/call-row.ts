@@ -12,7 +12,7 @@ import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { CallStep, StepCost, WorkspaceNeed } from './call.js';
 
 /** Where an operand lies: a plan's buffer, and in elements how its axes do there. */
-export interface PlacedOperand {
+export interface StridedOperand {
   readonly buffer: number;
   readonly offset: number;
   readonly strides: readonly number[];
@@ -55,7 +55,7 @@ export interface CallRow<Step extends CallStep> {
   /** The step of nodes whose operands lie there; results are whole, in C order. */
   readonly lower: (
     nodes: readonly CallNode[],
-    operands: readonly (ArrayType & { readonly place: PlacedOperand })[],
+    operands: readonly (ArrayType & { readonly at: StridedOperand })[],
     results: readonly (ArrayType & { readonly buffer: number })[],
   ) => Step;
   /** Buffers that it reads, and those that it writes, each as often as it names them. */

@@ -58,7 +58,7 @@ export interface MatmulStep extends CallBase {
 }
 
 /** An array in C order, at the beginning of a plan's buffer. */
-export interface PlacedArray extends ArrayType {
+export interface BufferArray extends ArrayType {
   readonly buffer: number;
 }
 
@@ -66,8 +66,8 @@ export interface PlacedArray extends ArrayType {
 export interface RoutineStep extends CallBase {
   readonly call: RoutineName;
   readonly parameters: readonly number[];
-  readonly operands: readonly PlacedArray[];
-  readonly results: readonly PlacedArray[];
+  readonly operands: readonly BufferArray[];
+  readonly results: readonly BufferArray[];
 }
 
 export type CallStep = MatmulStep | RoutineStep;

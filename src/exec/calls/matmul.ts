@@ -13,7 +13,7 @@ import type { ProductSpec } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { TargetKind } from '../targets/device.js';
 import type { MatmulEpilogue, MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
-import type { CallForm, CallRow, CallText, PlacedOperand } from './call-row.js';
+import type { CallForm, CallRow, CallText, StridedOperand } from './call-row.js';
 import { productCost } from './matmul-cost.js';
 import { matmulCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
@@ -23,12 +23,12 @@ export const MATMUL: CallRow<MatmulStep> = {
     if (node?.kind !== 'contract' || left === undefined || right === undefined || result === undefined)
       throw new InternalError('a product of less than two');
     const [batch, m, n] = node.shape as readonly [number, number, number];
-    const a = matrixOf(left.place);
-    const b = matrixOf(right.place);
+    const a = matrixOf(left.at);
+    const b = matrixOf(right.at);
     const c = { buffer: result.buffer, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
     const k = left.shape[2]!;
     const { precision } = node;
-    const places = further.map(({ place }) => place);
+    const places = further.map((o) => o.at);
     const epilogue = node.epilogue && epilogueOf(node.epilogue, node.dtype, places);
     const { dtype } = left;
     return {
@@ -52,7 +52,7 @@ export const MATMUL: CallRow<MatmulStep> = {
     writes: [c.buffer],
   }),
   withBuffers: (step, moved) => {
-    const at = <Place extends { readonly buffer: number }>(o: Place): Place => ({
+    const at = <Operand extends { readonly buffer: number }>(o: Operand): Operand => ({
       ...o,
       buffer: moved(o.buffer),
     });
@@ -96,12 +96,12 @@ export const MATMUL: CallRow<MatmulStep> = {
   explain,
 };
 
-function matrixOf({ buffer, offset, strides }: PlacedOperand): MatrixOperand {
+function matrixOf({ buffer, offset, strides }: StridedOperand): MatrixOperand {
   const [batchStride, rowStride, columnStride] = strides as [number, number, number];
   return { buffer, offset, batchStride, rowStride, columnStride };
 }
 
-function epilogueOf(epilogue: Epilogue, dtype: DType, further: readonly PlacedOperand[]): MatmulEpilogue {
+function epilogueOf(epilogue: Epilogue, dtype: DType, further: readonly StridedOperand[]): MatmulEpilogue {
   const { alpha, beta, hasBias, activation } = epilogue;
   const row = hasBias ? further.at(-1) : undefined;
   return {

@@ -10,7 +10,7 @@ import { sizeOfShape } from '../../graph/graph.js';
 import { routineWorkspace } from '../native/native.js';
 import type { RoutineSpec } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
-import type { PlacedArray, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
+import type { BufferArray, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 
 export interface Routine {
@@ -19,7 +19,7 @@ export interface Routine {
    */
   readonly units: (step: RoutineStep) => number;
   /** Elements of one unit in an array; undefined: every unit reads all of it. */
-  readonly unitSize: (step: RoutineStep, array: PlacedArray) => number | undefined;
+  readonly unitSize: (step: RoutineStep, array: BufferArray) => number | undefined;
   /** The arguments of the native routine of the same name on the CPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   readonly kernels: (step: RoutineStep) => CallKernels;
@@ -30,8 +30,8 @@ export interface Routine {
   readonly method: (step: RoutineStep) => string;
 }
 
-const bytesOf = (array: PlacedArray): number => sizeOfShape(array.shape) * byteLengthOf(array.dtype);
-const totalOf = (arrays: readonly PlacedArray[]): number =>
+const bytesOf = (array: BufferArray): number => sizeOfShape(array.shape) * byteLengthOf(array.dtype);
+const totalOf = (arrays: readonly BufferArray[]): number =>
   arrays.reduce((sum, array) => sum + bytesOf(array), 0);
 
 /** Bytes a second of device memory, and seconds of a launch: for the choice of streams and graphs. */
@@ -43,7 +43,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
   const row: CallRow<RoutineStep> = {
     lower: ([node], operands, results) => {
       const { routine: call, parameters, id } = node as Extract<typeof node, { kind: 'call' }>;
-      const placed = operands.map(({ dtype, shape, place }) => ({ dtype, shape, buffer: place.buffer }));
+      const placed = operands.map(({ dtype, shape, at }) => ({ dtype, shape, buffer: at.buffer }));
       return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id] };
     },
     buffersOf: ({ operands, results }) => ({
@@ -51,8 +51,8 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       writes: results.map(({ buffer }) => buffer),
     }),
     withBuffers: (step, moved) => {
-      const place = (array: PlacedArray): PlacedArray => ({ ...array, buffer: moved(array.buffer) });
-      return { ...step, operands: step.operands.map(place), results: step.results.map(place) };
+      const moveOne = (array: BufferArray): BufferArray => ({ ...array, buffer: moved(array.buffer) });
+      return { ...step, operands: step.operands.map(moveOne), results: step.results.map(moveOne) };
     },
     keyOf: (step) => print(step),
     isEmpty: ({ results }) => totalOf(results) === 0,
@@ -95,7 +95,7 @@ function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
 }
 
 function cutOf(routine: Routine, step: RoutineStep): Cut {
-  const touch = (array: PlacedArray, first: number, last: number): Touch => {
+  const touch = (array: BufferArray, first: number, last: number): Touch => {
     const elements = routine.unitSize(step, array);
     const bytes = bytesOf(array);
     if (elements === undefined) return { buffer: array.buffer, first: 0, last: bytes };

@@ -10,7 +10,7 @@ import {
 } from '../../codegen/cuda/routines/run-products.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import type { PlacedArray, RoutineStep } from './call.js';
+import type { BufferArray, RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
@@ -20,7 +20,7 @@ function sizesOf({ operands, results }: RoutineStep): readonly [rows: number, wi
   return [rows, width, results[0]!.shape[0]!];
 }
 
-const bytesOf = ({ dtype, shape }: PlacedArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
+const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
 const RUNS: Routine = {
   units: () => 1,

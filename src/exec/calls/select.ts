@@ -23,7 +23,7 @@ import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
-import type { PlacedArray, RoutineStep } from './call.js';
+import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int32, int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
@@ -129,7 +129,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
 
 const SELECTING: Routine = {
   units: (step) => planOf(step).rows,
-  unitSize: (_, array: PlacedArray) => array.shape[1]!,
+  unitSize: (_, array: BufferArray) => array.shape[1]!,
   numbers: (step) => {
     const { form, rows, length } = planOf(step);
     return [dtypeCode(form.dtype), rows, length, ...step.parameters];

@@ -3,7 +3,7 @@
  * after those that it does (`native/cpu/blas.cpp`).
  */
 import { join } from 'node:path';
-import type { CudaPlaces } from '../../host/config.js';
+import type { CudaSearchPaths } from '../../host/config.js';
 import { type ListFolder, listFolder, packageFolders } from './cuda-libraries.js';
 
 /** Packages that are OpenBLAS and nothing else, with the library's name: sizes of 64 and of 32 bits. */
@@ -13,7 +13,7 @@ const PACKAGES = [
 ] as const;
 
 /** Their files, those of the environment in use first. `list` is for tests. */
-export const blasFiles = (places: CudaPlaces, list: ListFolder = listFolder): string[] =>
+export const blasFiles = (places: CudaSearchPaths, list: ListFolder = listFolder): string[] =>
   packageFolders(places, list).flatMap((folder) =>
     PACKAGES.flatMap(([name, file]) => {
       const path = join(folder, name, 'lib');

@@ -8,7 +8,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CudaPlaces } from '../../host/config.js';
+import type { CudaSearchPaths } from '../../host/config.js';
 
 export interface CudaCandidates {
   readonly driver: readonly string[];
@@ -51,7 +51,7 @@ function matching(list: ListFolder, parent: string, start: string): string[] {
     .map((name) => join(parent, name));
 }
 
-function toolkitFolders(places: CudaPlaces, list: ListFolder): string[] {
+function toolkitFolders(places: CudaSearchPaths, list: ListFolder): string[] {
   const besideCompiler = places.binFolders.filter((bin) => list(bin).includes('nvcc')).map(dirname);
   const roots = [...places.toolkits, ...besideCompiler, ...matching(list, '/usr/local', 'cuda'), '/opt/cuda'];
   return roots.flatMap((root) => [
@@ -62,7 +62,7 @@ function toolkitFolders(places: CudaPlaces, list: ListFolder): string[] {
 }
 
 /** The folders of packages of every Python there is, the environment in use first. */
-export function packageFolders(places: CudaPlaces, list: ListFolder = listFolder): string[] {
+export function packageFolders(places: CudaSearchPaths, list: ListFolder = listFolder): string[] {
   const besidePython = places.binFolders.filter((bin) => list(bin).includes('python3')).map(dirname);
   const prefixes = [
     ...places.pythonPrefixes,
@@ -80,7 +80,7 @@ export function packageFolders(places: CudaPlaces, list: ListFolder = listFolder
 }
 
 /** The `lib` folders of the nvidia packages. */
-function pythonFolders(places: CudaPlaces, list: ListFolder): string[] {
+function pythonFolders(places: CudaSearchPaths, list: ListFolder): string[] {
   return packageFolders(places, list).flatMap((folder) => {
     const nvidia = join(folder, 'nvidia');
     return list(nvidia).map((name) => join(nvidia, name, 'lib'));
@@ -97,7 +97,7 @@ function candidatesOf(names: readonly string[], folders: readonly string[], list
 }
 
 /** Makes the lists. `list` is for tests. */
-export function cudaCandidates(places: CudaPlaces, list: ListFolder = listFolder): CudaCandidates {
+export function cudaCandidates(places: CudaSearchPaths, list: ListFolder = listFolder): CudaCandidates {
   // A conda environment's own libraries are in its lib folder.
   const condaFolders = places.pythonPrefixes.map((prefix) => join(prefix, 'lib'));
   const folders = [

@@ -160,7 +160,7 @@ export function limitDeviceMemory(device: string | undefined, size: Size, isSett
 
 let configured = false;
 
-/** The addon, with the places of the CUDA libraries told: for every call that may load one. */
+/** The addon, with the paths of the CUDA libraries set: for every call that may load one. */
 export function cudaAddon(): Addon {
   if (!configured) {
     addon().configureCuda(cudaCandidates(config().cuda));

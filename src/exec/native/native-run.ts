@@ -9,7 +9,7 @@ import { ArgumentError } from '../../host/errors.js';
 import { deviceNamed } from '../targets/device.js';
 import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
-import type { FileOutput, OutputPlace, RunInput, RunOptions, RunResult } from './native-types.js';
+import type { FileOutput, OutputDestination, RunInput, RunOptions, RunResult } from './native-types.js';
 import type { NativeProgram, ProgramSpec } from './program-types.js';
 import { CompletionPoller, handedOver } from './turns.js';
 
@@ -168,10 +168,10 @@ const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? va
 
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
 export function createProgram(spec: ProgramSpec): NativeProgram {
-  const home = deviceNamed(spec.device).isHost ? addon() : cudaAddon();
+  const owner = deviceNamed(spec.device).isHost ? addon() : cudaAddon();
   return new LoadedProgram(
     spec,
-    guarded(() => home.createProgram(spec)),
+    guarded(() => owner.createProgram(spec)),
   );
 }
 
@@ -191,7 +191,7 @@ export function run(
   // Few promises and closures: a repeated small compute waits for little else.
   try {
     const handle = LoadedProgram.handleOf(program);
-    const keep = options.outputs.map(rawPlace);
+    const keep = options.outputs.map(rawDestination);
     const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue } = options;
     const read = inputs.map(rawInput);
     const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue);
@@ -202,8 +202,8 @@ export function run(
   }
 }
 
-/** The place of a result as the addon reads it. */
-function rawPlace(place: OutputPlace): boolean | readonly FileOutput[] | object {
-  if (typeof place === 'string') return place === 'device';
-  return place instanceof NativeBuffer ? NativeBuffer.handleOf(place) : place;
+/** The destination of a result as the addon reads it. */
+function rawDestination(destination: OutputDestination): boolean | readonly FileOutput[] | object {
+  if (typeof destination === 'string') return destination === 'device';
+  return destination instanceof NativeBuffer ? NativeBuffer.handleOf(destination) : destination;
 }

@@ -61,11 +61,11 @@ export interface FileOutput {
  * windows only, in host memory of as many bytes (`allocateHost`), of which the run writes those that it
  * makes.
  */
-export type OutputPlace = 'host' | 'device' | readonly FileOutput[] | DeviceBuffer;
+export type OutputDestination = 'host' | 'device' | readonly FileOutput[] | DeviceBuffer;
 
 export interface RunOptions {
   /** For each output buffer. */
-  readonly outputs: readonly OutputPlace[];
+  readonly outputs: readonly OutputDestination[];
   /** Token made by `createCancel`, or undefined. */
   readonly cancel?: object | undefined;
   /** Whether the result says when things happened. */

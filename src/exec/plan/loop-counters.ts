@@ -1,10 +1,10 @@
 /**
- * Loops that count their steps: where a state is the number of the step, the kernel that reads it is told how
+ * Loops that count their steps: where a state is the number of the step, the kernel that reads it gets as an argument how
  * many steps there were, so that no other one has to write it and a launch can do several steps.
  *
  *     x, i → x + i;  i → i + 1        becomes        x → x + (start of i + steps before)
  *
- * Called by `device-planner.ts` for loops that fit as a whole. In sweeps, kernels are not told.
+ * Called by `device-planner.ts` for loops that fit as a whole. In sweeps, kernels get no such argument.
  */
 import { isUniform, loadOf, loadsFrom } from '../../fusion/kernel/algebra.js';
 import { constantOf, opOf } from '../../fusion/kernel/arithmetic.js';

@@ -4,7 +4,7 @@
  * for bodies that became one kernel.
  */
 import { liveValues, loadsOf } from '../../fusion/kernel/algebra.js';
-import type { Feedback, Kernel } from '../../fusion/kernel/kernel.js';
+import type { CarriedBuffers, Kernel } from '../../fusion/kernel/kernel.js';
 import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, LoopState, LoopStep, Step, SweepStep } from './plan.js';
 
@@ -20,9 +20,9 @@ export interface LoopNeeds {
    * so that a result may take an argument's memory; without it, none does.
    */
   readonly isByElement?: ((kernel: Kernel) => boolean) | undefined;
-  /** Steps of a loop that the device does in one launch of a body with feedback; without it, one. */
+  /** Steps of a loop that the device does in one launch of a body with carried buffers; without it, one. */
   readonly stepsAtOnce?: ((kernel: Kernel) => number) | undefined;
-  /** `LoopSkew.tiles` of a body with feedback whose steps may follow one another; without it, none may. */
+  /** `LoopSkew.tiles` of a body with carried buffers whose steps may follow one another; without it, none may. */
   readonly skewOf?: ((kernel: Kernel) => number | undefined) | undefined;
 }
 
@@ -43,21 +43,21 @@ export function loopRuns(
   const [step] = body;
   const asIs = { body, states, stepsAtOnce: 1 };
   if (condition !== undefined) return asIs;
-  const feedback =
+  const carried =
     body.length === 1 && step?.kind === 'kernel' && step.scratch.length === 0
-      ? feedbackOf(step, states)
+      ? carriedOf(step, states)
       : undefined;
   const stretch = every ?? steps;
-  if (feedback === undefined) return { ...asIs, states: steps === 1 ? once(states) : states };
+  if (carried === undefined) return { ...asIs, states: steps === 1 ? once(states) : states };
   const { kernel, ...rest } = step as KernelStep;
-  const fed = { ...kernel, feedback };
+  const fed = { ...kernel, carried };
   const stepsAtOnce = stretch < FEW_STEPS ? 1 : (model.stepsAtOnce?.(fed) ?? 1);
   const own = stepsAtOnce === 1 ? kernel : fed;
   const tiles = stepsAtOnce === 1 && stretch > 1 ? model.skewOf?.(fed) : undefined;
   const skew = tiles === undefined ? undefined : { tiles, counters: kernel.counters ?? [] };
   if (Math.ceil(stretch / stepsAtOnce) * (steps / stretch) === 1)
     return { body: [{ ...rest, kernel: own }], states: once(states), stepsAtOnce };
-  const isInPlace = model.isByElement?.(own) === true && feedback.every((pair) => isOwnPlace(own, pair));
+  const isInPlace = model.isByElement?.(own) === true && carried.every((pair) => isOwnPlace(own, pair));
   if (!isInPlace) return { body: [{ ...rest, kernel: own }], states, stepsAtOnce, skew };
   const shared = { ...own, buffers: own.buffers.map((buffer) => ({ ...buffer, isShared: true })) };
   const inPlace = states.map((state) => ({ ...state, other: state.last }));
@@ -68,19 +68,19 @@ export function loopRuns(
 const once = (states: readonly LoopState[]): LoopState[] => states.map((state) => ({ ...state, other: -1 }));
 
 /** Where a kernel reads and writes each state; undefined where it does not do both. */
-function feedbackOf({ buffers }: KernelStep, states: readonly LoopState[]): Feedback[] | undefined {
-  const feedback = states.map(({ current, next }) => ({
+function carriedOf({ buffers }: KernelStep, states: readonly LoopState[]): CarriedBuffers[] | undefined {
+  const carried = states.map(({ current, next }) => ({
     output: buffers.indexOf(next),
     input: buffers.indexOf(current),
   }));
-  return feedback.some(({ output, input }) => output < 0 || input < 0) ? undefined : feedback;
+  return carried.some(({ output, input }) => output < 0 || input < 0) ? undefined : carried;
 }
 
 /**
  * Whether a state may be written where it was read: each element is, and is read for its own next value at
  * the latest.
  */
-function isOwnPlace(kernel: Kernel, { input, output }: Feedback): boolean {
+function isOwnPlace(kernel: Kernel, { input, output }: CarriedBuffers): boolean {
   const store = kernel.stores.find(({ access }) => access.buffer === output)!;
   const needed = loadsOf(kernel, liveValues(kernel.tape, [store.value]));
   const isRead = needed.some(({ access }) => access.buffer === input);

@@ -1,16 +1,21 @@
 /** Questions about the phases of a plan, and a device plan as the one phase of one device. */
 import type { DevicePlan, DeviceRun, Phase, Plan, PlanValue, Step } from './plan.js';
 import { stepName } from './plan.js';
-import type { Place } from './plan-graph.js';
+import type { Destination } from './plan-graph.js';
 
 /** All of a plan as the one phase of a device, by its position among the devices of the compute. */
-export function onePhase(plan: DevicePlan, device: number, devices: readonly string[], place: Place): Plan {
+export function onePhase(
+  plan: DevicePlan,
+  device: number,
+  devices: readonly string[],
+  destination: Destination,
+): Plan {
   const ofRole = (role: 'input' | 'output'): number[] =>
     plan.buffers.flatMap((buffer, b) => (buffer.role === role ? [b] : []));
   const [inputs, outputs] = [ofRole('input'), ofRole('output')];
   const sources = new Map(inputs.map((b, k) => [b, plan.inputs[k]!]));
-  const homes = {
-    output: place === 'device' ? 'devices' : 'host',
+  const locations = {
+    output: destination === 'device' ? 'devices' : 'host',
     spill: 'host',
     input: 'devices',
     temporary: 'devices',
@@ -24,7 +29,7 @@ export function onePhase(plan: DevicePlan, device: number, devices: readonly str
         role: role === 'input' || role === 'output' ? role : 'temporary',
         byteLength,
         source: sources.get(b) ?? -1,
-        home: homes[role],
+        location: locations[role],
       }),
     ),
     phases: [{ kind: 'whole', runs: [{ device, plan, inputs, outputs }], drops: [] }],
@@ -41,7 +46,8 @@ export const onlyRunOf = ({ devices, phases }: Plan): DevicePlan | undefined =>
 /** Host memory that values between phases wait in. */
 export const waitingBytesOf = (values: readonly PlanValue[]): number =>
   values.reduce(
-    (sum, { role, home, byteLength }) => (role === 'temporary' && home === 'host' ? sum + byteLength : sum),
+    (sum, { role, location, byteLength }) =>
+      role === 'temporary' && location === 'host' ? sum + byteLength : sum,
     0,
   );
 

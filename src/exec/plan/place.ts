@@ -15,14 +15,14 @@ import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer
 export type Sweeps = readonly (SizedSweep | undefined)[];
 
 /** Whether a stage has ended before another one begins, where several run at a time. */
-export type Order = (one: number, other: number) => boolean;
+export type Precedence = (one: number, other: number) => boolean;
 
 /** The plan of stages whose sweeps are sized. Without an order, stages run one after the other. */
 export function planOf(
   staged: Staged,
   model: MemoryModel,
   sweeps: Sweeps = [],
-  isBefore?: Order,
+  isBefore?: Precedence,
 ): DevicePlan {
   const { buffers, stages, outputKeys } = staged;
   const lifetimes = lifetimesOf(stages);
@@ -64,7 +64,12 @@ interface Placed {
  * Places temporaries and slots in an arena. A sweep has a moment for each of its tasks, every other stage has
  * one.
  */
-function place({ buffers, stages }: Staged, lifetimes: Lifetimes, sweeps: Sweeps, isBefore?: Order): Placed {
+function place(
+  { buffers, stages }: Staged,
+  lifetimes: Lifetimes,
+  sweeps: Sweeps,
+  isBefore?: Precedence,
+): Placed {
   const inArena = [...lifetimes.keys()].filter((b) => isInArena(buffers[b]!));
   const blocks = stages.map((_, at) => sweeps[at]?.slots ?? []);
   const starts = [0];
@@ -99,7 +104,7 @@ const isInArena = ({ role, windowed }: StagedBuffer): boolean => role === 'tempo
 function placeInAnyOrder(
   bytes: readonly number[],
   users: readonly (readonly number[])[],
-  isBefore: Order,
+  isBefore: Precedence,
 ): Arena {
   const endsBefore = (a: number, b: number): boolean =>
     users[a]!.every((one) => users[b]!.every((other) => isBefore(one, other)));

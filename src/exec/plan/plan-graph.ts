@@ -21,7 +21,7 @@ import { stepListOf } from './step-list.js';
 export type { DeviceModel } from './device-model.js';
 
 /** Where results are wanted: copied to host memory, left on the device, or written to files. */
-export type Place = 'host' | 'device' | 'file';
+export type Destination = 'host' | 'device' | 'file';
 
 /** The most bytes that a compute may hold; `undefined`: no bound. */
 export interface Budgets {

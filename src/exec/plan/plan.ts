@@ -43,7 +43,7 @@ export interface KernelStep {
   readonly buffers: readonly number[];
   readonly scratch: readonly number[];
   readonly nodes: readonly number[];
-  /** Of a kernel with feedback outside of a loop that counts them: how many steps it does. */
+  /** Of a kernel with carried buffers outside of a loop that counts them: how many steps it does. */
   readonly loopSteps?: number;
 }
 
@@ -218,7 +218,7 @@ export interface PlanValue {
   /** Of an input: the source of the graph that it is. */
   readonly source: number;
   /** Of what is made and needed after its phase: whether it waits in pieces on devices, or in host memory. */
-  readonly home: 'devices' | 'host';
+  readonly location: 'devices' | 'host';
 }
 
 /** The work of one device in a phase. */

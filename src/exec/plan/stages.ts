@@ -8,7 +8,7 @@
 import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
 import { recordsOf } from './loop-records.js';
 import type { LoopStep, PlanBuffer, Step } from './plan.js';
-import { buffersOf, placesOf } from './step-buffers.js';
+import { buffersOf, buffersOfState } from './step-buffers.js';
 import type { UnplacedBuffer } from './step-list.js';
 import { workspacesOf } from './workspace.js';
 
@@ -61,7 +61,7 @@ export function usesOf(step: Step): number[] {
 /** Everything that a loop touches from before its first step to after its last. */
 export const heldByLoop = (loop: LoopStep): number[] => [
   ...buffersOf(loop).reads,
-  ...loop.states.flatMap(placesOf),
+  ...loop.states.flatMap(buffersOfState),
   ...recordsOf(loop),
 ];
 

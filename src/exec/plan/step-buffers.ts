@@ -3,7 +3,7 @@ import { callRow } from '../calls/table.js';
 import type { LoopState, Step } from './plan.js';
 
 /** The buffers that a loop writes a state to. */
-export const placesOf = ({ last, other, kept }: LoopState): number[] =>
+export const buffersOfState = ({ last, other, kept }: LoopState): number[] =>
   [last, other, kept].filter((buffer) => buffer >= 0);
 
 /**
@@ -27,7 +27,7 @@ export function buffersOf(step: Step): {
     case 'loop': {
       const bound = new Set(step.states.flatMap(({ current, next }) => [current, next]));
       const parts = step.body.map(buffersOf);
-      const own = step.states.flatMap(placesOf);
+      const own = step.states.flatMap(buffersOfState);
       const writes = new Set([...own, ...parts.flatMap((part) => part.writes)]);
       const reads = new Set([
         ...step.states.map(({ initial }) => initial),

@@ -21,7 +21,7 @@ import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } fro
 import { routineRow } from '../../graph/routines.js';
 import { InternalError } from '../../host/errors.js';
 import type { CallStep } from '../calls/call.js';
-import type { PlacedOperand } from '../calls/call-row.js';
+import type { StridedOperand } from '../calls/call-row.js';
 import { rowOf } from '../calls/table.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, PlanBuffer, Step, SweepStep } from './plan.js';
@@ -162,7 +162,7 @@ class Lowering {
     const node = nodes[0]!;
     const given = operands.map((operand, k) => {
       const { dtype, shape } = nodeOf(scope.graph, node.inputs[k]!);
-      return { dtype, shape, place: this.#operand(operand, scope) };
+      return { dtype, shape, at: this.#operand(operand, scope) };
     });
     const types = node.kind === 'call' ? routineRow(node.routine).results(given, node.parameters) : [node];
     const results = types.map(({ dtype, shape }, k) => {
@@ -173,7 +173,7 @@ class Lowering {
     return rowOf(nodes).lower(nodes, given, results);
   }
 
-  #operand({ key, node: id, offset, strides }: Operand, scope: Scope): PlacedOperand {
+  #operand({ key, node: id, offset, strides }: Operand, scope: Scope): StridedOperand {
     const node = nodeOf(scope.graph, id);
     const bytes = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
     return { buffer: this.#buffer(key, bytes, scope), offset, strides };

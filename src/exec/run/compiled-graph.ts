@@ -1,5 +1,5 @@
 /**
- * Trace: a function's graph for arguments of one signature, made once with placeholders and run with each
+ * TracedGraph: a function's graph for arguments of one signature, made once with placeholders and run with each
  * call's elements. Its other sources are arrays that the function captured. Called by
  * `compile.ts`, which matches signatures.
  *
@@ -29,7 +29,7 @@ import { type Executed, runProgram } from './run-program.js';
 import { Segments } from './segments.js';
 
 /** Where results are wanted. */
-export type TracePlace = 'host' | 'device';
+export type TracedDestination = 'host' | 'device';
 
 /** A source of the graph: part of an argument, or (no position) an array that was captured. */
 interface Feed {
@@ -39,7 +39,7 @@ interface Feed {
 
 type Arguments = readonly (ArgumentExpr | undefined)[];
 
-export class Trace {
+export class TracedGraph {
   /** The function's results over placeholders. */
   readonly exprs: readonly Expr[];
   readonly #canonical: Canonical;
@@ -47,10 +47,10 @@ export class Trace {
   readonly #options: ComputeOptions;
   readonly #checks: readonly IndexCheck[];
   /** Computes the ends of the index arrays, where there are any. */
-  readonly #ends: Trace | undefined;
+  readonly #ends: TracedGraph | undefined;
   /** The program that ran before, to be run with other arguments. */
-  readonly #known: { [Place in TracePlace]?: Program } = {};
-  readonly #settings: Readonly<Record<TracePlace, ExecutionSettings>>;
+  readonly #known: { [D in TracedDestination]?: Program } = {};
+  readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
 
   /** `placeholders`: by position of the arguments; those that are no arrays have none. */
   constructor(
@@ -69,7 +69,7 @@ export class Trace {
     this.#canonical = canonicalize(exprs);
     this.#checks = checksBelow(this.#canonical);
     const ends = this.#checks.flatMap((check) => check.ends);
-    this.#ends = ends.length === 0 ? undefined : new Trace(ends, placeholders, options);
+    this.#ends = ends.length === 0 ? undefined : new TracedGraph(ends, placeholders, options);
     const positions = new Map<object, number>();
     placeholders.forEach((x, k) => {
       if (x !== undefined) positions.set(memoryOf(x.source), k);
@@ -82,32 +82,32 @@ export class Trace {
   }
 
   /** Runs the graph; `args` are by position, like the placeholders. */
-  async run(args: Arguments, place: TracePlace): Promise<Executed> {
-    if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, place);
-    const program = this.#knownFor(place);
+  async run(args: Arguments, destination: TracedDestination): Promise<Executed> {
+    if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, destination);
+    const program = this.#knownFor(destination);
     try {
       return await (program === undefined
-        ? this.#runFirst(args, place)
-        : runProgram(program, this.#inputsOf(args), this.#settings[place]));
+        ? this.#runFirst(args, destination)
+        : runProgram(program, this.#inputsOf(args), this.#settings[destination]));
     } catch (error) {
-      if (program === undefined || !(error instanceof MemoryError)) throw this.#refused(error, place);
+      if (program === undefined || !(error instanceof MemoryError)) throw this.#refused(error, destination);
     }
     // There may be room for it in tiles.
     try {
-      return await this.#runFirst(args, place);
+      return await this.#runFirst(args, destination);
     } catch (error) {
-      throw this.#refused(error, place);
+      throw this.#refused(error, destination);
     }
   }
 
   /** An error of the job, with the user's line; a refusal says what is enough for all of its graphs. */
-  #refused(error: unknown, place: TracePlace): unknown {
-    return located(refusalOfJob(error, this.#canonical, this.#options, place), this.exprs);
+  #refused(error: unknown, destination: TracedDestination): unknown {
+    return located(refusalOfJob(error, this.#canonical, this.#options, destination), this.exprs);
   }
 
   /** The program that ran before, unless devices that do not answer or were lost are to be left out. */
-  #knownFor(place: TracePlace): Program | undefined {
-    const program = this.#known[place];
+  #knownFor(destination: TracedDestination): Program | undefined {
+    const program = this.#known[destination];
     if (program === undefined || isSomeStalled()) return undefined;
     if (program.one !== undefined) return program;
     const { devices } = program.plan;
@@ -115,16 +115,16 @@ export class Trace {
   }
 
   /** Throws for index arrays that are out of range. */
-  async #checkIndices(ends: Trace, args: Arguments, place: TracePlace): Promise<void> {
+  async #checkIndices(ends: TracedGraph, args: Arguments, destination: TracedDestination): Promise<void> {
     const executed = await ends.run(args, 'host').catch((error: unknown) => {
-      throw this.#refused(error, place);
+      throw this.#refused(error, destination);
     });
     throwOutOfRange(this.#checks, hostResults(ends.exprs, executed).map(indexOf));
   }
 
   /** Finds or makes the program, and keeps the one that ran. */
-  async #runFirst(args: Arguments, place: TracePlace): Promise<Executed> {
-    if (place === 'host') checkHostResults(this.exprs);
+  async #runFirst(args: Arguments, destination: TracedDestination): Promise<Executed> {
+    if (destination === 'host') checkHostResults(this.exprs);
     const canonical = this.#canonical;
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
@@ -133,12 +133,12 @@ export class Trace {
     if (probing !== undefined) await probing;
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
-    const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, place);
-    const settings = this.#settings[place];
+    const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
+    const settings = this.#settings[destination];
     const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
     const executed = await execute(job, target, settings);
     // Captured graphs in segments are computed at each call.
-    if (isRepeatable(job, target, settings, executed)) this.#known[place] = executed.program;
+    if (isRepeatable(job, target, settings, executed)) this.#known[destination] = executed.program;
     return executed;
   }
 

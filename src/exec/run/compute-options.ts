@@ -50,7 +50,7 @@ export interface ComputeOptions {
    */
   readonly hostMemory?: number | string | undefined;
   /**
-   * Told how far the compute is, several times a second while tiles are done, and once it is complete. What
+   * Called with how far the compute is, several times a second while tiles are done, and once it is complete. What
    * it throws stops the compute, which then rejects with it. `progressLine()` makes one that keeps a line in
    * the terminal.
    */

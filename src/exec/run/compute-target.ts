@@ -6,7 +6,7 @@
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalOfSegment, segmentsBelow } from '../../fusion/passes/segment.js';
 import { holdersOf } from '../../graph/expr.js';
-import type { Budgets, Place } from '../plan/plan-graph.js';
+import type { Budgets, Destination } from '../plan/plan-graph.js';
 import type { Device } from '../targets/device.js';
 import { type ChosenDevices, chooseDevices } from '../targets/devices.js';
 import { budgetsOf } from './budgets.js';
@@ -18,7 +18,7 @@ export interface ComputeTarget extends Budgets {
   readonly isSharded: boolean;
   readonly exact: boolean;
   /** Where results are wanted; it matters to what fits. */
-  readonly place: Place;
+  readonly destination: Destination;
   /** The bytes free on each device, where a plan for all of their memory found no room. */
   readonly freeBytes?: readonly number[] | undefined;
 }
@@ -27,11 +27,11 @@ export interface ComputeTarget extends Budgets {
 export function computeTargetOf(
   { devices, isSharded }: ChosenDevices,
   options: ComputeOptions,
-  place: Place,
+  destination: Destination,
 ): ComputeTarget {
   const exact = options.exact === true;
   const { budget, hostBudget } = budgetsOf(options, devices);
-  return { devices, isSharded, exact, budget, hostBudget, place };
+  return { devices, isSharded, exact, budget, hostBudget, destination };
 }
 
 /** For each array on a device that a graph and the segments below it read: the devices that hold it. */

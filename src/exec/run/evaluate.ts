@@ -19,7 +19,7 @@ import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
 import { type FileOutput, hostBytesOf } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import { probeFor } from '../targets/devices.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
@@ -171,26 +171,27 @@ export async function evaluateIntoFiles(
 async function compute(
   exprs: readonly Expr[],
   options: ComputeOptions,
-  place: Place,
+  destination: Destination,
   filesOf?: FilesOf,
 ): Promise<Executed> {
   checkComputeOptions('compute', options);
-  if (place === 'host') checkHostResults(exprs);
+  if (destination === 'host') checkHostResults(exprs);
   const { signal } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
   const probing = probeFor(options.device);
   if (probing !== undefined) await probing;
-  const target = computeTargetOf(devicesOf(canonical, options), options, place);
+  const target = computeTargetOf(devicesOf(canonical, options), options, destination);
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
-  const refused = (error: unknown): unknown => located(refusalOfJob(error, canonical, options, place), exprs);
+  const refused = (error: unknown): unknown =>
+    located(refusalOfJob(error, canonical, options, destination), exprs);
   if (checks.length > 0) await checkIndices(checks, options, refused);
   try {
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    return await execute(job, target, settingsOf(options, place, false, filesOf));
+    return await execute(job, target, settingsOf(options, destination, false, filesOf));
   } catch (error) {
     signal?.throwIfAborted();
     throw refused(error);

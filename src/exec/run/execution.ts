@@ -12,7 +12,7 @@ import { holdersOf } from '../../graph/expr.js';
 import { config } from '../../host/config.js';
 import { DeviceLostError } from '../../host/errors.js';
 import { isSomeStalled } from '../native/stalls.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import type { ComputeOptions } from './compute-options.js';
 import type { ComputeTarget } from './compute-target.js';
 import type { InputOf } from './inputs.js';
@@ -36,11 +36,11 @@ export interface ExecutionSettings extends RunSettings {
 /** The settings that options give, for results that are wanted in a place. */
 export const settingsOf = (
   { signal, onProgress, onDeviceLost = 'fail', deadline = config().deadline }: ComputeOptions,
-  place: Place,
+  destination: Destination,
   whenQueued: boolean,
   filesOf: FilesOf | undefined,
 ): ExecutionSettings => ({
-  place,
+  destination,
   whenQueued,
   filesOf,
   deadline,

@@ -37,7 +37,7 @@ export class Unread {
     return this.#reader.read(start, elementCount, signal);
   }
 
-  /** `failed` is told why elements could not be read: the run itself only knows that they were not. */
+  /** `failed` is called with the reason why elements could not be read: the run itself only knows that they were not. */
   parts(signal: AbortSignal | undefined, failed: (error: unknown) => void): ReaderInput {
     const { start, elementCount, dtype } = this.#array;
     const size = byteLengthOf(dtype);

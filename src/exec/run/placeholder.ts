@@ -1,7 +1,7 @@
 /**
  * Placeholders: source nodes without elements. They stand for a function's arguments while it is traced
  * (`compiled-graph.ts`), with the dtype, shape and place of an argument, or are the user's own, to plan with
- * (`placeholder.ts` of the public API). They are told apart by the memory that they stand for.
+ * (`placeholder.ts` of the public API). They are distinguished by the memory that they stand for.
  */
 
 import { rangeOf } from '../../fusion/kernel/boxes.js';

@@ -8,7 +8,7 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalize } from '../../fusion/passes/canonicalize.js';
 import { checksBelow, segmentsBelow } from '../../fusion/passes/segment.js';
 import { MemoryError } from '../../host/errors.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import type { ChosenDevices } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
@@ -30,11 +30,11 @@ export interface JobPlan {
 export function planJob(
   canonical: Canonical,
   options: ComputeOptions,
-  place: Place,
+  destination: Destination,
   observers: Observers = {},
 ): JobPlan {
   const chosen = devicesOf(canonical, options);
-  const target = computeTargetOf(chosen, options, place);
+  const target = computeTargetOf(chosen, options, destination);
   const refusals = new Refusals();
   const ahead = refusals.collect(() => planAhead(canonical, options));
   const segments = refusals.collect(() => planSegments(canonical, target));
@@ -65,12 +65,12 @@ export function refusalOfJob(
   error: unknown,
   canonical: Canonical,
   options: ComputeOptions,
-  place: Place,
+  destination: Destination,
 ): unknown {
   const isOne = checksBelow(canonical).length === 0 && segmentsBelow(canonical).length === 0;
   if (isOne || !(error instanceof MemoryError) || Object.keys(error.needed).length === 0) return error;
   try {
-    planJob(canonical, options, place);
+    planJob(canonical, options, destination);
   } catch (whole) {
     if (whole instanceof MemoryError) return whole;
   }

@@ -11,7 +11,7 @@ import type { Plan } from '../plan/plan.js';
 import type { ComputeTarget } from './compute-target.js';
 import { planGraph } from './planned.js';
 import { Refusals } from './refusals.js';
-import { checkWaiting, placeOfSegments } from './segments.js';
+import { checkWaiting, destinationOfSegments } from './segments.js';
 
 export interface SegmentsPlan {
   readonly count: number;
@@ -30,8 +30,8 @@ export interface SegmentsPlan {
  */
 export function planSegments(canonical: Canonical, above: ComputeTarget): SegmentsPlan {
   const segments = segmentsBelow(canonical);
-  const place = placeOfSegments(above);
-  const target = { ...above, place, devices: above.devices.slice(0, 1), isSharded: false };
+  const destination = destinationOfSegments(above);
+  const target = { ...above, destination, devices: above.devices.slice(0, 1), isSharded: false };
   const plans = new Map<string, Plan | undefined>();
   const refusals = new Refusals();
   const last = lastReaders(canonical, segments);
@@ -39,8 +39,8 @@ export function planSegments(canonical: Canonical, above: ComputeTarget): Segmen
   const sizeOf = (some: readonly Segment[]): number =>
     some.reduce((sum, segment) => sum + bytesOf(segment), 0);
   const waitingBytes = (readNow: ReadonlySet<Segment>): number =>
-    place === 'host' ? 0 : sizeOf([...waiting].filter((segment) => !readNow.has(segment)));
-  const hostWaitingBytes = (): number => (place === 'host' ? sizeOf([...waiting]) : 0);
+    destination === 'host' ? 0 : sizeOf([...waiting].filter((segment) => !readNow.has(segment)));
+  const hostWaitingBytes = (): number => (destination === 'host' ? sizeOf([...waiting]) : 0);
   let peakBytes = 0;
   let hostPeakBytes = 0;
   let mostWaiting = 0;

@@ -28,7 +28,7 @@ export interface Planned {
 }
 
 /** Listeners of planning. */
-export type Observers = Pick<PassOptions, 'trace' | 'origins'>;
+export type Observers = Pick<PassOptions, 'onPass' | 'origins'>;
 
 /** The plan of a graph for a target, without its code. Throws `MemoryError` where nothing fits. */
 export function planGraph(canonical: Canonical, target: ComputeTarget, observers: Observers = {}): Planned {
@@ -79,27 +79,32 @@ function planWith(
   passes: readonly Pass[],
   observers: Observers,
 ): Planned {
-  const { devices, exact, isSharded, place, hostBudget } = target;
+  const { devices, exact, isSharded, destination, hostBudget } = target;
   const device = devices[0]!;
   const last = isSharded ? { last: [SPLIT_CONTRACTIONS] } : {};
   const options: PassOptions = { exact, passes, ...observers, ...last };
   const graph = timed('plan', 'passes', () =>
-    runPasses(canonical.graph, wants('passes') ? { ...options, trace: traced(options) } : options),
+    runPasses(canonical.graph, wants('passes') ? { ...options, onPass: reported(options) } : options),
   );
   const parts = timed('plan', 'partition', () => partition(graph));
-  const model = targetOf(device).modelOf(device, place);
+  const model = targetOf(device).modelOf(device, destination);
   const plan = timed('plan', 'memory and tiles', () => {
     if (isSharded) return planShards(graph, parts, canonical, model, target);
     const limits = { budget: budgetIn(target), hostBudget, sites: canonical.sites };
-    return onePhase(planPartition(graph, parts, canonical.sources, model, limits), 0, [device.name], place);
+    return onePhase(
+      planPartition(graph, parts, canonical.sources, model, limits),
+      0,
+      [device.name],
+      destination,
+    );
   });
   return { graph, partition: parts, plan };
 }
 
 /** Prints what each pass changed, and hands it on. */
-const traced =
-  (options: PassOptions): NonNullable<PassOptions['trace']> =>
-  (trace, graph) => {
-    debug('passes', trace.pass, () => printGraph(graph));
-    options.trace?.(trace, graph);
+const reported =
+  (options: PassOptions): NonNullable<PassOptions['onPass']> =>
+  (changes, graph) => {
+    debug('passes', changes.pass, () => printGraph(graph));
+    options.onPass?.(changes, graph);
   };

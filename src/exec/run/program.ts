@@ -6,7 +6,12 @@
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { MOST_EXTERNAL_BYTES } from '../native/host-memory.js';
-import { createProgram, type NativeProgram, type OutputPlace, type RunOptions } from '../native/native.js';
+import {
+  createProgram,
+  type NativeProgram,
+  type OutputDestination,
+  type RunOptions,
+} from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
 import { lastReadsOf, onlyRunOf } from '../plan/phases.js';
@@ -19,7 +24,7 @@ import { debug } from './debug.js';
 import { LruCache } from './lru-cache.js';
 import { planGraph } from './planned.js';
 
-export type { Budgets, Place } from '../plan/plan-graph.js';
+export type { Budgets, Destination } from '../plan/plan-graph.js';
 
 /** A plan on one device that has all of its inputs: its one run, which begins as soon as it is asked for. */
 export interface OneRun {
@@ -68,15 +73,15 @@ export function clearPrograms(): void {
 }
 
 function keyOf(target: ComputeTarget): string {
-  const { devices, isSharded, exact, hostBudget, place } = target;
+  const { devices, isSharded, exact, hostBudget, destination } = target;
   const host = hostBudget === undefined ? '' : ` host ${hostBudget}`;
   const kind = exact ? ' exact' : '';
   if (isSharded) {
     const shares = shardDevicesOf(target).map(({ name, budget, weight }) => `${name} ${budget} ${weight}`);
-    return `${shares.join(', ')}${kind} ${place}${host}`;
+    return `${shares.join(', ')}${kind} ${destination}${host}`;
   }
   const budget = budgetIn(target);
-  return `${devices[0]!.name}${kind}${budget === undefined ? '' : ` ${budget} ${place}`}${host}`;
+  return `${devices[0]!.name}${kind}${budget === undefined ? '' : ` ${budget} ${destination}`}${host}`;
 }
 
 /** The program of a graph for a target, made at most once for each fingerprint. */
@@ -135,12 +140,12 @@ function oneRunOf(whole: Plan, native: NativeProgram, device: Device): OneRun | 
   const plan = onlyRunOf(whole);
   if (plan === undefined) return undefined;
   const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-  const onDevice = { outputs: results.map((): OutputPlace => 'device') };
+  const onDevice = { outputs: results.map((): OutputDestination => 'device') };
   return {
     plan,
     native,
     options: {
-      host: { outputs: results.map((result) => hostPlaceOf(result, device)) },
+      host: { outputs: results.map((result) => hostDestinationOf(result, device)) },
       device: onDevice,
       queued: { ...onDevice, whenQueued: true },
     },
@@ -155,7 +160,7 @@ const LEAST_HELD_BYTES = 2 ** 20;
  * garbage, which takes as long as computing it: large results on the host become one only for those who look
  * at them, unless they are too large to become one afterwards.
  */
-function hostPlaceOf({ byteLength, windowed }: PlanBuffer, device: Device): OutputPlace {
+function hostDestinationOf({ byteLength, windowed }: PlanBuffer, device: Device): OutputDestination {
   const isHeld = byteLength >= LEAST_HELD_BYTES && byteLength <= MOST_EXTERNAL_BYTES;
   return device.isHost && windowed !== true && isHeld ? 'device' : 'host';
 }

@@ -1,6 +1,6 @@
 /**
  * Tells how far a compute is: tiles and bytes done, rate, time left. The native run counts tiles; a timer
- * looks at the count and turns it into what the user asked to be told. Called by `run-program.ts`.
+ * looks at the count and turns it into the reports that the user asked for. Called by `run-program.ts`.
  */
 import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { type DevicePlan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
@@ -19,7 +19,7 @@ export interface Progress {
   readonly steps: readonly string[];
 }
 
-/** Is told, several times a second, how far a compute is. */
+/** Called several times a second with how far a compute is. */
 export type OnProgress = (progress: Progress) => void;
 
 /** How often the count is looked at. */

@@ -88,8 +88,8 @@ async function runInLimits<T>(
 }
 
 /** The CPU's plans do not count results in memory. */
-const resultBytes = ({ results }: Program, { devices, place }: ComputeTarget): number =>
-  devices[0]!.isHost && place !== 'file'
+const resultBytes = ({ results }: Program, { devices, destination }: ComputeTarget): number =>
+  devices[0]!.isHost && destination !== 'file'
     ? results.reduce((sum, { byteLength }) => sum + hostResultBytes(byteLength), 0)
     : 0;
 

@@ -1,5 +1,5 @@
 /**
- * Runs a program once, with progress that is told and a signal that stops it. A plan of one run is begun
+ * Runs a program once, with reports of progress and a signal that stops it. A plan of one run is begun
  * here at once; phases go the way of `sharded-run.ts`, which begins each of their runs like that. Called
  * by `execution.ts`, `compiled-graph.ts` and `segments.ts`.
  */
@@ -16,7 +16,7 @@ import {
 } from '../native/native.js';
 import { devicePlansOf } from '../plan/phases.js';
 import type { Step } from '../plan/plan.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import { ShardedRun } from '../shards/sharded-run.js';
 import { type InputOf, runWithInputs, type SegmentValues } from './inputs.js';
 import type { OneRun, Program } from './program.js';
@@ -28,7 +28,7 @@ export type FilesOf = (outputs: readonly number[], output: number) => readonly F
 
 /** Every field is present, so that the engine sees objects of one shape on the path of short runs. */
 export interface RunSettings {
-  readonly place: Place;
+  readonly destination: Destination;
   /** Whether results that stay on one device are wanted once their work is queued. */
   readonly whenQueued: boolean;
   /** Where results go, if they go to files. */
@@ -89,10 +89,10 @@ function begin(
 function runOptionsOf(
   { outputs, results }: Program,
   options: OneRun['options'],
-  { place, filesOf, whenQueued }: RunSettings,
+  { destination, filesOf, whenQueued }: RunSettings,
 ): RunOptions {
-  if (place === 'file') return { outputs: results.map((_, k) => filesOf!(outputs, k)) };
-  return whenQueued ? options.queued : options[place];
+  if (destination === 'file') return { outputs: results.map((_, k) => filesOf!(outputs, k)) };
+  return whenQueued ? options.queued : options[destination];
 }
 
 async function runPhases(program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> {
@@ -112,7 +112,7 @@ async function runPhases(program: Program, inputOf: InputOf, settings: RunSettin
   return { program, outputs, checksums };
 }
 
-/** The steps of all phases that progress is told of. */
+/** The steps of all phases that progress counts. */
 const stepsOf = ({ plan }: Program): Step[] => devicePlansOf(plan).flatMap(({ steps }) => [...steps]);
 
 /**
@@ -133,7 +133,7 @@ interface Running {
 }
 
 /**
- * The result of a run whose progress is told and that a signal stops. What `onProgress` throws stops it as
+ * The result of a run that reports its progress and that a signal stops. What `onProgress` throws stops it as
  * well, and is what this rejects with.
  */
 const supervised = (

@@ -14,7 +14,7 @@ import { formatBytes, formattedUp } from '../../graph/format.js';
 import { DeviceError, expected, InternalError, MemoryError } from '../../host/errors.js';
 import { bytesOver } from '../native/host-memory.js';
 import { hostBytesOf, type RunInput } from '../native/native.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import type { Device } from '../targets/device.js';
 import type { ComputeTarget } from './compute-target.js';
 import { type Input, inputsOf, type SegmentValues } from './inputs.js';
@@ -22,10 +22,10 @@ import { runInBudget } from './run-in-budget.js';
 import { type RunSettings, runProgram } from './run-program.js';
 
 /** Budgets as for the graph above; where results go is found here. */
-export type SegmentTarget = Omit<ComputeTarget, 'place'>;
+export type SegmentTarget = Omit<ComputeTarget, 'destination'>;
 
 /** Where the values of segments wait. */
-export const placeOfSegments = ({ budget }: Pick<SegmentTarget, 'budget'>): Place =>
+export const destinationOfSegments = ({ budget }: Pick<SegmentTarget, 'budget'>): Destination =>
   budget === undefined ? 'device' : 'host';
 
 /** Throws where values that wait between segments are more than the host memory that they may take. */
@@ -36,7 +36,7 @@ export function checkWaiting(byteLength: number, hostBudget = Number.POSITIVE_IN
   throw new MemoryError(expected('compute', fits, formatBytes(needed)), undefined, { hostMemory: needed });
 }
 
-/** The tiles of segments are not told as progress. */
+/** The tiles of segments do not count as progress. */
 const QUIET = {
   whenQueued: false,
   filesOf: undefined,
@@ -140,24 +140,24 @@ async function valuesOf(
   canonical: Canonical,
   inputs: readonly Input[],
   target: SegmentTarget,
-  settings: Omit<RunSettings, 'place'>,
+  settings: Omit<RunSettings, 'destination'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
-  const compute = async (place: Place): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
-    const { program, outputs } = await runInBudget(canonical, { ...target, place }, (fitting) =>
-      runProgram(fitting, (source) => inputs[source]!, { ...settings, place }),
+  const compute = async (destination: Destination): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
+    const { program, outputs } = await runInBudget(canonical, { ...target, destination }, (fitting) =>
+      runProgram(fitting, (source) => inputs[source]!, { ...settings, destination }),
     );
     return program.outputs.map((at) => {
       if (at < 0) return new Uint8Array(0);
       const output = outputs[at]!;
       if (output instanceof ArrayBuffer) return bytesOver(output);
-      return place === 'host' ? bytesOver(hostBytesOf(output)) : output;
+      return destination === 'host' ? bytesOver(hostBytesOf(output)) : output;
     });
   };
-  const place = placeOfSegments(target);
+  const destination = destinationOfSegments(target);
   try {
-    return await compute(place);
+    return await compute(destination);
   } catch (error) {
-    if (place === 'host' || !(error instanceof MemoryError)) throw error;
+    if (destination === 'host' || !(error instanceof MemoryError)) throw error;
     return compute('host');
   }
 }

@@ -50,7 +50,8 @@ export function tileOrders(tiles: number, weights: readonly number[]): TileOrder
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, k) => from + k);
 
 /** The inputs of the decision about a stage. */
-export interface StreamRules extends Pick<PhaseRules, 'partOf' | 'byteLengthOf' | 'isLarge' | 'piecesOf'> {
+export interface StreamRules
+  extends Pick<PhaseRules, 'phaseRoleOf' | 'byteLengthOf' | 'isLarge' | 'piecesOf'> {
   readonly isOnHost: (buffer: number) => boolean;
   readonly isTemporary: (buffer: number) => boolean;
 }
@@ -60,15 +61,15 @@ export interface StreamRules extends Pick<PhaseRules, 'partOf' | 'byteLengthOf' 
  * `undefined`: it does not stream, for what it reads or makes lies on devices.
  */
 export function leftByStream(tasks: readonly Task[], rules: StreamRules): readonly number[] | undefined {
-  const { partOf, byteLengthOf, isLarge, piecesOf, isOnHost, isTemporary } = rules;
+  const { phaseRoleOf, byteLengthOf, isLarge, piecesOf, isOnHost, isTemporary } = rules;
   if (tasks.some(({ step }) => step.kind === 'loop')) return undefined;
   const left: number[] = [];
   let streamed = 0;
   for (const b of new Set(tasks.flatMap(({ reads, writes }) => [...reads, ...writes]))) {
-    const part = partOf(b);
-    if (part === 'inner' || (part === 'input' && !isLarge(b))) continue;
-    if (part === 'input' ? piecesOf(b).length === 0 : isOnHost(b)) streamed += byteLengthOf(b);
-    else if (part !== 'input' && isTemporary(b)) left.push(b);
+    const role = phaseRoleOf(b);
+    if (role === 'inner' || (role === 'input' && !isLarge(b))) continue;
+    if (role === 'input' ? piecesOf(b).length === 0 : isOnHost(b)) streamed += byteLengthOf(b);
+    else if (role !== 'input' && isTemporary(b)) left.push(b);
     else return undefined;
   }
   const waiting = left.reduce((sum, b) => sum + byteLengthOf(b), 0);

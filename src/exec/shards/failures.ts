@@ -1,5 +1,5 @@
 /**
- * Failures of runs on several devices: all runs end before one of them is told, and the worst one is. Called
+ * Failures of runs on several devices: all runs end before a failure is reported, which is the worst one. Called
  * by `sharded-run.ts`.
  */
 import { DeviceLostError } from '../../host/errors.js';

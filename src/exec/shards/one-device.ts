@@ -7,7 +7,7 @@ import type { DeviceModel } from '../plan/device-model.js';
 import { DevicePlanner } from '../plan/device-planner.js';
 import { onePhase } from '../plan/phases.js';
 import type { Plan } from '../plan/plan.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import type { StepList, UnplacedBuffer } from '../plan/step-list.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { wholeTask } from '../tiles/sweep-tasks.js';
@@ -20,7 +20,7 @@ interface Job {
   readonly sources: readonly SourceArray[];
   readonly model: DeviceModel;
   readonly devices: readonly ShardDevice[];
-  readonly place: Place;
+  readonly destination: Destination;
   readonly hostBudget: number;
 }
 
@@ -29,7 +29,7 @@ interface Job {
  */
 export function planOnOne(
   stepList: StepList,
-  { sources, model, devices, place, hostBudget }: Job,
+  { sources, model, devices, destination, hostBudget }: Job,
 ): Plan | NoFit {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
   const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(stepList.buffers[b]!, sources);
@@ -44,6 +44,6 @@ export function planOnOne(
   const plan = new DevicePlanner({ ...stepList, buffers }, own).plan(budget, hostBudget);
   if ('needed' in plan) return plan;
   const names = devices.map((one) => one.name);
-  const whole = onePhase(plan, device, names, place);
+  const whole = onePhase(plan, device, names, destination);
   return { ...whole, phases: whole.phases.map((phase) => ({ ...phase, reason: 'memory' })) };
 }

@@ -23,11 +23,11 @@ export function planShards(
   model: DeviceModel,
   target: ComputeTarget,
 ): Plan {
-  const { place, hostBudget } = target;
+  const { destination, hostBudget } = target;
   const devices = shardDevicesOf(target);
   const own = forOnePlanning(model);
   const attempt: Attempt = (some, onHost) =>
-    shardPartition(graph, partition, sources, own, some, { place, hostBudget: onHost });
+    shardPartition(graph, partition, sources, own, some, { destination, hostBudget: onHost });
   const plan = attempt(devices, hostBudget);
   if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)

@@ -6,12 +6,12 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { InternalError } from '../../host/errors.js';
 import type { CostModel, DeviceModel, SweepRules } from '../plan/device-model.js';
 import type { PlanValue, WholeReason } from '../plan/plan.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import { usesOf } from '../plan/stages.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
 import type { Task } from '../tiles/sweep-cuts.js';
-import { type Group, groupTasks } from '../tiles/sweep-groups.js';
+import { groupTasks, type StepGroup } from '../tiles/sweep-groups.js';
 import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
 import type { ShardDevice } from './shard-device.js';
 import { asSharded, finishesWhatItWrites, givenPieces } from './shard-stages.js';
@@ -33,7 +33,7 @@ export interface Job {
   readonly sweeps: SweepRules;
   readonly costs: CostModel;
   readonly devices: readonly ShardDevice[];
-  readonly place: Place;
+  readonly destination: Destination;
   readonly hostBudget: number;
   /** Whether all large buffers are cut, or those alone with which several devices are sooner done than one. */
   readonly cutsAll: boolean;
@@ -92,7 +92,7 @@ export class ShardGroups {
   }
 
   #chooseShared(): void {
-    const { costs, cutsAll, sweeps, sources, place } = this.#job;
+    const { costs, cutsAll, sweeps, sources, destination } = this.#job;
     const steps = this.#stepList.steps.map((step) => {
       const all = formsOf(step, sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       return { step, forms: this.#shareable(all) };
@@ -100,7 +100,7 @@ export class ShardGroups {
     this.#isShareable = steps.map(({ forms }) => forms.length > 0);
     const liesAt = (b: number): Lies => {
       const buffer = this.buffers[b]!;
-      if (buffer.role === 'output') return place === 'device' ? 'device' : 'host';
+      if (buffer.role === 'output') return destination === 'device' ? 'device' : 'host';
       const pieces = buffer.role === 'input' ? givenPieces(buffer, sources).length : 1;
       return pieces === 0 ? 'host' : pieces === 1 ? 'device' : 'shares';
     };
@@ -127,7 +127,7 @@ export class ShardGroups {
       .filter((form) => form.every(finishesWhatItWrites));
   }
 
-  group(): readonly Group[] | Uncut {
+  group(): readonly StepGroup[] | Uncut {
     const scratch = new Set(
       this.#stepList.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
     );
@@ -173,7 +173,7 @@ export class ShardGroups {
     const own = this.buffers[buffer]!;
     return own.role === 'input'
       ? givenPieces(own, this.#job.sources).length === 0
-      : this.homeOf(buffer) === 'host';
+      : this.locationOf(buffer) === 'host';
   }
 
   /** Another buffer for an input that is windowed. */
@@ -187,9 +187,9 @@ export class ShardGroups {
     return this.buffers.push(ownBuffer(`partial ${this.buffers.length}`, bytes)) - 1;
   }
 
-  homeOf(buffer: number): PlanValue['home'] {
+  locationOf(buffer: number): PlanValue['location'] {
     const { role } = this.buffers[buffer]!;
-    if (role === 'output') return this.#job.place === 'device' ? 'devices' : 'host';
+    if (role === 'output') return this.#job.destination === 'device' ? 'devices' : 'host';
     if (this.hosted.has(buffer)) return 'host';
     return this.spills(buffer) ? 'host' : 'devices';
   }

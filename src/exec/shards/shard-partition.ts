@@ -8,7 +8,7 @@ import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { Plan } from '../plan/plan.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import { stepListOf } from '../plan/step-list.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
@@ -24,7 +24,7 @@ const WAYS = [
 ] as const;
 
 export interface ShardOptions {
-  readonly place: Place;
+  readonly destination: Destination;
   /** The most bytes of host memory that values may wait in; without it, any number. */
   readonly hostBudget?: number | undefined;
 }
@@ -36,12 +36,12 @@ export function shardPartition(
   sources: readonly SourceArray[],
   model: DeviceModel,
   devices: readonly ShardDevice[],
-  { place, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
+  { destination, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
 ): Plan | NoFit {
   const { sweeps, costs } = model;
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const job = { sources, model, sweeps, costs, devices, place, hostBudget };
+  const job = { sources, model, sweeps, costs, devices, destination, hostBudget };
   const lowered = stepListOf(graph, partition, sources, model);
   if (devices.length === 1) return planOnOne(lowered, job);
   let least: NoFit | undefined;

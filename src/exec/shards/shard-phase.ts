@@ -19,7 +19,7 @@ import type { Piece } from './shard-device.js';
 import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
 
 /** The role of a buffer in a phase. */
-export type Part =
+export type PhaseRole =
   /** It was there before. */
   | 'input'
   /** It is made, and needed after the phase: in pieces on devices, or in host memory. */
@@ -37,7 +37,7 @@ export interface PhaseRules {
   readonly model: DeviceModel;
   readonly sweeps: SweepRules;
   readonly buffers: readonly UnplacedBuffer[];
-  readonly partOf: (buffer: number) => Part;
+  readonly phaseRoleOf: (buffer: number) => PhaseRole;
   readonly byteLengthOf: (buffer: number) => number;
   /** Where an input's bytes are on devices; none: in host memory. */
   readonly piecesOf: (buffer: number) => readonly Piece[];
@@ -139,7 +139,7 @@ function shareOf(
   const stretches: Stretch[] = [];
   for (const span of spans) {
     // Small values inside the phase may be made anew for every part.
-    const isShared = (b: number): boolean => rules.partOf(b) === 'inner' && !rules.isLarge(b);
+    const isShared = (b: number): boolean => rules.phaseRoleOf(b) === 'inner' && !rules.isLarge(b);
     const hull = tileOn(tasks, span, units, rules.pitches, isShared);
     if (hull === undefined) return undefined;
     stretches.push({ tasks: onPart(tasks, span, units), hull });
@@ -170,13 +170,13 @@ class Share {
     this.#touched = touchedBy(tasks).filter((b) => rules.buffers[b]!.role !== 'state');
     for (const buffer of this.#touched) {
       const windows = stretches.flatMap(({ hull }) => hull.windows.get(buffer) ?? []);
-      const part = rules.partOf(buffer);
+      const role = rules.phaseRoleOf(buffer);
       const isWindowed =
-        part === 'input'
+        role === 'input'
           ? rules.isLarge(buffer) || this.#isHere(buffer)
-          : part !== 'inner' || (windows.length > 0 && !this.#isMadeWhole(buffer));
+          : role !== 'inner' || (windows.length > 0 && !this.#isMadeWhole(buffer));
       if (isWindowed) this.#windowed.add(buffer);
-      if (part !== 'kept') continue;
+      if (role !== 'kept') continue;
       const hull: Span = [Math.min(...windows.map(({ first }) => first)), Math.max(...windows.map(endOf))];
       this.#kept.set(buffer, windows.length === 0 ? [0, 0] : hull);
     }
@@ -197,9 +197,9 @@ class Share {
   }
 
   #isInPlace(buffer: number, { hull }: Stretch): boolean {
-    const part = this.#rules.partOf(buffer);
-    if (part === 'kept') return true;
-    if (part !== 'input') return false;
+    const role = this.#rules.phaseRoleOf(buffer);
+    if (role === 'kept') return true;
+    if (role !== 'input') return false;
     const pieces = this.#rules.piecesOf(buffer);
     const window = hull.windows.get(buffer);
     if (pieces.length === 0) return false;
@@ -254,30 +254,30 @@ class Share {
   }
 
   #directionOf(buffer: number): 'in' | 'out' | 'local' {
-    const part = this.#rules.partOf(buffer);
-    return part === 'input' ? 'in' : part === 'inner' ? 'local' : 'out';
+    const role = this.#rules.phaseRoleOf(buffer);
+    return role === 'input' ? 'in' : role === 'inner' ? 'local' : 'out';
   }
 }
 
 /** Bytes that a device holds in a phase: values that stay there have blocks of their own. */
-const memoryModelOf = ({ model: { heldBytes, blockBytes }, partOf }: PhaseRules): MemoryModel => ({
+const memoryModelOf = ({ model: { heldBytes, blockBytes }, phaseRoleOf }: PhaseRules): MemoryModel => ({
   heldBytes,
   blockBytes,
-  hasOwnBlock: ({ source }) => source >= 0 && partOf(source) === 'kept',
+  hasOwnBlock: ({ source }) => source >= 0 && phaseRoleOf(source) === 'kept',
 });
 
 const ROLES = { input: 'input', kept: 'output', hosted: 'output', inner: 'temporary' } as const;
 
 /** The buffers of a run, each by its number in the job: that is its source here. */
 function buffersOf(
-  { buffers, partOf }: PhaseRules,
+  { buffers, phaseRoleOf }: PhaseRules,
   touched: readonly number[],
   more: (buffer: number) => Partial<StagedBuffer>,
 ): StagedBuffer[] {
   const isTouched = new Set(touched);
   const roleOf = (b: number): PlanBuffer['role'] => {
     const { role } = buffers[b]!;
-    return role === 'state' ? role : isTouched.has(b) ? ROLES[partOf(b)] : 'temporary';
+    return role === 'state' ? role : isTouched.has(b) ? ROLES[phaseRoleOf(b)] : 'temporary';
   };
   return buffers.map(({ key, byteLength }, b) => {
     const role = roleOf(b);
@@ -293,10 +293,10 @@ function runOf(plan: DevicePlan, kept: ReadonlyMap<number, Span>): PlannedRun {
 
 /** Tasks that run as a whole, one after the other, on one device. */
 export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
-  const { byteLengthOf, partOf, piecesOf, device } = rules;
+  const { byteLengthOf, phaseRoleOf, piecesOf, device } = rules;
   const touched = touchedBy(tasks);
   const buffers = buffersOf(rules, touched, (b) => ({
-    isStored: partOf(b) === 'input' && isWholeOn(piecesOf(b), device, byteLengthOf(b)),
+    isStored: phaseRoleOf(b) === 'input' && isWholeOn(piecesOf(b), device, byteLengthOf(b)),
   }));
   const stages = tasks.map((task) => ({ uses: buffersOfTask(task), steps: [task.step] }));
   const found = planWithin(
@@ -307,7 +307,7 @@ export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Plann
   );
   const plan = 'needed' in found ? planSwept(tasks, buffers, rules) : found.plan;
   if ('needed' in plan) return plan;
-  const kept = touched.filter((b) => partOf(b) === 'kept');
+  const kept = touched.filter((b) => phaseRoleOf(b) === 'kept');
   return runOf(plan, new Map(kept.map((b) => [b, [0, byteLengthOf(b)]])));
 }
 
@@ -317,7 +317,7 @@ function planSwept(
   buffers: readonly StagedBuffer[],
   rules: PhaseRules,
 ): DevicePlan | NoFit {
-  const { model, sweeps, room, hostRoom, partOf } = rules;
+  const { model, sweeps, room, hostRoom, phaseRoleOf } = rules;
   const own: DeviceModel = {
     ...model,
     ...memoryModelOf(rules),
@@ -326,7 +326,7 @@ function planSwept(
     streams: undefined,
     sweeps: {
       ...sweeps,
-      canWindow: ({ role, source }) => role !== 'output' || partOf(source) === 'hosted',
+      canWindow: ({ role, source }) => role !== 'output' || phaseRoleOf(source) === 'hosted',
     },
   };
   const stepList = { buffers, steps: tasks.map(({ step }) => step), outputKeys: [] };

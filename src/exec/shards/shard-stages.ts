@@ -7,7 +7,7 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Phase, Step } from '../plan/plan.js';
 import type { UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
-import type { Group } from '../tiles/sweep-groups.js';
+import type { StepGroup } from '../tiles/sweep-groups.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { Piece } from './shard-device.js';
 
@@ -18,7 +18,7 @@ export interface Stage {
 }
 
 /** Tasks that run as a whole after each other are one stage. */
-export function stagesOf(groups: readonly Group[]): Stage[] {
+export function stagesOf(groups: readonly StepGroup[]): Stage[] {
   const stages: { kind: Phase['kind']; tasks: Task[]; pitches: BytePitches }[] = [];
   for (const { tasks, runs, pitches } of groups) {
     const kind = runs === 'tiles' ? 'sharded' : 'whole';

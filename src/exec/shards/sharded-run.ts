@@ -15,7 +15,7 @@ import {
   createTileQueue,
   type FileOutput,
   hostBytesOf,
-  type OutputPlace,
+  type OutputDestination,
   type RunInput,
   type RunResult,
   run,
@@ -124,12 +124,12 @@ export class ShardedRun {
 
   async #phase(at: number, stop: () => void): Promise<void> {
     const phase = this.#program.plan.phases[at]!;
-    const places = phase.runs.map((deviceRun) => this.#placesOf(deviceRun, phase, at));
+    const destinations = phase.runs.map((deviceRun) => this.#destinationsOf(deviceRun, phase, at));
     const tokens = phase.runs.map(() => createCancel());
     this.#tokens.push(...tokens);
     const tileQueue = phase.parts === undefined ? undefined : createTileQueue(phase.parts);
     // Every device begins before anything else is done for one of them.
-    const begun = phase.runs.map((_, k) => this.#begin(at, k, places[k]!, tokens[k]!, tileQueue));
+    const begun = phase.runs.map((_, k) => this.#begin(at, k, destinations[k]!, tokens[k]!, tileQueue));
     const runs = begun.map((results, k) => this.#watched(at, k, results, tokens[k]!));
     this.#ends.push(...runs.map(({ end }) => end));
     const results = await allOf(
@@ -137,14 +137,14 @@ export class ShardedRun {
       stop,
       freeOutputs,
     );
-    for (const [k, result] of results.entries()) this.#take(phase.runs[k]!, places[k]!, result);
+    for (const [k, result] of results.entries()) this.#take(phase.runs[k]!, destinations[k]!, result);
   }
 
   /** A device's run of a phase. Phases before the last one are queued ahead. */
   #begin(
     at: number,
     k: number,
-    outputs: readonly OutputPlace[],
+    outputs: readonly OutputDestination[],
     token: object,
     tileQueue: object | undefined,
   ): Promise<RunResult> {
@@ -197,10 +197,10 @@ export class ShardedRun {
     }
   }
 
-  #placesOf({ outputs, plan }: DeviceRun, { kind }: Phase, at: number): OutputPlace[] {
-    return outputs.map((b): OutputPlace => {
-      const { home, byteLength } = this.#program.plan.values[b]!;
-      if (home === 'devices') return 'device';
+  #destinationsOf({ outputs, plan }: DeviceRun, { kind }: Phase, at: number): OutputDestination[] {
+    return outputs.map((b): OutputDestination => {
+      const { location, byteLength } = this.#program.plan.values[b]!;
+      if (location === 'devices') return 'device';
       const files = this.#directFilesOf(b, at);
       if (files !== undefined) return files;
       if (kind === 'whole' && plan.buffers[b]!.windowed !== true) return 'host';
@@ -228,20 +228,20 @@ export class ShardedRun {
   }
 
   /** Keeps what a run made. */
-  #take({ outputs, plan }: DeviceRun, places: readonly OutputPlace[], result: RunResult): void {
+  #take({ outputs, plan }: DeviceRun, destinations: readonly OutputDestination[], result: RunResult): void {
     for (const [k, b] of outputs.entries()) {
-      const place = places[k]!;
+      const destination = destinations[k]!;
       const output = result.outputs[k]!;
-      if (place === 'host') {
+      if (destination === 'host') {
         this.#holdings.set(b, { kind: 'host', memory: output as ArrayBuffer });
-      } else if (place === 'device') {
+      } else if (destination === 'device') {
         const known = this.#holdings.get(b);
         const pieces = known?.kind === 'pieces' ? known.pieces : [];
         const piece = { buffer: output as DeviceBuffer, first: plan.buffers[b]!.part?.[0] ?? 0 };
         if (piece.buffer.byteLength === 0) piece.buffer.dispose();
         else this.#holdings.set(b, { kind: 'pieces', pieces: [...pieces, piece] });
-      } else if (Array.isArray(place)) {
-        this.#holdings.set(b, { kind: 'files', checksums: place.map(() => 0) });
+      } else if (Array.isArray(destination)) {
+        this.#holdings.set(b, { kind: 'files', checksums: destination.map(() => 0) });
       }
     }
   }

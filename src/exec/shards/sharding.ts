@@ -22,7 +22,7 @@ import { withKeptInputs } from './kept-inputs.js';
 import type { Piece } from './shard-device.js';
 import { type Job, ShardGroups, type Uncut, weightsOf } from './shard-groups.js';
 import {
-  type Part,
+  type PhaseRole,
   type PhaseRules,
   type PlannedRun,
   planShare,
@@ -121,11 +121,11 @@ class Sharder {
     return this.#finish(phases);
   }
 
-  #partOf(buffer: number, at: number): Part {
+  #phaseRoleOf(buffer: number, at: number): PhaseRole {
     const { role } = this.#buffers[buffer]!;
     if (role === 'input' || (this.#writers.get(buffer)?.[0] ?? at) < at) return 'input';
     if (role !== 'output' && (this.#lastRead(buffer) ?? at) <= at) return 'inner';
-    return this.#groups.homeOf(buffer) === 'host' ? 'hosted' : 'kept';
+    return this.#groups.locationOf(buffer) === 'host' ? 'hosted' : 'kept';
   }
 
   #planStage(at: number): Phase | NoFit | Uncut {
@@ -175,7 +175,7 @@ class Sharder {
   }
 
   #isKept(task: Task, at: number): boolean {
-    return !task.repeats || task.writes.some((b) => ['kept', 'hosted'].includes(this.#partOf(b, at)));
+    return !task.repeats || task.writes.some((b) => ['kept', 'hosted'].includes(this.#phaseRoleOf(b, at)));
   }
 
   #rulesFor(device: number, at: number): PhaseRules {
@@ -187,7 +187,7 @@ class Sharder {
       model: this.#job.model,
       sweeps: this.#job.sweeps,
       buffers: this.#buffers,
-      partOf: (b) => this.#partOf(b, at),
+      phaseRoleOf: (b) => this.#phaseRoleOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       piecesOf: (b) => this.#pieces.get(b)!,
       isLarge: (b) => this.#groups.isLarge(b) || this.#groups.spills(b),
@@ -206,7 +206,7 @@ class Sharder {
       tasks.map(({ task }) => task),
       {
         ...least,
-        isOnHost: (b) => this.#groups.homeOf(b) === 'host',
+        isOnHost: (b) => this.#groups.locationOf(b) === 'host',
         isTemporary: (b) => this.#buffers[b]!.role === 'temporary',
       },
     );
@@ -255,7 +255,7 @@ class Sharder {
       role: role === 'input' || role === 'output' ? role : 'temporary',
       byteLength,
       source,
-      home: this.#groups.homeOf(b),
+      location: this.#groups.locationOf(b),
     }));
   }
 

@@ -17,7 +17,7 @@ import { cudaBlockBytes, hostBlockBytes } from '../plan/block-bytes.js';
 import { hasConditionalNodes } from '../plan/loop-records.js';
 import { aligned } from '../plan/memory.js';
 import { type DevicePlan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
-import type { DeviceModel, Place } from '../plan/plan-graph.js';
+import type { Destination, DeviceModel } from '../plan/plan-graph.js';
 import { limitsOf, multiprocessorsOf } from './cuda-device.js';
 import type { Device } from './device.js';
 
@@ -27,8 +27,8 @@ import type { Device } from './device.js';
  */
 const TILE_BYTES = 48 * 2 ** 20;
 
-/** `place`: where results are wanted; those that stay on the device are there as a whole. */
-export function cudaModel(device: Device, place: Place): DeviceModel {
+/** `destination`: where results are wanted; those that stay on the device are there as a whole. */
+export function cudaModel(device: Device, destination: Destination): DeviceModel {
   const limits = limitsOf(device);
   const multiprocessors = multiprocessorsOf(device);
   return {
@@ -41,7 +41,7 @@ export function cudaModel(device: Device, place: Place): DeviceModel {
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
     scansInOnePass: true,
     blockBytes: cudaBlockBytes,
-    hasOwnBlock: ({ role }) => role === 'output' && place === 'device',
+    hasOwnBlock: ({ role }) => role === 'output' && destination === 'device',
     hostPeakOf: cudaHostPeak,
     copies: { most: stagingLimits().copies, least: stagingLimits().leastCopies },
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
@@ -56,9 +56,9 @@ export function cudaModel(device: Device, place: Place): DeviceModel {
     isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),
-      canWindow: ({ role }) => role !== 'output' || place !== 'device',
+      canWindow: ({ role }) => role !== 'output' || destination !== 'device',
       canSpill: true,
-      canReadBack: place !== 'file',
+      canReadBack: destination !== 'file',
       slots: { in: 3, out: 3, local: 1 },
       tileBytes: TILE_BYTES,
       multiprocessors,

@@ -7,7 +7,7 @@ import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { DevicePlan } from '../plan/plan.js';
-import type { Place } from '../plan/plan-graph.js';
+import type { Destination } from '../plan/plan-graph.js';
 import type { Device } from './device.js';
 
 export interface Target {
@@ -23,8 +23,8 @@ export interface Target {
   readonly totalBytesOf: (device: Device) => number;
   /** Equal for devices whose kernels have the same schedules, and so the same bits. */
   readonly alikeKeyOf: (device: Device) => string;
-  /** The properties that plans depend on. `place`: where results are wanted. */
-  readonly modelOf: (device: Device, place: Place) => DeviceModel;
+  /** The properties that plans depend on. `destination`: where results are wanted. */
+  readonly modelOf: (device: Device, destination: Destination) => DeviceModel;
   /** The program of a plan; `hostBudget`: the most host memory of the compute. */
   readonly emit: (
     plan: DevicePlan,

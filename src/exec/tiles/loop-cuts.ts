@@ -14,7 +14,7 @@ import type { KernelStep, LoopStep } from '../plan/plan.js';
 import type { Cut, Ranges, Touch } from './sweep-cuts.js';
 
 /** A kernel of a loop's body, and how it is run in ranges. */
-interface Part {
+interface CutKernel {
   readonly step: KernelStep;
   readonly rows: Work;
 }
@@ -22,7 +22,7 @@ interface Part {
 /** The cut of a loop into parts that go through all of its steps; `undefined`: it has none. */
 export function loopCut(loop: LoopStep, worksOf: (kernel: Kernel) => Works): Cut | undefined {
   if (loop.condition >= 0 || loop.every > 0) return undefined;
-  const parts: Part[] = [];
+  const parts: CutKernel[] = [];
   for (const step of loop.body) {
     if (step.kind !== 'kernel' || step.scratch.length > 0 || step.kernel.reduced.length > 0) return undefined;
     const { rows } = worksOf(step.kernel);
@@ -30,7 +30,7 @@ export function loopCut(loop: LoopStep, worksOf: (kernel: Kernel) => Works): Cut
     parts.push({ step, rows });
   }
   const most = Math.max(...parts.map(({ step }) => product(step.kernel.parallel)));
-  const isLarge = ({ step }: Part): boolean => product(step.kernel.parallel) === most;
+  const isLarge = ({ step }: CutKernel): boolean => product(step.kernel.parallel) === most;
   const large = parts.filter(isLarge);
   if (large.length === 0 || !goTogether(large)) return undefined;
   if (
@@ -45,15 +45,15 @@ export function loopCut(loop: LoopStep, worksOf: (kernel: Kernel) => Works): Cut
 }
 
 /** Whether units of some kernels are the same elements. */
-function goTogether(parts: readonly Part[]): boolean {
+function goTogether(parts: readonly CutKernel[]): boolean {
   const [first, ...others] = parts;
   const { units } = first!.rows;
   if (units < 2) return false;
-  const writtenAt = ({ step, rows }: Part, unit: number): string[] => {
+  const writtenAt = ({ step, rows }: CutKernel, unit: number): string[] => {
     const regions = rows.regions(unit, unit + 1).writes;
     return regions.map((one) => `${one.first * scaleOf(step, one)} ${one.last * scaleOf(step, one)}`);
   };
-  const parallel = (part: Part): string => part.step.kernel.parallel.join();
+  const parallel = (part: CutKernel): string => part.step.kernel.parallel.join();
   return others.every(
     (part) =>
       part.rows.units === units &&
@@ -73,7 +73,7 @@ const scaleOf = ({ kernel }: KernelStep, { buffer }: Region): number =>
  * Whether what the large kernels of a body make is read by them where it is stored, and by no small one: also
  * in the next step, where it is the state.
  */
-function staysInPlace(loop: LoopStep, large: readonly Part[], small: readonly Part[]): boolean {
+function staysInPlace(loop: LoopStep, large: readonly CutKernel[], small: readonly CutKernel[]): boolean {
   const stateOf = new Map(loop.states.map(({ current, next }) => [current, next]));
   const stored = new Map<number, Access>();
   for (const { step } of large) {
@@ -84,7 +84,7 @@ function staysInPlace(loop: LoopStep, large: readonly Part[], small: readonly Pa
     }
   }
   const madeOf = (buffer: number): Access | undefined => stored.get(stateOf.get(buffer) ?? buffer);
-  const isOwn = ({ step: { kernel, buffers } }: Part): boolean =>
+  const isOwn = ({ step: { kernel, buffers } }: CutKernel): boolean =>
     loadsOf(kernel).every(({ access }) => {
       const store = madeOf(buffers[access.buffer]!);
       return store === undefined || isSamePlace(access, store);
@@ -92,7 +92,7 @@ function staysInPlace(loop: LoopStep, large: readonly Part[], small: readonly Pa
   return large.every(isOwn) && small.every(({ step }) => step.buffers.every((b) => madeOf(b) === undefined));
 }
 
-function cutOf(loop: LoopStep, parts: readonly Part[], isLarge: (part: Part) => boolean): Cut {
+function cutOf(loop: LoopStep, parts: readonly CutKernel[], isLarge: (part: CutKernel) => boolean): Cut {
   const { units, period } = parts.find(isLarge)!.rows;
   const places = new Map<number, Record<'reads' | 'writes', readonly number[]>>();
   for (const { initial, current, next, last, other } of loop.states) {
@@ -100,7 +100,7 @@ function cutOf(loop: LoopStep, parts: readonly Part[], isLarge: (part: Part) => 
     places.set(next, { reads: [], writes: other >= 0 ? [last, other] : [last] });
   }
   /** The footprint of a range of a kernel, in bytes of the buffers around the loop. */
-  const touchesOf = (part: Part, first: number, last: number) => {
+  const touchesOf = (part: CutKernel, first: number, last: number) => {
     const { step, rows } = part;
     const { reads, writes } = isLarge(part) ? rows.regions(first, last) : rows.regions(0, rows.units);
     const touch = (regions: readonly Region[], way: 'reads' | 'writes'): Touch[] =>

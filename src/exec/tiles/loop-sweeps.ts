@@ -184,10 +184,10 @@ function largestDivisor(n: number, most: number): number {
 
 /** A kernel that writes over nothing that it reads; one that does a single step, or several. */
 function apartFrom(step: KernelStep, isSeveral: boolean): KernelStep {
-  const { feedback, ...kernel } = step.kernel;
+  const { carried, ...kernel } = step.kernel;
   const buffers = kernel.buffers.map(({ isShared: _, ...buffer }) => buffer);
   const own: Kernel = { ...kernel, buffers };
-  return { ...step, kernel: isSeveral && feedback !== undefined ? { ...own, feedback } : own };
+  return { ...step, kernel: isSeveral && carried !== undefined ? { ...own, carried } : own };
 }
 
 /** Bytes that a plan's sweeps copy, in all runs of the loops that they are in. */

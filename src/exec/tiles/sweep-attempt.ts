@@ -18,7 +18,7 @@ import { loopCut } from './loop-cuts.js';
 import { segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
 import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
-import { type Group, groupTasks, type Refusal } from './sweep-groups.js';
+import { groupTasks, type Refusal, type StepGroup } from './sweep-groups.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
@@ -36,7 +36,7 @@ export interface Choice extends SweepRules {
 }
 
 /** A group of steps, and the loop that it is a part of the body of. */
-type PlacedGroup = Group & { readonly loop: LoopStep | undefined };
+type GroupInLoop = StepGroup & { readonly loop: LoopStep | undefined };
 
 /** One choice, planned. */
 export class Attempt {
@@ -47,8 +47,8 @@ export class Attempt {
   readonly #windowed: boolean[];
   /** Scratch buffers of partial results that parts of a kernel's rows have windows of. */
   readonly #partials: ReadonlySet<number>;
-  #groups: readonly PlacedGroup[] = [];
-  readonly #home = new Map<Task, number>();
+  #groups: readonly GroupInLoop[] = [];
+  readonly #groupOf = new Map<Task, number>();
   readonly #spilled = new Set<number>();
   readonly #grouped: () => Staged | NoFit | undefined;
 
@@ -77,7 +77,7 @@ export class Attempt {
 
   /** The job in groups, whatever the budget. */
   #inGroups(): Staged | NoFit | undefined {
-    const groups: PlacedGroup[] = [];
+    const groups: GroupInLoop[] = [];
     for (const { loop, steps } of segmentsOf(this.#stepList.steps, (step) => this.#opens(step))) {
       if (loop !== undefined && !this.#canHold(loop)) return undefined;
       if (loop !== undefined) this.#windowStates(loop);
@@ -104,7 +104,7 @@ export class Attempt {
 
   /** Whether the states of a loop that are not on the device can lie elsewhere. */
   #canHold(loop: LoopStep): boolean {
-    return loop.states.flatMap(placesOfState).every((buffer) => {
+    return loop.states.flatMap(buffersOfState).every((buffer) => {
       if (!this.#windowed[buffer]) return true;
       return this.#buffers[buffer]!.role === 'output' ? this.#rules.canReadBack : this.#rules.canSpill;
     });
@@ -118,7 +118,7 @@ export class Attempt {
     }
   }
 
-  #group(steps: readonly Step[]): readonly Group[] | Refusal {
+  #group(steps: readonly Step[]): readonly StepGroup[] | Refusal {
     const isWindowedInput = (buffer: number): boolean =>
       this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
     const forms = steps.map((step) => {
@@ -139,12 +139,12 @@ export class Attempt {
     });
   }
 
-  #take(groups: readonly PlacedGroup[]): void {
+  #take(groups: readonly GroupInLoop[]): void {
     this.#groups = groups;
-    this.#home.clear();
+    this.#groupOf.clear();
     this.#spilled.clear();
     for (const [at, group] of groups.entries())
-      for (const task of group.tasks) if (!this.#home.has(task)) this.#home.set(task, at);
+      for (const task of group.tasks) if (!this.#groupOf.has(task)) this.#groupOf.set(task, at);
     this.#findSpilled();
   }
 
@@ -183,7 +183,7 @@ export class Attempt {
 
   /** Whether a task's results are needed after its group's sweep. */
   #isKept(task: Task, at: number): boolean {
-    if (this.#home.get(task) !== at) return false;
+    if (this.#groupOf.get(task) !== at) return false;
     if (!task.repeats) return true;
     return task.writes.some((buffer) => {
       if (this.#leaves(buffer)) return true;
@@ -262,7 +262,7 @@ export function scratchOf(
 }
 
 /** Where a state lies between the steps of a loop. */
-const placesOfState = ({ last, other }: LoopState): number[] => (other < 0 ? [last] : [last, other]);
+const buffersOfState = ({ last, other }: LoopState): number[] => (other < 0 ? [last] : [last, other]);
 
 /** A call in blocks of its result. */
 function sizeBlocks(swept: SweptTask, room: number, rules: SlotRules): SizedSweep | NoFit {

@@ -15,7 +15,7 @@ export interface Touch {
   readonly rows?: Rows;
 }
 
-/** For some of the plan's buffers, bytes from row to row: what is touched of them is told in rows. */
+/** For some of the plan's buffers, bytes from row to row: their footprint is given in rows. */
 export type BytePitches = ReadonlyMap<number, number>;
 
 /** The range of one launch of a step in a tile: blocks, slots or indices, as in `SweepStep.ranges`. */

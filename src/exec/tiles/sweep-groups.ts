@@ -10,7 +10,7 @@ import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { type Chosen, choosePitches, joinPitches, shareOfTiles } from './sweep-pitches.js';
 import type { SweptTask } from './sweep-windows.js';
 
-export interface Group {
+export interface StepGroup {
   readonly tasks: readonly Task[];
   /**
    * `tiles`: all tasks run tile by tile. `blocks`: one call, several operands of which are windowed at once.
@@ -50,7 +50,7 @@ const NO_PITCHES: BytePitches = new Map();
 export function groupTasks(
   steps: readonly (readonly (readonly Task[])[])[],
   rules: GroupRules,
-): readonly Group[] | Refusal {
+): readonly StepGroup[] | Refusal {
   const tasks: Task[] = [];
   const pitches = new Map<Task, BytePitches>();
   for (const forms of steps) {
@@ -64,7 +64,7 @@ export function groupTasks(
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
   task.reads.some(isWindowed) || task.writes.some(isWindowed);
 
-/** The form whose tiles hold the least of the windowed buffers; `pitches` is told the rows of its windows. */
+/** The form whose tiles hold the least of the windowed buffers; `pitches` receives the rows of its windows. */
 function chooseForm(
   forms: readonly (readonly Task[])[],
   rules: GroupRules,
@@ -136,15 +136,15 @@ class Grouper {
     }
   }
 
-  run(): readonly Group[] | Refusal {
-    const groups: Group[] = [];
+  run(): readonly StepGroup[] | Refusal {
+    const groups: StepGroup[] = [];
     let waiting = [...this.#tasks];
     while (waiting.length > 0) {
       const whole = this.#wholeTasks(waiting);
       const swept = whole.length > 0 ? undefined : this.#sweep(waiting);
       if (swept !== undefined && 'why' in swept) return swept;
       for (const task of swept?.tasks ?? whole) this.#done.add(task);
-      groups.push(...whole.map((task): Group => ({ tasks: [task], runs: 'whole', pitches: NO_PITCHES })));
+      groups.push(...whole.map((task): StepGroup => ({ tasks: [task], runs: 'whole', pitches: NO_PITCHES })));
       if (swept !== undefined) groups.push(swept);
       waiting = waiting.filter((task) => !this.#done.has(task));
     }
@@ -162,7 +162,7 @@ class Grouper {
     return [...found];
   }
 
-  #sweep(waiting: readonly Task[]): Group | Refusal {
+  #sweep(waiting: readonly Task[]): StepGroup | Refusal {
     let sweep: Sweep = { tasks: [], pitches: NO_PITCHES };
     let blocked: Task | undefined;
     for (const task of waiting) {

@@ -46,7 +46,7 @@ export function sweepStep(
   };
 }
 
-/** Steps are told how far apart rows lie in slots; all other windows look like the whole buffer. */
+/** Steps know how far apart rows lie in slots; all other windows look like the whole buffer. */
 function stepInSlots(
   step: Step,
   pitches: BytePitches,

@@ -138,9 +138,9 @@ export interface Kernel {
   /**
    * Of a loop's body that may be run several times in one launch: outputs that are inputs of the next run.
    */
-  readonly feedback?: readonly Feedback[];
+  readonly carried?: readonly CarriedBuffers[];
   /**
-   * Inputs of a kernel with feedback, of one int64 each, that it reads as so much more as there were steps
+   * Inputs of a kernel with carried buffers, of one int64 each, that it reads as so much more as there were steps
    * before.
    */
   readonly counters?: readonly number[];
@@ -155,7 +155,7 @@ export interface Kernel {
 export const partialRowsOf = ({ parallel, partialRows }: Kernel): number => partialRows ?? product(parallel);
 
 /** Positions in `Kernel.buffers`. */
-export interface Feedback {
+export interface CarriedBuffers {
   readonly output: number;
   readonly input: number;
 }

@@ -139,29 +139,29 @@ const NO_AXES: readonly number[] = [];
  * An index map, and the values of the nodes that were read through it; those where the domain starts are
  * elsewhere.
  */
-interface Place {
+interface MapScope {
   readonly map: IndexMap;
   values: Map<number, number> | undefined;
 }
 
-const hashOfPlace = ({ map }: Place): number => hashOfMap(map);
-const samePlace = (a: Place, b: Place): boolean => sameMap(a.map, b.map);
+const hashOfScope = ({ map }: MapScope): number => hashOfMap(map);
+const sameScope = (a: MapScope, b: MapScope): boolean => sameMap(a.map, b.map);
 
 /** A node on its way into the tape. */
 interface Task {
   readonly node: GraphNode;
-  readonly place: Place;
-  /** The nodes it needs; each at its own place, or all at the node's. */
+  readonly scope: MapScope;
+  /** The nodes it needs; each in its own scope, or all in the node's. */
   readonly inputs: readonly number[];
-  readonly places: readonly Place[] | undefined;
+  readonly scopes: readonly MapScope[] | undefined;
   /** How many of `inputs` are known. */
   done: number;
 }
 
 /** The requirements of a node. */
-type Needs = Pick<Task, 'inputs' | 'places'>;
+type Needs = Pick<Task, 'inputs' | 'scopes'>;
 
-const NO_NEEDS: Needs = { inputs: [], places: undefined };
+const NO_NEEDS: Needs = { inputs: [], scopes: undefined };
 
 class KernelEmitter {
   readonly #builder: KernelBuilder;
@@ -170,11 +170,11 @@ class KernelEmitter {
   readonly #domain: KernelDomain;
   readonly #number: number;
   readonly #axes: number;
-  readonly #start: Place;
+  readonly #start: MapScope;
   readonly #tape = new TapeBuilder();
   readonly #buffers = new BufferList();
-  /** All places but the start. */
-  readonly #places = new DistinctList(hashOfPlace, samePlace);
+  /** All scopes but the start. */
+  readonly #scopes = new DistinctList(hashOfScope, sameScope);
   readonly #nodes: number[] = [];
   readonly #origins: number[] = [];
 
@@ -222,8 +222,8 @@ class KernelEmitter {
     return this.#tape.cast(value, dtype);
   }
 
-  /** The value of a node at a place, if it is known. */
-  #valueAt(id: number, { values }: Place): number | undefined {
+  /** The value of a node in a scope, if it is known. */
+  #valueAt(id: number, { values }: MapScope): number | undefined {
     if (values !== undefined) return values.get(id);
     return this.#builder.kernels[id] === this.#number ? this.#builder.values[id] : undefined;
   }
@@ -236,38 +236,38 @@ class KernelEmitter {
     this.#enter(stack, start, this.#start, asRoot);
     while (stack.length > 0) {
       const task = stack[stack.length - 1]!;
-      const { inputs, place, places } = task;
+      const { inputs, scope, scopes } = task;
       let at = task.done;
-      while (at < inputs.length && this.#valueAt(inputs[at]!, places?.[at] ?? place) !== undefined) at++;
+      while (at < inputs.length && this.#valueAt(inputs[at]!, scopes?.[at] ?? scope) !== undefined) at++;
       task.done = at;
       if (at < inputs.length) {
-        this.#enter(stack, inputs[at]!, places?.[at] ?? place, asRoot);
+        this.#enter(stack, inputs[at]!, scopes?.[at] ?? scope, asRoot);
       } else {
         stack.pop();
-        this.#know(task.node.id, place, this.#write(task));
+        this.#know(task.node.id, scope, this.#write(task));
       }
     }
     return this.#valueAt(start, this.#start)!;
   }
 
   /** Loads what is stored; what has to be computed goes on the stack. */
-  #enter(stack: Task[], id: number, place: Place, asRoot: number | undefined): void {
+  #enter(stack: Task[], id: number, scope: MapScope, asRoot: number | undefined): void {
     const node = nodeOf(this.#graph, id);
-    if (this.#builder.stored.has(id) && !(id === asRoot && place === this.#start)) {
-      this.#know(id, place, this.#load(this.#builder.storedNode(node), place.map));
+    if (this.#builder.stored.has(id) && !(id === asRoot && scope === this.#start)) {
+      this.#know(id, scope, this.#load(this.#builder.storedNode(node), scope.map));
       return;
     }
-    const line = this.#lineOfReshape(node, place.map);
+    const line = this.#lineOfReshape(node, scope.map);
     if (line === undefined) {
-      const { inputs, places } = this.#needs(node, place);
-      stack.push({ node, place, inputs, places, done: 0 });
+      const { inputs, scopes } = this.#needs(node, scope);
+      stack.push({ node, scope, inputs, scopes, done: 0 });
     } else {
-      this.#know(id, place, line);
+      this.#know(id, scope, line);
     }
   }
 
   /** Notes a value, and the node that the newest instructions belong to. */
-  #know(id: number, { values }: Place, value: number): void {
+  #know(id: number, { values }: MapScope, value: number): void {
     this.#note(id);
     if (values !== undefined) {
       values.set(id, value);
@@ -281,26 +281,26 @@ class KernelEmitter {
     while (this.#origins.length < this.#tape.instructions.length) this.#origins.push(node);
   }
 
-  /** The place of an index map. */
-  #placeOf(map: IndexMap): Place {
+  /** The scope of an index map. */
+  #scopeOf(map: IndexMap): MapScope {
     if (sameMap(map, this.#start.map)) return this.#start;
-    const place = this.#places.all[this.#places.add({ map, values: undefined })]!;
-    place.values ??= new Map();
-    return place;
+    const scope = this.#scopes.all[this.#scopes.add({ map, values: undefined })]!;
+    scope.values ??= new Map();
+    return scope;
   }
 
   /** The inputs a node needs, and where. */
-  #needs(node: GraphNode, place: Place): Needs {
+  #needs(node: GraphNode, scope: MapScope): Needs {
     switch (node.kind) {
       case 'map':
       case 'cast':
-        return this.#broadcastNeeds(node, place);
+        return this.#broadcastNeeds(node, scope);
       case 'view': {
         const input = nodeOf(this.#graph, node.inputs[0]!);
         try {
           const { sizes } = this.#domain;
-          const map = mapThroughView(node.view, place.map, node.shape, input.shape, sizes);
-          return { inputs: node.inputs, places: [this.#placeOf(map)] };
+          const map = mapThroughView(node.view, scope.map, node.shape, input.shape, sizes);
+          return { inputs: node.inputs, scopes: [this.#scopeOf(map)] };
         } catch (error) {
           if (error instanceof NotAffine) throw new MustStore(input.id);
           throw error;
@@ -310,37 +310,37 @@ class KernelEmitter {
         // The array that is read is stored: only the indices are computed here.
         const [, index] = node.inputs as readonly [number, number];
         const { length } = nodeOf(this.#graph, index).shape;
-        const coordinates = place.map.coordinates.slice(node.axis, node.axis + length);
-        return { inputs: [index], places: [this.#placeOf(indexMap(coordinates, place.map.bounds))] };
+        const coordinates = scope.map.coordinates.slice(node.axis, node.axis + length);
+        return { inputs: [index], scopes: [this.#scopeOf(indexMap(coordinates, scope.map.bounds))] };
       }
       case 'reduce': {
         if (!(node.reduction in UNROLLED)) return NO_NEEDS;
         const [id] = node.inputs as readonly [number];
         const { shape } = nodeOf(this.#graph, id);
-        const maps = elementMaps(place.map, shape, node.axes, this.#axes);
-        return { inputs: maps.map(() => id), places: maps.map((map) => this.#placeOf(map)) };
+        const maps = elementMaps(scope.map, shape, node.axes, this.#axes);
+        return { inputs: maps.map(() => id), scopes: maps.map((map) => this.#scopeOf(map)) };
       }
       default:
         return NO_NEEDS;
     }
   }
 
-  #broadcastNeeds({ inputs, shape }: GraphNode, place: Place): Needs {
-    let places: Place[] | undefined;
+  #broadcastNeeds({ inputs, shape }: GraphNode, scope: MapScope): Needs {
+    let scopes: MapScope[] | undefined;
     for (let k = 0; k < inputs.length; k++) {
-      const map = broadcastMap(place.map, nodeOf(this.#graph, inputs[k]!).shape, shape, this.#axes);
-      if (map === place.map) continue;
-      places ??= inputs.map(() => place);
-      places[k] = this.#placeOf(map);
+      const map = broadcastMap(scope.map, nodeOf(this.#graph, inputs[k]!).shape, shape, this.#axes);
+      if (map === scope.map) continue;
+      scopes ??= inputs.map(() => scope);
+      scopes[k] = this.#scopeOf(map);
     }
-    return { inputs, places };
+    return { inputs, scopes };
   }
 
-  #write({ node, place, inputs, places }: Task): number {
-    const { map } = place;
+  #write({ node, scope, inputs, scopes }: Task): number {
+    const { map } = scope;
     this.#nodes.push(node.id);
     const args = new Array<number>(inputs.length);
-    for (let k = 0; k < args.length; k++) args[k] = this.#valueAt(inputs[k]!, places?.[k] ?? place)!;
+    for (let k = 0; k < args.length; k++) args[k] = this.#valueAt(inputs[k]!, scopes?.[k] ?? scope)!;
     switch (node.kind) {
       case 'const':
         return this.#tape.add(create.constant(node.dtype, node.value));
@@ -351,7 +351,7 @@ class KernelEmitter {
       case 'cast':
         return this.#cast(args[0]!, node.dtype);
       case 'view':
-        return node.view.type === 'pad' ? this.#padded(args[0]!, places![0]!.map, map) : args[0]!;
+        return node.view.type === 'pad' ? this.#padded(args[0]!, scopes![0]!.map, map) : args[0]!;
       case 'source':
         return this.#load(this.#builder.source(node), map);
       case 'gather':

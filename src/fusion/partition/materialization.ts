@@ -1,7 +1,7 @@
 /**
  * Chooses the roots: the nodes whose value is stored in memory. Everything else is computed inside the
  * kernels that need it. Results, reductions and contractions are roots; a map or view becomes one when
- * several kernels (or one kernel at several places) need it and storing it moves less than computing it
+ * several kernels (or one kernel at several sites) need it and storing it moves less than computing it
  * again:
  *
  *     y = exp(x), read once as y[1:] and once as y[:-1]     →   computed twice in one kernel, or stored: what is cheaper
@@ -31,7 +31,7 @@ const BYTES_PER_COST = 0.25;
  */
 const LEAST_SPREAD_COST = 16;
 const LEAST_SPREAD_BYTES = 2 ** 21;
-/** More places than this are never computed again at each. */
+/** More use sites than this are never computed again at each. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;
 /** Longest reduction that is written out inside another, and the most its terms may cost together. */
@@ -55,26 +55,26 @@ export function chooseMaterialized(
   for (let k = order.length - 1; k >= 0; k--) {
     const id = order[k]!;
     const node = nodeOf(graph, id);
-    const places = frames.placesOf(node, consumers);
-    const nested = node.kind === 'reduce' && unrolls(graph, node, places, work.cost[node.inputs[0]!]!);
+    const sites = frames.sitesOf(node, consumers);
+    const nested = node.kind === 'reduce' && unrolls(graph, node, sites, work.cost[node.inputs[0]!]!);
     const forced =
       outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
-    if (forced || (isComputed(node) && (!repeats(node, places, work) || isSpread(node, consumers, work)))) {
+    if (forced || (isComputed(node) && (!repeats(node, sites, work) || isSpread(node, consumers, work)))) {
       roots.add(id);
       const own = [id];
       frames.set(id, { frames: own, roots: own });
     } else {
-      frames.set(id, places);
+      frames.set(id, sites);
     }
   }
   return roots;
 }
 
 /**
- * Whether a short reduction is written out inside another: its value is only needed, at one place, by kernels
+ * Whether a short reduction is written out inside another: its value is only needed, at one site, by kernels
  * that reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
  */
-function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: Places, inputCost: number): boolean {
+function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: UseSites, inputCost: number): boolean {
   if (!(node.reduction in UNROLLED) || roots.length !== 1) return false;
   if (nodeOf(graph, roots[0]!).kind !== 'reduce') return false;
   const { shape } = nodeOf(graph, node.inputs[0]!);
@@ -85,18 +85,18 @@ function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: Places, i
 const isComputed = ({ kind }: GraphNode): boolean =>
   kind === 'map' || kind === 'cast' || kind === 'view' || kind === 'gather';
 
-/** A node's places: where in which kernel its value is needed. */
-interface Places {
+/** A node's use sites: where in which kernel its value is needed. */
+interface UseSites {
   /**
-   * The frame of each place; all differ. A root's own frame is its id; other frames have numbers above all
+   * The frame of each site; all differ. A root's own frame is its id; other frames have numbers above all
    * ids.
    */
   readonly frames: readonly number[];
-  /** The root of the kernel of each place. */
+  /** The root of the kernel of each site. */
   readonly roots: readonly number[];
 }
 
-const NOWHERE: Places = { frames: [], roots: [] };
+const NOWHERE: UseSites = { frames: [], roots: [] };
 
 /**
  * Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads.
@@ -111,40 +111,40 @@ interface Broadcast {
 }
 
 class Frames {
-  readonly #places: Places[];
+  readonly #sites: UseSites[];
   /** Frames of broadcast inputs, by the frame that they are broadcast in. */
   readonly #broadcasts = new Map<number, Broadcast[]>();
   #next: number;
 
   constructor(nodeCount: number) {
-    this.#places = new Array<Places>(nodeCount);
+    this.#sites = new Array<UseSites>(nodeCount);
     this.#next = nodeCount;
   }
 
-  set(id: number, places: Places): void {
-    this.#places[id] = places;
+  set(id: number, sites: UseSites): void {
+    this.#sites[id] = sites;
   }
 
-  placesOf(node: GraphNode, { first, list }: Consumers): Places {
+  sitesOf(node: GraphNode, { first, list }: Consumers): UseSites {
     const start = first[node.id]!;
     const end = first[node.id + 1]!;
-    const shared = this.#samePlaces(node, list, start, end);
+    const shared = this.#sameSites(node, list, start, end);
     if (shared !== undefined) return shared;
-    if (end - start === 1) return this.#placesThrough(list[start]!, node);
+    if (end - start === 1) return this.#sitesThrough(list[start]!, node);
     const frames: number[] = [];
     const roots: number[] = [];
     for (let k = start; k < end; k++) {
       const consumer = list[k]!;
       if (storesOperand(consumer, node.id)) continue;
-      const places = this.#places[consumer.id]!;
-      for (let p = 0; p < places.frames.length; p++) {
-        const frame = this.#through(places.frames[p]!, node, consumer);
+      const sites = this.#sites[consumer.id]!;
+      for (let p = 0; p < sites.frames.length; p++) {
+        const frame = this.#through(sites.frames[p]!, node, consumer);
         const known = frames.indexOf(frame);
         if (known >= 0) {
-          roots[known] = places.roots[p]!;
+          roots[known] = sites.roots[p]!;
         } else {
           frames.push(frame);
-          roots.push(places.roots[p]!);
+          roots.push(sites.roots[p]!);
           if (frames.length > MAX_FRAMES) return { frames, roots };
         }
       }
@@ -152,29 +152,29 @@ class Frames {
     return { frames, roots };
   }
 
-  /** The places of all consumers, where they are needed at the same ones and as they are. */
-  #samePlaces(
+  /** The sites of all consumers, where they are needed at the same ones and as they are. */
+  #sameSites(
     node: GraphNode,
     consumers: readonly GraphNode[],
     start: number,
     end: number,
-  ): Places | undefined {
-    let shared: Places | undefined;
+  ): UseSites | undefined {
+    let shared: UseSites | undefined;
     for (let k = start; k < end; k++) {
       const consumer = consumers[k]!;
       if ((consumer.kind !== 'map' && consumer.kind !== 'cast') || !sameShape(consumer.shape, node.shape))
         return undefined;
-      const places = this.#places[consumer.id]!;
-      if (shared !== undefined && places !== shared) return undefined;
-      shared = places;
+      const sites = this.#sites[consumer.id]!;
+      if (shared !== undefined && sites !== shared) return undefined;
+      shared = sites;
     }
     return shared;
   }
 
-  /** The places of what one node alone reads: no two of that one's frames lead to the same. */
-  #placesThrough(consumer: GraphNode, node: GraphNode): Places {
+  /** The sites of what one node alone reads: no two of that one's frames lead to the same. */
+  #sitesThrough(consumer: GraphNode, node: GraphNode): UseSites {
     if (storesOperand(consumer, node.id)) return NOWHERE;
-    const { frames, roots } = this.#places[consumer.id]!;
+    const { frames, roots } = this.#sites[consumer.id]!;
     return { frames: frames.map((frame) => this.#through(frame, node, consumer)), roots };
   }
 
@@ -202,7 +202,7 @@ class Frames {
 
   /** Whether a reduction is computed inside another kernel, not as the root of its own. */
   #placed(reduce: GraphNode): boolean {
-    return !this.#places[reduce.id]!.frames.includes(reduce.id);
+    return !this.#sites[reduce.id]!.frames.includes(reduce.id);
   }
 }
 
@@ -296,18 +296,18 @@ function countDistinct(numbers: readonly number[]): number {
   return count;
 }
 
-/** Whether to compute a node at each of its places instead of storing it once. */
-function repeats(node: GraphNode, { roots }: Places, work: Work): boolean {
-  const places = roots.length;
-  if (places <= 1) return true;
-  if (places > MAX_FRAMES) return false;
+/** Whether to compute a node at each of its sites instead of storing it once. */
+function repeats(node: GraphNode, { roots }: UseSites, work: Work): boolean {
+  const sites = roots.length;
+  if (sites <= 1) return true;
+  if (sites > MAX_FRAMES) return false;
   const kernels = countDistinct(roots);
   const size = sizeOfShape(node.shape);
   const compute = work.cost[node.id]! * size * BYTES_PER_COST;
   const bytes = size * byteLengthOf(node.dtype);
   // Reads that both ways share are left out: the leaves once.
   const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes[node.id]!;
-  const inline = again + places * compute;
+  const inline = again + sites * compute;
   const stored = compute + bytes + kernels * bytes;
   return inline <= stored;
 }

@@ -7,7 +7,7 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { type BufferKey, nodeBufferKey, sourceBufferKey } from './buffer-key.js';
-import { type Place, placeOfView } from './strided-view.js';
+import { type StridedView, stridedViewOf } from './strided-view.js';
 
 export interface Operand {
   /** Buffer key, and the node behind it. */
@@ -31,20 +31,20 @@ export function operandThroughViews(
     node = nodeOf(graph, node.inputs[0]!);
   }
   const source = node.kind === 'source' && !isStored(node.id) ? node : undefined;
-  let place: Place = source ?? { offset: 0, strides: denseStrides(node.shape) };
+  let strided: StridedView = source ?? { offset: 0, strides: denseStrides(node.shape) };
   let { shape } = node;
   for (const view of views.reverse()) {
-    const next = placeOfView(view.view, place, shape, view.shape);
+    const next = stridedViewOf(view.view, strided, shape, view.shape);
     if (next === undefined) return undefined;
-    place = next;
+    strided = next;
     ({ shape } = view);
   }
-  if (!readable(node, shape, place.strides)) return undefined;
+  if (!readable(node, shape, strided.strides)) return undefined;
   return {
     key: source === undefined ? nodeBufferKey(node.id) : sourceBufferKey(source.input, source.dtype),
     node: node.id,
-    offset: place.offset,
-    strides: place.strides,
+    offset: strided.offset,
+    strides: strided.strides,
   };
 }
 

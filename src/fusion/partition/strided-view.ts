@@ -10,18 +10,18 @@
 import type { Shape, View } from '../../graph/expr.js';
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 
-export interface Place {
+export interface StridedView {
   readonly offset: number;
   readonly strides: readonly number[];
 }
 
-/** The place of a view of an array at a place; `undefined`: no strides say it. */
-export function placeOfView(
+/** The strided form of a view of a strided array; `undefined`: no strides describe it. */
+export function stridedViewOf(
   view: View,
-  { offset, strides }: Place,
+  { offset, strides }: StridedView,
   from: Shape,
   to: Shape,
-): Place | undefined {
+): StridedView | undefined {
   switch (view.type) {
     case 'permute':
       return { offset, strides: view.order.map((axis) => strides[axis]!) };

@@ -40,7 +40,7 @@ export interface Canonical {
   readonly sources: readonly SourceArray[];
   /** Where the user made each node, by id; of one that stands at several places, the first of them. */
   readonly sites: ReadonlyMap<number, Site>;
-  /** The further places of nodes that the user made more than once; constants are not told apart. */
+  /** The further places of nodes that the user made more than once; equal constants are one. */
   readonly repeated: readonly (readonly [id: number, site: Site])[];
   readonly fingerprint: string;
   /** Index arrays that have to be within an axis before the graph runs. */

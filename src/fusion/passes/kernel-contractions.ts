@@ -60,11 +60,12 @@ export function suitsKernel(
   if (dtype !== 'float32' || batch !== 1) return false;
   const side = Math.max(m, n);
   if (Math.min(m, n) < costs.leastSide || side > costs.mostSide || k < costs.leastRatio * side) return false;
-  const a = placeOf(graph, left);
-  const b = placeOf(graph, right);
+  const a = libraryOperandOf(graph, left);
+  const b = libraryOperandOf(graph, right);
   const copied = (a.isCopied ? m : 0) + (b.isCopied && b.node !== a.node ? n : 0);
   if (copied === 0) return false;
-  const bytesOf = ({ isComputed }: Place): number => (isComputed ? costs.computedBytes : costs.loadedBytes);
+  const bytesOf = ({ isComputed }: LibraryOperand): number =>
+    isComputed ? costs.computedBytes : costs.loadedBytes;
   const padded = 2 * Math.max(m, costs.librarySide) * Math.max(n, costs.librarySide);
   // For each element of the contracted axis.
   const library = costs.copiedBytes * copied + padded / costs.libraryRate;
@@ -73,7 +74,7 @@ export function suitsKernel(
 }
 
 /** The form of an operand that a library would need. */
-interface Place {
+interface LibraryOperand {
   /** The node whose values a library reads. */
   readonly node: number;
   readonly isComputed: boolean;
@@ -86,12 +87,12 @@ interface Place {
  * it is stored in the order that the library wants.
  */
 export function copiedBytes(graph: Graph, id: number): number {
-  const { node, isComputed, isCopied } = placeOf(graph, id);
+  const { node, isComputed, isCopied } = libraryOperandOf(graph, id);
   const { dtype, shape } = nodeOf(graph, id);
   return isComputed || !isCopied || node !== id ? 0 : sizeOfShape(shape) * byteLengthOf(dtype);
 }
 
-function placeOf(graph: Graph, id: number): Place {
+function libraryOperandOf(graph: Graph, id: number): LibraryOperand {
   const operand = operandThroughViews(graph, id, () => false);
   const node = operand?.node ?? id;
   const isComputed = ['map', 'cast', 'iota', 'const'].includes(valueBelow(graph, id));

@@ -35,7 +35,7 @@ import {
 } from './pair-products.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
-import { type Part, partsOf } from './slice-operands.js';
+import { partsOf, type SlicedOperands } from './slice-operands.js';
 
 /** The path of two operands. */
 const ONE_PAIR: readonly Pair[] = [[0, 1]];
@@ -125,7 +125,7 @@ function lowerSliced(
 /** A contraction of these inputs pair by pair. */
 function lowerPairs(
   node: GraphNodeOf<'contract'>,
-  { inputs, sizeOf }: Part,
+  { inputs, sizeOf }: SlicedOperands,
   pairs: readonly Pair[],
   context: Context,
 ): number {

@@ -9,7 +9,7 @@
 import type { View } from '../../graph/expr.js';
 import { type Graph, type GraphNode, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
 import { rangeOf } from '../kernel/boxes.js';
-import { type Place, placeOfView } from '../partition/strided-view.js';
+import { type StridedView, stridedViewOf } from '../partition/strided-view.js';
 import type { SourceArray } from './source-array.js';
 
 type SourceNode = GraphNodeOf<'source'>;
@@ -51,7 +51,7 @@ function narrowed(
   array: SourceArray,
 ): Narrowed | undefined {
   let last: GraphNode = source;
-  let place: Place = source;
+  let strided: StridedView = source;
   const replaced: number[] = [];
   for (;;) {
     const readings: readonly number[] = readers[last.id]!;
@@ -59,18 +59,18 @@ function narrowed(
     const next: GraphNode = nodes[readings[0]!]!;
     const seen =
       next.kind === 'view' && isNarrowing(next.view)
-        ? placeOfView(next.view, place, last.shape, next.shape)
+        ? stridedViewOf(next.view, strided, last.shape, next.shape)
         : undefined;
     if (seen === undefined) break;
     replaced.push(last.id);
     last = next;
-    place = seen;
+    strided = seen;
   }
   const { id, shape } = last;
   if (id === source.id || sizeOfShape(shape) === 0) return undefined;
-  const [low, high] = rangeOf(place, shape);
+  const [low, high] = rangeOf(strided, shape);
   return {
-    node: { ...source, id, shape, offset: place.offset - low, strides: place.strides },
+    node: { ...source, id, shape, offset: strided.offset - low, strides: strided.strides },
     replaced,
     array: { ...array, start: array.start + low, elementCount: high - low + 1 },
   };

@@ -8,7 +8,7 @@ import { sizeOfShape } from '../../graph/graph.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import type { Report } from '../paths/path-report.js';
 import type { ProductSize } from './kernel-contractions.js';
-import { type Groups, groupsOf, otherGroups } from './product-groups.js';
+import { otherProductLabels, type ProductLabels, productLabelsOf } from './product-labels.js';
 import type { Editor } from './rewrite.js';
 import { sumOfThree } from './split-factors.js';
 
@@ -44,7 +44,7 @@ export interface Operand {
 interface PairProduct {
   readonly a: Operand;
   readonly b: Operand;
-  readonly groups: Groups;
+  readonly groups: ProductLabels;
 }
 
 /** Labels of a product of stacks of matrices. */
@@ -127,7 +127,7 @@ export class PairProducts {
     isNeeded: (label: number) => boolean,
     wanted?: readonly number[],
   ): Operand {
-    const groups = groupsOf(a.labels, b.labels, isNeeded);
+    const groups = productLabelsOf(a.labels, b.labels, isNeeded);
     const { dtype } = this.#editor.node(a.id);
     const [m, n, k] = [groups.m, groups.n, groups.k].map(this.#volume) as [number, number, number];
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
@@ -148,8 +148,8 @@ export class PairProducts {
     if (least === 0) return best;
     const turned = { ...groups, m: groups.n, n: groups.m };
     const others = [
-      ...[...otherGroups(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
-      ...[...otherGroups(turned, wanted)].map((tried) => ({ a: b, b: a, groups: tried })),
+      ...[...otherProductLabels(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
+      ...[...otherProductLabels(turned, wanted)].map((tried) => ({ a: b, b: a, groups: tried })),
     ];
     for (const tried of others) {
       const { batch, m, n } = tried.groups;
@@ -202,7 +202,7 @@ export class PairProducts {
     return this.#editor.reshape(spread, shape);
   }
 
-  #matmul(left: number, right: number, { batch, m, n }: Groups): Operand {
+  #matmul(left: number, right: number, { batch, m, n }: ProductLabels): Operand {
     const product = this.#editor.add({
       kind: 'contract',
       labels: [LEFT, RIGHT],
@@ -217,7 +217,7 @@ export class PairProducts {
     return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
   }
 
-  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: Groups): Operand {
+  #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: ProductLabels): Operand {
     const labels = [...batch, ...m, ...n, ...k];
     const shape = this.#shape(labels);
     const spread = (operand: Operand): number => {

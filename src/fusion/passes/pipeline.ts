@@ -2,7 +2,7 @@
  * Runs the passes over a graph, in order. Each is a function that rewrites a copy of it; a target names its
  * list.
  *
- * When a trace is asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it
+ * When changes are asked for (`explain()`, debugging, tests), immer runs each pass and its patches say what it
  * changed; otherwise the same code runs on a plain copy.
  */
 import { enablePatches, Immer, type Patch } from 'immer';
@@ -42,7 +42,7 @@ export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: split
 export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues, rounds: true };
 
 /** The changes of one pass. */
-export interface PassTrace {
+export interface PassChanges {
   readonly pass: string;
   readonly rounds: boolean;
   readonly added: readonly number[];
@@ -60,9 +60,9 @@ export interface PassOptions {
   /** Passes over the graph itself after those, not over the bodies of its loops. */
   readonly last?: readonly Pass[];
   /** Called with what each pass changed. */
-  readonly trace?: (trace: PassTrace, graph: Graph) => void;
+  readonly onPass?: (changes: PassChanges, graph: Graph) => void;
   /**
-   * Told which nodes of the graph that was given each node of the result computes, of the bodies of loops
+   * Called with which nodes of the graph that was given each node of the result computes, of the bodies of loops
    * too.
    */
   readonly origins?: Origins;
@@ -81,19 +81,19 @@ export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
   const watched = options.origins?.watch(graph);
   const whole = { ...withBodies(graph, options), listener: watched?.listener };
   const { nodes, outputs } =
-    options.trace === undefined
+    options.onPass === undefined
       ? runPlain(whole, passes, options.verify === true)
-      : runTraced(whole, passes, options.trace, options.verify === true);
+      : runRecorded(whole, passes, options.onPass, options.verify === true);
   const optimized = { nodes, outputs };
   watched?.done(optimized);
   return optimized;
 }
 
-/** A graph, and who is told of what passes do to it. */
+/** A graph, and the observers of its passes. */
 type WatchedGraph = Graph & Pick<MutableGraph, 'listener'>;
 
 /** The graph with the bodies of its loops rewritten. */
-function withBodies(graph: Graph, { trace: _, last: __, ...options }: PassOptions): Graph {
+function withBodies(graph: Graph, { onPass: _, last: __, ...options }: PassOptions): Graph {
   const bodies = new Map<GraphLoop, GraphLoop>();
   const bodyOf = (loop: GraphLoop): GraphLoop => {
     const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, options) };
@@ -117,10 +117,10 @@ function runPlain(graph: WatchedGraph, passes: readonly Pass[], verifies: boolea
   return copy;
 }
 
-function runTraced(
+function runRecorded(
   graph: WatchedGraph,
   passes: readonly Pass[],
-  trace: NonNullable<PassOptions['trace']>,
+  onPass: NonNullable<PassOptions['onPass']>,
   verifies: boolean,
 ): Graph {
   let current = graph;
@@ -131,14 +131,14 @@ function runTraced(
       pass.run(draft as MutableGraph, report),
     );
     current = next;
-    trace(traceOf(pass, patches, paths), current);
+    onPass(changesOf(pass, patches, paths), current);
     if (verifies) verify(current);
   }
   return current;
 }
 
 /** Node ids by what happened to them. A pass that replaces a node adds one and removes one. */
-function traceOf(pass: Pass, patches: readonly Patch[], paths: readonly PathReport[]): PassTrace {
+function changesOf(pass: Pass, patches: readonly Patch[], paths: readonly PathReport[]): PassChanges {
   const byOperation = { add: new Set<number>(), remove: new Set<number>(), replace: new Set<number>() };
   for (const { op, path, value } of patches) {
     if (path[0] !== 'nodes' || path.length < 2) continue;

@@ -1,5 +1,5 @@
 /**
- * Records: lists of integers one behind the other, of which equal ones are found, and which are told from
+ * Records: lists of integers one behind the other, of which equal ones are found, and which are distinguished from
  * others as a whole by a fingerprint. The contents of a record, and that none is a prefix of another,
  * is the callers' business: `node-table.ts` writes nodes, `canonicalize.ts` what stands beside them.
  */

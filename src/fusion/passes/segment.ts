@@ -1,5 +1,5 @@
 /**
- * Folds deep graphs: puts what lies many levels below a node aside as a segment that is computed first, so that
+ * Segments deep graphs: puts what lies many levels below a node aside as a segment that is computed first, so that
  * a loop which never computes holds a bounded number of nodes.
  *
  *     acc = acc + x, 100,000 times   →   segment 1 = 16,384 additions;  segment 2 = 16,384 more, from segment 1's value;  …
@@ -12,7 +12,7 @@
  * through. Its values' nodes become sources, whoever holds them; what others hold of the nodes below stays as
  * it is.
  */
-import type { Folding } from '../../graph/depth.js';
+import type { Segmentation } from '../../graph/depth.js';
 import type { Expr, Segment, SegmentSource } from '../../graph/expr.js';
 import type { Graph } from '../../graph/graph.js';
 import { type Canonical, canonicalizeOnce, forget } from './canonicalize.js';
@@ -29,7 +29,7 @@ const MAX_WIDTH = 8;
 /** Graphs that are kept for equal segments to share. */
 const MAX_GRAPHS = 16;
 
-class Part implements Segment {
+class DeepSegment implements Segment {
   readonly valueCount: number;
   readonly #canonical: Canonical;
 
@@ -39,18 +39,18 @@ class Part implements Segment {
   }
 
   static canonicalOf(segment: Segment): Canonical {
-    return (segment as Part).#canonical;
+    return (segment as DeepSegment).#canonical;
   }
 }
 
 /** The graph of a segment; its results are the segment's values, in order. */
-export const canonicalOfSegment = (segment: Segment): Canonical => Part.canonicalOf(segment);
+export const canonicalOfSegment = (segment: Segment): Canonical => DeepSegment.canonicalOf(segment);
 
 /** Puts aside what is more than `levels` below the next node. */
-export const fold: Folding = (tops, depth, levels) => {
+export const segment: Segmentation = (tops, depth, levels) => {
   const values = valuesBelow(tops, depth - levels, MAX_WIDTH * levels);
   if (values.length === 0) return;
-  const segment = new Part(values.length, sharedCanonical(canonicalizeOnce(values)));
+  const segment = new DeepSegment(values.length, sharedCanonical(canonicalizeOnce(values)));
   for (const [value, expr] of values.entries()) becomeSource(expr, { type: 'segment', segment, value });
 };
 

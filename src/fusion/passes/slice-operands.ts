@@ -18,7 +18,7 @@ interface Range {
 }
 
 /** One part: the operands, and the sizes of their labels. */
-export interface Part {
+export interface SlicedOperands {
   readonly inputs: readonly number[];
   readonly sizeOf: (label: number) => number;
 }
@@ -29,7 +29,7 @@ export function* partsOf(
   slices: readonly Slice[],
   sizeOf: (label: number) => number,
   editor: Editor,
-): Generator<Part> {
+): Generator<SlicedOperands> {
   for (const ranges of rangesOf(slices, sizeOf)) {
     const sizes = new Map(ranges.map(({ label, size }) => [label, size]));
     const inputs = node.inputs.map((id, k) => sliced(id, node.labels[k]!, ranges, editor));

@@ -13,7 +13,7 @@ export type Pair = readonly [number, number];
 /** Intermediates of more than `limit` elements count as so many times their work. */
 export const OVERSIZE_WEIGHT = 2 ** 24;
 
-export interface Order {
+export interface PairOrder {
   readonly pairs: readonly Pair[];
   /** Multiplications and additions, those of intermediates above the limit weighted. */
   readonly cost: number;
@@ -29,7 +29,7 @@ export function exactOrder(
   sets: IndexSets,
   limit: number,
   bound = Number.POSITIVE_INFINITY,
-): Order | undefined {
+): PairOrder | undefined {
   const { words, volumes } = sets;
   const count = sets.operands.length / words;
   const open = openIndices(sets, count);
@@ -91,7 +91,7 @@ function openIndices({ words, operands, output }: IndexSets, count: number): Int
 }
 
 /** The splits of the subsets as pairs, those that a pair needs before it. */
-function orderOf(parts: Int32Array, open: Int32Array, words: number, count: number, cost: number): Order {
+function orderOf(parts: Int32Array, open: Int32Array, words: number, count: number, cost: number): PairOrder {
   const pairs: Pair[] = [];
   const results = new Int32Array((count - 1) * words);
   const positions = new Map<number, number>();

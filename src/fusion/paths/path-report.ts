@@ -30,7 +30,7 @@ export interface PathReport {
   readonly slices: readonly { readonly label: string; readonly size: number; readonly parts: number }[];
 }
 
-/** Told of the paths that a pass takes; only where somebody asks are they made. */
+/** An observer of the paths that a pass takes; only where somebody asks are they made. */
 export type Report = (make: () => PathReport) => void;
 
 /** `elementBytes`: of the dtype; `nameOf`: the letter of a label. */

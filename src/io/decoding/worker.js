@@ -29,7 +29,7 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 const asked = new Map();
 let calls = 0;
 
-/** Progress is told this often at most. */
+/** Progress is reported this often at most. */
 const PROGRESS_MS = 100;
 let lastProgress = 0;
 

@@ -132,7 +132,7 @@ function checkZstd(most, bytes) {
 }
 
 /**
- * Node's own, which is faster and stops where it is told to.
+ * Node's own, which is faster and stops at the given length.
  * @param {(bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer} inflate
  * @returns {CodecClass}
  */

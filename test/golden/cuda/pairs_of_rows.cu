@@ -1,5 +1,5 @@
-// pairs: axisI 0, axisJ 1, items 8, depth 16, fold 0, tile [], slots 1, slotLength 48
-// pairs_of_rows_pairs: grid 2 × 1 × 1, block 256, arguments block.x 0x00000014 0x00000082 b0 0x00000048 b1 b2
+// outer-product: axisI 0, axisJ 1, items 8, depth 16, fold 0, tile [], slots 1, slotLength 48
+// pairs_of_rows_outer_product: grid 2 × 1 × 1, block 256, arguments block.x 0x00000014 0x00000082 b0 0x00000048 b1 b2
 
 /* Consecutive elements that move as one. */
 template <class T, int N>
@@ -8,7 +8,7 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-pairs_of_rows_pairs(unsigned int first_x, int n0, int n1, const float* __restrict__ b0, int n2, const float* __restrict__ b1, float* __restrict__ b2) {
+pairs_of_rows_outer_product(unsigned int first_x, int n0, int n1, const float* __restrict__ b0, int n2, const float* __restrict__ b1, float* __restrict__ b2) {
   const int tj = (int)threadIdx.x % 16;
   const int ti = (int)threadIdx.x / 16;
   const int block = (int)(blockIdx.x + first_x);

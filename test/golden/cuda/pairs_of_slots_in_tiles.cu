@@ -1,6 +1,6 @@
-// pairs: axisI 0, axisJ 1, items 6, depth 32, fold 0, tile [2: 8, 4: 4], slots 4, slotLength 320
-// pairs_of_slots_in_tiles_pairs_partial: grid 1 × 4 × 1, block 256, arguments block.x 0x00000480 0x00000140 block.y 0x00000014 0x80000001 0x00000021 0x00000004 0x80000001 0x00000022 0x00000008 0xaaaaaaab 0x00000006 0xaaaaaaab 0x00000003 b0 0x00000018 0x00002d00 0x000001e0 0x000005a0 0x00000046 b1 0x00000010 0x00000460 0x00003480 0x00000d20 0x00000578 scratch0
-// pairs_of_slots_in_tiles_pairs_combine: grid 44 × 1 × 1, block 256, arguments block.x 0x00000578 0x00000004 scratch0 0xea0ea0eb 0x00000026 0x00000046 b2
+// outer-product: axisI 0, axisJ 1, items 6, depth 32, fold 0, tile [2: 8, 4: 4], slots 4, slotLength 320
+// pairs_of_slots_in_tiles_outer_product_partial: grid 1 × 4 × 1, block 256, arguments block.x 0x00000480 0x00000140 block.y 0x00000014 0x80000001 0x00000021 0x00000004 0x80000001 0x00000022 0x00000008 0xaaaaaaab 0x00000006 0xaaaaaaab 0x00000003 b0 0x00000018 0x00002d00 0x000001e0 0x000005a0 0x00000046 b1 0x00000010 0x00000460 0x00003480 0x00000d20 0x00000578 scratch0
+// pairs_of_slots_in_tiles_outer_product_combine: grid 44 × 1 × 1, block 256, arguments block.x 0x00000578 0x00000004 scratch0 0xea0ea0eb 0x00000026 0x00000046 b2
 // scratch 0: 22400 bytes
 
 /* An index below 2^31 (2^63) divided by a size, as a product with a precomputed multiplier. */
@@ -18,7 +18,7 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
 };
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-pairs_of_slots_in_tiles_pairs_partial(unsigned int first_x, int n0, int n1, unsigned int first_y, int n2, unsigned int n3, unsigned int n4, int n5, unsigned int n6, unsigned int n7, int n8, unsigned int n9, int n10, unsigned int n11, int n12, const float* __restrict__ b0, int n13, int n14, int n15, int n16, int n17, const float* __restrict__ b1, int n18, int n19, int n20, int n21, int n22, float* __restrict__ p0) {
+pairs_of_slots_in_tiles_outer_product_partial(unsigned int first_x, int n0, int n1, unsigned int first_y, int n2, unsigned int n3, unsigned int n4, int n5, unsigned int n6, unsigned int n7, int n8, unsigned int n9, int n10, unsigned int n11, int n12, const float* __restrict__ b0, int n13, int n14, int n15, int n16, int n17, const float* __restrict__ b1, int n18, int n19, int n20, int n21, int n22, float* __restrict__ p0) {
   const int tj = (int)threadIdx.x % 16;
   const int ti = (int)threadIdx.x / 16;
   const int block = (int)(blockIdx.x + first_x);
@@ -207,7 +207,7 @@ pairs_of_slots_in_tiles_pairs_partial(unsigned int first_x, int n0, int n1, unsi
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-pairs_of_slots_in_tiles_pairs_combine(unsigned int first_x, int n0, int n1, float* __restrict__ p0, unsigned int n2, unsigned int n3, int n4, float* __restrict__ b2) {
+pairs_of_slots_in_tiles_outer_product_combine(unsigned int first_x, int n0, int n1, float* __restrict__ p0, unsigned int n2, unsigned int n3, int n4, float* __restrict__ b2) {
   const int tp = (int)threadIdx.x % 32;
   const int tr = (int)threadIdx.x / 32;
   const int p = (int)(blockIdx.x + first_x) * 32 + tp;

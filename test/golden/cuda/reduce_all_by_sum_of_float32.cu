@@ -1,4 +1,4 @@
-// reduce: layout rows, threadsP 1, threadsR 256, width 4, itemsP 1, unrollR 4, slotLength 4096, slots 10, staged false
+// reduce: mapping rows, threadsP 1, threadsR 256, width 4, itemsP 1, unrollR 4, slotLength 4096, slots 10, staged false
 // reduce_all_by_sum_of_float32_reduce_partial: grid 1 × 10 × 1, block 256, arguments block.x 0x00000001 block.y 0x00001000 0x00009c43 b0 0x00009c40 scratch0
 // reduce_all_by_sum_of_float32_reduce_combine: grid 1 × 1 × 1, block 256, arguments block.x 0x00000001 0x0000000a scratch0 b1
 // scratch 0: 40 bytes

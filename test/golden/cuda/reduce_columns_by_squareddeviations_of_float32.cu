@@ -1,4 +1,4 @@
-// reduce: layout columns, threadsP 32, threadsR 32, width 1, itemsP 1, unrollR 8, slotLength 1024, slots 1, staged false
+// reduce: mapping columns, threadsP 32, threadsR 32, width 1, itemsP 1, unrollR 8, slotLength 1024, slots 1, staged false
 // reduce_columns_by_squareddeviations_of_float32_reduce: grid 2 × 1 × 1, block 1024, arguments block.x 0x00000034 0x00000033 0x000003e8 b0 b1
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// reduce: layout columns, threadsP 128, threadsR 1, width 1, itemsP 2, unrollR 1, slotLength 128, slots 5, staged true
+// reduce: mapping columns, threadsP 128, threadsR 1, width 1, itemsP 2, unrollR 1, slotLength 128, slots 5, staged true
 // reduce_pairs_of_points_reduce_partial: grid 2 × 5 × 1, block 128, arguments block.x 0x0000012c 0x0000012b 0x00000003 b0 0x00000001 0x00000002 block.y 0x00000080 0x00000208 b1 b2 scratch0
 // reduce_pairs_of_points_reduce_combine: grid 10 × 1 × 1, block 256, arguments block.x 0x0000012c 0x00000005 scratch0 b3
 // scratch 0: 6000 bytes

@@ -1,4 +1,4 @@
-// reduce: layout rows, threadsP 8, threadsR 32, width 4, itemsP 1, unrollR 1, slotLength 128, slots 1, staged false
+// reduce: mapping rows, threadsP 8, threadsR 32, width 4, itemsP 1, unrollR 1, slotLength 128, slots 1, staged false
 // reduce_rows_by_argmin_of_float32_reduce: grid 5 × 1 × 1, block 256, arguments block.x 0x00000025 0x00000024 0x00000064 b0 b1
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// reduce: layout rows, threadsP 2, threadsR 128, width 4, itemsP 1, unrollR 1, slotLength 512, slots 1, staged false
+// reduce: mapping rows, threadsP 2, threadsR 128, width 4, itemsP 1, unrollR 1, slotLength 512, slots 1, staged false
 // reduce_several_with_a_row_epilogue_reduce: grid 17 × 1 × 1, block 256, arguments block.x 0x00000021 0x00000020 b1 0x00000104 b0 b4 0x43820000 b2 b3 b5
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// rows: layout rows, width 4, threadsP 4, threadsR 64, chunks 1, sharedChunks 0, held true
+// rows: mapping rows, width 4, threadsP 4, threadsR 64, chunks 1, sharedChunks 0, held true
 // rows_of_layer_norm_rows: grid 6 × 1 × 1, block 256, arguments block.x 0x00000015 0x00000014 0x000000c0 b0 0x43400000 0x3727c5ac b1 b2 b3 b4
 
 /* Consecutive elements that move as one. */

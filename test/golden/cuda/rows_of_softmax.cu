@@ -1,4 +1,4 @@
-// rows: layout rows, width 4, threadsP 4, threadsR 64, chunks 1, sharedChunks 0, held true
+// rows: mapping rows, width 4, threadsP 4, threadsR 64, chunks 1, sharedChunks 0, held true
 // rows_of_softmax_rows: grid 5 × 1 × 1, block 256, arguments block.x 0x00000013 0x00000012 b0 0x00000100 b1
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// rows: layout rows, threadsP 1, threadsR 64, width 4, chunks 2, sharedChunks 5, held true
+// rows: mapping rows, threadsP 1, threadsR 64, width 4, chunks 2, sharedChunks 5, held true
 // rows_of_softmax_in_shared_memory_rows: grid 5 × 1 × 1, block 64, arguments block.x 0x00000005 0x00000004 b0 0x000006a4 b1
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// rows: layout rows, threadsP 1, threadsR 64, width 4, chunks 4, sharedChunks 0, held false
+// rows: mapping rows, threadsP 1, threadsR 64, width 4, chunks 4, sharedChunks 0, held false
 // rows_of_softmax_walked_again_rows: grid 5 × 1 × 1, block 64, arguments block.x 0x00000005 0x00000004 0x000009c4 b0 b1
 
 /* Consecutive elements that move as one. */

@@ -1,7 +1,7 @@
 /**
  * Combines the accumulators of the threads of a block that share a row (or column), so that every one of them
  * holds the result: butterflies inside warps, then one exchange through shared memory. The order is fixed by
- * the layout alone.
+ * the mapping alone.
  */
 
 import { coordinateOf } from '../../../fusion/kernel/algebra.js';
@@ -20,8 +20,8 @@ export interface Accumulator {
 }
 
 /** Threads of a block: neighbouring ones lie along the reduced axis (rows) or the parallel one (columns). */
-export interface ThreadLayout {
-  readonly layout: 'rows' | 'columns';
+export interface ThreadMapping {
+  readonly mapping: 'rows' | 'columns';
   readonly threadsP: number;
   readonly threadsR: number;
 }
@@ -52,11 +52,11 @@ function isWide(body: Body, position: number | undefined): boolean {
 }
 
 /** Declares `tp` and `tr`, a thread's place along either axis. */
-export function printThreadPlace(out: Writer, { layout, threadsP, threadsR }: ThreadLayout): void {
-  const fast = layout === 'rows' ? threadsR : threadsP;
-  const inner = layout === 'rows' ? 'tr' : 'tp';
-  const outer = layout === 'rows' ? 'tp' : 'tr';
-  const slow = layout === 'rows' ? threadsP : threadsR;
+export function printThreadPlace(out: Writer, { mapping, threadsP, threadsR }: ThreadMapping): void {
+  const fast = mapping === 'rows' ? threadsR : threadsP;
+  const inner = mapping === 'rows' ? 'tr' : 'tp';
+  const outer = mapping === 'rows' ? 'tp' : 'tr';
+  const slow = mapping === 'rows' ? threadsP : threadsR;
   out.line(
     `const int ${inner} = ${fast === 1 ? '0' : slow === 1 ? '(int)threadIdx.x' : `(int)threadIdx.x % ${fast}`};`,
   );
@@ -68,7 +68,7 @@ export function printThreadPlace(out: Writer, { layout, threadsP, threadsR }: Th
 /** Combines `a<position>[0 … items - 1]` of every accumulator over `tr`. */
 export function printAcross(
   out: Writer,
-  place: ThreadLayout,
+  place: ThreadMapping,
   accumulators: readonly Accumulator[],
   items: number,
 ): void {
@@ -92,7 +92,7 @@ export function printAcross(
   out.line('__syncthreads();');
   for (const accumulator of accumulators) {
     const { name, monoid } = accumulator;
-    if (place.layout === 'rows') {
+    if (place.mapping === 'rows') {
       out.unrolled('q', items, () => {
         out.line(
           `${name}[q] = s_${name}[(q * ${plan.groups} + (int)threadIdx.x % ${plan.groups}) * ${columns} + ${plan.column}];`,
@@ -125,8 +125,8 @@ interface AcrossPlan {
   readonly writes: string;
 }
 
-function acrossPlan({ layout, threadsP, threadsR }: ThreadLayout): AcrossPlan {
-  if (layout === 'rows') {
+function acrossPlan({ mapping, threadsP, threadsR }: ThreadMapping): AcrossPlan {
+  if (mapping === 'rows') {
     return {
       first: Math.min(threadsR, WARP) / 2,
       last: 1,

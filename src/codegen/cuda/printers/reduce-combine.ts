@@ -57,7 +57,7 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   const params = body.parameters(rows * slots);
   const out = new Writer();
   const threadsP = combineBlock(rows, slots);
-  const place = { layout: 'columns', threadsP, threadsR: THREADS / threadsP } as const;
+  const place = { mapping: 'columns', threadsP, threadsR: THREADS / threadsP } as const;
   const accumulators = accumulatorsOf(body);
   const { index } = params;
   printThreadPlace(out, place);

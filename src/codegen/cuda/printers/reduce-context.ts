@@ -22,7 +22,7 @@ const isShared = (i: Instruction): boolean => {
 };
 
 /** Which positions each level of a reduction holds. */
-export interface Parts {
+export interface LevelValues {
   /** Row-level values that element-level code uses. */
   readonly rowValues: readonly number[];
   readonly loads: readonly number[];
@@ -42,7 +42,7 @@ export class ReduceContext {
   readonly chunking: Chunking;
   readonly loads: ChunkLoads;
   readonly stores: ChunkStores;
-  readonly parts: Parts;
+  readonly parts: LevelValues;
   /** The fast paths that a staged reduction takes. */
   readonly near: NearOps;
 
@@ -51,7 +51,7 @@ export class ReduceContext {
     this.schedule = schedule;
     this.params = body.parameters(product(body.kernel.parallel) * schedule.slots);
     this.accumulators = accumulatorsOf(body);
-    const axis = schedule.layout === 'rows' ? body.sizes.length - 1 : body.kernel.parallel.length - 1;
+    const axis = schedule.mapping === 'rows' ? body.sizes.length - 1 : body.kernel.parallel.length - 1;
     this.chunking = { axis, width: schedule.width };
     this.loads = new ChunkLoads(body, this.chunking, this.params);
     this.stores = new ChunkStores(body, this.chunking, this.params);
@@ -64,8 +64,8 @@ export class ReduceContext {
    * finds what the elements of a chunk share, a block of random words say. It does not see that of a sum.
    */
   get countsChunks(): boolean {
-    const { layout, width } = this.schedule;
-    return layout === 'rows' && width > 1 && this.body.kernel.tape.some(isShared);
+    const { mapping, width } = this.schedule;
+    return mapping === 'rows' && width > 1 && this.body.kernel.tape.some(isShared);
   }
 
   get rows(): number {
@@ -76,11 +76,11 @@ export class ReduceContext {
   }
   /** Whether chunks lie along the parallel axis. */
   get wide(): boolean {
-    return this.schedule.layout === 'columns' && this.schedule.width > 1;
+    return this.schedule.mapping === 'columns' && this.schedule.width > 1;
   }
   /** Parallel items per group. */
   get lanes(): number {
-    return this.schedule.layout === 'columns' ? this.schedule.width : 1;
+    return this.schedule.mapping === 'columns' ? this.schedule.width : 1;
   }
 
   /** Coordinates of item g's chunk, given those of the reduced axes. */
@@ -120,7 +120,7 @@ export class ReduceContext {
   }
 }
 
-function partsOf(body: Body, accumulators: readonly Accumulator[]): Parts {
+function partsOf(body: Body, accumulators: readonly Accumulator[]): LevelValues {
   const { kernel, levels } = body;
   const argsOf = (position: number): readonly number[] => argumentsOf(body.instruction(position));
   const elementStores = kernel.stores.flatMap(({ value }, store) => (levels.element[value] ? [store] : []));

@@ -24,8 +24,8 @@ export interface PrintedReduction {
 }
 
 /** Rows of a block. */
-export const reduceBlock = ({ layout, width, threadsP, itemsP }: ReduceSchedule): number =>
-  threadsP * itemsP * (layout === 'columns' ? width : 1);
+export const reduceBlock = ({ mapping, width, threadsP, itemsP }: ReduceSchedule): number =>
+  threadsP * itemsP * (mapping === 'columns' ? width : 1);
 
 /** The walk over the reduced axes; of one in slots, the first of two launches. */
 export const reduceLaunch = (kernel: Kernel, schedule: ReduceSchedule): LaunchShape => ({
@@ -55,7 +55,7 @@ export function reduceScratch(body: Body, { slots }: Pick<ReduceSchedule, 'slots
 }
 
 function printWalk(c: ReduceContext, name: string): CudaFunction {
-  const { itemsP, width, slots, slotLength, layout } = c.schedule;
+  const { itemsP, width, slots, slotLength, mapping } = c.schedule;
   const out = c.out;
   const params = c.params;
   const perBlock = reduceBlock(c.schedule);
@@ -79,7 +79,7 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   out.line(`const ${index} end = ${stop};`);
   if (c.schedule.staged) printStaged(c);
   else printLoops(c);
-  if (layout === 'rows') foldChains(c);
+  if (mapping === 'rows') foldChains(c);
   printAcross(out, c.schedule, c.accumulators, itemsP * c.lanes);
   out.block('if (tr == 0)', () => (slots === 1 ? printResults(c) : printPartials(c)));
   const launch = { ...reduceLaunch(c.body.kernel, c.schedule), sharedByteLength: 0 };
@@ -138,9 +138,9 @@ function printRowValues(c: ReduceContext): void {
 }
 
 function printLoops(c: ReduceContext): void {
-  const { threadsR, unrollR, layout } = c.schedule;
+  const { threadsR, unrollR, mapping } = c.schedule;
   const out = c.out;
-  const width = layout === 'rows' ? c.schedule.width : 1;
+  const width = mapping === 'rows' ? c.schedule.width : 1;
   const { index } = c.params;
   const stride = threadsR * width;
   const step = unrollR * stride;

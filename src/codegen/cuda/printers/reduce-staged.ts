@@ -27,7 +27,7 @@ const FAST_SHARE = 0.5;
 const STRETCH = 32;
 
 /** Values that move together as one pack of up to 16 bytes. */
-interface Group {
+interface Pack {
   readonly name: string;
   readonly dtype: DType;
   readonly width: number;
@@ -45,10 +45,10 @@ export function printStaged(c: ReduceContext): void {
       .flatMap((p) => c.argumentsOf(p))
       .filter((p) => staged.has(p)),
   );
-  const groups = groupsOf(c, [...handed]);
+  const packs = packsOf(c, [...handed]);
   const { index } = params;
-  const packOf = ({ dtype, width }: Group): string => `weft_pack<${STORAGE_TYPE[dtype]}, ${width}>`;
-  for (const group of groups) out.line(`__shared__ ${packOf(group)} ${group.name}[${tile}];`);
+  const packOf = ({ dtype, width }: Pack): string => `weft_pack<${STORAGE_TYPE[dtype]}, ${width}>`;
+  for (const pack of packs) out.line(`__shared__ ${packOf(pack)} ${pack.name}[${tile}];`);
   if (c.near.size > 0) out.line('bool ordinary = true;');
   out.block(`for (${index} base = begin; base < end; base += ${tile})`, () => {
     out.line('__syncthreads();');
@@ -60,7 +60,7 @@ export function printStaged(c: ReduceContext): void {
         known: new Map(),
       };
       body.print(out, inBlock, scope, params);
-      for (const { name, positions, dtype } of groups) {
+      for (const { name, positions, dtype } of packs) {
         for (const [k, position] of positions.entries()) {
           out.line(
             `${name}[threadIdx.x].v[${k}] = ${toStorage(dtype, body.value(position, scope, params))};`,
@@ -72,7 +72,7 @@ export function printStaged(c: ReduceContext): void {
     out.line(`const int count = end - base < ${tile} ? (int)(end - base) : ${tile};`);
     const pairs = (from: string, to: string, near?: NearOps): void => {
       out.line(`#pragma unroll ${unrollOf(c, near)}`);
-      out.block(`for (int j = ${from}; j < ${to}; ++j)`, () => printPairs(c, groups, packOf, near));
+      out.block(`for (int j = ${from}; j < ${to}; ++j)`, () => printPairs(c, packs, packOf, near));
     };
     if (c.near.size > 0) printStretches(c, pairs);
     else pairs('0', 'count');
@@ -117,16 +117,16 @@ function printStretches(c: ReduceContext, pairs: (from: string, to: string, near
 /** One element with every row of the thread. */
 function printPairs(
   c: ReduceContext,
-  groups: readonly Group[],
-  packOf: (group: Group) => string,
+  packs: readonly Pack[],
+  packOf: (pack: Pack) => string,
   near?: NearOps,
 ): void {
   const { out } = c;
   const known = new Map(c.parts.rowValues.map((position) => [position, `h${position}[g][0]`]));
-  for (const group of groups) {
-    out.line(`const ${packOf(group)} t_${group.name} = ${group.name}[j];`);
-    for (const [k, position] of group.positions.entries()) {
-      known.set(position, fromStorage(group.dtype, `t_${group.name}.v[${k}]`));
+  for (const pack of packs) {
+    out.line(`const ${packOf(pack)} t_${pack.name} = ${pack.name}[j];`);
+    for (const [k, position] of pack.positions.entries()) {
+      known.set(position, fromStorage(pack.dtype, `t_${pack.name}.v[${k}]`));
     }
   }
   const { kernel } = c.body;
@@ -146,19 +146,19 @@ function printPairs(
   });
 }
 
-function groupsOf(c: ReduceContext, positions: readonly number[]): Group[] {
+function packsOf(c: ReduceContext, positions: readonly number[]): Pack[] {
   const byDType = new Map<DType, number[]>();
   for (const position of positions) {
     const { dtype } = c.body.instruction(position);
     byDType.set(dtype, [...(byDType.get(dtype) ?? []), position]);
   }
-  const groups: Group[] = [];
+  const packs: Pack[] = [];
   for (const [dtype, all] of byDType) {
     const most = 16 / byteLengthOf(dtype);
     for (let first = 0; first < all.length; first += most) {
       const part = all.slice(first, first + most);
-      groups.push({ name: `s${groups.length}`, dtype, width: powerOfTwoFrom(part.length), positions: part });
+      packs.push({ name: `s${packs.length}`, dtype, width: powerOfTwoFrom(part.length), positions: part });
     }
   }
-  return groups;
+  return packs;
 }

@@ -1,5 +1,5 @@
 /**
- * The loop bodies of a reduction: a step of several loads and the arithmetic on them, in either layout, and a
+ * The loop bodies of a reduction: a step of several loads and the arithmetic on them, in either mapping, and a
  * single element that chunks leave over. Called by `reduce-kernel.ts`.
  */
 import type { Scope } from '../body.js';
@@ -9,9 +9,9 @@ import type { ReduceContext } from './reduce-context.js';
 
 /** `unrollR` steps: all loads, then all arithmetic. `guarded`: only the steps that lie before the end. */
 export function printStep(c: ReduceContext, guarded: boolean): void {
-  const { unrollR, itemsP, threadsR, layout } = c.schedule;
+  const { unrollR, itemsP, threadsR, mapping } = c.schedule;
   const out = c.out;
-  const width = layout === 'rows' ? c.schedule.width : 1;
+  const width = mapping === 'rows' ? c.schedule.width : 1;
   const onRow = (position: number): boolean => c.body.dependsOnParallel(position);
   for (const position of c.parts.loads)
     c.loads.declare(out, position, onRow(position) ? [unrollR, itemsP] : [unrollR]);
@@ -33,7 +33,7 @@ export function printStep(c: ReduceContext, guarded: boolean): void {
       for (const position of own) c.loads.load(out, position, '[u][g]', c.coordinates(reduced));
     });
   });
-  if (layout === 'rows') {
+  if (mapping === 'rows') {
     step((reduced) => computeRows(c, reduced));
     return;
   }
@@ -54,7 +54,7 @@ function known(c: ReduceContext): Map<number, string> {
   ]);
 }
 
-/** One step of the rows layout: a chunk along the reduced axis, for every item. */
+/** One step of the rows mapping: a chunk along the reduced axis, for every item. */
 function computeRows(c: ReduceContext, reduced: readonly string[]): void {
   const out = c.out;
   const { itemsP, width } = c.schedule;
@@ -79,7 +79,7 @@ function computeRows(c: ReduceContext, reduced: readonly string[]): void {
   });
 }
 
-/** One step of the columns layout: one reduced index, for every item and lane. */
+/** One step of the columns mapping: one reduced index, for every item and lane. */
 function computeColumns(c: ReduceContext, reduced: readonly string[], gathered: boolean): void {
   const out = c.out;
   const { itemsP, width } = c.schedule;

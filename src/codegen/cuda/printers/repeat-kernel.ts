@@ -80,7 +80,7 @@ function printChunk(out: Writer, body: Body, params: Parameters, width: number):
       );
       for (const [store, { value }] of kernel.stores.entries())
         stores.put(out, store, '', body.value(value, scope, params));
-      for (const [position, store] of feedbackOf(body, loaded))
+      for (const [position, store] of carriedOf(body, loaded))
         out.line(`${loads.raw(position, '')} = o${store}.v[${width === 1 ? '0' : 'e'}];`);
     }),
   );
@@ -88,11 +88,11 @@ function printChunk(out: Writer, body: Body, params: Parameters, width: number):
 }
 
 /** Loads of states, and the stores of their next ones. */
-function feedbackOf(body: Body, loaded: readonly number[]): [position: number, store: number][] {
-  const { feedback, stores } = body.kernel;
+function carriedOf(body: Body, loaded: readonly number[]): [position: number, store: number][] {
+  const { carried, stores } = body.kernel;
   return loaded.flatMap((position): [number, number][] => {
     const { buffer } = body.accessAt(position)!;
-    const pair = feedback!.find(({ input }) => input === buffer);
+    const pair = carried!.find(({ input }) => input === buffer);
     const store = pair === undefined ? -1 : stores.findIndex(({ access }) => access.buffer === pair.output);
     return store < 0 ? [] : [[position, store]];
   });

@@ -9,7 +9,7 @@ import type { RowContext } from './row-context.js';
 import type { RowPhase } from './row-phases.js';
 
 /** Where the chunk at hand stands: the place of a loaded chunk in its array, and of a held one. */
-export interface ChunkPlace {
+export interface ChunkIndices {
   readonly indexOf: (load: number) => string;
   readonly kept: string;
 }
@@ -18,7 +18,7 @@ export function printChunk(
   c: RowContext,
   phase: RowPhase,
   reduced: readonly string[],
-  { indexOf, kept }: ChunkPlace,
+  { indexOf, kept }: ChunkIndices,
 ): void {
   const { out } = c;
   const { kernel } = c.body;

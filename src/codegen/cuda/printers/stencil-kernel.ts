@@ -67,7 +67,7 @@ class Stencil {
       bounds: access.bounds,
     }));
     this.#computed = used.filter((position) => !body.isLoad(position));
-    this.#reach = kernel.feedback!.map((_, state) => {
+    this.#reach = kernel.carried!.map((_, state) => {
       const shifts = this.#loads.flatMap(({ shift }) => (shift?.state === state ? [shift] : []));
       const far = (of: (shift: Shift) => number): number =>
         Math.max(0, ...shifts.map((s) => Math.abs(of(s))));
@@ -77,8 +77,8 @@ class Stencil {
 
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
-    const { rows, columns, border } = this.#schedule;
-    const [above, left] = border;
+    const { rows, columns, halo } = this.#schedule;
+    const [above, left] = halo;
     const out = this.#out;
     const [, across] = stencilGrid(kernel, this.#schedule);
     out.line(`const int block = ${blockIndex(this.#params)};`);
@@ -113,8 +113,8 @@ class Stencil {
   }
 
   #dtype(state: number) {
-    const { buffers, feedback } = this.#body.kernel;
-    return buffers[feedback![state]!.output]!.dtype;
+    const { buffers, carried } = this.#body.kernel;
+    return buffers[carried![state]!.output]!.dtype;
   }
 
   /** Which copy of what warps hand to each other a step uses. */
@@ -177,7 +177,7 @@ class Stencil {
     const { rows, columns } = this.#schedule;
     const width = this.#params.size(kernel.parallel[1]!);
     const height = this.#params.size(kernel.parallel[0]!);
-    kernel.feedback!.forEach(({ input }, state) => {
+    kernel.carried!.forEach(({ input }, state) => {
       const dtype = this.#dtype(state);
       const source = this.#params.buffer(input);
       if (this.#isWhole) {
@@ -244,7 +244,7 @@ class Stencil {
             scope,
             this.#params,
           );
-          kernel.feedback!.forEach(({ output }, state) => {
+          kernel.carried!.forEach(({ output }, state) => {
             const { value } = kernel.stores.find(({ access }) => access.buffer === output)!;
             out.line(`s${state}[y][e] = ${this.#body.value(value, scope, this.#params)};`);
           });
@@ -282,7 +282,7 @@ class Stencil {
     const [down, across] = this.#reach[state]!;
     this.#each(() => out.line(`v${state}[${down} + y][${across} + e] = s${state}[y][e];`));
     if (down > 0) {
-      // At the rim of the tile what is read is of no use.
+      // At the edge of the tile what is read is of no use.
       out.unrolled('y', down, () => {
         const [upper, lower] = ['warp > 0 ? warp - 1 : 0', `warp < ${warps - 1} ? warp + 1 : warp`];
         const pack = this.#pack(state);
@@ -353,8 +353,8 @@ class Stencil {
   #bringOut(): void {
     const { kernel } = this.#body;
     const out = this.#out;
-    const { rows, columns, border } = this.#schedule;
-    const [above, left] = border;
+    const { rows, columns, halo } = this.#schedule;
+    const [above, left] = halo;
     const width = this.#params.size(kernel.parallel[1]!);
     const height = this.#params.size(kernel.parallel[0]!);
     const isInner = `lane >= ${left / columns} && lane < ${32 - left / columns}`;
@@ -363,7 +363,7 @@ class Stencil {
         const row = `warp * ${rows} + y`;
         const isRow = `${row} >= ${above} && ${row} < ${tileRows(this.#schedule) - above} && y0 + y < ${height}`;
         out.block(`if (${isRow})`, () => {
-          kernel.feedback!.forEach(({ output }, state) => {
+          kernel.carried!.forEach(({ output }, state) => {
             const dtype = this.#dtype(state);
             const target = this.#params.buffer(output);
             if (this.#isWhole) {

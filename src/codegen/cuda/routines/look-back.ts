@@ -18,7 +18,7 @@ export const CLEAR_THREADS = 256;
 /** Words that a block clears. */
 export const CLEARED = 16 * CLEAR_THREADS;
 
-/** Before tiles look back: none has begun, and none has told a value. */
+/** Before tiles look back: none has begun, and none has published a value. */
 export const CLEAR_KERNEL = `
 extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
 ${CLEAR_NAME}(unsigned int first_x, unsigned int* words, long long count) {

@@ -19,8 +19,8 @@ import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
 import type { Stretch } from '../tile-reduced.js';
 import { LONGEST_CHAIN } from './limits.js';
 
-export interface PairSchedule {
-  readonly kind: 'pairs';
+export interface OuterProductSchedule {
+  readonly kind: 'outer-product';
   /** Domain axes of the tile; `axisJ` is the last parallel one, along which results are stored. */
   readonly axisI: number;
   readonly axisJ: number;
@@ -39,7 +39,7 @@ export interface PairSchedule {
 }
 
 /** Threads along each side of a tile. */
-export const PAIR_SIDE = 16;
+export const TILE_SIDE = 16;
 
 /** Items that lie side by side: what a thread reads from shared memory at once. */
 export const packOf = (items: number): number => (items % 4 === 0 ? 4 : items % 2 === 0 ? 2 : 1);
@@ -76,7 +76,7 @@ export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
   return [...taken].filter((arg) => sides[arg] !== 'both').sort((a, b) => a - b);
 }
 
-export function choosePairs(kernel: Kernel): PairSchedule | undefined {
+export function chooseOuterProduct(kernel: Kernel): OuterProductSchedule | undefined {
   const p = kernel.parallel.length;
   const axisJ = p - 1;
   if (p < 2 || storesElements(kernel)) return undefined;
@@ -97,7 +97,7 @@ function sizePairs(
   axisI: number,
   axisJ: number,
   sides: readonly Side[],
-): PairSchedule | undefined {
+): OuterProductSchedule | undefined {
   // Row values of a pair would have to be held for every accumulator.
   const { element } = levelsOf(kernel);
   const isOfPair = (arg: number): boolean => !element[arg] && sides[arg] === 'both';
@@ -111,7 +111,7 @@ function sizePairs(
     (sum, position) => sum + byteLengthOf(kernel.tape[position]!.dtype),
     0,
   );
-  const size: PairSize = {
+  const size: OuterProductSize = {
     kernel,
     rows: kernel.parallel[axisI]!,
     columns: kernel.parallel[axisJ]!,
@@ -121,7 +121,7 @@ function sizePairs(
   const chosen = wholePairs(size) ?? slottedPairs(size);
   return (
     chosen && {
-      kind: 'pairs',
+      kind: 'outer-product',
       axisI,
       axisJ,
       ...chosen,
@@ -131,7 +131,7 @@ function sizePairs(
 }
 
 /** The inputs of the choice of tile sizes. */
-interface PairSize {
+interface OuterProductSize {
   readonly kernel: Kernel;
   readonly rows: number;
   readonly columns: number;
@@ -141,11 +141,11 @@ interface PairSize {
   readonly bytes: number;
 }
 
-type Sized = Pick<PairSchedule, 'items' | 'depth' | 'fold' | 'slots' | 'slotLength'>;
+type Sized = Pick<OuterProductSchedule, 'items' | 'depth' | 'fold' | 'slots' | 'slotLength'>;
 
 /** Tiles of pairs, with so many items along each side. */
-function tilesOf({ kernel, rows, columns }: PairSize, items: number): number {
-  const side = PAIR_SIDE * items;
+function tilesOf({ kernel, rows, columns }: OuterProductSize, items: number): number {
+  const side = TILE_SIDE * items;
   return (product(kernel.parallel) / rows / columns) * Math.ceil(rows / side) * Math.ceil(columns / side);
 }
 
@@ -153,16 +153,16 @@ function tilesOf({ kernel, rows, columns }: PairSize, items: number): number {
  * As many reduced elements as shared memory holds, and as make whole rounds of a block's loads; undefined:
  * none.
  */
-function depthOf({ bytes }: PairSize, items: number): number | undefined {
+function depthOf({ bytes }: OuterProductSize, items: number): number | undefined {
   for (let depth = MOST_DEPTH; depth >= LEAST_DEPTH; depth /= 2) {
-    if ((depth * PAIR_SIDE * items) % (PAIR_SIDE * PAIR_SIDE) !== 0) return undefined;
-    if (depth * (PAIR_SIDE * items + 4) * bytes <= SHARED_BYTES) return depth;
+    if ((depth * TILE_SIDE * items) % (TILE_SIDE * TILE_SIDE) !== 0) return undefined;
+    if (depth * (TILE_SIDE * items + 4) * bytes <= SHARED_BYTES) return depth;
   }
   return undefined;
 }
 
 /** Enough tiles to keep a device busy: each walks all reduced elements. */
-function wholePairs(size: PairSize): Sized | undefined {
+function wholePairs(size: OuterProductSize): Sized | undefined {
   const length = product(size.kernel.reduced);
   const fold = length > LONGEST_CHAIN ? LONGEST_CHAIN : 0;
   const items = size.words > 1 || fold > 0 || tilesOf(size, 8) < 2 * FEWEST_TILES ? 4 : 8;
@@ -175,13 +175,13 @@ function wholePairs(size: PairSize): Sized | undefined {
  * The cost of a tile's pairs, padding included: arithmetic, and reads from shared memory for
  * it.
  */
-function costOf(size: PairSize, items: number): number {
+function costOf(size: OuterProductSize, items: number): number {
   const reads = (2 * items) / packOf(items);
   return tilesOf(size, items) * (items * items + reads);
 }
 
 /** Few tiles: the reduced axes are cut as well. */
-function slottedPairs(size: PairSize): Sized | undefined {
+function slottedPairs(size: OuterProductSize): Sized | undefined {
   const { rows, columns, words } = size;
   const length = product(size.kernel.reduced);
   if (Math.min(rows, columns) < LEAST_SIDE || rows * columns < LEAST_RESULTS) return undefined;

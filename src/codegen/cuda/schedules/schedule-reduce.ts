@@ -1,8 +1,8 @@
 /**
  * The schedule of a reduction in one phase.
  *
- * A block is threadsP × threadsR threads. In the *rows* layout neighbouring threads lie along the reduced
- * axis, chunks too; in the *columns* layout both lie along the last parallel axis. The linear reduced index
+ * A block is threadsP × threadsR threads. In the *rows* mapping neighbouring threads lie along the reduced
+ * axis, chunks too; in the *columns* mapping both lie along the last parallel axis. The linear reduced index
  * is cut into slots of a fixed length where the parallel axes alone would not fill a device; partial results
  * of slots go to scratch and are combined in slot order by a second launch.
  */
@@ -19,10 +19,10 @@ import { type Extents, threadsOfShortColumns, threadsOfShortRow } from './short-
 
 export interface ReduceSchedule {
   readonly kind: 'reduce';
-  readonly layout: 'rows' | 'columns';
+  readonly mapping: 'rows' | 'columns';
   readonly threadsP: number;
   readonly threadsR: number;
-  /** Chunk length along the axis of the layout. */
+  /** Chunk length along the axis of the mapping. */
   readonly width: number;
   /** Groups of parallel items that a thread handles together. */
   readonly itemsP: number;
@@ -181,7 +181,7 @@ function chooseStaged(kernel: Kernel): ReduceSchedule {
   const slots = isFast ? inRounds(powers, length, threads, blocksP) : powers;
   return {
     kind: 'reduce',
-    layout: 'columns',
+    mapping: 'columns',
     threadsP: threads,
     threadsR: 1,
     width: 1,
@@ -270,7 +270,7 @@ function chooseRowLayout(kernel: Kernel): ReduceSchedule {
       : oneSlot(length, step);
   return {
     kind: 'reduce',
-    layout: 'rows',
+    mapping: 'rows',
     threadsP,
     threadsR,
     width,
@@ -326,7 +326,7 @@ function chooseColumnLayout(kernel: Kernel): ReduceSchedule {
   const slots = slotsOf(length, step, blocksP, threadsR * longestChain(kernel), blocks);
   return {
     kind: 'reduce',
-    layout: 'columns',
+    mapping: 'columns',
     threadsP,
     threadsR,
     width,
@@ -348,7 +348,7 @@ function shortColumns(
   const unrollR = Math.min(columnUnroll(width, length), powerOfTwoTo(length / threads.threadsR));
   return {
     kind: 'reduce',
-    layout: 'columns',
+    mapping: 'columns',
     threadsP: threads.threadsP,
     threadsR: threads.threadsR,
     width,

@@ -25,14 +25,14 @@ const MOST_WIDTH = 4;
 const MOST_WORK = 2 ** 36;
 
 /**
- * The schedule of a kernel in the normal form, if it can be one; its feedback says which outputs are its next
+ * The schedule of a kernel in the normal form, if it can be one; its carried buffers say which outputs are its next
  * inputs.
  */
 export function chooseRepeat(kernel: Kernel): RepeatSchedule | undefined {
-  const { feedback, parallel } = kernel;
-  if (feedback === undefined || kernel.reduced.length > 0 || kernel.stores.length !== feedback.length)
+  const { carried, parallel } = kernel;
+  if (carried === undefined || kernel.reduced.length > 0 || kernel.stores.length !== carried.length)
     return undefined;
-  for (const { output, input } of feedback) {
+  for (const { output, input } of carried) {
     const store = kernel.stores.find(({ access }) => access.buffer === output);
     if (store === undefined || (parallel.length > 0 && store.access.strides.at(-1) !== 1)) return undefined;
     if (!loadsFrom(kernel, input).every(({ access }) => isSamePlace(access, store.access))) return undefined;

@@ -14,10 +14,10 @@ import { commonOrder, fitsChunks } from './sum-order.js';
 export interface RowSchedule {
   readonly kind: 'rows';
   /** Whether neighbouring threads lie along the reduced axis (rows) or the last parallel one (columns). */
-  readonly layout: 'rows' | 'columns';
+  readonly mapping: 'rows' | 'columns';
   readonly threadsP: number;
   readonly threadsR: number;
-  /** Chunk length along the reduced axis; 1 in the columns layout. */
+  /** Chunk length along the reduced axis; 1 in the columns mapping. */
   readonly width: number;
   /** Chunks of a row that a thread holds, or that it handles at a time where the row is walked again. */
   readonly chunks: number;
@@ -154,7 +154,7 @@ export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | 
   const alone = commonOrder(kernel);
   const schedule = alone?.schedule;
   if (schedule?.kind !== 'reduce' || schedule.slots > 1 || schedule.staged) return undefined;
-  if (schedule.layout === 'rows')
+  if (schedule.mapping === 'rows')
     return fitsChunks(kernel, schedule) ? rowLayout(kernel, schedule, limits) : undefined;
   const columns = columnLayout(kernel, schedule);
   return columns && alone?.together !== undefined ? { ...columns, together: alone.together } : columns;
@@ -173,7 +173,7 @@ function rowLayout(
   const length = product(kernel.reduced);
   if (leavesIdle(rows, length)) return undefined;
   const threadsP = Math.max(1, THREADS / threadsR);
-  const frame = { kind: 'rows', layout: 'rows', width, threadsP, threadsR } as const;
+  const frame = { kind: 'rows', mapping: 'rows', width, threadsP, threadsR } as const;
   const chunks = Math.max(1, Math.ceil(length / (threadsR * width)));
   const inRegisters = chunksInRegisters(kernel, threadsP * threadsR, width);
   if (chunks <= inRegisters) return { ...frame, chunks, sharedChunks: 0, held: true };
@@ -192,7 +192,7 @@ function columnLayout(kernel: Kernel, { threadsP, threadsR }: ReduceSchedule): R
   if (!held && leavesColumnsIdle(product(kernel.parallel))) return undefined;
   return {
     kind: 'rows',
-    layout: 'columns',
+    mapping: 'columns',
     threadsP,
     threadsR,
     width: 1,

@@ -2,8 +2,8 @@
  * The schedule of a loop's body that is one map over neighbouring elements of its own states: several steps
  * are one launch.
  *
- * A block holds a tile of each state in registers, with a border that is as wide as the steps reach, and
- * computes all of it at every step: what is wrong at its rim moves inwards, and what is right in the end is
+ * A block holds a tile of each state in registers, with a halo that is as wide as the steps reach, and
+ * computes all of it at every step: what is wrong at its edge moves inwards, and what is right in the end is
  * stored.
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
@@ -23,7 +23,7 @@ export interface StencilSchedule {
   /** Times that the rows which warps hand to each other are in shared memory: with two, a step waits once. */
   readonly copies: 1 | 2;
   /** Rows above and below, columns to the left and to the right that are not stored. */
-  readonly border: readonly [number, number];
+  readonly halo: readonly [number, number];
 }
 
 /** A load of a state: how many rows down and columns to the right of the element that is computed. */
@@ -42,7 +42,7 @@ const WARPS = 8;
  */
 const MOST_REACH = 2;
 const MOST_WORDS = 32;
-/** Arithmetic of an element beyond which computing borders again costs more than it saves. */
+/** Arithmetic of an element beyond which computing halo again costs more than it saves. */
 const MOST_COST = 48;
 const STEPS = 8;
 /** Part of a tile that has to be stored, so that not too much is computed twice; shared memory of a block. */
@@ -65,7 +65,7 @@ export const tileColumns = ({ columns }: StencilSchedule): number => columns * L
 /** Tiles along each axis. */
 export function stencilGrid(kernel: Kernel, schedule: StencilSchedule): [number, number] {
   const [height, width] = kernel.parallel as readonly [number, number];
-  const [above, left] = schedule.border;
+  const [above, left] = schedule.halo;
   return [
     Math.ceil(height / (tileRows(schedule) - 2 * above)),
     Math.ceil(width / (tileColumns(schedule) - 2 * left)),
@@ -74,7 +74,7 @@ export function stencilGrid(kernel: Kernel, schedule: StencilSchedule): [number,
 
 /** The state that a load reads, and from where; undefined: it reads no state. Null: a state, too far away. */
 export function shiftOf(kernel: Kernel, access: Access): Shift | undefined | null {
-  const state = kernel.feedback!.findIndex(({ input }) => input === access.buffer);
+  const state = kernel.carried!.findIndex(({ input }) => input === access.buffer);
   if (state < 0) return undefined;
   const width = kernel.parallel[1]!;
   if (!isDense(access, width)) return null;
@@ -87,18 +87,18 @@ export function shiftOf(kernel: Kernel, access: Access): Shift | undefined | nul
 const isDense = ({ strides }: Affine, width: number): boolean => strides[0] === width && strides[1] === 1;
 
 /**
- * The schedule of a kernel in the normal form, if it can be one; its feedback says which outputs are its next
+ * The schedule of a kernel in the normal form, if it can be one; its carried buffers say which outputs are its next
  * inputs.
  */
 export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
-  const { feedback, parallel, stores } = kernel;
-  if (feedback === undefined || parallel.length !== 2 || kernel.reduced.length > 0) return undefined;
+  const { carried, parallel, stores } = kernel;
+  if (carried === undefined || parallel.length !== 2 || kernel.reduced.length > 0) return undefined;
   const [, width] = parallel as readonly [number, number];
-  if (stores.length !== feedback.length || indexWidthOf(kernel, 0) !== 32) return undefined;
+  if (stores.length !== carried.length || indexWidthOf(kernel, 0) !== 32) return undefined;
   if (width <= 4 * MOST_REACH) return undefined;
   if (stores.some(({ access }) => access.offset !== 0 || !isDense(access, width))) return undefined;
   let words = 0;
-  for (const { output } of feedback) {
+  for (const { output } of carried) {
     if (!stores.some(({ access }) => access.buffer === output)) return undefined;
     const own = WORDS[kernel.buffers[output]!.dtype];
     if (own === undefined) return undefined;
@@ -135,7 +135,7 @@ function tiled({ words, down, across }: Reach): StencilSchedule | undefined {
   if (words * COLUMNS * rows > 2 * MOST_WORDS || copies * edgeBytes > MOST_SHARED) return undefined;
   for (let steps = STEPS; steps > 1; steps--) {
     const left = Math.ceil((across * steps) / COLUMNS) * COLUMNS;
-    const border = [down * steps, left] as const;
+    const halo = [down * steps, left] as const;
     const schedule = {
       kind: 'stencil',
       steps,
@@ -143,7 +143,7 @@ function tiled({ words, down, across }: Reach): StencilSchedule | undefined {
       columns: COLUMNS,
       warps: WARPS,
       copies,
-      border,
+      halo,
     } as const;
     if (storedPart(schedule) >= LEAST_STORED) return schedule;
   }
@@ -152,7 +152,7 @@ function tiled({ words, down, across }: Reach): StencilSchedule | undefined {
 
 /** How much of what a block computes at each step is stored in the end. */
 function storedPart(schedule: StencilSchedule): number {
-  const [above, left] = schedule.border;
-  const part = (size: number, border: number): number => Math.max(0, size - 2 * border) / size;
+  const [above, left] = schedule.halo;
+  const part = (size: number, halo: number): number => Math.max(0, size - 2 * halo) / size;
   return part(tileRows(schedule), above) * part(tileColumns(schedule), left);
 }

@@ -13,7 +13,7 @@ import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { normalize } from '../../cuts/domain.js';
 import type { Stretch } from '../tile-reduced.js';
 import { chooseMap, type MapSchedule } from './schedule-map.js';
-import type { PairSchedule } from './schedule-outer-product.js';
+import type { OuterProductSchedule } from './schedule-outer-product.js';
 import type { ReduceSchedule } from './schedule-reduce.js';
 import { chooseRepeat, type RepeatSchedule } from './schedule-repeat.js';
 import { chooseRows, DEFAULT_LIMITS, type DeviceLimits, type RowSchedule } from './schedule-rows.js';
@@ -43,7 +43,7 @@ export type Schedule =
   | MapSchedule
   | TransposeSchedule
   | ReduceSchedule
-  | PairSchedule
+  | OuterProductSchedule
   | RowSchedule
   | SplitSchedule
   | RepeatSchedule

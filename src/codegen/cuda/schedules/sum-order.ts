@@ -32,7 +32,7 @@ import {
 import { dependenciesOf, type Levels, levelsOf, storesElements } from '../../../fusion/kernel/levels.js';
 import { normalize } from '../../cuts/domain.js';
 import { WARP } from './limits.js';
-import { choosePairs, type PairSchedule } from './schedule-outer-product.js';
+import { chooseOuterProduct, type OuterProductSchedule } from './schedule-outer-product.js';
 import {
   chooseReduce,
   columnWidth,
@@ -44,7 +44,7 @@ import {
 
 /** A reduction as it is alone. */
 export interface Alone {
-  readonly schedule: ReduceSchedule | PairSchedule;
+  readonly schedule: ReduceSchedule | OuterProductSchedule;
   /** The order of its elements, as text: two of one order may share a kernel. */
   readonly order: string;
   /** Whether the kernel that it stands in meets its elements in the order in which it would alone. */
@@ -95,7 +95,7 @@ function rowStrides(kernel: Kernel): (at: number) => number[] {
 /** A reduction of a kernel in the normal form, as it is alone. */
 export function aloneOf(kernel: Kernel, position: number): Alone {
   const levels = levelsOf(kernel);
-  const pairs = choosePairs(ownPart(kernel, levels, position, rowStrides(kernel)));
+  const pairs = chooseOuterProduct(ownPart(kernel, levels, position, rowStrides(kernel)));
   const noAxes = [...kernel.parallel, ...kernel.reduced].map(() => 0);
   const part = ownPart(kernel, levels, position, () => noAxes);
   const own = normalize(part);
@@ -103,7 +103,7 @@ export function aloneOf(kernel: Kernel, position: number): Alone {
   const name = reductionOf(kernel.tape[position]!);
   const isFast = name === 'sum' && hasFastPaths(own);
   const isTuple = name === 'squaredDeviations';
-  const isColumns = schedule.kind === 'reduce' && schedule.layout === 'columns';
+  const isColumns = schedule.kind === 'reduce' && schedule.mapping === 'columns';
   return {
     schedule,
     order: printOrder(schedule, isFast),
@@ -123,16 +123,16 @@ const walksAlike = (a: Kernel, b: Kernel): boolean =>
     }),
   );
 
-function printOrder(schedule: ReduceSchedule | PairSchedule, isFast: boolean): string {
+function printOrder(schedule: ReduceSchedule | OuterProductSchedule, isFast: boolean): string {
   const { kind, slots, slotLength } = schedule;
   const slotted = slots === 1 ? '' : ` slots ${slotLength}`;
-  if (kind === 'pairs') {
+  if (kind === 'outer-product') {
     const tile = schedule.tile.map(({ axis, length }) => `${axis}:${length}`).join();
-    return `pairs fold ${schedule.fold} tile ${tile}${slotted}`;
+    return `outer-product fold ${schedule.fold} tile ${tile}${slotted}`;
   }
-  const { layout, staged, threadsP, threadsR, width } = schedule;
+  const { mapping, staged, threadsP, threadsR, width } = schedule;
   if (staged) return `staged${isFast ? ' near' : ''}${slotted}`;
-  if (layout === 'rows') return `rows ${threadsR} of ${width}${slotted}`;
+  if (mapping === 'rows') return `rows ${threadsR} of ${width}${slotted}`;
   // Warps that reach beyond their columns combine along them as well.
   return `columns ${threadsR} in ${Math.min(WARP, threadsP)}${slotted}`;
 }
@@ -149,27 +149,27 @@ export function commonOrder(kernel: Kernel): Alone | undefined {
 }
 
 /** The schedule of a kernel of one phase in which its reductions combine as alone; `undefined`: none. */
-export function chooseInOrder(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
+export function chooseInOrder(kernel: Kernel): ReduceSchedule | OuterProductSchedule | undefined {
   const reductions = reductionsOf(kernel).map(({ position }) => position);
   const isLone = reductions.length === 1 && !storesElements(kernel);
   const isFree = !reductions.some((position) => isOrdered(kernel, position));
   const chosen = isFree ? undefined : chooseAsAlone(kernel);
-  return chosen ?? (isFree || isLone ? (choosePairs(kernel) ?? chooseReduce(kernel)) : undefined);
+  return chosen ?? (isFree || isLone ? (chooseOuterProduct(kernel) ?? chooseReduce(kernel)) : undefined);
 }
 
-function chooseAsAlone(kernel: Kernel): ReduceSchedule | PairSchedule | undefined {
+function chooseAsAlone(kernel: Kernel): ReduceSchedule | OuterProductSchedule | undefined {
   const alone = commonOrder(kernel);
   if (alone === undefined) return undefined;
   const { schedule, isFast, order } = alone;
-  if (schedule.kind === 'pairs') {
-    const pairs = choosePairs(kernel);
+  if (schedule.kind === 'outer-product') {
+    const pairs = chooseOuterProduct(kernel);
     return pairs !== undefined && printOrder(pairs, false) === order ? pairs : undefined;
   }
   if (schedule.staged) {
     if (!isStaged(kernel) || (isFast && !reducesOnlyBy('sum', kernel))) return undefined;
     return { ...schedule, itemsP: stagedItems(kernel, schedule.threadsP, schedule.itemsP) };
   }
-  if (schedule.layout === 'rows') return fitsChunks(kernel, schedule) ? schedule : undefined;
+  if (schedule.mapping === 'rows') return fitsChunks(kernel, schedule) ? schedule : undefined;
   return { ...schedule, width: columnWidth(kernel, schedule) };
 }
 

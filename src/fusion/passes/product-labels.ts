@@ -11,7 +11,7 @@
  * Labels of both operands that stay, of the first only, of the second only, and of both that are summed. A
  * batch may also be a label of one operand alone: the other one is the same in each.
  */
-export interface Groups {
+export interface ProductLabels {
   readonly batch: readonly number[];
   readonly m: readonly number[];
   readonly n: readonly number[];
@@ -20,7 +20,7 @@ export interface Groups {
 
 type Labels = readonly number[];
 
-export function groupsOf(a: Labels, b: Labels, isNeeded: (label: number) => boolean): Groups {
+export function productLabelsOf(a: Labels, b: Labels, isNeeded: (label: number) => boolean): ProductLabels {
   const isShared = (l: number): boolean => a.includes(l) && b.includes(l);
   const longer = a.length >= b.length ? a : b;
   return {
@@ -32,7 +32,7 @@ export function groupsOf(a: Labels, b: Labels, isNeeded: (label: number) => bool
 }
 
 /** The groups in other orders, or with a label of one operand as a batch. `wanted`: the result's order. */
-export function* otherGroups(groups: Groups, wanted: Labels): Generator<Groups> {
+export function* otherProductLabels(groups: ProductLabels, wanted: Labels): Generator<ProductLabels> {
   const { m, n } = groups;
   const sorted = (labels: Labels): Labels =>
     labels.every((l) => wanted.includes(l))

@@ -10,12 +10,17 @@ import { InternalError } from '../../host/errors.js';
 import { operandsOf, type TapeFusion } from './tape-fuse.js';
 
 /** Values and stores of each section, before registers. */
-export interface Order {
+export interface Sections {
   readonly rows: { readonly values: number[]; readonly stores: number[] }[];
   readonly walks: { readonly values: number[]; readonly stores: number[] }[];
 }
 
-export function orderOf(kernel: Kernel, levels: Levels, fusion: TapeFusion, keepsBlock: boolean): Order {
+export function sectionsOf(
+  kernel: Kernel,
+  levels: Levels,
+  fusion: TapeFusion,
+  keepsBlock: boolean,
+): Sections {
   const { tape, stores } = kernel;
   const isMap = kernel.reduced.length === 0;
   const inBlock = inWalks(kernel, levels);

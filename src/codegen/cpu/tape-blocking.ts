@@ -3,14 +3,14 @@
  * are looped over. A block is `rows` × `width` elements; every instruction runs over one block at a time.
  *
  * Lanes and rows may each lie on parallel or on reduced axes; what a reduction does follows from that.
- * `tape-candidates.ts` has the layouts that are tried, `tape-cost.ts` takes the cheapest.
+ * `tape-candidates.ts` has the blockings that are tried, `tape-cost.ts` takes the cheapest.
  */
 
 import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import { CHUNK } from '../../shared/layout.js';
 
-export interface Layout {
+export interface Blocking {
   /** Axes of the lanes, outermost first; [] gives one lane. All but the first are walked whole. */
   readonly laneAxes: readonly number[];
   /** Steps along the first lane axis in one block. */
@@ -31,10 +31,10 @@ export type LaneMode =
   | { readonly type: 'stride'; readonly stride: number }
   | { readonly type: 'table' };
 
-export const paddedWidth = (layout: Layout): number => Math.ceil(layout.width / CHUNK) * CHUNK;
+export const paddedWidth = (blocking: Blocking): number => Math.ceil(blocking.width / CHUNK) * CHUNK;
 
-export function laneModeOf(affine: Affine, layout: Layout, sizes: readonly number[]): LaneMode {
-  const axes = layout.laneAxes.filter((a, i) => (i === 0 ? layout.take : sizes[a]!) > 1);
+export function laneModeOf(affine: Affine, blocking: Blocking, sizes: readonly number[]): LaneMode {
+  const axes = blocking.laneAxes.filter((a, i) => (i === 0 ? blocking.take : sizes[a]!) > 1);
   if (axes.every((a) => affine.strides[a] === 0)) return { type: 'splat' };
   const stride = affine.strides[axes[axes.length - 1]!]!;
   let run = stride;
@@ -49,7 +49,7 @@ export function laneModeOf(affine: Affine, layout: Layout, sizes: readonly numbe
  * The axes of a block's lanes: parallel ones, reduced ones, or a reduced one and parallel ones inside
  * it.
  */
-export function laneKindOf(kernel: Kernel, { laneAxes }: Layout): 'parallel' | 'reduced' | 'both' {
+export function laneKindOf(kernel: Kernel, { laneAxes }: Blocking): 'parallel' | 'reduced' | 'both' {
   const first = kernel.parallel.length;
   if (laneAxes.length === 0) return first === 0 && kernel.reduced.length > 0 ? 'reduced' : 'parallel';
   const parallelLanes = laneAxes.filter((axis) => axis < first).length;
@@ -58,10 +58,10 @@ export function laneKindOf(kernel: Kernel, { laneAxes }: Layout): 'parallel' | '
 }
 
 /** Elements between a row and the next. */
-export const rowStrideOf = (affine: Affine, layout: Layout): number =>
-  layout.rowAxis < 0
+export const rowStrideOf = (affine: Affine, blocking: Blocking): number =>
+  blocking.rowAxis < 0
     ? 0
-    : affine.strides[layout.rowAxis]! * (layout.rowAxis === layout.laneAxes[0] ? layout.take : 1);
+    : affine.strides[blocking.rowAxis]! * (blocking.rowAxis === blocking.laneAxes[0] ? blocking.take : 1);
 
 /** A loop over an axis (or over the steps of lanes and rows along it) outside the block. */
 export interface Loop {
@@ -83,7 +83,7 @@ export interface Loops {
  */
 export function keepsLoad(
   access: Access,
-  layout: Layout,
+  blocking: Blocking,
   sizes: readonly number[],
   { tiles, walks }: Loops,
 ): boolean {
@@ -94,46 +94,46 @@ export function keepsLoad(
     walks.some((loop) => loop.count > 1)
   )
     return false;
-  const mode = laneModeOf(access, layout, sizes);
+  const mode = laneModeOf(access, blocking, sizes);
   if (mode.type === 'splat' || (mode.type === 'stride' && mode.stride === 1)) return false;
   return tiles.some((loop) => loop.count > 1 && access.strides[loop.axis] === 0);
 }
 
 /** Where a step of a loop starts on its axis; step `count` is the axis' end. */
-export function startOf({ role, count }: Loop, step: number, extent: number, layout: Layout): number {
+export function startOf({ role, count }: Loop, step: number, extent: number, blocking: Blocking): number {
   if (step === count) return extent;
   switch (role) {
     case 'unit':
       return step;
     case 'lanes':
-      return step * layout.take;
+      return step * blocking.take;
     case 'rows':
-      return step * layout.rows;
+      return step * blocking.rows;
     case 'shared':
       // Rows of whole lanes first; what is left over is one short row.
-      return Math.min(step * layout.rows, Math.floor(extent / layout.take)) * layout.take;
+      return Math.min(step * blocking.rows, Math.floor(extent / blocking.take)) * blocking.take;
   }
 }
 
 /** The loops over blocks, outermost first: those over parallel axes, then those over reduced axes. */
-export function loopsOf(kernel: Kernel, layout: Layout): Loops {
-  const lanes = layout.laneAxes[0];
+export function loopsOf(kernel: Kernel, blocking: Blocking): Loops {
+  const lanes = blocking.laneAxes[0];
   const loops = sizesOf(kernel).flatMap((extent, axis): Loop[] => {
-    if (axis === lanes && axis === layout.rowAxis) {
-      const full = Math.floor(extent / layout.take);
-      const count = Math.ceil(full / layout.rows) + (extent % layout.take > 0 ? 1 : 0);
+    if (axis === lanes && axis === blocking.rowAxis) {
+      const full = Math.floor(extent / blocking.take);
+      const count = Math.ceil(full / blocking.rows) + (extent % blocking.take > 0 ? 1 : 0);
       return [{ axis, count, role: 'shared' }];
     }
-    if (axis === lanes) return [{ axis, count: Math.ceil(extent / layout.take), role: 'lanes' }];
-    if (axis === layout.rowAxis) return [{ axis, count: Math.ceil(extent / layout.rows), role: 'rows' }];
-    return layout.laneAxes.includes(axis) ? [] : [{ axis, count: extent, role: 'unit' }];
+    if (axis === lanes) return [{ axis, count: Math.ceil(extent / blocking.take), role: 'lanes' }];
+    if (axis === blocking.rowAxis) return [{ axis, count: Math.ceil(extent / blocking.rows), role: 'rows' }];
+    return blocking.laneAxes.includes(axis) ? [] : [{ axis, count: extent, role: 'unit' }];
   });
   const first = kernel.parallel.length;
   const tiles = loops.filter((l) => l.axis < first);
   const walks = loops.filter((l) => l.axis >= first);
   // Loops that kept loads do not depend on go inside: those are then gathered once for many tiles.
   const kept = loadsOf(kernel).filter(({ access }) =>
-    keepsLoad(access, layout, sizesOf(kernel), { tiles, walks }),
+    keepsLoad(access, blocking, sizesOf(kernel), { tiles, walks }),
   );
   const moves = ({ axis }: Loop): boolean =>
     kept.length > 0 && kept.every(({ access }) => access.strides[axis] === 0);

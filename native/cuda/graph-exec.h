@@ -1,6 +1,7 @@
-// Replay: consecutive launches of a program as one CUDA graph, which takes a fraction of the calls' time. The
-// first pass over the steps makes its nodes; every later one looks which of them read or write elsewhere now,
-// and sets only those. A call of a library is a node that is a graph itself, as recorded for those places.
+// GraphExec: consecutive launches of a program as one CUDA graph, which takes a fraction of the calls' time.
+// The first pass over the steps makes its nodes; every later one looks which of them read or write elsewhere
+// now, and sets only those. A call of a library is a node that is a graph itself, as recorded for those
+// places.
 //
 // Under the device's issuing lock.
 #pragma once
@@ -21,12 +22,12 @@ struct Unrecorded {};
 // A call of a library with other places has another form: the graph is to be made anew.
 struct TopologyChanged {};
 
-class Replay {
+class GraphExec {
  public:
-  Replay(Graphs& graphs, CUcontext context);
-  ~Replay() { graphs_.give(pair_); }
-  Replay(const Replay&) = delete;
-  Replay& operator=(const Replay&) = delete;
+  GraphExec(Graphs& graphs, CUcontext context);
+  ~GraphExec() { graphs_.give(pair_); }
+  GraphExec(const GraphExec&) = delete;
+  GraphExec& operator=(const GraphExec&) = delete;
 
   // A pass begins.
   void begin() { next_ = 0; }
@@ -39,10 +40,10 @@ class Replay {
   void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
   // The same of a product, which `queue` queues in a stream, with its buffers at these places. Throws
   // Unrecorded or TopologyChanged.
-  void add(const MatmulStep& step, Captures::Places places, const std::function<void(CUstream)>& queue);
+  void add(const MatmulStep& step, Captures::Addresses places, const std::function<void(CUstream)>& queue);
   // Remembers where a product, by its position, has its buffers. Whether it was known there, and is recorded
   // or worth it.
-  bool remember(size_t position, const Captures::Places& places) {
+  bool remember(size_t position, const Captures::Addresses& places) {
     return nodes_[position].captures.remember(places);
   }
   // Memory that is set to 0 next; not empty.
@@ -73,7 +74,7 @@ class Replay {
   // Makes the next node, or sets it.
   void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string& name);
   // Records what a library does, for a node.
-  CUgraph record(Captures& captures, const Captures::Places& places,
+  CUgraph record(Captures& captures, const Captures::Addresses& places,
                  const std::function<void(CUstream)>& queue);
   // Makes a node after those before it by `make(out, after, afterCount)`.
   template <typename Make>

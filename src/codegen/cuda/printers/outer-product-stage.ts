@@ -1,6 +1,6 @@
 /**
  * The operands of a tile of pairs: values that depend on one axis only are computed once for each reduced
- * element and put into shared memory, where every thread of the block takes it from (`pair-kernel.ts`).
+ * element and put into shared memory, where every thread of the block takes it from (`outer-product-kernel.ts`).
  *
  * Cell (k, m) of a side's tile holds reduced element `base + k` of row `m`: neighbouring rows lie side by
  * side. Where registers are left for it, what the next tile needs is on its way to them while the block
@@ -15,23 +15,23 @@ import { printCoordinates } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
 import {
   frontierOf,
-  PAIR_SIDE,
-  type PairSchedule,
+  type OuterProductSchedule,
   packOf,
   type Side,
   sidesOf,
+  TILE_SIDE,
 } from '../schedules/schedule-outer-product.js';
 import type { Writer } from '../writer.js';
 
 /** Elements that a thread loads at once. */
 const PACK = 4;
-const THREADS = PAIR_SIDE * PAIR_SIDE;
+const THREADS = TILE_SIDE * TILE_SIDE;
 const BOTH = ['i', 'j'] as const;
 /** Registers for accumulators and loads, of the 128 that a thread has. */
 const MOST_WORDS = 64;
 
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
-export const pitchOf = ({ items }: PairSchedule): number => PAIR_SIDE * items + 4;
+export const pitchOf = ({ items }: OuterProductSchedule): number => TILE_SIDE * items + 4;
 
 /**
  * Where packs of loaded elements lie: an axis of the domain, and how many rows of the tile its next index is
@@ -42,11 +42,11 @@ interface PackAxis {
   readonly step: number;
 }
 
-export class PairStage {
+export class OuterProductStage {
   readonly #body: Body;
   readonly #params: Parameters;
   readonly #out: Writer;
-  readonly #schedule: PairSchedule;
+  readonly #schedule: OuterProductSchedule;
   readonly #sides: readonly Side[];
   readonly #frontier: readonly number[];
   /** Coordinates of row `m` of either side, given those of the reduced axes. */
@@ -59,7 +59,7 @@ export class PairStage {
     body: Body,
     params: Parameters,
     out: Writer,
-    schedule: PairSchedule,
+    schedule: OuterProductSchedule,
     coordinates: (reduced: readonly string[]) => string[],
     words: number,
   ) {
@@ -104,7 +104,7 @@ export class PairStage {
 
   /** Rows of a tile. */
   get #side(): number {
-    return PAIR_SIDE * this.#schedule.items;
+    return TILE_SIDE * this.#schedule.items;
   }
 
   /** Computes what depends on one axis, or on none, and puts it into shared memory. */

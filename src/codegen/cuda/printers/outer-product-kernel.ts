@@ -16,44 +16,49 @@ import { accumulatorByteLength } from '../monoids.js';
 import type { Parameters } from '../parameters.js';
 import {
   frontierOf,
-  PAIR_SIDE,
-  type PairSchedule,
+  type OuterProductSchedule,
   packOf,
   type Side,
   sidesOf,
+  TILE_SIDE,
 } from '../schedules/schedule-outer-product.js';
 import { tileReduced } from '../tile-reduced.js';
 import { Writer } from '../writer.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
-import { PairStage, pitchOf } from './pair-stage.js';
+import { OuterProductStage, pitchOf } from './outer-product-stage.js';
 import { printCombine } from './reduce-combine.js';
 import { type PrintedReduction, reduceScratch } from './reduce-kernel.js';
 
-const THREADS = PAIR_SIDE * PAIR_SIDE;
+const THREADS = TILE_SIDE * TILE_SIDE;
 
 /** The grid of tiles: all other axes in order, then the two of a pair. */
-export function pairGrid(kernel: Kernel, { axisI, axisJ, items }: PairSchedule): TileGrid {
+export function outerProductGrid(kernel: Kernel, { axisI, axisJ, items }: OuterProductSchedule): TileGrid {
   const outer = kernel.parallel.map((_, k) => k).filter((k) => k !== axisI && k !== axisJ);
-  const length = PAIR_SIDE * items;
+  const length = TILE_SIDE * items;
   return [...outer.map((k) => ({ axis: k, length: 1 })), { axis: axisI, length }, { axis: axisJ, length }];
 }
 
 /** The launch over the tiles; of one in slots, the first of two. */
-export const pairLaunch = (kernel: Kernel, schedule: PairSchedule): LaunchShape => ({
-  grid: [product(gridSizes(kernel, pairGrid(kernel, schedule))), schedule.slots, 1],
+export const outerProductLaunch = (kernel: Kernel, schedule: OuterProductSchedule): LaunchShape => ({
+  grid: [product(gridSizes(kernel, outerProductGrid(kernel, schedule))), schedule.slots, 1],
   block: [THREADS, 1, 1],
 });
 
 /** The kernel as tiles walk it: its reduced axes in the order of the schedule's stretches. */
-const tiledBody = (kernel: Kernel, { tile }: PairSchedule): Body => new Body(tileReduced(kernel, tile));
+const tiledBody = (kernel: Kernel, { tile }: OuterProductSchedule): Body =>
+  new Body(tileReduced(kernel, tile));
 
 /** Accumulators that slots leave for the launch that combines them. */
-export const pairScratch = (kernel: Kernel, schedule: PairSchedule): Scratch[] =>
+export const outerProductScratch = (kernel: Kernel, schedule: OuterProductSchedule): Scratch[] =>
   schedule.slots === 1 ? [] : reduceScratch(tiledBody(kernel, schedule), schedule);
 
-export function printPairs(kernel: Kernel, schedule: PairSchedule, name: string): PrintedReduction {
+export function printOuterProduct(
+  kernel: Kernel,
+  schedule: OuterProductSchedule,
+  name: string,
+): PrintedReduction {
   const body = tiledBody(kernel, schedule);
-  const tile = new PairTile(body, schedule);
+  const tile = new OuterProductTile(body, schedule);
   if (schedule.slots === 1) return { functions: [tile.print(name)], scratch: [] };
   return {
     functions: [tile.print(`${name}_partial`), printCombine(body, schedule.slots, `${name}_combine`)],
@@ -61,9 +66,9 @@ export function printPairs(kernel: Kernel, schedule: PairSchedule, name: string)
   };
 }
 
-class PairTile {
+class OuterProductTile {
   readonly #body: Body;
-  readonly #schedule: PairSchedule;
+  readonly #schedule: OuterProductSchedule;
   readonly #params: Parameters;
   readonly #out = new Writer();
   readonly #accumulators: readonly Accumulator[];
@@ -72,7 +77,7 @@ class PairTile {
   readonly #outer: readonly number[];
   #place: string[] = [];
 
-  constructor(body: Body, schedule: PairSchedule) {
+  constructor(body: Body, schedule: OuterProductSchedule) {
     this.#body = body;
     this.#schedule = schedule;
     this.#params = body.parameters(schedule.slots === 1 ? 0 : product(body.kernel.parallel) * schedule.slots);
@@ -86,10 +91,10 @@ class PairTile {
 
   /** Results along each side of a block's tile, and of one group of packs. */
   get #side(): number {
-    return PAIR_SIDE * this.#schedule.items;
+    return TILE_SIDE * this.#schedule.items;
   }
   get #group(): number {
-    return PAIR_SIDE * this.#pack;
+    return TILE_SIDE * this.#pack;
   }
   /** Items of a thread that lie side by side. */
   get #pack(): number {
@@ -105,9 +110,9 @@ class PairTile {
     const { depth, fold, items, slots, slotLength } = this.#schedule;
     const out = this.#out;
     const { index } = this.#params;
-    const grid = gridSizes(kernel, pairGrid(kernel, this.#schedule));
-    out.line(`const int tj = (int)threadIdx.x % ${PAIR_SIDE};`);
-    out.line(`const int ti = (int)threadIdx.x / ${PAIR_SIDE};`);
+    const grid = gridSizes(kernel, outerProductGrid(kernel, this.#schedule));
+    out.line(`const int tj = (int)threadIdx.x % ${TILE_SIDE};`);
+    out.line(`const int ti = (int)threadIdx.x / ${TILE_SIDE};`);
     out.line(`const ${index} block = ${blockIndex(this.#params)};`);
     const names = printCoordinates(out, this.#params, 'block', grid, 't');
     this.#outer.forEach((axis, k) => {
@@ -125,7 +130,7 @@ class PairTile {
     const length = this.#params.size(product(kernel.reduced));
     const sets = fold > 0 ? 2 : 1;
     const words = this.#accumulators.reduce((sum, { monoid }) => sum + accumulatorByteLength(monoid) / 4, 0);
-    const stage = new PairStage(
+    const stage = new OuterProductStage(
       this.#body,
       this.#params,
       out,
@@ -155,7 +160,7 @@ class PairTile {
     if (fold > 0) this.#printFold();
     if (slots > 1) this.#printPartials(fold > 0 ? 'f_' : '');
     else this.#printResults(fold > 0 ? 'f_' : '');
-    const launch = { ...pairLaunch(kernel, this.#schedule), sharedByteLength: 0 };
+    const launch = { ...outerProductLaunch(kernel, this.#schedule), sharedByteLength: 0 };
     // Two blocks to a multiprocessor, so that one computes while the other loads.
     return printFunction(name, out, this.#params, launch, 2);
   }
@@ -214,7 +219,7 @@ class PairTile {
       }
       out.line(`${this.#packType(position)} q${position}[${groups}];`);
       out.unrolled('h', groups, () => {
-        const at = `k * ${this.#pitch / pack} + h * ${PAIR_SIDE} + t${side}`;
+        const at = `k * ${this.#pitch / pack} + h * ${TILE_SIDE} + t${side}`;
         out.line(`q${position}[h] = s${position}[${at}];`);
       });
       const item = side === 'i' ? 'y' : 'x';

@@ -1,4 +1,4 @@
-#include "cuda/replay.h"
+#include "cuda/graph-exec.h"
 
 #include <utility>
 
@@ -38,19 +38,20 @@ bool isWhere(const std::vector<CUdeviceptr>& seen, const LaunchStep& step,
 
 }  // namespace
 
-Replay::Replay(Graphs& graphs, CUcontext context) : graphs_(graphs), context_(context) {
+GraphExec::GraphExec(Graphs& graphs, CUcontext context) : graphs_(graphs), context_(context) {
   pair_.graph = graphs_.make().release();
   into_ = pair_.graph;
 }
 
-void Replay::comeAfter(const std::vector<size_t>& positions) {
+void GraphExec::comeAfter(const std::vector<size_t>& positions) {
   after_.clear();
   for (const size_t position : positions) after_.push_back(nodes_[position].node);
   hasAfter_ = true;
 }
 
 template <typename Make>
-Replay::Node& Replay::append(const std::string& name, std::vector<CUdeviceptr> addresses, const Make& make) {
+GraphExec::Node& GraphExec::append(const std::string& name, std::vector<CUdeviceptr> addresses,
+                                   const Make& make) {
   Node made;
   if (!hasAfter_ && !nodes_.empty()) after_ = {nodes_.back().node};
   make(&made.node, after_.data(), after_.size());
@@ -62,8 +63,8 @@ Replay::Node& Replay::append(const std::string& name, std::vector<CUdeviceptr> a
   return nodes_.back();
 }
 
-void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
-                 const std::vector<CUdeviceptr>& addresses) {
+void GraphExec::add(const LaunchStep& step, CUfunction function, void** parameters,
+                    const std::vector<CUdeviceptr>& addresses) {
   if (isComplete() && !step.isCounted && isWhere(nodes_[next_].addresses, step, addresses)) {
     next_++;
     return;
@@ -71,7 +72,7 @@ void Replay::add(const LaunchStep& step, CUfunction function, void** parameters,
   set(paramsOf(step, function, parameters), addressesOf(step, addresses), step.function);
 }
 
-void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses) {
+void GraphExec::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses) {
   if (isComplete() && nodes_[next_].addresses == addresses) {
     next_++;
     return;
@@ -79,8 +80,8 @@ void Replay::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addres
   set(params, std::move(addresses), {});
 }
 
-void Replay::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
-                 const std::string& name) {
+void GraphExec::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
+                    const std::string& name) {
   const size_t position = next_++;
   if (!isComplete()) {
     append(name, std::move(addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
@@ -93,8 +94,8 @@ void Replay::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addres
   node.addresses = std::move(addresses);
 }
 
-void Replay::add(const MatmulStep& step, Captures::Places places,
-                 const std::function<void(CUstream)>& queue) {
+void GraphExec::add(const MatmulStep& step, Captures::Addresses places,
+                    const std::function<void(CUstream)>& queue) {
   const size_t position = next_++;
   if (!isComplete()) {
     Captures captures;
@@ -117,8 +118,8 @@ void Replay::add(const MatmulStep& step, Captures::Places places,
 }
 
 // Where there is no memory for it, later runs try again.
-CUgraph Replay::record(Captures& captures, const Captures::Places& places,
-                       const std::function<void(CUstream)>& queue) {
+CUgraph GraphExec::record(Captures& captures, const Captures::Addresses& places,
+                          const std::function<void(CUstream)>& queue) {
   try {
     return captures.keep(places, graphs_.capture(queue));
   } catch (const Failure& failure) {
@@ -127,7 +128,7 @@ CUgraph Replay::record(Captures& captures, const Captures::Places& places,
   }
 }
 
-CUgraphConditionalHandle Replay::condition() {
+CUgraphConditionalHandle GraphExec::condition() {
   if (!condition_) {
     CUgraphConditionalHandle made = 0;
     WEFT_CU(cuGraphConditionalHandleCreate, &made, pair_.graph, context_, 0, 0);
@@ -136,7 +137,7 @@ CUgraphConditionalHandle Replay::condition() {
   return *condition_;
 }
 
-void Replay::repeat() {
+void GraphExec::repeat() {
   if (isComplete()) return;
   ConditionalNodeParams params{};
   params.nodeType = kNodeConditional;
@@ -151,7 +152,7 @@ void Replay::repeat() {
   comeAfter({});
 }
 
-void Replay::addZero(CUdeviceptr to, size_t byteLength) {
+void GraphExec::addZero(CUdeviceptr to, size_t byteLength) {
   const size_t position = next_++;
   const SetNodeParams params = zeroOf(to, byteLength);
   if (!isComplete()) {
@@ -166,7 +167,7 @@ void Replay::addZero(CUdeviceptr to, size_t byteLength) {
   node.addresses[0] = to;
 }
 
-std::string Replay::name() const {
+std::string GraphExec::name() const {
   constexpr size_t kNamed = 3;
   std::string text = "graph of " + std::to_string(nodes_.size()) + ":";
   size_t named = 0;
@@ -178,7 +179,7 @@ std::string Replay::name() const {
   return text;
 }
 
-void Replay::launch(CUstream stream) {
+void GraphExec::launch(CUstream stream) {
   if (!isComplete()) pair_.exec = graphs_.instantiate(pair_.graph);
   WEFT_CU(cuGraphLaunch, pair_.exec, stream);
 }
