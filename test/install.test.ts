@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildCommand } from '../src/inspect/build-command.js';
+import { buildCommand } from '../src/inspect/package-manager.js';
 
 let folder: string;
 beforeAll(() => {
@@ -41,7 +41,7 @@ describe('the package', () => {
       expect.arrayContaining([
         'CMakeLists.txt',
         'scripts/build-native.mjs',
-        'dist/src/inspect/build-command.js',
+        'dist/src/inspect/package-manager.js',
       ]),
     );
     const sources = readFileSync('CMakeLists.txt', 'utf8').match(/native\/\S+\.cpp/g)!;

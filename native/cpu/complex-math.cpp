@@ -18,6 +18,17 @@ struct Pair {
 
 using Wide = std::complex<double>;
 
+// The C library's type. Its functions are called as such, since those of a C++ library may be its own: libc++'s
+// asinh and acosh lose the digits of small and of negative arguments.
+using LibraryNumber = double _Complex;
+LibraryNumber libraryNumber(Wide z) {
+  LibraryNumber result;
+  __real__ result = z.real();
+  __imag__ result = z.imag();
+  return result;
+}
+Wide number(LibraryNumber z) { return {__real__ z, __imag__ z}; }
+
 template <typename T>
 struct Number {
   using C = Pair<T>;
@@ -65,7 +76,7 @@ Wide sign(Wide z) {
 Wide expm1(Wide z) {
   if (z.imag() == 0) return {std::expm1(z.real()), z.imag()};
   if (!std::isfinite(std::exp(z.real())) || !std::isfinite(z.real()) || !std::isfinite(z.imag())) {
-    const Wide e = std::exp(z);
+    const Wide e = number(__builtin_cexp(libraryNumber(z)));
     return {e.real() - 1, e.imag()};
   }
   const double half = std::sin(z.imag() / 2);
@@ -85,12 +96,12 @@ Wide log1p(Wide z) {
 }
 
 Wide log2Of(Wide z) {
-  const Wide l = std::log(z);
+  const Wide l = number(__builtin_clog(libraryNumber(z)));
   constexpr double factor = 1.442695040888963407359924681001892137;
   return {l.real() * factor, l.imag() * factor};
 }
 Wide log10Of(Wide z) {
-  const Wide l = std::log(z);
+  const Wide l = number(__builtin_clog(libraryNumber(z)));
   constexpr double factor = 0.434294481903251827651128918916605082;
   return {l.real() * factor, l.imag() * factor};
 }
@@ -118,7 +129,7 @@ Wide power(Wide a, Wide b) {
     }
     return exponent < 0 ? quotient({1, 0}, result) : result;
   }
-  return std::pow(a, b);
+  return number(__builtin_cpow(libraryNumber(a), libraryNumber(b)));
 }
 
 template <typename R, typename A, R (*Function)(A)>
@@ -158,7 +169,7 @@ Pair<T> viaWide2(Pair<T> a, Pair<T> b) {
 Wide reciprocal(Wide z) { return quotient({1, 0}, z); }
 
 #define WEFT_LIBRARY(name) \
-  Wide name##Wide(Wide z) { return std::name(z); }
+  Wide name##Wide(Wide z) { return number(__builtin_c##name(libraryNumber(z))); }
 WEFT_LIBRARY(sqrt)
 WEFT_LIBRARY(exp)
 WEFT_LIBRARY(log)

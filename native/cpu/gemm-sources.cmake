@@ -23,9 +23,14 @@ endfunction()
 
 weft_gemm_kernels(gemm-baseline.cpp)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT WEFT_SANITIZE)
-  weft_gemm_kernels(gemm-avx2.cpp -mavx2 -mfma -mf16c -mtune=haswell)
+  # Zig's compiler reads the names of processors in its own way, and takes no hyphens.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(weft_tune_avx2 -mtune=haswell)
+    set(weft_tune_avx512 -mtune=skylake-avx512)
+  endif()
+  weft_gemm_kernels(gemm-avx2.cpp -mavx2 -mfma -mf16c ${weft_tune_avx2})
   weft_gemm_kernels(gemm-avx512.cpp -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
-                    -mprefer-vector-width=512 -mtune=skylake-avx512)
+                    -mprefer-vector-width=512 ${weft_tune_avx512})
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND NOT WEFT_SANITIZE)
   weft_gemm_kernels(gemm-neon.cpp)
 endif()

@@ -1,15 +1,21 @@
 // Folds whose accumulator is one value: sums, products, extremes and truth, of elements or of what a cheap op
 // makes of them. For files compiled once per instruction set; reduce.cpp has the monoids.
 #pragma once
+#include <utility>
+
 #include "cpu/accumulate.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
 
-template <typename T>
-using LaneIndex = std::conditional_t<
-    sizeof(T) == 1, int8_t,
-    std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
+template <int Count>
+using Lanes = std::make_integer_sequence<int, Count>;
+
+// The vector rotated by `Shift` lanes.
+template <int Shift, typename T, int... Lane>
+inline __attribute__((always_inline)) Vector<T> rotated(Vector<T> v, std::integer_sequence<int, Lane...>) {
+  return __builtin_shufflevector(v, v, (Lane + Shift) % kLanes<T>...);
+}
 
 // Lane l meets lane l + Half, then l + Half / 2 and so on.
 template <typename Op, typename T, int Half>
@@ -17,10 +23,7 @@ T foldVector(Vector<T> v) {
   if constexpr (Half == 0) {
     return v[0];
   } else {
-    Vector<LaneIndex<T>> upper;
-#pragma GCC unroll 64
-    for (int l = 0; l < kLanes<T>; l++) upper[l] = static_cast<LaneIndex<T>>((l + Half) % kLanes<T>);
-    return foldVector<Op, T, Half / 2>(Op::combine(v, __builtin_shuffle(v, upper)));
+    return foldVector<Op, T, Half / 2>(Op::combine(v, rotated<Half, T>(v, Lanes<kLanes<T>>())));
   }
 }
 
@@ -32,6 +35,13 @@ inline __attribute__((always_inline)) Vector<T> splat(T value) {
   return v;
 }
 
+// Of groups of `Count` lanes in two vectors, the halves of each that begin at `First`, one after the other.
+template <int Count, int First, typename T, int... Lane>
+inline __attribute__((always_inline)) Vector<T> halvesOf(Vector<T> a, Vector<T> b,
+                                                         std::integer_sequence<int, Lane...>) {
+  return __builtin_shufflevector(a, b, Lane / (Count / 2) * Count + Lane % (Count / 2) + First...);
+}
+
 // As foldVector, of `Count` vectors at once, as many as they have lanes at first: the results are the lanes
 // of one. Vectors hold kLanes / Count groups of lanes that go together, and with each step half as many.
 template <typename Op, typename T, int Count>
@@ -40,19 +50,12 @@ inline __attribute__((always_inline)) Vector<T> foldTogether(Vector<T>* v) {
     return v[0];
   } else {
     constexpr int half = Count / 2;
-    Vector<LaneIndex<T>> lower, upper;
-#pragma GCC unroll 64
-    for (int l = 0; l < kLanes<T>; l++) {
-      // Lane l of the result comes from group l / half of the two vectors, one after the other.
-      const int from = l / half * Count + l % half;
-      lower[l] = static_cast<LaneIndex<T>>(from);
-      upper[l] = static_cast<LaneIndex<T>>(from + half);
-    }
+    constexpr Lanes<kLanes<T>> lanes;
 #pragma GCC unroll 64
     for (int i = 0; i < half; i++) {
       const Vector<T> a = v[2 * i];
       const Vector<T> b = v[2 * i + 1];
-      v[i] = Op::combine(__builtin_shuffle(a, b, lower), __builtin_shuffle(a, b, upper));
+      v[i] = Op::combine(halvesOf<Count, 0, T>(a, b, lanes), halvesOf<Count, half, T>(a, b, lanes));
     }
     return foldTogether<Op, T, half>(v);
   }

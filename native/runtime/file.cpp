@@ -171,9 +171,14 @@ void FileSource::open() {
 void FileSource::checkStamp(int fd) const {
   struct stat now;
   if (fstat(fd, &now) != 0) refuseErrno(path_, kReadable, errno);
+#ifdef __APPLE__
+  const timespec& modified = now.st_mtimespec;
+#else
+  const timespec& modified = now.st_mtim;
+#endif
   const FileStamp stamp = {static_cast<uint64_t>(now.st_dev), static_cast<uint64_t>(now.st_ino),
                            static_cast<uint64_t>(now.st_size),
-                           int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec};
+                           int64_t{modified.tv_sec} * 1'000'000'000 + modified.tv_nsec};
   if (S_ISREG(now.st_mode) && stamp == stamp_) return;
   refuse(path_, "the file that was opened", "one that was changed or replaced since", "ERR_FILE_CHANGED");
 }

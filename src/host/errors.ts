@@ -93,9 +93,17 @@ export class FileError extends Error {
   }
 }
 
-/** The native addon could not be loaded. */
+/** The native addon could not be found or loaded. */
 export class NativeError extends Error {
   override name = 'NativeError';
+  constructor(
+    readonly problem: string,
+    /** What to do about it. */
+    readonly remedy: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${problem} (${remedy})`, options);
+  }
 }
 
 /** An internal invariant that does not hold: a defect of Weft's. */

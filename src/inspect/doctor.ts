@@ -15,7 +15,6 @@ import {
   cudaInfo,
   refusesLoops,
 } from '../exec/native/native.js';
-import { howToBuild } from '../exec/native/native-addon.js';
 import { hasConditionalNodes } from '../exec/plan/loop-records.js';
 import { ImageFolder } from '../exec/run/image-folder.js';
 import { gpu } from '../exec/targets/device.js';
@@ -163,14 +162,12 @@ async function examineCpu(): Promise<CpuResult> {
   return { loaded: true, works: problem === undefined, findings };
 }
 
-const noAddon = (error: unknown): Finding => ({
-  area: 'runtime',
-  name: 'Weft addon',
-  status: error instanceof NativeError ? 'missing' : 'broken',
-  value: messageOf(error),
-  cost: 'nothing can be computed',
-  remedy: `build it with "${howToBuild()}": it needs CMake and a C++20 compiler, and no CUDA`,
-});
+const noAddon = (error: unknown): Finding => {
+  const about = { area: 'runtime', name: 'Weft addon', cost: 'nothing can be computed' } as const;
+  if (!(error instanceof NativeError)) return { ...about, status: 'broken', value: messageOf(error) };
+  const status = error.cause === undefined ? 'missing' : 'broken';
+  return { ...about, status, value: error.problem, remedy: error.remedy };
+};
 
 const vectorMath = ({ vectorMath: library }: CpuInfo): Finding =>
   library === null

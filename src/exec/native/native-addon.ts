@@ -2,7 +2,7 @@
  * Loads the native addon, the only place that does, and gives its failures the classes of `errors.ts`. What
  * the addon exports is called by `native.ts`, `native-run.ts` and `native-cuda.ts`.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,8 +19,8 @@ import {
   NativeError,
 } from '../../host/errors.js';
 import type { Size } from '../../host/parse-size.js';
-import { buildCommand } from '../../inspect/build-command.js';
 import type { WorkspaceNeed } from '../calls/call.js';
+import { findAddon } from './addon-file.js';
 import { blasFiles } from './blas-libraries.js';
 import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
 import { MOST_EXTERNAL_BYTES } from './host-memory.js';
@@ -114,28 +114,13 @@ const PACKAGE = ['../../..', '../../../..']
   .map((up) => join(HERE, up))
   .find((folder) => existsSync(join(folder, 'package.json')))!;
 
-/** The command that builds the addon, in the folder that the process runs in. */
-export const howToBuild = (): string => buildCommand(PACKAGE, process.cwd());
-
 function load(): Addon {
-  const path = join(PACKAGE, 'build', 'Release', 'weft.node');
-  if (!existsSync(path)) throw new NativeError(notBuilt(path));
+  const { path, remedy } = findAddon(PACKAGE, process.cwd());
   try {
     return createRequire(import.meta.url)(path) as Addon;
   } catch (cause) {
-    const hint = `"${howToBuild()}" builds it for this machine`;
-    throw new NativeError(`the native addon ${path} cannot be loaded: ${String(cause)} (${hint})`, { cause });
+    throw new NativeError(`the native addon ${path} cannot be loaded: ${String(cause)}`, remedy, { cause });
   }
-}
-
-/**
- * Says how to build the addon, and why that failed when the package was installed: see
- * `scripts/build-native.mjs`.
- */
-function notBuilt(path: string): string {
-  const note = join(PACKAGE, 'build', 'failure.txt');
-  const failure = existsSync(note) ? `, since its building failed: ${readFileSync(note, 'utf8').trim()}` : '';
-  return `the native addon is not built${failure} (run "${howToBuild()}"; it needs CMake and a C++20 compiler): ${path}`;
 }
 
 export function addon(): Addon {

@@ -1,0 +1,43 @@
+/**
+ * The platforms that packages are made for, with what a compiler and a package manager have to know of each.
+ * The loader's list is `src/exec/native/platform.ts`: both hold the same names.
+ */
+import { PLATFORMS as LOADED, packageOf } from '../../dist/src/exec/native/platform.js';
+
+export { packageOf };
+
+/**
+ * `target`: Zig's name of the machine and the C library, with the oldest version of glibc to run on.
+ * `processor`, `machine`: the processor, for CMake and in the header of the addon. `needs`: the libraries
+ * that the addon may need, all of them parts of the C library.
+ */
+export const PLATFORMS = {
+  'linux-x64-gnu': {
+    manifest: { os: ['linux'], cpu: ['x64'], libc: ['glibc'] },
+    target: 'x86_64-linux-gnu.2.28',
+    processor: 'x86_64',
+    machine: 62,
+    needs: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'ld-linux-x86-64.so.2'],
+  },
+  'linux-arm64-gnu': {
+    manifest: { os: ['linux'], cpu: ['arm64'], libc: ['glibc'] },
+    target: 'aarch64-linux-gnu.2.28',
+    processor: 'aarch64',
+    machine: 183,
+    needs: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'ld-linux-aarch64.so.1'],
+  },
+  'linux-x64-musl': {
+    manifest: { os: ['linux'], cpu: ['x64'], libc: ['musl'] },
+    target: 'x86_64-linux-musl',
+    processor: 'x86_64',
+    machine: 62,
+    needs: ['libc.so'],
+  },
+};
+
+/** The oldest glibc that packages run on: that of Node.js 20. */
+export const GLIBC = '2.28';
+
+const names = Object.keys(PLATFORMS);
+if (names.length !== LOADED.length || !LOADED.every((name) => names.includes(name)))
+  throw new Error(`packages are made for ${names.join(', ')}, the loader looks for ${LOADED.join(', ')}`);
