@@ -91,11 +91,17 @@ async function main(args: readonly string[]): Promise<number> {
   return report.cpuWorks ? 0 : 1;
 }
 
-/** Builds the addon in place; gives the status. */
+/** Builds the addon in place, where its sources are; gives the status. */
 function build(): number {
   const script = ['../scripts', '../../scripts']
     .map((folder) => fileURLToPath(new URL(`${folder}/build-native.mjs`, import.meta.url)))
-    .find((path) => existsSync(path))!;
+    .find((path) => existsSync(path));
+  if (script === undefined) {
+    console.error(
+      'weft: this package has no sources of the addon, which comes in a package for each platform',
+    );
+    return 1;
+  }
   return spawnSync(process.execPath, [script], { stdio: 'inherit' }).status ?? 1;
 }
 

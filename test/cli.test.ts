@@ -122,7 +122,7 @@ describe('weft doctor', () => {
   it('fails without the addon, and says how to build it', () => {
     const copy = join(folder, 'unbuilt');
     cpSync(join('dist', 'src'), join(copy, 'dist', 'src'), { recursive: true });
-    cpSync('package.json', join(copy, 'package.json'));
+    for (const file of ['package.json', 'CMakeLists.txt']) cpSync(file, join(copy, file));
     symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
     const { status, stdout } = weft(['doctor', '--json'], {}, join(copy, CLI));
     expect(status).toBe(1);

@@ -76,7 +76,7 @@ let home: string;
 beforeAll(() => {
   project = join(folder, 'project');
   home = join(project, 'node_modules', 'weftjs');
-  for (const part of ['dist/src', 'package.json', 'scripts/build-native.mjs'])
+  for (const part of ['dist/src', 'package.json', 'CMakeLists.txt', 'scripts/build-native.mjs'])
     cpSync(part, join(home, part), { recursive: true });
   for (const name of ['immer', 'yauzl', 'pend', '@dagrejs'])
     symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
@@ -136,7 +136,7 @@ describe('the addon', () => {
     const doctor = run({}, 'dist/src/cli.js', ['doctor']);
     expect(doctor.status).toBe(1);
     expect(doctor.stdout).toMatch(
-      /not built, since its building failed: no C\+\+ compiler was found .*run "npx weft build"/,
+      /not built, since its building failed: no C\+\+ compiler was found .*\n[\s\S]*run "npx weft build"/,
     );
   });
 

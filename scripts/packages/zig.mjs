@@ -9,7 +9,8 @@ import { join } from 'node:path';
 
 const VERSION = '0.17.1';
 
-const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'weft-packages');
+/** The folder that compilers and programs are kept in. */
+export const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'weft-packages');
 
 /** Runs a program with its output in the terminal; throws where it does not end well. */
 export function run(program, args, options = {}) {

@@ -86,7 +86,7 @@ export interface CudaSearchPaths {
   readonly pythonPrefixes: readonly string[];
   /** Folders of `PATH`: a toolkit's or an environment's `bin` says where its libraries are. */
   readonly binFolders: readonly string[];
-  readonly home: string;
+  readonly home: string | undefined;
 }
 
 const DEFAULT_CACHE_BYTES = 512 * 2 ** 20;
@@ -118,12 +118,21 @@ function word<T extends string>(name: string, text: string, words: readonly T[])
 const given = (...values: readonly (string | undefined)[]): string[] =>
   values.filter((value): value is string => value !== undefined && value !== '');
 
-function cacheFolder(env: Environment, home: string): string | undefined {
+/** The user's home; none for a user that the system has no entry of, as in containers that run as any user. */
+function homeFolder(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+function cacheFolder(env: Environment, home: string | undefined): string | undefined {
   const [chosen] = given(env.WEFT_CACHE);
   if (chosen === 'off') return undefined;
   if (chosen !== undefined) return chosen;
-  const [caches] = given(env.XDG_CACHE_HOME);
-  return join(caches ?? join(home, '.cache'), 'weft');
+  const [caches = home && join(home, '.cache')] = given(env.XDG_CACHE_HOME);
+  return caches && join(caches, 'weft');
 }
 
 const DEVICE = /^(cpu|cuda(:\d{1,3})?)$/;
@@ -152,7 +161,7 @@ function memory(env: Environment, name: string): Size | undefined {
 }
 
 /** Reads settings from an environment; for tests, which have their own. */
-export function readConfig(env: Environment, home: string = homedir()): Config {
+export function readConfig(env: Environment, home: string | undefined = homeFolder()): Config {
   const [isa] = given(env.WEFT_ISA);
   return {
     device: device(given(env.WEFT_DEVICE)[0]),

