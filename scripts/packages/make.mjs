@@ -7,7 +7,7 @@
  * are installed without waiting for compilers.
  */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -54,6 +54,19 @@ function pack(folder, out) {
   return { name, file: filename, archive: size, unpacked: unpackedSize, files: entryCount };
 }
 
+/**
+ * Writes the types of typed arrays as TypeScript 5.6 knows them, which has no parameter for their memory. Later
+ * versions read the same: the parameter is one that they add, but in types of Weft's own.
+ */
+function writeOlderTypes(folder) {
+  for (const path of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
+    const file = join(folder, path);
+    const text = readFileSync(file, 'utf8');
+    const older = text.replaceAll(/\b(\w+Array|Buffer)<ArrayBuffer(?:Like)?>/g, '$1');
+    if (older !== text) writeFileSync(file, older);
+  }
+}
+
 function packMain(work, out) {
   const folder = join(work, 'weftjs');
   stage(folder, mainManifest(own));
@@ -61,6 +74,7 @@ function packMain(work, out) {
   const compiler = join(tree, 'node_modules', 'typescript', 'bin', 'tsc');
   const project = join(tree, 'scripts', 'packages', 'tsconfig.json');
   run(process.execPath, [compiler, '--project', project, '--outDir', join(folder, 'dist')], { cwd: tree });
+  writeOlderTypes(join(folder, 'dist'));
   copyFileSync(join(tree, 'README.md'), join(folder, 'README.md'));
   return pack(folder, out);
 }

@@ -30,6 +30,7 @@ export const platformManifest = (own, name, addonByteLength) => ({
   license: own.license,
   engines: own.engines,
   ...PLATFORMS[name].manifest,
+  type: 'commonjs',
   main: './weft.node',
   files: ['weft.node'],
   // Yarn otherwise keeps packages in archives, from which nothing can be loaded.

