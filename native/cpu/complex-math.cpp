@@ -18,8 +18,8 @@ struct Pair {
 
 using Wide = std::complex<double>;
 
-// The C library's type. Its functions are called as such, since those of a C++ library may be its own: libc++'s
-// asinh and acosh lose the digits of small and of negative arguments.
+// The C library's type. Its functions are called as such, since those of a C++ library may be its own:
+// libc++'s asinh and acosh lose the digits of small and of negative arguments.
 using LibraryNumber = double _Complex;
 LibraryNumber libraryNumber(Wide z) {
   LibraryNumber result;
