@@ -1,20 +1,24 @@
 #!/usr/bin/env node
 /**
- * The `weft` command: `weft doctor`, `weft build`, `weft --version`, `weft --help`. It prints what
- * `doctor.ts` finds; `scripts/build-native.mjs` builds.
+ * The `weft` command: `weft doctor`, `weft setup`, `weft build`, `weft --version`, `weft --help`. It prints what
+ * `doctor.ts` and `setup.ts` find; `scripts/build-native.mjs` builds.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { type DoctorReport, examine, type Finding, type Status, weftVersion } from './inspect/doctor.js';
+import { type DoctorReport, examine, weftVersion } from './inspect/doctor.js';
+import type { Finding, Status } from './inspect/finding.js';
+import { examineSetup, type SetupReport } from './inspect/setup.js';
 
 const HELP = `usage: weft doctor [--json]    what was found on this machine, and what is missing
+       weft setup [--json]    the command that gets the CUDA libraries which are missing
        weft build             builds the addon from source, where no package manager did
        weft --version
        weft --help
 
-weft doctor exits with 0 when computes run on the CPU, with 1 when they do not; weft build when the addon is built.`;
+weft doctor exits with 0 when computes run on the CPU, with 1 when they do not; weft setup when
+nothing is to be done, with 1 when there is a command to run; weft build when the addon is built.`;
 
 const MARKS: Readonly<Record<Status, { readonly mark: string; readonly color: 'green' | 'yellow' | 'red' }>> =
   {
@@ -82,6 +86,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.version) return say(weftVersion());
   if (options.help) return say(HELP);
   if (command === 'build') return build();
+  if (command === 'setup') return setup(options.json === true);
   if (command !== 'doctor') {
     console.error(command === undefined ? HELP : `weft: no command ${command}\n${HELP}`);
     return 2;
@@ -89,6 +94,25 @@ async function main(args: readonly string[]): Promise<number> {
   const report = await examine();
   say(options.json ? JSON.stringify(report, undefined, 2) : reportText(report));
   return report.cpuWorks ? 0 : 1;
+}
+
+function setupText({ findings, command, note }: SetupReport): string {
+  const lines = findings.flatMap(({ name, status, value }) =>
+    findingLines({ area: 'gpu', name, status, value }),
+  );
+  return [...lines, '', command === null ? `  ${note}` : `  run: ${command}\n       (${note})`].join('\n');
+}
+
+/** Says what to run; gives 1 where there is something. */
+async function setup(isJson: boolean): Promise<number> {
+  try {
+    const report = await examineSetup();
+    say(isJson ? JSON.stringify(report, undefined, 2) : setupText(report));
+    return report.command === null ? 0 : 1;
+  } catch (error) {
+    console.error(`weft: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
 }
 
 /** Builds the addon in place, where its sources are; gives the status. */

@@ -96,6 +96,7 @@ export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
 export { lexsort, type TopKOptions, topK } from './api/ordering.js';
 export { type PinnedArray, type PinnedOptions, pinned } from './api/pinned.js';
 export { type PlaceholderOptions, placeholder } from './api/placeholder.js';
+export { type PrecompiledKernels, type PrecompileOptions, precompile } from './api/precompile.js';
 export { type Profiled, profile } from './api/profile.js';
 export { progressLine } from './api/progress-line.js';
 export {

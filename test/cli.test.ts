@@ -4,7 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DoctorReport, Finding } from '../src/inspect/doctor.js';
+import type { DoctorReport } from '../src/inspect/doctor.js';
+import type { Finding } from '../src/inspect/finding.js';
 
 const CLI = join('dist', 'src', 'cli.js');
 const NO_CUDA = {
@@ -28,6 +29,15 @@ function weft(args: readonly string[], env: Readonly<Record<string, string>> = {
   });
 }
 
+/** A tree in which the addon was not built. */
+function unbuilt(name: string): string {
+  const copy = join(folder, name);
+  cpSync(join('dist', 'src'), join(copy, 'dist', 'src'), { recursive: true });
+  for (const file of ['package.json', 'CMakeLists.txt']) cpSync(file, join(copy, file));
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
 const report = (stdout: string): DoctorReport => JSON.parse(stdout) as DoctorReport;
 const finding = (stdout: string, name: string): Finding | undefined =>
   report(stdout).findings.find((found) => found.name === name);
@@ -49,6 +59,23 @@ describe('weft', () => {
       expect(stderr).toContain('usage: weft doctor');
     },
   );
+});
+
+describe('weft setup', () => {
+  it('has nothing to do on a machine without a driver, and says so', () => {
+    const { status, stdout } = weft(['setup']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/-- NVIDIA driver +libcuda\.so\.1 was not found\n[\s\S]*-- NVRTC /);
+    expect(stdout).toMatch(/\n {2}without an NVIDIA driver the CPU computes, which needs nothing more\n$/);
+    expect(JSON.parse(weft(['setup', '--json']).stdout)).toMatchObject({ command: null });
+  });
+
+  it('without the addon says how to get that', () => {
+    const copy = unbuilt('setup');
+    const { status, stderr } = weft(['setup'], {}, join(copy, CLI));
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^weft: the native addon is not built \(run "npm run build:native"/);
+  });
 });
 
 describe('weft doctor', () => {
@@ -120,10 +147,7 @@ describe('weft doctor', () => {
   });
 
   it('fails without the addon, and says how to build it', () => {
-    const copy = join(folder, 'unbuilt');
-    cpSync(join('dist', 'src'), join(copy, 'dist', 'src'), { recursive: true });
-    for (const file of ['package.json', 'CMakeLists.txt']) cpSync(file, join(copy, file));
-    symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+    const copy = unbuilt('doctor');
     const { status, stdout } = weft(['doctor', '--json'], {}, join(copy, CLI));
     expect(status).toBe(1);
     expect(report(stdout)).toMatchObject({ cpuWorks: false, device: null });

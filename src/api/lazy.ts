@@ -288,7 +288,7 @@ type ArrayOrMore<T> = T extends ArrayLike ? T : T extends object ? Arrays<T> : n
 
 const LISTED = 'arrays are one list or object: [x, y]';
 
-type ListOfArrays = readonly ArrayLike[];
+export type ListOfArrays = readonly ArrayLike[];
 type Each<List extends ListOfArrays, Result> = {
   -readonly [K in keyof List]: OfDType<Result, DTypeOf<List[K]>>;
 };
@@ -421,7 +421,7 @@ const placeOf = (options: ComputeOptions | ComputeToOptions | undefined): 'file'
   options !== undefined && 'to' in options && options.to !== undefined ? 'file' : 'host';
 
 /** The nodes of several arrays, and their form. */
-function exprsOf(op: string, arrays: unknown): [exprs: Expr[], form: Form] {
+export function exprsOf(op: string, arrays: unknown): [exprs: Expr[], form: Form] {
   const isSeveral = (value: unknown): boolean => !(value instanceof Lazy) && isRecord(value);
   try {
     if (!Array.isArray(arrays) && !isSeveral(arrays)) {

@@ -29,6 +29,8 @@ export interface Config {
   readonly dumpFolder: string | undefined;
   /** `WEFT_CACHE`, else `$XDG_CACHE_HOME/weft`, else `~/.cache/weft`; `WEFT_CACHE=off`: no disk cache. */
   readonly cacheFolder: string | undefined;
+  /** `WEFT_KERNELS`: a folder of kernels that `precompile()` wrote. */
+  readonly kernelFolder: string | undefined;
   /**
    * `WEFT_SCRATCH`, else `$TMPDIR`, else `/var/tmp`: the folder of the files in which values of jobs on the CPU
    * wait that do not fit into their memory.
@@ -87,6 +89,10 @@ export interface CudaSearchPaths {
   /** Folders of `PATH`: a toolkit's or an environment's `bin` says where its libraries are. */
   readonly binFolders: readonly string[];
   readonly home: string | undefined;
+  /** The folder of Python packages that `weft setup` has pip install into. */
+  readonly packages: string | undefined;
+  /** The kind of the environment that is active. */
+  readonly environment: 'python' | 'conda' | undefined;
 }
 
 const DEFAULT_CACHE_BYTES = 512 * 2 ** 20;
@@ -135,6 +141,16 @@ function cacheFolder(env: Environment, home: string | undefined): string | undef
   return caches && join(caches, 'weft');
 }
 
+function packagesFolder(env: Environment, home: string | undefined): string | undefined {
+  const [data = home && join(home, '.local', 'share')] = given(env.XDG_DATA_HOME);
+  return data && join(data, 'weft');
+}
+
+function environmentOf(env: Environment): 'python' | 'conda' | undefined {
+  if (given(env.VIRTUAL_ENV).length > 0) return 'python';
+  return given(env.CONDA_PREFIX).length > 0 ? 'conda' : undefined;
+}
+
 const DEVICE = /^(cpu|cuda(:\d{1,3})?)$/;
 
 function device(text: string | undefined): string | undefined {
@@ -171,6 +187,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     ),
     dumpFolder: given(env.WEFT_DUMP)[0],
     cacheFolder: cacheFolder(env, home),
+    kernelFolder: given(env.WEFT_KERNELS)[0],
     scratchFolder: given(env.WEFT_SCRATCH, env.TMPDIR)[0] ?? '/var/tmp',
     cacheByteLimit: integer(env, 'WEFT_CACHE_BYTES', 0, Number.MAX_SAFE_INTEGER) ?? DEFAULT_CACHE_BYTES,
     threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
@@ -192,6 +209,8 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
       pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),
       binFolders: given(...(env.PATH ?? '').split(':')),
       home,
+      packages: packagesFolder(env, home),
+      environment: environmentOf(env),
     },
   };
 }

@@ -23,25 +23,8 @@ import { formatBytes } from '../graph/format.js';
 import { config } from '../host/config.js';
 import { NativeError } from '../host/errors.js';
 import { lazy, whileLoop } from '../index.js';
-
-/**
- * `found`: there, and it works as far as was tried; `missing`: not there; `broken`: there, and it cannot be
- * used.
- */
-export type Status = 'found' | 'missing' | 'broken';
-
-export interface Finding {
-  readonly area: 'runtime' | 'cpu' | 'gpu' | 'cache';
-  readonly name: string;
-  readonly status: Status;
-  readonly value: string;
-  /** The consequence of its absence. */
-  readonly cost?: string;
-  /** How to get it. */
-  readonly remedy?: string;
-  /** For a library: the places that were tried, and what was wrong there. */
-  readonly tried?: readonly string[];
-}
+import { driverFinding, libraryFindings } from './cuda-findings.js';
+import type { Finding } from './finding.js';
 
 export interface DoctorReport {
   readonly version: string;
@@ -202,7 +185,7 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
 async function examineGpu(info: CudaInfo): Promise<Finding[]> {
   const devices = await Promise.all(info.devices.map((device, ordinal) => describeGpu(device, ordinal)));
   const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
-  return [driver(info), ...devices, nvrtc(info), cublas(info), cublasLt(info), ...conditions];
+  return [driverFinding(info), ...devices, ...libraryFindings(info), ...conditions];
 }
 
 async function loopConditions(info: CudaInfo): Promise<Finding> {
@@ -248,32 +231,6 @@ async function refusesLoop(device: string): Promise<boolean> {
   return refusesLoops(device);
 }
 
-function driver({ driver: found, devices, tried }: CudaInfo): Finding {
-  const about = { area: 'gpu', name: 'NVIDIA driver' } as const;
-  if (found === null) {
-    return {
-      ...about,
-      status: 'missing',
-      value: 'libcuda.so.1 was not found',
-      cost: 'nothing runs on a GPU; the CPU computes',
-      remedy:
-        'on a machine with an NVIDIA GPU install its driver; in a container start it with the NVIDIA Container Toolkit (--gpus all)',
-      tried: tried.driver,
-    };
-  }
-  const value = `CUDA ${found.version}, ${found.path}`;
-  if (found.error !== undefined || devices.length === 0) {
-    return {
-      ...about,
-      status: 'broken',
-      value: `${value}: ${found.error ?? 'it shows no device'}`,
-      cost: 'nothing runs on a GPU; the CPU computes',
-      remedy: 'see whether nvidia-smi lists the GPUs, and whether CUDA_VISIBLE_DEVICES hides them',
-    };
-  }
-  return { ...about, status: 'found', value };
-}
-
 async function describeGpu(info: CudaDeviceInfo, ordinal: number): Promise<Finding> {
   const about = { area: 'gpu', name: info.device } as const;
   const problem = problemOf(gpu(ordinal)) ?? (await tryDevice(info.device));
@@ -283,54 +240,6 @@ async function describeGpu(info: CudaDeviceInfo, ordinal: number): Promise<Findi
     ? { ...about, status: 'found', value: `works: ${text}` }
     : { ...about, status: 'broken', value: `${text}: ${problem}` };
 }
-
-function nvrtc({ nvrtc: found, tried }: CudaInfo): Finding {
-  const about = { area: 'gpu', name: 'NVRTC' } as const;
-  const cost = 'no kernel can be compiled, so no GPU can be used';
-  const remedy =
-    'pip install nvidia-cuda-nvrtc (CUDA 12: nvidia-cuda-nvrtc-cu12), or a CUDA toolkit, or name the file in WEFT_NVRTC';
-  if (found === null)
-    return { ...about, status: 'missing', value: 'libnvrtc was not found', cost, remedy, tried: tried.nvrtc };
-  const value = `${found.version}, ${found.path}`;
-  if (found.builtins === null) {
-    return {
-      ...about,
-      status: 'broken',
-      value: `${value}: libnvrtc-builtins is not beside it`,
-      cost,
-      remedy,
-    };
-  }
-  const [least, most] = [Math.min(...found.architectures), Math.max(...found.architectures)];
-  return { ...about, status: 'found', value: `${value}, for sm_${least} to sm_${most}` };
-}
-
-const cublas = ({ cublas: found, tried }: CudaInfo): Finding =>
-  found === null
-    ? {
-        area: 'gpu',
-        name: 'cuBLAS',
-        status: 'missing',
-        value: 'libcublas was not found',
-        cost: 'matrix products on a GPU fail with an error; all else works there',
-        remedy:
-          'pip install nvidia-cublas (CUDA 12: nvidia-cublas-cu12), or a CUDA toolkit, or name the file in WEFT_CUBLAS',
-        tried: tried.cublas,
-      }
-    : { area: 'gpu', name: 'cuBLAS', status: 'found', value: `${found.version}, ${found.path}` };
-
-const cublasLt = ({ cublasLt: found, tried }: CudaInfo): Finding =>
-  found === null
-    ? {
-        area: 'gpu',
-        name: 'cuBLASLt',
-        status: 'missing',
-        value: 'libcublasLt was not found',
-        cost: 'matrix products that are scaled, added to or activated fail on a GPU with an error',
-        remedy: 'it comes with cuBLAS (pip install nvidia-cublas), or name the file in WEFT_CUBLASLT',
-        tried: tried.cublasLt,
-      }
-    : { area: 'gpu', name: 'cuBLASLt', status: 'found', value: `${found.version}, ${found.path}` };
 
 // ---------------------------------------------------------------- the kernel cache
 

@@ -19,6 +19,8 @@ it('finds the OpenBLAS of Python packages, that of the environment in use first'
     pythonPrefixes: ['/venv'],
     binFolders: [],
     home: '/home/u',
+    packages: undefined,
+    environment: undefined,
   };
   expect(blasFiles(places, (folder) => files[folder] ?? [])).toEqual([
     '/venv/lib/python3.12/site-packages/scipy_openblas64/lib/libscipy_openblas64_.so',

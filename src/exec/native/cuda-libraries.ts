@@ -61,7 +61,7 @@ function toolkitFolders(places: CudaSearchPaths, list: ListFolder): string[] {
   ]);
 }
 
-/** The folders of packages of every Python there is, the environment in use first. */
+/** The folders of packages: that of `weft setup`, then those of every Python there is, the environment in use first. */
 export function packageFolders(places: CudaSearchPaths, list: ListFolder = listFolder): string[] {
   const besidePython = places.binFolders.filter((bin) => list(bin).includes('python3')).map(dirname);
   const prefixes = [
@@ -71,12 +71,13 @@ export function packageFolders(places: CudaSearchPaths, list: ListFolder = listF
     '/usr/local',
     '/usr',
   ];
-  return prefixes.flatMap((prefix) =>
+  const found = prefixes.flatMap((prefix) =>
     matching(list, join(prefix, 'lib'), 'python3').flatMap((python) => [
       join(python, 'site-packages'),
       join(python, 'dist-packages'),
     ]),
   );
+  return places.packages === undefined ? found : [places.packages, ...found];
 }
 
 /** The `lib` folders of the nvidia packages. */

@@ -1,5 +1,6 @@
 /**
- * Compiled kernels by their source: from memory, else from disk, else from the compiler.
+ * Compiled kernels by their source: from memory, else from the folder of those that were compiled ahead, else from
+ * disk, else from the compiler.
  *
  * The key is the SHA-256 of everything the machine code depends on: source, architecture, NVRTC's version,
  * options. The disk is a help and never a condition: without it, or with a broken one, kernels are compiled.
@@ -7,7 +8,8 @@
  */
 import { createHash } from 'node:crypto';
 import { config } from '../../host/config.js';
-import { compileCuda, nvrtcVersion } from '../native/native.js';
+import { DeviceError } from '../../host/errors.js';
+import { compileCuda, cudaInfo } from '../native/native.js';
 import type { CompiledImage } from '../native/native-types.js';
 import { lockOr } from './file-lock.js';
 import { ImageFolder } from './image-folder.js';
@@ -36,14 +38,17 @@ export interface KernelCacheOptions {
   readonly folder: string | undefined;
   readonly byteLimit: number;
   readonly compile: (source: string, options: readonly string[]) => Promise<CompiledImage>;
-  /** The compiler's version. */
-  readonly version: () => string;
+  /** The compiler's version; undefined: there is no compiler. */
+  readonly version: () => string | undefined;
+  /** A folder of kernels that were compiled ahead, which is read only. */
+  readonly kernelFolder?: string | undefined;
   readonly lockPatienceMs?: number;
 }
 
 export class KernelCache {
   readonly #options: KernelCacheOptions;
   readonly #folder: ImageFolder | undefined;
+  readonly #ahead: ImageFolder | undefined;
   readonly #memory = new LruCache<Image>(MEMORY_ENTRIES);
   readonly #pending = new Map<string, Promise<Image>>();
   #memoryHits = 0;
@@ -54,6 +59,9 @@ export class KernelCache {
     this.#options = options;
     this.#folder =
       options.folder === undefined ? undefined : new ImageFolder(options.folder, options.byteLimit);
+    const { kernelFolder } = options;
+    this.#ahead =
+      kernelFolder === undefined ? undefined : new ImageFolder(kernelFolder, Number.POSITIVE_INFINITY);
   }
 
   get counters(): CacheCounters {
@@ -73,7 +81,7 @@ export class KernelCache {
 
   /**
    * The image of a source for an architecture (`sm_90`). Several requests for one image are one compilation.
-   * Rejects with what the compiler rejects with; a failure is not kept.
+   * Rejects with what the compiler rejects with, without one with `DeviceError`; a failure is not kept.
    */
   load(source: string, architecture: string, options: readonly string[]): Promise<Image> {
     const key = this.keyOf(source, architecture, options);
@@ -87,11 +95,7 @@ export class KernelCache {
       this.#memoryHits++;
       return pending;
     }
-    const compile = (): Promise<CompiledImage> => {
-      this.#compiles++;
-      return this.#options.compile(source, [...options, `--gpu-architecture=${architecture}`]);
-    };
-    const request = this.#fromDiskOr(key, compile)
+    const request = this.#find(key, source, architecture, options)
       .then((bytes) => {
         const image = { key, bytes };
         this.#memory.set(key, image);
@@ -100,6 +104,21 @@ export class KernelCache {
       .finally(() => this.#pending.delete(key));
     this.#pending.set(key, request);
     return request;
+  }
+
+  async #find(
+    key: string,
+    source: string,
+    architecture: string,
+    options: readonly string[],
+  ): Promise<Uint8Array> {
+    const ahead = await this.#ahead?.read(aheadKeyOf(source, architecture, options));
+    if (ahead !== undefined) return ahead;
+    if (this.#options.version() === undefined) throw noCompiler(this.#ahead?.path, architecture);
+    return await this.#fromDiskOr(key, () => {
+      this.#compiles++;
+      return this.#options.compile(source, [...options, `--gpu-architecture=${architecture}`]);
+    });
   }
 
   async #fromDiskOr(key: string, compile: () => Promise<CompiledImage>): Promise<Uint8Array> {
@@ -129,6 +148,17 @@ export class KernelCache {
   }
 }
 
+/** The key of a kernel that was compiled ahead: machines without a compiler know no version of one. */
+export const aheadKeyOf = (source: string, architecture: string, options: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([source, architecture, options]))
+    .digest('hex');
+
+const noCompiler = (folder: string | undefined, architecture: string): DeviceError =>
+  new DeviceError(
+    `[cuda] expected NVRTC (libnvrtc), or this kernel for ${architecture} among those that were compiled ahead in ${folder ?? 'WEFT_KERNELS'}: precompile() on a machine with NVRTC writes them`,
+  );
+
 let shared: KernelCache | undefined;
 
 /** The process's cache, made from the settings. */
@@ -137,7 +167,8 @@ export function kernelCache(): KernelCache {
     folder: config().cacheFolder,
     byteLimit: config().cacheByteLimit,
     compile: compileCuda,
-    version: nvrtcVersion,
+    version: () => cudaInfo().nvrtc?.version,
+    kernelFolder: config().kernelFolder,
   });
   return shared;
 }

@@ -8,6 +8,7 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalize } from '../../fusion/passes/canonicalize.js';
 import { checksBelow, segmentsBelow } from '../../fusion/passes/segment.js';
 import { MemoryError } from '../../host/errors.js';
+import type { Plan } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import type { ChosenDevices } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
@@ -32,20 +33,30 @@ export function planJob(
   options: ComputeOptions,
   destination: Destination,
   observers: Observers = {},
+  choose: (canonical: Canonical) => ChosenDevices = (one) => devicesOf(one, options),
 ): JobPlan {
-  const chosen = devicesOf(canonical, options);
+  const chosen = choose(canonical);
   const target = computeTargetOf(chosen, options, destination);
   const refusals = new Refusals();
-  const ahead = refusals.collect(() => planAhead(canonical, options));
+  const ahead = refusals.collect(() => planAhead(canonical, options, choose));
   const segments = refusals.collect(() => planSegments(canonical, target));
   const own = refusals.collect(() => planGraph(canonical, target, observers));
   refusals.throwAny();
   return { chosen, target, segments: segments!, ahead, own: own! };
 }
 
-function planAhead(canonical: Canonical, options: ComputeOptions): JobPlan | undefined {
+function planAhead(
+  canonical: Canonical,
+  options: ComputeOptions,
+  choose: (canonical: Canonical) => ChosenDevices,
+): JobPlan | undefined {
   const ends = checksBelow(canonical).flatMap((check) => check.ends);
-  return ends.length === 0 ? undefined : planJob(canonicalize(ends), options, 'host');
+  return ends.length === 0 ? undefined : planJob(canonicalize(ends), options, 'host', {}, choose);
+}
+
+/** All plans of a job. */
+export function plansOf({ segments, ahead, own: { plan } }: JobPlan): Plan[] {
+  return [...(ahead === undefined ? [] : plansOf(ahead)), ...segments.plans, plan];
 }
 
 /** The most memory that a job holds on each of its devices by its plans, in bytes. */

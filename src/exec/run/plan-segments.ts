@@ -22,6 +22,8 @@ export interface SegmentsPlan {
   /** As `peakBytes` and `waitingBytes`, of host memory; there, values that are being read wait, too. */
   readonly hostPeakBytes: number;
   readonly hostWaitingBytes: number;
+  /** Their plans, equal ones once. */
+  readonly plans: readonly Plan[];
 }
 
 /**
@@ -65,6 +67,7 @@ export function planSegments(canonical: Canonical, above: ComputeTarget): Segmen
     waitingBytes: waitingBytes(segmentsIn(canonical)),
     hostPeakBytes,
     hostWaitingBytes: hostWaitingBytes(),
+    plans: [...plans.values()].filter((plan) => plan !== undefined),
   };
 }
 

@@ -24,12 +24,14 @@ export function gpuProblem({ name, number }: Device): string | undefined {
   if (device.error !== undefined) return device.error;
   const stalled = stallOf(name);
   if (stalled !== undefined) return stalled;
-  if (info.nvrtc === null)
+  if (info.nvrtc === null && config().kernelFolder === undefined)
     return `NVRTC, the CUDA run-time compiler, was not found${asked(info.tried.nvrtc, nvrtc)}`;
   return undefined;
 }
 
-const infoOf = ({ number }: Device): CudaDeviceInfo | undefined => cudaInfo().devices[number];
+/** Of a device that is here. */
+const infoOf = ({ number, architecture }: Device): CudaDeviceInfo | undefined =>
+  architecture === undefined ? cudaInfo().devices[number] : undefined;
 
 /** The memory of a GPU; infinitely much of one that is not here. */
 export const gpuBytesOf = (device: Device): number => infoOf(device)?.totalBytes ?? Number.POSITIVE_INFINITY;
@@ -40,9 +42,40 @@ export function gpuKindOf(device: Device): string {
   return `${computeCapability.join('.')} ${sharedMemoryPerBlockOptin}`;
 }
 
+/**
+ * The most shared memory that a block may ask for, in KiB, by compute capability: CUDA C++ Programming Guide, table of
+ * technical specifications.
+ */
+const SHARED_KIB: Readonly<Record<number, number>> = {
+  70: 96,
+  72: 96,
+  75: 64,
+  80: 163,
+  86: 99,
+  87: 163,
+  89: 99,
+  90: 227,
+  100: 227,
+  103: 227,
+  110: 227,
+  120: 99,
+  121: 99,
+};
+
+const sharedBytesOf = (architecture: string): number | undefined => {
+  const kib = SHARED_KIB[Number(architecture.replace('sm_', ''))];
+  return kib && kib * 1024;
+};
+
+/** The architectures that kernels can be compiled for ahead, by an NVRTC that compiles for these capabilities. */
+export const knownArchitectures = (capabilities: readonly number[]): string[] =>
+  capabilities.map((capability) => `sm_${capability}`).filter((name) => sharedBytesOf(name) !== undefined);
+
 /** The limits of a device for the schedules of its kernels; plans for an absent one take the usual ones. */
 export function limitsOf(device: Device): DeviceLimits {
-  const sharedByteLength = infoOf(device)?.sharedMemoryPerBlockOptin;
+  const { architecture } = device;
+  const sharedByteLength =
+    architecture === undefined ? infoOf(device)?.sharedMemoryPerBlockOptin : sharedBytesOf(architecture);
   return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
 }
 
@@ -52,4 +85,5 @@ export const multiprocessorsOf = (device: Device): number =>
   infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
 
 /** NVRTC's name of a GPU's architecture: `sm_90`. */
-export const architectureOf = (device: Device): string => `sm_${infoOf(device)!.computeCapability.join('')}`;
+export const architectureOf = (device: Device): string =>
+  device.architecture ?? `sm_${infoOf(device)!.computeCapability.join('')}`;

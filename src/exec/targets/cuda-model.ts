@@ -52,7 +52,9 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
       phaseSeconds: PHASE_SECONDS,
     },
     loopRecordBytes: () =>
-      hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name) ? LOOP_RECORD_BYTES : 0,
+      device.architecture === undefined && hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name)
+        ? LOOP_RECORD_BYTES
+        : 0,
     isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),

@@ -16,6 +16,8 @@ export interface Device {
   readonly number: number;
   /** Whether its memory is that of this process: arrays are used where they lie. */
   readonly isHost: boolean;
+  /** Of a GPU that is on no machine, for which kernels are compiled ahead: NVRTC's name of it, `sm_90`. */
+  readonly architecture?: string;
 }
 
 /** By name: a device is one object, so that devices can be compared as they are. */
@@ -36,6 +38,15 @@ export const CPU: Device = deviceAt('cpu', 0);
 
 /** The GPU of a number, by the driver's count. */
 export const gpu = (number: number): Device => deviceAt('cuda', number);
+
+/** A GPU of an architecture, to plan for and not to run on. */
+export const gpuOf = (architecture: string): Device => ({
+  name: architecture,
+  kind: 'cuda',
+  number: 0,
+  isHost: false,
+  architecture,
+});
 
 const PATTERN = /^(?:(cpu)|cuda(?::(\d{1,3}))?)$/;
 

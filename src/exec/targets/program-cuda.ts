@@ -54,6 +54,19 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   return cuda;
 }
 
+/** The sources of all that a plan launches on a device, each once. */
+export function sourcesOf(plan: DevicePlan, device: Device): Set<string> {
+  const limits = limitsOf(device);
+  const sources = new Set<string>();
+  for (const step of plan.steps) {
+    for (const kernel of kernelsOf(step)) sources.add(cudaOf(kernel, limits).source);
+    for (const source of callsOf(step).flatMap((call) => callRow(call).kernels?.(call).source ?? []))
+      sources.add(source);
+    if (recordsOf(step).length > 0) sources.add(LOOP_CHECK);
+  }
+  return sources;
+}
+
 /** `hostBudget`: results are page-locked within what the plan leaves of it. */
 export async function cudaProgram(
   plan: DevicePlan,
@@ -62,13 +75,8 @@ export async function cudaProgram(
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
-  const position = new Map<string, number>(); // source → image
-  for (const step of plan.steps) {
-    const sources = kernelsOf(step).map((kernel) => cudaOf(kernel, limits).source);
-    sources.push(...callsOf(step).flatMap((call) => callRow(call).kernels?.(call).source ?? []));
-    if (recordsOf(step).length > 0) sources.push(LOOP_CHECK);
-    for (const source of sources) if (!position.has(source)) position.set(source, position.size);
-  }
+  // Source → image.
+  const position = new Map([...sourcesOf(plan, device)].map((source, k) => [source, k]));
   const images = await Promise.all(
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
   );

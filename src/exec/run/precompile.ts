@@ -1,0 +1,68 @@
+/**
+ * Compiles the kernels of a compute for GPUs that need not be here, into a folder that machines without NVRTC read
+ * (`kernel-cache.ts`). Called by `api/precompile.ts`.
+ */
+import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
+import { canonicalize } from '../../fusion/passes/canonicalize.js';
+import type { Expr } from '../../graph/expr.js';
+import { formatValue } from '../../graph/format.js';
+import { ArgumentError, DeviceError, expected, FileError } from '../../host/errors.js';
+import { cudaInfo } from '../native/native.js';
+import { devicePlansOf } from '../plan/phases.js';
+import { knownArchitectures } from '../targets/cuda-device.js';
+import { gpuOf } from '../targets/device.js';
+import { sourcesOf } from '../targets/program-cuda.js';
+import type { ComputeOptions } from './compute-options.js';
+import { ImageFolder } from './image-folder.js';
+import { aheadKeyOf, loadImage } from './kernel-cache.js';
+import { planJob, plansOf } from './plan-job.js';
+
+/** The sources of the kernels of a compute on a GPU of an architecture. */
+function sourcesFor(exprs: readonly Expr[], architecture: string, options: ComputeOptions): Set<string> {
+  const device = gpuOf(architecture);
+  const chosen = { devices: [device], reason: 'named by the caller', isSharded: false };
+  const job = planJob(canonicalize(exprs), options, 'host', {}, () => chosen);
+  return new Set(
+    plansOf(job)
+      .flatMap(devicePlansOf)
+      .flatMap((plan) => [...sourcesOf(plan, device)]),
+  );
+}
+
+function checkArchitectures(architectures: readonly string[]): void {
+  const { nvrtc, tried } = cudaInfo();
+  if (nvrtc === null)
+    throw new DeviceError(expected('precompile', 'NVRTC (libnvrtc)', tried.nvrtc.join('; ')));
+  const known = knownArchitectures(nvrtc.architectures);
+  for (const name of architectures) {
+    if (known.includes(name)) continue;
+    const wanted = `architectures that NVRTC ${nvrtc.version} compiles for, ${known.join(', ')}`;
+    throw new ArgumentError(expected('precompile', wanted, formatValue(name)));
+  }
+}
+
+/** Gives the number of kernels, of all architectures together. */
+export async function precompileExprs(
+  exprs: readonly Expr[],
+  architectures: readonly string[],
+  path: string,
+  options: ComputeOptions,
+): Promise<number> {
+  checkArchitectures(architectures);
+  const folder = new ImageFolder(path, Number.POSITIVE_INFINITY);
+  const refuse = (): never => {
+    throw new FileError(expected('precompile', 'a folder to write to', folder.problem ?? path), path);
+  };
+  if (!(await folder.usable())) refuse();
+  const wanted = architectures.flatMap((architecture) =>
+    [...sourcesFor(exprs, architecture, options)].map((source) => ({ architecture, source })),
+  );
+  await Promise.all(
+    wanted.map(async ({ architecture, source }) => {
+      const { bytes } = await loadImage(source, architecture, CUDA_OPTIONS);
+      await folder.write(aheadKeyOf(source, architecture, CUDA_OPTIONS), bytes);
+      if (folder.problem !== undefined) refuse();
+    }),
+  );
+  return wanted.length;
+}

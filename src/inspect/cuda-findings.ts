@@ -1,0 +1,86 @@
+/** The libraries of CUDA that were found, for what is missing the cost, and how to get it. */
+import type { CudaInfo } from '../exec/native/native.js';
+import { config } from '../host/config.js';
+import type { Finding } from './finding.js';
+
+/** The driver of NVIDIA's GPUs. */
+export function driverFinding({ driver: found, devices, tried }: CudaInfo): Finding {
+  const about = { area: 'gpu', name: 'NVIDIA driver' } as const;
+  if (found === null) {
+    return {
+      ...about,
+      status: 'missing',
+      value: 'libcuda.so.1 was not found',
+      cost: 'nothing runs on a GPU; the CPU computes',
+      remedy:
+        'on a machine with an NVIDIA GPU install its driver; in a container start it with the NVIDIA Container Toolkit (--gpus all)',
+      tried: tried.driver,
+    };
+  }
+  const value = `CUDA ${found.version}, ${found.path}`;
+  if (found.error !== undefined || devices.length === 0) {
+    return {
+      ...about,
+      status: 'broken',
+      value: `${value}: ${found.error ?? 'it shows no device'}`,
+      cost: 'nothing runs on a GPU; the CPU computes',
+      remedy: 'see whether nvidia-smi lists the GPUs, and whether CUDA_VISIBLE_DEVICES hides them',
+    };
+  }
+  return { ...about, status: 'found', value };
+}
+
+/** The libraries that kernels and products take, and that `weft setup` gets. */
+export const libraryFindings = (info: CudaInfo): Finding[] => [nvrtc(info), cublas(info), cublasLt(info)];
+
+function nvrtc({ nvrtc: found, tried }: CudaInfo): Finding {
+  const about = { area: 'gpu', name: 'NVRTC' } as const;
+  const { kernelFolder } = config();
+  const cost =
+    kernelFolder === undefined
+      ? 'no kernel can be compiled, so no GPU can be used'
+      : `no kernel can be compiled, so a GPU can be used for those in ${kernelFolder} alone`;
+  const remedy =
+    '"npx weft setup" says what to run (pip install nvidia-cuda-nvrtc), or a CUDA toolkit, or name the file in WEFT_NVRTC';
+  if (found === null)
+    return { ...about, status: 'missing', value: 'libnvrtc was not found', cost, remedy, tried: tried.nvrtc };
+  const value = `${found.version}, ${found.path}`;
+  if (found.builtins === null) {
+    return {
+      ...about,
+      status: 'broken',
+      value: `${value}: libnvrtc-builtins is not beside it`,
+      cost,
+      remedy,
+    };
+  }
+  const [least, most] = [Math.min(...found.architectures), Math.max(...found.architectures)];
+  return { ...about, status: 'found', value: `${value}, for sm_${least} to sm_${most}` };
+}
+
+const cublas = ({ cublas: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuBLAS',
+        status: 'missing',
+        value: 'libcublas was not found',
+        cost: 'matrix products on a GPU fail with an error; all else works there',
+        remedy:
+          '"npx weft setup" says what to run (pip install nvidia-cublas), or a CUDA toolkit, or name the file in WEFT_CUBLAS',
+        tried: tried.cublas,
+      }
+    : { area: 'gpu', name: 'cuBLAS', status: 'found', value: `${found.version}, ${found.path}` };
+
+const cublasLt = ({ cublasLt: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuBLASLt',
+        status: 'missing',
+        value: 'libcublasLt was not found',
+        cost: 'matrix products that are scaled, added to or activated fail on a GPU with an error',
+        remedy: 'it comes with cuBLAS (pip install nvidia-cublas), or name the file in WEFT_CUBLASLT',
+        tried: tried.cublasLt,
+      }
+    : { area: 'gpu', name: 'cuBLASLt', status: 'found', value: `${found.version}, ${found.path}` };
