@@ -47,6 +47,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::writeFiles>(exports, "writeFiles");
   add<weft::reserveFile>(exports, "reserveFile");
   add<weft::allocateHost>(exports, "allocateHost");
+  add<weft::sliceHost>(exports, "sliceHost");
   add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::createCancel>(exports, "createCancel");

@@ -62,27 +62,46 @@ class HostAccount {
   // The least that it was since the collector last heard of it.
   size_t least_ = 0;
 };
+// A part of other memory, which it keeps.
+struct MemorySlice : Memory {
+  MemorySlice(const std::shared_ptr<Memory>& whole, size_t first, size_t byteLength)
+      : Memory(whole->device, whole->address + first, byteLength), whole(whole) {}
+  const std::shared_ptr<Memory> whole;
+};
+
 // Handles are made and deleted on the thread of their environment.
 thread_local HostAccount hostAccount;
 
 }  // namespace
 
 BufferHandle::BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength)
-    : env(env), memory(std::move(memory)), weight(weightOf(*this->memory, wholeByteLength)) {
+    : env(env),
+      memory(std::move(memory)),
+      weight(weightOf(*this->memory, wholeByteLength)),
+      isCounted(this->memory->device.isHost()) {
   tellCollector(env, weight);
-  if (this->memory->device.isHost()) hostAccount.add(env, this->memory->byteLength);
+  if (isCounted) hostAccount.add(env, this->memory->byteLength);
 }
 
 BufferHandle::BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array)
     : env(env),
       memory(std::make_shared<EngineMemory>(array)),
       array(Napi::Persistent(array.As<Napi::Object>())),
-      weight(0) {}
+      weight(0),
+      isCounted(false) {}
+
+BufferHandle::BufferHandle(const BufferHandle& whole, size_t first, size_t byteLength)
+    : env(whole.env),
+      memory(std::make_shared<MemorySlice>(whole.memory, first, byteLength)),
+      weight(0),
+      isCounted(false) {
+  if (!whole.array.IsEmpty()) array = Napi::Persistent(whole.array.Value());
+}
 
 void BufferHandle::dispose() {
   if (!memory) return;
   tellCollector(env, -weight);
-  if (array.IsEmpty() && memory->device.isHost()) hostAccount.remove(memory->byteLength);
+  if (isCounted) hostAccount.remove(memory->byteLength);
   memory.reset();
   array.Reset();
 }

@@ -17,6 +17,8 @@ struct BufferHandle {
   BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
   // Of memory that the engine allocated, which knows of it.
   BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array);
+  // Of `byteLength` bytes of host memory from `first` on, which the collector knows of.
+  BufferHandle(const BufferHandle& whole, size_t first, size_t byteLength);
   ~BufferHandle() { dispose(); }
   void dispose();
 
@@ -26,6 +28,8 @@ struct BufferHandle {
   Napi::ObjectReference array;
   // The bytes reported to the collector.
   const int64_t weight;
+  // Whether they are among those of host memory that the collector hears of.
+  const bool isCounted;
 };
 
 }  // namespace weft

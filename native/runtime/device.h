@@ -73,8 +73,9 @@ struct Timeline {
 struct Run {
   struct Input {
     // Exactly one is set, unless the buffer is empty. Host memory belongs to JavaScript, which keeps it while
-    // the run is pending.
+    // the run is pending, or is `hostMemory`.
     const void* host = nullptr;
+    std::shared_ptr<Memory> hostMemory;
     std::shared_ptr<Memory> memory;
     std::shared_ptr<HostSource> source;
     // Parts on this device and on others of its kind, which may overlap.

@@ -75,6 +75,12 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
   const size_t wanted = program.buffers[program.inputs[position]].byteLength;
   if (const BufferHandle* handle = values::tryHandle<BufferHandle>(value)) {
     if (!handle->memory) values::reject(nameOf(position), "a device buffer that was not disposed");
+    if (handle->memory->device.isHost() && !program.device->isHost()) {
+      checkByteLength(handle->memory->byteLength, wanted, position);
+      input.hostMemory = handle->memory;
+      input.host = reinterpret_cast<const void*>(handle->memory->address);
+      return true;
+    }
     if (&handle->memory->device != program.device) {
       values::reject(nameOf(position), "on " + program.device->name() + ": " + handle->memory->device.name());
     }
@@ -206,6 +212,17 @@ Napi::Value allocateHost(const Napi::CallbackInfo& info) {
   device.expectResultsIn(memory, isLimited ? values::integer(info[2], "lockByteLength") : SIZE_MAX);
   return values::makeHandle(info.Env(),
                             std::make_unique<BufferHandle>(info.Env(), std::move(memory), byteLength));
+}
+
+Napi::Value sliceHost(const Napi::CallbackInfo& info) {
+  const auto& handle = values::handle<BufferHandle>(info[0], "handle");
+  if (!handle.memory || !handle.memory->device.isHost())
+    values::reject("handle", "of host memory that was not disposed");
+  const auto first = static_cast<size_t>(values::integer(info[1], "first"));
+  const auto byteLength = static_cast<size_t>(values::integer(info[2], "byteLength"));
+  if (first > handle.memory->byteLength || byteLength > handle.memory->byteLength - first)
+    values::reject("byteLength", "inside the memory");
+  return values::makeHandle(info.Env(), std::make_unique<BufferHandle>(handle, first, byteLength));
 }
 
 Napi::Value hostArray(const Napi::CallbackInfo& info) {

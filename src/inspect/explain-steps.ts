@@ -3,8 +3,16 @@
  */
 import type { CallStep } from '../exec/calls/call.js';
 import { callRow } from '../exec/calls/table.js';
-import type { DevicePlan, KernelStep, LoopStep, PhaseStep, Step, SweepStep } from '../exec/plan/plan.js';
-import { countOf } from '../exec/plan/print-plan.js';
+import type {
+  DevicePlan,
+  KernelStep,
+  LoopStep,
+  Phase,
+  PhaseStep,
+  Step,
+  SweepStep,
+} from '../exec/plan/plan.js';
+import { countOf, roundsText } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
 import type { Planned } from '../exec/run/planned.js';
 import type { Device } from '../exec/targets/device.js';
@@ -36,16 +44,16 @@ export function explainSteps({ graph, plan }: Planned, device: Device, lines: Li
   const explainer = new Explainer(device, lines);
   if (plan.devices.length === 1)
     return plan.phases.flatMap(({ runs }) => runs.flatMap((run) => explainer.ofRun(graph, run.plan)));
-  return plan.phases.flatMap(({ runs }, number) => {
+  return plan.phases.flatMap(({ runs, loop }, number) => {
     const devices = runs.map((run) => plan.devices[run.device]!);
     const phase = { number, devices };
     const known = new Set<string>();
     return runs.slice(0, 1).flatMap((run) =>
-      explainer.ofRun(graph, run.plan).flatMap(({ step, at }) => {
+      explainer.ofRun(graph, run.plan, loop?.nodes).flatMap(({ step, at }) => {
         const key = [at, step.name, ...step.reads, ...step.writes].join(' ');
         if (known.has(key)) return [];
         known.add(key);
-        return [{ at, step: { ...step, phase } }];
+        return [{ at, step: { ...explainer.roundsOf(loop), ...step, phase } }];
       }),
     );
   });
@@ -56,14 +64,30 @@ class Explainer {
   readonly #lines: Lines;
   #sweeps = 0;
   #loops = 0;
+  /** Numbers of loops whose rounds are phases, by their nodes. */
+  readonly #opened = new Map<string, number>();
 
   constructor(device: Device, lines: Lines) {
     this.#device = device;
     this.#lines = lines;
   }
 
-  ofRun(graph: Graph, plan: DevicePlan): LocatedStep[] {
-    const explained = plan.steps.map((step) => this.#in(graph, step, plan, ''));
+  /** The loop that a phase is in, and how often it is done. */
+  roundsOf(loop: Phase['loop']): Pick<ExplainedStep, 'loop'> {
+    if (loop === undefined) return {};
+    const key = loop.nodes.join();
+    const number = this.#opened.get(key) ?? this.#loops++;
+    this.#opened.set(key, number);
+    return { loop: { number, count: roundsText(loop.rounds) } };
+  }
+
+  /** `loop`: the nodes of a loop whose body the steps are of. */
+  ofRun(graph: Graph, plan: DevicePlan, loop?: readonly number[]): LocatedStep[] {
+    const explained = plan.steps.map((step) =>
+      loop === undefined
+        ? this.#in(graph, step, plan, '')
+        : this.#in(bodyOf(graph, loop), step, plan, locationOf('', loop)),
+    );
     // Plans in several streams have no sweeps and no loops: each step of theirs is one here.
     const { streams } = plan;
     return streams === undefined
@@ -85,7 +109,7 @@ class Explainer {
         at: locationOf(loops, one.nodes),
         step: { ...one, lines: this.#lines.of(graph, one.nodes) },
       }));
-    const body = bodyOf(graph, step);
+    const body = bodyOf(graph, step.nodes);
     const loop = { number: this.#loops++, count: countOf(step) };
     const named = namesOfStates(step, plan);
     const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
@@ -99,7 +123,7 @@ class Explainer {
 }
 
 /** The graph of a loop's body, in which the nodes of its steps are. */
-function bodyOf(graph: Graph, { nodes }: LoopStep): Graph {
+function bodyOf(graph: Graph, nodes: readonly number[]): Graph {
   const node = nodeOf(graph, nodes[0]!);
   return node.kind === 'loop' ? node.loop.body : graph;
 }

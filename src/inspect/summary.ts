@@ -46,6 +46,10 @@ export interface PhaseSummary {
   readonly devices: readonly string[];
   /** Names of the kernels and products. */
   readonly steps: readonly string[];
+  /** Bytes that the devices copy from each other's memory, each time. */
+  readonly exchangedBytes: number;
+  /** Of a phase that does steps of a loop: how often it is done, at most where a condition ends the loop. */
+  readonly rounds?: number;
 }
 
 /** The result of `plan()`. */
@@ -103,6 +107,8 @@ const summaryOf = (phase: Phase, { devices }: Plan): PhaseSummary => ({
   byTiles: phase.parts !== undefined,
   devices: phase.runs.map((run) => devices[run.device]!),
   steps: namesOf(phase),
+  exchangedBytes: phase.exchangedBytes ?? 0,
+  ...(phase.loop === undefined ? {} : { rounds: phase.loop.rounds }),
 });
 
 /** Those in loops too, once. */

@@ -66,6 +66,7 @@ interface Addon {
   releasePath(handle: object): void;
   exchangePaths(one: string, other: string): Promise<boolean>;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
+  sliceHost(handle: object, first: number, byteLength: number): object;
   hostArray(handle: object): ArrayBuffer;
   disposeBuffer(handle: object): void;
   createCancel(): object;

@@ -82,6 +82,14 @@ export function allocateHost(
   );
 }
 
+/** A part of host memory, for what runs write there. */
+export const sliceHost = (buffer: DeviceBuffer, first: number, byteLength: number): DeviceBuffer =>
+  new NativeBuffer(
+    'cpu',
+    byteLength,
+    guarded(() => addon().sliceHost(NativeBuffer.handleOf(buffer), first, byteLength)),
+  );
+
 /** The bytes of a buffer of the CPU, the same each time. It is no input of runs from then on. */
 export const hostBytesOf = (buffer: DeviceBuffer): ArrayBuffer => NativeBuffer.bytesOf(buffer);
 

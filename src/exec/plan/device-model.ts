@@ -30,6 +30,8 @@ export interface CostModel {
   readonly busRate: number;
   /** Seconds of a phase on several devices beyond one device's, beside the work. */
   readonly phaseSeconds: number;
+  /** Seconds from a phase of a loop to the next one, beside the work: they are queued one after the other. */
+  readonly roundSeconds: number;
 }
 
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */

@@ -250,14 +250,55 @@ export interface Phase {
    * run's plan has all the tiles then, in an order of its own.
    */
   readonly parts?: number;
+  /** Of a compute on several devices: bytes that they copy from each other's memory. */
+  readonly exchangedBytes?: number;
   /** Values that nothing needs any more once the phase is done. */
   readonly drops: readonly number[];
+  /** Of a phase that does steps of a loop's body: the loop's nodes, and how often the phase is done at most. */
+  readonly loop?: { readonly nodes: readonly number[]; readonly rounds: number };
+}
+
+/** A state of a loop that devices share: values that hold it by turns. */
+export interface PhaseState {
+  /** Holds it before the first round; read by the phases of that round. */
+  readonly initial: number;
+  /** Written by the first round; it is `current` after that. */
+  readonly first: number;
+  /** Read by later rounds, which write `next`: that is `current` after each. */
+  readonly current: number;
+  readonly next: number;
+  /** Takes a copy of `current` that is kept, as the next part of `kept`; -1: none is. */
+  readonly frame: number;
+  readonly kept: number;
+}
+
+/** Phases that are done in rounds: the body of a loop that devices share. */
+export interface PhaseLoop {
+  /**
+   * Phases [first, first + lead) are the first round, the next `steady` ones each later one; then come `keep` ones,
+   * which copy states that are kept, after every so many rounds.
+   */
+  readonly first: number;
+  readonly lead: number;
+  readonly steady: number;
+  readonly keep: number;
+  /** Rounds from one state that is kept to the next; 0: none are. */
+  readonly every: number;
+  /** Values that nothing needs any more once the loop is done, beside those that its last phase or a later one drops. */
+  readonly drops: readonly number[];
+  /** At most so many, with the first one. */
+  readonly rounds: number;
+  /** Position among the states of the bool that says before each round whether to do it; -1: none does. */
+  readonly condition: number;
+  readonly states: readonly PhaseState[];
 }
 
 export interface Plan {
   readonly devices: readonly string[];
   readonly values: readonly PlanValue[];
   readonly phases: readonly Phase[];
+  /** Those of the phases that are done again and again, in order; absent: none are. */
+  readonly loops?: readonly PhaseLoop[];
   /** For each output of the graph, its value; -1: it has no elements. */
   readonly outputs: readonly number[];
   /** For each device, an upper bound of the bytes that the compute holds there. */

@@ -44,7 +44,19 @@ const WHY: Readonly<Record<WholeReason, string>> = {
   memory: ', for want of room for shares',
 };
 
-function printPhase(phase: Phase, { devices }: Plan): string {
+function printPhase(phase: Phase, plan: Plan): string {
+  const { rounds = 1 } = phase.loop ?? {};
+  return `${printShares(phase, plan)}${rounds === 1 ? '' : `, ${roundsText(rounds)}`}`;
+}
+
+/** More rounds than these are those of a loop with a condition and no number of steps. */
+const MOST_ROUNDS = 2 ** 50;
+
+/** How often phases of a loop are done. */
+export const roundsText = (rounds: number): string =>
+  rounds > MOST_ROUNDS ? 'until the loop ends' : rounds === 1 ? 'once' : `${rounds} times`;
+
+function printShares(phase: Phase, { devices }: Plan): string {
   const { kind, runs, parts, reason } = phase;
   const names = namesOf(phase).join(', ');
   if (parts !== undefined) {

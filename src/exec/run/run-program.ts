@@ -14,7 +14,7 @@ import {
   run,
   tilesDone,
 } from '../native/native.js';
-import { devicePlansOf } from '../plan/phases.js';
+import { distinctRunsOf } from '../plan/phases.js';
 import type { Step } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { ShardedRun } from '../shards/sharded-run.js';
@@ -112,8 +112,16 @@ async function runPhases(program: Program, inputOf: InputOf, settings: RunSettin
   return { program, outputs, checksums };
 }
 
-/** The steps of all phases that progress counts. */
-const stepsOf = ({ plan }: Program): Step[] => devicePlansOf(plan).flatMap(({ steps }) => [...steps]);
+/** The steps of all phases that progress counts; those of a loop's rounds as the loop that they are. */
+const stepsOf = ({ plan }: Program): Step[] =>
+  plan.phases.flatMap((phase, at) => {
+    const steps = distinctRunsOf(phase).flatMap((one) => one.plan.steps);
+    const rounds = phase.loop?.rounds ?? 1;
+    if (rounds === 1) return steps;
+    const loop = plan.loops?.find(({ first, lead, steady }) => at >= first && at < first + lead + steady);
+    const none = { every: 0, stepsAtOnce: 1, states: [], nodes: [] };
+    return [{ kind: 'loop', steps: rounds, condition: loop?.condition ?? -1, body: steps, ...none }];
+  });
 
 /**
  * Results of a compiled function may still be in the making, and other devices do not wait for its stream.

@@ -6,10 +6,11 @@
  *
  * Called by `sharding.ts`, which drops the copies where devices have no room for them.
  */
-import { callRow } from '../calls/table.js';
 import type { KernelStep, Step } from '../plan/plan.js';
-import { copyKernel, ownBuffer, type StepList } from '../plan/step-list.js';
+import { withBuffers } from '../plan/rename-buffers.js';
+import { copyKernel, ownBuffer } from '../plan/step-list.js';
 import type { Task } from '../tiles/sweep-cuts.js';
+import type { OpenStepList } from './open-loops.js';
 import type { Stage } from './shard-stages.js';
 
 /** Of an input, so much is read by the first phase that takes it: a copy brings no more. */
@@ -34,7 +35,11 @@ interface Readers {
  * The step list in which later phases read copies that the first one leaves; itself, where no input is read
  * twice.
  */
-export function withKeptInputs(stepList: StepList, stages: readonly Stage[], rules: ReaderRules): StepList {
+export function withKeptInputs(
+  stepList: OpenStepList,
+  stages: readonly Stage[],
+  rules: ReaderRules,
+): OpenStepList {
   const buffers = [...stepList.buffers];
   let { steps } = stepList;
   const copies = new Map<number, KernelStep[]>();
@@ -50,7 +55,8 @@ export function withKeptInputs(stepList: StepList, stages: readonly Stage[], rul
     copies.set(after, [...(copies.get(after) ?? []), copy]);
   }
   if (copies.size === 0) return stepList;
-  return { ...stepList, buffers, steps: steps.flatMap((step, k) => [step, ...(copies.get(k) ?? [])]) };
+  const parts = stepList.parts.flatMap((part, k) => [part, ...(copies.get(k) ?? []).map(() => part)]);
+  return { ...stepList, buffers, parts, steps: steps.flatMap((step, k) => [step, ...(copies.get(k) ?? [])]) };
 }
 
 function readersOf(stages: readonly Stage[], rules: ReaderRules): Map<number, Readers> {
@@ -77,8 +83,5 @@ function readsMost({ cut }: Task, buffer: number, byteLength: number): boolean {
 }
 
 /** The step with another buffer in the place of one that it reads. */
-function reading(step: Step, from: number, to: number): Step {
-  const moved = (buffer: number): number => (buffer === from ? to : buffer);
-  if (step.kind === 'call') return callRow(step).withBuffers(step, moved);
-  return step.kind === 'kernel' ? { ...step, buffers: step.buffers.map(moved) } : step;
-}
+const reading = (step: Step, from: number, to: number): Step =>
+  withBuffers(step, (buffer) => (buffer === from ? to : buffer));

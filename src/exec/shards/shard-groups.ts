@@ -2,19 +2,18 @@
  * The buffers of a job that are cut into shares, and its steps in groups that devices do together: steps that are shared, and
  * those that one device does as a whole, with the reason. Made by `sharding.ts`, which plans their phases.
  */
-import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { InternalError } from '../../host/errors.js';
-import type { CostModel, DeviceModel, SweepRules } from '../plan/device-model.js';
-import type { PlanValue, WholeReason } from '../plan/plan.js';
-import type { Destination } from '../plan/plan-graph.js';
+import type { LoopStep, PlanValue, WholeReason } from '../plan/plan.js';
 import { usesOf } from '../plan/stages.js';
-import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
+import { ownBuffer, type UnplacedBuffer } from '../plan/step-list.js';
 import { splitLoads } from '../tiles/sweep-aliases.js';
 import type { Task } from '../tiles/sweep-cuts.js';
-import { groupTasks, type StepGroup } from '../tiles/sweep-groups.js';
+import { type GroupRules, groupTasks, type StepGroup } from '../tiles/sweep-groups.js';
 import { formsOf, wholeTask } from '../tiles/sweep-tasks.js';
-import type { ShardDevice } from './shard-device.js';
-import { asSharded, finishesWhatItWrites, givenPieces } from './shard-stages.js';
+import { loopsOf, type OpenStepList, statesOf } from './open-loops.js';
+import { type Job, LEAST_CUT_BYTES, largestShareOf, liesIn } from './shard-job.js';
+import { givenPieces, type PlacedGroup, shareableForms } from './shard-stages.js';
+import { isShareableLoop } from './shared-loops.js';
 import {
   type Form,
   type Lies,
@@ -24,33 +23,10 @@ import {
   sharedWork,
 } from './shared-work.js';
 
-/** Where memory is short, buffers of so many bytes are cut, however little is done with them. */
-const LEAST_CUT_BYTES = 512 * 1024;
-
-export interface Job {
-  readonly sources: readonly SourceArray[];
-  readonly model: DeviceModel;
-  readonly sweeps: SweepRules;
-  readonly costs: CostModel;
-  readonly devices: readonly ShardDevice[];
-  readonly destination: Destination;
-  readonly hostBudget: number;
-  /** Whether all large buffers are cut, or those alone with which several devices are sooner done than one. */
-  readonly cutsAll: boolean;
-  /** Whether large values wait in host memory between phases. */
-  readonly spills: boolean;
-}
-
 /** Buffers that must not be cut, and steps of which no buffer is cut that must not be shared. */
 export interface Uncut {
   readonly uncut: readonly number[];
   readonly whole: readonly number[];
-}
-
-/** The part of the work of each device; the sum is 1. */
-export function weightsOf(devices: readonly ShardDevice[]): number[] {
-  const total = devices.reduce((sum, { weight }) => sum + weight, 0);
-  return devices.map(({ weight }) => weight / total);
 }
 
 export class ShardGroups {
@@ -60,7 +36,7 @@ export class ShardGroups {
   readonly uncut: ReadonlySet<number>;
   /** Small values that wait in host memory, since any device may have made a part of them. */
   readonly hosted = new Set<number>();
-  readonly #stepList: StepList;
+  readonly #stepList: OpenStepList;
   readonly #job: Job;
   readonly #whole: ReadonlySet<number>;
   /** Buffers that are cut, with their aliases. */
@@ -71,13 +47,28 @@ export class ShardGroups {
   /** Whether there are forms in which it can be shared, of each step. */
   #isShareable: readonly boolean[] = [];
   readonly #stepOf = new Map<Task, number>();
+  /** Of states of loops that are kept, the values that they are a part of. */
+  readonly #wholes = new Map<number, number>();
+  /** States of loops in memory of others, that rounds made. */
+  readonly #handedOn = new Set<number>();
+  /** Scratch memory of kernels. */
+  readonly #scratch: ReadonlySet<number>;
 
-  constructor(stepList: StepList, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
+  constructor(stepList: OpenStepList, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
     this.#stepList = stepList;
     this.#job = job;
     this.uncut = uncut;
     this.#whole = whole;
     this.buffers = [...stepList.buffers];
+    this.#scratch = new Set(stepList.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])));
+    for (const { condition, states } of loopsOf(stepList.parts)) {
+      for (const [k, { initial, first, current, next, frame, kept }] of states.entries()) {
+        this.#handedOn.add(current);
+        if (frame >= 0) this.#wholes.set(frame, kept);
+        // JavaScript reads the conditions of loops.
+        if (k === condition) for (const buffer of [initial, first, current, next]) this.hosted.add(buffer);
+      }
+    }
     this.#chooseShared();
   }
 
@@ -92,20 +83,16 @@ export class ShardGroups {
   }
 
   #chooseShared(): void {
-    const { costs, cutsAll, sweeps, sources, destination } = this.#job;
+    const { costs, cutsAll, sweeps } = this.#job;
     const steps = this.#stepList.steps.map((step) => {
       const all = formsOf(step, sweeps.worksOf, (bytes) => this.#addScratch(bytes));
       return { step, forms: this.#shareable(all) };
     });
     this.#isShareable = steps.map(({ forms }) => forms.length > 0);
-    const liesAt = (b: number): Lies => {
-      const buffer = this.buffers[b]!;
-      if (buffer.role === 'output') return destination === 'device' ? 'device' : 'host';
-      const pieces = buffer.role === 'input' ? givenPieces(buffer, sources).length : 1;
-      return pieces === 0 ? 'host' : pieces === 1 ? 'device' : 'shares';
-    };
-    const share = Math.max(...weightsOf(this.#job.devices));
-    const { cut, forms } = sharedWork(steps, { costs, share, buffers: this.buffers, liesAt });
+    const share = largestShareOf(this.#job.devices);
+    const liesAt = (b: number): Lies => liesIn(this.buffers[b]!, this.#job);
+    const states = statesOf(this.#stepList);
+    const { cut, forms } = sharedWork(steps, { costs, share, buffers: this.buffers, liesAt, states });
     for (const b of cut) this.#cut.add(b);
     if (cutsAll)
       for (const [b, { byteLength }] of this.#stepList.buffers.entries())
@@ -117,45 +104,62 @@ export class ShardGroups {
 
   /** The forms of a step whose parts finish what they write, as devices share them. */
   #shareable(forms: readonly Form[]): Form[] {
-    const rules = {
-      byteLengthOf: (b: number) => this.buffers[b]!.byteLength,
-      isOnHost: (b: number) => this.isOnHost(b),
-    };
-    return forms
-      .map((form) => form.map((task) => asSharded(task, rules)))
-      .filter((form) => form.some(({ cut }) => cut !== undefined && cut.units > 1))
-      .filter((form) => form.every(finishesWhatItWrites));
+    return shareableForms(forms, {
+      byteLengthOf: (b) => this.buffers[b]!.byteLength,
+      isOnHost: (b) => this.isOnHost(b),
+    });
   }
 
-  group(): readonly StepGroup[] | Uncut {
-    const scratch = new Set(
-      this.#stepList.steps.flatMap((step) => (step.kind === 'kernel' ? step.scratch : [])),
-    );
-    const isWindowed = (b: number): boolean => this.isLarge(b) && !scratch.has(b);
-    const isWindowedInput = (b: number): boolean => isWindowed(b) && this.buffers[b]!.role === 'input';
-    const forms = this.#stepList.steps.map((step, at) => {
-      const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
-      const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
-      const shareable = this.#shareable(all);
-      const chosen = this.#forms.get(at);
-      const every = chosen === undefined ? [[wholeTask(own)], ...shareable] : [shareable[chosen]!];
-      if (chosen !== undefined)
-        for (const task of every[0]!) if (task.cut !== undefined) this.#shared.add(task);
-      for (const task of every.flat()) this.#stepOf.set(task, at);
-      return every;
-    });
-    const groups = groupTasks(forms, {
-      isWindowed,
+  /** The steps in groups, each of steps that are the same part of a loop. */
+  group(): readonly PlacedGroup[] | Uncut {
+    const { parts } = this.#stepList;
+    const forms = this.#stepList.steps.map((_, at) => this.#formsFor(at));
+    const groups: PlacedGroup[] = [];
+    for (let from = 0; from < forms.length; ) {
+      const part = parts[from];
+      let to = from + 1;
+      while (to < forms.length && parts[to] === part) to++;
+      const found = groupTasks(forms.slice(from, to), this.#groupRules(forms.slice(from, to)));
+      if ('why' in found) return this.without(found.task);
+      const shared = (group: StepGroup): StepGroup =>
+        this.#shared.has(group.tasks[0]!) ? { ...group, runs: 'tiles' } : group;
+      groups.push(...found.map((group) => ({ ...shared(group), part })));
+      from = to;
+    }
+    return groups;
+  }
+
+  /** The forms of a step: the one that was chosen, or as a whole and those in which it can be shared. */
+  #formsFor(at: number): Form[] {
+    const step = this.#stepList.steps[at]!;
+    const isWindowedInput = (b: number): boolean => this.#isWindowed(b) && this.buffers[b]!.role === 'input';
+    const own = step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (b) => this.#addAlias(b)) : step;
+    const all = formsOf(own, this.#job.sweeps.worksOf, (bytes) => this.#addScratch(bytes));
+    const shareable = this.#shareable(all);
+    const chosen = this.#forms.get(at);
+    const every = chosen === undefined ? [[wholeTask(own)], ...shareable] : [shareable[chosen]!];
+    if (chosen !== undefined)
+      for (const task of every[0]!) if (task.cut !== undefined) this.#shared.add(task);
+    for (const task of every.flat()) this.#stepOf.set(task, at);
+    return every;
+  }
+
+  #isWindowed(buffer: number): boolean {
+    return this.isLarge(buffer) && !this.#scratch.has(buffer);
+  }
+
+  #groupRules(forms: readonly (readonly Form[])[]): GroupRules {
+    const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
+    return {
+      isWindowed: (b) => this.#isWindowed(b),
       byteLengthOf: (b) => this.buffers[b]!.byteLength,
-      isInput: (b) => this.buffers[b]!.role === 'input',
+      isInput: (b) => this.buffers[b]!.role === 'input' || !made.has(b),
       isFetched: () => false,
       canSpill: true,
       keepsAll: true,
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: false,
-    });
-    if ('why' in groups) return this.without(groups.task);
-    return groups.map((group) => (this.#shared.has(group.tasks[0]!) ? { ...group, runs: 'tiles' } : group));
+    };
   }
 
   /** The large buffers that a task touches, which are not to be cut. */
@@ -187,7 +191,14 @@ export class ShardGroups {
     return this.buffers.push(ownBuffer(`partial ${this.buffers.length}`, bytes)) - 1;
   }
 
+  /** Whether a value has no memory of its own, as a state that a round made before. */
+  isHandedOn(buffer: number): boolean {
+    return this.#handedOn.has(buffer);
+  }
+
   locationOf(buffer: number): PlanValue['location'] {
+    const whole = this.#wholes.get(buffer);
+    if (whole !== undefined) return this.locationOf(whole);
     const { role } = this.buffers[buffer]!;
     if (role === 'output') return this.#job.destination === 'device' ? 'devices' : 'host';
     if (this.hosted.has(buffer)) return 'host';
@@ -202,6 +213,9 @@ export class ShardGroups {
 
   /** Why one device does tasks: of several reasons the one that a user can do most about. */
   reasonOf(tasks: readonly Task[]): WholeReason {
+    const loops = tasks.flatMap(({ step }) => (step.kind === 'loop' ? [step] : []));
+    const isOpenable = (loop: LoopStep): boolean => isShareableLoop(loop, this.#stepList, this.#job);
+    if (loops.length > 0 && loops.every(isOpenable)) return this.#job.whyWhole;
     const reasons = tasks.map((task): WholeReason => {
       if (task.step.kind === 'finish') return 'combine';
       const step = this.#stepOf.get(task)!;

@@ -7,14 +7,17 @@ import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { DeviceModel } from '../plan/device-model.js';
-import type { Plan } from '../plan/plan.js';
+import type { Plan, WholeReason } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
-import { stepListOf } from '../plan/step-list.js';
+import { type StepList, stepListOf } from '../plan/step-list.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { planOnOne } from './one-device.js';
+import { withoutParts } from './open-loops.js';
 import type { ShardDevice } from './shard-device.js';
+import type { Job } from './shard-job.js';
 import { shardSteps } from './sharding.js';
+import { type Kernels, sharedLoops } from './shared-loops.js';
 
 /** Ways to share, from what is done soonest to what takes least memory. */
 const WAYS = [
@@ -22,6 +25,8 @@ const WAYS = [
   { cutsAll: true, spills: false },
   { cutsAll: true, spills: true },
 ] as const;
+/** Kernels in a round of a shared loop: where values wait, more of them copy less, and hold more. */
+const KERNELS: readonly (readonly Kernels[])[] = [['worth'], ['worth', 1], [16, 4, 1]];
 
 export interface ShardOptions {
   readonly destination: Destination;
@@ -46,12 +51,33 @@ export function shardPartition(
   if (devices.length === 1) return planOnOne(lowered, job);
   let least: NoFit | undefined;
   for (const stepList of withWorkspaces(lowered, model.workspaceOf)) {
-    for (const way of WAYS) {
-      const found = shardSteps(stepList, { ...job, ...way });
+    for (const attempt of waysToShare(stepList, job)) {
+      const found = attempt();
+      if (found === undefined) continue;
       if ('phases' in found) return found;
       if (least === undefined || found.needed < least.needed) least = found;
     }
   }
   const alone = planOnOne(lowered, job);
   return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
+}
+
+type Attempt = () => Plan | NoFit | undefined;
+
+/** Plans to try: with loops whose rounds devices share, then with loops that one device does. */
+function waysToShare(stepList: StepList, job: Omit<Job, 'cutsAll' | 'spills' | 'whyWhole'>): Attempt[] {
+  const later: Attempt[] = [];
+  let whyWhole: WholeReason = 'uncut';
+  const ways = WAYS.flatMap((way, k) => {
+    const own: Job = { ...job, ...way, whyWhole: 'short' };
+    const opened = KERNELS[k]!.flatMap((kernels) => sharedLoops(stepList, own, kernels) ?? []);
+    if (opened.length === 0) return [() => shardSteps(withoutParts(stepList), own)];
+    later.push(() => shardSteps(withoutParts(stepList), { ...own, whyWhole }));
+    return opened.map((each) => () => {
+      const found = shardSteps(each, own);
+      if (found !== undefined) whyWhole = 'memory';
+      return found;
+    });
+  });
+  return [...ways, ...later];
 }

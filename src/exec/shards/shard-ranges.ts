@@ -106,7 +106,8 @@ export function shard(tasks: readonly SweptTask[], rules: ShareRules): Sharding 
 export const unitsOf = (tasks: readonly SweptTask[]): number =>
   Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
 
-function evenSharding(tasks: readonly SweptTask[], { weights }: ShareRules): Sharding {
+/** Shares as large as the devices' weights. */
+export function evenSharding(tasks: readonly SweptTask[], { weights }: ShareRules): Sharding {
   const units = unitsOf(tasks);
   const step = 2 ** Math.max(0, Math.floor(Math.log2((units * ROUNDING) / weights.length)));
   let sum = 0;

@@ -9,22 +9,29 @@ import type { UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Task, Touch } from '../tiles/sweep-cuts.js';
 import type { StepGroup } from '../tiles/sweep-groups.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
+import type { LoopPart } from './open-loops.js';
 import type { Piece } from './shard-device.js';
+import type { Form } from './shared-work.js';
 
 export interface Stage {
   readonly kind: Phase['kind'];
   readonly tasks: readonly Task[];
   readonly pitches: BytePitches;
+  /** The part of a loop that it is. */
+  readonly part: LoopPart | undefined;
 }
 
+/** A group of steps, and the part of a loop that they are. */
+export type PlacedGroup = StepGroup & Pick<Stage, 'part'>;
+
 /** Tasks that run as a whole after each other are one stage. */
-export function stagesOf(groups: readonly StepGroup[]): Stage[] {
-  const stages: { kind: Phase['kind']; tasks: Task[]; pitches: BytePitches }[] = [];
-  for (const { tasks, runs, pitches } of groups) {
+export function stagesOf(groups: readonly PlacedGroup[]): Stage[] {
+  const stages: (Stage & { readonly tasks: Task[] })[] = [];
+  for (const { tasks, runs, pitches, part } of groups) {
     const kind = runs === 'tiles' ? 'sharded' : 'whole';
     const last = stages.at(-1);
-    if (kind === 'whole' && last?.kind === kind) last.tasks.push(...tasks);
-    else stages.push({ kind, tasks: [...tasks], pitches });
+    if (kind === 'whole' && last?.kind === kind && last.part === part) last.tasks.push(...tasks);
+    else stages.push({ kind, tasks: [...tasks], pitches, part });
   }
   return stages;
 }
@@ -52,7 +59,7 @@ interface TaskRules {
  * slots is a range of bytes. Windows of rows have rows of their own in slots, which what lies on devices is
  * not copied to.
  */
-export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Task {
+function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Task {
   const { step, cut } = task;
   if (cut === undefined) return task;
   const own = ownScratch(step);
@@ -73,6 +80,13 @@ export function asSharded(task: Task, { byteLengthOf, isOnHost }: TaskRules): Ta
   return { ...task, cut: { ...cut, touches, pitches } };
 }
 
+/** The forms of a step whose parts finish what they write, as devices share them. */
+export const shareableForms = (forms: readonly Form[], rules: TaskRules): Form[] =>
+  forms
+    .map((form) => form.map((task) => asSharded(task, rules)))
+    .filter((form) => form.some(({ cut }) => cut !== undefined && cut.units > 1))
+    .filter((form) => form.every(finishesWhatItWrites));
+
 /** Scratch memory that the parts of a step need no more once they have ended. */
 const ownScratch = (step: Step): ReadonlySet<number> => new Set(step.kind === 'kernel' ? step.scratch : []);
 
@@ -80,7 +94,7 @@ const ownScratch = (step: Step): ReadonlySet<number> => new Set(step.kind === 'k
  * Whether the parts of a task finish all that it writes, but for memory of its own; what adds up part by part
  * does not.
  */
-export function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
+function finishesWhatItWrites({ step, cut, writes }: Task): boolean {
   if (cut === undefined) return true;
   const own = ownScratch(step);
   const finished = new Set(cut.touches(0, cut.units).writes.map(({ buffer }) => buffer));

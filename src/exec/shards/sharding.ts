@@ -13,14 +13,19 @@ import { waitingBytesOf } from '../plan/phases.js';
 import { bytesOfPart } from '../plan/place.js';
 import type { DeviceRun, Phase, Plan, PlanValue } from '../plan/plan.js';
 import { type Lifetimes, lifetimesOf } from '../plan/stages.js';
-import type { StepList, UnplacedBuffer } from '../plan/step-list.js';
+import type { UnplacedBuffer } from '../plan/step-list.js';
 import type { CutTask, Task } from '../tiles/sweep-cuts.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import type { Span, SweptTask } from '../tiles/sweep-windows.js';
 import { leftByStream, tileOrders } from './dynamic-tiles.js';
+import { exchangedBytes } from './exchanged-bytes.js';
 import { withKeptInputs } from './kept-inputs.js';
+import { type LoopStages, loopStagesOf, roundsOfStage, withLoops, withRounds } from './loop-phases.js';
+import { type OpenStepList, statesOf } from './open-loops.js';
+import { Rounds } from './rounds.js';
 import type { Piece } from './shard-device.js';
-import { type Job, ShardGroups, type Uncut, weightsOf } from './shard-groups.js';
+import { ShardGroups, type Uncut } from './shard-groups.js';
+import { type Job, weightsOf } from './shard-job.js';
 import {
   type PhaseRole,
   type PhaseRules,
@@ -29,15 +34,20 @@ import {
   planTiles,
   planWholeTasks,
 } from './shard-phase.js';
-import { leadOf, type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
+import { evenSharding, leadOf, type ShareRules, shard, stretchesOf, unitsOf } from './shard-ranges.js';
 import { givenPieces, largestOf, type Stage, stagesOf } from './shard-stages.js';
 
-/** Shards what can be sharded: more and more is left whole, until all steps can run. */
-export function shardSteps(stepList: StepList, job: Job): Plan | NoFit {
+/**
+ * Shards what can be sharded: more and more is left whole, until all steps can run. `undefined`: rounds of a loop
+ * would not leave their states as they find them, or no device has shares of them.
+ */
+export function shardSteps(stepList: OpenStepList, job: Job): Plan | NoFit | undefined {
   const [uncut, whole] = [new Set<number>(), new Set<number>()];
+  const states = statesOf(stepList);
   for (;;) {
     const found = new Sharder(stepList, job, uncut, whole).planOnce();
-    if (!('uncut' in found)) return found;
+    if (found === undefined || !('uncut' in found)) return found;
+    if (found.uncut.some((buffer) => states.has(buffer))) return undefined;
     for (const buffer of found.uncut) uncut.add(buffer);
     for (const step of found.whole) whole.add(step);
   }
@@ -45,11 +55,12 @@ export function shardSteps(stepList: StepList, job: Job): Plan | NoFit {
 
 /** One way to shard, planned. */
 class Sharder {
-  readonly #stepList: StepList;
+  readonly #stepList: OpenStepList;
   readonly #job: Job;
   readonly #groups: ShardGroups;
   readonly #buffers: readonly UnplacedBuffer[];
   #stages: readonly Stage[] = [];
+  #loops: readonly LoopStages[] = [];
   /** The stages that write a buffer, and those that read it. */
   #writers: Lifetimes = new Map();
   #readers: Lifetimes = new Map();
@@ -58,23 +69,30 @@ class Sharder {
   /** Bytes that the compute holds on each device between phases, by buffer. */
   readonly #held: Map<number, number>[];
   readonly #peaks: number[];
+  readonly #rounds: Rounds;
   /** Host memory that values of one phase wait in, at most. */
   #hostPeak = 0;
 
-  constructor(stepList: StepList, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
+  constructor(stepList: OpenStepList, job: Job, uncut: ReadonlySet<number>, whole: ReadonlySet<number>) {
     this.#stepList = stepList;
     this.#job = job;
     this.#groups = new ShardGroups(stepList, job, uncut, whole);
     this.#buffers = this.#groups.buffers;
     this.#held = job.devices.map(() => new Map());
     this.#peaks = job.devices.map(() => 0);
+    this.#rounds = new Rounds({
+      pieces: this.#pieces,
+      held: this.#held,
+      byteLengthOf: (b) => this.#buffers[b]!.byteLength,
+      isOnDevices: (b) => this.#groups.locationOf(b) === 'devices',
+    });
   }
 
   /**
    * With inputs that stay on devices from phase to phase, where there is room for them and it takes no more
    * phases.
    */
-  planOnce(): Plan | NoFit | Uncut {
+  planOnce(): Plan | NoFit | Uncut | undefined {
     const uncut = this.#makeStages();
     if (uncut !== undefined) return uncut;
     const stepList = withKeptInputs(this.#stepList, this.#stages, {
@@ -102,21 +120,39 @@ class Sharder {
     const groups = this.#groups.group();
     if ('uncut' in groups) return groups;
     this.#stages = stagesOf(groups);
+    this.#loops = loopStagesOf(this.#stages);
     return undefined;
   }
 
-  #plan(): Plan | NoFit | Uncut {
+  /** Once more where states that loops keep on devices take room in rounds before the last one. */
+  #plan(): Plan | NoFit | Uncut | undefined {
+    const found = this.#planStages();
+    const isSettled = found === undefined || !('phases' in found) || this.#rounds.keptBytes.size === 0;
+    return isSettled ? found : this.#planStages();
+  }
+
+  #planStages(): Plan | NoFit | Uncut | undefined {
     const users = (way: 'reads' | 'writes'): Lifetimes =>
       lifetimesOf(this.#stages.map(({ tasks }) => ({ uses: tasks.flatMap((task) => task[way]) })));
-    this.#writers = users('writes');
-    this.#readers = users('reads');
+    const { writers, readers } = withRounds(
+      { writers: users('writes'), readers: users('reads') },
+      this.#loops,
+    );
+    this.#writers = writers;
+    this.#readers = readers;
+    this.#peaks.fill(0);
+    this.#hostPeak = 0;
+    for (const held of this.#held) held.clear();
     for (const [b, buffer] of this.#buffers.entries())
       this.#pieces.set(b, givenPieces(buffer, this.#job.sources));
     const phases: Phase[] = [];
-    for (const at of this.#stages.keys()) {
+    for (const [at, stage] of this.#stages.entries()) {
+      this.#rounds.begin(this.#loops, at);
       const phase = this.#planStage(at);
       if (!('runs' in phase)) return phase;
-      phases.push(phase);
+      const loop = roundsOfStage(stage);
+      phases.push(loop === undefined ? phase : { ...phase, loop });
+      if (!this.#rounds.end(this.#loops, at, phases)) return undefined;
     }
     return this.#finish(phases);
   }
@@ -135,6 +171,11 @@ class Sharder {
     const planned =
       tiles?.works ?? (kind === 'whole' ? this.#planWhole(tasks, at) : this.#planSharded(swept, at));
     if (!Array.isArray(planned)) return planned;
+    const exchanged = planned.reduce(
+      (sum, { device, run }) =>
+        sum + exchangedBytes(run, this.#job.devices[device]!.name, (b) => this.#pieces.get(b)!),
+      0,
+    );
     const made = new Map<number, Piece[]>();
     const waiting = planned.reduce((sum, { run }) => sum + run.plan.hostPeakBytes, 0);
     this.#hostPeak = Math.max(this.#hostPeak, waiting);
@@ -153,9 +194,8 @@ class Sharder {
     for (const held of this.#held) for (const b of drops) held.delete(b);
     const runs = planned.map(({ device, run: { kept: _, ...run } }): DeviceRun => ({ device, ...run }));
     const own = tiles === undefined ? {} : { parts: tiles.parts };
-    return kind === 'whole'
-      ? { kind, reason: this.#groups.reasonOf(tasks), runs, drops }
-      : { kind, runs, drops, ...own };
+    const phase = { kind, runs, drops, exchangedBytes: exchanged };
+    return kind === 'whole' ? { ...phase, reason: this.#groups.reasonOf(tasks) } : { ...phase, ...own };
   }
 
   /** Values on devices or in host memory that are not needed after a stage. */
@@ -228,7 +268,9 @@ class Sharder {
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,
       pitches: this.#stages[at]!.pitches,
     };
-    const { units, shares } = shard(tasks, shareRules);
+    // Shares of a loop's rounds are the same in each, wherever states and inputs lay before.
+    const isRound = this.#stages[at]!.part !== undefined;
+    const { units, shares } = isRound ? evenSharding(tasks, shareRules) : shard(tasks, shareRules);
     const works: DeviceWork[] = [];
     for (const share of shares) {
       const stretches: readonly Span[] = stretchesOf(tasks, share, units, shareRules);
@@ -255,7 +297,7 @@ class Sharder {
       role: role === 'input' || role === 'output' ? role : 'temporary',
       byteLength,
       source,
-      location: this.#groups.locationOf(b),
+      location: this.#groups.isHandedOn(b) ? 'devices' : this.#groups.locationOf(b),
     }));
   }
 
@@ -265,7 +307,7 @@ class Sharder {
     return {
       devices: this.#job.devices.map(({ name }) => name),
       values,
-      phases,
+      ...withLoops(phases, this.#loops),
       outputs: this.#stepList.outputKeys.map((key) => byKey.get(key) ?? -1),
       peakBytes: this.#peaks,
       hostPeakBytes: waitingBytesOf(values) + this.#hostPeak,

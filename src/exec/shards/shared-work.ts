@@ -16,7 +16,7 @@ import type { BytePitches, Cut, Task, Touch } from '../tiles/sweep-cuts.js';
 /** A share of little work may need nearly all that the whole does: every pair of two arrays' rows, say. */
 export const MOST_OF_WHOLE = 0.95;
 /** Buffers of fewer bytes have too few elements for a share each. */
-const LEAST_CUT_BYTES = 2 ** 14;
+export const LEAST_PARTED_BYTES = 2 ** 14;
 /** A step is cut for what later steps read, whose results earlier ones may read: passes over all steps. */
 const PASSES = 3;
 
@@ -30,6 +30,8 @@ export interface WorkRules {
   readonly buffers: readonly UnplacedBuffer[];
   /** Where an input lies, and where a result goes. */
   readonly liesAt: (buffer: number) => Lies;
+  /** Buffers that are cut whatever the work: states of loops whose rounds are phases. */
+  readonly states: ReadonlySet<number>;
 }
 
 /** A form of a step that can be shared: tasks that run one after the other. */
@@ -50,7 +52,7 @@ export interface SharedWork {
 
 /** The buffers to cut, and steps to share, of steps in order. */
 export function sharedWork(steps: readonly Shareable[], rules: WorkRules): SharedWork {
-  const found = new Set<number>();
+  const found = new Set<number>(rules.states);
   let forms = new Map<number, number>();
   for (let pass = 0; pass < PASSES; pass++) {
     const before = found.size;
@@ -95,7 +97,7 @@ class Choice {
     // A step that touches a cut buffer is cut as well.
     const isWorth = best.seconds < this.#rules.costs.secondsOf(step, 1) + this.#aloneCopies(tasks);
     const isCut = isTouched || isWorth || this.#isMove(step);
-    const cut = isCut ? best.parted.filter((b) => this.#bytesOf(b) >= LEAST_CUT_BYTES) : [];
+    const cut = isCut ? best.parted.filter((b) => this.#bytesOf(b) >= LEAST_PARTED_BYTES) : [];
     for (const b of cut) this.#found.add(b);
     for (const b of tasks.flatMap(({ writes }) => writes))
       if (this.#rules.buffers[b]?.role !== 'output')
@@ -117,7 +119,8 @@ class Choice {
   }
 
   #liesAt(buffer: number): Lies {
-    return this.#lies.get(buffer) ?? this.#rules.liesAt(buffer);
+    const before = this.#rules.states.has(buffer) ? 'shares' : this.#rules.liesAt(buffer);
+    return this.#lies.get(buffer) ?? before;
   }
 
   #aloneCopies(tasks: Form): number {
@@ -176,7 +179,7 @@ const bytesIn = ({ first, last, rows }: Touch): number =>
   (last - first) * (rows === undefined ? 1 : rows.width / rows.pitch);
 
 /** Bytes that are touched of each buffer, once. */
-function touchedBytes(touches: readonly Touch[]): Map<number, number> {
+export function touchedBytes(touches: readonly Touch[]): Map<number, number> {
   const hulls = new Map<number, { readonly first: number; readonly last: number; readonly sum: number }>();
   for (const touch of touches) {
     const { first, last, sum } = hulls.get(touch.buffer) ?? { ...touch, sum: 0 };

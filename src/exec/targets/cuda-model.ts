@@ -34,10 +34,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
   return {
     scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
-    stepsAtOnce: (kernel) => {
-      const { schedule } = footprintOf(kernel, limits);
-      return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
-    },
+    stepsAtOnce: (kernel) => stepsAtOnce(kernel, limits),
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
     scansInOnePass: true,
     blockBytes: cudaBlockBytes,
@@ -50,6 +47,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
       secondsOf: (step, part) => secondsOf(step, part, limits, multiprocessors),
       busRate: BUS_RATE,
       phaseSeconds: PHASE_SECONDS,
+      roundSeconds: ROUND_SECONDS,
     },
     loopRecordBytes: () =>
       device.architecture === undefined && hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name)
@@ -66,6 +64,12 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
       multiprocessors,
     },
   };
+}
+
+/** Steps of a loop that one launch of a kernel with carried buffers does. */
+function stepsAtOnce(kernel: Kernel, limits: DeviceLimits): number {
+  const { schedule } = footprintOf(kernel, limits);
+  return schedule.kind === 'stencil' || schedule.kind === 'repeat' ? schedule.steps : 1;
 }
 
 /** Threads of a multiprocessor. */
@@ -106,16 +110,18 @@ const BUS_RATE = 50e9;
  * take two devices as long as one.
  */
 const PHASE_SECONDS = 5e-6;
+/** Seconds of a phase that is queued when the one before it is: its runs begin and report on JavaScript's thread. */
+const ROUND_SECONDS = 6e-5;
 
 /**
  * About how long a part of a step takes by itself: of few blocks, each part as long as the whole. Streams are
  * chosen without the arithmetic, as measured.
  */
 function secondsOf(step: Step, part: number, limits: DeviceLimits, multiprocessors: number): number {
-  if (step.kind === 'loop')
-    return (
-      step.steps * step.body.reduce((sum, one) => sum + secondsOf(one, part, limits, multiprocessors), 0)
-    );
+  if (step.kind === 'loop') {
+    const runs = Math.ceil(step.steps / step.stepsAtOnce);
+    return runs * step.body.reduce((sum, one) => sum + secondsOf(one, part, limits, multiprocessors), 0);
+  }
   if (step.kind !== 'kernel') {
     const { seconds, share, queueSeconds } = costOf(step, limits, multiprocessors);
     return share < 1 ? seconds : queueSeconds + (seconds - queueSeconds) * part;
@@ -124,7 +130,8 @@ function secondsOf(step: Step, part: number, limits: DeviceLimits, multiprocesso
   const { launches, share } = fillOf(kernel, limits, multiprocessors);
   const isWide = kernel.buffers.some(({ dtype }) => ['float64', 'complex128'].includes(dtype));
   const rate = (ADDITION_RATE * multiprocessors * Math.min(1, 2 * share * part)) / (isWide ? 2 : 1);
-  const working = Math.max(movedSeconds(kernel, share * part), additionsOf(kernel) / rate);
+  const steps = kernel.carried === undefined ? 1 : stepsAtOnce(kernel, limits);
+  const working = Math.max(movedSeconds(kernel, share * part), (steps * additionsOf(kernel)) / rate);
   return launches * LAUNCH_SECONDS + working * part;
 }
 

@@ -44,24 +44,37 @@ export function segmentsOf(steps: readonly Step[], opens: (loop: LoopStep) => bo
  * last.
  */
 export function unrollings(stepList: StepList, worksOf: WorksOf): StepList[] {
-  const open = new Set(
-    stepList.steps.filter(
-      (step) => step.kind === 'loop' && isMap(step) && loopCut(step, worksOf) === undefined,
-    ),
-  );
+  const open = unrollable(stepList, worksOf);
   if (open.size === 0) return [stepList];
   const stepLists: StepList[] = [];
   // With kernels of one step, whose parts are smaller, where those of several are not enough.
   const several = [...open].some((step) => step.kind === 'loop' && step.stepsAtOnce > 1);
   for (const isPlain of several ? [false, true] : [true])
     for (let most = MOST_UNROLLED; most >= 1; most /= 2)
-      stepLists.push(new Unrolling(stepList, open, { most, isPlain }).stepList());
+      stepLists.push(new Unrolling(stepList, open, { most: () => most, isPlain }).stepList());
   return stepLists;
+}
+
+/** Loops of a stencil: their bodies are one map, which reads elsewhere. */
+const unrollable = ({ steps }: StepList, worksOf: WorksOf): ReadonlySet<Step> =>
+  new Set(
+    steps.filter((step) => step.kind === 'loop' && isMap(step) && loopCut(step, worksOf) === undefined),
+  );
+
+/** The step list where some loops, if they are of a stencil, do in each step as many kernels as `most` says. */
+export function unrolled(
+  stepList: StepList,
+  worksOf: WorksOf,
+  loops: ReadonlySet<Step>,
+  most: (loop: LoopStep) => number,
+): StepList {
+  const open = new Set([...unrollable(stepList, worksOf)].filter((loop) => loops.has(loop)));
+  return new Unrolling(stepList, open, { most, isPlain: false }).stepList();
 }
 
 /** How many kernels become one body, and whether each does one step. */
 interface Way {
-  readonly most: number;
+  readonly most: (loop: LoopStep) => number;
   readonly isPlain: boolean;
 }
 
@@ -117,7 +130,7 @@ class Unrolling {
   /** The loop with several steps in each; what is left over comes first, as a loop of its own. */
   #unrolled(loop: LoopStep): LoopStep[] {
     const stretch = loop.every > 0 ? loop.every : loop.steps;
-    const most = Math.min(this.#way.most * this.#stepsOf(loop), stretch);
+    const most = Math.min(this.#way.most(loop) * this.#stepsOf(loop), stretch);
     const divisor = largestDivisor(stretch, most);
     const apart = loop.every === 0 && 2 * divisor < most;
     const count = apart ? most : divisor;

@@ -26,8 +26,11 @@ export function splitLoads(
   const groups = new Map<number, { readonly leader: Access; readonly position: number }[]>();
   const buffers = [...step.buffers];
   const parameters = [...kernel.buffers];
+  // A kernel that does several steps of a loop finds its states in one place.
+  const isCarried = (buffer: number): boolean =>
+    kernel.carried?.some(({ input }) => input === buffer) === true;
   const renamed = mapLoads(kernel, (access) => {
-    if (!mayAlias(step.buffers[access.buffer]!)) return access;
+    if (isCarried(access.buffer) || !mayAlias(step.buffers[access.buffer]!)) return access;
     const known = groups.get(access.buffer) ?? [];
     let group = known.find(({ leader }) => isNear(kernel, leader, access));
     if (group === undefined) {
