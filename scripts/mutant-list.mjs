@@ -40,10 +40,24 @@ export const MUTANTS = [
   },
   {
     name: 'a shard that is taken for the first one',
-    file: 'src/exec/shards/sharded-run.ts',
+    file: 'src/exec/shards/holdings.ts',
     find: 'first: plan.buffers[b]!.part?.[0] ?? 0 }',
     replace: 'first: 0 }',
     tests: SHARDED,
+  },
+  {
+    name: 'what later rounds of a loop read that is dropped after one of them',
+    file: 'src/exec/shards/loop-phases.ts',
+    find: 'if (isRead && (',
+    replace: 'if (!isRead && (',
+    tests: ['test/sim/shared-loops.test.ts'],
+  },
+  {
+    name: 'a kernel of several steps whose states are in several windows',
+    file: 'src/exec/tiles/sweep-aliases.ts',
+    find: 'isCarried(access.buffer) || ',
+    replace: '',
+    tests: ['test/sim/shared-loops.test.ts'],
   },
   {
     name: 'a unit of work that no device does',

@@ -149,6 +149,7 @@ describe('shares that are small', () => {
       iterate(3, field([1024, 16]), (x) => x.add(x.roll(400, 0)).mul(0.5)),
     ],
     'all of the others': () => [iterate(3, field([96, 96]), (x) => x.transpose().add(x).mul(0.5))],
+    'neighbours that are far apart for the size': () => [iterate(4, field([96, 64]), around)],
     'rows that no number of devices divides': () => [iterate(5, field([331, 37]), around)],
   };
   it.each(Object.entries(UNEVEN))('give the bits of one device: %s', async (_, job) => {
