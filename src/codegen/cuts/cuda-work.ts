@@ -27,6 +27,7 @@ import { tileReduced } from '../cuda/tile-reduced.js';
 import { normalize } from './domain.js';
 import { type Pitches, pitchesOf } from './pitch.js';
 import {
+  buffersInOrder,
   mergeRegions,
   type Part,
   type Partials,
@@ -116,13 +117,15 @@ const wholeAxes = (sizes: readonly number[]): Box => sizes.map((n) => [0, Math.m
 /** Blocks [first, last) of one that walks `block` elements; the last block does what is left over as well. */
 function mapWork(kernel: Kernel, block: number, blocks: number): Work {
   const count = product(kernel.parallel);
+  const accesses = accessesOf(kernel);
   const end = (last: number): number => (last === blocks ? count : last * block);
   return {
     units: blocks,
-    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+    regions: regionsIn(kernel, accesses, (first, last) =>
       boxesOfRange(first * block, end(last), kernel.parallel),
     ),
     parts: (first, last) => [[first, last, 0, 1]],
+    inOrder: buffersInOrder(accesses.stores, kernel.parallel),
   };
 }
 
@@ -169,9 +172,15 @@ function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work
   const rows = product(kernel.parallel);
   const unit = Math.max(...blocks);
   const reduced = wholeAxes(kernel.reduced);
+  const accesses = accessesOf(kernel);
+  // What elements of a row are stored to is not asked: a row's results are.
+  const ofRows = accesses.stores.filter(({ strides }) =>
+    strides.slice(kernel.parallel.length).every((s) => s === 0),
+  );
   return {
     units: Math.ceil(rows / unit),
-    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
+    inOrder: buffersInOrder(ofRows, kernel.parallel),
+    regions: regionsIn(kernel, accesses, (first, last) =>
       boxesOfRange(first * unit, Math.min(rows, last * unit), kernel.parallel).map((box) => [
         ...box,
         ...reduced,

@@ -8,7 +8,7 @@
  */
 
 import { type Box, footprintOf, insideOf } from '../../fusion/kernel/boxes.js';
-import type { Access, Kernel } from '../../fusion/kernel/kernel.js';
+import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import { type Pitches, type Rows, reachInRows } from './pitch.js';
 
 /**
@@ -48,6 +48,10 @@ export interface Work {
    * Ranges of units that tiles had better not cross the ends of: what lies on both sides of one is far apart.
    */
   readonly period?: number;
+  /**
+   * Buffers that units write in ascending order: ranges of units write stretches that do not overlap.
+   */
+  readonly inOrder?: ReadonlySet<number>;
   /** Partial results that units leave for later launches of the same part, by scratch buffer of the kernel. */
   readonly partials?: readonly Partials[];
 }
@@ -74,6 +78,29 @@ export interface Works {
   readonly phaseScratch: readonly number[];
   /** For each buffer, the pitches in elements that regions can be given in (`pitch.ts`). */
   readonly pitches: ReadonlyMap<number, readonly number[]>;
+}
+
+/**
+ * The buffers that a kernel whose units are ranges of its domain in C order writes in ascending order: each
+ * step along an axis passes all that the axes inside it reach.
+ */
+export function buffersInOrder(stores: readonly Access[], sizes: readonly number[]): ReadonlySet<number> {
+  const buffers = stores.map(({ buffer }) => buffer);
+  const isAlone = (buffer: number): boolean => buffers.indexOf(buffer) === buffers.lastIndexOf(buffer);
+  return new Set(
+    stores.flatMap((store) => (isAlone(store.buffer) && isAscending(store, sizes) ? [store.buffer] : [])),
+  );
+}
+
+function isAscending({ strides }: Affine, sizes: readonly number[]): boolean {
+  let reach = 1;
+  for (let axis = sizes.length - 1; axis >= 0; axis--) {
+    const [stride, size] = [strides[axis] ?? 0, sizes[axis]!];
+    if (size <= 1) continue;
+    if (stride < reach) return false;
+    reach = stride * (size - 1) + reach;
+  }
+  return true;
 }
 
 /** One region for each buffer that some of the accesses reach from a box. */

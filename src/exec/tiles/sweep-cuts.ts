@@ -33,6 +33,8 @@ export interface Cut {
   readonly ranges: (first: number, last: number) => readonly Ranges[];
   /** The pitches in bytes that windows of a buffer may have in this task. */
   readonly pitches: (buffer: number) => readonly number[];
+  /** Buffers that units write in ascending order, as `Work.inOrder`. */
+  readonly inOrder?: ReadonlySet<number> | undefined;
   /** As `Work.period`. */
   readonly period?: number | undefined;
 }

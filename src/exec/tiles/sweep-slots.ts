@@ -76,17 +76,25 @@ export function sweepSizer(
   tasks: readonly SweptTask[],
   rules: SlotRules,
 ): (room: number) => SizedSweep | NoFit {
-  const trialTiles = remembered((count) => {
+  const trial = remembered((count) => {
     const some = new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count));
-    return [...some].map((t) => tileOf(tasks, t, count, rules));
+    return extentsOf(tasks, some, count, rules);
   });
+  const all = remembered((count) => extentsOf(tasks, Array(count).keys(), count, rules));
   const ways = FEWER_SLOTS.map((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
-    const leastBytes = remembered((count) => {
-      const slots = slotsOf(tasks, trialTiles(count), own);
-      return slots === undefined ? Number.POSITIVE_INFINITY : slotBytes(slots);
-    });
-    return (room: number) => sizeWithSlots(tasks, room, own, leastBytes);
+    const bytesOf = (extents: (count: number) => Extents | undefined) =>
+      remembered((count) => {
+        const found = extents(count);
+        return found === undefined ? Number.POSITIVE_INFINITY : slotBytes(slotsOf(tasks, found, own));
+      });
+    const [leastBytes, bytes] = [bytesOf(trial), bytesOf(all)];
+    return (room: number): SizedSweep | NoFit => {
+      const count = countFor(tasks, room, own, leastBytes, bytes);
+      if (typeof count !== 'number') return count;
+      const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count, own)!);
+      return { tasks, pitches: rules.pitches, tiles, slots: slotsOf(tasks, all(count)!, own) };
+    };
   });
   return (room) => {
     let least: NoFit | undefined;
@@ -118,12 +126,17 @@ export const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number
   local: Math.min(local, most),
 });
 
-function sizeWithSlots(
+/**
+ * The number of tiles whose slots fit into a room. `leastBytes`: by a few of the tiles, which most numbers that
+ * do not fit fail by; `bytesOf`: by all.
+ */
+function countFor(
   tasks: readonly SweptTask[],
   room: number,
   rules: SlotRules,
   leastBytes: (count: number) => number,
-): SizedSweep | NoFit {
+  bytesOf: (count: number) => number,
+): number | NoFit {
   const most = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
   let least = Number.POSITIVE_INFINITY;
   for (
@@ -133,12 +146,7 @@ function sizeWithSlots(
   ) {
     const bytes = leastBytes(count);
     least = Math.min(least, bytes);
-    if (bytes <= room) {
-      const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count, rules));
-      const slots = slotsOf(tasks, tiles, rules);
-      if (slots !== undefined && slotBytes(slots) <= room)
-        return { tasks, pitches: rules.pitches, tiles: tiles as Tile[], slots };
-    }
+    if (bytes <= room && bytesOf(count) <= room) return count;
     if (count === most) return { needed: least, step: tasks[0]!.task.step };
   }
 }
@@ -152,31 +160,54 @@ function wantedTiles(tasks: readonly SweptTask[], rules: SlotRules): number {
   return Math.max(1, Math.ceil(Math.max(bytes.in, bytes.out) / rules.tileBytes));
 }
 
-/**
- * The slots of each windowed buffer. Values inside a tile are needed from the task that makes them to the
- * last that reads them. `undefined`: some tile does not work out.
- */
-function slotsOf(
+/** The largest windows of tiles, by buffer. */
+interface Extents {
+  readonly widths: ReadonlyMap<number, number>;
+  readonly heights: ReadonlyMap<number, number>;
+  /** How many places windows begin at, counted up to `MOST_SLOTS`. */
+  readonly distinct: ReadonlyMap<number, ReadonlySet<number>>;
+}
+
+/** More slots than any rules ask for. */
+const MOST_SLOTS = 64;
+
+/** The extents of some of `count` tiles. `undefined`: one of them does not work out. */
+function extentsOf(
   tasks: readonly SweptTask[],
-  tiles: readonly (Tile | undefined)[],
+  tiles: Iterable<number>,
+  count: number,
   rules: SlotRules,
-): SlotBlock[] | undefined {
+): Extents | undefined {
   const widths = new Map<number, number>();
   const heights = new Map<number, number>();
   const distinct = new Map<number, Set<number>>();
-  for (const tile of tiles) {
+  for (const t of tiles) {
+    const tile = tileOf(tasks, t, count, rules);
     if (tile === undefined) return undefined;
     for (const [buffer, { first, width, rows }] of tile.windows) {
       if (!rules.isWindowed(buffer)) continue;
       widths.set(buffer, Math.max(widths.get(buffer) ?? 0, width));
       heights.set(buffer, Math.max(heights.get(buffer) ?? 1, rows));
-      distinct.set(buffer, (distinct.get(buffer) ?? new Set()).add(first));
+      const firsts = distinct.get(buffer) ?? new Set();
+      distinct.set(buffer, firsts.size < MOST_SLOTS ? firsts.add(first) : firsts);
     }
   }
   // A buffer that no tile touches has a slot like any other: its step takes an address.
   for (const { task } of tasks)
     for (const buffer of [...task.reads, ...task.writes])
       if (rules.isWindowed(buffer) && !widths.has(buffer)) widths.set(buffer, 0);
+  return { widths, heights, distinct };
+}
+
+/**
+ * The slots of each windowed buffer. Values inside a tile are needed from the task that makes them to the
+ * last that reads them.
+ */
+function slotsOf(
+  tasks: readonly SweptTask[],
+  { widths, heights, distinct }: Extents,
+  rules: SlotRules,
+): SlotBlock[] {
   return [...widths].map(([buffer, width]) => {
     const direction = rules.directionOf(buffer, tasks);
     const users = tasks.flatMap(({ task }, k) =>

@@ -135,6 +135,7 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
     ranges: (first, last) => work.parts(first, last),
     pitches,
     period: work.period,
+    inOrder: new Set([...(work.inOrder ?? [])].map((position) => step.buffers[position]!)),
   };
 }
 

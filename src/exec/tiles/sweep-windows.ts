@@ -99,8 +99,8 @@ export function tileOf(
     }
     spans[k] = span;
     if (span === undefined) continue;
-    if (isKept && !isDisjoint(task.cut, span, rules)) return undefined;
     const { reads, writes } = task.cut.touches(...span, rules.pitches);
+    if (isKept && !isDisjoint(task.cut, span, writes, rules)) return undefined;
     for (const touch of reads) {
       add(needs, touch);
       add(windows, touch);
@@ -159,10 +159,15 @@ function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | unde
  * Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be
  * copied out.
  */
-function isDisjoint(cut: Cut, [first, last]: Span, { isWindowed, pitches }: WindowRules): boolean {
-  return cut.touches(first, last, pitches).writes.every((touch) => {
+function isDisjoint(
+  cut: Cut,
+  [first, last]: Span,
+  writes: readonly Touch[],
+  { isWindowed, pitches }: WindowRules,
+): boolean {
+  return writes.every((touch) => {
     const { buffer } = touch;
-    if (!isWindowed(buffer)) return true;
+    if (!isWindowed(buffer) || (cut.inOrder?.has(buffer) && !pitches.has(buffer))) return true;
     const others = restOf(cut, first, last).flatMap(([from, to]) => {
       const other = from < to ? touchOn(cut.touches(from, to, pitches).writes, buffer) : undefined;
       return other === undefined ? [] : [other];
