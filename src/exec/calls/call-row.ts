@@ -52,11 +52,12 @@ export interface CallLaunch {
 }
 
 export interface CallRow<Step extends CallStep> {
-  /** The step of nodes whose operands lie there; results are whole, in C order. */
+  /** The step of nodes whose operands lie there; results are whole, in C order. `unitElements`: the target's. */
   readonly lower: (
     nodes: readonly CallNode[],
     operands: readonly (ArrayType & { readonly at: StridedOperand })[],
     results: readonly (ArrayType & { readonly buffer: number })[],
+    unitElements?: number,
   ) => Step;
   /** Buffers that it reads, and those that it writes, each as often as it names them. */
   readonly buffersOf: (step: Step) => {

@@ -68,6 +68,8 @@ export interface RoutineStep extends CallBase {
   readonly parameters: readonly number[];
   readonly operands: readonly BufferArray[];
   readonly results: readonly BufferArray[];
+  /** The most elements in a unit, where rows allow it; without it, as many as fill a GPU. */
+  readonly unitElements?: number | undefined;
 }
 
 export type CallStep = MatmulStep | RoutineStep;

@@ -41,10 +41,11 @@ const LAUNCH_SECONDS = 2.5e-6;
 /** The row of a routine. */
 export function routineCall(routine: Routine): CallRow<RoutineStep> {
   const row: CallRow<RoutineStep> = {
-    lower: ([node], operands, results) => {
+    lower: ([node], operands, results, unitElements) => {
       const { routine: call, parameters, id } = node as Extract<typeof node, { kind: 'call' }>;
       const placed = operands.map(({ dtype, shape, at }) => ({ dtype, shape, buffer: at.buffer }));
-      return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id] };
+      const own = unitElements === undefined ? {} : { unitElements };
+      return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id], ...own };
     },
     buffersOf: ({ operands, results }) => ({
       reads: operands.map(({ buffer }) => buffer),

@@ -36,7 +36,8 @@ import { type Routine, routineCall } from './routine.js';
 
 /**
  * Of long rows, a unit has an eighth of all elements, within these bounds: its launches should fill a GPU, its
- * workspace should be small beside the array, and budgets need several units.
+ * workspace should be small beside the array, and budgets need several units. On the CPU units are as small as
+ * rows allow (`unitElements`): a thread has a row anyway.
  */
 const MOST_UNIT = 2 ** 22;
 const LEAST_UNIT = 2 ** 14;
@@ -63,7 +64,8 @@ function planOf(step: RoutineStep): SortPlan {
     const padded = Math.max(2, 2 ** Math.ceil(Math.log2(length)));
     return { form, rows, length, rowsPerUnit: rowsPerBlock(form, padded), padded };
   }
-  const elements = Math.min(MOST_UNIT, Math.max(LEAST_UNIT, (rows * length) / 8));
+  const filling = Math.min(MOST_UNIT, Math.max(LEAST_UNIT, (rows * length) / 8));
+  const elements = Math.min(step.unitElements ?? MOST_UNIT, filling);
   const rowsPerUnit = Math.max(1, Math.floor(elements / length));
   return { form, rows, length, rowsPerUnit, padded: undefined };
 }

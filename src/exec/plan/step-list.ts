@@ -66,6 +66,8 @@ export interface LoweringModel extends LoopNeeds {
   readonly scratchOf: (kernel: Kernel) => readonly number[];
   /** The kernels that the device runs for one, in order; without it, every kernel runs as it is. */
   readonly expand?: ((kernel: Kernel) => SplitKernels) | undefined;
+  /** The most elements in a unit of a routine, where rows allow it; without it, as many as fill a GPU. */
+  readonly unitElements?: number | undefined;
 }
 
 /** Numbers what a partition reads and writes. */
@@ -170,7 +172,7 @@ class Lowering {
       const key = wanted === undefined ? `result ${k} of node ${node.id}` : nodeBufferKey(wanted.id);
       return { dtype, shape, buffer: this.#buffer(key, sizeOfShape(shape) * byteLengthOf(dtype), scope) };
     });
-    return rowOf(nodes).lower(nodes, given, results);
+    return rowOf(nodes).lower(nodes, given, results, this.#model.unitElements);
   }
 
   #operand({ key, node: id, offset, strides }: Operand, scope: Scope): StridedOperand {
