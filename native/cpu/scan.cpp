@@ -200,16 +200,27 @@ auto withTotals(const Totals& t, const Use& use) {
   return withScanNumbers(t.dtype, t.op, use);
 }
 
+// Columns whose values so far are held at once.
+constexpr int64_t kCarried = 64;
+
+// Totals are read before the value at their place is written: the result may lie where they are.
 template <typename N>
 void combineBefore(const Totals& t, const RoutineJob& job, int64_t line) {
   using Wide = typename N::Wide;
   const auto* totals = reinterpret_cast<const Wide*>(job.operands[0]) + line * t.tiles * t.inner;
   auto* before = reinterpret_cast<Wide*>(job.results[0]) + line * t.tiles * t.inner;
-  for (int64_t k = 0; k < t.tiles; k++) {
-    const int64_t at = (t.isReverse ? t.tiles - 1 - k : k) * t.inner;
-    const int64_t last = at + (t.isReverse ? t.inner : -t.inner);
-    for (int64_t c = 0; c < t.inner; c++)
-      before[at + c] = k == 0 ? N::identity() : N::combine(before[last + c], totals[last + c]);
+  for (int64_t first = 0; first < t.inner; first += kCarried) {
+    const int64_t columns = std::min(kCarried, t.inner - first);
+    Wide carried[kCarried];
+    std::fill_n(carried, columns, N::identity());
+    for (int64_t k = 0; k < t.tiles; k++) {
+      const int64_t at = (t.isReverse ? t.tiles - 1 - k : k) * t.inner + first;
+      for (int64_t c = 0; c < columns; c++) {
+        const Wide total = totals[at + c];
+        before[at + c] = carried[c];
+        carried[c] = N::combine(carried[c], total);
+      }
+    }
   }
 }
 

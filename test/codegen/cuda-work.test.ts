@@ -251,3 +251,30 @@ describe('boxesOfRange', () => {
     }
   });
 });
+
+describe('buffers that are written in order', () => {
+  const works = jobs.flatMap(({ name, works: { rows } }) => (rows === undefined ? [] : [{ name, rows }]));
+
+  it('have stretches that follow one another, wherever the work is cut', () => {
+    for (const [seed, { name, rows }] of works.entries()) {
+      const ranges = cut(rows.units, seed).sort(([a], [b]) => a - b);
+      for (const buffer of rows.inOrder ?? []) {
+        let end = 0;
+        for (const [first, last] of ranges) {
+          const region = rows.regions(first, last).writes.find((write) => write.buffer === buffer);
+          if (region === undefined) continue;
+          expect(region.first, name).toBeGreaterThanOrEqual(end);
+          end = region.last;
+        }
+      }
+    }
+  });
+
+  it('are those of most maps and reductions, and none whose rows lie side by side', () => {
+    const inOrder = works.filter(({ rows }) => rows.inOrder !== undefined && rows.inOrder.size > 0);
+    expect(inOrder.length).toBeGreaterThan(works.length / 3);
+    const transposed = new KernelBuilder([300, 400]);
+    const stored = transposed.store(transposed.load('float32', [400, 1]), [1, 300]).build('turned');
+    expect(cudaWorks(stored, cudaKernel(stored).schedule).rows?.inOrder ?? new Set()).toEqual(new Set());
+  });
+});

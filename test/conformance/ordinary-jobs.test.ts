@@ -61,6 +61,7 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     const simulated = isSimulated(device);
     it('are planned within parts of what they hold', () => {
       expect(shareOf(device, device === 'cpu')).toBeGreaterThan(LEAST);
+      if (device === 'cpu') expect(shareOf(device, false)).toBeGreaterThan(LEAST);
     }, 300_000);
 
     it('take a sweep each where one is enough', () => {

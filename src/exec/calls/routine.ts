@@ -26,6 +26,8 @@ export interface Routine {
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
+  /** As of `CallRow`. */
+  readonly overwrites?: boolean;
   /** Its method, for `explain()`. */
   readonly method: (step: RoutineStep) => string;
 }
@@ -56,6 +58,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       return { ...step, operands: step.operands.map(moveOne), results: step.results.map(moveOne) };
     },
     keyOf: (step) => print(step),
+    overwrites: routine.overwrites,
     isEmpty: ({ results }) => totalOf(results) === 0,
     workspace: {
       cpu: (step) => routineWorkspace(specOf(routine, step)),

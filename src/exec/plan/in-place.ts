@@ -4,10 +4,12 @@
  *     t = x @ w, y = tanh(t)   →   y = x @ w, y = tanh(y)
  *
  * A result takes the memory of an argument only where every element is read by the thread that then writes
- * it: the map's loads of it are where its store is. The arithmetic stays as it is. Called by `device-planner.ts`.
+ * it: the map's loads of it are where its store is. The arithmetic stays as it is. Calls whose rows say so do
+ * the same on the CPU. Called by `device-planner.ts`.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { isWhereItIsStored } from './own-place.js';
 import type { KernelStep, Step } from './plan.js';
@@ -18,13 +20,18 @@ import type { StepList } from './step-list.js';
  * The step list with fewer buffers in use; `undefined` where there is nothing to save. `isByElement`: see
  * `DeviceModel`.
  */
-export function inPlace(stepList: StepList, isByElement: (kernel: Kernel) => boolean): StepList | undefined {
+export function inPlace(
+  stepList: StepList,
+  isByElement: (kernel: Kernel) => boolean,
+  overwritesInCalls = false,
+): StepList | undefined {
   const sharing = new Sharing(stepList);
   // From the last step on, so that a chain of maps shares the memory of its last result.
   for (let at = stepList.steps.length - 1; at >= 0; at--) {
     const step = stepList.steps[at]!;
     if (step.kind === 'kernel' && step.scratch.length === 0 && isByElement(step.kernel))
       sharing.look(step, at);
+    if (step.kind === 'call' && overwritesInCalls && callRow(step).overwrites) sharing.lookCall(step, at);
   }
   return sharing.stepList();
 }
@@ -59,12 +66,23 @@ class Sharing {
           isWhereItIsStored(kernel, input, k),
       );
       if (output < 0) continue;
-      const result = this.#memory(buffers[output]!);
-      this.#memoryOf.set(argument, result);
-      this.#first.set(result, this.#firstUse(argument)!);
+      this.#take(argument, this.#memory(buffers[output]!));
       this.#shared.set(at, [input, output]);
       return;
     }
+  }
+
+  /** Lets a call's first result take the memory of its first operand, if that ends there. */
+  lookCall(step: CallStep, at: number): void {
+    const { reads, writes } = callRow(step).buffersOf(step);
+    const [argument, result] = [reads[0]!, this.#memory(writes[0]!)];
+    if (reads.lastIndexOf(argument) > 0) return;
+    if (this.#ends(argument, at) && this.#canTake(result, argument, at)) this.#take(argument, result);
+  }
+
+  #take(argument: number, result: number): void {
+    this.#memoryOf.set(argument, result);
+    this.#first.set(result, this.#firstUse(argument)!);
   }
 
   #memory(buffer: number): number {
@@ -86,7 +104,7 @@ class Sharing {
   }
 
   stepList(): StepList | undefined {
-    if (this.#shared.size === 0) return undefined;
+    if (this.#memoryOf.size === 0) return undefined;
     return { ...this.#stepList, steps: this.#stepList.steps.map((step, at) => this.#moved(step, at)) };
   }
 

@@ -34,6 +34,7 @@ export const CPU_MODEL: DeviceModel = {
   readsOnce,
   skewOf,
   isByElement: ({ reduced }) => reduced.length === 0,
+  overwritesInCalls: true,
   // A tile need hold no more rows than fill the second-level cache.
   unitElements: 2 ** 14,
   sweeps: CPU_SWEEPS,
