@@ -17,6 +17,7 @@ import {
   type Lazy,
   lazy,
   linspace,
+  logspace,
   meshgrid,
   ones,
   RangeArgumentError,
@@ -248,6 +249,16 @@ describe('ranges', () => {
       [50],
     ]);
     expect(valuesOf(linspace(2, 2, 3))).toEqual([2, 2, 2]);
+  });
+
+  it('rounds products before it adds them, where a GPU would contract the two', () => {
+    const opsOf = (x: Lazy): string => x.explain({ device: 'cpu' }).graph;
+    for (const x of [linspace(2, 3, 4), logspace(1, 3, 4), arange(0.5, 2, 0.1)])
+      expect(opsOf(x)).toContain('nextafter');
+    for (const x of [linspace(0, 3, 4), arange(0, 2, 0.1)]) expect(opsOf(x)).not.toContain('nextafter');
+    expect(valuesOf(linspace(-1, -0, 3))).toEqual([-1, -0.5, -0]);
+    expect(valuesOf(linspace(-1e-320, 3e-320, 5))).toEqual([-1e-320, 0, 1e-320, 2e-320, 3e-320]);
+    expect(valuesOf(linspace(0, Number.POSITIVE_INFINITY, 3)).at(-1)).toBe(Number.POSITIVE_INFINITY);
   });
 
   it.each<[string, () => unknown, unknown]>([

@@ -5,6 +5,7 @@
 
 import { checkOptions, finiteNumber, refuseMore } from '../graph/arguments.js';
 import { type DType, isInteger } from '../graph/dtype.js';
+import { spacedFrom } from '../graph/even-spacing.js';
 import type { Expr } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { cast, checkDType, constant, iota, map } from '../graph/infer.js';
@@ -101,7 +102,7 @@ function rangeOf(
   const round = computed === 'float64' ? (value: number) => value : Math.fround;
   const delta = round(round(from + by) - round(from));
   const index = cast(iota(count!), computed);
-  return cast(map('add', [map('multiply', [index, delta]), round(from)]), result);
+  return cast(spacedFrom(round(from), map('multiply', [index, delta])), result);
 }
 
 /** Options of `linspace`. */
@@ -128,26 +129,39 @@ export function linspace(
   ...more: readonly unknown[]
 ): Lazy {
   return called(linspace, () => {
-    refuseMore('linspace', 4, [start, stop, count, options, ...more]);
-    checkOptions('linspace', options, ['endpoint', 'dtype']);
-    const [n] = checkShape('linspace', [count]) as [number];
-    for (const value of [start, stop]) {
-      if (typeof value !== 'number')
-        throw new ArgumentError(expected('linspace', 'numbers', formatValue(value)));
-    }
-    const dtype = checkDType('linspace', options?.dtype ?? 'float64');
-    const endpoint = options?.endpoint ?? true;
-    const intervals = endpoint ? n - 1 : n;
-    const index = cast(iota(n), 'float64');
-    const step = (stop - start) / intervals;
-    const scaled =
-      intervals > 0 && step !== 0
-        ? map('multiply', [index, step])
-        : map('multiply', [intervals > 0 ? map('divide', [index, intervals]) : index, stop - start]);
-    const values = map('add', [scaled, start]);
-    const ended = endpoint && n > 1 ? map('where', [map('equal', [iota(n), n - 1]), stop, values]) : values;
-    return new Lazy(cast(isInteger(dtype) ? map('floor', [ended]) : ended, dtype));
+    const { dtype, endpoint } = spacingOptions('linspace', [start, stop, count, options, ...more]);
+    const values = evenValues('linspace', start, stop, count, endpoint);
+    return new Lazy(cast(isInteger(dtype) ? map('floor', [values]) : values, dtype));
   });
+}
+
+/** The options of a function of `start`, `stop`, `count` and options. */
+function spacingOptions(
+  op: string,
+  given: readonly unknown[],
+  names: readonly string[] = ['endpoint', 'dtype'],
+): { readonly dtype: DType; readonly endpoint: boolean } {
+  refuseMore(op, 4, given);
+  const options = given[3] as LinspaceOptions | undefined;
+  checkOptions(op, options, names);
+  return { dtype: checkDType(op, options?.dtype ?? 'float64'), endpoint: options?.endpoint ?? true };
+}
+
+/** `count` numbers at equal distances, in float64. */
+function evenValues(op: string, start: number, stop: number, count: number, endpoint: boolean): Expr {
+  const [n] = checkShape(op, [count]) as [number];
+  for (const value of [start, stop]) {
+    if (typeof value !== 'number') throw new ArgumentError(expected(op, 'numbers', formatValue(value)));
+  }
+  const intervals = endpoint ? n - 1 : n;
+  const index = cast(iota(n), 'float64');
+  const step = (stop - start) / intervals;
+  const scaled =
+    intervals > 0 && step !== 0
+      ? map('multiply', [index, step])
+      : map('multiply', [intervals > 0 ? map('divide', [index, intervals]) : index, stop - start]);
+  const values = Number.isFinite(stop - start) ? spacedFrom(start, scaled) : map('add', [scaled, start]);
+  return endpoint && n > 1 ? map('where', [map('equal', [iota(n), n - 1]), stop, values]) : values;
 }
 
 /** Options of `logspace`. */
@@ -174,12 +188,11 @@ export function logspace(
   ...more: readonly unknown[]
 ): Lazy {
   return called(logspace, () => {
-    refuseMore('logspace', 4, [start, stop, count, options, ...more]);
-    checkOptions('logspace', options, ['base', 'endpoint', 'dtype']);
-    const dtype = checkDType('logspace', options?.dtype ?? 'float64');
+    const given = [start, stop, count, options, ...more];
+    const { dtype, endpoint } = spacingOptions('logspace', given, ['base', 'endpoint', 'dtype']);
     const base = finiteNumber('logspace', 'base', options?.base ?? 10);
-    const exponents = linspace(start, stop, count, { endpoint: options?.endpoint });
-    return new Lazy(cast(map('pow', [constant(base, 'float64'), exponents.expr]), dtype));
+    const exponents = evenValues('logspace', start, stop, count, endpoint);
+    return new Lazy(cast(map('pow', [constant(base, 'float64'), exponents]), dtype));
   });
 }
 
@@ -201,21 +214,19 @@ export function geomspace(
   ...more: readonly unknown[]
 ): Lazy {
   return called(geomspace, () => {
-    refuseMore('geomspace', 4, [start, stop, count, options, ...more]);
-    checkOptions('geomspace', options, ['endpoint', 'dtype']);
-    const dtype = checkDType('geomspace', options?.dtype ?? 'float64');
+    const { dtype, endpoint } = spacingOptions('geomspace', [start, stop, count, options, ...more]);
     for (const value of [start, stop]) finiteNumber('geomspace', 'an end', value);
     if (!(start * stop > 0)) {
       const ends = `${formatValue(start)} and ${formatValue(stop)}`;
       throw new RangeArgumentError(expected('geomspace', 'ends of one sign that are not 0', ends));
     }
     const [from, to] = [Math.log10(Math.abs(start)), Math.log10(Math.abs(stop))];
-    const exponents = linspace(from, to, count, { endpoint: options?.endpoint }).expr;
+    const exponents = evenValues('geomspace', from, to, count, endpoint);
     const values = map('multiply', [map('pow', [constant(10, 'float64'), exponents]), Math.sign(start)]);
     // The ends are exact.
     const [index, last] = [iota(exponents.shape[0]!), exponents.shape[0]! - 1];
     const begun = map('where', [map('equal', [index, 0]), start, values]);
-    const isEnded = options?.endpoint !== false && last > 0;
+    const isEnded = endpoint && last > 0;
     const ended = isEnded ? map('where', [map('equal', [index, last]), stop, begun]) : begun;
     return new Lazy(cast(ended, dtype));
   });

@@ -4,11 +4,13 @@
  * In one dimension a routine finds the bin of each element and counts, so that elements are read once. In several
  * the bin along each is found by kernels, and the routine counts the bins' numbers.
  */
+
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { checkCount } from './bin-arguments.js';
 import { type Binning, countsIn, sumsIn } from './binning.js';
 import { type DType, isComplex, isFloat, isHalf, promote } from './dtype.js';
+import { spacedFrom } from './even-spacing.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
@@ -193,16 +195,9 @@ function edgesBetweenEnds(line: Expr, count: number, dtype: DType): Expr {
   const last = map('where', [isPoint, map('add', [most, 0.5]), most]);
   const step = map('divide', [map('subtract', [last, first]), count]);
   const place = iota(count + 1);
-  const between = map('add', [rounded(map('multiply', [cast(place, dtype), step])), first]);
+  const between = spacedFrom(first, map('multiply', [cast(place, dtype), step]));
   return map('where', [map('equal', [place, count]), last, between]);
 }
-
-/**
- * The same value, which no compiler contracts with a sum: with `--fmad=true` a product would not be rounded before
- * it is added, and elements on an edge would fall beside it. The next value up, and from there the next one down.
- */
-const rounded = (x: Expr): Expr =>
-  map('nextafter', [map('nextafter', [x, Number.POSITIVE_INFINITY]), Number.NEGATIVE_INFINITY]);
 
 /** Options of histograms as they are given. */
 export function histogramSettings<Range>(
