@@ -1,7 +1,7 @@
 /**
  * Rows of routines: what calls have in common whose arrays are in C order and whose work falls into
- * independent units, each a stretch of every array, or the whole of one that all read. A routine adds its numbers, its workspace, its cost and,
- * for a GPU, its kernels.
+ * independent units, each a stretch of every array, or the whole of one that all read. A routine adds its
+ * numbers, its workspace, its cost and, for a GPU, its kernels.
  */
 
 import { byteLengthOf } from '../../graph/dtype.js';
