@@ -72,6 +72,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::nvrtcInfo>(exports, "nvrtcInfo");
   add<weft::cuda::cublasInfo>(exports, "cublasInfo");
   add<weft::cuda::cublasLtInfo>(exports, "cublasLtInfo");
+  add<weft::cuda::cutensorInfo>(exports, "cutensorInfo");
+  add<weft::cuda::probeCutensor>(exports, "probeCutensor");
   add<weft::cuda::probeCuda>(exports, "probeCuda");
   add<weft::cuda::openDevice>(exports, "openDevice");
   add<weft::cuda::allocatePinned>(exports, "allocatePinned");

@@ -96,6 +96,8 @@ struct Matmul {
   DType dtype;
   int64_t m, n, k, batch;
   Matrix a, b, c;
+  // Whether it is left to no BLAS.
+  bool ownKernels = false;
 };
 
 // Memory that a product packs its operands in, aligned to a cache line. The more, the faster, up to what

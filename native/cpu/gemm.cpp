@@ -111,10 +111,10 @@ bool isByThread(const Batch& batch, const ThreadPool& pool) {
   return batch.count > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork));
 }
 
-void largeProducts(const Batch& batch, DType dtype, ThreadPool& pool, Workspace workspace) {
+void largeProducts(const Batch& batch, const Matmul& job, ThreadPool& pool, Workspace workspace) {
   const GemmProblem& p = batch.problem;
-  const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), dtype, pool.size()); };
-  if (byBlas(0)) {
+  const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), job.dtype, pool.size()); };
+  if (!job.ownKernels && byBlas(0)) {
     for (int64_t i = 1; i < batch.count && !p.cancelled(); i++) byBlas(i);
     return;
   }
@@ -202,7 +202,7 @@ void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const s
     case Way::blocked:
       break;
   }
-  largeProducts(batch, job.dtype, pool, workspace);
+  largeProducts(batch, job, pool, workspace);
 }
 
 }  // namespace weft::cpu

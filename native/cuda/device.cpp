@@ -263,6 +263,11 @@ BlasLt& CudaDevice::blasLt() {
   return *resources_->blasLt;
 }
 
+Tensors& CudaDevice::tensors() {
+  if (!resources_->tensors) resources_->tensors.emplace();
+  return *resources_->tensors;
+}
+
 Blas& CudaDevice::blas() {
   if (!resources_->blas) resources_->blas.emplace(resources_->stream);
   return *resources_->blas;
@@ -307,7 +312,9 @@ KeptObjects CudaDevice::keptObjects() const {
       r.modules.count(),
       1,
       r.blas ? size_t{1} : 0,
-      r.blasLt ? size_t{1} : 0};
+      r.blasLt ? size_t{1} : 0,
+      r.tensors ? size_t{1} : 0,
+      r.tensors ? r.tensors->planCount() : 0};
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.streams += r.graphs.streamCount();

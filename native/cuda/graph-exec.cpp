@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "runtime/failure.h"
-#include "runtime/program-steps.h"
 
 namespace weft::cuda {
 namespace {
@@ -94,16 +93,16 @@ void GraphExec::set(const KernelNodeParams& params, std::vector<CUdeviceptr> add
   node.addresses = std::move(addresses);
 }
 
-void GraphExec::add(const MatmulStep& step, Captures::Addresses places,
+void GraphExec::add(const std::string& name, Captures::Addresses places,
                     const std::function<void(CUstream)>& queue) {
   const size_t position = next_++;
   if (!isComplete()) {
     Captures captures;
     const CUgraph graph = record(captures, places, queue);
-    Node& made = append(nameOf(step), std::move(places),
-                        [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
-                          WEFT_CU(cuGraphAddChildGraphNode, node, into_, after, count, graph);
-                        });
+    Node& made =
+        append(name, std::move(places), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+          WEFT_CU(cuGraphAddChildGraphNode, node, into_, after, count, graph);
+        });
     made.captures = std::move(captures);
     return;
   }

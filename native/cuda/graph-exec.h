@@ -38,9 +38,9 @@ class GraphExec {
            const std::vector<CUdeviceptr>& addresses);
   // The same of a kernel by itself, whose addresses these are.
   void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
-  // The same of a product, which `queue` queues in a stream, with its buffers at these places. Throws
+  // The same of a library's work, which `queue` queues in a stream, with its buffers at these places. Throws
   // Unrecorded or TopologyChanged.
-  void add(const MatmulStep& step, Captures::Addresses places, const std::function<void(CUstream)>& queue);
+  void add(const std::string& name, Captures::Addresses places, const std::function<void(CUstream)>& queue);
   // Remembers where a product, by its position, has its buffers. Whether it was known there, and is recorded
   // or worth it.
   bool remember(size_t position, const Captures::Addresses& places) {

@@ -4,6 +4,7 @@
 
 #include "cuda/blas-lt.h"
 #include "cuda/blas.h"
+#include "cuda/cutensor.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/nvrtc.h"
@@ -114,6 +115,14 @@ class ProbeTask : public NativeTask {
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
+class CutensorTask : public NativeTask {
+ public:
+  void run() override {
+    if (driverState().usable()) cutensorState();
+  }
+  Napi::Value result(Napi::Env env) override { return env.Undefined(); }
+};
+
 class OpenTask : public NativeTask {
  public:
   explicit OpenTask(CudaDevice& device) : device_(device) {}
@@ -144,6 +153,8 @@ class CountTask : public NativeTask {
     result.Set("pools", static_cast<double>(kept_.pools));
     result.Set("cublasHandles", static_cast<double>(kept_.cublasHandles));
     result.Set("cublasLtHandles", static_cast<double>(kept_.cublasLtHandles));
+    result.Set("cutensorHandles", static_cast<double>(kept_.cutensorHandles));
+    result.Set("cutensorPlans", static_cast<double>(kept_.cutensorPlans));
     result.Set("graphs", static_cast<double>(kept_.graphs));
     result.Set("graphExecs", static_cast<double>(kept_.graphExecs));
     return result;
@@ -167,7 +178,8 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info) {
   setCandidates({values::texts(places.Get("driver"), "candidates.driver"),
                  values::texts(places.Get("nvrtc"), "candidates.nvrtc"),
                  values::texts(places.Get("cublas"), "candidates.cublas"),
-                 values::texts(places.Get("cublasLt"), "candidates.cublasLt")});
+                 values::texts(places.Get("cublasLt"), "candidates.cublasLt"),
+                 values::texts(places.Get("cutensor"), "candidates.cutensor")});
   return info.Env().Undefined();
 }
 
@@ -196,6 +208,18 @@ Napi::Value cublasLtInfo(const Napi::CallbackInfo& info) {
   const auto major = static_cast<int>(state.version / 10000),
              minor = static_cast<int>(state.version / 100 % 100);
   return withTried(env, describeLibrary(env, state.library, dotted(major, minor)), state.library);
+}
+
+Napi::Value cutensorInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CutensorState& state = cutensorState();
+  const auto major = static_cast<int>(state.version / 10000),
+             minor = static_cast<int>(state.version / 100 % 100);
+  return withTried(env, describeLibrary(env, state.library, dotted(major, minor)), state.library);
+}
+
+Napi::Value probeCutensor(const Napi::CallbackInfo& info) {
+  return Environment::of(info.Env()).start(info.Env(), std::make_shared<CutensorTask>(), compileExecutor());
 }
 
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
@@ -237,6 +261,7 @@ Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {
   result.Set("nvrtc", toArray(env, nvrtcEntryPoints()));
   result.Set("cublas", toArray(env, cublasEntryPoints()));
   result.Set("cublasLt", toArray(env, cublasLtEntryPoints()));
+  result.Set("cutensor", toArray(env, cutensorEntryPoints()));
   return result;
 }
 

@@ -4,7 +4,8 @@
 
 namespace weft::cuda {
 
-// configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[] }):
+// configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
+//   cutensor: string[] }):
 // void
 Napi::Value configureCuda(const Napi::CallbackInfo& info);
 
@@ -13,12 +14,15 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info);
 Napi::Value driverInfo(const Napi::CallbackInfo& info);
 // nvrtcInfo(): { library, tried }
 Napi::Value nvrtcInfo(const Napi::CallbackInfo& info);
-// cublasInfo(): { library, tried }, and the same of cuBLASLt
+// cublasInfo(): { library, tried }, and the same of cuBLASLt and cuTENSOR
 Napi::Value cublasInfo(const Napi::CallbackInfo& info);
 Napi::Value cublasLtInfo(const Napi::CallbackInfo& info);
+Napi::Value cutensorInfo(const Napi::CallbackInfo& info);
 
 // probeCuda(): Promise<undefined>. Loads driver and NVRTC on a native thread, so that the above do not wait.
 Napi::Value probeCuda(const Napi::CallbackInfo& info);
+// probeCutensor(): Promise<undefined>. The same of cuTENSOR, which is large.
+Napi::Value probeCutensor(const Napi::CallbackInfo& info);
 
 // openDevice(device: string): Promise<{ freeBytes: number }>. Rejects where the device cannot be used.
 Napi::Value openDevice(const Napi::CallbackInfo& info);
@@ -36,7 +40,8 @@ Napi::Value refusesLoops(const Napi::CallbackInfo& info);
 // the least that these can do with.
 Napi::Value stagingLimits(const Napi::CallbackInfo& info);
 
-// cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[] }
+// cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
+//   cutensor: string[] }
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

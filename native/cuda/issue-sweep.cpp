@@ -41,6 +41,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
         runPart(*launched, code_.launches[own], range);
       } else if (const auto* product = std::get_if<MatmulStep>(&part.step)) {
         runPart(*product, range);
+      } else if (const auto* contraction = std::get_if<ContractionStep>(&part.step)) {
+        runPart(*contraction, range);
       } else if (const auto* zero = std::get_if<ZeroStep>(&part.step)) {
         runPart(*zero, *sweep, sweepRun, tile);
       } else {
@@ -85,6 +87,18 @@ void Issue::runPart(const MatmulStep& step, const SweepRange& range) {
   move(part.b, range.z0, range.y0);
   move(part.c, row, range.y0);
   multiply(part, range.z0 > 0);
+}
+
+// Some elements along a label of the result.
+void Issue::runPart(const ContractionStep& step, const SweepRange& range) {
+  ContractionStep part = step;
+  const auto label = static_cast<int32_t>(range.y0);
+  part.sizes[label] = range.x1 - range.x0;
+  for (TensorOperand* operand : {&part.left, &part.right, &part.result}) {
+    for (size_t axis = 0; axis < operand->labels.size(); axis++)
+      if (operand->labels[axis] == label) operand->offset += range.x0 * operand->strides[axis];
+  }
+  (*this)(part);
 }
 
 // Of a buffer that there are windows of, the window.

@@ -122,9 +122,10 @@ bool Issue::noteMoves(const Program::Stretch& stretch, GraphExec& exec) const {
   size_t moved = 0;
   size_t others = 0;
   for (size_t k = 0; k < stretch.count; k++) {
-    const auto* product = std::get_if<MatmulStep>(&program_.steps[stretch.first + k]);
-    if (product == nullptr) continue;
-    (exec.remember(k, placesOf(*product)) ? others : moved)++;
+    const Step& step = program_.steps[stretch.first + k];
+    const auto note = [&](const auto& product) { (exec.remember(k, placesOf(product)) ? others : moved)++; };
+    if (const auto* product = std::get_if<MatmulStep>(&step)) note(*product);
+    if (const auto* contraction = std::get_if<ContractionStep>(&step)) note(*contraction);
   }
   return moved > others;
 }
@@ -179,19 +180,36 @@ void Issue::operator()(const LaunchStep& step) {
           code_.parameters.data() + launch.parameters, nullptr);
 }
 
-void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
-
-void Issue::multiply(const MatmulStep& step, bool adds) {
-  const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
-  const auto queue = [&](CUstream stream) {
-    if (step.epilogue) return device_.blasLt().multiply(step, addresses_, workspace, stream);
-    device_.blas().enter(stream);
-    device_.blas().multiply(step, addresses_, workspace, adds);
-  };
-  if (exec_ != nullptr) return exec_->add(step, placesOf(step), queue);
+template <typename Product>
+void Issue::call(const Product& step, const std::function<void(CUstream)>& queue) {
+  if (exec_ != nullptr) return exec_->add(nameOf(step), placesOf(step), queue);
   const StreamSpan span(
       stream_, Kind::library, [&] { return nameOf(step); }, 0, tile_);
   queue(stream_);
+}
+
+void Issue::operator()(const MatmulStep& step) { multiply(step, false); }
+
+void Issue::operator()(const ContractionStep& step) {
+  const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
+  call(step, [&](CUstream stream) { device_.tensors().contract(step, addresses_, workspace, stream); });
+}
+
+Captures::Addresses Issue::placesOf(const ContractionStep& step) const {
+  Captures::Addresses places = {addresses_[step.left.buffer], addresses_[step.right.buffer],
+                                addresses_[step.result.buffer]};
+  if (step.addend) places.push_back(addresses_[step.addend->buffer]);
+  if (step.workspace >= 0) places.push_back(addresses_[step.workspace]);
+  return places;
+}
+
+void Issue::multiply(const MatmulStep& step, bool adds) {
+  const size_t workspace = step.workspace < 0 ? 0 : byteLengthOf(step.workspace);
+  call(step, [&](CUstream stream) {
+    if (step.epilogue) return device_.blasLt().multiply(step, addresses_, workspace, stream);
+    device_.blas().enter(stream);
+    device_.blas().multiply(step, addresses_, workspace, adds);
+  });
 }
 
 Captures::Addresses Issue::placesOf(const MatmulStep& step) const {

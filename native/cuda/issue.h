@@ -44,6 +44,7 @@ class Issue {
   // A step of the program.
   void operator()(const LaunchStep& step);
   void operator()(const MatmulStep& step);
+  void operator()(const ContractionStep& step);
   void operator()(const ZeroStep& step);
   [[noreturn]] void operator()(const RoutineStep& step);
   void operator()(const TapeStep& step);
@@ -94,11 +95,16 @@ class Issue {
   // Runs a part of a step in a tile.
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
+  void runPart(const ContractionStep& step, const SweepRange& range);
   // All runs of a loop's body, each on a range of every step; `first` is the first of its launches.
   void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
-  // Where a product's operands, result and workspace are.
+  // Queues a library's work by `queue`, or makes it a part of the graph.
+  template <typename Product>
+  void call(const Product& step, const std::function<void(CUstream)>& queue);
+  // The addresses of a product's operands, result and workspace.
   Captures::Addresses placesOf(const MatmulStep& step) const;
+  Captures::Addresses placesOf(const ContractionStep& step) const;
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   BackingStore backingOf(int buffer) const;
   // Whether it is a result in memory that was never used before.

@@ -8,6 +8,7 @@
 
 #include "cuda/blas-lt.h"
 #include "cuda/blas.h"
+#include "cuda/cutensor.h"
 #include "cuda/detached-runs.h"
 #include "cuda/driver.h"
 #include "cuda/event.h"
@@ -38,9 +39,10 @@ struct Resources {
   Graphs graphs;
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};
-  // Made by the first matrix product, and by the first with an epilogue.
+  // Made by the first matrix product, the first with an epilogue, and the first contraction by cuTENSOR.
   std::optional<Blas> blas;
   std::optional<BlasLt> blasLt;
+  std::optional<Tensors> tensors;
 };
 
 }  // namespace weft::cuda

@@ -56,6 +56,7 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const RoutineStep& s) { steps.routine(s, {0, s.units}); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
+    void operator()(const ContractionStep&) { misplaced("a contraction of a GPU"); }
     void operator()(const std::shared_ptr<const Sweep>& s) { steps.sweep(*s); }
     void operator()(const std::shared_ptr<const Loop>& s) { steps.loop(*s, done); }
   };
@@ -90,6 +91,7 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const RoutineStep& s) { steps.routine(s, {r.x0, r.x1}); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
+    void operator()(const ContractionStep&) { misplaced("a contraction of a GPU"); }
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
     void operator()(const std::shared_ptr<const Loop>&) { misplaced("a loop in a loop"); }
   };
@@ -121,7 +123,8 @@ void CpuSteps::product(const MatmulStep& step, const cpu::MatmulPart& part) {
                         step.batch,
                         matrix(step.a, step.dtype),
                         matrix(step.b, step.dtype),
-                        matrix(step.c, step.dtype)};
+                        matrix(step.c, step.dtype),
+                        step.ownKernels};
   cpu::Workspace workspace;
   if (step.workspace >= 0)
     workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};

@@ -217,6 +217,7 @@ Step readMatmul(const Fields& fields, const Program& program) {
   step.allowsTf32 = fields.flag("allowsTf32");
   if (step.allowsTf32 && step.dtype != DType::float32 && step.dtype != DType::complex64)
     fields.reject("allowsTf32", "of a product of float32 or complex64");
+  step.ownKernels = fields.flag("ownKernels");
   step.m = fields.integer("m");
   step.n = fields.integer("n");
   step.k = fields.integer("k");
@@ -233,6 +234,62 @@ Step readMatmul(const Fields& fields, const Program& program) {
     byteLengths.push_back(buffer.windowed ? SIZE_MAX : buffer.byteLength);
   checkExtents(step, byteLengths, fields.path());
   checkWritable(step.c.buffer, program, fields.path("c"));
+  step.workspace = readWorkspace(fields, 0, program);
+  return step;
+}
+
+TensorOperand readTensor(const Fields& fields, const ContractionStep& step, const Program& program) {
+  TensorOperand operand{};
+  operand.buffer = readBuffer(fields, "buffer", program);
+  operand.offset = fields.integer("offset");
+  operand.isConjugated = fields.flag("conjugated");
+  operand.strides = fields.integers("strides");
+  for (const int64_t label : fields.integers("labels")) {
+    if (label >= static_cast<int64_t>(step.sizes.size())) fields.reject("labels", "labels that have sizes");
+    operand.labels.push_back(static_cast<int32_t>(label));
+  }
+  const auto isLess = [](int64_t stride) { return stride < 1; };
+  if (operand.strides.size() != operand.labels.size() ||
+      std::any_of(operand.strides.begin(), operand.strides.end(), isLess))
+    fields.reject("strides", "as many numbers from 1 on as there are labels");
+  if (operand.isConjugated && step.dtype != DType::complex64 && step.dtype != DType::complex128)
+    fields.reject("conjugated", "of complex numbers");
+  return operand;
+}
+
+ContractionStep::Precision readPrecision(const Fields& fields, DType dtype) {
+  using Precision = ContractionStep::Precision;
+  if (!fields.has("precision")) return Precision::full;
+  const std::string name = fields.text("precision");
+  if (name != "tf32" && name != "tf32x3") fields.reject("precision", "tf32 or tf32x3");
+  if (dtype != DType::float32 && dtype != DType::complex64)
+    fields.reject("precision", "of a contraction of float32 or complex64");
+  return name == "tf32" ? Precision::tf32 : Precision::tf32x3;
+}
+
+Step readContraction(const Fields& fields, const Program& program) {
+  if (program.device->isHost()) fields.reject("kind", "one the CPU runs, not a contraction");
+  ContractionStep step{};
+  step.dtype = values::productDType(fields.value("dtype"), fields.path("dtype"));
+  step.precision = readPrecision(fields, step.dtype);
+  step.sizes = fields.integers("sizes");
+  if (std::any_of(step.sizes.begin(), step.sizes.end(), [](int64_t size) { return size < 1; }))
+    fields.reject("sizes", "numbers from 1 on");
+  step.left = readTensor(fields.object("left"), step, program);
+  step.right = readTensor(fields.object("right"), step, program);
+  step.result = readTensor(fields.object("result"), step, program);
+  step.alpha = readFactor(fields, "alpha");
+  step.beta = readFactor(fields, "beta");
+  if (fields.has("addend")) step.addend = readTensor(fields.object("addend"), step, program);
+  if (step.addend.has_value() != (step.beta != 0)) fields.reject("addend", "where beta is not 0");
+  if (step.addend &&
+      (step.addend->labels != step.result.labels || step.addend->strides != step.result.strides))
+    fields.reject("addend", "as the result lies");
+  std::vector<size_t> byteLengths;
+  for (const BufferSpec& buffer : program.buffers)
+    byteLengths.push_back(buffer.windowed ? SIZE_MAX : buffer.byteLength);
+  checkExtents(step, byteLengths, fields.path());
+  checkWritable(step.result.buffer, program, fields.path("result"));
   step.workspace = readWorkspace(fields, 0, program);
   return step;
 }
@@ -287,6 +344,7 @@ constexpr StepReader kStepReaders[] = {
      [](const Fields& fields, Program& program) { return readTapePhase(fields, program, true); }},
     {"launch", [](const Fields& fields, Program& program) { return readLaunch(fields, program); }},
     {"matmul", [](const Fields& fields, Program& program) { return readMatmul(fields, program); }},
+    {"contraction", [](const Fields& fields, Program& program) { return readContraction(fields, program); }},
     {"routine", [](const Fields& fields, Program& program) { return readRoutine(fields, program); }},
     {"zero", [](const Fields& fields, Program& program) { return readZero(fields, program); }},
     {"sweep", readSweep},
@@ -309,7 +367,7 @@ bool canRepeat(const Step& step, const Program& program) {
   if (const auto* zero = std::get_if<ZeroStep>(&step)) return program.buffers[zero->buffer].byteLength > 0;
   if (const auto* product = std::get_if<MatmulStep>(&step))
     return product->m > 0 && product->n > 0 && product->batch > 0;
-  return std::holds_alternative<LaunchStep>(step);
+  return std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ContractionStep>(step);
 }
 
 std::string nameOf(const MatmulStep& step) {
@@ -344,5 +402,30 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
   if (epilogue.addend) check(*epilogue.addend, step.m, step.n, epilogue.dtype, ".epilogue.addend");
   const MatrixOperand row{epilogue.bias, epilogue.biasOffset, 0, 0, 1};
   if (epilogue.bias >= 0) check(row, 1, step.n, epilogue.dtype, ".epilogue.bias");
+}
+
+std::string nameOf(const ContractionStep& step) {
+  const auto letters = [](const TensorOperand& operand) {
+    std::string text;
+    for (const int32_t label : operand.labels)
+      text += label < 26 ? std::string(1, static_cast<char>('a' + label)) : "_" + std::to_string(label);
+    return text;
+  };
+  return "contraction " + letters(step.left) + "," + letters(step.right) + "->" + letters(step.result);
+}
+
+void checkExtents(const ContractionStep& step, const std::vector<size_t>& byteLengths,
+                  const std::string& field) {
+  const auto check = [&](const TensorOperand& operand, const char* name) {
+    __int128 last = operand.offset;
+    for (size_t axis = 0; axis < operand.labels.size(); axis++)
+      last += static_cast<__int128>(step.sizes[operand.labels[axis]] - 1) * operand.strides[axis];
+    const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(step.dtype)];
+    if (operand.offset < 0 || last >= elements) values::reject(field + name, "inside its buffer");
+  };
+  check(step.left, ".left");
+  check(step.right, ".right");
+  check(step.result, ".result");
+  if (step.addend) check(*step.addend, ".addend");
 }
 }  // namespace weft

@@ -103,7 +103,9 @@ void checkReadInBlocks(const Step& step, const Program& program, const std::stri
         reject(field, "a tape with one load, without bounds, of a buffer that is read in blocks");
     return;
   }
-  const bool isSimple = std::holds_alternative<MatmulStep>(step) || std::holds_alternative<RoutineStep>(step);
+  const bool isSimple = std::holds_alternative<MatmulStep>(step) ||
+                        std::holds_alternative<ContractionStep>(step) ||
+                        std::holds_alternative<RoutineStep>(step);
   const auto used = isSimple ? buffersOf(step) : program.inputs;
   if (std::any_of(used.begin(), used.end(), isOne))
     reject(field, "a tape beside buffers that are read in blocks");
@@ -135,7 +137,8 @@ bool isSmall(const Program& program, bool asGraphs) {
       work += tape->work;
     } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
       launches += repeated[i] ? 0 : 1;
-    } else if (std::holds_alternative<MatmulStep>(step) && isOnGpu) {
+    } else if ((std::holds_alternative<MatmulStep>(step) && isOnGpu) ||
+               std::holds_alternative<ContractionStep>(step)) {
       launches += repeated[i] ? 1 : kProductLaunches;
     } else {
       return false;

@@ -102,10 +102,37 @@ struct MatmulStep {
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
   std::optional<Epilogue> epilogue;
+  // Whether the CPU uses no BLAS.
+  bool ownKernels = false;
   // The temporary that it may use besides, or -1.
   int workspace = -1;
 
   DType resultDType() const { return epilogue ? epilogue->dtype : dtype; }
+};
+
+// In elements: the axes of an operand by their labels, which are positions in the sizes of its contraction.
+struct TensorOperand {
+  int buffer;
+  int64_t offset;
+  std::vector<int32_t> labels;
+  std::vector<int64_t> strides;
+  bool isConjugated = false;
+};
+
+// result = alpha * Σ left * right + beta * addend over the labels that the result lacks; on a GPU, by
+// cuTENSOR.
+struct ContractionStep {
+  DType dtype;
+  // Of float32 and complex64, in which a GPU may multiply.
+  enum class Precision { full, tf32, tf32x3 } precision = Precision::full;
+  // Of each label.
+  std::vector<int64_t> sizes;
+  TensorOperand left, right, result;
+  // It lies as the result does.
+  std::optional<TensorOperand> addend;
+  double alpha = 1, beta = 0;
+  // The temporary that it may use besides, or -1.
+  int workspace = -1;
 };
 
 struct ZeroStep {
@@ -136,8 +163,8 @@ struct TapePhaseStep {
 struct Sweep;  // sweep.h
 struct Loop;   // loop.h
 
-using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ZeroStep, TapePhaseStep, RoutineStep,
-                          std::shared_ptr<const Sweep>, std::shared_ptr<const Loop>>;
+using Step = std::variant<TapeStep, LaunchStep, MatmulStep, ContractionStep, ZeroStep, TapePhaseStep,
+                          RoutineStep, std::shared_ptr<const Sweep>, std::shared_ptr<const Loop>>;
 
 struct Program {
   Device* device;

@@ -140,6 +140,11 @@ class RangeRule {
     y_ = step.n;
     z_ = step.k;
   }
+  // Elements [x0, x1) of the label y0.
+  void operator()(const ContractionStep& step) {
+    x_ = *std::max_element(step.sizes.begin(), step.sizes.end());
+    y_ = static_cast<int64_t>(step.sizes.size());
+  }
   void operator()(const ZeroStep&) { x_ = 1; }
   void operator()(const RoutineStep& step) { x_ = step.units; }
   void operator()(const std::shared_ptr<const Sweep>&) {}
@@ -154,6 +159,7 @@ class RangeRule {
     range.z0 = table.at(tile, RangeField::z0, 0, z_);
     range.z1 = table.at(tile, RangeField::z1, range.z0, z_);
     if (const auto* product = std::get_if<MatmulStep>(&step_)) check(*product, range, field);
+    if (const auto* contraction = std::get_if<ContractionStep>(&step_)) check(*contraction, range, field);
     return range;
   }
 
@@ -166,6 +172,15 @@ class RangeRule {
       reject(field, "rows of one matrix, or whole matrices");
     if (isHalf(step.dtype) && range.z1 - range.z0 < step.k)
       reject(field, "all contracted indices for halves");
+  }
+  static void check(const ContractionStep& step, const SweepRange& range, const std::string& field) {
+    if (range.x0 == range.x1) return;
+    if (range.y1 != range.y0 + 1 || range.x1 > step.sizes[range.y0])
+      reject(field, "elements of a label of the contraction");
+    if (step.addend) reject(field, "of a contraction without an addend");
+    const std::vector<int32_t>& kept = step.result.labels;
+    if (std::find(kept.begin(), kept.end(), static_cast<int32_t>(range.y0)) == kept.end())
+      reject(field, "elements of a label that the result has");
   }
   static bool isHalf(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
@@ -286,6 +301,12 @@ std::vector<int> buffersOf(const Step& step) {
       if (s.workspace >= 0) all.push_back(s.workspace);
       return all;
     }
+    std::vector<int> operator()(const ContractionStep& s) {
+      std::vector<int> all{s.left.buffer, s.right.buffer, s.result.buffer};
+      if (s.addend) all.push_back(s.addend->buffer);
+      if (s.workspace >= 0) all.push_back(s.workspace);
+      return all;
+    }
     std::vector<int> operator()(const ZeroStep& s) { return {s.buffer}; }
     std::vector<int> operator()(const RoutineStep& s) {
       std::vector<int> all = s.operands;
@@ -348,6 +369,8 @@ Step readSweep(const Fields& fields, Program& program) {
     }
     if (const auto* product = std::get_if<MatmulStep>(&one.step))
       checkExtents(*product, byteLengthsOf(*sweep, program), part.path("step"));
+    if (const auto* contraction = std::get_if<ContractionStep>(&one.step))
+      checkExtents(*contraction, byteLengthsOf(*sweep, program), part.path("step"));
     readRanges(part, sweep->tiles, one);
     return one;
   });

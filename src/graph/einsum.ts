@@ -10,7 +10,8 @@ import { checkOptions } from './arguments.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { cast, contract, meetingDType } from './infer.js';
-import { checkPrecision, type ProductOptions, type ProductPrecision, reducedPrecision } from './precision.js';
+import { reducedPrecision } from './precision.js';
+import { checkProductOptions, libraryFor, type ProductOptions } from './product-options.js';
 import { reduceAlong } from './reducing.js';
 import { type Expression, type Label, labelAxes, readLists, readSubscripts } from './subscripts.js';
 import { reshape, view } from './view-nodes.js';
@@ -26,9 +27,7 @@ export interface EinsumOptions extends ProductOptions {
 }
 
 /** Settings of a contraction beside its operands. */
-interface ContractionOptions {
-  readonly precision?: ProductPrecision | undefined;
-  readonly memoryLimit?: number | undefined;
+interface ContractionOptions extends EinsumOptions {
   /** The expression that the user wrote, and the name of each label in it, for errors. */
   readonly written?: { readonly expression: Expression; readonly names: readonly Label[] };
 }
@@ -59,7 +58,7 @@ export function sumOfProducts(
           kept[k]!.map((label) => sizes.get(label)!),
         ),
   );
-  return contract(op, kept, output, reshaped, options.precision, options.memoryLimit);
+  return contract(op, kept, output, reshaped, options);
 }
 
 /** The size of each label. Throws a ShapeError for sizes that neither agree nor broadcast. */
@@ -105,8 +104,8 @@ export interface EinsumCall {
 export function einsumArguments(op: string, given: readonly unknown[]): EinsumCall {
   const last = given.at(-1);
   const options = isOptions(last) ? last : {};
-  checkOptions(op, options, ['precision', 'memoryLimit']);
-  checkPrecision(op, options.precision);
+  checkOptions(op, options, ['precision', 'library', 'memoryLimit']);
+  checkProductOptions(op, options);
   const limit: unknown = options.memoryLimit;
   if (limit !== undefined && typeof limit !== 'number')
     throw new ArgumentError(expected(op, 'memoryLimit to be a number of bytes', formatValue(limit)));
@@ -170,7 +169,9 @@ export function einsum(expression: Expression, arrays: readonly Expr[], options:
   const { operands, labels, output, names } = einsumTerms(expression, arrays);
   if (operands.length > 1)
     return sumOfProducts('einsum', labels, output, operands, { ...options, written: { expression, names } });
-  reducedPrecision('einsum', options.precision, meetingDType('einsum', arrays));
+  const dtype = meetingDType('einsum', arrays);
+  reducedPrecision('einsum', options.precision, dtype);
+  libraryFor('einsum', options.library, dtype);
   const [x] = operands as readonly [Expr];
   const [own] = labels as readonly [readonly number[]];
   const summed = own.flatMap((label, axis) => (output.includes(label) ? [] : [axis]));

@@ -248,6 +248,13 @@ export type NodeData =
       /** The most bytes of an intermediate, where the user says so. */
       readonly memoryLimit: number | undefined;
       readonly epilogue?: Epilogue | undefined;
+      /**
+       * The library that the user wants; of a lowered product `'cutensor'` where that computes it, with any
+       * labels, and `'weft'` where the CPU is not to use a BLAS.
+       */
+      readonly library?: ProductLibrary | undefined;
+      /** Positions of the factors of which the complex conjugates are multiplied, by cuTENSOR. */
+      readonly conjugated?: readonly number[] | undefined;
     }
   /**
    * The elements of input 0 at the int64 indices of input 1 along `axis`, which becomes the axes of the
@@ -285,6 +292,9 @@ export type NodeData =
  * device without such units multiplies in full.
  */
 export type Precision = 'tf32' | 'tf32x3';
+
+/** A library of products; `'weft'`: kernels of Weft's own. */
+export type ProductLibrary = 'cutensor' | 'cublas' | 'weft';
 
 /** How often a loop's body is run. */
 export interface LoopCount {

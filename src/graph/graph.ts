@@ -116,8 +116,9 @@ export function nodeFrom(
     case 'gather':
       return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
     case 'contract': {
-      const { kind, labels, output, precision, memoryLimit, epilogue } = data;
-      return { kind, labels, output, precision, memoryLimit, epilogue, dtype, shape, id, inputs };
+      const { kind, labels, output, precision, memoryLimit, epilogue, library, conjugated } = data;
+      const settings = { precision, memoryLimit, epilogue, library, conjugated };
+      return { kind, labels, output, ...settings, dtype, shape, id, inputs };
     }
     case 'call': {
       const { kind, routine, parameters, result } = data;

@@ -28,11 +28,12 @@ import {
   promote,
   type Scalar,
 } from './dtype.js';
-import type { DeviceBuffer, Expr, ExprOf, HostSource, Shape, Source } from './expr.js';
+import type { DeviceBuffer, Expr, ExprOf, HostSource, ProductLibrary, Shape, Source } from './expr.js';
 import { meetingExtent, needSizes, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { type MapRow, type OpName, opRow } from './ops.js';
 import { type ProductPrecision, reducedPrecision } from './precision.js';
+import { libraryFor } from './product-options.js';
 import { type ReductionName, reductionRow } from './reductions.js';
 import {
   castScalar,
@@ -382,15 +383,18 @@ function neutral(reduction: ReductionName, { dtype, ...x }: Expr, op: string): S
 
 /**
  * Sum of products over the labels that `output` lacks. Every label has one size; dtypes are promoted.
- * Throws a DTypeError for a precision that the promoted dtype lacks.
+ * Throws a DTypeError for a precision or a library that the promoted dtype lacks.
  */
 export function contract(
   op: string,
   labels: readonly (readonly number[])[],
   output: readonly number[],
   operands: readonly Expr[],
-  precision?: ProductPrecision,
-  memoryLimit?: number,
+  settings: {
+    readonly precision?: ProductPrecision | undefined;
+    readonly library?: ProductLibrary | undefined;
+    readonly memoryLimit?: number | undefined;
+  } = {},
 ): Expr {
   const dtype = meetingDType(op, operands);
   const sizes = new Map<number, number>();
@@ -406,8 +410,9 @@ export function contract(
     kind: 'contract',
     labels,
     output,
-    precision: reducedPrecision(op, precision, dtype),
-    memoryLimit,
+    precision: reducedPrecision(op, settings.precision, dtype),
+    memoryLimit: settings.memoryLimit,
+    library: libraryFor(op, settings.library, dtype),
     dtype,
     shape,
     inputs,

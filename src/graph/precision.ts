@@ -1,9 +1,9 @@
 /**
  * The precision of products: an option of `matmul`, `dot`, `vecdot`, `tensordot` and `einsum`. Called by
- * `products.ts` and `einsum.ts`.
+ * `product-options.ts`, `einsum.ts` and `infer.ts`.
  */
 import { DTypeError, expected } from '../host/errors.js';
-import { checkOptions, oneOf } from './arguments.js';
+import { oneOf } from './arguments.js';
 import type { DType } from './dtype.js';
 import type { Precision } from './expr.js';
 
@@ -15,20 +15,6 @@ const PRECISIONS = ['float32', 'tf32', 'tf32x3'] as const;
  * is summed in float32. A device without units for TF32 multiplies in full.
  */
 export type ProductPrecision = (typeof PRECISIONS)[number];
-
-/** Options of products. */
-export interface ProductOptions {
-  readonly precision?: ProductPrecision | undefined;
-}
-
-/** Checks the options of a product, and gives its precision. */
-export function productPrecision(
-  op: string,
-  options: ProductOptions | undefined,
-): ProductPrecision | undefined {
-  checkOptions(op, options, ['precision']);
-  return checkPrecision(op, options?.precision);
-}
 
 export const checkPrecision = (op: string, precision: unknown): ProductPrecision | undefined =>
   precision === undefined ? undefined : oneOf(op, 'a precision', PRECISIONS, precision);

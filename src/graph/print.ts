@@ -105,8 +105,12 @@ function formatContract({
   output,
   precision,
   epilogue,
+  library,
+  conjugated = [],
 }: Extract<GraphNodeData, { kind: 'contract' }>): string {
   const within = precision === undefined ? '' : ` in ${precision}`;
   const after = epilogue === undefined ? '' : formatEpilogue(epilogue);
-  return `contract ${formatSubscripts(labels, output)}${within}${after === '' ? '' : `, ${after}`}`;
+  const by = library === undefined ? '' : ` by ${library}`;
+  const conj = conjugated.length === 0 ? '' : `, conj of ${conjugated.join(' ')}`;
+  return `contract ${formatSubscripts(labels, output)}${within}${by}${conj}${after === '' ? '' : `, ${after}`}`;
 }

@@ -8,12 +8,8 @@ import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { map, type Operand, toExpr } from './infer.js';
-import {
-  type ProductOptions,
-  type ProductPrecision,
-  productPrecision,
-  reducedPrecision,
-} from './precision.js';
+import { reducedPrecision } from './precision.js';
+import { libraryFor, type ProductOptions, productOptions } from './product-options.js';
 import { checkInteger, checkShape, normalizeAxes, normalizeAxis } from './shape.js';
 import { reshape } from './view-nodes.js';
 
@@ -22,10 +18,10 @@ import { reshape } from './view-nodes.js';
  * row, on the right a column, and that axis is absent from the result. (…, m, k) · (…, k, n) is (…, m, n).
  * The dtype is the promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar,
  * or stacks do not broadcast; a DTypeError for a precision (`{ precision: 'tf32' }`) of other dtypes than
- * float32.
+ * float32, and for a library (`{ library: 'cutensor' }`) of others than floats and complex numbers.
  */
 export function matmul(x: Expr, other: Operand, options?: ProductOptions): Expr {
-  const precision = productPrecision('matmul', options);
+  const settings = productOptions('matmul', options);
   const b = toExpr('matmul', other);
   if (x.shape.length === 0 || b.shape.length === 0) {
     throw new ShapeError(
@@ -50,29 +46,30 @@ export function matmul(x: Expr, other: Operand, options?: ProductOptions): Expr 
   const left = rows ? [...stackOf(x), row, middle] : [middle];
   const right = columns ? [...stackOf(b), middle, column] : [middle];
   const output = [...Array(stacks).keys(), ...(rows ? [row] : []), ...(columns ? [column] : [])];
-  return sumOfProducts('matmul', [left, right], output, [x, b], { precision });
+  return sumOfProducts('matmul', [left, right], output, [x, b], settings);
 }
 
 /**
  * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis
- * of the first and the second last of the second; a scalar multiplies. `{ precision }` as for `matmul`.
+ * of the first and the second last of the second; a scalar multiplies. `{ precision, library }` as for `matmul`.
  */
 export function dot(x: Expr, other: Operand, options?: ProductOptions): Expr {
-  const precision = productPrecision('dot', options);
+  const settings = productOptions('dot', options);
   const b = toExpr('dot', other);
   if (x.shape.length === 0 || b.shape.length === 0) {
     const product = map('multiply', [x, other]);
-    reducedPrecision('dot', precision, product.dtype);
+    reducedPrecision('dot', settings.precision, product.dtype);
+    libraryFor('dot', settings.library, product.dtype);
     return product;
   }
-  return contracted('dot', x, b, [x.shape.length - 1], [Math.max(b.shape.length - 2, 0)], precision);
+  return contracted('dot', x, b, [x.shape.length - 1], [Math.max(b.shape.length - 2, 0)], settings);
 }
 
 /**
- * Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. `{ precision }` as for `matmul`.
+ * Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. `{ precision, library }` as for `matmul`.
  */
 export function vecdot(x: Expr, other: Operand, axis?: number, options?: ProductOptions): Expr {
-  const precision = productPrecision('vecdot', options);
+  const settings = productOptions('vecdot', options);
   const along = axis === undefined ? -1 : axis;
   const b = toExpr('vecdot', other);
   const first = isComplex(x.dtype) ? map('conj', [x]) : x;
@@ -90,12 +87,12 @@ export function vecdot(x: Expr, other: Operand, axis?: number, options?: Product
   const most = Math.max(x.shape.length, b.shape.length);
   const labels = [x, b].map((each) => each.shape.map((_, k) => most - each.shape.length + k));
   const output = Array.from({ length: most }, (_, k) => k).filter((k) => k !== most + fromEnd);
-  return sumOfProducts('vecdot', labels, output, [first, b], { precision });
+  return sumOfProducts('vecdot', labels, output, [first, b], settings);
 }
 
 /**
  * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or
- * those named as `[axes of the first, axes of the second]`. `{ precision }` as for `matmul`.
+ * those named as `[axes of the first, axes of the second]`. `{ precision, library }` as for `matmul`.
  */
 export function tensordot(
   x: Expr,
@@ -103,7 +100,7 @@ export function tensordot(
   axes?: number | readonly [number | readonly number[], number | readonly number[]],
   options?: ProductOptions,
 ): Expr {
-  const precision = productPrecision('tensordot', options);
+  const settings = productOptions('tensordot', options);
   const b = toExpr('tensordot', other);
   if (axes !== undefined && typeof axes !== 'number' && !(Array.isArray(axes) && axes.length === 2)) {
     throw new ArgumentError(expected('tensordot', 'a count or two lists of axes', formatValue(axes)));
@@ -116,7 +113,7 @@ export function tensordot(
       b,
       normalizeAxes('tensordot', first, x.shape.length),
       normalizeAxes('tensordot', second, b.shape.length),
-      precision,
+      settings,
     );
   }
   const count = checkInteger('tensordot', 'the number of axes', axes ?? 2);
@@ -136,7 +133,7 @@ export function tensordot(
     b,
     range.map((k) => x.shape.length - count + k),
     range,
-    precision,
+    settings,
   );
 }
 
@@ -154,7 +151,7 @@ function contracted(
   b: Expr,
   first: readonly number[],
   second: readonly number[],
-  precision: ProductPrecision | undefined,
+  settings: ProductOptions,
 ): Expr {
   if (first.length !== second.length || first.some((axis, k) => a.shape[axis] !== b.shape[second[k]!])) {
     const received = `axes [${first.join(', ')}] of ${formatShape(a.shape)} and [${second.join(', ')}] of ${formatShape(b.shape)}`;
@@ -166,7 +163,7 @@ function contracted(
     ...left.filter((k) => !first.includes(k)),
     ...right.filter((label) => label >= a.shape.length),
   ];
-  return sumOfProducts(op, [left, right], output, [a, b], { precision });
+  return sumOfProducts(op, [left, right], output, [a, b], settings);
 }
 
 /**

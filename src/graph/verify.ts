@@ -2,7 +2,7 @@
  * Verify: states what a legal graph is. Tests run it after every pass; a violation is a defect of the pass.
  */
 import { InternalError } from '../host/errors.js';
-import { isHalf } from './dtype.js';
+import { isComplex, isHalf } from './dtype.js';
 import { epilogueInputs } from './epilogue.js';
 import {
   type Graph,
@@ -85,6 +85,8 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
           sizes.set(label, n);
         }
       }
+      if (node.conjugated !== undefined && (node.library !== 'cutensor' || !isComplex(node.dtype)))
+        return 'conjugates that nothing multiplies';
       if (node.output.map((label) => sizes.get(label)).join() !== node.shape.join()) return 'wrong shape';
       return epilogueProblem(node, inputs);
     }

@@ -84,3 +84,18 @@ const cublasLt = ({ cublasLt: found, tried }: CudaInfo): Finding =>
         tried: tried.cublasLt,
       }
     : { area: 'gpu', name: 'cuBLASLt', status: 'found', value: `${found.version}, ${found.path}` };
+
+/** cuTENSOR, without which all works. */
+export const cutensorFinding = ({ cutensor: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuTENSOR',
+        status: 'missing',
+        value: 'libcutensor.so.2 was not found',
+        cost: 'contractions whose axes are in no order for cuBLAS copy their operands first; explain() says how many bytes',
+        remedy:
+          'pip install cutensor-cu13 (CUDA 12: cutensor-cu12), or name the file in WEFT_CUTENSOR; it loads cuBLASLt of the same CUDA',
+        tried: tried.cutensor,
+      }
+    : { area: 'gpu', name: 'cuTENSOR', status: 'found', value: `${found.version}, ${found.path}` };

@@ -23,7 +23,7 @@ import { formatBytes } from '../graph/format.js';
 import { config } from '../host/config.js';
 import { NativeError } from '../host/errors.js';
 import { lazy, whileLoop } from '../index.js';
-import { driverFinding, libraryFindings } from './cuda-findings.js';
+import { cutensorFinding, driverFinding, libraryFindings } from './cuda-findings.js';
 import type { Finding } from './finding.js';
 
 export interface DoctorReport {
@@ -185,7 +185,8 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
 async function examineGpu(info: CudaInfo): Promise<Finding[]> {
   const devices = await Promise.all(info.devices.map((device, ordinal) => describeGpu(device, ordinal)));
   const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
-  return [driverFinding(info), ...devices, ...libraryFindings(info), ...conditions];
+  const libraries = [...libraryFindings(info), cutensorFinding(info)];
+  return [driverFinding(info), ...devices, ...libraries, ...conditions];
 }
 
 async function loopConditions(info: CudaInfo): Promise<Finding> {

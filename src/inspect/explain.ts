@@ -16,6 +16,7 @@ import type { Observers } from '../exec/run/planned.js';
 import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
+import { printChoice } from '../fusion/passes/contraction-report.js';
 import { Origins } from '../fusion/passes/origins.js';
 import type { PassChanges } from '../fusion/passes/pipeline.js';
 import { printPath } from '../fusion/paths/path-report.js';
@@ -84,6 +85,7 @@ export class Explanation implements ExplanationData {
       ...changed.flatMap((pass) => [
         `${pass.pass}: ${changes(pass)}`,
         ...pass.paths.map((path) => indent(`path ${printPath(path)}`)),
+        ...pass.choices.map((choice) => indent(printChoice(choice))),
       ]),
       ...(changed.length > 0 ? ['', 'optimized graph', indent(this.optimizedGraph)] : ['']),
       ...steps.map((step, k) => stepText(step, k)),

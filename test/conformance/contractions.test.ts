@@ -6,8 +6,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { cudaInfo } from '../../src/exec/native/native.js';
 import { type DType, isComplex, isInteger, type Scalar } from '../../src/graph/dtype.js';
-import { einsum } from '../../src/index.js';
+import { einsum, type ProductLibrary } from '../../src/index.js';
 import { failuresOf, type Prepared, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { fromScalars, type HostArray } from '../support/host.js';
@@ -43,6 +44,9 @@ const fixture = ({ subscripts, operands, result }: (typeof fixtures)[number]): P
 
 const given = (name: string): number | undefined =>
   process.env[name] === undefined ? undefined : Number(process.env[name]);
+/** The libraries of GPUs that are here. */
+const librariesOf = (device: string): ProductLibrary[] =>
+  device.startsWith('cuda') && cudaInfo().cutensor !== null ? ['cutensor', 'cublas'] : [];
 /** Contractions that are computed together. */
 const TOGETHER = 25;
 
@@ -50,14 +54,19 @@ describe.each(backends())('random contractions on %s', (device) => {
   const count = given('WEFT_CONTRACTIONS') ?? (isSimulated(device) ? 25 : 300);
   const first = given('WEFT_CONTRACTIONS_SEED') ?? 20_261_125;
 
-  it(`give the sum over all indices, ${count} from seed ${first}`, async () => {
-    const failures: string[] = [];
-    for (let seed = first; seed < first + count; seed += TOGETHER) {
-      const seeds = Array.from({ length: Math.min(TOGETHER, first + count - seed) }, (_, k) => seed + k);
-      failures.push(...(await failuresOf(device, seeds.map(preparedContraction))));
-    }
-    expect(failures).toEqual([]);
-  }, 600_000);
+  it.each([undefined, ...librariesOf(device)])(
+    `give the sum over all indices, ${count} from seed ${first}, by %s`,
+    async (library) => {
+      const failures: string[] = [];
+      for (let seed = first; seed < first + count; seed += TOGETHER) {
+        const seeds = Array.from({ length: Math.min(TOGETHER, first + count - seed) }, (_, k) => seed + k);
+        const cases = seeds.map((each) => preparedContraction(each, library));
+        failures.push(...(await failuresOf(device, cases)));
+      }
+      expect(failures).toEqual([]);
+    },
+    600_000,
+  );
 
   it('give what NumPy gives', async () => {
     const cases = fixtures.slice(0, isSimulated(device) ? 20 : fixtures.length);

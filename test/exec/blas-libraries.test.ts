@@ -15,6 +15,7 @@ it('finds the OpenBLAS of Python packages, that of the environment in use first'
     nvrtc: undefined,
     cublas: undefined,
     cublasLt: undefined,
+    cutensor: undefined,
     toolkits: [],
     pythonPrefixes: ['/venv'],
     binFolders: [],

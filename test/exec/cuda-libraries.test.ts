@@ -29,6 +29,7 @@ describe('the places of CUDA libraries', () => {
       WEFT_NVRTC: '/o/n.so',
       WEFT_CUBLAS: '/o/b.so',
       WEFT_CUBLASLT: '/o/l.so',
+      WEFT_CUTENSOR: '/o/t.so',
       WEFT_CUDA_DRIVER: '/o/d.so',
     };
     expect(candidates(env, '/usr/local/cuda/lib64/libnvrtc.so.13')).toEqual({
@@ -36,6 +37,7 @@ describe('the places of CUDA libraries', () => {
       nvrtc: ['/o/n.so'],
       cublas: ['/o/b.so'],
       cublasLt: ['/o/l.so'],
+      cutensor: ['/o/t.so'],
     });
   });
 
@@ -77,6 +79,21 @@ describe('the places of CUDA libraries', () => {
     expect(paths(found.cublas)).toEqual([
       '/c/lib/libcublas.so.12',
       '/v/lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12',
+    ]);
+  });
+
+  it('are cuTENSOR’s own packages, of Python and of the system, those of newer CUDA first', () => {
+    const found = candidates(
+      { VIRTUAL_ENV: '/v' },
+      '/usr/lib/x86_64-linux-gnu/libcutensor/12/libcutensor.so.2',
+      '/usr/lib/x86_64-linux-gnu/libcutensor/13/libcutensor.so.2',
+      '/v/lib/python3.12/site-packages/cutensor/lib/libcutensor.so.2',
+    );
+    expect(found.cutensor).toEqual([
+      'libcutensor.so.2',
+      '/v/lib/python3.12/site-packages/cutensor/lib/libcutensor.so.2',
+      '/usr/lib/x86_64-linux-gnu/libcutensor/13/libcutensor.so.2',
+      '/usr/lib/x86_64-linux-gnu/libcutensor/12/libcutensor.so.2',
     ]);
   });
 

@@ -21,6 +21,7 @@ describe('the simulated libraries', () => {
     ['nvrtc', SIM_ENVIRONMENT.WEFT_NVRTC],
     ['cublas', SIM_ENVIRONMENT.WEFT_CUBLAS],
     ['cublasLt', SIM_ENVIRONMENT.WEFT_CUBLASLT],
+    ['cutensor', SIM_ENVIRONMENT.WEFT_CUTENSOR],
   ] as const)('export the entry points of %s that the addon looks up, and no others', (name, library) => {
     expect(exportsOf(library).sort()).toEqual([...cudaEntryPoints()[name]].sort());
   });

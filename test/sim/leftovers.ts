@@ -22,7 +22,7 @@ export async function leftBehind(): Promise<string[]> {
   const opened = devices.flatMap(({ live: own, lost }, ordinal) =>
     !lost && Object.values(own).some((count) => count > 0) ? [ordinal] : [],
   );
-  const left = ['nvrtcPrograms', 'cublasLtDescriptors'].flatMap((name) =>
+  const left = ['nvrtcPrograms', 'cublasLtDescriptors', 'cutensorDescriptors'].flatMap((name) =>
     live[name] ? [`${live[name]} ${name}`] : [],
   );
   if (opened.length === 0 && live.pinnedBytes === 0) return left;

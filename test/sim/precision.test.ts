@@ -22,7 +22,7 @@ const product = (a: Lazy, b: Lazy, precision?: 'tf32'): Lazy =>
       ],
       [0, 2],
       [a.expr, b.expr],
-      precision,
+      { precision },
     ),
   );
 const matrix = (value: number): Lazy => lazy({ data: new Float32Array(N * N).fill(value), shape: [N, N] });

@@ -80,6 +80,7 @@ function runStep(step: Step, memory: Bytes[]): void {
     );
   else if (step.kind === 'call') {
     if (step.call === 'matmul') multiply(step, memory);
+    else if (step.call === 'contraction') throw new TypeError('the plan interpreter has no cuTENSOR');
     else runRoutine(step, memory);
   } else if (step.kind === 'loop') runLoop(step, memory);
   else throw new TypeError(`the plan interpreter runs no ${step.kind}`);

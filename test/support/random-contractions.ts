@@ -11,7 +11,7 @@ import {
   isInteger,
   type Scalar,
 } from '../../src/graph/dtype.js';
-import { einsum, type Lazy, resultType } from '../../src/index.js';
+import { type EinsumOptions, einsum, type Lazy, type ProductLibrary, resultType } from '../../src/index.js';
 import { type Prepared, toLazy } from './api.js';
 import { fromScalars, type HostArray, sizeOf, toScalars } from './host.js';
 import { generator } from './random.js';
@@ -159,28 +159,30 @@ function asScalar(dtype: DType, { re, im }: Exact): Scalar {
   return isComplex(dtype) ? { re: Number(re), im: Number(im) } : Number(re);
 }
 
-export function buildContraction({
-  subscripts,
-  operands,
-  inputs,
-  output,
-  inLists,
-  isImplicit,
-}: Contraction): Lazy {
+export function buildContraction(
+  { subscripts, operands, inputs, output, inLists, isImplicit }: Contraction,
+  options: EinsumOptions = {},
+): Lazy {
   const arrays = operands.map(toLazy);
-  if (!inLists) return einsum(subscripts, ...arrays);
+  if (!inLists) return einsum(subscripts, ...arrays, options);
   const given = arrays.flatMap((array, k) => [array, inputs[k]!]);
-  return isImplicit ? einsum(...given) : einsum(...given, output);
+  return isImplicit ? einsum(...given, options) : einsum(...given, output, options);
 }
 
-/** The contraction of a seed as a case of the conformance suite. */
-export function preparedContraction(seed: number): Prepared {
+/** Whether a library of a GPU has the products of a contraction. */
+export function isForLibraries({ operands }: Contraction): boolean {
+  const dtype = resultType(...operands.map((operand) => operand.dtype));
+  return isFloat(dtype) || isComplex(dtype);
+}
+
+/** The contraction of a seed as a case of the conformance suite; of a library that has it by that. */
+export function preparedContraction(seed: number, library?: ProductLibrary): Prepared {
   const contraction = randomContraction(seed);
   const { operands, subscripts } = contraction;
   const types = operands.map(({ dtype, shape }) => `${dtype} [${shape}]`).join(', ');
   return {
-    label: `seed ${seed}: ${subscripts} of ${types}`,
-    build: () => buildContraction(contraction),
+    label: `seed ${seed}: ${subscripts} of ${types}${library === undefined ? '' : ` by ${library}`}`,
+    build: () => buildContraction(contraction, isForLibraries(contraction) ? { library } : {}),
     check: (actual) => {
       const [received, wanted] = [textOf(actual), textOf(contractionValue(contraction))];
       return received === wanted ? undefined : `${received}, not ${wanted}`;

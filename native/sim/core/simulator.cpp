@@ -162,11 +162,13 @@ Json Simulator::describe() {
     return static_cast<double>(found);
   };
   const auto liveOf = [&](const Context* of) {
-    size_t cublasHandles = 0, cublasLtHandles = 0;
+    size_t cublasHandles = 0, cublasLtHandles = 0, cutensorHandles = 0, cutensorPlans = 0;
     for (const auto& context : contexts) {
       if (of != nullptr && context.get() != of) continue;
       cublasHandles += context->cublasHandles;
       cublasLtHandles += context->cublasLtHandles;
+      cutensorHandles += context->cutensorHandles;
+      cutensorPlans += context->cutensorPlans;
     }
     return Json::Object{{"streams", count(streams, of)},
                         {"events", count(events, of)},
@@ -175,7 +177,9 @@ Json Simulator::describe() {
                         {"graphs", count(graphs, of)},
                         {"graphExecs", count(graphExecs, of)},
                         {"cublasHandles", static_cast<double>(cublasHandles)},
-                        {"cublasLtHandles", static_cast<double>(cublasLtHandles)}};
+                        {"cublasLtHandles", static_cast<double>(cublasLtHandles)},
+                        {"cutensorHandles", static_cast<double>(cutensorHandles)},
+                        {"cutensorPlans", static_cast<double>(cutensorPlans)}};
   };
   Json::Array devices;
   for (const auto& context : contexts) {

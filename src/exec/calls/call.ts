@@ -53,8 +53,40 @@ export interface MatmulStep extends CallBase {
   readonly a: MatrixOperand;
   readonly b: MatrixOperand;
   readonly c: MatrixOperand;
+  /** Whether a BLAS is left out on the CPU. */
+  readonly ownKernels?: boolean | undefined;
   /** On a GPU, of a step that is not cut. */
   readonly epilogue?: MatmulEpilogue | undefined;
+}
+
+/** An operand of a contraction: where its elements lie, in elements, along its labels. */
+export interface TensorOperand {
+  readonly buffer: number;
+  readonly offset: number;
+  readonly labels: readonly number[];
+  /** From 1 on. */
+  readonly strides: readonly number[];
+  /** Whether its complex conjugates are multiplied. */
+  readonly conjugated?: boolean | undefined;
+}
+
+/**
+ * result = alpha · Σ left · right + beta · addend over the labels that the result lacks, on a GPU by cuTENSOR.
+ * Labels are positions in `sizes`, which are above 1.
+ */
+export interface ContractionStep extends CallBase {
+  readonly call: 'contraction';
+  readonly dtype: DType;
+  readonly precision: Precision | undefined;
+  readonly sizes: readonly number[];
+  readonly left: TensorOperand;
+  readonly right: TensorOperand;
+  /** In C order, as the addend. */
+  readonly result: TensorOperand;
+  readonly alpha: number;
+  /** 0: there is no addend. */
+  readonly beta: number;
+  readonly addend: TensorOperand | undefined;
 }
 
 /** An array in C order, at the beginning of a plan's buffer. */
@@ -72,7 +104,7 @@ export interface RoutineStep extends CallBase {
   readonly unitElements?: number | undefined;
 }
 
-export type CallStep = MatmulStep | RoutineStep;
+export type CallStep = MatmulStep | ContractionStep | RoutineStep;
 export type CallName = CallStep['call'];
 
 /** Bytes that a call uses besides its operands and its results, and the least that it can do with. */

@@ -43,7 +43,7 @@ const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
 
 /** The same in TF32. */
 const TF32_RATE = 400e12;
-const rateOf = ({ dtype, precision }: MatmulStep): number =>
+const rateOf = ({ dtype, precision }: ProductLike): number =>
   precision === 'tf32' ? TF32_RATE : PRODUCT_RATE[dtype]!;
 
 /** Of the smallest product, on the device, and what the library takes on the host to queue any. */
@@ -53,8 +53,11 @@ const QUEUE_SECONDS = 12e-6;
 const SMALL_BLOCK = 64;
 const SMALL_BLOCK_RATE = 0.7;
 
+/** The properties of a product that its time depends on. */
+type ProductLike = Pick<MatmulStep, 'dtype' | 'precision' | 'batch' | 'm' | 'n' | 'k'>;
+
 /** About how long a product takes by itself, and how much of the device it fills. */
-export function productCost(step: MatmulStep, multiprocessors: number): StepCost {
+export function productCost(step: ProductLike, multiprocessors: number): StepCost {
   const { m, n, k, batch, dtype } = step;
   const shareIn = (block: number): number =>
     Math.min(1, (Math.ceil(m / block) * Math.ceil(n / block) * batch) / multiprocessors);

@@ -31,6 +31,7 @@ export const MATMUL: CallRow<MatmulStep> = {
     const places = further.map((o) => o.at);
     const epilogue = node.epilogue && epilogueOf(node.epilogue, node.dtype, places);
     const { dtype } = left;
+    const ownKernels = node.library === 'weft';
     return {
       kind: 'call',
       call: 'matmul',
@@ -44,6 +45,7 @@ export const MATMUL: CallRow<MatmulStep> = {
       b,
       c,
       epilogue,
+      ownKernels,
       nodes: [node.id],
     };
   },
@@ -66,13 +68,13 @@ export const MATMUL: CallRow<MatmulStep> = {
       epilogue: epilogue && { ...epilogue, addend: addend && at(addend), bias: bias && at(bias) },
     };
   },
-  keyOf: ({ dtype, precision, batch, m, n, k, a, b, c, epilogue }) => {
+  keyOf: ({ dtype, precision, batch, m, n, k, a, b, c, epilogue, ownKernels }) => {
     const places = [a, b, c, ...(epilogue?.addend === undefined ? [] : [epilogue.addend])].map(
       (o) => `${o.offset} ${o.batchStride} ${o.rowStride} ${o.columnStride}`,
     );
     const { dtype: result, alpha, beta, bias, activation } = epilogue ?? {};
     const after = epilogue === undefined ? [] : [result, alpha, beta, bias?.offset, activation];
-    return [dtype, precision, batch, m, n, k, ...places, ...after].join(' ');
+    return [dtype, precision, ownKernels, batch, m, n, k, ...places, ...after].join(' ');
   },
   isEmpty: ({ m, n, batch }) => m * n * batch === 0,
   workspace: { cpu: (step) => productWorkspace(specOf(step)), cuda: cublasWorkspace },
@@ -121,13 +123,15 @@ function printEpilogue({ dtype, epilogue }: MatmulStep): string {
   return `${after === '' ? '' : `, ${after}`}${epilogue.dtype === dtype ? '' : ` to ${epilogue.dtype}`}`;
 }
 
-function specOf({ dtype, precision, m, n, k, batch, a, b, c, epilogue, workspace }: MatmulStep): ProductSpec {
+function specOf(step: MatmulStep): ProductSpec {
+  const { dtype, precision, m, n, k, batch, a, b, c, epilogue, workspace, ownKernels } = step;
   const allowsTf32 = precision === 'tf32';
   const after = epilogue && { ...epilogue, dtype: dtypeCode(epilogue.dtype) };
   return {
     kind: 'matmul',
     dtype: dtypeCode(dtype),
     allowsTf32,
+    ownKernels,
     m,
     n,
     k,

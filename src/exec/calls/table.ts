@@ -4,9 +4,10 @@
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { RoutineName } from '../../graph/routines.js';
 import { BINS, HISTOGRAM } from './bins.js';
-import type { CallStep, MatmulStep, RoutineStep } from './call.js';
+import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { COMPACT } from './compact.js';
+import { CONTRACTION } from './contraction.js';
 import { MATMUL } from './matmul.js';
 import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
@@ -14,12 +15,16 @@ import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS, TOP } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
 
-type Rows = { readonly matmul: CallRow<MatmulStep> } & {
+type Rows = {
+  readonly matmul: CallRow<MatmulStep>;
+  readonly contraction: CallRow<ContractionStep>;
+} & {
   readonly [Name in RoutineName]: CallRow<RoutineStep>;
 };
 
 export const CALLS: Rows = {
   matmul: MATMUL,
+  contraction: CONTRACTION,
   sort: SORT,
   argsort: ARGSORT,
   ranks: RANKS,
@@ -39,4 +44,9 @@ export const callRow = <Step extends CallStep>({ call }: Step): CallRow<Step> =>
 
 /** The row that computes nodes of the graph. */
 export const rowOf = ([node]: readonly CallNode[]): CallRow<CallStep> =>
-  CALLS[node!.kind === 'call' ? node!.routine : 'matmul'] as unknown as CallRow<CallStep>;
+  CALLS[nameOf(node!)] as unknown as CallRow<CallStep>;
+
+function nameOf(node: CallNode): keyof Rows {
+  if (node.kind === 'call') return node.routine;
+  return node.library === 'cutensor' ? 'contraction' : 'matmul';
+}

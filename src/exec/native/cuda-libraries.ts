@@ -15,12 +15,15 @@ export interface CudaCandidates {
   readonly nvrtc: readonly string[];
   readonly cublas: readonly string[];
   readonly cublasLt: readonly string[];
+  readonly cutensor: readonly string[];
 }
 
 /** File names by CUDA version, newest first. NVRTC 11 is `libnvrtc.so.11.2` from CUDA 11.2 on. */
 const NVRTC_NAMES = ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so.11.2'];
 const CUBLAS_NAMES = ['libcublas.so.13', 'libcublas.so.12', 'libcublas.so.11'];
 const CUBLASLT_NAMES = ['libcublasLt.so.13', 'libcublasLt.so.12', 'libcublasLt.so.11'];
+/** One name for all versions of CUDA: which of them it is of, its folder says. */
+const CUTENSOR_NAMES = ['libcutensor.so.2'];
 const DRIVER_NAMES = [
   'libcuda.so.1',
   '/usr/local/nvidia/lib64/libcuda.so.1',
@@ -30,6 +33,9 @@ const DRIVER_NAMES = [
 
 /** NVIDIA's name of this kind of machine. */
 const TARGET = process.arch === 'arm64' ? 'sbsa-linux' : 'x86_64-linux';
+
+/** Folders of the system's libraries, in which those of cuTENSOR's packages are. */
+const SYSTEM_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64'];
 
 /** Reads a folder's names; what does not exist or may not be read has none. */
 export type ListFolder = (folder: string) => readonly string[];
@@ -88,6 +94,16 @@ function pythonFolders(places: CudaSearchPaths, list: ListFolder): string[] {
   });
 }
 
+/** The folders of cuTENSOR's own packages, of Python and of the system, by versions of CUDA. */
+function cutensorFolders(places: CudaSearchPaths, list: ListFolder): string[] {
+  const packages = packageFolders(places, list).map((folder) => join(folder, 'cutensor', 'lib'));
+  const system = SYSTEM_FOLDERS.flatMap((folder) => {
+    const own = join(folder, 'libcutensor');
+    return matching(list, own, '');
+  });
+  return [...packages, ...system];
+}
+
 /** Names alone for the loader, then every file of these names in the folders. */
 function candidatesOf(names: readonly string[], folders: readonly string[], list: ListFolder): string[] {
   const files = folders.flatMap((folder) => {
@@ -109,5 +125,9 @@ export function cudaCandidates(places: CudaSearchPaths, list: ListFolder = listF
     nvrtc: places.nvrtc === undefined ? candidatesOf(NVRTC_NAMES, folders, list) : [places.nvrtc],
     cublas: places.cublas === undefined ? candidatesOf(CUBLAS_NAMES, folders, list) : [places.cublas],
     cublasLt: places.cublasLt === undefined ? candidatesOf(CUBLASLT_NAMES, folders, list) : [places.cublasLt],
+    cutensor:
+      places.cutensor === undefined
+        ? candidatesOf(CUTENSOR_NAMES, [...cutensorFolders(places, list), ...folders], list)
+        : [places.cutensor],
   };
 }

@@ -96,7 +96,9 @@ interface Addon {
   nvrtcInfo(): Lookup<NvrtcInfo>;
   cublasInfo(): Lookup<LibraryInfo>;
   cublasLtInfo(): Lookup<LibraryInfo>;
+  cutensorInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
+  probeCutensor(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
   keptObjects(device: string): Promise<KeptObjects>;

@@ -14,6 +14,7 @@ const driver = found(() => cudaAddon().driverInfo());
 const nvrtc = found(() => cudaAddon().nvrtcInfo());
 const cublas = found(() => cudaAddon().cublasInfo());
 const cublasLt = found(() => cudaAddon().cublasLtInfo());
+const cutensor = found(() => cudaAddon().cutensorInfo());
 
 const info: CudaInfo = {
   get driver() {
@@ -31,6 +32,9 @@ const info: CudaInfo = {
   get cublasLt() {
     return cublasLt().library;
   },
+  get cutensor() {
+    return cutensor().library;
+  },
   tried: {
     get driver() {
       return driver().tried;
@@ -44,6 +48,9 @@ const info: CudaInfo = {
     get cublasLt() {
       return cublasLt().tried;
     },
+    get cutensor() {
+      return cutensor().tried;
+    },
   },
 };
 
@@ -53,6 +60,8 @@ const info: CudaInfo = {
 export const cudaInfo = (): CudaInfo => info;
 
 /** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
+/** Loads cuTENSOR off this thread, where there is a driver. */
+export const probeCutensor = (): Promise<void> => settled(guarded(() => cudaAddon().probeCutensor()));
 export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().probeCuda()));
 
 /**

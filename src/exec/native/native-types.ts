@@ -177,6 +177,8 @@ export interface KeptObjects {
   readonly pools: number;
   readonly cublasHandles: number;
   readonly cublasLtHandles: number;
+  readonly cutensorHandles: number;
+  readonly cutensorPlans: number;
   /** CUDA graphs, and those among them that can be launched. */
   readonly graphs: number;
   readonly graphExecs: number;
@@ -244,12 +246,14 @@ export interface CudaInfo {
   readonly nvrtc: NvrtcInfo | null;
   readonly cublas: LibraryInfo | null;
   readonly cublasLt: LibraryInfo | null;
+  readonly cutensor: LibraryInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {
     readonly driver: readonly string[];
     readonly nvrtc: readonly string[];
     readonly cublas: readonly string[];
     readonly cublasLt: readonly string[];
+    readonly cutensor: readonly string[];
   };
 }
 
@@ -258,6 +262,7 @@ export interface CudaEntryPoints {
   readonly nvrtc: readonly string[];
   readonly cublas: readonly string[];
   readonly cublasLt: readonly string[];
+  readonly cutensor: readonly string[];
 }
 
 export interface CompiledImage {

@@ -3,8 +3,9 @@
  * a `ProgramSpec` and checks it.
  */
 import type { TapeSpec } from '../../codegen/cpu/tape.js';
+import type { Precision } from '../../graph/expr.js';
 import type { BUFFER_ROLES } from '../../shared/layout.js';
-import type { MatmulEpilogue, MatrixOperand } from '../calls/call.js';
+import type { MatmulEpilogue, MatrixOperand, TensorOperand } from '../calls/call.js';
 import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
 
 export interface BufferSpec {
@@ -70,9 +71,26 @@ export type StepSpec =
       readonly a: MatrixOperand;
       readonly b: MatrixOperand;
       readonly c: MatrixOperand;
+      /** Whether the CPU uses no BLAS. */
+      readonly ownKernels?: boolean | undefined;
       /** On a GPU, by cuBLASLt; `dtype` is a code. */
       readonly epilogue?: (Omit<MatmulEpilogue, 'dtype'> & { readonly dtype: number }) | undefined;
       /** A temporary that it may use besides; without one, a product on the CPU takes memory of its own. */
+      readonly workspace?: number | undefined;
+    }
+  | {
+      /** On a GPU, by cuTENSOR; `dtype` is a code. */
+      readonly kind: 'contraction';
+      readonly dtype: number;
+      /** Of float32 and complex64. */
+      readonly precision?: Precision | undefined;
+      readonly sizes: readonly number[];
+      readonly left: TensorOperand;
+      readonly right: TensorOperand;
+      readonly result: TensorOperand;
+      readonly alpha: number;
+      readonly beta: number;
+      readonly addend?: TensorOperand | undefined;
       readonly workspace?: number | undefined;
     }
   /** Sets a buffer's bytes to 0. */
@@ -139,7 +157,8 @@ export interface SweepStep {
   readonly step: Exclude<StepSpec, SweepSpec>;
   /**
    * For each tile, six numbers: blocks [x0, x1) × [y0, y1) of a launch, tiles [x0, x1) of a tape, slots [y0,
-   * y1) of a tape's phase, rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix
+   * y1) of a tape's phase, elements
+   * [x0, x1) of the label y0 of a contraction, rows [x0, x1), columns [y0, y1) and contracted indices [z0, z1) of a matrix
    * product, which adds to its result where z0 > 0. Rows of a batch are counted on through all its matrices:
    * of several, x0 and x1 are multiples of m. Nothing runs where x0 = x1. Of a loop, for each tile the
    * numbers of every step of its body: the tile goes through all its runs.

@@ -9,6 +9,7 @@
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
+import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Expr } from '../../graph/expr.js';
@@ -129,7 +130,7 @@ export class TracedGraph {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     const segments = Segments.below(canonical);
-    const probing = probeFor(this.#options.device);
+    const probing = probeFor(this.#options.device, hasContractions(canonical.graph));
     if (probing !== undefined) await probing;
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;

@@ -6,6 +6,7 @@
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
+import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import { slice } from '../../graph/basic-slicing.js';
 import type { DType } from '../../graph/dtype.js';
@@ -179,7 +180,7 @@ async function compute(
   const { signal } = options;
   signal?.throwIfAborted();
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
-  const probing = probeFor(options.device);
+  const probing = probeFor(options.device, hasContractions(canonical.graph));
   if (probing !== undefined) await probing;
   const target = computeTargetOf(devicesOf(canonical, options), options, destination);
   const job = jobOf(canonical, exprs);

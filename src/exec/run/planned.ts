@@ -9,13 +9,15 @@ import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
 import { type Pass, type PassOptions, runPasses, SPLIT_CONTRACTIONS } from '../../fusion/passes/pipeline.js';
 import type { Graph } from '../../graph/graph.js';
 import { printGraph } from '../../graph/print.js';
-import { MemoryError } from '../../host/errors.js';
+import { DeviceError, expected, MemoryError } from '../../host/errors.js';
+import { formatSite } from '../../host/site.js';
 import { timed } from '../native/recorder.js';
 import { devicePlansOf, onePhase } from '../plan/phases.js';
 import { kernelsOf, type Plan, sweepsOf } from '../plan/plan.js';
 import { planPartition } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
+import type { Device } from '../targets/device.js';
 import { targetOf } from '../targets/table.js';
 import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug, wants } from './debug.js';
@@ -33,6 +35,7 @@ export type Observers = Pick<PassOptions, 'onPass' | 'origins'>;
 /** The plan of a graph for a target, without its code. Throws `MemoryError` where nothing fits. */
 export function planGraph(canonical: Canonical, target: ComputeTarget, observers: Observers = {}): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
+  checkLibraries(canonical, target.devices[0]!);
   // All devices are of one kind: `devices.ts` sees to it.
   const { passes, wholePasses } = targetOf(target.devices[0]!);
   const all = [...passes, ...wholePasses];
@@ -51,6 +54,21 @@ export function planGraph(canonical: Canonical, target: ComputeTarget, observers
   );
   debug('plan', plan.devices.join(','), () => printPlan(plan));
   return planned;
+}
+
+/** Throws a DeviceError for a product whose library the device does not have. */
+function checkLibraries({ graph, sites }: Canonical, device: Device): void {
+  const pinned = graph.nodes.filter((node) => node?.kind === 'contract' && node.library !== undefined);
+  if (pinned.length === 0) return;
+  const there = targetOf(device).productLibraries();
+  for (const node of pinned) {
+    if (node?.kind !== 'contract' || there.includes(node.library!)) continue;
+    const asked = `a device with library '${node.library!}', which a product asks for`;
+    const found = `${device.name} has ${there.map((library) => `'${library}'`).join(' and ')}`;
+    const place = formatSite(sites.get(node.id));
+    const made = place === undefined ? '' : `\n    for what was made at ${place}`;
+    throw new DeviceError(expected('compute', asked, found, 'npx weft doctor says what is missing') + made);
+  }
 }
 
 /** The plan of products with epilogues, where there are such and one device holds all of it at once. */

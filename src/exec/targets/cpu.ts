@@ -2,7 +2,7 @@
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
-import { PASSES } from '../../fusion/passes/pipeline.js';
+import { passesWith } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
 import { timed } from '../native/recorder.js';
@@ -59,8 +59,9 @@ export function hostTotalBytes(): number {
 }
 
 export const CPU_TARGET: Target = {
-  passes: PASSES,
+  passes: passesWith({ hasOwnProducts: true }),
   wholePasses: [],
+  productLibraries: () => ['weft'],
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,

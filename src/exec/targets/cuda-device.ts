@@ -1,15 +1,18 @@
 /** The GPUs of this machine, as the driver describes them. Called by `cuda.ts` and what it is made of. */
 import { DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/cuda.js';
 import { config } from '../../host/config.js';
-import { type CudaDeviceInfo, cudaInfo, probeCuda } from '../native/native.js';
+import { type CudaDeviceInfo, cudaInfo, probeCuda, probeCutensor } from '../native/native.js';
 import { stallOf } from '../native/stalls.js';
 import type { Device } from './device.js';
 
 let probing: Promise<void> | undefined;
-/** Loads CUDA's libraries off this thread, once. */
-export const probed = (): Promise<void> => {
+let probingProducts: Promise<void> | undefined;
+/** Loads CUDA's libraries off this thread, once; cuTENSOR, which is large, where there are products. */
+export const probed = (hasProducts: boolean): Promise<void> => {
   probing ??= probeCuda();
-  return probing;
+  if (!hasProducts) return probing;
+  probingProducts ??= probing.then(probeCutensor);
+  return probingProducts;
 };
 
 /** Why a GPU cannot be used; `undefined`: it can. */

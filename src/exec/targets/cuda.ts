@@ -1,6 +1,10 @@
-/** The target of GPUs: kernels as CUDA C, products by cuBLAS and cuBLASLt, memory of their own. */
+/** The target of GPUs: kernels as CUDA C, products by cuBLAS, cuBLASLt and cuTENSOR, memory of their own. */
 import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
 import { FUSE_EPILOGUES, passesWith } from '../../fusion/passes/pipeline.js';
+import type { TensorTraits } from '../../fusion/passes/tensor-products.js';
+import type { DType } from '../../graph/dtype.js';
+import type { Precision } from '../../graph/expr.js';
+import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
 import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
@@ -19,8 +23,40 @@ const PRODUCT_COSTS: ProductCosts = {
   copiedBytes: 8,
 };
 
+/** Bytes of copies a second, each of which is read and written, and then read once more; and beside that. */
+const COPY_RATE = 1e12;
+const COPY_SECONDS = 4e-6;
+
+/**
+ * Seconds that cuTENSOR 2.8 takes longer than cuBLAS for a multiplication and an addition, on an H100 over layouts of
+ * seven contractions (`test/devices/contractions.ts`). Complex numbers are taken for their parts, and TF32 for halves:
+ * not measured.
+ */
+const LOST_SECONDS: Partial<Readonly<Record<DType | Precision, number>>> = {
+  float16: 4e-14,
+  bfloat16: 4e-14,
+  float32: 7e-14,
+  float64: 6e-14,
+  complex64: 7e-14,
+  complex128: 6e-14,
+  tf32: 4e-14,
+  tf32x3: 7e-14,
+};
+
+const TENSORS: TensorTraits = {
+  isFound: () => cudaInfo().cutensor !== null,
+  copyRate: COPY_RATE,
+  copySeconds: COPY_SECONDS,
+  lostSeconds: (dtype, precision) => LOST_SECONDS[precision ?? dtype]!,
+};
+
 export const CUDA_TARGET: Target = {
-  passes: passesWith({ costs: PRODUCT_COSTS, hasTf32: true }),
+  passes: passesWith({ costs: PRODUCT_COSTS, hasTf32: true, tensors: TENSORS }),
+  productLibraries: () => [
+    ...(cudaInfo().cutensor === null ? [] : (['cutensor'] as const)),
+    ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),
+    'weft',
+  ],
   wholePasses: [FUSE_EPILOGUES],
   probe: probed,
   problemOf: gpuProblem,

@@ -33,14 +33,14 @@ export type DevicesOption = 'all' | number | readonly string[];
 
 /**
  * Loads the libraries of the devices that a compute may choose from, off this thread; `undefined`: the device
- * that is named has none.
+ * that is named has none. `hasProducts`: whether those of products are wanted.
  */
-export const probeFor = (device: unknown): Promise<void> | undefined =>
-  device === undefined ? probed() : targetOf(deviceFrom('compute', device)).probe?.();
+export const probeFor = (device: unknown, hasProducts = false): Promise<void> | undefined =>
+  device === undefined ? probed(hasProducts) : targetOf(deviceFrom('compute', device)).probe?.(hasProducts);
 
 /** As `probeFor`, for an option `devices`. */
 export async function probeForAll(devices: DevicesOption): Promise<void> {
-  await (Array.isArray(devices) ? Promise.all(devices.map(probeFor)) : probed());
+  await (Array.isArray(devices) ? Promise.all(devices.map((device) => probeFor(device))) : probed(false));
 }
 
 /** Why a device cannot be used; `undefined`: it can. */

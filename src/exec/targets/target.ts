@@ -4,6 +4,7 @@
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
+import type { ProductLibrary } from '../../graph/expr.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { DevicePlan } from '../plan/plan.js';
@@ -15,8 +16,13 @@ export interface Target {
   readonly passes: readonly Pass[];
   /** Those that follow in plans which hold everything at once: no step is cut. */
   readonly wholePasses: readonly Pass[];
-  /** Loads its libraries off this thread, once; without it, there are none. */
-  readonly probe?: () => Promise<void>;
+  /**
+   * Loads its libraries off this thread, once, those of products where there are such; without it, there are
+   * none.
+   */
+  readonly probe?: (hasProducts: boolean) => Promise<void>;
+  /** The libraries of products that are there. */
+  readonly productLibraries: () => readonly ProductLibrary[];
   /** Why a device cannot be used; `undefined`: it can. */
   readonly problemOf: (device: Device) => string | undefined;
   /** The memory of a device in bytes; infinitely much where the device is not known. */

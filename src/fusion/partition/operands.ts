@@ -1,11 +1,11 @@
 /**
- * Finds where a matrix product's operand lies: in a stored buffer, seen through views, if its three axes
- * (batch, row, column) have constant strides of which a library can read it. Otherwise the operand has to be
- * stored itself.
+ * Finds where a product's operand lies: in a stored buffer, seen through views, if its axes have constant
+ * strides at which its library can read it: of a matrix product three, batch, row and column; of a contraction
+ * by cuTENSOR any number. Otherwise the operand has to be stored itself.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
-import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
+import { denseStrides, type Graph, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { type BufferKey, nodeBufferKey, sourceBufferKey } from './buffer-key.js';
 import { type StridedView, stridedViewOf } from './strided-view.js';
 
@@ -18,11 +18,15 @@ export interface Operand {
   readonly strides: readonly number[];
 }
 
+/** Whether a library can read an array of a shape at such strides. */
+export type Readable = (shape: Shape, strides: readonly number[]) => boolean;
+
 /** The operand in the buffer of the node that views lead to; `undefined` if the views do not allow it. */
 export function operandThroughViews(
   graph: Graph,
   id: number,
   isStored: (id: number) => boolean,
+  isReadable: Readable = asMatrix,
 ): Operand | undefined {
   const views: GraphNodeOf<'view'>[] = [];
   let node = nodeOf(graph, id);
@@ -39,7 +43,7 @@ export function operandThroughViews(
     strided = next;
     ({ shape } = view);
   }
-  if (!readable(node, shape, strided.strides)) return undefined;
+  if (byteLengthOf(node.dtype) === 0 || !isReadable(shape, strided.strides)) return undefined;
   return {
     key: source === undefined ? nodeBufferKey(node.id) : sourceBufferKey(source.input, source.dtype),
     node: node.id,
@@ -49,12 +53,22 @@ export function operandThroughViews(
 }
 
 /**
- * One of the two strides is 1 and the other spans at least a line; nothing runs backwards. Of a single row any
- * stride will do.
+ * As a stack of matrices: one of the two strides is 1 and the other spans at least a line; nothing runs
+ * backwards. Of a single row any stride will do.
  */
-function readable(node: GraphNode, shape: Shape, strides: readonly number[]): boolean {
-  const [, rows, columns] = shape as [number, number, number];
-  const [batch, row, column] = strides as [number, number, number];
-  if (byteLengthOf(node.dtype) === 0 || batch < 0) return false;
+export const asMatrix: Readable = (shape, strides) => {
+  const [, rows, columns] = shape as readonly [number, number, number];
+  const [batch, row, column] = strides as readonly [number, number, number];
+  if (batch < 0) return false;
   return (column === 1 && (rows === 1 || row >= columns)) || (row === 1 && column >= rows);
-}
+};
+
+/** As an array of any number of axes: nothing runs backwards, and no axis is broadcast. */
+export const asTensor: Readable = (shape, strides) =>
+  shape.every((size, axis) => size === 1 || strides[axis]! > 0);
+
+/** As all of an array in C order. */
+export const asWhole: Readable = (shape, strides) => {
+  const dense = denseStrides(shape);
+  return shape.every((size, axis) => size === 1 || strides[axis] === dense[axis]);
+};

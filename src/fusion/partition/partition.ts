@@ -22,7 +22,7 @@ import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
 import { chooseMaterialized } from './materialization.js';
 import type { MutableKernel } from './mutable-kernel.js';
-import { type Operand, operandThroughViews } from './operands.js';
+import { asMatrix, asTensor, asWhole, type Operand, operandThroughViews, type Readable } from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
 import type { Call, CallNode } from './task-graph.js';
 
@@ -74,7 +74,7 @@ export function partition(original: Graph): Partition {
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
-    const located = node.inputs.map((id, k) => locate(graph, id, stored, k >= node.labels.length));
+    const located = node.inputs.map((id, k) => locate(graph, id, stored, readableBy(node, k)));
     operands.set(node.id, located);
     calls.push({ nodes: [node], reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
   }
@@ -139,8 +139,8 @@ function operandsToStore(
   const stored = new Set<number>();
   for (const node of contracts) {
     for (const [k, id] of node.inputs.entries()) {
-      const found = operandThroughViews(graph, id, (i) => outputs.has(i));
-      stored.add(found === undefined || isUnreadable(found, k >= node.labels.length) ? id : found.node);
+      const found = operandThroughViews(graph, id, (i) => outputs.has(i), readableBy(node, k));
+      stored.add(found === undefined ? id : found.node);
     }
   }
   return stored;
@@ -157,18 +157,26 @@ function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
   });
 }
 
-/** Addends and biases are read in rows, whose elements follow each other. */
-const isUnreadable = ({ strides }: Operand, isFurther: boolean): boolean => isFurther && strides[2] !== 1;
+/**
+ * The form in which the library of a product reads its input `k`. Addends and biases of matrix products are read
+ * in rows, whose elements follow each other; addends of cuTENSOR lie as the result.
+ */
+function readableBy({ library, labels }: GraphNodeOf<'contract'>, k: number): Readable {
+  const isFurther = k >= labels.length;
+  if (library === 'cutensor') return isFurther ? asWhole : asTensor;
+  return isFurther ? asRows : asMatrix;
+}
+const asRows: Readable = (shape, strides) => strides[2] === 1 && asMatrix(shape, strides);
 
 /**
  * An operand's place; the operand is stored itself where what is stored by now cannot be read through its
- * views. `isFurther`: it is no factor of the product.
+ * views.
  */
-function locate(graph: Graph, id: number, stored: Set<number>, isFurther: boolean): Operand {
-  const found = operandThroughViews(graph, id, (i) => stored.has(i));
-  if (found !== undefined && !isUnreadable(found, isFurther)) return found;
+function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Readable): Operand {
+  const found = operandThroughViews(graph, id, (i) => stored.has(i), isReadable);
+  if (found !== undefined) return found;
   stored.add(id);
-  return operandThroughViews(graph, id, (i) => stored.has(i))!;
+  return operandThroughViews(graph, id, (i) => stored.has(i), isReadable)!;
 }
 
 const routineKey = ({ routine, parameters }: GraphNodeOf<'call'>): string =>

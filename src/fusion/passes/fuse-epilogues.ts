@@ -22,7 +22,7 @@ import {
 } from '../../graph/graph.js';
 import { convertScalar } from '../../graph/scalar.js';
 import { sameShape } from '../../graph/shape.js';
-import { operandThroughViews } from '../partition/operands.js';
+import { asWhole, operandThroughViews, type Readable } from '../partition/operands.js';
 import { constantOf } from './constant-of.js';
 import { GELU_READERS, geluArgument } from './gelu-form.js';
 import { hasContractions } from './merge-contractions.js';
@@ -49,6 +49,13 @@ export const hasEpilogues = ({ nodes }: { readonly nodes: readonly (GraphNode | 
   );
 
 const hasActivations = (dtype: DType): boolean => dtype === 'float32' || isHalf(dtype);
+
+/** cuTENSOR has alpha, beta and an addend that lies as the result, in the result's dtype. */
+const isTensor = ({ library }: Contract): boolean => library === 'cutensor';
+
+/** A product by cuBLAS of one row or column, which is a matrix in either order. */
+const isVector = (node: Contract): boolean =>
+  !isTensor(node) && Math.min(node.shape[1]!, node.shape[2]!) <= 1;
 
 class EpilogueRules {
   readonly #graph: MutableGraph;
@@ -85,7 +92,9 @@ class EpilogueRules {
       node = nodeOf(this.#graph, input);
     }
     if (node.kind !== 'contract' || node.epilogue?.activation !== undefined) return undefined;
+    if (isTensor(node)) return node;
     const [batch, m, n] = node.shape as readonly [number, number, number];
+    if (isVector(node)) return undefined;
     return batch <= MOST_MATRICES && Math.max(m, n, this.#depthOf(node)) <= MOST_SIDE ? node : undefined;
   }
 
@@ -162,6 +171,7 @@ class EpilogueRules {
 
   #withBias(node: GraphNode, product: Contract, other: number, editor: Editor): number | undefined {
     const n = product.shape[2]!;
+    if (isTensor(product)) return undefined;
     if (product.epilogue?.hasBias || !hasActivations(product.dtype) || node.shape.at(-1) !== n)
       return undefined;
     let row = editor.node(other);
@@ -184,7 +194,7 @@ class EpilogueRules {
     const { id, factor } = scaled ?? { id: other, factor: 1 };
     if (!sameShape(editor.node(id).shape, node.shape)) return undefined;
     const addend = editor.reshape(id, product.shape);
-    if (!this.#isRowMajor(addend)) return undefined;
+    if (isTensor(product) ? !this.#isStored(addend, asWhole) : !this.#isRowMajor(addend)) return undefined;
     const [a, b, ...bias] = product.inputs as readonly [number, number, ...number[]];
     const inputs = [a, b, addend, ...bias];
     return this.#become(node, product, { beta: sign * factor }, { inputs }, editor);
@@ -192,12 +202,16 @@ class EpilogueRules {
 
   /** Whether a node's elements are in memory anyway, in rows one after the other. */
   #isRowMajor(id: number): boolean {
+    const [, , n] = nodeOf(this.#graph, id).shape as readonly [number, number, number];
+    return this.#isStored(id, (_, [, row, column]) => column === 1 && row! >= n); // never a single row
+  }
+
+  /** Whether a node's elements are in memory anyway, as it can be read. */
+  #isStored(id: number, isReadable: Readable): boolean {
     let base = nodeOf(this.#graph, id);
     while (base.kind === 'view') base = nodeOf(this.#graph, base.inputs[0]!);
     if (!['source', 'contract', 'reduce', 'call', 'loop'].includes(base.kind)) return false;
-    const place = operandThroughViews(this.#graph, id, () => false);
-    const [, , n] = nodeOf(this.#graph, id).shape as readonly [number, number, number];
-    return place !== undefined && place.strides[2] === 1 && place.strides[1]! >= n; // never a single row
+    return operandThroughViews(this.#graph, id, () => false, isReadable) !== undefined;
   }
 
   /** x and c of a multiply x c that nothing else reads. */
@@ -217,7 +231,7 @@ class EpilogueRules {
     for (const [at, other] of this.#sides(node)) {
       if (constantOf(other, editor) !== 0) continue;
       const product = this.#productAt(at);
-      if (product !== undefined && !this.#hasHalves(product))
+      if (product !== undefined && !isTensor(product) && !this.#hasHalves(product))
         return this.#become(node, product, { activation: 'relu' }, {}, editor);
     }
     return undefined;
@@ -228,14 +242,15 @@ class EpilogueRules {
     if (node.kind !== 'map' || !hasActivations(node.dtype)) return undefined;
     const at = geluArgument(node, editor, (id) => this.#readersOf(id) === 1);
     const product = at === undefined ? undefined : this.#productAt(at, GELU_READERS);
-    return product && this.#become(node, product, { activation: 'gelu' }, {}, editor);
+    if (product === undefined || isTensor(product)) return undefined;
+    return this.#become(node, product, { activation: 'gelu' }, {}, editor);
   };
 
   /** cast p float32 → the sums of halves as they are */
   readonly castOfProduct: Rule = (node, editor) => {
     if (node.kind !== 'cast' || node.dtype !== 'float32') return undefined;
     const product = this.#productAt(node.inputs[0]!);
-    if (product === undefined || !isHalf(product.dtype)) return undefined;
+    if (product === undefined || isTensor(product) || !isHalf(product.dtype)) return undefined;
     const { beta, hasBias } = product.epilogue ?? PLAIN;
     if (beta !== 0 || hasBias) return undefined;
     return this.#become(node, product, {}, { dtype: node.dtype }, editor);
@@ -243,8 +258,8 @@ class EpilogueRules {
 
   /** contract of halves that are cast to float32 → of the halves: their products are exact */
   readonly #ofHalves: Rule = (node, editor) => {
-    if (node.kind !== 'contract' || node.dtype !== 'float32') return undefined;
-    if (node.epilogue?.activation === 'relu') return undefined;
+    if (node.kind !== 'contract' || node.dtype !== 'float32' || isVector(node)) return undefined;
+    if (node.epilogue?.activation === 'relu' || isTensor(node)) return undefined;
     const [a, b, ...further] = node.inputs as readonly [number, number, ...number[]];
     if (a === b) return undefined;
     const casts = [a, b].map((id) => throughViews(id, editor, castInput));
@@ -265,7 +280,7 @@ class EpilogueRules {
 
   /** contract (multiply a constant) b → contract a b, alpha */
   readonly #ofScaled: Rule = (node, editor) => {
-    if (node.kind !== 'contract') return undefined;
+    if (node.kind !== 'contract' || isVector(node)) return undefined;
     const { alpha } = node.epilogue ?? PLAIN;
     for (const k of [0, 1] as const) {
       let factor = 1;

@@ -10,7 +10,7 @@
  */
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { type Graph, nodeOf, sizeOfShape } from '../../graph/graph.js';
-import { operandThroughViews } from '../partition/operands.js';
+import { operandThroughViews, type Readable } from '../partition/operands.js';
 
 /** The sizes of a product (batch, m, k) (batch, k, n). */
 export interface ProductSize {
@@ -86,14 +86,14 @@ interface LibraryOperand {
  * Bytes of the copy of an operand that is made for the library alone; none of an operand that is computed, since
  * it is stored in the order that the library wants.
  */
-export function copiedBytes(graph: Graph, id: number): number {
-  const { node, isComputed, isCopied } = libraryOperandOf(graph, id);
+export function copiedBytes(graph: Graph, id: number, isReadable?: Readable): number {
+  const { node, isComputed, isCopied } = libraryOperandOf(graph, id, isReadable);
   const { dtype, shape } = nodeOf(graph, id);
   return isComputed || !isCopied || node !== id ? 0 : sizeOfShape(shape) * byteLengthOf(dtype);
 }
 
-function libraryOperandOf(graph: Graph, id: number): LibraryOperand {
-  const operand = operandThroughViews(graph, id, () => false);
+function libraryOperandOf(graph: Graph, id: number, isReadable?: Readable): LibraryOperand {
+  const operand = operandThroughViews(graph, id, () => false, isReadable);
   const node = operand?.node ?? id;
   const isComputed = ['map', 'cast', 'iota', 'const'].includes(valueBelow(graph, id));
   return { node, isComputed, isCopied: operand === undefined || isComputed };

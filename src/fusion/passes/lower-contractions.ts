@@ -4,22 +4,25 @@
  *
  *     contract ij,jk->k                  →   s = sum over i (a);  sum over j (s[:, None] * b)
  *     contract abcd,dbea->ec (a, b)      →   matmul (1, m=c, k=abd) (1, k=abd, n=e), views around it
+ *     contract abcd,dbea->ec (c, d)      →   the same by cuTENSOR, where a matrix product would need copies
  *     contract ij,jk->ik (integers)      →   sum over j (a[:, None, :] * b.T[None])
  *
  * Where a target gives the costs of products, long ones that would need copies of their operands are such sums
  * as well (`kernel-contractions.ts`).
  *
- * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`. Only the order of
- * sums changes, and only for contractions of more than two operands or with labels of one operand.
+ * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`, or of two operands and
+ * by cuTENSOR. Only the order of sums changes, and only for contractions of more than two operands or with
+ * labels of one operand.
  */
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
-import type { GraphNodeOf, MutableGraph } from '../../graph/graph.js';
+import { type GraphNodeOf, type MutableGraph, sharedNodes } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { type ContractionPath, contractionPath, elementLimit } from '../paths/contraction-path.js';
 import type { Pair } from '../paths/exact-order.js';
 import type { Network } from '../paths/network.js';
-import { type Report, reportPath } from '../paths/path-report.js';
+import { reportPath } from '../paths/path-report.js';
+import type { ContractionReport } from './contraction-report.js';
 import { copiedBytes, type ProductCosts, suitsKernel } from './kernel-contractions.js';
 import { hasContractions } from './merge-contractions.js';
 import {
@@ -27,15 +30,16 @@ import {
   type InKernel,
   LEFT,
   NEVER,
-  type Operand,
   PairProducts,
   PRODUCT,
   RIGHT,
   suitsLibrary,
 } from './pair-products.js';
+import type { Operand } from './product-labels.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 import { partsOf, type SlicedOperands } from './slice-operands.js';
+import type { TensorTraits } from './tensor-products.js';
 
 /** The path of two operands. */
 const ONE_PAIR: readonly Pair[] = [[0, 1]];
@@ -46,23 +50,34 @@ export interface ProductTraits {
   readonly costs?: ProductCosts;
   /** Whether it multiplies in TF32; else products that may are computed in full. */
   readonly hasTf32?: boolean;
+  /** cuTENSOR; a target that never has it has no copies for it to spare. */
+  readonly tensors?: TensorTraits;
+  /** Whether its library's products may be Weft's own. */
+  readonly hasOwnProducts?: boolean;
 }
 
 export const lowerContractions =
-  ({ costs, hasTf32 = false }: ProductTraits = {}) =>
-  (graph: MutableGraph, report?: Report): void => {
+  ({ costs, hasTf32 = false, tensors, hasOwnProducts = false }: ProductTraits = {}) =>
+  (graph: MutableGraph, report?: ContractionReport): void => {
     if (!hasContractions(graph)) return;
     const inKernel: InKernel =
       costs === undefined
         ? NEVER
         : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size);
+    const shared = tensors === undefined ? undefined : sharedNodes(graph);
+    const made = new Set<number>();
     const rule: Rule = (node, editor) => {
-      if (node.kind !== 'contract') return undefined;
+      if (node.kind !== 'contract' || made.has(node.id)) return undefined;
       const context = {
         editor,
+        graph,
         inKernel,
         copiedBytes: (id: number) => copiedBytes(graph, id),
         hasTf32,
+        tensors,
+        hasOwnProducts,
+        isShared: (id: number) => shared?.has(id) === true,
+        made,
         report,
       };
       return isMatmul(node, context) ? undefined : lower(node, context);
@@ -73,7 +88,7 @@ export const lowerContractions =
 
 /** A product that a library computes as it stands. */
 const isMatmul = (node: GraphNodeOf<'contract'>, { editor, inKernel, hasTf32 }: Context): boolean => {
-  if (hasTf32 && node.precision === 'tf32x3') return false;
+  if ((hasTf32 && node.precision === 'tf32x3') || node.library !== undefined) return false;
   const [a, b] = node.labels;
   if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
   if (!sameNumbers(node.output, PRODUCT)) return false;
@@ -96,7 +111,7 @@ function lower(node: GraphNodeOf<'contract'>, context: Context): number {
   if (node.inputs.length === 2) return lowerPairs(node, { inputs: node.inputs, sizeOf }, ONE_PAIR, context);
   const network: Network = { operands: node.labels, output: node.output, sizeOf };
   const path = contractionPath(network, elementLimit(byteLengthOf(node.dtype), node.memoryLimit));
-  report?.(() => reportPath(network, path, byteLengthOf(node.dtype), labelName));
+  report?.path(() => reportPath(network, path, byteLengthOf(node.dtype), labelName));
   if (path.slices.length === 0) return lowerPairs(node, { inputs: node.inputs, sizeOf }, path.pairs, context);
   return lowerSliced(node, sizeOf, path, context);
 }
@@ -129,7 +144,7 @@ function lowerPairs(
   pairs: readonly Pair[],
   context: Context,
 ): number {
-  const lowering = new PairProducts(context, sizeOf, node.precision);
+  const lowering = new PairProducts(context, sizeOf, node);
   const operands = node.labels.map((labels, k): Operand => ({ id: inputs[k]!, labels }));
   const list: (Operand | undefined)[] = [...operands];
   /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */

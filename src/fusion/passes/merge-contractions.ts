@@ -147,7 +147,7 @@ const contractOfContract =
     const at = node.inputs.findIndex((id) => ownContract(id, shared, editor) !== undefined);
     if (at < 0) return undefined;
     const inner = ownContract(node.inputs[at]!, shared, editor)!;
-    if (inner.precision !== node.precision) return undefined;
+    if (inner.precision !== node.precision || inner.library !== node.library) return undefined;
     if (node.inputs.length + inner.inputs.length - 1 > MAX_OPERANDS) return undefined;
     // The inner labels take the outer names of its output, and fresh names for what it sums.
     const rename = new Map(inner.output.map((label, axis) => [label, node.labels[at]![axis]!]));

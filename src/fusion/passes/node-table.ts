@@ -81,6 +81,8 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.putAll(node.output);
       to.put(node.precision === undefined ? 0 : numberOf(node.precision));
       to.putNumber(node.memoryLimit ?? -1);
+      to.put(node.library === undefined ? 0 : numberOf(node.library));
+      to.putAll(node.conjugated ?? []);
       if (node.epilogue !== undefined) writeEpilogue(to, node.epilogue);
       break;
     case 'call':

@@ -3,14 +3,16 @@
  * Called by `lower-contractions.ts`.
  */
 import { byteLengthOf, type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
-import type { Precision, Shape } from '../../graph/expr.js';
-import { sizeOfShape } from '../../graph/graph.js';
+import type { Precision, ProductLibrary, Shape } from '../../graph/expr.js';
+import { formatBytes } from '../../graph/format.js';
+import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { sameNumbers } from '../kernel/kernel.js';
-import type { Report } from '../paths/path-report.js';
+import { type ContractionReport, subscriptsOf } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
-import { otherProductLabels, type ProductLabels, productLabelsOf } from './product-labels.js';
+import { type Operand, otherProductLabels, type ProductLabels, productLabelsOf } from './product-labels.js';
 import type { Editor } from './rewrite.js';
 import { sumOfThree } from './split-factors.js';
+import { libraryOf, type TensorFactor, type TensorTraits, tensorFactor } from './tensor-products.js';
 
 /**
  * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
@@ -27,17 +29,18 @@ export const NEVER: InKernel = () => false;
 /** The facts that lowering one contraction needs. */
 export interface Context {
   readonly editor: Editor;
+  readonly graph: MutableGraph;
   readonly inKernel: InKernel;
   /** Bytes of a copy that is made of an operand for the library alone. */
   readonly copiedBytes: (id: number) => number;
   readonly hasTf32: boolean;
-  readonly report: Report | undefined;
-}
-
-/** An operand on its way: a node and the labels of its axes. */
-export interface Operand {
-  readonly id: number;
-  readonly labels: readonly number[];
+  readonly tensors: TensorTraits | undefined;
+  readonly hasOwnProducts: boolean;
+  /** Whether a node is a result, or several nodes read it. */
+  readonly isShared: (id: number) => boolean;
+  /** The products for libraries that were made, which stay as they are. */
+  readonly made: Set<number>;
+  readonly report: ContractionReport | undefined;
 }
 
 /** A product of two operands, and the roles of their labels in it. */
@@ -55,16 +58,29 @@ export const PRODUCT = [0, 1, 3];
 export const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
   (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
 
+/** The labels of a result: in the order that is wanted, where that is known. */
+const keptOf = ({ batch, m, n }: ProductLabels, wanted: readonly number[] | undefined): readonly number[] =>
+  wanted ?? [...batch, ...m, ...n];
+
 export class PairProducts {
   readonly #editor: Editor;
   readonly #sizeOf: (label: number) => number;
   readonly #context: Context;
   readonly #precision: Precision | undefined;
+  /** As asked, of products by cuTENSOR, which splits factors itself. */
+  readonly #asked: Precision | undefined;
+  readonly #pinned: ProductLibrary | undefined;
   /** Whether products are sums of three of split factors. */
   readonly #splits: boolean;
 
-  constructor(context: Context, sizeOf: (label: number) => number, precision: Precision | undefined) {
+  constructor(
+    context: Context,
+    sizeOf: (label: number) => number,
+    { precision, library }: Pick<GraphNodeOf<'contract'>, 'precision' | 'library'>,
+  ) {
     this.#context = context;
+    this.#asked = precision;
+    this.#pinned = library;
     this.#splits = context.hasTf32 && precision === 'tf32x3';
     this.#editor = context.editor;
     this.#sizeOf = sizeOf;
@@ -130,22 +146,128 @@ export class PairProducts {
     const groups = productLabelsOf(a.labels, b.labels, isNeeded);
     const { dtype } = this.#editor.node(a.id);
     const [m, n, k] = [groups.m, groups.n, groups.k].map(this.#volume) as [number, number, number];
+    const batch = this.#volume(groups.batch);
+    const size = { batch, m, n, k };
+    if (this.#pinned !== undefined) return this.#multiplyBy(this.#pinned, { a, b, groups }, size, wanted);
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
     const [left, right] = this.#matrices({ a, b, groups });
-    const batch = this.#volume(groups.batch);
-    if (this.#context.inKernel(dtype, left, right, { batch, m, n, k }))
+    if (this.#context.inKernel(dtype, left, right, size)) {
+      this.#choose(a, b, groups, 'weft', 'that reads the operands where they lie', left, right);
       return this.#multiplyAndSum(a, b, groups);
-    const best = this.#withLeastCopies({ a, b, groups }, wanted);
-    return this.#splits ? this.#multiplySplit(best) : this.#matmul(...this.#matrices(best), best.groups);
+    }
+    const { best, copied } = this.#withLeastCopies({ a, b, groups }, wanted);
+    return this.#byCutensor({ a, b, groups }, size, copied, wanted) ?? this.#multiplyMatrices(best);
+  }
+
+  #multiplyMatrices(product: PairProduct): Operand {
+    return this.#splits
+      ? this.#multiplySplit(product)
+      : this.#matmul(...this.#matrices(product), product.groups);
+  }
+
+  /** By the library that the user wants; a product that sums nothing, or of nothing, is a kernel. */
+  #multiplyBy(
+    library: ProductLibrary,
+    product: PairProduct,
+    { batch, m, n, k }: ProductSize,
+    wanted: readonly number[] | undefined,
+  ): Operand {
+    const { a, b, groups } = product;
+    const { dtype } = this.#editor.node(a.id);
+    const isProduct = batch * m * n * k > 0 && k > 1;
+    if (library === 'cutensor' && isProduct) {
+      this.#choose(a, b, groups, library, 'as asked');
+      return this.#contraction(groups, this.#factor(a), this.#factor(b), wanted);
+    }
+    const isOwn = library === 'weft' && this.#context.hasOwnProducts && suitsLibrary(dtype, m, n, k);
+    if ((library === 'cublas' && isProduct) || isOwn) {
+      const { best, copied } = this.#withLeastCopies(product, wanted);
+      this.#choose(a, b, groups, library, `as asked, ${formatBytes(copied)} copied`);
+      return this.#multiplyMatrices(best);
+    }
+    return this.#multiplyAndSum(a, b, groups);
+  }
+
+  /** By cuTENSOR, where that takes less time than copies of so many bytes. */
+  #byCutensor(
+    { a, b, groups }: PairProduct,
+    size: ProductSize,
+    matrixBytes: number,
+    wanted: readonly number[] | undefined,
+  ): Operand | undefined {
+    const { tensors, report } = this.#context;
+    if (tensors === undefined) return undefined;
+    const [left, right] = [this.#factor(a), this.#factor(b)];
+    const choice = libraryOf(
+      {
+        ...size,
+        dtype: this.#editor.node(a.id).dtype,
+        precision: this.#asked,
+        matrixBytes: matrixBytes + left.conjugateBytes + right.conjugateBytes,
+        tensorBytes: left.copiedBytes + right.copiedBytes,
+      },
+      tensors,
+    );
+    if (choice === undefined) return undefined;
+    report?.choice({ subscripts: subscriptsOf(a, b, keptOf(groups, wanted)), ...choice });
+    return choice.library === 'cutensor' ? this.#contraction(groups, left, right, wanted) : undefined;
+  }
+
+  #choose(
+    a: Operand,
+    b: Operand,
+    groups: ProductLabels,
+    library: ProductLibrary,
+    reason: string,
+    ...spared: readonly number[]
+  ): void {
+    this.#context.report?.choice({
+      subscripts: subscriptsOf(a, b, keptOf(groups, undefined)),
+      library,
+      reason,
+      copiedBytes: 0,
+      sparedBytes: spared.reduce((sum, id) => sum + this.#context.copiedBytes(id), 0),
+    });
+  }
+
+  #factor(operand: Operand): TensorFactor {
+    return tensorFactor(this.#context.graph, operand, this.#context.isShared, this.#editor);
+  }
+
+  #contraction(
+    groups: ProductLabels,
+    left: TensorFactor,
+    right: TensorFactor,
+    wanted: readonly number[] | undefined,
+  ): Operand {
+    const labels = keptOf(groups, wanted);
+    const conjugated = [left, right].flatMap(({ isConjugated }, k) => (isConjugated ? [k] : []));
+    const id = this.#editor.add({
+      kind: 'contract',
+      labels: [left.operand.labels, right.operand.labels],
+      output: labels,
+      precision: this.#asked,
+      memoryLimit: undefined,
+      library: 'cutensor',
+      conjugated: conjugated.length === 0 ? undefined : conjugated,
+      dtype: this.#editor.node(left.operand.id).dtype,
+      shape: this.#shape(labels),
+      inputs: [left.operand.id, right.operand.id],
+    });
+    this.#context.made.add(id);
+    return { id, labels };
   }
 
   readonly #volume = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
 
   /** Of the ways to form a product that of which the fewest bytes are copied; the given one, where it is as good. */
-  #withLeastCopies(given: PairProduct, wanted: readonly number[] = []): PairProduct {
+  #withLeastCopies(
+    given: PairProduct,
+    wanted: readonly number[] = [],
+  ): { readonly best: PairProduct; readonly copied: number } {
     const { a, b, groups } = given;
     let [best, least] = [given, this.#copiesOf(given, wanted)];
-    if (least === 0) return best;
+    if (least === 0) return { best, copied: 0 };
     const turned = { ...groups, m: groups.n, n: groups.m };
     const others = [
       ...[...otherProductLabels(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
@@ -158,7 +280,7 @@ export class PairProducts {
       const copied = this.#copiesOf(tried, wanted);
       if (copied < least) [best, least] = [tried, copied];
     }
-    return best;
+    return { best, copied: least };
   }
 
   /** Bytes of the copies of the operands, and of the result where it is stored in another order. */
@@ -209,10 +331,12 @@ export class PairProducts {
       output: PRODUCT,
       precision: this.#precision,
       memoryLimit: undefined,
+      library: this.#pinned === 'weft' ? this.#pinned : undefined,
       dtype: this.#editor.node(left).dtype,
       shape: [batch, m, n].map(this.#volume),
       inputs: [left, right],
     });
+    this.#context.made.add(product);
     const labels = [...batch, ...m, ...n];
     return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
   }

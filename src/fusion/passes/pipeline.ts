@@ -8,7 +8,8 @@
 import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
-import type { PathReport, Report } from '../paths/path-report.js';
+import type { PathReport } from '../paths/path-report.js';
+import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -19,7 +20,7 @@ import { splitContractions } from './split-contractions.js';
 
 export interface Pass {
   readonly name: string;
-  readonly run: (graph: MutableGraph, report?: Report) => void;
+  readonly run: (graph: MutableGraph, report?: ContractionReport) => void;
   /** Whether floating-point results may differ by rounding; `exact: true` leaves such a pass out. */
   readonly rounds: boolean;
 }
@@ -50,6 +51,8 @@ export interface PassChanges {
   readonly changed: readonly number[];
   /** The paths of contractions of three operands and more. */
   readonly paths: readonly PathReport[];
+  /** The libraries of products for which there was a choice. */
+  readonly choices: readonly ProductChoice[];
 }
 
 export interface PassOptions {
@@ -126,19 +129,23 @@ function runRecorded(
   let current = graph;
   for (const pass of passes) {
     const paths: PathReport[] = [];
-    const report: Report = (make) => paths.push(make());
+    const choices: ProductChoice[] = [];
+    const report: ContractionReport = {
+      path: (make) => paths.push(make()),
+      choice: (made) => choices.push(made),
+    };
     const [next, patches] = immer.produceWithPatches(current, (draft) =>
       pass.run(draft as MutableGraph, report),
     );
     current = next;
-    onPass(changesOf(pass, patches, paths), current);
+    onPass({ ...changesOf(pass, patches), paths, choices }, current);
     if (verifies) verify(current);
   }
   return current;
 }
 
 /** Node ids by what happened to them. A pass that replaces a node adds one and removes one. */
-function changesOf(pass: Pass, patches: readonly Patch[], paths: readonly PathReport[]): PassChanges {
+function changesOf(pass: Pass, patches: readonly Patch[]): Omit<PassChanges, 'paths' | 'choices'> {
   const byOperation = { add: new Set<number>(), remove: new Set<number>(), replace: new Set<number>() };
   for (const { op, path, value } of patches) {
     if (path[0] !== 'nodes' || path.length < 2) continue;
@@ -154,6 +161,5 @@ function changesOf(pass: Pass, patches: readonly Patch[], paths: readonly PathRe
     added: list(byOperation.add),
     removed: list(byOperation.remove),
     changed: list(byOperation.replace),
-    paths,
   };
 }

@@ -7,6 +7,12 @@
  * Called by `pair-products.ts`.
  */
 
+/** An operand on its way: a node and the labels of its axes. */
+export interface Operand {
+  readonly id: number;
+  readonly labels: readonly number[];
+}
+
 /**
  * Labels of both operands that stay, of the first only, of the second only, and of both that are summed. A
  * batch may also be a label of one operand alone: the other one is the same in each.

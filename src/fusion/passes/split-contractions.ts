@@ -33,6 +33,7 @@ export function splitContractions(graph: MutableGraph): void {
 const splitLong: Rule = (node, editor) => (node.kind === 'contract' ? split(node, editor) : undefined);
 
 function split(node: GraphNodeOf<'contract'>, editor: Editor): number | undefined {
+  if (node.library !== undefined) return undefined;
   const [batch, m, n] = node.shape as readonly [number, number, number];
   const [a, b] = node.inputs as readonly [number, number];
   const k = editor.node(a).shape[2]!;

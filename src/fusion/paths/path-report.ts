@@ -30,9 +30,6 @@ export interface PathReport {
   readonly slices: readonly { readonly label: string; readonly size: number; readonly parts: number }[];
 }
 
-/** An observer of the paths that a pass takes; only where somebody asks are they made. */
-export type Report = (make: () => PathReport) => void;
-
 /** `elementBytes`: of the dtype; `nameOf`: the letter of a label. */
 export function reportPath(
   network: Network,
