@@ -50,12 +50,15 @@ function lifeStep(cells: Lazy): Lazy {
 
 type Job = () => readonly Lazy[];
 const plate = (): Lazy => field([256, 64]);
-const untilSmall = (limit: number): Lazy =>
-  whileLoop(
+/** With a row that is computed before the loop, which all rounds need. */
+const untilSmall = (limit: number): Lazy => {
+  const row = field([64], 31).sin().cumulativeMax();
+  return whileLoop(
     (x) => x.max().greater(limit),
-    (x) => around(x).mul(0.2),
+    (x) => around(x).mul(0.2).mul(row),
     field([512, 64]),
   );
+};
 
 const JOBS: Readonly<Record<string, Job>> = {
   'diffusion, several steps in a round': () => [
