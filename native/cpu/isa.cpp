@@ -1,21 +1,37 @@
 #include "cpu/isa.h"
 
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+
+#ifdef WEFT_HAS_AVX
+#include <cpuid.h>
+#endif
 
 namespace weft::cpu {
 namespace {
 
 #ifdef WEFT_HAS_AVX
+// The states of registers that the system saves (XCR0): bits 1 and 2 are those of AVX, 5 to 7 of AVX-512.
+uint64_t savedStates() {
+  uint32_t low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t{high} << 32 | low;
+}
+
+// By CPUID itself: __builtin_cpu_supports is always false in what Zig links.
 Isa widestIsa() {
-  __builtin_cpu_init();
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (avx512) return Isa::avx512;
-  return avx2 ? Isa::avx2 : Isa::baseline;
+  constexpr uint32_t kAvx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+  constexpr uint64_t kAvxStates = 0x06, kAvx512States = 0xe6;
+  constexpr uint32_t kBasic = bit_OSXSAVE | bit_FMA | bit_F16C;
+  uint32_t eax, ebx, ecx, edx;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & kBasic) != kBasic) return Isa::baseline;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !(ebx & bit_AVX2)) return Isa::baseline;
+  const uint64_t states = savedStates();
+  if ((states & kAvxStates) != kAvxStates) return Isa::baseline;
+  const bool avx512 = (ebx & kAvx512) == kAvx512 && (states & kAvx512States) == kAvx512States;
+  return avx512 ? Isa::avx512 : Isa::avx2;
 }
 bool belongsHere(Isa isa) { return isa != Isa::neon; }
 #elif defined(WEFT_HAS_NEON)

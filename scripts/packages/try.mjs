@@ -92,6 +92,15 @@ function place(folder, project, { runtime, program }) {
   return here;
 }
 
+/** The widest of Weft's instruction sets that this processor has, as the system sees it. */
+function widestIsa() {
+  if (process.arch === 'arm64') return 'neon';
+  const flags = new Set(/^flags\s*: (.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))[1].split(' '));
+  const has = (...names) => names.every((name) => flags.has(name));
+  if (!has('avx2', 'fma', 'f16c')) return 'baseline';
+  return has('avx512f', 'avx512bw', 'avx512dq', 'avx512vl') ? 'avx512' : 'avx2';
+}
+
 /** Removes the packages of platforms, wherever a package manager keeps them. */
 function removePlatforms(folder) {
   for (const path of readdirSync(folder, { recursive: true }))
@@ -107,7 +116,9 @@ async function use({ command, used, options }, runtime) {
   }
   const doctor = await timed([...command, CLI, 'doctor'], options);
   if (!/ok CPU backend/.test(doctor.stdout)) throw new Error(`weft doctor found no CPU: ${doctor.stdout}`);
-  say(doctor.milliseconds, 'weft doctor finds a CPU that works');
+  const isa = /works: (\w+) instructions/.exec(doctor.stdout)?.[1];
+  if (isa !== widestIsa()) throw new Error(`kernels run with ${isa} instructions, and not ${widestIsa()}`);
+  say(doctor.milliseconds, `weft doctor finds a CPU that works, with ${isa} instructions`);
   removePlatforms(join(used, 'node_modules'));
   const lost = await timed([...command, 'import.mjs'], { ...options, status: 1 });
   const sentence = /NativeError: (@weftjs\/\S+ is not installed.*)/.exec(lost.stderr)?.[1];
