@@ -127,6 +127,7 @@ function selections(size: Size): Workload[] {
 function orders(size: Size): Workload[] {
   const [n, rows] = [size(2 ** 28, 2 ** 20), size([2 ** 17, 2048], [1024, 2048])];
   const [sorted, chosen] = [size(2 ** 26, 2 ** 18), size(2 ** 27, 2 ** 18)];
+  const shortRows = size([2 ** 16, 1024], [64, 1024]);
   const of = (shape: Shape): Input[] => [{ shape, seed: 1 }];
   const scanned = { bytes: 8 * elementCount(rows) };
   return [
@@ -134,6 +135,8 @@ function orders(size: Size): Workload[] {
     make('cumsum_rows', rows, of(rows), (x) => x.cumulativeSum(1), scanned),
     make('cumsum_columns', rows, of(rows), (x) => x.cumulativeSum(0), scanned),
     make('sort', [sorted], of([sorted]), (x) => x.sort(), {}),
+    make('argsort', [sorted], of([sorted]), (x) => x.argsort(), {}),
+    make('sort_rows', shortRows, of(shortRows), (x) => x.sort(1), {}),
     make('top_100', [chosen, 100], of([chosen]), (x) => topK(x, 100).values, { bytes: 4 * chosen }),
     make('median', [sorted], of([sorted]), (x) => x.median(), { bytes: 4 * sorted }),
   ];

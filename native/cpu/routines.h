@@ -40,6 +40,7 @@ const Routine* findRoutine(const std::string& name);
 extern const Routine kBins;
 // compact.cpp
 extern const Routine kCompact;
+extern const Routine kDistinct;
 // run-products.cpp
 extern const Routine kRunProducts;
 // scan.cpp

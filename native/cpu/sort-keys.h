@@ -55,6 +55,8 @@ struct RealKeys {
     return static_cast<int>(k >> (kDigitBits * pass)) & ((1 << kDigitBits) - 1);
   }
   static bool less(Key a, Key b) { return a < b; }
+  // As numbers: NaN from all.
+  static bool differ(Key a, Key b) { return a != b || (kind == KeyKind::real && a == P::kLast); }
 };
 
 // Keys of complex numbers: real parts, then imaginary ones; behind all the numbers those with a NaN.
@@ -84,6 +86,7 @@ struct ComplexKeys {
     if (classOf(a) != classOf(b)) return classOf(a) < classOf(b);
     return a.re != b.re ? a.re < b.re : a.im < b.im;
   }
+  static bool differ(Key a, Key b) { return a.re != b.re || a.im != b.im || classOf(a) > 0; }
 };
 
 // Calls `use` with the keys of a real dtype; of positions, -0 is 0.

@@ -2,15 +2,14 @@
  * The places where a mask is true, in order: an axis whose size depends on data (`extent.ts`). Called by everything
  * that selects by masks or finds what is distinct.
  *
- * The running count of the mask says which place an element has in the result (Blelloch, "Prefix sums and their
- * applications", 1990): a scan, then a routine that writes the places, which kernels read what they want by.
+ * A routine writes the places (Blelloch, "Prefix sums and their applications", 1990), by which kernels read what they
+ * want; where elements of a line are all that is wanted, it writes those (`fusion/passes/compact-values.ts`).
  */
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { needSizes, withExtent } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map } from './infer.js';
-import { cumulativeSum } from './scans.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 
 /** Places by mask, so that what is selected by one mask has one size. */
@@ -30,15 +29,19 @@ export function placesWhere(op: string, mask: Expr): Expr {
 function placesIn(line: Expr): Expr {
   const size = line.shape[0]!;
   if (size === 0) return broadcast(constant(0, 'int64'), [0]);
-  const counts = cumulativeSum(line);
-  const [places] = call('compact', [], [counts]);
-  // A bound of 1 would be an axis that broadcasts.
-  return withExtent(
-    size === 1 ? broadcast(places!, [2]) : places!,
-    0,
-    gather(counts, constant(size - 1, 'int64'), 0, 'clip', []),
-  );
+  const [places, length] = call('compact', [], [line]) as [Expr, Expr];
+  return kept(places, length);
 }
+
+/** The elements of a line that differ from the one before. */
+export function distinctIn(line: Expr): Expr {
+  const [values, length] = call('distinct', [], [line]) as [Expr, Expr];
+  return kept(values, length);
+}
+
+/** A bound of 1 would be an axis that broadcasts. */
+const kept = (line: Expr, length: Expr): Expr =>
+  withExtent(line.shape[0] === 1 ? broadcast(line, [2]) : line, 0, length);
 
 /** The index along each axis of places in an array of a shape. */
 export function unraveled(places: Expr, shape: readonly number[]): Expr[] {

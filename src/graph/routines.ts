@@ -80,10 +80,16 @@ export const ROUTINES = {
    */
   histogram: { results: ([keys, , values], parameters) => [binResult(keys!, values, parameters)] },
   /**
-   * The int64 places at which a line of int64 counts is above the count before, which is 0 for the first, in order:
-   * counts grow by 0 or 1. Behind them is the last place of the line.
+   * The places, int64, at which a line of booleans is true, in order, or the elements of a second line there; and
+   * their number. Behind them are the last place or element of the line. Parameters: whether what is behind them is
+   * left undefined (1), which plans say where nothing reads it.
    */
-  compact: { results: ([counts]) => [counts!] },
+  compact: { results: ([mask, values]) => keptOf(values ?? { dtype: 'int64', shape: mask!.shape }) },
+  /**
+   * The elements of a line that differ from the one before, the first one among them, and their number; NaN differs
+   * from all, -0 not from 0. Behind them, and parameters, as of `compact`.
+   */
+  distinct: { results: ([values]) => keptOf(values!) },
   /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
    * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.
@@ -94,6 +100,9 @@ export const ROUTINES = {
     ],
   },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
+
+/** What is kept of a line, up to all of it, and how much. */
+const keptOf = (line: ArrayType): readonly ArrayType[] => [line, { dtype: 'int64', shape: [] }];
 
 /** Partial results of bins: [units, parts, bins · width]. */
 function binResult(

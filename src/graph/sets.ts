@@ -6,7 +6,7 @@
  * array API standard; of -0 and 0, which are equal, -0 is given.
  */
 import { DTypeError, expected } from '../host/errors.js';
-import { firsts, placesWhere } from './compaction.js';
+import { distinctIn, firsts, placesWhere } from './compaction.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
@@ -21,7 +21,8 @@ import { broadcast, gather } from './view-nodes.js';
  * end. Complex numbers are in the order of `sort`. The size of the result depends on data.
  */
 export function uniqueValues(x: Expr): Expr {
-  return chosenFrom(sort(x, null), firsts);
+  if (sizeOfShape(x.shape) === 0) return broadcast(constant(0, x.dtype), [0]);
+  return distinctIn(sort(x, null));
 }
 
 /**

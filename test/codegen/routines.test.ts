@@ -77,20 +77,33 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     30_000,
   );
 
-  it.each(['uint8', 'float16', 'float32', 'int64', 'complex64', 'complex128'] as const)(
-    'sorts: %s',
-    async (dtype) => {
-      const sources = ([0, 4] as const).flatMap((indexBytes) => {
-        const form = { dtype, descending: indexBytes > 0, indexBytes, countBytes: 4 } as const;
-        return [printRowSort(form, 64), printRowSort(form, rowCapacity(form)), printRadixSort(form)];
-      });
-      const form = { dtype, descending: false, indexBytes: 8, countBytes: 8 } as const;
-      await expectCompiled([...sources, printRadixSort(form)]);
+  it.each([
+    ['float16', 0],
+    ['float32', 4],
+    ['complex128', 8],
+  ] as const)(
+    'sorts: %s with positions of %i bytes',
+    async (dtype, indexBytes) => {
+      const countBytes = indexBytes === 8 ? 8 : 4;
+      const form = { dtype, descending: indexBytes === 4, indexBytes, countBytes } as const;
+      await expectCompiled([printRowSort(form, rowCapacity(form)), printRadixSort(form)]);
     },
-    60_000,
+    30_000,
   );
 
-  it('compaction, and products of runs', async () => {
-    await expectCompiled([printCompact(), printRunProducts('float32'), printRunProducts('complex64')]);
+  it.each(['float32', 'int64', 'complex128'] as const)(
+    'compactions: %s',
+    async (dtype) => {
+      const forms = (['values', 'distinct'] as const).map(
+        (kept) => ({ kept, dtype, countBytes: 4 }) as const,
+      );
+      await expectCompiled(forms.map(printCompact));
+      if (dtype === 'int64') await expectCompiled([printCompact({ kept: 'places', dtype, countBytes: 8 })]);
+    },
+    30_000,
+  );
+
+  it('products of runs', async () => {
+    await expectCompiled([printRunProducts('float32'), printRunProducts('complex64')]);
   }, 30_000);
 });

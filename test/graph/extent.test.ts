@@ -12,6 +12,7 @@ import {
   lazy,
   nonzero,
   npy,
+  plan,
   ShapeError,
   stack,
   uniqueCounts,
@@ -51,9 +52,21 @@ describe('a size that depends on data', () => {
 
   it('is one kernel with what is computed of the selected elements', () => {
     const { steps } = some.mul(2).exp().sum().explain({ device: 'cpu' });
-    expect(steps.map(({ kind }) => kind)).toEqual(['kernel', 'call', 'call', 'kernel']);
+    expect(steps.map(({ kind }) => kind)).toEqual(['kernel', 'call', 'kernel']);
     const both = some.add(x.mul(3).slice(positive)).explain({ device: 'cpu' });
-    expect(both.steps.filter(({ kind }) => kind === 'call')).toHaveLength(2);
+    expect(both.steps.map(({ kind }) => kind)).toEqual(['kernel', 'call', 'kernel']);
+  });
+
+  it('selects a result from a line without places, and all else by places', () => {
+    const planOf = (...outputs: Lazy[]): string => String(plan(outputs, { device: 'cpu' }));
+    const selected = /compact bool \(8,?\) float32 \(8,?\)/;
+    expect(planOf(some)).toMatch(selected);
+    expect(planOf(some.sum())).not.toMatch(selected);
+    expect(planOf(some, some.mul(2))).not.toMatch(selected);
+    expect(planOf(some, x.mul(3).slice(positive))).not.toMatch(selected);
+    expect(planOf(columns)).not.toMatch(selected);
+    expect(planOf(x.sub(some.mean()).slice(positive))).not.toMatch(selected);
+    expect(planOf(x.uniqueValues())).toMatch(/distinct float32/);
   });
 
   it('goes through maps, reductions, sorts, scans and take', async () => {

@@ -207,6 +207,8 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   cumsum_rows: (workload, x) => flat(rowsOf(x!, last(workload)).map((row) => runningSums(row, 1))),
   cumsum_columns: (workload, x) => runningSums(x!, last(workload)),
   sort: (_, x) => Float64Array.from(x!).sort(),
+  argsort: (_, x) => Float64Array.from(x!.keys()).sort((a, b) => x![a]! - x![b]! || a - b),
+  sort_rows: (workload, x) => flat(rowsOf(x!, last(workload)).map((row) => Float64Array.from(row).sort())),
   top_100: (_, x) => Float64Array.from(x!).sort().reverse().subarray(0, 100),
   median: (_, x) => {
     const half = x!.length / 2;

@@ -43,7 +43,7 @@ export function routineValues(
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
-  if (routine === 'compact') return [growing(input)];
+  if (routine === 'compact' || routine === 'distinct') return kept(routine, inputs);
   if (routine === 'runProducts') return [runProducts(input, before!)];
   if (routine === 'ranks' || routine === 'top') return selected(routine, parameters, input);
   const op = SCAN_OPS[parameters[0]!]!;
@@ -53,13 +53,19 @@ export function routineValues(
   return [scanned(op, isReverse, input, before)];
 }
 
-/** The places at which counts are above those before, and behind them the last place. */
-function growing({ values: counts }: RoutineInput): Values {
-  const places = counts.flatMap((count, at) =>
-    count === (at === 0 ? 0n : counts[at - 1]) ? [] : [BigInt(at)],
-  );
-  return counts.map((_, k) => places[k] ?? BigInt(counts.length - 1));
+/** The places or elements where a mask is true, or the elements that differ from those before, and their number. */
+function kept(routine: 'compact' | 'distinct', inputs: readonly RoutineInput[]): Values[] {
+  const [{ values: line }, second] = inputs as readonly [RoutineInput, RoutineInput?];
+  const isKept = (value: Scalar, at: number): boolean =>
+    routine === 'compact' ? value === true : at === 0 || !isEqual(value, line[at - 1]!);
+  const chosen = routine === 'distinct' ? line : (second?.values ?? line.map((_, at) => BigInt(at)));
+  const result = chosen.filter((_, at) => isKept(line[at]!, at));
+  const last = chosen.at(-1)!;
+  return [chosen.map((_, k) => (k < result.length ? result[k]! : last)), [BigInt(result.length)]];
 }
+
+const isEqual = (a: Scalar, b: Scalar): boolean =>
+  typeof a === 'object' && typeof b === 'object' ? a.re === b.re && a.im === b.im : a === b;
 
 /** Elements before, along and behind the axis of a scan. */
 type Lines = readonly [outer: number, length: number, inner: number];

@@ -5,16 +5,18 @@
  */
 import { countBytes } from '../../codegen/cuda/routines/look-back.js';
 import {
+  DIGITS,
+  PASS_NAME,
+  PASS_THREADS,
+  type RadixForm,
+  tileLength,
+} from '../../codegen/cuda/routines/radix-pass.js';
+import {
   BEGIN_NAME,
   COUNT_NAME,
   COUNT_THREADS,
   COUNTED_LENGTH,
-  DIGITS,
-  PASS_NAME,
-  passThreads,
   printRadixSort,
-  type RadixForm,
-  tileLength,
 } from '../../codegen/cuda/routines/radix-sort.js';
 import {
   printRowSort,
@@ -174,7 +176,7 @@ function radixLaunches(step: RoutineStep, plan: SortPlan, unit: number): CallLau
     ]),
     launch(BEGIN_NAME, unitRows, DIGITS, [work, ...[totals, passes, length].map(int64)]),
     ...Array.from({ length: digitsOf(form.dtype) }, (_, pass) =>
-      launch(PASS_NAME, unitRows * tiles, passThreads(form), [
+      launch(PASS_NAME, unitRows * tiles, PASS_THREADS, [
         ...source,
         ...result,
         work,

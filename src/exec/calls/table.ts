@@ -6,7 +6,7 @@ import type { RoutineName } from '../../graph/routines.js';
 import { BINS, HISTOGRAM } from './bins.js';
 import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
-import { COMPACT } from './compact.js';
+import { COMPACT, DISTINCT } from './compact.js';
 import { CONTRACTION } from './contraction.js';
 import { MATMUL } from './matmul.js';
 import { RUN_PRODUCTS } from './run-products.js';
@@ -35,6 +35,7 @@ export const CALLS: Rows = {
   bins: BINS,
   histogram: HISTOGRAM,
   compact: COMPACT,
+  distinct: DISTINCT,
   runProducts: RUN_PRODUCTS,
 };
 

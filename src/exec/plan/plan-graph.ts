@@ -15,6 +15,7 @@ import type { DeviceModel } from './device-model.js';
 import { DevicePlanner } from './device-planner.js';
 import { hostNoFit, madeAt } from './host-budget.js';
 import { type LeastBudget, leastBudget } from './least-budget.js';
+import { withOpenTails } from './open-tails.js';
 import { type DevicePlan, stepName } from './plan.js';
 import { stepListOf } from './step-list.js';
 
@@ -32,6 +33,8 @@ export interface Budgets {
 }
 
 export interface Limits extends Partial<Budgets> {
+  /** Where results are wanted; on the host, where it is not said. */
+  readonly destination?: Destination | undefined;
   /** Where the user made the graph's nodes. */
   readonly sites?: ReadonlyMap<number, Site> | undefined;
 }
@@ -49,7 +52,8 @@ export function planPartition(
 ): DevicePlan {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
-  const stepList = stepListOf(graph, partition, sources, model);
+  const listed = stepListOf(graph, partition, sources, model);
+  const stepList = limits.destination === 'device' ? withOpenTails(listed) : listed;
   const planner = new DevicePlanner(stepList, model);
   const plan = planner.plan(budget, hostBudget);
   if ('needed' in plan) throw refusal(planner, plan, budget, hostBudget, sites);

@@ -12,7 +12,7 @@ import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-chec
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
-import type { Expr } from '../../graph/expr.js';
+import type { Expr, Source } from '../../graph/expr.js';
 import { MemoryError } from '../../host/errors.js';
 import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
@@ -20,9 +20,10 @@ import { turnToPlan } from '../native/turns.js';
 import { probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
-import { checkHostResults, hostResults, indexOf, located } from './evaluate.js';
+import { checkHostResults, endsOf, hostResults, located } from './evaluate.js';
 import { type ExecutionSettings, execute, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
+import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
@@ -47,6 +48,8 @@ export class TracedGraph {
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
   readonly #checks: readonly IndexCheck[];
+  /** What each check looks through, and the position of the argument that it is; undefined: no argument. */
+  readonly #checked: readonly (CheckedArray & { readonly position: number | undefined })[];
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: TracedGraph | undefined;
   /** The program that ran before, to be run with other arguments. */
@@ -75,10 +78,12 @@ export class TracedGraph {
     placeholders.forEach((x, k) => {
       if (x !== undefined) positions.set(memoryOf(x.source), k);
     });
-    this.#feeds = this.#canonical.sources.map((array) => {
-      const { source } = array;
-      const isMemory = source.type === 'host' || source.type === 'device';
-      return { array, position: isMemory ? positions.get(memoryOf(source)) : undefined };
+    const positionOf = (source: Source | undefined): number | undefined =>
+      source?.type === 'host' || source?.type === 'device' ? positions.get(memoryOf(source)) : undefined;
+    this.#feeds = this.#canonical.sources.map((array) => ({ array, position: positionOf(array.source) }));
+    this.#checked = this.#checks.map((check) => {
+      const array = arrayOfCheck(check);
+      return { ...array, position: positionOf(array.source) };
     });
   }
 
@@ -117,10 +122,17 @@ export class TracedGraph {
 
   /** Throws for index arrays that are out of range. */
   async #checkIndices(ends: TracedGraph, args: Arguments, destination: TracedDestination): Promise<void> {
+    const arrays = this.#checked.map(({ position, ...array }) =>
+      position === undefined ? array : { ...array, source: args[position]!.source },
+    );
+    const known = knownEnds(arrays);
+    if (known !== undefined) return throwOutOfRange(this.#checks, known);
     const executed = await ends.run(args, 'host').catch((error: unknown) => {
       throw this.#refused(error, destination);
     });
-    throwOutOfRange(this.#checks, hostResults(ends.exprs, executed).map(indexOf));
+    const found = endsOf(hostResults(ends.exprs, executed));
+    keepEnds(arrays, found);
+    throwOutOfRange(this.#checks, found);
   }
 
   /** Finds or makes the program, and keeps the one that ran. */

@@ -26,6 +26,7 @@ import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
 import { execute, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
+import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
@@ -222,15 +223,27 @@ async function checkIndices(
   refused: (error: unknown) => unknown,
 ): Promise<void> {
   const { onProgress: _, ...quiet } = options;
+  const arrays = checks.map(arrayOfCheck);
+  const known = knownEnds(arrays);
+  if (known !== undefined) return throwOutOfRange(checks, known);
   const computing = evaluate(
     checks.flatMap((check) => check.ends),
     quiet,
   );
-  const ends = await computing.catch((error: unknown) => {
+  const results = await computing.catch((error: unknown) => {
     throw refused(error);
   });
-  throwOutOfRange(checks, ends.map(indexOf));
+  const ends = endsOf(results);
+  keepEnds(arrays, ends);
+  throwOutOfRange(checks, ends);
 }
+
+/** The ends of checks, of which results have two each. */
+export const endsOf = (results: readonly HostResult[]): Ends[] =>
+  Array.from({ length: results.length / 2 }, (_, k) => [
+    indexOf(results[2 * k]!),
+    indexOf(results[2 * k + 1]!),
+  ]);
 
 /** A result that is one index. */
 export function indexOf({ data }: HostResult): bigint {

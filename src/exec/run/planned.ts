@@ -5,6 +5,7 @@
 import { printKernel } from '../../fusion/kernel/print.js';
 import { type Partition, partition } from '../../fusion/partition/partition.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { hasCompactedValues, hasPlaces } from '../../fusion/passes/compact-values.js';
 import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
 import { type Pass, type PassOptions, runPasses, SPLIT_CONTRACTIONS } from '../../fusion/passes/pipeline.js';
 import type { Graph } from '../../graph/graph.js';
@@ -71,16 +72,18 @@ function checkLibraries({ graph, sites }: Canonical, device: Device): void {
   }
 }
 
-/** The plan of products with epilogues, where there are such and one device holds all of it at once. */
+/** The plan with what passes over whole plans make, where there is such and one device holds all of it at once. */
 function wholePlan(
   canonical: Canonical,
   target: ComputeTarget,
   passes: readonly Pass[],
 ): Planned | undefined {
   const { graph } = canonical;
-  if (target.isSharded || !graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop'))
-    return undefined;
-  if (!hasEpilogues(runPasses(graph, { exact: target.exact, passes }))) return undefined;
+  const mayDiffer =
+    hasPlaces(graph) || graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop');
+  if (target.isSharded || !mayDiffer) return undefined;
+  const passed = runPasses(graph, { exact: target.exact, passes });
+  if (!hasEpilogues(passed) && !hasCompactedValues(passed)) return undefined;
   try {
     const planned = planWith(canonical, target, passes, {});
     const isCut = devicePlansOf(planned.plan).some(({ steps }) => steps.flatMap(sweepsOf).length > 0);
@@ -108,7 +111,7 @@ function planWith(
   const model = targetOf(device).modelOf(device, destination);
   const plan = timed('plan', 'memory and tiles', () => {
     if (isSharded) return planShards(graph, parts, canonical, model, target);
-    const limits = { budget: budgetIn(target), hostBudget, sites: canonical.sites };
+    const limits = { budget: budgetIn(target), hostBudget, destination, sites: canonical.sites };
     return onePhase(
       planPartition(graph, parts, canonical.sources, model, limits),
       0,

@@ -2,7 +2,7 @@
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
-import { passesWith } from '../../fusion/passes/pipeline.js';
+import { COMPACT_VALUES, passesWith } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
 import { timed } from '../native/recorder.js';
@@ -60,7 +60,7 @@ export function hostTotalBytes(): number {
 
 export const CPU_TARGET: Target = {
   passes: passesWith({ hasOwnProducts: true }),
-  wholePasses: [],
+  wholePasses: [COMPACT_VALUES],
   productLibraries: () => ['weft'],
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,

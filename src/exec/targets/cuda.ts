@@ -1,6 +1,6 @@
 /** The target of GPUs: kernels as CUDA C, products by cuBLAS, cuBLASLt and cuTENSOR, memory of their own. */
 import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
-import { FUSE_EPILOGUES, passesWith } from '../../fusion/passes/pipeline.js';
+import { COMPACT_VALUES, FUSE_EPILOGUES, passesWith } from '../../fusion/passes/pipeline.js';
 import type { TensorTraits } from '../../fusion/passes/tensor-products.js';
 import type { DType } from '../../graph/dtype.js';
 import type { Precision } from '../../graph/expr.js';
@@ -57,7 +57,7 @@ export const CUDA_TARGET: Target = {
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),
     'weft',
   ],
-  wholePasses: [FUSE_EPILOGUES],
+  wholePasses: [FUSE_EPILOGUES, COMPACT_VALUES],
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

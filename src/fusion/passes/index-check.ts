@@ -64,11 +64,14 @@ function mostOf(index: Expr): number {
   }
 }
 
-/** Throws for an index that is out of range. `values`: those of the checks' ends, in their order. */
-export function throwOutOfRange(checks: readonly IndexCheck[], values: readonly bigint[]): void {
+/** Throws for an index that is out of range. `ends`: the values of the checks' ends, in their order. */
+export function throwOutOfRange(
+  checks: readonly IndexCheck[],
+  ends: readonly (readonly [least: bigint, largest: bigint])[],
+): void {
   for (const [k, { op, axis, size, from, site }] of checks.entries()) {
     try {
-      for (const end of [values[2 * k]!, values[2 * k + 1]!]) checkIndex(op, end, axis, size, from);
+      for (const end of ends[k]!) checkIndex(op, end, axis, size, from);
     } catch (error) {
       const place = formatSite(site);
       if (isOwnError(error) && place !== undefined) error.message += `\n    made at ${place}`;

@@ -9,6 +9,7 @@ import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
 import type { PathReport } from '../paths/path-report.js';
+import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
@@ -41,6 +42,9 @@ export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: split
 
 /** Runs after a target's passes over a graph of which a plan holds everything at once. */
 export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues, rounds: true };
+
+/** Another of those. */
+export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };
 
 /** The changes of one pass. */
 export interface PassChanges {

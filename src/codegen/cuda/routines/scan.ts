@@ -11,7 +11,7 @@ import type { DType } from '../../../graph/dtype.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/routines.js';
 import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';
-import { printNumbers, type ScanNumbers } from './scan-numbers.js';
+import { printNumbers, type ScanNumbers, wideBytes } from './scan-numbers.js';
 
 export interface ScanForm extends ScanNumbers {
   readonly reverse: boolean;
@@ -76,12 +76,12 @@ ${printWarpScan('total')}    const weft_wide lower = weft_up(total, 1);
 }
 
 /** The parameters of a scan of tiles: `tiles` of each of the lines, which have `n` elements. */
-const printHead = (source: ScanSource, more: string): string => {
+const printHead = (source: ScanSource, more: string, blocks?: number): string => {
   const before = source === 'operand' ? 'const weft_wide* before, ' : '';
   const state = source === 'lookBack' ? `${LOOK_BACK_PARAMETERS}, ` : '';
   const out = source === 'totals' ? 'weft_wide* totals' : 'weft_element* out';
   return `
-extern "C" __global__ void __launch_bounds__(${SCAN_THREADS})
+extern "C" __global__ void __launch_bounds__(${SCAN_THREADS}${blocks === undefined ? '' : `, ${blocks}`})
 ${SCAN_NAME}(unsigned int first_x, const weft_element* in, ${before}${out}, ${state}long long lines, long long tiles, long long n${more}) {
 `;
 };
@@ -127,6 +127,9 @@ export function printLineTiles(form: ScanForm, source: ScanSource, tile: number)
     for (int i = (int)threadIdx.x; i < ${chunks}; i += ${SCAN_THREADS}) ${statement};
 `;
   const rest = source === 'totals' ? LINE_TOTAL : printLineRest(source, own, perChunk);
+  // Six blocks of 32 KiB fit a multiprocessor of an H100: while one waits for its tiles, others go on. Registers are
+  // enough for sums and products of float32.
+  const blocks = source === 'lookBack' && form.dtype === 'float32' && wideBytes(form) === 8 ? 6 : undefined;
   const back = `  if (${isWide('out')}) {
     weft_chunk* to = (weft_chunk*)(out + base);
 ${copies('to[i] = held[weft_place(i)]')}  } else {
@@ -140,7 +143,7 @@ struct __align__(16) weft_chunk {
 };
 __device__ __forceinline__ int weft_place(int chunk) { return chunk ^ (chunk / ${own} & ${own - 1}); }
 #define SUMS(w) sums[w]
-${printHead(source, '')}  __shared__ weft_chunk held[${chunks}];
+${printHead(source, '', blocks)}  __shared__ weft_chunk held[${chunks}];
   __shared__ weft_wide sums[${SCAN_WARPS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;

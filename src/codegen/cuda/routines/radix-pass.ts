@@ -1,0 +1,256 @@
+/**
+ * CUDA C of a pass of the radix sort over one digit (Adinets and Merrill, "Onesweep", 2022). A block has a tile:
+ *
+ * - lanes of a warp that have a digit in common find each other by atomic operations on a word of the digit, whose
+ *   bits are lanes, so that the order of elements stays;
+ * - a thread for each digit looks back at the tiles before for the place of the digit's first element;
+ * - elements are put in order in shared memory, so that those of a digit are written side by side.
+ */
+import { digitsOf, movedBytes, type SortForm, UNSIGNED } from './sort-keys.js';
+
+export interface RadixForm extends SortForm {
+  /** Bytes of a running count. */
+  readonly countBytes: 4 | 8;
+}
+
+/** Values of a digit. */
+export const DIGITS = 256;
+
+export const PASS_THREADS = 384;
+const PASS_WARPS = PASS_THREADS / 32;
+
+/** Elements of a thread: a tile in shared memory stays below 40 KiB, in the registers of two blocks. */
+function itemsOf(form: SortForm): number {
+  const bytes = movedBytes(form);
+  return bytes <= 4 ? 20 : bytes <= 8 ? 12 : bytes <= 12 ? 8 : bytes <= 16 ? 6 : 4;
+}
+
+/** Elements of a tile. */
+export const tileLength = (form: SortForm): number => PASS_THREADS * itemsOf(form);
+
+export const PASS_NAME = 'weft_sort_pass';
+
+const each = (items: number, body: string): string => `  #pragma unroll
+  for (int item = 0; item < ${items}; ++item) {
+${body}  }
+`;
+
+/**
+ * Ranks of a tile's elements among those of equal digits before them in their warp, with the digits in the high
+ * half, and counts by warp.
+ */
+const printRanks = (items: number): string => `  unsigned int rank[${items}];
+  #pragma unroll
+  for (int item = 0; item < ${items}; ++item) {
+    const unsigned int d = first + item * 32 < size ? weft_digit(own[item], pass) : ${DIGITS - 1}u;
+    atomicOr(&seen[d], 1u << lane);
+    __syncwarp();
+    const unsigned int peers = seen[d];
+    const unsigned int before = __popc(peers & ((1u << lane) - 1u));
+    const unsigned int known = counted[warp * ${DIGITS} + d];
+    __syncwarp();
+    if (before == 0) {
+      counted[warp * ${DIGITS} + d] = known + __popc(peers);
+      seen[d] = 0;
+    }
+    __syncwarp();
+    rank[item] = known + before | d << 16;
+  }
+`;
+
+/** Tiles whose counts a thread reads at once. */
+const LOOKED = 4;
+
+/** Elements of a digit in the tiles before: the nearest tile that tells all of them, and those behind it. */
+const LOOK_BACK = `
+__device__ __forceinline__ weft_count weft_before(const weft_count* told, unsigned int tile) {
+  weft_count sum = 0;
+  for (long long at = (long long)tile - 1;;) {
+    weft_count words[${LOOKED}];
+    #pragma unroll
+    for (int k = 0; k < ${LOOKED}; ++k) words[k] = at >= k ? weft_heard(told + (at - k) * ${DIGITS}) : 0;
+    #pragma unroll
+    for (int k = 0; k < ${LOOKED}; ++k) {
+      if (words[k] == 0) {
+        __nanosleep(20);
+        break;
+      }
+      sum += words[k] & WEFT_COUNTED;
+      if (words[k] & WEFT_ALL) return sum;
+      --at;
+    }
+  }
+}
+`;
+
+/** Keys go to and fro between the result, or other keys, and keys in the workspace, and so do positions. */
+interface Buffers {
+  readonly parameters: string;
+  readonly keys: (place: string) => string;
+  readonly indices: (place: string) => string;
+}
+
+function buffersOf({ indexBytes }: SortForm): Buffers {
+  const numbers =
+    indexBytes === 0 ? ['keys_at'] : ['keys_at', 'more_keys_at', 'indices_at', 'more_indices_at'];
+  const other = indexBytes === 0 ? 'out_base + out_at' : 'work + more_keys_at';
+  return {
+    parameters: numbers.map((name) => `long long ${name}`).join(', '),
+    keys: (place) => `(weft_key*)(${place} % 2 == 0 ? ${other} : work + keys_at)`,
+    indices: (place) => `(weft_index*)(${place} % 2 == 0 ? work + more_indices_at : work + indices_at)`,
+  };
+}
+
+/** Where a block stands, and its keys: elements in the first pass, else keys of the pass before. */
+function printLoad(form: RadixForm, items: number): string {
+  const length = PASS_THREADS * items;
+  return `  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const unsigned int b = weft_begin((unsigned int*)work + pass, &begun);
+  const unsigned int tile = b % tiles;
+  const long long row = b / tiles;
+  const unsigned int passes = ((const unsigned int*)(work + passes_at))[row];
+  if ((passes >> pass & 1u) == 0) return;
+  const int done = __popc(passes & ((1u << pass) - 1u));
+  const int left = __popc(passes >> pass) - 1;
+  const long long begin = row * n + (long long)tile * ${length};
+  const long long rest = n - (long long)tile * ${length};
+  const unsigned int size = rest < ${length} ? (unsigned int)rest : ${length}u;
+  const unsigned int first = warp * ${32 * items} + lane;
+  const weft_key* from = (done == 0 ? (const weft_key*)(in_base + in_at) : ${buffersOf(form).keys('(left + 1)')}) + begin;
+  weft_key own[${items}];
+${each(
+  items,
+  `    own[item] = weft_last();
+    if (first + item * 32 < size) own[item] = from[first + item * 32];
+`,
+)}  if (done == 0) {
+${each(
+  items,
+  `    if (first + item * 32 < size) own[item] = weft_key_of(own[item]);
+`,
+)}  }
+`;
+}
+
+/** Counts of digits become the places of each warp's elements in the tile, and the tile tells its own. */
+const printPlaces = (items: number): string => `  const unsigned int digit = threadIdx.x;
+  const bool isDigit = digit < ${DIGITS};
+  weft_count* told = (weft_count*)(work + told_at + done % 2 * told_size) + row * tiles * ${DIGITS} + digit;
+  unsigned int total = 0;
+  if (isDigit) {
+    #pragma unroll
+    for (int w = 0; w < ${PASS_WARPS}; ++w) {
+      const unsigned int count = counted[w * ${DIGITS} + digit];
+      counted[w * ${DIGITS} + digit] = total;
+      total += count;
+    }
+  }
+  // Places beyond the row's end have the last digit.
+  const weft_count own_count = total - (digit == ${DIGITS - 1} ? ${PASS_THREADS * items} - size : 0);
+  if (isDigit && tile > 0) weft_tell(told + (long long)tile * ${DIGITS}, WEFT_OWN | own_count);
+  const unsigned int start = (unsigned int)weft_scan(total, sums);
+  if (isDigit) {
+    #pragma unroll
+    for (int w = 0; w < ${PASS_WARPS}; ++w) counted[w * ${DIGITS} + digit] += start;
+  }
+  __syncthreads();
+${each(
+  items,
+  `    rank[item] = (rank[item] & 0xffffu) + counted[warp * ${DIGITS} + (rank[item] >> 16)];
+`,
+)}  __syncthreads();
+`;
+
+/** Keys, and positions, go to their places in shared memory. */
+function printOrder(form: RadixForm, items: number): string {
+  const length = PASS_THREADS * items;
+  const hasIndex = form.indexBytes > 0;
+  const indices = hasIndex
+    ? `  const weft_index* indices = ${buffersOf(form).indices('(left + 1)')} + begin;
+  weft_index index[${items}];
+${each(
+  items,
+  `    const unsigned int e = first + item * 32;
+    index[item] = (weft_index)((long long)tile * ${length} + e);
+    if (done > 0 && e < size) index[item] = indices[e];
+`,
+)}`
+    : '';
+  return `${indices}  weft_key* sorted = (weft_key*)held;
+${hasIndex ? `  weft_index* at = (weft_index*)(sorted + ${length});\n` : ''}${each(
+  items,
+  `    sorted[rank[item]] = own[item];
+${hasIndex ? '    at[rank[item]] = index[item];\n' : ''}`,
+)}`;
+}
+
+/** Elements of a digit go behind those of the tiles before. */
+function printWrites(form: RadixForm, items: number): string {
+  const buffers = buffersOf(form);
+  const head = `    const unsigned int i = threadIdx.x + item * ${PASS_THREADS};
+    if (i < size) {
+      const weft_key k = sorted[i];
+`;
+  if (form.indexBytes === 0)
+    return `  weft_key* out = ${buffers.keys('left')} + row * n;
+${each(
+  items,
+  `${head}      out[offsets[weft_digit(k, pass)] + i] = left == 0 ? weft_element_of(k) : k;
+    }
+`,
+)}`;
+  return `  long long* out = (long long*)(out_base + out_at) + row * n;
+  weft_key* keys = ${buffers.keys('left')} + row * n;
+  weft_index* moved = ${buffers.indices('left')} + row * n;
+${each(
+  items,
+  `${head}      const weft_count to = offsets[weft_digit(k, pass)] + i;
+      if (left == 0) {
+        out[to] = (long long)at[i];
+      } else {
+        keys[to] = k;
+        moved[to] = at[i];
+      }
+    }
+`,
+)}`;
+}
+
+/** The kernel of a pass; `weft_scan` and the types of keys and counts stand before it. */
+export function printPass(form: RadixForm): string {
+  const items = itemsOf(form);
+  const bytes = Math.max(tileLength(form) * movedBytes(form), 2 * PASS_WARPS * DIGITS * 4);
+  return `${LOOK_BACK}
+struct __align__(16) weft_held {
+  unsigned int words[4];
+};
+${form.indexBytes > 0 ? `typedef ${UNSIGNED[form.indexBytes]} weft_index;\n` : ''}
+extern "C" __global__ void __launch_bounds__(${PASS_THREADS}, 2)
+${PASS_NAME}(unsigned int first_x, const char* in_base, long long in_at, char* out_base, long long out_at, char* work, long long totals_at, long long passes_at, long long told_at, long long told_size, ${buffersOf(form).parameters}, long long n, unsigned int tiles, int pass) {
+  __shared__ weft_held held[${Math.ceil(bytes / 16)}];
+  __shared__ weft_count offsets[${DIGITS}];
+  __shared__ weft_count sums[${DIGITS / 32}];
+  __shared__ unsigned int begun;
+${printLoad(form, items)}  unsigned int* counted = (unsigned int*)held;
+  unsigned int* seen = counted + ${PASS_WARPS * DIGITS} + warp * ${DIGITS};
+  #pragma unroll
+  for (int i = 0; i < ${DIGITS / 32}; ++i) {
+    counted[warp * ${DIGITS} + i * 32 + lane] = 0;
+    seen[i * 32 + lane] = 0;
+  }
+  __syncwarp();
+${printRanks(items)}  __syncthreads();
+${printPlaces(items)}${printOrder(form, items)}  if (isDigit) {
+    const weft_count before = tile > 0
+      ? weft_before(told, tile)
+      : ((const weft_count*)(work + totals_at))[(row * ${digitsOf(form.dtype)} + pass) * ${DIGITS} + digit];
+    weft_tell(told + (long long)tile * ${DIGITS}, WEFT_ALL | (before + own_count));
+    offsets[digit] = before - start;
+    // The words of the next pass.
+    weft_count* next = (weft_count*)(work + told_at + (done + 1) % 2 * told_size);
+    next[(row * tiles + tile) * ${DIGITS} + digit] = 0;
+  }
+  __syncthreads();
+${printWrites(form, items)}}
+`;
+}

@@ -1,0 +1,60 @@
+/** Ends of index arrays that devices hold, which are looked for once. */
+import { describe, expect, it } from 'vitest';
+import { arrayOfCheck, knownEnds } from '../../src/exec/run/known-ends.js';
+import { checkOf } from '../../src/fusion/passes/index-check.js';
+import { compile, type Lazy, lazy, RangeArgumentError } from '../../src/index.js';
+
+const table = lazy(Float32Array.of(10, 20, 30, 40));
+const stored = async (indices: readonly number[]): Promise<Lazy> =>
+  await lazy(Int32Array.from(indices)).persist({ device: 'cpu' });
+
+/** The ends that are known of the indices of a gather. */
+function knownOf(gather: Lazy): unknown {
+  return knownEnds([arrayOfCheck(checkOf(gather.expr)!)]);
+}
+
+describe('indices that a device holds', () => {
+  it('are looked through once', async () => {
+    const indices = await stored([3, 0, -1]);
+    const taken = table.take(indices);
+    expect(knownOf(taken)).toBeUndefined();
+    expect([...(await taken.compute({ device: 'cpu' })).data]).toEqual([40, 10, 40]);
+    expect(knownOf(taken)).toEqual([[-1n, 3n]]);
+    expect([...(await taken.mul(2).compute({ device: 'cpu' })).data]).toEqual([80, 20, 80]);
+    // Other axes may be too short for the same indices.
+    await expect(table.slice([0, 3]).take(indices).compute({ device: 'cpu' })).rejects.toThrow(
+      RangeArgumentError,
+    );
+  });
+
+  it('are those of all elements, in whatever shape and dtype', async () => {
+    const indices = await stored([3, 0, 2, 1]);
+    await table.take(indices.reshape([2, 2])).compute({ device: 'cpu' });
+    expect(knownOf(table.take(indices))).toEqual([[0n, 3n]]);
+    expect(knownOf(table.take(indices.slice([0, 2])))).toBeUndefined();
+    expect(knownOf(table.take(indices.astype('int8')))).toBeUndefined();
+  });
+
+  it('are refused each time', async () => {
+    const taken = table.take(await stored([1, 4]));
+    for (let k = 0; k < 2; k++) await expect(taken.compute({ device: 'cpu' })).rejects.toThrow(/4/);
+  });
+
+  it('are those of each argument of a compiled function', async () => {
+    const look = compile((x: Lazy, i: Lazy) => x.take(i), { device: 'cpu' });
+    const [right, wrong] = [await stored([2, 1]), await stored([2, 9])];
+    for (let k = 0; k < 2; k++) {
+      expect([...(await look(table, right)).data]).toEqual([30, 20]);
+      await expect(look(table, wrong)).rejects.toThrow(RangeArgumentError);
+    }
+    expect(knownOf(table.take(right))).toEqual([[1n, 2n]]);
+  });
+
+  it('are looked through each time where they are computed or on the host', async () => {
+    const indices = await stored([1, 2]);
+    for (const taken of [table.take(indices.add(1)), table.take(lazy(Int32Array.of(1, 2)))]) {
+      await taken.compute({ device: 'cpu' });
+      expect(knownOf(taken)).toBeUndefined();
+    }
+  });
+});

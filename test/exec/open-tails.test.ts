@@ -1,0 +1,32 @@
+/** What compactions write behind the length, which results lose. */
+import { describe, expect, it } from 'vitest';
+import type { Destination } from '../../src/exec/plan/plan-graph.js';
+import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
+import { CPU } from '../../src/exec/targets/device.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { upToBound } from '../../src/graph/extent.js';
+import { type Lazy, lazy, nonzero } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
+
+const x = lazy(Float32Array.of(3, -1, 2, -5, 0, 7, 2, 3));
+const positive = x.greater(0);
+const some = x.slice(positive);
+
+function planOf(destination: Destination, ...outputs: Lazy[]): string {
+  const exprs = outputs.map(({ expr }) => upToBound(expr));
+  return printDevicePlan(planOnDevice(canonicalize(exprs), CPU, { destination }).plan);
+}
+
+describe('what is behind the length', () => {
+  it('is left undefined in results that stay on a device', () => {
+    expect(planOf('device', some)).toMatch(/compact bool \(8,?\) float32 \(8,?\) \(1\)/);
+    expect(planOf('device', ...nonzero(x))).toMatch(/compact bool \(8,?\) \(1\)/);
+    expect(planOf('device', x.uniqueValues())).toMatch(/distinct float32 \(8,?\) \(1\)/);
+  });
+
+  it('is written where a step reads it, and where all is copied to the host', () => {
+    expect(planOf('device', some.mul(2))).toMatch(/compact .*\(\)/);
+    expect(planOf('device', some, some.mul(2))).toMatch(/compact .*\(\)/);
+    expect(planOf('host', some)).toMatch(/compact .*\(\)/);
+  });
+});
