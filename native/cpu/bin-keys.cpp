@@ -1,0 +1,99 @@
+#include "cpu/bin-keys.h"
+
+#include <cmath>
+
+namespace weft::cpu::bins {
+namespace {
+
+// Keys become bins, or -1 for none.
+void adjust(Mode mode, bool isUnsigned64, int64_t bins, int64_t* k, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = k[i];
+    // Of 64 bits without a sign, those beyond the others look negative.
+    const bool isLarge = isUnsigned64 && at < 0;
+    switch (mode) {
+      case Mode::fromEnd:
+      case Mode::raiseFromEnd:
+        if (!isLarge && at < 0) at += bins;
+        break;
+      case Mode::wrap:
+        if (isLarge) {
+          at = static_cast<int64_t>(static_cast<uint64_t>(at) % static_cast<uint64_t>(bins));
+        } else {
+          at %= bins;
+          if (at < 0) at += bins;
+        }
+        break;
+      case Mode::clip:
+        at = isLarge ? bins - 1 : std::clamp<int64_t>(at, 0, bins - 1);
+        break;
+      default:
+        break;
+    }
+    k[i] = static_cast<uint64_t>(at) < static_cast<uint64_t>(bins) ? at : -1;
+  }
+}
+
+// Between which edges a number lies. Of equally spaced ones its distance from the first one says it, but
+// within rounding of an edge, where the edges are asked. As codegen/cuda/routines/bins.ts.
+template <typename Real>
+class Search {
+ public:
+  Search(const Real* edges, int64_t bins, bool isEven) : edges_(edges), bins_(bins), isEven_(isEven) {
+    first_ = edges[0];
+    last_ = edges[bins];
+    scale_ = static_cast<Real>(bins) / (last_ - first_);
+    const Real most = std::max(std::abs(first_), std::abs(last_));
+    margin_ = (4 * static_cast<Real>(bins) + 4 * most * scale_) * std::numeric_limits<Real>::epsilon();
+  }
+
+  int64_t operator()(Real x) const {
+    if (!(x >= first_ && x <= last_)) return -1;
+    if (!isEven_) {
+      int64_t low = 0, high = bins_;
+      while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        (x >= edges_[middle] ? low : high) = middle;
+      }
+      return low;
+    }
+    const Real place = (x - first_) * scale_;
+    int64_t k = place < static_cast<Real>(bins_) ? static_cast<int64_t>(place) : bins_ - 1;
+    if (!(std::abs(place - std::nearbyint(place)) >= margin_)) {
+      while (k > 0 && x < edges_[k]) k--;
+      while (k < bins_ - 1 && x >= edges_[k + 1]) k++;
+    }
+    return k;
+  }
+
+ private:
+  const Real* edges_;
+  int64_t bins_;
+  bool isEven_;
+  Real first_, last_, scale_, margin_;
+};
+
+template <typename Real>
+void search(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* bins) {
+  const Search<Real> find(reinterpret_cast<const Real*>(arrays.operands[1]), job.bins, job.isEven);
+  Real block[kBlock];
+  readAs(job.keys, arrays.operands[0], first, count, block);
+  for (int64_t i = 0; i < count; i++) bins[i] = find(block[i]);
+}
+
+}  // namespace
+
+void findBins(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* bins) {
+  if (job.hasEdges) {
+    if (job.keys == DType::float32) {
+      search<float>(job, arrays, first, count, bins);
+    } else {
+      search<double>(job, arrays, first, count, bins);
+    }
+    return;
+  }
+  readAs(job.keys, arrays.operands[0], first, count, bins);
+  adjust(job.mode, job.keys == DType::uint64, job.bins, bins, count);
+}
+
+}  // namespace weft::cpu::bins
