@@ -16,7 +16,7 @@ export interface ProductOptions {
   /**
    * The library that multiplies, whatever would take less time: `'cutensor'` and `'cublas'` on a GPU, `'weft'`
    * for Weft's own kernels on any device. A device without it refuses the compute with a DeviceError. Products
-   * that sum nothing are kernels all the same.
+   * that sum nothing are kernels all the same, and those of vectors where cuTENSOR is asked for, which has none.
    */
   readonly library?: ProductLibrary | undefined;
 }

@@ -35,6 +35,8 @@ struct OperationDesc {
   Contraction contraction{};
   // Of a, b and d.
   std::array<uint32_t, 3> alignments{};
+  // As seen on an H100: a product of a vector wants more workspace than its plan is given.
+  bool isOfVector = false;
 };
 struct Preference {
   int jit = 0;
@@ -147,6 +149,13 @@ bool isContraction(const Contraction& job) {
   return true;
 }
 
+// Whether an operand has a label that the other lacks.
+bool hasOwn(const Contraction& job, const Tensor& one, const Tensor& other) {
+  for (size_t label = 0; label < job.sizes.size(); label++)
+    if (has(one, label) && !has(other, label)) return true;
+  return false;
+}
+
 bool overlap(const Contraction& job, const Tensor& one, const Tensor& other) {
   const auto endOf = [&](const Tensor& tensor) {
     int64_t last = 0;
@@ -239,6 +248,7 @@ WEFT_SIM_TENSOR int cutensorCreateContraction(Handle* handle, OperationDesc** ou
     job.b.isConjugated = operatorB == kConjugate;
     job.sizes = labels.sizes;
     if (!isContraction(job)) return kNotSupported;
+    operation.isOfVector = !hasOwn(job, job.a, job.b) || !hasOwn(job, job.b, job.a);
     operation.alignments = {a->alignment, b->alignment, d->alignment};
     return make(out, std::move(operation));
   });
@@ -300,6 +310,7 @@ WEFT_SIM_TENSOR int cutensorContract(Handle* handle, Plan* given, const void* al
     if (plan->context != &context) return kArchMismatch;
     if (workspaceBytes < plan->workspaceBytes) return kNoWorkspace;
     if (plan->workspaceBytes > 0 && workspace == nullptr) return kNoWorkspace;
+    if (plan->operation.isOfVector) return kNoWorkspace;
     if (reinterpret_cast<Address>(workspace) % 256 != 0) return kInvalid;
     Stream* stream = simulator.stream(streamHandle);
     if (stream == nullptr) return kInvalid;

@@ -30,11 +30,10 @@ const COPY_SECONDS = 4e-6;
 /**
  * Seconds that cuTENSOR 2.8 takes longer than cuBLAS for a multiplication and an addition, on an H100 over layouts of
  * seven contractions (`test/devices/contractions.ts`). Complex numbers are taken for their parts, and TF32 for halves:
- * not measured.
+ * not measured. Of bfloat16 it refuses a third of random contractions, so it is used for what asks for it alone.
  */
 const LOST_SECONDS: Partial<Readonly<Record<DType | Precision, number>>> = {
   float16: 4e-14,
-  bfloat16: 4e-14,
   float32: 7e-14,
   float64: 6e-14,
   complex64: 7e-14,
@@ -47,7 +46,7 @@ const TENSORS: TensorTraits = {
   isFound: () => cudaInfo().cutensor !== null,
   copyRate: COPY_RATE,
   copySeconds: COPY_SECONDS,
-  lostSeconds: (dtype, precision) => LOST_SECONDS[precision ?? dtype]!,
+  lostSeconds: (dtype, precision) => LOST_SECONDS[precision ?? dtype] ?? Number.POSITIVE_INFINITY,
 };
 
 export const CUDA_TARGET: Target = {

@@ -165,7 +165,10 @@ export class PairProducts {
       : this.#matmul(...this.#matrices(product), product.groups);
   }
 
-  /** By the library that the user wants; a product that sums nothing, or of nothing, is a kernel. */
+  /**
+   * By the library that the user wants. A product that sums nothing, or of nothing, is a kernel, and so is one of a
+   * vector where cuTENSOR is wanted, which refuses it.
+   */
   #multiplyBy(
     library: ProductLibrary,
     product: PairProduct,
@@ -175,7 +178,7 @@ export class PairProducts {
     const { a, b, groups } = product;
     const { dtype } = this.#editor.node(a.id);
     const isProduct = batch * m * n * k > 0 && k > 1;
-    if (library === 'cutensor' && isProduct) {
+    if (library === 'cutensor' && isProduct && m > 1 && n > 1) {
       this.#choose(a, b, groups, library, 'as asked');
       return this.#contraction(groups, this.#factor(a), this.#factor(b), wanted);
     }
