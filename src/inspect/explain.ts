@@ -180,22 +180,37 @@ export function explainExprs(
   });
 }
 
-/** Where the explained steps of a step of the partition are. A kernel may run as several, or in several sweeps. */
+/**
+ * Where the explained steps of a step of the partition are. A kernel may run as several, or in several sweeps, or
+ * within the step of a routine (`exec/plan/scan-maps.ts`).
+ */
 class Positions {
   readonly #at = new Map<string, number[]>();
+  readonly #calls: readonly (readonly [position: number, nodes: ReadonlySet<number>])[];
 
   constructor(located: readonly LocatedStep[]) {
     for (const [k, { at }] of located.entries()) this.#at.set(at, [...(this.#at.get(at) ?? []), k]);
+    this.#calls = [...located.entries()]
+      .filter(([, { step }]) => step.kind === 'call')
+      .map(([k, { step }]) => [k, new Set(step.nodes)]);
+  }
+
+  /** The positions of a step that is no loop; none: [-1]. */
+  #of(step: FusedStep, loops: string): readonly number[] {
+    const nodes = nodesOf(step);
+    const own = this.#at.get(locationOf(loops, nodes));
+    if (own !== undefined) return own;
+    return [this.#calls.find(([, joined]) => nodes.every((id) => joined.has(id)))?.[0] ?? -1];
   }
 
   /** Of what it computes first; of what it computes last. */
   first(step: FusedStep, loops: string): number {
-    if (step.kind !== 'loop') return this.#at.get(locationOf(loops, nodesOf(step)))?.[0] ?? -1;
+    if (step.kind !== 'loop') return this.#of(step, loops)[0]!;
     return this.first(step.body.steps[0]!, locationOf(loops, nodesOf(step)));
   }
 
   last(step: FusedStep, loops: string): number {
-    if (step.kind !== 'loop') return this.#at.get(locationOf(loops, nodesOf(step)))?.at(-1) ?? -1;
+    if (step.kind !== 'loop') return this.#of(step, loops).at(-1)!;
     return this.last(step.body.steps.at(-1)!, locationOf(loops, nodesOf(step)));
   }
 }
@@ -237,7 +252,8 @@ function edgesOf(
         })
       : [],
   );
-  return [...own, ...inside];
+  // Between the parts of a step nothing is in memory.
+  return [...own.filter(({ from, to }) => from < 0 || from !== to), ...inside];
 }
 
 const bytesByLabel = ({ values }: Plan): Map<string, number> =>

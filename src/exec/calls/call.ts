@@ -2,6 +2,7 @@
  * Calls: steps of a plan that a library or a routine of Weft's own does as a whole, as plain data. All code
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 import type { Activation } from '../../graph/epilogue.js';
 import type { Precision } from '../../graph/expr.js';
@@ -94,6 +95,20 @@ export interface BufferArray extends ArrayType {
   readonly buffer: number;
 }
 
+/** A map of each element by itself. Its buffers are the plan's, in the order of the kernel's. */
+export interface ElementMap {
+  readonly kernel: Kernel;
+  readonly buffers: readonly number[];
+}
+
+/** Maps that a routine does where it reads its first operand and where it writes its result. */
+export interface RoutineMaps {
+  /** Gives the elements of the operand, which is in no memory. */
+  readonly prologue?: ElementMap | undefined;
+  /** Takes the routine's elements as its buffer number `given`, which is in no memory; it gives the result. */
+  readonly epilogue?: (ElementMap & { readonly given: number }) | undefined;
+}
+
 /** A routine of `graph/routines.ts`. */
 export interface RoutineStep extends CallBase {
   readonly call: RoutineName;
@@ -102,6 +117,8 @@ export interface RoutineStep extends CallBase {
   readonly results: readonly BufferArray[];
   /** The most elements in a unit, where rows allow it; without it, as many as fill a GPU. */
   readonly unitElements?: number | undefined;
+  /** On a GPU, of a scan that is not cut. */
+  readonly maps?: RoutineMaps | undefined;
 }
 
 export type CallStep = MatmulStep | ContractionStep | RoutineStep;

@@ -4,13 +4,14 @@
  * numbers, its workspace, its cost and, for a GPU, its kernels.
  */
 
+import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { routineWorkspace } from '../native/native.js';
 import type { RoutineSpec } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
-import type { BufferArray, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
+import type { BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 
 export interface Routine {
@@ -49,15 +50,27 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       const own = unitElements === undefined ? {} : { unitElements };
       return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id], ...own };
     },
-    buffersOf: ({ operands, results }) => ({
-      reads: operands.map(({ buffer }) => buffer),
-      writes: results.map(({ buffer }) => buffer),
+    buffersOf: (step) => ({
+      reads: readsOf(step),
+      writes: step.results.map(({ buffer }) => buffer),
     }),
     withBuffers: (step, moved) => {
-      const moveOne = (array: BufferArray): BufferArray => ({ ...array, buffer: moved(array.buffer) });
-      return { ...step, operands: step.operands.map(moveOne), results: step.results.map(moveOne) };
+      const { maps } = step;
+      const moveOne = (array: BufferArray, isThere = true): BufferArray =>
+        isThere ? { ...array, buffer: moved(array.buffer) } : array;
+      const moveMap = <M extends ElementMap>(map: M | undefined, isThere: (k: number) => boolean) =>
+        map && { ...map, buffers: map.buffers.map((buffer, k) => (isThere(k) ? moved(buffer) : buffer)) };
+      return {
+        ...step,
+        operands: step.operands.map((array, k) => moveOne(array, k > 0 || maps?.prologue === undefined)),
+        results: step.results.map((array) => moveOne(array)),
+        maps: maps && {
+          prologue: moveMap(maps.prologue, (k) => isRead(maps.prologue!, k)),
+          epilogue: moveMap(maps.epilogue, (k) => isRead(maps.epilogue!, k)),
+        },
+      };
     },
-    keyOf: (step) => print(step),
+    keyOf: (step) => `${print(step)}${mapTexts(step)}`,
     overwrites: routine.overwrites,
     isEmpty: ({ results }) => totalOf(results) === 0,
     workspace: {
@@ -75,16 +88,51 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     kernels: routine.kernels,
     print,
     explain: (step) => ({
-      bytesRead: totalOf(step.operands),
+      bytesRead: bytesRead(step),
       bytesWritten: totalOf(step.results),
-      text: `${print(step)}, ${routine.method(step)}\n`,
+      text: `${print(step)}, ${routine.method(step)}\n${mapTexts(step)}`,
     }),
   };
   return row;
 }
 
-const print = ({ call, parameters, operands }: RoutineStep): string =>
-  `${call} ${operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`).join(' ')} (${parameters.join(' ')})`;
+const print = ({ call, parameters, operands, maps }: RoutineStep): string =>
+  [
+    call,
+    ...operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`),
+    `(${parameters.join(' ')})`,
+    ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
+    ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
+  ].join(' ');
+
+/** The kernels of a step's maps, as text. */
+const mapTexts = ({ maps }: RoutineStep): string =>
+  [maps?.prologue, maps?.epilogue]
+    .map((map) => (map === undefined ? '' : ` ${printKernel(map.kernel)}`))
+    .join('');
+
+/** Whether a map reads its buffer number k from memory. */
+const isRead = (map: ElementMap & { readonly given?: number }, k: number): boolean =>
+  map.kernel.buffers[k]!.role === 'input' && k !== map.given;
+
+/** The plan's buffers that a step reads. */
+function readsOf({ operands, maps }: RoutineStep): number[] {
+  const ofMap = (map: ElementMap | undefined): number[] =>
+    map?.buffers.filter((_, k) => isRead(map, k)) ?? [];
+  const own = operands.slice(maps?.prologue === undefined ? 0 : 1).map(({ buffer }) => buffer);
+  return [...ofMap(maps?.prologue), ...own, ...ofMap(maps?.epilogue)];
+}
+
+/** Bytes that a step reads. */
+function bytesRead({ operands, maps }: RoutineStep): number {
+  const ofMap = (map: ElementMap | undefined): number =>
+    map?.kernel.buffers.reduce(
+      (sum, { dtype, elementCount }, k) => sum + (isRead(map, k) ? elementCount * byteLengthOf(dtype) : 0),
+      0,
+    ) ?? 0;
+  const own = totalOf(operands.slice(maps?.prologue === undefined ? 0 : 1));
+  return ofMap(maps?.prologue) + own + ofMap(maps?.epilogue);
+}
 
 function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
   const { call, operands, results, workspace } = step;

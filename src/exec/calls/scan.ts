@@ -5,6 +5,8 @@
  * `exec/plan/one-pass-scans.ts` makes such steps.
  */
 
+import type { CudaArgument } from '../../codegen/cuda/launch.js';
+import { elementFunction } from '../../codegen/cuda/routines/element-function.js';
 import { CLEAR_KERNEL } from '../../codegen/cuda/routines/look-back.js';
 import {
   lineTile,
@@ -24,8 +26,9 @@ import { wideBytes } from '../../codegen/cuda/routines/scan-numbers.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SCAN_OPS, scanTile } from '../../graph/routines.js';
+import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
-import type { RoutineStep, WorkspaceNeed } from './call.js';
+import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { int32, int64 } from './launch-arguments.js';
@@ -80,33 +83,66 @@ function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource 
 /** Whether warps take the rows. */
 const isShort = (length: number, inner: number): boolean => inner === 1 && length <= WARP_ROW;
 
+/** The functions of a step's maps, and their arguments. */
+function mapsOf({ maps }: RoutineStep): Pick<ScanForm, 'prologue' | 'epilogue'> & {
+  readonly args: readonly LaunchArgument[];
+} {
+  const { prologue: first, epilogue: last } = maps ?? {};
+  const prologue = first && elementFunction(first.kernel, 'weft_prologue');
+  const epilogue = last && elementFunction(last.kernel, 'weft_epilogue', last.given);
+  const inPlan = (args: readonly CudaArgument[] = [], buffers: readonly number[] = []): LaunchArgument[] =>
+    args.map(
+      (argument) =>
+        ('buffer' in argument ? { buffer: buffers[argument.buffer]! } : argument) as LaunchArgument,
+    );
+  return {
+    prologue,
+    epilogue,
+    args: [...inPlan(prologue?.args, first?.buffers), ...inPlan(epilogue?.args, last?.buffers)],
+  };
+}
+
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
-  const { form, source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
+  const { source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
+  const { args: further, ...functions } = mapsOf(step);
+  const form: ScanForm = { ...plan.form, ...functions };
+  // Neighbours that are expensive may have most of their arithmetic in common.
+  const inFours = form.prologue?.isExpensive === true && !form.reverse;
   const [input, before] = step.operands;
   const output = step.results[0]!;
-  const arrays = [input!, ...(before === undefined ? [] : [before]), output];
+  const read = [input!, before].filter(
+    (array, k) => array !== undefined && (k > 0 || form.prologue === undefined),
+  );
+  const arrays = [...(read as BufferArray[]), output];
   const args = [{ block: 'x' } as const, ...arrays.map(({ buffer }) => ({ buffer }))];
   const scan = { function: SCAN_NAME, threads: SCAN_THREADS };
   if (isShort(length, inner)) {
     const blocks = units * Math.ceil(tilesPerUnit / SCAN_WARPS);
     return {
-      source: printShortRows(form),
-      launches: [{ ...scan, blocks, args: [...args, int64(outer), int32(length)] }],
+      source: printShortRows(form, inFours && length % 4 === 0),
+      launches: [{ ...scan, blocks, args: [...args, int64(outer), int32(length), ...further] }],
     };
   }
   const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
   const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
   const text =
-    inner === 1 ? printLineTiles(form, source, lineTile(form.dtype, length)) : printColumnTiles(form, source);
+    inner === 1
+      ? printLineTiles(
+          form,
+          source,
+          lineTile(form.dtype, length),
+          inFours && (outer === 1 || length % 4 === 0),
+        )
+      : printColumnTiles(form, source);
   if (source !== 'lookBack') {
     const blocks = units * tilesPerUnit * groups;
-    return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers] }] };
+    return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers, ...further] }] };
   }
   const { valuesAt, states, clearedWords } = stateOf(plan);
   const state = { buffer: step.workspace! };
   const clear = clearLaunch(state, clearedWords);
-  const whole = [...args, state, int64(valuesAt), int64(states), ...numbers];
+  const whole = [...args, state, int64(valuesAt), int64(states), ...numbers, ...further];
   return {
     source: text + CLEAR_KERNEL,
     launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
@@ -130,7 +166,7 @@ function stateOf({ form, outer, inner, tiles }: ScanPlan): {
 }
 
 const SCANNING: Routine = {
-  units: (step) => planOf(step).units,
+  units: (step) => (step.maps === undefined ? planOf(step).units : 1),
   unitSize: (step, array) => {
     const { unitLength, tilesPerUnit, inner } = planOf(step);
     const isOfTiles = array === step.operands[1] || (step.call === 'scanTotals' && array === step.results[0]);
@@ -156,7 +192,10 @@ const SCANNING: Routine = {
   },
   method: (step) => {
     const { form, tile, source } = planOf(step);
-    return `${form.op} in tiles of ${tile}${source === 'lookBack' ? ', in one pass over memory' : ''}`;
+    const { prologue, epilogue } = step.maps ?? {};
+    const whole = source === 'lookBack' ? ', in one pass over memory' : '';
+    const maps = [prologue && 'prologue', epilogue && 'epilogue'].filter((map) => map !== undefined);
+    return `${form.op} in tiles of ${tile}${whole}${maps.length > 0 ? `, with ${maps.join(' and ')}` : ''}`;
   },
 };
 

@@ -50,6 +50,11 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
   readonly loopRecordBytes?: (() => number) | undefined;
   /** Whether scans that are there as a whole go over memory once; without it, they do not. */
   readonly scansInOnePass?: boolean | undefined;
+  /**
+   * Whether a kernel is a map of so many elements that a scan can do where it reads or writes, and, of buffer `given`,
+   * reads the element at its own place alone; without it, none is.
+   */
+  readonly isElementMap?: ((kernel: Kernel, count: number, given?: number) => boolean) | undefined;
   /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
   /** Of a kind of devices of which several may share a compute. */

@@ -18,6 +18,7 @@ import { planOf } from './place.js';
 import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
+import { withScanMaps } from './scan-maps.js';
 import { stagesOf } from './stages.js';
 import { buffersOf } from './step-buffers.js';
 import type { StepList } from './step-list.js';
@@ -25,7 +26,7 @@ import { withWorkspaces } from './workspace.js';
 
 export class DevicePlanner {
   readonly #model: DeviceModel;
-  /** With scans in one pass, which cannot be cut. */
+  /** With scans in one pass, and maps in them, which cannot be cut. */
   readonly #inOnePass: StepListPlanner | undefined;
   readonly #stepLists: readonly StepListPlanner[];
   /** Of the same step list, without values that wait in host memory. */
@@ -33,7 +34,7 @@ export class DevicePlanner {
 
   constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
-    const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
+    const inOnePass = withWholeScans(stepList, model);
     const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
     this.#inOnePass = first && new StepListPlanner(first, model);
     this.#stepLists = [...withWorkspaces(stepList, model.workspaceOf)].map(
@@ -71,6 +72,12 @@ export class DevicePlanner {
     }
     return refused!;
   }
+}
+
+/** The step list with scans in one pass and maps in them; undefined: it has none. */
+function withWholeScans(stepList: StepList, model: DeviceModel): StepList | undefined {
+  const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
+  return withScanMaps(inOnePass ?? stepList, model) ?? inOnePass;
 }
 
 /** A step list with the workspaces of its calls. */

@@ -5,6 +5,7 @@
 
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
+import { canBeElement } from '../../codegen/cuda/routines/element-function.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import { additionsOf } from '../../fusion/kernel/additions.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -37,6 +38,8 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
     stepsAtOnce: (kernel) => stepsAtOnce(kernel, limits),
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
     scansInOnePass: true,
+    isElementMap: (kernel, count, given) =>
+      footprintOf(kernel, limits).schedule.kind === 'map' && canBeElement(kernel, count, given),
     blockBytes: cudaBlockBytes,
     hasOwnBlock: ({ role }) => role === 'output' && destination === 'device',
     hostPeakOf: cudaHostPeak,

@@ -10,12 +10,41 @@
 import type { DType } from '../../../graph/dtype.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/routines.js';
+import { type ElementFunction, withPrelude } from './element-function.js';
 import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';
 import { printNumbers, type ScanNumbers, wideBytes } from './scan-numbers.js';
 
 export interface ScanForm extends ScanNumbers {
   readonly reverse: boolean;
+  /** Gives the elements, in the place of an array. */
+  readonly prologue?: ElementFunction | undefined;
+  /** Takes the elements of the result. */
+  readonly epilogue?: ElementFunction | undefined;
 }
+
+/** Functions of elements, and the types and the arithmetic of numbers. */
+const printParts = (form: ScanForm): string => {
+  const functions = [form.prologue, form.epilogue].filter((each) => each !== undefined);
+  return `${withPrelude(functions)}${printNumbers(form)}${functions.length > 0 ? KEPT : ''}`;
+};
+
+/** A value that no multiplication before it is contracted with a sum behind it. */
+const KEPT = `__device__ __forceinline__ double weft_kept(double a) { return __dmul_rn(a, 1.0); }
+template <class T> __device__ __forceinline__ T weft_kept(T a) { return a; }
+`;
+
+/** The element of the operand at a place. */
+const elementAt = ({ prologue }: ScanForm, at: string): string =>
+  prologue === undefined ? `in[${at}]` : `weft_kept((weft_element)${prologue.call(at)})`;
+/** Writes an element of the result. */
+const storeAt = ({ epilogue }: ScanForm, at: string, value: string): string =>
+  `out[${at}] = ${epilogue === undefined ? value : epilogue.call(at, `weft_kept(${value})`)}`;
+
+/** The array that is read, the one that is written, and what the functions of elements need. */
+const input = ({ prologue }: ScanForm): string => (prologue === undefined ? ', const weft_element* in' : '');
+const output = ({ epilogue }: ScanForm): string => `, ${epilogue?.type ?? 'weft_element'}* out`;
+const further = ({ prologue, epilogue }: ScanForm): string =>
+  `${prologue?.parameters ?? ''}${epilogue?.parameters ?? ''}`;
 
 /** Where the value before a tile comes from; `totals`: only the tiles' totals are wanted. */
 export type ScanSource = 'none' | 'operand' | 'lookBack' | 'totals';
@@ -43,46 +72,62 @@ const printWarpScan = (value: string): string => `  #pragma unroll
   }
 `;
 
-/** Rows of at most `WARP_ROW` elements: a warp goes along each, four elements a lane and step. */
-export function printShortRows(form: ScanForm): string {
-  const at = form.reverse ? 'count - 1 - mine - e' : 'mine + e';
-  return `${printNumbers(form)}
+/**
+ * Rows of at most `WARP_ROW` elements: a warp goes along each, four elements a lane and step. `inFours`: rows are
+ * whole fours, so that the compiler sees that a lane's elements are one.
+ */
+export function printShortRows(form: ScanForm, inFours = false): string {
+  const at = `line + ${form.reverse ? '(count - 1 - mine - e)' : 'mine + e'}`;
+  return `${printParts(form)}
 extern "C" __global__ void __launch_bounds__(${SCAN_THREADS})
-${SCAN_NAME}(unsigned int first_x, const weft_element* in, weft_element* out, long long rows, int count) {
+${SCAN_NAME}(unsigned int first_x${input(form)}${output(form)}, long long rows, int count${further(form)}) {
   const long long row = ((long long)blockIdx.x + first_x) * ${SCAN_WARPS} + threadIdx.x / 32;
   if (row >= rows) return;
   const unsigned int lane = threadIdx.x % 32;
-  in += row * count;
-  out += row * count;
+  const long long line = ${inFours ? '4 * (row * (count / 4))' : 'row * count'};
   weft_wide sum = weft_identity();
   for (int step = 0; step < count; step += ${32 * ITEMS}) {
     const int mine = step + ${ITEMS} * (int)lane;
     weft_wide v[${ITEMS}];
-    #pragma unroll
+${inFours ? printFour(form, at) : ''}    #pragma unroll
     for (int e = 0; e < ${ITEMS}; ++e) {
-      v[e] = mine + e < count ? weft_widen(in[${at}]) : weft_identity();
-      if (e > 0) v[e] = weft_combine(v[e - 1], v[e]);
+${
+  inFours
+    ? ''
+    : `      v[e] = mine + e < count ? weft_widen(${elementAt(form, at)}) : weft_identity();
+`
+}      if (e > 0) v[e] = weft_combine(v[e - 1], v[e]);
     }
     weft_wide total = v[${ITEMS - 1}];
 ${printWarpScan('total')}    const weft_wide lower = weft_up(total, 1);
     const weft_wide ahead = lane == 0 ? sum : weft_combine(sum, lower);
     #pragma unroll
     for (int e = 0; e < ${ITEMS}; ++e)
-      if (mine + e < count) out[${at}] = weft_round(weft_combine(ahead, v[e]));
+      if (mine + e < count) ${storeAt(form, at, 'weft_round(weft_combine(ahead, v[e]))')};
     sum = weft_combine(sum, weft_of_lane(total, 31));
   }
 }
 `;
 }
 
+/** The elements of a lane, all of them within the row or none. */
+const printFour = (form: ScanForm, at: string): string => `    if (mine < count) {
+      #pragma unroll
+      for (int e = 0; e < ${ITEMS}; ++e) v[e] = weft_widen(${elementAt(form, at)});
+    } else {
+      #pragma unroll
+      for (int e = 0; e < ${ITEMS}; ++e) v[e] = weft_identity();
+    }
+`;
+
 /** The parameters of a scan of tiles: `tiles` of each of the lines, which have `n` elements. */
-const printHead = (source: ScanSource, more: string, blocks?: number): string => {
-  const before = source === 'operand' ? 'const weft_wide* before, ' : '';
+const printHead = (form: ScanForm, source: ScanSource, more: string, blocks?: number): string => {
+  const before = source === 'operand' ? ', const weft_wide* before' : '';
   const state = source === 'lookBack' ? `${LOOK_BACK_PARAMETERS}, ` : '';
-  const out = source === 'totals' ? 'weft_wide* totals' : 'weft_element* out';
+  const out = source === 'totals' ? ', weft_wide* totals' : output(form);
   return `
 extern "C" __global__ void __launch_bounds__(${SCAN_THREADS}${blocks === undefined ? '' : `, ${blocks}`})
-${SCAN_NAME}(unsigned int first_x, const weft_element* in, ${before}${out}, ${state}long long lines, long long tiles, long long n${more}) {
+${SCAN_NAME}(unsigned int first_x${input(form)}${before}${out}, ${state}long long lines, long long tiles, long long n${more}${further(form)}) {
 `;
 };
 
@@ -113,9 +158,10 @@ ${own}${carry}  const weft_wide carry = weft_combine(prefix, ahead);\n`;
 /**
  * Tiles of lines: a block holds one in shared memory, read and written in 16 bytes a thread where they lie
  * so. Each thread has neighbours of its own, in chunks that are exchanged within 128 bytes so that threads
- * find them in other banks. Lines that are shorter than a tile have tiles of `lineTile`.
+ * find them in other banks. Lines that are shorter than a tile have tiles of `lineTile`. `inFours`: lines begin at
+ * fours, as rows do in `printShortRows`.
  */
-export function printLineTiles(form: ScanForm, source: ScanSource, tile: number): string {
+export function printLineTiles(form: ScanForm, source: ScanSource, tile: number, inFours = false): string {
   const perChunk = 16 / byteLengthOf(form.dtype);
   const chunks = tile / perChunk;
   const own = chunks / SCAN_THREADS;
@@ -128,37 +174,37 @@ export function printLineTiles(form: ScanForm, source: ScanSource, tile: number)
 `;
   const rest = source === 'totals' ? LINE_TOTAL : printLineRest(source, own, perChunk);
   // Six blocks of 32 KiB fit a multiprocessor of an H100: while one waits for its tiles, others go on. Registers are
-  // enough for sums and products of float32.
-  const blocks = source === 'lookBack' && form.dtype === 'float32' && wideBytes(form) === 8 ? 6 : undefined;
-  const back = `  if (${isWide('out')}) {
+  // enough for sums and products of float32 without maps.
+  const isPlain = form.prologue === undefined && form.epilogue === undefined;
+  const isSmall = form.dtype === 'float32' && wideBytes(form) === 8;
+  const blocks = source === 'lookBack' && isSmall && isPlain ? 6 : undefined;
+  const single = `    for (int i = (int)threadIdx.x; i < count; i += ${SCAN_THREADS})
+      ${storeAt(form, `base + ${at}`, `held[weft_place(i / ${perChunk})].e[i % ${perChunk}]`)};
+`;
+  const back =
+    form.epilogue !== undefined
+      ? single
+      : `  if (${isWide('out')}) {
     weft_chunk* to = (weft_chunk*)(out + base);
 ${copies('to[i] = held[weft_place(i)]')}  } else {
-    for (int i = (int)threadIdx.x; i < count; i += ${SCAN_THREADS})
-      out[base + ${at}] = held[weft_place(i / ${perChunk})].e[i % ${perChunk}];
-  }
+${single}  }
 `;
-  return `${printNumbers(form)}${source === 'lookBack' ? printLookBack(1) : ''}
+  return `${printParts(form)}${source === 'lookBack' ? printLookBack(1) : ''}
 struct __align__(16) weft_chunk {
   weft_element e[${perChunk}];
 };
 __device__ __forceinline__ int weft_place(int chunk) { return chunk ^ (chunk / ${own} & ${own - 1}); }
 #define SUMS(w) sums[w]
-${printHead(source, '', blocks)}  __shared__ weft_chunk held[${chunks}];
+${printHead(form, source, '', blocks)}  __shared__ weft_chunk held[${chunks}];
   __shared__ weft_wide sums[${SCAN_WARPS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
 ${printBlock(source, 1)}  const long long row = block / tiles;
   if (row >= lines) return;
   const long long at = ${form.reverse && source === 'lookBack' ? 'tiles - 1 - block % tiles' : 'block % tiles'};
-  const long long base = row * n + at * ${tile};
+  const long long base = ${inFours ? '4 * (row * (n / 4))' : 'row * n'} + at * ${tile};
   const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
-  if (${isWide('in')}) {
-    const weft_chunk* from = (const weft_chunk*)(in + base);
-${copies('held[weft_place(i)] = from[i]')}  } else {
-    for (int i = (int)threadIdx.x; i < ${tile}; i += ${SCAN_THREADS})
-      held[weft_place(i / ${perChunk})].e[i % ${perChunk}] = i < count ? in[base + ${at}] : weft_round(weft_identity());
-  }
-  __syncthreads();
+${printLineLoads(form, { wide: isWide('in'), copies, at, chunks, perChunk })}  __syncthreads();
   const int mine = ${own} * (int)threadIdx.x;
   weft_wide total = weft_identity();
   #pragma unroll
@@ -170,6 +216,45 @@ ${copies('held[weft_place(i)] = from[i]')}  } else {
 ${printWarpScan('total')}  if (lane == 31) sums[warp] = total;
   __syncthreads();
 ${rest}${source === 'totals' ? '' : back}}
+`;
+}
+
+/** A tile from memory, or from its function, to shared memory. */
+function printLineLoads(
+  form: ScanForm,
+  tile: {
+    readonly wide: string;
+    readonly copies: (statement: string) => string;
+    readonly at: string;
+    readonly chunks: number;
+    readonly perChunk: number;
+  },
+): string {
+  const { wide, copies, at, chunks, perChunk } = tile;
+  const element = `i < count ? ${elementAt(form, `base + ${at}`)} : weft_round(weft_identity())`;
+  const single = `    for (int i = (int)threadIdx.x; i < ${chunks * perChunk}; i += ${SCAN_THREADS})
+      held[weft_place(i / ${perChunk})].e[i % ${perChunk}] = ${element};
+`;
+  if (form.prologue?.isExpensive === true)
+    return `  for (int k = (int)threadIdx.x; k < ${chunks}; k += ${SCAN_THREADS}) {
+    const int i0 = k * ${perChunk};
+    if (i0 + ${perChunk} <= count) {
+      #pragma unroll
+      for (int e = 0; e < ${perChunk}; ++e) {
+        const int i = i0 + e;
+        held[weft_place(k)].e[e] = ${elementAt(form, `base + ${at}`)};
+      }
+    } else {
+      #pragma unroll 1
+      for (int i = i0; i < i0 + ${perChunk}; ++i) held[weft_place(k)].e[i - i0] = ${element};
+    }
+  }
+`;
+  if (form.prologue !== undefined) return single;
+  return `  if (${wide}) {
+    const weft_chunk* from = (const weft_chunk*)(in + base);
+${copies('held[weft_place(i)] = from[i]')}  } else {
+${single}  }
 `;
 }
 
@@ -205,9 +290,9 @@ export function printColumnTiles(form: ScanForm, source: ScanSource): string {
   const back = form.reverse && source === 'lookBack';
   const number = 'block / groups % tiles';
   const place = '(row * tiles + at) * inner + column';
-  return `${printNumbers(form)}${source === 'lookBack' ? printLookBack(SCAN_COLUMNS) : ''}
+  return `${printParts(form)}${source === 'lookBack' ? printLookBack(SCAN_COLUMNS) : ''}
 #define SUMS(w) sums[w][lane]
-${printHead(source, ', long long inner, long long groups')}  __shared__ weft_wide sums[${SCAN_WARPS}][${SCAN_COLUMNS}];
+${printHead(form, source, ', long long inner, long long groups')}  __shared__ weft_wide sums[${SCAN_WARPS}][${SCAN_COLUMNS}];
   __shared__ weft_element held[${tile}][${SCAN_COLUMNS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
@@ -222,7 +307,7 @@ ${printBlock(source, SCAN_COLUMNS)}  const long long group = block % groups;
   const int first = warp * ${steps};
   #pragma unroll ${Math.min(8, steps)}
   for (int i = first; i < first + ${steps}; ++i)
-    held[i][lane] = isIn && i < count ? in[base + (${at}) * inner] : weft_round(weft_identity());
+    held[i][lane] = isIn && i < count ? ${elementAt(form, `base + (${at}) * inner`)} : weft_round(weft_identity());
   weft_wide sum = weft_identity();
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) sum = weft_combine(sum, weft_widen(held[i][lane]));
@@ -239,7 +324,7 @@ ${
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) {
     sum = weft_combine(sum, weft_widen(held[i][lane]));
-    if (isIn && i < count) out[base + (${at}) * inner] = weft_round(sum);
+    if (isIn && i < count) ${storeAt(form, `base + (${at}) * inner`, 'weft_round(sum)')};
   }
 `
 }}

@@ -1,0 +1,97 @@
+/**
+ * Maps as device functions of one element: routines call them where they read an element of an operand or write one
+ * of their result, so that neither is in memory. Called by `exec/calls/scan.ts`.
+ */
+import { isSamePlace, loadsFrom } from '../../../fusion/kernel/algebra.js';
+import { type Kernel, product, sameNumbers } from '../../../fusion/kernel/kernel.js';
+import { denseStrides } from '../../../graph/graph.js';
+import { CUDA_TYPE } from '../../../graph/ops.js';
+import { normalize } from '../../cuts/domain.js';
+import { Body } from '../body.js';
+import { STORAGE_TYPE, toStorage } from '../casts.js';
+import { printCoordinates } from '../index-math.js';
+import type { CudaArgument } from '../launch.js';
+import { apartFunctions, isExpensive } from '../outlined.js';
+import { preludeFor } from '../prelude/prelude.js';
+import { Writer } from '../writer.js';
+
+export interface ElementFunction {
+  /** The function, without those of the prelude that it calls. */
+  readonly text: string;
+  /** The type that it gives. */
+  readonly type: string;
+  /** What it needs, as parameters of a kernel and in their order as its arguments; a comma stands before each. */
+  readonly parameters: string;
+  readonly args: readonly CudaArgument[];
+  /** The element at a linear place, given the one that the routine has there. */
+  readonly call: (at: string, given?: string) => string;
+  /** Whether neighbours are better computed by one thread. */
+  readonly isExpensive: boolean;
+}
+
+/**
+ * Whether a kernel can be such a function: a map with one result, in C order. `given`: the buffer whose elements the
+ * routine has, each of which only the element at its place may read.
+ */
+export function canBeElement(kernel: Kernel, count: number, given?: number): boolean {
+  const { reduced, stores, feedback, counters } = kernel;
+  if (reduced.length > 0 || stores.length !== 1 || feedback !== undefined || counters !== undefined)
+    return false;
+  const { parallel, stores: normal, ...rest } = normalize(kernel);
+  const { access } = normal[0]!;
+  if (
+    product(parallel) !== count ||
+    access.offset !== 0 ||
+    !sameNumbers(access.strides, denseStrides(parallel))
+  )
+    return false;
+  if (kernel.buffers[access.buffer]!.elementCount !== count) return false;
+  return given === undefined || loadsFrom(rest, given).every((load) => isSamePlace(load.access, access));
+}
+
+/** Prints a kernel that `canBeElement` says yes to; `name` is of the function, and of its parameters in a kernel. */
+export function elementFunction(kernel: Kernel, name: string, given?: number): ElementFunction {
+  const body = new Body(normalize(kernel));
+  const params = body.parameters();
+  const { stores, parallel, buffers, tape } = body.kernel;
+  const { value, access } = stores[0]!;
+  const { dtype } = buffers[access.buffer]!;
+  const loads = given === undefined ? [] : loadsFrom(body.kernel, given);
+  const out = new Writer();
+  out.line(`const ${params.index} i = (${params.index})at;`);
+  const coordinates = printCoordinates(out, params, 'i', parallel, 'x');
+  const scope = { coordinates, known: new Map(loads.map(({ position }) => [position, 'given'])) };
+  body.print(
+    out,
+    body.closure([value], (position) => scope.known.has(position)),
+    scope,
+    params,
+  );
+  out.line(`return ${toStorage(dtype, body.value(value, scope, params))};`);
+  const own = params.declaration === '' ? [] : params.declaration.split(', ');
+  const nameOf = (declared: string): string => declared.slice(declared.lastIndexOf(' ') + 1);
+  const element = given === undefined ? '' : `, ${CUDA_TYPE[buffers[given]!.dtype]} given`;
+  const head = new Writer();
+  head.block(
+    `__device__ __forceinline__ ${STORAGE_TYPE[dtype]} ${name}(long long at${element}${own.map((p) => `, ${p}`).join('')})`,
+    () => head.line(out.toString().trimEnd()),
+  );
+  const passed = own.map((declared) => `, ${name}_${nameOf(declared)}`).join('');
+  return {
+    text: head.toString(),
+    type: STORAGE_TYPE[dtype],
+    parameters: own
+      .map((declared) => `, ${declared.slice(0, declared.lastIndexOf(' ') + 1)}${name}_${nameOf(declared)}`)
+      .join(''),
+    args: params.args,
+    call: (at, known) => `${name}(${at}${known === undefined ? '' : `, ${known}`}${passed})`,
+    isExpensive: tape.some(isExpensive),
+  };
+}
+
+/** The functions with all that they call. */
+export function withPrelude(functions: readonly ElementFunction[]): string {
+  const text = functions.map(({ text }) => text).join('');
+  const whole = `${apartFunctions(text)}${text}`;
+  return `${preludeFor(whole)}${whole}`;
+}
