@@ -1,11 +1,12 @@
 /**
  * Random graphs for property tests: a list of choices becomes a program of the public API, its code, and a
  * graph. Any list of choices is a valid program, so that fast-check can shrink by dropping and lowering them.
- * The actions are in `random-arithmetic.ts` and `random-structure.ts`.
+ * The actions are in `random-arithmetic.ts`, `random-structure.ts` and `random-indexing.ts`.
  */
 import { byteLengthOf, type DType, isComplex, isFloat, isInteger, kindOf } from '../../src/graph/dtype.js';
 import { sizeOf } from './host.js';
 import { binary, bits, cast, compare, creation, logical, source, unary } from './random-arithmetic.js';
+import { indexed } from './random-indexing.js';
 import { contraction, join, product, reduce, view } from './random-structure.js';
 import { at, type Choice, integerLimit, type Made, State, type Value } from './random-values.js';
 
@@ -36,6 +37,8 @@ export const ACTIONS: readonly ((state: State, choice: Choice) => Made)[] = [
   logical,
   view,
   unary,
+  indexed,
+  indexed,
 ];
 
 /** What an integer dtype can hold, and a float dtype holds exactly: beyond it nothing more is known. */
