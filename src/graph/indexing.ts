@@ -3,15 +3,14 @@
  * (`fluent.ts`).
  */
 import { expected, ShapeError } from '../host/errors.js';
-import { checkOptions, oneOf } from './arguments.js';
 import type { Expr, IndexMode } from './expr.js';
 import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { type IndexList, int64Array, integers, listed } from './index-lists.js';
-import { cast, constant, iota, isExpr, map } from './infer.js';
+import { type IndexList, integers, listed } from './index-lists.js';
+import { constant, iota, isExpr, map } from './infer.js';
 import { indexAlong } from './joins.js';
-import { MODES } from './selectors.js';
-import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
+import { broadcastShapes, normalizeAxis } from './shape.js';
+import { taken } from './taking.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flatten, reshape } from './views.js';
 
@@ -37,28 +36,7 @@ export function take(
   axis?: number | null,
   options?: TakeOptions,
 ): Expr {
-  checkOptions('take', options, ['mode']);
-  const mode = oneOf('take', 'a mode', MODES, options?.mode ?? 'raise');
-  const index = isExpr(indices) ? integers('take', indices) : undefined;
-  const list = index === undefined ? listed('take', indices) : undefined;
-  const isLine = axis === undefined || axis === null;
-  const source = isLine ? flatten(x) : x;
-  const at = isLine ? 0 : normalizeAxis('take', axis, x.shape.length);
-  const size = source.shape[at]!;
-  const chosen = index?.shape ?? list!.shape;
-  const shape = [...source.shape.slice(0, at), ...chosen, ...source.shape.slice(at + 1)];
-  if (sizeOfShape(chosen) > 0 && size === 0) {
-    const empty = `axis ${at} of ${formatShape(source.shape)}`;
-    throw new ShapeError(expected('take', 'an axis with elements to take', empty));
-  }
-  if (list !== undefined && mode === 'raise')
-    for (const value of list.flat) checkIndex('take', value, at, size);
-  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
-  if (index !== undefined) return gather(source, cast(index, 'int64'), at, mode, shape);
-  // Indices of a list are known to be in range, and are looked at here alone.
-  const counted =
-    mode === 'raise' ? list!.flat.map((value) => (value < 0n ? value + BigInt(size) : value)) : list!.flat;
-  return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
+  return taken('take', x, indices, axis, options);
 }
 
 /**
@@ -74,7 +52,6 @@ export function takeAlongAxis(
   options?: TakeOptions,
 ): Expr {
   const op = 'takeAlongAxis';
-  checkOptions(op, options, ['mode']);
   const ndim = x.shape.length;
   const at = normalizeAxis(op, axis ?? -1, ndim);
   const index = isExpr(indices) ? integers(op, indices) : listed(op, indices);
@@ -87,13 +64,13 @@ export function takeAlongAxis(
   const shape = met.map((size, k) => (k === at ? index.shape[k]! : size));
   // As indices of the axis itself: which are in range, and from its beginning.
   const lines = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
-  const taken = take(lines, indices, at, options);
+  const places = taken(op, lines, indices, at, options);
   const strides = denseStrides(x.shape);
   const parts = shape.flatMap((size, k): Expr[] => {
     if (k === at || x.shape[k] === 1) return [];
     return [map('multiply', [indexAlong(k, size, ndim), strides[k]!])];
   });
-  const own = map('multiply', [reshape(taken, [...index.shape]), strides[at]!]);
+  const own = map('multiply', [reshape(places, [...index.shape]), strides[at]!]);
   const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
   if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
   return gather(flatten(x), broadcast(flat, shape), 0, 'clip', shape);

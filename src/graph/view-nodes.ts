@@ -33,13 +33,23 @@ export const reshape = (x: Expr, shape: Shape): Expr =>
 export const broadcast = (x: Expr, shape: Shape): Expr =>
   sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape);
 
-/** The elements at int64 indices along an axis with elements; the caller has worked out the shape. */
-export function gather(x: Expr, index: Expr, axis: number, mode: IndexMode, shape: Shape): Expr {
+/**
+ * The elements at int64 indices along an axis with elements; the caller has worked out the shape. `asked`: the
+ * function that the user called, which errors name.
+ */
+export function gather(
+  x: Expr,
+  index: Expr,
+  axis: number,
+  mode: IndexMode,
+  shape: Shape,
+  asked?: string,
+): Expr {
   const inputs = [x, index];
   const { dtype } = x;
-  needSizes('take', x);
+  needSizes(asked ?? 'take', x);
   const made = { dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: x.weak };
-  const gathered: Expr = { kind: 'gather', axis, mode, ...made };
+  const gathered: Expr = { kind: 'gather', axis, mode, asked, ...made };
   return index.extent === undefined
     ? gathered
     : withExtent(gathered, axis + index.extent.axis, index.extent.length);

@@ -17,9 +17,9 @@ import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { besideArray, cast, iota, isExpr, map, type Operand } from './infer.js';
 import { reductionRow } from './reductions.js';
+import { selected } from './selecting.js';
 import type { Selector } from './selectors.js';
 import { broadcastShapes, sameShape } from './shape.js';
-import { slice } from './slicing.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { flatten } from './views.js';
 
@@ -57,7 +57,7 @@ export function updatedAt(
       mode,
       spread(op, given, [...rows.shape, ...x.shape.slice(1)]),
     );
-  const places = slice(reshape(iota(sizeOfShape(x.shape)), x.shape), ...(selectors as readonly Selector[]));
+  const places = selected(op, reshape(iota(sizeOfShape(x.shape)), x.shape), selectors as readonly Selector[]);
   const line = reshape(x, [sizeOfShape(x.shape)]);
   const result = updatedIn(op, update, line, flatten(places), 'within', spread(op, given, places.shape));
   return reshape(result, x.shape);

@@ -1,0 +1,132 @@
+/**
+ * Elements by selectors: ranges, numbers and arrays of indices, which `selectors.ts` reads. Called by `slice`
+ * (`slicing.ts`) and by what writes by index (`writing.ts`); errors name the function that the user called.
+ *
+ * Ranges and numbers become one slice view and one reshape. Arrays of indices become one gather: the axes from the
+ * first that has one to the last are merged, and the index into them is arithmetic on all of theirs.
+ *
+ *     x[:, i, 1:3, j]  of (a, b, c, d)   →   gather along 1 of reshape x (a, b·c·d) at i·c·d + (1 … 2)·d + j
+ */
+import { sliced } from './basic-slicing.js';
+import type { Expr, IndexMode } from './expr.js';
+import { denseStrides, sizeOfShape } from './graph.js';
+import { cast, constant, iota, map, type Operand } from './infer.js';
+import { withoutMasks } from './mask-selectors.js';
+import {
+  type IndexPick,
+  type Pick,
+  parsedSelectors,
+  placed,
+  type Selector,
+  type SliceOptions,
+} from './selectors.js';
+import { broadcastShapes } from './shape.js';
+import { taken } from './taking.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
+import { moveaxis } from './views.js';
+
+/** The elements that selectors choose, as `slice` says. */
+export function selected(op: string, x: Expr, selectors: readonly (Selector | SliceOptions)[]): Expr {
+  const { parsed, mode } = parsedSelectors(op, selectors);
+  const { shape, parts } = withoutMasks(op, x.shape, parsed);
+  const picks = placed(op, shape, parts);
+  const source = reshape(x, shape);
+  return picks.some(({ kind }) => kind === 'indices')
+    ? indexed(op, source, picks, mode)
+    : sliced(source, picks);
+}
+
+const hasSize = ({ kind }: Pick): boolean => kind === 'range' || kind === 'newaxis';
+const isAdvanced = ({ kind }: Pick): boolean => kind === 'indices' || kind === 'at';
+
+/** Selection by arrays of indices; numbers beside them count as arrays of no axes. */
+function indexed(op: string, x: Expr, picks: readonly Pick[], mode: IndexMode): Expr {
+  const first = picks.findIndex(({ kind }) => kind === 'indices');
+  const last = picks.findLastIndex(({ kind }) => kind === 'indices');
+  const whole = (axis: number): Pick => ({ kind: 'range', axis, start: 0, step: 1, size: x.shape[axis]! });
+  const inner = picks.slice(first, last + 1);
+  const axes = inner.flatMap((pick) => ('axis' in pick ? [pick.axis] : []));
+  const around = sliced(x, [...picks.slice(0, first), ...axes.map(whole), ...picks.slice(last + 1)]);
+  const at = picks.slice(0, first).filter(hasSize).length;
+  const only = inner.length === 1 ? (inner[0] as IndexPick) : undefined;
+  const [joint, found] =
+    only === undefined
+      ? jointly(op, around, inner, axes, at, mode)
+      : [only.shape, alone(op, around, only, x.shape[only.axis]!, at, mode)];
+  const advanced = picks.flatMap((pick, k) => (isAdvanced(pick) ? [k] : []));
+  const isTogether = advanced.at(-1)! - advanced[0]! === advanced.length - 1;
+  if (isTogether || at === 0) return found;
+  const places = [...joint.keys()];
+  return moveaxis(
+    found,
+    places.map((k) => at + k),
+    places,
+  );
+}
+
+/** Selection by one array of indices, whose axis of x is the one at place `at` here: errors name that of x. */
+function alone(op: string, x: Expr, pick: IndexPick, size: number, at: number, mode: IndexMode): Expr {
+  return pick.axis === at
+    ? taken(op, x, pick.indices, at, { mode: pick.isInRange ? 'clip' : mode })
+    : taken(op, x, reshape(checked(op, pick, size, mode), pick.shape), at, { mode: 'clip' });
+}
+
+/** Selection from `axes` of an array by all their picks at once. Gives the shape that the indices broadcast to. */
+function jointly(
+  op: string,
+  x: Expr,
+  picks: readonly Pick[],
+  axes: readonly number[],
+  at: number,
+  mode: IndexMode,
+): readonly [joint: readonly number[], taken: Expr] {
+  const sizes = x.shape.slice(at, at + axes.length);
+  const strides = denseStrides(sizes);
+  const joint = broadcastShapes(
+    op,
+    picks.flatMap((pick) => (pick.kind === 'indices' ? [pick.shape] : [])),
+  );
+  // The index has the axes of the joint indices, then those of what stands between them.
+  const between = picks.filter(hasSize).map((pick) => (pick.kind === 'range' ? pick.size : 1));
+  const shape = [...joint, ...between];
+  const parts: Operand[] = [];
+  let axis = 0;
+  let place = joint.length;
+  for (const pick of picks) {
+    if (pick.kind === 'gap') continue;
+    if (pick.kind === 'newaxis') {
+      place++;
+      continue;
+    }
+    const stride = strides[axis]!;
+    if (pick.kind === 'at') parts.push(pick.index * stride);
+    else if (pick.kind === 'range') {
+      const along = reshape(
+        iota(pick.size),
+        shape.map((size, k) => (k === place ? size : 1)),
+      );
+      place++;
+      parts.push(map('add', [map('multiply', [along, pick.step * stride]), pick.start * stride]));
+    } else {
+      const inRange = reshape(checked(op, pick, sizes[axis]!, mode), [
+        ...pick.shape,
+        ...between.map(() => 1),
+      ]);
+      parts.push(map('multiply', [inRange, stride]));
+    }
+    axis++;
+  }
+  const flat = parts.reduce((sum, part) => map('add', [sum, part])) as Expr;
+  const [before, after] = [x.shape.slice(0, at), x.shape.slice(at + axes.length)];
+  const result = [...before, ...shape, ...after];
+  if (sizeOfShape(result) === 0) return [joint, broadcast(constant(0, x.dtype), result)];
+  const merged = reshape(x, [...before, sizeOfShape(sizes), ...after]);
+  return [joint, gather(merged, broadcast(cast(flat, 'int64'), shape), at, 'clip', result)];
+}
+
+/** The indices of an axis as they count from its beginning: elements of a line of its numbers. */
+function checked(op: string, { indices, axis, isInRange }: IndexPick, size: number, mode: IndexMode): Expr {
+  if (isInRange) return indices as Expr;
+  const line = reshape(iota(size), [...Array<number>(axis).fill(1), size]);
+  return taken(op, line, indices, axis, { mode });
+}

@@ -1,0 +1,46 @@
+/**
+ * Elements at indices of an axis, for whatever function of the user's reads so: `take`, `takeAlongAxis`, `slice`,
+ * `x.at(…)`. Errors name that function.
+ */
+import { expected, ShapeError } from '../host/errors.js';
+import { checkOptions, oneOf } from './arguments.js';
+import type { Expr, IndexMode } from './expr.js';
+import { formatShape } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { type IndexList, int64Array, integers, listed } from './index-lists.js';
+import { cast, constant, isExpr } from './infer.js';
+import { MODES } from './selectors.js';
+import { checkIndex, normalizeAxis } from './shape.js';
+import { broadcast, gather } from './view-nodes.js';
+import { flatten } from './views.js';
+
+/** The elements at some indices of an axis; without one, of the array as a line. */
+export function taken(
+  op: string,
+  x: Expr,
+  indices: Expr | number | IndexList,
+  axis?: number | null,
+  options?: { readonly mode?: IndexMode },
+): Expr {
+  checkOptions(op, options, ['mode']);
+  const mode = oneOf(op, 'a mode', MODES, options?.mode ?? 'raise');
+  const index = isExpr(indices) ? integers(op, indices) : undefined;
+  const list = index === undefined ? listed(op, indices) : undefined;
+  const isLine = axis === undefined || axis === null;
+  const source = isLine ? flatten(x) : x;
+  const at = isLine ? 0 : normalizeAxis(op, axis, x.shape.length);
+  const size = source.shape[at]!;
+  const chosen = index?.shape ?? list!.shape;
+  const shape = [...source.shape.slice(0, at), ...chosen, ...source.shape.slice(at + 1)];
+  if (sizeOfShape(chosen) > 0 && size === 0) {
+    const empty = `axis ${at} of ${formatShape(source.shape)}`;
+    throw new ShapeError(expected(op, 'an axis with elements to take', empty));
+  }
+  if (list !== undefined && mode === 'raise') for (const value of list.flat) checkIndex(op, value, at, size);
+  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
+  if (index !== undefined) return gather(source, cast(index, 'int64'), at, mode, shape, op);
+  // Indices of a list are known to be in range, and are looked at here alone.
+  const counted =
+    mode === 'raise' ? list!.flat.map((value) => (value < 0n ? value + BigInt(size) : value)) : list!.flat;
+  return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
+}
