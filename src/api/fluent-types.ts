@@ -24,6 +24,7 @@ import type { Expr, Shape, TypedArray } from '../graph/expr.js';
 import type * as indexing from '../graph/indexing.js';
 import type { Operand } from '../graph/infer.js';
 import type * as masks from '../graph/masks.js';
+import type * as nanQuantiles from '../graph/nan-quantiles.js';
 import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
 import type * as orderStatistics from '../graph/order-statistics.js';
@@ -204,6 +205,7 @@ interface Composites {
   readonly countNonzero: 'int64';
   readonly ptp: 'same';
   readonly median: 'quotient';
+  readonly nanMedian: 'quotient';
   readonly softmax: 'float';
   readonly logSoftmax: 'float';
   readonly standardize: 'quotient';
@@ -356,6 +358,7 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof composites, D>,
     CompositeMethods<typeof sets, D>,
     CompositeMethods<typeof elementwise, D>,
+    CompositeMethods<typeof nanQuantiles, D>,
     CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof orderStatistics, D>,
     CompositeMethods<typeof statistics, D>,
@@ -386,6 +389,7 @@ export interface FreeFunctions
     CompositeFunctions<typeof composites>,
     CompositeFunctions<typeof sets>,
     CompositeFunctions<typeof elementwise>,
+    CompositeFunctions<typeof nanQuantiles>,
     CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof orderStatistics>,
     CompositeFunctions<typeof statistics>,

@@ -19,6 +19,7 @@ import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
 import { isExpr, map, type Operand } from '../graph/infer.js';
 import * as masks from '../graph/masks.js';
+import * as nanQuantiles from '../graph/nan-quantiles.js';
 import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
 import * as orderStatistics from '../graph/order-statistics.js';
@@ -56,6 +57,7 @@ const MODULES = {
   ...elementwise,
   ...indexing,
   ...masks,
+  ...nanQuantiles,
   ...nanReductions,
   ...PRODUCTS,
   ...rearranging,

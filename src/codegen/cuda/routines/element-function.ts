@@ -34,8 +34,8 @@ export interface ElementFunction {
  * routine has, each of which only the element at its place may read.
  */
 export function canBeElement(kernel: Kernel, count: number, given?: number): boolean {
-  const { reduced, stores, feedback, counters } = kernel;
-  if (reduced.length > 0 || stores.length !== 1 || feedback !== undefined || counters !== undefined)
+  const { reduced, stores, carried, counters } = kernel;
+  if (reduced.length > 0 || stores.length !== 1 || carried !== undefined || counters !== undefined)
     return false;
   const { parallel, stores: normal, ...rest } = normalize(kernel);
   const { access } = normal[0]!;

@@ -1,0 +1,136 @@
+/**
+ * Rows of the elements along axes, and their quantiles by weights, for `order-statistics.ts` and `nan-quantiles.ts`.
+ */
+import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../host/errors.js';
+import { type AxisOr, finiteNumber, oneOf, type ReduceOptions, reduceArguments } from './arguments.js';
+import { slice } from './basic-slicing.js';
+import { isComplex, isFloat } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape, formatValue } from './format.js';
+import { takeAlongAxis } from './indexing.js';
+import { cast, constant, map, type Operand, reduce, toExpr } from './infer.js';
+import { stack } from './joins.js';
+import { METHODS, type QuantileMethod } from './quantile-methods.js';
+import { alongAxes, keepAxes } from './reducing.js';
+import { cumulativeSum } from './scans.js';
+import { ascendingAxes } from './shape.js';
+import { argsort } from './sorting.js';
+import { broadcast } from './view-nodes.js';
+import { moveaxis, reshape } from './views.js';
+
+/** Options of `quantile` and `percentile`. */
+export interface QuantileOptions extends ReduceOptions {
+  /** `'linear'` where none is given. */
+  readonly method?: QuantileMethod | undefined;
+  /**
+   * How often each element counts, of the array's shape or of the axes'; with `method: 'inverted_cdf'` alone.
+   */
+  readonly weights?: Operand | undefined;
+}
+
+/** Arguments of quantiles. */
+export interface QuantileArguments {
+  readonly x: Expr;
+  readonly q: number | readonly number[];
+  readonly axis: AxisOr<QuantileOptions> | undefined;
+  readonly options?: QuantileOptions | undefined;
+}
+
+/** Quantiles without weights, one for each probability. */
+export type Quantiles = (
+  op: string,
+  x: Expr,
+  probabilities: readonly number[],
+  method: QuantileMethod,
+  given: ReduceOptions,
+) => Expr[];
+
+/** The quantiles at q of `whole`: of the weights where there are some, else as `quantiles` finds them. */
+export function atProbabilities(
+  op: string,
+  whole: number,
+  { x, q, axis, options }: QuantileArguments,
+  quantiles: Quantiles,
+  isNaNLeftOut: boolean,
+): Expr {
+  const given = reduceArguments<QuantileOptions>(op, axis, options, ['method', 'weights']);
+  const words = Object.keys(METHODS) as QuantileMethod[];
+  const method = given.method === undefined ? 'linear' : oneOf(op, 'a method', words, given.method);
+  const list = (Array.isArray(q) ? q : [q]) as readonly unknown[];
+  if (list.length === 0) throw new ArgumentError(expected(op, 'a probability', formatValue(q)));
+  const probabilities = list.map((each) => {
+    const found = finiteNumber(op, 'q', each);
+    if (found < 0 || found > whole)
+      throw new RangeArgumentError(expected(op, `q from 0 to ${whole}`, formatValue(found)));
+    return found / whole;
+  });
+  const found =
+    given.weights === undefined
+      ? quantiles(op, x, probabilities, method, given)
+      : weighted(op, x, probabilities, method, given, isNaNLeftOut);
+  return Array.isArray(q) ? stack(found) : found[0]!;
+}
+
+/** The elements along axes as rows, and the shape without them. Refuses complex numbers, and no elements. */
+export function rowsOf(
+  op: string,
+  x: Expr,
+  axis: ReduceOptions['axis'],
+): { readonly rows: Expr; readonly reduced: readonly number[]; readonly axes: readonly number[] } {
+  const axes = ascendingAxes(op, axis, x.shape.length);
+  const { shape: reduced } = reduce('max', x, axes, op);
+  const count = axes.reduce((product, k) => product * x.shape[k]!, 1);
+  if (count === 0)
+    throw new ArgumentError(expected(op, 'elements along the axes', `the shape ${formatShape(x.shape)}`));
+  return { rows: inRows(x, axes), reduced, axes };
+}
+
+function inRows(x: Expr, axes: readonly number[]): Expr {
+  const kept = x.shape.filter((_, k) => !axes.includes(k));
+  const count = axes.reduce((product, k) => product * x.shape[k]!, 1);
+  const last = axes.map((_, k) => x.shape.length - axes.length + k);
+  return reshape(moveaxis(x, axes, last), [...kept, count]);
+}
+
+/** The first elements up to which the weights, in the elements' order, have the wanted part of their sum. */
+function weighted(
+  op: string,
+  x: Expr,
+  probabilities: readonly number[],
+  method: QuantileMethod,
+  { axis, keepdims = false, weights }: QuantileOptions,
+  isNaNLeftOut: boolean,
+): Expr[] {
+  if (method !== 'inverted_cdf')
+    throw new ArgumentError(expected(op, "method: 'inverted_cdf' beside weights", `'${method}'`));
+  const { rows, reduced, axes } = rowsOf(op, x, axis);
+  const given = toExpr(op, weights!);
+  if (isComplex(given.dtype)) throw new DTypeError(expected(op, 'real weights', given.dtype));
+  const beside = broadcast(alongAxes(op, 'weights', given, x, axes), x.shape);
+  // NaN is last, and what weighs nothing there is no element.
+  const along =
+    isNaNLeftOut && isFloat(x.dtype)
+      ? map('where', [map('isnan', [x]), constant(0, beside.dtype), beside])
+      : beside;
+  const order = argsort(rows);
+  const ordered = takeAlongAxis(rows, order, -1, { mode: 'clip' });
+  const parts = takeAlongAxis(cast(inRows(along, axes), 'float64'), order, -1, { mode: 'clip' });
+  const sums = cumulativeSum(parts, -1);
+  const shares = map('divide', [sums, slice(sums, '...', [-1, null])]);
+  const last = rows.shape.length - 1;
+  const count = rows.shape[last]!;
+  const hasNaN = isFloat(x.dtype) && !isNaNLeftOut ? map('isnan', [slice(ordered, '...', -1)]) : undefined;
+  return probabilities.map((q) => {
+    // Elements of no weight before all others are none of the probability 0.
+    const isBefore = map('logicalOr', [map('less', [shares, q]), map('equal', [shares, 0])]);
+    const before = map('minimum', [
+      reduce('sum', cast(isBefore, 'int64'), [last]),
+      constant(count - 1, 'int64'),
+    ]);
+    const index = reshape(before, [...before.shape, 1]);
+    const value = reshape(takeAlongAxis(ordered, index, -1, { mode: 'clip' }), before.shape);
+    const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, x.dtype), value]);
+    const shaped = reshape(whole, reduced);
+    return keepdims ? keepAxes(shaped, x, axes) : shaped;
+  });
+}
