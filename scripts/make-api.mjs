@@ -37,8 +37,13 @@ function membersOf({ name, path }) {
   const body = new RegExp(`^export const ${name} = \\{\\n([\\s\\S]*?)\\n\\} as const;`, 'm').exec(
     read(`src/${path}.ts`),
   )?.[1];
-  const members = body?.match(/\w+/g) ?? [];
-  return members.map((member) => ({ name: `${name}.${member}`, declared: member, isType: false, path }));
+  const members = [...(body?.matchAll(/(\w+)(?:: (\w+))?,/g) ?? [])];
+  return members.map(([, member, declared = member]) => ({
+    name: `${name}.${member}`,
+    declared,
+    isType: false,
+    path,
+  }));
 }
 
 /** The first sentence of the longest documentation that a declaration has: overloads refer to each other. */

@@ -49,6 +49,12 @@ export {
   isdtype,
 } from './api/dtype-info.js';
 export { type EinsumAxes, EinsumPath, einsum, einsumPath } from './api/einsum.js';
+export {
+  type FftNorm,
+  type FftnOptions,
+  type FftOptions,
+  fft,
+} from './api/fft.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
 export { Groups } from './api/groups.js';
@@ -134,6 +140,7 @@ export { synchronize } from './exec/run/synchronize.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
 export type { OutOfRange } from './graph/bin-arguments.js';
+export type { ConvolveMode } from './graph/convolve-modes.js';
 export type { CovarianceOptions, VariableOptions } from './graph/correlations.js';
 export type { BincountOptions } from './graph/counting.js';
 export type { GradientOptions } from './graph/differences.js';
@@ -141,6 +148,7 @@ export type { Complex, DType, Scalar } from './graph/dtype.js';
 export type { EinsumOptions } from './graph/einsum.js';
 export type { NanToNumOptions } from './graph/elementwise.js';
 export type { ProductLibrary, Shape, TypedArray, TypedArrays } from './graph/expr.js';
+export type { FftConvolveOptions } from './graph/fft-convolve.js';
 export type { IndexList } from './graph/index-lists.js';
 export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';
@@ -150,7 +158,6 @@ export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
 export type { SegmentOptions } from './graph/segment-reductions.js';
 export type { Range, Selector, SliceOptions } from './graph/selectors.js';
 export type { Axes, ShapeArgument } from './graph/shape.js';
-export type { ConvolveMode } from './graph/signals.js';
 export type { SortOptions } from './graph/sorting.js';
 export type { NormOptions, NormOrder, StandardizeOptions } from './graph/statistics.js';
 export type { PutOptions } from './graph/updates.js';

@@ -6,11 +6,21 @@
 namespace weft::cpu {
 
 const Routine* findRoutine(const std::string& name) {
-  static const std::map<std::string, const Routine*> table{
-      {"ranks", &kRanks},           {"top", &kTop},           {"sort", &kSort},
-      {"argsort", &kArgsort},       {"scan", &kScan},         {"scanTotals", &kScanTotals},
-      {"scanBefore", &kScanBefore}, {"bins", &kBins},         {"histogram", &kBins},
-      {"compact", &kCompact},       {"distinct", &kDistinct}, {"runProducts", &kRunProducts}};
+  static const std::map<std::string, const Routine*> table{{"ranks", &kRanks},
+                                                           {"top", &kTop},
+                                                           {"sort", &kSort},
+                                                           {"argsort", &kArgsort},
+                                                           {"scan", &kScan},
+                                                           {"scanTotals", &kScanTotals},
+                                                           {"scanBefore", &kScanBefore},
+                                                           {"bins", &kBins},
+                                                           {"histogram", &kBins},
+                                                           {"compact", &kCompact},
+                                                           {"distinct", &kDistinct},
+                                                           {"runProducts", &kRunProducts},
+                                                           {"fft", &kFft},
+                                                           {"rfft", &kFft},
+                                                           {"irfft", &kFft}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

@@ -43,6 +43,8 @@ extern const Routine kCompact;
 extern const Routine kDistinct;
 // run-products.cpp
 extern const Routine kRunProducts;
+// fft.cpp: of complex numbers, from and to real ones
+extern const Routine kFft;
 // scan.cpp
 extern const Routine kScan;
 extern const Routine kScanTotals;

@@ -99,10 +99,34 @@ export const ROUTINES = {
       { dtype: carriedDType('prod', rows!.dtype), shape: [ends!.shape[0]!, rows!.shape[1]!] },
     ],
   },
+  /**
+   * The Fourier transform along all axes but the first and the last: complex numbers [outer, one to three axes,
+   * inner], no size 0. Parameters: whether with the inverse's sign (0 or 1). Nothing is scaled.
+   */
+  fft: { results: ([x]) => [x!] },
+  /** The first n/2 + 1 elements of the transforms of real rows: [outer, n] of float32 or float64. */
+  rfft: {
+    results: ([x]) => {
+      const [outer, n] = x!.shape as readonly [number, number];
+      return [{ dtype: x!.dtype === 'float64' ? 'complex128' : 'complex64', shape: [outer, halfOf(n)] }];
+    },
+  },
+  /**
+   * The real rows of n elements, times n, whose transforms begin with these [outer, n/2 + 1]; the imaginary parts of
+   * the first element, and of the last one where n is even, are not looked at. Parameters: n.
+   */
+  irfft: {
+    results: ([x], [n]) => [
+      { dtype: x!.dtype === 'complex128' ? 'float64' : 'float32', shape: [x!.shape[0]!, n!] },
+    ],
+  },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
 /** What is kept of a line, up to all of it, and how much. */
 const keptOf = (line: ArrayType): readonly ArrayType[] => [line, { dtype: 'int64', shape: [] }];
+
+/** Elements of the transform of n real numbers that say the others. */
+export const halfOf = (n: number): number => Math.floor(n / 2) + 1;
 
 /** Partial results of bins: [units, parts, bins · width]. */
 function binResult(

@@ -7,6 +7,7 @@
 import { expected, ShapeError } from '../host/errors.js';
 import { oneOf } from './arguments.js';
 import { slice } from './basic-slicing.js';
+import { CONVOLVE_MODES, type ConvolveMode } from './convolve-modes.js';
 import { isComplex, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
@@ -14,13 +15,6 @@ import { cast, iota, map, meetingDType, type Operand, reduce, toExpr } from './i
 import { indexAlong, padTo } from './joins.js';
 import { broadcast, gather } from './view-nodes.js';
 import { flip } from './views.js';
-
-/**
- * Which places of a convolution are given: all where the lines meet (`'full'`), as many as the longer line has, in
- * the middle of those (`'same'`), or those where the shorter line lies within the longer one (`'valid'`).
- */
-export type ConvolveMode = 'full' | 'same' | 'valid';
-const MODES: readonly ConvolveMode[] = ['full', 'same', 'valid'];
 
 /**
  * The convolution Σⱼ a[k - j] b[j] of two arrays of one axis, as NumPy's `convolve`, in their common dtype; halves
@@ -61,7 +55,7 @@ const MOST_SLICES = 32;
 
 /** The sums of products of the short line with each stretch of the long one. */
 function windowed(op: string, long: Expr, short: Expr, asked: ConvolveMode): Expr {
-  const mode = oneOf(op, 'a mode', MODES, asked);
+  const mode = oneOf(op, 'a mode', CONVOLVE_MODES, asked);
   const { dtype } = long;
   if (isHalf(dtype)) return cast(windowed(op, cast(long, 'float32'), cast(short, 'float32'), mode), dtype);
   if (dtype === 'bool') return cast(windowed(op, cast(long, 'int64'), cast(short, 'int64'), mode), dtype);

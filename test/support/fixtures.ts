@@ -99,6 +99,7 @@ interface Groups {
   readonly functions: CompositeCase;
   readonly arrays: CompositeCase;
   readonly binning: CompositeCase;
+  readonly fourier: CompositeCase;
 }
 
 export interface Fixtures<Case> {

@@ -2,6 +2,7 @@
 import { type Complex, type DType, isComplex, isFloat, type Scalar } from '../../src/graph/dtype.js';
 import { type RoutineName, SCAN_OPS, type ScanOp, scanTile } from '../../src/graph/routines.js';
 import { binValues, type RoutineInput } from './reference-bins.js';
+import { fourierValues } from './reference-fourier.js';
 import { reduceValues } from './reference-reduce.js';
 import { castScalar, integerRange, isComplexValue } from './scalar.js';
 
@@ -45,6 +46,8 @@ export function routineValues(
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
   if (routine === 'compact' || routine === 'distinct') return kept(routine, inputs);
   if (routine === 'runProducts') return [runProducts(input, before!)];
+  if (routine === 'fft' || routine === 'rfft' || routine === 'irfft')
+    return [fourierValues(routine, parameters, input)];
   if (routine === 'ranks' || routine === 'top') return selected(routine, parameters, input);
   const op = SCAN_OPS[parameters[0]!]!;
   const isReverse = parameters[1] === 1;

@@ -21,9 +21,10 @@ export interface Routine {
   readonly units: (step: RoutineStep) => number;
   /** Elements of one unit in an array; undefined: every unit reads all of it. */
   readonly unitSize: (step: RoutineStep, array: BufferArray) => number | undefined;
-  /** The arguments of the native routine of the same name on the CPU. */
+  /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
-  readonly kernels: (step: RoutineStep) => CallKernels;
+  /** Without any, a library computes it on a GPU. */
+  readonly kernels?: (step: RoutineStep) => CallKernels;
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
@@ -85,7 +86,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     forms: (step) => (routine.units(step) > 1 ? [{ cut: cutOf(routine, step), repeats: true }] : []),
     inSlots: (step) => step,
     spec: (step) => specOf(routine, step),
-    kernels: routine.kernels,
+    ...(routine.kernels === undefined ? {} : { kernels: routine.kernels }),
     print,
     explain: (step) => ({
       bytesRead: bytesRead(step),

@@ -8,6 +8,7 @@ import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.
 import type { CallRow } from './call-row.js';
 import { COMPACT, DISTINCT } from './compact.js';
 import { CONTRACTION } from './contraction.js';
+import { FFT, IRFFT, RFFT } from './fft.js';
 import { MATMUL } from './matmul.js';
 import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
@@ -37,6 +38,9 @@ export const CALLS: Rows = {
   compact: COMPACT,
   distinct: DISTINCT,
   runProducts: RUN_PRODUCTS,
+  fft: FFT,
+  rfft: RFFT,
+  irfft: IRFFT,
 };
 
 /** The row of a step. */

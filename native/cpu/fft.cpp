@@ -1,0 +1,393 @@
+// Fourier transforms of arrays: which sequences threads transform, and in which order axes follow one
+// another. How one sequence is transformed its length alone says (fft.h), so bits depend on neither.
+#include "cpu/fft.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "cpu/cpu.h"
+#include "cpu/isa.h"
+#include "cpu/ops.h"
+#include "cpu/routines.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+
+#define WEFT_DECLARE_FFT(isa)                  \
+  namespace isa {                              \
+  const FftKernels& fftKernels(bool isDouble); \
+  }
+WEFT_DECLARE_FFT(baseline)
+#ifdef WEFT_HAS_AVX
+WEFT_DECLARE_FFT(avx2)
+WEFT_DECLARE_FFT(avx512)
+#endif
+#undef WEFT_DECLARE_FFT
+
+const FftKernels& fftKernels(bool isDouble) {
+#ifdef WEFT_HAS_AVX
+  if (currentIsa() == Isa::avx512) return avx512::fftKernels(isDouble);
+  if (currentIsa() == Isa::avx2) return avx2::fftKernels(isDouble);
+#endif
+  return baseline::fftKernels(isDouble);
+}
+
+namespace {
+
+// As the numbers of src/exec/calls/fft.ts.
+enum class FftKind { complex, fromReal, toReal };
+
+// Arrays [outer, dims…, inner]; real ones have one axis, and no inner ones.
+struct Fft {
+  FftKind kind;
+  bool isDouble, inverse;
+  int64_t outer, inner, outerPerUnit;
+  std::vector<int64_t> dims;
+
+  size_t realBytes() const { return isDouble ? 8 : 4; }
+  int64_t length() const { return dims.front(); }
+  // Of one of `outer`.
+  int64_t elements() const {
+    int64_t product = inner;
+    for (const int64_t n : dims) product *= n;
+    return product;
+  }
+};
+
+Fft readFft(const std::vector<int64_t>& numbers) {
+  if (numbers.size() < 7 || numbers.size() > 9) throw std::invalid_argument("from seven to nine numbers");
+  if (numbers[0] < 0 || numbers[0] > 2) throw std::invalid_argument("a kind");
+  Fft fft{static_cast<FftKind>(numbers[0]),
+          numbers[1] != 0,
+          numbers[2] != 0,
+          numbers[3],
+          numbers[4],
+          numbers[5],
+          {numbers.begin() + 6, numbers.end()}};
+  int64_t all = 1;
+  for (size_t i = 3; i < numbers.size(); i++) {
+    if (numbers[i] < 1) throw std::invalid_argument("positive sizes");
+    if (i == 5) continue;
+    if (all > std::numeric_limits<int64_t>::max() / 64 / numbers[i])
+      throw std::invalid_argument("fewer elements");
+    all *= numbers[i];
+  }
+  if (fft.kind != FftKind::complex && (fft.dims.size() != 1 || fft.inner != 1))
+    throw std::invalid_argument("one axis of a real transform");
+  return fft;
+}
+
+size_t aligned(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
+
+// One axis of all that are transformed: `groups` of each of `outer`, `after` elements behind each of its own.
+struct Axis {
+  const FftPlan* plan;
+  int64_t groups, after;
+};
+
+std::vector<Axis> axesOf(const Fft& fft) {
+  std::vector<Axis> axes;
+  int64_t after = fft.inner, before = fft.elements() / fft.inner;
+  for (size_t k = fft.dims.size(); k-- > 0;) {
+    before /= fft.dims[k];
+    axes.push_back({&fftPlan(fft.dims[k], fft.isDouble), before, after});
+    after *= fft.dims[k];
+  }
+  return axes;
+}
+
+// The complex transform that a real one is made of: of half the length where that is even.
+const FftPlan& planOfReal(const Fft& fft) {
+  const int64_t n = fft.length();
+  return fftPlan(n % 2 == 0 ? n / 2 : n, fft.isDouble);
+}
+
+// Sequences that a thread takes at a time.
+int64_t together(const FftPlan& plan, const FftKernels& kernels) {
+  return plan.kind == FftPlan::Kind::direct ? kernels.lanes : 1;
+}
+
+// A long sequence, whose steps several threads share.
+bool isShared(const FftPlan& plan) {
+  constexpr int64_t kLeast = 1 << 15;
+  return plan.kind == FftPlan::Kind::steps && plan.length >= kLeast;
+}
+
+class Job {
+ public:
+  Job(const Fft& fft, ThreadPool& pool, const std::atomic<bool>* cancel, Workspace workspace)
+      : fft_(fft), kernels_(fftKernels(fft.isDouble)), pool_(pool), cancel_(cancel), workspace_(workspace) {}
+
+  // Scratch of one thread.
+  size_t scratchBytes() const {
+    if (fft_.kind != FftKind::complex) {
+      const FftPlan& plan = planOfReal(fft_);
+      const size_t own = aligned(kernels_.rowsScratch(plan));
+      return own + (fft_.length() % 2 == 0 ? 0 : together(plan, kernels_) * rowBytes());
+    }
+    size_t most = 0;
+    for (const Axis& axis : axesOf(fft_))
+      most = std::max(
+          most, axis.after == 1 ? kernels_.rowsScratch(*axis.plan) : kernels_.columnsScratch(*axis.plan));
+    return aligned(most);
+  }
+
+  void complex(const std::byte* in, std::byte* out, int64_t items) {
+    const std::vector<Axis> axes = axesOf(fft_);
+    const auto bytes = static_cast<size_t>(fft_.elements()) * 2 * fft_.realBytes();
+    constexpr size_t kCached = size_t{512} << 10;
+    if (axes.size() > 1 && items >= 2 * pool_.workers() && bytes <= kCached) {
+      each(items, [&](int64_t item, std::byte* scratch) {
+        const std::byte* from = in + item * static_cast<int64_t>(bytes);
+        std::byte* const to = out + item * static_cast<int64_t>(bytes);
+        for (const Axis& axis : axes) {
+          for (int64_t block = 0; block < blocksOf(axis, 1); block++) run(axis, 1, block, from, to, scratch);
+          from = to;
+        }
+      });
+      return;
+    }
+    for (const Axis& axis : axes) {
+      if (axis.after == 1 && sharesRows(*axis.plan, items * axis.groups)) {
+        for (int64_t k = 0; k < items * axis.groups; k++) {
+          const auto at = k * axis.plan->length * static_cast<int64_t>(2 * fft_.realBytes());
+          shareRow(*axis.plan, in + at, out + at, fft_.inverse);
+        }
+      } else {
+        each(blocksOf(axis, items),
+             [&](int64_t block, std::byte* scratch) { run(axis, items, block, in, out, scratch); });
+      }
+      in = out;
+    }
+  }
+
+  void fromReal(const std::byte* in, std::byte* out, int64_t items) {
+    const FftPlan& plan = planOfReal(fft_);
+    const int64_t n = fft_.length(), half = n / 2, real = static_cast<int64_t>(fft_.realBytes());
+    if (n % 2 == 0) {
+      const RealTable& table = realTable(n, fft_.isDouble);
+      eachRows(plan, items, [&](int64_t first, int64_t count, std::byte* scratch) {
+        const std::byte* const from = in + first * n * real;
+        std::byte* const to = out + first * (half + 1) * 2 * real;
+        if (scratch == nullptr) {
+          shareRow(plan, from, to, false);
+        } else {
+          kernels_.rows(plan, {from, to, half, half + 1}, count, false, scratch);
+        }
+        for (int64_t k = 0; k < count; k++) kernels_.splitReal(table, to + k * (half + 1) * 2 * real);
+      });
+      return;
+    }
+    each(parts(items, together(plan, kernels_)), [&](int64_t part, std::byte* scratch) {
+      fft_.isDouble ? oddFromReal<double>(plan, in, out, items, part, scratch)
+                    : oddFromReal<float>(plan, in, out, items, part, scratch);
+    });
+  }
+
+  void toReal(const std::byte* in, std::byte* out, int64_t items) {
+    const FftPlan& plan = planOfReal(fft_);
+    const int64_t n = fft_.length(), half = n / 2, real = static_cast<int64_t>(fft_.realBytes());
+    if (n % 2 == 0) {
+      const RealTable& table = realTable(n, fft_.isDouble);
+      eachRows(plan, items, [&](int64_t first, int64_t count, std::byte* scratch) {
+        std::byte* const to = out + first * n * real;
+        for (int64_t k = 0; k < count; k++)
+          kernels_.joinReal(table, in + (first + k) * (half + 1) * 2 * real, to + k * n * real);
+        if (scratch == nullptr) {
+          shareRow(plan, to, to, true);
+        } else {
+          kernels_.rows(plan, {to, to, half, half}, count, true, scratch);
+        }
+      });
+      return;
+    }
+    each(parts(items, together(plan, kernels_)), [&](int64_t part, std::byte* scratch) {
+      fft_.isDouble ? oddToReal<double>(plan, in, out, items, part, scratch)
+                    : oddToReal<float>(plan, in, out, items, part, scratch);
+    });
+  }
+
+ private:
+  static int64_t parts(int64_t all, int64_t size) { return (all + size - 1) / size; }
+  bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
+  // Of a row of complex numbers beside the scratch.
+  size_t rowBytes() const { return aligned(static_cast<size_t>(fft_.length()) * 2 * fft_.realBytes()); }
+
+  // Calls `work(task, scratch)` for each task, with scratch of the thread's own.
+  template <typename Work>
+  void each(int64_t tasks, const Work& work) {
+    const size_t own = scratchBytes();
+    const auto fitting =
+        own == 0 ? int64_t{pool_.workers()} : static_cast<int64_t>(workspace_.byteLength / own);
+    pool_.parallelFor(
+        tasks,
+        [&](int64_t task, int worker) {
+          if (!isStopped()) work(task, workspace_.data + static_cast<size_t>(worker) * own);
+        },
+        static_cast<int>(std::min<int64_t>(pool_.workers(), fitting)));
+  }
+
+  // Calls `work(first, count, scratch)` for rows that are transformed at a time; without scratch all threads
+  // are to share its row.
+  template <typename Work>
+  void eachRows(const FftPlan& plan, int64_t items, const Work& work) {
+    if (sharesRows(plan, items)) {
+      for (int64_t k = 0; k < items && !isStopped(); k++)
+        work(k, int64_t{1}, static_cast<std::byte*>(nullptr));
+      return;
+    }
+    const int64_t size = together(plan, kernels_);
+    each(parts(items, size), [&](int64_t part, std::byte* scratch) {
+      work(part * size, std::min(size, items - part * size), scratch);
+    });
+  }
+
+  bool sharesRows(const FftPlan& plan, int64_t rows) const {
+    const int64_t workers = pool_.workers();
+    return rows < workers && isShared(plan) &&
+           workspace_.byteLength >=
+               aligned(kernels_.betweenBytes(plan)) + workers * aligned(kernels_.stepScratch(plan));
+  }
+
+  void shareRow(const FftPlan& plan, const std::byte* in, std::byte* out, bool inverse) {
+    std::byte* const between = workspace_.data;
+    std::byte* const local = between + aligned(kernels_.betweenBytes(plan));
+    const size_t own = aligned(kernels_.stepScratch(plan));
+    const int64_t wide = 4 * kernels_.lanes;
+    const auto columns = [&](int64_t length, const auto& step) {
+      pool_.parallelFor(parts(length, wide), [&](int64_t part, int worker) {
+        if (isStopped()) return;
+        step(part * wide, std::min(length, (part + 1) * wide), local + static_cast<size_t>(worker) * own);
+      });
+    };
+    columns(plan.second->length, [&](int64_t first, int64_t last, std::byte* scratch) {
+      kernels_.firstStep(plan, in, between, first, last, inverse, scratch);
+    });
+    columns(plan.first->length, [&](int64_t first, int64_t last, std::byte* scratch) {
+      kernels_.secondStep(plan, between, out, first, last, inverse, scratch);
+    });
+  }
+
+  // Blocks of an axis: rows, or as many columns as there are lanes.
+  int64_t blocksOf(const Axis& axis, int64_t items) const {
+    const int64_t all = items * axis.groups;
+    return axis.after == 1 ? parts(all, together(*axis.plan, kernels_))
+                           : all * parts(axis.after, kernels_.lanes);
+  }
+
+  void run(const Axis& axis, int64_t items, int64_t block, const std::byte* in, std::byte* out,
+           std::byte* scratch) const {
+    const FftPlan& plan = *axis.plan;
+    const auto pair = static_cast<int64_t>(2 * fft_.realBytes());
+    const int64_t n = plan.length;
+    if (axis.after == 1) {
+      const int64_t size = together(plan, kernels_), first = block * size;
+      const FftRows rows{in + first * n * pair, out + first * n * pair, n, n};
+      return kernels_.rows(plan, rows, std::min(size, items * axis.groups - first), fft_.inverse, scratch);
+    }
+    const int64_t across = parts(axis.after, kernels_.lanes);
+    const int64_t column = block % across * kernels_.lanes;
+    const int64_t at = (block / across * n * axis.after + column) * pair;
+    kernels_.columns(plan, in + at, out + at, axis.after, std::min(kernels_.lanes, axis.after - column),
+                     fft_.inverse, scratch);
+  }
+
+  // Rows of odd length are transformed as complex ones, beside the scratch.
+  template <typename T>
+  void oddFromReal(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t part,
+                   std::byte* scratch) const {
+    const int64_t n = fft_.length(), kept = n / 2 + 1, size = together(plan, kernels_), first = part * size;
+    const int64_t count = std::min(size, items - first),
+                  next = static_cast<int64_t>(rowBytes() / (2 * sizeof(T)));
+    T* const rows = reinterpret_cast<T*>(scratch + aligned(kernels_.rowsScratch(plan)));
+    const T* const from = reinterpret_cast<const T*>(in) + first * n;
+    T* const to = reinterpret_cast<T*>(out) + first * kept * 2;
+    for (int64_t k = 0; k < count; k++) {
+      for (int64_t i = 0; i < n; i++) {
+        rows[2 * (k * next + i)] = from[k * n + i];
+        rows[2 * (k * next + i) + 1] = 0;
+      }
+    }
+    kernels_.rows(plan, {rows, rows, next, next}, count, false, scratch);
+    for (int64_t k = 0; k < count; k++) {
+      std::copy_n(rows + 2 * k * next, 2 * kept, to + 2 * k * kept);
+      // Rounding may leave something of the first one's, which has none.
+      to[2 * k * kept + 1] = 0;
+    }
+  }
+
+  template <typename T>
+  void oddToReal(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t part,
+                 std::byte* scratch) const {
+    const int64_t n = fft_.length(), given = n / 2 + 1, size = together(plan, kernels_), first = part * size;
+    const int64_t count = std::min(size, items - first),
+                  next = static_cast<int64_t>(rowBytes() / (2 * sizeof(T)));
+    T* const rows = reinterpret_cast<T*>(scratch + aligned(kernels_.rowsScratch(plan)));
+    const T* const from = reinterpret_cast<const T*>(in) + first * given * 2;
+    T* const to = reinterpret_cast<T*>(out) + first * n;
+    for (int64_t k = 0; k < count; k++) {
+      T* const row = rows + 2 * k * next;
+      const T* const own = from + 2 * k * given;
+      row[0] = own[0];
+      row[1] = 0;
+      for (int64_t i = 1; i < given; i++) {
+        row[2 * i] = row[2 * (n - i)] = own[2 * i];
+        row[2 * i + 1] = own[2 * i + 1];
+        row[2 * (n - i) + 1] = -own[2 * i + 1];
+      }
+    }
+    kernels_.rows(plan, {rows, rows, next, next}, count, true, scratch);
+    for (int64_t k = 0; k < count; k++)
+      for (int64_t i = 0; i < n; i++) to[k * n + i] = rows[2 * (k * next + i)];
+  }
+
+  const Fft& fft_;
+  const FftKernels& kernels_;
+  ThreadPool& pool_;
+  const std::atomic<bool>* cancel_;
+  Workspace workspace_;
+};
+
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Fft fft = readFft(numbers);
+  const size_t own = Job(fft, const_cast<ThreadPool&>(pool), nullptr, {}).scratchBytes();
+  const auto real = fft.realBytes(), all = static_cast<size_t>(fft.outer * fft.elements());
+  const size_t spectrum = static_cast<size_t>(fft.outer * (fft.length() / 2 + 1)) * 2 * real;
+  const size_t in = fft.kind == FftKind::fromReal ? all * real
+                    : fft.kind == FftKind::toReal ? spectrum
+                                                  : all * 2 * real;
+  const size_t out = fft.kind == FftKind::toReal     ? all * real
+                     : fft.kind == FftKind::fromReal ? spectrum
+                                                     : all * 2 * real;
+  return {{in},
+          {out},
+          {static_cast<size_t>(pool.workers()) * own, own},
+          (fft.outer + fft.outerPerUnit - 1) / fft.outerPerUnit};
+}
+
+void runFft(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Fft fft = readFft(job.numbers);
+  const int64_t first = units.first * fft.outerPerUnit;
+  const int64_t items = std::min(fft.outer, units.last * fft.outerPerUnit) - first;
+  const auto real = static_cast<int64_t>(fft.realBytes());
+  const int64_t whole = fft.elements() * real, spectrum = (fft.length() / 2 + 1) * 2 * real;
+  Job work(fft, pool, cancel, job.workspace);
+  const std::byte* const in = job.operands[0];
+  std::byte* const out = job.results[0];
+  switch (fft.kind) {
+    case FftKind::complex:
+      return work.complex(in + first * 2 * whole, out + first * 2 * whole, items);
+    case FftKind::fromReal:
+      return work.fromReal(in + first * whole, out + first * spectrum, items);
+    case FftKind::toReal:
+      return work.toReal(in + first * spectrum, out + first * whole, items);
+  }
+}
+
+}  // namespace
+
+const Routine kFft{needOf, runFft};
+
+}  // namespace weft::cpu
