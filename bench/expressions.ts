@@ -3,6 +3,7 @@
  */
 import {
   einsum,
+  fft,
   histogram,
   iterate,
   type Lazy,
@@ -49,6 +50,13 @@ export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg(
 export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
 export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
 export const distinct = (x: Lazy): Lazy => x.uniqueValues();
+
+/** Signals filtered in the frequency domain. */
+export const filtered = (x: Lazy, h: Lazy): Lazy =>
+  fft
+    .irfft(fft.rfft(x.mul(0.5)).mul(fft.rfft(h)))
+    .abs()
+    .add(1);
 
 /** The gradient of a table of `n` numbers of which some were taken. */
 export const scatterAdd =

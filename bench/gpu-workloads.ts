@@ -3,7 +3,7 @@
  * same counts of bytes and operations. At small scale every workload is small, so that a test can run them
  * all.
  */
-import { type DType, type Lazy, topK } from '../src/index.js';
+import { type DType, fft, type Lazy, topK } from '../src/index.js';
 import * as expressions from './expressions.js';
 import { elementCount, type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
 
@@ -23,6 +23,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...counts(size),
     ...randomNumbers(size),
     ...orders(size),
+    ...transforms(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -139,6 +140,29 @@ function orders(size: Size): Workload[] {
     make('sort_rows', shortRows, of(shortRows), (x) => x.sort(1), {}),
     make('top_100', [chosen, 100], of([chosen]), (x) => topK(x, 100).values, { bytes: 4 * chosen }),
     make('median', [sorted], of([sorted]), (x) => x.median(), { bytes: 4 * sorted }),
+  ];
+}
+
+/** Fourier transforms, with what is fused around them. */
+function transforms(size: Size): Workload[] {
+  const rows = [size(2 ** 14, 2 ** 8), 4096];
+  const [n, side] = [size(2 ** 26, 2 ** 16), size(4096, 256)];
+  const signals = [size(2 ** 13, 2 ** 8), 8192];
+  const of = (shape: Shape): Input[] => [{ shape, seed: 1 }];
+  return [
+    make('fft_batch', rows, of(rows), (x) => fft.rfft(x), { bytes: 8 * elementCount(rows) }),
+    make('fft_long', [n], of([n]), (x) => fft.fft(x), {}),
+    make(
+      'fft_convolve',
+      signals,
+      [
+        { shape: signals, seed: 1 },
+        { shape: [8192], seed: 2 },
+      ],
+      expressions.filtered,
+      {},
+    ),
+    make('fft2_4096', [side, side], of([side, side]), (x) => fft.fft2(x).abs(), {}),
   ];
 }
 

@@ -13,6 +13,7 @@ const NO_CUDA = {
   WEFT_NVRTC: '/no/libnvrtc.so',
   WEFT_CUBLAS: '/no/libcublas.so',
   WEFT_CUBLASLT: '/no/libcublasLt.so',
+  WEFT_CUFFT: '/no/libcufft.so',
 };
 
 let folder: string;

@@ -102,6 +102,19 @@ describe('examples', () => {
     }
   });
 
+  it('heat draws a plate and agrees with the sum over waves', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-heat-'));
+    try {
+      const picture = join(folder, 'heat.png');
+      const { status, stdout, stderr } = example('heat', 'cpu', ['--size', '90', '--out', picture]);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/largest difference from the sum over waves: \S+e-1/);
+      expect(sizeOfPng(readFileSync(picture))).toEqual([90, 90]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('refuses a device that does not exist', () => {
     const { status, stderr } = example('elementwise', 'tpu');
     expect(status).not.toBe(0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/cpu.h"
+#include "cpu/fft-numbers.h"
 #include "cpu/isa.h"
 #include "cpu/ops.h"
 #include "cpu/routines.h"
@@ -36,48 +37,7 @@ const FftKernels& fftKernels(bool isDouble) {
 
 namespace {
 
-// As the numbers of src/exec/calls/fft.ts.
-enum class FftKind { complex, fromReal, toReal };
-
-// Arrays [outer, dims…, inner]; real ones have one axis, and no inner ones.
-struct Fft {
-  FftKind kind;
-  bool isDouble, inverse;
-  int64_t outer, inner, outerPerUnit;
-  std::vector<int64_t> dims;
-
-  size_t realBytes() const { return isDouble ? 8 : 4; }
-  int64_t length() const { return dims.front(); }
-  // Of one of `outer`.
-  int64_t elements() const {
-    int64_t product = inner;
-    for (const int64_t n : dims) product *= n;
-    return product;
-  }
-};
-
-Fft readFft(const std::vector<int64_t>& numbers) {
-  if (numbers.size() < 7 || numbers.size() > 9) throw std::invalid_argument("from seven to nine numbers");
-  if (numbers[0] < 0 || numbers[0] > 2) throw std::invalid_argument("a kind");
-  Fft fft{static_cast<FftKind>(numbers[0]),
-          numbers[1] != 0,
-          numbers[2] != 0,
-          numbers[3],
-          numbers[4],
-          numbers[5],
-          {numbers.begin() + 6, numbers.end()}};
-  int64_t all = 1;
-  for (size_t i = 3; i < numbers.size(); i++) {
-    if (numbers[i] < 1) throw std::invalid_argument("positive sizes");
-    if (i == 5) continue;
-    if (all > std::numeric_limits<int64_t>::max() / 64 / numbers[i])
-      throw std::invalid_argument("fewer elements");
-    all *= numbers[i];
-  }
-  if (fft.kind != FftKind::complex && (fft.dims.size() != 1 || fft.inner != 1))
-    throw std::invalid_argument("one axis of a real transform");
-  return fft;
-}
+using Fft = FftNumbers;
 
 size_t aligned(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
 
@@ -351,38 +311,29 @@ class Job {
 };
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
-  const Fft fft = readFft(numbers);
+  const Fft fft = readFftNumbers(numbers);
   const size_t own = Job(fft, const_cast<ThreadPool&>(pool), nullptr, {}).scratchBytes();
-  const auto real = fft.realBytes(), all = static_cast<size_t>(fft.outer * fft.elements());
-  const size_t spectrum = static_cast<size_t>(fft.outer * (fft.length() / 2 + 1)) * 2 * real;
-  const size_t in = fft.kind == FftKind::fromReal ? all * real
-                    : fft.kind == FftKind::toReal ? spectrum
-                                                  : all * 2 * real;
-  const size_t out = fft.kind == FftKind::toReal     ? all * real
-                     : fft.kind == FftKind::fromReal ? spectrum
-                                                     : all * 2 * real;
-  return {{in},
-          {out},
+  const auto outer = static_cast<size_t>(fft.outer);
+  return {{outer * fft.inBytes()},
+          {outer * fft.outBytes()},
           {static_cast<size_t>(pool.workers()) * own, own},
-          (fft.outer + fft.outerPerUnit - 1) / fft.outerPerUnit};
+          fft.units()};
 }
 
 void runFft(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const Fft fft = readFft(job.numbers);
+  const Fft fft = readFftNumbers(job.numbers);
   const int64_t first = units.first * fft.outerPerUnit;
   const int64_t items = std::min(fft.outer, units.last * fft.outerPerUnit) - first;
-  const auto real = static_cast<int64_t>(fft.realBytes());
-  const int64_t whole = fft.elements() * real, spectrum = (fft.length() / 2 + 1) * 2 * real;
   Job work(fft, pool, cancel, job.workspace);
-  const std::byte* const in = job.operands[0];
-  std::byte* const out = job.results[0];
+  const std::byte* const in = job.operands[0] + first * static_cast<int64_t>(fft.inBytes());
+  std::byte* const out = job.results[0] + first * static_cast<int64_t>(fft.outBytes());
   switch (fft.kind) {
     case FftKind::complex:
-      return work.complex(in + first * 2 * whole, out + first * 2 * whole, items);
+      return work.complex(in, out, items);
     case FftKind::fromReal:
-      return work.fromReal(in + first * whole, out + first * spectrum, items);
+      return work.fromReal(in, out, items);
     case FftKind::toReal:
-      return work.toReal(in + first * spectrum, out + first * whole, items);
+      return work.toReal(in, out, items);
   }
 }
 

@@ -268,6 +268,11 @@ Tensors& CudaDevice::tensors() {
   return *resources_->tensors;
 }
 
+Fft& CudaDevice::fft() {
+  if (!resources_->fft) resources_->fft.emplace();
+  return *resources_->fft;
+}
+
 Blas& CudaDevice::blas() {
   if (!resources_->blas) resources_->blas.emplace(resources_->stream);
   return *resources_->blas;
@@ -315,16 +320,20 @@ KeptObjects CudaDevice::keptObjects() const {
       r.blasLt ? size_t{1} : 0,
       r.tensors ? size_t{1} : 0,
       r.tensors ? r.tensors->planCount() : 0};
-  kept.streams += static_cast<size_t>(
-      std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
-  kept.streams += r.graphs.streamCount();
-  kept.graphs = r.graphs.count();
-  kept.graphExecs = r.graphs.execCount();
-  if (const CopyStreams* copies = r.copies.load()) {
-    kept.streams += CopyStreams::kStreams;
-    kept.events += copies->eventCount();
-  }
-  return kept;
+}
+
+r.fft ? r.fft->planCount() : 0
+};
+kept.streams += static_cast<size_t>(
+    std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
+kept.streams += r.graphs.streamCount();
+kept.graphs = r.graphs.count();
+kept.graphExecs = r.graphs.execCount();
+if (const CopyStreams* copies = r.copies.load()) {
+  kept.streams += CopyStreams::kStreams;
+  kept.events += copies->eventCount();
+}
+return kept;
 }
 
 size_t CudaDevice::freeBytes() const {

@@ -41,8 +41,8 @@ class GraphExec {
   // The same of a library's work, which `queue` queues in a stream, with its buffers at these places. Throws
   // Unrecorded or TopologyChanged.
   void add(const std::string& name, Captures::Addresses places, const std::function<void(CUstream)>& queue);
-  // Remembers where a product, by its position, has its buffers. Whether it was known there, and is recorded
-  // or worth it.
+  // Remembers where a library's call, by its position, has its buffers. Whether it was known there, and is
+  // recorded or worth it.
   bool remember(size_t position, const Captures::Addresses& places) {
     return nodes_[position].captures.remember(places);
   }

@@ -7,6 +7,7 @@
 #include "cuda/cutensor.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
+#include "cuda/fft.h"
 #include "cuda/nvrtc.h"
 #include "cuda/slots.h"
 #include "cuda/staging.h"
@@ -155,6 +156,7 @@ class CountTask : public NativeTask {
     result.Set("cublasLtHandles", static_cast<double>(kept_.cublasLtHandles));
     result.Set("cutensorHandles", static_cast<double>(kept_.cutensorHandles));
     result.Set("cutensorPlans", static_cast<double>(kept_.cutensorPlans));
+    result.Set("cufftPlans", static_cast<double>(kept_.cufftPlans));
     result.Set("graphs", static_cast<double>(kept_.graphs));
     result.Set("graphExecs", static_cast<double>(kept_.graphExecs));
     return result;
@@ -179,7 +181,8 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info) {
                  values::texts(places.Get("nvrtc"), "candidates.nvrtc"),
                  values::texts(places.Get("cublas"), "candidates.cublas"),
                  values::texts(places.Get("cublasLt"), "candidates.cublasLt"),
-                 values::texts(places.Get("cutensor"), "candidates.cutensor")});
+                 values::texts(places.Get("cutensor"), "candidates.cutensor"),
+                 values::texts(places.Get("cufft"), "candidates.cufft")});
   return info.Env().Undefined();
 }
 
@@ -222,6 +225,13 @@ Napi::Value probeCutensor(const Napi::CallbackInfo& info) {
   return Environment::of(info.Env()).start(info.Env(), std::make_shared<CutensorTask>(), compileExecutor());
 }
 
+Napi::Value cufftInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CufftState& state = cufftState();
+  const std::string version = dotted(state.version / 1000, state.version / 100 % 10);
+  return withTried(env, describeLibrary(env, state.library, version), state.library);
+}
+
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
   return Environment::of(info.Env()).start(info.Env(), std::make_shared<ProbeTask>(), compileExecutor());
 }
@@ -262,6 +272,7 @@ Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {
   result.Set("cublas", toArray(env, cublasEntryPoints()));
   result.Set("cublasLt", toArray(env, cublasLtEntryPoints()));
   result.Set("cutensor", toArray(env, cutensorEntryPoints()));
+  result.Set("cufft", toArray(env, cufftEntryPoints()));
   return result;
 }
 

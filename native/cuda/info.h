@@ -5,7 +5,7 @@
 namespace weft::cuda {
 
 // configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
-//   cutensor: string[] }):
+//   cutensor: string[], cufft: string[] }):
 // void
 Napi::Value configureCuda(const Napi::CallbackInfo& info);
 
@@ -14,10 +14,11 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info);
 Napi::Value driverInfo(const Napi::CallbackInfo& info);
 // nvrtcInfo(): { library, tried }
 Napi::Value nvrtcInfo(const Napi::CallbackInfo& info);
-// cublasInfo(): { library, tried }, and the same of cuBLASLt and cuTENSOR
+// cublasInfo(): { library, tried }, and the same of cuBLASLt, cuTENSOR and cuFFT
 Napi::Value cublasInfo(const Napi::CallbackInfo& info);
 Napi::Value cublasLtInfo(const Napi::CallbackInfo& info);
 Napi::Value cutensorInfo(const Napi::CallbackInfo& info);
+Napi::Value cufftInfo(const Napi::CallbackInfo& info);
 
 // probeCuda(): Promise<undefined>. Loads driver and NVRTC on a native thread, so that the above do not wait.
 Napi::Value probeCuda(const Napi::CallbackInfo& info);
@@ -41,7 +42,7 @@ Napi::Value refusesLoops(const Napi::CallbackInfo& info);
 Napi::Value stagingLimits(const Napi::CallbackInfo& info);
 
 // cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
-//   cutensor: string[] }
+//   cutensor: string[], cufft: string[] }
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

@@ -43,6 +43,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
         runPart(*product, range);
       } else if (const auto* contraction = std::get_if<ContractionStep>(&part.step)) {
         runPart(*contraction, range);
+      } else if (const auto* routine = std::get_if<RoutineStep>(&part.step)) {
+        runPart(*routine, range);
       } else if (const auto* zero = std::get_if<ZeroStep>(&part.step)) {
         runPart(*zero, *sweep, sweepRun, tile);
       } else {
@@ -100,6 +102,8 @@ void Issue::runPart(const ContractionStep& step, const SweepRange& range) {
   }
   (*this)(part);
 }
+
+void Issue::runPart(const RoutineStep& step, const SweepRange& range) { queue(step, {range.x0, range.x1}); }
 
 // Of a buffer that there are windows of, the window.
 void Issue::runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile) {

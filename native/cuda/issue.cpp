@@ -126,6 +126,7 @@ bool Issue::noteMoves(const Program::Stretch& stretch, GraphExec& exec) const {
     const auto note = [&](const auto& product) { (exec.remember(k, placesOf(product)) ? others : moved)++; };
     if (const auto* product = std::get_if<MatmulStep>(&step)) note(*product);
     if (const auto* contraction = std::get_if<ContractionStep>(&step)) note(*contraction);
+    if (const auto* routine = std::get_if<RoutineStep>(&step)) note(*routine);
   }
   return moved > others;
 }
@@ -180,6 +181,10 @@ void Issue::operator()(const LaunchStep& step) {
           code_.parameters.data() + launch.parameters, nullptr);
 }
 
+namespace {
+const std::string& nameOf(const RoutineStep& step) { return step.name; }
+}  // namespace
+
 template <typename Product>
 void Issue::call(const Product& step, const std::function<void(CUstream)>& queue) {
   if (exec_ != nullptr) return exec_->add(nameOf(step), placesOf(step), queue);
@@ -221,8 +226,31 @@ Captures::Addresses Issue::placesOf(const MatmulStep& step) const {
   return places;
 }
 
-void Issue::operator()(const RoutineStep&) {
-  throw Failure(FailureCode::internal, "a routine of the CPU reached a GPU");
+Captures::Addresses Issue::placesOf(const RoutineStep& step) const {
+  Captures::Addresses places;
+  for (const int buffer : step.operands) places.push_back(addresses_[buffer]);
+  for (const int buffer : step.results) places.push_back(addresses_[buffer]);
+  if (step.workspace >= 0) places.push_back(addresses_[step.workspace]);
+  return places;
+}
+
+LibraryJob Issue::jobOf(const RoutineStep& step, cpu::Range units) const {
+  const bool hasWorkspace = step.workspace >= 0;
+  return {device_,
+          step.numbers,
+          addresses_[step.operands[0]],
+          addresses_[step.results[0]],
+          hasWorkspace ? addresses_[step.workspace] : 0,
+          hasWorkspace ? byteLengthOf(step.workspace) : 0,
+          units};
+}
+
+void Issue::operator()(const RoutineStep& step) { queue(step, {0, step.units}); }
+
+void Issue::queue(const RoutineStep& step, cpu::Range units) {
+  const LibraryJob job = jobOf(step, units);
+  step.library->prepare(job);
+  call(step, [&](CUstream stream) { step.library->queue(job, stream); });
 }
 
 void Issue::operator()(const ZeroStep& step) {

@@ -16,6 +16,7 @@
 #include "cuda/event.h"
 #include "cuda/guard-blocks.h"
 #include "cuda/in-flight-run.h"
+#include "cuda/library-routines.h"
 #include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/resources.h"
@@ -46,7 +47,7 @@ class Issue {
   void operator()(const MatmulStep& step);
   void operator()(const ContractionStep& step);
   void operator()(const ZeroStep& step);
-  [[noreturn]] void operator()(const RoutineStep& step);
+  void operator()(const RoutineStep& step);
   void operator()(const TapeStep& step);
   void operator()(const TapePhaseStep& step);
   void operator()(const std::shared_ptr<const Sweep>& sweep);
@@ -96,6 +97,7 @@ class Issue {
   void runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range);
   void runPart(const MatmulStep& step, const SweepRange& range);
   void runPart(const ContractionStep& step, const SweepRange& range);
+  void runPart(const RoutineStep& step, const SweepRange& range);
   // All runs of a loop's body, each on a range of every step; `first` is the first of its launches.
   void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
@@ -105,6 +107,10 @@ class Issue {
   // The addresses of a product's operands, result and workspace.
   Captures::Addresses placesOf(const MatmulStep& step) const;
   Captures::Addresses placesOf(const ContractionStep& step) const;
+  Captures::Addresses placesOf(const RoutineStep& step) const;
+  // Units of a routine.
+  LibraryJob jobOf(const RoutineStep& step, cpu::Range units) const;
+  void queue(const RoutineStep& step, cpu::Range units);
   void runPart(const ZeroStep& step, const Sweep& sweep, const SweepRun& run, int64_t tile);
   BackingStore backingOf(int buffer) const;
   // Whether it is a result in memory that was never used before.

@@ -12,6 +12,7 @@
 #include "cuda/detached-runs.h"
 #include "cuda/driver.h"
 #include "cuda/event.h"
+#include "cuda/fft.h"
 #include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/slots.h"
@@ -39,10 +40,12 @@ struct Resources {
   Graphs graphs;
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};
-  // Made by the first matrix product, the first with an epilogue, and the first contraction by cuTENSOR.
+  // Made by the first matrix product, the first with an epilogue, the first contraction by cuTENSOR, and the
+  // first Fourier transform.
   std::optional<Blas> blas;
   std::optional<BlasLt> blasLt;
   std::optional<Tensors> tensors;
+  std::optional<Fft> fft;
 };
 
 }  // namespace weft::cuda

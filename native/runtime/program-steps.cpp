@@ -6,6 +6,7 @@
 
 #include "cpu/routines.h"
 #include "cpu/tape.h"
+#include "cuda/library-routines.h"
 #include "runtime/device.h"
 #include "runtime/fields.h"
 #include "runtime/loop.h"
@@ -295,15 +296,21 @@ Step readContraction(const Fields& fields, const Program& program) {
 }
 
 Step readRoutine(const Fields& fields, const Program& program) {
-  if (!program.device->isHost()) fields.reject("kind", "one a GPU runs, not a routine of the CPU");
   RoutineStep step{};
   step.name = fields.text("name");
-  step.routine = cpu::findRoutine(step.name);
-  if (step.routine == nullptr) fields.reject("name", "a routine of the CPU: " + step.name);
+  const bool isHost = program.device->isHost();
+  if (isHost) {
+    step.routine = cpu::findRoutine(step.name);
+  } else {
+    step.library = cuda::findLibraryRoutine(step.name);
+  }
+  if (step.routine == nullptr && step.library == nullptr)
+    fields.reject("name",
+                  "a routine of the " + std::string(isHost ? "CPU" : "GPU's libraries") + ": " + step.name);
   step.numbers = fields.integers("numbers");
   cpu::RoutineNeed need;
   try {
-    need = step.routine->need(step.numbers, cpu::sharedPool());
+    need = isHost ? step.routine->need(step.numbers, cpu::sharedPool()) : step.library->need(step.numbers);
   } catch (const std::invalid_argument& error) {
     fields.reject("numbers", error.what());
   }
@@ -367,7 +374,8 @@ bool canRepeat(const Step& step, const Program& program) {
   if (const auto* zero = std::get_if<ZeroStep>(&step)) return program.buffers[zero->buffer].byteLength > 0;
   if (const auto* product = std::get_if<MatmulStep>(&step))
     return product->m > 0 && product->n > 0 && product->batch > 0;
-  return std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ContractionStep>(step);
+  return std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ContractionStep>(step) ||
+         std::holds_alternative<RoutineStep>(step);
 }
 
 std::string nameOf(const MatmulStep& step) {

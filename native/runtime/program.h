@@ -23,8 +23,9 @@ namespace cpu {
 struct Routine;
 }
 namespace cuda {
+struct LibraryRoutine;
 struct ProgramCode;
-}
+}  // namespace cuda
 
 struct BufferSpec {
   Role role;
@@ -139,9 +140,12 @@ struct ZeroStep {
   int buffer;
 };
 
-// A routine of the CPU over whole buffers; see cpu/routines.h.
+// A routine over whole buffers: of the CPU (cpu/routines.h), or of a library on a GPU
+// (cuda/library-routines.h).
 struct RoutineStep {
-  const cpu::Routine* routine;
+  // One of the two.
+  const cpu::Routine* routine = nullptr;
+  const cuda::LibraryRoutine* library = nullptr;
   std::string name;
   std::vector<int64_t> numbers;
   std::vector<int> operands, results;

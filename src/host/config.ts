@@ -77,12 +77,16 @@ export interface Config {
 }
 
 export interface CudaSearchPaths {
-  /** `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`, `WEFT_CUTENSOR`: this file and no other. */
+  /**
+   * `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`, `WEFT_CUTENSOR`, `WEFT_CUFFT`: this file
+   * and no other.
+   */
   readonly driver: string | undefined;
   readonly nvrtc: string | undefined;
   readonly cublas: string | undefined;
   readonly cublasLt: string | undefined;
   readonly cutensor: string | undefined;
+  readonly cufft: string | undefined;
   /** `WEFT_CUDA_PATH`, `CUDA_HOME`, `CUDA_PATH`: toolkits, in this order. */
   readonly toolkits: readonly string[];
   /** `VIRTUAL_ENV` and `CONDA_PREFIX`: Python environments, whose packages may hold the libraries. */
@@ -207,6 +211,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
       cublas: given(env.WEFT_CUBLAS)[0],
       cublasLt: given(env.WEFT_CUBLASLT)[0],
       cutensor: given(env.WEFT_CUTENSOR)[0],
+      cufft: given(env.WEFT_CUFFT)[0],
       toolkits: given(env.WEFT_CUDA_PATH, env.CUDA_HOME, env.CUDA_PATH),
       pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),
       binFolders: given(...(env.PATH ?? '').split(':')),

@@ -30,8 +30,13 @@ export function driverFinding({ driver: found, devices, tried }: CudaInfo): Find
   return { ...about, status: 'found', value };
 }
 
-/** The libraries that kernels and products take, and that `weft setup` gets. */
-export const libraryFindings = (info: CudaInfo): Finding[] => [nvrtc(info), cublas(info), cublasLt(info)];
+/** The libraries that kernels, products and Fourier transforms take, and that `weft setup` gets. */
+export const libraryFindings = (info: CudaInfo): Finding[] => [
+  nvrtc(info),
+  cublas(info),
+  cublasLt(info),
+  cufft(info),
+];
 
 function nvrtc({ nvrtc: found, tried }: CudaInfo): Finding {
   const about = { area: 'gpu', name: 'NVRTC' } as const;
@@ -84,6 +89,20 @@ const cublasLt = ({ cublasLt: found, tried }: CudaInfo): Finding =>
         tried: tried.cublasLt,
       }
     : { area: 'gpu', name: 'cuBLASLt', status: 'found', value: `${found.version}, ${found.path}` };
+
+const cufft = ({ cufft: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuFFT',
+        status: 'missing',
+        value: 'libcufft was not found',
+        cost: 'Fourier transforms on a GPU fail with an error; all else works there',
+        remedy:
+          '"npx weft setup" says what to run (pip install nvidia-cufft), or a CUDA toolkit, or name the file in WEFT_CUFFT',
+        tried: tried.cufft,
+      }
+    : { area: 'gpu', name: 'cuFFT', status: 'found', value: `${found.version}, ${found.path}` };
 
 /** cuTENSOR, without which all works. */
 export const cutensorFinding = ({ cutensor: found, tried }: CudaInfo): Finding =>

@@ -21,6 +21,7 @@ const PACKAGES: Readonly<Record<string, { readonly pip: string; readonly conda: 
   NVRTC: { pip: 'nvidia-cuda-nvrtc', conda: 'cuda-nvrtc' },
   cuBLAS: { pip: 'nvidia-cublas', conda: 'libcublas' },
   cuBLASLt: { pip: 'nvidia-cublas', conda: 'libcublas' },
+  cuFFT: { pip: 'nvidia-cufft', conda: 'libcufft' },
 };
 
 /** The end of a pip package's name: from CUDA 13 on it has none. */

@@ -16,6 +16,7 @@ it('finds the OpenBLAS of Python packages, that of the environment in use first'
     cublas: undefined,
     cublasLt: undefined,
     cutensor: undefined,
+    cufft: undefined,
     toolkits: [],
     pythonPrefixes: ['/venv'],
     binFolders: [],

@@ -30,6 +30,7 @@ describe('the places of CUDA libraries', () => {
       WEFT_CUBLAS: '/o/b.so',
       WEFT_CUBLASLT: '/o/l.so',
       WEFT_CUTENSOR: '/o/t.so',
+      WEFT_CUFFT: '/o/f.so',
       WEFT_CUDA_DRIVER: '/o/d.so',
     };
     expect(candidates(env, '/usr/local/cuda/lib64/libnvrtc.so.13')).toEqual({
@@ -38,6 +39,7 @@ describe('the places of CUDA libraries', () => {
       cublas: ['/o/b.so'],
       cublasLt: ['/o/l.so'],
       cutensor: ['/o/t.so'],
+      cufft: ['/o/f.so'],
     });
   });
 

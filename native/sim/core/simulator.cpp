@@ -162,13 +162,14 @@ Json Simulator::describe() {
     return static_cast<double>(found);
   };
   const auto liveOf = [&](const Context* of) {
-    size_t cublasHandles = 0, cublasLtHandles = 0, cutensorHandles = 0, cutensorPlans = 0;
+    size_t cublasHandles = 0, cublasLtHandles = 0, cutensorHandles = 0, cutensorPlans = 0, cufftPlans = 0;
     for (const auto& context : contexts) {
       if (of != nullptr && context.get() != of) continue;
       cublasHandles += context->cublasHandles;
       cublasLtHandles += context->cublasLtHandles;
       cutensorHandles += context->cutensorHandles;
       cutensorPlans += context->cutensorPlans;
+      cufftPlans += context->cufftPlans;
     }
     return Json::Object{{"streams", count(streams, of)},
                         {"events", count(events, of)},
@@ -179,7 +180,8 @@ Json Simulator::describe() {
                         {"cublasHandles", static_cast<double>(cublasHandles)},
                         {"cublasLtHandles", static_cast<double>(cublasLtHandles)},
                         {"cutensorHandles", static_cast<double>(cutensorHandles)},
-                        {"cutensorPlans", static_cast<double>(cutensorPlans)}};
+                        {"cutensorPlans", static_cast<double>(cutensorPlans)},
+                        {"cufftPlans", static_cast<double>(cufftPlans)}};
   };
   Json::Array devices;
   for (const auto& context : contexts) {

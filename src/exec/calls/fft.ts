@@ -8,7 +8,7 @@ import { sizeOfShape } from '../../graph/graph.js';
 import type { RoutineStep, WorkspaceNeed } from './call.js';
 import { type Routine, routineCall } from './routine.js';
 
-/** As `FftKind` of `native/shared/fft-numbers.h`. */
+/** As `FftKind` of `native/cpu/fft-numbers.h`. */
 const KINDS = ['fft', 'rfft', 'irfft'] as const;
 
 /** A unit has an eighth of all elements, within these bounds: small beside the array, and enough to fill a GPU. */
@@ -33,7 +33,9 @@ function planOf({ call, operands, results, parameters }: RoutineStep): FftPlan {
   const dims = kind === 'fft' ? shape.slice(1, -1) : [kind === 'rfft' ? shape[1]! : parameters[0]!];
   const each = Math.max(...[operands[0]!, results[0]!].map(({ shape: [, ...rest] }) => sizeOfShape(rest)));
   const elements = Math.min(MOST_UNIT, Math.max(LEAST_UNIT, (outer * each) / 8));
-  return { kind, outer, inner, dims, perUnit: Math.max(1, Math.floor(elements / Math.max(1, each))) };
+  const perUnit = Math.max(1, Math.floor(elements / Math.max(1, each)));
+  // cuFFT wants real arrays to begin where complex numbers could: two rows of them do.
+  return { kind, outer, inner, dims, perUnit: kind === 'fft' ? perUnit : 2 * Math.ceil(perUnit / 2) };
 }
 
 const isDouble = ({ operands }: RoutineStep): boolean =>

@@ -97,6 +97,7 @@ interface Addon {
   cublasInfo(): Lookup<LibraryInfo>;
   cublasLtInfo(): Lookup<LibraryInfo>;
   cutensorInfo(): Lookup<LibraryInfo>;
+  cufftInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
   probeCutensor(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;

@@ -15,6 +15,7 @@ const nvrtc = found(() => cudaAddon().nvrtcInfo());
 const cublas = found(() => cudaAddon().cublasInfo());
 const cublasLt = found(() => cudaAddon().cublasLtInfo());
 const cutensor = found(() => cudaAddon().cutensorInfo());
+const cufft = found(() => cudaAddon().cufftInfo());
 
 const info: CudaInfo = {
   get driver() {
@@ -35,6 +36,9 @@ const info: CudaInfo = {
   get cutensor() {
     return cutensor().library;
   },
+  get cufft() {
+    return cufft().library;
+  },
   tried: {
     get driver() {
       return driver().tried;
@@ -50,6 +54,9 @@ const info: CudaInfo = {
     },
     get cutensor() {
       return cutensor().tried;
+    },
+    get cufft() {
+      return cufft().tried;
     },
   },
 };

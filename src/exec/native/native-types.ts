@@ -179,6 +179,7 @@ export interface KeptObjects {
   readonly cublasLtHandles: number;
   readonly cutensorHandles: number;
   readonly cutensorPlans: number;
+  readonly cufftPlans: number;
   /** CUDA graphs, and those among them that can be launched. */
   readonly graphs: number;
   readonly graphExecs: number;
@@ -247,6 +248,7 @@ export interface CudaInfo {
   readonly cublas: LibraryInfo | null;
   readonly cublasLt: LibraryInfo | null;
   readonly cutensor: LibraryInfo | null;
+  readonly cufft: LibraryInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {
     readonly driver: readonly string[];
@@ -254,6 +256,7 @@ export interface CudaInfo {
     readonly cublas: readonly string[];
     readonly cublasLt: readonly string[];
     readonly cutensor: readonly string[];
+    readonly cufft: readonly string[];
   };
 }
 
@@ -263,6 +266,7 @@ export interface CudaEntryPoints {
   readonly cublas: readonly string[];
   readonly cublasLt: readonly string[];
   readonly cutensor: readonly string[];
+  readonly cufft: readonly string[];
 }
 
 export interface CompiledImage {

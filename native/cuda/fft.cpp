@@ -1,0 +1,202 @@
+#include "cuda/fft.h"
+
+#include <algorithm>
+
+#include "cuda/device.h"
+#include "runtime/failure.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int kAllocationFailed = 2;
+constexpr int kForward = -1, kInverse = 1;
+// cudaDataType.
+constexpr int kReal32 = 0, kReal64 = 1, kComplex32 = 4, kComplex64 = 5;
+// Work areas and copies begin at multiples of it.
+constexpr size_t kAlignment = 256;
+// Transforms of real numbers are given in pairs: cuFFT wants arrays aligned as complex numbers are.
+constexpr int64_t kPair = 2;
+
+std::string nameOf(int status) {
+  static const std::map<int, const char*> names{
+      {1, "INVALID_PLAN"},     {kAllocationFailed, "ALLOC_FAILED"},
+      {3, "INVALID_TYPE"},     {4, "INVALID_VALUE"},
+      {5, "INTERNAL_ERROR"},   {6, "EXEC_FAILED"},
+      {7, "SETUP_FAILED"},     {8, "INVALID_SIZE"},
+      {9, "UNALIGNED_DATA"},   {11, "INVALID_DEVICE"},
+      {13, "NO_WORKSPACE"},    {14, "NOT_IMPLEMENTED"},
+      {16, "NOT_SUPPORTED"},   {17, "MISSING_DEPENDENCY"},
+      {18, "NVRTC_FAILURE"},   {19, "NVJITLINK_FAILURE"},
+      {20, "NVSHMEM_FAILURE"},
+  };
+  const auto found = names.find(status);
+  return "CUFFT_" + (found == names.end() ? std::to_string(status) : found->second);
+}
+
+void checkFft(int status, const char* call) {
+  if (status == 0) return;
+  const FailureCode code = status == kAllocationFailed ? FailureCode::memory : FailureCode::device;
+  throw Failure(code, "[cuda] cuFFT failed", nameOf(status), call);
+}
+
+std::string dotted(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10);
+}
+
+CufftState* findCufft() {
+  auto* state = new CufftState();
+  Cufft& api = state->cufft;
+#define WEFT_ENTRY(name, symbol, optional, ...) {reinterpret_cast<void**>(&api.name), symbol, optional},
+  const std::vector<EntryPoint> entryPoints = {WEFT_CUFFT(WEFT_ENTRY)};
+#undef WEFT_ENTRY
+  const auto accept = [&]() -> std::string {
+    if (api.cufftGetVersion(&state->version) != 0) return "cufftGetVersion failed";
+    // Plans that are used again gave wrong results (CUDA 11.1).
+    if (state->version / 100 == 103) return "cuFFT 10.3 gives wrong results with plans that are used again";
+    const int driverVersion = driverState().version, toolkit = state->version / 1000 + 1;
+    if (driverVersion == 0 || toolkit <= driverVersion / 1000) return {};
+    return "it is of CUDA " + std::to_string(toolkit) + ", the driver of " + versionText(driverVersion);
+  };
+  state->library = openLibrary(candidates().cufft, entryPoints, {}, accept);
+  return state;
+}
+
+const Cufft& cufft() {
+  const CufftState& state = cufftState();
+  if (!state.library.found()) {
+    throw Failure(FailureCode::device, "[cuda] expected cuFFT (libcufft), for a Fourier transform: " +
+                                           describeTried(state.library));
+  }
+  return state.cufft;
+}
+
+#define WEFT_CUFFT_CALL(name, ...) checkFft(cufft().name(__VA_ARGS__), #name)
+
+size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Bytes of the copy of what transforms to real numbers read, which cuFFT writes over.
+size_t copyBytes(const FftNumbers& fft, int64_t count) {
+  return fft.kind == FftKind::toReal ? padded(static_cast<size_t>(count) * fft.inBytes()) : 0;
+}
+
+void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+const CufftState& cufftState() {
+  static const CufftState& state = *findCufft();
+  return state;
+}
+
+std::vector<std::string> cufftEntryPoints() {
+#define WEFT_SYMBOL(name, symbol, optional, ...) symbol,
+  return {WEFT_CUFFT(WEFT_SYMBOL)};
+#undef WEFT_SYMBOL
+}
+
+Fft::~Fft() {
+  for (const auto& [key, plan] : plans_) cufft().cufftDestroy(plan.handle);
+}
+
+const Fft::Plan& Fft::planOf(const FftNumbers& fft, int64_t batch) {
+  Key key{static_cast<int64_t>(fft.kind), fft.isDouble ? 1 : 0, batch, fft.inner};
+  key.insert(key.end(), fft.dims.begin(), fft.dims.end());
+  const auto found = plans_.find(key);
+  if (found != plans_.end()) return found->second;
+  Plan plan;
+  WEFT_CUFFT_CALL(cufftCreate, &plan.handle);
+  try {
+    WEFT_CUFFT_CALL(cufftSetAutoAllocation, plan.handle, 0);
+    std::vector<long long> sizes(fft.dims.begin(), fft.dims.end()), in = sizes, out = sizes;
+    const long long half = fft.length() / 2 + 1;
+    if (fft.kind == FftKind::fromReal) out = {half};
+    if (fft.kind == FftKind::toReal) in = {half};
+    const auto distance = [&](const std::vector<long long>& embed) {
+      long long product = 1;
+      for (const long long n : embed) product *= n;
+      return fft.inner == 1 ? product : 1LL;
+    };
+    const int complex = fft.isDouble ? kComplex64 : kComplex32, real = fft.isDouble ? kReal64 : kReal32;
+    WEFT_CUFFT_CALL(cufftXtMakePlanMany, plan.handle, static_cast<int>(sizes.size()), sizes.data(), in.data(),
+                    fft.inner, distance(in), fft.kind == FftKind::fromReal ? real : complex, out.data(),
+                    fft.inner, distance(out), fft.kind == FftKind::toReal ? real : complex, batch,
+                    &plan.workBytes, complex);
+  } catch (...) {
+    cufft().cufftDestroy(plan.handle);
+    throw;
+  }
+  return plans_.emplace(std::move(key), plan).first->second;
+}
+
+// Columns behind the axes are a batch by themselves.
+int64_t Fft::batchOf(const FftNumbers& fft, size_t workspaceBytes) {
+  if (fft.inner > 1) return 1;
+  int64_t batch = std::min(fft.outer, fft.outerPerUnit);
+  while (planOf(fft, batch).workBytes + copyBytes(fft, batch) > workspaceBytes && batch > kPair) {
+    batch /= 2;
+    batch += batch % kPair;
+  }
+  return batch;
+}
+
+template <typename Work>
+void Fft::eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units, const Work& work) {
+  const int64_t batch = batchOf(fft, workspaceBytes);
+  for (int64_t unit = units.first; unit < units.last; unit++) {
+    const int64_t last = std::min(fft.outer, (unit + 1) * fft.outerPerUnit);
+    for (int64_t first = unit * fft.outerPerUnit; first < last; first += batch)
+      work(first, std::min(batch, last - first));
+  }
+}
+
+void Fft::prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
+  eachBatch(fft, workspaceBytes, units, [&](int64_t, int64_t count) {
+    const Plan& plan = planOf(fft, fft.inner > 1 ? fft.inner : count);
+    if (plan.workBytes + copyBytes(fft, count) <= workspaceBytes) return;
+    throw Failure(FailureCode::memory,
+                  "[cuda] cuFFT needs " + std::to_string(plan.workBytes) +
+                      " bytes of workspace, more than were planned: " + std::to_string(workspaceBytes));
+  });
+}
+
+void Fft::queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream) {
+  eachBatch(fft, job.workspaceBytes, job.units,
+            [&](int64_t first, int64_t count) { execute(fft, job, first, count, stream); });
+}
+
+void Fft::execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count,
+                  CUstream stream) {
+  const Plan& plan = planOf(fft, fft.inner > 1 ? fft.inner : count);
+  CUdeviceptr in = job.operand + static_cast<size_t>(first) * fft.inBytes();
+  const CUdeviceptr out = job.result + static_cast<size_t>(first) * fft.outBytes();
+  if (fft.kind == FftKind::toReal) {
+    // Imaginary parts that real numbers cannot have are nothing, as NumPy has it.
+    const auto rows = static_cast<size_t>(count);
+    const size_t rowBytes = fft.inBytes(), part = fft.realBytes();
+    WEFT_CU(cuMemcpyDtoDAsync, job.workspace, in, rows * rowBytes, stream);
+    WEFT_CU(cuMemsetD2D8Async, job.workspace + part, rowBytes, 0, part, rows, stream);
+    if (fft.length() % 2 == 0)
+      WEFT_CU(cuMemsetD2D8Async, job.workspace + rowBytes - part, rowBytes, 0, part, rows, stream);
+    in = job.workspace;
+  }
+  WEFT_CUFFT_CALL(cufftSetStream, plan.handle, stream);
+  if (plan.workBytes > 0)
+    WEFT_CUFFT_CALL(cufftSetWorkArea, plan.handle, pointer(job.workspace + copyBytes(fft, count)));
+  WEFT_CUFFT_CALL(cufftXtExec, plan.handle, pointer(in), pointer(out), fft.inverse ? kInverse : kForward);
+}
+
+const LibraryRoutine kFftRoutine{
+    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
+      const FftNumbers fft = readFftNumbers(numbers);
+      const auto outer = static_cast<size_t>(fft.outer);
+      return {{outer * fft.inBytes()}, {outer * fft.outBytes()}, {}, fft.units()};
+    },
+    [](const LibraryJob& job) {
+      job.device.fft().prepare(readFftNumbers(job.numbers), job.workspaceBytes, job.units);
+    },
+    [](const LibraryJob& job, CUstream stream) {
+      job.device.fft().queue(readFftNumbers(job.numbers), job, stream);
+    },
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,36 @@
+// Routines that a library computes on a GPU, a row each: steps of kind `routine` there, as those of
+// cpu/routines.h are on the CPU. Arrays are in C order, units stretches of them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cpu/routines.h"
+#include "cuda/driver.h"
+#include "runtime/program.h"
+
+namespace weft::cuda {
+
+class CudaDevice;
+
+struct LibraryJob {
+  CudaDevice& device;
+  const std::vector<int64_t>& numbers;
+  // Where the first elements of whole arrays are, or would be.
+  CUdeviceptr operand, result;
+  CUdeviceptr workspace;
+  size_t workspaceBytes;
+  cpu::Range units;
+};
+
+struct LibraryRoutine {
+  // Throws std::invalid_argument for numbers that cannot be.
+  cpu::RoutineNeed (*need)(const std::vector<int64_t>& numbers);
+  // Makes the objects of the library that the job needs, which cannot be made while a stream is captured.
+  void (*prepare)(const LibraryJob& job);
+  void (*queue)(const LibraryJob& job, CUstream stream);
+};
+
+// Null: there is none of that name.
+const LibraryRoutine* findLibraryRoutine(const std::string& name);
+
+}  // namespace weft::cuda

@@ -1,0 +1,67 @@
+/**
+ * Fourier transforms by cuFFT: in tiles and on several devices with the bits of the whole, repeated as CUDA graphs, on
+ * memory that is left as it was, and whichever call of the library fails.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { compile, compute, fft, type Lazy } from '../../src/index.js';
+import { toLazy } from '../support/api.js';
+import { randomValues } from '../support/random.js';
+import { describeSimulator, setFaults, takeProblems } from './simulator.js';
+
+const device = 'cuda';
+const rows = toLazy(randomValues('complex64', [1100, 1024], 5));
+const real = toLazy(randomValues('float32', [2200, 1024], 6));
+const JOBS: readonly (readonly [name: string, output: Lazy, call: string])[] = [
+  ['rows', fft.fft(rows.mul(2)).abs(), 'fft'],
+  ['real rows', fft.rfft(real), 'rfft'],
+  ['rows back', fft.irfft(fft.rfft(real).mul(3)).add(1), 'irfft'],
+];
+
+afterEach(() => setFaults([]));
+
+describe('transforms on a simulated GPU', () => {
+  it.each(JOBS)('have the bits of the whole in tiles: %s', async (_, output, call) => {
+    const whole = output.plan({ device });
+    const memory = Math.ceil(0.7 * whole.peakBytes);
+    expect(String(whole)).toContain(call);
+    expect(output.plan({ device, memory }).sweeps.length).toBeGreaterThan(0);
+    const [one] = await compute([output], { device });
+    const [parts] = await compute([output], { device, memory });
+    expect(parts!.data).toEqual(one!.data);
+  });
+
+  it.each(JOBS)('have the bits of one device on two: %s', async (_, output) => {
+    const [one] = await compute([output], { device: 'cuda:0' });
+    const [two] = await compute([output], { devices: 2 });
+    expect(two!.data).toEqual(one!.data);
+  });
+
+  it('leave what they read as it was', async () => {
+    const spectrum = toLazy(randomValues('complex64', [4, 9], 7));
+    const [signal, same] = await compute([fft.irfft(spectrum), spectrum.mul(1)], { device });
+    expect(same!.data).toEqual((await spectrum.mul(1).compute({ device: 'cpu' })).data);
+    expect(signal!.shape).toEqual([4, 16]);
+  });
+
+  it('are the same again and again', async () => {
+    const step = compile((x: Lazy) => fft.irfft(fft.rfft(x).mul(2)).add(1), { device });
+    const x = toLazy(randomValues('float32', [6, 60], 8));
+    const first = await step(x);
+    for (let run = 0; run < 6; run++) expect((await step(x)).data).toEqual(first.data);
+  });
+
+  it.each(['cufftCreate', 'cufftXtMakePlanMany', 'cufftSetStream', 'cufftSetWorkArea', 'cufftXtExec'])(
+    'fail with an error where %s does, and run afterwards',
+    async (call) => {
+      // Of a length of its own, so that its plan is not there yet.
+      const n = 70 + call.length;
+      const output = fft.fft(toLazy(randomValues('complex64', [3, n], 9)));
+      setFaults([{ call, nth: 1, status: 5 }]);
+      await expect(output.compute({ device })).rejects.toThrow(call);
+      expect(describeSimulator().faultsMet).toBe(1);
+      setFaults([]);
+      expect((await output.compute({ device })).shape).toEqual([3, n]);
+      expect(takeProblems()).toEqual([]);
+    },
+  );
+});
