@@ -81,10 +81,11 @@ int64_t nearRoot(int64_t n) {
   return best;
 }
 
-// The least length of factors 2, 3 and 5 that is not less.
+// A length of factors 2, 3 and 5 that is not less, and is transformed fast: whose steps fill vectors.
 int64_t smoothFrom(int64_t least) {
+  const int64_t unit = least > kMostDirect ? kMostFftLanes * kMostFftLanes : 1;
   int64_t best = INT64_MAX;
-  for (int64_t five = 1; five < 5 * least; five *= 5) {
+  for (int64_t five = unit; five < 5 * least; five *= 5) {
     for (int64_t three = five; three < 3 * least; three *= 3) {
       int64_t n = three;
       while (n < least) n *= 2;
