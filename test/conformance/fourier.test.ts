@@ -36,7 +36,10 @@ describe.each(backends())('Fourier transforms on %s', (device) => {
 
 const onDevices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
 
-describe.each(onDevices)('the bits of transforms on %s', (device) => {
+/** cuFFT has other kernels, and other bits, for other numbers of transforms: those of a unit are the same. */
+const ofOwn = onDevices.filter((device) => device === 'cpu' || isSimulated(device));
+
+describe.each(ofOwn)('the bits of transforms on %s', (device) => {
   it.each([5, 16, 61, 97, 128, 180, 256, 1000, 1009])('of %i elements are those of each alone', async (n) => {
     const rows = 37;
     const real = toLazy(randomValues('float32', [rows, n], 1, -2, 2));
