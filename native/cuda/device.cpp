@@ -319,21 +319,18 @@ KeptObjects CudaDevice::keptObjects() const {
       r.blas ? size_t{1} : 0,
       r.blasLt ? size_t{1} : 0,
       r.tensors ? size_t{1} : 0,
-      r.tensors ? r.tensors->planCount() : 0};
-}
-
-r.fft ? r.fft->planCount() : 0
-};
-kept.streams += static_cast<size_t>(
-    std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
-kept.streams += r.graphs.streamCount();
-kept.graphs = r.graphs.count();
-kept.graphExecs = r.graphs.execCount();
-if (const CopyStreams* copies = r.copies.load()) {
-  kept.streams += CopyStreams::kStreams;
-  kept.events += copies->eventCount();
-}
-return kept;
+      r.tensors ? r.tensors->planCount() : 0,
+      r.fft ? r.fft->planCount() : 0};
+  kept.streams += static_cast<size_t>(
+      std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
+  kept.streams += r.graphs.streamCount();
+  kept.graphs = r.graphs.count();
+  kept.graphExecs = r.graphs.execCount();
+  if (const CopyStreams* copies = r.copies.load()) {
+    kept.streams += CopyStreams::kStreams;
+    kept.events += copies->eventCount();
+  }
+  return kept;
 }
 
 size_t CudaDevice::freeBytes() const {

@@ -9,7 +9,10 @@ const LIBRARY = { version: '13.0', path: '/usr/lib/one.so' };
 const NVRTC = { ...LIBRARY, builtins: '/usr/lib/builtins.so', architectures: [75, 90] };
 
 /** A machine with a GPU, where libraries are missing that are named. */
-function machine(missing: readonly ('nvrtc' | 'cublas' | 'cublasLt')[], version = '13.0'): CudaInfo {
+function machine(
+  missing: readonly ('nvrtc' | 'cublas' | 'cublasLt' | 'cufft')[],
+  version = '13.0',
+): CudaInfo {
   const found = <T>(name: (typeof missing)[number], library: T): T | null =>
     missing.includes(name) ? null : library;
   return {
@@ -18,7 +21,8 @@ function machine(missing: readonly ('nvrtc' | 'cublas' | 'cublasLt')[], version 
     nvrtc: found('nvrtc', NVRTC),
     cublas: found('cublas', LIBRARY),
     cublasLt: found('cublasLt', LIBRARY),
-    tried: { driver: [], nvrtc: [], cublas: [], cublasLt: [] },
+    cufft: found('cufft', LIBRARY),
+    tried: { driver: [], nvrtc: [], cublas: [], cublasLt: [], cufft: [] },
   } as unknown as CudaInfo;
 }
 
@@ -59,6 +63,7 @@ describe('setup', () => {
   it('installs into the environment that is active', () => {
     const venv = places({ VIRTUAL_ENV: '/venv' });
     expect(setupOf(machine(['cublasLt']), venv).command).toBe('python3 -m pip install nvidia-cublas');
+    expect(setupOf(machine(['cufft']), venv).command).toBe('python3 -m pip install nvidia-cufft');
     const conda = places({ CONDA_PREFIX: '/conda' });
     expect(setupOf(machine(['nvrtc', 'cublas'], '12.4'), conda, programs('conda')).command).toBe(
       'conda install -c nvidia cuda-nvrtc libcublas cuda-version=12',
