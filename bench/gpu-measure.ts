@@ -29,7 +29,8 @@ export interface GpuLine {
   readonly first_ms: number;
   readonly gbps?: number;
   readonly tflops?: number;
-  readonly checksum: number;
+  /** Not of results that would take longer to add up than to compute. */
+  readonly checksum?: number;
   /** Steps of the plan: generated kernels and library products. */
   readonly kernels: number;
   /**
@@ -53,6 +54,7 @@ const BUDGET_SECONDS = 1.5;
 
 /** A result of one call, wherever it is. */
 interface Outcome {
+  readonly size: number;
   readonly toHost: () => Promise<NDArray>;
   readonly release: () => void;
 }
@@ -66,14 +68,14 @@ interface Prepared {
   readonly release: () => void;
 }
 
-async function prepare(workload: Workload, device: string): Promise<Prepared> {
+async function prepare(workload: Workload, device: string, tune: boolean): Promise<Prepared> {
   const made = workload.inputs.map(uniform);
-  const compiled: Compiled<Lazy[], Lazy> = compile(workload.expression, { device });
+  const compiled: Compiled<Lazy[], Lazy> = compile(workload.expression, { device, tune });
   if (workload.fromHost) {
     const arrays = await compute(made, { device });
     const call = async (): Promise<Outcome> => {
       const result = await compiled(...arrays);
-      return { toHost: async () => result, release: () => {} };
+      return { size: result.size, toHost: async () => result, release: () => {} };
     };
     const explain = (): Explanation => compiled.explain(...arrays);
     return { call, finish: async () => {}, explain, residentBytes: 0, release: () => {} };
@@ -81,7 +83,7 @@ async function prepare(workload: Workload, device: string): Promise<Prepared> {
   const inputs = await persist(made, { device });
   const call = async (): Promise<Outcome> => {
     const result = await compiled.persist(...inputs);
-    return { toHost: () => result.compute(), release: () => result.dispose() };
+    return { size: result.size, toHost: () => result.compute(), release: () => result.dispose() };
   };
   const residentBytes = inputs.reduce((sum, { size, dtype }) => sum + size * bytesOfElement(dtype), 0);
   const release = (): void => {
@@ -105,19 +107,31 @@ async function timedCall({ call, finish }: Prepared, count: number): Promise<[nu
   return [ms, first!];
 }
 
+/** How a sweep of many workloads is timed. */
+export interface MeasureOptions {
+  /** Whether products are tuned. */
+  readonly tune?: boolean;
+  /** Seconds for which short calls are warmed. */
+  readonly warmSeconds?: number;
+  /** Results of more elements are not added up. */
+  readonly mostSummed?: number;
+}
+
 /** Runs and times a workload. `budgetSeconds` replaces the seconds of repeats; 0: the fewest repeats. */
 export async function measureOnGpu(
   workload: Workload,
   device: string,
   budgetSeconds = workload.budgetSeconds ?? BUDGET_SECONDS,
+  { tune = false, warmSeconds = WARM_SECONDS, mostSummed = Number.POSITIVE_INFINITY }: MeasureOptions = {},
 ): Promise<GpuLine> {
-  const prepared = await prepare(workload, device);
+  const prepared = await prepare(workload, device, tune);
   try {
     const [firstMs, outcome] = await timedCall(prepared, 1);
-    const checksum = finiteSum(numbersOf(await outcome.toHost()));
+    const isSummed = outcome.size <= mostSummed;
+    const checksum = isSummed ? finiteSum(numbersOf(await outcome.toHost())) : undefined;
     outcome.release();
     const { steps, peakBytes } = prepared.explain();
-    const times = await repeat(prepared, workload.inner ?? 1, budgetSeconds);
+    const times = await repeat(prepared, workload.inner ?? 1, { budgetSeconds, warmSeconds });
     const ms = median(times);
     return {
       workload: workload.name,
@@ -129,7 +143,7 @@ export async function measureOnGpu(
       first_ms: toDigits(firstMs, 1),
       ...(workload.bytes === undefined ? {} : { gbps: toDigits(workload.bytes / ms / 1e6, 1) }),
       ...(workload.flops === undefined ? {} : { tflops: toDigits(workload.flops / ms / 1e9, 2) }),
-      checksum,
+      ...(checksum === undefined ? {} : { checksum }),
       kernels: steps.length,
       peak_bytes: peakBytes + prepared.residentBytes,
       device,
@@ -140,8 +154,14 @@ export async function measureOnGpu(
   }
 }
 
-async function warm(prepared: Prepared, inner: number): Promise<void> {
-  const end = now() + WARM_SECONDS * 1e3;
+/** Seconds of the calls that count, and of those before them. */
+interface Seconds {
+  readonly budgetSeconds: number;
+  readonly warmSeconds: number;
+}
+
+async function warm(prepared: Prepared, inner: number, seconds: number): Promise<void> {
+  const end = now() + seconds * 1e3;
   let least = Number.POSITIVE_INFINITY;
   for (let calls = 0; calls < WARM_CALLS || (least < SHORT_MS && now() < end); calls++) {
     const [ms, outcome] = await timedCall(prepared, calls < WARM_CALLS ? 1 : inner);
@@ -150,8 +170,12 @@ async function warm(prepared: Prepared, inner: number): Promise<void> {
   }
 }
 
-async function repeat(prepared: Prepared, inner: number, budgetSeconds: number): Promise<number[]> {
-  await warm(prepared, inner);
+async function repeat(
+  prepared: Prepared,
+  inner: number,
+  { budgetSeconds, warmSeconds }: Seconds,
+): Promise<number[]> {
+  await warm(prepared, inner, warmSeconds);
   const times: number[] = [];
   const end = now() + budgetSeconds * 1e3;
   while (times.length < LEAST_REPEATS || (now() < end && times.length < MOST_REPEATS)) {

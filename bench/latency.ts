@@ -127,6 +127,7 @@ async function timeNative(name: string, canonical: Canonical): Promise<void> {
     devices: [deviceNamed(device)],
     isSharded: false,
     exact: false,
+    tune: false,
     budget: undefined,
     hostBudget: undefined,
     destination: 'host',

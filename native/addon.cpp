@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "cuda/info.h"
+#include "cuda/lt-tuning.h"
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
 #include "runtime/cancel.h"
@@ -83,6 +84,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::stagingLimits>(exports, "stagingLimits");
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
   add<weft::cuda::compileCuda>(exports, "compileCuda");
+  add<weft::cuda::tuneProduct>(exports, "tuneProduct");
   return exports;
 }
 

@@ -52,7 +52,7 @@ describe("the GPU peers' workloads", () => {
     expect(line).toMatchObject({ workload: workload.name, peer: 'weft', shape: workload.shape });
     expect(line.ms_min).toBeGreaterThan(0);
     expect(line.ms_median).toBeGreaterThanOrEqual(line.ms_min);
-    expectClose(line.checksum, workload, finiteSum);
+    expectClose(line.checksum!, workload, finiteSum);
   });
 
   it('have the sizes of the peers at full scale', () => {

@@ -1,7 +1,8 @@
 // cuBLASLt: our own declarations of its entry points, and matrix products with epilogues on a stream.
 //
-// An algorithm is the first that its heuristic gives for a problem, its operands' alignment and the run's
-// workspace; it is kept. Sums that are split meet in the precision of the sums, in an order of their own.
+// An algorithm is the step's, which was measured (lt-tuning.h), where the library runs it with these
+// operands; else the first that its heuristic gives for a problem, its operands' alignment and the run's
+// workspace. It is kept. Sums that are split meet in the precision of the sums, in an order of their own.
 #pragma once
 #include <array>
 #include <map>
@@ -52,6 +53,8 @@ static_assert(sizeof(LtHeuristic) == 96);
   X(cublasLtMatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic", false, ltHandle handle, ltDesc desc,   \
     ltLayout a, ltLayout b, ltLayout c, ltLayout d, ltPreference preference, int most, LtHeuristic* results, \
     int* count)                                                                                              \
+  X(cublasLtMatmulAlgoCheck, "cublasLtMatmulAlgoCheck", false, ltHandle handle, ltDesc desc, ltLayout a,     \
+    ltLayout b, ltLayout c, ltLayout d, const LtAlgorithm* algorithm, LtHeuristic* result)                   \
   X(cublasLtMatmul, "cublasLtMatmul", false, ltHandle handle, ltDesc desc, const void* alpha, const void* a, \
     ltLayout layoutA, const void* b, ltLayout layoutB, const void* beta, const void* c, ltLayout layoutC,    \
     void* d, ltLayout layoutD, const LtAlgorithm* algorithm, void* workspace, size_t workspaceBytes,         \
@@ -71,8 +74,13 @@ struct CublasLtState {
   size_t version = 0;
 };
 const CublasLtState& cublasLtState();
+// Throws where the library was not found.
+const CublasLt& cublasLt();
+#define WEFT_LT_CALL(name, ...) checkStatus(cublasLt().name(__VA_ARGS__), kCublasLtNames, #name)
 
 std::vector<std::string> cublasLtEntryPoints();
+
+class LtProblem;
 
 // One device's handle. On one thread at a time: whoever has the device's issuing lock.
 class BlasLt {
@@ -86,8 +94,11 @@ class BlasLt {
   // and the step's workspace has `workspaceBytes`. Throws where the library has no algorithm for it.
   void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                 CUstream stream);
+  ltHandle handle() const { return handle_; }
 
  private:
+  LtAlgorithm choose(const MatmulStep& step, const LtProblem& problem, size_t workspaceBytes);
+
   ltHandle handle_ = nullptr;
   // By all that the choice depends on.
   std::map<std::vector<int64_t>, LtAlgorithm> algorithms_;

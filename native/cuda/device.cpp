@@ -258,6 +258,17 @@ void CudaDevice::drain() {
   }
 }
 
+void CudaDevice::use(const std::function<void(Resources&)>& work) {
+  open();
+  const std::lock_guard lock(issuing_);
+  try {
+    work(*resources_);
+  } catch (const Failure& failure) {
+    if (losesDevice(failure)) lose(failure.status);
+    throw;
+  }
+}
+
 BlasLt& CudaDevice::blasLt() {
   if (!resources_->blasLt) resources_->blasLt.emplace();
   return *resources_->blasLt;

@@ -8,6 +8,7 @@
 #pragma once
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -57,6 +58,8 @@ class CudaDevice : public Device {
   size_t freeBytes() const;
   // None where it was never opened. Executor's thread, while no run is under way.
   KeptObjects keptObjects() const;
+  // Does work of its own with the resources of the opened device, under the lock. Executor's thread.
+  void use(const std::function<void(Resources&)>& work);
   // Under the lock, after open().
   Blas& blas();
   BlasLt& blasLt();

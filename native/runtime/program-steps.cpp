@@ -212,6 +212,18 @@ Epilogue readEpilogue(const Fields& fields, const MatmulStep& step, const Progra
   return epilogue;
 }
 
+// The words of an algorithm, halved: JavaScript's integers have 53 bits.
+std::array<uint64_t, 8> readAlgorithm(const Fields& fields) {
+  const std::vector<int64_t> halves = fields.integers("algorithm");
+  std::array<uint64_t, 8> words{};
+  const auto isHalf = [](int64_t half) { return half >= 0 && half <= UINT32_MAX; };
+  if (halves.size() != 2 * words.size() || !std::all_of(halves.begin(), halves.end(), isHalf))
+    fields.reject("algorithm", "16 numbers of 32 bits");
+  for (size_t i = 0; i < words.size(); i++)
+    words[i] = static_cast<uint64_t>(halves[2 * i]) | static_cast<uint64_t>(halves[2 * i + 1]) << 32;
+  return words;
+}
+
 Step readMatmul(const Fields& fields, const Program& program) {
   MatmulStep step{};
   step.dtype = values::productDType(fields.value("dtype"), fields.path("dtype"));
@@ -229,6 +241,10 @@ Step readMatmul(const Fields& fields, const Program& program) {
   if (fields.has("epilogue") && (step.c.columnStride != 1 || step.c.rowStride < step.n))
     fields.reject("c", "in rows, for an epilogue");
   if (fields.has("epilogue")) step.epilogue = readEpilogue(fields.object("epilogue"), step, program);
+  if (fields.has("algorithm")) {
+    if (!step.epilogue) fields.reject("algorithm", "of a product with an epilogue");
+    step.algorithm = readAlgorithm(fields);
+  }
   // Rows of windows may be further apart than those of the buffer: their sweep knows.
   std::vector<size_t> byteLengths;
   for (const BufferSpec& buffer : program.buffers)

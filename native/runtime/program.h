@@ -105,6 +105,8 @@ struct MatmulStep {
   std::optional<Epilogue> epilogue;
   // Whether the CPU uses no BLAS.
   bool ownKernels = false;
+  // A cublasLtMatmulAlgo_t that was measured for it; for a step with an epilogue.
+  std::optional<std::array<uint64_t, 8>> algorithm;
   // The temporary that it may use besides, or -1.
   int workspace = -1;
 

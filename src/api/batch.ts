@@ -105,6 +105,7 @@ const OPTIONS: Readonly<Record<keyof BatchOptions, true>> = {
   onProgress: true,
   order: true,
   signal: true,
+  tune: true,
 };
 const CONCURRENCY = 2;
 
@@ -278,7 +279,7 @@ export class Batch implements AsyncIterable<BatchResult> {
     device: string;
     milliseconds: number;
   }> {
-    const { exact, memory, hostMemory, onDeviceLost = 'continue' } = this.#options;
+    const { exact, tune, memory, hostMemory, onDeviceLost = 'continue' } = this.#options;
     const { signal } = this.#stop;
     for (;;) {
       const device = await this.#pool!.take(signal);
@@ -292,6 +293,7 @@ export class Batch implements AsyncIterable<BatchResult> {
         const options: ComputeToOptions | ComputeOptions = {
           device,
           exact,
+          tune,
           memory,
           hostMemory,
           signal,

@@ -53,7 +53,7 @@ type ArgumentOf<Parameter> = Parameter extends Lazy<infer D> ? ArrayArgument<D> 
 /** Options of `compile`, as `compute` has them. */
 export type CompileOptions = Pick<
   ComputeOptions,
-  'device' | 'devices' | 'onDeviceLost' | 'deadline' | 'exact' | 'memory'
+  'device' | 'devices' | 'onDeviceLost' | 'deadline' | 'exact' | 'memory' | 'tune'
 >;
 
 /**
@@ -85,6 +85,7 @@ const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
   exact: true,
   memory: true,
   onDeviceLost: true,
+  tune: true,
 };
 
 /**

@@ -275,6 +275,7 @@ const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
   onDeviceLost: true,
   onProgress: true,
   signal: true,
+  tune: true,
 };
 const COMPUTE_OPTIONS = Object.keys(OPTIONS);
 const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];

@@ -14,6 +14,7 @@ import type {
 } from '../exec/plan/plan.js';
 import { countOf, roundsText } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
+import type { ComputeTarget } from '../exec/run/compute-target.js';
 import type { Planned } from '../exec/run/planned.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
@@ -40,8 +41,12 @@ export const locationOf = (loops: string, nodes: readonly number[]): string => `
  * The steps of all phases in order, those inside sweeps and loops too. Devices that share a phase run the same
  * steps, some of them in several stretches: each is listed once.
  */
-export function explainSteps({ graph, plan }: Planned, device: Device, lines: Lines): LocatedStep[] {
-  const explainer = new Explainer(device, lines);
+export function explainSteps(
+  { graph, plan }: Planned,
+  { devices, tune }: ComputeTarget,
+  lines: Lines,
+): LocatedStep[] {
+  const explainer = new Explainer(devices[0]!, tune, lines);
   if (plan.devices.length === 1)
     return plan.phases.flatMap(({ runs }) => runs.flatMap((run) => explainer.ofRun(graph, run.plan)));
   return plan.phases.flatMap(({ runs, loop }, number) => {
@@ -61,14 +66,16 @@ export function explainSteps({ graph, plan }: Planned, device: Device, lines: Li
 
 class Explainer {
   readonly #device: Device;
+  readonly #isTuned: boolean;
   readonly #lines: Lines;
   #sweeps = 0;
   #loops = 0;
   /** Numbers of loops whose rounds are phases, by their nodes. */
   readonly #opened = new Map<string, number>();
 
-  constructor(device: Device, lines: Lines) {
+  constructor(device: Device, isTuned: boolean, lines: Lines) {
     this.#device = device;
+    this.#isTuned = isTuned;
     this.#lines = lines;
   }
 
@@ -97,15 +104,18 @@ class Explainer {
         );
   }
 
-  #in(graph: Graph, step: Step, plan: DevicePlan, loops: string): LocatedStep[] {
+  #in(graph: Graph, step: Step, plan: DevicePlan, loops = '', isTuned = this.#isTuned): LocatedStep[] {
     if (step.kind === 'sweep') {
       const sweep = { number: this.#sweeps++, tiles: step.tiles };
       return step.body.flatMap((part) =>
-        this.#in(graph, part.step, plan, loops).map((one) => ({ ...one, step: { ...one.step, sweep } })),
+        this.#in(graph, part.step, plan, loops, false).map((one) => ({
+          ...one,
+          step: { ...one.step, sweep },
+        })),
       );
     }
     if (step.kind !== 'loop')
-      return explainStep(step, plan, this.#device).map((one) => ({
+      return explainStep(step, plan, this.#device, isTuned).map((one) => ({
         at: locationOf(loops, one.nodes),
         step: { ...one, lines: this.#lines.of(graph, one.nodes) },
       }));
@@ -114,7 +124,7 @@ class Explainer {
     const named = namesOfStates(step, plan);
     const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
     return step.body
-      .flatMap((inner) => this.#in(body, inner, plan, locationOf(loops, step.nodes)))
+      .flatMap((inner) => this.#in(body, inner, plan, locationOf(loops, step.nodes), isTuned))
       .map(({ at, step: s }) => ({
         at,
         step: { loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) },
@@ -140,9 +150,16 @@ function namesOfStates({ states }: LoopStep, { buffers }: DevicePlan): ReadonlyM
 }
 
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
-function explainStep(step: Exclude<BodyStep, LoopStep>, plan: DevicePlan, device: Device): StepData[] {
+function explainStep(
+  step: Exclude<BodyStep, LoopStep>,
+  plan: DevicePlan,
+  device: Device,
+  isTuned: boolean,
+): StepData[] {
   if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-  return [step.kind === 'call' ? explainCall(step, plan, device) : explainKernel(step, plan, device)];
+  return [
+    step.kind === 'call' ? explainCall(step, plan, device, isTuned) : explainKernel(step, plan, device),
+  ];
 }
 
 const labelsOf = (plan: DevicePlan, buffers: readonly number[]): string[] =>
@@ -168,14 +185,19 @@ function explainKernel(step: KernelStep | PhaseStep, plan: DevicePlan, device: D
   return sourceOf === undefined ? data : { ...data, source: sourceOf(kernel, device) };
 }
 
-function explainCall(step: CallStep, plan: DevicePlan, device: Device): StepData {
+/** `isTuned`: it runs as a whole, in a compute that measures the algorithms of products. */
+function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: boolean): StepData {
   const { reads, writes } = buffersOf(step);
+  const { bytesRead, bytesWritten, text } = callRow(step).explain(step, device.kind);
+  const tuning = isTuned ? targetOf(device).explainTuning?.(step, plan, device) : undefined;
   return {
     kind: step.kind,
     name: step.call,
     nodes: step.nodes,
     reads: labelsOf(plan, reads),
     writes: labelsOf(plan, writes),
-    ...callRow(step).explain(step, device.kind),
+    bytesRead,
+    bytesWritten,
+    text: tuning === undefined ? text : `${text.trimEnd()}; ${tuning}\n`,
   };
 }

@@ -154,7 +154,7 @@ export function explainExprs(
   const { target, segments, own } = job;
   const { plan, partition, graph } = own;
   const device = target.devices[0]!;
-  const located = explainSteps(own, device, new Lines(canonical, origins));
+  const located = explainSteps(own, target, new Lines(canonical, origins));
   const steps = located.map(({ step }) => step);
   const only = onlyRunOf(plan);
   return new Explanation({

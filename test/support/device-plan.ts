@@ -12,6 +12,7 @@ export const targetOn = (device: Device, options: Partial<ComputeTarget> = {}): 
   devices: [device],
   isSharded: false,
   exact: false,
+  tune: false,
   budget: undefined,
   hostBudget: undefined,
   destination: 'host',

@@ -2,8 +2,10 @@
 // for the problem that they were found for, and products as plain loops in the stream that is given.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "core/simulator.h"
 #include "cublas/matrix.h"
@@ -41,7 +43,9 @@ struct Preference {
 // cublasLtMatmulAlgo_t and cublasLtMatmulHeuristicResult_t.
 struct Algorithm {
   uint64_t magic, problem, workspaceBytes, alignments;
-  uint64_t unused[4];
+  // Of how many parts its sums consist.
+  uint64_t parts;
+  uint64_t unused[3];
 };
 struct Heuristic {
   Algorithm algorithm;
@@ -51,6 +55,11 @@ struct Heuristic {
   int reserved[4];
 };
 constexpr uint64_t kMagic = 0x7765667463756c74;
+// Algorithms that it offers for a problem; the one of i parts, of which the first has one, adds them in
+// order.
+constexpr int kAlgorithms = 4;
+// By which the first of them is slower, as a heuristic's first guess may be.
+constexpr std::chrono::microseconds kSlowness(500);
 
 template <typename T>
 Handles<T>& all() {
@@ -302,8 +311,26 @@ WEFT_SIM_LT int cublasLtMatmulAlgoGetHeuristic(Handle* given, Desc* desc, Layout
       alignments = alignments << 16 | alignment;
     }
     const uint64_t needed = std::min<uint64_t>(wishes->workspaceBytes, 4096);
-    results[0] = {{kMagic, hashOf(problem), needed, alignments, {}}, needed, kOk, 1.0F, {}};
-    return *count = 1, kOk;
+    *count = std::min(most, kAlgorithms);
+    for (int i = 0; i < *count; i++) {
+      const auto parts = static_cast<uint64_t>(i) + 1;
+      results[i] = {{kMagic, hashOf(problem), needed, alignments, parts, {}}, needed, kOk, 1.0F, {}};
+    }
+    return kOk;
+  });
+}
+
+WEFT_SIM_LT int cublasLtMatmulAlgoCheck(Handle* given, Desc* desc, Layout* a, Layout* b, Layout* c, Layout* d,
+                                        const Algorithm* algorithm, Heuristic* result) {
+  return enterLt("cublasLtMatmulAlgoCheck", given, [&](Simulator&, Handle&) {
+    Product product{};
+    const Problem problem{all<Desc>().find(desc), all<Layout>().find(a), all<Layout>().find(b),
+                          all<Layout>().find(c), all<Layout>().find(d)};
+    if (const int status = check(problem, product)) return status;
+    if (algorithm == nullptr || result == nullptr || algorithm->magic != kMagic) return kInvalid;
+    if (algorithm->problem != hashOf(problem)) return kNotSupported;
+    *result = {*algorithm, algorithm->workspaceBytes, kOk, 1.0F, {}};
+    return kOk;
   });
 }
 
@@ -337,6 +364,7 @@ WEFT_SIM_LT int cublasLtMatmul(Handle* given, Desc* desc, const void* alpha, con
     product.type = problem.a->type;
     product.resultType = problem.d->type;
     product.tf32 = problem.desc->compute == kComputeTf32;
+    product.parts = static_cast<int64_t>(algorithm->parts);
     product.a = matrixOf(a, *problem.a, problem.desc->transposeA != 0);
     product.b = matrixOf(b, *problem.b, problem.desc->transposeB != 0);
     product.c = matrixOf(c, *problem.c, false);
@@ -350,6 +378,7 @@ WEFT_SIM_LT int cublasLtMatmul(Handle* given, Desc* desc, const void* alpha, con
                         reinterpret_cast<Address>(workspace) + algorithm->workspaceBytes};
     const auto body = [&simulator, product, scratch](Context& context, Accesses& accesses,
                                                      const std::string& what) {
+      if (product.parts == 1) std::this_thread::sleep_for(kSlowness);
       if (!useWorkspace(simulator, context, scratch, accesses, what)) return kIllegalAddress;
       return multiply(simulator, context, product, accesses, what);
     };

@@ -37,9 +37,14 @@ void multiplyAs(const Product& product) {
     for (int64_t j = 0; j < product.n; j++) {
       for (int64_t i = 0; i < product.m; i++) {
         Accumulator sum{};
-        for (int64_t p = 0; p < product.k; p++) {
-          sum += times(factor(Accumulator(widen(*place<Storage>(product.a, item, i, p))), product.tf32),
-                       factor(Accumulator(widen(*place<Storage>(product.b, item, p, j))), product.tf32));
+        for (int64_t part = 0; part < product.parts; part++) {
+          Accumulator own{};
+          const int64_t last = product.k * (part + 1) / product.parts;
+          for (int64_t p = product.k * part / product.parts; p < last; p++) {
+            own += times(factor(Accumulator(widen(*place<Storage>(product.a, item, i, p))), product.tf32),
+                         factor(Accumulator(widen(*place<Storage>(product.b, item, p, j))), product.tf32));
+          }
+          sum = part == 0 ? own : sum + own;
         }
         Accumulator value = times(alpha, sum);
         // With a beta of 0 the addend is not read.

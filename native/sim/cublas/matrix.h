@@ -30,6 +30,8 @@ struct Product {
   // An element for each row; 0: none.
   Address bias = 0;
   enum class Activation { none, relu, gelu } activation = Activation::none;
+  // Sums along k consist of so many, which are added in order.
+  int64_t parts = 1;
 };
 
 size_t elementByteLength(int type);
@@ -42,7 +44,7 @@ void readScalar(const void* from, int type, double (&to)[2]);
 bool useWorkspace(Simulator& simulator, Context& context, const Range& workspace, Accesses& accesses,
                   const std::string& what);
 
-// Halves and float32 accumulate in float32, in the order of k. Gives a driver status.
+// Halves and float32 accumulate in float32, in the order of k within a part. Gives a driver status.
 int multiply(Simulator& simulator, Context& context, const Product& product, Accesses& accesses,
              const std::string& what);
 

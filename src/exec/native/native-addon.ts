@@ -35,6 +35,7 @@ import type {
   KeptObjects,
   LibraryInfo,
   Lookup,
+  MeasuredAlgorithm,
   MemoryReport,
   NvrtcInfo,
   RawTimeline,
@@ -106,6 +107,12 @@ interface Addon {
   refusesLoops(device: string): boolean;
   stagingLimits(): StagingLimits;
   cudaEntryPoints(): CudaEntryPoints;
+  tuneProduct(
+    device: string,
+    product: ProductSpec,
+    byteLengths: readonly number[],
+    most: number,
+  ): Promise<MeasuredAlgorithm[]>;
   compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
 }
 

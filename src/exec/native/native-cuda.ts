@@ -5,7 +5,14 @@
 import { CompileError, DeviceError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
-import type { CompiledImage, CudaEntryPoints, CudaInfo, KeptObjects } from './native-types.js';
+import type {
+  CompiledImage,
+  CudaEntryPoints,
+  CudaInfo,
+  KeptObjects,
+  MeasuredAlgorithm,
+} from './native-types.js';
+import type { ProductSpec } from './program-types.js';
 import { isAtLeast } from './version.js';
 
 const found = <T>(find: () => T): (() => T) => once(() => guarded(find));
@@ -91,6 +98,19 @@ export const keptObjects = (device: string): Promise<KeptObjects> =>
  * Whether the driver refused a graph with a loop on a device (`cuda:N`) that was used, although it has them.
  */
 export const refusesLoops = (device: string): boolean => guarded(() => cudaAddon().refusesLoops(device));
+/**
+ * Measures at most `most` algorithms that cuBLASLt's heuristic gives for a product with an epilogue, on memory of its
+ * own, in their order; those that fail are left out. `byteLengths`: of the product's buffers. Rejects with
+ * `MemoryError` where there is no room.
+ */
+export const tuneProduct = (
+  device: string,
+  product: ProductSpec,
+  byteLengths: readonly number[],
+  most: number,
+): Promise<MeasuredAlgorithm[]> =>
+  settled(guarded(() => cudaAddon().tuneProduct(device, product, byteLengths, most)));
+
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
 /** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */

@@ -269,6 +269,12 @@ export interface CudaEntryPoints {
   readonly cufft: readonly string[];
 }
 
+/** An algorithm of cuBLASLt, in words of 32 bits, and how long a call of it takes. */
+export interface MeasuredAlgorithm {
+  readonly algorithm: readonly number[];
+  readonly seconds: number;
+}
+
 export interface CompiledImage {
   /** Machine code (cubin) where the options name a real architecture (`sm_90`), PTX for a virtual one. */
   readonly image: Uint8Array;

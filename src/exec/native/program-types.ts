@@ -75,6 +75,8 @@ export type StepSpec =
       readonly ownKernels?: boolean | undefined;
       /** On a GPU, by cuBLASLt; `dtype` is a code. */
       readonly epilogue?: (Omit<MatmulEpilogue, 'dtype'> & { readonly dtype: number }) | undefined;
+      /** Of a product with an epilogue: an algorithm of cuBLASLt that was measured for it, in words of 32 bits. */
+      readonly algorithm?: readonly number[] | undefined;
       /** A temporary that it may use besides; without one, a product on the CPU takes memory of its own. */
       readonly workspace?: number | undefined;
     }

@@ -33,6 +33,13 @@ export interface ComputeOptions {
   /** Leaves out the rewrites that may change the rounding of floating-point results. */
   readonly exact?: boolean | undefined;
   /**
+   * Measures the algorithms that a GPU's library offers for each distinct matrix product, before it is first
+   * computed, and keeps the fastest, in the disk cache as well; without it, the library chooses by a rule of its
+   * own. Bits may differ from those of the untuned product, as its sums may have another order. Products that are
+   * cut into tiles are not tuned; on the CPU it changes nothing.
+   */
+  readonly tune?: boolean | undefined;
+  /**
    * The most memory of the device that the compute may hold at a time, in bytes, as text (`'2GiB'`) or as a
    * share of all that the device has (`'50%'`; of several devices, the least has): arenas, tiles, library
    * workspaces. Jobs that do not fit as a whole are computed in tiles; those that cannot be are refused
@@ -64,12 +71,13 @@ export interface ComputeOptions {
  * looked up.
  */
 export function checkComputeOptions(op: string, options: Omit<ComputeOptions, 'onProgress'>): void {
-  const { exact, onDeviceLost, deadline, signal } = options;
+  const { exact, tune, onDeviceLost, deadline, signal } = options;
   const { onProgress } = options as { readonly onProgress?: unknown };
   const refuse = (what: string, value: unknown): never => {
     throw new ArgumentError(expected(op, what, formatValue(value)));
   };
   if (exact !== undefined && typeof exact !== 'boolean') refuse('exact as true or false', exact);
+  if (tune !== undefined && typeof tune !== 'boolean') refuse('tune as true or false', tune);
   if (onDeviceLost !== undefined && onDeviceLost !== 'fail' && onDeviceLost !== 'continue')
     refuse("onDeviceLost as 'fail' or 'continue'", onDeviceLost);
   if (deadline !== undefined && !(deadline > 0))

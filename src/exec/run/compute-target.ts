@@ -17,6 +17,8 @@ export interface ComputeTarget extends Budgets {
   /** Whether the devices share the work in phases; if not, there is one. */
   readonly isSharded: boolean;
   readonly exact: boolean;
+  /** Whether the algorithms of products are measured. */
+  readonly tune: boolean;
   /** Where results are wanted; it matters to what fits. */
   readonly destination: Destination;
   /** The bytes free on each device, where a plan for all of their memory found no room. */
@@ -30,8 +32,9 @@ export function computeTargetOf(
   destination: Destination,
 ): ComputeTarget {
   const exact = options.exact === true;
+  const tune = options.tune === true;
   const { budget, hostBudget } = budgetsOf(options, devices);
-  return { devices, isSharded, exact, budget, hostBudget, destination };
+  return { devices, isSharded, exact, tune, budget, hostBudget, destination };
 }
 
 /** For each array on a device that a graph and the segments below it read: the devices that hold it. */

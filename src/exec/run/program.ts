@@ -73,9 +73,9 @@ export function clearPrograms(): void {
 }
 
 function keyOf(target: ComputeTarget): string {
-  const { devices, isSharded, exact, hostBudget, destination } = target;
+  const { devices, isSharded, exact, tune, hostBudget, destination } = target;
   const host = hostBudget === undefined ? '' : ` host ${hostBudget}`;
-  const kind = exact ? ' exact' : '';
+  const kind = `${exact ? ' exact' : ''}${tune ? ' tuned' : ''}`;
   if (isSharded) {
     const shares = shardDevicesOf(target).map(({ name, budget, weight }) => `${name} ${budget} ${weight}`);
     return `${shares.join(', ')}${kind} ${destination}${host}`;
@@ -103,14 +103,15 @@ export function programOf(canonical: Canonical, target: ComputeTarget): Promise<
 
 async function build(canonical: Canonical, target: ComputeTarget): Promise<Program> {
   const start = performance.now();
-  const { devices, hostBudget, freeBytes, isSharded } = target;
+  const { devices, hostBudget, freeBytes, isSharded, tune } = target;
   const { plan } = planGraph(canonical, target);
   const planned = performance.now();
   const turn = turnToPlan(true);
   if (turn !== undefined) await turn;
   const programFor = async ({ device: d, plan: own }: DeviceRun): Promise<NativeProgram> => {
     const device = devices[d]!;
-    const spec = await targetOf(device).emit(own, device, hostBudget);
+    const options = { budget: budgetIn(target), hostBudget, tune };
+    const spec = await targetOf(device).emit(own, device, options);
     return timed('program', device.name, () => createProgram(spec));
   };
   const natives = await Promise.all(plan.phases.map(({ runs }) => Promise.all(runs.map(programFor))));

@@ -7,6 +7,8 @@ import type { Precision } from '../../graph/expr.js';
 import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
+
+import { explainTuning } from './product-tuning.js';
 import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
 import type { Target } from './target.js';
 
@@ -63,6 +65,8 @@ export const CUDA_TARGET: Target = {
   alikeKeyOf: gpuKindOf,
   modelOf: cudaModel,
   emit: cudaProgram,
+  explainTuning: (step, plan, device) =>
+    step.call === 'matmul' ? explainTuning(step, plan, device) : undefined,
   graphSizes,
   sourceOf: (kernel, device) => cudaOf(kernel, limitsOf(device)).source,
 };

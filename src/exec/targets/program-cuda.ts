@@ -15,7 +15,7 @@ import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
-import type { CallStep } from '../calls/call.js';
+import type { CallStep, MatmulStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
@@ -32,10 +32,14 @@ import {
 import { callsOf } from '../plan/workspace.js';
 import { debug } from '../run/debug.js';
 import { loadImage } from '../run/kernel-cache.js';
+import type { TunedProduct } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import type { Device } from './device.js';
+import { withPlainEpilogue } from './product-trial.js';
+import { tuneProducts, tuningKey } from './product-tuning.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
+import type { EmitOptions } from './target.js';
 
 /** By kernel and by the shared memory of a block. */
 const printed = new WeakMap<Kernel, Map<number, CudaKernel>>();
@@ -67,11 +71,11 @@ export function sourcesOf(plan: DevicePlan, device: Device): Set<string> {
   return sources;
 }
 
-/** `hostBudget`: results are page-locked within what the plan leaves of it. */
+/** Results are page-locked within what the plan leaves of the host's budget. */
 export async function cudaProgram(
   plan: DevicePlan,
   device: Device,
-  hostBudget?: number,
+  { budget, hostBudget, tune }: EmitOptions,
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
@@ -80,7 +84,10 @@ export async function cudaProgram(
   const images = await Promise.all(
     [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
   );
-  const specs = plan.steps.map((step) => stepSpecs(step, { limits, position }));
+  const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
+  const algorithmOf = (step: MatmulStep): TunedProduct | undefined =>
+    tuned.size === 0 ? undefined : tuned.get(tuningKey(step, plan, device));
+  const specs = plan.steps.map((step) => stepSpecs(step, { limits, position, algorithmOf }));
   const counts = specs.map(({ length }) => length);
   const streams = streamsOfSpecs(plan, counts);
   return {
@@ -114,10 +121,14 @@ interface Images {
   readonly limits: DeviceLimits;
   /** Source → image. */
   readonly position: ReadonlyMap<string, number>;
+  /** Of a product that runs as a whole, where it was measured. */
+  readonly algorithmOf: (step: MatmulStep) => TunedProduct | undefined;
 }
 
+const NONE: ReadonlyMap<string, TunedProduct> = new Map();
+
 function stepSpecs(step: Step, images: Images): StepSpec[] {
-  if (step.kind === 'sweep') return [sweepSpec(step, images)];
+  if (step.kind === 'sweep') return [sweepSpec(step, { ...images, algorithmOf: () => undefined })];
   return launchSpecs(step, images);
 }
 
@@ -152,7 +163,7 @@ function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<St
 /** A call as its kernels' launches, or as one step of a library. */
 function callSpecs(step: CallStep, images: Images): Exclude<StepSpec, SweepSpec>[] {
   const { kernels, spec } = callRow(step);
-  if (kernels === undefined) return [spec(step)];
+  if (kernels === undefined) return [withAlgorithm(spec(step), step, images)];
   const { source, launches } = kernels(step);
   const image = images.position.get(source)!;
   return launches.map(({ function: name, blocks, threads, args }) => ({
@@ -164,6 +175,17 @@ function callSpecs(step: CallStep, images: Images): Exclude<StepSpec, SweepSpec>
     sharedByteLength: 0,
     args,
   }));
+}
+
+/** A library's step with the algorithm that was measured for it, if there is one. */
+function withAlgorithm(
+  spec: Exclude<StepSpec, SweepSpec>,
+  step: CallStep,
+  { algorithmOf }: Images,
+): Exclude<StepSpec, SweepSpec> {
+  const tuned = step.call === 'matmul' ? algorithmOf(step) : undefined;
+  if (tuned === undefined || spec.kind !== 'matmul') return spec;
+  return { ...withPlainEpilogue(spec), algorithm: tuned.algorithm };
 }
 
 /** The blocks of a call's launch that tiles run, from the units that they run: see `CallLaunch`. */

@@ -5,11 +5,21 @@
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProductLibrary } from '../../graph/expr.js';
+import type { CallStep } from '../calls/call.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { DevicePlan } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import type { Device } from './device.js';
+
+/** Of a compute, what its programs depend on beside the plan. */
+export interface EmitOptions {
+  /** The most bytes on the device, and of the host. */
+  readonly budget: number | undefined;
+  readonly hostBudget: number | undefined;
+  /** Whether the algorithms of products are measured. */
+  readonly tune: boolean;
+}
 
 export interface Target {
   /** The passes over its graphs. */
@@ -31,12 +41,14 @@ export interface Target {
   readonly alikeKeyOf: (device: Device) => string;
   /** The properties that plans depend on. `destination`: where results are wanted. */
   readonly modelOf: (device: Device, destination: Destination) => DeviceModel;
-  /** The program of a plan; `hostBudget`: the most host memory of the compute. */
+  /** The program of a plan. */
   readonly emit: (
     plan: DevicePlan,
     device: Device,
-    hostBudget?: number,
+    options: EmitOptions,
   ) => ProgramSpec | Promise<ProgramSpec>;
+  /** The part of `explain()` that says how the algorithm of a tuned call is chosen, where there is a choice. */
+  readonly explainTuning?: (step: CallStep, plan: DevicePlan, device: Device) => string | undefined;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */
   readonly graphSizes: (plan: DevicePlan, device: Device) => readonly number[];
   /** The source that a kernel is printed as, where it is. */
