@@ -72,7 +72,7 @@ export async function tuneProducts(
 const productsOf = (step: Step): MatmulStep[] =>
   step.kind === 'sweep' ? [] : callsOf(step).filter((call) => call.call === 'matmul');
 
-interface Place {
+interface TrialLimits {
   readonly device: Device;
   readonly budget: number | undefined;
 }
@@ -81,7 +81,7 @@ interface Place {
 async function measure(
   step: MatmulStep,
   plan: DevicePlan,
-  { device, budget = Number.POSITIVE_INFINITY }: Place,
+  { device, budget = Number.POSITIVE_INFINITY }: TrialLimits,
 ): Promise<TunedProduct | Untuned> {
   if (cudaInfo().cublasLt === null) return 'no cuBLASLt';
   const { m, n, k, batch } = step;
