@@ -88,5 +88,8 @@ it('random contractions have every dtype, and everything that subscripts may say
   const many = has(({ operands }) => operands.length > 3);
   const lists = has(({ inLists }) => inLists);
   const implicit = has(({ isImplicit }) => isImplicit);
-  expect(Math.min(repeats, broadcasts, empty, many, lists, implicit)).toBeGreaterThan(20);
+  const flipped = has(({ steps }) => steps.flat().some((step) => step < 0));
+  const strided = has(({ steps }) => steps.flat().some((step) => Math.abs(step) > 1));
+  expect(Math.min(repeats, broadcasts, empty, many, lists, implicit, flipped, strided)).toBeGreaterThan(20);
+  expect(new Set(drawn.map(({ precision }) => precision)).size).toBe(4);
 });

@@ -11,7 +11,14 @@ import {
   isInteger,
   type Scalar,
 } from '../../src/graph/dtype.js';
-import { type EinsumOptions, einsum, type Lazy, type ProductLibrary, resultType } from '../../src/index.js';
+import {
+  type EinsumOptions,
+  einsum,
+  type Lazy,
+  type ProductLibrary,
+  type ProductPrecision,
+  resultType,
+} from '../../src/index.js';
 import { type Prepared, toLazy } from './api.js';
 import { fromScalars, type HostArray, sizeOf, toScalars } from './host.js';
 import { generator } from './random.js';
@@ -26,6 +33,7 @@ const SIZES = [2, 3, 2, 3, 5, 1, 7, 4, 2, 3, 1, 2, 3, 5, 2, 3, 2, 0];
 const MOST_INDICES = 4000;
 const MOST_HALF_TERMS = 256;
 const LETTERS = 'abcdefgh';
+const PRECISIONS = ['float32', 'tf32', 'tf32x3'] as const;
 
 export interface Contraction {
   readonly subscripts: string;
@@ -34,6 +42,10 @@ export interface Contraction {
   /** By operand the labels of its axes, and those of the result. */
   readonly inputs: readonly (readonly number[])[];
   readonly output: readonly number[];
+  /** By operand the step of each axis in the array that it is a view of: −1 is flipped, 2 every other element. */
+  readonly steps: readonly (readonly number[])[];
+  /** Of a contraction of float32. */
+  readonly precision: ProductPrecision | undefined;
   /** Whether it is written with lists of numbers. */
   readonly inLists: boolean;
   readonly isImplicit: boolean;
@@ -72,7 +84,11 @@ export function randomContraction(seed: number): Contraction {
     });
     const text = (list: readonly number[]): string => list.map((label) => LETTERS[label]).join('');
     const subscripts = `${inputs.map(text).join(',')}${isImplicit ? '' : `->${text(output)}`}`;
-    return { subscripts, operands, sizes, inputs, output, inLists: random() < 0.3, isImplicit };
+    const inLists = random() < 0.3;
+    const steps = operands.map(({ shape }) => shape.map(() => (random() < 0.25 ? pick([-1, 2, -2, 3]) : 1)));
+    const isSingle = resultType(...dtypes) === 'float32';
+    const precision = isSingle && random() < 0.5 ? pick(PRECISIONS) : undefined;
+    return { subscripts, operands, sizes, inputs, output, steps, precision, inLists, isImplicit };
   }
 }
 
@@ -160,13 +176,36 @@ function asScalar(dtype: DType, { re, im }: Exact): Scalar {
 }
 
 export function buildContraction(
-  { subscripts, operands, inputs, output, inLists, isImplicit }: Contraction,
-  options: EinsumOptions = {},
+  { subscripts, operands, inputs, output, steps, precision, inLists, isImplicit }: Contraction,
+  given: EinsumOptions = {},
 ): Lazy {
-  const arrays = operands.map(toLazy);
+  const arrays = operands.map((operand, k) => viewed(operand, steps[k]!));
+  const options = precision === undefined ? given : { ...given, precision };
   if (!inLists) return einsum(subscripts, ...arrays, options);
-  const given = arrays.flatMap((array, k) => [array, inputs[k]!]);
-  return isImplicit ? einsum(...given, options) : einsum(...given, output, options);
+  const lists = arrays.flatMap((array, k) => [array, inputs[k]!]);
+  return isImplicit ? einsum(...lists, options) : einsum(...lists, output, options);
+}
+
+/** An operand as a view, by steps, of an array that holds other elements between its own. */
+function viewed(operand: HostArray, steps: readonly number[]): Lazy {
+  if (steps.every((step) => step === 1)) return toLazy(operand);
+  const { dtype, shape } = operand;
+  const values = toScalars(operand);
+  const wide = shape.map((n, axis) => (n === 0 ? 0 : (n - 1) * Math.abs(steps[axis]!) + 1));
+  const filler = values[0] ?? 0;
+  const data: Scalar[] = Array.from({ length: sizeOf(wide) }, () => filler);
+  for (const [position, value] of values.entries()) {
+    let [rest, at, stride] = [position, 0, 1];
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      const index = rest % shape[axis]!;
+      rest = Math.floor(rest / shape[axis]!);
+      const step = steps[axis]!;
+      at += stride * (step > 0 ? index * step : wide[axis]! - 1 + index * step);
+      stride *= wide[axis]!;
+    }
+    data[at] = value;
+  }
+  return toLazy(fromScalars(dtype, wide, data)).slice(...steps.map((step) => [null, null, step] as const));
 }
 
 /** Whether a library of a GPU has the products of a contraction. */
