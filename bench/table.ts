@@ -17,6 +17,7 @@ export interface Line {
   readonly error?: string;
 }
 
+/** Peers whose names begin with it are Weft with other options. */
 const OURS = 'weft';
 /** Not a competitor: what the machine itself can do. */
 const LIMIT = 'limit';
@@ -58,7 +59,7 @@ function rowsOf(lines: readonly Line[]): Row[] {
 /** The shortest time of the others; undefined: nobody else has one. */
 function bestOther(row: Row): number | undefined {
   const times = [...row.best.values()]
-    .filter(({ peer }) => peer !== OURS && peer !== LIMIT)
+    .filter(({ peer }) => !peer.startsWith(OURS) && peer !== LIMIT)
     .flatMap((line) => msOf(line) ?? []);
   return times.length === 0 ? undefined : Math.min(...times);
 }
