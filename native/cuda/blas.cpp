@@ -189,9 +189,22 @@ void Blas::enter(CUstream stream) {
   stream_ = stream;
 }
 
+void Blas::multiplyInStretches(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses,
+                               size_t workspaceBytes, bool adds) {
+  for (int64_t first = 0; first < step.k; first += step.stretch) {
+    MatmulStep part = step;
+    part.k = std::min(step.stretch, step.k - first);
+    part.a.offset += first * step.a.columnStride;
+    part.b.offset += first * step.b.rowStride;
+    multiply(part, addresses, workspaceBytes, adds || first > 0);
+  }
+}
+
 void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                     bool adds) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;
+  if (step.stretch > 0 && step.stretch < step.k)
+    return multiplyInStretches(step, addresses, workspaceBytes, adds);
   const auto elementBytes = int64_t{kElementBytes[static_cast<int>(step.dtype)]};
   const auto operand = [&](const MatrixOperand& o, int64_t rows, int64_t columns) -> Operand {
     return {addresses[o.buffer] + o.offset * elementBytes,

@@ -66,6 +66,9 @@ class Blas {
                 bool adds = false);
 
  private:
+  void multiplyInStretches(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses,
+                           size_t workspaceBytes, bool adds);
+
   CUstream stream_;
   cublasHandle handle_ = nullptr;
 };

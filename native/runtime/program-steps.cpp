@@ -231,6 +231,9 @@ Step readMatmul(const Fields& fields, const Program& program) {
   if (step.allowsTf32 && step.dtype != DType::float32 && step.dtype != DType::complex64)
     fields.reject("allowsTf32", "of a product of float32 or complex64");
   step.ownKernels = fields.flag("ownKernels");
+  if (fields.has("stretch")) step.stretch = fields.integer("stretch", 1);
+  if (step.stretch > 0 && fields.has("epilogue"))
+    fields.reject("stretch", "of a product without an epilogue");
   step.m = fields.integer("m");
   step.n = fields.integer("n");
   step.k = fields.integer("k");

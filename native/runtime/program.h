@@ -100,6 +100,9 @@ struct MatmulStep {
   DType dtype;
   // Of float32 and complex64: a GPU may multiply in TF32. The CPU has no such units.
   bool allowsTf32 = false;
+  // On a GPU, sums of more products are computed in stretches of so many, each of which adds to the result;
+  // 0: as a whole.
+  int64_t stretch = 0;
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
   std::optional<Epilogue> epilogue;

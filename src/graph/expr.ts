@@ -291,7 +291,7 @@ export type NodeData =
  * mantissa, products and sums in float32; `tf32x3`: three such products of factors that are split in two. A
  * device without such units multiplies in full.
  */
-export type Precision = 'tf32' | 'tf32x3';
+export type Precision = 'tf32' | 'tf32x3' | 'tf32-stretched';
 
 /** A library of products; `'weft'`: kernels of Weft's own. */
 export type ProductLibrary = 'cutensor' | 'cublas' | 'weft';

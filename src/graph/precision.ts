@@ -20,13 +20,14 @@ export const checkPrecision = (op: string, precision: unknown): ProductPrecision
   precision === undefined ? undefined : oneOf(op, 'a precision', PRECISIONS, precision);
 
 /** The dtypes whose products have a precision. */
-const DTYPES: Readonly<Record<ProductPrecision, readonly DType[]>> = {
+const DTYPES: Readonly<Record<ProductPrecision | Precision, readonly DType[]>> = {
   float32: ['float32'],
   tf32: ['float32', 'complex64'],
   tf32x3: ['float32'],
+  'tf32-stretched': ['float32'],
 };
 
-export const hasPrecision = (dtype: DType, precision: ProductPrecision): boolean =>
+export const hasPrecision = (dtype: DType, precision: ProductPrecision | Precision): boolean =>
   DTYPES[precision].includes(dtype);
 
 /** Less than the dtype's own precision, if anything. Throws a DTypeError for one that the dtype lacks. */

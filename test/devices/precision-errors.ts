@@ -13,8 +13,6 @@ export interface PrecisionErrors {
   readonly errors: Readonly<Record<(typeof PRECISIONS)[number], number>>;
 }
 
-const SIDE = 32;
-
 /** The same numbers for the same seed, in [-1, 1) times the scale: Numerical Recipes' linear congruence. */
 function factors(seed: number, count: number, scale: Scale): Float32Array {
   let state = seed >>> 0;
@@ -28,10 +26,18 @@ function factors(seed: number, count: number, scale: Scale): Float32Array {
   });
 }
 
-/** The errors of (32, k) · (k, 32) on a device. */
-export async function precisionErrors(device: string, k: number, scale: Scale): Promise<PrecisionErrors> {
-  const a = lazy({ data: factors(1, SIDE * k, scale), shape: [SIDE, k] });
-  const b = lazy({ data: factors(2, SIDE * k, scale), shape: [k, SIDE] });
+/** Rows and columns of a product. */
+export type Sides = readonly [rows: number, columns: number];
+
+/** The errors of a (rows, k) · (k, columns) on a device. */
+export async function precisionErrors(
+  device: string,
+  [rows, columns]: Sides,
+  k: number,
+  scale: Scale,
+): Promise<PrecisionErrors> {
+  const a = lazy({ data: factors(1, rows * k, scale), shape: [rows, k] });
+  const b = lazy({ data: factors(2, k * columns, scale), shape: [k, columns] });
   const [wide, narrow] = [a.astype('float64'), b.astype('float64')];
   const exact = wide.matmul(narrow);
   const size = wide.abs().matmul(narrow.abs());

@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Lazy } from '../../src/api/lazy.js';
 import { contract } from '../../src/graph/infer.js';
-import { lazy } from '../../src/index.js';
+import { lazy, placeholder } from '../../src/index.js';
 import { precisionErrors } from '../devices/precision-errors.js';
-import { takeProblems } from './simulator.js';
+import { describeSimulator, setFaults, takeProblems } from './simulator.js';
 
 const N = 16;
 
@@ -25,6 +25,15 @@ const product = (a: Lazy, b: Lazy, precision?: 'tf32'): Lazy =>
       { precision },
     ),
   );
+/** A precision that passes give, not users. */
+const STRETCHED = 'tf32-stretched' as string as 'tf32';
+/** As many results as three products are made for. */
+const LARGE = [2048, 2048] as const;
+/** The steps of a product of an array and its transpose. */
+function explained(rows: number, k: number): string {
+  const x = placeholder([rows, k], { dtype: 'float32' });
+  return String(x.matmul(x.mT, { precision: 'tf32x3' }).explain({ device: 'cuda' }));
+}
 const matrix = (value: number): Lazy => lazy({ data: new Float32Array(N * N).fill(value), shape: [N, N] });
 const identity = lazy({
   data: Float32Array.from({ length: N * N }, (_, k) => (k % (N + 1) === 0 ? 1 : 0)),
@@ -63,17 +72,19 @@ describe('a product in TF32', () => {
     );
   });
 
-  it('in three products of split factors is as exact as float32, over lengths and scales', async () => {
-    for (const [k, scale] of [
-      [16, 1],
-      [256, 2 ** -40],
-      [256, 2 ** 50],
-      [256, 'mixed'],
-    ] as const) {
-      const { errors } = await precisionErrors('cuda', k, scale);
-      expect(errors.tf32x3, `k ${k}, scale ${scale}`).toBeLessThan(2 * errors.float32);
-      expect(errors.tf32, `k ${k}, scale ${scale}`).toBeGreaterThan(50 * errors.tf32x3);
-    }
+  it('in three products of split factors has errors of a few units of float32', async () => {
+    const { errors } = await precisionErrors('cuda', LARGE, 2, 2 ** 50);
+    expect(errors.tf32x3).toBeLessThan(5e-7);
+    expect(errors.tf32).toBeGreaterThan(50 * errors.tf32x3);
+  });
+
+  it('is computed in float32 where three products would be less exact, which explain() says', async () => {
+    const { errors } = await precisionErrors('cuda', [32, 32], 256, 1);
+    expect(errors.tf32x3).toBe(errors.float32);
+    const x = matrix(FINE);
+    const text = String(x.matmul(x.mT, { precision: 'tf32x3' }).explain({ device: 'cuda' }));
+    expect(text.match(/^step \d+: /gm)).toHaveLength(1);
+    expect(text).toContain('computed in full float32');
   });
 
   it('in three products keeps infinities, NaN, zeros and the largest factors', async () => {
@@ -87,21 +98,52 @@ describe('a product in TF32', () => {
       2 ** -130,
       FINE,
     ];
-    const data = Float32Array.from({ length: N * N }, (_, k) => (k % N === 0 ? values[(k / N) % 8]! : 0));
+    const [rows, columns] = LARGE;
+    const data = Float32Array.from({ length: rows * 2 }, (_, k) => (k % 2 === 0 ? values[(k / 2) % 8]! : 0));
     // The first column of the product is that of the factor: no sum adds to it, and NaN comes of infinities alone.
-    const ones = lazy({ data: new Float32Array(N * N).fill(1), shape: [N, N] });
-    const x = lazy({ data, shape: [N, N] });
+    const ones = lazy({ data: new Float32Array(2 * columns).fill(1), shape: [2, columns] });
+    const x = lazy({ data, shape: [rows, 2] });
     const result = (await x.matmul(ones, { precision: 'tf32x3' }).compute({ device: 'cuda' })).data;
     for (const [k, value] of values.entries())
-      expect(result[k * N], `${value}`).toBe(value === 0 ? 0 : Math.fround(value));
+      expect(result[k * columns], `${value}`).toBe(value === 0 ? 0 : Math.fround(value));
   });
 
   it('splits a factor once that stands twice, and is three calls', async () => {
-    const x = matrix(FINE);
-    const text = String(await x.matmul(x.mT, { precision: 'tf32x3' }).explain({ device: 'cuda' }));
+    const text = explained(2048, 256);
     expect(text.match(/^step \d+: /gm)).toHaveLength(5);
     expect(text.match(/^step \d+: matmul/gm)).toHaveLength(3);
     expect(text).toMatch(/contract \S+ in tf32x3/);
+  });
+
+  it('adds up the long sums of its first product in stretches', () => {
+    const text = explained(2048, 8192);
+    expect(text.match(/^step \d+: matmul/gm)).toHaveLength(3);
+    expect(text.match(/in stretches of 2752/g)).toHaveLength(1);
+    expect(text.match(/^step \d+: /gm)).toHaveLength(5);
+  });
+
+  it('adds up stretches of products as their whole', async () => {
+    const [rows, k] = [24, 1000];
+    const numbers = (count: number, factor: number): Float32Array =>
+      Float32Array.from({ length: count }, (_, i) => ((i * factor) % 17) - 8);
+    const a = lazy({ data: numbers(rows * k, 7), shape: [2, rows, k / 2] });
+    const b = lazy({ data: numbers(rows * k, 5), shape: [2, k / 2, rows] });
+    const inStretches = new Lazy(
+      contract(
+        'matmul',
+        [
+          [0, 1, 2],
+          [0, 2, 3],
+        ],
+        [0, 1, 3],
+        [a.tile([1, 1, 2]).expr, b.tile([1, 2, 1]).expr],
+        { precision: STRETCHED },
+      ),
+    );
+    setFaults([]);
+    const found = await inStretches.compute({ device: 'cuda' });
+    expect(describeSimulator().counts.cublasGemmStridedBatchedEx).toBe(2);
+    expect(found.data).toEqual((await a.matmul(b).mul(2).compute({ device: 'cpu' })).data);
   });
 
   it('refuses dtypes that have no such units', () => {

@@ -23,7 +23,14 @@ const WORKS: Readonly<Record<string, readonly Lazy[]>> = {
 const planOf = (work: readonly Lazy[], devices: number, budget?: number): Plan => {
   const gpus = Array.from({ length: devices }, (_, k) => gpu(k));
   const bounds = { budget, hostBudget: undefined };
-  const target = { devices: gpus, isSharded: true, exact: false, tune: false, ...bounds, destination: 'host' } as const;
+  const target = {
+    devices: gpus,
+    isSharded: true,
+    exact: false,
+    tune: false,
+    ...bounds,
+    destination: 'host',
+  } as const;
   return planGraph(canonicalize(work.map(({ expr }) => expr)), target).plan;
 };
 

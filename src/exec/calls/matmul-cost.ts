@@ -44,7 +44,7 @@ const PRODUCT_RATE: Partial<Readonly<Record<DType, number>>> = {
 /** The same in TF32. */
 const TF32_RATE = 400e12;
 const rateOf = ({ dtype, precision }: ProductLike): number =>
-  precision === 'tf32' ? TF32_RATE : PRODUCT_RATE[dtype]!;
+  precision !== undefined && precision !== 'tf32x3' ? TF32_RATE : PRODUCT_RATE[dtype]!;
 
 /** Of the smallest product, on the device, and what the library takes on the host to queue any. */
 const PRODUCT_SECONDS = 5e-6;

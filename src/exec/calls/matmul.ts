@@ -17,6 +17,7 @@ import type { CallForm, CallRow, CallText, StridedOperand } from './call-row.js'
 import { productCost } from './matmul-cost.js';
 import { matmulCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
+import { stretchOf } from './matmul-stretches.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
   lower: ([node], [left, right, ...further], [result]) => {
@@ -125,13 +126,15 @@ function printEpilogue({ dtype, epilogue }: MatmulStep): string {
 
 function specOf(step: MatmulStep): ProductSpec {
   const { dtype, precision, m, n, k, batch, a, b, c, epilogue, workspace, ownKernels } = step;
-  const allowsTf32 = precision === 'tf32';
+  const allowsTf32 = precision !== undefined && precision !== 'tf32x3';
+  const stretch = precision === 'tf32-stretched' ? stretchOf(k) : undefined;
   const after = epilogue && { ...epilogue, dtype: dtypeCode(epilogue.dtype) };
   return {
     kind: 'matmul',
     dtype: dtypeCode(dtype),
     allowsTf32,
     ownKernels,
+    stretch,
     m,
     n,
     k,
@@ -177,7 +180,7 @@ const SUMMED: Readonly<Record<TargetKind, (dtype: DType) => string>> = {
 };
 
 function explain(step: MatmulStep, kind: TargetKind): CallText {
-  const { batch, m, n, k, dtype, precision, epilogue } = step;
+  const { batch, m, n, k, dtype, epilogue } = step;
   const element = byteLengthOf(dtype);
   const resultByteLength = batch * m * n * byteLengthOf(epilogue?.dtype ?? dtype);
   const addend = epilogue?.addend === undefined ? 0 : resultByteLength;
@@ -186,7 +189,7 @@ function explain(step: MatmulStep, kind: TargetKind): CallText {
   return {
     bytesRead: batch * (m * k + k * n) * element + addend + bias,
     bytesWritten: resultByteLength,
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}${printEpilogue(step)}, computed in ${computedIn(dtype, precision, kind)}${library}${SUMMED[kind](dtype)}\n`,
+    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}${printEpilogue(step)}, computed in ${computedIn(step, kind)}${library}${SUMMED[kind](dtype)}\n`,
   };
 }
 
@@ -201,14 +204,16 @@ function computedBy(dtype: DType): string {
 }
 
 /** The arithmetic of a product: less than the dtype's own only where the user allows it. */
-function computedIn(dtype: DType, precision: Precision | undefined, kind: TargetKind): string {
+function computedIn({ dtype, precision, k }: MatmulStep, kind: TargetKind): string {
   if (isHalf(dtype)) return 'float32 sums of exact products';
   if (precision === undefined) return `full ${dtype}`;
-  return REDUCED[kind](dtype, precision);
+  const stretch =
+    precision === 'tf32-stretched' && stretchOf(k) < k ? ` in stretches of ${stretchOf(k)}` : '';
+  return `${REDUCED[kind](dtype, precision)}${stretch}`;
 }
 
 /** The arithmetic of a product that may have less. */
 const REDUCED: Readonly<Record<TargetKind, (dtype: DType, precision: Precision) => string>> = {
   cpu: (dtype, precision) => `full ${dtype}, which has more than the ${precision} that is allowed`,
-  cuda: (_, precision) => `${precision} (factors of 10 bits, float32 sums), as allowed`,
+  cuda: () => 'tf32 (factors of 10 bits, float32 sums), as allowed',
 };

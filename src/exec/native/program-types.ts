@@ -64,6 +64,8 @@ export type StepSpec =
       readonly dtype: number;
       /** Of float32 and complex64: whether a GPU may multiply in TF32. */
       readonly allowsTf32?: boolean;
+      /** On a GPU: sums are computed in stretches of so many products, which are added up. */
+      readonly stretch?: number | undefined;
       readonly m: number;
       readonly n: number;
       readonly k: number;

@@ -51,8 +51,11 @@ const TENSORS: TensorTraits = {
   lostSeconds: (dtype, precision) => LOST_SECONDS[precision ?? dtype] ?? Number.POSITIVE_INFINITY,
 };
 
+/** Elements of results whose sums cuBLAS computes as a whole: their tiles fill an H100. */
+const LEAST_UNSPLIT = 2 ** 22;
+
 export const CUDA_TARGET: Target = {
-  passes: passesWith({ costs: PRODUCT_COSTS, hasTf32: true, tensors: TENSORS }),
+  passes: passesWith({ costs: PRODUCT_COSTS, tf32: { leastResults: LEAST_UNSPLIT }, tensors: TENSORS }),
   productLibraries: () => [
     ...(cudaInfo().cutensor === null ? [] : (['cutensor'] as const)),
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),

@@ -84,8 +84,9 @@ async function measure(
   { device, budget = Number.POSITIVE_INFINITY }: TrialLimits,
 ): Promise<TunedProduct | Untuned> {
   if (cudaInfo().cublasLt === null) return 'no cuBLASLt';
-  const { m, n, k, batch } = step;
-  const isOffered = k > 0 && batch <= MOST_MATRICES && Math.max(m, n, k) <= MOST_SIDE;
+  const { m, n, k, batch, precision } = step;
+  const isOffered =
+    precision !== 'tf32-stretched' && k > 0 && batch <= MOST_MATRICES && Math.max(m, n, k) <= MOST_SIDE;
   if (!isOffered || callRow(step).isEmpty(step)) return 'no form of cuBLASLt';
   const workspace = step.workspace === undefined ? 0 : plan.buffers[step.workspace]!.byteLength;
   const trial = trialOf(step, workspace);

@@ -48,6 +48,9 @@ export const hasEpilogues = ({ nodes }: { readonly nodes: readonly (GraphNode | 
       : node?.kind === 'contract' && node.epilogue !== undefined,
   );
 
+/** Products of several calls, which add to their results. */
+const isStretched = ({ precision }: Contract): boolean => precision === 'tf32-stretched';
+
 const hasActivations = (dtype: DType): boolean => dtype === 'float32' || isHalf(dtype);
 
 /** cuTENSOR has alpha, beta and an addend that lies as the result, in the result's dtype. */
@@ -91,7 +94,8 @@ class EpilogueRules {
       if (this.#readersOf(input) !== 1) return undefined;
       node = nodeOf(this.#graph, input);
     }
-    if (node.kind !== 'contract' || node.epilogue?.activation !== undefined) return undefined;
+    if (node.kind !== 'contract' || node.epilogue?.activation !== undefined || isStretched(node))
+      return undefined;
     if (isTensor(node)) return node;
     const [batch, m, n] = node.shape as readonly [number, number, number];
     if (isVector(node)) return undefined;
@@ -280,7 +284,7 @@ class EpilogueRules {
 
   /** contract (multiply a constant) b → contract a b, alpha */
   readonly #ofScaled: Rule = (node, editor) => {
-    if (node.kind !== 'contract' || isVector(node)) return undefined;
+    if (node.kind !== 'contract' || isVector(node) || isStretched(node)) return undefined;
     const { alpha } = node.epilogue ?? PLAIN;
     for (const k of [0, 1] as const) {
       let factor = 1;

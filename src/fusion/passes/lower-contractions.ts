@@ -34,6 +34,7 @@ import {
   PRODUCT,
   RIGHT,
   suitsLibrary,
+  type Tf32Traits,
 } from './pair-products.js';
 import type { Operand } from './product-labels.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
@@ -48,8 +49,8 @@ const ONE_PAIR: readonly Pair[] = [[0, 1]];
 export interface ProductTraits {
   /** Without them, its library does all products that it can. */
   readonly costs?: ProductCosts;
-  /** Whether it multiplies in TF32; else products that may are computed in full. */
-  readonly hasTf32?: boolean;
+  /** Without them, products that may be in TF32 are computed in full. */
+  readonly tf32?: Tf32Traits;
   /** cuTENSOR; a target that never has it has no copies for it to spare. */
   readonly tensors?: TensorTraits;
   /** Whether its library's products may be Weft's own. */
@@ -57,7 +58,7 @@ export interface ProductTraits {
 }
 
 export const lowerContractions =
-  ({ costs, hasTf32 = false, tensors, hasOwnProducts = false }: ProductTraits = {}) =>
+  ({ costs, tf32, tensors, hasOwnProducts = false }: ProductTraits = {}) =>
   (graph: MutableGraph, report?: ContractionReport): void => {
     if (!hasContractions(graph)) return;
     const inKernel: InKernel =
@@ -73,7 +74,7 @@ export const lowerContractions =
         graph,
         inKernel,
         copiedBytes: (id: number) => copiedBytes(graph, id),
-        hasTf32,
+        tf32,
         tensors,
         hasOwnProducts,
         isShared: (id: number) => shared?.has(id) === true,
@@ -87,8 +88,8 @@ export const lowerContractions =
   };
 
 /** A product that a library computes as it stands. */
-const isMatmul = (node: GraphNodeOf<'contract'>, { editor, inKernel, hasTf32 }: Context): boolean => {
-  if ((hasTf32 && node.precision === 'tf32x3') || node.library !== undefined) return false;
+const isMatmul = (node: GraphNodeOf<'contract'>, { editor, inKernel, tf32 }: Context): boolean => {
+  if ((tf32 !== undefined && node.precision === 'tf32x3') || node.library !== undefined) return false;
   const [a, b] = node.labels;
   if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
   if (!sameNumbers(node.output, PRODUCT)) return false;

@@ -26,6 +26,15 @@ const LEAST_SIDE = 32;
 export type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
 export const NEVER: InKernel = () => false;
 
+/** Of a target that multiplies in TF32. */
+export interface Tf32Traits {
+  /**
+   * Of so many results on, three products are as exact as one in float32: the sums of fewer are split among
+   * multiprocessors there, which makes them more exact.
+   */
+  readonly leastResults: number;
+}
+
 /** The facts that lowering one contraction needs. */
 export interface Context {
   readonly editor: Editor;
@@ -33,7 +42,7 @@ export interface Context {
   readonly inKernel: InKernel;
   /** Bytes of a copy that is made of an operand for the library alone. */
   readonly copiedBytes: (id: number) => number;
-  readonly hasTf32: boolean;
+  readonly tf32: Tf32Traits | undefined;
   readonly tensors: TensorTraits | undefined;
   readonly hasOwnProducts: boolean;
   /** Whether a node is a result, or several nodes read it. */
@@ -70,8 +79,8 @@ export class PairProducts {
   /** As asked, of products by cuTENSOR, which splits factors itself. */
   readonly #asked: Precision | undefined;
   readonly #pinned: ProductLibrary | undefined;
-  /** Whether products are sums of three of split factors. */
-  readonly #splits: boolean;
+  /** Products of at least so many results are sums of three of split factors. */
+  readonly #leastSplit: number;
 
   constructor(
     context: Context,
@@ -81,10 +90,11 @@ export class PairProducts {
     this.#context = context;
     this.#asked = precision;
     this.#pinned = library;
-    this.#splits = context.hasTf32 && precision === 'tf32x3';
+    const isSplit = context.tf32 !== undefined && precision === 'tf32x3';
+    this.#leastSplit = isSplit ? context.tf32.leastResults : Number.POSITIVE_INFINITY;
     this.#editor = context.editor;
     this.#sizeOf = sizeOf;
-    this.#precision = this.#splits ? 'tf32' : precision;
+    this.#precision = isSplit ? undefined : precision;
   }
 
   #shape(labels: readonly number[]): number[] {
@@ -160,7 +170,8 @@ export class PairProducts {
   }
 
   #multiplyMatrices(product: PairProduct): Operand {
-    return this.#splits
+    const { batch, m, n } = product.groups;
+    return this.#volume([...batch, ...m, ...n]) >= this.#leastSplit
       ? this.#multiplySplit(product)
       : this.#matmul(...this.#matrices(product), product.groups);
   }
@@ -300,11 +311,13 @@ export class PairProducts {
   /** The parts of factors are taken before views, so that a factor that stands twice is split once. */
   #multiplySplit({ a, b, groups }: PairProduct): Operand {
     const { batch, m, n } = groups;
-    const multiply = (x: number, y: number): number => {
-      const [left, right] = this.#matrices({ a: { ...a, id: x }, b: { ...b, id: y }, groups });
-      return this.#matmul(left, right, groups).id;
-    };
-    return { id: sumOfThree(this.#editor, a.id, b.id, multiply), labels: [...batch, ...m, ...n] };
+    const matrices = (x: number, y: number): [number, number] =>
+      this.#matrices({ a: { ...a, id: x }, b: { ...b, id: y }, groups });
+    const multiply = (x: number, y: number): number => this.#matmul(...matrices(x, y), groups, 'tf32').id;
+    const multiplyInStretches = (x: number, y: number): number =>
+      this.#matmul(...matrices(x, y), groups, 'tf32-stretched').id;
+    const sum = sumOfThree(this.#editor, a.id, b.id, { multiply, multiplyInStretches });
+    return { id: sum, labels: [...batch, ...m, ...n] };
   }
 
   /** The operands as stacks of matrices. */
@@ -327,12 +340,12 @@ export class PairProducts {
     return this.#editor.reshape(spread, shape);
   }
 
-  #matmul(left: number, right: number, { batch, m, n }: ProductLabels): Operand {
+  #matmul(left: number, right: number, { batch, m, n }: ProductLabels, precision = this.#precision): Operand {
     const product = this.#editor.add({
       kind: 'contract',
       labels: [LEFT, RIGHT],
       output: PRODUCT,
-      precision: this.#precision,
+      precision,
       memoryLimit: undefined,
       library: this.#pinned === 'weft' ? this.#pinned : undefined,
       dtype: this.#editor.node(left).dtype,

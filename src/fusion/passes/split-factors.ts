@@ -15,6 +15,13 @@ const SCALE = 2 ** -27;
 /** 2 to the number of bits that `hi` leaves to `lo`. */
 const SHIFT = 2 ** 13;
 
+/** How the parts of factors are multiplied. */
+export interface Multiplications {
+  readonly multiply: (left: number, right: number) => number;
+  /** With a long sum in stretches (`exec/calls/matmul-stretches.ts`). */
+  readonly multiplyInStretches: (left: number, right: number) => number;
+}
+
 /** The two parts of a float32 node; of elements that are not finite `hi` is all, and `lo` means nothing. */
 export function splitFactor(editor: Editor, id: number): { readonly hi: number; readonly lo: number } {
   const shape = [...editor.node(id).shape]; // a draft of immer ends with the pass
@@ -34,18 +41,19 @@ export function splitFactor(editor: Editor, id: number): { readonly hi: number; 
 }
 
 /**
- * The sum of the three products of the parts of two factors. Where the first is not finite, it is the result: an
- * infinite factor has no second part.
+ * The sum of the three products of the parts of two factors, the first of them by stretches: the others are
+ * 2⁻¹¹ as large, and so are their errors. Where the first is not finite, it is the result: an infinite factor has
+ * no second part.
  */
 export function sumOfThree(
   editor: Editor,
   left: number,
   right: number,
-  multiply: (left: number, right: number) => number,
+  { multiply, multiplyInStretches }: Multiplications,
 ): number {
   const a = splitFactor(editor, left);
   const b = splitFactor(editor, right);
-  const first = multiply(a.hi, b.hi);
+  const first = multiplyInStretches(a.hi, b.hi);
   const shape = [...editor.node(first).shape];
   const sum = (x: number, y: number): number =>
     editor.add({ kind: 'map', op: 'add', dtype: 'float32', shape, inputs: [x, y] });
