@@ -133,6 +133,7 @@ export {
   uniqueCounts,
   uniqueInverse,
 } from './api/sets.js';
+export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';

@@ -7,6 +7,8 @@ namespace weft::cpu {
 
 // One lane at a time through the C library; vector versions replace what they can.
 void addScalarMath(Registry& registry);
+// Gamma and beta functions, Bessel functions: one lane at a time.
+void addSpecial(Registry& registry);
 // Complex arithmetic and functions.
 void addComplex(Registry& registry);
 

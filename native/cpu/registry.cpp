@@ -24,6 +24,7 @@ int byteLengthOf(DType dtype) { return kElementBytes[static_cast<int>(dtype)]; }
 
 Registry::Registry(Isa isa) : tables_(new Tables) {
   addScalarMath(*this);
+  addSpecial(*this);
   addComplex(*this);
   switch (isa) {
 #ifdef WEFT_HAS_AVX

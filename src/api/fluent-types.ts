@@ -24,6 +24,7 @@ import type { Expr, Shape, TypedArray } from '../graph/expr.js';
 import type * as indexing from '../graph/indexing.js';
 import type { Operand } from '../graph/infer.js';
 import type * as masks from '../graph/masks.js';
+import type * as moments from '../graph/moments.js';
 import type * as nanQuantiles from '../graph/nan-quantiles.js';
 import type * as nanReductions from '../graph/nan-reductions.js';
 import type { OPS } from '../graph/ops.js';
@@ -40,6 +41,7 @@ import type { Axes } from '../graph/shape.js';
 import type * as signals from '../graph/signals.js';
 import type * as slicing from '../graph/slicing.js';
 import type * as sorting from '../graph/sorting.js';
+import type * as special from '../graph/special.js';
 import type * as statistics from '../graph/statistics.js';
 import type * as updates from '../graph/updates.js';
 import type * as views from '../graph/views.js';
@@ -87,6 +89,15 @@ export interface BinaryFunction<R extends Rule> {
   <D extends DType>(x: WeakScalars[D], y: Lazy<D>): Lazy<ResultOfBoth<R, D>>;
   (x: ArrayLike, y: ArrayLike): Lazy<Results[R][DType]>;
 }
+/** A function of three numbers; the dtype is known where all have that of the first, or give way to it. */
+interface Ternary<R extends Rule, D extends DType> {
+  method(second: Beside<D>, third: Beside<D>): Lazy<ResultOfBoth<R, D>>;
+  method(second: ArrayLike, third: ArrayLike): Lazy<Results[R][DType]>;
+}
+export interface TernaryFunction<R extends Rule> {
+  <D extends DType>(x: Lazy<D>, y: Beside<D>, z: Beside<D>): Lazy<ResultOfBoth<R, D>>;
+  (x: ArrayLike, y: ArrayLike, z: ArrayLike): Lazy<Results[R][DType]>;
+}
 export interface Where {
   <D extends DType>(x: Lazy<D>, y: Beside<D>): Lazy<Promotions[D][D]>;
   <D extends DType>(x: WeakScalars[D], y: Lazy<D>): Lazy<Promotions[D][D]>;
@@ -102,12 +113,16 @@ type OpMethod<Row extends { readonly arity: number }, D extends DType> = Row['ar
   ? () => Lazy<Results[UnaryRule<Row>][D]>
   : Row['arity'] extends 2
     ? Binary<RuleOf<Row>, D>['method']
-    : Where;
+    : RuleOf<Row> extends 'same'
+      ? Where
+      : Ternary<RuleOf<Row>, D>['method'];
 type OpFunction<Row extends { readonly arity: number }> = Row['arity'] extends 1
   ? <T extends ArrayLike>(x: T) => Lazy<Results[UnaryRule<Row>][Alone<T>]>
   : Row['arity'] extends 2
     ? BinaryFunction<RuleOf<Row>>
-    : WhereFunction;
+    : RuleOf<Row> extends 'same'
+      ? WhereFunction
+      : TernaryFunction<RuleOf<Row>>;
 
 type OpTable = typeof OPS;
 type AliasesOf<Row> = Row extends { readonly aliases: readonly (infer Name extends string)[] } ? Name : never;
@@ -176,6 +191,12 @@ interface Composites {
   readonly setdiff: 'same';
   readonly nanToNum: 'same';
   readonly sinc: 'float';
+  readonly expit: 'float';
+  readonly ndtr: 'float';
+  readonly zscore: 'deviation';
+  readonly moment: 'deviation';
+  readonly skew: 'deviation';
+  readonly kurtosis: 'deviation';
   readonly degrees: 'float';
   readonly radians: 'float';
   readonly isclose: 'bool';
@@ -358,9 +379,11 @@ export interface Fluent<D extends DType>
     CompositeMethods<typeof composites, D>,
     CompositeMethods<typeof sets, D>,
     CompositeMethods<typeof elementwise, D>,
+    CompositeMethods<typeof moments, D>,
     CompositeMethods<typeof nanQuantiles, D>,
     CompositeMethods<typeof nanReductions, D>,
     CompositeMethods<typeof orderStatistics, D>,
+    CompositeMethods<typeof special, D>,
     CompositeMethods<typeof statistics, D>,
     CompositeMethods<typeof correlations, D>,
     CompositeMethods<typeof counting, D>,
@@ -389,9 +412,11 @@ export interface FreeFunctions
     CompositeFunctions<typeof composites>,
     CompositeFunctions<typeof sets>,
     CompositeFunctions<typeof elementwise>,
+    CompositeFunctions<typeof moments>,
     CompositeFunctions<typeof nanQuantiles>,
     CompositeFunctions<typeof nanReductions>,
     CompositeFunctions<typeof orderStatistics>,
+    CompositeFunctions<typeof special>,
     CompositeFunctions<typeof statistics>,
     CompositeFunctions<typeof correlations>,
     CompositeFunctions<typeof counting>,

@@ -19,6 +19,7 @@ import type { Expr } from '../graph/expr.js';
 import * as indexing from '../graph/indexing.js';
 import { isExpr, map, type Operand } from '../graph/infer.js';
 import * as masks from '../graph/masks.js';
+import * as moments from '../graph/moments.js';
 import * as nanQuantiles from '../graph/nan-quantiles.js';
 import * as nanReductions from '../graph/nan-reductions.js';
 import { OP_NAMES, type OpName, opRow } from '../graph/ops.js';
@@ -34,6 +35,7 @@ import * as sets from '../graph/sets.js';
 import * as signals from '../graph/signals.js';
 import * as slicing from '../graph/slicing.js';
 import * as sorting from '../graph/sorting.js';
+import * as special from '../graph/special.js';
 import * as statistics from '../graph/statistics.js';
 import * as updates from '../graph/updates.js';
 import * as views from '../graph/views.js';
@@ -57,6 +59,7 @@ const MODULES = {
   ...elementwise,
   ...indexing,
   ...masks,
+  ...moments,
   ...nanQuantiles,
   ...nanReductions,
   ...PRODUCTS,
@@ -73,6 +76,7 @@ const MODULES = {
   ...partitions,
   ...scans,
   ...sorting,
+  ...special,
   ...statistics,
   ...updates,
   ...views,

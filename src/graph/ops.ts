@@ -135,6 +135,14 @@ const call =
   (args, dtype) =>
     `${isComplex(dtype) ? `weft_${name}` : dtype === 'float32' ? `${name}f` : name}(${args.join(', ')})`;
 
+/** A function of float64 of the generated prelude (`native/shared`), through which float32 goes too. */
+const special =
+  (name: string): CudaExpression =>
+  (args, dtype) =>
+    dtype === 'float32'
+      ? `((float)weft_${name}(${args.map((arg) => `(double)${arg}`).join(', ')}))`
+      : `weft_${name}(${args.join(', ')})`;
+
 /** A function of the generated prelude, overloaded on its argument types. */
 const prelude =
   (name: string): CudaExpression =>
@@ -296,6 +304,35 @@ export const OPS = {
   erfinv: { arity: 1, dtype: toRealFloat, cuda: prelude('erfinv'), sample: within(8, -1, 1), numpy: null, cost: 40 },
   /** The quantile of the standard normal distribution, infinite at 0 and 1. */
   ndtri: { arity: 1, dtype: toRealFloat, cuda: prelude('ndtri'), sample: within(8, 0, 1), numpy: null, cost: 40 },
+
+  /** The gamma function; NaN at negative integers. */
+  gamma: { arity: 1, dtype: toRealFloat, cuda: call('tgamma'), sample: within(16, 0.5, 30), numpy: null, cost: 40 },
+  /** The derivative of `lgamma`, infinite at 0 and NaN at negative integers. */
+  digamma: { arity: 1, dtype: toRealFloat, cuda: special('digamma'), sample: within(16, 2.5, 50), numpy: null, cost: 60 },
+  /** The modified Bessel function of the first kind of order 0, as NumPy's and SciPy's `i0`. */
+  i0: { arity: 1, dtype: toRealFloat, cuda: special('i0'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  /** `i0(x) exp(-|x|)`, which stays finite. */
+  i0e: { arity: 1, dtype: toRealFloat, cuda: special('i0e'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  /** The modified Bessel function of the first kind of order 1, as SciPy's `i1`. */
+  i1: { arity: 1, dtype: toRealFloat, cuda: special('i1'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  /** `i1(x) exp(-|x|)`, which stays finite. */
+  i1e: { arity: 1, dtype: toRealFloat, cuda: special('i1e'), sample: within(16, -20, 20), numpy: null, cost: 60 },
+  /** log(x / (1 - x)), accurate around 1/2; the inverse of `sigmoid`. */
+  logit: { arity: 1, dtype: toRealFloat, cuda: special('logit'), sample: within(8, 0, 1), numpy: null, cost: 40 },
+  /** The regularized lower incomplete gamma function P(a, x), as SciPy's: `a.gammainc(x)`. NaN where a or x is negative. */
+  gammainc: { arity: 2, dtype: toRealFloat, cuda: special('gammainc'), sample: within(2000, 0.1, 20), numpy: null, cost: 400 },
+  /** 1 - `gammainc`, accurate where that is near 1. */
+  gammaincc: { arity: 2, dtype: toRealFloat, cuda: special('gammaincc'), sample: within(2000, 0.1, 20), numpy: null, cost: 400 },
+  /** The x of which `gammainc(a, x)` is the second argument, from 0 to 1, as SciPy's: `a.gammaincinv(p)`. */
+  gammaincinv: { arity: 2, dtype: toRealFloat, cuda: special('gammaincinv'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000 },
+  /** The regularized incomplete beta function I(x; a, b), as SciPy's: `a.betainc(b, x)`. NaN where a or b is negative or x outside of 0 to 1. */
+  betainc: { arity: 3, dtype: toRealFloat, cuda: special('betainc'), sample: within(2000, 0.05, 1), numpy: null, cost: 400 },
+  /** The x of which `betainc(a, b, x)` is the third argument, from 0 to 1, as SciPy's: `a.betaincinv(b, p)`. */
+  betaincinv: { arity: 3, dtype: toRealFloat, cuda: special('betaincinv'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000 },
+  /** The distribution function of Student's t, as SciPy's: `df.stdtr(t)` for df > 0 degrees of freedom. */
+  stdtr: { arity: 2, dtype: toRealFloat, cuda: special('stdtr'), sample: within(2000, 0.5, 10), numpy: null, cost: 400 },
+  /** The quantile of Student's t at the second argument, from 0 to 1, as SciPy's: `df.stdtrit(p)`. */
+  stdtrit: { arity: 2, dtype: toRealFloat, cuda: special('stdtrit'), sample: within(2000, 0.05, 1), numpy: null, cost: 2000 },
 
   // random words
   /**

@@ -4,8 +4,9 @@
  * returned.
  */
 import type { OpName } from '../../src/graph/ops.js';
+import * as tails from './reference-tails.js';
 import { roundHalfEven } from './scalar.js';
-import { erf, erfc, erfinv, lgamma, ndtri } from './special-functions.js';
+import * as special from './special-functions.js';
 
 export type Rounding = (x: number) => number;
 export type RealOp = (args: readonly number[], r: Rounding) => number | boolean;
@@ -117,11 +118,25 @@ export const REAL_OPS: Readonly<Partial<Record<OpName, RealOp>>> = {
   asinh: unary(Math.asinh),
   acosh: unary(Math.acosh),
   atanh: unary(Math.atanh),
-  erf: unary(erf),
-  erfc: unary(erfc),
-  lgamma: unary(lgamma),
-  erfinv: unary(erfinv),
-  ndtri: unary(ndtri),
+  erf: unary(special.erf),
+  erfc: unary(special.erfc),
+  lgamma: unary(special.lgamma),
+  erfinv: unary(special.erfinv),
+  ndtri: unary(special.ndtri),
+  gamma: unary(special.gamma),
+  digamma: unary(special.digamma),
+  i0: unary(special.i0),
+  i0e: unary(special.i0e),
+  i1: unary(special.i1),
+  i1e: unary(special.i1e),
+  logit: unary(special.logit),
+  gammainc: binary(tails.gammainc),
+  gammaincc: binary(tails.gammaincc),
+  gammaincinv: binary(tails.gammaincinv),
+  stdtr: binary(tails.stdtr),
+  stdtrit: binary(tails.stdtrit),
+  betainc: ([a, b, x]) => tails.betainc(a!, b!, x!),
+  betaincinv: ([a, b, x]) => tails.betaincinv(a!, b!, x!),
   round: unary(roundHalfEven),
   floor: unary(Math.floor),
   ceil: unary(Math.ceil),

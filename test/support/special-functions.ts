@@ -1,7 +1,7 @@
 /**
- * erf, erfc, their inverse and lgamma in float64, for the reference interpreter: series and continued
- * fractions, summed until they stop changing, and Newton's method. Sources: NIST Digital Library of Mathematical Functions, 7.6.2, 7.9.1, 5.5.3,
- * 5.7.3 and 5.11.1.
+ * erf, erfc, their inverse, gamma functions and Bessel functions in float64, for the reference interpreter: series and
+ * continued fractions, summed until they stop changing, and Newton's method. Sources: NIST Digital Library of
+ * Mathematical Functions, 7.6.2, 7.9.1, 5.5.3, 5.7.3, 5.11.1, 5.11.2, 10.25.2 and 10.40.1.
  */
 
 /** exp(-x²), with the square split so that its rounding error is not amplified. */
@@ -117,4 +117,65 @@ export function lgamma(x: number): number {
   for (let k = STIRLING.length - 1; k >= 0; k--) series = series / (x * x) + STIRLING[k]!;
   // One logarithm as a factor, so that large arguments do not overflow before their result does.
   return (x - 0.5) * (Math.log(x) - 1) - 0.5 + 0.5 * Math.log(2 * Math.PI) + series / x;
+}
+
+/** lgamma(a + 1) less Stirling's formula. */
+export function stirlingError(a: number): number {
+  if (a < 15) return lgamma(a + 1) - ((a + 0.5) * Math.log(a) - a) - 0.5 * Math.log(2 * Math.PI);
+  return STIRLING.reduceRight((sum, next) => sum / (a * a) + next, 0) / a;
+}
+
+export function gamma(x: number): number {
+  if (x === 0) return 1 / x;
+  if (Number.isNaN(x) || x === Number.POSITIVE_INFINITY) return x;
+  if (x < 0 && Number.isInteger(x)) return Number.NaN;
+  if (x === Number.NEGATIVE_INFINITY) return Number.NaN;
+  if (x < 0.5) {
+    // Reflection; by halves, since gamma overflows before its reciprocal underflows.
+    const sine = Math.sin(Math.PI * (x - Math.round(x))) * (Math.round(x) % 2 === 0 ? 1 : -1);
+    return x < -190 ? 0 * sine : Math.PI / sine / gamma(1 - x);
+  }
+  if (x > 172) return Number.POSITIVE_INFINITY;
+  let [shifted, factor] = [x, 1];
+  while (shifted > 2.5) factor *= --shifted;
+  while (shifted < 1.5) factor /= shifted++;
+  return factor * Math.exp(nearTwo(shifted - 2));
+}
+
+export function digamma(x: number): number {
+  if (x === 0) return -1 / x;
+  if (x === Number.NEGATIVE_INFINITY || (x < 0 && Number.isInteger(x))) return Number.NaN;
+  if (x < 0) return digamma(1 - x) - Math.PI / Math.tan(Math.PI * (x - Math.round(x)));
+  let beside = 0;
+  let y = x;
+  for (; y < 25; y++) beside += 1 / y;
+  const terms = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132];
+  return Math.log(y) - 0.5 / y - terms.reduceRight((sum, next) => (sum + next) / (y * y), 0) - beside;
+}
+
+/** exp(-|x|) times the modified Bessel function of an order: its power series, or the asymptotic one. */
+function bessel(order: 0 | 1, x: number): number {
+  const size = Math.abs(x);
+  if (Number.isNaN(x)) return x;
+  let [sum, term] = [1, 1];
+  if (size < 30) {
+    for (let k = 1; term > 1e-18 * sum; k++) sum += term *= (x * x) / 4 / (k * (k + order));
+    return sum * (order === 0 ? 1 : x / 2) * Math.exp(-size);
+  }
+  for (let k = 1; Math.abs(term) > 1e-18; k++) {
+    term *= -(4 * order - (2 * k - 1) ** 2) / (8 * k * size);
+    sum += term;
+  }
+  return ((order === 0 ? 1 : Math.sign(x)) * sum) / Math.sqrt(2 * Math.PI) / Math.sqrt(size);
+}
+export const i0e = (x: number): number => bessel(0, x);
+export const i1e = (x: number): number => bessel(1, x);
+const grown = (value: number, x: number): number =>
+  value * Math.exp(Math.abs(x) / 2) * Math.exp(Math.abs(x) / 2);
+export const i0 = (x: number): number => grown(bessel(0, x), x);
+export const i1 = (x: number): number => grown(bessel(1, x), x);
+
+export function logit(x: number): number {
+  const s = 2 * (x - 0.5);
+  return Math.abs(s) < 0.4 ? Math.log1p(s) - Math.log1p(-s) : Math.log(x / (1 - x));
 }

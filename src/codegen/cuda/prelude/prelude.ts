@@ -12,6 +12,7 @@ import { NUMBER_PIECES } from './prelude-numbers.js';
 import { type Piece, piece } from './prelude-piece.js';
 import { RANDOM_PIECES } from './prelude-random.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
+import { SPECIAL_PIECES } from './special-pieces.js';
 
 const BASE: readonly Piece[] = [
   piece(`
@@ -34,6 +35,7 @@ const REAL_PIECES: readonly Piece[] = [
   ...BASE,
   ...NUMBER_PIECES,
   ...RANDOM_PIECES,
+  ...SPECIAL_PIECES,
   ...FAST_PIECES,
   ...REDUCTION_PIECES,
 ];
@@ -41,6 +43,7 @@ const ALL_PIECES: readonly Piece[] = [
   ...BASE,
   ...NUMBER_PIECES,
   ...RANDOM_PIECES,
+  ...SPECIAL_PIECES,
   ...FAST_PIECES,
   ...COMPLEX_PIECES,
   ...REDUCTION_PIECES,
