@@ -4,12 +4,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 const FILES = ['special-functions', 'tail-functions'];
 
-/** The functions of a header, each with the comment before it, as device functions. */
+/**
+ * The functions of a header, each with the comment before it, as device functions: those of several lines apart and
+ * with their loops as they are, or NVRTC takes minutes where a kernel calls a few.
+ */
 function functions(name) {
   const text = readFileSync(new URL(`../native/shared/${name}.h`, import.meta.url), 'utf8');
   const body = text.replace(/^(\/\/.*\n)+/, '');
-  const found = body.match(/(?:\/\*(?:(?!\*\/)[\s\S])*\*\/\n)?^WEFT_DEVICE [\s\S]*?(?:^\}|\}$)/gm);
-  return found.map((each) => each.replace(/^WEFT_DEVICE/m, 'inline __device__'));
+  const found = body.match(/(?:\/\*(?:(?!\*\/)[\s\S])*\*\/\n)?^WEFT_DEVICE (?:.*\}$|[\s\S]*?^\})/gm);
+  return found.map((each) =>
+    each
+      .replace(/^WEFT_DEVICE(?=.*\}$)/m, 'inline __device__')
+      .replace(/^WEFT_DEVICE/m, '__device__ __attribute__((noinline))')
+      .replace(/^( *)for \(/gm, '$1#pragma unroll 1\n$1for ('),
+  );
 }
 
 const pieces = FILES.flatMap(functions).map((text) => `  piece(\`\n${text.replaceAll('`', '\\`')}\`),\n`);
