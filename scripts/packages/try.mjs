@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { programOf, timed, toolFolder } from './programs.mjs';
@@ -142,7 +142,7 @@ try {
   const program = programOf(runtime);
   const node = kindOf(runtime) === 'node' ? program : process.execPath;
   const tools = toolFolder(join(folder, 'tools'), { node, [kindOf(manager)]: programOf(manager) });
-  await install(readArchives(values.from), project, { manager, tools });
+  await install(readArchives(resolve(values.from)), project, { manager, tools });
   await use(place(folder, project, { runtime, program }), runtime);
 } finally {
   rmSync(folder, { recursive: true, force: true });

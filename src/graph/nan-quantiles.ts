@@ -14,6 +14,7 @@ import { median, percentile, quantile } from './order-statistics.js';
 import { type Arithmetic, METHODS, SELECTING } from './quantile-methods.js';
 import { atProbabilities, type QuantileOptions, type Quantiles, rowsOf } from './quantile-rows.js';
 import { keepAxes, throughFloat32 } from './reducing.js';
+import { roundedProduct } from './rounded-product.js';
 import { sort } from './sorting.js';
 import { reshape } from './views.js';
 
@@ -54,7 +55,7 @@ export function nanPercentile(
 
 const ARRAYS: Arithmetic<Expr> = {
   plus: (a, b) => map('add', [a, b]),
-  times: (a, b) => map('multiply', [a, b]),
+  times: roundedProduct,
   floor: (a) => map('floor', [a]),
   round: (a) => map('round', [a]),
   equal: (a, b) => map('equal', [a, b]),

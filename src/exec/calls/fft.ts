@@ -13,7 +13,7 @@ const KINDS = ['fft', 'rfft', 'irfft'] as const;
 
 /** A unit has an eighth of all elements, within these bounds: small beside the array, and enough to fill a GPU. */
 const LEAST_UNIT = 2 ** 18;
-const MOST_UNIT = 2 ** 22;
+const MOST_UNIT = 2 ** 24;
 
 interface FftPlan {
   readonly kind: (typeof KINDS)[number];
