@@ -176,6 +176,7 @@ WEFT_DEVICE double weft_betainc(double a, double b, double x) {
  */
 WEFT_DEVICE double weft_tail_inverse(double a, double b, double p, bool above, double u) {
   double known = log(b == 0.0 ? a : a / b);
+  u = u < -744.0 ? -744.0 : u > 744.0 ? 744.0 : u;
   for (int k = 0; k < 60; ++k) {
     const double odds = exp(-fabs(u));
     const double large = 1.0 / (1.0 + odds), small = odds / (1.0 + odds);
@@ -189,6 +190,7 @@ WEFT_DEVICE double weft_tail_inverse(double a, double b, double p, bool above, d
     known = u;
     const double step = log(tail / p) * tail / density;
     u += above ? step : -step;
+    u = u < -744.0 ? -744.0 : u > 744.0 ? 744.0 : u;
     if (!(fabs(step) > 1e-15 * (1.0 + fabs(u)))) break;
   }
   return u;

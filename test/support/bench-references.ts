@@ -4,6 +4,7 @@
  */
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
+import { filteredRows, realParts, realRows, sizesOfSquare } from './bench-fourier.js';
 import { normalOfWord, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
 
 /** The numbers of `uniform`, rounded to the input's dtype. */
@@ -288,6 +289,10 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
     const matrices = rowsOf(b!, n * n);
     return flat(rowsOf(a!, n * n).map((matrix, i) => product(matrix, matrices[i]!, n, n, n)));
   },
+  fft_batch: ({ shape }, x) => realRows(x!, shape[1]!),
+  fft_long: (_, x) => realParts(x!),
+  fft_convolve: (_, x, filter) => filteredRows(x!, filter!),
+  fft2_4096: ({ shape }, x) => sizesOfSquare(x!, shape[0]!),
   latency: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
   latency_host: (_, a, b) => [sum(map(a!, (value, i) => value * b![i]!))],
   small_kernels: smallKernels,

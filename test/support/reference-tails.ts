@@ -4,6 +4,8 @@
  */
 import { lgamma, stirlingError } from './special-functions.js';
 
+const log = Math.log;
+
 /** A distribution in u: the weights of its sides, gamma's x and y as functions of u, and log density(u + w) - log density(u). */
 interface Family {
   readonly density: (u: number) => number;
@@ -28,15 +30,17 @@ function expm1Less(x: number): number {
 
 const odds = (u: number): [number, number] => [1 / (1 + Math.exp(-u)), 1 / (1 + Math.exp(u))];
 
-function gammaFamily(a: number): Family {
+/** At the logarithm of x, x itself is taken. */
+function gammaFamily(a: number, x?: number): Family {
+  const at = (u: number): number => (x !== undefined && u === log(x) ? x : Math.exp(u));
   return {
     density: (u) => {
       const r = Math.expm1(u - Math.log(a));
-      const deviance = Math.abs(r) < 1 ? (Math.exp(u) - a) / a : r;
+      const deviance = Math.abs(r) < 1 ? (at(u) - a) / a : r;
       const exponent = r < -0.9 ? u - Math.log(a) - r : log1pLess(deviance);
       return Math.exp(a * exponent - stirlingError(a)) * Math.sqrt(a / (2 * Math.PI));
     },
-    drop: (u, w) => (a - Math.exp(u)) * w - Math.exp(u) * expm1Less(w),
+    drop: (u, w) => (a - at(u)) * w - at(u) * expm1Less(w),
   };
 }
 
@@ -88,15 +92,13 @@ function series(first: number, next: (term: number, n: number) => number): numbe
   return sum;
 }
 
-const log = Math.log;
-
 /** Below or above x under the gamma distribution. */
 function gammaTail(a: number, x: number, above: boolean): number {
   if (!(a >= 0 && x >= 0) || (a === 0 && x === 0) || (a === x && x === Number.POSITIVE_INFINITY))
     return Number.NaN;
   if (x === Number.POSITIVE_INFINITY || a < 1e-300) return above ? 0 : 1;
   if (x === 0 || a === Number.POSITIVE_INFINITY) return above ? 1 : 0;
-  const family = gammaFamily(a);
+  const family = gammaFamily(a, x);
   if (x > Math.max(a, 0.1) || a > 1e4) {
     const tail = quadrature(family, log(x), x > a ? 1 : -1);
     return x > a === above ? tail : 1 - tail;
@@ -123,7 +125,7 @@ function betaTail(a: number, b: number, x: number, y: number, above: boolean): n
   if (x === 0 || y === 0) return (y === 0) === above ? 0 : 1;
   if (a < 1e-300 || b === infinite) return above ? 0 : 1;
   if (b < 1e-300 || a === infinite) return above ? 1 : 0;
-  const isAbove = a * y < b * x;
+  const isAbove = a * y <= b * x;
   if (isAbove) [a, b, x, y] = [b, a, y, x];
   const family = betaFamily(a, b);
   const tail =
@@ -151,7 +153,7 @@ function inverse(
     }
     known = u;
     const step = (sign * log(value / p) * value) / density(u);
-    u += step;
+    u = Math.min(Math.max(u + step, -744), 744);
     if (Math.abs(step) < 1e-15 * (1 + Math.abs(u))) break;
   }
   return u;
