@@ -136,27 +136,15 @@ function betaTail(a: number, b: number, x: number, y: number, above: boolean): n
   return isAbove === above ? tail : 1 - tail;
 }
 
-/** The u at which the logarithm of a tail is that of p: Newton's method on a concave function. */
-function inverse(
-  tail: (u: number) => number,
-  density: (u: number) => number,
-  p: number,
-  sign: 1 | -1,
-  u: number,
-): number {
-  let known = u;
-  for (let k = 0; k < 100; k++) {
-    const value = tail(u);
-    if (!(value > 0 && density(u) > 0)) {
-      u = (u + known) / 2;
-      continue;
-    }
-    known = u;
-    const step = (sign * log(value / p) * value) / density(u);
-    u = Math.min(Math.max(u + step, -744), 744);
-    if (Math.abs(step) < 1e-15 * (1 + Math.abs(u))) break;
+/** The u at which a tail is p, by halving the interval in which exp(u) is a number. */
+function inverse(tail: (u: number) => number, p: number, above: boolean): number {
+  let [low, high] = [-744, 744];
+  for (let k = 0; k < 70; k++) {
+    const middle = (low + high) / 2;
+    if (tail(middle) < p !== above) low = middle;
+    else high = middle;
   }
-  return u;
+  return (low + high) / 2;
 }
 
 export const gammainc = (a: number, x: number): number => gammaTail(a, x, false);
@@ -170,22 +158,13 @@ export function gammaincinv(a: number, p: number): number {
   const above = p > 0.5;
   const least = (log(p) + lgamma1p(a)) / a;
   if (least < -700) return Math.exp(least);
-  const { density } = gammaFamily(a);
-  return Math.exp(
-    inverse(
-      (u) => gammaTail(a, Math.exp(u), above),
-      density,
-      above ? 1 - p : p,
-      above ? 1 : -1,
-      Math.max(least, log(a)),
-    ),
-  );
+  return Math.exp(inverse((u) => gammaTail(a, Math.exp(u), above), above ? 1 - p : p, above));
 }
 
 /** The log-odds of the beta distribution's quantile. */
 function betaLogit(a: number, b: number, p: number, above: boolean): number {
   const tail = (u: number): number => betaTail(a, b, ...odds(u), above);
-  return inverse(tail, betaFamily(a, b).density, p, above ? 1 : -1, log(a / b));
+  return inverse(tail, p, above);
 }
 
 export function betaincinv(a: number, b: number, p: number): number {
