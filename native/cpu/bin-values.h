@@ -1,4 +1,4 @@
-// What bins gather: how two results of a bin become one, whatever their order.
+// Values of bins: how two results of a bin become one, whatever their order.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The C library's functions, one lane at a time: for what the vector library lacks, and where there is none.
 #include <math.h>
 
-#include "cpu/ops.h"
+#include "cpu/scalar-calls.h"
 
 namespace weft::cpu {
 namespace {
@@ -13,26 +13,12 @@ using Binary = T (*)(T, T);
 
 template <typename T, Unary<T> Function>
 void callUnary(Extent n, const Operand& out, const Operand* const* args) {
-  for (int64_t row = 0; row < n.rows; row++) {
-    T* d = reinterpret_cast<T*>(out.data) + row * out.rowStep;
-    const T* a = reinterpret_cast<const T*>(args[0]->data) + row * args[0]->rowStep;
-    for (int64_t c = 0; c < n.chunks; c++, d += out.chunkStep, a += args[0]->chunkStep) {
-      for (int64_t l = 0; l < kChunk; l++) d[l] = Function(a[l]);
-    }
-  }
+  eachLane<T>(n, out, args, std::make_index_sequence<1>(), [](T a) { return Function(a); });
 }
 
 template <typename T, Binary<T> Function>
 void callBinary(Extent n, const Operand& out, const Operand* const* args) {
-  for (int64_t row = 0; row < n.rows; row++) {
-    T* d = reinterpret_cast<T*>(out.data) + row * out.rowStep;
-    const T* a = reinterpret_cast<const T*>(args[0]->data) + row * args[0]->rowStep;
-    const T* b = reinterpret_cast<const T*>(args[1]->data) + row * args[1]->rowStep;
-    for (int64_t c = 0; c < n.chunks;
-         c++, d += out.chunkStep, a += args[0]->chunkStep, b += args[1]->chunkStep) {
-      for (int64_t l = 0; l < kChunk; l++) d[l] = Function(a[l], b[l]);
-    }
-  }
+  eachLane<T>(n, out, args, std::make_index_sequence<2>(), [](T a, T b) { return Function(a, b); });
 }
 
 // lgamma itself writes the sign to a global.

@@ -1,7 +1,7 @@
 // The special functions that CUDA C shares, one lane at a time; float32 goes through float64.
 #include <math.h>
 
-#include "cpu/ops.h"
+#include "cpu/scalar-calls.h"
 
 namespace weft::cpu {
 namespace {
@@ -11,33 +11,21 @@ namespace {
 #include "shared/tail-functions.h"
 #undef WEFT_DEVICE
 
-template <auto Function, typename... Doubles>
-constexpr int arityOf(double (*)(Doubles...)) {
-  return sizeof...(Doubles);
+template <typename T, auto Function, typename... Doubles>
+void call(double (*)(Doubles...), Extent n, const Operand& out, const Operand* const* args) {
+  eachLane<T>(n, out, args, std::index_sequence_for<Doubles...>(),
+              [](auto... values) { return static_cast<T>(Function(static_cast<double>(values)...)); });
 }
 
 template <typename T, auto Function>
-void call(Extent n, const Operand& out, const Operand* const* args) {
-  constexpr int kArity = arityOf<Function>(Function);
-  for (int64_t row = 0; row < n.rows; row++) {
-    for (int64_t c = 0; c < n.chunks; c++) {
-      const T* from[kArity];
-      for (int k = 0; k < kArity; k++)
-        from[k] = reinterpret_cast<const T*>(args[k]->data) + row * args[k]->rowStep + c * args[k]->chunkStep;
-      T* to = reinterpret_cast<T*>(out.data) + row * out.rowStep + c * out.chunkStep;
-      for (int64_t l = 0; l < kChunk; l++) {
-        if constexpr (kArity == 1) to[l] = static_cast<T>(Function(from[0][l]));
-        if constexpr (kArity == 2) to[l] = static_cast<T>(Function(from[0][l], from[1][l]));
-        if constexpr (kArity == 3) to[l] = static_cast<T>(Function(from[0][l], from[1][l], from[2][l]));
-      }
-    }
-  }
+void callSpecial(Extent n, const Operand& out, const Operand* const* args) {
+  call<T, Function>(Function, n, out, args);
 }
 
 template <auto Function>
 void add(Registry& registry, const char* name) {
-  registry.addOp(name, DType::float32, call<float, Function>);
-  registry.addOp(name, DType::float64, call<double, Function>);
+  registry.addOp(name, DType::float32, callSpecial<float, Function>);
+  registry.addOp(name, DType::float64, callSpecial<double, Function>);
 }
 
 double gamma(double x) { return x < 0 && floor(x) == x ? weft_undefined() : tgamma(x); }

@@ -4,7 +4,7 @@
  */
 import { PLATFORMS, packageOf } from './platforms.mjs';
 
-/** What only building takes. */
+/** Dependencies of building alone. */
 const BUILD_DEPENDENCIES = ['cmake-js', 'node-addon-api'];
 
 /** The manifest of `weftjs`, from the repository's: JavaScript alone, and no script that runs on installation. */

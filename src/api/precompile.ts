@@ -19,7 +19,7 @@ export interface PrecompileOptions {
   readonly exact?: boolean | undefined;
 }
 
-/** What `precompile` wrote. */
+/** The result of `precompile`: the kernels written. */
 export interface PrecompiledKernels {
   readonly folder: string;
   /** The kernels, those of all architectures together. */

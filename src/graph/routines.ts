@@ -122,7 +122,7 @@ export const ROUTINES = {
   },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
-/** What is kept of a line, up to all of it, and how much. */
+/** The kept part of a line, up to all of it, and its length. */
 const keptOf = (line: ArrayType): readonly ArrayType[] => [line, { dtype: 'int64', shape: [] }];
 
 /** Elements of the transform of n real numbers that say the others. */

@@ -1,4 +1,4 @@
-/** What was found on a machine, or is missing: a line of `weft doctor` and `weft setup`. */
+/** A library or part of a machine, found or missing: a line of `weft doctor` and `weft setup`. */
 
 /**
  * `found`: there, and it works as far as was tried; `missing`: not there; `broken`: there, and it cannot be

@@ -1,36 +1,26 @@
 /** Fourier transforms on every backend against NumPy, and the same bits however many there are. */
 import { describe, expect, it, vi } from 'vitest';
 import { compute, fft, type Lazy, lazy } from '../../src/index.js';
-import { failuresOf, type Prepared, referenceOf, run, toLazy } from '../support/api.js';
+import { failuresOf, referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
-import { type CompositeCase, fixtures } from '../support/fixtures.js';
+import { casesByCall, prepareCases } from '../support/composite-cases.js';
 import { generator, randomValues } from '../support/random.js';
-import { mismatch } from '../support/ulp.js';
 
 // One test of a table computes all its cases; on a GPU each kernel of a cold cache has to be compiled.
 vi.setConfig({ testTimeout: 300_000 });
 
-const { cases, read } = fixtures('fourier');
-const calls = [...new Set(cases.map((c) => c.call))];
+const cases = casesByCall('fourier');
+
 const functions = fft as unknown as Readonly<Record<string, (...args: readonly unknown[]) => Lazy>>;
 
-function build(c: CompositeCase): Lazy {
-  const isArray = (x: unknown): x is { array: number } => typeof x === 'object' && x !== null && 'array' in x;
-  return functions[c.call]!(...c.args.map((x) => (isArray(x) ? toLazy(read(c.inputs[x.array]!)) : x)));
-}
-
 describe.each(backends())('Fourier transforms on %s', (device) => {
-  it.each(calls)('%s gives what NumPy gives', async (call) => {
-    const prepared = cases
-      .filter((c) => c.call === call)
-      .map(
-        (c): Prepared => ({
-          label: `${call}(${JSON.stringify(c.args)}) of ${c.inputs.map((x) => `${x.dtype} [${x.shape}]`)}`,
-          build: () => build(c),
-          check: (actual) => mismatch(actual, read(c.output), { ulp: 0, absolute: c.bound, anyZero: true }),
-        }),
-      );
-    expect(await failuresOf(device, prepared)).toEqual([]);
+  it.each([...cases.keys()])('%s gives what NumPy gives', async (call) => {
+    expect(
+      await failuresOf(
+        device,
+        prepareCases(cases.get(call)!, (name) => functions[name]!),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -227,7 +227,7 @@ WEFT_SIM_FFT cufftXtMakePlanMany(int handle, int rank, long long* sizes, long lo
       if (embed == nullptr || stride != plan.inner) return false;
       return plan.inner == 1 ? distance == elements : distance == 1 && batch == stride && !isReal;
     };
-    // What Weft asks for; real ones have one axis.
+    // Layouts that Weft asks for; real ones have one axis.
     if ((isReal && rank != 1) || !isLaid(inEmbed, inStride, inDistance, plan.inElements()) ||
         !isLaid(outEmbed, outStride, outDistance, plan.outElements())) {
       simulator.misuse(simulator.callName + " has a layout that is not simulated");

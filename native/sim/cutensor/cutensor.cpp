@@ -46,7 +46,7 @@ struct Plan {
   OperationDesc operation;
   uint64_t workspaceBytes = 0;
 };
-// What sums are computed in: its address is the descriptor.
+// The precision of sums: its address is the descriptor.
 struct Compute {
   const char* name;
 };

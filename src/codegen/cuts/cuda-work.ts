@@ -173,7 +173,7 @@ function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work
   const unit = Math.max(...blocks);
   const reduced = wholeAxes(kernel.reduced);
   const accesses = accessesOf(kernel);
-  // What elements of a row are stored to is not asked: a row's results are.
+  // Stores of a row's elements do not matter here: only stores of its results.
   const ofRows = accesses.stores.filter(({ strides }) =>
     strides.slice(kernel.parallel.length).every((s) => s === 0),
   );

@@ -49,7 +49,7 @@ function isSmooth(n: number): boolean {
 }
 
 /**
- * What a unit takes on a GPU beside its arrays: as much as its complex elements where lengths are smooth, else up to
+ * The workspace of a unit on a GPU: as much as its complex elements where lengths are smooth, else up to
  * eight times (cuFFT's manual), and a copy of what a transform to real numbers reads, since it writes over it.
  */
 function cudaWorkspaceOf(step: RoutineStep): WorkspaceNeed {

@@ -8,7 +8,7 @@ export type Platform = (typeof PLATFORMS)[number];
 
 export const packageOf = (platform: Platform): string => `@weftjs/${platform}`;
 
-/** What tells a process's platform. */
+/** The facts that identify a process's platform. */
 export interface Host {
   readonly platform: string;
   readonly arch: string;

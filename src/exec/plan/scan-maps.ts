@@ -29,7 +29,7 @@ export function withScanMaps(stepList: StepList, { isElementMap }: DeviceModel):
     const { prologue, epilogue, last } = maps;
     const nodes = [...new Set([step, ...maps.gone].flatMap((part) => part.nodes))];
     const results = epilogue === undefined ? step.results : [resultOf(step, epilogue)];
-    // What the epilogue reads may be computed behind the scan.
+    // Values that the epilogue reads may be computed behind the scan.
     const place = last === undefined ? at : stepList.steps.indexOf(last);
     steps[place] = { ...step, results, maps: { prologue, epilogue }, nodes };
   }

@@ -48,7 +48,7 @@ export class TracedGraph {
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
   readonly #checks: readonly IndexCheck[];
-  /** What each check looks through, and the position of the argument that it is; undefined: no argument. */
+  /** The indices of each check, and the position of the argument that it is; undefined: no argument. */
   readonly #checked: readonly (CheckedArray & { readonly position: number | undefined })[];
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: TracedGraph | undefined;

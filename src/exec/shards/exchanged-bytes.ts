@@ -25,7 +25,7 @@ export function exchangedBytes(
 const overlap = (piece: Piece | undefined, first: number, last: number): number =>
   piece === undefined ? 0 : Math.max(0, Math.min(last, piece.last) - Math.max(first, piece.first));
 
-/** What `bytesOf` says of all windows that are copied; those of values on devices are one row each. */
+/** The sum of `bytesOf` over all windows that are copied; those of values on devices are one row each. */
 function copied({ windows, slots }: SweepWindows, bytesOf: (first: number, last: number) => number): number {
   let sum = 0;
   for (let at = 0; slots > 0 && at < windows.length; at += WINDOW_FIELDS) {

@@ -122,7 +122,7 @@ export class Holdings {
     if (holding !== undefined) free(holding);
   }
 
-  /** What a round made is current in the next one, which writes to host memory of the one before. */
+  /** A round's results are current in the next one, which writes to host memory of the one before. */
   rotate({ states }: PhaseLoop, isLead: boolean): void {
     for (const { first, current, next } of states) {
       const made = isLead ? first : next;

@@ -51,7 +51,7 @@ export class Rounds {
     });
   }
 
-  /** What the first round made is current. */
+  /** The first round's results are current. */
   #handOn({ loop }: LoopStages): void {
     const { pieces, held } = this.#values;
     for (const { first, current } of loop.states) {

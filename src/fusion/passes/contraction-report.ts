@@ -1,4 +1,4 @@
-/** What becomes of contractions, as data and as text, for `explain()`: their paths and their libraries. */
+/** Paths and libraries of contractions, as data and as text, for `explain()`. */
 import type { ProductLibrary } from '../../graph/expr.js';
 import { labelName } from '../../graph/print.js';
 import type { PathReport } from '../paths/path-report.js';

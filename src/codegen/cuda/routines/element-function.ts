@@ -20,7 +20,7 @@ export interface ElementFunction {
   readonly text: string;
   /** The type that it gives. */
   readonly type: string;
-  /** What it needs, as parameters of a kernel and in their order as its arguments; a comma stands before each. */
+  /** Its parameters, as those of a kernel, and in their order as arguments; a comma stands before each. */
   readonly parameters: string;
   readonly args: readonly CudaArgument[];
   /** The element at a linear place, given the one that the routine has there. */

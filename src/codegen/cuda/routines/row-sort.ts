@@ -49,7 +49,7 @@ function itemBytes(form: SortForm): number {
   return byteLengthOf(form.dtype) + (form.dtype === 'complex64' ? 4 : 8);
 }
 
-/** What is compared and exchanged. */
+/** The exchanged values and their comparison. */
 function printItem(form: SortForm): string {
   if (isPacked(form))
     return `typedef unsigned long long weft_item;
