@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const source = (name) => readFileSync(new URL(`../src/graph/${name}.ts`, import.meta.url), 'utf8');
 
 /** The modules whose every export is a method and a function: those that fluent.ts imports as a whole. */
-function modules() {
+export function modules() {
   const fluent = readFileSync(new URL('../src/api/fluent.ts', import.meta.url), 'utf8');
   return [...fluent.matchAll(/^import \* as \w+ from '\.\.\/graph\/([\w-]+)\.js';$/gm)].map(
     ([, name]) => name,
@@ -17,7 +17,7 @@ function modules() {
 const COMMENT = String.raw`\/\*\*(?:(?!\*\/)[\s\S])*\*\/`;
 
 /** Documentation and names, aliases included, of the rows of a table that are not internal. */
-function rows(text, table) {
+export function rows(text, table) {
   const start = text.indexOf(`export const ${table} = {`);
   const body = text.slice(start, text.indexOf('\n} as const', start));
   return body.split(/\n(?= {2}\/\*\*)/).flatMap((row) => {
@@ -26,12 +26,12 @@ function rows(text, table) {
     const doc = match[1].replace(/^ {2}/gm, '');
     const aliases = /\baliases: \[([^\]]*)\]/.exec(row)?.[1] ?? '';
     const names = [match[2], ...[...aliases.matchAll(/'(\w+)'/g)].map(([, alias]) => alias)];
-    return names.map((name) => ({ name, doc }));
+    return names.map((name) => ({ name, doc, row: match[2] }));
   });
 }
 
 /** Documentation and names of the functions that a module exports. */
-function functions(text) {
+export function functions(text) {
   const found = text.matchAll(new RegExp(`^(${COMMENT})\\nexport function (\\w+)\\(`, 'gm'));
   return [...found].map(([, doc, name]) => ({ name, doc }));
 }

@@ -114,6 +114,12 @@ const CONCURRENCY = 2;
  * runs before. Leaving the loop stops the batch. A job whose device is lost is done anew on another one,
  * unless `onDeviceLost` is `'fail'`. The iteration throws what `jobs` throws, once the jobs under way have
  * ended, and the signal's reason when aborted.
+ *
+ * @example
+ * const jobs = [1, 2].map((n) => lazy([n, n]).sum())
+ * for await (const { index, ok } of batch(jobs, { devices: ['cpu'] })) console.log(index, ok)
+ * //=> 0 true
+ * //=> 1 true
  */
 export function batch(jobs: Iterable<Job> | AsyncIterable<Job>, options?: BatchOptions): Batch;
 export function batch(
@@ -162,7 +168,15 @@ export class Batch implements AsyncIterable<BatchResult> {
     this.#options = options;
   }
 
-  /** Totals so far; final after the last result. */
+  /**
+   * Totals so far; final after the last result.
+   *
+   * @example
+   * const run = batch([lazy([1, 2]).sum()], { devices: ['cpu'] })
+   * await run.all()
+   * run.summary.done
+   * //=> 1
+   */
   get summary(): BatchSummary {
     return {
       done: this.#done,
@@ -172,7 +186,14 @@ export class Batch implements AsyncIterable<BatchResult> {
     };
   }
 
-  /** Runs all jobs; gives their results in the order of the jobs. */
+  /**
+   * Runs all jobs; gives their results in the order of the jobs.
+   *
+   * @example
+   * const results = await batch([lazy([1, 2]).sum()], { devices: ['cpu'] }).all()
+   * results.length
+   * //=> 1
+   */
   async all(): Promise<BatchResult[]> {
     const results: BatchResult[] = [];
     for await (const result of this) results.push(result);

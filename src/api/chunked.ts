@@ -23,6 +23,12 @@ import { Lazy } from './lazy.js';
  *
  * The arrays must not be written to while a compute runs. Throws a ShapeError for a shape of another size, a
  * TypeError for arrays of different types.
+ *
+ * @example
+ * const parts = [new Float32Array([1, 2]), new Float32Array([3, 4])]
+ * await chunked(parts, [2, 2]).compute()
+ * //=> [[1. 2.]
+ * //=>  [3. 4.]]
  */
 export function chunked(chunks: readonly TypedArray[], shape?: ShapeArgument, dtype?: DTypeArgument): Lazy;
 export function chunked(

@@ -101,6 +101,11 @@ const OPTIONS: Readonly<Record<keyof CompileOptions, true>> = {
  *
  * Throws an `ArgumentError` for what is no function. A call rejects with one where the function gives
  * anything but arrays, or computes.
+ *
+ * @example
+ * const step = compile((x: Lazy, y: Lazy) => x.mul(y).sum())
+ * await step([1, 2], [3, 4])
+ * //=> 11.0
  */
 export function compile<Parameters extends readonly Lazy[], Output>(
   fn: (...args: Parameters) => Output & Traced<Output>,

@@ -62,6 +62,13 @@ export function dtypeOf(op: string, argument: DTypeArgument | undefined): DType 
  * Typed arrays must not be written to or transferred while a compute runs. Throws a ShapeError for ragged
  * lists and data that is shorter than its shape, a RangeArgumentError for values out of the dtype's range, a
  * TypeError for anything else.
+ *
+ * @example
+ * lazy(new Float32Array([1, 2, 3, 4]), { shape: [2, 2] })
+ * //=> Lazy float32 (2, 2)
+ * await lazy([[1, 2], [3, 4]], { dtype: 'int32' }).compute()
+ * //=> [[1 2]
+ * //=>  [3 4]]
  */
 export function lazy<D extends DType>(
   input: ArrayLike,
@@ -103,7 +110,14 @@ function made<D extends DType>(shape: ShapeArgument, value: Scalar, dtype: DType
   return new Lazy(broadcast(constant(value, dtype), checkShape(op, shape)));
 }
 
-/** Zeros of a shape; float64 unless a dtype is given. */
+/**
+ * Zeros of a shape; float64 unless a dtype is given.
+ *
+ * @example
+ * await zeros([2, 2]).compute()
+ * //=> [[0. 0.]
+ * //=>  [0. 0.]]
+ */
 export function zeros<A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,
   dtype?: A,
@@ -115,7 +129,14 @@ export function zeros(shape: ShapeArgument, dtype?: DTypeArgument, ...more: read
   });
 }
 
-/** Ones of a shape; float64 unless a dtype is given. */
+/**
+ * Ones of a shape; float64 unless a dtype is given.
+ *
+ * @example
+ * await ones([2, 2], 'int32').compute()
+ * //=> [[1 1]
+ * //=>  [1 1]]
+ */
 export function ones<A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,
   dtype?: A,
@@ -130,6 +151,11 @@ export function ones(shape: ShapeArgument, dtype?: DTypeArgument, ...more: reado
 /**
  * One value in every element: float64 for a number, int64 for a bigint, bool for a boolean, complex128 for `{
  * re, im }`.
+ *
+ * @example
+ * await full([2, 2], 7).compute()
+ * //=> [[7. 7.]
+ * //=>  [7. 7.]]
  */
 export function full<T extends Scalar, A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,
@@ -160,7 +186,13 @@ function filled<D extends DType>(
   return made(shape, heldScalar(op, value, held), held, op);
 }
 
-/** Zeros in the shape and dtype of an array, or in another dtype. */
+/**
+ * Zeros in the shape and dtype of an array, or in another dtype.
+ *
+ * @example
+ * await zerosLike(lazy([1, 2])).compute()
+ * //=> [0. 0.]
+ */
 export function zerosLike<T extends ArrayLike, A extends DTypeArgument | undefined = undefined>(
   x: T,
   dtype?: A,
@@ -173,7 +205,13 @@ export function zerosLike(x: ArrayLike, dtype?: DTypeArgument, ...more: readonly
   });
 }
 
-/** Ones in the shape and dtype of an array, or in another dtype. */
+/**
+ * Ones in the shape and dtype of an array, or in another dtype.
+ *
+ * @example
+ * await onesLike(lazy([1, 2])).compute()
+ * //=> [1. 1.]
+ */
 export function onesLike<T extends ArrayLike, A extends DTypeArgument | undefined = undefined>(
   x: T,
   dtype?: A,
@@ -189,6 +227,10 @@ export function onesLike(x: ArrayLike, dtype?: DTypeArgument, ...more: readonly 
 /**
  * One value in the shape and dtype of an array, or in another dtype. Throws a RangeArgumentError where it
  * does not fit.
+ *
+ * @example
+ * await fullLike(lazy([1, 2]), 9).compute()
+ * //=> [9. 9.]
  */
 export function fullLike<T extends ArrayLike, A extends DTypeArgument | undefined = undefined>(
   x: T,
@@ -219,6 +261,11 @@ export interface EyeOptions extends DTypeOption {
 /**
  * Ones on a diagonal of an otherwise zero (rows, columns) matrix; square for one size, float64 unless a dtype
  * is given.
+ *
+ * @example
+ * await eye(2, 3).compute()
+ * //=> [[1. 0. 0.]
+ * //=>  [0. 1. 0.]]
  */
 export function eye<A extends EyeOptions | undefined = undefined>(
   rows: number,
@@ -253,7 +300,14 @@ export function eye(
   });
 }
 
-/** The identity matrix of a size; float64 unless a dtype is given. */
+/**
+ * The identity matrix of a size; float64 unless a dtype is given.
+ *
+ * @example
+ * await identity(2).compute()
+ * //=> [[1. 0.]
+ * //=>  [0. 1.]]
+ */
 export function identity<A extends DTypeArgument | undefined = undefined>(
   size: number,
   dtype?: A,

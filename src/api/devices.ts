@@ -33,6 +33,11 @@ export interface DeviceDescription {
 /**
  * All devices: the CPU first, then the GPUs that the driver lists, those that cannot be used (lost, too old,
  * without NVRTC) among them. To ask a GPU for its free memory opens it, which takes a moment the first time.
+ *
+ * @example
+ * const [first] = await devices()
+ * first!.device
+ * //=> cpu
  */
 export function devices(): Promise<readonly DeviceDescription[]>;
 export async function devices(...more: readonly unknown[]): Promise<readonly DeviceDescription[]> {

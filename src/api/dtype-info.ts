@@ -20,6 +20,12 @@ const dtypeOf = (op: string, type: unknown): DType =>
  * Whether every value of a dtype (or of an array's) is one of another, as NumPy's `can_cast` with the rule
  * `'safe'`: `canCast('int16', 'float32')`, not `canCast('int32', 'float32')`. As in NumPy, 64-bit integers
  * count as values of float64. Throws a DTypeError for what is no dtype.
+ *
+ * @example
+ * canCast('int16', 'float32')
+ * //=> true
+ * canCast('int32', 'float32')
+ * //=> false
  */
 export function canCast(from: DType | Lazy, to: DType, ...more: readonly unknown[]): boolean {
   return called(canCast, () => {
@@ -58,6 +64,10 @@ const FLOAT_BITS: Readonly<Partial<Record<DType, readonly [exponent: number, fra
 /**
  * Limits of a floating-point dtype, or of an array's; of complex numbers those of a component. Throws a
  * DTypeError for integers and booleans.
+ *
+ * @example
+ * finfo('float32').eps
+ * //=> 1.1920928955078125e-7
  */
 export function finfo(type: DType | Lazy, ...more: readonly unknown[]): FloatInfo {
   return called(finfo, () => {
@@ -94,6 +104,10 @@ export interface IntegerInfo {
 /**
  * Limits of an integer dtype, or of an array's: numbers, or bigints of 64-bit integers. Throws a DTypeError for
  * other dtypes.
+ *
+ * @example
+ * iinfo('int8').max
+ * //=> 127
  */
 export function iinfo(type: DType | Lazy, ...more: readonly unknown[]): IntegerInfo {
   return called(iinfo, () => {
@@ -123,6 +137,10 @@ export type DTypeKindName = keyof typeof KINDS;
 /**
  * Whether a dtype is of a kind, is another dtype, or is any of a list of those: `isdtype(x.dtype, 'real
  * floating')`, `isdtype(x.dtype, ['integral', 'float32'])`. Throws an ArgumentError for other kinds.
+ *
+ * @example
+ * isdtype('float32', 'real floating')
+ * //=> true
  */
 export function isdtype(
   dtype: DType,
@@ -147,6 +165,10 @@ function isOfKind(dtype: DType, kind: unknown): boolean {
 /**
  * The shape that arrays of these shapes broadcast to, by NumPy's rule: `broadcastShapes([3, 1], [4])` is [3,
  * 4]. Throws a ShapeError where they do not broadcast.
+ *
+ * @example
+ * broadcastShapes([3, 1], [4])
+ * //=> [ 3, 4 ]
  */
 export function broadcastShapes(...shapes: readonly ShapeArgument[]): Shape {
   return called(broadcastShapes, () => {

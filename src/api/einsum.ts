@@ -31,6 +31,14 @@ export type EinsumAxes = readonly (number | '...')[];
  * are summed in their own dtype, as in NumPy. Throws an ArgumentError for subscripts that cannot be read, a
  * ShapeError for shapes that they do not fit, both with the labels marked, and a DTypeError for a precision
  * that the dtype lacks.
+ *
+ * @example
+ * const a = lazy([[1, 2], [3, 4]])
+ * await einsum('ij,jk->ik', a, a).compute()
+ * //=> [[ 7. 10.]
+ * //=>  [15. 22.]]
+ * await einsum('ii->', a).compute()
+ * //=> 5.0
  */
 export function einsum<T extends ArrayLike>(
   subscripts: string,
@@ -81,6 +89,11 @@ export class EinsumPath implements PathReport {
  * multiplications and additions, the largest intermediate, and labels that are summed in parts where the
  * `memoryLimit` wants it. `placeholder(shape, dtype)` stands for arrays that do not exist yet. NumPy's
  * `einsum_path` gives `path` behind a word, and counts operations in the same way. Throws as `einsum` does.
+ *
+ * @example
+ * const [a, b, c] = [ones([10, 100]), ones([100, 5]), ones([5, 50])]
+ * einsumPath('ij,jk,kl->il', a, b, c).operations
+ * //=> 15000
  */
 export function einsumPath(
   ...subscriptsAndOperands: readonly (string | ArrayLike | EinsumAxes | EinsumOptions)[]

@@ -53,12 +53,22 @@ type Signal<D extends DType> = D extends Single ? 'float32' : 'float64';
  * The discrete Fourier transform Σⱼ x[j] e^(-2πi jk/n) along an axis, as NumPy's `fft`: complex64 of float32,
  * complex64 and halves, else complex128. `fft.fft(x, { n: 1024, axis: 0, norm: 'ortho' })`. Throws a
  * RangeArgumentError for a length below 1, a ShapeError for an axis that is not there.
+ *
+ * @example
+ * await fft.fft([1, 2, 3, 4]).compute()
+ * //=> [10.+0.j -2.+2.j -2.+0.j -2.-2.j]
  */
 function forward<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(forward, () => complexLine('fft.fft', x, options, false));
 }
 
-/** The inverse of `fft.fft`, by default with the factor 1/n, as NumPy's `ifft`. */
+/**
+ * The inverse of `fft.fft`, by default with the factor 1/n, as NumPy's `ifft`.
+ *
+ * @example
+ * await fft.ifft(fft.fft([1, 2, 3, 4])).real().compute()
+ * //=> [1. 2. 3. 4.]
+ */
 function ifft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(ifft, () => complexLine('fft.ifft', x, options, true));
 }
@@ -66,6 +76,10 @@ function ifft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Spectrum<DT
 /**
  * The first n/2 + 1 elements of the transform of real numbers, which say the others, as NumPy's `rfft`. Throws a
  * DTypeError for complex numbers.
+ *
+ * @example
+ * await fft.rfft([1, 2, 1, 0]).compute()
+ * //=> [4.+0.j 0.-2.j 0.+0.j]
  */
 function rfft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(rfft, () => new Lazy(realLine('fft.rfft', exprOf('fft.rfft', x), options, false)));
@@ -74,12 +88,22 @@ function rfft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Spectrum<DT
 /**
  * The n real numbers whose transform begins with the array, as NumPy's `irfft`: n is 2 (m - 1) for m elements by
  * default. Imaginary parts that real numbers cannot have are not looked at.
+ *
+ * @example
+ * await fft.irfft(fft.rfft([1, 2, 3, 4])).compute()
+ * //=> [1. 2. 3. 4.]
  */
 function irfft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Signal<DTypeOf<T>>> {
   return called(irfft, () => new Lazy(realLineBack('fft.irfft', exprOf('fft.irfft', x), options, true)));
 }
 
-/** The real transform of n numbers of which the second half mirrors the first, which is given: NumPy's `hfft`. */
+/**
+ * The real transform of n numbers of which the second half mirrors the first, which is given: NumPy's `hfft`.
+ *
+ * @example
+ * await fft.hfft([1, 2, 3]).compute()
+ * //=> [ 8. -2.  0. -2.]
+ */
 function hfft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Signal<DTypeOf<T>>> {
   return called(hfft, () => {
     const given = fourier.complexInput(exprOf('fft.hfft', x));
@@ -87,7 +111,13 @@ function hfft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Signal<DTyp
   });
 }
 
-/** The inverse of `fft.hfft`: of n real numbers the first n/2 + 1 that they are the transform of. */
+/**
+ * The inverse of `fft.hfft`: of n real numbers the first n/2 + 1 that they are the transform of.
+ *
+ * @example
+ * await fft.ihfft([1, 2, 3, 2]).compute()
+ * //=> [ 2. -0.j -0.5-0.j  0. -0.j]
+ */
 function ihfft<T extends ArrayLike>(x: T, options?: FftOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(ihfft, () => {
     const spectrum = realLine('fft.ihfft', exprOf('fft.ihfft', x), options, true);
@@ -121,22 +151,50 @@ function realLineBack(op: string, x: Expr, options: FftOptions | undefined, inve
 
 // ---------------------------------------------------------------- along several axes
 
-/** The transform along the last two axes, or others, as NumPy's `fft2`. */
+/**
+ * The transform along the last two axes, or others, as NumPy's `fft2`.
+ *
+ * @example
+ * await fft.fft2([[1, 2], [3, 4]]).compute()
+ * //=> [[10.+0.j -2.+0.j]
+ * //=>  [-4.+0.j  0.+0.j]]
+ */
 function fft2<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(fft2, () => complexPlane('fft.fft2', x, options, false, LAST_TWO));
 }
 
-/** The inverse of `fft.fft2`. */
+/**
+ * The inverse of `fft.fft2`.
+ *
+ * @example
+ * await fft.ifft2(fft.fft2([[1, 2], [3, 4]])).real().compute()
+ * //=> [[1. 2.]
+ * //=>  [3. 4.]]
+ */
 function ifft2<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(ifft2, () => complexPlane('fft.ifft2', x, options, true, LAST_TWO));
 }
 
-/** The real transform along the last of two axes, and the complex one along the other, as NumPy's `rfft2`. */
+/**
+ * The real transform along the last of two axes, and the complex one along the other, as NumPy's `rfft2`.
+ *
+ * @example
+ * await fft.rfft2([[1, 2], [3, 4]]).compute()
+ * //=> [[10.+0.j -2.+0.j]
+ * //=>  [-4.+0.j  0.+0.j]]
+ */
 function rfft2<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(rfft2, () => realPlane('fft.rfft2', x, options, LAST_TWO));
 }
 
-/** The inverse of `fft.rfft2`. */
+/**
+ * The inverse of `fft.rfft2`.
+ *
+ * @example
+ * await fft.irfft2(fft.rfft2([[1, 2], [3, 4]])).compute()
+ * //=> [[1. 2.]
+ * //=>  [3. 4.]]
+ */
 function irfft2<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Signal<DTypeOf<T>>> {
   return called(irfft2, () => realPlaneBack('fft.irfft2', x, options, LAST_TWO));
 }
@@ -145,22 +203,48 @@ function irfft2<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Signal<D
  * The transform along all axes, or some, as NumPy's `fftn`: `fft.fftn(x, { axes: [0, 1], s: [64, -1] })`. NumPy
  * transforms along an axis twice where it is named twice; here each stands once. Throws a RangeArgumentError for a
  * length below 1, a ShapeError for other axes, or lengths that are not as many.
+ *
+ * @example
+ * await fft.fftn([[1, 2], [3, 4]], { axes: [0] }).compute()
+ * //=> [[ 4.+0.j  6.+0.j]
+ * //=>  [-2.+0.j -2.+0.j]]
  */
 function fftn<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(fftn, () => complexPlane('fft.fftn', x, options, false));
 }
 
-/** The inverse of `fft.fftn`. */
+/**
+ * The inverse of `fft.fftn`.
+ *
+ * @example
+ * await fft.ifftn(fft.fftn([[1, 2], [3, 4]])).real().compute()
+ * //=> [[1. 2.]
+ * //=>  [3. 4.]]
+ */
 function ifftn<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(ifftn, () => complexPlane('fft.ifftn', x, options, true));
 }
 
-/** The real transform along the last of the axes, and the complex one along the others, as NumPy's `rfftn`. */
+/**
+ * The real transform along the last of the axes, and the complex one along the others, as NumPy's `rfftn`.
+ *
+ * @example
+ * await fft.rfftn([[1, 2], [3, 4]]).compute()
+ * //=> [[10.+0.j -2.+0.j]
+ * //=>  [-4.+0.j  0.+0.j]]
+ */
 function rfftn<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Spectrum<DTypeOf<T>>> {
   return called(rfftn, () => realPlane('fft.rfftn', x, options));
 }
 
-/** The inverse of `fft.rfftn`: the last length is 2 (m - 1) for m elements by default. */
+/**
+ * The inverse of `fft.rfftn`: the last length is 2 (m - 1) for m elements by default.
+ *
+ * @example
+ * await fft.irfftn(fft.rfftn([[1, 2], [3, 4]])).compute()
+ * //=> [[1. 2.]
+ * //=>  [3. 4.]]
+ */
 function irfftn<T extends ArrayLike>(x: T, options?: FftnOptions): Lazy<Signal<DTypeOf<T>>> {
   return called(irfftn, () => realPlaneBack('fft.irfftn', x, options));
 }
@@ -215,6 +299,10 @@ function realPlaneBack(
 /**
  * The frequencies of the elements of a transform of n samples, `d` apart: 0, 1 … and then the negative ones, over n · d,
  * float64, as NumPy's `fftfreq`.
+ *
+ * @example
+ * await fft.fftfreq(4).compute()
+ * //=> [ 0.    0.25 -0.5  -0.25]
  */
 function fftfreq(n: number, d = 1): Lazy<'float64'> {
   return called(fftfreq, () => {
@@ -229,7 +317,13 @@ function fftfreq(n: number, d = 1): Lazy<'float64'> {
   });
 }
 
-/** The frequencies of the n/2 + 1 elements of a real transform, as NumPy's `rfftfreq`. */
+/**
+ * The frequencies of the n/2 + 1 elements of a real transform, as NumPy's `rfftfreq`.
+ *
+ * @example
+ * await fft.rfftfreq(4).compute()
+ * //=> [0.   0.25 0.5 ]
+ */
 function rfftfreq(n: number, d = 1): Lazy<'float64'> {
   return called(rfftfreq, () => {
     const size = lengthOf('fft.rfftfreq', n);
@@ -238,12 +332,24 @@ function rfftfreq(n: number, d = 1): Lazy<'float64'> {
   });
 }
 
-/** Frequency 0 in the middle, along all axes or some, as NumPy's `fftshift`. */
+/**
+ * Frequency 0 in the middle, along all axes or some, as NumPy's `fftshift`.
+ *
+ * @example
+ * await fft.fftshift(fft.fftfreq(4)).compute()
+ * //=> [-0.5  -0.25  0.    0.25]
+ */
 function fftshift<T extends ArrayLike>(x: T, axes?: Axes): Lazy<DTypeOf<T>> {
   return called(fftshift, () => shifted('fft.fftshift', x, axes, (size) => Math.floor(size / 2)));
 }
 
-/** The inverse of `fft.fftshift`. */
+/**
+ * The inverse of `fft.fftshift`.
+ *
+ * @example
+ * await fft.ifftshift(fft.fftshift([1, 2, 3])).compute()
+ * //=> [1. 2. 3.]
+ */
 function ifftshift<T extends ArrayLike>(x: T, axes?: Axes): Lazy<DTypeOf<T>> {
   return called(ifftshift, () => shifted('fft.ifftshift', x, axes, (size) => -Math.floor(size / 2)));
 }
@@ -254,6 +360,10 @@ function ifftshift<T extends ArrayLike>(x: T, axes?: Axes): Lazy<DTypeOf<T>> {
  * { mode: 'same' })`. Axes that are not convolved broadcast. The dtype is the float or complex one in which both meet;
  * halves are computed in float32, and stay float32. Throws a ShapeError for arrays of other numbers of axes, and
  * where neither lies within the other for `'valid'`.
+ *
+ * @example
+ * await fft.fftConvolve([1, 2, 3], [0, 1]).round().compute()
+ * //=> [0. 1. 2. 3.]
  */
 function fftConvolve(a: ArrayLike, b: ArrayLike, options?: FftConvolveOptions): Lazy {
   return called(fftConvolve, () => {

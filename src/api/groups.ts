@@ -48,32 +48,69 @@ export class Groups<Results extends GroupResults> {
     segmentSum(x, keys, groups, options);
   }
 
-  /** The sums of each group, as `segmentSum`: 0 of one without rows. */
+  /**
+   * The sums of each group, as `segmentSum`: 0 of one without rows.
+   *
+   * @example
+   * await lazy([[1, 2], [3, 4], [5, 6]]).groupBy(new Int32Array([0, 1, 0]), 2).sum().compute()
+   * //=> [[6. 8.]
+   * //=>  [3. 4.]]
+   */
   sum(): Results['sum'] {
     return this.#reduced(this.sum, segmentSum);
   }
 
-  /** The products of each group, as `segmentProd`: 1 of one without rows. */
+  /**
+   * The products of each group, as `segmentProd`: 1 of one without rows.
+   *
+   * @example
+   * await lazy([1, 2, 3]).groupBy(new Int32Array([0, 1, 0]), 2).prod().compute()
+   * //=> [3. 2.]
+   */
   prod(): Results['sum'] {
     return this.#reduced(this.prod, segmentProd);
   }
 
-  /** The means of each group, as `segmentMean`: NaN of one without rows. */
+  /**
+   * The means of each group, as `segmentMean`: NaN of one without rows.
+   *
+   * @example
+   * await lazy([1, 2, 3]).groupBy(new Int32Array([0, 1, 0]), 2).mean().compute()
+   * //=> [2. 2.]
+   */
   mean(): Results['mean'] {
     return this.#reduced(this.mean, segmentMean);
   }
 
-  /** The least of each group, as `segmentMin`. */
+  /**
+   * The least of each group, as `segmentMin`.
+   *
+   * @example
+   * await lazy([1, 2, 3]).groupBy(new Int32Array([0, 1, 0]), 2).min().compute()
+   * //=> [1. 2.]
+   */
   min(): Results['same'] {
     return this.#reduced(this.min, segmentMin);
   }
 
-  /** The largest of each group, as `segmentMax`. */
+  /**
+   * The largest of each group, as `segmentMax`.
+   *
+   * @example
+   * await lazy([1, 2, 3]).groupBy(new Int32Array([0, 1, 0]), 2).max().compute()
+   * //=> [3. 2.]
+   */
   max(): Results['same'] {
     return this.#reduced(this.max, segmentMax);
   }
 
-  /** The int64 number of rows in each group, of shape (groups). */
+  /**
+   * The int64 number of rows in each group, of shape (groups).
+   *
+   * @example
+   * await lazy([1, 2, 3]).groupBy(new Int32Array([0, 1, 0]), 2).count().compute()
+   * //=> [2 1]
+   */
   count(): Results['count'] {
     return called(this.count, () => {
       const op = 'groupBy';

@@ -44,6 +44,13 @@ export interface HistogramsOptions extends Omit<HistogramOptions, 'range'> {
  * elements, which are then read twice; where one of them is not finite, no bin holds any (NumPy refuses that).
  * Throws a RangeArgumentError for a range that is none and for listed edges that do not ascend (of an array they
  * are not looked at), a DTypeError for complex elements, a ShapeError for weights of another shape.
+ *
+ * @example
+ * const [counts, edges] = histogram([0, 0.1, 0.6, 1], 2, { range: [0, 1] })
+ * await counts.compute()
+ * //=> [2 2]
+ * await edges.compute()
+ * //=> [0.  0.5 1. ]
  */
 export function histogram(
   x: ArrayLike,
@@ -66,6 +73,12 @@ export function histogram(
  * a list of more than two numbers, or an array, has the edges of both. Counts are float64, of shape (bins along x,
  * bins along y). Bins, options and errors are those of `histogram`, with a ShapeError for other than two lines of
  * equal length.
+ *
+ * @example
+ * const [counts] = histogram2d([0, 0, 1], [0, 1, 1], 2)
+ * await counts.compute()
+ * //=> [[1. 1.]
+ * //=>  [0. 1.]]
  */
 export function histogram2d(
   x: ArrayLike,
@@ -87,6 +100,12 @@ export function histogram2d(
  * each dimension, as NumPy's `histogramdd`: `const [counts, edges] = histogramdd(samples, [8, 8, 4])`. `bins` (10)
  * is for all dimensions, or a list has one for each. Counts are float64. Bins, options and errors are those of
  * `histogram`, with a ShapeError for samples of other than two axes.
+ *
+ * @example
+ * const [counts, edges] = histogramdd([[0, 0], [0, 1], [1, 1]], [2, 2])
+ * await counts.compute()
+ * //=> [[1. 1.]
+ * //=>  [0. 1.]]
  */
 export function histogramdd(
   samples: ArrayLike,

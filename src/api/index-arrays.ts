@@ -19,7 +19,15 @@ import { exprOf, Lazy } from './lazy.js';
 
 const LISTED = 'a shape is one list: [2, 3]';
 
-/** The index along each axis of a shape, an array of that shape for each: int64 unless a dtype is given. */
+/**
+ * The index along each axis of a shape, an array of that shape for each: int64 unless a dtype is given.
+ *
+ * @example
+ * const [rows, columns] = indices([2, 2])
+ * await rows!.compute()
+ * //=> [[0 0]
+ * //=>  [1 1]]
+ */
 export function indices<A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,
   dtype?: A,
@@ -40,6 +48,11 @@ function indexArrays(op: string, shape: ShapeArgument, dtype: DType): Lazy[] {
  * The array whose element at each index is a function of it: `fromfunction((i, j) => i.add(j), [3, 4])`. The
  * function is called once, with an array of indices for each axis, as NumPy's `fromfunction`; they are float64
  * unless a dtype is given. Throws an ArgumentError for what is no function; what the function throws.
+ *
+ * @example
+ * await fromfunction((i, j) => i.mul(10).add(j), [2, 3]).compute()
+ * //=> [[ 0.  1.  2.]
+ * //=>  [10. 11. 12.]]
  */
 export function fromfunction<T extends ArrayLike, A extends DTypeArgument | undefined = undefined>(
   element: (...indices: Lazy<Asked<A, 'float64'>>[]) => T,
@@ -75,6 +88,11 @@ export interface TriangleOptions {
 /**
  * The rows and the columns of the elements of a (rows, columns) matrix in its lower triangle, up to diagonal `k`, in
  * C order: int64, as NumPy's `tril_indices`. Square for one size.
+ *
+ * @example
+ * const [rows, columns] = trilIndices(2)
+ * await columns.compute()
+ * //=> [0 0 1]
  */
 export function trilIndices(
   rows: number,
@@ -96,6 +114,11 @@ export function trilIndices(
 /**
  * The rows and the columns of the elements of a (rows, columns) matrix in its upper triangle, from diagonal `k` on,
  * in C order: int64, as NumPy's `triu_indices`. Square for one size.
+ *
+ * @example
+ * const [rows, columns] = triuIndices(2)
+ * await columns.compute()
+ * //=> [0 1 1]
  */
 export function triuIndices(
   rows: number,

@@ -30,7 +30,15 @@ export interface MeshgridOptions {
   readonly indexing?: 'xy' | 'ij' | undefined;
 }
 
-/** Coordinate arrays of a grid: of n lines, n arrays of n axes, each line spread over the others. */
+/**
+ * Coordinate arrays of a grid: of n lines, n arrays of n axes, each line spread over the others.
+ *
+ * @example
+ * const [x, y] = meshgrid([arange(3), arange(2)])
+ * await x!.add(y!.mul(10)).compute()
+ * //=> [[ 0.  1.  2.]
+ * //=>  [10. 11. 12.]]
+ */
 export function meshgrid<T extends ArrayLike>(
   arrays: readonly T[],
   options?: MeshgridOptions,
@@ -77,6 +85,10 @@ function listOf(op: string, arrays: unknown): Expr[] {
 /**
  * Arrays one after the other along an axis (0) that they have; `null` flattens them first. Other sizes must
  * agree (else a ShapeError); dtypes are promoted. Sizes along the axis may depend on data: so does the result's then.
+ *
+ * @example
+ * await concat([lazy([1, 2]), lazy([3])]).compute()
+ * //=> [1. 2. 3.]
  */
 export function concat<T extends ArrayLike>(
   arrays: readonly T[],
@@ -97,6 +109,10 @@ export function concat(
  * The values behind the elements of an array, as NumPy's `append`: along an axis that both have, or, without one, as
  * one line of all elements. `append(x.slice(x.greater(0)), [0])`. It gives a new array, whose dtype is promoted, as
  * `concat([x, values], axis)` does. Throws a ShapeError where other sizes differ.
+ *
+ * @example
+ * await append([1, 2], [3]).compute()
+ * //=> [1. 2. 3.]
  */
 export function append<T extends ArrayLike, V extends ArrayLike>(
   x: T,
@@ -117,6 +133,11 @@ export function append(
 
 /**
  * Arrays of one shape (else a ShapeError) along a new axis, which stands at place `axis` (0) of the result.
+ *
+ * @example
+ * await stack([lazy([1, 2]), lazy([3, 4])], 1).compute()
+ * //=> [[1. 3.]
+ * //=>  [2. 4.]]
  */
 export function stack<T extends ArrayLike>(arrays: readonly T[], axis?: number): Lazy<Joined<DTypeOf<T>>>;
 export function stack(arrays: readonly ArrayLike[], axis = 0, ...more: readonly unknown[]): Lazy {
@@ -126,7 +147,14 @@ export function stack(arrays: readonly ArrayLike[], axis = 0, ...more: readonly 
   });
 }
 
-/** The parts of an array along an axis (the first), each without that axis: what `stack` puts together. */
+/**
+ * The parts of an array along an axis (the first), each without that axis: what `stack` puts together.
+ *
+ * @example
+ * const [first, second] = unstack([[1, 2], [3, 4]])
+ * await second!.compute()
+ * //=> [3. 4.]
+ */
 export function unstack<T extends ArrayLike>(x: T, axis?: number): Lazy<DTypeOf<T>>[];
 export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): Lazy[] {
   return called(unstack, () => {
@@ -142,6 +170,11 @@ export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): La
  * The parts of an array along an axis (the first): so many of one size, or those that begin at the places of a list,
  * as NumPy's `split`: `split(x, [2, 5])` gives elements 0 and 1, 2 to 4, and the rest. Places are those of slices:
  * negative ones count from the end. Throws a ShapeError where an axis is not a multiple of the number of parts.
+ *
+ * @example
+ * const [head, tail] = split(arange(5), [2])
+ * await tail!.compute()
+ * //=> [2. 3. 4.]
  */
 export function split<T extends ArrayLike>(
   x: T,
@@ -182,6 +215,11 @@ function placesOf(parts: unknown, size: number): readonly number[] {
  * Of several choices that of the first condition that is true, element by element, as NumPy's `select`: `otherwise`
  * (0) where none is. `select([x.less(0), x.greater(9)], [x.neg(), 9], x)`. Conditions are booleans; all broadcast.
  * Throws an ArgumentError for lists of different lengths and for empty ones, a DTypeError for other conditions.
+ *
+ * @example
+ * const x = lazy([-2, 0, 5])
+ * await select([x.less(0), x.greater(3)], [0, 3], x).compute()
+ * //=> [0. 0. 3.]
  */
 export function select(
   conditions: readonly ArrayLike[],
@@ -215,6 +253,12 @@ export function select(
 /**
  * The dtype in which arrays, dtypes and scalars meet, as NumPy's `result_type`: scalars are weak. Throws an
  * ArgumentError where none is given.
+ *
+ * @example
+ * resultType('int32', 'float32')
+ * //=> float64
+ * resultType('float32', 2.5)
+ * //=> float32
  */
 export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
   if (operands.length === 0) throw new ArgumentError(expected('resultType', 'at least one argument', 'none'));
@@ -229,7 +273,15 @@ export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
   );
 }
 
-/** The arrays broadcast against each other. Throws a ShapeError where their shapes do not broadcast. */
+/**
+ * The arrays broadcast against each other. Throws a ShapeError where their shapes do not broadcast.
+ *
+ * @example
+ * const [a, b] = broadcastArrays([lazy([1, 2]), lazy([[10], [20]])])
+ * await a!.add(b!).compute()
+ * //=> [[11. 12.]
+ * //=>  [21. 22.]]
+ */
 export function broadcastArrays<T extends ArrayLike>(arrays: readonly T[]): Lazy<DTypeOf<T>>[];
 export function broadcastArrays(arrays: readonly ArrayLike[], ...more: readonly unknown[]): Lazy[] {
   return called(broadcastArrays, () => {

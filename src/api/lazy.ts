@@ -54,7 +54,13 @@ export interface Lazy<out D extends DType = DType> extends Methods<D> {}
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface's methods are installed below
 export class Lazy<out D extends DType = DType> {
-  /** The graph behind the handle. */
+  /**
+   * The graph behind the handle.
+   *
+   * @example
+   * lazy([1, 2]).exp().expr.kind
+   * //=> map
+   */
   readonly expr: Expr;
 
   /** Arrays are made by `lazy()`: throws an ArgumentError for what is no node of a graph. */
@@ -67,12 +73,24 @@ export class Lazy<out D extends DType = DType> {
   /**
    * Size along each axis; of one whose size depends on data the most that it can be, as `sizes` says. Nodes share it:
    * it cannot be written to.
+   *
+   * @example
+   * lazy([[1, 2, 3], [4, 5, 6]]).shape
+   * //=> [ 2, 3 ]
    */
   get shape(): Shape {
     return Object.freeze(this.expr.shape);
   }
 
-  /** Size along each axis: a number, or an int64 array of shape () where it depends on data. */
+  /**
+   * Size along each axis: a number, or an int64 array of shape () where it depends on data.
+   *
+   * @example
+   * const x = lazy([3, -1, 2])
+   * const [count] = x.slice(x.greater(0)).sizes
+   * await lazy(count!).compute()
+   * //=> 2
+   */
   get sizes(): readonly (number | Lazy<'int64'>)[] {
     const { shape, extent } = this.expr;
     return shape.map((size, k) => (k === extent?.axis ? new Lazy<'int64'>(extent.length) : size));
@@ -82,27 +100,59 @@ export class Lazy<out D extends DType = DType> {
     return this.expr.dtype as D;
   }
 
-  /** Number of axes. */
+  /**
+   * Number of axes.
+   *
+   * @example
+   * zeros([2, 3]).ndim
+   * //=> 2
+   */
   get ndim(): number {
     return this.expr.shape.length;
   }
 
-  /** Number of elements, as `shape` has them. */
+  /**
+   * Number of elements, as `shape` has them.
+   *
+   * @example
+   * zeros([2, 3]).size
+   * //=> 6
+   */
   get size(): number {
     return sizeOfShape(this.expr.shape);
   }
 
-  /** The axes in reverse order. */
+  /**
+   * The axes in reverse order.
+   *
+   * @example
+   * await lazy([[1, 2], [3, 4]]).T.compute()
+   * //=> [[1. 3.]
+   * //=>  [2. 4.]]
+   */
   get T(): Lazy<D> {
     return called(GETTERS.T.get!, () => new Lazy(transpose(this.expr)));
   }
 
-  /** The last two axes exchanged. Throws a ShapeError below two axes. */
+  /**
+   * The last two axes exchanged. Throws a ShapeError below two axes.
+   *
+   * @example
+   * zeros([5, 2, 3]).mT.shape
+   * //=> [ 5, 3, 2 ]
+   */
   get mT(): Lazy<D> {
     return called(GETTERS.mT.get!, () => new Lazy(matrixTranspose(this.expr)));
   }
 
-  /** The device that holds the elements, after `persist()`; undefined for anything still to be computed. */
+  /**
+   * The device that holds the elements, after `persist()`; undefined for anything still to be computed.
+   *
+   * @example
+   * const x = await lazy([1, 2]).persist({ device: 'cpu' })
+   * x.device
+   * //=> cpu
+   */
   get device(): string | undefined {
     const { expr } = this;
     return expr.kind === 'source' && expr.source.type === 'device' ? expr.source.buffer.device : undefined;
@@ -117,6 +167,11 @@ export class Lazy<out D extends DType = DType> {
    * Computes the elements. Rejects with a DeviceError for a device that cannot be used, a MemoryError where
    * the job cannot fit, a FileError for a file that cannot be read or written, the signal's reason when
    * aborted. Typed arrays behind the graph must not be written to or transferred until it settles.
+   *
+   * @example
+   * const { data, shape, dtype } = await lazy([1, 2, 3]).mul(2).compute()
+   * data
+   * //=> Float64Array(3) [ 2, 4, 6 ]
    */
   compute(options?: ComputeOptions): Promise<NDArray<D>>;
   async compute(
@@ -137,6 +192,11 @@ export class Lazy<out D extends DType = DType> {
    * freed when it is collected, or at once by `using` or `dispose()`. An array that is stored already is
    * copied to the `device` (or in shards to the `devices`) that is named, directly from GPU to GPU where they
    * reach each other; what computes with it is refused there.
+   *
+   * @example
+   * using x = await lazy([1, 2, 3]).mul(2).persist()
+   * await x.sum().compute()
+   * //=> 12.0
    */
   persist(options?: ComputeOptions): Promise<Lazy<D>>;
   async persist(options?: ComputeOptions, ...more: readonly unknown[]): Promise<Lazy<D>> {
@@ -153,6 +213,10 @@ export class Lazy<out D extends DType = DType> {
    * The work that `compute` with these options would do: kernels, the nodes they hold, bytes moved, peak
    * memory, a reason for every edge that was not fused, and the generated source. Prints as text; `toJSON()`
    * gives it as stable data.
+   *
+   * @example
+   * lazy(new Float32Array(1000)).exp().mul(2).explain({ device: 'cpu' }).steps.map(({ name }) => name)
+   * //=> [ 'map_exp_multiply' ]
    */
   explain(options?: ComputeOptions | ComputeToOptions): Explanation;
   explain(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): Explanation {
@@ -166,6 +230,11 @@ export class Lazy<out D extends DType = DType> {
    * The plan of a `compute` with these options, made without running anything: `peakBytes`, the most memory
    * of the device that it holds, the sweeps over tiles of a job that does not fit as a whole. Prints as text.
    * Throws a MemoryError where nothing fits into `memory`.
+   *
+   * @example
+   * const x = placeholder([1_000_000, 64], 'float32')
+   * x.sum(0).plan({ device: 'cpu', memory: '8MiB' }).peakBytes <= 2 ** 23
+   * //=> true
    */
   plan(options?: ComputeOptions | ComputeToOptions): PlanSummary;
   plan(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): PlanSummary {
@@ -178,6 +247,12 @@ export class Lazy<out D extends DType = DType> {
   /**
    * Frees the device memory of an array made by `persist()`; for other arrays it does nothing. Computes
    * that use the array or a view of it have to be awaited before; later ones reject with an ArgumentError.
+   *
+   * @example
+   * const x = await lazy([1, 2]).persist({ device: 'cpu' })
+   * x.dispose()
+   * await x.sum().compute().catch((error) => error.name)
+   * //=> ArgumentError
    */
   dispose(): void {
     const { expr } = this;
@@ -194,6 +269,10 @@ export class Lazy<out D extends DType = DType> {
    * where NumPy takes one for each. Throws what `slice` throws, and when it is computed a RangeArgumentError for
    * indices out of range, before anything is written, unless `{ mode: 'wrap' }` or `{ mode: 'clip' }` says what
    * they are (for rows selected by one array also `{ mode: 'drop' }`).
+   *
+   * @example
+   * await lazy([1, 2, 3]).at([[0, 2]]).set(9).compute()
+   * //=> [9. 2. 9.]
    */
   at(...selectors: readonly (Given<Selector> | UpdateOptions)[]): Updates<Lazy<D>, ArrayLike | Scalar> {
     return called(this.at, () => {
@@ -208,6 +287,10 @@ export class Lazy<out D extends DType = DType> {
   /**
    * The rows (along the first axis) in groups by their keys, the integers 0 … groups - 1: `x.groupBy(keys,
    * 12).mean()`. Keys, options and errors are those of `segmentSum`.
+   *
+   * @example
+   * await lazy([10, 20, 30]).groupBy(new Int32Array([1, 0, 1]), 2).mean().compute()
+   * //=> [20. 20.]
    */
   groupBy(keys: ArrayLike, groups: number, options?: SegmentOptions): Groups<GroupsOf<D>>;
   groupBy(
@@ -232,7 +315,13 @@ export class Lazy<out D extends DType = DType> {
     return this.toString();
   }
 
-  /** Throws an ArgumentError: there are no elements yet, and those of a result go through `toArray()`. */
+  /**
+   * Throws an ArgumentError: there are no elements yet, and those of a result go through `toArray()`.
+   *
+   * @example
+   * JSON.stringify(lazy([1, 2]))
+   * //=> throws ArgumentError: [toJSON] expected numbers or lists for JSON: a Lazy float64 (2,) (compute() it, then toArray())
+   */
   toJSON(): never {
     return bounded(this.toJSON, () => {
       const hint = 'compute() it, then toArray()';
@@ -319,6 +408,12 @@ export function compute<const T extends object>(
  * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(),
  * x.max()])`, or by name: `const { low, high } = await compute({ low: x.min(), high: x.max() })`. Equal
  * results are one result: they share memory. Rejects as `Lazy.compute` does.
+ *
+ * @example
+ * const x = lazy([3, 1, 2])
+ * const { low, high } = await compute({ low: x.min(), high: x.max() })
+ * [low.item(), high.item()]
+ * //=> [ 1, 3 ]
  */
 export function compute<const T extends ListOfArrays>(
   arrays: T,
@@ -352,7 +447,15 @@ export async function compute(
   }
 }
 
-/** Computes several arrays together and leaves them on the device, as `Lazy.persist` does. */
+/**
+ * Computes several arrays together and leaves them on the device, as `Lazy.persist` does.
+ *
+ * @example
+ * const x = lazy(new Float32Array([1, 2, 3]))
+ * const [doubled, total] = await persist([x.mul(2), x.sum()])
+ * await doubled.div(total).compute()
+ * //=> [0.33333334 0.6666667  1.        ]
+ */
 export function persist<const T extends ListOfArrays>(
   arrays: T,
   options?: ComputeOptions,
@@ -377,7 +480,14 @@ export async function persist(
   }
 }
 
-/** The work that `compute` of several arrays would do; see `Lazy.explain`. */
+/**
+ * The work that `compute` of several arrays would do; see `Lazy.explain`.
+ *
+ * @example
+ * const x = lazy(new Float32Array(1000))
+ * explain([x.exp().sum(), x.max()], { device: 'cpu' }).steps.map(({ name }) => name)
+ * //=> [ 'reduce_exp_sum_max' ]
+ */
 export function explain(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): Explanation;
 /** The same of arrays in an object, or in lists and objects in each other. */
 export function explain<const T extends object>(
@@ -397,7 +507,14 @@ export function explain(
   });
 }
 
-/** The plan of a `compute` of several arrays; see `Lazy.plan`. */
+/**
+ * The plan of a `compute` of several arrays; see `Lazy.plan`.
+ *
+ * @example
+ * const x = placeholder([1_000_000, 64], 'float32')
+ * plan([x.sum(0), x.max(0)], { device: 'cpu', memory: '8MiB' }).peakBytes <= 2 ** 23
+ * //=> true
+ */
 export function plan(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): PlanSummary;
 /** The same of arrays in an object, or in lists and objects in each other. */
 export function plan<const T extends object>(

@@ -61,6 +61,10 @@ export function iterate<const States extends readonly ArrayLike[]>(
  *
  * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states
  * that change theirs.
+ *
+ * @example
+ * await iterate(3, lazy([16]), (x) => x.div(2)).compute()
+ * //=> [2.]
  */
 export function iterate<State extends ArrayLike>(
   n: number,
@@ -117,6 +121,10 @@ export function whileLoop<const States extends readonly ArrayLike[]>(
  * if the condition still holds.
  *
  * Throws as `iterate` does, and a ShapeError or DTypeError for conditions that are not one bool.
+ *
+ * @example
+ * await whileLoop((x) => x.max().greater(1), (x) => x.mul(0.5), lazy([5, 3])).compute()
+ * //=> [0.625 0.375]
  */
 export function whileLoop<State extends ArrayLike>(
   cond: (state: Lazy<DTypeOf<State>>) => ArrayLike,

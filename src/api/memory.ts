@@ -38,6 +38,11 @@ export interface MemoryUse {
  * The memory of every device that this process has used; none before the first compute. Intermediate values,
  * scratch memory of kernels and the workspace of matrix products are counted. Not counted are the driver's
  * own memory and loaded code.
+ *
+ * @example
+ * using x = await ones([1024, 1024], 'float32').persist({ device: 'cpu' })
+ * memory().find(({ device }) => device === 'cpu')!.inUse >= x.size * 4
+ * //=> true
  */
 export function memory(): readonly MemoryUse[];
 export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
@@ -57,6 +62,9 @@ export function memory(...more: readonly unknown[]): readonly MemoryUse[] {
  * which costs time.
  *
  * Rejects with a DeviceError for a device that is not there.
+ *
+ * @example
+ * await trim('cpu')
  */
 export function trim(device?: string): Promise<void>;
 export async function trim(device?: string, ...more: readonly unknown[]): Promise<void> {
@@ -77,6 +85,12 @@ export async function trim(device?: string, ...more: readonly unknown[]): Promis
  * does not fit beside others of its thread waits for them. A compute that cannot fit rejects with a
  * MemoryError. A limit below the memory in use takes nothing away. Settles when kept memory is within the
  * limit. Without a call, the setting `WEFT_PROCESS_MEMORY`.
+ *
+ * @example
+ * await limitMemory('8GiB', 'cpu')
+ * await lazy([1, 2]).sum().compute()
+ * //=> 3.0
+ * await limitMemory(null, 'cpu')
  */
 export function limitMemory(size: number | string | null, device?: string): Promise<void>;
 export async function limitMemory(

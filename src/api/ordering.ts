@@ -27,6 +27,13 @@ export interface TopKOptions {
  * the one with the lowest index comes first, and NaN is last in either case: so results are those of a stable
  * `argsort`, of which long rows need no sort. Throws a RangeArgumentError for a `k` that is negative or
  * beyond the axis.
+ *
+ * @example
+ * const { values, indices } = topK([30, 10, 20], 2)
+ * await values.compute()
+ * //=> [30. 20.]
+ * await indices.compute()
+ * //=> [0 2]
  */
 export function topK<T extends ArrayLike>(
   x: T,
@@ -67,6 +74,12 @@ export function topK(
  * `lexsort`: `lexsort([firstNames, surnames])` sorts by surnames, equal ones by first names. Keys are arrays
  * of one shape; elements that are equal in all keep their order, NaN is last. Throws an ArgumentError for no
  * keys, a ShapeError for keys of other shapes.
+ *
+ * @example
+ * const surnames = [2, 1, 2]
+ * const firstNames = [5, 9, 4]
+ * await lexsort([firstNames, surnames]).compute()
+ * //=> [1 2 0]
  */
 export function lexsort(keys: readonly ArrayLike[], axis?: number): Lazy<'int64'>;
 export function lexsort(keys: readonly ArrayLike[], axis = -1, ...more: readonly unknown[]): Lazy<'int64'> {

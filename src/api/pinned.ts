@@ -44,6 +44,12 @@ export interface PinnedArray<D extends DType = DType> extends NDArray<D> {
  *
  * Rejects with a DeviceError for a GPU that is named and cannot be used, with a MemoryError where the system
  * has no more memory, and on Node.js 20 for more than 4 GiB of pinned memory.
+ *
+ * @example
+ * const array = await pinned([3], 'float32')
+ * array.data.fill(2)
+ * await lazy(array).sum().compute()
+ * //=> 6.0
  */
 export function pinned<D extends DType = 'float32'>(
   shape: ShapeArgument,

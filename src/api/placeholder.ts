@@ -26,6 +26,10 @@ export interface PlaceholderOptions {
  * To compute with it is refused with an ArgumentError that names the line where it was made. Throws a
  * ShapeError for what is no shape, a DTypeError for what is no dtype, a DeviceError for what is no device's
  * name.
+ *
+ * @example
+ * placeholder([2 ** 20, 2 ** 12], 'float32').mean(0)
+ * //=> Lazy float32 (4096,)
  */
 export function placeholder<A extends DTypeArgument | undefined = undefined>(
   shape: ShapeArgument,

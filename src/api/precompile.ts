@@ -39,6 +39,12 @@ const OPTIONS = ['architectures', 'folder', 'memory', 'hostMemory', 'exact'];
  *
  * Rejects with an ArgumentError for an architecture that NVRTC does not compile for, with a DeviceError where there is no
  * NVRTC, and with a FileError for a folder that cannot be written to, or that others may write to.
+ *
+ * @example
+ * const x = placeholder([4096, 256], 'float32').softmax(1)
+ * const build = () => precompile(x, { architectures: ['sm_80', 'sm_90'], folder: 'kernels' })
+ * await precompile(x, { architectures: [], folder: 'kernels' })
+ * //=> throws ArgumentError: [precompile] expected architectures as a list of names such as 'sm_90': []
  */
 export function precompile(
   arrays: Lazy | ListOfArrays,

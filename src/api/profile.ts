@@ -35,6 +35,11 @@ export async function profile<T>(work: () => T | Promise<T>): Promise<Profiled<T
  *
  * One profile at a time in a process, of all that runs in it, other workers included: throws an ArgumentError
  * while another is under way. Rejects as the compute or the function does; there is no timeline then.
+ *
+ * @example
+ * const { result, timeline } = await profile(lazy([1, 4]).sqrt().sum(), { device: 'cpu' })
+ * result.item()
+ * //=> 3
  */
 export async function profile<D extends DType>(
   x: Lazy<D>,

@@ -9,6 +9,11 @@ const WIDTH = 24;
 /**
  * A function for `onProgress` that keeps one line of a stream up to date, `process.stderr` if none is given,
  * and ends it when the compute is complete. Where the stream is no terminal, it writes the last line only.
+ *
+ * @example
+ * await lazy([1, 2]).sum().compute({ onProgress: progressLine() })
+ * //=> [########################] 100 %  reduce_sum
+ * //=> 3.0
  */
 export function progressLine(stream: NodeJS.WriteStream = process.stderr): OnProgress {
   return ({ tiles, totalTiles, bytes, bytesPerSecond, secondsLeft, steps }) => {

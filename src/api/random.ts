@@ -77,7 +77,14 @@ export interface ChoiceOptions {
   readonly axis?: number | undefined;
 }
 
-/** The key of a seed: a whole number from -2^63 to 2^64 - 1 (numbers as far as 2^53). */
+/**
+ * The key of a seed: a whole number from -2^63 to 2^64 - 1 (numbers as far as 2^53).
+ *
+ * @example
+ * const key = random.key(7)
+ * await random.uniform(key, [2]).compute()
+ * //=> [0.75015222 0.08565787]
+ */
 function key(seed: number | bigint, options?: KeyOptions): RandomKey {
   return called(key, () => {
     checkOptions('random.key', options, ['impl']);
@@ -90,7 +97,14 @@ function key(seed: number | bigint, options?: KeyOptions): RandomKey {
   });
 }
 
-/** As many keys as asked for, 2 by default, that share nothing with each other: `const [a, b] = random.split(key)`. */
+/**
+ * As many keys as asked for, 2 by default, that share nothing with each other: `const [a, b] = random.split(key)`.
+ *
+ * @example
+ * const [a, b] = random.split(random.key(7))
+ * await random.uniform(a!, [2]).compute()
+ * //=> [0.14871324 0.63724752]
+ */
 function split(from: KeyArgument, count = 2): RandomKey[] {
   return called(split, () => {
     const bits = bitsOf('random.split', from);
@@ -104,6 +118,11 @@ function split(from: KeyArgument, count = 2): RandomKey[] {
 /**
  * The key of another and a number: of the step of a loop, say. The number is whole and not negative, or an integer
  * array of shape (), of which Philox takes 62 bits.
+ *
+ * @example
+ * const key = random.foldIn(random.key(7), 12)
+ * await random.uniform(key, [2]).compute()
+ * //=> [0.95593787 0.16376188]
  */
 function foldIn(from: KeyArgument, number: ArrayLike): RandomKey {
   return called(foldIn, () => {
@@ -119,7 +138,13 @@ function foldIn(from: KeyArgument, number: ArrayLike): RandomKey {
   });
 }
 
-/** Random words: uint32 by default, or uint64. */
+/**
+ * Random words: uint32 by default, or uint64.
+ *
+ * @example
+ * await random.bits(random.key(7), [2]).compute()
+ * //=> [4099963437 3221879260]
+ */
 function bits<D extends 'uint32' | 'uint64' = 'uint32'>(
   from: KeyArgument,
   shape: ShapeArgument,
@@ -133,7 +158,13 @@ function bits<D extends 'uint32' | 'uint64' = 'uint32'>(
   });
 }
 
-/** Numbers that are equally likely in [low, high), [0, 1) by default: float64 unless a dtype is given. */
+/**
+ * Numbers that are equally likely in [low, high), [0, 1) by default: float64 unless a dtype is given.
+ *
+ * @example
+ * await random.uniform(random.key(7), [3]).compute()
+ * //=> [0.75015222 0.08565787 0.79528404]
+ */
 function uniform<D extends DType = 'float64'>(
   from: KeyArgument,
   shape: ShapeArgument,
@@ -153,6 +184,10 @@ function uniform<D extends DType = 'float64'>(
 /**
  * Normally distributed numbers, of mean 0 and deviation 1 by default: float64 unless a dtype is given. They are
  * quantiles of uniform ones, one word for each.
+ *
+ * @example
+ * await random.normal(random.key(7), [3]).compute()
+ * //=> [ 0.67401081 -1.36798832  0.538013  ]
  */
 function normal<D extends DType = 'float64'>(
   from: KeyArgument,
@@ -170,7 +205,13 @@ function normal<D extends DType = 'float64'>(
   });
 }
 
-/** Exponentially distributed numbers, of mean 1 by default: float64 unless a dtype is given. */
+/**
+ * Exponentially distributed numbers, of mean 1 by default: float64 unless a dtype is given.
+ *
+ * @example
+ * await random.exponential(random.key(7), [3]).compute()
+ * //=> [1.38690343 0.08955045 1.58613181]
+ */
 function exponential<D extends DType = 'float64'>(
   from: KeyArgument,
   shape: ShapeArgument,
@@ -188,6 +229,10 @@ function exponential<D extends DType = 'float64'>(
  * Whole numbers in [low, high), or with `{ endpoint: true }` in [low, high]: int64 unless a dtype is given. Bounds are
  * numbers, or integer arrays that broadcast to the shape; those are not looked at. A RangeArgumentError where there
  * is no number between them.
+ *
+ * @example
+ * await random.integers(random.key(7), [5], 0, 6).compute()
+ * //=> [4 0 4 5 0]
  */
 function integers<D extends DType = 'int64'>(
   from: KeyArgument,
@@ -204,7 +249,13 @@ function integers<D extends DType = 'int64'>(
   });
 }
 
-/** Booleans that are true with a probability, 1/2 by default: a number, or an array that broadcasts to the shape. */
+/**
+ * Booleans that are true with a probability, 1/2 by default: a number, or an array that broadcasts to the shape.
+ *
+ * @example
+ * await random.bernoulli(random.key(7), [4]).compute()
+ * //=> [False False  True  True]
+ */
 function bernoulli(from: KeyArgument, shape: ShapeArgument, probability: ArrayLike = 0.5): Lazy<'bool'> {
   return called(bernoulli, () => {
     const { node, of } = sample('random.bernoulli', from, shape, undefined, [], 'bool');
@@ -213,7 +264,13 @@ function bernoulli(from: KeyArgument, shape: ShapeArgument, probability: ArrayLi
   });
 }
 
-/** The numbers 0 … n - 1 (int64) in random order, or an array with an axis (the first by default) in random order. */
+/**
+ * The numbers 0 … n - 1 (int64) in random order, or an array with an axis (the first by default) in random order.
+ *
+ * @example
+ * await random.permutation(random.key(7), 5).compute()
+ * //=> [4 1 0 2 3]
+ */
 function permutation(from: KeyArgument, x: ArrayLike, axis = 0): Lazy {
   return called(permutation, () => {
     const node = bitsOf('random.permutation', from);
@@ -230,6 +287,10 @@ function permutation(from: KeyArgument, x: ArrayLike, axis = 0): Lazy {
  * A sample of an array along an axis, or of the numbers 0 … n - 1: `random.choice(key, 6, { shape: [100] })`. Without
  * replacement it has at most as many elements as the axis. Weights are not looked at: negative ones and NaN give
  * places that mean nothing.
+ *
+ * @example
+ * await random.choice(random.key(7), [10, 20, 30], { shape: [4] }).compute()
+ * //=> [30. 10. 30. 30.]
  */
 function choice(from: KeyArgument, x: ArrayLike, options?: ChoiceOptions): Lazy {
   return called(choice, () => {

@@ -20,6 +20,12 @@ import { Lazy } from './lazy.js';
  * Numbers from `start` (0) up to and without `stop`, `step` (1) apart: `arange(stop)`, `arange(start, stop,
  * step)`. float64 for numbers and int64 for bigints, unless a dtype is given; integer dtypes take whole
  * numbers. Throws a RangeArgumentError for a step of 0 and for what is not finite.
+ *
+ * @example
+ * await arange(5).compute()
+ * //=> [0. 1. 2. 3. 4.]
+ * await arange(10, 0, -3, 'int32').compute()
+ * //=> [10  7  4  1]
  */
 export function arange<D extends DType>(
   start: number | bigint,
@@ -114,6 +120,10 @@ export interface LinspaceOptions extends DTypeOption {
 /**
  * `count` (50) numbers at equal distances from `start` to `stop`. float64 unless a dtype is given; integer
  * dtypes take the largest integers below.
+ *
+ * @example
+ * await linspace(0, 1, 5).compute()
+ * //=> [0.   0.25 0.5  0.75 1.  ]
  */
 export function linspace<A extends LinspaceOptions | undefined = undefined>(
   start: number,
@@ -173,6 +183,10 @@ export interface LogspaceOptions extends LinspaceOptions {
 /**
  * `count` (50) numbers from `base` ** `start` to `base` ** `stop`, whose exponents are at equal distances, as NumPy's
  * `logspace`. float64 unless a dtype is given.
+ *
+ * @example
+ * await logspace(0, 2, 3).compute()
+ * //=> [  1.  10. 100.]
  */
 export function logspace<A extends LogspaceOptions | undefined = undefined>(
   start: number,
@@ -199,6 +213,10 @@ export function logspace(
 /**
  * `count` (50) numbers from `start` to `stop`, each the same multiple of the one before, as NumPy's `geomspace`:
  * both are not 0 and have one sign. float64 unless a dtype is given. Throws a RangeArgumentError for other ends.
+ *
+ * @example
+ * await geomspace(1, 1000, 4).compute()
+ * //=> [   1.   10.  100. 1000.]
  */
 export function geomspace<A extends LinspaceOptions | undefined = undefined>(
   start: number,

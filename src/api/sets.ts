@@ -21,6 +21,11 @@ import { exprOf, Lazy } from './lazy.js';
 /**
  * The indices of the elements that are not 0, in C order, an int64 array for each axis, as NumPy's `nonzero`: their
  * size depends on data. Throws a ShapeError for an array without axes.
+ *
+ * @example
+ * const [rows, columns] = nonzero([[0, 7], [5, 0]])
+ * await columns!.compute()
+ * //=> [1 0]
  */
 export function nonzero(x: ArrayLike): Lazy<'int64'>[];
 export function nonzero(x: ArrayLike, ...more: readonly unknown[]): Lazy[] {
@@ -51,6 +56,11 @@ export interface UniqueAll<T extends ArrayLike> extends UniqueCounts<T>, UniqueI
 /**
  * The distinct elements in ascending order and how often each occurs, as `unique_counts` of the array API standard:
  * each NaN by itself. Their size depends on data.
+ *
+ * @example
+ * const { values, counts } = uniqueCounts([3, 1, 3])
+ * await counts.compute()
+ * //=> [1 2]
  */
 export function uniqueCounts<T extends ArrayLike>(x: T): UniqueCounts<T>;
 export function uniqueCounts(x: ArrayLike, ...more: readonly unknown[]): object {
@@ -65,6 +75,11 @@ export function uniqueCounts(x: ArrayLike, ...more: readonly unknown[]): object 
  * The distinct elements in ascending order and, in the shape of the array, which of them each element is, as
  * `unique_inverse` of the array API standard: `values.take(inverseIndices)` would be the array, once `values` is
  * persisted. The size of `values` depends on data.
+ *
+ * @example
+ * const { values, inverseIndices } = uniqueInverse([3, 1, 3])
+ * await inverseIndices.compute()
+ * //=> [1 0 1]
  */
 export function uniqueInverse<T extends ArrayLike>(x: T): UniqueInverse<T>;
 export function uniqueInverse(x: ArrayLike, ...more: readonly unknown[]): object {
@@ -79,6 +94,11 @@ export function uniqueInverse(x: ArrayLike, ...more: readonly unknown[]): object
  * The distinct elements in ascending order, the place of the first of each in C order, which of them each element is,
  * in the shape of the array, and how often each occurs, as `unique_all` of the array API standard. Sizes depend on
  * data, but for that of `inverseIndices`.
+ *
+ * @example
+ * const { values, indices, inverseIndices, counts } = uniqueAll([3, 1, 3])
+ * await inverseIndices.compute()
+ * //=> [1 0 1]
  */
 export function uniqueAll<T extends ArrayLike>(x: T): UniqueAll<T>;
 export function uniqueAll(x: ArrayLike, ...more: readonly unknown[]): object {

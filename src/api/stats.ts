@@ -125,11 +125,31 @@ function withoutFreedom(name: string, standard: Standard): Distribution {
   });
 }
 
-/** The normal distribution. */
+/**
+ * The normal distribution.
+ *
+ * @example
+ * await stats.norm.cdf([-1.96, 0, 1.96]).compute()
+ * //=> [0.0249979 0.5       0.9750021]
+ * await stats.norm.ppf([0.975], { loc: 10, scale: 2 }).compute()
+ * //=> [13.91992797]
+ */
 const norm: Distribution = withoutFreedom('norm', NORMAL);
-/** Student's t distribution. */
+/**
+ * Student's t distribution.
+ *
+ * @example
+ * await stats.t.ppf([0.975], 9).compute()
+ * //=> [2.26215716]
+ */
 const t: DistributionOfFreedom = located('t', STUDENT);
-/** The chi-squared distribution. */
+/**
+ * The chi-squared distribution.
+ *
+ * @example
+ * await stats.chi2.sf([3.841], 1).compute()
+ * //=> [0.05001368]
+ */
 const chi2: DistributionOfFreedom = located('chi2', CHI_SQUARED);
 
 /** Distributions with SciPy's names: `stats.norm.cdf(x)`, `stats.t.ppf(0.975, 9)`. */

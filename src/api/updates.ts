@@ -31,17 +31,36 @@ export class Updates<Result, Values> {
     this.#handles = handles;
   }
 
-  /** The values in place of the elements, the last one where there are several, as NumPy's `x[…] = values`. */
+  /**
+   * The values in place of the elements, the last one where there are several, as NumPy's `x[…] = values`.
+   *
+   * @example
+   * const x = lazy([1, -2, 3])
+   * await x.at(x.less(0)).set(0).compute()
+   * //=> [1. 0. 3.]
+   */
   set(values: Values): Result {
     return called(this.set, () => this.#updated('set', values));
   }
 
-  /** The elements and the values added up, as NumPy's `add.at`; sums of floats are rounded once, then added. */
+  /**
+   * The elements and the values added up, as NumPy's `add.at`; sums of floats are rounded once, then added.
+   *
+   * @example
+   * await zeros([3]).at([[0, 0, 2]]).add(1).compute()
+   * //=> [2. 0. 1.]
+   */
   add(values: Values): Result {
     return called(this.add, () => this.#updated('add', values));
   }
 
-  /** The elements less all the values, as NumPy's `subtract.at`. Throws a DTypeError for booleans. */
+  /**
+   * The elements less all the values, as NumPy's `subtract.at`. Throws a DTypeError for booleans.
+   *
+   * @example
+   * await lazy([5, 5, 5]).at(-1).subtract(2).compute()
+   * //=> [5. 5. 3.]
+   */
   subtract(values: Values): Result {
     return called(this.subtract, () => this.#updated('subtract', values));
   }
@@ -49,17 +68,33 @@ export class Updates<Result, Values> {
   /**
    * The elements times all the values, as NumPy's `multiply.at`; of a place that is selected more than once, the
    * product of its values, as `segmentProd` gives it, is multiplied by the element.
+   *
+   * @example
+   * await lazy([1, 2, 3]).at([[1, 2]]).multiply(10).compute()
+   * //=> [ 1. 20. 30.]
    */
   multiply(values: Values): Result {
     return called(this.multiply, () => this.#updated('multiply', values));
   }
 
-  /** The least of the elements and the values, NaN where one is, as NumPy's `minimum.at`. */
+  /**
+   * The least of the elements and the values, NaN where one is, as NumPy's `minimum.at`.
+   *
+   * @example
+   * await lazy([1, 5, 9]).at([[1, 2]]).min(3).compute()
+   * //=> [1. 3. 3.]
+   */
   min(values: Values): Result {
     return called(this.min, () => this.#updated('min', values));
   }
 
-  /** The largest of the elements and the values, NaN where one is, as NumPy's `maximum.at`. */
+  /**
+   * The largest of the elements and the values, NaN where one is, as NumPy's `maximum.at`.
+   *
+   * @example
+   * await lazy([1, 5, 1]).at([[0, 2]]).max(3).compute()
+   * //=> [3. 5. 3.]
+   */
   max(values: Values): Result {
     return called(this.max, () => this.#updated('max', values));
   }

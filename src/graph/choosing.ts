@@ -18,6 +18,11 @@ import { flatten } from './views.js';
  * The indices of the elements that are not 0, in C order, as NumPy's `argwhere`: int64 of shape (count, axes), whose
  * count depends on data. `(await x.greater(0).argwhere().compute()).shape`. Throws a ShapeError for an array without
  * axes.
+ *
+ * @example
+ * await lazy([[0, 7], [5, 0]]).argwhere().compute()
+ * //=> [[0 1]
+ * //=>  [1 0]]
  */
 export function argwhere(x: Expr): Expr {
   const ndim = x.shape.length;
@@ -34,6 +39,12 @@ export function argwhere(x: Expr): Expr {
  * data. A list that is shorter than the axis leaves out what is behind it. Without an axis, or with null, the array is
  * taken as one line. `x.compress(x.slice(null, 0).greater(0), 0)`. Throws a ShapeError for a condition of other than
  * one axis or longer than the axis.
+ *
+ * @example
+ * const x = lazy([[1, 2], [3, 4], [5, 6]])
+ * await x.compress([true, false, true], 0).compute()
+ * //=> [[1. 2.]
+ * //=>  [5. 6.]]
  */
 export function compress(x: Expr, condition: Expr | readonly boolean[], axis?: number | null): Expr {
   const source = axis === undefined || axis === null ? flatten(x) : x;
@@ -49,6 +60,11 @@ export function compress(x: Expr, condition: Expr | readonly boolean[], axis?: n
 /**
  * The elements where a condition of the same shape is true, in C order along one axis, as NumPy's `extract`: its size
  * depends on data. `x.extract(x.greater(0))` is `x.slice(x.greater(0))`. Throws a ShapeError for another shape.
+ *
+ * @example
+ * const x = lazy([3, -1, 4, -1, 5])
+ * await x.extract(x.greater(0)).compute()
+ * //=> [3. 4. 5.]
  */
 export function extract(x: Expr, condition: Expr): Expr {
   if (!isExpr(condition))

@@ -26,6 +26,10 @@ import { sameShape } from './shape.js';
  * The elements in another dtype. Floats become integers towards zero, saturate at the ends, and NaN gives 0;
  * integers wrap; complex numbers lose their imaginary part; bool is whether an element is not 0. The same
  * array for its dtype.
+ *
+ * @example
+ * await lazy([1.7, -1.7, 300]).astype('int8').compute()
+ * //=> [  1  -1 127]
  */
 export function astype(x: Expr, dtype: DType): Expr {
   return converted(x, checkDType('astype', dtype));
@@ -34,6 +38,10 @@ export function astype(x: Expr, dtype: DType): Expr {
 /**
  * Values limited to the interval from `min` to `max`, which broadcast; null or nothing leaves a side open.
  * NaN stays. The dtype is that of the arrays together; numbers beyond an integer dtype limit nothing.
+ *
+ * @example
+ * await lazy([-3, 0.5, 9]).clip(0, 1).compute()
+ * //=> [0.  0.5 1. ]
  */
 export function clip(x: Expr, min?: Operand | null, max?: Operand | null): Expr {
   const low = min === null || min === undefined ? x : map('maximum', [x, within(x, min)], 'clip');
@@ -57,24 +65,48 @@ function inFloat(x: Expr): Expr {
   return x.dtype === dtype ? x : { ...cast(x, dtype), weak: x.weak };
 }
 
-/** The larger of x and 0. */
+/**
+ * The larger of x and 0.
+ *
+ * @example
+ * await lazy([-2, 0, 3]).relu().compute()
+ * //=> [0. 0. 3.]
+ */
 export function relu(x: Expr): Expr {
   return map('maximum', [x, 0]);
 }
 
-/** 1 / (1 + exp(-x)). */
+/**
+ * 1 / (1 + exp(-x)).
+ *
+ * @example
+ * await lazy([-2, 0, 2]).sigmoid().compute()
+ * //=> [0.11920292 0.5        0.88079708]
+ */
 export function sigmoid(given: Expr): Expr {
   const x = inFloat(given);
   return map('divide', [1, map('add', [map('exp', [map('negative', [x])]), 1])]);
 }
 
-/** x · sigmoid(x). */
+/**
+ * x · sigmoid(x).
+ *
+ * @example
+ * await lazy([-2, 0, 2]).silu().compute()
+ * //=> [-0.23840584  0.          1.76159416]
+ */
 export function silu(given: Expr): Expr {
   const x = inFloat(given);
   return map('divide', [x, map('add', [map('exp', [map('negative', [x])]), 1])]);
 }
 
-/** log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0. */
+/**
+ * log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-|x|)): without overflow, and exact far from 0.
+ *
+ * @example
+ * await lazy([-2, 0, 2]).softplus().compute()
+ * //=> [0.12692801 0.69314718 2.12692801]
+ */
 export function softplus(given: Expr): Expr {
   const x = inFloat(given);
   return map('add', [relu(x), map('log1p', [map('exp', [map('negative', [map('abs', [x])])])])]);
@@ -83,6 +115,10 @@ export function softplus(given: Expr): Expr {
 /**
  * Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016). `approximate: 'none'` computes Φ with erf,
  * `'tanh'` the paper's ½x(1 + tanh(√(2/π)(x + 0.044715x³))).
+ *
+ * @example
+ * await lazy([-2, 0, 2]).gelu().compute()
+ * //=> [-0.04550026  0.          1.95449974]
  */
 export function gelu(given: Expr, options?: { readonly approximate?: 'none' | 'tanh' }): Expr {
   checkOptions('gelu', options, ['approximate']);
@@ -101,6 +137,10 @@ export function gelu(given: Expr, options?: { readonly approximate?: 'none' | 't
 
 /**
  * Whether |a - b| <= atol + rtol·|b|, as NumPy's isclose (rtol 1e-5, atol 1e-8); equal infinities are close.
+ *
+ * @example
+ * await lazy([1, 2]).isclose(lazy([1.000001, 2.1])).compute()
+ * //=> [ True False]
  */
 export function isclose(
   x: Expr,
@@ -119,7 +159,13 @@ export function isclose(
   return map('logicalOr', [close, map('logicalAnd', [map('isnan', [a]), map('isnan', [b])])]);
 }
 
-/** Whether all elements are close, as NumPy's allclose: `isclose` with its options, of every element. */
+/**
+ * Whether all elements are close, as NumPy's allclose: `isclose` with its options, of every element.
+ *
+ * @example
+ * await lazy([1, 2]).allclose(lazy([1.000001, 2])).compute()
+ * //=> True
+ */
 export function allclose(
   x: Expr,
   other: Operand,
@@ -132,6 +178,10 @@ export function allclose(
 /**
  * Whether two arrays have the same shape and equal elements, as NumPy's array_equal; `{ equalNan: true }` takes NaN
  * for equal to NaN.
+ *
+ * @example
+ * await lazy([1, 2]).arrayEqual(lazy([1, 2])).compute()
+ * //=> True
  */
 export function arrayEqual(x: Expr, other: Operand, options?: { readonly equalNan?: boolean }): Expr {
   checkOptions('arrayEqual', options, ['equalNan']);

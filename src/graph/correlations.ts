@@ -29,6 +29,10 @@ import { expandDims, matrixTranspose, squeeze } from './views.js';
  * of the axes in their order; none are equal weights, as of `mean`. Where weights sum to 0, the result is NaN or
  * an infinity. Integers in float64. `x.average(weights, 0, { keepdims: true })`. Throws a ShapeError for weights
  * of another shape.
+ *
+ * @example
+ * await lazy([1, 2, 4]).average(lazy([3, 1, 0])).compute()
+ * //=> 1.25
  */
 export function average(
   x: Expr,
@@ -73,6 +77,11 @@ export interface CovarianceOptions extends VariableOptions, Pick<VarianceOptions
  * with `aweights` they weigh more or less, as in NumPy. The dtype is that of `mean`. Throws a ShapeError for
  * arrays of more than two axes or of none, and for other counts of observations, a DTypeError for `fweights` that
  * are no integers.
+ *
+ * @example
+ * await lazy([[1, 2, 3], [6, 4, 2]]).cov().compute()
+ * //=> [[ 1. -2.]
+ * //=>  [-2.  4.]]
  */
 export function cov(x: Expr, other?: Operand | null, options?: CovarianceOptions): Expr {
   checkOptions('cov', options, ['correction', 'rowvar', 'fweights', 'aweights']);
@@ -88,6 +97,11 @@ export function cov(x: Expr, other?: Operand | null, options?: CovarianceOptions
  * standard deviations of both variables, those of real numbers within -1 and 1; NaN of a variable that does not
  * vary. `other` has further variables with as many observations; `rowvar: false` takes columns as variables. One
  * variable gives a 0-d array. The dtype is that of `mean`. Throws a ShapeError as `cov` does.
+ *
+ * @example
+ * await lazy([[1, 2, 3], [6, 4, 2]]).corrcoef().compute()
+ * //=> [[ 1. -1.]
+ * //=>  [-1.  1.]]
  */
 export function corrcoef(x: Expr, other?: Operand | null, options?: VariableOptions): Expr {
   checkOptions('corrcoef', options, ['rowvar']);

@@ -26,6 +26,10 @@ export interface BincountOptions {
  * within 0 … length - 1, negative ones among them, before anything else is computed, unless `mode` says what they
  * count for; a DTypeError for elements that are no integers and for complex weights, a ShapeError for other than
  * one axis and for weights of another shape.
+ *
+ * @example
+ * await lazy([0, 2, 2, 1], { dtype: 'int32' }).bincount(4).compute()
+ * //=> [1 1 2 0]
  */
 export function bincount(x: Expr, length: number, weights?: Operand | null, options?: BincountOptions): Expr {
   const op = 'bincount';

@@ -23,6 +23,10 @@ export interface TraceOptions {
  * The diagonals of the matrices along the last two axes, as an array of one axis less: `offset` 0 is the main
  * one, those above it are positive. A diagonal outside of the matrix has no elements. Throws a ShapeError for
  * arrays of less than two axes.
+ *
+ * @example
+ * await lazy([[1, 2, 3], [4, 5, 6]]).diagonal(1).compute()
+ * //=> [2. 6.]
  */
 export function diagonal(x: Expr, offset?: number): Expr {
   return diagonalOf('diagonal', x, offset);
@@ -31,6 +35,10 @@ export function diagonal(x: Expr, offset?: number): Expr {
 /**
  * The sums of the diagonals of the matrices along the last two axes, in the dtype of `sum` or in `dtype`. `{
  * offset, dtype }`. Throws a ShapeError for arrays of less than two axes.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).trace().compute()
+ * //=> 5.0
  */
 export function trace(x: Expr, options?: TraceOptions): Expr {
   checkOptions('trace', options, ['offset', 'dtype']);
@@ -41,6 +49,13 @@ export function trace(x: Expr, options?: TraceOptions): Expr {
 /**
  * Of one axis, the matrix with these elements on its diagonal and zeros elsewhere; of two, the diagonal, as NumPy's
  * `diag`. `offset` 0 is the main diagonal, those above it are positive. Throws a ShapeError for other arrays.
+ *
+ * @example
+ * await lazy([1, 2]).diag().compute()
+ * //=> [[1. 0.]
+ * //=>  [0. 2.]]
+ * await lazy([[1, 2], [3, 4]]).diag().compute()
+ * //=> [1. 4.]
  */
 export function diag(x: Expr, offset?: number): Expr {
   if (x.shape.length === 2) return diagonalOf('diag', x, offset);

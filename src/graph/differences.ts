@@ -15,6 +15,10 @@ import { checkInteger, normalizeAxis } from './shape.js';
 /**
  * Differences of neighbours along an axis (the last), `n` times (once): each time the axis is one shorter.
  * Booleans give whether neighbours differ. Throws a ShapeError for an array without axes or a negative count.
+ *
+ * @example
+ * await lazy([1, 2, 4, 7]).diff().compute()
+ * //=> [1. 2. 3.]
  */
 export function diff(x: Expr, options?: { readonly n?: number; readonly axis?: number }): Expr {
   checkOptions('diff', options, ['n', 'axis']);
@@ -33,6 +37,10 @@ export function diff(x: Expr, options?: { readonly n?: number; readonly axis?: n
  * neighbours are `dx` (1) apart. Integers in float64. `y.trapezoid(x)`, `y.trapezoid(null, { dx: 0.1, axis: 0
  * })`. Throws a ShapeError for an array without axes and for places of other sizes, an ArgumentError for places
  * beside `dx`.
+ *
+ * @example
+ * await lazy([1, 2, 3]).trapezoid().compute()
+ * //=> 4.0
  */
 export function trapezoid(
   x: Expr,
@@ -73,6 +81,12 @@ export interface GradientOptions {
  * `z.gradient(heights, { axis: 0, edgeOrder: 2 })`. Throws a ShapeError for fewer elements than the
  * differences need and for places of another size, an ArgumentError for an array of several axes without
  * `axis`, where NumPy gives a list.
+ *
+ * @example
+ * await lazy([1, 2, 4, 7]).gradient().compute()
+ * //=> [1.  1.5 2.5 3. ]
+ * await lazy([0, 1, 9]).gradient(lazy([0, 1, 3])).compute()
+ * //=> [1. 2. 4.]
  */
 export function gradient(x: Expr, spacing?: Operand | null, options?: GradientOptions): Expr {
   const op = 'gradient';

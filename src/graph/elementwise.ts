@@ -23,6 +23,10 @@ export interface NanToNumOptions {
 /**
  * The elements with numbers in the place of NaN and of infinities, as NumPy's `nan_to_num`: `x.nanToNum({ nan: -1,
  * posinf: 1e6 })`. Complex numbers have them replaced in both parts, by finite numbers; integers and booleans stay.
+ *
+ * @example
+ * await lazy([1, NaN, Infinity]).nanToNum({ nan: -1, posinf: 99 }).compute()
+ * //=> [ 1. -1. 99.]
  */
 export function nanToNum(x: Expr, options?: NanToNumOptions): Expr {
   const op = 'nanToNum';
@@ -61,12 +65,24 @@ const MOST = {
   float64: Number.MAX_VALUE,
 } as const;
 
-/** Larger of two values; the other one where one of them is NaN, as NumPy's `fmax`. Real numbers only. */
+/**
+ * Larger of two values; the other one where one of them is NaN, as NumPy's `fmax`. Real numbers only.
+ *
+ * @example
+ * await lazy([1, NaN, 3]).fmax(lazy([2, 2, NaN])).compute()
+ * //=> [2. 2. 3.]
+ */
 export function fmax(x: Expr, other: Operand): Expr {
   return ignoringNaN('fmax', 'maximum', x, other);
 }
 
-/** Smaller of two values; the other one where one of them is NaN, as NumPy's `fmin`. Real numbers only. */
+/**
+ * Smaller of two values; the other one where one of them is NaN, as NumPy's `fmin`. Real numbers only.
+ *
+ * @example
+ * await lazy([1, NaN, 3]).fmin(lazy([2, 2, NaN])).compute()
+ * //=> [1. 2. 3.]
+ */
 export function fmin(x: Expr, other: Operand): Expr {
   return ignoringNaN('fmin', 'minimum', x, other);
 }
@@ -82,6 +98,10 @@ function ignoringNaN(op: string, choose: 'maximum' | 'minimum', x: Expr, other: 
 /**
  * The Heaviside step: 0 below 0, 1 above it, and the second argument at 0, as NumPy's `heaviside`; NaN at NaN.
  * Integers and booleans give the float of `exp`. Real numbers only.
+ *
+ * @example
+ * await lazy([-1, 0, 1]).heaviside(0.5).compute()
+ * //=> [0.  0.5 1. ]
  */
 export function heaviside(x: Expr, atZero: Operand): Expr {
   const step = inFloat('heaviside', x);
@@ -93,18 +113,34 @@ export function heaviside(x: Expr, atZero: Operand): Expr {
 /**
  * sin(πx) / πx, and 1 at 0, as NumPy's `sinc`. Integers and booleans give the float of `exp`. Throws a DTypeError
  * for complex numbers.
+ *
+ * @example
+ * await lazy([0, 0.5, 1.5]).sinc().compute()
+ * //=> [ 1.          0.63661977 -0.21220659]
  */
 export function sinc(x: Expr): Expr {
   const angle = map('multiply', [inFloat('sinc', x), Math.PI]);
   return map('where', [map('equal', [angle, 0]), 1, map('divide', [map('sin', [angle]), angle])]);
 }
 
-/** An angle in radians as one in degrees. Integers and booleans give the float of `exp`. Real numbers only. */
+/**
+ * An angle in radians as one in degrees. Integers and booleans give the float of `exp`. Real numbers only.
+ *
+ * @example
+ * await lazy([Math.PI, 1]).degrees().compute()
+ * //=> [180.          57.29577951]
+ */
 export function degrees(x: Expr): Expr {
   return map('multiply', [inFloat('degrees', x), 180 / Math.PI]);
 }
 
-/** An angle in degrees as one in radians. Integers and booleans give the float of `exp`. Real numbers only. */
+/**
+ * An angle in degrees as one in radians. Integers and booleans give the float of `exp`. Real numbers only.
+ *
+ * @example
+ * await lazy([180, 90]).radians().compute()
+ * //=> [3.14159265 1.57079633]
+ */
 export function radians(x: Expr): Expr {
   return map('multiply', [inFloat('radians', x), Math.PI / 180]);
 }
@@ -112,6 +148,10 @@ export function radians(x: Expr): Expr {
 /**
  * The angle of complex numbers from the real axis, in radians from -π to π, as NumPy's `angle`; of real numbers 0 or π.
  * `{ degrees: true }` gives degrees. Integers and booleans give the float of `exp`.
+ *
+ * @example
+ * await lazy([{ re: 0, im: 1 }, { re: -1, im: 0 }]).angle({ degrees: true }).compute()
+ * //=> [ 90. 180.]
  */
 export function angle(x: Expr, options?: { readonly degrees?: boolean }): Expr {
   checkOptions('angle', options, ['degrees']);
@@ -126,6 +166,10 @@ export function angle(x: Expr, options?: { readonly degrees?: boolean }): Expr {
 /**
  * The number of ones among the bits of the absolute value of integers, as NumPy's `bitwise_count`, in uint8. Throws
  * a DTypeError for floats and complex numbers. Counted in parallel (Warren, "Hacker's Delight", 2002, 5-1).
+ *
+ * @example
+ * await lazy([5, 255, 0], { dtype: 'uint8' }).bitCount().compute()
+ * //=> [2 8 0]
  */
 export function bitCount(x: Expr): Expr {
   if (x.dtype === 'bool') return cast(x, 'uint8');

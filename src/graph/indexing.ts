@@ -29,6 +29,14 @@ export interface TakeOptions {
  * `table.take(ids, 0)` gives rows. Throws a DTypeError for indices that are no integers, a ShapeError for
  * indices into an axis without elements; an index out of range is a RangeArgumentError: of a list at once, of
  * an array when it is computed, before anything else runs.
+ *
+ * @example
+ * const x = lazy([[1, 2, 3], [4, 5, 6]])
+ * await x.take([2, 0], 1).compute()
+ * //=> [[3. 1.]
+ * //=>  [6. 4.]]
+ * await x.take([-1]).compute()
+ * //=> [6.]
  */
 export function take(
   x: Expr,
@@ -44,6 +52,12 @@ export function take(
  * …], …]`, as NumPy's `take_along_axis`. Both have as many axes, whose other sizes agree or are 1:
  * `x.takeAlongAxis(x.argsort(1), 1)` is `x.sort(1)`. Options and errors are those of `take`, with a ShapeError for
  * shapes that do not meet.
+ *
+ * @example
+ * const x = lazy([[3, 1, 2], [9, 7, 8]])
+ * await x.takeAlongAxis(x.argsort(1), 1).compute()
+ * //=> [[1. 2. 3.]
+ * //=>  [7. 8. 9.]]
  */
 export function takeAlongAxis(
   x: Expr,

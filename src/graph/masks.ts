@@ -21,6 +21,13 @@ export type PadWidths = number | readonly [number, number] | readonly (readonly 
 /**
  * The array with a border of one value, 0 if none is given. Widths are 0 or more; the dtype stays.
  * Throws a ShapeError for negative or missing widths.
+ *
+ * @example
+ * await lazy([1, 2]).pad(1).compute()
+ * //=> [0. 1. 2. 0.]
+ * await lazy([[1, 2]]).pad([[0, 1], [2, 0]], { value: 9 }).compute()
+ * //=> [[9. 9. 1. 2.]
+ * //=>  [9. 9. 9. 9.]]
  */
 export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Scalar }): Expr {
   refuseMode(options);
@@ -76,6 +83,10 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
 /**
  * Elements moved by `shift` places along axes, those that leave coming back at the other end. Without axes
  * the array is rolled as one flat line. Several axes take one shift for all or one for each.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).roll(1).compute()
+ * //=> [4. 1. 2. 3.]
  */
 export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | null): Expr {
   if (axis === undefined || axis === null) {
@@ -104,13 +115,27 @@ function rollAxis(x: Expr, shift: number, axis: number): Expr {
   return concat([slice(x, ...before, [start]), slice(x, ...before, [0, start])], axis, 'roll');
 }
 
-/** Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive. */
+/**
+ * Matrices with the elements above diagonal `k` set to 0; diagonals above the main one are positive.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).tril().compute()
+ * //=> [[1. 0.]
+ * //=>  [3. 4.]]
+ */
 export function tril(x: Expr, k?: number): Expr {
   const keep: Keep = (row, column, offset) => map('lessEqual', [column, map('add', [row, offset])]);
   return triangle('tril', x, keep, k);
 }
 
-/** Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive. */
+/**
+ * Matrices with the elements below diagonal `k` set to 0; diagonals above the main one are positive.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).triu(1).compute()
+ * //=> [[0. 2.]
+ * //=>  [0. 0.]]
+ */
 export function triu(x: Expr, k?: number): Expr {
   const keep: Keep = (row, column, offset) => map('greaterEqual', [column, map('add', [row, offset])]);
   return triangle('triu', x, keep, k);

@@ -27,6 +27,10 @@ export interface KurtosisOptions extends SkewOptions {
 /**
  * How many standard deviations each element is from the mean along the axes, as SciPy's `zscore`; `{ correction: 1 }`
  * takes the deviation of a sample. NaN where all are equal. Real numbers only.
+ *
+ * @example
+ * await lazy([1, 2, 3]).zscore().compute()
+ * //=> [-1.22474487  0.          1.22474487]
  */
 export function zscore(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('zscore', axis, options, ['correction']);
@@ -43,6 +47,10 @@ export function zscore(x: Expr, axis?: AxisOr<VarianceOptions>, options?: Varian
 /**
  * The central moment of an order (1, 2, …) along the axes: the mean of (x - mean)^order, as SciPy's `moment`. NaN of no
  * elements. Real numbers only.
+ *
+ * @example
+ * await lazy([1, 2, 3, 6]).moment(2).compute()
+ * //=> 3.5
  */
 export function moment(x: Expr, order: number, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   const n = checkInteger('moment', 'the order', order);
@@ -55,6 +63,10 @@ export function moment(x: Expr, order: number, axis?: AxisOr<ReduceOptions>, opt
  * Skewness along the axes: the third central moment over the second to the power 3/2, as SciPy's `skew`. `{ bias: false
  * }` corrects for the bias of a sample, where there are more than two elements. NaN where all are equal. Real numbers
  * only.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4, 10]).skew({ keepdims: true }).compute()
+ * //=> [1.13841996]
  */
 export function skew(x: Expr, axis?: AxisOr<SkewOptions>, options?: SkewOptions): Expr {
   const given = reduceArguments<SkewOptions>('skew', axis, options, ['bias']);
@@ -76,6 +88,10 @@ export function skew(x: Expr, axis?: AxisOr<SkewOptions>, options?: SkewOptions)
  * Kurtosis along the axes: the fourth central moment over the second squared, less 3, as SciPy's `kurtosis`. `{ fisher:
  * false }` leaves the 3, `{ bias: false }` corrects for the bias of a sample, where there are more than three elements.
  * NaN where all are equal. Real numbers only.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4, 10]).kurtosis({ keepdims: true }).compute()
+ * //=> [-0.212]
  */
 export function kurtosis(x: Expr, axis?: AxisOr<KurtosisOptions>, options?: KurtosisOptions): Expr {
   const given = reduceArguments<KurtosisOptions>('kurtosis', axis, options, ['bias', 'fisher']);

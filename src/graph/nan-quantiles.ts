@@ -21,6 +21,10 @@ import { reshape } from './views.js';
 /**
  * The median of the elements along axes (all by default) that are not NaN, as NumPy's `nanmedian`; NaN where all
  * are. `x.nanMedian(0)`. Throws an ArgumentError for no elements, a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([3, NaN, 1, 2]).nanMedian().compute()
+ * //=> 2.0
  */
 export function nanMedian(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   if (!isFloat(x.dtype)) return median(x, axis, options);
@@ -31,6 +35,10 @@ export function nanMedian(x: Expr, axis?: AxisOr<ReduceOptions>, options?: Reduc
 /**
  * The quantiles of the elements along axes that are not NaN, as NumPy's `nanquantile`; NaN where all are. Arguments,
  * methods, weights and errors are those of `quantile`: `x.nanQuantile([0.1, 0.9], 0)`.
+ *
+ * @example
+ * await lazy([3, NaN, 1, 2]).nanQuantile([0, 0.5]).compute()
+ * //=> [1. 2.]
  */
 export function nanQuantile(
   x: Expr,
@@ -42,7 +50,13 @@ export function nanQuantile(
   return atProbabilities('nanQuantile', 1, { x, q, axis, options }, quantiles, true);
 }
 
-/** The quantiles at percentages, from 0 to 100: `x.nanPercentile(99)` is `x.nanQuantile(0.99)`. */
+/**
+ * The quantiles at percentages, from 0 to 100: `x.nanPercentile(99)` is `x.nanQuantile(0.99)`.
+ *
+ * @example
+ * await lazy([3, NaN, 1, 2]).nanPercentile(25).compute()
+ * //=> 1.5
+ */
 export function nanPercentile(
   x: Expr,
   q: number | readonly number[],

@@ -28,12 +28,24 @@ const hasNaN = (x: Expr): boolean => isFloat(x.dtype) || isComplex(x.dtype);
 const filled = (x: Expr, value: number): Expr =>
   map('where', [map('isnan', [x]), constant(value, x.dtype), x]);
 
-/** Sum of the elements that are not NaN; 0 of none. */
+/**
+ * Sum of the elements that are not NaN; 0 of none.
+ *
+ * @example
+ * await lazy([[1, NaN], [3, 4]]).nanSum(1).compute()
+ * //=> [1. 7.]
+ */
 export function nanSum(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
   return withoutNaN('nanSum', 'sum', x, 0, axis, options);
 }
 
-/** Product of the elements that are not NaN; 1 of none. */
+/**
+ * Product of the elements that are not NaN; 1 of none.
+ *
+ * @example
+ * await lazy([2, NaN, 3]).nanProd().compute()
+ * //=> 6.0
+ */
 export function nanProd(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
   return withoutNaN('nanProd', 'prod', x, 1, axis, options);
 }
@@ -54,12 +66,24 @@ function withoutNaN(
   return cast(reduceAlong(op, reduction, cast(values, dtype), axes, given.keepdims), dtype);
 }
 
-/** Smallest element that is not NaN; NaN where all are. Real numbers only. */
+/**
+ * Smallest element that is not NaN; NaN where all are. Real numbers only.
+ *
+ * @example
+ * await lazy([NaN, 2, 3]).nanMin().compute()
+ * //=> 2.0
+ */
 export function nanMin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   return extreme('nanMin', 'min', x, Infinity, axis, options);
 }
 
-/** Largest element that is not NaN; NaN where all are. Real numbers only. */
+/**
+ * Largest element that is not NaN; NaN where all are. Real numbers only.
+ *
+ * @example
+ * await lazy([1, NaN, 3]).nanMax().compute()
+ * //=> 3.0
+ */
 export function nanMax(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   return extreme('nanMax', 'max', x, -Infinity, axis, options);
 }
@@ -84,6 +108,10 @@ function extreme(
 /**
  * Index of the first smallest element that is not NaN; 0 where all are, where NumPy raises an error. One axis
  * or none.
+ *
+ * @example
+ * await lazy([NaN, 2, 3]).nanArgmin().compute()
+ * //=> 1
  */
 export function nanArgmin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   return position('nanArgmin', 'min', x, Infinity, axis, options);
@@ -92,6 +120,10 @@ export function nanArgmin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: Reduc
 /**
  * Index of the first largest element that is not NaN; 0 where all are, where NumPy raises an error. One axis or
  * none.
+ *
+ * @example
+ * await lazy([1, NaN, 3]).nanArgmax().compute()
+ * //=> 2
  */
 export function nanArgmax(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   return position('nanArgmax', 'max', x, -Infinity, axis, options);
@@ -131,6 +163,10 @@ function countOf(op: string, x: Expr, axes: readonly number[], keepdims: boolean
 /**
  * Arithmetic mean of the elements that are not NaN; NaN of none. Integers and booleans are averaged in float64,
  * floats in their dtype (halves in float32), or in `dtype`.
+ *
+ * @example
+ * await lazy([[1, NaN], [3, 4]]).nanMean(0).compute()
+ * //=> [2. 4.]
  */
 export function nanMean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
   const given = reduceArguments<SumOptions>('nanMean', axis, options, ['dtype']);
@@ -152,6 +188,10 @@ function meanOf(op: string, x: Expr, axes: readonly number[], keepdims: boolean 
 /**
  * Variance of the elements that are not NaN: the sum of |x - mean|² over n - correction (0 by default), n being
  * their number; NaN where n is not above the correction. Integers in float64, complex numbers give a float.
+ *
+ * @example
+ * await lazy([1, NaN, 3]).nanVar({ correction: 1 }).compute()
+ * //=> 2.0
  */
 export function nanVar(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('nanVar', axis, options, ['correction']);
@@ -160,7 +200,13 @@ export function nanVar(x: Expr, axis?: AxisOr<VarianceOptions>, options?: Varian
   return throughFloat32(x, (values) => varianceOf('nanVar', values, given));
 }
 
-/** Standard deviation of the elements that are not NaN: the square root of `nanVar`, with the same options. */
+/**
+ * Standard deviation of the elements that are not NaN: the square root of `nanVar`, with the same options.
+ *
+ * @example
+ * await lazy([1, NaN, 3]).nanStd().compute()
+ * //=> 1.0
+ */
 export function nanStd(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('nanStd', axis, options, ['correction']);
   checkVariance('nanStd', x, given);

@@ -200,7 +200,14 @@ const within = (ulp: number, lo: number, hi: number): Sample => ({ domain: [lo, 
 // biome-ignore format: a table, one row a line
 export const OPS = {
   // arithmetic
-  /** Sum of two arrays; for booleans, their disjunction. */
+  /**
+   * Sum of two arrays; for booleans, their disjunction.
+   *
+   * @example
+   * await lazy([[1, 2], [3, 4]]).add([10, 20]).compute()
+   * //=> [[11. 22.]
+   * //=>  [13. 24.]]
+   */
   add: { arity: 2, dtype: anything, cuda: byKind(([a, b], d) => (d === 'bool' ? `(${a} || ${b})` : infix('+')([a!, b!], d)), infix('+')), sample: exact(-100, 100), cost: 1 },
   /** Difference of two arrays. */
   subtract: { arity: 2, dtype: numeric, cuda: infix('-'), sample: exact(-100, 100), aliases: ['sub'], cost: 1 },
@@ -208,36 +215,96 @@ export const OPS = {
   multiply: { arity: 2, dtype: anything, cuda: byKind(([a, b], d) => (d === 'bool' ? `(${a} && ${b})` : infix('*')([a!, b!], d)), infix('*')), sample: exact(-100, 100), aliases: ['mul'], cost: 1 },
   /** Quotient of two arrays; integers are divided in float64. */
   divide: { arity: 2, dtype: toQuotient, cuda: compare('/'), sample: within(1, -100, 100), aliases: ['div'], cost: 8 },
-  /** Largest integer not above the quotient; an integer divided by zero gives 0. */
+  /**
+   * Largest integer not above the quotient; an integer divided by zero gives 0.
+   *
+   * @example
+   * await lazy([5, -5]).floorDivide(3).compute()
+   * //=> [ 1. -2.]
+   */
   floorDivide: { arity: 2, dtype: realOrInt8, cuda: prelude('floor_divide'), sample: exact(-100, 100), numpy: 'floor_divide', cost: 16 },
-  /** Remainder with the divisor's sign; an integer divided by zero gives 0. */
+  /**
+   * Remainder with the divisor's sign; an integer divided by zero gives 0.
+   *
+   * @example
+   * await lazy([5, -5]).remainder(3).compute()
+   * //=> [2. 1.]
+   */
   remainder: { arity: 2, dtype: realOrInt8, cuda: prelude('remainder'), sample: exact(-100, 100), cost: 16 },
   /**
    * First array to the power of the second. A negative integer power of an integer is 0, or ±1 for a base of
    * ±1.
+   *
+   * @example
+   * await lazy([1, 2, 3]).pow(2).compute()
+   * //=> [1. 4. 9.]
    */
   pow: { arity: 2, dtype: numericOrInt8, cuda: byKind(prelude('ipow'), call('pow')), sample: within(4, 0.1, 8), numpy: 'power', cost: 40 },
   /** Negated values. */
   negative: { arity: 1, dtype: numeric, cuda: ([a], d) => (isInteger(d) ? infix('-')(['0', a!], d) : `(-${a})`), sample: exact(-100, 100), aliases: ['neg'], cost: 1 },
   /** The values themselves. */
   positive: { arity: 1, dtype: numeric, cuda: unchanged, sample: exact(-100, 100), cost: 0 },
-  /** Absolute value; for complex numbers their modulus, as a float. */
+  /**
+   * Absolute value; for complex numbers their modulus, as a float.
+   *
+   * @example
+   * await lazy([-2, 3]).abs().compute()
+   * //=> [2. 3.]
+   * await lazy([{ re: 3, im: 4 }]).abs().compute()
+   * //=> [5.]
+   */
   abs: { arity: 1, dtype: magnitude, cuda: ([a], d) => (isComplex(d) ? `weft_abs(${a})` : isFloat(d) ? call('fabs')([a!], d) : kindOf(d) === 'int' ? `((${CUDA_TYPE[d]})(${a} < 0 ? ${infix('-')(['0', a!], d)} : ${a}))` : a!), sample: within(1, -100, 100), cost: 1 },
-  /** -1, 0 or 1 by the sign, NaN for NaN; for complex numbers z / |z|. */
+  /**
+   * -1, 0 or 1 by the sign, NaN for NaN; for complex numbers z / |z|.
+   *
+   * @example
+   * await lazy([-3, 0, 2]).sign().compute()
+   * //=> [-1.  0.  1.]
+   */
   sign: { arity: 1, dtype: numeric, cuda: prelude('sign'), sample: within(1, -100, 100), cost: 3 },
   /** The square of each element. */
   square: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => infix('*')([a!, a!], d), sample: exact(-100, 100), cost: 1 },
   /** 1 / x; for integers, 0 but for ±1. */
   reciprocal: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => (isComplex(d) ? `weft_reciprocal(${a})` : isFloat(d) ? `((${CUDA_TYPE[d]})1 / ${a})` : `((${CUDA_TYPE[d]})(${a} == 0 ? 0 : 1 / ${a}))`), sample: within(1, 0.1, 100), cost: 8 },
-  /** Larger of two values; NaN if either is NaN. */
+  /**
+   * Larger of two values; NaN if either is NaN.
+   *
+   * @example
+   * await lazy([1, 5, NaN]).maximum([3, 2, 1]).compute()
+   * //=> [ 3.  5. nan]
+   */
   maximum: { arity: 2, dtype: ordered, cuda: prelude('maximum'), sample: exact(-100, 100), cost: 2 },
-  /** Smaller of two values; NaN if either is NaN. */
+  /**
+   * Smaller of two values; NaN if either is NaN.
+   *
+   * @example
+   * await lazy([1, 5, NaN]).minimum([3, 2, 1]).compute()
+   * //=> [ 1.  2. nan]
+   */
   minimum: { arity: 2, dtype: ordered, cuda: prelude('minimum'), sample: exact(-100, 100), cost: 2 },
-  /** Magnitude of the first with the sign of the second. */
+  /**
+   * Magnitude of the first with the sign of the second.
+   *
+   * @example
+   * await lazy([1, 2, 3]).copysign([-1, 1, -0]).compute()
+   * //=> [-1.  2. -3.]
+   */
   copysign: { arity: 2, dtype: toRealFloat, cuda: call('copysign'), sample: exact(-100, 100), cost: 2 },
-  /** The next value after the first, towards the second; float32 and float64 only. */
+  /**
+   * The next value after the first, towards the second; float32 and float64 only.
+   *
+   * @example
+   * (await lazy(1).nextafter(2).compute()).item() > 1
+   * //=> true
+   */
   nextafter: { arity: 2, dtype: toFullFloat, cuda: call('nextafter'), sample: exact(-100, 100), cost: 6 },
-  /** sqrt(x² + y²) without overflow on the way. */
+  /**
+   * sqrt(x² + y²) without overflow on the way.
+   *
+   * @example
+   * await lazy([3, 5]).hypot([4, 12]).compute()
+   * //=> [ 5. 13.]
+   */
   hypot: { arity: 2, dtype: toRealFloat, cuda: call('hypot'), sample: within(2, -100, 100), cost: 12 },
 
   // powers, exponentials, logarithms
@@ -277,7 +344,13 @@ export const OPS = {
   acos: { arity: 1, dtype: toFloat, cuda: call('acos'), sample: within(4, -1, 1), numpy: 'arccos', cost: 16 },
   /** Inverse tangent, in radians. */
   atan: { arity: 1, dtype: toFloat, cuda: call('atan'), sample: within(4, -10, 10), numpy: 'arctan', cost: 16 },
-  /** Angle of the point (second, first) in radians, in all four quadrants. */
+  /**
+   * Angle of the point (second, first) in radians, in all four quadrants.
+   *
+   * @example
+   * await lazy([1, 1]).atan2([1, -1]).compute()
+   * //=> [0.78539816 2.35619449]
+   */
   atan2: { arity: 2, dtype: toRealFloat, cuda: call('atan2'), sample: within(4, -10, 10), numpy: 'arctan2', cost: 24 },
   /** Hyperbolic sine. */
   sinh: { arity: 1, dtype: toFloat, cuda: call('sinh'), sample: within(4, -5, 5), cost: 20 },
@@ -338,13 +411,31 @@ export const OPS = {
   /**
    * The uint32 word at a place of the stream of a key, both uint64: word `index % 4` of the block `index / 4` of
    * Philox 4x32-10 (Salmon et al., 2011).
+   *
+   * @example
+   * const key = lazy([7n], { dtype: 'uint64' })
+   * await arange(3, 'uint64').philox4x32(key).compute()
+   * //=> [4099963437 3221879260  490388034]
    */
   philox4x32: { arity: 2, dtype: words('uint32'), cuda: prelude('philox4x32'), sample: exact(0, 100), numpy: null, cost: 20, isShared: true },
-  /** The block of a counter and a key, both uint64, by Threefry 2x32-20 (Salmon et al., 2011), as a uint64. */
+  /**
+   * The block of a counter and a key, both uint64, by Threefry 2x32-20 (Salmon et al., 2011), as a uint64.
+   *
+   * @example
+   * const key = lazy([7n], { dtype: 'uint64' })
+   * await arange(2, 'uint64').threefry2x32(key).compute()
+   * //=> [15571024786774969728   837714335556982463]
+   */
   threefry2x32: { arity: 2, dtype: words('uint64'), cuda: prelude('threefry2x32'), sample: exact(0, 100), numpy: null, cost: 60 },
 
   // rounding
-  /** Nearest integer, halves to even; of complex numbers both parts. */
+  /**
+   * Nearest integer, halves to even; of complex numbers both parts.
+   *
+   * @example
+   * await lazy([0.5, 1.5, -1.2]).round().compute()
+   * //=> [ 0.  2. -1.]
+   */
   round: { arity: 1, dtype: rounding, cuda: byKind(unchanged, call('rint')), sample: exact(-100, 100), cost: 2 },
   /** Largest integer not above. */
   floor: { arity: 1, dtype: ordered, cuda: byKind(unchanged, call('floor')), sample: exact(-100, 100), cost: 2 },
@@ -354,15 +445,39 @@ export const OPS = {
   trunc: { arity: 1, dtype: ordered, cuda: byKind(unchanged, call('trunc')), sample: exact(-100, 100), cost: 2 },
 
   // complex numbers
-  /** Complex conjugate. */
+  /**
+   * Complex conjugate.
+   *
+   * @example
+   * await lazy([{ re: 1, im: 2 }]).conj().compute()
+   * //=> [1.-2.j]
+   */
   conj: { arity: 1, dtype: numericOrInt8, cuda: ([a], d) => (isComplex(d) ? `weft_conj(${a})` : a!), sample: exact(-100, 100), cost: 1 },
-  /** Real part. */
+  /**
+   * Real part.
+   *
+   * @example
+   * await lazy([{ re: 1, im: 2 }]).real().compute()
+   * //=> [1.]
+   */
   real: { arity: 1, dtype: magnitude, cuda: ([a], d) => (isComplex(d) ? `${a}.re` : a!), sample: exact(-100, 100), cost: 0 },
-  /** Imaginary part; 0 for real arrays. */
+  /**
+   * Imaginary part; 0 for real arrays.
+   *
+   * @example
+   * await lazy([{ re: 1, im: 2 }]).imag().compute()
+   * //=> [2.]
+   */
   imag: { arity: 1, dtype: magnitude, cuda: ([a], d) => (isComplex(d) ? `${a}.im` : `((${CUDA_TYPE[d]})0)`), sample: exact(-100, 100), cost: 0 },
 
   // comparison
-  /** Whether two values are equal. */
+  /**
+   * Whether two values are equal.
+   *
+   * @example
+   * await lazy([1, 2, 3]).equal([1, 0, 3]).compute()
+   * //=> [ True False  True]
+   */
   equal: { arity: 2, dtype: comparison, cuda: compare('=='), sample: exact(-3, 3), cost: 1 },
   /** Whether two values differ. */
   notEqual: { arity: 2, dtype: comparison, cuda: compare('!='), sample: exact(-3, 3), numpy: 'not_equal', cost: 1 },
@@ -374,13 +489,37 @@ export const OPS = {
   greater: { arity: 2, dtype: orderedComparison, cuda: compare('>'), sample: exact(-3, 3), cost: 1 },
   /** Whether the first is above or equal to the second. */
   greaterEqual: { arity: 2, dtype: orderedComparison, cuda: compare('>='), sample: exact(-3, 3), numpy: 'greater_equal', cost: 1 },
-  /** Whether a value is NaN. */
+  /**
+   * Whether a value is NaN.
+   *
+   * @example
+   * await lazy([1, NaN, Infinity]).isnan().compute()
+   * //=> [False  True False]
+   */
   isnan: { arity: 1, dtype: comparison, cuda: byKind(() => 'false', prelude('isnan')), sample: exact(-3, 3), cost: 1 },
-  /** Whether a value is an infinity. */
+  /**
+   * Whether a value is an infinity.
+   *
+   * @example
+   * await lazy([1, NaN, -Infinity]).isinf().compute()
+   * //=> [False False  True]
+   */
   isinf: { arity: 1, dtype: comparison, cuda: byKind(() => 'false', prelude('isinf')), sample: exact(-3, 3), cost: 1 },
-  /** Whether a value is neither NaN nor an infinity. */
+  /**
+   * Whether a value is neither NaN nor an infinity.
+   *
+   * @example
+   * await lazy([1, NaN, Infinity]).isfinite().compute()
+   * //=> [ True False False]
+   */
   isfinite: { arity: 1, dtype: comparison, cuda: byKind(() => 'true', prelude('isfinite')), sample: exact(-3, 3), cost: 1 },
-  /** Whether the sign bit is set: true for -0 and for negative NaNs. */
+  /**
+   * Whether the sign bit is set: true for -0 and for negative NaNs.
+   *
+   * @example
+   * await lazy([1, -0, -2]).signbit().compute()
+   * //=> [False  True  True]
+   */
   signbit: { arity: 1, dtype: signBit, cuda: prelude('signbit'), sample: exact(-3, 3), cost: 1 },
 
   // logic and bits
@@ -408,7 +547,14 @@ export const OPS = {
   bitwiseRightShift: { arity: 2, dtype: shift, cuda: prelude('shift_right'), sample: exact(0, 6), numpy: 'right_shift', cost: 2 },
 
   // choice
-  /** The second where the first is true, else the third. */
+  /**
+   * The second where the first is true, else the third.
+   *
+   * @example
+   * const x = lazy([1, -2, 3])
+   * await where(x.greater(0), x, 0).compute()
+   * //=> [1. 0. 3.]
+   */
   where: { arity: 3, dtype: choice, cuda: ([c, a, b]) => `(${c} ? ${a} : ${b})`, sample: exact(-100, 100), cost: 1 },
 } as const satisfies Record<string, MapRow>;
 

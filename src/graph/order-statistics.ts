@@ -41,6 +41,10 @@ function positionOf(method: QuantileMethod, n: number, q: number): Position {
  * The median of the elements along axes (all by default): the one in the middle of them, or the mean of the
  * two; NaN where one of them is NaN. Integers and booleans give float64. `x.median(0, { keepdims: true })`.
  * Throws an ArgumentError for no elements, a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([[3, 1, 2], [9, 7, 8]]).median(1).compute()
+ * //=> [2. 8.]
  */
 export function median(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   const given = reduceArguments<ReduceOptions>('median', axis, options, []);
@@ -54,6 +58,12 @@ export function median(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOp
  * often as its weight says. Methods that interpolate give float64 of integers. `x.quantile([0.1, 0.9], 0)`.
  * Throws a RangeArgumentError for other probabilities, an ArgumentError for no elements, a DTypeError for
  * complex numbers.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).quantile(0.5).compute()
+ * //=> 2.5
+ * await lazy([1, 2, 3, 4]).quantile(0.5, { method: 'lower' }).compute()
+ * //=> 2.0
  */
 export function quantile(
   x: Expr,
@@ -64,7 +74,13 @@ export function quantile(
   return atProbabilities('quantile', 1, { x, q, axis, options }, quantiles, false);
 }
 
-/** The quantiles at percentages, from 0 to 100: `x.percentile(99)` is `x.quantile(0.99)`. */
+/**
+ * The quantiles at percentages, from 0 to 100: `x.percentile(99)` is `x.quantile(0.99)`.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).percentile([25, 75]).compute()
+ * //=> [1.75 3.25]
+ */
 export function percentile(
   x: Expr,
   q: number | readonly number[],

@@ -22,6 +22,11 @@ const MOST_PLACES = 16;
  * `kth` are where sorting would put them, none before a place is larger and none behind it smaller, as
  * NumPy's `partition`. Elements between places keep their order. NaN is last. `x.partition(3).slice([0, 3])`
  * are the three least. Throws a RangeArgumentError for places that are not there.
+ *
+ * @example
+ * const x = lazy([3, 1, 2, 5, 4])
+ * await x.partition(1).slice([0, 2]).compute()
+ * //=> [1. 2.]
  */
 export function partition(x: Expr, kth: number | readonly number[], axis?: number | null): Expr {
   const source = axis === null ? flatten(x) : x;
@@ -32,6 +37,10 @@ export function partition(x: Expr, kth: number | readonly number[], axis?: numbe
 /**
  * The int64 positions along an axis of the elements in the order of `partition`, as NumPy's `argpartition`:
  * `x.takeAlongAxis(x.argpartition(3), -1)` is `x.partition(3)`. Errors are those of `partition`.
+ *
+ * @example
+ * await lazy([30, 10, 20]).argpartition(0).compute()
+ * //=> [1 0 2]
  */
 export function argpartition(x: Expr, kth: number | readonly number[], axis?: number | null): Expr {
   const source = axis === null ? flatten(x) : x;

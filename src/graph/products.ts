@@ -19,6 +19,11 @@ import { reshape } from './view-nodes.js';
  * The dtype is the promoted one. Throws a ShapeError where the inner sizes differ, an argument is a scalar,
  * or stacks do not broadcast; a DTypeError for a precision (`{ precision: 'tf32' }`) of other dtypes than
  * float32, and for a library (`{ library: 'cutensor' }`) of others than floats and complex numbers.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).matmul([[1, 0], [1, 1]]).compute()
+ * //=> [[3. 2.]
+ * //=>  [7. 4.]]
  */
 export function matmul(x: Expr, other: Operand, options?: ProductOptions): Expr {
   const settings = productOptions('matmul', options);
@@ -52,6 +57,10 @@ export function matmul(x: Expr, other: Operand, options?: ProductOptions): Expr 
 /**
  * NumPy's dot: the inner product of vectors, the matrix product of matrices, else the sum over the last axis
  * of the first and the second last of the second; a scalar multiplies. `{ precision, library }` as for `matmul`.
+ *
+ * @example
+ * await lazy([1, 2, 3]).dot([4, 5, 6]).compute()
+ * //=> 32.0
  */
 export function dot(x: Expr, other: Operand, options?: ProductOptions): Expr {
   const settings = productOptions('dot', options);
@@ -67,6 +76,10 @@ export function dot(x: Expr, other: Operand, options?: ProductOptions): Expr {
 
 /**
  * Σ conj(a)·b along an axis (the last by default) of arrays that broadcast. `{ precision, library }` as for `matmul`.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).vecdot([[1, 1], [2, 2]]).compute()
+ * //=> [ 3. 14.]
  */
 export function vecdot(x: Expr, other: Operand, axis?: number, options?: ProductOptions): Expr {
   const settings = productOptions('vecdot', options);
@@ -93,6 +106,12 @@ export function vecdot(x: Expr, other: Operand, axis?: number, options?: Product
 /**
  * Sum over pairs of axes: the last `axes` of the first with the first `axes` of the second (2 by default), or
  * those named as `[axes of the first, axes of the second]`. `{ precision, library }` as for `matmul`.
+ *
+ * @example
+ * const x = arange(6).reshape([2, 3])
+ * await x.tensordot(x, [[1], [1]]).compute()
+ * //=> [[ 5. 14.]
+ * //=>  [14. 50.]]
  */
 export function tensordot(
   x: Expr,
@@ -137,7 +156,14 @@ export function tensordot(
   );
 }
 
-/** Products of all pairs of elements: shape (a.size, b.size). Arrays are flattened. */
+/**
+ * Products of all pairs of elements: shape (a.size, b.size). Arrays are flattened.
+ *
+ * @example
+ * await lazy([1, 2]).outer([10, 20, 30]).compute()
+ * //=> [[10. 20. 30.]
+ * //=>  [20. 40. 60.]]
+ */
 export function outer(x: Expr, other: Operand): Expr {
   const b = toExpr('outer', other);
   const size = (each: Expr): number => each.shape.reduce((m, n) => m * n, 1);
@@ -169,6 +195,11 @@ function contracted(
 /**
  * The Kronecker product, as NumPy's `kron`: every element of the first times all of the second, in the first's
  * order; the array of less axes is filled with ones in front. The sizes of the result are products of theirs.
+ *
+ * @example
+ * await lazy([1, 10]).kron([[1, 2], [3, 4]]).compute()
+ * //=> [[ 1.  2. 10. 20.]
+ * //=>  [ 3.  4. 30. 40.]]
  */
 export function kron(x: Expr, other: Operand): Expr {
   const b = toExpr('kron', other);

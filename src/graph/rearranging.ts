@@ -18,6 +18,12 @@ import { flatten, flip, swapaxes } from './views.js';
  * its own number of a list or a typed array. Without an axis the array is flattened first. `x.repeat([1, 0, 2], 0)`
  * leaves a row out. Throws a ShapeError for numbers below 0 and for a list of another length than the axis, an
  * ArgumentError for numbers that are still to be computed, on which the shape would depend.
+ *
+ * @example
+ * await lazy([1, 2, 3]).repeat(2).compute()
+ * //=> [1. 1. 2. 2. 3. 3.]
+ * await lazy([1, 2, 3]).repeat([2, 0, 1]).compute()
+ * //=> [1. 1. 3.]
  */
 export function repeat(x: Expr, repeats: number | readonly number[] | Expr, axis?: number | null): Expr {
   if (axis === undefined || axis === null) return repeat(flatten(x), repeats, 0);
@@ -72,6 +78,11 @@ function repeatAll(x: Expr, repeats: number, place: number): Expr {
 /**
  * The array turned by 90 degrees `times` times (once) in the plane of two axes, the first two by default, from the
  * first one towards the second, as NumPy's `rot90`. Throws a ShapeError where there are not two axes.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).rot90().compute()
+ * //=> [[2. 4.]
+ * //=>  [1. 3.]]
  */
 export function rot90(x: Expr, times?: number, axes?: Axes): Expr {
   const plane = normalizeAxes('rot90', axes ?? [0, 1], x.shape.length);

@@ -46,6 +46,15 @@ export interface CumulativeOptions extends ScanOptions {
  * 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype, includeInitial,
  * exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError where one has to
  * be named.
+ *
+ * @example
+ * const x = lazy([[1, 2, 3], [4, 5, 6]])
+ * await x.cumulativeSum(1).compute()
+ * //=> [[ 1.  3.  6.]
+ * //=>  [ 4.  9. 15.]]
+ * await x.cumulativeSum(1, { reverse: true }).compute()
+ * //=> [[ 6.  5.  3.]
+ * //=>  [15. 11.  6.]]
  */
 export function cumulativeSum(x: Expr, axis?: number | null, options?: CumulativeOptions): Expr {
   return accumulated('cumulativeSum', 'sum', x, axis, options);
@@ -57,6 +66,10 @@ export function cumulativeSum(x: Expr, axis?: number | null, options?: Cumulativ
  * multiplied in 64 bits and wrap, float32 in float64, rounded once, halves by way of float32. `{ dtype,
  * includeInitial, exclusive, reverse }`. Throws a ShapeError for an axis that is not there, an ArgumentError
  * where one has to be named.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).cumulativeProd().compute()
+ * //=> [ 1.  2.  6. 24.]
  */
 export function cumulativeProd(x: Expr, axis?: number | null, options?: CumulativeOptions): Expr {
   return accumulated('cumulativeProd', 'prod', x, axis, options);
@@ -66,6 +79,10 @@ export function cumulativeProd(x: Expr, axis?: number | null, options?: Cumulati
  * The least of the elements along an axis up to each place, as NumPy's `minimum.accumulate`: NaN from the
  * first NaN on. The axis may be left out where there is only one; null takes all elements as one line. `{
  * reverse: true }` goes from the end. Throws a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([4, 3, 5, 1]).cumulativeMin().compute()
+ * //=> [4. 3. 3. 1.]
  */
 export function cumulativeMin(x: Expr, axis?: number | null, options?: ScanOptions): Expr {
   return extremes('cumulativeMin', 'min', x, axis, options);
@@ -75,6 +92,10 @@ export function cumulativeMin(x: Expr, axis?: number | null, options?: ScanOptio
  * The largest of the elements along an axis up to each place, as NumPy's `maximum.accumulate`: NaN from the
  * first NaN on. The axis may be left out where there is only one; null takes all elements as one line. `{
  * reverse: true }` goes from the end. Throws a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([1, 3, 2, 5]).cumulativeMax().compute()
+ * //=> [1. 3. 3. 5.]
  */
 export function cumulativeMax(x: Expr, axis?: number | null, options?: ScanOptions): Expr {
   return extremes('cumulativeMax', 'max', x, axis, options);
@@ -85,6 +106,10 @@ export function cumulativeMax(x: Expr, axis?: number | null, options?: ScanOptio
  * overflow: `log(cumulativeSum(exp(x)))`, as JAX's `cumlogsumexp`. The axis may be left out where there is
  * only one; null takes all elements as one line. Integers give the float that `exp` gives; halves go by way
  * of float32. `{ reverse: true }` goes from the end. Throws a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([0, 0, 0]).cumulativeLogsumexp().exp().compute()
+ * //=> [1. 2. 3.]
  */
 export function cumulativeLogsumexp(x: Expr, axis?: number | null, options?: ScanOptions): Expr {
   const op = 'cumulativeLogsumexp';

@@ -34,6 +34,12 @@ const SIDES: readonly Side[] = ['left', 'right'];
  * `sorter` has the positions that sort an array that is not in order, as `argsort` gives them. The positions
  * in an unsorted array are unspecified. Throws a ShapeError for arrays of other than one axis and for a
  * `sorter` of another length, a DTypeError for complex arrays.
+ *
+ * @example
+ * await lazy([1, 3, 5]).searchsorted(lazy([0, 3, 9])).compute()
+ * //=> [0 1 3]
+ * await lazy([1, 3, 5]).searchsorted(3, null, { side: 'right' }).compute()
+ * //=> 2
  */
 export function searchsorted(
   x: Expr,
@@ -53,6 +59,10 @@ export function searchsorted(
 /**
  * Whether each element is one of `test`, an array of any shape, as NumPy's `isin`: NaN is equal to nothing.
  * With `{ invert: true }`, whether it is none of them. Throws a DTypeError for complex arrays.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).isin(lazy([2, 4])).compute()
+ * //=> [False  True False  True]
  */
 export function isin(x: Expr, test: Operand, options?: { readonly invert?: boolean }): Expr {
   checkOptions('isin', options, ['invert']);
@@ -71,6 +81,10 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
  * `edges[k - 1] <= x < edges[k]`, of descending ones `edges[k - 1] > x >= edges[k]`; with `{ right: true }`
  * the equality is at the other end. 0 lies before all edges, their number behind them; NaN is greater than all.
  * Throws a ShapeError for edges of other than one axis, a DTypeError for complex arrays.
+ *
+ * @example
+ * await lazy([0.5, 1, 7]).digitize(lazy([1, 5, 10])).compute()
+ * //=> [0 1 2]
  */
 export function digitize(x: Expr, edges: Operand, options?: { readonly right?: boolean }): Expr {
   const op = 'digitize';
@@ -103,6 +117,10 @@ export interface InterpOptions {
  * `x.interp(places, heights, { left: 0, right: NaN })`, `angles.interp(places, heights, { period: 360 })`. Throws a
  * ShapeError for no points and for places and heights of other shapes, a DTypeError for complex arrays, a
  * RangeArgumentError for a period of 0.
+ *
+ * @example
+ * await lazy([0.5, 2, 9]).interp(lazy([0, 1, 3]), lazy([0, 10, 20])).compute()
+ * //=> [ 5. 15. 20.]
  */
 export function interp(x: Expr, places: Operand, heights: Operand, options?: InterpOptions): Expr {
   const op = 'interp';

@@ -29,6 +29,13 @@ export interface SegmentOptions {
  * `np.add.at(np.zeros(…), ids, x)`, but that floats are rounded once and depend on no order. Throws a
  * RangeArgumentError for ids out of range, before anything else is computed, unless `mode` says what they are; a
  * DTypeError for ids that are no integers, a ShapeError for other than one id for each row.
+ *
+ * @example
+ * const ids = lazy([0, 2, 0], { dtype: 'int32' })
+ * await lazy([[1, 2], [3, 4], [5, 6]]).segmentSum(ids, 3).compute()
+ * //=> [[6. 8.]
+ * //=>  [0. 0.]
+ * //=>  [3. 4.]]
  */
 export function segmentSum(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
   const { bins, rows, result } = segmentsOf('segmentSum', x, ids, segments, options);
@@ -41,6 +48,10 @@ export function segmentSum(x: Expr, ids: Operand, segments: number, options?: Se
  * (segments, …), the dtype that `prod` gives. `np.multiply.at(np.ones(…), ids, x)`, but that the rows of a segment are
  * multiplied in an order that their number decides (`docs/design/calls.md`), float32 in float64, rounded once; integers
  * wrap. Ids, options and errors are those of `segmentSum`.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).segmentProd(new Int32Array([0, 1, 0, 1]), 2).compute()
+ * //=> [3. 8.]
  */
 export function segmentProd(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
   const { bins, rows, result } = segmentsOf('segmentProd', x, ids, segments, options);
@@ -51,6 +62,10 @@ export function segmentProd(x: Expr, ids: Operand, segments: number, options?: S
 /**
  * The means of the rows (along the first axis) of each of `segments` segments, NaN of one without rows. Shape
  * (segments, …), the dtype that `mean` gives. Ids, options and errors are those of `segmentSum`.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).segmentMean(new Int32Array([0, 1, 0, 1]), 2).compute()
+ * //=> [2. 3.]
  */
 export function segmentMean(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
   const { bins, rows, result } = segmentsOf('segmentMean', x, ids, segments, options);
@@ -67,6 +82,10 @@ export function segmentMean(x: Expr, ids: Operand, segments: number, options?: S
  * The least of the rows (along the first axis) of each of `segments` segments, NaN where one is; infinity, or the
  * dtype's largest integer, for one without rows. Shape (segments, …), the dtype of x. Ids, options and errors are
  * those of `segmentSum`, with a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).segmentMin(new Int32Array([0, 1, 0, 1]), 2).compute()
+ * //=> [1. 2.]
  */
 export function segmentMin(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
   return extremes('segmentMin', 'min', x, ids, segments, options);
@@ -76,6 +95,10 @@ export function segmentMin(x: Expr, ids: Operand, segments: number, options?: Se
  * The largest of the rows (along the first axis) of each of `segments` segments, NaN where one is; -infinity, or
  * the dtype's least integer, for one without rows. Shape (segments, …), the dtype of x. Ids, options and errors
  * are those of `segmentSum`, with a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).segmentMax(new Int32Array([0, 1, 0, 1]), 2).compute()
+ * //=> [3. 4.]
  */
 export function segmentMax(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
   return extremes('segmentMax', 'max', x, ids, segments, options);

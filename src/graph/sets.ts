@@ -19,6 +19,10 @@ import { broadcast, gather } from './view-nodes.js';
 /**
  * The distinct elements in ascending order, as `unique_values` of the array API standard: each NaN by itself, at the
  * end. Complex numbers are in the order of `sort`. The size of the result depends on data.
+ *
+ * @example
+ * await lazy([3, 1, 3, 2]).uniqueValues().compute()
+ * //=> [1. 2. 3.]
  */
 export function uniqueValues(x: Expr): Expr {
   if (sizeOfShape(x.shape) === 0) return broadcast(constant(0, x.dtype), [0]);
@@ -28,6 +32,10 @@ export function uniqueValues(x: Expr): Expr {
 /**
  * The distinct elements of two arrays of any shapes together, in ascending order, as NumPy's `union1d`, in their common
  * dtype. The size of the result depends on data.
+ *
+ * @example
+ * await lazy([3, 1]).union(lazy([2, 3])).compute()
+ * //=> [1. 2. 3.]
  */
 export function union(x: Expr, other: Operand): Expr {
   return uniqueValues(concat([x, toExpr('union', other)], null, 'union'));
@@ -36,6 +44,10 @@ export function union(x: Expr, other: Operand): Expr {
 /**
  * The distinct elements of an array that are among those of another one, in ascending order, as NumPy's `intersect1d`,
  * in their common dtype. The size of the result depends on data. Throws a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([3, 1, 2]).intersect(lazy([2, 3, 4])).compute()
+ * //=> [2. 3.]
  */
 export function intersect(x: Expr, other: Operand): Expr {
   const test = toExpr('intersect', other);
@@ -46,6 +58,10 @@ export function intersect(x: Expr, other: Operand): Expr {
 /**
  * The distinct elements of an array that are not among those of another one, in ascending order, as NumPy's
  * `setdiff1d`. The size of the result depends on data. Throws a DTypeError for complex numbers.
+ *
+ * @example
+ * await lazy([3, 1, 2, 1]).setdiff(lazy([2])).compute()
+ * //=> [1. 3.]
  */
 export function setdiff(x: Expr, other: Operand): Expr {
   const sorted = sort(realIn('setdiff', x, x.dtype), null);

@@ -20,6 +20,12 @@ import { flip } from './views.js';
  * The convolution Σⱼ a[k - j] b[j] of two arrays of one axis, as NumPy's `convolve`, in their common dtype; halves
  * are summed in float32. `mode` is `'full'` by default. `x.convolve([0.25, 0.5, 0.25], 'same')`. The sums are
  * direct: n · m products for lines of n and m elements. Throws a ShapeError for other arrays and for empty ones.
+ *
+ * @example
+ * await lazy([1, 2, 3]).convolve([0, 1, 0.5]).compute()
+ * //=> [0.  1.  2.5 4.  1.5]
+ * await lazy([1, 2, 3]).convolve([0, 1, 0.5], 'same').compute()
+ * //=> [1.  2.5 4. ]
  */
 export function convolve(x: Expr, other: Operand, mode?: ConvolveMode): Expr {
   const [a, b] = lines('convolve', x, other);
@@ -31,6 +37,10 @@ export function convolve(x: Expr, other: Operand, mode?: ConvolveMode): Expr {
  * The cross-correlation Σⱼ a[k + j] conj(b[j]) of two arrays of one axis, as NumPy's `correlate`, in their common
  * dtype; halves are summed in float32. `mode` is `'valid'` by default. The sums are direct. Throws a ShapeError
  * for other arrays and for empty ones.
+ *
+ * @example
+ * await lazy([1, 2, 3]).correlate([0, 1, 0.5]).compute()
+ * //=> [3.5]
  */
 export function correlate(x: Expr, other: Operand, mode?: ConvolveMode): Expr {
   const [a, b] = lines('correlate', x, other);

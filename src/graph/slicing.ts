@@ -15,6 +15,18 @@ import type { Selector, SliceOptions } from './selectors.js';
  * are checked as those of `take`. An array of booleans selects where it is true, in the place of the axes that it has
  * the sizes of; how many there are depends on data: `x.slice(x.greater(0))`. Throws a ShapeError for index arrays that do not broadcast and for masks of other sizes, a DTypeError for
  * arrays of floats.
+ *
+ * @example
+ * const x = arange(12).reshape([3, 4])
+ * await x.slice(0).compute()
+ * //=> [0. 1. 2. 3.]
+ * await x.slice([1, 3], [null, null, 2]).compute()
+ * //=> [[ 4.  6.]
+ * //=>  [ 8. 10.]]
+ * await x.slice('::-1, 1').compute()
+ * //=> [9. 5. 1.]
+ * await x.slice(x.greater(8)).compute()
+ * //=> [ 9. 10. 11.]
  */
 export function slice(x: Expr, ...selectors: (Selector | SliceOptions)[]): Expr {
   return selected('slice', x, selectors);

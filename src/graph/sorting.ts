@@ -28,6 +28,13 @@ export interface SortOptions {
  * as NumPy's `sort`. Complex numbers are in the order of their real, then their imaginary parts. `{ descending:
  * true }` gives the largest first. Of equal elements, -0 is less than 0. Throws a RangeArgumentError for an
  * axis that is not there.
+ *
+ * @example
+ * await lazy([[3, 1, 2], [9, 7, 8]]).sort().compute()
+ * //=> [[1. 2. 3.]
+ * //=>  [7. 8. 9.]]
+ * await lazy([3, NaN, 1]).sort(-1, { descending: true }).compute()
+ * //=> [ 3.  1. nan]
  */
 export function sort(x: Expr, axis?: number | null, options?: SortOptions): Expr {
   return along('sort', x, axis, options);
@@ -38,6 +45,10 @@ export function sort(x: Expr, axis?: number | null, options?: SortOptions): Expr
  * ascending order, as NumPy's `argsort` with `stable=True`: equal elements keep their order, NaN is last.
  * `{ descending: true }` gives the largest first, equal elements in their order still. Throws a
  * RangeArgumentError for an axis that is not there.
+ *
+ * @example
+ * await lazy([30, 10, 20]).argsort().compute()
+ * //=> [1 2 0]
  */
 export function argsort(x: Expr, axis?: number | null, options?: SortOptions): Expr {
   return along('argsort', x, axis, options);

@@ -26,6 +26,12 @@ import { type Axes, ascendingAxes } from './shape.js';
 /**
  * Arithmetic mean; NaN of no elements. Integers and booleans are averaged in float64, floats in their dtype
  * (halves in float32), or in `dtype`.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).mean(0).compute()
+ * //=> [2. 3.]
+ * await lazy([1, 2]).mean({ keepdims: true }).compute()
+ * //=> [1.5]
  */
 export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): Expr {
   const given = reduceArguments<SumOptions>('mean', axis, options, ['dtype']);
@@ -42,6 +48,10 @@ export function mean(x: Expr, axis?: AxisOr<SumOptions>, options?: SumOptions): 
  * Variance: the sum of squared deviations over n - correction (0 by default), computed as in Chan, Golub and
  * LeVeque (1979), so that it neither cancels nor needs a second look. NaN where n is not above the
  * correction. Integers in float64, complex numbers give a float.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).var().compute()
+ * //=> 1.25
  */
 export function variance(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('var', axis, options, ['correction']);
@@ -49,7 +59,15 @@ export function variance(x: Expr, axis?: AxisOr<VarianceOptions>, options?: Vari
 }
 export { variance as var };
 
-/** Standard deviation: the square root of the variance, with the same options. */
+/**
+ * Standard deviation: the square root of the variance, with the same options.
+ *
+ * @example
+ * await lazy([1, 2, 3, 4]).std().compute()
+ * //=> 1.118033988749895
+ * await lazy([1, 2, 3, 4]).std({ correction: 1 }).compute()
+ * //=> 1.2909944487358056
+ */
 export function std(x: Expr, axis?: AxisOr<VarianceOptions>, options?: VarianceOptions): Expr {
   const given = reduceArguments<VarianceOptions>('std', axis, options, ['correction']);
   return throughFloat32(cast(x, meanDType(x.dtype)), (values) =>
@@ -72,14 +90,26 @@ function varianceOf(op: string, x: Expr, options: VarianceOptions): Expr {
   return map('divide', [reduceAlong(op, 'sum', squares, axes, options.keepdims), divisor]);
 }
 
-/** Number of elements that are not 0, as int64. */
+/**
+ * Number of elements that are not 0, as int64.
+ *
+ * @example
+ * await lazy([[0, 1], [2, 3]]).countNonzero(1).compute()
+ * //=> [1 2]
+ */
 export function countNonzero(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   const given = reduceArguments<ReduceOptions>('countNonzero', axis, options, []);
   const axes = ascendingAxes('countNonzero', given.axis, x.shape.length);
   return reduceAlong('countNonzero', 'sum', cast(x, 'bool'), axes, given.keepdims);
 }
 
-/** Range of the values: largest minus smallest. Real numbers only. */
+/**
+ * Range of the values: largest minus smallest. Real numbers only.
+ *
+ * @example
+ * await lazy([3, 9, 5]).ptp().compute()
+ * //=> 6.0
+ */
 export function ptp(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
   const given = reduceArguments<ReduceOptions>('ptp', axis, options, []);
   const axes = ascendingAxes('ptp', given.axis, x.shape.length);
@@ -102,6 +132,10 @@ export interface NormOptions extends ReduceOptions {
  * Vector norm over the axes together: (Σ|x|^p)^(1/p), the largest or smallest |x| for ±Infinity, the count of
  * nonzeros for 0. Integers are taken in float64; complex numbers give a float. `x.norm(2, 0)`, `x.norm({ ord:
  * 1, axis: 0 })`.
+ *
+ * @example
+ * await lazy([3, 4]).norm().compute()
+ * //=> 5.0
  */
 export function norm(
   x: Expr,
@@ -155,6 +189,11 @@ const axesOf = (op: string, x: Expr, axis: Axes | null = -1): number[] =>
 /**
  * exp(x) over its sum along the axes (the last by default), with the maximum taken off first. Integers give
  * the float of `exp`.
+ *
+ * @example
+ * await lazy([[0, 0], [0, 1]]).softmax(1).compute()
+ * //=> [[0.5        0.5       ]
+ * //=>  [0.26894142 0.73105858]]
  */
 export function softmax(x: Expr, axis?: Axes | null): Expr {
   const axes = axesOf('softmax', x, axis);
@@ -167,6 +206,10 @@ export function softmax(x: Expr, axis?: Axes | null): Expr {
 /**
  * Logarithm of the softmax, x - logsumexp(x), without losing small probabilities. Integers give the float of
  * `exp`.
+ *
+ * @example
+ * await lazy([0, 0, 0]).logSoftmax(0).compute()
+ * //=> [-1.09861229 -1.09861229 -1.09861229]
  */
 export function logSoftmax(x: Expr, axis?: Axes | null): Expr {
   const axes = axesOf('logSoftmax', x, axis);
@@ -181,7 +224,14 @@ export interface StandardizeOptions extends VarianceOptions {
   readonly epsilon?: number | undefined;
 }
 
-/** (x - mean) / std along the axes; all of them by default. Integers in float64. */
+/**
+ * (x - mean) / std along the axes; all of them by default. Integers in float64.
+ *
+ * @example
+ * await lazy([[1, 10], [3, 30]]).standardize(0).compute()
+ * //=> [[-1. -1.]
+ * //=>  [ 1.  1.]]
+ */
 export function standardize(x: Expr, axis?: AxisOr<StandardizeOptions>, options?: StandardizeOptions): Expr {
   const given = reduceArguments<StandardizeOptions>('standardize', axis, options, ['correction', 'epsilon']);
   return throughFloat32(real('standardize', x, meanDType), (values) =>
@@ -202,6 +252,11 @@ function standardized(op: string, x: Expr, options: StandardizeOptions): Expr {
  * Layer normalisation (Ba, Kiros and Hinton, 2016): (x - mean) / sqrt(var + epsilon) over the last axes,
  * those of `weight` (or the last one), then times weight, plus bias. Both broadcast against x; epsilon is
  * 1e-5 by default.
+ *
+ * @example
+ * await lazy([[1, 2, 3], [2, 4, 6]]).layerNorm().compute()
+ * //=> [[-1.22473569  0.          1.22473569]
+ * //=>  [-1.22474258  0.          1.22474258]]
  */
 export function layerNorm(
   x: Expr,

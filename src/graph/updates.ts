@@ -28,6 +28,10 @@ export interface PutOptions {
  * twice the last value stays. Throws a RangeArgumentError for indices out of range, before anything else is
  * computed, unless `mode` says what they are; a DTypeError for indices that are no integers and for values that
  * the dtype does not hold, a ShapeError for no values.
+ *
+ * @example
+ * await lazy([1, 2, 3]).put([0, -1], lazy([10, 30])).compute()
+ * //=> [10.  2. 30.]
  */
 export function put(
   x: Expr,
@@ -57,6 +61,12 @@ export function put(
  * …], …]` becomes `values[…, i, …]`, as NumPy's `put_along_axis`, which changes the array. Indices have as many
  * axes as x, whose other sizes agree or are 1; values broadcast to them. Of equal places the last value stays.
  * Errors are those of `takeAlongAxis`, with a DTypeError for values that the dtype does not hold.
+ *
+ * @example
+ * const x = lazy([[3, 1, 2], [9, 7, 8]])
+ * await x.putAlongAxis(x.argmax(1, { keepdims: true }), 0, 1).compute()
+ * //=> [[0. 1. 2.]
+ * //=>  [0. 7. 8.]]
  */
 export function putAlongAxis(
   x: Expr,

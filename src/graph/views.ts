@@ -28,6 +28,11 @@ const listed = (sizes: Sizes): readonly number[] | ShapeArgument =>
 /**
  * The same elements in C order in another shape. One size may be -1: it follows from the others.
  * Throws a ShapeError where the sizes differ. `x.reshape(2, -1)` or `x.reshape([2, -1])`.
+ *
+ * @example
+ * await arange(6).reshape([2, -1]).compute()
+ * //=> [[0. 1. 2.]
+ * //=>  [3. 4. 5.]]
  */
 export function reshape(x: Expr, ...shape: Sizes): Expr {
   const given = listed(shape);
@@ -46,24 +51,47 @@ export function reshape(x: Expr, ...shape: Sizes): Expr {
   return reshapeTo(x, checked);
 }
 
-/** The elements in C order along one axis. */
+/**
+ * The elements in C order along one axis.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).flatten().compute()
+ * //=> [1. 2. 3. 4.]
+ */
 export function flatten(x: Expr): Expr {
   return reshapeTo(x, [sizeOfShape(x.shape)]);
 }
 
-/** The elements in C order along one axis; the same as `flatten`. */
+/**
+ * The elements in C order along one axis; the same as `flatten`.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).ravel().compute()
+ * //=> [1. 2. 3. 4.]
+ */
 export function ravel(x: Expr): Expr {
   return flatten(x);
 }
 
 /**
  * Output axis k is input axis `axes[k]`; without axes their order is reversed. `axes` names every axis once.
+ *
+ * @example
+ * zeros([2, 3, 4]).permuteDims([2, 0, 1]).shape
+ * //=> [ 4, 2, 3 ]
  */
 export function permuteDims(x: Expr, axes?: readonly number[] | null): Expr {
   return permuted('permuteDims', x, axes);
 }
 
-/** Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`. */
+/**
+ * Output axis k is input axis `axes[k]`; without axes their order is reversed. The same as `permuteDims`.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).transpose().compute()
+ * //=> [[1. 3.]
+ * //=>  [2. 4.]]
+ */
 export function transpose(x: Expr, axes?: readonly number[] | null): Expr {
   return permuted('transpose', x, axes);
 }
@@ -85,7 +113,14 @@ function permuted(op: string, x: Expr, axes: readonly number[] | null | undefine
   );
 }
 
-/** The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes. */
+/**
+ * The last two axes exchanged: the transposes of a stack of matrices. Throws a ShapeError below two axes.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).matrixTranspose().compute()
+ * //=> [[1. 3.]
+ * //=>  [2. 4.]]
+ */
 export function matrixTranspose(x: Expr): Expr {
   if (x.shape.length < 2) {
     throw new ShapeError(expected('matrixTranspose', 'at least two axes', formatShape(x.shape)));
@@ -93,7 +128,13 @@ export function matrixTranspose(x: Expr): Expr {
   return swapaxes(x, -2, -1);
 }
 
-/** Two axes exchanged. */
+/**
+ * Two axes exchanged.
+ *
+ * @example
+ * zeros([2, 3, 4]).swapaxes(0, 2).shape
+ * //=> [ 4, 3, 2 ]
+ */
 export function swapaxes(x: Expr, first: number, second: number): Expr {
   const a = normalizeAxis('swapaxes', first, x.shape.length);
   const b = normalizeAxis('swapaxes', second, x.shape.length);
@@ -104,7 +145,13 @@ export function swapaxes(x: Expr, first: number, second: number): Expr {
   );
 }
 
-/** Axes moved from the places `source` to the places `destination`; the others keep their order. */
+/**
+ * Axes moved from the places `source` to the places `destination`; the others keep their order.
+ *
+ * @example
+ * zeros([2, 3, 4]).moveaxis(0, -1).shape
+ * //=> [ 3, 4, 2 ]
+ */
 export function moveaxis(x: Expr, source: Axes, destination: Axes): Expr {
   const ndim = x.shape.length;
   const from = normalizeAxes('moveaxis', source, ndim);
@@ -119,7 +166,13 @@ export function moveaxis(x: Expr, source: Axes, destination: Axes): Expr {
   return permuted('moveaxis', x, order);
 }
 
-/** New axes of size 1 at these places of the result. */
+/**
+ * New axes of size 1 at these places of the result.
+ *
+ * @example
+ * lazy([1, 2]).expandDims([0, 2]).shape
+ * //=> [ 1, 2, 1 ]
+ */
 export function expandDims(x: Expr, axis?: Axes): Expr {
   const count = Array.isArray(axis) ? axis.length : 1;
   const places = normalizeAxes('expandDims', axis === undefined ? 0 : axis, x.shape.length + count);
@@ -132,6 +185,10 @@ export function expandDims(x: Expr, axis?: Axes): Expr {
 
 /**
  * Axes of size 1 taken away: those named, or all. Throws a ShapeError where a named axis has another size.
+ *
+ * @example
+ * zeros([1, 3, 1]).squeeze().shape
+ * //=> [ 3 ]
  */
 export function squeeze(x: Expr, axis?: Axes | null): Expr {
   const all = axis === undefined || axis === null;
@@ -146,7 +203,14 @@ export function squeeze(x: Expr, axis?: Axes | null): Expr {
   );
 }
 
-/** NumPy broadcasting to a shape. Throws a ShapeError where `x` does not broadcast to it. */
+/**
+ * NumPy broadcasting to a shape. Throws a ShapeError where `x` does not broadcast to it.
+ *
+ * @example
+ * await lazy([1, 2]).broadcastTo([2, 2]).compute()
+ * //=> [[1. 2.]
+ * //=>  [1. 2.]]
+ */
 export function broadcastTo(x: Expr, ...shape: Sizes): Expr {
   const target = checkShape('broadcastTo', listed(shape));
   const met = broadcastShapes('broadcastTo', [x.shape, target]);
@@ -158,7 +222,14 @@ export function broadcastTo(x: Expr, ...shape: Sizes): Expr {
   return broadcast(x, target);
 }
 
-/** The elements in reverse order along these axes; along all without axes. */
+/**
+ * The elements in reverse order along these axes; along all without axes.
+ *
+ * @example
+ * await lazy([[1, 2], [3, 4]]).flip(1).compute()
+ * //=> [[2. 1.]
+ * //=>  [4. 3.]]
+ */
 export function flip(x: Expr, axis?: Axes | null): Expr {
   const axes = normalizeAxes('flip', axis, x.shape.length).filter((k) => x.shape[k]! > 1);
   if (axes.length === 0 || x.shape.includes(0)) return x;
@@ -170,6 +241,11 @@ export function flip(x: Expr, axis?: Axes | null): Expr {
 /**
  * The array repeated `repetitions[k]` times along axis k; the shorter of shape and repetitions is filled with
  * ones in front.
+ *
+ * @example
+ * await lazy([1, 2]).tile([2, 2]).compute()
+ * //=> [[1. 2. 1. 2.]
+ * //=>  [1. 2. 1. 2.]]
  */
 export function tile(x: Expr, repetitions: ShapeArgument): Expr {
   const counts = checkShape('tile', repetitions);

@@ -26,11 +26,21 @@ export class NDArray<out D extends DType = DType> {
    * The elements in C order, `size` of them (twice as many values for complex dtypes, real and imaginary in
    * turn). int64 and uint64 are bigint arrays, bool bytes of 0 and 1, float16 and bfloat16 their bits in a
    * Uint16Array. Of a large result it is made, without a copy, when it is first read.
+   *
+   * @example
+   * (await lazy([1, 2, 3], { dtype: 'int16' }).compute()).data
+   * //=> Int16Array(3) [ 1, 2, 3 ]
    */
   readonly data: TypedArrays[D];
   readonly shape: Shape;
   readonly dtype: D;
-  /** Elements between neighbours along each axis: C order. */
+  /**
+   * Elements between neighbours along each axis: C order.
+   *
+   * @example
+   * (await lazy([[1, 2, 3], [4, 5, 6]]).compute()).strides
+   * //=> [ 3, 1 ]
+   */
   readonly strides: readonly number[];
   /** Where the first element is: always 0. */
   readonly offset = 0;
@@ -57,17 +67,35 @@ export class NDArray<out D extends DType = DType> {
     this.strides = denseStrides(sizes);
   }
 
-  /** Number of elements. */
+  /**
+   * Number of elements.
+   *
+   * @example
+   * (await lazy([[1, 2], [3, 4]]).compute()).size
+   * //=> 4
+   */
   get size(): number {
     return sizeOfShape(this.shape);
   }
 
-  /** Number of axes. */
+  /**
+   * Number of axes.
+   *
+   * @example
+   * (await lazy([[1, 2], [3, 4]]).compute()).ndim
+   * //=> 2
+   */
   get ndim(): number {
     return this.shape.length;
   }
 
-  /** Size of the first axis. Throws a ShapeError for an array without axes. */
+  /**
+   * Size of the first axis. Throws a ShapeError for an array without axes.
+   *
+   * @example
+   * (await lazy([[1, 2], [3, 4], [5, 6]]).compute()).length
+   * //=> 3
+   */
   get length(): number {
     return bounded(lengthOf, () => {
       if (this.shape.length > 0) return this.shape[0]!;
@@ -83,7 +111,13 @@ export class NDArray<out D extends DType = DType> {
     return this.shape.length === 0 ? NOT_ITERABLE : partsOf;
   }
 
-  /** Bytes of all elements. */
+  /**
+   * Bytes of all elements.
+   *
+   * @example
+   * (await lazy([1, 2, 3]).compute()).byteLength
+   * //=> 24
+   */
   get byteLength(): number {
     return this.size * DTYPE_INFO[this.dtype].byteLength;
   }
@@ -91,6 +125,10 @@ export class NDArray<out D extends DType = DType> {
   /**
    * The only element of an array of size 1: a number (of 64-bit integers too, but for those beyond 2^53,
    * which are bigints), a boolean, or `{ re, im }`. Throws a ShapeError for another size.
+   *
+   * @example
+   * (await lazy([1, 2, 3]).sum().compute()).item()
+   * //=> 6
    */
   item(): Element<D>;
   item(...more: readonly unknown[]): Element<D> {
@@ -105,6 +143,10 @@ export class NDArray<out D extends DType = DType> {
   /**
    * One element, as `item()` gives it. One index for each axis; negative ones count from the end. Throws a
    * ShapeError for an index out of range.
+   *
+   * @example
+   * (await lazy([[1, 2], [3, 4]]).compute()).at(1, -1)
+   * //=> 4
    */
   at(...indices: readonly number[]): Element<D> {
     const place = bounded(this.at, () => placeOf(this, indices));
@@ -114,6 +156,10 @@ export class NDArray<out D extends DType = DType> {
   /**
    * All elements in nested lists, one level for each axis. 64-bit integers are bigints, all of them: no list
    * mixes both.
+   *
+   * @example
+   * (await lazy([[1, 2], [3, 4]]).compute()).toArray()
+   * //=> [ [ 1, 2 ], [ 3, 4 ] ]
    */
   toArray(): NestedResult<Elements[D]> {
     const build = (axis: number, place: number): NestedResult<Elements[D]> => {
@@ -125,7 +171,14 @@ export class NDArray<out D extends DType = DType> {
     return build(0, 0);
   }
 
-  /** The elements as NumPy prints them: aligned, and only the ends of axes above 1000 elements. */
+  /**
+   * The elements as NumPy prints them: aligned, and only the ends of axes above 1000 elements.
+   *
+   * @example
+   * String(await lazy([[1, 2], [3, 4]]).compute())
+   * //=> [[1. 2.]
+   * //=>  [3. 4.]]
+   */
   toString(): string {
     const read = (index: readonly number[]): Scalar =>
       readElement(
@@ -139,6 +192,10 @@ export class NDArray<out D extends DType = DType> {
   /**
    * Throws an ArgumentError: JSON has no dtypes, NaN or 64-bit integers, and its text of a large array would
    * hold up the event loop. `JSON.stringify(x.toArray())` where that is meant.
+   *
+   * @example
+   * JSON.stringify(await lazy([1, 2]).compute())
+   * //=> throws ArgumentError: [toJSON] expected numbers or lists for JSON: an array of float64 (2,) (x.item() or x.toArray())
    */
   toJSON(): never {
     return bounded(this.toJSON, () => {

@@ -29,12 +29,26 @@ export class Timeline implements TimelineData {
     this.dropped = dropped;
   }
 
-  /** Kernels and other work by the time they took, rates of copies, how busy each stream was. */
+  /**
+   * Kernels and other work by the time they took, rates of copies, how busy each stream was.
+   *
+   * @example
+   * const { timeline } = await profile(lazy([1, 2]).sum(), { device: 'cpu' })
+   * timeline.summary().work.map(({ name, count }) => [name, count])
+   * //=> [ [ 'reduce_sum', 1 ] ]
+   */
   summary(): Summary {
     return summarize(this);
   }
 
-  /** The summary as a table. */
+  /**
+   * The summary as a table.
+   *
+   * @example
+   * const { timeline } = await profile(lazy([1, 2]).sum(), { device: 'cpu' })
+   * String(timeline).includes('reduce_sum')
+   * //=> true
+   */
   toString(): string {
     return printSummary(this.summary());
   }
@@ -43,7 +57,14 @@ export class Timeline implements TimelineData {
     return this.toString();
   }
 
-  /** Stable: fields are added, never renamed. */
+  /**
+   * Stable: fields are added, never renamed.
+   *
+   * @example
+   * const { timeline } = await profile(lazy([1, 2]).sum(), { device: 'cpu' })
+   * timeline.toJSON().spans.some(({ kind }) => kind === 'kernel')
+   * //=> true
+   */
   toJSON(): TimelineData {
     const { duration, spans, memory, dropped } = this;
     return { duration, spans, memory, dropped };
@@ -52,6 +73,11 @@ export class Timeline implements TimelineData {
   /**
    * As JSON text of the Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing show: a
    * process for each device and one for the host, a thread for each stream and thread, counters for memory.
+   *
+   * @example
+   * const { timeline } = await profile(lazy([1, 2]).sum(), { device: 'cpu' })
+   * Object.keys(JSON.parse(timeline.toChromeTrace()))
+   * //=> [ 'displayTimeUnit', 'traceEvents' ]
    */
   toChromeTrace(): string {
     return chromeTrace(this);
@@ -60,6 +86,11 @@ export class Timeline implements TimelineData {
   /**
    * A picture: a row for each stream and each group of threads, time to the right, the memory that devices
    * hold below.
+   *
+   * @example
+   * const { timeline } = await profile(lazy([1, 2]).sum(), { device: 'cpu' })
+   * timeline.toSVG().startsWith('<svg')
+   * //=> true
    */
   toSVG(options?: PictureOptions): string {
     return drawTimeline(this, options);

@@ -59,6 +59,11 @@ function dtypeOfColumn({ type }: ArrowColumn): DType {
  * A column of an Arrow table (`table.getChild('x')`) as an array of one axis. Numbers are not copied, unless
  * some of them are missing and `nulls` stands for those; timestamps and durations are int64. Throws a
  * DTypeError for other types, an ArgumentError for missing values.
+ *
+ * @example
+ * const { vectorFromArray, Float32 } = await import('apache-arrow')
+ * await fromArrow(vectorFromArray([1, 2, 3], new Float32())).sum().compute()
+ * //=> 6.0
  */
 export function fromArrow(column: ArrowColumn, options?: NullOptions): Lazy;
 export function fromArrow(column: ArrowColumn, options?: NullOptions, ...more: readonly unknown[]): Lazy {

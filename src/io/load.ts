@@ -41,6 +41,12 @@ export interface LoadOptions {
 /**
  * The array of a `.npy` file, of any version, dtype, order and byte order that Weft has. Rejects with a
  * FileError for a file that is none, that ends too soon, or that holds objects, structures, text or dates.
+ *
+ * @example
+ * await saveNpy('x.npy', arange(6).reshape([2, 3]))
+ * const x = await loadNpy('x.npy')
+ * await x.slice(1).compute()
+ * //=> [3. 4. 5.]
  */
 export function loadNpy(path: FilePath): Promise<Lazy>;
 export async function loadNpy(path: FilePath, ...more: readonly unknown[]): Promise<Lazy> {
@@ -64,6 +70,12 @@ async function npyArray(site: Site, path: FilePath): Promise<Lazy> {
 /**
  * The arrays of a `.npz` archive by name. Stored members are read in place; compressed ones are inflated when
  * a graph that reads them runs. Rejects with a FileError for a file that is no such archive.
+ *
+ * @example
+ * await saveNpz('both.npz', { x: lazy([1, 2]), y: lazy([3]) })
+ * const { x, y } = await loadNpz('both.npz')
+ * await x!.add(y!).compute()
+ * //=> [4. 5.]
  */
 export function loadNpz(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
 export async function loadNpz(
@@ -87,6 +99,12 @@ async function npzArrays(site: Site, path: FilePath, options?: LoadOptions): Pro
 /**
  * The arrays of a safetensors file by name. Rejects with a FileError for a malformed file, and for dtypes
  * such as F8.
+ *
+ * @example
+ * await saveSafetensors('model.safetensors', { weight: ones([2, 2], 'float32') })
+ * const { weight } = await loadSafetensors('model.safetensors')
+ * await weight!.sum().compute()
+ * //=> 4.0
  */
 export function loadSafetensors(path: FilePath, options?: LoadOptions): Promise<LazyRecord>;
 export async function loadSafetensors(
@@ -113,7 +131,15 @@ async function safetensorsArrays(site: Site, path: FilePath, options?: LoadOptio
   });
 }
 
-/** The texts that a safetensors file carries beside its arrays. */
+/**
+ * The texts that a safetensors file carries beside its arrays.
+ *
+ * @example
+ * const sink = safetensors('model.safetensors', ['weight'], { metadata: { epoch: '3' } })
+ * await compute([ones([2])], { to: sink })
+ * await loadSafetensorsMetadata('model.safetensors')
+ * //=> [Object: null prototype] { epoch: '3' }
+ */
 export function loadSafetensorsMetadata(path: FilePath): Promise<Readonly<Record<string, string>>>;
 export async function loadSafetensorsMetadata(
   path: FilePath,
@@ -140,7 +166,15 @@ export interface FromFileOptions {
   readonly byteOrder?: ByteOrder | undefined;
 }
 
-/** Elements in a file without a header. Rejects with a FileError for a file that ends before they do. */
+/**
+ * Elements in a file without a header. Rejects with a FileError for a file that ends before they do.
+ *
+ * @example
+ * await saveRaw('x.raw', lazy(new Float32Array([1, 2, 3, 4])))
+ * const x = await fromFile('x.raw', { dtype: 'float32', shape: [2, 2] })
+ * await x.sum(0).compute()
+ * //=> [4. 6.]
+ */
 export function fromFile(path: FilePath, options: FromFileOptions): Promise<Lazy>;
 export async function fromFile(
   path: FilePath,

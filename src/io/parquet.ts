@@ -48,6 +48,13 @@ const LOGICAL: Readonly<Record<string, { readonly type: string; readonly dtype: 
  * structures: name the others in `columns`. A column with missing values rejects the compute, unless `nulls`
  * stands for them. Pages are decoded in a thread beside; bytes that are not what the format says, and a
  * decoder that makes no progress, reject the compute with a FileError.
+ *
+ * @example
+ * const { parquetWriteFile } = await import('hyparquet-writer')
+ * parquetWriteFile({ filename: 'flights.parquet', columnData: [{ name: 'delay', data: [4, -1, 9], type: 'INT32' }] })
+ * const { delay } = await loadParquet('flights.parquet')
+ * await delay!.mean().compute()
+ * //=> 4.0
  */
 export function loadParquet(path: FilePath, options?: ParquetOptions): Promise<LazyRecord>;
 export async function loadParquet(

@@ -70,6 +70,11 @@ export function readerExpr(label: string, dtype: DType, shape: Shape, read: Read
  *
  * For an array that does not fit into the memory of a job, `read` is called for parts while the job holds its
  * device. It must not compute on that device then: the two would wait for each other.
+ *
+ * @example
+ * const read = (start: number, count: number) => Float64Array.from({ length: count }, (_, k) => (start + k) ** 2)
+ * await fromReader(read, { dtype: 'float64', shape: [5] }).sum().compute()
+ * //=> 30.0
  */
 export function fromReader(read: ReadElements, options: FromReaderOptions): Lazy;
 export function fromReader(

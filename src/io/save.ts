@@ -48,6 +48,10 @@ async function saveOne(array: ArrayLike, to: Sink, options: ComputeOptions): Pro
  * Computes an array into a `.npy` file, and gives the array of that file. The file appears when it is
  * complete: a failed or aborted compute leaves none, and keeps one that was there. Rejects with a FileError
  * for a file that cannot be written.
+ *
+ * @example
+ * await saveNpy('x.npy', lazy([1, 2, 3]))
+ * //=> Lazy float64 (3,)
  */
 export function saveNpy(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy>;
 export async function saveNpy(
@@ -63,7 +67,14 @@ export async function saveNpy(
   });
 }
 
-/** Computes an array into a file of its elements alone, as `saveNpy` does. `fromFile` reads it. */
+/**
+ * Computes an array into a file of its elements alone, as `saveNpy` does. `fromFile` reads it.
+ *
+ * @example
+ * const x = await saveRaw('x.raw', lazy([1, 2, 3]))
+ * await x.sum().compute()
+ * //=> 6.0
+ */
 export function saveRaw(path: FilePath, array: ArrayLike, options?: SaveOptions): Promise<Lazy>;
 export async function saveRaw(
   path: FilePath,
@@ -78,7 +89,14 @@ export async function saveRaw(
   });
 }
 
-/** Computes an array into the folder of a Zarr array, as `saveNpy` does. */
+/**
+ * Computes an array into the folder of a Zarr array, as `saveNpy` does.
+ *
+ * @example
+ * const x = await saveZarr('x.zarr', arange(6).reshape([2, 3]))
+ * await x.sum().compute()
+ * //=> 15.0
+ */
 export function saveZarr(path: FilePath, array: ArrayLike, options?: ComputeOptions): Promise<Lazy>;
 export async function saveZarr(
   path: FilePath,
@@ -94,6 +112,11 @@ export async function saveZarr(
 
 /**
  * Computes several arrays together into an uncompressed `.npz` archive, and gives the arrays of that file.
+ *
+ * @example
+ * const saved = await saveNpz('both.npz', { x: lazy([1, 2]), y: lazy([3]) })
+ * saved.y
+ * //=> Lazy float64 (1,)
  */
 export function saveNpz(
   path: FilePath,
@@ -114,7 +137,14 @@ export async function saveNpz(
   });
 }
 
-/** Computes several arrays together into a safetensors file, and gives the arrays of that file. */
+/**
+ * Computes several arrays together into a safetensors file, and gives the arrays of that file.
+ *
+ * @example
+ * const saved = await saveSafetensors('model.safetensors', { weight: ones([2, 2]) })
+ * saved.weight
+ * //=> Lazy float64 (2, 2)
+ */
 export function saveSafetensors(
   path: FilePath,
   arrays: Readonly<Record<string, ArrayLike>>,

@@ -77,7 +77,13 @@ function layouting(op: string, options: NpyOptions | undefined): Layouting {
   };
 }
 
-/** One array as a `.npy` file, version 1. There is no bfloat16 in NumPy: that dtype is refused at compute. */
+/**
+ * One array as a `.npy` file, version 1. There is no bfloat16 in NumPy: that dtype is refused at compute.
+ *
+ * @example
+ * await lazy([1, 2, 3]).compute({ to: npy('x.npy') })
+ * //=> Lazy float64 (3,)
+ */
 export function npy(path: FilePath, options?: NpyOptions): Sink;
 export function npy(path: FilePath, options?: NpyOptions, ...more: readonly unknown[]): Sink {
   return called(npy, () => {
@@ -96,7 +102,13 @@ export function npy(path: FilePath, options?: NpyOptions, ...more: readonly unkn
   });
 }
 
-/** One array as its elements alone. */
+/**
+ * One array as its elements alone.
+ *
+ * @example
+ * await lazy([1, 2, 3]).compute({ to: raw('x.raw') })
+ * //=> Lazy float64 (3,)
+ */
 export function raw(path: FilePath, options?: NpyOptions): Sink;
 export function raw(path: FilePath, options?: NpyOptions, ...more: readonly unknown[]): Sink {
   return called(raw, () => {
@@ -114,6 +126,12 @@ export function raw(path: FilePath, options?: NpyOptions, ...more: readonly unkn
 /**
  * Several arrays as a `.npz` archive, uncompressed, so that they can be read in place. Without names they are
  * `arr_0`, `arr_1` … as NumPy names them.
+ *
+ * @example
+ * const x = lazy([1, 2, 3])
+ * const [mean, deviation] = await compute([x.mean(), x.std()], { to: npz('moments.npz', ['mean', 'std']) })
+ * await mean.compute()
+ * //=> 2.0
  */
 export function npz(path: FilePath, names?: readonly string[], options?: NpyOptions): Sink;
 export function npz(
@@ -141,7 +159,14 @@ export interface SafetensorsOptions {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Several arrays as a safetensors file. It has no complex128: that dtype is refused at compute. */
+/**
+ * Several arrays as a safetensors file. It has no complex128: that dtype is refused at compute.
+ *
+ * @example
+ * const [weight] = await compute([ones([2, 2])], { to: safetensors('model.safetensors', ['weight']) })
+ * weight
+ * //=> Lazy float64 (2, 2)
+ */
 export function safetensors(path: FilePath, names: readonly string[], options?: SafetensorsOptions): Sink;
 export function safetensors(
   path: FilePath,
@@ -170,6 +195,10 @@ export function safetensors(
  * One array as the folder of a Zarr array, version 3: uncompressed, its chunks some rows of about 4 MiB, all
  * in one shard. A folder of a Zarr array that had the name before is replaced. There is no bfloat16 in Zarr:
  * that dtype is refused at compute.
+ *
+ * @example
+ * await lazy([1, 2, 3]).compute({ to: zarr('x.zarr') })
+ * //=> Lazy float64 (3,)
  */
 export function zarr(path: FilePath): Sink;
 export function zarr(path: FilePath, ...more: readonly unknown[]): Sink {

@@ -48,6 +48,12 @@ const isArray = (value: unknown): value is ZarrSource =>
  * written to while a compute runs. Chunks of a folder are decoded in a thread beside, their lengths and
  * checksums checked; those of an array that was opened are decoded where it was. Rejects with a FileError for
  * a folder that holds none, a DTypeError for text, dates and other types.
+ *
+ * @example
+ * await saveZarr('x.zarr', arange(6).reshape([2, 3]))
+ * const x = await loadZarr('x.zarr')
+ * await x.slice(1).compute()
+ * //=> [3. 4. 5.]
  */
 export function loadZarr(source: FilePath | ZarrSource): Promise<Lazy>;
 export async function loadZarr(source: FilePath | ZarrSource, ...more: readonly unknown[]): Promise<Lazy> {

@@ -22,6 +22,10 @@ function nothingOn(device: string): NativeProgram {
 /**
  * Waits until all that was asked of a device before is done; without a name, of every device in use. Rejects
  * with what went wrong, such as a `DeviceLostError`, that was not reported yet.
+ *
+ * @example
+ * await lazy([1, 2]).persist({ device: 'cpu' })
+ * await synchronize('cpu')
  */
 export function synchronize(device?: string): Promise<void>;
 export async function synchronize(device?: string, ...more: readonly unknown[]): Promise<void> {
