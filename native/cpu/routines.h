@@ -11,6 +11,8 @@
 
 namespace weft::cpu {
 
+struct ElementMap;  // element-map.h
+
 // The bytes of a routine's arrays and workspace, and its number of units.
 struct RoutineNeed {
   std::vector<size_t> operands, results;
@@ -24,6 +26,10 @@ struct RoutineJob {
   const std::vector<std::byte*>& operands;
   const std::vector<std::byte*>& results;
   Workspace workspace;
+  // Of a scan: gives the elements of the first operand, which is then not among `operands`.
+  const ElementMap* prologue = nullptr;
+  // Of a scan: takes its elements, and writes the result.
+  const ElementMap* epilogue = nullptr;
 };
 
 struct Routine {
@@ -31,6 +37,8 @@ struct Routine {
   RoutineNeed (*need)(const std::vector<int64_t>& numbers, const ThreadPool& pool);
   // Runs units [first, last).
   void (*run)(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel);
+  // Whether its jobs may have a prologue and an epilogue.
+  bool takesMaps = false;
 };
 
 // Null: there is none of that name.

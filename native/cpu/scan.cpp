@@ -1,12 +1,16 @@
 // Running sums, products, extremes and sums of exponentials along the middle axis of three, in tiles: each
 // tile from the value before it, which is an operand, or its total alone, or the values before all tiles by
 // those totals. Tiles do not depend on one another, and threads take them by turns. Floating-point numbers
-// are combined in double, one after the other, and rounded once.
+// are combined in double, one after the other, and rounded once. Maps before and behind a scan go with it, a stretch
+// of a tile at a time.
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
+#include "cpu/element-map.h"
 #include "cpu/routines.h"
 #include "cpu/scan-numbers.h"
 #include "cpu/tape.h"
@@ -57,81 +61,153 @@ Tiles readTiles(const std::vector<int64_t>& numbers) {
   return t;
 }
 
-// Calls `each` with the places along the axis of a tile's elements, in the order of the scan.
+// Calls `each` with stretches of so many rows of a tile, first and count, in the order of the scan; a row is the
+// elements at a place along the axis.
 template <typename Each>
-void alongTile(const Tiles& t, int64_t k, const Each& each) {
+void inStretches(const Tiles& t, int64_t k, int64_t rows, const Each& each) {
   const int64_t start = k % t.perLine() * t.tile;
   const int64_t count = std::min(t.tile, t.length - start);
   const int64_t first = k / t.perLine() * t.length + start;
-  if (t.isReverse) {
-    for (int64_t i = count - 1; i >= 0; i--) each(first + i);
-  } else {
-    for (int64_t i = 0; i < count; i++) each(first + i);
+  for (int64_t done = 0; done < count; done += rows) {
+    const int64_t some = std::min(rows, count - done);
+    each(first + (t.isReverse ? count - done - some : done), some);
   }
 }
+// Calls `each` with the rows of a stretch in the order of the scan.
+template <typename Each>
+void alongStretch(const Tiles& t, int64_t first, int64_t count, const Each& each) {
+  if (t.isReverse) {
+    for (int64_t i = first + count - 1; i >= first; i--) each(i);
+  } else {
+    for (int64_t i = first; i < first + count; i++) each(i);
+  }
+}
+
+// Elements that maps give, and take, at a time: they stay in the first-level cache.
+constexpr int64_t kMapped = 2048;
+
+// Where a thread reads a scan's elements and writes its results: arrays, or maps with a stretch of each.
+template <typename Element>
+class ScanMaps {
+ public:
+  explicit ScanMaps(const RoutineJob& job, const std::atomic<bool>* cancel) {
+    if (job.prologue) prologue_.emplace(*job.prologue, cancel);
+    if (job.epilogue) epilogue_.emplace(*job.epilogue, cancel);
+    if (!job.prologue) in_ = reinterpret_cast<const Element*>(job.operands[0]);
+    out_ = reinterpret_cast<Element*>(job.results[0]);
+    if (job.prologue || job.epilogue) stretch_.resize(kMapped);
+  }
+
+  // Rows of `count` of `inner` elements that are read and written at a time.
+  int64_t rows(int64_t count, int64_t inner) const {
+    if (stretch_.empty()) return std::numeric_limits<int64_t>::max();
+    return count == inner ? std::max<int64_t>(1, kMapped / inner) : 1;
+  }
+  // Where element 0 would be of an array that has the elements [first, last).
+  const Element* read(int64_t first, int64_t last) {
+    if (!prologue_) return in_;
+    prologue_->run({first, last}, nullptr, stretch_.data());
+    return at(first);
+  }
+  Element* out(int64_t first) { return epilogue_ ? at(first) : out_; }
+  void write(int64_t first, int64_t last) {
+    if (epilogue_) epilogue_->run({first, last}, stretch_.data(), nullptr);
+  }
+  // What was written past the caches is there for other threads.
+  void end() {
+    if (epilogue_) epilogue_->fence();
+  }
+
+ private:
+  // Elements of a stretch are read before the results at their places are written.
+  Element* at(int64_t first) {
+    return reinterpret_cast<Element*>(reinterpret_cast<uintptr_t>(stretch_.data()) -
+                                      static_cast<uintptr_t>(first) * sizeof(Element));
+  }
+
+  std::optional<ElementMapRun> prologue_, epilogue_;
+  const Element* in_ = nullptr;
+  Element* out_;
+  std::vector<Element> stretch_;
+};
 
 template <typename N>
 struct Scanner {
   using Element = typename N::Element;
   using Wide = typename N::Wide;
+  using Maps = ScanMaps<Element>;
 
   // Columns [from, from + count) of a tile.
-  static void scan(const Tiles& t, const RoutineJob& job, int64_t k, int64_t from, int64_t count) {
-    const auto* in = reinterpret_cast<const Element*>(job.operands[0]) + from;
-    auto* out = reinterpret_cast<Element*>(job.results[0]) + from;
+  static void scan(const Tiles& t, const RoutineJob& job, Maps& maps, int64_t k, int64_t from,
+                   int64_t count) {
     std::array<Wide, kColumns> sums;
     if (t.isCarried) {
-      const auto* before = reinterpret_cast<const Wide*>(job.operands[1]) + k * t.inner + from;
+      const auto* before = reinterpret_cast<const Wide*>(job.operands.back()) + k * t.inner + from;
       std::copy_n(before, count, sums.begin());
     } else {
       std::fill_n(sums.begin(), count, N::identity());
     }
-    if (t.inner == 1) {
-      Wide sum = sums[0];
-      alongTile(t, k, [&](int64_t i) {
-        sum = N::combine(sum, N::widen(in[i]));
-        out[i] = N::round(sum);
-      });
-      return;
-    }
-    alongTile(t, k, [&](int64_t i) {
-      const auto* row = in + i * t.inner;
-      auto* to = out + i * t.inner;
-      for (int64_t c = 0; c < count; c++) {
-        sums[c] = N::combine(sums[c], N::widen(row[c]));
-        to[c] = N::round(sums[c]);
+    inStretches(t, k, maps.rows(count, t.inner), [&](int64_t row, int64_t rows) {
+      const int64_t first = row * t.inner + from;
+      const int64_t last = first + (rows - 1) * t.inner + count;
+      const Element* in = maps.read(first, last);
+      Element* out = maps.out(first);
+      if (t.inner == 1) {
+        Wide sum = sums[0];
+        alongStretch(t, row, rows, [&](int64_t i) {
+          sum = N::combine(sum, N::widen(in[i]));
+          out[i] = N::round(sum);
+        });
+        sums[0] = sum;
+      } else {
+        alongStretch(t, row, rows, [&](int64_t i) {
+          const auto* own = in + i * t.inner + from;
+          auto* to = out + i * t.inner + from;
+          for (int64_t c = 0; c < count; c++) {
+            sums[c] = N::combine(sums[c], N::widen(own[c]));
+            to[c] = N::round(sums[c]);
+          }
+        });
       }
+      maps.write(first, last);
     });
   }
 
-  static void total(const Tiles& t, const RoutineJob& job, int64_t k, int64_t from, int64_t count) {
-    const auto* in = reinterpret_cast<const Element*>(job.operands[0]) + from;
+  static void total(const Tiles& t, const RoutineJob& job, Maps& maps, int64_t k, int64_t from,
+                    int64_t count) {
     auto* out = reinterpret_cast<Wide*>(job.results[0]) + k * t.inner + from;
     if (t.inner == 1) {
-      *out = lineTotal(t, in, k);
+      *out = lineTotal(t, maps, k);
       return;
     }
     std::array<Wide, kColumns> sums;
     std::fill_n(sums.begin(), count, N::identity());
-    alongTile(t, k, [&](int64_t i) {
-      const auto* row = in + i * t.inner;
-      for (int64_t c = 0; c < count; c++) sums[c] = N::combine(sums[c], N::widen(row[c]));
+    inStretches(t, k, maps.rows(count, t.inner), [&](int64_t row, int64_t rows) {
+      const int64_t first = row * t.inner + from;
+      const Element* in = maps.read(first, first + (rows - 1) * t.inner + count);
+      alongStretch(t, row, rows, [&](int64_t i) {
+        const auto* own = in + i * t.inner + from;
+        for (int64_t c = 0; c < count; c++) sums[c] = N::combine(sums[c], N::widen(own[c]));
+      });
     });
     std::copy_n(sums.begin(), count, out);
   }
 
   // In parts that do not wait for one another: elements p, p + kParts … of the tile.
-  static Wide lineTotal(const Tiles& t, const Element* in, int64_t k) {
+  static Wide lineTotal(const Tiles& t, Maps& maps, int64_t k) {
+    static_assert(kMapped % kParts == 0, "stretches begin with the first part");
     std::array<Wide, kParts> parts;
     parts.fill(N::identity());
-    const int64_t start = k % t.perLine() * t.tile;
-    const int64_t count = std::min(t.tile, t.length - start);
-    const auto* own = in + k / t.perLine() * t.length + start;
-    int64_t i = 0;
-    for (; i + kParts <= count; i += kParts) {
-      for (int64_t p = 0; p < kParts; p++) parts[p] = N::combine(parts[p], N::widen(own[i + p]));
-    }
-    for (int64_t p = 0; i < count; i++, p++) parts[p] = N::combine(parts[p], N::widen(own[i]));
+    Tiles forward = t;
+    forward.isReverse = false;
+    inStretches(forward, k, maps.rows(1, 1), [&](int64_t first, int64_t count) {
+      const Element* own = maps.read(first, first + count) + first;
+      int64_t i = 0;
+      for (; i + kParts <= count; i += kParts) {
+        for (int64_t p = 0; p < kParts; p++) parts[p] = N::combine(parts[p], N::widen(own[i + p]));
+      }
+      for (int64_t p = 0; i < count; i++, p++) parts[p] = N::combine(parts[p], N::widen(own[i]));
+    });
     Wide sum = parts[0];
     for (int64_t p = 1; p < kParts; p++) sum = N::combine(sum, parts[p]);
     return sum;
@@ -144,14 +220,19 @@ struct Scanner {
     const int64_t stretches = (t.inner + kColumns - 1) / kColumns;
     const int64_t together = std::max<int64_t>(1, kLeastElements / (t.tile * std::min(t.inner, kColumns)));
     const int64_t tasks = (last - first) * stretches;
-    pool.parallelFor((tasks + together - 1) / together, [&](int64_t task, int) {
+    std::vector<std::optional<Maps>> workers(pool.workers());
+    const auto run = [&](int64_t task, int worker) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+      std::optional<Maps>& maps = workers[worker];
+      if (!maps) maps.emplace(job, cancel);
       for (int64_t at = task * together; at < std::min(tasks, (task + 1) * together); at++) {
         const int64_t from = at % stretches * kColumns;
         const int64_t count = std::min(kColumns, t.inner - from);
-        (isTotal ? total : scan)(t, job, first + at / stretches, from, count);
+        (isTotal ? total : scan)(t, job, *maps, first + at / stretches, from, count);
       }
-    });
+      maps->end();
+    };
+    pool.parallelFor((tasks + together - 1) / together, run, static_cast<int>(workers.size()));
   }
 };
 
@@ -247,8 +328,8 @@ void runBefore(const RoutineJob& job, Range units, ThreadPool& pool, const std::
 
 }  // namespace
 
-const Routine kScan{needOf<false>, runTiles<false>};
-const Routine kScanTotals{needOf<true>, runTiles<true>};
+const Routine kScan{needOf<false>, runTiles<false>, true};
+const Routine kScanTotals{needOf<true>, runTiles<true>, true};
 const Routine kScanBefore{beforeNeedOf, runBefore};
 
 }  // namespace weft::cpu

@@ -108,6 +108,40 @@ void TapeWorker::loadSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, f
 
 void TapeWorker::runTile(int64_t tile) {
   startTile(tile);
+  runStarted();
+}
+
+void TapeWorker::runElements(Range elements) {
+  for (int64_t at = elements.first; at < elements.last && !job_->cancelled();) {
+    at += startElements(at, elements.last);
+    runStarted();
+  }
+}
+
+int64_t TapeWorker::startElements(int64_t first, int64_t last) {
+  tileRows_ = 1;
+  tileValid_ = 1;
+  if (starts_.empty()) return 1;
+  const size_t lanes = starts_.size() - 1;
+  int64_t rest = first;
+  for (size_t i = starts_.size(); i-- > 0;) {
+    starts_[i] = rest % tape_.loops[i].extent;
+    rest /= tape_.loops[i].extent;
+  }
+  const int64_t extent = tape_.loops[lanes].extent;
+  const int64_t line = std::min(last - first, extent - starts_[lanes]);
+  tileValid_ = std::min(tape_.take, line);
+  if (tape_.loops[lanes].role == Role::shared) {
+    // Rows of whole lanes, one behind the other.
+    if (line >= tape_.take) tileRows_ = std::min(tape_.rows, line / tape_.take);
+  } else if (lanes > 0 && tape_.loops[lanes - 1].role == Role::rows && tileValid_ == extent) {
+    const int64_t rows = std::min((last - first) / extent, tape_.loops[lanes - 1].extent - starts_[lanes - 1]);
+    tileRows_ = std::min(tape_.rows, rows);
+  }
+  return tileRows_ * tileValid_;
+}
+
+void TapeWorker::runStarted() {
   const int64_t blocks = tape_.walkBlocks();
   const bool segmented = tape_.isSegmented();
   for (size_t phase = 0; phase < tape_.walks.size(); phase++) {

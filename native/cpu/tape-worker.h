@@ -45,6 +45,8 @@ class TapeWorker {
 
   // All of a tile.
   void runTile(int64_t tile);
+  // Of a map whose loops are its axes in order: elements of its domain in C order.
+  void runElements(Range elements);
 
  private:
   template <typename F>
@@ -55,6 +57,11 @@ class TapeWorker {
       for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
     }
   }
+
+  // What starts_ and the tile's rows and lanes say.
+  void runStarted();
+  // Starts as many elements from one on as a block has, but not `last`; how many.
+  int64_t startElements(int64_t first, int64_t last);
 
   void copyNodes(size_t phase, char* nodes, bool out);
 

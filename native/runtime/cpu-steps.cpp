@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "cpu/element-map.h"
 #include "cpu/routines.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
@@ -142,7 +143,24 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
   cpu::Workspace workspace;
   if (step.workspace >= 0)
     workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};
-  step.routine->run({step.numbers, operands, results, workspace}, units, cpu::sharedPool(), cancel_);
+  std::optional<cpu::ElementMap> prologue, epilogue;
+  const auto bind = [&](const std::optional<RoutineMap>& map, std::optional<cpu::ElementMap>& bound) {
+    if (!map) return;
+    bound.emplace(cpu::ElementMap{*map->tape, {}, map->given, map->result});
+    for (size_t i = 0; i < map->buffers.size(); i++)
+      bound->buffers.push_back(map->buffers[i] < 0 ? cpu::TapeBuffer{nullptr, 0, 0}
+                                                   : tapeBuffer(*map->tape, i, map->buffers[i]));
+  };
+  bind(step.prologue, prologue);
+  bind(step.epilogue, epilogue);
+  if (epilogue) epilogue->buffers[epilogue->result] = tapeBuffer(epilogue->tape, epilogue->result, step.results[0]);
+  const cpu::RoutineJob job{step.numbers,
+                            operands,
+                            results,
+                            workspace,
+                            prologue ? &*prologue : nullptr,
+                            epilogue ? &*epilogue : nullptr};
+  step.routine->run(job, units, cpu::sharedPool(), cancel_);
 }
 
 void CpuSteps::zero(const ZeroStep& step) {
@@ -237,13 +255,15 @@ void CpuSteps::runBody(const Loop& loop, LoopPosition from, LoopPosition to) {
 // Elements that are there as a whole.
 const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers) {
   tapeBuffers_.clear();
-  for (size_t i = 0; i < buffers.size(); i++) {
-    const HostView& view = views[buffers[i]];
-    const auto size = static_cast<size_t>(cpu::byteLengthOf(tape.buffers[i].dtype));
-    tapeBuffers_.push_back({view.data, static_cast<int64_t>((view.first + size - 1) / size),
-                            static_cast<int64_t>(view.last / size), view.source});
-  }
+  for (size_t i = 0; i < buffers.size(); i++) tapeBuffers_.push_back(tapeBuffer(tape, i, buffers[i]));
   return tapeBuffers_.data();
+}
+
+cpu::TapeBuffer CpuSteps::tapeBuffer(const cpu::Tape& tape, size_t at, int buffer) const {
+  const HostView& view = views[buffer];
+  const auto size = static_cast<size_t>(cpu::byteLengthOf(tape.buffers[at].dtype));
+  return {view.data, static_cast<int64_t>((view.first + size - 1) / size),
+          static_cast<int64_t>(view.last / size), view.source};
 }
 
 cpu::Matrix CpuSteps::matrix(const MatrixOperand& operand, DType dtype) const {

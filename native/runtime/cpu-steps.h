@@ -56,6 +56,7 @@ class CpuSteps {
   void runBody(const Loop& loop, LoopPosition from, LoopPosition to);
   void place(const Loop& loop, LoopPosition from, LoopPosition to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
+  cpu::TapeBuffer tapeBuffer(const cpu::Tape& tape, size_t at, int buffer) const;
   cpu::Matrix matrix(const MatrixOperand& operand, DType dtype) const;
 
   const Program& program_;

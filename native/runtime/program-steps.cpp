@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/element-map.h"
 #include "cpu/routines.h"
 #include "cpu/tape.h"
 #include "cuda/library-routines.h"
@@ -314,6 +315,42 @@ Step readContraction(const Fields& fields, const Program& program) {
   return step;
 }
 
+// A map of a routine's elements, of which there are `bytes`: those that it gives to the routine, or takes.
+RoutineMap readRoutineMap(const Fields& fields, const Program& program, size_t bytes, bool isPrologue) {
+  RoutineMap map;
+  map.tape = cpu::parseTape(values::object(fields.value("tape"), fields.path("tape")));
+  const std::vector<cpu::Buffer>& wanted = map.tape->buffers;
+  const auto last = static_cast<int64_t>(program.buffers.size()) - 1;
+  map.buffers = fields.list("buffers", [&](const Napi::Value& item, const std::string& path) {
+    return static_cast<int>(values::integer(item, path, -1, last));
+  });
+  map.given = static_cast<int>(fields.integer("given", -1, static_cast<int64_t>(wanted.size()) - 1));
+  if (map.buffers.size() != wanted.size() || (map.given < 0) != isPrologue)
+    fields.reject("buffers", "as many as the tape has");
+  const auto bytesOf = [&](size_t i) {
+    return static_cast<size_t>(wanted[i].elementCount) * kElementBytes[static_cast<int>(wanted[i].dtype)];
+  };
+  for (size_t i = 0; i < wanted.size(); i++) {
+    const int buffer = map.buffers[i];
+    const bool isElsewhere = wanted[i].isOutput || static_cast<int>(i) == map.given;
+    if (isElsewhere != (buffer < 0) || (wanted[i].isOutput && map.result >= 0) ||
+        (buffer >= 0 && program.buffers[buffer].byteLength < bytesOf(i)))
+      values::reject(values::item(fields.path("buffers"), i), "memory of what is read");
+    if (wanted[i].isOutput) map.result = static_cast<int>(i);
+  }
+  if (map.result < 0) fields.reject("tape", "one with a result");
+  if (bytesOf(isPrologue ? map.result : map.given) != bytes)
+    fields.reject("tape", "of the routine's elements");
+  try {
+    cpu::checkElementMap(*map.tape, wanted[map.result].elementCount);
+    if (!isPrologue && wanted[map.given].elementCount != wanted[map.result].elementCount)
+      throw std::invalid_argument("a map of the routine's elements");
+  } catch (const std::invalid_argument& error) {
+    fields.reject("tape", error.what());
+  }
+  return map;
+}
+
 Step readRoutine(const Fields& fields, const Program& program) {
   RoutineStep step{};
   step.name = fields.text("name");
@@ -334,6 +371,18 @@ Step readRoutine(const Fields& fields, const Program& program) {
     fields.reject("numbers", error.what());
   }
   step.units = need.units;
+  const bool takesMaps = isHost && step.routine->takesMaps;
+  if ((fields.has("prologue") || fields.has("epilogue")) && !takesMaps)
+    fields.reject("name", "a routine that takes maps: " + step.name);
+  if (fields.has("prologue")) {
+    step.prologue = readRoutineMap(fields.object("prologue"), program, need.operands[0], true);
+    need.operands.erase(need.operands.begin());
+  }
+  if (fields.has("epilogue")) {
+    step.epilogue = readRoutineMap(fields.object("epilogue"), program, need.results[0], false);
+    const cpu::Buffer& result = step.epilogue->tape->buffers[step.epilogue->result];
+    need.results[0] = static_cast<size_t>(result.elementCount) * kElementBytes[static_cast<int>(result.dtype)];
+  }
   const auto read = [&](const char* name, const std::vector<size_t>& bytes, bool isWritten) {
     const std::vector<int> buffers = readBuffers(fields, name, program);
     if (buffers.size() != bytes.size()) fields.reject(name, std::to_string(bytes.size()) + " buffers");

@@ -145,6 +145,15 @@ struct ZeroStep {
   int buffer;
 };
 
+// A map of the elements that a routine of the CPU reads or gives. Buffers are -1 where they are in no memory, and for
+// a routine's result.
+struct RoutineMap {
+  std::shared_ptr<const cpu::Tape> tape;
+  std::vector<int> buffers;
+  // The tape's buffer that the routine's elements are, or -1; the one that it writes.
+  int given = -1, result = -1;
+};
+
 // A routine over whole buffers: of the CPU (cpu/routines.h), or of a library on a GPU
 // (cuda/library-routines.h).
 struct RoutineStep {
@@ -154,6 +163,7 @@ struct RoutineStep {
   std::string name;
   std::vector<int64_t> numbers;
   std::vector<int> operands, results;
+  std::optional<RoutineMap> prologue, epilogue;
   // The temporary that it may use besides, or -1.
   int workspace = -1;
   int64_t units = 0;

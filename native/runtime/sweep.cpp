@@ -311,6 +311,12 @@ std::vector<int> buffersOf(const Step& step) {
     std::vector<int> operator()(const RoutineStep& s) {
       std::vector<int> all = s.operands;
       all.insert(all.end(), s.results.begin(), s.results.end());
+      for (const std::optional<RoutineMap>* map : {&s.prologue, &s.epilogue}) {
+        if (!*map) continue;
+        for (const int buffer : (*map)->buffers) {
+          if (buffer >= 0) all.push_back(buffer);
+        }
+      }
       if (s.workspace >= 0) all.push_back(s.workspace);
       return all;
     }

@@ -92,7 +92,8 @@ export function buffersInOrder(stores: readonly Access[], sizes: readonly number
   );
 }
 
-function isAscending({ strides }: Affine, sizes: readonly number[]): boolean {
+/** Whether each step along an axis of a domain passes all that the axes inside it reach. */
+export function isAscending({ strides }: Affine, sizes: readonly number[]): boolean {
   let reach = 1;
   for (let axis = sizes.length - 1; axis >= 0; axis--) {
     const [stride, size] = [strides[axis] ?? 0, sizes[axis]!];

@@ -4,12 +4,14 @@
  * numbers, its workspace, its cost and, for a GPU, its kernels.
  */
 
+import { encodeTape } from '../../codegen/cpu/tape.js';
+import { elementReads } from '../../codegen/cuts/element-map.js';
 import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { routineWorkspace } from '../native/native.js';
-import type { RoutineSpec } from '../native/program-types.js';
+import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
@@ -75,7 +77,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     overwrites: routine.overwrites,
     isEmpty: ({ results }) => totalOf(results) === 0,
     workspace: {
-      cpu: (step) => routineWorkspace(specOf(routine, step)),
+      cpu: (step) => routineWorkspace(specOf(routine, { ...step, maps: undefined })),
       cuda: routine.cudaWorkspace,
     },
     costOf: (step): StepCost => {
@@ -112,40 +114,71 @@ const mapTexts = ({ maps }: RoutineStep): string =>
     .map((map) => (map === undefined ? '' : ` ${printKernel(map.kernel)}`))
     .join('');
 
+type RoutineMap = ElementMap & { readonly given?: number };
+
 /** Whether a map reads its buffer number k from memory. */
-const isRead = (map: ElementMap & { readonly given?: number }, k: number): boolean =>
+const isRead = (map: RoutineMap, k: number): boolean =>
   map.kernel.buffers[k]!.role === 'input' && k !== map.given;
 
+/** The operands that are in memory. */
+const operandsOf = ({ operands, maps }: RoutineStep): readonly BufferArray[] =>
+  operands.slice(maps?.prologue === undefined ? 0 : 1);
+
 /** The plan's buffers that a step reads. */
-function readsOf({ operands, maps }: RoutineStep): number[] {
+function readsOf(step: RoutineStep): number[] {
+  const { prologue, epilogue } = step.maps ?? {};
   const ofMap = (map: ElementMap | undefined): number[] =>
     map?.buffers.filter((_, k) => isRead(map, k)) ?? [];
-  const own = operands.slice(maps?.prologue === undefined ? 0 : 1).map(({ buffer }) => buffer);
-  return [...ofMap(maps?.prologue), ...own, ...ofMap(maps?.epilogue)];
+  return [...ofMap(prologue), ...operandsOf(step).map(({ buffer }) => buffer), ...ofMap(epilogue)];
+}
+
+/** What units [first, last) read by maps, which are of the elements of the first operand. */
+function mapTouches(routine: Routine, step: RoutineStep, first: number, last: number): Touch[] {
+  const [array] = step.operands;
+  const count = sizeOfShape(array!.shape);
+  const size = routine.unitSize(step, array!) ?? count;
+  const [from, to] = [Math.min(count, first * size), Math.min(count, last * size)];
+  return [step.maps?.prologue, step.maps?.epilogue].flatMap((map: RoutineMap | undefined) =>
+    map === undefined
+      ? []
+      : elementReads(map.kernel, from, to, map.given).map((region) => {
+          const bytes = byteLengthOf(map.kernel.buffers[region.buffer]!.dtype);
+          return { buffer: map.buffers[region.buffer]!, first: region.first * bytes, last: region.last * bytes };
+        }),
+  );
 }
 
 /** Bytes that a step reads. */
-function bytesRead({ operands, maps }: RoutineStep): number {
+function bytesRead(step: RoutineStep): number {
+  const { maps } = step;
   const ofMap = (map: ElementMap | undefined): number =>
     map?.kernel.buffers.reduce(
       (sum, { dtype, elementCount }, k) => sum + (isRead(map, k) ? elementCount * byteLengthOf(dtype) : 0),
       0,
     ) ?? 0;
-  const own = totalOf(operands.slice(maps?.prologue === undefined ? 0 : 1));
-  return ofMap(maps?.prologue) + own + ofMap(maps?.epilogue);
+  return ofMap(maps?.prologue) + totalOf(operandsOf(step)) + ofMap(maps?.epilogue);
 }
 
 function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
-  const { call, operands, results, workspace } = step;
+  const { call, results, workspace, maps } = step;
   return {
     kind: 'routine',
     name: call,
     numbers: [...routine.numbers(step)],
-    operands: operands.map(({ buffer }) => buffer),
+    operands: operandsOf(step).map(({ buffer }) => buffer),
     results: results.map(({ buffer }) => buffer),
     workspace,
+    ...(maps?.prologue === undefined ? {} : { prologue: mapSpec(maps.prologue) }),
+    ...(maps?.epilogue === undefined ? {} : { epilogue: mapSpec(maps.epilogue) }),
   };
 }
+
+/** A map for the CPU. The buffer of what the routine has in no memory is -1. */
+const mapSpec = (map: RoutineMap): RoutineMapSpec => ({
+  tape: encodeTape(map.kernel),
+  buffers: map.buffers.map((buffer, k) => (isRead(map, k) ? buffer : -1)),
+  given: map.given ?? -1,
+});
 
 function cutOf(routine: Routine, step: RoutineStep): Cut {
   const touch = (array: BufferArray, first: number, last: number): Touch => {
@@ -158,7 +191,7 @@ function cutOf(routine: Routine, step: RoutineStep): Cut {
   return {
     units: routine.units(step),
     touches: (first, last) => ({
-      reads: step.operands.map((array) => touch(array, first, last)),
+      reads: [...operandsOf(step).map((array) => touch(array, first, last)), ...mapTouches(routine, step, first, last)],
       writes: step.results.map((array) => touch(array, first, last)),
     }),
     ranges: (first, last) => [[first, last, 0, 0, 0, 0]],

@@ -166,7 +166,7 @@ function stateOf({ form, outer, inner, tiles }: ScanPlan): {
 }
 
 const SCANNING: Routine = {
-  units: (step) => (step.maps === undefined ? planOf(step).units : 1),
+  units: (step) => planOf(step).units,
   unitSize: (step, array) => {
     const { unitLength, tilesPerUnit, inner } = planOf(step);
     const isOfTiles = array === step.operands[1] || (step.call === 'scanTotals' && array === step.results[0]);

@@ -127,6 +127,19 @@ export interface RoutineSpec {
   readonly operands: readonly number[];
   readonly results: readonly number[];
   readonly workspace: number | undefined;
+  /** Gives the elements of the first operand, which is then not among `operands`. */
+  readonly prologue?: RoutineMapSpec;
+  /** Takes the elements of the routine as its buffer `given`, and writes the first result. */
+  readonly epilogue?: RoutineMapSpec;
+}
+
+/** A map of the elements of a routine on the CPU; `native/cpu/element-map.h`. */
+export interface RoutineMapSpec {
+  readonly tape: TapeSpec;
+  /** -1: it is in no memory, or is the routine's result. */
+  readonly buffers: readonly number[];
+  /** -1: none. */
+  readonly given: number;
 }
 
 /** A matrix product. */

@@ -26,7 +26,7 @@ import { withWorkspaces } from './workspace.js';
 
 export class DevicePlanner {
   readonly #model: DeviceModel;
-  /** With scans in one pass, and maps in them, which cannot be cut. */
+  /** With scans in one pass, and with maps that are not cut. */
   readonly #inOnePass: StepListPlanner | undefined;
   readonly #stepLists: readonly StepListPlanner[];
   /** Of the same step list, without values that wait in host memory. */
@@ -74,10 +74,11 @@ export class DevicePlanner {
   }
 }
 
-/** The step list with scans in one pass and maps in them; undefined: it has none. */
+/** The step list with scans in one pass, and the maps that only whole scans have; undefined: it has none. */
 function withWholeScans(stepList: StepList, model: DeviceModel): StepList | undefined {
   const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
-  return withScanMaps(inOnePass ?? stepList, model) ?? inOnePass;
+  const whole = withScanMaps(inOnePass ?? stepList, model, 'whole');
+  return whole === stepList ? undefined : whole;
 }
 
 /** A step list with the workspaces of its calls. */

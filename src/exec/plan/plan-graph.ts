@@ -17,6 +17,7 @@ import { hostNoFit, madeAt } from './host-budget.js';
 import { type LeastBudget, leastBudget } from './least-budget.js';
 import { withOpenTails } from './open-tails.js';
 import { type DevicePlan, stepName } from './plan.js';
+import { withScanMaps } from './scan-maps.js';
 import { stepListOf } from './step-list.js';
 
 export type { DeviceModel } from './device-model.js';
@@ -52,7 +53,7 @@ export function planPartition(
 ): DevicePlan {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
-  const listed = stepListOf(graph, partition, sources, model);
+  const listed = withScanMaps(stepListOf(graph, partition, sources, model), model, 'parts');
   const stepList = limits.destination === 'device' ? withOpenTails(listed) : listed;
   const planner = new DevicePlanner(stepList, model);
   const plan = planner.plan(budget, hostBudget);

@@ -1,10 +1,11 @@
 /**
  * Maps in scans: a kernel that computes what one scan alone reads, and one that maps what the scan gives, become
- * parts of the scan's kernel, where a device has all of it. Neither what is scanned nor what the scan gives is then
- * in memory. Called by `device-planner.ts`, for plans without tiles.
+ * parts of the scan. Neither what is scanned nor what the scan gives is then in memory. A scan in three steps reads
+ * its operand twice, for the tiles' totals and for the tiles, and computes a cheap map both times.
  *
- *     t = x · y;  s = running sum of t;  z = exp(s)   →   one step that reads x and y and writes z
+ *     t = x · y;  s = running sum of t;  z = exp(s)   →   steps that read x and y and write z
  */
+import { isCheap, readsInOrder } from '../../codegen/cuts/element-map.js';
 import { isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { ElementMap, RoutineMaps, RoutineStep } from '../calls/call.js';
@@ -13,27 +14,42 @@ import type { KernelStep, Step } from './plan.js';
 import { buffersOf } from './step-buffers.js';
 import type { StepList } from './step-list.js';
 
-/** The step list with such maps; undefined: it has none. */
-export function withScanMaps(stepList: StepList, { isElementMap }: DeviceModel): StepList | undefined {
-  if (isElementMap === undefined) return undefined;
+/** The maps that are joined: those that parts of a scan can have, or all, of scans that are not cut. */
+type Extent = 'parts' | 'whole';
+
+/** The step list with such maps: itself where it has none. */
+export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Extent): StepList {
+  const { isElementMap, readsOnce } = model;
+  if (isElementMap === undefined) return stepList;
   const uses = usesOf(stepList);
+  const canJoin: CanJoin = ({ kernel, buffers }, count, given) =>
+    isElementMap(kernel, count, given) &&
+    (extent === 'whole' || readsInOrder(kernel, given)) &&
+    // Files that a kernel reads block by block are held as a whole for a scan.
+    !(readsOnce !== undefined && buffers.some((buffer) => uses.isStreamed(buffer)));
   const steps: (Step | undefined)[] = [...stepList.steps];
   let joins = false;
   for (const [at, step] of stepList.steps.entries()) {
-    if (!isWholeScan(step)) continue;
-    const maps = mapsOf(step, uses, isElementMap);
+    if (!isScan(step)) continue;
+    const maps = mapsOf(step, uses, canJoin);
     if (maps === undefined) continue;
     joins = true;
     for (const gone of maps.gone) steps[stepList.steps.indexOf(gone)] = undefined;
+    const { prologue, epilogue, last, totals } = maps;
+    const nodesOf = (parts: readonly (RoutineStep | KernelStep)[]): number[] => [...new Set(parts.flatMap((part) => part.nodes))];
+    if (prologue !== undefined && totals !== undefined) {
+      const nodes = nodesOf([totals, ...maps.gone.filter((gone) => gone !== last)]);
+      steps[stepList.steps.indexOf(totals)] = { ...totals, maps: { prologue }, nodes };
+    }
     steps[at] = undefined;
-    const { prologue, epilogue, last } = maps;
-    const nodes = [...new Set([step, ...maps.gone].flatMap((part) => part.nodes))];
+    const nodes = nodesOf([step, ...maps.gone]);
     const results = epilogue === undefined ? step.results : [resultOf(step, epilogue)];
     // Values that the epilogue reads may be computed behind the scan.
     const place = last === undefined ? at : stepList.steps.indexOf(last);
-    steps[place] = { ...step, results, maps: { prologue, epilogue }, nodes };
+    const joined = { prologue: prologue ?? step.maps?.prologue, epilogue: epilogue ?? step.maps?.epilogue };
+    steps[place] = { ...step, results, maps: joined, nodes };
   }
-  return joins ? { ...stepList, steps: steps.filter((step) => step !== undefined) } : undefined;
+  return joins ? { ...stepList, steps: steps.filter((step) => step !== undefined) } : stepList;
 }
 
 /** By buffer, the steps that write it and those that read it. */
@@ -41,57 +57,83 @@ interface Uses {
   readonly writers: ReadonlyMap<number, readonly Step[]>;
   readonly readers: ReadonlyMap<number, readonly Step[]>;
   readonly isTemporary: (buffer: number) => boolean;
+  readonly isStreamed: (buffer: number) => boolean;
 }
 
 function usesOf({ steps, buffers }: StepList): Uses {
   const writers = new Map<number, Step[]>();
   const readers = new Map<number, Step[]>();
   const enter = (uses: Map<number, Step[]>, buffer: number, step: Step): void => {
-    uses.set(buffer, [...(uses.get(buffer) ?? []), step]);
+    const entered = uses.get(buffer);
+    if (entered === undefined) uses.set(buffer, [step]);
+    else entered.push(step);
   };
   for (const step of steps) {
     const { reads, writes } = buffersOf(step);
     for (const buffer of new Set(reads)) enter(readers, buffer, step);
     for (const buffer of new Set(writes)) enter(writers, buffer, step);
   }
-  return { writers, readers, isTemporary: (buffer) => buffers[buffer]!.role === 'temporary' };
+  return {
+    writers,
+    readers,
+    isTemporary: (buffer) => buffers[buffer]!.role === 'temporary',
+    isStreamed: (buffer) => buffers[buffer]!.isRead || buffers[buffer]!.isFetched === true,
+  };
 }
 
-/** A scan that finds the values before its tiles by itself, or has none. */
-const isWholeScan = (step: Step): step is RoutineStep =>
-  step.kind === 'call' &&
-  step.call === 'scan' &&
-  step.operands.length === 1 &&
-  !isComplex(step.operands[0]!.dtype);
+const isScan = (step: Step): step is RoutineStep =>
+  step.kind === 'call' && step.call === 'scan' && !isComplex(step.operands[0]!.dtype);
 
-type IsElementMap = NonNullable<DeviceModel['isElementMap']>;
+/** The step that finds the totals of a scan's tiles. */
+function totalsOf({ operands }: RoutineStep, { writers }: Uses): RoutineStep | undefined {
+  const [writer] = writers.get(operands[1]?.buffer ?? -1) ?? [];
+  if (writer?.kind !== 'call' || writer.call !== 'scanBefore') return undefined;
+  const [totals] = writers.get((writer as RoutineStep).operands[0]!.buffer) ?? [];
+  return totals?.kind === 'call' && totals.call === 'scanTotals' ? (totals as RoutineStep) : undefined;
+}
+
+type CanJoin = (map: KernelStep, count: number, given?: number) => boolean;
 
 /** The maps of a scan, and the steps that they were; `last`: the one of the epilogue. */
 function mapsOf(
   step: RoutineStep,
-  { writers, readers, isTemporary }: Uses,
-  isElementMap: IsElementMap,
+  uses: Uses,
+  canJoin: CanJoin,
 ):
-  | (RoutineMaps & { readonly gone: readonly KernelStep[]; readonly last: KernelStep | undefined })
+  | (RoutineMaps & {
+      readonly gone: readonly KernelStep[];
+      readonly last: KernelStep | undefined;
+      readonly totals: RoutineStep | undefined;
+    })
   | undefined {
-  const [operand] = step.operands;
+  const { writers, readers, isTemporary } = uses;
+  const [operand, before] = step.operands;
   const [result] = step.results;
   const count = sizeOfShape(operand!.shape);
+  const totals = before === undefined ? undefined : totalsOf(step, uses);
+  const scans = new Set<Step>(totals === undefined ? [step] : [totals, step]);
   const only = (steps: readonly Step[] | undefined): KernelStep | undefined =>
     steps?.length === 1 && steps[0]!.kind === 'kernel' && steps[0]!.scratch.length === 0
       ? steps[0]
       : undefined;
-  const between = (buffer: number): boolean =>
-    isTemporary(buffer) && writers.get(buffer)?.length === 1 && readers.get(buffer)?.length === 1;
-  const first = between(operand!.buffer) ? only(writers.get(operand!.buffer)) : undefined;
-  const last = between(result!.buffer) ? only(readers.get(result!.buffer)) : undefined;
+  const isBetween = (buffer: number, readBy: number): boolean =>
+    isTemporary(buffer) && writers.get(buffer)?.length === 1 && readers.get(buffer)?.length === readBy;
+  const isOwn =
+    isBetween(operand!.buffer, scans.size) &&
+    readers.get(operand!.buffer)!.every((reader) => scans.has(reader)) &&
+    !step.maps?.epilogue?.buffers.includes(operand!.buffer);
+  const first = isOwn && step.maps?.prologue === undefined ? only(writers.get(operand!.buffer)) : undefined;
+  const last =
+    isBetween(result!.buffer, 1) && step.maps?.epilogue === undefined
+      ? only(readers.get(result!.buffer))
+      : undefined;
   const given = last?.buffers.indexOf(result!.buffer) ?? -1;
-  const prologue = first !== undefined && isElementMap(first.kernel, count) ? mapOf(first) : undefined;
-  const epilogue =
-    last !== undefined && isElementMap(last.kernel, count, given) ? { ...mapOf(last), given } : undefined;
+  const isKnown = first !== undefined && (before === undefined || (totals !== undefined && isCheap(first.kernel)));
+  const prologue = isKnown && canJoin(first, count) ? mapOf(first) : undefined;
+  const epilogue = last !== undefined && canJoin(last, count, given) ? { ...mapOf(last), given } : undefined;
   if (prologue === undefined && epilogue === undefined) return undefined;
   const gone = [prologue && first, epilogue && last].filter((each) => each !== undefined);
-  return { prologue, epilogue, gone, last: epilogue && last };
+  return { prologue, epilogue, gone, last: epilogue && last, totals };
 }
 
 const mapOf = ({ kernel, buffers }: KernelStep): ElementMap => ({ kernel, buffers });

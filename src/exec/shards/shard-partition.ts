@@ -9,6 +9,7 @@ import { InternalError } from '../../host/errors.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { Plan, WholeReason } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
+import { withScanMaps } from '../plan/scan-maps.js';
 import { type StepList, stepListOf } from '../plan/step-list.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
@@ -47,7 +48,7 @@ export function shardPartition(
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
   const job = { sources, model, sweeps, costs, devices, destination, hostBudget };
-  const lowered = stepListOf(graph, partition, sources, model);
+  const lowered = withScanMaps(stepListOf(graph, partition, sources, model), model, 'parts');
   if (devices.length === 1) return planOnOne(lowered, job);
   let least: NoFit | undefined;
   for (const stepList of withWorkspaces(lowered, model.workspaceOf)) {

@@ -1,4 +1,5 @@
 /** The target of the CPU: kernels as tapes, in the memory of this process. */
+import { isElementTape } from '../../codegen/cpu/element-tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
@@ -33,6 +34,7 @@ export const CPU_MODEL: DeviceModel = {
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
   readsOnce,
   skewOf,
+  isElementMap: isElementTape,
   isByElement: ({ reduced }) => reduced.length === 0,
   overwritesInCalls: true,
   // A tile need hold no more rows than fill the second-level cache.

@@ -5,8 +5,8 @@
 
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
-import { canBeElement } from '../../codegen/cuda/routines/element-function.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
+import { canBeElement } from '../../codegen/cuts/element-map.js';
 import { additionsOf } from '../../fusion/kernel/additions.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';

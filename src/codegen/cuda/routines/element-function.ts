@@ -2,9 +2,8 @@
  * Maps as device functions of one element: routines call them where they read an element of an operand or write one
  * of their result, so that neither is in memory. Called by `exec/calls/scan.ts`.
  */
-import { isSamePlace, loadsFrom } from '../../../fusion/kernel/algebra.js';
-import { type Kernel, product, sameNumbers } from '../../../fusion/kernel/kernel.js';
-import { denseStrides } from '../../../graph/graph.js';
+import { loadsFrom } from '../../../fusion/kernel/algebra.js';
+import type { Kernel } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import { normalize } from '../../cuts/domain.js';
 import { Body } from '../body.js';
@@ -29,27 +28,7 @@ export interface ElementFunction {
   readonly isExpensive: boolean;
 }
 
-/**
- * Whether a kernel can be such a function: a map with one result, in C order. `given`: the buffer whose elements the
- * routine has, each of which only the element at its place may read.
- */
-export function canBeElement(kernel: Kernel, count: number, given?: number): boolean {
-  const { reduced, stores, carried, counters } = kernel;
-  if (reduced.length > 0 || stores.length !== 1 || carried !== undefined || counters !== undefined)
-    return false;
-  const { parallel, stores: normal, ...rest } = normalize(kernel);
-  const { access } = normal[0]!;
-  if (
-    product(parallel) !== count ||
-    access.offset !== 0 ||
-    !sameNumbers(access.strides, denseStrides(parallel))
-  )
-    return false;
-  if (kernel.buffers[access.buffer]!.elementCount !== count) return false;
-  return given === undefined || loadsFrom(rest, given).every((load) => isSamePlace(load.access, access));
-}
-
-/** Prints a kernel that `canBeElement` says yes to; `name` is of the function, and of its parameters in a kernel. */
+/** Prints a kernel that can be such a function (`canBeElement`); `name` is of the function, and of its parameters in a kernel. */
 export function elementFunction(kernel: Kernel, name: string, given?: number): ElementFunction {
   const body = new Body(normalize(kernel));
   const params = body.parameters();
