@@ -15,10 +15,7 @@ TapeBuffer stretchOf(void* memory, Range elements, DType dtype) {
 }  // namespace
 
 ElementMapRun::ElementMapRun(const ElementMap& map, const std::atomic<bool>* cancel)
-    : map_(map),
-      buffers_(map.buffers),
-      job_(jobOf(map.tape, buffers_.data(), cancel)),
-      worker_(job_) {}
+    : map_(map), buffers_(map.buffers), job_(jobOf(map.tape, buffers_.data(), cancel)), worker_(job_) {}
 
 void ElementMapRun::run(Range elements, void* given, void* result) {
   const auto dtypeOf = [&](int buffer) { return map_.tape.buffers[buffer].dtype; };

@@ -1,6 +1,6 @@
-// Maps of single elements: a tape that a routine runs on stretches of elements where it reads its operand and writes
-// its result, so that neither is in memory. Its domain in C order is that of the elements, its lanes are on the last
-// axis (`isElementTape` of src/codegen/cpu/element-tape.ts).
+// Maps of single elements: a tape that a routine runs on stretches of elements where it reads its operand and
+// writes its result, so that neither is in memory. Its domain in C order is that of the elements, its lanes
+// are on the last axis (`isElementTape` of src/codegen/cpu/element-tape.ts).
 #pragma once
 #include <vector>
 
@@ -22,8 +22,8 @@ class ElementMapRun {
  public:
   ElementMapRun(const ElementMap& map, const std::atomic<bool>* cancel);
 
-  // Elements of a range, which are not empty: `given` holds those that the routine has; `result` takes those of the
-  // map, null: they go where its result lies.
+  // Elements of a range, which are not empty: `given` holds those that the routine has; `result` takes those
+  // of the map, null: they go where its result lies.
   void run(Range elements, void* given, void* result);
   void fence() const;
 

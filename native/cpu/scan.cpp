@@ -1,8 +1,8 @@
 // Running sums, products, extremes and sums of exponentials along the middle axis of three, in tiles: each
 // tile from the value before it, which is an operand, or its total alone, or the values before all tiles by
 // those totals. Tiles do not depend on one another, and threads take them by turns. Floating-point numbers
-// are combined in double, one after the other, and rounded once. Maps before and behind a scan go with it, a stretch
-// of a tile at a time.
+// are combined in double, one after the other, and rounded once. Maps before and behind a scan go with it, a
+// stretch of a tile at a time.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -61,8 +61,8 @@ Tiles readTiles(const std::vector<int64_t>& numbers) {
   return t;
 }
 
-// Calls `each` with stretches of so many rows of a tile, first and count, in the order of the scan; a row is the
-// elements at a place along the axis.
+// Calls `each` with stretches of so many rows of a tile, first and count, in the order of the scan; a row is
+// the elements at a place along the axis.
 template <typename Each>
 void inStretches(const Tiles& t, int64_t k, int64_t rows, const Each& each) {
   const int64_t start = k % t.perLine() * t.tile;

@@ -135,7 +135,8 @@ int64_t TapeWorker::startElements(int64_t first, int64_t last) {
     // Rows of whole lanes, one behind the other.
     if (line >= tape_.take) tileRows_ = std::min(tape_.rows, line / tape_.take);
   } else if (lanes > 0 && tape_.loops[lanes - 1].role == Role::rows && tileValid_ == extent) {
-    const int64_t rows = std::min((last - first) / extent, tape_.loops[lanes - 1].extent - starts_[lanes - 1]);
+    const int64_t rows =
+        std::min((last - first) / extent, tape_.loops[lanes - 1].extent - starts_[lanes - 1]);
     tileRows_ = std::min(tape_.rows, rows);
   }
   return tileRows_ * tileValid_;

@@ -153,7 +153,8 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
   };
   bind(step.prologue, prologue);
   bind(step.epilogue, epilogue);
-  if (epilogue) epilogue->buffers[epilogue->result] = tapeBuffer(epilogue->tape, epilogue->result, step.results[0]);
+  if (epilogue)
+    epilogue->buffers[epilogue->result] = tapeBuffer(epilogue->tape, epilogue->result, step.results[0]);
   const cpu::RoutineJob job{step.numbers,
                             operands,
                             results,

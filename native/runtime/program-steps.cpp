@@ -381,7 +381,8 @@ Step readRoutine(const Fields& fields, const Program& program) {
   if (fields.has("epilogue")) {
     step.epilogue = readRoutineMap(fields.object("epilogue"), program, need.results[0], false);
     const cpu::Buffer& result = step.epilogue->tape->buffers[step.epilogue->result];
-    need.results[0] = static_cast<size_t>(result.elementCount) * kElementBytes[static_cast<int>(result.dtype)];
+    need.results[0] =
+        static_cast<size_t>(result.elementCount) * kElementBytes[static_cast<int>(result.dtype)];
   }
   const auto read = [&](const char* name, const std::vector<size_t>& bytes, bool isWritten) {
     const std::vector<int> buffers = readBuffers(fields, name, program);

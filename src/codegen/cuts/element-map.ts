@@ -51,9 +51,7 @@ export function readsInOrder(kernel: Kernel, given?: number): boolean {
     access.index === undefined && isAscending(access, normal.parallel);
   return loadsOf(normal).every(
     ({ access }) =>
-      access.buffer === given ||
-      isInOrder(access) ||
-      normal.buffers[access.buffer]!.elementCount <= most,
+      access.buffer === given || isInOrder(access) || normal.buffers[access.buffer]!.elementCount <= most,
   );
 }
 

@@ -143,7 +143,11 @@ function mapTouches(routine: Routine, step: RoutineStep, first: number, last: nu
       ? []
       : elementReads(map.kernel, from, to, map.given).map((region) => {
           const bytes = byteLengthOf(map.kernel.buffers[region.buffer]!.dtype);
-          return { buffer: map.buffers[region.buffer]!, first: region.first * bytes, last: region.last * bytes };
+          return {
+            buffer: map.buffers[region.buffer]!,
+            first: region.first * bytes,
+            last: region.last * bytes,
+          };
         }),
   );
 }
@@ -191,7 +195,10 @@ function cutOf(routine: Routine, step: RoutineStep): Cut {
   return {
     units: routine.units(step),
     touches: (first, last) => ({
-      reads: [...operandsOf(step).map((array) => touch(array, first, last)), ...mapTouches(routine, step, first, last)],
+      reads: [
+        ...operandsOf(step).map((array) => touch(array, first, last)),
+        ...mapTouches(routine, step, first, last),
+      ],
       writes: step.results.map((array) => touch(array, first, last)),
     }),
     ranges: (first, last) => [[first, last, 0, 0, 0, 0]],

@@ -36,7 +36,9 @@ export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Ext
     joins = true;
     for (const gone of maps.gone) steps[stepList.steps.indexOf(gone)] = undefined;
     const { prologue, epilogue, last, totals } = maps;
-    const nodesOf = (parts: readonly (RoutineStep | KernelStep)[]): number[] => [...new Set(parts.flatMap((part) => part.nodes))];
+    const nodesOf = (parts: readonly (RoutineStep | KernelStep)[]): number[] => [
+      ...new Set(parts.flatMap((part) => part.nodes)),
+    ];
     if (prologue !== undefined && totals !== undefined) {
       const nodes = nodesOf([totals, ...maps.gone.filter((gone) => gone !== last)]);
       steps[stepList.steps.indexOf(totals)] = { ...totals, maps: { prologue }, nodes };
@@ -128,7 +130,8 @@ function mapsOf(
       ? only(readers.get(result!.buffer))
       : undefined;
   const given = last?.buffers.indexOf(result!.buffer) ?? -1;
-  const isKnown = first !== undefined && (before === undefined || (totals !== undefined && isCheap(first.kernel)));
+  const isKnown =
+    first !== undefined && (before === undefined || (totals !== undefined && isCheap(first.kernel)));
   const prologue = isKnown && canJoin(first, count) ? mapOf(first) : undefined;
   const epilogue = last !== undefined && canJoin(last, count, given) ? { ...mapOf(last), given } : undefined;
   if (prologue === undefined && epilogue === undefined) return undefined;

@@ -1,0 +1,49 @@
+/** Maps in scans on the CPU: what is joined, that bits are those of the maps by themselves, in any budget. */
+import { describe, expect, it } from 'vitest';
+import { compute, type Lazy, lazy } from '../../src/index.js';
+import { outputOf, rows, SCAN_MAP_JOBS } from '../support/scan-map-jobs.js';
+
+const device = 'cpu';
+const stepsOf = (output: Lazy): string[] =>
+  output.explain({ device }).steps.map(({ kind, text }) => `${kind} ${text}`);
+
+describe('maps before and behind a scan on the CPU', () => {
+  it.each(SCAN_MAP_JOBS.map((job) => [job.name, job] as const))(
+    'are computed with it, of the same bits as alone: %s',
+    async (_, job) => {
+      const output = outputOf(job);
+      const steps = stepsOf(output);
+      const isRandom = job.name.includes('long line of random');
+      expect(steps.filter((step) => step.startsWith('kernel'))).toHaveLength(isRandom ? 1 : 0);
+      expect(steps.at(-1)).toMatch(isRandom ? /with epilogue/ : /with prologue and epilogue/);
+      const [before] = await compute([job.before()], { device });
+      const [scanned] = await compute([job.scan(lazy(before!))], { device });
+      const [expected] = await compute([job.behind(lazy(scanned!))], { device });
+      const [whole] = await compute([output], { device });
+      expect(whole!.data).toEqual(expected!.data);
+      const { peakBytes } = output.plan({ device });
+      if (peakBytes < 200) return;
+      try {
+        const [tiled] = await compute([output], { device, memory: Math.floor(peakBytes * 0.6) });
+        expect(tiled!.data).toEqual(expected!.data);
+      } catch (error) {
+        expect(String(error)).toMatch(/MemoryError/);
+      }
+    },
+  );
+
+  it('hold neither what is scanned nor what the scan gives', () => {
+    const x = rows([100_000], 1);
+    expect(x.mul(2).cumulativeSum().exp().plan({ device }).peakBytes).toBeLessThan(1024);
+  });
+
+  it('stay apart where others read them, or where they are costly to compute twice', () => {
+    const x = rows([30_000], 1);
+    const kernelsOf = (output: Lazy): number =>
+      stepsOf(output).filter((step) => step.startsWith('kernel')).length;
+    const doubled = x.mul(x);
+    expect(kernelsOf(doubled.cumulativeSum().add(doubled))).toBe(1);
+    expect(kernelsOf(x.exp().cumulativeSum())).toBe(1);
+    expect(kernelsOf(x.reshape([100, 300]).exp().cumulativeSum(1))).toBe(0);
+  });
+});
