@@ -145,8 +145,8 @@ struct ZeroStep {
   int buffer;
 };
 
-// A map of the elements that a routine of the CPU reads or gives. Buffers are -1 where they are in no memory, and for
-// a routine's result.
+// A map of the elements that a routine of the CPU reads or gives. Buffers are -1 where they are in no memory,
+// and for a routine's result.
 struct RoutineMap {
   std::shared_ptr<const cpu::Tape> tape;
   std::vector<int> buffers;
