@@ -50,6 +50,12 @@ export {
 } from './api/dtype-info.js';
 export { type EinsumAxes, EinsumPath, einsum, einsumPath } from './api/einsum.js';
 export {
+  type ElementFunction,
+  type ElementwiseOptions,
+  elementwise,
+  type ScalarResult,
+} from './api/element-functions.js';
+export {
   type FftNorm,
   type FftnOptions,
   type FftOptions,

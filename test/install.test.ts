@@ -78,7 +78,7 @@ beforeAll(() => {
   home = join(project, 'node_modules', 'weftjs');
   for (const part of ['dist/src', 'package.json', 'CMakeLists.txt', 'scripts/build-native.mjs'])
     cpSync(part, join(home, part), { recursive: true });
-  for (const name of ['immer', 'yauzl', 'pend', '@dagrejs'])
+  for (const name of ['acorn', 'immer', 'yauzl', 'pend', '@dagrejs'])
     symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
   write(join(project, 'node_modules', 'cmake-js', 'package.json'), '{}');
   write(join(project, 'node_modules', '.bin', 'weft'));

@@ -236,6 +236,25 @@ export function map(op: OpName, operands: readonly Operand[], asked: string = op
   return extent === undefined ? made : { ...made, extent };
 }
 
+/**
+ * A node that computes element by element, with other inputs of the same dtypes, which broadcast. Throws a
+ * ShapeError where they do not.
+ */
+export function elementwiseOf(asked: string, node: Expr, inputs: readonly Expr[]): Expr {
+  const shape = meetingShape(asked, inputs);
+  const made: Expr = { ...node, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: false };
+  return hasExtent(inputs) ? { ...made, extent: meetingExtent(asked, inputs, shape) } : made;
+}
+
+/** An array in the shape that some arrays broadcast to. */
+export function broadcastLike(asked: string, x: Expr, arrays: readonly Expr[]): Expr {
+  if (arrays.length === 0) return x;
+  const shape = meetingShape(asked, arrays);
+  if (sameShape(x.shape, shape)) return x;
+  const spread = broadcast(x, shape);
+  return hasExtent(arrays) ? { ...spread, extent: meetingExtent(asked, arrays, shape) } : spread;
+}
+
 function hasExtent(inputs: readonly Expr[]): boolean {
   for (let k = 0; k < inputs.length; k++) if (inputs[k]!.extent !== undefined) return true;
   return false;

@@ -1,0 +1,511 @@
+/**
+ * Traces the expressions of a function: computes what is known, and makes nodes of a graph of scalars of the
+ * rest. Statements are traced by `statements.ts`, which calls this and is called for local functions.
+ */
+import type {
+  AssignmentExpression,
+  CallExpression,
+  ConditionalExpression,
+  Expression,
+  Identifier,
+  Literal,
+  LogicalExpression,
+  MemberExpression,
+  Pattern,
+  SpreadElement,
+  Super,
+  UpdateExpression,
+} from 'acorn';
+import { isExpr, map } from '../graph/infer.js';
+import { isOwnError } from '../host/errors.js';
+import { binary, hasBinary, NoOperator, unary } from './arithmetic.js';
+import { choose, NoChoice, negation } from './choice.js';
+import { isLibrary, NoArgument } from './library.js';
+import { isCallable, type Meaning, type Names } from './names.js';
+import { truth } from './operands.js';
+import type { Node, Source } from './source.js';
+import type { State } from './state.js';
+import {
+  type Callable,
+  type Condition,
+  type FunctionNode,
+  isOperand,
+  LocalArray,
+  LocalFunction,
+  type Operand,
+  Unset,
+  type Value,
+} from './value.js';
+import type { Scope, Variable } from './variables.js';
+
+/** Calls a local function: `statements.ts`. */
+export type CallLocal = (fn: LocalFunction, args: readonly Value[], state: State) => Value;
+
+/** Arrays longer than this are refused: an index that is not known takes a choice for each element. */
+const MOST_ELEMENTS = 64;
+
+/** Syntax that the language lacks, in words. */
+const REFUSED: Readonly<Record<string, string>> = {
+  AwaitExpression: 'await',
+  ChainExpression: 'optional chaining',
+  ClassExpression: 'a class',
+  ImportExpression: 'import()',
+  MetaProperty: 'import.meta or new.target',
+  NewExpression: 'new',
+  ObjectExpression: 'an object',
+  TaggedTemplateExpression: 'a string',
+  TemplateLiteral: 'a string',
+  ThisExpression: 'this',
+  YieldExpression: 'yield',
+};
+
+export class Expressions {
+  readonly #source: Source;
+  readonly #names: Names;
+  readonly #callLocal: CallLocal;
+
+  constructor(source: Source, names: Names, callLocal: CallLocal) {
+    this.#source = source;
+    this.#names = names;
+    this.#callLocal = callLocal;
+  }
+
+  /** A condition. */
+  condition(node: Expression, scope: Scope, state: State): Condition {
+    const value = this.operand(node, scope, state);
+    return this.#built(node, () => truth(value));
+  }
+
+  /** A scalar. */
+  operand(node: Expression, scope: Scope, state: State): Operand {
+    return this.#asOperand(node, this.value(node, scope, state));
+  }
+
+  value(node: Expression, scope: Scope, state: State): Value {
+    switch (node.type) {
+      case 'Literal':
+        return this.#literal(node);
+      case 'Identifier':
+        return this.#identifier(node, scope, state);
+      case 'ParenthesizedExpression':
+        return this.value(node.expression, scope, state);
+      case 'SequenceExpression':
+        return node.expressions.map((each) => this.value(each, scope, state)).at(-1)!;
+      case 'UnaryExpression': {
+        const { operator } = node;
+        if (operator !== '+' && operator !== '-' && operator !== '!' && operator !== '~')
+          return this.#source.refuse(node, 'an operator of numbers', operator);
+        const operand = this.operand(node.argument, scope, state);
+        return this.#built(node, () => unary(operator, operand));
+      }
+      case 'BinaryExpression': {
+        const { operator, left } = node;
+        if (!hasBinary(operator)) return this.#source.refuse(node, 'an operator of numbers', operator);
+        const a = this.operand(left as Expression, scope, state);
+        const b = this.operand(node.right, scope, state);
+        return this.#built(node, () => binary(operator, a, b));
+      }
+      case 'LogicalExpression':
+        return this.#logical(node, scope, state);
+      case 'ConditionalExpression':
+        return this.#conditional(node, scope, state);
+      case 'AssignmentExpression':
+        return this.#assignment(node, scope, state);
+      case 'UpdateExpression':
+        return this.#update(node, scope, state);
+      case 'ArrayExpression':
+        return this.#array(node, node.elements, scope, state);
+      case 'MemberExpression':
+        return this.#member(node, scope, state);
+      case 'CallExpression':
+        return this.#call(node, scope, state);
+      case 'ArrowFunctionExpression':
+      case 'FunctionExpression':
+        return this.local(node, scope);
+      default:
+        return this.#source.refuse(
+          node,
+          'numbers, conditions, arrays of numbers',
+          REFUSED[node.type] ?? node.type,
+        );
+    }
+  }
+
+  /** A function that is declared in the traced one. */
+  local(node: FunctionNode, scope: Scope): LocalFunction {
+    if (node.async) this.#source.refuse(node, 'a function that is not async');
+    if (node.generator) this.#source.refuse(node, 'a function that is no generator');
+    return new LocalFunction(node, scope);
+  }
+
+  /** Gives the names of a pattern their values. */
+  bind(pattern: Pattern, value: Value, assign: (target: Identifier, value: Value) => void): void {
+    switch (pattern.type) {
+      case 'Identifier':
+        assign(pattern, value);
+        return;
+      case 'ArrayPattern':
+        if (!(value instanceof LocalArray)) this.#source.refuse(pattern, 'an array to take to pieces');
+        else
+          pattern.elements.forEach((each, k) => {
+            if (each === null) return;
+            const element = value.elements[k];
+            if (element === undefined)
+              this.#source.refuse(
+                each,
+                `at most ${value.elements.length} elements`,
+                this.#source.textOf(pattern),
+              );
+            this.bind(each, element, assign);
+          });
+        return;
+      default:
+        this.#source.refuse(pattern, 'the name of a variable');
+    }
+  }
+
+  // ---------------------------------------------------------------- leaves
+
+  #literal(node: Literal): Operand {
+    const { value } = node;
+    if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return value;
+    const received =
+      value === null && node.regex === undefined
+        ? 'null'
+        : typeof value === 'string'
+          ? 'a string'
+          : 'a regular expression';
+    return this.#source.refuse(node, 'numbers, conditions, arrays of numbers', received);
+  }
+
+  #identifier(node: Identifier, scope: Scope, state: State): Value {
+    const variable = scope.find(node.name);
+    if (variable === undefined) {
+      if (node.name === 'undefined') return new Unset(true);
+      return this.#constant(node, this.#names.of(node.name), node.name);
+    }
+    return this.#read(node, variable, state);
+  }
+
+  #read(node: Node, variable: Variable, state: State): Value {
+    const value = state.values.get(variable) ?? new Unset(true);
+    if (!(value instanceof Unset)) return value;
+    const problem = value.isAlways ? 'has none here' : 'has none on some paths';
+    return this.#source.refuse(node, 'a variable with a value', `${variable.name} ${problem}`);
+  }
+
+  #constant(node: Node, meaning: Meaning, name: string): Value {
+    if (meaning === undefined) return this.#unknown(node, name);
+    if (isCallable(meaning)) return this.#source.refuse(node, 'a number', `the function ${name}`);
+    return meaning;
+  }
+
+  #unknown(node: Node, name: string): never {
+    if (this.#names.has(name)) {
+      const what = 'captures that are numbers, lists of them, or functions of Weft’s';
+      return this.#source.refuse(node, what, name, 'functions: from elementwise(), or ops such as exp');
+    }
+    const [object, member] = name.split('.');
+    if (member !== undefined && isLibrary(object!))
+      return this.#source.refuse(node, `a function or constant of ${object} that arrays have`, name);
+    if (name === this.#source.name)
+      return this.#source.refuse(node, 'a function that does not call itself', name);
+    const short = name.split('.').at(-1)!;
+    return this.#source.refuse(
+      node,
+      'names that the function can see',
+      name,
+      `give it: { captures: { ${short} } }`,
+    );
+  }
+
+  // ---------------------------------------------------------------- choices
+
+  /** Both sides are traced; one that is not known to run only under its condition, which its loops keep to. */
+  #branches(
+    condition: Condition,
+    state: State,
+    yes: (state: State) => Value,
+    no: (state: State) => Value,
+    node: Node,
+  ): Value {
+    if (typeof condition === 'boolean') return condition ? yes(state) : no(state);
+    const [first, second] = [state.fork(condition), state.fork(negation(condition))];
+    const [a, b] = [yes(first), no(second)];
+    return this.#built(node, () => {
+      state.merge(condition, first, second);
+      return choose(condition, a, b);
+    });
+  }
+
+  #logical(node: LogicalExpression, scope: Scope, state: State): Value {
+    const { operator, left, right } = node;
+    if (operator === '??') return this.#source.refuse(node, 'an operator of numbers', '??');
+    const value = this.operand(left, scope, state);
+    const condition = this.#built(left, () => truth(value));
+    const further = (path: State): Value => this.value(right, scope, path);
+    const kept = (): Value => value;
+    if (operator === '&&') return this.#branches(condition, state, further, kept, node);
+    return this.#branches(condition, state, kept, further, node);
+  }
+
+  #conditional(node: ConditionalExpression, scope: Scope, state: State): Value {
+    const condition = this.condition(node.test, scope, state);
+    const yes = (path: State): Value => this.value(node.consequent, scope, path);
+    const no = (path: State): Value => this.value(node.alternate, scope, path);
+    return this.#branches(condition, state, yes, no, node);
+  }
+
+  // ---------------------------------------------------------------- assignments
+
+  #assignment(node: AssignmentExpression, scope: Scope, state: State): Value {
+    const { left, operator, right } = node;
+    if (operator === '=') {
+      const value = this.#copied(right, this.value(right, scope, state));
+      if (left.type === 'MemberExpression') this.#setElement(left, value, scope, state);
+      else this.bind(left, value, (target, each) => this.set(target, each, scope, state));
+      return value;
+    }
+    const target = left as Identifier | MemberExpression;
+    const before = this.operand(target, scope, state);
+    const value = this.#updated(node, before, operator.slice(0, -1), right, scope, state);
+    this.#write(target, value, scope, state);
+    return value;
+  }
+
+  /** The value of `a op= b`. */
+  #updated(
+    node: AssignmentExpression,
+    before: Operand,
+    operator: string,
+    right: Expression,
+    scope: Scope,
+    state: State,
+  ): Value {
+    if (operator !== '&&' && operator !== '||') {
+      if (!hasBinary(operator)) return this.#source.refuse(node, 'an operator of numbers', node.operator);
+      const operand = this.operand(right, scope, state);
+      return this.#built(node, () => binary(operator, before, operand));
+    }
+    const condition = this.#built(node, () => truth(before));
+    const further = (path: State): Value => this.value(right, scope, path);
+    const kept = (): Value => before;
+    if (operator === '&&') return this.#branches(condition, state, further, kept, node);
+    return this.#branches(condition, state, kept, further, node);
+  }
+
+  #update(node: UpdateExpression, scope: Scope, state: State): Value {
+    const { argument, operator, prefix } = node;
+    const target = argument as Identifier | MemberExpression;
+    const before = this.operand(target, scope, state);
+    const after = this.#built(node, () => binary(operator === '++' ? '+' : '-', before, 1));
+    this.#write(target, after, scope, state);
+    return prefix ? after : before;
+  }
+
+  #write(target: Identifier | MemberExpression, value: Value, scope: Scope, state: State): void {
+    if (target.type === 'MemberExpression') this.#setElement(target, value, scope, state);
+    else this.set(target, value, scope, state);
+  }
+
+  /** Assigns a variable. */
+  set(target: Identifier, value: Value, scope: Scope, state: State): void {
+    const variable = scope.find(target.name);
+    if (variable === undefined) {
+      this.#source.refuse(
+        target,
+        'a variable of the function to assign',
+        target.name,
+        'nothing outside of it changes',
+      );
+    }
+    if (variable.isConstant)
+      this.#source.refuse(target, 'a variable that may change', `the constant ${target.name}`);
+    state.values.set(variable, value);
+  }
+
+  /** A value that is stored: an array would have two names. */
+  #copied(node: Node & { readonly type: string }, value: Value): Value {
+    const isNamed = node.type === 'Identifier';
+    if (isNamed && value instanceof LocalArray)
+      this.#source.refuse(node, 'an array with one name', undefined, 'copy it: [...a]');
+    return value;
+  }
+
+  /** The value that a declaration stores. */
+  initial(node: Expression, scope: Scope, state: State): Value {
+    return this.#copied(node, this.value(node, scope, state));
+  }
+
+  // ---------------------------------------------------------------- arrays
+
+  #array(
+    node: Node,
+    elements: readonly (Expression | SpreadElement | null)[],
+    scope: Scope,
+    state: State,
+  ): LocalArray {
+    const values = elements.flatMap((each): readonly Operand[] => {
+      if (each === null) return this.#source.refuse(node, 'arrays without holes');
+      if (each.type !== 'SpreadElement') return [this.operand(each, scope, state)];
+      const spread = this.value(each.argument, scope, state);
+      return spread instanceof LocalArray ? spread.elements : this.#source.refuse(each, 'an array to spread');
+    });
+    if (values.length === 0) this.#source.refuse(node, 'an array with elements');
+    if (values.length > MOST_ELEMENTS)
+      this.#source.refuse(
+        node,
+        `at most ${MOST_ELEMENTS} elements`,
+        `${values.length}`,
+        'use take() for tables',
+      );
+    return new LocalArray(values);
+  }
+
+  #member(node: MemberExpression, scope: Scope, state: State): Value {
+    const { object, property } = node;
+    if (object.type === 'Identifier' && scope.find(object.name) === undefined && !node.computed) {
+      const name = (property as Identifier).name;
+      const list = this.#names.of(object.name);
+      if (list instanceof LocalArray && name === 'length') return list.elements.length;
+      return this.#constant(node, this.#names.member(object.name, name), `${object.name}.${name}`);
+    }
+    const array = this.#arrayOf(node, scope, state);
+    if (!node.computed) {
+      if ((property as Identifier).name === 'length') return array.elements.length;
+      return this.#source.refuse(node, 'an element or the length of an array');
+    }
+    const index = this.operand(property as Expression, scope, state);
+    if (!isExpr(index)) return array.elements[this.#place(node, array, index)]!;
+    return this.#built(node, () => elementAt(array, index));
+  }
+
+  #arrayOf({ object }: MemberExpression, scope: Scope, state: State): LocalArray {
+    if (object.type === 'Super') return this.#source.refuse(object, 'an array', 'super');
+    const array = this.value(object, scope, state);
+    if (!(array instanceof LocalArray)) return this.#source.refuse(object, 'an array', 'a number');
+    return array;
+  }
+
+  /** The element that a known index means. */
+  #place(node: Node, { elements }: LocalArray, index: Operand): number {
+    const place = Number(index);
+    if (!Number.isInteger(place) || place < 0 || place >= elements.length)
+      this.#source.refuse(node, `an index from 0 to ${elements.length - 1}`, `${place}`);
+    return place;
+  }
+
+  #setElement(target: MemberExpression, value: Value, scope: Scope, state: State): void {
+    const { object, property } = target;
+    const variable = object.type === 'Identifier' ? scope.find(object.name) : undefined;
+    if (variable === undefined || variable.isParameter || !target.computed)
+      this.#source.refuse(target, 'an element of a local array to assign');
+    const array = this.#arrayOf(target, scope, state);
+    const element = this.#asOperand(target, value);
+    const index = this.operand(property as Expression, scope, state);
+    const known = isExpr(index) ? undefined : this.#place(target, array, index);
+    const elements = array.elements.map((before, k) => {
+      if (known !== undefined) return k === known ? element : before;
+      return this.#built(target, () => choose(map('equal', [index, k]), element, before)) as Operand;
+    });
+    state.values.set(variable, new LocalArray(elements));
+  }
+
+  // ---------------------------------------------------------------- calls
+
+  #call(node: CallExpression, scope: Scope, state: State): Value {
+    const callee = calleeOf(node.callee);
+    if (node.optional) return this.#source.refuse(node, 'a call', 'optional chaining');
+    const values = (): Value[] =>
+      node.arguments.flatMap((each): readonly Value[] =>
+        each.type === 'SpreadElement'
+          ? this.#array(each, [each], scope, state).elements
+          : [this.value(each, scope, state)],
+      );
+    if (callee.type === 'Identifier') {
+      // Tools that keep names wrap functions: __name(f, "f").
+      const [wrapped] = node.arguments;
+      if (callee.name === '__name' && wrapped !== undefined && wrapped.type !== 'SpreadElement')
+        return this.value(wrapped, scope, state);
+      const variable = scope.find(callee.name);
+      if (variable !== undefined) {
+        const fn = this.#read(callee, variable, state);
+        if (!(fn instanceof LocalFunction)) return this.#source.refuse(callee, 'a function to call');
+        return this.#callLocal(fn, values(), state);
+      }
+      return this.#callKnown(node, this.#names.of(callee.name), callee.name, values, state);
+    }
+    if (callee.type === 'MemberExpression' && callee.object.type === 'Identifier' && !callee.computed) {
+      const [object, name] = [callee.object.name, (callee.property as Identifier).name];
+      if (scope.find(object) !== undefined)
+        return this.#source.refuse(callee, 'functions, not methods', undefined, 'arrays have none here');
+      return this.#callKnown(node, this.#names.member(object, name), `${object}.${name}`, values, state);
+    }
+    const fn = callee.type === 'Super' ? undefined : this.value(callee, scope, state);
+    if (fn instanceof LocalFunction) return this.#callLocal(fn, values(), state);
+    return this.#source.refuse(callee, 'a function to call');
+  }
+
+  #callKnown(
+    node: CallExpression,
+    meaning: Meaning,
+    name: string,
+    values: () => Value[],
+    state: State,
+  ): Value {
+    if (name === 'Math.random')
+      return this.#source.refuse(node, 'a pure function', name, 'give random.uniform(…) as an argument');
+    if (meaning === undefined) return this.#unknown(node.callee, name);
+    if (!isCallable(meaning)) return this.#source.refuse(node.callee, 'a function to call', name);
+    const args = values();
+    this.#checkCount(node, meaning, args.length);
+    return this.#built(node, () => meaning.apply(args, state.path));
+  }
+
+  #checkCount(node: Node, { name, least, most }: Callable, count: number): void {
+    if (count >= least && count <= most) return;
+    const wanted = least === most ? `${least}` : `${least} to ${most}`;
+    this.#source.refuse(
+      node,
+      `${wanted} argument${least === 1 && most === 1 ? '' : 's'} of ${name}`,
+      `${count}`,
+    );
+  }
+
+  // ---------------------------------------------------------------- errors
+
+  #asOperand(node: Node, value: Value): Operand {
+    if (isOperand(value)) return value;
+    const received =
+      value instanceof LocalArray ? 'an array' : value instanceof Unset ? 'undefined' : 'a function';
+    return this.#source.refuse(node, 'a number', received);
+  }
+
+  /** Makes a value; errors name the place of the node. */
+  #built<Result>(node: Node, build: () => Result): Result {
+    try {
+      return this.#source.located(node, build);
+    } catch (error) {
+      if (isOwnError(error)) throw error;
+      if (error instanceof NoChoice) return this.#source.refuse(node, 'values of one kind', error.message);
+      if (error instanceof NoOperator || error instanceof NoArgument || error instanceof TypeError)
+        return this.#source.refuse(node, 'numbers', error.message);
+      throw error;
+    }
+  }
+}
+
+/** The element at an index that is not known: undefined in JavaScript where out of range, here the last one. */
+function elementAt({ elements }: LocalArray, index: Operand): Operand {
+  const last = elements.length - 1;
+  let chosen: Value = elements[last]!;
+  for (let k = last - 1; k >= 0; k--) chosen = choose(map('equal', [index, k]), elements[k]!, chosen);
+  return chosen as Operand;
+}
+
+/** The function that is called, without `(0, f)`. */
+function calleeOf(callee: Expression | Super): Expression | Super {
+  if (callee.type !== 'SequenceExpression') return callee;
+  const [first, second] = callee.expressions;
+  return callee.expressions.length === 2 && first!.type === 'Literal' ? second! : callee;
+}
