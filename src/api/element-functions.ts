@@ -45,10 +45,7 @@ export type ElementFunction<F extends (...args: never[]) => ScalarResult> = (
   : Lazy;
 
 /**
- * A function of arrays from a function of scalars, in JavaScript's own syntax:
- *
- *     const f = elementwise((x: number, y: number) => (x > y ? Math.sqrt(x - y) : 0));
- *     await f(a, b).sum(0).compute();
+ * A function of arrays from a function of scalars, in JavaScript's own syntax.
  *
  * The function is not called: its source is read once, and becomes nodes that are fused, tiled and run on
  * every device as others are. It may have `let`, `const`, `if`, `? :`, `&&`, `||`, `for`, `while`, `do`,
@@ -60,6 +57,11 @@ export type ElementFunction<F extends (...args: never[]) => ScalarResult> = (
  *
  * Throws an ArgumentError for all that is not in the language, with line and column: names that are not given,
  * recursion, objects, strings, `await`; for functions without a source, native and bound ones.
+ *
+ * @example
+ * const gap = elementwise((x: number, y: number) => (x > y ? Math.sqrt(x - y) : 0));
+ * console.log(await gap(lazy([5, 2]), 1).compute());
+ * //=> [2. 1.]
  */
 export function elementwise<F extends (...args: never[]) => ScalarResult>(
   fn: F,
