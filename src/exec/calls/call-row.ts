@@ -80,7 +80,7 @@ export interface CallRow<Step extends CallStep> {
   /** Runs it in blocks of its result, where no single form will do: panels of its operands pass by turns. */
   readonly blocks?: {
     readonly canRun: (step: Step) => boolean;
-    readonly size: (swept: SweptTask, step: Step, room: number, rules: SlotRules) => SizedSweep | NoFit;
+    readonly sizer: (swept: SweptTask, step: Step, rules: SlotRules) => (room: number) => SizedSweep | NoFit;
   };
   /**
    * The step with the strides that its operands have in slots of a sweep, whose rows are `inSlot` bytes

@@ -8,6 +8,7 @@
 import { joinRows } from '../../codegen/cuts/pitch.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned } from '../plan/memory.js';
 import type { BytePitches, Ranges } from '../tiles/sweep-cuts.js';
@@ -165,72 +166,75 @@ export const canRunByPanels = ({ batch, m, n, a, b }: MatmulStep): boolean =>
   batch === 1 && m > 1 && n > 1 && a.buffer !== b.buffer;
 
 /**
- * A matrix product by panels: of what fits, what takes least time. Panels are cut along the contracted axis
- * only where no other way fits, then with as few slots as that takes.
+ * Finds the panels of a matrix product for what room there is: of what fits, what takes least time. Panels are cut along
+ * the contracted axis only where no other way fits, then with as few slots as that takes.
  */
-export function sizePanels(
+export function panelSizer(
   swept: SweptTask,
   step: MatmulStep,
-  room: number,
   rules: SlotRules,
-): SizedSweep | NoFit {
-  const whole = bestPanels(swept, step, room, rules, 1);
-  if (!('needed' in whole) || mostDepths(step) === 1) return whole;
-  let { needed } = whole;
-  for (const most of FEWER_SLOTS) {
-    const cut = bestPanels(
-      swept,
-      step,
-      room,
-      { ...rules, slots: fewer(rules.slots, most) },
-      mostDepths(step),
-    );
-    if (!('needed' in cut)) return cut;
-    needed = Math.min(needed, cut.needed);
-  }
-  return { needed, step };
+): (room: number) => SizedSweep | NoFit {
+  const most = mostDepths(step);
+  const cut = (most === 1 ? [] : FEWER_SLOTS).map((slots) =>
+    panelChooser(swept, step, { ...rules, slots: fewer(rules.slots, slots) }, most),
+  );
+  const choosers = [panelChooser(swept, step, rules, 1), ...cut];
+  return (room) => {
+    let needed = Number.POSITIVE_INFINITY;
+    for (const choose of choosers) {
+      const found = choose(room);
+      if (!('needed' in found)) return found;
+      needed = Math.min(needed, found.needed);
+    }
+    return { needed, step };
+  };
 }
 
 /**
- * The best of the panels that are cut along the contracted axis no more than they have to be, and into at
- * most `depths`.
+ * Finds the best of the panels that are cut along the contracted axis no more than they have to be, and into at most
+ * `depths`. Costs and bytes do not depend on the room: they are worked out once.
  */
-function bestPanels(
+function panelChooser(
   swept: SweptTask,
   step: MatmulStep,
-  room: number,
   rules: SlotRules,
   depths: number,
-): SizedSweep | NoFit {
-  let best: PanelCounts | undefined;
-  let least = Number.POSITIVE_INFINITY;
-  let needed = Number.POSITIVE_INFINITY;
-  for (const blocks of panelChoices(step)) {
-    const most = { ...blocks, depths };
-    const { multiprocessors } = rules;
-    const cost =
-      multiprocessors === undefined
-        ? panelTraffic(step, most)
-        : panelSeconds(step, panelWork(step, most), multiprocessors);
-    if (cost >= least) continue;
-    const bytes = slotBytes(panelSlots(step, swept, most, rules));
-    needed = Math.min(needed, bytes);
-    if (bytes > room) continue;
-    best = most;
-    least = cost;
-  }
-  if (best === undefined) return { needed, step };
-  const fitting = counts(depths).find(
-    (tried) => slotBytes(panelSlots(step, swept, { ...best, depths: tried }, rules)) <= room,
-  )!;
-  const chosen = { ...best, depths: fitting };
-  const tiles = panelTiles(step, chosen);
+): (room: number) => SizedSweep | NoFit {
+  const bytesOf = (panels: PanelCounts): number => slotBytes(panelSlots(step, swept, panels, rules));
+  const byCost = once(() =>
+    [...panelChoices(step)]
+      .map((blocks) => {
+        const panels = { ...blocks, depths };
+        return { panels, cost: panelCost(step, panels, rules), bytes: once(() => bytesOf(panels)) };
+      })
+      .sort((a, b) => a.cost - b.cost),
+  );
+  return (room) => {
+    const best = byCost().find(({ bytes }) => bytes() <= room);
+    if (best === undefined) return { needed: Math.min(...byCost().map(({ bytes }) => bytes())), step };
+    const fitting = counts(depths).find((tried) => bytesOf({ ...best.panels, depths: tried }) <= room)!;
+    return sweepByPanels(swept, step, { ...best.panels, depths: fitting }, rules);
+  };
+}
+
+const panelCost = (step: MatmulStep, panels: PanelCounts, { multiprocessors }: SlotRules): number =>
+  multiprocessors === undefined
+    ? panelTraffic(step, panels)
+    : panelSeconds(step, panelWork(step, panels), multiprocessors);
+
+function sweepByPanels(
+  swept: SweptTask,
+  step: MatmulStep,
+  panels: PanelCounts,
+  rules: SlotRules,
+): SizedSweep {
+  const tiles = panelTiles(step, panels);
   return {
     tasks: [swept],
     pitches: rules.pitches,
     tiles: tiles.map(({ windows, unfinished }) => ({ spans: [[0, 1]], windows, unfinished })),
     ranges: tiles.map(({ ranges }) => ranges),
-    slots: panelSlots(step, swept, chosen, rules),
+    slots: panelSlots(step, swept, panels, rules),
   };
 }
 

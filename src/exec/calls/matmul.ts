@@ -16,7 +16,7 @@ import type { MatmulEpilogue, MatmulStep, MatrixOperand, WorkspaceNeed } from '.
 import type { CallForm, CallRow, CallText, StridedOperand } from './call-row.js';
 import { productCost } from './matmul-cost.js';
 import { matmulCuts } from './matmul-cuts.js';
-import { canRunByPanels, inSlots, sizePanels } from './matmul-panels.js';
+import { canRunByPanels, inSlots, panelSizer } from './matmul-panels.js';
 import { stretchOf } from './matmul-stretches.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
@@ -88,7 +88,7 @@ export const MATMUL: CallRow<MatmulStep> = {
     if (contracted !== undefined) forms.push({ cut: contracted, repeats: false });
     return forms;
   },
-  blocks: { canRun: canRunByPanels, size: sizePanels },
+  blocks: { canRun: canRunByPanels, sizer: panelSizer },
   inSlots,
   spec: specOf,
   print: (step) => {

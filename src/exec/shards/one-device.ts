@@ -4,7 +4,6 @@
  */
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { DeviceModel } from '../plan/device-model.js';
-import { DevicePlanner } from '../plan/device-planner.js';
 import { onePhase } from '../plan/phases.js';
 import type { Plan } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
@@ -15,6 +14,7 @@ import type { ShardDevice } from './shard-device.js';
 import { spilledBytes } from './shard-phase.js';
 import { isWholeOn, leadOf } from './shard-ranges.js';
 import { givenPieces } from './shard-stages.js';
+import type { WholePlanners } from './whole-planners.js';
 
 interface Job {
   readonly sources: readonly SourceArray[];
@@ -22,6 +22,7 @@ interface Job {
   readonly devices: readonly ShardDevice[];
   readonly destination: Destination;
   readonly hostBudget: number;
+  readonly planners: WholePlanners;
 }
 
 /**
@@ -29,7 +30,7 @@ interface Job {
  */
 export function planOnOne(
   stepList: StepList,
-  { sources, model, devices, destination, hostBudget }: Job,
+  { sources, model, devices, destination, hostBudget, planners }: Job,
 ): Plan | NoFit {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
   const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(stepList.buffers[b]!, sources);
@@ -40,8 +41,8 @@ export function planOnOne(
     (buffer, b): UnplacedBuffer => ({ ...buffer, isStored: isWholeOn(piecesOf(b), name, buffer.byteLength) }),
   );
   // Of the host's memory, devices that share a job count what waits there alone.
-  const own = { ...model, hostPeakOf: spilledBytes, copies: undefined };
-  const plan = new DevicePlanner({ ...stepList, buffers }, own).plan(budget, hostBudget);
+  const own = (): DeviceModel => ({ ...model, hostPeakOf: spilledBytes, copies: undefined });
+  const plan = planners.of({ ...stepList, buffers }, 'one device', own).plan(budget, hostBudget);
   if ('needed' in plan) return plan;
   const names = devices.map((one) => one.name);
   const whole = onePhase(plan, device, names, destination);

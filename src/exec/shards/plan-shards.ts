@@ -13,7 +13,7 @@ import { processLimitOf } from '../run/process-limit.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import { type ShardDevice, shardDevice } from './shard-device.js';
 import { shardPartition } from './shard-partition.js';
-import { type Attempt, hostRefusal, refusal } from './shard-refusal.js';
+import { hostRefusal, refusal } from './shard-refusal.js';
 
 /** The plan of a partitioned graph on several devices. Throws `MemoryError` where nothing fits. */
 export function planShards(
@@ -25,9 +25,7 @@ export function planShards(
 ): Plan {
   const { destination, hostBudget } = target;
   const devices = shardDevicesOf(target);
-  const own = forOnePlanning(model);
-  const attempt: Attempt = (some, onHost) =>
-    shardPartition(graph, partition, sources, own, some, { destination, hostBudget: onHost });
+  const attempt = shardPartition(graph, partition, sources, forOnePlanning(model), destination);
   const plan = attempt(devices, hostBudget);
   if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)

@@ -7,6 +7,7 @@ import type { UnplacedBuffer } from '../plan/step-list.js';
 import type { ShardDevice } from './shard-device.js';
 import { givenPieces } from './shard-stages.js';
 import type { Lies } from './shared-work.js';
+import type { WholePlanners } from './whole-planners.js';
 
 /** Where memory is short, buffers of so many bytes are cut, however little is done with them. */
 export const LEAST_CUT_BYTES = 512 * 1024;
@@ -19,6 +20,7 @@ export interface Job {
   readonly devices: readonly ShardDevice[];
   readonly destination: Destination;
   readonly hostBudget: number;
+  readonly planners: WholePlanners;
   /** Whether all large buffers are cut, or those alone with which several devices are sooner done than one. */
   readonly cutsAll: boolean;
   /** Whether large values wait in host memory between phases. */

@@ -19,6 +19,7 @@ import type { ShardDevice } from './shard-device.js';
 import type { Job } from './shard-job.js';
 import { shardSteps } from './sharding.js';
 import { type Kernels, sharedLoops } from './shared-loops.js';
+import { WholePlanners } from './whole-planners.js';
 
 /** Ways to share, from what is done soonest to what takes least memory. */
 const WAYS = [
@@ -29,45 +30,45 @@ const WAYS = [
 /** Kernels in a round of a shared loop: where values wait, more of them copy less, and hold more. */
 const KERNELS: readonly (readonly Kernels[])[] = [['worth'], ['worth', 1], [16, 4, 1]];
 
-export interface ShardOptions {
-  readonly destination: Destination;
-  /** The most bytes of host memory that values may wait in; without it, any number. */
-  readonly hostBudget?: number | undefined;
-}
+/** The plan for devices and so many bytes of host memory, any number of them where undefined; where there is none, why. */
+export type Attempt = (devices: readonly ShardDevice[], hostBudget: number | undefined) => Plan | NoFit;
 
-/** The plan of a partitioned graph on several devices; where there is none, why. */
+/** Plans a partitioned graph on several devices, with any budgets. */
 export function shardPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   model: DeviceModel,
-  devices: readonly ShardDevice[],
-  { destination, hostBudget = Number.POSITIVE_INFINITY }: ShardOptions,
-): Plan | NoFit {
+  destination: Destination,
+): Attempt {
   const { sweeps, costs } = model;
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const job = { sources, model, sweeps, costs, devices, destination, hostBudget };
   const lowered = withScanMaps(stepListOf(graph, partition, sources, model), model, 'parts');
-  if (devices.length === 1) return planOnOne(lowered, job);
-  let least: NoFit | undefined;
-  for (const stepList of withWorkspaces(lowered, model.workspaceOf)) {
-    for (const attempt of waysToShare(stepList, job)) {
-      const found = attempt();
-      if (found === undefined) continue;
-      if ('phases' in found) return found;
-      if (least === undefined || found.needed < least.needed) least = found;
+  const stepLists = [...withWorkspaces(lowered, model.workspaceOf)];
+  const planners = new WholePlanners();
+  return (devices, hostBudget = Number.POSITIVE_INFINITY) => {
+    const job = { sources, model, sweeps, costs, devices, destination, hostBudget, planners };
+    if (devices.length === 1) return planOnOne(lowered, job);
+    let least: NoFit | undefined;
+    for (const stepList of stepLists) {
+      for (const attempt of waysToShare(stepList, job)) {
+        const found = attempt();
+        if (found === undefined) continue;
+        if ('phases' in found) return found;
+        if (least === undefined || found.needed < least.needed) least = found;
+      }
     }
-  }
-  const alone = planOnOne(lowered, job);
-  return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
+    const alone = planOnOne(lowered, job);
+    return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
+  };
 }
 
-type Attempt = () => Plan | NoFit | undefined;
+type WayToShare = () => Plan | NoFit | undefined;
 
 /** Plans to try: with loops whose rounds devices share, then with loops that one device does. */
-function waysToShare(stepList: StepList, job: Omit<Job, 'cutsAll' | 'spills' | 'whyWhole'>): Attempt[] {
-  const later: Attempt[] = [];
+function waysToShare(stepList: StepList, job: Omit<Job, 'cutsAll' | 'spills' | 'whyWhole'>): WayToShare[] {
+  const later: WayToShare[] = [];
   let whyWhole: WholeReason = 'uncut';
   const ways = WAYS.flatMap((way, k) => {
     const own: Job = { ...job, ...way, whyWhole: 'short' };

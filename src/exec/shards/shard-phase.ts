@@ -6,7 +6,6 @@
 
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, MemoryModel, SweepRules } from '../plan/device-model.js';
-import { DevicePlanner } from '../plan/device-planner.js';
 import { planOf } from '../plan/place.js';
 import type { DevicePlan, PlanBuffer } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
@@ -17,6 +16,7 @@ import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from '../tile
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
 import type { Piece } from './shard-device.js';
 import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
+import type { WholePlanners } from './whole-planners.js';
 
 /** The role of a buffer in a phase. */
 export type PhaseRole =
@@ -36,6 +36,7 @@ export interface PhaseRules {
   readonly hostRoom: number;
   readonly model: DeviceModel;
   readonly sweeps: SweepRules;
+  readonly planners: WholePlanners;
   readonly buffers: readonly UnplacedBuffer[];
   readonly phaseRoleOf: (buffer: number) => PhaseRole;
   readonly byteLengthOf: (buffer: number) => number;
@@ -260,7 +261,10 @@ class Share {
 }
 
 /** Bytes that a device holds in a phase: values that stay there have blocks of their own. */
-const memoryModelOf = ({ model: { heldBytes, blockBytes }, phaseRoleOf }: PhaseRules): MemoryModel => ({
+const memoryModelOf = ({
+  model: { heldBytes, blockBytes },
+  phaseRoleOf,
+}: Pick<PhaseRules, 'model' | 'phaseRoleOf'>): MemoryModel => ({
   heldBytes,
   blockBytes,
   hasOwnBlock: ({ source }) => source >= 0 && phaseRoleOf(source) === 'kept',
@@ -317,10 +321,13 @@ function planSwept(
   buffers: readonly StagedBuffer[],
   rules: PhaseRules,
 ): DevicePlan | NoFit {
-  const { model, sweeps, room, hostRoom, phaseRoleOf } = rules;
-  const own: DeviceModel = {
+  const { model, sweeps, room, hostRoom, planners } = rules;
+  // As they are now: later stages change them.
+  const roles = buffers.map((_, b) => rules.phaseRoleOf(b));
+  const phaseRoleOf = (b: number): PhaseRole => roles[b]!;
+  const own = (): DeviceModel => ({
     ...model,
-    ...memoryModelOf(rules),
+    ...memoryModelOf({ model, phaseRoleOf }),
     hostPeakOf: spilledBytes,
     copies: undefined,
     streams: undefined,
@@ -328,9 +335,9 @@ function planSwept(
       ...sweeps,
       canWindow: ({ role, source }) => role !== 'output' || phaseRoleOf(source) === 'hosted',
     },
-  };
+  });
   const stepList = { buffers, steps: tasks.map(({ step }) => step), outputKeys: [] };
-  return new DevicePlanner(stepList, own).plan(room, hostRoom);
+  return planners.of(stepList, roles.join(), own).plan(room, hostRoom);
 }
 
 /** Host memory that a device plan's values wait in. */

@@ -11,9 +11,7 @@ import type { Plan } from '../plan/plan.js';
 import { noFit } from '../plan/plan-graph.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { type ShardDevice, shardDevice } from './shard-device.js';
-
-/** The plan for devices and so many bytes of host memory. */
-export type Attempt = (devices: readonly ShardDevice[], hostBudget: number | undefined) => Plan | NoFit;
+import type { Attempt } from './shard-partition.js';
 
 /** The error of a job that does not fit, with a budget for each device that is enough. */
 export function refusal(

@@ -226,6 +226,7 @@ class Sharder {
       hostRoom: this.#job.hostBudget - waitingBytesOf(this.#values()),
       model: this.#job.model,
       sweeps: this.#job.sweeps,
+      planners: this.#job.planners,
       buffers: this.#buffers,
       phaseRoleOf: (b) => this.#phaseRoleOf(b, at),
       byteLengthOf: (b) => this.#buffers[b]!.byteLength,

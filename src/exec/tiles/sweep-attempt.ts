@@ -40,6 +40,8 @@ type GroupInLoop = StepGroup & { readonly loop: LoopStep | undefined };
 
 /** One choice, planned. */
 export class Attempt {
+  /** The same for choices of one step list that come to the same: buffers of some size may all be fixed. */
+  readonly key: string;
   readonly #stepList: StepList;
   readonly #model: DeviceModel;
   readonly #rules: Choice;
@@ -64,6 +66,7 @@ export class Attempt {
     this.#windowed = stepList.buffers.map(
       (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !fixed.has(k),
     );
+    this.key = `${rules.inBlocks} ${this.#windowed.map(Number).join('')}`;
     this.#grouped = once(() => this.#inGroups());
   }
 
@@ -223,8 +226,7 @@ export class Attempt {
     if (runs === 'whole') return { ...stage, steps: tasks.map(({ step }) => step) };
     const rules = this.#slotRules(pitches);
     const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
-    if (runs === 'blocks') return { ...stage, size: (room) => sizeBlocks(swept[0]!, room, rules) };
-    return { ...stage, size: sweepSizer(swept, rules) };
+    return { ...stage, size: runs === 'blocks' ? blockSizer(swept[0]!, rules) : sweepSizer(swept, rules) };
   }
 
   #slotRules(pitches: BytePitches): SlotRules {
@@ -265,9 +267,9 @@ export function scratchOf(
 const buffersOfState = ({ last, other }: LoopState): number[] => (other < 0 ? [last] : [last, other]);
 
 /** A call in blocks of its result. */
-function sizeBlocks(swept: SweptTask, room: number, rules: SlotRules): SizedSweep | NoFit {
+function blockSizer(swept: SweptTask, rules: SlotRules): (room: number) => SizedSweep | NoFit {
   const { step } = swept.task;
   const blocks = step.kind === 'call' ? callRow(step).blocks : undefined;
   if (step.kind !== 'call' || blocks === undefined) throw new InternalError(`${step.kind} in blocks`);
-  return blocks.size(swept, step, room, rules);
+  return blocks.sizer(swept, step, rules);
 }

@@ -87,8 +87,8 @@ const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, t
 class Unrolled {
   readonly #stepList: StepList;
   readonly #whole: NoFit;
-  /** The choices of what is windowed, from the least of it on. */
-  readonly #attempts: readonly (() => Attempt)[];
+  /** The choices of what is windowed, from the least of it on; undefined: the same as one before. */
+  readonly #attempts: readonly (() => Attempt | undefined)[];
 
   constructor(stepList: StepList, model: DeviceModel, whole: NoFit) {
     this.#stepList = stepList;
@@ -101,11 +101,16 @@ class Unrolled {
       (step) => step.kind === 'call' && callRow(step).blocks !== undefined,
     );
     const hasPartials = scratchOf(stepList, sweeps.worksOf).partials.size > 0;
+    const known = new Set<string>();
+    const attempt = (threshold: number, inBlocks: boolean, cutsPartials: boolean): Attempt | undefined => {
+      const one = new Attempt(stepList, model, { ...sweeps, threshold, inBlocks, cutsPartials });
+      if (known.has(one.key)) return undefined;
+      known.add(one.key);
+      return one;
+    };
     this.#attempts = sizes.flatMap((threshold) =>
       eitherWay(hasBlocks).flatMap((inBlocks) =>
-        eitherWay(hasPartials).map((cutsPartials) =>
-          once(() => new Attempt(stepList, model, { ...sweeps, threshold, inBlocks, cutsPartials })),
-        ),
+        eitherWay(hasPartials).map((cutsPartials) => once(() => attempt(threshold, inBlocks, cutsPartials))),
       ),
     );
   }
@@ -115,7 +120,9 @@ class Unrolled {
     // Whether states of loops would have to, where they cannot.
     let mustWait = false;
     for (const attempt of this.#attempts) {
-      const tried = attempt().plan(budget);
+      const choice = attempt();
+      if (choice === undefined) continue;
+      const tried = choice.plan(budget);
       if (tried === undefined) {
         mustWait = true;
         continue;
