@@ -6,3 +6,12 @@ export function once<T>(make: () => T): () => T {
     return made.value;
   };
 }
+
+/** A function that keeps its last value: for one that is asked for the same argument again and again. */
+export function lastOf<A, R>(of: (argument: A) => R): (argument: A) => R {
+  let last: { readonly argument: A; readonly result: R } | undefined;
+  return (argument) => {
+    if (last === undefined || last.argument !== argument) last = { argument, result: of(argument) };
+    return last.result;
+  };
+}

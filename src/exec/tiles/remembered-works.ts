@@ -6,6 +6,7 @@
 import type { Pitches } from '../../codegen/cuts/pitch.js';
 import type { Work, Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { lastOf } from '../../host/once.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { WorksOf } from './sweep-cuts.js';
 
@@ -33,22 +34,26 @@ const withKeptRegions = (works: Works): Works => ({
   phases: works.phases.map((phase) => ({ ...phase, work: keeping(phase.work) })),
 });
 
-/** Regions without pitches, by the first and the last unit. */
+/** Regions by pitches, first and last unit. */
 function keeping(work: Work): Work {
-  const kept = new Map<number, Map<number, ReturnType<Work['regions']>>>();
+  type Kept = Map<number, Map<number, ReturnType<Work['regions']>>>;
+  const byPitches = new Map<string, Kept>();
+  const keptFor = lastOf((pitches: Pitches | undefined) =>
+    made(byPitches, pitches === undefined ? '' : [...pitches].join(), (): Kept => new Map()),
+  );
   const regions = (first: number, last: number, pitches?: Pitches): ReturnType<Work['regions']> => {
-    if (pitches !== undefined && pitches.size > 0) return work.regions(first, last, pitches);
-    let from = kept.get(first);
-    if (from === undefined) {
-      from = new Map();
-      kept.set(first, from);
-    }
-    let found = from.get(last);
-    if (found === undefined) {
-      found = work.regions(first, last);
-      from.set(last, found);
-    }
-    return found;
+    const from = made(keptFor(pitches), first, () => new Map());
+    return made(from, last, () => work.regions(first, last, pitches));
   };
   return { ...work, regions };
+}
+
+/** The value of a key, which is made when it is first asked for. */
+function made<K, V>(known: Map<K, V>, key: K, make: () => V): V {
+  let found = known.get(key);
+  if (found === undefined) {
+    found = make();
+    known.set(key, found);
+  }
+  return found;
 }

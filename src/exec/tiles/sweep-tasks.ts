@@ -7,6 +7,7 @@
 import type { Pitches } from '../../codegen/cuts/pitch.js';
 import type { Partials, Region, Work, Works } from '../../codegen/cuts/work.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { lastOf } from '../../host/once.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { KernelStep, LoopStep, Step } from '../plan/plan.js';
@@ -108,12 +109,6 @@ function untouchedOf(step: KernelStep, { phases }: Works): number[] {
 
 function cutOf(step: KernelStep, work: Work, works: Works): Cut {
   const bytesOf = (position: number): number => byteLengthOf(step.kernel.buffers[position]!.dtype);
-  const touch = ({ buffer: position, first, last, rows }: Region): Touch => {
-    const bytes = bytesOf(position);
-    const range = { buffer: step.buffers[position]!, first: first * bytes, last: last * bytes };
-    if (rows === undefined) return range;
-    return { ...range, rows: { pitch: rows.pitch * bytes, width: rows.width * bytes } };
-  };
   const partials = (work.partials ?? []).map((one, k) => ({ ...one, buffer: step.scratch[k]! }));
   const pitches = (buffer: number): number[] => {
     const own = partials.find((one) => one.buffer === buffer);
@@ -122,16 +117,15 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
     if (places.length !== 1) return [];
     return (works.pitches.get(places[0]!) ?? []).map((pitch) => pitch * bytesOf(places[0]!));
   };
+  const partialsOf = (first: number, last: number, chosen: BytePitches | undefined): Touch[] =>
+    partials.map((one) => partialTouch(one, first, last, chosen?.has(one.buffer) === true));
+  const pitchesFor = lastOf((chosen: BytePitches | undefined) => elementPitches(step, chosen));
   return {
     units: work.units,
-    touches: (first, last, chosen) => {
-      const { reads, writes } = work.regions(first, last, elementPitches(step, chosen));
-      const own = partials.map((one) => {
-        const { rows, ...range } = partialTouch(one, first, last);
-        return chosen?.has(one.buffer) ? { ...range, rows } : range;
-      });
-      return { reads: reads.map(touch), writes: [...writes.map(touch), ...own] };
-    },
+    touches: (first, last, chosen) =>
+      new KernelTouches(step, work.regions(first, last, pitchesFor(chosen)), () =>
+        partialsOf(first, last, chosen),
+      ),
     ranges: (first, last) => work.parts(first, last),
     pitches,
     period: work.period,
@@ -139,15 +133,46 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
   };
 }
 
+/** The footprint of a range of units in bytes. Units are looked for by what they write: that asks for no reads. */
+class KernelTouches {
+  readonly #step: KernelStep;
+  readonly #regions: ReturnType<Work['regions']>;
+  readonly #partials: () => Touch[];
+
+  constructor(step: KernelStep, regions: ReturnType<Work['regions']>, partials: () => Touch[]) {
+    this.#step = step;
+    this.#regions = regions;
+    this.#partials = partials;
+  }
+
+  get reads(): Touch[] {
+    return this.#regions.reads.map((region) => touchOf(this.#step, region));
+  }
+
+  get writes(): Touch[] {
+    const writes = this.#regions.writes.map((region) => touchOf(this.#step, region));
+    return [...writes, ...this.#partials()];
+  }
+}
+
+function touchOf({ kernel, buffers }: KernelStep, { buffer: position, first, last, rows }: Region): Touch {
+  const bytes = byteLengthOf(kernel.buffers[position]!.dtype);
+  const range = { buffer: buffers[position]!, first: first * bytes, last: last * bytes };
+  if (rows === undefined) return range;
+  return { ...range, rows: { pitch: rows.pitch * bytes, width: rows.width * bytes } };
+}
+
 /** The partial results of a range of units: for each slot those of their rows. */
 function partialTouch(
   { buffer, bytes, slots, rows, unit }: Partials & { readonly buffer: number },
   first: number,
   last: number,
+  inRows: boolean,
 ): Touch {
   const [from, to] = [first * unit * bytes, Math.min(rows, last * unit) * bytes];
   const pitch = rows * bytes;
-  return { buffer, first: from, last: (slots - 1) * pitch + to, rows: { pitch, width: to - from } };
+  const range = { buffer, first: from, last: (slots - 1) * pitch + to };
+  return inRows ? { ...range, rows: { pitch, width: to - from } } : range;
 }
 
 /** By position in the kernel, in elements. */
