@@ -100,6 +100,8 @@ void compute(const Plan& plan, Address in, Address out, int sign) {
   const int64_t step = plan.inner, all = plan.elements(kReal32, false);
   const auto inNext = plan.inner > 1 ? 1 : plan.inElements(),
              outNext = plan.inner > 1 ? 1 : plan.outElements();
+  std::vector<Transform> transforms;
+  for (const int64_t n : plan.sizes) transforms.emplace_back(static_cast<size_t>(n), sign);
   for (int64_t item = 0; item < plan.batch; item++) {
     Line line(static_cast<size_t>(all));
     for (int64_t i = 0; i < all; i++) {
@@ -120,7 +122,7 @@ void compute(const Plan& plan, Address in, Address out, int sign) {
         if (first / after % n != 0) continue;
         Line own;
         for (int64_t i = 0; i < n; i++) own.push_back(line[static_cast<size_t>(first + i * after)]);
-        own = transformed(own, sign);
+        own = transforms[axis].of(own);
         for (int64_t i = 0; i < n; i++)
           line[static_cast<size_t>(first + i * after)] = own[static_cast<size_t>(i)];
       }
