@@ -64,8 +64,8 @@ Holds holdsAll(const std::vector<Bound>& bounds, const Position& at, const Shape
   Holds all = Holds::everywhere;
   for (const Bound& bound : bounds) {
     const Holds one = holds(bound, at, shape);
-    if (one == Holds::nowhere) return one;
-    if (one == Holds::somewhere) all = one;
+    if (one == Holds::nowhere && bound.outside == Outside::zero) return one;
+    if (one != Holds::everywhere) all = Holds::somewhere;
   }
   return all;
 }
@@ -78,9 +78,41 @@ bool holdsAt(const std::vector<Bound>& bounds, const Position& at, int64_t row, 
   return true;
 }
 
+// How far an index moves to where it is folded back; it is outside of 0 .. n - 1 by n at most.
+int64_t foldOf(Outside outside, int64_t c, int64_t n) {
+  if (c >= 0 && c < n) return 0;
+  switch (outside) {
+    case Outside::nearest:
+      return (c < 0 ? 0 : n - 1) - c;
+    case Outside::reflect:
+      return (c < 0 ? -1 : 2 * n - 1) - 2 * c;
+    case Outside::mirror:
+      return (c < 0 ? 0 : 2 * n - 2) - 2 * c;
+    case Outside::wrap:
+      return c < 0 ? n : -n;
+    case Outside::zero:
+      break;
+  }
+  return 0;
+}
+
+// Elements by which folds move the place that a lane is read from; nothing: it is zero.
+std::optional<int64_t> movedAt(const std::vector<Bound>& bounds, const Position& at, int64_t row,
+                               int64_t lane) {
+  int64_t moved = 0;
+  for (const Bound& bound : bounds) {
+    const int64_t value = baseOf(bound.affine, at) + bound.affine.row * row + laneOffset(bound.affine, lane);
+    if (value >= 0 && value < bound.size) continue;
+    if (bound.outside == Outside::zero) return {};
+    moved += bound.stride * foldOf(bound.outside, value, bound.size);
+  }
+  return moved;
+}
+
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 
-// The lanes [first, last) of a row where all bounds hold, for bounds without tables.
+// The lanes [first, last) of a row where all bounds hold, but for folds that move the whole row; for bounds without
+// tables.
 struct Interval {
   int64_t first;
   int64_t last;
@@ -91,7 +123,7 @@ Interval intervalOf(const std::vector<Bound>& bounds, const Position& at, int64_
     const int64_t start = baseOf(bound.affine, at) + bound.affine.row * row;
     const int64_t step = bound.affine.mode == LaneMode::stride ? bound.affine.lane : 0;
     if (step == 0) {
-      if (start < 0 || start >= bound.size) return {0, 0};
+      if (bound.outside == Outside::zero && (start < 0 || start >= bound.size)) return {0, 0};
       continue;
     }
     // 0 <= start + step * l <= size - 1, solved for l.
@@ -106,6 +138,10 @@ Interval intervalOf(const std::vector<Bound>& bounds, const Position& at, int64_
 bool hasTable(const std::vector<Bound>& bounds) {
   return std::any_of(bounds.begin(), bounds.end(),
                      [](const Bound& b) { return b.affine.mode == LaneMode::table; });
+}
+
+bool folds(const std::vector<Bound>& bounds) {
+  return std::any_of(bounds.begin(), bounds.end(), [](const Bound& b) { return b.outside != Outside::zero; });
 }
 
 // Lanes [first, last) of one row from memory, where `from` is the row's lane 0.
@@ -200,10 +236,21 @@ std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instru
   if (firstRead < buffer.first || high + tail > buffer.last) return {};
   const int64_t size = value.byteLength;
   char* const from = static_cast<char*>(buffer.data) + base * size;
+  const bool isFolded = folds(instruction.access.bounds);
   const auto copy = [&](int64_t row, int64_t chunk, int64_t first, int64_t last) {
     char* const to = registers + edges.placeOf(row, chunk > 0) * size;
+    char* const line = from + row * affine.row * size;
     std::memset(to, 0, kChunk * size);
-    std::memcpy(to + (first - chunk) * size, from + (row * affine.row + first) * size, (last - first) * size);
+    std::memcpy(to + (first - chunk) * size, line + first * size, (last - first) * size);
+    if (!isFolded) return;
+    const auto fold = [&](int64_t begin, int64_t end) {
+      for (int64_t l = begin; l < end; l++) {
+        const std::optional<int64_t> moved = movedAt(instruction.access.bounds, at, row, l);
+        if (moved) std::memcpy(to + (l - chunk) * size, line + (l + *moved) * size, size);
+      }
+    };
+    fold(chunk, first);
+    fold(last, std::min(chunk + kChunk, shape.lanes));
   };
   for (int64_t row = 0; row < shape.rows; row++) {
     if (edges.first) copy(row, 0, found->first, kChunk);
@@ -240,19 +287,29 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
   const bool byLane = hasTable(access.bounds);
+  const bool isFolded = folds(access.bounds);
   for (int64_t r = 0; r < shape.rows; r++) {
     char* row = registers + r * shape.rowStep * size;
     const char* from = static_cast<const char*>(buffer.data) + (base + r * access.affine.row) * size;
     std::memset(row, 0, padded * size);
-    if (byLane) {
-      for (int64_t l = 0; l < shape.lanes; l++) {
-        if (holdsAt(access.bounds, at, r, l)) {
-          std::memcpy(row + l * size, from + laneOffset(access.affine, l) * size, size);
-        }
+    const auto copy = [&](int64_t first, int64_t last) {
+      for (int64_t l = first; l < last; l++) {
+        const std::optional<int64_t> moved = movedAt(access.bounds, at, r, l);
+        if (moved) std::memcpy(row + l * size, from + (laneOffset(access.affine, l) + *moved) * size, size);
       }
+    };
+    if (byLane) {
+      copy(0, shape.lanes);
     } else {
       const Interval lanes = intervalOf(access.bounds, at, r, shape.lanes);
-      if (lanes.first < lanes.last) moveLanes(moves, access.affine, row, from, lanes.first, lanes.last, size);
+      if (lanes.first < lanes.last) {
+        const int64_t moved = isFolded ? *movedAt(access.bounds, at, r, lanes.first) : 0;
+        moveLanes(moves, access.affine, row, from + moved * size, lanes.first, lanes.last, size);
+      }
+      if (isFolded) {
+        copy(0, lanes.first);
+        copy(lanes.last, shape.lanes);
+      }
     }
     // A value that does not vary along the lanes is read as a whole chunk.
     if (!value.lanes) moves.fill(row, row, 1, 0);

@@ -344,6 +344,8 @@ class Parser {
     for (Bound& bound : list) {
       bound.affine = affine();
       bound.size = words_.next(0, INT64_MAX, "bound");
+      bound.outside = static_cast<Outside>(words_.next(0, kOutsides - 1, "outside"));
+      bound.stride = words_.next();
     }
     return list;
   }

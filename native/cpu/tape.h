@@ -28,10 +28,13 @@ struct Affine {
   int64_t tableHigh = 0;
 };
 
-// Holds where 0 <= affine < size.
+// Holds where 0 <= affine < size. Elsewhere a load reads zero, or the element where the affine function is folded
+// back, by which it moves on by so many elements for each step of the function.
 struct Bound {
   Affine affine;
   int64_t size;
+  Outside outside = Outside::zero;
+  int64_t stride = 0;
 };
 
 struct Access {

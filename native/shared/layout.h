@@ -36,6 +36,8 @@
 #define WEFT_LANE_KINDS(X) X(parallel) X(reduced) X(both)
 // How an affine function changes from lane to lane.
 #define WEFT_LANE_MODES(X) X(splat) X(stride) X(table)
+// What a load reads outside of a bound: zero, or the element at a coordinate that is folded back.
+#define WEFT_OUTSIDES(X) X(zero) X(nearest) X(reflect) X(mirror) X(wrap)
 // Where a tape keeps a value.
 #define WEFT_STORAGES(X) X(block) X(row) X(constant)
 // Operands of a chain's steps.
@@ -150,6 +152,8 @@ enum class LaneKind { WEFT_LANE_KINDS(WEFT_ENUMERATOR) };
 inline constexpr int kLaneKinds = WEFT_LANE_KINDS(WEFT_ONE);
 enum class LaneMode { WEFT_LANE_MODES(WEFT_ENUMERATOR) };
 inline constexpr int kLaneModes = WEFT_LANE_MODES(WEFT_ONE);
+enum class Outside { WEFT_OUTSIDES(WEFT_ENUMERATOR) };
+inline constexpr int kOutsides = WEFT_OUTSIDES(WEFT_ONE);
 enum class Storage { WEFT_STORAGES(WEFT_ENUMERATOR) };
 inline constexpr int kStorages = WEFT_STORAGES(WEFT_ONE);
 enum class ChainOperandKind { WEFT_CHAIN_OPERANDS(WEFT_ENUMERATOR) };

@@ -212,8 +212,26 @@ export type View =
   | { readonly type: 'slice'; readonly starts: readonly number[]; readonly steps: readonly number[] }
   /** NumPy broadcasting to the node's shape. */
   | { readonly type: 'broadcast' }
-  /** Output index i reads input index i - before[k] where that exists, and is zero elsewhere. */
-  | { readonly type: 'pad'; readonly before: readonly number[] };
+  /**
+   * Output index i reads input index i - before[k] where that exists. Elsewhere it is zero, or with `fold` the
+   * element at the index that is folded back, from at most `foldReach` outside of either end. Places before may be
+   * negative: then the first elements are left out.
+   */
+  | { readonly type: 'pad'; readonly before: readonly number[]; readonly fold?: Fold | undefined };
+
+/**
+ * How an index outside of 0 … n - 1 is folded back, with SciPy's names: to the nearest end (`nearest`: a a | a b c
+ * | c c), mirrored at the edge (`reflect`: b a | a b c | c b) or at the centre of the last element (`mirror`: c b
+ * | a b c | b a), or from the other end (`wrap`: b c | a b c | a b).
+ */
+export type Fold = 'nearest' | 'reflect' | 'mirror' | 'wrap';
+
+/** How far from an axis of n elements an index may be that is folded back. */
+export const foldReach = (fold: Fold, n: number): number => {
+  if (n === 0) return 0;
+  if (fold === 'nearest' || n === 1) return Number.MAX_SAFE_INTEGER;
+  return fold === 'mirror' ? n - 1 : n;
+};
 
 /**
  * The element that an index i of an axis of n elements reads: i modulo n (`wrap`), the nearest of 0 … n - 1

@@ -33,7 +33,7 @@ export function formatView(view: View): string {
     case 'slice':
       return `slice start [${view.starts.join(' ')}] step [${view.steps.join(' ')}]`;
     case 'pad':
-      return `pad before [${view.before.join(' ')}]`;
+      return `pad before [${view.before.join(' ')}]${view.fold === undefined ? '' : ` ${view.fold}`}`;
     default:
       return unreachable(view);
   }

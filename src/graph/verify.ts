@@ -4,6 +4,7 @@
 import { InternalError } from '../host/errors.js';
 import { isComplex, isHalf } from './dtype.js';
 import { epilogueInputs } from './epilogue.js';
+import { foldReach } from './expr.js';
 import {
   type Graph,
   type GraphNode,
@@ -150,7 +151,10 @@ function viewProblem(node: GraphNode & { kind: 'view' }, x: GraphNode): string |
         ? undefined
         : 'slice out of range';
     case 'pad':
-      return shape.every((n, k) => view.before[k]! >= 0 && view.before[k]! + x.shape[k]! <= n)
+      return shape.every((n, k) => {
+        const [before, after] = [view.before[k]!, n - x.shape[k]! - view.before[k]!];
+        return view.fold === undefined || Math.max(before, after) <= foldReach(view.fold, x.shape[k]!);
+      })
         ? undefined
         : 'bad pad';
   }

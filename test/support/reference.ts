@@ -6,7 +6,7 @@
  * suite compare it with what `compute` gives; the NumPy fixtures check the interpreter itself.
  */
 import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../../src/graph/dtype.js';
-import type { Expr, ExprOf, Shape } from '../../src/graph/expr.js';
+import type { Expr, ExprOf, Fold, Shape } from '../../src/graph/expr.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
 import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
 import { COMPLEX_OPS } from './reference-complex.js';
@@ -214,6 +214,16 @@ function reduceNode(node: ExprOf<'reduce'>, values: Values): Values {
   });
 }
 
+/** An index folded back into 0 … n - 1. */
+function folded(fold: Fold | undefined, index: number, n: number): number {
+  if (fold === undefined || (index >= 0 && index < n)) return index;
+  if (fold === 'nearest') return index < 0 ? 0 : n - 1;
+  if (fold === 'wrap') return ((index % n) + n) % n;
+  const period = fold === 'reflect' ? 2 * n : Math.max(1, 2 * n - 2);
+  const at = ((index % period) + period) % period;
+  return at < n ? at : period - at - (fold === 'reflect' ? 1 : 0);
+}
+
 function viewValues(node: ExprOf<'view'>, values: Values): Values {
   const { view } = node;
   const input = node.inputs[0]!;
@@ -235,7 +245,7 @@ function viewValues(node: ExprOf<'view'>, values: Values): Values {
       return at(broadcastStrides(input.shape, node.shape));
     case 'pad':
       return Array.from(indices(node.shape), (index) => {
-        const from = index.map((i, k) => i - view.before[k]!);
+        const from = index.map((i, k) => folded(view.fold, i - view.before[k]!, input.shape[k]!));
         const isInside = from.every((i, k) => i >= 0 && i < input.shape[k]!);
         return isInside ? values[dot(from, strides)]! : zeroOf(node.dtype);
       });

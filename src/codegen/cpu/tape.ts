@@ -9,7 +9,14 @@
 
 import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { constantOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
-import { type Access, type Affine, formOf, type Kernel, oncePerKernel } from '../../fusion/kernel/kernel.js';
+import {
+  type Access,
+  type Affine,
+  type Bound,
+  formOf,
+  type Kernel,
+  oncePerKernel,
+} from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
@@ -21,6 +28,7 @@ import {
   LANE_MODE,
   LOOP_ROLE,
   OPCODE,
+  OUTSIDE,
   STORAGE,
 } from '../../shared/layout.js';
 import { inWindows } from '../cuts/pitch.js';
@@ -237,11 +245,11 @@ class Encoder {
     this.bounds(access.bounds);
   }
 
-  private bounds(bounds: readonly (Affine & { readonly size: number })[]): void {
+  private bounds(bounds: readonly Bound[]): void {
     this.put(bounds.length);
     for (const bound of bounds) {
       this.affine(bound);
-      this.put(bound.size);
+      this.put(bound.size, OUTSIDE[bound.fold?.mode ?? 'zero'], bound.fold?.stride ?? 0);
     }
   }
 

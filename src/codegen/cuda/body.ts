@@ -14,6 +14,7 @@ import {
   argumentsOf,
   formOf,
   type Instruction,
+  isZeroOutside,
   type Kernel,
 } from '../../fusion/kernel/kernel.js';
 import { dependenciesOf, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
@@ -21,7 +22,7 @@ import type { DType } from '../../graph/dtype.js';
 import { CUDA_TYPE, opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
 import { castExpression, fromStorage } from './casts.js';
-import { affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
+import { addressExpression, affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
 import { apartCall, callsApart } from './outlined.js';
 import { Parameters } from './parameters.js';
@@ -116,11 +117,11 @@ export class Body {
     switch (instruction.kind) {
       case 'load': {
         const { access, dtype } = instruction;
-        const affine = affineExpression(access, scope.coordinates, params);
+        const affine = addressExpression(access, scope.coordinates, params);
         const address =
           access.index === undefined ? affine : `${affine} + ${indexTerm(access.index, args[0]!, params)}`;
         const loaded = fromStorage(dtype, `${params.buffer(access.buffer)}[${address}]`);
-        if (access.bounds.length === 0) return loaded;
+        if (!access.bounds.some(isZeroOutside)) return loaded;
         return `${boundsExpression(access.bounds, scope.coordinates, params)} ? ${loaded} : ${zeroLiteral(dtype)}`;
       }
       case 'index':

@@ -6,12 +6,12 @@
  * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
  */
 import { type Load, loadOf } from '../../fusion/kernel/algebra.js';
-import { type Access, sameBound } from '../../fusion/kernel/kernel.js';
+import { type Access, isZeroOutside, sameBound } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
 import type { Body } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
-import { affineExpression, boundsExpression } from './index-math.js';
+import { addressExpression, affineExpression, boundsExpression } from './index-math.js';
 import { zeroLiteral } from './literals.js';
 import type { Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
@@ -33,7 +33,9 @@ type Mode = 'uniform' | 'vector' | 'single';
 
 /** Whether every chunk of a contiguous access starts at a multiple of its length. */
 export const isAligned = (access: Access, { axis, width }: Chunking): boolean =>
-  access.offset % width === 0 && access.strides.every((stride, k) => k === axis || stride % width === 0);
+  access.offset % width === 0 &&
+  access.strides.every((stride, k) => k === axis || stride % width === 0) &&
+  access.bounds.every(({ fold }) => fold === undefined || fold.stride % width === 0);
 
 function modeOf(access: Access, chunking: Chunking): Mode {
   const { axis, width } = chunking;
@@ -55,7 +57,14 @@ export function shiftFrom(whole: Access, access: Access, chunking: Chunking): nu
   const isAlong = access.strides.every((stride, k) => stride === whole.strides[k]);
   // Where the one is read, the other is there.
   const holds = whole.bounds.every((bound) => access.bounds.some((other) => sameBound(bound, other)));
-  return isAlong && holds ? by : undefined;
+  // Folds along other axes move both alike; one along the chunk moves no element that is in both.
+  const moves = access.bounds.every(
+    (bound) =>
+      isZeroOutside(bound) ||
+      bound.strides[chunking.axis] !== 0 ||
+      whole.bounds.some((other) => sameBound(bound, other)),
+  );
+  return isAlong && holds && moves ? by : undefined;
 }
 
 /** Whether the chunks of an access move as a whole. */
@@ -123,8 +132,8 @@ export class ChunkLoads {
     const source = this.#params.buffer(access.buffer);
     const mode = modeOf(access, this.#chunking);
     const element = (coordinates: readonly string[]): string => {
-      const loaded = `${source}[${affineExpression(access, coordinates, this.#params)}]`;
-      if (access.bounds.length === 0) return loaded;
+      const loaded = `${source}[${addressExpression(access, coordinates, this.#params)}]`;
+      if (!access.bounds.some(isZeroOutside)) return loaded;
       return `${boundsExpression(access.bounds, coordinates, this.#params)} ? ${loaded} : ${storageZero(dtype)}`;
     };
     const shifted = this.#shifted.get(position);
@@ -133,7 +142,7 @@ export class ChunkLoads {
       const place = by < 0 ? `e - ${-by}` : `e + ${by}`;
       const isThere = by < 0 ? `e >= ${-by}` : `e < ${width - by}`;
       const coordinates = elementCoordinates(at, this.#chunking);
-      const own = `${source}[${affineExpression(access, coordinates, this.#params)}]`;
+      const own = `${source}[${addressExpression(access, coordinates, this.#params)}]`;
       const either = `(${isThere} ? l${from}${index}.v[${place}] : ${own})`;
       const holds = boundsExpression(access.bounds, coordinates, this.#params);
       const guarded = holds === 'true' ? either : `${holds} ? ${either} : ${storageZero(dtype)}`;
@@ -149,7 +158,7 @@ export class ChunkLoads {
       }
     } else {
       const pack = packType(dtype, width);
-      const address = affineExpression(access, at, this.#params);
+      const address = addressExpression(access, at, this.#params);
       const whole = `*reinterpret_cast<const ${pack}*>(${source} + (${address}))`;
       const guard = boundsExpression(access.bounds, at, this.#params);
       out.line(`${target} = ${guard === 'true' ? whole : `${guard} ? ${whole} : ${pack}()`};`);

@@ -3,8 +3,14 @@
  * expressions. Strides of 0, 1 and -1 stand in the source; all other sizes are parameters.
  */
 import { affinesOf, type Load, loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
-import type { Affine, Bound, Kernel } from '../../fusion/kernel/kernel.js';
-import { product } from '../../fusion/kernel/kernel.js';
+import {
+  type Access,
+  type Affine,
+  type Bound,
+  isZeroOutside,
+  type Kernel,
+  product,
+} from '../../fusion/kernel/kernel.js';
 import type { IndexWidth, Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
 
@@ -78,14 +84,31 @@ export function affineExpression(affine: Affine, coordinates: readonly string[],
   return text.startsWith('+ ') ? text.slice(2) : text.replace('- ', '-');
 }
 
-/** Whether all bounds hold, as an expression: one unsigned comparison each. */
+/** The place of an access with its folds, but for what a gather adds. */
+export function addressExpression(
+  access: Access,
+  coordinates: readonly string[],
+  params: Parameters,
+): string {
+  const terms = [affineExpression(access, coordinates, params)];
+  for (const { fold, size, ...affine } of access.bounds) {
+    if (fold === undefined) continue;
+    const index = `(${params.index})(${affineExpression(affine, coordinates, params)})`;
+    const moved = `weft_fold_${fold.mode}(${index}, (${params.index})${params.size(size)})`;
+    terms.push(fold.stride === 1 ? moved : `${moved} * ${params.size(fold.stride)}`);
+  }
+  return terms.join(' + ');
+}
+
+/** Whether all bounds without folds hold, as an expression: one unsigned comparison each. */
 export function boundsExpression(
   bounds: readonly Bound[],
   coordinates: readonly string[],
   params: Parameters,
 ): string {
-  if (bounds.length === 0) return 'true';
-  return bounds
+  const tested = bounds.filter(isZeroOutside);
+  if (tested.length === 0) return 'true';
+  return tested
     .map(
       (b) =>
         `(${params.unsigned})(${affineExpression(b, coordinates, params)}) < (${params.unsigned})${params.size(b.size)}`,

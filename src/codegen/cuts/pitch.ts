@@ -12,7 +12,7 @@
  */
 import { accessesOf, mapAccesses, sizesOf, withoutDead } from '../../fusion/kernel/algebra.js';
 import { type Box, insideOf, rangeIn } from '../../fusion/kernel/boxes.js';
-import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
+import { type Access, type Affine, isZeroOutside, type Kernel } from '../../fusion/kernel/kernel.js';
 
 /** The first `width` elements of each `pitch`. */
 export interface Rows {
@@ -35,10 +35,11 @@ export interface Split {
 const wholeBox = (kernel: Kernel): Box => sizesOf(kernel).map((size) => [0, Math.max(1, size)] as const);
 
 /**
- * `undefined`: some step goes from one row into another, or the access reaches nothing, or it is a gather.
+ * `undefined`: some step goes from one row into another, or the access reaches nothing, gathers or folds.
  */
 function split(access: Access, domain: Box, pitch: number): Split | undefined {
-  const inside = access.index === undefined ? insideOf(access.bounds, domain) : undefined;
+  const isAffine = access.index === undefined && access.bounds.every(isZeroOutside);
+  const inside = isAffine ? insideOf(access.bounds, domain) : undefined;
   return inside && splitInRows(access, inside, pitch);
 }
 

@@ -3,7 +3,8 @@
  * make up a range of a linear index. Footprints of parts of kernels are found with them
  * (`codegen/cuts/work.ts`, `codegen/cuts/pitch.ts`).
  */
-import type { Access, Affine, Bound } from './kernel.js';
+import type { Fold } from '../../graph/expr.js';
+import { type Access, type Affine, type Bound, isZeroOutside } from './kernel.js';
 
 /** The smallest and the largest value of an affine function in a domain without empty axes. */
 export function rangeOf({ offset, strides }: Affine, sizes: readonly number[]): [low: number, high: number] {
@@ -53,20 +54,56 @@ export function reachOf(affine: Affine, box: Box, elementCount: number): [number
  * touch all that its index reaches. `undefined`: none.
  */
 export function footprintOf(access: Access, box: Box, elementCount: number): [number, number] | undefined {
-  const { index } = access;
-  if (index === undefined) return reachOf(access, box, elementCount);
-  const span: Affine = { offset: access.offset, strides: [...access.strides, index.stride] };
-  return reachOf(span, [...box, [0, index.size]], elementCount);
+  const { index, bounds } = access;
+  if (index !== undefined) {
+    const span: Affine = { offset: access.offset, strides: [...access.strides, index.stride] };
+    return reachOf(span, [...box, [0, index.size]], elementCount);
+  }
+  if (bounds.every(isZeroOutside)) return reachOf(access, box, elementCount);
+  return foldedReach(access, box, elementCount);
+}
+
+/** `footprintOf` an affine access with folds: of the part that does not fold, and of each folded coordinate. */
+function foldedReach(access: Access, box: Box, elementCount: number): [number, number] | undefined {
+  if (box.some(([first, last]) => last <= first)) return undefined;
+  let { offset } = access;
+  const strides = [...access.strides];
+  let [low, high] = [0, 0];
+  for (const { fold, size, ...coordinate } of access.bounds) {
+    if (fold === undefined) continue;
+    offset -= fold.stride * coordinate.offset;
+    for (let k = 0; k < strides.length; k++) strides[k]! -= fold.stride * coordinate.strides[k]!;
+    const ends = foldedRange(fold.mode, rangeIn(coordinate, box), size).map((end) => end * fold.stride);
+    low += Math.min(...ends);
+    high += Math.max(...ends);
+  }
+  const [first, last] = rangeIn({ offset, strides }, box);
+  return [Math.max(0, first + low), Math.min(elementCount, last + high + 1)];
+}
+
+/** The least and the greatest index that indices low … high of an axis of n elements fold to. */
+function foldedRange(mode: Fold, [low, high]: readonly [number, number], n: number): [number, number] {
+  const within: [number, number] = [Math.max(0, Math.min(low, n - 1)), Math.min(n - 1, Math.max(high, 0))];
+  if (mode === 'nearest' || (low >= 0 && high < n)) return within;
+  if (mode === 'wrap') return [0, n - 1];
+  // Mirrored ends reach from the edge inwards as far as they reach outwards.
+  const most = low < 0 ? -low - (mode === 'reflect' ? 1 : 0) : 0;
+  const least = high >= n ? 2 * (n - 1) - high + (mode === 'reflect' ? 1 : 0) : n - 1;
+  return [
+    Math.max(0, Math.min(low < 0 ? 0 : low, least)),
+    Math.min(n - 1, Math.max(high >= n ? n - 1 : high, most)),
+  ];
 }
 
 /**
- * The part of a box where bounds can hold; `undefined` if there is none. Bounds on several axes at once cut
+ * The part of a box where bounds without folds can hold; `undefined` if there is none. Bounds on several axes at once cut
  * nothing off.
  */
 export function insideOf(bounds: readonly Bound[], box: Box): Box | undefined {
   if (bounds.length === 0) return box;
   const inside = box.map(([first, last]): [number, number] => [first, last]);
   for (const bound of bounds) {
+    if (!isZeroOutside(bound)) continue;
     if (reachOf(bound, inside, bound.size) === undefined) return undefined;
     const axes = bound.strides.flatMap((stride, k) => (stride === 0 ? [] : [k]));
     if (axes.length !== 1) continue;

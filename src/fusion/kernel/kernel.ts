@@ -21,6 +21,7 @@
  * has casts to float32 and back around it. Reductions of halves take float32 arguments.
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
+import type { Fold } from '../../graph/expr.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 
@@ -33,7 +34,23 @@ export interface Affine {
 /** Holds where `0 <= affine < size`. */
 export interface Bound extends Affine {
   readonly size: number;
+  /** A load reads another element where the bound does not hold, instead of 0. */
+  readonly fold?: BoundFold;
 }
+
+/**
+ * The element that a load reads outside of a bound: the bound's value c is folded back into 0 … size - 1, and
+ * `stride` says by how many elements of the buffer the place moves with c:
+ *
+ *     load b0[64 i + j - 2 | 0 <= j - 2 < 64 reflect 1]     x[i, fold(j - 2)]
+ */
+export interface BoundFold {
+  readonly mode: Fold;
+  readonly stride: number;
+}
+
+/** Whether a load reads 0 outside of a bound. */
+export const isZeroOutside = ({ fold }: Bound): boolean => fold === undefined;
 
 /**
  * An element of a buffer as an affine index map, in elements; with `index`, of a gather, so much further on
@@ -45,7 +62,10 @@ export interface Bound extends Affine {
 export interface Access extends Affine {
   /** Position in `Kernel.buffers`. */
   readonly buffer: number;
-  /** The load reads 0 where a bound does not hold, and must not touch memory there. Stores have none. */
+  /**
+   * The load reads 0 where a bound without fold does not hold, and must not touch memory there; a fold moves its
+   * place. Stores have none.
+   */
   readonly bounds: readonly Bound[];
   /** Only loads have one. */
   readonly index?: AccessIndex;
@@ -188,7 +208,11 @@ export function sameBounds(a: readonly Bound[], b: readonly Bound[]): boolean {
   return true;
 }
 
-export const sameBound = (a: Bound, b: Bound): boolean => a.size === b.size && sameAffine(a, b);
+export const sameBound = (a: Bound, b: Bound): boolean =>
+  a.size === b.size &&
+  a.fold?.mode === b.fold?.mode &&
+  a.fold?.stride === b.fold?.stride &&
+  sameAffine(a, b);
 
 export function product(sizes: readonly number[]): number {
   let size = 1;

@@ -26,7 +26,8 @@ export function formatAffine({ offset, strides }: Affine): string {
   return terms.join(' + ');
 }
 
-const formatBound = (bound: Bound): string => `0 <= ${formatAffine(bound)} < ${bound.size}`;
+const formatBound = ({ fold, ...bound }: Bound): string =>
+  `0 <= ${formatAffine(bound)} < ${bound.size}${fold === undefined ? '' : ` else ${fold.mode} ${fold.stride}`}`;
 const formatBounds = (bounds: readonly Bound[]): string =>
   bounds.length === 0 ? '' : ` if ${bounds.map(formatBound).join(' and ')}`;
 const formatIndex = ({ value, stride, size }: AccessIndex): string => ` + ${stride} %${value} of ${size}`;

@@ -14,13 +14,13 @@ import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } fr
 import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
 import { loadOf } from '../kernel/algebra.js';
 import { create } from '../kernel/instruction.js';
-import { type Access, sameNumbers } from '../kernel/kernel.js';
+import { type Access, type Bound, sameNumbers } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
 import { DistinctList, mixAll } from '../passes/hash.js';
 import { combinePairwise, elementMaps, UNROLLED } from '../passes/unroll.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
 import type { KernelBuffer } from './fused-kernel.js';
-import { belowViews, gatherMap, inRange } from './gathers.js';
+import { belowViews, foldedIndex, gatherMap, inRange } from './gathers.js';
 import {
   broadcastMap,
   combine,
@@ -302,11 +302,13 @@ class KernelEmitter {
           const map = mapThroughView(node.view, scope.map, node.shape, input.shape, sizes);
           return { inputs: node.inputs, scopes: [this.#scopeOf(map)] };
         } catch (error) {
-          if (error instanceof NotAffine) throw new MustStore(input.id);
+          // A pad of what is folded is itself stored, and read by folding.
+          if (error instanceof NotAffine) throw new MustStore(node.view.type === 'pad' ? node.id : input.id);
           throw error;
         }
       }
       case 'gather': {
+        if (scope.map.folds.length > 0) throw new MustStore(node.id);
         // The array that is read is stored: only the indices are computed here.
         const [, index] = node.inputs as readonly [number, number];
         const { length } = nodeOf(this.#graph, index).shape;
@@ -315,6 +317,7 @@ class KernelEmitter {
       }
       case 'reduce': {
         if (!(node.reduction in UNROLLED)) return NO_NEEDS;
+        if (scope.map.folds.length > 0) throw new MustStore(node.id);
         const [id] = node.inputs as readonly [number];
         const { shape } = nodeOf(this.#graph, id);
         const maps = elementMaps(scope.map, shape, node.axes, this.#axes);
@@ -345,7 +348,7 @@ class KernelEmitter {
       case 'const':
         return this.#tape.add(create.constant(node.dtype, node.value));
       case 'iota':
-        return this.#tape.add(create.index(map.coordinates[0]!));
+        return this.#coordinate(map, 0);
       case 'map':
         return this.#tape.map(node.op, args, node.dtype);
       case 'cast':
@@ -387,11 +390,29 @@ class KernelEmitter {
     return this.#cast(this.#tape.map('where', [inside, this.#cast(value, computed), zero]), dtype);
   }
 
-  #load({ buffer, strides, offset }: Loadable, { coordinates, bounds }: IndexMap): number {
+  #load({ buffer, strides, offset }: Loadable, { coordinates, bounds, folds }: IndexMap): number {
     const address = combine(coordinates, strides, offset, this.#axes);
     const at = this.#buffers.at(buffer);
-    const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds };
+    const folded = folds.flatMap(({ mode, steps, ...bound }): Bound[] => {
+      const stride = steps.reduce((sum, step, k) => sum + step * strides[k]!, 0);
+      return stride === 0 ? [] : [{ ...bound, fold: { mode, stride } }];
+    });
+    const all = folded.length === 0 ? bounds : [...bounds, ...folded];
+    const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds: all };
     return this.#tape.add(create.load(buffer.dtype, access));
+  }
+
+  /** A coordinate of a node as a value. */
+  #coordinate({ coordinates, folds }: IndexMap, k: number): number {
+    let value = this.#tape.add(create.index(coordinates[k]!));
+    for (const { mode, steps, size, ...affine } of folds) {
+      if (steps[k] === 0) continue;
+      const index = this.#tape.add(create.index(affine));
+      const moved = this.#tape.map('subtract', [foldedIndex(this.#tape, index, size, mode), index]);
+      const step = this.#tape.add(create.constant('int64', BigInt(steps[k]!)));
+      value = this.#tape.map('add', [value, this.#tape.map('multiply', [moved, step])]);
+    }
+    return value;
   }
 
   /** A load whose place depends on an index. The array may be read through views (`gathers.ts`). */

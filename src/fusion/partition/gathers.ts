@@ -7,7 +7,7 @@
  *
  *     take(permute x, ids) [i, j]  =  permute x [k, j], k = ids[i]   →   x[offset + strides · (i, j) + stride k]
  */
-import type { IndexMode } from '../../graph/expr.js';
+import type { Fold, IndexMode } from '../../graph/expr.js';
 import { type Graph, type GraphNode, nodeOf } from '../../graph/graph.js';
 import { create } from '../kernel/instruction.js';
 import type { Affine } from '../kernel/kernel.js';
@@ -52,7 +52,17 @@ export function belowViews(
     }
     base = input;
   }
-  return own.bounds.length > 0 ? undefined : { base, map: own };
+  return own.bounds.length + own.folds.length > 0 ? undefined : { base, map: own };
+}
+
+/** An index that is at most `foldReach` outside of an axis, folded back. */
+export function foldedIndex(tape: TapeBuilder, index: number, size: number, mode: Fold): number {
+  const int64 = (value: number): number => tape.add(create.constant('int64', BigInt(value)));
+  if (mode === 'nearest') return inRange(tape, index, size, 'clip');
+  if (mode === 'wrap') return inRange(tape, index, size, 'wrap');
+  const edge = mode === 'reflect' ? 1 : 0;
+  const left = tape.map('maximum', [index, tape.map('subtract', [int64(-edge), index])]);
+  return tape.map('minimum', [left, tape.map('subtract', [int64(2 * (size - 1) + edge), left])]);
 }
 
 /** The index that is read, in 0 … size - 1: see `IndexMode`. */

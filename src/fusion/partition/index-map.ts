@@ -1,22 +1,35 @@
 /**
  * Index maps: for a node read inside a kernel, each of its axes as an affine function of the kernel's domain,
- * plus the bounds outside of which a pad has put zeros. Views only change the map, so they cost nothing; a
+ * plus the bounds outside of which a pad has put zeros, and folds, by which a pad has put other elements there. Views only change the map, so they cost nothing; a
  * reshape that no affine map can say either asks for a finer domain (`NeedsSplit`) or for its input to be
  * stored (`NotAffine`).
  *
  * Called by `build-kernel.ts`.
  */
-import type { Shape, View } from '../../graph/expr.js';
+import type { Fold, Shape, View } from '../../graph/expr.js';
 import { denseStrides } from '../../graph/graph.js';
 import { holdsEverywhere } from '../kernel/boxes.js';
 import { type Affine, type Bound, sameAffine, sameBound, sameBounds, sameNumbers } from '../kernel/kernel.js';
-import { mixAffine, mixBounds } from '../passes/hash.js';
+import { mixAffine, mixAll, mixBounds } from '../passes/hash.js';
 
 export interface IndexMap {
   /** One function per axis of the node. */
   readonly coordinates: readonly Affine[];
   readonly bounds: readonly Bound[];
+  readonly folds: readonly CoordinateFold[];
 }
+
+/**
+ * An affine function c that is folded back into 0 … size - 1. Coordinate k of the node is its own affine function,
+ * moved on by steps[k] (fold(c) - c): slices and permutes below a fold keep it linear in what the fold gives.
+ */
+export interface CoordinateFold extends Affine {
+  readonly size: number;
+  readonly mode: Fold;
+  readonly steps: readonly number[];
+}
+
+const NO_FOLDS: readonly CoordinateFold[] = [];
 
 /** The domain's axis has to be split, its inner part of size `inner`, before the reshape is affine. */
 export class NeedsSplit {
@@ -29,22 +42,44 @@ export class NeedsSplit {
 /** No affine map says this view: its input has to be stored first. */
 export class NotAffine {}
 
-export const indexMap = (coordinates: readonly Affine[], bounds: readonly Bound[]): IndexMap => ({
-  coordinates,
-  bounds,
-});
+export const indexMap = (
+  coordinates: readonly Affine[],
+  bounds: readonly Bound[],
+  folds: readonly CoordinateFold[] = NO_FOLDS,
+): IndexMap => ({ coordinates, bounds, folds });
+
+/** Whether a coordinate of the node is folded. */
+export const isFolded = ({ folds }: IndexMap, coordinate: number): boolean =>
+  folds.some(({ steps }) => steps[coordinate] !== 0);
+
+const sameFold = (a: CoordinateFold, b: CoordinateFold): boolean =>
+  a.size === b.size && a.mode === b.mode && sameNumbers(a.steps, b.steps) && sameAffine(a, b);
+
+/** Folds with other steps; those that move no coordinate are left out. */
+const withSteps = (
+  folds: readonly CoordinateFold[],
+  change: (steps: readonly number[]) => readonly number[],
+): readonly CoordinateFold[] =>
+  folds.length === 0
+    ? folds
+    : folds
+        .map((fold) => ({ ...fold, steps: change(fold.steps) }))
+        .filter(({ steps }) => steps.some((step) => step !== 0));
 
 export function sameMap(a: IndexMap, b: IndexMap): boolean {
   if (a.coordinates.length !== b.coordinates.length) return false;
   for (let k = 0; k < a.coordinates.length; k++)
     if (!sameAffine(a.coordinates[k]!, b.coordinates[k]!)) return false;
+  if (a.folds.length !== b.folds.length) return false;
+  for (let k = 0; k < a.folds.length; k++) if (!sameFold(a.folds[k]!, b.folds[k]!)) return false;
   return sameBounds(a.bounds, b.bounds);
 }
 
 /** Equal for equal maps; 30 bits. */
-export function hashOfMap({ coordinates, bounds }: IndexMap): number {
+export function hashOfMap({ coordinates, bounds, folds }: IndexMap): number {
   let hash = coordinates.length;
   for (let k = 0; k < coordinates.length; k++) hash = mixAffine(hash, coordinates[k]!);
+  for (const fold of folds) hash = mixAll(mixAffine(hash, fold), fold.steps);
   return mixBounds(hash, bounds) & 0x3fffffff;
 }
 
@@ -86,7 +121,10 @@ export function broadcastMap(map: IndexMap, inputShape: Shape, nodeShape: Shape,
   const coordinates = inputShape.map((n, k) =>
     n === 1 ? constantAffine(0, axes) : map.coordinates[lead + k]!,
   );
-  return indexMap(coordinates, map.bounds);
+  const folds = withSteps(map.folds, (steps) =>
+    inputShape.map((n, k) => (n === 1 ? 0 : steps[lead + k]!)),
+  );
+  return indexMap(coordinates, map.bounds, folds);
 }
 
 /** The map of a view's input, given the view's own. `sizes` are those of the domain. */
@@ -106,23 +144,59 @@ export function mapThroughView(
       view.order.forEach((axis, k) => {
         coordinates[axis] = map.coordinates[k]!;
       });
-      return indexMap(coordinates, map.bounds);
+      const folds = withSteps(map.folds, (steps) => {
+        const permuted = new Array<number>(inputShape.length);
+        for (const [k, axis] of view.order.entries()) permuted[axis] = steps[k]!;
+        return permuted;
+      });
+      return indexMap(coordinates, map.bounds, folds);
     }
     case 'slice':
       return indexMap(
         map.coordinates.map((c, k) => scaled(c, view.steps[k]!, view.starts[k]!)),
         map.bounds,
+        withSteps(map.folds, (steps) => steps.map((step, k) => step * view.steps[k]!)),
       );
     case 'pad': {
+      // What is inside of a pad depends on a coordinate, which has to be affine.
+      const isWhole = (k: number): boolean => view.before[k] === 0 && inputShape[k] === shape[k];
+      if (shape.some((_, k) => !isWhole(k) && isFolded(map, k))) throw new NotAffine();
+      if (view.fold !== undefined) return foldedMap(map, view.fold, view.before, shape, inputShape, sizes);
       const coordinates = map.coordinates.map((c, k) => scaled(c, 1, -view.before[k]!));
       const added = coordinates
         .map((c, k) => ({ ...c, size: inputShape[k]! }))
-        .filter((bound, k) => inputShape[k] !== shape[k] && !holdsEverywhere(bound, sizes)); // a slice may leave out what was padded
-      return indexMap(coordinates, mergeBounds(map.bounds, added));
+        .filter((bound, k) => !isWhole(k) && !holdsEverywhere(bound, sizes)); // a slice may leave out what was padded
+      return indexMap(coordinates, mergeBounds(map.bounds, added), map.folds);
     }
     case 'reshape':
-      return indexMap(reshapeCoordinates(map, shape, inputShape, sizes), map.bounds);
+      return indexMap(
+        reshapeCoordinates(map, shape, inputShape, sizes),
+        map.bounds,
+        map.folds.length === 0 ? map.folds : reshapeFolds(map.folds, shape, inputShape),
+      );
   }
+}
+
+/** The map below a pad that folds. An axis of one element needs no fold. */
+function foldedMap(
+  map: IndexMap,
+  mode: Fold,
+  before: readonly number[],
+  shape: Shape,
+  inputShape: Shape,
+  sizes: readonly number[],
+): IndexMap {
+  const coordinates = map.coordinates.map((c, k) =>
+    inputShape[k] === 1 ? constantAffine(0, sizes.length) : scaled(c, 1, -before[k]!),
+  );
+  const folds = withSteps(map.folds, (steps) => steps.map((step, k) => (inputShape[k] === 1 ? 0 : step)));
+  const added = coordinates.flatMap((c, k): CoordinateFold[] => {
+    const size = inputShape[k]!;
+    const isWhole = before[k] === 0 && size === shape[k];
+    if (isWhole || size === 1 || holdsEverywhere({ ...c, size }, sizes)) return [];
+    return [{ ...c, size, mode, steps: inputShape.map((_, axis) => (axis === k ? 1 : 0)) }];
+  });
+  return indexMap(coordinates, map.bounds, [...folds, ...added]);
 }
 
 function mergeBounds(a: readonly Bound[], b: readonly Bound[]): readonly Bound[] {
@@ -210,6 +284,27 @@ function reshapeCoordinates(
     });
   }
   return result;
+}
+
+/** The folds of a reshape's input: several axes may become one, along which folds go on by more elements. */
+function reshapeFolds(
+  folds: readonly CoordinateFold[],
+  shape: Shape,
+  inputShape: Shape,
+): readonly CoordinateFold[] {
+  const groups = matchingGroups(shape, inputShape);
+  return withSteps(folds, (steps) => {
+    const reshaped = new Array<number>(inputShape.length).fill(0);
+    for (const [outer, inner] of groups) {
+      const weights = denseStrides(outer.map((k) => shape[k]!));
+      const step = outer.reduce((sum, k, i) => sum + weights[i]! * steps[k]!, 0);
+      const wide = inner.filter((k) => inputShape[k] !== 1);
+      if (step === 0 || wide.length === 0) continue;
+      if (wide.length > 1) throw new NotAffine();
+      reshaped[wide[0]!] = step;
+    }
+    return reshaped;
+  });
 }
 
 /**

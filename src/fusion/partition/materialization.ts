@@ -31,7 +31,7 @@ const BYTES_PER_COST = 0.25;
  */
 const LEAST_SPREAD_COST = 16;
 const LEAST_SPREAD_BYTES = 2 ** 21;
-/** More use sites than this are never computed again at each. */
+/** What has more use sites than this is never computed again at each; a view is computed nowhere. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;
 /** Longest reduction that is written out inside another, and the most its terms may cost together. */
@@ -300,7 +300,7 @@ function countDistinct(numbers: readonly number[]): number {
 function repeats(node: GraphNode, { roots }: UseSites, work: Work): boolean {
   const sites = roots.length;
   if (sites <= 1) return true;
-  if (sites > MAX_FRAMES) return false;
+  if (sites > MAX_FRAMES) return node.kind === 'view';
   const kernels = countDistinct(roots);
   const size = sizeOfShape(node.shape);
   const compute = work.cost[node.id]! * size * BYTES_PER_COST;

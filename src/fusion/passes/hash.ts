@@ -48,7 +48,11 @@ export function mixAffine(hash: number, { offset, strides }: Affine): number {
 
 export function mixBounds(hash: number, bounds: readonly Bound[]): number {
   let h = hash;
-  for (let k = 0; k < bounds.length; k++) h = mix(mixAffine(h, bounds[k]!), bounds[k]!.size);
+  for (let k = 0; k < bounds.length; k++) {
+    const { size, fold } = bounds[k]!;
+    h = mix(mixAffine(h, bounds[k]!), size);
+    if (fold !== undefined) h = mix(mix(h, numberOf(fold.mode)), fold.stride);
+  }
   return h;
 }
 

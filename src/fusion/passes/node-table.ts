@@ -121,6 +121,7 @@ function writeView(to: Records, view: View): void {
       break;
     case 'pad':
       to.putAll(view.before);
+      to.put(view.fold === undefined ? 0 : numberOf(view.fold));
       break;
     default:
       unreachable(view);

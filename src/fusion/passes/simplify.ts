@@ -192,8 +192,9 @@ function changesNothing(view: View, node: GraphNode, input: GraphNode): boolean 
   switch (view.type) {
     case 'reshape':
     case 'broadcast':
-    case 'pad':
       return true;
+    case 'pad':
+      return view.before.every((n) => n === 0);
     case 'permute':
       return view.order.every((axis, k) => axis === k);
     case 'slice':

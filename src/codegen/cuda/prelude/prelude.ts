@@ -29,6 +29,26 @@ template <class T, int N>
 struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };`),
+  piece(`
+/* How far an index outside of 0 ... n - 1, by n at most, moves to where it is folded back. */
+template <class I>
+__device__ __forceinline__ I weft_fold_nearest(I c, I n) {
+  return (c < 0 ? (I)0 : c < n ? c : n - 1) - c;
+}
+template <class I>
+__device__ __forceinline__ I weft_fold_reflect(I c, I n) {
+  const I left = c < 0 ? -1 - c : c;
+  return (left < n ? left : 2 * n - 1 - left) - c;
+}
+template <class I>
+__device__ __forceinline__ I weft_fold_mirror(I c, I n) {
+  const I left = c < 0 ? -c : c;
+  return (left < n ? left : 2 * n - 2 - left) - c;
+}
+template <class I>
+__device__ __forceinline__ I weft_fold_wrap(I c, I n) {
+  return c < 0 ? n : c < n ? (I)0 : -n;
+}`),
 ];
 
 const REAL_PIECES: readonly Piece[] = [

@@ -8,7 +8,7 @@
  */
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
 import { arithmeticOf } from '../../../fusion/kernel/arithmetic.js';
-import type { Access, Affine, Kernel } from '../../../fusion/kernel/kernel.js';
+import { type Access, type Affine, isZeroOutside, type Kernel } from '../../../fusion/kernel/kernel.js';
 import type { DType } from '../../../graph/dtype.js';
 import { indexWidthOf } from '../index-math.js';
 
@@ -108,7 +108,7 @@ export function chooseStencil(kernel: Kernel): StencilSchedule | undefined {
   const cost = arithmeticOf(kernel);
   if (cost > MOST_COST) return undefined;
   for (const { access, dtype } of loadsOf(kernel)) {
-    if (access.index !== undefined) return undefined;
+    if (access.index !== undefined || !access.bounds.every(isZeroOutside)) return undefined;
     const shift = shiftOf(kernel, access);
     if (shift === null) return undefined;
     if (shift !== undefined) {
