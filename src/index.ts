@@ -105,6 +105,18 @@ export {
   whileLoop,
 } from './api/loops.js';
 export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
+export {
+  type AroundFilterOptions,
+  type BinaryOptions,
+  type DerivativeOptions,
+  type FilterOptions,
+  type GaussianOptions,
+  type GreyOptions,
+  type LineFilterOptions,
+  ndimage,
+  type UniformFilterOptions,
+  type WindowFilterOptions,
+} from './api/ndimage.js';
 export { lexsort, type TopKOptions, topK } from './api/ordering.js';
 export { type PinnedArray, type PinnedOptions, pinned } from './api/pinned.js';
 export { type PlaceholderOptions, placeholder } from './api/placeholder.js';
@@ -147,6 +159,7 @@ export { synchronize } from './exec/run/synchronize.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
 export type { OutOfRange } from './graph/bin-arguments.js';
+export type { BorderMode, BorderOptions } from './graph/borders.js';
 export type { ConvolveMode } from './graph/convolve-modes.js';
 export type { CovarianceOptions, VariableOptions } from './graph/correlations.js';
 export type { BincountOptions } from './graph/counting.js';
@@ -156,6 +169,7 @@ export type { EinsumOptions } from './graph/einsum.js';
 export type { NanToNumOptions } from './graph/elementwise.js';
 export type { ProductLibrary, Shape, TypedArray, TypedArrays } from './graph/expr.js';
 export type { FftConvolveOptions } from './graph/fft-convolve.js';
+export type { NestedNumbers, PerAxis, WindowOptions } from './graph/filter-arguments.js';
 export type { IndexList } from './graph/index-lists.js';
 export type { TakeOptions } from './graph/indexing.js';
 export type { PadWidths } from './graph/masks.js';

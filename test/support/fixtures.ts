@@ -78,6 +78,8 @@ export interface CompositeCase {
   readonly inputs: readonly StoredArray[];
   readonly output: StoredArray;
   readonly bound: number;
+  /** Whether a simulated GPU runs it, where it runs a part of the cases. */
+  readonly few?: boolean;
 }
 
 export interface Promotion {
@@ -100,6 +102,7 @@ interface Groups {
   readonly arrays: CompositeCase;
   readonly binning: CompositeCase;
   readonly fourier: CompositeCase;
+  readonly ndimage: CompositeCase;
 }
 
 export interface Fixtures<Case> {

@@ -9,6 +9,7 @@ import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import { InternalError } from '../../src/host/errors.js';
+import { placeOf } from './folds.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
 import { scalarOp } from './reference.js';
 import { reduceValues } from './reference-reduce.js';
@@ -71,16 +72,12 @@ function evaluate(
   const pick = (arg: readonly Scalar[], k: number): Scalar => arg[arg.length === 1 ? 0 : k]!;
   switch (i.kind) {
     case 'load':
-      return points.map((index, k) =>
-        holds(i.access.bounds, index)
-          ? elementAt(
-              i.dtype,
-              arrays[i.access.buffer]!,
-              at(i.access, index) +
-                (i.access.index?.stride ?? 0) * Number(args[0] === undefined ? 0 : pick(args[0], k)),
-            )
-          : zeroOf(i.dtype),
-      );
+      return points.map((index, k) => {
+        const place = placeOf(i.access, index);
+        if (place === undefined) return zeroOf(i.dtype);
+        const chosen = (i.access.index?.stride ?? 0) * Number(args[0] === undefined ? 0 : pick(args[0], k));
+        return elementAt(i.dtype, arrays[i.access.buffer]!, place + chosen);
+      });
     case 'const':
       return [castScalar(i.value, i.dtype)];
     case 'index':

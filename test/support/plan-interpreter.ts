@@ -25,6 +25,7 @@ import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import type { SourceArray } from '../../src/fusion/passes/source-array.js';
 import { byteLengthOf, type DType, isComplex, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, TypedArray } from '../../src/graph/expr.js';
+import { placeOf } from './folds.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
 import { reduceValues } from './reference-reduce.js';
@@ -260,8 +261,8 @@ function load(
   further: number,
   buffers: readonly Elements[],
 ): Scalar {
-  if (!access.bounds.every((bound) => holds(bound, index))) return zeroOf(dtype);
-  return buffers[access.buffer]!.get(affineAt(access, index) + further);
+  const place = placeOf(access, index);
+  return place === undefined ? zeroOf(dtype) : buffers[access.buffer]!.get(place + further);
 }
 
 function multiply(step: MatmulStep, memory: readonly Bytes[]): void {

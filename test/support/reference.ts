@@ -6,8 +6,9 @@
  * suite compare it with what `compute` gives; the NumPy fixtures check the interpreter itself.
  */
 import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../../src/graph/dtype.js';
-import type { Expr, ExprOf, Fold, Shape } from '../../src/graph/expr.js';
+import type { Expr, ExprOf, Shape } from '../../src/graph/expr.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
+import { folded } from './folds.js';
 import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
 import { COMPLEX_OPS } from './reference-complex.js';
 import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
@@ -212,16 +213,6 @@ function reduceNode(node: ExprOf<'reduce'>, values: Values): Values {
     const group = offsets.map((offset) => values[start + offset]!);
     return castScalar(reduceValues(node.reduction, group, input.dtype), node.dtype);
   });
-}
-
-/** An index folded back into 0 … n - 1. */
-function folded(fold: Fold | undefined, index: number, n: number): number {
-  if (fold === undefined || (index >= 0 && index < n)) return index;
-  if (fold === 'nearest') return index < 0 ? 0 : n - 1;
-  if (fold === 'wrap') return ((index % n) + n) % n;
-  const period = fold === 'reflect' ? 2 * n : Math.max(1, 2 * n - 2);
-  const at = ((index % period) + period) % period;
-  return at < n ? at : period - at - (fold === 'reflect' ? 1 : 0);
 }
 
 function viewValues(node: ExprOf<'view'>, values: Values): Values {

@@ -209,10 +209,7 @@ export function sameBounds(a: readonly Bound[], b: readonly Bound[]): boolean {
 }
 
 export const sameBound = (a: Bound, b: Bound): boolean =>
-  a.size === b.size &&
-  a.fold?.mode === b.fold?.mode &&
-  a.fold?.stride === b.fold?.stride &&
-  sameAffine(a, b);
+  a.size === b.size && a.fold?.mode === b.fold?.mode && a.fold?.stride === b.fold?.stride && sameAffine(a, b);
 
 export function product(sizes: readonly number[]): number {
   let size = 1;

@@ -121,9 +121,7 @@ export function broadcastMap(map: IndexMap, inputShape: Shape, nodeShape: Shape,
   const coordinates = inputShape.map((n, k) =>
     n === 1 ? constantAffine(0, axes) : map.coordinates[lead + k]!,
   );
-  const folds = withSteps(map.folds, (steps) =>
-    inputShape.map((n, k) => (n === 1 ? 0 : steps[lead + k]!)),
-  );
+  const folds = withSteps(map.folds, (steps) => inputShape.map((n, k) => (n === 1 ? 0 : steps[lead + k]!)));
   return indexMap(coordinates, map.bounds, folds);
 }
 
