@@ -111,8 +111,8 @@ std::optional<int64_t> movedAt(const std::vector<Bound>& bounds, const Position&
 
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 
-// The lanes [first, last) of a row where all bounds hold, but for folds that move the whole row; for bounds without
-// tables.
+// The lanes [first, last) of a row where all bounds hold, but for folds that move the whole row; for bounds
+// without tables.
 struct Interval {
   int64_t first;
   int64_t last;

@@ -28,8 +28,8 @@ struct Affine {
   int64_t tableHigh = 0;
 };
 
-// Holds where 0 <= affine < size. Elsewhere a load reads zero, or the element where the affine function is folded
-// back, by which it moves on by so many elements for each step of the function.
+// Holds where 0 <= affine < size. Elsewhere a load reads zero, or the element where the affine function is
+// folded back, by which it moves on by so many elements for each step of the function.
 struct Bound {
   Affine affine;
   int64_t size;
