@@ -312,8 +312,8 @@ export const MUTANTS = [
   {
     name: 'a vector access that is not aligned',
     file: 'src/codegen/cuda/chunks.ts',
-    find: 'access.offset % width === 0 && access.strides.every',
-    replace: 'access.strides.every',
+    find: 'access.offset % width === 0 &&',
+    replace: '',
     tests: VALUES,
   },
   {
