@@ -83,19 +83,22 @@ void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch,
                      ThreadPool& pool, const std::atomic<bool>* cancel);
 
 // A matrix operand: element (b, i, j) is data[b * batchStride + i * rowStride + j * columnStride], in
-// elements.
+// elements, and further by `outerStrides` for each index of outer batch axes.
 struct Matrix {
   void* data;
   int64_t batchStride, rowStride, columnStride;
+  std::vector<int64_t> outerStrides = {};
 };
 
-// c = a * b for each of `batch` pairs: (m, k) x (k, n). The dtype is float16 or
-// bfloat16 (accumulated in float32), float32, float64, complex64 or complex128. Any strides are right; unit
-// strides are fast. Results do not depend on the number of threads.
+// c = a * b for each of `batch` pairs, and each index of the outer axes: (m, k) x (k, n). The dtype is
+// float16 or bfloat16 (accumulated in float32), float32, float64, complex64 or complex128. Any strides are
+// right; unit strides are fast. Results do not depend on the number of threads.
 struct Matmul {
   DType dtype;
   int64_t m, n, k, batch;
   Matrix a, b, c;
+  // Sizes of outer batch axes (runtime/product-batches.h).
+  std::vector<int64_t> outer = {};
   // Whether it is left to no BLAS.
   bool ownKernels = false;
 };
@@ -115,9 +118,9 @@ WorkspaceNeed workspaceOf(const Matmul& job, const ThreadPool& pool);
 
 void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel);
 
-// A part of a product: rows [first, last) counted through the batch (several matrices whole, or rows of one),
-// columns, and contracted indices, whose products are added to what is there unless they begin at 0. Its bits
-// are those of the whole with Weft's own kernels, if contracted indices are cut at multiples of
+// A part of a product: rows [first, last) counted through a batch axis (several matrices whole, or rows of
+// one), columns, and contracted indices, whose products are added to what is there unless they begin at 0.
+// Its bits are those of the whole with Weft's own kernels, if contracted indices are cut at multiples of
 // kMatmulGranule. Halves cannot be cut along those, since their sums are rounded once.
 struct MatmulPart {
   Range rows, columns, depth;

@@ -10,8 +10,8 @@ namespace {
 // product.
 bool joinRows(Batch& batch) {
   GemmProblem& p = batch.problem;
-  const bool runsOn =
-      batch.bStride == 0 && batch.aStride == p.m * p.a.rowStride && batch.cStride == p.m * p.c.rowStride;
+  const bool runsOn = batch.outer.empty() && batch.bStride == 0 && batch.aStride == p.m * p.a.rowStride &&
+                      batch.cStride == p.m * p.c.rowStride;
   if (batch.count == 1 || !runsOn) return false;
   p.m *= batch.count;
   batch.count = 1;
@@ -29,6 +29,7 @@ void transpose(Batch& batch) {
   std::swap(p.m, p.n);
   std::swap(p.a, p.b);
   std::swap(batch.aStride, batch.bStride);
+  for (BatchAxis& axis : batch.outer) std::swap(axis.aStride, axis.bStride);
   for (GemmOperand* operand : {&p.a, &p.b, &p.c}) *operand = operand->transposed();
 }
 
@@ -41,7 +42,7 @@ void tidyStrides(Batch& batch) {
   tidy(p.a, p.m, p.k);
   tidy(p.b, p.k, p.n);
   tidy(p.c, p.m, p.n);
-  if (p.m == 1 && batch.count > 1) {
+  if (p.m == 1 && batch.count > 1 && batch.outer.empty()) {
     p.a.rowStride = batch.aStride;
     p.c.rowStride = batch.cStride;
   }
@@ -76,11 +77,15 @@ void simplifyAs(const Form& form, Batch& batch) {
 
 void restrict(Batch& batch, const MatmulPart& part) {
   GemmProblem& p = batch.problem;
-  const int64_t product = part.rows.first / p.m;
+  const int64_t first = part.rows.first / p.m;
   const int64_t row = part.rows.first % p.m;
   const int64_t rows = part.rows.last - part.rows.first;
-  p = batch.at(product);
-  batch.count = std::max<int64_t>(1, rows / p.m);
+  const BatchAxis axis =
+      batch.isCutOuter ? batch.outer[0] : BatchAxis{batch.count, batch.aStride, batch.bStride, batch.cStride};
+  advance(p.a, first * axis.aStride, p.elementByteLength);
+  advance(p.b, first * axis.bStride, p.elementByteLength);
+  advance(p.c, first * axis.cStride, p.elementByteLength);
+  (batch.isCutOuter ? batch.outer[0].size : batch.count) = std::max<int64_t>(1, rows / p.m);
   p.m = std::min(rows, p.m);
   p.n = part.columns.last - part.columns.first;
   p.k = part.depth.last - part.depth.first;

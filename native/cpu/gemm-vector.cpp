@@ -69,7 +69,7 @@ void longDots(const Batch& batch, ThreadPool& pool, std::byte* sums) {
 }  // namespace
 
 bool isVectorProduct(Batch batch, Choice& choice) {
-  if (batch.problem.kernels->rowDots == nullptr) return false;
+  if (batch.problem.kernels->rowDots == nullptr || !batch.outer.empty()) return false;
   choice.transposed = batch.problem.n != 1;
   if (choice.transposed) transpose(batch);
   const GemmProblem& p = batch.problem;

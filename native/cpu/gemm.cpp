@@ -13,6 +13,7 @@
 #include "cpu/isa.h"
 #include "cpu/threads.h"
 #include "runtime/host-pool.h"
+#include "runtime/product-batches.h"
 
 namespace weft::cpu {
 namespace {
@@ -57,14 +58,18 @@ Batch batchOf(const Matmul& job, const std::atomic<bool>* cancel) {
                       .b = operand(job.b),
                       .c = operand(job.c),
                       .cancel = cancel};
-  Batch batch{problem, job.batch, job.a.batchStride, job.b.batchStride, job.c.batchStride};
+  Batch batch{problem,           job.batch, job.a.batchStride, job.b.batchStride,
+              job.c.batchStride, {},        isCutOuter(job)};
+  for (size_t axis = 0; axis < job.outer.size(); axis++)
+    batch.outer.push_back(
+        {job.outer[axis], job.a.outerStrides[axis], job.b.outerStrides[axis], job.c.outerStrides[axis]});
   tidyStrides(batch);
   return batch;
 }
 
 void fillZeros(const Batch& batch) {
   const GemmProblem& p = batch.problem;
-  for (int64_t i = 0; i < batch.count; i++) {
+  for (int64_t i = 0; i < batch.total(); i++) {
     const GemmOperand c = batch.at(i).c;
     for (int64_t row = 0; row < p.m; row++) {
       for (int64_t column = 0; column < p.n; column++) {
@@ -91,10 +96,10 @@ Choice choose(const Batch& batch) {
 void smallProducts(const Batch& batch, ThreadPool& pool) {
   const GemmProblem& p = batch.problem;
   const int64_t group = ceilDivide(kLeastTaskWork, p.m * p.n * p.k);
-  pool.parallelFor(ceilDivide(batch.count, group), [&](int64_t task, int) {
+  pool.parallelFor(ceilDivide(batch.total(), group), [&](int64_t task, int) {
     if (p.cancelled()) return;
     alignas(64) std::byte scratch[kSmallDepth * kSmallColumnBytes];
-    const int64_t end = std::min(batch.count, (task + 1) * group);
+    const int64_t end = std::min(batch.total(), (task + 1) * group);
     for (int64_t i = task * group; i < end; i++) {
       const GemmProblem one = batch.at(i);
       p.kernels->small(p.m, p.n, p.k, one.a.data, one.a.rowStride, one.a.columnStride, one.b.data,
@@ -107,15 +112,15 @@ void smallProducts(const Batch& batch, ThreadPool& pool) {
 bool isByThread(const Batch& batch, const ThreadPool& pool) {
   const GemmProblem& p = batch.problem;
   const int64_t work = p.m * p.n * p.k;
-  const bool many = batch.count >= int64_t{kProductsPerThread} * pool.workers();
-  return batch.count > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork));
+  const bool many = batch.total() >= int64_t{kProductsPerThread} * pool.workers();
+  return batch.total() > 1 && (work <= kLeastTaskWork || (many && work <= kOneThreadWork));
 }
 
 void largeProducts(const Batch& batch, const Matmul& job, ThreadPool& pool, Workspace workspace) {
   const GemmProblem& p = batch.problem;
   const auto byBlas = [&](int64_t i) { return blasProduct(batch.at(i), job.dtype, pool.size()); };
   if (!job.ownKernels && byBlas(0)) {
-    for (int64_t i = 1; i < batch.count && !p.cancelled(); i++) byBlas(i);
+    for (int64_t i = 1; i < batch.total() && !p.cancelled(); i++) byBlas(i);
     return;
   }
   const int threads = pool.workers();
@@ -125,9 +130,9 @@ void largeProducts(const Batch& batch, const Matmul& job, ThreadPool& pool, Work
     const auto product = [&](int64_t i, int worker) {
       blockedProduct(batch.at(i), pool, 1, {workspace.data + worker * own, static_cast<size_t>(own)});
     };
-    pool.parallelFor(batch.count, product, threads);
+    pool.parallelFor(batch.total(), product, threads);
   } else {
-    for (int64_t i = 0; i < batch.count && !p.cancelled(); i++)
+    for (int64_t i = 0; i < batch.total() && !p.cancelled(); i++)
       blockedProduct(batch.at(i), pool, threads, workspace);
   }
 }
@@ -158,11 +163,11 @@ WorkspaceNeed needOf(const Batch& batch, const Choice& choice, const ThreadPool&
 }  // namespace
 
 void matmul(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  matmul(job, {{0, job.batch * job.m}, {0, job.n}, {0, job.k}}, pool, cancel);
+  matmul(job, {{0, lineCount(job)}, {0, job.n}, {0, job.k}}, pool, cancel);
 }
 
 WorkspaceNeed workspaceOf(const Matmul& job, const ThreadPool& pool) {
-  if (std::min({job.m, job.n, job.k, job.batch}) == 0) return {0, 0};
+  if (std::min({job.m, job.n, job.k, matrixCount(job)}) == 0) return {0, 0};
   Batch batch = batchOf(job, nullptr);
   simplify(batch);
   return needOf(batch, choose(batch), pool);

@@ -4,6 +4,7 @@
 #include "cuda/library-status.h"
 #include "cuda/lt-problem.h"
 #include "runtime/failure.h"
+#include "runtime/product-batches.h"
 
 namespace weft::cuda {
 namespace {
@@ -64,6 +65,10 @@ LtAlgorithm BlasLt::choose(const MatmulStep& step, const LtProblem& problem, siz
 void BlasLt::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses,
                       size_t workspaceBytes, CUstream stream) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;
+  if (!step.outer.empty()) {
+    const auto inner = [&](const MatmulStep& part) { multiply(part, addresses, workspaceBytes, stream); };
+    return eachInner(step, inner);
+  }
   const LtProblem problem(step, addresses);
   std::vector<int64_t> key = problem.key(workspaceBytes);
   auto found = algorithms_.find(key);

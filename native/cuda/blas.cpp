@@ -6,6 +6,7 @@
 
 #include "cuda/library-status.h"
 #include "runtime/failure.h"
+#include "runtime/product-batches.h"
 #include "runtime/program-steps.h"
 #include "shared/layout.h"
 
@@ -203,6 +204,10 @@ void Blas::multiplyInStretches(const MatmulStep& step, const std::vector<CUdevic
 void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                     bool adds) {
   if (step.m == 0 || step.n == 0 || step.batch == 0) return;
+  if (!step.outer.empty()) {
+    const auto inner = [&](const MatmulStep& part) { multiply(part, addresses, workspaceBytes, adds); };
+    return eachInner(step, inner);
+  }
   if (step.stretch > 0 && step.stretch < step.k)
     return multiplyInStretches(step, addresses, workspaceBytes, adds);
   const auto elementBytes = int64_t{kElementBytes[static_cast<int>(step.dtype)]};

@@ -5,6 +5,7 @@
 #include "cuda/issue.h"
 #include "cuda/stream-span.h"
 #include "runtime/failure.h"
+#include "runtime/product-batches.h"
 
 namespace weft::cuda {
 
@@ -74,16 +75,17 @@ void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, c
 // Rows of one matrix or several whole matrices, some columns, some contracted indices.
 void Issue::runPart(const MatmulStep& step, const SweepRange& range) {
   MatmulStep part = step;
-  const int64_t matrix = range.x0 / step.m;
+  const int64_t first = range.x0 / step.m;
   const int64_t row = range.x0 % step.m;
+  const bool isOuter = isCutOuter(step);
   const bool isWhole = row == 0 && range.x1 % step.m == 0;
   part.m = isWhole ? step.m : range.x1 - range.x0;
-  part.batch = isWhole ? (range.x1 - range.x0) / step.m : 1;
+  (isOuter ? part.outer[0] : part.batch) = isWhole ? (range.x1 - range.x0) / step.m : 1;
   part.n = range.y1 - range.y0;
   part.k = range.z1 - range.z0;
   const auto move = [&](MatrixOperand& operand, int64_t rows, int64_t columns) {
-    operand.offset +=
-        matrix * operand.batchStride + rows * operand.rowStride + columns * operand.columnStride;
+    const int64_t stride = isOuter ? operand.outerStrides[0] : operand.batchStride;
+    operand.offset += first * stride + rows * operand.rowStride + columns * operand.columnStride;
   };
   move(part.a, row, range.z0);
   move(part.b, range.z0, range.y0);

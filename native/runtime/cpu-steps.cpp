@@ -9,6 +9,7 @@
 #include "cpu/tape.h"
 #include "cpu/threads.h"
 #include "runtime/failure.h"
+#include "runtime/product-batches.h"
 #include "runtime/program-steps.h"
 #include "runtime/recorder.h"
 
@@ -53,7 +54,7 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     TileCount* done;
     void operator()(const TapeStep& s) { steps.tape(s, {0, s.tape->tileCount()}); }
     void operator()(const TapePhaseStep& s) { steps.phase(s, {0, s.tape->slotCount()}); }
-    void operator()(const MatmulStep& s) { steps.product(s, {{0, s.batch * s.m}, {0, s.n}, {0, s.k}}); }
+    void operator()(const MatmulStep& s) { steps.product(s, {{0, lineCount(s)}, {0, s.n}, {0, s.k}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const RoutineStep& s) { steps.routine(s, {0, s.units}); }
     void operator()(const LaunchStep&) { misplaced("a CUDA launch"); }
@@ -125,6 +126,7 @@ void CpuSteps::product(const MatmulStep& step, const cpu::MatmulPart& part) {
                         matrix(step.a, step.dtype),
                         matrix(step.b, step.dtype),
                         matrix(step.c, step.dtype),
+                        step.outer,
                         step.ownKernels};
   cpu::Workspace workspace;
   if (step.workspace >= 0)
@@ -270,7 +272,7 @@ cpu::TapeBuffer CpuSteps::tapeBuffer(const cpu::Tape& tape, size_t at, int buffe
 cpu::Matrix CpuSteps::matrix(const MatrixOperand& operand, DType dtype) const {
   std::byte* data = views[operand.buffer].data;
   data += operand.offset * int64_t{kElementBytes[static_cast<int>(dtype)]};
-  return {data, operand.batchStride, operand.rowStride, operand.columnStride};
+  return {data, operand.batchStride, operand.rowStride, operand.columnStride, operand.outerStrides};
 }
 
 }  // namespace weft

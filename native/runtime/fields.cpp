@@ -13,9 +13,10 @@ int64_t Fields::integer(const char* name, int64_t low, int64_t high) const {
   return values::integer(found, path(name), low, high);
 }
 
-std::vector<int64_t> Fields::integers(const char* name) const {
-  return list(name,
-              [](const Napi::Value& item, const std::string& path) { return values::integer(item, path); });
+std::vector<int64_t> Fields::integers(const char* name, int64_t low) const {
+  return list(name, [low](const Napi::Value& item, const std::string& path) {
+    return values::integer(item, path, low);
+  });
 }
 
 }  // namespace weft

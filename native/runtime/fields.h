@@ -49,7 +49,7 @@ class Fields {
       return result;
     }
   }
-  std::vector<int64_t> integers(const char* name) const;
+  std::vector<int64_t> integers(const char* name, int64_t low = 0) const;
 
  private:
   template <typename Read>

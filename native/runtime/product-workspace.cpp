@@ -7,9 +7,13 @@
 namespace weft {
 namespace {
 
-cpu::Matrix readMatrix(const Fields& operand) {
+cpu::Matrix readMatrix(const Fields& operand, size_t outerAxes) {
   const auto stride = [&](const char* name) { return operand.integer(name, -values::kMaxSafeInteger); };
-  return {nullptr, stride("batchStride"), stride("rowStride"), stride("columnStride")};
+  cpu::Matrix matrix{nullptr, stride("batchStride"), stride("rowStride"), stride("columnStride")};
+  if (outerAxes == 0) return matrix;
+  matrix.outerStrides = operand.integers("outerStrides", -values::kMaxSafeInteger);
+  if (matrix.outerStrides.size() != outerAxes) operand.reject("outerStrides", "one for each outer axis");
+  return matrix;
 }
 
 Napi::Value valueOf(Napi::Env env, const cpu::WorkspaceNeed& need) {
@@ -23,14 +27,17 @@ Napi::Value valueOf(Napi::Env env, const cpu::WorkspaceNeed& need) {
 
 Napi::Value productWorkspace(const Napi::CallbackInfo& info) {
   const Fields product(info[0], "");
+  std::vector<int64_t> outer;
+  if (product.has("outer")) outer = product.integers("outer", 1);
   const cpu::Matmul job{values::productDType(product.value("dtype"), "dtype"),
                         product.integer("m"),
                         product.integer("n"),
                         product.integer("k"),
                         product.integer("batch"),
-                        readMatrix(product.object("a")),
-                        readMatrix(product.object("b")),
-                        readMatrix(product.object("c"))};
+                        readMatrix(product.object("a"), outer.size()),
+                        readMatrix(product.object("b"), outer.size()),
+                        readMatrix(product.object("c"), outer.size()),
+                        outer};
   return valueOf(info.Env(), cpu::workspaceOf(job, cpu::sharedPool()));
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/device.h"
 #include "runtime/fields.h"
 #include "runtime/loop.h"
+#include "runtime/product-batches.h"
 #include "runtime/sweep.h"
 
 namespace weft {
@@ -162,13 +163,17 @@ Step readTapePhase(const Fields& fields, const Program& program, bool finishes) 
   return step;
 }
 
-MatrixOperand readOperand(const Fields& fields, const Program& program) {
+// An operand of a product with so many outer axes.
+MatrixOperand readOperand(const Fields& fields, const Program& program, size_t outerAxes) {
   MatrixOperand operand{};
   operand.buffer = readBuffer(fields, "buffer", program);
   operand.offset = fields.integer("offset");
   operand.batchStride = fields.integer("batchStride", -kMaxInteger);
   operand.rowStride = fields.integer("rowStride", -kMaxInteger);
   operand.columnStride = fields.integer("columnStride", -kMaxInteger);
+  if (outerAxes == 0) return operand;
+  operand.outerStrides = fields.integers("outerStrides", -kMaxInteger);
+  if (operand.outerStrides.size() != outerAxes) fields.reject("outerStrides", "one for each outer axis");
   return operand;
 }
 
@@ -196,7 +201,8 @@ Epilogue readEpilogue(const Fields& fields, const MatmulStep& step, const Progra
   epilogue.alpha = readFactor(fields, "alpha");
   epilogue.beta = readFactor(fields, "beta");
   epilogue.activation = readActivation(fields);
-  if (fields.has("addend")) epilogue.addend = readOperand(fields.object("addend"), program);
+  if (fields.has("addend"))
+    epilogue.addend = readOperand(fields.object("addend"), program, step.outer.size());
   if (epilogue.addend && (epilogue.addend->columnStride != 1 || epilogue.addend->rowStride < step.n))
     fields.reject("addend", "in rows");
   if (epilogue.addend.has_value() != (epilogue.beta != 0)) fields.reject("addend", "where beta is not 0");
@@ -239,9 +245,10 @@ Step readMatmul(const Fields& fields, const Program& program) {
   step.n = fields.integer("n");
   step.k = fields.integer("k");
   step.batch = fields.integer("batch");
-  step.a = readOperand(fields.object("a"), program);
-  step.b = readOperand(fields.object("b"), program);
-  step.c = readOperand(fields.object("c"), program);
+  if (fields.has("outer")) step.outer = fields.integers("outer", 1);
+  step.a = readOperand(fields.object("a"), program, step.outer.size());
+  step.b = readOperand(fields.object("b"), program, step.outer.size());
+  step.c = readOperand(fields.object("c"), program, step.outer.size());
   if (fields.has("epilogue") && (step.c.columnStride != 1 || step.c.rowStride < step.n))
     fields.reject("c", "in rows, for an epilogue");
   if (fields.has("epilogue")) step.epilogue = readEpilogue(fields.object("epilogue"), step, program);
@@ -449,7 +456,7 @@ bool canRepeat(const Step& step, const Program& program) {
 
 std::string nameOf(const MatmulStep& step) {
   std::string text = "matmul ";
-  if (step.batch != 1) text += std::to_string(step.batch) + " x ";
+  if (matrixCount(step) != 1) text += std::to_string(matrixCount(step)) + " x ";
   return text + "(" + std::to_string(step.m) + ", " + std::to_string(step.k) + ") @ (" +
          std::to_string(step.k) + ", " + std::to_string(step.n) + ")" +
          (step.epilogue ? " with an epilogue" : "");
@@ -466,6 +473,8 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
       (reach < 0 ? low : high) += reach;
     };
     extend(step.batch, operand.batchStride);
+    for (size_t axis = 0; axis < step.outer.size(); axis++)
+      extend(step.outer[axis], operand.outerStrides[axis]);
     extend(rows, operand.rowStride);
     extend(columns, operand.columnStride);
     const __int128 elements = byteLengths[operand.buffer] / kElementBytes[static_cast<int>(dtype)];
@@ -477,7 +486,8 @@ void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths
   if (!step.epilogue) return;
   const Epilogue& epilogue = *step.epilogue;
   if (epilogue.addend) check(*epilogue.addend, step.m, step.n, epilogue.dtype, ".epilogue.addend");
-  const MatrixOperand row{epilogue.bias, epilogue.biasOffset, 0, 0, 1};
+  const MatrixOperand row{
+      epilogue.bias, epilogue.biasOffset, 0, 0, 1, std::vector<int64_t>(step.outer.size(), 0)};
   if (epilogue.bias >= 0) check(row, 1, step.n, epilogue.dtype, ".epilogue.bias");
 }
 

@@ -81,6 +81,8 @@ struct LaunchStep {
 struct MatrixOperand {
   int buffer;
   int64_t offset, batchStride, rowStride, columnStride;
+  // Along the outer batch axes of its product.
+  std::vector<int64_t> outerStrides = {};
 };
 
 // Of a product on a GPU, as MatmulEpilogue of src/exec/calls/call.ts.
@@ -105,6 +107,8 @@ struct MatmulStep {
   int64_t stretch = 0;
   int64_t m, n, k, batch;
   MatrixOperand a, b, c;
+  // Sizes of further batch axes, where no single stride describes the batches (product-batches.h).
+  std::vector<int64_t> outer;
   std::optional<Epilogue> epilogue;
   // Whether the CPU uses no BLAS.
   bool ownKernels = false;

@@ -8,6 +8,7 @@
 #include "runtime/device.h"
 #include "runtime/fields.h"
 #include "runtime/loop.h"
+#include "runtime/product-batches.h"
 #include "runtime/program-steps.h"
 #include "shared/layout.h"
 
@@ -136,7 +137,7 @@ class RangeRule {
     y_ = step.grid[1];
   }
   void operator()(const MatmulStep& step) {
-    x_ = step.batch * step.m;
+    x_ = lineCount(step);
     y_ = step.n;
     z_ = step.k;
   }

@@ -267,18 +267,26 @@ function load(
 
 function multiply(step: MatmulStep, memory: readonly Bytes[]): void {
   const { dtype, m, n, k } = step;
-  const operand = ({ buffer, offset, batchStride, rowStride, columnStride }: MatrixOperand) => {
+  const operand = (each: MatrixOperand) => {
+    const { buffer, offset, outerStrides = [], batchStride, rowStride, columnStride } = each;
     const elements = new Elements(dtype, memory[buffer]!);
+    const strides = [...outerStrides, batchStride, rowStride, columnStride];
     return {
       elements,
-      at: (b: number, i: number, j: number) => offset + b * batchStride + i * rowStride + j * columnStride,
+      at: (...index: readonly number[]) =>
+        index.reduce((sum, value, axis) => sum + value * strides[axis]!, offset),
     };
   };
   const [a, b, c] = [operand(step.a), operand(step.b), operand(step.c)];
-  for (const [batch, i, j] of indices([step.batch, m, n])) {
+  for (const index of indices([...(step.outer ?? []), step.batch, m, n])) {
+    const [batch, [i, j]] = [index.slice(0, -2), index.slice(-2) as [number, number]];
     const terms = Array.from({ length: k }, (_, l) =>
-      reduceValues('prod', [a.elements.get(a.at(batch!, i!, l)), b.elements.get(b.at(batch!, l, j!))], dtype),
+      reduceValues(
+        'prod',
+        [a.elements.get(a.at(...batch, i, l)), b.elements.get(b.at(...batch, l, j))],
+        dtype,
+      ),
     );
-    c.elements.set(c.at(batch!, i!, j!), reduceValues('sum', terms, dtype));
+    c.elements.set(c.at(...batch, i, j), reduceValues('sum', terms, dtype));
   }
 }

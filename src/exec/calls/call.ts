@@ -27,6 +27,8 @@ export interface MatrixOperand {
   readonly batchStride: number;
   readonly rowStride: number;
   readonly columnStride: number;
+  /** Along the outer batch axes of its product. */
+  readonly outerStrides?: readonly number[] | undefined;
 }
 
 /** The epilogue of a product, with the places of what it reads; see `graph/epilogue.ts`. */
@@ -42,7 +44,10 @@ export interface MatmulEpilogue {
   readonly activation: Activation | undefined;
 }
 
-/** c = a · b for each of `batch` matrices: (m, k) · (k, n). One stride of a, b and c's (row, column) is 1. */
+/**
+ * c = a · b for each of `batch` matrices and each index of the outer axes: (m, k) · (k, n). On a GPU one stride of a, b
+ * and c's (row, column) is 1; the CPU reads a and b at any strides.
+ */
 export interface MatmulStep extends CallBase {
   readonly call: 'matmul';
   readonly dtype: DType;
@@ -51,6 +56,8 @@ export interface MatmulStep extends CallBase {
   readonly n: number;
   readonly k: number;
   readonly batch: number;
+  /** Sizes of further batch axes, where no single stride describes the batches (`partition/batch-axes.ts`). */
+  readonly outer?: readonly number[] | undefined;
   readonly a: MatrixOperand;
   readonly b: MatrixOperand;
   readonly c: MatrixOperand;

@@ -7,6 +7,7 @@
  * multiprocessors: a tile of few blocks leaves some of those idle.
  */
 import type { DType } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
 import type { MatmulStep, StepCost } from './call.js';
 
 /**
@@ -56,7 +57,14 @@ const SMALL_BLOCK_RATE = 0.7;
 /** The properties of a product that its time depends on. */
 type ProductLike = Pick<MatmulStep, 'dtype' | 'precision' | 'batch' | 'm' | 'n' | 'k'>;
 
-/** About how long a product takes by itself, and how much of the device it fills. */
+/** About how long a step takes by itself: a call for each index of its outer axes. */
+export function stepCost(step: MatmulStep, multiprocessors: number): StepCost {
+  const { seconds, share, queueSeconds } = productCost(step, multiprocessors);
+  const calls = sizeOfShape(step.outer ?? []);
+  return { seconds: calls * seconds, share, queueSeconds: calls * queueSeconds };
+}
+
+/** About how long a call takes by itself, and how much of the device it fills. */
 export function productCost(step: ProductLike, multiprocessors: number): StepCost {
   const { m, n, k, batch, dtype } = step;
   const shareIn = (block: number): number =>

@@ -5,12 +5,13 @@
  */
 
 import { rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
-import type { Box } from '../../fusion/kernel/boxes.js';
+import { type Box, rangeIn } from '../../fusion/kernel/boxes.js';
 import type { Affine } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { MatmulStep, MatrixOperand } from './call.js';
 import { matmulGranule } from './matmul-parts.js';
+import { isCutOuter, matricesOf } from './matrices.js';
 
 /**
  * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels
@@ -22,20 +23,26 @@ export const CONTRACTED_GRANULE = 4096;
 type Span = readonly [first: number, last: number];
 type Name = 'a' | 'b' | 'c';
 
-/** Batches, rows and columns of an operand. */
-export const operandAffine = ({ offset, batchStride, rowStride, columnStride }: MatrixOperand): Affine => ({
-  offset,
-  strides: [batchStride, rowStride, columnStride],
+/** Outer axes, batches, rows and columns of an operand. */
+export const operandAffine = (operand: MatrixOperand): Affine => ({
+  offset: operand.offset,
+  strides: [...(operand.outerStrides ?? []), operand.batchStride, operand.rowStride, operand.columnStride],
 });
 
+/** An operand at an affine function of the same axes. */
+export function operandAt(
+  { buffer, outerStrides }: MatrixOperand,
+  { offset, strides }: Affine,
+): MatrixOperand {
+  const [batchStride, rowStride, columnStride] = strides.slice(-3) as [number, number, number];
+  const operand = { buffer, offset, batchStride, rowStride, columnStride };
+  return outerStrides === undefined ? operand : { ...operand, outerStrides: strides.slice(0, -3) };
+}
+
 /** All of an operand. */
-export function operandBox({ batch, m, n, k }: MatmulStep, name: Name): Box {
+export function operandBox({ batch, outer = [], m, n, k }: MatmulStep, name: Name): Box {
   const [rows, columns] = name === 'a' ? [m, k] : name === 'b' ? [k, n] : [m, n];
-  return [
-    [0, batch],
-    [0, rows],
-    [0, columns],
-  ];
+  return [...outer.map((size): Span => [0, size]), [0, batch], [0, rows], [0, columns]];
 }
 
 /** An operand as rows of its buffer. */
@@ -51,15 +58,18 @@ export interface MatmulCuts {
 }
 
 /** The granule of parts along the contracted axis; infinite where there are none. */
-const granuleOf = ({ dtype, m, n, k, batch }: MatmulStep): number =>
-  matmulGranule(dtype, m, n, k, batch) ?? Number.POSITIVE_INFINITY;
+const granuleOf = (step: MatmulStep): number =>
+  matmulGranule(step.dtype, step.m, step.n, step.k, matricesOf(step)) ?? Number.POSITIVE_INFINITY;
 
 export function matmulCuts(step: MatmulStep): MatmulCuts {
-  const { batch, m, n, k } = step;
+  const { m, n, k } = step;
+  const batch = isCutOuter(step) ? step.outer![0]! : step.batch;
   const whole = { batch: [0, batch], rows: [0, m], columns: [0, n], contracted: [0, k] } as const;
-  const rows =
-    batch > 1 ? cutAlong(step, 'batch', batch, 1, whole) : cutAlong(step, 'rows', m, ROW_GRANULE, whole);
-  const columns = batch > 1 ? undefined : cutAlong(step, 'columns', n, ROW_GRANULE, whole);
+  const isStack = matricesOf(step) > 1;
+  const rows = isStack
+    ? cutAlong(step, 'batch', batch, 1, whole)
+    : cutAlong(step, 'rows', m, ROW_GRANULE, whole);
+  const columns = isStack ? undefined : cutAlong(step, 'columns', n, ROW_GRANULE, whole);
   return {
     rows: rows.units > 1 ? rows : undefined,
     columns: columns !== undefined && columns.units > 1 ? columns : undefined,
@@ -74,6 +84,7 @@ export const contractedUnits = (step: MatmulStep): number =>
 
 /** A block of a product: what of its axes. */
 interface Block {
+  /** Of the batch axis that it is cut along; of others all. */
   readonly batch: Span;
   readonly rows: Span;
   readonly columns: Span;
@@ -85,22 +96,29 @@ function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: nu
     ...whole,
     [axis]: [first * granule, Math.min(size, last * granule)],
   });
+  const { outer = [] } = step;
+  const boxOf = (batch: Span, rows: Span, columns: Span): Box => {
+    const around = outer.map((all): Span => [0, all]);
+    return isCutOuter(step)
+      ? [batch, ...around.slice(1), [0, step.batch], rows, columns]
+      : [...around, batch, rows, columns];
+  };
   return {
     units: Math.ceil(size / granule),
     touches: (first, last, pitches) => {
       const { batch, rows, columns, contracted } = block(first, last);
       return {
         reads: [
-          touchOf(step, 'a', [batch, rows, contracted], pitches),
-          touchOf(step, 'b', [batch, contracted, columns], pitches),
+          touchOf(step, 'a', boxOf(batch, rows, contracted), pitches),
+          touchOf(step, 'b', boxOf(batch, contracted, columns), pitches),
         ],
         // Sums along a part of the contracted axis are not finished.
-        writes: axis === 'contracted' ? [] : [touchOf(step, 'c', [batch, rows, columns], pitches)],
+        writes: axis === 'contracted' ? [] : [touchOf(step, 'c', boxOf(batch, rows, columns), pitches)],
       };
     },
     ranges: (first, last) => {
       const { batch, rows, columns, contracted } = block(first, last);
-      const lines = step.batch > 1 ? [batch[0] * step.m, batch[1] * step.m] : rows;
+      const lines = matricesOf(step) > 1 ? [batch[0] * step.m, batch[1] * step.m] : rows;
       return [[...lines, ...columns, ...contracted]];
     },
     pitches: (buffer) => pitchesOf(step, buffer),
@@ -117,10 +135,8 @@ function touchOf(step: MatmulStep, name: Name, box: Box, pitches: BytePitches | 
     const inBytes = { pitch, width: rows.width * size };
     return { buffer, first: first * size, last: last * size, rows: inBytes };
   }
-  const { offset, strides } = operandAffine(step[name]);
-  const at = (k: 0 | 1): number =>
-    strides.reduce((sum, stride, axis) => sum + stride * (box[axis]![k] - k), offset);
-  return { buffer, first: at(0) * size, last: (at(1) + 1) * size };
+  const [low, high] = rangeIn(operandAffine(step[name]), box);
+  return { buffer, first: low * size, last: (high + 1) * size };
 }
 
 /** The strides, in bytes, by which a buffer's operands are rows. */
@@ -128,9 +144,9 @@ function pitchesOf(step: MatmulStep, buffer: number): number[] {
   const names = (['a', 'b', 'c'] as const).filter((name) => step[name].buffer === buffer);
   const strides = names.flatMap((name) => {
     const box = operandBox(step, name);
-    return operandAffine(step[name]).strides.filter((stride, k) => stride > 1 && box[k]![1] > 1);
+    return operandAffine(step[name]).strides.filter((stride, k) => Math.abs(stride) > 1 && box[k]![1] > 1);
   });
-  return [...new Set(strides)]
+  return [...new Set(strides.map(Math.abs))]
     .filter((pitch) => names.every((name) => operandInRows(step, name, pitch) !== undefined))
     .map((pitch) => pitch * byteLengthOf(step.dtype));
 }

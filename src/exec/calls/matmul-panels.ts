@@ -24,7 +24,8 @@ import {
 import type { Span, SweptTask, Window } from '../tiles/sweep-windows.js';
 import type { MatmulStep, MatrixOperand } from './call.js';
 import { type PanelWork, panelSeconds } from './matmul-cost.js';
-import { CONTRACTED_GRANULE, contractedUnits, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
+import { CONTRACTED_GRANULE, contractedUnits, operandAt, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
+import { isInLines, matricesOf } from './matrices.js';
 
 /** A part of one block of the result, rows × columns. */
 export interface PanelTile {
@@ -150,9 +151,7 @@ export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitc
     const from = pitches.get(operand.buffer) ?? linesOf(operand) * size;
     const split = operandInRows(step, name, from / size);
     if (split === undefined) throw new InternalError(`an operand that is no rows of ${from} bytes`);
-    const { offset, strides } = joinRows(split, to / size);
-    const [batchStride, rowStride, columnStride] = strides as [number, number, number];
-    return { buffer: operand.buffer, offset, batchStride, rowStride, columnStride };
+    return operandAt(operand, joinRows(split, to / size));
   };
   return { ...step, a: moved('a'), b: moved('b'), c: moved('c') };
 }
@@ -161,9 +160,14 @@ export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitc
 const linesOf = ({ rowStride, columnStride }: MatrixOperand): number =>
   columnStride === 1 ? rowStride : columnStride;
 
-/** Whether a product may be run by panels. A vector's elements stay side by side. */
-export const canRunByPanels = ({ batch, m, n, a, b }: MatmulStep): boolean =>
-  batch === 1 && m > 1 && n > 1 && a.buffer !== b.buffer;
+/** Whether a product may be run by panels. Elements of a vector, or of a line, stay side by side. */
+export const canRunByPanels = (step: MatmulStep): boolean =>
+  matricesOf(step) === 1 &&
+  step.m > 1 &&
+  step.n > 1 &&
+  step.a.buffer !== step.b.buffer &&
+  isInLines(step.a) &&
+  isInLines(step.b);
 
 /**
  * Finds the panels of a matrix product for what room there is: of what fits, what takes least time. Panels are cut along

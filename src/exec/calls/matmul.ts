@@ -4,9 +4,12 @@
  * bits of the whole (`matmul-cuts.ts`).
  */
 
+import { batchAxesOf } from '../../fusion/partition/batch-axes.js';
 import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
 import { type Epilogue, formatEpilogue } from '../../graph/epilogue.js';
 import type { Precision } from '../../graph/expr.js';
+import { denseStrides, sizeOfShape } from '../../graph/graph.js';
+import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
 import { InternalError } from '../../host/errors.js';
 import { cpuInfo, productWorkspace } from '../native/native.js';
 import type { ProductSpec } from '../native/program-types.js';
@@ -14,23 +17,25 @@ import { aligned } from '../plan/memory.js';
 import type { TargetKind } from '../targets/device.js';
 import type { MatmulEpilogue, MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
 import type { CallForm, CallRow, CallText, StridedOperand } from './call-row.js';
-import { productCost } from './matmul-cost.js';
+import { stepCost } from './matmul-cost.js';
 import { matmulCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, panelSizer } from './matmul-panels.js';
 import { stretchOf } from './matmul-stretches.js';
+import { isInLines, matricesOf } from './matrices.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
   lower: ([node], [left, right, ...further], [result]) => {
     if (node?.kind !== 'contract' || left === undefined || right === undefined || result === undefined)
       throw new InternalError('a product of less than two');
-    const [batch, m, n] = node.shape as readonly [number, number, number];
-    const a = matrixOf(left.at);
-    const b = matrixOf(right.at);
-    const c = { buffer: result.buffer, offset: 0, batchStride: m * n, rowStride: n, columnStride: 1 };
-    const k = left.shape[2]!;
-    const { precision } = node;
-    const places = further.map((o) => o.at);
-    const epilogue = node.epilogue && epilogueOf(node.epilogue, node.dtype, places);
+    const product = matrixProductOf(node, left.shape);
+    const { m, n, k } = product;
+    const { epilogue: after, precision } = node;
+    const whole = { buffer: result.buffer, offset: 0, strides: denseStrides(node.shape) };
+    const addend = after === undefined || after.beta === 0 ? undefined : further[0]?.at;
+    const { batch, outer, operands } = batched(product, left.at, right.at, whole, addend);
+    const [a, b, c] = operands as [MatrixOperand, MatrixOperand, MatrixOperand];
+    const row = after?.hasBias === true ? further.at(-1)?.at : undefined;
+    const epilogue = after && epilogueOf(after, node.dtype, operands[3], row);
     const { dtype } = left;
     const ownKernels = node.library === 'weft';
     return {
@@ -42,6 +47,7 @@ export const MATMUL: CallRow<MatmulStep> = {
       n,
       k,
       batch,
+      ...(outer.length === 0 ? {} : { outer }),
       a,
       b,
       c,
@@ -69,17 +75,17 @@ export const MATMUL: CallRow<MatmulStep> = {
       epilogue: epilogue && { ...epilogue, addend: addend && at(addend), bias: bias && at(bias) },
     };
   },
-  keyOf: ({ dtype, precision, batch, m, n, k, a, b, c, epilogue, ownKernels }) => {
-    const places = [a, b, c, ...(epilogue?.addend === undefined ? [] : [epilogue.addend])].map(
-      (o) => `${o.offset} ${o.batchStride} ${o.rowStride} ${o.columnStride}`,
+  keyOf: ({ dtype, precision, batch, outer = [], m, n, k, a, b, c, epilogue, ownKernels }) => {
+    const places = [a, b, c, ...(epilogue?.addend === undefined ? [] : [epilogue.addend])].map((o) =>
+      [o.offset, o.batchStride, o.rowStride, o.columnStride, ...(o.outerStrides ?? [])].join(' '),
     );
     const { dtype: result, alpha, beta, bias, activation } = epilogue ?? {};
     const after = epilogue === undefined ? [] : [result, alpha, beta, bias?.offset, activation];
-    return [dtype, precision, ownKernels, batch, m, n, k, ...places, ...after].join(' ');
+    return [dtype, precision, ownKernels, batch, outer.join('x'), m, n, k, ...places, ...after].join(' ');
   },
-  isEmpty: ({ m, n, batch }) => m * n * batch === 0,
+  isEmpty: (step) => step.m * step.n * matricesOf(step) === 0,
   workspace: { cpu: (step) => productWorkspace(specOf(step)), cuda: cublasWorkspace },
-  costOf: productCost,
+  costOf: stepCost,
   forms: (step) => {
     const { rows, columns, contracted } = matmulCuts(step);
     const forms: CallForm[] = [];
@@ -92,26 +98,54 @@ export const MATMUL: CallRow<MatmulStep> = {
   inSlots,
   spec: specOf,
   print: (step) => {
-    const { dtype, precision, batch, m, n, k } = step;
+    const { dtype, precision, m, n, k } = step;
     const within = precision === undefined ? '' : ` in ${precision}`;
-    return `matmul ${dtype}${within} ${batch} x (${m}, ${k}) @ (${k}, ${n})${printEpilogue(step)}`;
+    return `matmul ${dtype}${within} ${printBatches(step)} x (${m}, ${k}) @ (${k}, ${n})${printEpilogue(step)}`;
   },
   explain,
 };
 
-function matrixOf({ buffer, offset, strides }: StridedOperand): MatrixOperand {
-  const [batchStride, rowStride, columnStride] = strides as [number, number, number];
-  return { buffer, offset, batchStride, rowStride, columnStride };
+/** Operands of a product with the batch axes that its library is given, in the order given: factors, then results. */
+function batched(
+  { batch, batchAxes, rowAxis, columnAxis }: MatrixProduct,
+  left: StridedOperand,
+  right: StridedOperand,
+  result: StridedOperand,
+  addend: StridedOperand | undefined,
+): { batch: number; outer: readonly number[]; operands: readonly MatrixOperand[] } {
+  const own = batch.map((_, axis) => axis);
+  const [row, column] = [batch.length, batch.length + 1];
+  const placed = [
+    { at: left, axes: [...own, row, column] },
+    { at: right, axes: [...own, row, column] },
+    { at: result, axes: [...batchAxes, rowAxis, columnAxis] },
+    ...(addend === undefined ? [] : [{ at: addend, axes: [...batchAxes, rowAxis, columnAxis] }]),
+  ];
+  const strides = placed.map(({ at, axes }) => axes.map((axis) => at.strides[axis]!));
+  const { outer, inner } = batchAxesOf(
+    batch.map((size, axis) => ({ size, strides: strides.map((each) => each[axis]!) })),
+  );
+  const operands = placed.map(({ at: { buffer, offset } }, k): MatrixOperand => {
+    const [rowStride, columnStride] = strides[k]!.slice(-2) as [number, number];
+    const outerStrides = outer.map((axis) => axis.strides[k]!);
+    const operand = { buffer, offset, batchStride: inner.strides[k]!, rowStride, columnStride };
+    return outer.length === 0 ? operand : { ...operand, outerStrides };
+  });
+  return { batch: inner.size, outer: outer.map(({ size }) => size), operands };
 }
 
-function epilogueOf(epilogue: Epilogue, dtype: DType, further: readonly StridedOperand[]): MatmulEpilogue {
-  const { alpha, beta, hasBias, activation } = epilogue;
-  const row = hasBias ? further.at(-1) : undefined;
+function epilogueOf(
+  epilogue: Epilogue,
+  dtype: DType,
+  addend: MatrixOperand | undefined,
+  row: StridedOperand | undefined,
+): MatmulEpilogue {
+  const { alpha, beta, activation } = epilogue;
   return {
     dtype,
     alpha,
     beta,
-    addend: beta === 0 ? undefined : matrixOf(further[0]!),
+    addend,
     bias: row && { buffer: row.buffer, offset: row.offset },
     activation,
   };
@@ -125,7 +159,7 @@ function printEpilogue({ dtype, epilogue }: MatmulStep): string {
 }
 
 function specOf(step: MatmulStep): ProductSpec {
-  const { dtype, precision, m, n, k, batch, a, b, c, epilogue, workspace, ownKernels } = step;
+  const { dtype, precision, m, n, k, batch, outer, a, b, c, epilogue, workspace, ownKernels } = step;
   const allowsTf32 = precision !== undefined && precision !== 'tf32x3';
   const stretch = precision === 'tf32-stretched' ? stretchOf(k) : undefined;
   const after = epilogue && { ...epilogue, dtype: dtypeCode(epilogue.dtype) };
@@ -139,6 +173,7 @@ function specOf(step: MatmulStep): ProductSpec {
     n,
     k,
     batch,
+    ...(outer === undefined ? {} : { outer }),
     a,
     b,
     c,
@@ -160,7 +195,7 @@ const LEAST_WORKSPACE = 64 * 2 ** 10;
 const WIDE_WORKSPACE = 4 * 2 ** 20;
 
 /**
- * No more than the product's operands and result take: sums that are split need a part of that. It depends on
+ * No more than the operands and the result of a call take, of several each: sums that are split need a part of that. It depends on
  * the product alone, for with it cuBLAS chooses the order of sums.
  */
 function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
@@ -179,8 +214,21 @@ const SUMMED: Readonly<Record<TargetKind, (dtype: DType) => string>> = {
   cuda: () => "; the order of sums is the library's",
 };
 
+/** `256`, or `16 x 16` where the outer axes are 16 calls, or tasks, of 16 matrices. */
+const printBatches = ({ batch, outer = [] }: MatmulStep): string => [...outer, batch].join(' x ');
+
+/** How operands that are no plain stacks of matrices are read. */
+const READ: Readonly<Record<TargetKind, (step: MatmulStep) => string>> = {
+  cpu: (step) =>
+    [step.a, step.b].every((operand) => isInLines(operand)) && (step.outer ?? []).length === 0
+      ? ''
+      : ', packed from where its operands lie',
+  cuda: ({ outer = [] }) => (outer.length === 0 ? '' : `, in ${sizeOfShape(outer)} calls`),
+};
+
 function explain(step: MatmulStep, kind: TargetKind): CallText {
-  const { batch, m, n, k, dtype, epilogue } = step;
+  const { m, n, k, dtype, epilogue } = step;
+  const batch = matricesOf(step);
   const element = byteLengthOf(dtype);
   const resultByteLength = batch * m * n * byteLengthOf(epilogue?.dtype ?? dtype);
   const addend = epilogue?.addend === undefined ? 0 : resultByteLength;
@@ -189,7 +237,7 @@ function explain(step: MatmulStep, kind: TargetKind): CallText {
   return {
     bytesRead: batch * (m * k + k * n) * element + addend + bias,
     bytesWritten: resultByteLength,
-    text: `matmul of ${batch} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}${printEpilogue(step)}, computed in ${computedIn(step, kind)}${library}${SUMMED[kind](dtype)}\n`,
+    text: `matmul of ${printBatches(step)} x (${m}, ${k}) @ (${k}, ${n}) ${dtype}${printEpilogue(step)}, computed in ${computedIn(step, kind)}${READ[kind](step)}${library}${SUMMED[kind](dtype)}\n`,
   };
 }
 

@@ -70,6 +70,8 @@ export type StepSpec =
       readonly n: number;
       readonly k: number;
       readonly batch: number;
+      /** Sizes of outer batch axes, along which operands have `outerStrides`. */
+      readonly outer?: readonly number[] | undefined;
       readonly a: MatrixOperand;
       readonly b: MatrixOperand;
       readonly c: MatrixOperand;

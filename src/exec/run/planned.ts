@@ -107,7 +107,7 @@ function planWith(
   const graph = timed('plan', 'passes', () =>
     runPasses(canonical.graph, wants('passes') ? { ...options, onPass: reported(options) } : options),
   );
-  const parts = timed('plan', 'partition', () => partition(graph));
+  const parts = timed('plan', 'partition', () => partition(graph, targetOf(device).products.isReadable));
   const model = targetOf(device).modelOf(device, destination);
   const plan = timed('plan', 'memory and tiles', () => {
     if (isSharded) return planShards(graph, parts, canonical, model, target);

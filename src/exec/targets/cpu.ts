@@ -3,6 +3,8 @@ import { isElementTape } from '../../codegen/cpu/element-tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
+import { asStrided } from '../../fusion/partition/operands.js';
+import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import { COMPACT_VALUES, passesWith } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
@@ -60,8 +62,12 @@ export function hostTotalBytes(): number {
   return knownHostBytes;
 }
 
+/** Operands are packed from where they lie, batches are tasks of threads: no copies, whatever the strides. */
+const PRODUCTS: ProductTraits = { hasOwnProducts: true, isReadable: asStrided };
+
 export const CPU_TARGET: Target = {
-  passes: passesWith({ hasOwnProducts: true }),
+  passes: passesWith(PRODUCTS),
+  products: PRODUCTS,
   wholePasses: [COMPACT_VALUES],
   productLibraries: () => ['weft'],
   problemOf: () => undefined,

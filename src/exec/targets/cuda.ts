@@ -1,9 +1,12 @@
 /** The target of GPUs: kernels as CUDA C, products by cuBLAS, cuBLASLt and cuTENSOR, memory of their own. */
 import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
+import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import { COMPACT_VALUES, FUSE_EPILOGUES, passesWith } from '../../fusion/passes/pipeline.js';
+import type { CallTraits } from '../../fusion/passes/product-costs.js';
 import type { TensorTraits } from '../../fusion/passes/tensor-products.js';
 import type { DType } from '../../graph/dtype.js';
 import type { Precision } from '../../graph/expr.js';
+import { productCost } from '../calls/matmul-cost.js';
 import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
@@ -46,16 +49,31 @@ const LOST_SECONDS: Partial<Readonly<Record<DType | Precision, number>>> = {
 
 const TENSORS: TensorTraits = {
   isFound: () => cudaInfo().cutensor !== null,
-  copyRate: COPY_RATE,
-  copySeconds: COPY_SECONDS,
   lostSeconds: (dtype, precision) => LOST_SECONDS[precision ?? dtype] ?? Number.POSITIVE_INFINITY,
 };
 
 /** Elements of results whose sums cuBLAS computes as a whole: their tiles fill an H100. */
 const LEAST_UNSPLIT = 2 ** 22;
 
+/** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
+const MULTIPROCESSORS = 132;
+
+const CALLS: CallTraits = {
+  copyRate: COPY_RATE,
+  copySeconds: COPY_SECONDS,
+  seconds: (size, dtype, precision) => productCost({ ...size, dtype, precision }, MULTIPROCESSORS).seconds,
+};
+
+const PRODUCTS: ProductTraits = {
+  costs: PRODUCT_COSTS,
+  calls: CALLS,
+  tf32: { leastResults: LEAST_UNSPLIT },
+  tensors: TENSORS,
+};
+
 export const CUDA_TARGET: Target = {
-  passes: passesWith({ costs: PRODUCT_COSTS, tf32: { leastResults: LEAST_UNSPLIT }, tensors: TENSORS }),
+  passes: passesWith(PRODUCTS),
+  products: PRODUCTS,
   productLibraries: () => [
     ...(cudaInfo().cutensor === null ? [] : (['cutensor'] as const)),
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),

@@ -1,5 +1,5 @@
 /**
- * A matrix product on buffers of its own, each as long as what the product touches, where the measured product's
+ * A matrix product, of outer batch axes one call, on buffers of its own, each as long as what the product touches, where the measured product's
  * operands lie: the same strides, dtypes and alignments. Called by `product-tuning.ts`.
  */
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
@@ -31,13 +31,15 @@ export function trialOf(step: MatmulStep, workspaceByteLength: number): ProductT
   const place = (operand: MatrixOperand, rows: number, columns: number, of: DType): MatrixOperand => {
     const offset = operand.offset % (BUFFER_ALIGNMENT / byteLengthOf(of));
     const { batchStride, rowStride, columnStride } = operand;
+    const inner = { batchStride, rowStride, columnStride };
     const last = offset + (batch - 1) * batchStride + (rows - 1) * rowStride + (columns - 1) * columnStride;
-    return { ...operand, offset, buffer: buffer((last + 1) * byteLengthOf(of)) };
+    return { ...inner, offset, buffer: buffer((last + 1) * byteLengthOf(of)) };
   };
   const c = place(step.c, m, n, after);
   const { addend, bias } = step.epilogue ?? {};
   const moved: MatmulStep = {
     ...step,
+    outer: undefined,
     a: place(step.a, m, k, dtype),
     b: place(step.b, k, n, dtype),
     c,

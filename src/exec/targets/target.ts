@@ -3,6 +3,7 @@
  * outside this folder asks for a device's kind. `table.ts` has the targets.
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProductLibrary } from '../../graph/expr.js';
 import type { CallStep } from '../calls/call.js';
@@ -24,6 +25,8 @@ export interface EmitOptions {
 export interface Target {
   /** The passes over its graphs. */
   readonly passes: readonly Pass[];
+  /** Its matrix products, for the passes and for the operands that are stored. */
+  readonly products: ProductTraits;
   /** Those that follow in plans which hold everything at once: no step is cut. */
   readonly wholePasses: readonly Pass[];
   /**

@@ -1,7 +1,7 @@
 /**
  * Finds where a product's operand lies: in a stored buffer, seen through views, if its axes have constant
- * strides at which its library can read it: of a matrix product three, batch, row and column; of a contraction
- * by cuTENSOR any number. Otherwise the operand has to be stored itself.
+ * strides at which its library can read it: of a matrix product those of batches, rows and columns; of a contraction
+ * by cuTENSOR any. Otherwise the operand has to be stored itself.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Shape } from '../../graph/expr.js';
@@ -53,19 +53,32 @@ export function operandThroughViews(
 }
 
 /**
- * As a stack of matrices: one of the two strides is 1 and the other spans at least a line; nothing runs
- * backwards. Of a single row any stride will do.
+ * As a stack of matrices: one of their two strides is 1 and the other spans at least a line; neither runs
+ * backwards. Of a single row any stride will do. A single batch axis does not run backwards either; several are
+ * loops over calls, with any strides.
  */
 export const asMatrix: Readable = (shape, strides) => {
-  const [, rows, columns] = shape as readonly [number, number, number];
-  const [batch, row, column] = strides as readonly [number, number, number];
-  if (batch < 0) return false;
+  const [rows, columns] = shape.slice(-2) as [number, number];
+  const [row, column] = strides.slice(-2) as [number, number];
+  if (shape.length === 3 && strides[0]! < 0) return false;
   return (column === 1 && (rows === 1 || row >= columns)) || (row === 1 && column >= rows);
 };
 
 /** As an array of any number of axes: nothing runs backwards, and no axis is broadcast. */
 export const asTensor: Readable = (shape, strides) =>
   shape.every((size, axis) => size === 1 || strides[axis]! > 0);
+
+/** As the result, whose rows are its axis `rowAxis` and whose columns the last one, in rows. */
+export const asRows =
+  (rowAxis: number): Readable =>
+  (shape, strides) =>
+    strides.at(-1) === 1 &&
+    (shape[rowAxis] === 1 || strides[rowAxis]! >= shape.at(-1)!) &&
+    strides.every((stride) => stride >= 0);
+
+/** As any strides say: packed from where the elements lie. */
+export const asStrided: Readable = (shape, strides) =>
+  !shape.includes(0) || strides.every((stride) => stride >= 0);
 
 /** As all of an array in C order. */
 export const asWhole: Readable = (shape, strides) => {

@@ -22,7 +22,15 @@ import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
 import { chooseMaterialized } from './materialization.js';
 import type { MutableKernel } from './mutable-kernel.js';
-import { asMatrix, asTensor, asWhole, type Operand, operandThroughViews, type Readable } from './operands.js';
+import {
+  asMatrix,
+  asRows,
+  asTensor,
+  asWhole,
+  type Operand,
+  operandThroughViews,
+  type Readable,
+} from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
 import type { Call, CallNode } from './task-graph.js';
 
@@ -56,16 +64,16 @@ export interface Partition {
 
 /**
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
- * `storedNode` says which.
+ * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie.
  */
-export function partition(original: Graph): Partition {
+export function partition(original: Graph, isReadable: Readable = asMatrix): Partition {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
   const routines = together(graph, order, 'call', routineKey);
   const loops = together(graph, order, 'loop', ({ loop }) => loop.key);
   const outputs = new Set(graph.outputs);
-  const wantedWhole = operandsToStore(graph, contracts, outputs);
+  const wantedWhole = operandsToStore(graph, contracts, outputs, isReadable);
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
@@ -74,7 +82,7 @@ export function partition(original: Graph): Partition {
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
-    const located = node.inputs.map((id, k) => locate(graph, id, stored, readableBy(node, k)));
+    const located = node.inputs.map((id, k) => locate(graph, id, stored, readableBy(node, k, isReadable)));
     operands.set(node.id, located);
     calls.push({ nodes: [node], reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
   }
@@ -92,7 +100,7 @@ export function partition(original: Graph): Partition {
   for (const call of calls) kernels.addCall(call);
   for (const kernel of buildAll(graph, order, stored)) kernels.addKernel(kernel);
   kernels.mergeAll();
-  const steps = kernels.tasks().map((task) => finish(task, operands));
+  const steps = kernels.tasks().map((task) => finish(task, operands, isReadable));
   return { steps, edges: () => kernels.edges() };
 }
 
@@ -105,7 +113,11 @@ export function storedNode(graph: Graph, output: number): number {
   return node.id;
 }
 
-function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): FusedStep {
+function finish(
+  task: Task,
+  operands: ReadonlyMap<number, readonly Operand[]>,
+  isReadable: Readable,
+): FusedStep {
   if (task.kind === 'kernel')
     return { kind: 'kernel', kernel: lowerKernel(task.kernel), nodes: ascending(task.kernel.nodes) };
   const { nodes, reads: inputs } = task;
@@ -113,7 +125,7 @@ function finish(task: Task, operands: ReadonlyMap<number, readonly Operand[]>): 
   if (results.length === 0)
     return { kind: 'call', nodes: nodes as readonly CallNode[], operands: operands.get(nodes[0]!.id)! };
   const { loop } = results[0]!;
-  return { kind: 'loop', loop, results, inputs, body: partition(loop.body) };
+  return { kind: 'loop', loop, results, inputs, body: partition(loop.body, isReadable) };
 }
 
 const SHORT_LIST = 64;
@@ -135,11 +147,12 @@ function operandsToStore(
   graph: Graph,
   contracts: readonly GraphNodeOf<'contract'>[],
   outputs: ReadonlySet<number>,
+  isReadable: Readable,
 ): Set<number> {
   const stored = new Set<number>();
   for (const node of contracts) {
     for (const [k, id] of node.inputs.entries()) {
-      const found = operandThroughViews(graph, id, (i) => outputs.has(i), readableBy(node, k));
+      const found = operandThroughViews(graph, id, (i) => outputs.has(i), readableBy(node, k, isReadable));
       stored.add(found === undefined ? id : found.node);
     }
   }
@@ -161,12 +174,15 @@ function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
  * The form in which the library of a product reads its input `k`. Addends and biases of matrix products are read
  * in rows, whose elements follow each other; addends of cuTENSOR lie as the result.
  */
-function readableBy({ library, labels }: GraphNodeOf<'contract'>, k: number): Readable {
+function readableBy(
+  { library, labels, output }: GraphNodeOf<'contract'>,
+  k: number,
+  isReadable: Readable,
+): Readable {
   const isFurther = k >= labels.length;
   if (library === 'cutensor') return isFurther ? asWhole : asTensor;
-  return isFurther ? asRows : asMatrix;
+  return isFurther ? asRows(output.indexOf(labels[0]!.at(-2)!)) : isReadable;
 }
-const asRows: Readable = (shape, strides) => strides[2] === 1 && asMatrix(shape, strides);
 
 /**
  * An operand's place; the operand is stored itself where what is stored by now cannot be read through its

@@ -20,9 +20,10 @@ import {
   sizeOfShape,
   topologicalOrder,
 } from '../../graph/graph.js';
+import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
 import { convertScalar } from '../../graph/scalar.js';
 import { sameShape } from '../../graph/shape.js';
-import { asWhole, operandThroughViews, type Readable } from '../partition/operands.js';
+import { asRows, asWhole, operandThroughViews, type Readable } from '../partition/operands.js';
 import { constantOf } from './constant-of.js';
 import { GELU_READERS, geluArgument } from './gelu-form.js';
 import { hasContractions } from './merge-contractions.js';
@@ -57,8 +58,14 @@ const hasActivations = (dtype: DType): boolean => dtype === 'float32' || isHalf(
 const isTensor = ({ library }: Contract): boolean => library === 'cutensor';
 
 /** A product by cuBLAS of one row or column, which is a matrix in either order. */
-const isVector = (node: Contract): boolean =>
-  !isTensor(node) && Math.min(node.shape[1]!, node.shape[2]!) <= 1;
+const isVector = (node: Contract, editor: Pick<Editor, 'node'>): boolean => {
+  if (isTensor(node)) return false;
+  const { m, n } = sizesOf(node, editor);
+  return Math.min(m, n) <= 1;
+};
+
+const sizesOf = (node: Contract, editor: Pick<Editor, 'node'>): MatrixProduct =>
+  matrixProductOf(node, editor.node(node.inputs[0]!).shape);
 
 class EpilogueRules {
   readonly #graph: MutableGraph;
@@ -97,18 +104,15 @@ class EpilogueRules {
     if (node.kind !== 'contract' || node.epilogue?.activation !== undefined || isStretched(node))
       return undefined;
     if (isTensor(node)) return node;
-    const [batch, m, n] = node.shape as readonly [number, number, number];
-    if (isVector(node)) return undefined;
-    return batch <= MOST_MATRICES && Math.max(m, n, this.#depthOf(node)) <= MOST_SIDE ? node : undefined;
+    const { batch, m, n, k, columnAxis } = sizesOf(node, { node: (at) => nodeOf(this.#graph, at) });
+    // Results of cuBLASLt are in rows.
+    if (Math.min(m, n) <= 1 || columnAxis !== node.shape.length - 1) return undefined;
+    return sizeOfShape(batch) <= MOST_MATRICES && Math.max(m, n, k) <= MOST_SIDE ? node : undefined;
   }
 
   /** Whether it is of halves, whose NaNs cuBLASLt's ReLU makes 0 (13.0, on an H100); of float32 it keeps them. */
   #hasHalves({ inputs, dtype }: Contract): boolean {
     return isHalf(dtype) || isHalf(nodeOf(this.#graph, inputs[0]!).dtype);
-  }
-
-  #depthOf({ inputs }: Contract): number {
-    return nodeOf(this.#graph, inputs[0]!).shape[2]!;
   }
 
   /** The product with more of an epilogue, in the place of a node. */
@@ -174,15 +178,15 @@ class EpilogueRules {
   };
 
   #withBias(node: GraphNode, product: Contract, other: number, editor: Editor): number | undefined {
-    const n = product.shape[2]!;
     if (isTensor(product)) return undefined;
+    const n = product.shape.at(-1)!;
     if (product.epilogue?.hasBias || !hasActivations(product.dtype) || node.shape.at(-1) !== n)
       return undefined;
     let row = editor.node(other);
     while (row.kind === 'view' && row.view.type === 'broadcast') row = editor.node(row.inputs[0]!);
     if (row.shape.at(-1) !== n || sizeOfShape(row.shape) !== n) return undefined;
     if (constantOf(row.id, editor) !== undefined) return undefined;
-    const bias = editor.reshape(row.id, [1, 1, n]);
+    const bias = editor.reshape(row.id, [...product.shape.slice(1).map(() => 1), n]);
     return this.#become(node, product, { hasBias: true }, { inputs: [...product.inputs, bias] }, editor);
   }
 
@@ -198,16 +202,11 @@ class EpilogueRules {
     const { id, factor } = scaled ?? { id: other, factor: 1 };
     if (!sameShape(editor.node(id).shape, node.shape)) return undefined;
     const addend = editor.reshape(id, product.shape);
-    if (isTensor(product) ? !this.#isStored(addend, asWhole) : !this.#isRowMajor(addend)) return undefined;
+    const isReadable = isTensor(product) ? asWhole : asRows(sizesOf(product, editor).rowAxis);
+    if (!this.#isStored(addend, isReadable)) return undefined;
     const [a, b, ...bias] = product.inputs as readonly [number, number, ...number[]];
     const inputs = [a, b, addend, ...bias];
     return this.#become(node, product, { beta: sign * factor }, { inputs }, editor);
-  }
-
-  /** Whether a node's elements are in memory anyway, in rows one after the other. */
-  #isRowMajor(id: number): boolean {
-    const [, , n] = nodeOf(this.#graph, id).shape as readonly [number, number, number];
-    return this.#isStored(id, (_, [, row, column]) => column === 1 && row! >= n); // never a single row
   }
 
   /** Whether a node's elements are in memory anyway, as it can be read. */
@@ -262,7 +261,7 @@ class EpilogueRules {
 
   /** contract of halves that are cast to float32 → of the halves: their products are exact */
   readonly #ofHalves: Rule = (node, editor) => {
-    if (node.kind !== 'contract' || node.dtype !== 'float32' || isVector(node)) return undefined;
+    if (node.kind !== 'contract' || node.dtype !== 'float32' || isVector(node, editor)) return undefined;
     if (node.epilogue?.activation === 'relu' || isTensor(node)) return undefined;
     const [a, b, ...further] = node.inputs as readonly [number, number, ...number[]];
     if (a === b) return undefined;
@@ -284,7 +283,7 @@ class EpilogueRules {
 
   /** contract (multiply a constant) b → contract a b, alpha */
   readonly #ofScaled: Rule = (node, editor) => {
-    if (node.kind !== 'contract' || isVector(node) || isStretched(node)) return undefined;
+    if (node.kind !== 'contract' || isVector(node, editor) || isStretched(node)) return undefined;
     const { alpha } = node.epilogue ?? PLAIN;
     for (const k of [0, 1] as const) {
       let factor = 1;

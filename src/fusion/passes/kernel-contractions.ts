@@ -64,8 +64,8 @@ export function suitsKernel(
   const b = libraryOperandOf(graph, right);
   const copied = (a.isCopied ? m : 0) + (b.isCopied && b.node !== a.node ? n : 0);
   if (copied === 0) return false;
-  const bytesOf = ({ isComputed }: LibraryOperand): number =>
-    isComputed ? costs.computedBytes : costs.loadedBytes;
+  const bytesOf = ({ isComputed: computed }: LibraryOperand): number =>
+    computed ? costs.computedBytes : costs.loadedBytes;
   const padded = 2 * Math.max(m, costs.librarySide) * Math.max(n, costs.librarySide);
   // For each element of the contracted axis.
   const library = costs.copiedBytes * copied + padded / costs.libraryRate;
@@ -87,17 +87,21 @@ interface LibraryOperand {
  * it is stored in the order that the library wants.
  */
 export function copiedBytes(graph: Graph, id: number, isReadable?: Readable): number {
-  const { node, isComputed, isCopied } = libraryOperandOf(graph, id, isReadable);
+  const { node, isComputed: computed, isCopied } = libraryOperandOf(graph, id, isReadable);
   const { dtype, shape } = nodeOf(graph, id);
-  return isComputed || !isCopied || node !== id ? 0 : sizeOfShape(shape) * byteLengthOf(dtype);
+  return computed || !isCopied || node !== id ? 0 : sizeOfShape(shape) * byteLengthOf(dtype);
 }
 
 function libraryOperandOf(graph: Graph, id: number, isReadable?: Readable): LibraryOperand {
   const operand = operandThroughViews(graph, id, () => false, isReadable);
   const node = operand?.node ?? id;
-  const isComputed = ['map', 'cast', 'iota', 'const'].includes(valueBelow(graph, id));
-  return { node, isComputed, isCopied: operand === undefined || isComputed };
+  const computed = isComputed(graph, id);
+  return { node, isComputed: computed, isCopied: operand === undefined || computed };
 }
+
+/** Whether a kernel computes an operand, which then stores it as it is read. */
+export const isComputed = (graph: Graph, id: number): boolean =>
+  ['map', 'cast', 'iota', 'const'].includes(valueBelow(graph, id));
 
 /** The kind of node that views of it lead to. */
 function valueBelow(graph: Graph, id: number): string {

@@ -10,33 +10,27 @@
  * Where a target gives the costs of products, long ones that would need copies of their operands are such sums
  * as well (`kernel-contractions.ts`).
  *
- * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`, or of two operands and
- * by cuTENSOR. Only the order of sums changes, and only for contractions of more than two operands or with
+ * After this pass every `contract` node is `(batch, m, k), (batch, k, n) -> (batch, m, n)`, the same with several batch
+ * axes and the result's in any order (`graph/matrix-product.ts`), or of two operands and by cuTENSOR. Only the order of sums changes, and only for contractions of more than two operands or with
  * labels of one operand.
  */
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
 import { type GraphNodeOf, type MutableGraph, sharedNodes } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import { sameNumbers } from '../kernel/kernel.js';
+import { asMatrix, type Readable } from '../partition/operands.js';
 import { type ContractionPath, contractionPath, elementLimit } from '../paths/contraction-path.js';
 import type { Pair } from '../paths/exact-order.js';
 import type { Network } from '../paths/network.js';
 import { reportPath } from '../paths/path-report.js';
 import type { ContractionReport } from './contraction-report.js';
 import { copiedBytes, type ProductCosts, suitsKernel } from './kernel-contractions.js';
+import { type Context, type InKernel, NEVER, type Tf32Traits } from './lowering-context.js';
 import { hasContractions } from './merge-contractions.js';
-import {
-  type Context,
-  type InKernel,
-  LEFT,
-  NEVER,
-  PairProducts,
-  PRODUCT,
-  RIGHT,
-  suitsLibrary,
-  type Tf32Traits,
-} from './pair-products.js';
+import { PairProducts, suitsLibrary } from './pair-products.js';
+import type { CallTraits } from './product-costs.js';
 import type { Operand } from './product-labels.js';
+import { LEFT, PRODUCT, RIGHT } from './product-ways.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
 import { simplify } from './simplify.js';
 import { partsOf, type SlicedOperands } from './slice-operands.js';
@@ -49,6 +43,10 @@ const ONE_PAIR: readonly Pair[] = [[0, 1]];
 export interface ProductTraits {
   /** Without them, its library does all products that it can. */
   readonly costs?: ProductCosts;
+  /** The operands that it reads where they lie: without it, matrices of which rows or columns are contiguous. */
+  readonly isReadable?: Readable;
+  /** Without them, the way to form a product that copies the fewest bytes is the best. */
+  readonly calls?: CallTraits;
   /** Without them, products that may be in TF32 are computed in full. */
   readonly tf32?: Tf32Traits;
   /** cuTENSOR; a target that never has it has no copies for it to spare. */
@@ -58,7 +56,7 @@ export interface ProductTraits {
 }
 
 export const lowerContractions =
-  ({ costs, tf32, tensors, hasOwnProducts = false }: ProductTraits = {}) =>
+  ({ costs, isReadable = asMatrix, calls, tf32, tensors, hasOwnProducts = false }: ProductTraits = {}) =>
   (graph: MutableGraph, report?: ContractionReport): void => {
     if (!hasContractions(graph)) return;
     const inKernel: InKernel =
@@ -73,7 +71,9 @@ export const lowerContractions =
         editor,
         graph,
         inKernel,
-        copiedBytes: (id: number) => copiedBytes(graph, id),
+        isReadable,
+        copiedBytes: (id: number) => copiedBytes(graph, id, isReadable),
+        calls,
         tf32,
         tensors,
         hasOwnProducts,
@@ -88,13 +88,17 @@ export const lowerContractions =
   };
 
 /** A product that a library computes as it stands. */
-const isMatmul = (node: GraphNodeOf<'contract'>, { editor, inKernel, tf32 }: Context): boolean => {
+const isMatmul = (
+  node: GraphNodeOf<'contract'>,
+  { editor, inKernel, copiedBytes, tf32 }: Context,
+): boolean => {
   if ((tf32 !== undefined && node.precision === 'tf32x3') || node.library !== undefined) return false;
   const [a, b] = node.labels;
   if (node.labels.length !== 2 || !sameNumbers(a!, LEFT) || !sameNumbers(b!, RIGHT)) return false;
   if (!sameNumbers(node.output, PRODUCT)) return false;
   const [batch, m, n] = node.shape as readonly [number, number, number];
   const [left, right] = node.inputs as readonly [number, number];
+  if (copiedBytes(left) + copiedBytes(right) > 0) return false;
   const k = editor.node(left).shape[2]!;
   return suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, { batch, m, n, k });
 };

@@ -2,68 +2,25 @@
  * The product of two operands of a contraction: a matrix product for a library, or a fused multiply-and-sum.
  * Called by `lower-contractions.ts`.
  */
-import { byteLengthOf, type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
+import { type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
 import type { Precision, ProductLibrary, Shape } from '../../graph/expr.js';
 import { formatBytes } from '../../graph/format.js';
-import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
-import { sameNumbers } from '../kernel/kernel.js';
-import { type ContractionReport, subscriptsOf } from './contraction-report.js';
+import { type GraphNodeOf, sizeOfShape } from '../../graph/graph.js';
+import { subscriptsOf } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
-import { type Operand, otherProductLabels, type ProductLabels, productLabelsOf } from './product-labels.js';
+import type { Context } from './lowering-context.js';
+import type { ChosenWay, ProductWay } from './product-costs.js';
+import { type Operand, type PairProduct, type ProductLabels, productLabelsOf } from './product-labels.js';
+import { ProductWays } from './product-ways.js';
 import type { Editor } from './rewrite.js';
 import { sumOfThree } from './split-factors.js';
-import { libraryOf, type TensorFactor, type TensorTraits, tensorFactor } from './tensor-products.js';
+import { libraryOf, type TensorFactor, tensorFactor } from './tensor-products.js';
 
 /**
  * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
  * summed axis.
  */
 const SMALL_RESULT = 64;
-/** Rows and columns of products in a batch that are there to spare a copy: fewer keep a library from its speed. */
-const LEAST_SIDE = 32;
-
-/** Whether a product of these operands is better not left to a library. */
-export type InKernel = (dtype: DType, left: number, right: number, size: ProductSize) => boolean;
-export const NEVER: InKernel = () => false;
-
-/** Of a target that multiplies in TF32. */
-export interface Tf32Traits {
-  /**
-   * Of so many results on, three products are as exact as one in float32: the sums of fewer are split among
-   * multiprocessors there, which makes them more exact.
-   */
-  readonly leastResults: number;
-}
-
-/** The facts that lowering one contraction needs. */
-export interface Context {
-  readonly editor: Editor;
-  readonly graph: MutableGraph;
-  readonly inKernel: InKernel;
-  /** Bytes of a copy that is made of an operand for the library alone. */
-  readonly copiedBytes: (id: number) => number;
-  readonly tf32: Tf32Traits | undefined;
-  readonly tensors: TensorTraits | undefined;
-  readonly hasOwnProducts: boolean;
-  /** Whether a node is a result, or several nodes read it. */
-  readonly isShared: (id: number) => boolean;
-  /** The products for libraries that were made, which stay as they are. */
-  readonly made: Set<number>;
-  readonly report: ContractionReport | undefined;
-}
-
-/** A product of two operands, and the roles of their labels in it. */
-interface PairProduct {
-  readonly a: Operand;
-  readonly b: Operand;
-  readonly groups: ProductLabels;
-}
-
-/** Labels of a product of stacks of matrices. */
-export const LEFT = [0, 1, 2];
-export const RIGHT = [0, 2, 3];
-export const PRODUCT = [0, 1, 3];
-
 export const suitsLibrary = (dtype: DType, m: number, n: number, k: number): boolean =>
   (isFloat(dtype) || isComplex(dtype)) && m > 1 && n > 1 && k > 1 && m * n > SMALL_RESULT;
 
@@ -75,7 +32,7 @@ export class PairProducts {
   readonly #editor: Editor;
   readonly #sizeOf: (label: number) => number;
   readonly #context: Context;
-  readonly #precision: Precision | undefined;
+  readonly #ways: ProductWays;
   /** As asked, of products by cuTENSOR, which splits factors itself. */
   readonly #asked: Precision | undefined;
   readonly #pinned: ProductLibrary | undefined;
@@ -94,7 +51,7 @@ export class PairProducts {
     this.#leastSplit = isSplit ? context.tf32.leastResults : Number.POSITIVE_INFINITY;
     this.#editor = context.editor;
     this.#sizeOf = sizeOf;
-    this.#precision = isSplit ? undefined : precision;
+    this.#ways = new ProductWays(context, sizeOf, isSplit ? undefined : precision, library);
   }
 
   #shape(labels: readonly number[]): number[] {
@@ -138,9 +95,7 @@ export class PairProducts {
 
   /** An operand with its axes in another order. */
   arrange(operand: Operand, labels: readonly number[]): number {
-    const order = labels.map((label) => operand.labels.indexOf(label));
-    if (order.every((axis, k) => axis === k)) return operand.id;
-    return this.#editor.view(operand.id, { type: 'permute', order }, this.#shape(labels));
+    return this.#ways.arrange(operand, labels);
   }
 
   /**
@@ -160,20 +115,22 @@ export class PairProducts {
     const size = { batch, m, n, k };
     if (this.#pinned !== undefined) return this.#multiplyBy(this.#pinned, { a, b, groups }, size, wanted);
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
-    const [left, right] = this.#matrices({ a, b, groups });
+    const [left, right] = this.#ways.plain({ a, b, groups });
     if (this.#context.inKernel(dtype, left, right, size)) {
       this.#choose(a, b, groups, 'weft', 'that reads the operands where they lie', left, right);
       return this.#multiplyAndSum(a, b, groups);
     }
-    const { best, copied } = this.#withLeastCopies({ a, b, groups }, wanted);
-    return this.#byCutensor({ a, b, groups }, size, copied, wanted) ?? this.#multiplyMatrices(best);
+    const chosen = this.#ways.best({ a, b, groups }, wanted);
+    return (
+      this.#byCutensor({ a, b, groups }, size, chosen, wanted) ?? this.#multiplyMatrices(chosen.way, wanted)
+    );
   }
 
-  #multiplyMatrices(product: PairProduct): Operand {
-    const { batch, m, n } = product.groups;
+  #multiplyMatrices(way: ProductWay, wanted: readonly number[] | undefined): Operand {
+    const { batch, m, n } = way.groups;
     return this.#volume([...batch, ...m, ...n]) >= this.#leastSplit
-      ? this.#multiplySplit(product)
-      : this.#matmul(...this.#matrices(product), product.groups);
+      ? this.#multiplySplit(way, wanted)
+      : this.#ways.form(way, wanted);
   }
 
   /**
@@ -195,31 +152,34 @@ export class PairProducts {
     }
     const isOwn = library === 'weft' && this.#context.hasOwnProducts && suitsLibrary(dtype, m, n, k);
     if ((library === 'cublas' && isProduct) || isOwn) {
-      const { best, copied } = this.#withLeastCopies(product, wanted);
-      this.#choose(a, b, groups, library, `as asked, ${formatBytes(copied)} copied`);
-      return this.#multiplyMatrices(best);
+      const { way, copiedBytes, calls } = this.#ways.best(product, wanted);
+      const inCalls = calls === 1 ? '' : `, in ${calls} calls`;
+      this.#choose(a, b, groups, library, `as asked, ${formatBytes(copiedBytes)} copied${inCalls}`);
+      return this.#multiplyMatrices(way, wanted);
     }
     return this.#multiplyAndSum(a, b, groups);
   }
 
-  /** By cuTENSOR, where that takes less time than copies of so many bytes. */
+  /** By cuTENSOR, where that takes less time than a way to give the product to cuBLAS. */
   #byCutensor(
     { a, b, groups }: PairProduct,
     size: ProductSize,
-    matrixBytes: number,
+    chosen: ChosenWay,
     wanted: readonly number[] | undefined,
   ): Operand | undefined {
-    const { tensors, report } = this.#context;
-    if (tensors === undefined) return undefined;
+    const { tensors, calls, report } = this.#context;
+    if (tensors === undefined || calls === undefined) return undefined;
     const [left, right] = [this.#factor(a), this.#factor(b)];
     const choice = libraryOf(
       {
         ...size,
         dtype: this.#editor.node(a.id).dtype,
         precision: this.#asked,
-        matrixBytes: matrixBytes + left.conjugateBytes + right.conjugateBytes,
+        chosen,
+        conjugateBytes: left.conjugateBytes + right.conjugateBytes,
         tensorBytes: left.copiedBytes + right.copiedBytes,
       },
+      calls,
       tensors,
     );
     if (choice === undefined) return undefined;
@@ -274,87 +234,13 @@ export class PairProducts {
 
   readonly #volume = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
 
-  /** Of the ways to form a product that of which the fewest bytes are copied; the given one, where it is as good. */
-  #withLeastCopies(
-    given: PairProduct,
-    wanted: readonly number[] = [],
-  ): { readonly best: PairProduct; readonly copied: number } {
-    const { a, b, groups } = given;
-    let [best, least] = [given, this.#copiesOf(given, wanted)];
-    if (least === 0) return { best, copied: 0 };
-    const turned = { ...groups, m: groups.n, n: groups.m };
-    const others = [
-      ...[...otherProductLabels(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
-      ...[...otherProductLabels(turned, wanted)].map((tried) => ({ a: b, b: a, groups: tried })),
-    ];
-    for (const tried of others) {
-      const { batch, m, n } = tried.groups;
-      if (batch.length > groups.batch.length && Math.min(this.#volume(m), this.#volume(n)) < LEAST_SIDE)
-        continue;
-      const copied = this.#copiesOf(tried, wanted);
-      if (copied < least) [best, least] = [tried, copied];
-    }
-    return { best, copied: least };
-  }
-
-  /** Bytes of the copies of the operands, and of the result where it is stored in another order. */
-  #copiesOf(product: PairProduct, wanted: readonly number[]): number {
-    const [left, right] = this.#matrices(product);
-    const { batch, m, n } = product.groups;
-    const result = [...batch, ...m, ...n];
-    const isArranged = wanted.length > 0 && !sameNumbers(result, wanted);
-    const elementBytes = byteLengthOf(this.#editor.node(left).dtype);
-    const { copiedBytes } = this.#context;
-    return copiedBytes(left) + copiedBytes(right) + (isArranged ? elementBytes * this.#volume(result) : 0);
-  }
-
   /** The parts of factors are taken before views, so that a factor that stands twice is split once. */
-  #multiplySplit({ a, b, groups }: PairProduct): Operand {
-    const { batch, m, n } = groups;
-    const matrices = (x: number, y: number): [number, number] =>
-      this.#matrices({ a: { ...a, id: x }, b: { ...b, id: y }, groups });
-    const multiply = (x: number, y: number): number => this.#matmul(...matrices(x, y), groups, 'tf32').id;
+  #multiplySplit(way: ProductWay, wanted: readonly number[] | undefined): Operand {
+    const multiply = (x: number, y: number): number => this.#ways.form(way, wanted, x, y, 'tf32').id;
     const multiplyInStretches = (x: number, y: number): number =>
-      this.#matmul(...matrices(x, y), groups, 'tf32-stretched').id;
-    const sum = sumOfThree(this.#editor, a.id, b.id, { multiply, multiplyInStretches });
-    return { id: sum, labels: [...batch, ...m, ...n] };
-  }
-
-  /** The operands as stacks of matrices. */
-  #matrices({ a, b, groups: { batch, m, n, k } }: PairProduct): [number, number] {
-    return [this.#stack(a, batch, m, k), this.#stack(b, batch, k, n)];
-  }
-
-  /** An operand as (batch, rows, columns); it is the same for a batch that it has no label of. */
-  #stack(operand: Operand, batch: readonly number[], ...sides: readonly (readonly number[])[]): number {
-    const shape = [batch, ...sides].map(this.#volume);
-    const own = batch.filter((label) => operand.labels.includes(label));
-    const arranged = this.arrange(operand, [...own, ...sides.flat()]);
-    if (own.length === batch.length) return this.#editor.reshape(arranged, shape);
-    const inner = sides.map(this.#volume);
-    const thin = batch.map((label) => (own.includes(label) ? this.#sizeOf(label) : 1));
-    const spread = this.#editor.broadcast(this.#editor.reshape(arranged, [...thin, ...inner]), [
-      ...this.#shape(batch),
-      ...inner,
-    ]);
-    return this.#editor.reshape(spread, shape);
-  }
-
-  #matmul(left: number, right: number, { batch, m, n }: ProductLabels, precision = this.#precision): Operand {
-    const product = this.#editor.add({
-      kind: 'contract',
-      labels: [LEFT, RIGHT],
-      output: PRODUCT,
-      precision,
-      memoryLimit: undefined,
-      library: this.#pinned === 'weft' ? this.#pinned : undefined,
-      dtype: this.#editor.node(left).dtype,
-      shape: [batch, m, n].map(this.#volume),
-      inputs: [left, right],
-    });
-    this.#context.made.add(product);
-    const labels = [...batch, ...m, ...n];
-    return { id: this.#editor.reshape(product, this.#shape(labels)), labels };
+      this.#ways.form(way, wanted, x, y, 'tf32-stretched').id;
+    const sum = sumOfThree(this.#editor, way.a.id, way.b.id, { multiply, multiplyInStretches });
+    return { id: sum, labels: this.#ways.resultOf(way, wanted) };
   }
 
   #multiplyAndSum(a: Operand, b: Operand, { batch, m, n, k }: ProductLabels): Operand {

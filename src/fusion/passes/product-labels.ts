@@ -24,6 +24,13 @@ export interface ProductLabels {
   readonly k: readonly number[];
 }
 
+/** A product of two operands, and the roles of their labels in it. */
+export interface PairProduct {
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly groups: ProductLabels;
+}
+
 type Labels = readonly number[];
 
 export function productLabelsOf(a: Labels, b: Labels, isNeeded: (label: number) => boolean): ProductLabels {

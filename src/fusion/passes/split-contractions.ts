@@ -9,6 +9,7 @@
  */
 import { byteLengthOf, isHalf } from '../../graph/dtype.js';
 import type { GraphNodeOf, MutableGraph } from '../../graph/graph.js';
+import { isPlainProduct } from '../../graph/matrix-product.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
@@ -33,7 +34,7 @@ export function splitContractions(graph: MutableGraph): void {
 const splitLong: Rule = (node, editor) => (node.kind === 'contract' ? split(node, editor) : undefined);
 
 function split(node: GraphNodeOf<'contract'>, editor: Editor): number | undefined {
-  if (node.library !== undefined) return undefined;
+  if (node.library !== undefined || !isPlainProduct(node)) return undefined;
   const [batch, m, n] = node.shape as readonly [number, number, number];
   const [a, b] = node.inputs as readonly [number, number];
   const k = editor.node(a).shape[2]!;

@@ -14,16 +14,13 @@ import { type GraphNodeOf, type MutableGraph, nodeOf, sizeOfShape } from '../../
 import { asTensor } from '../partition/operands.js';
 import type { ProductChoice } from './contraction-report.js';
 import { copiedBytes, type ProductSize } from './kernel-contractions.js';
+import type { CallTraits, ChosenWay, WayCost } from './product-costs.js';
 import type { Operand } from './product-labels.js';
 import type { Editor } from './rewrite.js';
 
 /** cuTENSOR beside cuBLAS on a target. */
 export interface TensorTraits {
   readonly isFound: () => boolean;
-  /** Bytes of copies that are made in a second, each written and read once more. */
-  readonly copyRate: number;
-  /** Seconds of a copy beside that. */
-  readonly copySeconds: number;
   /** Seconds that cuTENSOR takes longer than cuBLAS for a multiplication and an addition. */
   readonly lostSeconds: (dtype: DType, precision: Precision | undefined) => number;
 }
@@ -73,38 +70,61 @@ function conjugateBelow(
   return views.reduce((input, { view, shape }) => editor.view(input, view, shape), node.inputs[0]!);
 }
 
-/** The work of a product, and the copies that are made for the libraries. */
+/** The work of a product, and the ways to give it to cuBLAS and to cuTENSOR. */
 export interface ProductWork extends ProductSize {
   readonly dtype: DType;
   readonly precision: Precision | undefined;
-  /** Bytes that are copied for cuBLAS, and for cuTENSOR. */
-  readonly matrixBytes: number;
+  /** The fastest for cuBLAS. */
+  readonly chosen: ChosenWay;
+  /** Bytes of conjugates that are computed for it. */
+  readonly conjugateBytes: number;
+  /** Bytes that are copied for cuTENSOR. */
   readonly tensorBytes: number;
 }
 
 /** The faster of the two libraries, and why; `undefined`: there is nothing to choose. */
 export function libraryOf(
   work: ProductWork,
-  traits: TensorTraits | undefined,
+  times: CallTraits,
+  traits: TensorTraits,
 ): Omit<ProductChoice, 'subscripts'> | undefined {
-  const { dtype, precision, matrixBytes, tensorBytes } = work;
-  const sparedBytes = matrixBytes - tensorBytes;
-  if (sparedBytes <= 0 || traits === undefined) return undefined;
-  const copied = formatBytes(matrixBytes);
-  const copies = traits.copySeconds + sparedBytes / traits.copyRate;
+  const { dtype, precision, chosen, tensorBytes } = work;
+  const { single, several, calls } = chosen;
+  const matrixBytes = chosen.copiedBytes + work.conjugateBytes;
+  const sparedBytes = Math.max(0, matrixBytes - tensorBytes);
+  if (sparedBytes === 0 && calls === 1 && several === undefined) return undefined;
+  const way = calls === 1 ? `after copies of ${formatBytes(matrixBytes)}` : inCalls(chosen, single);
+  const more = calls === 1 ? 0 : chosen.seconds - times.seconds(work, dtype, precision);
+  const spared = more + (sparedBytes === 0 ? 0 : times.copySeconds + sparedBytes / times.copyRate);
   const operations = work.batch * work.m * work.n * work.k * (isComplex(dtype) ? 4 : 1);
   const arithmetic = operations * traits.lostSeconds(dtype, precision);
-  const times = `${microseconds(copies)} against ${microseconds(arithmetic)} that cuTENSOR multiplies longer`;
-  if (arithmetic >= copies) {
-    const reason = `after copies of ${copied}: ${times}`;
-    return { library: 'cublas', reason, copiedBytes: matrixBytes, sparedBytes: 0 };
+  const lost = `${microseconds(spared)} against ${microseconds(arithmetic)} that cuTENSOR multiplies longer`;
+  const instead =
+    calls > 1 || several === undefined || several.seconds < single.seconds
+      ? ''
+      : `; ${several.calls} calls would take ${microseconds(several.seconds - single.seconds)} more`;
+  const ofCublas = { library: 'cublas', copiedBytes: matrixBytes } as const;
+  if (arithmetic >= spared) {
+    const isKept = sparedBytes > 0 || calls === 1;
+    const reason = `${way}${isKept ? `: ${lost}` : ''}${instead}`;
+    return { ...ofCublas, reason, sparedBytes: single.copiedBytes - chosen.copiedBytes };
   }
   if (!traits.isFound()) {
-    const reason = `after copies of ${copied}: cuTENSOR would spare ${formatBytes(sparedBytes)} of them and is not here ("npx weft doctor" says how to get it)`;
-    return { library: 'cublas', reason, copiedBytes: matrixBytes, sparedBytes };
+    const bytes = `${formatBytes(sparedBytes)} of them`;
+    const gain = sparedBytes > 0 ? bytes : microseconds(spared - arithmetic);
+    const reason = `${way}: cuTENSOR would spare ${gain} and is not here ("npx weft doctor" says how to get it)${instead}`;
+    return { ...ofCublas, reason, sparedBytes };
   }
-  const reason = `without the copies of ${copied} that a matrix product needs: ${times}`;
+  const needed = calls === 1 ? `copies of ${formatBytes(matrixBytes)}` : `${calls} calls`;
+  const reason = `without the ${needed} that a matrix product needs: ${lost}`;
   return { library: 'cutensor', reason, copiedBytes: tensorBytes, sparedBytes };
+}
+
+/** Why several calls are better than a single one with copies. */
+function inCalls({ calls, seconds, copiedBytes }: WayCost, single: WayCost): string {
+  const spared = formatBytes(single.copiedBytes - copiedBytes);
+  const times = `${microseconds(seconds)} against ${microseconds(single.seconds)}`;
+  return `in ${calls} calls, without the copies of ${spared} that a single one needs: ${times}`;
 }
 
 const microseconds = (seconds: number): string => `${(seconds * 1e6).toPrecision(2)} µs`;

@@ -1,0 +1,249 @@
+/**
+ * The ways to give a product of two operands to a library of matrix products, and their costs: how labels are grouped
+ * (`product-labels.ts`), whether batches are one axis or an axis each, and along which labels operands are read
+ * backwards. The best is the one that takes least time with its copies, and with a call for every matrix or stack of
+ * matrices that no single stride describes.
+ *
+ *     bqhd,bkhd->bhqk   →   (b, h, q, d) · (b, h, d, k) where they lie, in b calls of h matrices; as one stack of
+ *                           b·h matrices both operands would be copies
+ *     ik,kj->ij, both backwards along k   →   both forwards
+ *
+ * Called by `pair-products.ts`.
+ */
+import { byteLengthOf } from '../../graph/dtype.js';
+import type { Precision, ProductLibrary } from '../../graph/expr.js';
+import { denseStrides, sizeOfShape } from '../../graph/graph.js';
+import { sameNumbers } from '../kernel/kernel.js';
+import { type BatchAxes, batchAxesOf, callsOf } from '../partition/batch-axes.js';
+import { asStrided, operandThroughViews } from '../partition/operands.js';
+import { isComputed } from './kernel-contractions.js';
+import type { Context } from './lowering-context.js';
+import type { ChosenWay, ProductWay, WayCost } from './product-costs.js';
+import { type Operand, otherProductLabels, type PairProduct } from './product-labels.js';
+import { reversalsOf, reversed } from './reversals.js';
+import type { Editor } from './rewrite.js';
+
+/** Rows and columns of products in a batch that are there to spare a copy: fewer keep a library from its speed. */
+const LEAST_SIDE = 32;
+
+/** Labels of a product of stacks of matrices. */
+export const LEFT = [0, 1, 2];
+export const RIGHT = [0, 2, 3];
+export const PRODUCT = [0, 1, 3];
+
+type Labels = readonly number[];
+
+export class ProductWays {
+  readonly #context: Context;
+  readonly #editor: Editor;
+  readonly #sizeOf: (label: number) => number;
+  readonly #precision: Precision | undefined;
+  readonly #library: ProductLibrary | undefined;
+
+  /** `library`: of the nodes that are made. */
+  constructor(
+    context: Context,
+    sizeOf: (label: number) => number,
+    precision: Precision | undefined,
+    library: ProductLibrary | undefined,
+  ) {
+    this.#context = context;
+    this.#editor = context.editor;
+    this.#sizeOf = sizeOf;
+    this.#precision = precision;
+    this.#library = library;
+  }
+
+  /** The fastest way; the given one, where it is as fast. `wanted`: the labels of the result as it is stored. */
+  best(product: PairProduct, wanted: Labels = []): ChosenWay {
+    const given = this.#costOf({ ...product, isApart: false, reversed: [] }, wanted);
+    let [best, single] = [given, given];
+    let several: WayCost | undefined;
+    if (given.copiedBytes === 0) return { ...given, single, several };
+    for (const way of this.#others(product, wanted)) {
+      const cost = this.#costOf(way, wanted);
+      if (cost.seconds < best.seconds) best = cost;
+      if (cost.calls === 1 && cost.seconds < single.seconds) single = cost;
+      if (cost.calls > 1 && !(several !== undefined && several.seconds <= cost.seconds)) several = cost;
+    }
+    return { ...best, single, several };
+  }
+
+  *#others({ a, b, groups }: PairProduct, wanted: Labels): Generator<ProductWay> {
+    const { calls, graph, isReadable } = this.#context;
+    const turned = { ...groups, m: groups.n, n: groups.m };
+    const groupings: PairProduct[] = [
+      { a, b, groups },
+      ...[...otherProductLabels(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
+      { a: b, b: a, groups: turned },
+      ...[...otherProductLabels(turned, wanted)].map((tried) => ({ a: b, b: a, groups: tried })),
+    ];
+    const readsAny = isReadable === asStrided;
+    for (const along of readsAny ? [[]] : reversalsOf(graph, { a, b, groups })) {
+      for (const product of groupings) {
+        const { batch, m, n } = product.groups;
+        const isNarrow = Math.min(this.volume(m), this.volume(n)) < LEAST_SIDE;
+        if (batch.length > groups.batch.length && isNarrow) continue;
+        yield { ...product, isApart: false, reversed: along };
+        if (batch.length > 0 && (readsAny || calls !== undefined))
+          yield { ...product, isApart: true, reversed: along };
+      }
+    }
+  }
+
+  #costOf(way: ProductWay, wanted: Labels): WayCost {
+    const { copiedBytes, calls: traits } = this.#context;
+    const { groups } = way;
+    const [left, right] = this.#matrices(way, way.a.id, way.b.id);
+    const { dtype } = this.#editor.node(left);
+    const result = this.resultOf(way, wanted);
+    const isMoved =
+      wanted.length > 0 && (!sameNumbers(result, wanted) || way.reversed.some((l) => result.includes(l)));
+    const bytes = [
+      copiedBytes(left),
+      copiedBytes(right),
+      isMoved ? byteLengthOf(dtype) * this.volume(result) : 0,
+    ];
+    const copied = bytes.reduce((sum, each) => sum + each, 0);
+    const cost = { way, copiedBytes: copied };
+    if (traits === undefined) return { ...cost, calls: 1, seconds: copied };
+    const { inner, calls } = this.#callsOf(way, left, right, result);
+    const [m, n, k] = [groups.m, groups.n, groups.k].map(this.volume) as [number, number, number];
+    const copies = bytes.filter((each) => each > 0).length;
+    const call = traits.seconds({ batch: inner, m, n, k }, dtype, this.#precision);
+    const seconds = calls * call + copies * traits.copySeconds + copied / traits.copyRate;
+    return { ...cost, calls, seconds };
+  }
+
+  /** The calls of a way, and the matrices of each. */
+  #callsOf(way: ProductWay, left: number, right: number, result: Labels): { inner: number; calls: number } {
+    const { batch } = way.groups;
+    if (!way.isApart) return { inner: this.volume(batch), calls: 1 };
+    const ofResult = denseStrides(this.shape(result));
+    const [ofLeft, ofRight] = [left, right].map((id) => this.#stridesOf(id).slice(-batch.length - 2));
+    const axes: BatchAxes = batchAxesOf(
+      batch.map((label, k) => ({
+        size: this.#sizeOf(label),
+        strides: [ofLeft![k]!, ofRight![k]!, ofResult[result.indexOf(label)]!],
+      })),
+    );
+    return { inner: axes.inner.size, calls: callsOf(axes) };
+  }
+
+  #stridesOf(id: number): readonly number[] {
+    const { graph, isReadable } = this.#context;
+    const found = isComputed(graph, id) ? undefined : operandThroughViews(graph, id, () => false, isReadable);
+    return found?.strides ?? denseStrides(this.#editor.node(id).shape);
+  }
+
+  /** The labels of the result in the order in which a product stores them. */
+  resultOf({ groups: { batch, m, n }, isApart }: ProductWay, wanted: Labels = []): Labels {
+    const own = [...batch, ...m, ...n];
+    if (!isApart || wanted.length !== own.length || m.length === 0 || n.length === 0) return own;
+    const first = wanted.indexOf(m[0]!);
+    const isStored =
+      sameNumbers(wanted.slice(first, first + m.length), m) && sameNumbers(wanted.slice(-n.length), n);
+    return isStored ? wanted : own;
+  }
+
+  /** The product in a way, of these nodes in the place of its operands. */
+  form(
+    way: ProductWay,
+    wanted: Labels | undefined,
+    a = way.a.id,
+    b = way.b.id,
+    precision = this.#precision,
+  ): Operand {
+    const [left, right] = this.#matrices(way, a, b);
+    const labels = this.resultOf(way, wanted);
+    const { m, n } = way.groups;
+    const base = {
+      kind: 'contract',
+      precision,
+      memoryLimit: undefined,
+      library: this.#library === 'weft' ? this.#library : undefined,
+      dtype: this.#editor.node(left).dtype,
+      inputs: [left, right],
+    } as const;
+    const sizes = [way.groups.batch, m, n].map(this.volume);
+    const product = this.#editor.add(
+      way.isApart
+        ? { ...base, ...this.#labelsApart(way, labels) }
+        : { ...base, labels: [LEFT, RIGHT], output: PRODUCT, shape: sizes },
+    );
+    this.#context.made.add(product);
+    const id = this.#editor.reshape(product, this.shape(labels));
+    return reversed({ id, labels }, way.reversed, this.#editor);
+  }
+
+  /** The labels of a product with an axis for each batch, two at least, and its shape. */
+  #labelsApart(
+    { groups: { batch, m, n } }: ProductWay,
+    result: Labels,
+  ): { labels: Labels[]; output: Labels; shape: Labels } {
+    const spare = batch.length < 2 ? 1 : 0;
+    const axes = batch.length + spare;
+    const own = Array.from({ length: axes }, (_, axis) => axis);
+    const output: number[] = spare === 0 ? [] : [0];
+    const shape: number[] = spare === 0 ? [] : [1];
+    for (const label of result) {
+      if (batch.includes(label)) {
+        output.push(spare + batch.indexOf(label));
+        shape.push(this.#sizeOf(label));
+      } else if (label === m[0] || label === n[0]) {
+        output.push(label === m[0] ? axes : axes + 2);
+        shape.push(this.volume(label === m[0] ? m : n));
+      }
+    }
+    return {
+      labels: [
+        [...own, axes, axes + 1],
+        [...own, axes + 1, axes + 2],
+      ],
+      output,
+      shape,
+    };
+  }
+
+  /** The operands of a product as two stacks of matrices, with a single batch axis. */
+  plain(product: PairProduct): [number, number] {
+    return this.#matrices({ ...product, isApart: false, reversed: [] }, product.a.id, product.b.id);
+  }
+
+  /** The operands as stacks of matrices. */
+  #matrices(way: ProductWay, a: number, b: number): [number, number] {
+    const { m, n, k } = way.groups;
+    const left = reversed({ id: a, labels: way.a.labels }, way.reversed, this.#editor);
+    const right = reversed({ id: b, labels: way.b.labels }, way.reversed, this.#editor);
+    return [this.#stack(way, left, m, k), this.#stack(way, right, k, n)];
+  }
+
+  /** An operand as (…, rows, columns); it is the same for a batch that it has no label of. */
+  #stack({ groups: { batch }, isApart }: ProductWay, operand: Operand, ...sides: readonly Labels[]): number {
+    const inner = sides.map(this.volume);
+    const spare = isApart && batch.length < 2 ? [1] : [];
+    const shape = isApart ? [...spare, ...this.shape(batch), ...inner] : [this.volume(batch), ...inner];
+    const own = batch.filter((label) => operand.labels.includes(label));
+    const arranged = this.arrange(operand, [...own, ...sides.flat()]);
+    if (own.length === batch.length) return this.#editor.reshape(arranged, shape);
+    const thin = batch.map((label) => (own.includes(label) ? this.#sizeOf(label) : 1));
+    const spread = this.#editor.broadcast(this.#editor.reshape(arranged, [...thin, ...inner]), [
+      ...this.shape(batch),
+      ...inner,
+    ]);
+    return this.#editor.reshape(spread, shape);
+  }
+
+  /** An operand with its axes in another order. */
+  arrange(operand: Operand, labels: Labels): number {
+    const order = labels.map((label) => operand.labels.indexOf(label));
+    if (order.every((axis, k) => axis === k)) return operand.id;
+    return this.#editor.view(operand.id, { type: 'permute', order }, this.shape(labels));
+  }
+
+  shape(labels: Labels): number[] {
+    return labels.map(this.#sizeOf);
+  }
+
+  readonly volume = (labels: Labels): number => sizeOfShape(this.shape(labels));
+}
