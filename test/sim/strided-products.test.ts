@@ -1,0 +1,156 @@
+/**
+ * Products whose batches no single stride describes, or whose operands run backwards: in calls of cuBLAS where the
+ * operands lie, or after the copies that take less time, as `explain()` says.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { clearPrograms } from '../../src/exec/run/program.js';
+import {
+  type DType,
+  type EinsumOptions,
+  type Explanation,
+  einsum,
+  type Lazy,
+  lazy,
+  placeholder,
+} from '../../src/index.js';
+import { largest, parts, ROUNDED, stored } from '../support/epilogue-forms.js';
+import { describeSimulator, setFaults, takeProblems } from './simulator.js';
+
+const device = 'cuda';
+const p = (...shape: number[]): Lazy<'float32'> => placeholder(shape, 'float32');
+const CUBLAS = { library: 'cublas' } as const;
+const BACK = [null, null, -1] as const;
+
+/** Calls of libraries and kernels of a run. */
+async function callsOf(x: Lazy, memory?: number) {
+  setFaults([]);
+  const found = await x.compute(memory === undefined ? { device } : { device, memory });
+  const { counts } = describeSimulator();
+  const of = (...names: string[]): number => names.reduce((sum, name) => sum + (counts[name] ?? 0), 0);
+  return {
+    products: of('cublasGemmEx', 'cublasGemmStridedBatchedEx', 'cublasLtMatmul'),
+    kernels: of('cuLaunchKernel'),
+    x: await parts(lazy(found)),
+  };
+}
+
+async function errorOf(x: readonly number[], built: Lazy): Promise<number> {
+  const wanted = await parts(built);
+  return largest(x.map((value, k) => value - wanted[k]!)) / largest(wanted);
+}
+
+const stepsOf = (found: Explanation): string[] =>
+  found.steps.map(({ name, bytesWritten }) => (name === 'map_copy' ? `copy ${bytesWritten}` : name));
+const choicesOf = (found: Explanation): string =>
+  found.passes.flatMap(({ choices }) => choices.map(({ reason }) => reason)).join('; ');
+
+afterEach(() => {
+  setFaults([]);
+  expect(takeProblems()).toEqual([]);
+});
+
+describe('attention with heads behind positions', () => {
+  it.each(Object.keys(ROUNDED) as DType[])('is a call for each of its batches, of %s', async (dtype) => {
+    const [q, k] = [await stored([2, 33, 3, 8], 1, dtype), await stored([2, 40, 3, 8], 2, dtype)];
+    const scores = (options: EinsumOptions): Lazy => einsum('bqhd,bkhd->bhqk', q, k, options);
+    const found = await callsOf(scores(CUBLAS));
+    expect({ products: found.products, kernels: found.kernels }).toEqual({ products: 2, kernels: 0 });
+    expect(await errorOf(found.x, scores({}))).toBeLessThan(ROUNDED[dtype]!);
+    const weights = await stored([2, 3, 33, 40], 3, dtype);
+    const v = await stored([2, 40, 3, 33], 4, dtype);
+    const values = (options: EinsumOptions): Lazy => einsum('bhqk,bkhd->bqhd', weights, v, options);
+    const second = await callsOf(values(CUBLAS));
+    expect({ products: second.products, kernels: second.kernels }).toEqual({ products: 2, kernels: 0 });
+    expect(await errorOf(second.x, values({}))).toBeLessThan(ROUNDED[dtype]!);
+  });
+
+  it('has its factor, addend and bias in the calls', async () => {
+    const [q, k] = [await stored([2, 33, 3, 8], 1, 'float32'), await stored([2, 40, 3, 8], 2, 'float32')];
+    const [mask, row] = [await stored([2, 3, 33, 40], 3, 'float32'), await stored([40], 4, 'float32')];
+    const built = (options: EinsumOptions): Lazy =>
+      einsum('bqhd,bkhd->bhqk', q, k, options).mul(0.5).add(mask).add(row);
+    const found = await callsOf(built(CUBLAS));
+    expect({ products: found.products, kernels: found.kernels }).toEqual({ products: 2, kernels: 0 });
+    expect(await errorOf(found.x, built({}))).toBeLessThan(ROUNDED.float32!);
+  });
+
+  it.each([
+    [6, 3],
+    [3, 6],
+  ])('is computed batch by batch within a budget, of %i batches of %i heads', async (b, h) => {
+    const [q, k] = [await stored([b, 65, h, 64], 1, 'float32'), await stored([b, 64, h, 64], 2, 'float32')];
+    const built = (options: EinsumOptions): Lazy => einsum('bqhd,bkhd->bhqk', q, k, options);
+    clearPrograms();
+    const { x } = await callsOf(built(CUBLAS), 700_000);
+    expect(await errorOf(x, built({}))).toBeLessThan(ROUNDED.float32!);
+    const found = built(CUBLAS).explain({ device, memory: 700_000 });
+    expect(found.peakBytes).toBeLessThan(700_000);
+  });
+
+  it('says how many calls it is, and why', () => {
+    const found = einsum('bqhd,bkhd->bhqk', p(16, 1024, 8, 64), p(16, 1024, 8, 64)).explain({ device });
+    expect(stepsOf(found)).toEqual(['matmul']);
+    expect(choicesOf(found)).toMatch(
+      /^in 8 calls, without the copies of 64.00 MiB that a single one needs: /,
+    );
+    expect(String(found)).toContain(
+      'matmul of 8 x 16 x (1024, 64) @ (64, 1024) float32, computed in full float32, in 8 calls',
+    );
+  });
+
+  it('is one call after copies where batches are many and small, which explain says', () => {
+    const x = placeholder([64, 16, 64, 32], 'bfloat16');
+    const found = einsum('abcd,aecd->acbe', x, x).explain({ device });
+    expect(stepsOf(found)).toEqual(['copy 8388608', 'matmul']);
+    expect(choicesOf(found)).toMatch(/calls would take/);
+  });
+});
+
+describe('operands that run backwards', () => {
+  it.each<[string, () => Lazy, readonly string[]]>([
+    [
+      'along the summed axis in both',
+      () => p(64, 64).slice(null, BACK).matmul(p(64, 64).slice(BACK)),
+      ['matmul'],
+    ],
+    [
+      'along the summed axis of the larger: the smaller is copied',
+      () => p(512, 64).slice(null, BACK).matmul(p(64, 64)),
+      ['copy 16384', 'matmul'],
+    ],
+    [
+      'along rows of an operand that is larger than the result: the result is reversed',
+      () => p(512, 2048).slice(BACK).matmul(p(2048, 64)),
+      ['matmul', 'copy 131072'],
+    ],
+    [
+      'along batches: calls of a matrix each',
+      () =>
+        p(3, 4096, 256)
+          .slice(BACK)
+          .matmul(p(3, 256, 4096)),
+      ['matmul'],
+    ],
+  ])('%s', (_, build, steps) => {
+    expect(stepsOf(build().explain({ device }))).toEqual(steps);
+  });
+
+  it('have the values of copies', async () => {
+    const [a, b, c] = [
+      await stored([3, 70, 40], 1, 'float32'),
+      await stored([3, 40, 66], 2, 'float32'),
+      await stored([40, 66], 3, 'float32'),
+    ];
+    for (const built of [
+      a.slice(BACK).matmul(b),
+      a.slice(null, BACK).matmul(b),
+      a.slice(null, null, BACK).matmul(b),
+      a.slice(null, null, BACK).matmul(b.slice(null, BACK)),
+      a.slice(BACK, BACK, BACK).matmul(c.slice(BACK, BACK)),
+      a.slice(null, [null, null, 2]).matmul(b.slice(null, null, [null, null, -2])),
+    ]) {
+      const { x } = await callsOf(built);
+      expect(await errorOf(x, built)).toBeLessThan(ROUNDED.float32!);
+    }
+  });
+});
