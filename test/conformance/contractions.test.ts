@@ -90,6 +90,9 @@ it('random contractions have every dtype, and everything that subscripts may say
   const implicit = has(({ isImplicit }) => isImplicit);
   const flipped = has(({ steps }) => steps.flat().some((step) => step < 0));
   const strided = has(({ steps }) => steps.flat().some((step) => Math.abs(step) > 1));
-  expect(Math.min(repeats, broadcasts, empty, many, lists, implicit, flipped, strided)).toBeGreaterThan(20);
+  const turned = has(({ orders }) => orders.some((order) => order.some((axis, k) => axis !== k)));
+  const forLibraries = has(({ operands: { length }, sizes }) => length === 2 && Math.max(...sizes) >= 9);
+  const kinds = [repeats, broadcasts, empty, many, lists, implicit, flipped, strided, turned, forLibraries];
+  expect(Math.min(...kinds)).toBeGreaterThan(20);
   expect(new Set(drawn.map(({ precision }) => precision)).size).toBe(4);
 });

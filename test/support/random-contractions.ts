@@ -29,6 +29,10 @@ const MOST_LABELS = 8;
 const MOST_AXES = 4;
 /** Sizes, the likelier the more often they stand here. */
 const SIZES = [2, 3, 2, 3, 5, 1, 7, 4, 2, 3, 1, 2, 3, 5, 2, 3, 2, 0];
+/** Rows, columns and terms of products that are large enough for a library, and matrices along a batch label. */
+const ROWS = [9, 10, 11, 12];
+const TERMS = [2, 3, 4, 5];
+const BATCHES = [2, 3];
 /** Indices of all labels; and terms of a sum of which halves hold every value. */
 const MOST_INDICES = 4000;
 const MOST_HALF_TERMS = 256;
@@ -44,6 +48,8 @@ export interface Contraction {
   readonly output: readonly number[];
   /** By operand the step of each axis in the array that it is a view of: −1 is flipped, 2 every other element. */
   readonly steps: readonly (readonly number[])[];
+  /** By operand the order of its axes in memory. */
+  readonly orders: readonly (readonly number[])[];
   /** Of a contraction of float32. */
   readonly precision: ProductPrecision | undefined;
   /** Whether it is written with lists of numbers. */
@@ -57,18 +63,14 @@ export function randomContraction(seed: number): Contraction {
   const below = (n: number): number => Math.floor(random() * n);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
   for (;;) {
-    const count = 1 + below(MOST_OPERANDS);
-    const labels = 1 + below(MOST_LABELS);
-    const sizes = Array.from({ length: labels }, () => pick(SIZES));
-    const inputs = Array.from({ length: count }, () =>
-      Array.from({ length: below(MOST_AXES + 1) }, () => below(labels)),
-    );
+    const product = random() < 0.25 ? libraryProduct(random) : undefined;
+    const { sizes, inputs } = product ?? anyOperands(below, pick);
     const used = [...new Set(inputs.flat())];
     if (used.reduce((volume, label) => volume * sizes[label]!, 1) > MOST_INDICES) continue;
-    const isImplicit = random() < 0.2;
+    const isImplicit = product === undefined && random() < 0.2;
     const output = isImplicit
       ? onceIn(inputs.flat())
-      : shuffled(used, random).slice(0, below(used.length + 1));
+      : (product?.output ?? shuffled(used, random).slice(0, below(used.length + 1)));
     const terms = used.reduce((n, label) => (output.includes(label) ? n : n * Math.max(1, sizes[label]!)), 1);
     const own = pick(DTYPES);
     const dtypes = inputs.map(() => (random() < 0.6 ? own : pick(DTYPES)));
@@ -86,10 +88,41 @@ export function randomContraction(seed: number): Contraction {
     const subscripts = `${inputs.map(text).join(',')}${isImplicit ? '' : `->${text(output)}`}`;
     const inLists = random() < 0.3;
     const steps = operands.map(({ shape }) => shape.map(() => (random() < 0.25 ? pick([-1, 2, -2, 3]) : 1)));
+    const orders = operands.map(({ shape }) => {
+      const axes = shape.map((_, axis) => axis);
+      return random() < 0.4 ? shuffled(axes, random) : axes;
+    });
     const isSingle = resultType(...dtypes) === 'float32';
     const precision = isSingle && random() < 0.5 ? pick(PRECISIONS) : undefined;
-    return { subscripts, operands, sizes, inputs, output, steps, precision, inLists, isImplicit };
+    return { subscripts, operands, sizes, inputs, output, steps, orders, precision, inLists, isImplicit };
   }
+}
+
+interface Labelled {
+  readonly sizes: readonly number[];
+  readonly inputs: readonly (readonly number[])[];
+}
+
+function anyOperands(below: (n: number) => number, pick: <T>(list: readonly T[]) => T): Labelled {
+  const count = 1 + below(MOST_OPERANDS);
+  const labels = 1 + below(MOST_LABELS);
+  const sizes = Array.from({ length: labels }, () => pick(SIZES));
+  const inputs = Array.from({ length: count }, () =>
+    Array.from({ length: below(MOST_AXES + 1) }, () => below(labels)),
+  );
+  return { sizes, inputs };
+}
+
+/** Two operands with up to two batch labels, each with its labels in any order, as the result. */
+function libraryProduct(random: () => number): Labelled & { readonly output: readonly number[] } {
+  const pick = (list: readonly number[]): number => list[Math.floor(random() * list.length)]!;
+  const batch = Array.from({ length: Math.floor(random() * 3) }, (_, label) => label);
+  const [m, n, k] = [batch.length, batch.length + 1, batch.length + 2];
+  return {
+    sizes: [...batch.map(() => pick(BATCHES)), pick(ROWS), pick(ROWS), pick(TERMS)],
+    inputs: [shuffled([...batch, m, k], random), shuffled([...batch, k, n], random)],
+    output: shuffled([...batch, m, n], random),
+  };
 }
 
 const onceIn = (labels: readonly number[]): number[] =>
@@ -176,19 +209,22 @@ function asScalar(dtype: DType, { re, im }: Exact): Scalar {
 }
 
 export function buildContraction(
-  { subscripts, operands, inputs, output, steps, precision, inLists, isImplicit }: Contraction,
+  { subscripts, operands, inputs, output, steps, orders, precision, inLists, isImplicit }: Contraction,
   given: EinsumOptions = {},
 ): Lazy {
-  const arrays = operands.map((operand, k) => viewed(operand, steps[k]!));
+  const arrays = operands.map((operand, k) => viewed(operand, steps[k]!, orders[k]!));
   const options = precision === undefined ? given : { ...given, precision };
   if (!inLists) return einsum(subscripts, ...arrays, options);
   const lists = arrays.flatMap((array, k) => [array, inputs[k]!]);
   return isImplicit ? einsum(...lists, options) : einsum(...lists, output, options);
 }
 
-/** An operand as a view, by steps, of an array that holds other elements between its own. */
-function viewed(operand: HostArray, steps: readonly number[]): Lazy {
-  if (steps.every((step) => step === 1)) return toLazy(operand);
+/**
+ * An operand as a view, by steps, of an array that holds other elements between its own, with its axes in another
+ * order.
+ */
+function viewed(operand: HostArray, steps: readonly number[], order: readonly number[]): Lazy {
+  if (steps.every((step) => step === 1) && order.every((axis, k) => axis === k)) return toLazy(operand);
   const { dtype, shape } = operand;
   const values = toScalars(operand);
   const wide = shape.map((n, axis) => (n === 0 ? 0 : (n - 1) * Math.abs(steps[axis]!) + 1));
@@ -196,16 +232,22 @@ function viewed(operand: HostArray, steps: readonly number[]): Lazy {
   const data: Scalar[] = Array.from({ length: sizeOf(wide) }, () => filler);
   for (const [position, value] of values.entries()) {
     let [rest, at, stride] = [position, 0, 1];
+    const index: number[] = [];
     for (let axis = shape.length - 1; axis >= 0; axis--) {
-      const index = rest % shape[axis]!;
+      index[axis] = rest % shape[axis]!;
       rest = Math.floor(rest / shape[axis]!);
+    }
+    for (const axis of order.toReversed()) {
       const step = steps[axis]!;
-      at += stride * (step > 0 ? index * step : wide[axis]! - 1 + index * step);
+      at += stride * (step > 0 ? index[axis]! * step : wide[axis]! - 1 + index[axis]! * step);
       stride *= wide[axis]!;
     }
     data[at] = value;
   }
-  return toLazy(fromScalars(dtype, wide, data)).slice(...steps.map((step) => [null, null, step] as const));
+  const inMemory = order.map((axis) => wide[axis]!);
+  return toLazy(fromScalars(dtype, inMemory, data))
+    .permuteDims(wide.map((_, axis) => order.indexOf(axis)))
+    .slice(...steps.map((step) => [null, null, step] as const));
 }
 
 /** Whether a library of a GPU has the products of a contraction. */

@@ -25,10 +25,9 @@ export function reversalsOf(graph: Graph, { a, b, groups }: PairProduct): number
     groups.k.filter((label) => isBack(label) && !both.includes(label)),
     groups.batch.filter((label) => ofA.has(label) && ofB.has(label)),
   ].filter((labels) => labels.length > 0);
-  return choices.reduce<number[][]>(
-    (sets, labels) => [...sets, ...sets.map((set) => [...set, ...labels])],
-    both.length === 0 ? [[]] : [both],
-  );
+  const sets = [both];
+  for (const labels of choices) sets.push(...sets.map((set) => [...set, ...labels]));
+  return sets;
 }
 
 /** The labels along which an operand runs backwards in memory. */
