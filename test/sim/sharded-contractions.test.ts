@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { storedLazy } from '../../src/api/lazy.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
-import { type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
+import { einsum, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults } from './simulator.js';
 
 setDevices([{ memory: 2 ** 26 }, { memory: 2 ** 26 }, { memory: 2 ** 25 }]);
@@ -50,6 +50,18 @@ it('a product that one device does in a kernel of its own is one on several, wit
     expect(plan([products], options).phases.some(({ kind }) => kind === 'sharded')).toBe(true);
     expect(bytesOf(await products.compute(options))).toEqual(wanted);
   }
+}, 60_000);
+
+it.each([
+  [5, 3],
+  [3, 5],
+])('attention of %i batches of %i heads is shared by what its result has first', async (b, h) => {
+  const of = (rows: number): Lazy =>
+    lazy(Float32Array.from({ length: b * rows * h * 256 }, (_, k) => Math.sin(k))).reshape([b, rows, h, 256]);
+  const scores = einsum('bqhd,bkhd->bhqk', of(300), of(296), { library: 'cublas' });
+  const wanted = bytesOf(await scores.compute({ device: 'cuda:0' }));
+  expect(kindsOf(scores, { devices: 2 })).toEqual(['sharded 2']);
+  expect(bytesOf(await scores.compute({ devices: 2 }))).toEqual(wanted);
 }, 60_000);
 
 it('shards are used where they lie', async () => {
