@@ -52,10 +52,8 @@ it('a product that one device does in a kernel of its own is one on several, wit
   }
 }, 60_000);
 
-it.each([
-  [5, 3],
-  [3, 5],
-])('attention of %i batches of %i heads is shared by what its result has first', async (b, h) => {
+it('attention is shared by its batches, which its result has first', async () => {
+  const [b, h] = [3, 5];
   const of = (rows: number): Lazy =>
     lazy(Float32Array.from({ length: b * rows * h * 256 }, (_, k) => Math.sin(k))).reshape([b, rows, h, 256]);
   const scores = einsum('bqhd,bkhd->bhqk', of(300), of(296), { library: 'cublas' });
