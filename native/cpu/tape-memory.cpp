@@ -259,6 +259,26 @@ std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instru
   return Operand{from, value.rows ? affine.row : 0, kChunk, false, {}, edges};
 }
 
+// Elements of a row at chosen places, chunk by chunk. An element is written after its place is read, which
+// may be in the same register.
+template <typename T>
+void gatherLanes(T* row, const T* line, int64_t lanes, const int64_t* chosen, int64_t chunkStep,
+                 const Affine& affine, int64_t stride) {
+  const int64_t step = affine.mode == LaneMode::stride ? affine.lane : 0;
+  for (int64_t first = 0; first < lanes; first += kChunk) {
+    const int64_t* const own = chosen + first / kChunk * chunkStep;
+    const int64_t count = std::min(kChunk, lanes - first);
+    for (int64_t k = 0; k < count; k++) {
+      const T element = line[(first + k) * step + own[k] * stride];
+      row[first + k] = element;
+    }
+  }
+}
+
+struct Wide {
+  uint64_t low, high;
+};
+
 }  // namespace
 
 int64_t baseOf(const Affine& affine, const Position& at) {
@@ -330,15 +350,34 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
   for (int64_t r = 0; r < shape.rows; r++) {
     char* const row = registers + r * shape.rowStep * size;
     const int64_t* const chosen = reinterpret_cast<const int64_t*>(indices.data) + r * indices.rowStep;
-    // The register may be that of the indices: each is read before its element is written.
-    for (int64_t l = 0; l < shape.lanes; l++) {
+    const char* const line = from + r * affine.row * size;
+    const auto place = [&](int64_t l) {
       const int64_t index = chosen[l / kChunk * indices.chunkStep + l % kChunk];
-      if (isBounded && !holdsAt(instruction.access.bounds, at, r, l)) {
-        std::memset(row + l * size, 0, size);
-        continue;
+      return laneOffset(affine, l) + index * instruction.indexStride;
+    };
+    const auto copy = [&](auto zero) {
+      using Element = decltype(zero);
+      gatherLanes(reinterpret_cast<Element*>(row), reinterpret_cast<const Element*>(line), shape.lanes,
+                  chosen, indices.chunkStep, affine, instruction.indexStride);
+    };
+    // The register may be that of the indices: each is read before its element is written.
+    if (isBounded || affine.mode == LaneMode::table) {
+      for (int64_t l = 0; l < shape.lanes; l++) {
+        if (isBounded && !holdsAt(instruction.access.bounds, at, r, l))
+          std::memset(row + l * size, 0, size);
+        else
+          std::memcpy(row + l * size, line + place(l) * size, size);
       }
-      const int64_t element = r * affine.row + laneOffset(affine, l) + index * instruction.indexStride;
-      std::memcpy(row + l * size, from + element * size, size);
+    } else if (size == 1) {
+      copy(uint8_t{});
+    } else if (size == 2) {
+      copy(uint16_t{});
+    } else if (size == 4) {
+      copy(uint32_t{});
+    } else if (size == 8) {
+      copy(uint64_t{});
+    } else {
+      copy(Wide{});
     }
     std::memset(row + shape.lanes * size, 0, (padded - shape.lanes) * size);
     // A value that does not vary along the lanes is read as a whole chunk.
