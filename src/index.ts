@@ -61,6 +61,16 @@ export {
   type FftOptions,
   fft,
 } from './api/fft.js';
+export type {
+  AroundFilterOptions,
+  BinaryOptions,
+  FilterOptions,
+  GaussianOptions,
+  GreyOptions,
+  LineFilterOptions,
+  UniformFilterOptions,
+  WindowFilterOptions,
+} from './api/filter-options.js';
 export type { ArrayLike } from './api/fluent-types.js';
 export * from './api/functions.js';
 export { Groups } from './api/groups.js';
@@ -105,18 +115,16 @@ export {
   whileLoop,
 } from './api/loops.js';
 export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
-export {
-  type AroundFilterOptions,
-  type BinaryOptions,
-  type DerivativeOptions,
-  type FilterOptions,
-  type GaussianOptions,
-  type GreyOptions,
-  type LineFilterOptions,
-  ndimage,
-  type UniformFilterOptions,
-  type WindowFilterOptions,
-} from './api/ndimage.js';
+export { ndimage } from './api/ndimage.js';
+export type {
+  AffineOptions,
+  InterpolationOptions,
+  RotateOptions,
+  SplineFilterOptions,
+  ZoomOptions,
+} from './api/ndimage-interpolation.js';
+export type { LabelOptions, Labels } from './api/ndimage-labels.js';
+export type { DerivativeOptions } from './api/ndimage-sums.js';
 export { lexsort, type TopKOptions, topK } from './api/ordering.js';
 export { type PinnedArray, type PinnedOptions, pinned } from './api/pinned.js';
 export { type PlaceholderOptions, placeholder } from './api/placeholder.js';
@@ -172,6 +180,7 @@ export type { FftConvolveOptions } from './graph/fft-convolve.js';
 export type { NestedNumbers, PerAxis, WindowOptions } from './graph/filter-arguments.js';
 export type { IndexList } from './graph/index-lists.js';
 export type { TakeOptions } from './graph/indexing.js';
+export type { InterpolationMode } from './graph/interpolation.js';
 export type { PadWidths } from './graph/masks.js';
 export type { ProductPrecision } from './graph/precision.js';
 export type { ProductOptions } from './graph/product-options.js';

@@ -17,6 +17,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"histogram", &kBins},
                                                            {"compact", &kCompact},
                                                            {"distinct", &kDistinct},
+                                                           {"components", &kComponents},
                                                            {"runProducts", &kRunProducts},
                                                            {"fft", &kFft},
                                                            {"rfft", &kFft},

@@ -49,6 +49,8 @@ extern const Routine kBins;
 // compact.cpp
 extern const Routine kCompact;
 extern const Routine kDistinct;
+// components.cpp
+extern const Routine kComponents;
 // run-products.cpp
 extern const Routine kRunProducts;
 // fft.cpp: of complex numbers, from and to real ones

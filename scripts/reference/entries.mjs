@@ -69,20 +69,30 @@ const moduleEntries = (path) =>
     signatures: signaturesOf(path, name),
   }));
 
+/** The file beside another from which that one imports a function; undefined: it declares it itself. */
+function importedFrom(path, name) {
+  const imports = [...sourceOf(path).matchAll(/^import \{([^}]*)\} from '\.\/([^']+)\.js';/gm)];
+  const found = imports.find(([, names]) => names.split(',').some((each) => each.trim() === name));
+  return found && path.replace(/[^/]*$/, found[2]);
+}
+
 /** The functions that an exported object holds by name: `random.uniform`. */
 function objectMembers({ name, path }) {
   const body = new RegExp(`^export const ${name} = \\{\\n([\\s\\S]*?)\\n\\} as const;`, 'm').exec(
     sourceOf(path),
   )?.[1];
   const members = [...(body?.matchAll(/(\w+)(?:: (\w+))?,/g) ?? [])];
-  return members.map(([, member, declared = member]) => ({
-    name: `${name}.${member}`,
-    kind: 'member',
-    owner: name,
-    path,
-    comments: commentsOf(path, declared),
-    signatures: signaturesOf(path, declared),
-  }));
+  return members.map(([, member, declared = member]) => {
+    const own = importedFrom(path, declared) ?? path;
+    return {
+      name: `${name}.${member}`,
+      kind: 'member',
+      owner: name,
+      path: own,
+      comments: commentsOf(own, declared),
+      signatures: signaturesOf(own, declared),
+    };
+  });
 }
 
 /** The documented methods and properties of an exported class. */

@@ -91,6 +91,11 @@ export const ROUTINES = {
    */
   distinct: { results: ([values]) => keptOf(values!) },
   /**
+   * The least place, int64, of the component that each element of a mask belongs to; -1 where the mask is false.
+   * Parameters: the offsets along each axis, plus 1, of the neighbours before an element in C order that belong to it.
+   */
+  components: { results: ([mask]) => [{ dtype: 'int64', shape: mask!.shape }] },
+  /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
    * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.
    */

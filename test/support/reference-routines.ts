@@ -1,6 +1,7 @@
 /** Routines of `graph/routines.ts` on exact values, slowly and obviously. Used by the interpreters. */
 import { type Complex, type DType, isComplex, isFloat, type Scalar } from '../../src/graph/dtype.js';
 import { type RoutineName, SCAN_OPS, type ScanOp, scanTile } from '../../src/graph/routines.js';
+import { indices } from './host.js';
 import { binValues, type RoutineInput } from './reference-bins.js';
 import { fourierValues } from './reference-fourier.js';
 import { reduceValues } from './reference-reduce.js';
@@ -45,6 +46,7 @@ export function routineValues(
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
   if (routine === 'compact' || routine === 'distinct') return kept(routine, inputs);
+  if (routine === 'components') return [componentRoots(parameters, input)];
   if (routine === 'runProducts') return [runProducts(input, before!)];
   if (routine === 'fft' || routine === 'rfft' || routine === 'irfft')
     return [fourierValues(routine, parameters, input)];
@@ -65,6 +67,34 @@ function kept(routine: 'compact' | 'distinct', inputs: readonly RoutineInput[]):
   const result = chosen.filter((_, at) => isKept(line[at]!, at));
   const last = chosen.at(-1)!;
   return [chosen.map((_, k) => (k < result.length ? result[k]! : last)), [BigInt(result.length)]];
+}
+
+/** The least place that each element of a mask reaches over neighbours, by flooding from every place. */
+function componentRoots(parameters: readonly number[], { shape, values }: RoutineInput): Values {
+  const before: number[][] = [];
+  for (let k = 0; k < parameters.length; k += shape.length)
+    before.push(parameters.slice(k, k + shape.length).map((by) => by - 1));
+  const offsets = [...before, ...before.map((offset) => offset.map((by) => -by))];
+  const places = Array.from(indices(shape), (index) => [...index]);
+  const placeOf = (index: readonly number[]): number =>
+    index.reduce((place, at, k) => place * shape[k]! + at, 0);
+  const roots = values.map(() => -1n);
+  for (const start of values.keys()) {
+    if (values[start] !== true || roots[start] !== -1n) continue;
+    const stack = [start];
+    roots[start] = BigInt(start);
+    for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+      for (const offset of offsets) {
+        const index = places[place]!.map((at, k) => at + offset[k]!);
+        if (index.some((at, k) => at < 0 || at >= shape[k]!)) continue;
+        const next = placeOf(index);
+        if (values[next] !== true || roots[next] !== -1n) continue;
+        roots[next] = BigInt(start);
+        stack.push(next);
+      }
+    }
+  }
+  return roots;
 }
 
 const isEqual = (a: Scalar, b: Scalar): boolean =>

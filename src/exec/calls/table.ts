@@ -7,6 +7,7 @@ import { BINS, HISTOGRAM } from './bins.js';
 import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { COMPACT, DISTINCT } from './compact.js';
+import { COMPONENTS } from './components.js';
 import { CONTRACTION } from './contraction.js';
 import { FFT, IRFFT, RFFT } from './fft.js';
 import { MATMUL } from './matmul.js';
@@ -37,6 +38,7 @@ export const CALLS: Rows = {
   histogram: HISTOGRAM,
   compact: COMPACT,
   distinct: DISTINCT,
+  components: COMPONENTS,
   runProducts: RUN_PRODUCTS,
   fft: FFT,
   rfft: RFFT,

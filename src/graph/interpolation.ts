@@ -1,0 +1,287 @@
+/**
+ * Interpolation by B-splines between the elements of an array, as SciPy's `ndimage` does it. Called by
+ * `api/ndimage-interpolation.ts`.
+ *
+ * An array is filtered to coefficients first, where splines of order 2 and 3 need it: the recursive filter of SciPy as
+ * a sum over neighbours, whose weights z^|k| end where a dtype no longer sees them, so that it is a stencil like others
+ * (M. Unser, "Splines: a perfect fit for signal and image processing", IEEE Signal Processing Magazine 16, 1999). Where
+ * each coordinate depends on one axis alone, the array is interpolated along one axis after the other.
+ */
+import { bordered } from './borders.js';
+import { type DType, isComplex, isInteger } from './dtype.js';
+import type { Expr, Fold } from './expr.js';
+import { denseStrides, sizeOfShape } from './graph.js';
+import { cast, constant, map } from './infer.js';
+import { broadcastShapes } from './shape.js';
+import { combined, correlatedAlong, sumDType } from './stencils.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
+
+/**
+ * What is read outside of an array: `'constant'` is one value wherever a coordinate is outside, `'grid-constant'` takes
+ * elements of that value to go on without end; `'wrap'` puts the last element upon the first, `'grid-wrap'` beside it.
+ */
+export type InterpolationMode =
+  | 'constant'
+  | 'grid-constant'
+  | 'nearest'
+  | 'mirror'
+  | 'reflect'
+  | 'grid-mirror'
+  | 'grid-wrap'
+  | 'wrap';
+export const INTERPOLATION_MODES = [
+  'constant',
+  'grid-constant',
+  'nearest',
+  'mirror',
+  'reflect',
+  'grid-mirror',
+  'grid-wrap',
+  'wrap',
+] as const;
+
+export interface Interpolation {
+  readonly order: 0 | 1 | 2 | 3;
+  readonly mode: InterpolationMode;
+  readonly value: number;
+  readonly prefilter: boolean;
+}
+
+/** An array to interpolate: coefficients of splines, and how many there are in front of its first element. */
+interface Coefficients {
+  readonly array: Expr;
+  readonly before: number;
+}
+
+/** Poles of the filters that give the coefficients of splines, and the weights of their neighbours in an element. */
+const POLES: Readonly<Record<number, readonly [pole: number, neighbour: number]>> = {
+  2: [Math.sqrt(8) - 3, 1 / 8],
+  3: [Math.sqrt(3) - 2, 1 / 6],
+};
+
+/** The coefficients of splines along all axes whose values are the elements. */
+export function splineCoefficients(x: Expr, order: number, fold: Fold, dtype: DType): Expr {
+  const found = POLES[order];
+  if (found === undefined || x.shape.includes(0)) return cast(x, dtype);
+  const [pole, neighbour] = found;
+  const least = sumDType(dtype) === 'float32' || dtype === 'complex64' ? 1e-9 : 1e-17;
+  const reach = Math.ceil(Math.log(least) / Math.log(-pole));
+  const factor = -pole / (neighbour * (1 - pole * pole));
+  const weights = Array.from({ length: 2 * reach + 1 }, (_, k) => factor * pole ** Math.abs(k - reach));
+  return x.shape.reduce(
+    (y, size, axis) =>
+      size === 1 ? y : correlatedAlong(y, axis, weights, -reach, { mode: fold, value: 0 }, dtype),
+    cast(x, dtype),
+  );
+}
+
+/** The border with which coefficients are computed, and elements of it that are laid around the array first. */
+const FILTERED: Readonly<Record<InterpolationMode, readonly [fold: Fold, padded: number]>> = {
+  constant: ['mirror', 0],
+  mirror: ['mirror', 0],
+  wrap: ['mirror', 0],
+  'grid-constant': ['mirror', 12],
+  nearest: ['reflect', 12],
+  reflect: ['reflect', 0],
+  'grid-mirror': ['reflect', 0],
+  'grid-wrap': ['wrap', 0],
+};
+
+function coefficientsOf(x: Expr, { order, mode, value, prefilter }: Interpolation): Coefficients {
+  const dtype = sumDType(x.dtype);
+  if (order < 2 || !prefilter) return { array: x, before: 0 };
+  const [fold, padded] = FILTERED[mode];
+  const around = x.shape.map(() => padded);
+  const border = { mode: mode === 'nearest' ? mode : 'constant', value } as const;
+  const source = padded === 0 ? x : bordered(x, around, around, border, dtype);
+  return { array: splineCoefficients(source, order, fold, dtype), before: padded };
+}
+
+/** The elements that a coordinate along an axis lies between, with their weights. */
+interface Taps {
+  /** int64 indices in range, and the weight of each. */
+  readonly taps: readonly {
+    readonly index: Expr;
+    readonly weight: Expr | undefined;
+    readonly isThere: Expr | undefined;
+  }[];
+  /** Whether the coordinate is not outside of a constant border; undefined: it never is. */
+  readonly isInside: Expr | undefined;
+}
+
+/** How taps outside of the array are folded back, by mode. */
+const TAP_FOLDS: Readonly<Record<InterpolationMode, Fold>> = {
+  constant: 'mirror',
+  wrap: 'mirror',
+  mirror: 'mirror',
+  'grid-constant': 'nearest',
+  nearest: 'nearest',
+  reflect: 'reflect',
+  'grid-mirror': 'reflect',
+  'grid-wrap': 'wrap',
+};
+
+/** The taps of float64 coordinates along an axis of so many elements, with weights in a dtype. */
+function tapsAt(coordinate: Expr, size: number, { order, mode }: Interpolation, dtype: DType): Taps {
+  const last = size - 1;
+  let at = coordinate;
+  if (mode === 'nearest') at = map('minimum', [map('maximum', [at, 0]), last]);
+  if (mode === 'wrap') at = last === 0 ? map('multiply', [at, 0]) : wrapped(at, last);
+  const isInside =
+    mode === 'constant'
+      ? map('logicalAnd', [map('greaterEqual', [at, 0]), map('lessEqual', [at, last])])
+      : undefined;
+  const low = map('floor', [order % 2 === 1 ? at : map('add', [at, 0.5])]);
+  const first = map('subtract', [cast(low, 'int64'), Math.floor(order / 2)]);
+  const weights = weightsOf(cast(map('subtract', [at, low]), dtype), order);
+  const taps = weights.map((weight, k) => {
+    const index = k === 0 ? first : map('add', [first, k]);
+    const isThere =
+      mode === 'grid-constant'
+        ? map('logicalAnd', [map('greaterEqual', [index, 0]), map('less', [index, size])])
+        : undefined;
+    return { index: foldedAnywhere(index, size, TAP_FOLDS[mode], isInside !== undefined), weight, isThere };
+  });
+  return { taps, isInside };
+}
+
+/** Coordinates modulo the last index, for those outside; from below a multiple of it is the last one. */
+function wrapped(at: Expr, last: number): Expr {
+  const below = map('subtract', [last, map('remainder', [map('negative', [at]), last])]);
+  const above = map('where', [map('greater', [at, last]), map('remainder', [at, last]), at]);
+  return map('where', [map('less', [at, 0]), below, above]);
+}
+
+/** The values of the B-splines of an order around a fraction; of order 0 none but 1. */
+function weightsOf(t: Expr, order: number): (Expr | undefined)[] {
+  if (order === 0) return [undefined];
+  const rest = map('subtract', [1, t]);
+  if (order === 1) return [rest, t];
+  if (order === 2) {
+    const centre = map('subtract', [0.75, map('square', [t])]);
+    const left = map('multiply', [map('square', [map('subtract', [0.5, t])]), 0.5]);
+    return [left, centre, map('subtract', [map('subtract', [1, left]), centre])];
+  }
+  // (t² (t - 2) · 3 + 4) / 6 of the element at a distance t below 1.
+  const near = (d: Expr): Expr => {
+    const cubic = map('multiply', [map('square', [d]), map('subtract', [d, 2])]);
+    return map('divide', [map('add', [map('multiply', [cubic, 3]), 4]), 6]);
+  };
+  const far = map('divide', [map('multiply', [map('square', [rest]), rest]), 6]);
+  const [second, third] = [near(t), near(rest)];
+  const sum = map('add', [map('add', [far, second]), third]);
+  return [far, second, third, map('subtract', [1, sum])];
+}
+
+/** Indices folded back from anywhere; `isNear`: from at most two elements outside, or of values that are not used. */
+function foldedAnywhere(index: Expr, n: number, fold: Fold, isNear: boolean): Expr {
+  const clipped = (i: Expr): Expr => map('minimum', [map('maximum', [i, 0]), n - 1]);
+  if (fold === 'nearest' || n === 1) return clipped(index);
+  if (fold === 'wrap') return map('remainder', [index, n]);
+  const edge = fold === 'reflect' ? 1 : 0;
+  const left = map('maximum', [index, map('subtract', [-edge, index])]);
+  const period = 2 * (n - 1 + edge);
+  if (isNear && n > 3) return clipped(map('minimum', [left, map('subtract', [period - edge, left])]));
+  const within = map('remainder', [left, period]);
+  return map('minimum', [within, map('subtract', [period - edge, within])]);
+}
+
+/** The values at coordinates along each axis, float64 arrays that broadcast to a shape, in a dtype. */
+export function interpolated(
+  x: Expr,
+  coordinates: readonly Expr[],
+  shape: readonly number[],
+  how: Interpolation,
+  dtype: DType,
+): Expr {
+  const work = sumDType(x.dtype);
+  const { array, before } = coefficientsOf(x, how);
+  const real = isComplex(work) ? (work === 'complex64' ? 'float32' : 'float64') : work;
+  const moved = coordinates.map((at) => (before === 0 ? at : map('add', [at, before])));
+  const axes = moved.map((at, axis) => tapsAt(at, array.shape[axis]!, how, real));
+  const outside = cast(constant(how.value, 'float64'), work);
+  const isSeparable = moved.every((at, axis) => at.shape.every((n, k) => n === 1 || k === axis));
+  const value = isSeparable
+    ? alongAxes(array, axes, shape, outside, work)
+    : aroundPoints(array, axes, shape, outside, work);
+  const tests = axes.flatMap(({ isInside }) => isInside ?? []);
+  const all = tests.reduce<Expr | undefined>(
+    (test, each) => (test === undefined ? each : map('logicalAnd', [test, each])),
+    undefined,
+  );
+  const result = all === undefined ? value : map('where', [all, value, outside]);
+  return broadcast(roundedTo(result, dtype), shape);
+}
+
+/** Σ weight · value of taps, whose values are read by index. */
+function weighted(taps: Taps['taps'], read: (index: Expr) => Expr, outside: Expr): Expr {
+  const terms = taps.map(({ index, weight, isThere }) => {
+    const found = read(index);
+    const value = isThere === undefined ? found : map('where', [isThere, found, outside]);
+    return weight === undefined ? value : map('multiply', [value, weight]);
+  });
+  return combined('add', terms);
+}
+
+/** One axis after the other, each by indices along it. */
+function alongAxes(
+  array: Expr,
+  axes: readonly Taps[],
+  shape: readonly number[],
+  outside: Expr,
+  dtype: DType,
+): Expr {
+  return axes.reduce((y, { taps }, axis) => {
+    const size = shape[axis]!;
+    const own = y.shape.with(axis, size);
+    const line = (index: Expr): Expr =>
+      reshape(
+        broadcast(
+          index,
+          own.map((_, k) => (k === axis ? size : 1)),
+        ),
+        [size],
+      );
+    return weighted(taps, (index) => cast(gather(y, line(index), axis, 'clip', own), dtype), outside);
+  }, array);
+}
+
+/** The taps of all axes at each point, by their place in the array as a line. */
+function aroundPoints(
+  array: Expr,
+  axes: readonly Taps[],
+  shape: readonly number[],
+  outside: Expr,
+  dtype: DType,
+): Expr {
+  const strides = denseStrides(array.shape);
+  const line = reshape(array, [sizeOfShape(array.shape)]);
+  const around = (axis: number, place: Expr | undefined): Expr => {
+    if (axis === axes.length)
+      return cast(gather(line, broadcast(place ?? constant(0n, 'int64'), shape), 0, 'clip', shape), dtype);
+    return weighted(
+      axes[axis]!.taps,
+      (index) => {
+        const step = strides[axis] === 1 ? index : map('multiply', [index, strides[axis]!]);
+        return around(axis + 1, place === undefined ? step : map('add', [place, step]));
+      },
+      outside,
+    );
+  };
+  return around(0, undefined);
+}
+
+/** Values in the dtype of a result, as SciPy's: the nearest integer, halves away from 0, within the dtype's range. */
+function roundedTo(value: Expr, dtype: DType): Expr {
+  if (dtype === 'bool') return cast(cast(value, 'int64'), dtype);
+  if (!isInteger(dtype) || isInteger(value.dtype)) return cast(value, dtype);
+  const half = map('where', [map('greater', [value, 0]), 0.5, -0.5]);
+  return cast(map('add', [value, half]), dtype);
+}
+
+/** The shape that coordinates broadcast to. */
+export const shapeOfAll = (op: string, coordinates: readonly Expr[]): readonly number[] =>
+  broadcastShapes(
+    op,
+    coordinates.map(({ shape }) => shape),
+  );

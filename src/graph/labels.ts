@@ -1,0 +1,48 @@
+/**
+ * Connected components of masks, and what is computed of each. Called by `api/ndimage-labels.ts`.
+ *
+ * A routine finds the least place of each element's component, whatever the order in which neighbours meet; the places
+ * that are their own are the components, and a running count of them numbers components in the order in which a scan
+ * through the array meets them, as SciPy does.
+ */
+import { call } from './calls.js';
+import type { DType } from './dtype.js';
+import type { Expr } from './expr.js';
+import type { KnownArray } from './filter-arguments.js';
+import { denseStrides, sizeOfShape } from './graph.js';
+import { cast, constant, iota, map, reduce } from './infer.js';
+import { cumulativeSum } from './scans.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
+
+/** The labels of a mask, from 1, and their number. */
+export function labelled(
+  mask: Expr,
+  neighbours: readonly (readonly number[])[],
+): { labels: Expr; count: Expr } {
+  const size = sizeOfShape(mask.shape);
+  const dtype: DType = size < 2 ** 31 ? 'int32' : 'int64';
+  if (size === 0) return { labels: broadcast(constant(0, dtype), mask.shape), count: constant(0, dtype) };
+  const [found] = call(
+    'components',
+    neighbours.flat().map((by) => by + 1),
+    [mask],
+  );
+  const roots = reshape(found!, [size]);
+  const isRoot = cast(map('equal', [roots, iota(size)]), dtype);
+  const numbers = cumulativeSum(isRoot, 0, { dtype });
+  const places = map('maximum', [roots, 0]);
+  const own = gather(numbers, places, 0, 'clip', [size]);
+  const labels = map('where', [map('less', [roots, 0]), cast(constant(0, 'int64'), dtype), own]);
+  return { labels: reshape(labels, mask.shape), count: cast(reduce('sum', isRoot, [0]), dtype) };
+}
+
+/** The offsets of a symmetric structure that are before its middle in C order; undefined: it is not symmetric. */
+export function neighboursBefore({ shape, values }: KnownArray): number[][] | undefined {
+  const strides = denseStrides(shape);
+  const middle = (values.length - 1) / 2;
+  if (values.some((value, k) => (value !== 0) !== (values[values.length - 1 - k] !== 0))) return undefined;
+  return values.slice(0, middle).flatMap((value, k) => {
+    if (value === 0) return [];
+    return [shape.map((n, axis) => (Math.floor(k / strides[axis]!) % n) - 1)];
+  });
+}
