@@ -115,6 +115,20 @@ describe('examples', () => {
     }
   });
 
+  it('filters draws four pictures and agrees with the medians of a loop', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-filters-'));
+    try {
+      const picture = join(folder, 'filters.png');
+      const { status, stdout, stderr } = example('filters', 'cpu', ['--size', '120', '--out', picture]);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/4 parts/);
+      expect(stdout).toMatch(/largest difference from a loop's medians: 0\n/);
+      expect(sizeOfPng(readFileSync(picture))).toEqual([240, 240]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('refuses a device that does not exist', () => {
     const { status, stderr } = example('elementwise', 'tpu');
     expect(status).not.toBe(0);

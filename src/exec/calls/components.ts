@@ -19,7 +19,7 @@ import { type Routine, routineCall } from './routine.js';
 
 const sizeOf = ({ operands }: RoutineStep): number => sizeOfShape(operands[0]!.shape);
 
-function formOf(step: RoutineStep): ComponentForm {
+function componentForm(step: RoutineStep): ComponentForm {
   const { shape } = step.operands[0]!;
   const neighbours: number[][] = [];
   for (let k = 0; k < step.parameters.length; k += shape.length)
@@ -28,10 +28,10 @@ function formOf(step: RoutineStep): ComponentForm {
 }
 
 /** The workspace: the parent of each place. */
-const workspaceOf = (step: RoutineStep): number => sizeOf(step) * formOf(step).indexBytes;
+const workspaceOf = (step: RoutineStep): number => sizeOf(step) * componentForm(step).indexBytes;
 
 function kernelsOf(step: RoutineStep): CallKernels {
-  const form = formOf(step);
+  const form = componentForm(step);
   const [size, blocks] = [sizeOf(step), Math.ceil(sizeOf(step) / COMPONENT_THREADS)];
   const mask = { buffer: step.operands[0]!.buffer };
   const parents = { buffer: step.workspace! };
@@ -55,6 +55,6 @@ export const COMPONENTS = routineCall({
   numbers: ({ operands, parameters }) => [operands[0]!.shape.length, ...operands[0]!.shape, ...parameters],
   kernels: kernelsOf,
   cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
-  work: (step) => ({ bytes: sizeOf(step) * (9 + 5 * formOf(step).indexBytes), launches: 3 }),
+  work: (step) => ({ bytes: sizeOf(step) * (9 + 5 * componentForm(step).indexBytes), launches: 3 }),
   method: () => 'union-find by the least place',
 } satisfies Routine);
