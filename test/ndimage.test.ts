@@ -50,6 +50,12 @@ describe('kernels of filters', () => {
     expect(work(ndimage.binaryErosion(image.greater(0))).kernels).toBe(1);
   });
 
+  it('are one for each axis that is zoomed, and one for a turned image', () => {
+    expect(work(ndimage.zoom(image, 2, { order: 1 })).kernels).toBe(2);
+    const dense = lazy(new Float32Array(96 * 70)).reshape([96, 70]);
+    expect(work(ndimage.rotate(dense, 30, { order: 1, reshape: false }))).toEqual({ kernels: 1, images: 2 });
+  });
+
   it('take what is before and behind a filter along', () => {
     const x = ndimage.gaussianFilter(image, 1, { mode: 'nearest' }).mul(2).add(image);
     expect(work(x)).toEqual({ kernels: 2, images: 5 });
@@ -90,6 +96,32 @@ describe('borders', () => {
       { axis: 0 },
     );
     expect([...(await transposed.compute({ device })).data]).toEqual([1, 3, 1, 3]);
+  });
+});
+
+describe('labels', () => {
+  it('are the same components in parts that threads find and join, numbered as a scan meets them', async () => {
+    const mask = toLazy(randomValues('float32', [1100, 640], 5)).greater(0.45);
+    const [here, there] = [ndimage.label(mask), ndimage.label(mask.T)];
+    const found = await compute(
+      { labels: here.labels, count: here.count, turned: there.labels.T, other: there.count },
+      { device },
+    );
+    expect(found.count.item()).toBe(found.other.item());
+    const numbers = new Map<unknown, unknown>();
+    let last = 0;
+    let wrong = 0;
+    for (const [k, label] of found.labels.data.entries()) {
+      const same = numbers.get(label) ?? found.turned.data[k];
+      if (same !== found.turned.data[k] || Number(label) > last + 1) wrong++;
+      numbers.set(label, same);
+      last = Math.max(last, Number(label));
+    }
+    expect({ wrong, last, partners: new Set(numbers.values()).size }).toEqual({
+      wrong: 0,
+      last: found.count.item(),
+      partners: numbers.size,
+    });
   });
 });
 
@@ -149,6 +181,22 @@ describe('arguments of filters', () => {
     ['a rank', () => ndimage.rankFilter(x, 9, { size: 3 }), RangeArgumentError, /from -9 to 8/],
     ['sigma', () => ndimage.gaussianFilter(x, -1), RangeArgumentError, /at least 0/],
     ['complex ranks', () => ndimage.medianFilter(lazy([{ re: 1, im: 0 }]), { size: 3 }), DTypeError, /real/],
+    ['an order', () => ndimage.zoom(x, 2, { order: 5 as never }), RangeArgumentError, /an order from 0 to 3/],
+    ['a matrix', () => ndimage.affineTransform(x, [[1, 2, 3, 4]]), ShapeError, /a matrix of 2 or 3 columns/],
+    ['coordinates', () => ndimage.mapCoordinates(x, [[1, 2]]), ShapeError, /coordinates of 2 rows/],
+    [
+      'a structure',
+      () => ndimage.label(x, { structure: [1, 1, 1] }),
+      ShapeError,
+      /3 elements along each axis/,
+    ],
+    [
+      'half a structure',
+      () => ndimage.label(lazy([1, 0]), { structure: [1, 1, 0] }),
+      ArgumentError,
+      /a symmetric structure/,
+    ],
+    ['labels', () => ndimage.sumLabels(x, [1, 2]), ShapeError, /labels of shape/],
     ['an unknown option', () => ndimage.sobel(x, { sigma: 2 } as object), ArgumentError, /option sigma/],
   ])('are refused where they are written: %s', (_, call, type, message) => {
     expect(call).toThrow(type);
