@@ -1,6 +1,7 @@
-// Connected components of a mask: for each element of it the least place of its component, by union-find over
-// the neighbours before it in C order. Threads find the components of slabs along the first axis; those that
-// meet at a boundary of slabs are joined by one thread, and all places are looked up again.
+// Connected components of a mask: for each element of it the least place of its component. Rows are runs of
+// true elements; a run takes the number of a component that it touches in the rows before, and joins all that
+// it touches (union-find over numbers, which are few beside elements). Threads number the runs of slabs along
+// the first axis; one of them joins what meets at the boundaries, and all places are looked up.
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -28,7 +29,10 @@ struct Neighbour {
 
 struct Grid {
   std::vector<int64_t> shape;
+  // Those in other rows.
   std::vector<Neighbour> neighbours;
+  // Whether neighbours along the last axis belong together; if not, each element is a run.
+  bool hasRuns = false;
 
   int64_t size() const {
     int64_t n = 1;
@@ -51,7 +55,8 @@ Grid readGrid(const std::vector<int64_t>& numbers) {
   const auto ndim = static_cast<size_t>(numbers[0]);
   if (numbers.size() < 1 + ndim || (numbers.size() - 1) % ndim != 0)
     throw std::invalid_argument("numbers of axes");
-  Grid grid{{numbers.begin() + 1, numbers.begin() + 1 + static_cast<std::ptrdiff_t>(ndim)}, {}};
+  Grid grid;
+  grid.shape.assign(numbers.begin() + 1, numbers.begin() + 1 + static_cast<std::ptrdiff_t>(ndim));
   int64_t size = 1;
   for (const int64_t length : grid.shape) {
     if (length < 1 || length > std::numeric_limits<int64_t>::max() / 16 / size)
@@ -71,7 +76,10 @@ Grid readGrid(const std::vector<int64_t>& numbers) {
         neighbour.last = by;
     }
     if (sign >= 0) throw std::invalid_argument("a neighbour before an element");
-    grid.neighbours.push_back(neighbour);
+    if (neighbour.isInRow())
+      grid.hasRuns = true;
+    else
+      grid.neighbours.push_back(neighbour);
   }
   return grid;
 }
@@ -81,67 +89,70 @@ bool isNarrow(int64_t size) { return size <= std::numeric_limits<int32_t>::max()
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   const Grid grid = readGrid(numbers);
   const auto size = static_cast<size_t>(grid.size());
-  const size_t parents = size * (isNarrow(grid.size()) ? sizeof(int32_t) : sizeof(int64_t));
-  return {{size}, {size * sizeof(int64_t)}, {parents, parents}, 1};
+  const size_t places = size * (isNarrow(grid.size()) ? sizeof(int32_t) : sizeof(int64_t));
+  return {{size}, {places}, {places, places}, 1};
 }
 
+// The components of a slab. `numbers` has the number of each element's run, -1 of none. `parents` has of a
+// number that is joined with a smaller one that one, and of a root -1 - p, where p is the first place of its
+// component: numbers grow with the places of runs.
 template <typename Index>
 class Components {
  public:
-  Components(const Grid& grid, const uint8_t* mask, Index* parents)
-      : grid_(grid), mask_(mask), parents_(parents), outer_(grid.shape.size() - 1) {}
+  Components(const Grid& grid, const uint8_t* mask, Index* numbers, Index* parents)
+      : grid_(grid), mask_(mask), numbers_(numbers), parents_(parents), outer_(grid.shape.size() - 1) {}
 
-  // The root of a place, which is the least of its component so far; halves the way to it.
-  Index find(Index at) {
-    while (parents_[at] != at) {
-      parents_[at] = parents_[parents_[at]];
-      at = parents_[at];
+  // Numbers the runs of rows [first, last) from `next` on; what is before the first row is not looked at.
+  Index number(int64_t first, int64_t last, Index next) {
+    for (int64_t row = first; row < last; row++) {
+      find(row, first);
+      const int64_t base = row * grid_.width();
+      for (int64_t k = 0; k < grid_.width();) {
+        if (!mask_[base + k]) {
+          numbers_[base + k++] = -1;
+          continue;
+        }
+        int64_t end = k + 1;
+        if (grid_.hasRuns)
+          while (end < grid_.width() && mask_[base + end]) end++;
+        Index own = touched(k, end, -1);
+        if (own < 0) {
+          own = next++;
+          parents_[own] = static_cast<Index>(-1 - (base + k));
+        }
+        std::fill(numbers_ + base + k, numbers_ + base + end, own);
+        k = end;
+      }
     }
-    return at;
+    return next;
   }
 
-  // Joins the places of a row with neighbours; those in slices before `first` are left out, or with
-  // `isBoundary` they alone are looked at, and the row has its parents already.
-  void row(int64_t row, int64_t first, bool isBoundary) {
-    const int64_t width = grid_.width();
+  // Joins the runs of a row, which have numbers, with what they touch in the rows before `boundary`.
+  void joinAcross(int64_t row, int64_t boundary) {
+    find(row, 0);
+    std::erase_if(others_, [&](const Other& other) { return other.row >= boundary; });
+    const int64_t base = row * grid_.width();
+    for (int64_t k = 0; k < grid_.width(); k++)
+      if (mask_[base + k]) touched(k, k + 1, numbers_[base + k]);
+  }
+
+ private:
+  struct Other {
+    int64_t row;
+    int64_t last;
+  };
+
+  // The rows of a row's neighbours that are there, from `first` on.
+  void find(int64_t row, int64_t first) {
     int64_t rest = row;
     for (size_t axis = outer_.size(); axis-- > 0;) {
       outer_[axis] = rest % grid_.shape[axis];
       rest /= grid_.shape[axis];
     }
-    const int64_t base = row * width;
-    if (!isBoundary) begin(base, width);
+    others_.clear();
     for (const Neighbour& neighbour : grid_.neighbours) {
-      if (isLine_ && neighbour.isInRow()) continue;
       const int64_t other = rowOf(neighbour, row);
-      if (other < 0 || (other < first * grid_.slice()) != isBoundary) continue;
-      const int64_t from = other * width + neighbour.last;
-      const int64_t end = neighbour.last > 0 ? width - 1 : width;
-      bool wasJoined = false;
-      for (int64_t k = neighbour.last < 0 ? 1 : 0; k < end; k++) {
-        const bool areBoth = mask_[base + k] && mask_[from + k];
-        // A run beside a run has been joined with it at the element before.
-        if (areBoth && !(wasJoined && isLine_))
-          join(static_cast<Index>(base + k), static_cast<Index>(from + k));
-        wasJoined = areBoth;
-      }
-    }
-  }
-
-  // Whether neighbours along the last axis are joined first, so that a run is one component before others are
-  // met.
-  void joinsRuns(bool is) { isLine_ = is; }
-
- private:
-  // Elements of a row are their own parents, or those of a run its first element.
-  void begin(int64_t base, int64_t width) {
-    int64_t start = -1;
-    for (int64_t k = base; k < base + width; k++) {
-      if (!mask_[k])
-        start = -1;
-      else if (start < 0 || !isLine_)
-        start = k;
-      parents_[k] = static_cast<Index>(start);
+      if (other >= first) others_.push_back({other, neighbour.last});
     }
   }
 
@@ -157,46 +168,78 @@ class Components {
     return row;
   }
 
-  void join(Index a, Index b) {
-    const Index first = find(a);
-    const Index second = find(b);
-    if (first < second)
-      parents_[second] = first;
-    else
-      parents_[first] = second;
+  // The component of all that places [first, last) of a row touch, with `own` if that is one; -1: they touch
+  // none.
+  Index touched(int64_t first, int64_t last, Index own) {
+    for (const Other& other : others_) {
+      const int64_t begin = std::max<int64_t>(0, first + other.last);
+      const int64_t end = std::min(grid_.width(), last + other.last);
+      const Index* const there = numbers_ + other.row * grid_.width();
+      Index before = -1;
+      for (int64_t k = begin; k < end; k++) {
+        const Index number = there[k];
+        if (number >= 0 && number != before) own = own < 0 ? root(number) : joined(own, number);
+        before = number;
+      }
+    }
+    return own;
+  }
+
+  Index root(Index number) {
+    while (parents_[number] >= 0) {
+      const Index parent = parents_[number];
+      if (parents_[parent] >= 0) parents_[number] = parents_[parent];
+      number = parent;
+    }
+    return number;
+  }
+
+  Index joined(Index a, Index b) {
+    const Index first = root(a);
+    const Index second = root(b);
+    if (first == second) return first;
+    const auto [least, other] = std::minmax(first, second);
+    parents_[other] = least;
+    return least;
   }
 
   const Grid& grid_;
   const uint8_t* mask_;
+  Index* numbers_;
   Index* parents_;
   std::vector<int64_t> outer_;
-  bool isLine_ = false;
+  std::vector<Other> others_;
 };
 
 template <typename Index>
-void label(const Grid& grid, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+void findComponents(const Grid& grid, const RoutineJob& job, ThreadPool& pool,
+                    const std::atomic<bool>* cancel) {
   const auto* mask = reinterpret_cast<const uint8_t*>(job.operands[0]);
   auto* parents = reinterpret_cast<Index*>(job.workspace.data);
-  auto* roots = reinterpret_cast<int64_t*>(job.results[0]);
+  auto* places = reinterpret_cast<Index*>(job.results[0]);
   const int64_t slabs = grid.slabs(pool);
-  const auto firstSlice = [&](int64_t slab) { return slab * grid.slices() / slabs; };
+  const auto rowOfSlab = [&](int64_t slab) { return slab * grid.slices() / slabs * grid.slice(); };
   const auto isStopped = [&] { return cancel != nullptr && cancel->load(std::memory_order_relaxed); };
-  const bool hasLine = std::any_of(grid.neighbours.begin(), grid.neighbours.end(),
-                                   [](const Neighbour& neighbour) { return neighbour.isInRow(); });
+  // A slab has at most as many numbers as elements, and begins with that of its first place.
+  std::vector<Index> ends(static_cast<size_t>(slabs));
   pool.parallelFor(slabs, [&](int64_t slab, int) {
-    Components<Index> components(grid, mask, parents);
-    components.joinsRuns(hasLine);
-    const int64_t last = firstSlice(slab + 1) * grid.slice();
-    for (int64_t row = firstSlice(slab) * grid.slice(); row < last && !isStopped(); row++)
-      components.row(row, firstSlice(slab), false);
+    if (isStopped()) return;
+    Components<Index> components(grid, mask, places, parents);
+    const int64_t first = rowOfSlab(slab);
+    ends[static_cast<size_t>(slab)] =
+        components.number(first, rowOfSlab(slab + 1), static_cast<Index>(first * grid.width()));
   });
   if (isStopped()) return;
-  Components<Index> joined(grid, mask, parents);
-  joined.joinsRuns(hasLine);
+  Components<Index> joined(grid, mask, places, parents);
   for (int64_t slab = 1; slab < slabs; slab++) {
-    const int64_t first = firstSlice(slab);
-    for (int64_t row = first * grid.slice(); row < (first + 1) * grid.slice(); row++)
-      joined.row(row, first, true);
+    const int64_t first = rowOfSlab(slab);
+    for (int64_t row = first; row < first + grid.slice(); row++) joined.joinAcross(row, first);
+  }
+  // In ascending order, the parent of a number has the place of its root already.
+  for (int64_t slab = 0; slab < slabs; slab++) {
+    const auto first = static_cast<Index>(rowOfSlab(slab) * grid.width());
+    for (Index number = first; number < ends[static_cast<size_t>(slab)]; number++)
+      if (parents[number] >= 0) parents[number] = parents[parents[number]];
   }
   const int64_t size = grid.size();
   const int64_t stretches = std::max<int64_t>(1, size / kSlab);
@@ -204,17 +247,17 @@ void label(const Grid& grid, const RoutineJob& job, ThreadPool& pool, const std:
     if (isStopped()) return;
     const int64_t last = (stretch + 1) * size / stretches;
     for (int64_t k = stretch * size / stretches; k < last; k++) {
-      Index at = parents[k];
-      while (at >= 0 && parents[at] != at) at = parents[at];
-      roots[k] = at;
+      const Index number = places[k];
+      const Index place = static_cast<Index>(-1 - parents[number < 0 ? 0 : number]);
+      places[k] = number < 0 ? number : place;
     }
   });
 }
 
 void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Grid grid = readGrid(job.numbers);
-  if (isNarrow(grid.size())) return label<int32_t>(grid, job, pool, cancel);
-  label<int64_t>(grid, job, pool, cancel);
+  if (isNarrow(grid.size())) return findComponents<int32_t>(grid, job, pool, cancel);
+  findComponents<int64_t>(grid, job, pool, cancel);
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
  * through the array meets them, as SciPy does.
  */
 import { call } from './calls.js';
-import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
 import type { KnownArray } from './filter-arguments.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map, reduce } from './infer.js';
+import { placeDType } from './routines.js';
 import { cumulativeSum } from './scans.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 
@@ -20,7 +20,7 @@ export function labelled(
   neighbours: readonly (readonly number[])[],
 ): { labels: Expr; count: Expr } {
   const size = sizeOfShape(mask.shape);
-  const dtype: DType = size < 2 ** 31 ? 'int32' : 'int64';
+  const dtype = placeDType(size);
   if (size === 0) return { labels: broadcast(constant(0, dtype), mask.shape), count: constant(0, dtype) };
   const [found] = call(
     'components',
@@ -28,9 +28,9 @@ export function labelled(
     [mask],
   );
   const roots = reshape(found!, [size]);
-  const isRoot = cast(map('equal', [roots, iota(size)]), dtype);
+  const isRoot = cast(map('equal', [roots, cast(iota(size), dtype)]), dtype);
   const numbers = cumulativeSum(isRoot, 0, { dtype });
-  const places = map('maximum', [roots, 0]);
+  const places = cast(map('maximum', [roots, 0]), 'int64');
   const own = gather(numbers, places, 0, 'clip', [size]);
   const labels = map('where', [map('less', [roots, 0]), cast(constant(0, 'int64'), dtype), own]);
   return { labels: reshape(labels, mask.shape), count: cast(reduce('sum', isRoot, [0]), dtype) };

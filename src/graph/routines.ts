@@ -91,10 +91,15 @@ export const ROUTINES = {
    */
   distinct: { results: ([values]) => keptOf(values!) },
   /**
-   * The least place, int64, of the component that each element of a mask belongs to; -1 where the mask is false.
+   * The least place of the component that each element of a mask belongs to, int32 below 2^31 elements and else int64;
+   * -1 where the mask is false.
    * Parameters: the offsets along each axis, plus 1, of the neighbours before an element in C order that belong to it.
    */
-  components: { results: ([mask]) => [{ dtype: 'int64', shape: mask!.shape }] },
+  components: {
+    results: ([mask]) => [
+      { dtype: placeDType(mask!.shape.reduce((n, size) => n * size, 1)), shape: mask!.shape },
+    ],
+  },
   /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
    * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.
@@ -126,6 +131,9 @@ export const ROUTINES = {
     ],
   },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
+
+/** Integers that hold places of so many elements. */
+export const placeDType = (size: number): DType => (size < 2 ** 31 ? 'int32' : 'int64');
 
 /** The kept part of a line, up to all of it, and its length. */
 const keptOf = (line: ArrayType): readonly ArrayType[] => [line, { dtype: 'int64', shape: [] }];

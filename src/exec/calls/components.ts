@@ -55,6 +55,6 @@ export const COMPONENTS = routineCall({
   numbers: ({ operands, parameters }) => [operands[0]!.shape.length, ...operands[0]!.shape, ...parameters],
   kernels: kernelsOf,
   cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
-  work: (step) => ({ bytes: sizeOf(step) * (9 + 5 * componentForm(step).indexBytes), launches: 3 }),
+  work: (step) => ({ bytes: sizeOf(step) * (1 + 6 * componentForm(step).indexBytes), launches: 3 }),
   method: () => 'union-find by the least place',
 } satisfies Routine);

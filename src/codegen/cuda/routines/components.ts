@@ -85,7 +85,7 @@ ${JOIN_NAME}(unsigned int first_block, weft_place* parents, long long size, ${si
 ${printCoordinates(ndim)}${neighbours.map(printNeighbour).join('')}}
 
 ${HEAD}
-${FLATTEN_NAME}(unsigned int first_block, const weft_place* parents, long long* roots, long long size) {
+${FLATTEN_NAME}(unsigned int first_block, const weft_place* parents, weft_place* roots, long long size) {
   ${PLACE}
   weft_place at = parents[i];
   while (at >= 0 && parents[at] != at) at = parents[at];
