@@ -1,4 +1,8 @@
-/** Arrays zoomed, shifted, turned and read at coordinates, with the names and the meaning of SciPy's `ndimage`. */
+/**
+ * Arrays zoomed, shifted, turned and read at coordinates, with the names and the meaning of SciPy's `ndimage`, whose
+ * rounding of integers is theirs too. Coordinates are float64, weights and sums float32 of float32 and halves. Splines of
+ * order 2 and 3 of `'reflect'` go through the elements, where SciPy's miss them slightly in short arrays.
+ */
 import { checkOptions, finiteNumber, oneOf } from '../graph/arguments.js';
 import { slice } from '../graph/basic-slicing.js';
 import type { BorderMode } from '../graph/borders.js';
