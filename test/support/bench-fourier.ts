@@ -8,20 +8,57 @@ interface Line {
 
 const line = (re: Float64Array, im: Float64Array = new Float64Array(re.length)): Line => ({ re, im });
 
-/** The transform of a line, `sign` 1 of its inverse without the division. */
-function transformed({ re, im }: Line, sign: 1 | -1 = -1): Line {
+/** e^(2πi sign k/n) for all k below n / 2, kept by length. */
+function rootsOf(n: number, sign: 1 | -1): Line {
+  const key = sign * n;
+  let roots = ROOTS.get(key);
+  if (roots === undefined) {
+    roots = line(new Float64Array(n / 2));
+    for (let k = 0; k < n / 2; k++) {
+      const angle = (sign * 2 * Math.PI * k) / n;
+      roots.re[k] = Math.cos(angle);
+      roots.im[k] = Math.sin(angle);
+    }
+    ROOTS.set(key, roots);
+  }
+  return roots;
+}
+const ROOTS = new Map<number, Line>();
+
+/** The elements of a line at each other's places: place k has that of the bits of k from last to first. */
+function bitReversed({ re, im }: Line): Line {
   const n = re.length;
-  if (n === 1) return line(re.slice(), im.slice());
-  const half = (from: Float64Array, odd: 0 | 1): Float64Array =>
-    Float64Array.from({ length: n / 2 }, (_, k) => from[2 * k + odd]!);
-  const [even, odd] = ([0, 1] as const).map((k) => transformed(line(half(re, k), half(im, k)), sign));
   const result = line(new Float64Array(n));
-  for (let k = 0; k < n / 2; k++) {
-    const angle = (sign * 2 * Math.PI * k) / n;
-    const [c, s] = [Math.cos(angle), Math.sin(angle)];
-    const [x, y] = [odd!.re[k]! * c - odd!.im[k]! * s, odd!.re[k]! * s + odd!.im[k]! * c];
-    [result.re[k], result.im[k]] = [even!.re[k]! + x, even!.im[k]! + y];
-    [result.re[k + n / 2], result.im[k + n / 2]] = [even!.re[k]! - x, even!.im[k]! - y];
+  let reversed = 0;
+  for (let k = 0; k < n; k++) {
+    result.re[reversed] = re[k]!;
+    result.im[reversed] = im[k]!;
+    let bit = n / 2;
+    for (; bit >= 1 && (reversed & bit) !== 0; bit /= 2) reversed ^= bit;
+    reversed |= bit;
+  }
+  return result;
+}
+
+/** The transform of a line, `sign` 1 of its inverse without the division. */
+function transformed(from: Line, sign: 1 | -1 = -1): Line {
+  const result = bitReversed(from);
+  const { re, im } = result;
+  const n = re.length;
+  const roots = rootsOf(n, sign);
+  for (let half = 1; half < n; half *= 2) {
+    for (let first = 0; first < n; first += 2 * half) {
+      for (let k = 0; k < half; k++) {
+        const [even, odd] = [first + k, first + k + half];
+        const [c, s] = [roots.re[(k * n) / (2 * half)]!, roots.im[(k * n) / (2 * half)]!];
+        const x = re[odd]! * c - im[odd]! * s;
+        const y = re[odd]! * s + im[odd]! * c;
+        re[odd] = re[even]! - x;
+        im[odd] = im[even]! - y;
+        re[even] = re[even]! + x;
+        im[even] = im[even]! + y;
+      }
+    }
   }
   return result;
 }

@@ -17,7 +17,7 @@ function unsortedByLoop(input: Input): Float64Array {
   const { shape, seed, low = 0, high = 1, dtype, pieces = 1 } = input;
   if (pieces > 1) return flat(piecesOf(input).map(uniformByLoop));
   const count = shape.reduce((a, b) => a * b, 1);
-  return Float64Array.from({ length: count }, (_, index) => {
+  const valueAt = (index: number): number => {
     let hash = (index + Math.imul(seed, 0x9e3779b9)) >>> 0;
     hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
     hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
@@ -26,7 +26,10 @@ function unsortedByLoop(input: Input): Float64Array {
     const value = Math.fround(Math.fround(low) + Math.fround(Math.fround(high - low) * unit));
     if (dtype === 'int32' || dtype === 'int64') return Math.trunc(value);
     return dtype === 'bfloat16' ? fromBfloat16Bits(toBfloat16Bits(value)) : value;
-  });
+  };
+  const values = new Float64Array(count);
+  for (let k = 0; k < count; k++) values[k] = valueAt(k);
+  return values;
 }
 
 /** That of the seed 0. */
