@@ -13,7 +13,7 @@ import {
 import { setDevices, stall } from './simulator.js';
 
 setDevices([{ memory: 2 ** 26 }, { memory: 2 ** 26 }, { memory: 2 ** 26 }]);
-const DEADLINE_MS = 1500;
+const DEADLINE_MS = 1000;
 /** For good, as far as the test is concerned. */
 const STALL_MS = 100_000;
 /** Each device has its default stream and Weft's, and some for copies. */
