@@ -18,6 +18,7 @@ import { describeSimulator, setFaults, takeProblems } from './simulator.js';
 
 const device = 'cuda';
 const p = (...shape: number[]): Lazy<'float32'> => placeholder(shape, 'float32');
+const halves = (...shape: number[]): Lazy<'float16'> => placeholder(shape, 'float16');
 const CUBLAS = { library: 'cublas' } as const;
 const BACK = [null, null, -1] as const;
 
@@ -88,14 +89,21 @@ describe('attention with heads behind positions', () => {
   });
 
   it('says how many calls it is, and why', () => {
-    const found = einsum('bqhd,bkhd->bhqk', p(16, 1024, 8, 64), p(16, 1024, 8, 64)).explain({ device });
+    const q = placeholder([16, 1024, 8, 64], 'bfloat16');
+    const found = einsum('bqhd,bkhd->bhqk', q, q).explain({ device });
     expect(stepsOf(found)).toEqual(['matmul']);
     expect(choicesOf(found)).toMatch(
-      /^in 8 calls, without the copies of 64.00 MiB that a single one needs: /,
+      /^in 8 calls, without the copies of 32.00 MiB that a single one needs: /,
     );
     expect(String(found)).toContain(
-      'matmul of 8 x 16 x (1024, 64) @ (64, 1024) float32, computed in full float32, in 8 calls',
+      'matmul of 8 x 16 x (1024, 64) @ (64, 1024) bfloat16, computed in float32 sums of exact products, in 8 calls',
     );
+  });
+
+  it('is one call after copies in float32, which cuBLAS multiplies faster so', () => {
+    const found = einsum('bqhd,bkhd->bhqk', p(8, 1024, 16, 64), p(8, 1024, 16, 64)).explain({ device });
+    expect(stepsOf(found)).toEqual(['copy 33554432', 'copy 33554432', 'matmul']);
+    expect(choicesOf(found)).toMatch(/^after copies of 64.00 MiB: .*; 8 calls would take .* more$/);
   });
 
   it('is one call after copies where batches are many and small, which explain says', () => {

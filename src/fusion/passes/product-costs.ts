@@ -15,6 +15,8 @@ export interface CallTraits {
   readonly copySeconds: number;
   /** Seconds of one call of the library. */
   readonly seconds: (size: ProductSize, dtype: DType, precision: Precision | undefined) => number;
+  /** Seconds that several calls on operands as they lie take longer, for a multiplication and an addition. */
+  readonly lostSeconds: (dtype: DType, precision: Precision | undefined) => number;
 }
 
 export interface ProductWay extends PairProduct {

@@ -111,7 +111,8 @@ export class ProductWays {
     const [m, n, k] = [groups.m, groups.n, groups.k].map(this.volume) as [number, number, number];
     const copies = bytes.filter((each) => each > 0).length;
     const call = traits.seconds({ batch: inner, m, n, k }, dtype, this.#precision);
-    const seconds = calls * call + copies * traits.copySeconds + copied / traits.copyRate;
+    const lost = calls === 1 ? 0 : traits.lostSeconds(dtype, this.#precision) * calls * inner * m * n * k;
+    const seconds = calls * call + lost + copies * traits.copySeconds + copied / traits.copyRate;
     return { ...cost, calls, seconds };
   }
 
