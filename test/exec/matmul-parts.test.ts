@@ -21,6 +21,9 @@ interface Case {
   readonly shared?: boolean;
   /** b is read as if it were transposed. */
   readonly turned?: boolean;
+  /** An axis of batches besides, between rows and columns of a and of b: the loop outside of `batch`, or within it. */
+  readonly heads?: number;
+  readonly isWithin?: boolean;
 }
 const CASES: readonly Case[] = [
   { m: 40, n: 50, k: 4500 },
@@ -33,12 +36,39 @@ const CASES: readonly Case[] = [
   { m: 20, n: 30, k: 2100, batch: 3 },
   { m: 20, n: 30, k: 2100, batch: 3, shared: true },
   { m: 1, n: 60, k: 300, batch: 9, shared: true },
+  { m: 20, n: 30, k: 2100, batch: 3, heads: 2 },
+  { m: 20, n: 30, k: 2100, batch: 3, heads: 2, isWithin: true },
 ];
 
 type Step = Extract<SweepStep['step'], { kind: 'matmul' }>;
 
+/** The product of stacks (batch, rows, heads, columns), its result (batch, heads, rows, columns). */
+function headsStep(dtype: DType, { m, n, k, batch = 1, heads = 1, isWithin = false }: Case): Step {
+  const operand = (buffer: number, rows: number, columns: number) => {
+    const byBatch = rows * heads * columns;
+    const byHead = buffer === 2 ? rows * columns : columns;
+    const [inner, outer] = isWithin ? [byHead, byBatch] : [byBatch, byHead];
+    const rowStride = buffer === 2 ? columns : heads * columns;
+    return { buffer, offset: 0, batchStride: inner, rowStride, columnStride: 1, outerStrides: [outer] };
+  };
+  return {
+    kind: 'matmul',
+    dtype: dtypeCode(dtype),
+    m,
+    n,
+    k,
+    batch: isWithin ? heads : batch,
+    outer: [isWithin ? batch : heads],
+    a: operand(0, m, k),
+    b: operand(1, k, n),
+    c: operand(2, m, n),
+  };
+}
+
 /** The product, over buffers 0, 1 and 2. */
-function stepOf(dtype: DType, { m, n, k, batch = 1, shared, turned }: Case): Step {
+function stepOf(dtype: DType, c: Case): Step {
+  if (c.heads !== undefined) return headsStep(dtype, c);
+  const { m, n, k, batch = 1, shared, turned } = c;
   const strides = turned ? { rowStride: 1, columnStride: k } : { rowStride: n, columnStride: 1 };
   return {
     kind: 'matmul',
@@ -53,10 +83,10 @@ function stepOf(dtype: DType, { m, n, k, batch = 1, shared, turned }: Case): Ste
   };
 }
 
-const countsOf = ({ m, n, k, batch = 1, shared }: Case) => [
-  batch * m * k,
-  (shared ? 1 : batch) * k * n,
-  batch * m * n,
+const countsOf = ({ m, n, k, batch = 1, heads = 1, shared }: Case) => [
+  batch * heads * m * k,
+  (shared ? 1 : batch) * heads * k * n,
+  batch * heads * m * n,
 ];
 const inputsOf = (dtype: DType, c: Case, seed: number) =>
   countsOf(c)

@@ -134,9 +134,9 @@ describe('operands that run backwards', () => {
     [
       'along batches: calls of a matrix each',
       () =>
-        p(3, 4096, 256)
+        halves(3, 8192, 256)
           .slice(BACK)
-          .matmul(p(3, 256, 4096)),
+          .matmul(halves(3, 256, 4096)),
       ['matmul'],
     ],
   ])('%s', (_, build, steps) => {
