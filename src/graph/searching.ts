@@ -8,12 +8,13 @@
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber, oneOf } from './arguments.js';
 import { slice } from './basic-slicing.js';
-import { isComplex, isFloat } from './dtype.js';
+import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
+import { positions, type Side } from './positions.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
 import { argsort, sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
@@ -25,7 +26,6 @@ export interface SearchSortedOptions {
   readonly side?: Side | undefined;
 }
 
-type Side = 'left' | 'right';
 const SIDES: readonly Side[] = ['left', 'right'];
 
 /**
@@ -53,7 +53,7 @@ export function searchsorted(
   checkLine(op, x);
   const sought = toExpr(op, values);
   const isInOrder = sorter === undefined || sorter === null;
-  return positions(op, isInOrder ? x : inOrder(op, x, toExpr(op, sorter)), sought, side);
+  return realPositions(op, isInOrder ? x : inOrder(op, x, toExpr(op, sorter)), sought, side);
 }
 
 /**
@@ -69,7 +69,7 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
   const sorted = sort(toExpr('isin', test), null);
   const size = sorted.shape[0]!;
   const invert = options?.invert ?? false;
-  const position = positions('isin', sorted, x, 'left');
+  const position = realPositions('isin', sorted, x, 'left');
   if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
   const nearest = gather(sorted, position, 0, 'clip', x.shape);
   return map(invert ? 'notEqual' : 'equal', [nearest, x]);
@@ -94,9 +94,9 @@ export function digitize(x: Expr, edges: Operand, options?: { readonly right?: b
   checkReal(op, given);
   const side = options?.right === true ? 'left' : 'right';
   const size = given.shape[0]!;
-  if (size < 2) return positions(op, given, x, side);
+  if (size < 2) return realPositions(op, given, x, side);
   const isDown = map('greater', [take(given, 0), take(given, -1)]);
-  const count = positions(op, map('where', [isDown, flip(given), given]), x, side);
+  const count = realPositions(op, map('where', [isDown, flip(given), given]), x, side);
   return map('where', [isDown, map('subtract', [size, count]), count]);
 }
 
@@ -149,7 +149,7 @@ export function interp(x: Expr, places: Operand, heights: Operand, options?: Int
     const end = (from: Expr, k: number): Expr => take(from, k);
     const { left, right } = period === undefined ? (options ?? {}) : {};
     // The point before each element, and the one after it; the last has itself, where the slope is not used.
-    const before = map('subtract', [positions(op, xs, points, 'right'), 1]);
+    const before = map('subtract', [realPositions(op, xs, points, 'right'), 1]);
     const after = map('add', [before, 1]);
     const [x0, x1, y0, y1] = [read(xs, before), read(xs, after), read(ys, before), read(ys, after)];
     const slope = map('divide', [map('subtract', [y1, y0]), map('subtract', [x1, x0])]);
@@ -199,37 +199,8 @@ function inOrder(op: string, x: Expr, sorter: Expr): Expr {
   return take(x, sorter, 0);
 }
 
-/**
- * The int64 counts of elements of a sorted line that are before each value: less than it on the left side,
- * not greater on the right one; NaN is greater than all else. The stretch that the last of them is in, or the
- * first element, is halved until it is one element: always in range, so that nothing but the element is
- * looked at.
- */
-function positions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
-  checkReal(op, sorted);
-  checkReal(op, values);
-  const size = sorted.shape[0]!;
-  const { shape } = values;
-  if (size === 0) return broadcast(constant(0, 'int64'), shape);
-  const isLast = isFloat(values.dtype) ? map('isnan', [values]) : undefined;
-  const isBefore = (at: Expr): Expr => {
-    const element = gather(sorted, cast(at, 'int64'), 0, 'clip', shape);
-    const plain = map(side === 'left' ? 'less' : 'lessEqual', [element, values]);
-    if (isLast === undefined) return plain;
-    if (side === 'right' || !isFloat(element.dtype)) return map('logicalOr', [plain, isLast]);
-    // Before NaN on the left side: all numbers.
-    return map('logicalOr', [plain, map('logicalAnd', [isLast, map('equal', [element, element])])]);
-  };
-  let start = broadcast(constant(0, size <= MOST_INT32 ? 'int32' : 'int64'), shape);
-  let left = size;
-  while (left > 1) {
-    const half = Math.floor(left / 2);
-    const later = map('add', [start, half]);
-    start = map('where', [isBefore(later), later, start]);
-    left -= half;
-  }
-  return cast(map('add', [start, map('where', [isBefore(start), 1, 0])]), 'int64');
+/** `positions` of real arrays. */
+function realPositions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
+  for (const array of [sorted, values]) checkReal(op, array);
+  return positions(sorted, values, side);
 }
-
-/** The most elements whose counts are 32-bit integers, which GPUs add up faster. */
-const MOST_INT32 = 2 ** 31 - 1;

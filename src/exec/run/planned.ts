@@ -7,7 +7,13 @@ import { type Partition, partition } from '../../fusion/partition/partition.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { hasCompactedValues, hasPlaces } from '../../fusion/passes/compact-values.js';
 import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
-import { type Pass, type PassOptions, runPasses, SPLIT_CONTRACTIONS } from '../../fusion/passes/pipeline.js';
+import {
+  CUT_COMPACTIONS,
+  type Pass,
+  type PassOptions,
+  runPasses,
+  SPLIT_CONTRACTIONS,
+} from '../../fusion/passes/pipeline.js';
 import type { Graph } from '../../graph/graph.js';
 import { printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
@@ -42,10 +48,8 @@ export function planGraph(canonical: Canonical, target: ComputeTarget, observers
   const all = [...passes, ...wholePasses];
   const whole = wholePasses.length === 0 ? undefined : wholePlan(canonical, target, all);
   const isObserved = wants('passes') || Object.keys(observers).length > 0;
-  const planned =
-    whole !== undefined && !isObserved
-      ? whole
-      : planWith(canonical, target, whole === undefined ? passes : all, observers);
+  const fitting = whole ?? cuttablePlan(canonical, target, passes);
+  const planned = isObserved ? planWith(canonical, target, fitting.passes, observers) : fitting;
   const { plan } = planned;
   debug('kernels', 'fused', () =>
     devicePlansOf(plan)
@@ -55,6 +59,11 @@ export function planGraph(canonical: Canonical, target: ComputeTarget, observers
   );
   debug('plan', plan.devices.join(','), () => printPlan(plan));
   return planned;
+}
+
+/** A plan, and the passes whose graph it is of. */
+interface Fitting extends Planned {
+  readonly passes: readonly Pass[];
 }
 
 /** Throws a DeviceError for a product whose library the device does not have. */
@@ -77,7 +86,7 @@ function wholePlan(
   canonical: Canonical,
   target: ComputeTarget,
   passes: readonly Pass[],
-): Planned | undefined {
+): Fitting | undefined {
   const { graph } = canonical;
   const mayDiffer =
     hasPlaces(graph) || graph.nodes.some((node) => node?.kind === 'contract' || node?.kind === 'loop');
@@ -87,10 +96,21 @@ function wholePlan(
   try {
     const planned = planWith(canonical, target, passes, {});
     const isCut = devicePlansOf(planned.plan).some(({ steps }) => steps.flatMap(sweepsOf).length > 0);
-    return isCut ? undefined : planned;
+    return isCut ? undefined : { ...planned, passes };
   } catch (error) {
     if (error instanceof MemoryError) return undefined;
     throw error;
+  }
+}
+
+/** The plan of the passes; where nothing fits, of compactions that can be cut as well. */
+function cuttablePlan(canonical: Canonical, target: ComputeTarget, passes: readonly Pass[]): Fitting {
+  try {
+    return { ...planWith(canonical, target, passes, {}), passes };
+  } catch (error) {
+    if (!(error instanceof MemoryError) || !hasPlaces(canonical.graph)) throw error;
+    const cut = [CUT_COMPACTIONS, ...passes];
+    return { ...planWith(canonical, target, cut, {}), passes: cut };
   }
 }
 

@@ -128,6 +128,9 @@ export function forget(expr: Expr): void {
 export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
   build(outputs, new SourceList());
 
+/** The graph of expressions of arguments alone (`argumentLike`): its source number k is argument k. */
+export const graphOfArguments = (outputs: readonly Expr[]): Graph => build(outputs, new ArgumentList()).graph;
+
 function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): CanonicalGraph {
   const nodes: (GraphNode | undefined)[] = [];
   const sites: (Site | undefined)[] = [];

@@ -20,7 +20,8 @@ type Call = GraphNodeOf<'call'>;
 type Gather = GraphNodeOf<'gather'>;
 type GraphNodes = Pick<Graph, 'nodes'>;
 
-const isCompaction = (node: GraphNode): node is Call =>
+/** Whether a node is of a compaction that gives places. */
+export const isCompaction = (node: GraphNode): node is Call =>
   node.kind === 'call' && node.routine === 'compact' && node.inputs.length === 1;
 
 export function compactValues(graph: MutableGraph): void {

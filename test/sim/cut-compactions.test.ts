@@ -1,0 +1,21 @@
+/** Compactions that do not fit a GPU: by kernels in tiles, and on several devices. */
+import { describe, expect, it } from 'vitest';
+import { compute, nonzero } from '../../src/index.js';
+import { toLazy } from '../support/api.js';
+import { randomValues } from '../support/random.js';
+
+describe('a mask larger than the memory of a GPU', () => {
+  const size = 60_001;
+  const x = toLazy(randomValues('float32', [size], 7));
+  const [places] = nonzero(x.greater(0.5));
+
+  it('has its places in tiles, and on two devices', async () => {
+    const [whole] = await compute([places!], { device: 'cuda:0' });
+    const memory = 3 * size;
+    expect(places!.plan({ device: 'cuda:0' }).peakBytes).toBeGreaterThan(4 * memory);
+    const [tiled] = await compute([places!], { device: 'cuda:0', memory });
+    expect(tiled!.data).toEqual(whole!.data);
+    const [shared] = await compute([places!], { devices: 2, memory });
+    expect(shared!.data).toEqual(whole!.data);
+  });
+});
