@@ -19,7 +19,11 @@ import { sameShape } from './shape.js';
 import { broadcast } from './view-nodes.js';
 
 /** Stands for a state in a body that is being built. */
-export function argumentLike({ dtype, shape }: Pick<Expr, 'dtype' | 'shape'>, index = 0, weak = false): ExprOf<'source'> {
+export function argumentLike(
+  { dtype, shape }: Pick<Expr, 'dtype' | 'shape'>,
+  index = 0,
+  weak = false,
+): ExprOf<'source'> {
   return {
     kind: 'source',
     source: { type: 'argument', index },

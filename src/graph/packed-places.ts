@@ -2,7 +2,7 @@
  * The places where a line of booleans is true, in order, by kernels alone, which can be cut: the line is packed into
  * words of 32 bits, and each result looks up the word that its element is in by the counts of those before, then the
  * bit there (Vigna, "Broadword implementation of rank/select queries", 2008). Words and counts take three eighths of
- * a byte for each element; places, and the line itself, may pass in windows. `fusion/passes/cut-compactions.ts` puts
+ * a byte for each element; places, and the line itself, may pass in windows. `fusion/passes/cut-routines.ts` puts
  * them in the place of the routine `compact`, with the same results, where that does not fit.
  *
  *     1 0 0 1 … | 0 1 …   →   words, counts up to each   →   place k: word j, where counts pass k, and its bit k - before

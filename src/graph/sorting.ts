@@ -5,15 +5,14 @@
 import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { call } from './calls.js';
-import { type DType, isComplex, isInteger, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
 import { throughBound } from './extent.js';
 import { formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { constant, withinLength } from './infer.js';
 import type { RoutineName } from './routines.js';
-import { integerRange } from './scalar.js';
 import { normalizeAxis } from './shape.js';
+import { lastInOrder } from './sort-order.js';
 import { broadcast } from './view-nodes.js';
 import { flatten, moveaxis } from './views.js';
 
@@ -66,18 +65,9 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
   // Elements behind a length come last, and after all that is equal to it.
   const isWithin = source.extent?.axis === at;
   return throughBound(source, (bound) => {
-    const x = isWithin ? withinLength(source, lastOf(source.dtype, descending)) : bound;
+    const x = isWithin ? withinLength(source, lastInOrder(source.dtype, descending)) : bound;
     const last = x.shape.length - 1;
     const [result] = call(op, [descending ? 1 : 0], [moveaxis(x, at, last)]);
     return moveaxis(result!, last, at);
   });
-}
-
-/** A value that no other one comes after. */
-function lastOf(dtype: DType, descending: boolean): Scalar {
-  if (dtype === 'bool') return !descending;
-  if (isComplex(dtype)) return { re: Number.NaN, im: Number.NaN };
-  if (!isInteger(dtype)) return Number.NaN;
-  const { min, max } = integerRange(dtype);
-  return descending ? min : max;
 }

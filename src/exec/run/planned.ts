@@ -6,9 +6,10 @@ import { printKernel } from '../../fusion/kernel/print.js';
 import { type Partition, partition } from '../../fusion/partition/partition.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { hasCompactedValues, hasPlaces } from '../../fusion/passes/compact-values.js';
+import { hasCutRoutines } from '../../fusion/passes/cut-routines.js';
 import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
 import {
-  CUT_COMPACTIONS,
+  CUT_ROUTINES,
   type Pass,
   type PassOptions,
   runPasses,
@@ -103,13 +104,13 @@ function wholePlan(
   }
 }
 
-/** The plan of the passes; where nothing fits, of compactions that can be cut as well. */
+/** The plan of the passes; where nothing fits, with routines that can be cut in the place of others. */
 function cuttablePlan(canonical: Canonical, target: ComputeTarget, passes: readonly Pass[]): Fitting {
   try {
     return { ...planWith(canonical, target, passes, {}), passes };
   } catch (error) {
-    if (!(error instanceof MemoryError) || !hasPlaces(canonical.graph)) throw error;
-    const cut = [CUT_COMPACTIONS, ...passes];
+    if (!(error instanceof MemoryError) || !hasCutRoutines(canonical.graph)) throw error;
+    const cut = [CUT_ROUTINES, ...passes];
     return { ...planWith(canonical, target, cut, {}), passes: cut };
   }
 }

@@ -11,7 +11,7 @@ import { verify } from '../../graph/verify.js';
 import type { PathReport } from '../paths/path-report.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
-import { cutCompactions } from './cut-compactions.js';
+import { cutRoutines } from './cut-routines.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -47,8 +47,8 @@ export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues
 /** Another of those. */
 export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };
 
-/** Runs ahead of a target's passes where compactions do not fit. */
-export const CUT_COMPACTIONS: Pass = { name: 'cut-compactions', run: cutCompactions, rounds: false };
+/** Runs ahead of a target's passes where routines do not fit. */
+export const CUT_ROUTINES: Pass = { name: 'cut-routines', run: cutRoutines, rounds: false };
 
 /** The changes of one pass. */
 export interface PassChanges {

@@ -1,6 +1,6 @@
-/** Compactions that do not fit a GPU: by kernels in tiles, and on several devices. */
+/** Routines that do not fit a GPU: by others in tiles, and on several devices. */
 import { describe, expect, it } from 'vitest';
-import { compute, nonzero } from '../../src/index.js';
+import { compute, nonzero, topK } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 
@@ -17,5 +17,21 @@ describe('a mask larger than the memory of a GPU', () => {
     expect(tiled!.data).toEqual(whole!.data);
     const [shared] = await compute([places!], { devices: 2, memory });
     expect(shared!.data).toEqual(whole!.data);
+  });
+});
+
+describe('the first elements of a row larger than the memory of a GPU', () => {
+  it('are those of its parts, in tiles and on two devices', async () => {
+    const length = 100_003;
+    const { values, indices } = topK(toLazy(randomValues('float32', [length], 8)), 20);
+    const whole = await compute([values, indices], { device: 'cuda:0' });
+    const memory = 2 * length;
+    for (const options of [
+      { device: 'cuda:0', memory },
+      { devices: 2, memory },
+    ]) {
+      const within = await compute([values, indices], options);
+      for (const [k, { data }] of within.entries()) expect(data).toEqual(whole[k]!.data);
+    }
   });
 });

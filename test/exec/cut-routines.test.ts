@@ -1,9 +1,9 @@
-/** Compactions that do not fit are done by kernels that can be cut: with the same results, within budgets. */
+/** Routines that do not fit are done by others that can be cut: with the same results, within budgets. */
 import { describe, expect, it } from 'vitest';
 import { packedPlaces } from '../../src/graph/packed-places.js';
-import { compute, type Lazy, nonzero } from '../../src/index.js';
+import { compute, type Lazy, nonzero, topK } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
-import { randomValues } from '../support/random.js';
+import { randomIntegers, randomValues } from '../support/random.js';
 import { evaluateReference } from '../support/reference.js';
 
 const device = 'cpu';
@@ -52,5 +52,23 @@ describe('a mask larger than the budget', () => {
     const [within] = await compute([output], { device, memory });
     expect(within!.shape).toEqual(whole!.shape);
     expect(within!.data).toEqual(whole!.data);
+  });
+});
+
+describe('the first elements of a row larger than the budget', () => {
+  const length = 100_003;
+  const integers = toLazy(randomIntegers('int32', [2, length], 9, -300, 300));
+
+  it.each([
+    ['the largest, of which many are equal', integers, true],
+    ['the least', integers.astype('uint8'), false],
+    ['beside NaN', integers.astype('float32').sqrt(), true],
+    ['the least beside NaN', integers.astype('float64').sqrt(), false],
+  ])('are those of its parts: %s', async (_, x, largest) => {
+    const { values, indices } = topK(x.mul(1), 100, { largest });
+    const whole = await compute([values, indices], { device });
+    const memory = Math.floor(values.plan({ device }).peakBytes / 2.5);
+    const within = await compute([values, indices], { device, memory });
+    for (const [k, { data }] of within.entries()) expect(data).toEqual(whole[k]!.data);
   });
 });
