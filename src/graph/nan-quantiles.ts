@@ -34,7 +34,9 @@ export function nanMedian(x: Expr, axis?: AxisOr<ReduceOptions>, options?: Reduc
 
 /**
  * The quantiles of the elements along axes that are not NaN, as NumPy's `nanquantile`; NaN where all are. Arguments,
- * methods, weights and errors are those of `quantile`: `x.nanQuantile([0.1, 0.9], 0)`.
+ * methods, weights and errors are those of `quantile`: `x.nanQuantile([0.1, 0.9], 0)`. An infinite element is given
+ * where the quantile is that element or lies between two equal ones, where NumPy gives NaN; between a finite element
+ * and an infinite one it is the infinite one or NaN, as in NumPy.
  *
  * @example
  * await lazy([3, NaN, 1, 2]).nanQuantile([0, 0.5]).compute()

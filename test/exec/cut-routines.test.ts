@@ -1,7 +1,10 @@
 /** Routines that do not fit are done by others that can be cut: with the same results, within budgets. */
 import { describe, expect, it } from 'vitest';
+import { Lazy } from '../../src/api/lazy.js';
+import type { DType } from '../../src/graph/dtype.js';
 import { packedPlaces } from '../../src/graph/packed-places.js';
-import { compute, type Lazy, nonzero, topK } from '../../src/index.js';
+import { ranksByCounting } from '../../src/graph/ranks-by-counting.js';
+import { compute, lazy, nonzero, topK } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomIntegers, randomValues } from '../support/random.js';
 import { evaluateReference } from '../support/reference.js';
@@ -70,5 +73,49 @@ describe('the first elements of a row larger than the budget', () => {
     const memory = Math.floor(values.plan({ device }).peakBytes / 2.5);
     const within = await compute([values, indices], { device, memory });
     for (const [k, { data }] of within.entries()) expect(data).toEqual(whole[k]!.data);
+  });
+});
+
+describe('elements at ranks by counting', () => {
+  const specials = [Number.NaN, Infinity, -Infinity, 0, -0, 1e-45, -1e-45, 5e-324, -5e-324, 1e300];
+  const wide = (k: number): number => Math.sin(k * 1.7) * 10 ** (((k * 7) % 60) - 30);
+  const floats = Array.from({ length: 997 }, (_, k) => (k % 9 === 0 ? specials[(k / 9) % 10]! : wide(k)));
+  const integers = Array.from({ length: 997 }, (_, k) => BigInt(Math.round(120 * Math.sin(k * 1.7))));
+  const LARGE: Partial<Record<DType, readonly [bigint, bigint]>> = {
+    int64: [76_861_433_640_456_465n, 0n],
+    uint64: [76_861_433_640_456_465n, 120n],
+    uint8: [1n, 120n],
+  };
+
+  it.each(['float32', 'float64', 'float16', 'int64', 'uint64', 'uint8', 'bool'] as const)(
+    'are those of the sorted row: %s',
+    async (dtype) => {
+      const [factor, offset] = LARGE[dtype] ?? [1n, 0n];
+      const whole = integers.map((k) => (k + offset) * factor);
+      const x = /float/.test(dtype)
+        ? lazy(Float64Array.from(floats)).astype(dtype)
+        : dtype === 'uint64'
+          ? lazy(BigUint64Array.from(whole))
+          : lazy(BigInt64Array.from(whole)).astype(dtype);
+      const line = await x.compute({ device });
+      const sorted = await lazy(line).sort().compute({ device });
+      const ranks = [0, 250, 480, 498, 505, 890, 996];
+      const rows = lazy(line).reshape([1, 997]).expr;
+      const found = await new Lazy(ranksByCounting(rows, ranks)).compute({ device });
+      const expected = ranks.map((rank) => sorted.data[rank]);
+      expect(Array.from<number | bigint>(found.data as Float64Array)).toEqual(expected);
+    },
+  );
+});
+
+describe('quantiles of a row larger than the budget', () => {
+  it('are those of the row at once', async () => {
+    const x = toLazy(randomValues('float32', [2, 70_001], 5)).mul(2);
+    for (const output of [x.median(1), x.quantile([0.1, 0.99], 1), x.reshape([-1]).median()]) {
+      const [whole] = await compute([output], { device });
+      const memory = Math.floor(output.plan({ device }).peakBytes / 3);
+      const [within] = await compute([output], { device, memory });
+      expect(within!.data).toEqual(whole!.data);
+    }
   });
 });

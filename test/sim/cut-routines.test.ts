@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { compute, nonzero, topK } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
-import { randomValues } from '../support/random.js';
+import { randomIntegers, randomValues } from '../support/random.js';
 
 describe('a mask larger than the memory of a GPU', () => {
   const size = 60_001;
@@ -32,6 +32,22 @@ describe('the first elements of a row larger than the memory of a GPU', () => {
     ]) {
       const within = await compute([values, indices], options);
       for (const [k, { data }] of within.entries()) expect(data).toEqual(whole[k]!.data);
+    }
+  });
+});
+
+describe('a quantile of a row larger than the memory of a GPU', () => {
+  it('is that of the row at once, in tiles and on two devices', async () => {
+    const length = 70_001;
+    const output = toLazy(randomIntegers('uint8', [length], 8, 0, 255)).quantile(0.3);
+    const [whole] = await compute([output], { device: 'cuda:0' });
+    const memory = 3 * length;
+    for (const options of [
+      { device: 'cuda:0', memory },
+      { devices: 2, memory },
+    ]) {
+      const [within] = await compute([output], options);
+      expect(within!.data).toEqual(whole!.data);
     }
   });
 });

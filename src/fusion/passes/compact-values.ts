@@ -20,8 +20,7 @@ type Call = GraphNodeOf<'call'>;
 type Gather = GraphNodeOf<'gather'>;
 type GraphNodes = Pick<Graph, 'nodes'>;
 
-/** Whether a node is of a compaction that gives places. */
-export const isCompaction = (node: GraphNode): node is Call =>
+const isCompaction = (node: GraphNode): node is Call =>
   node.kind === 'call' && node.routine === 'compact' && node.inputs.length === 1;
 
 export function compactValues(graph: MutableGraph): void {

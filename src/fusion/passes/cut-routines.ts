@@ -3,34 +3,28 @@
  *
  *     compact mask     →   words of its bits, running counts of their ones, a search for each place
  *     top of a row     →   top of each of its parts, then of those
+ *     ranks of a row   →   counts of its elements below bounds, for every four bits of the results
  *
  * For plans in which a routine does not fit as it is (`exec/run/planned.ts`). The results are the same; they take
  * longer.
  */
-import {
-  type Graph,
-  type GraphNode,
-  type GraphNodeOf,
-  type MutableGraph,
-  nodeOf,
-} from '../../graph/graph.js';
+import type { Expr } from '../../graph/expr.js';
+import { type Graph, type GraphNodeOf, type MutableGraph, nodeOf } from '../../graph/graph.js';
 import { packedPlaces } from '../../graph/packed-places.js';
+import { ranksByCounting } from '../../graph/ranks-by-counting.js';
 import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
-import { isCompaction } from './compact-values.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
 export function cutRoutines(graph: MutableGraph): void {
-  // Parts of rows are selected from by the same routine: what is made is not offered again.
+  // Parts of rows are selected from by the same routine: nodes made here are not offered again.
   const given = graph.nodes.length;
   rewriteInOneWalk(graph, {
     call: [
       (node, editor) => {
-        if (node.id >= given || node.kind !== 'call') return undefined;
-        const { inputs, parameters, result } = node;
-        if (isCompaction(node)) return spliced(editor, inputs, ([mask]) => packedPlaces(mask!)[result]!);
-        if (!isLongTop(editor.node(inputs[0]!), node)) return undefined;
-        return spliced(editor, inputs, ([rows]) => topOfParts(rows!, parameters)[result]!);
+        if (node.kind !== 'call' || node.id >= given) return undefined;
+        const results = resultsOf(node, editor.node(node.inputs[0]!).shape);
+        return results && spliced(editor, node.inputs, ([line]) => results(line!)[node.result]!);
       },
     ],
   });
@@ -38,10 +32,23 @@ export function cutRoutines(graph: MutableGraph): void {
 
 /** Whether routines of a graph can be cut so. */
 export const hasCutRoutines = (graph: Graph): boolean =>
-  graph.nodes.some((node) => {
-    if (node?.kind !== 'call') return false;
-    return isLongTop(nodeOf(graph, node.inputs[0]!), node) || isCompaction(node);
-  });
+  graph.nodes.some(
+    (node) => node?.kind === 'call' && resultsOf(node, nodeOf(graph, node.inputs[0]!).shape) !== undefined,
+  );
 
-const isLongTop = ({ shape }: GraphNode, { routine, parameters }: GraphNodeOf<'call'>): boolean =>
-  routine === 'top' && partsOfRow(shape[1]!, parameters[1]!) > 1;
+/** The results of a routine over lines of a shape, by routines that can be cut. */
+function resultsOf(
+  { routine, parameters, inputs }: GraphNodeOf<'call'>,
+  shape: readonly number[],
+): ((lines: Expr) => readonly Expr[]) | undefined {
+  switch (routine) {
+    case 'compact':
+      return inputs.length === 1 ? packedPlaces : undefined;
+    case 'ranks':
+      return (rows) => [ranksByCounting(rows, parameters)];
+    case 'top':
+      return partsOfRow(shape[1]!, parameters[1]!) > 1 ? (rows) => topOfParts(rows, parameters) : undefined;
+    default:
+      return undefined;
+  }
+}
