@@ -26,9 +26,28 @@ describe.each(OF_THE_TREE)('%s', (document) => {
   });
 });
 
+/** The anchors of a document's headings, as the usual renderers make them. */
+const anchorsOf = (document: string): string[] =>
+  [...read(document).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
 describe.each(DOCUMENTS)('%s', (document) => {
+  const links = [...read(document).matchAll(/\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)/g)];
+
   it('links to files that exist', () => {
-    const links = [...read(document).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, path]) => path!);
-    expect(links.filter((path) => !existsSync(join(ROOT, dirname(document), path)))).toEqual([]);
+    const files = links.map(([, path]) => path!).filter((path) => path !== '');
+    expect(files.filter((path) => !existsSync(join(ROOT, dirname(document), path)))).toEqual([]);
+  });
+
+  it('links to headings that exist', () => {
+    const isMissing = ([, path, anchor]: RegExpExecArray): boolean => {
+      const target = path === '' ? document : join(dirname(document), path!);
+      return anchor !== '' && target.endsWith('.md') && !anchorsOf(target).includes(anchor!);
+    };
+    expect(links.filter(isMissing).map(([link]) => link)).toEqual([]);
   });
 });

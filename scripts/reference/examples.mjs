@@ -1,9 +1,9 @@
 // The examples of the reference, and running them: all snippets are one TypeScript program, compiled by the project's
 // compiler and run in one process on the CPU.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from './declarations.mjs';
 import { exampleOfOp, exampleOfReduction } from './derived.mjs';
@@ -108,6 +108,23 @@ export function compiledProgram(snippets, all) {
   return { path: join(folder, 'out', 'snippets.js'), errors, remove };
 }
 
+/** A promise that is rejected where it takes longer than any example should, on a machine that does much else. */
+async function inTime(promise, milliseconds = 60_000) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end within ${milliseconds / 1000} s`)), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The names under which an entry may be called: its aliases, and a method of a Lazy without its class. */
+const namesOf = (entry) =>
+  entry === undefined ? [] : [entry.name, ...(entry.aliases ?? []), entry.name.replace(/^Lazy\./, '')];
+
 /** Runs a snippet; gives the lines that each of its stretches printed. */
 async function printed(run) {
   const { formatWithOptions } = await import('node:util');
@@ -133,20 +150,58 @@ async function printed(run) {
   return stretches.slice(0, -1);
 }
 
+/**
+ * A module that exports what Weft does, with functions that a recorder watches, for the program to import instead; and
+ * the methods of arrays watched.
+ */
+async function watch(recorder, folder) {
+  const weft = await import('weftjs');
+  const watched = {};
+  for (const [name, value] of Object.entries(weft)) {
+    const isClass = typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
+    if (typeof value === 'function' && !isClass) watched[name] = recorder.watched(name, value);
+    else if (Object.prototype.toString.call(value) === '[object Object]')
+      watched[name] = Object.fromEntries(
+        Object.entries(value).map(([key, member]) => [
+          key,
+          typeof member === 'function' ? recorder.watched(`${name}.${key}`, member) : member,
+        ]),
+      );
+    else watched[name] = value;
+  }
+  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(weft.Lazy.prototype)))
+    if (typeof value === 'function' && name !== 'constructor')
+      weft.Lazy.prototype[name] = recorder.watched(name, value);
+  globalThis.watchedWeft = watched;
+  const names = Object.keys(watched).filter((name) => name !== 'var');
+  const path = join(folder, 'watched.js');
+  writeFileSync(path, `export const { ${names.join(', ')} } = globalThis.watchedWeft;\n`);
+  return path;
+}
+
 /** Runs all snippets in a folder of their own, one after the other: [{ snippet, stretches, printed }]. */
-export async function runSnippets(snippets, all) {
+export async function runSnippets(snippets, all, recorder) {
   process.env.WEFT_DEVICE = 'cpu';
+  process.env.WEFT_THREADS ??= '1';
   const { path, errors, remove } = compiledProgram(snippets, all);
   const before = process.cwd();
   const folder = mkdtempSync(join(tmpdir(), 'weft-examples-'));
   try {
     if (errors.length > 0) return { errors, results: [] };
+    if (recorder !== undefined) {
+      const watched = await watch(recorder, dirname(path));
+      writeFileSync(
+        path,
+        readFileSync(path, 'utf8').replace("from 'weftjs'", `from '${pathToFileURL(watched).href}'`),
+      );
+    }
     const program = await import(pathToFileURL(path).href);
     process.chdir(folder);
     const results = [];
     for (const [k, snippet] of snippets.entries()) {
+      recorder?.begin(namesOf(snippet.entry));
       try {
-        const lines = await printed(program[`snippet${k}`]);
+        const lines = await inTime(printed(program[`snippet${k}`]));
         results.push({ snippet, stretches: stretchesOf(snippet.code), printed: lines });
       } catch (error) {
         errors.push(`${snippet.id}: ${error instanceof Error ? error.stack : error}`);
