@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { allSnippets, runSnippets } from '../scripts/reference/examples.mjs';
 import { factsOf, Recorder } from '../scripts/reference/facts.mjs';
 import { Reference, referencePages } from '../scripts/reference/pages.mjs';
+import { blocksOf } from '../scripts/reference/snippets.mjs';
 import { deadLinks } from './links.mjs';
 import { sitePage } from './markdown.mjs';
 
@@ -85,7 +86,11 @@ async function makePages() {
   const reference = await makeReference();
   for (const { path, text } of referencePages(reference)) write(path, text);
   const page = (path) => sitePage(path, reference.links);
-  write('index.md', readFileSync(join(ROOT, 'site/home.md'), 'utf8'));
+  const home = readFileSync(join(ROOT, 'site/home.md'), 'utf8');
+  write(
+    'index.md',
+    home.replace(/<!--[\s\S]*-->/, () => `\`\`\`ts\n${blocksOf('README.md', 'ts')[0]}\`\`\``),
+  );
   write('readme.md', page('README.md'));
   write('design/architecture.md', page('src/ARCHITECTURE.md'));
   const items = (folder, order) =>

@@ -18,6 +18,8 @@ const PAGES = [
   'reference/index',
   'reference/sorting-and-searching',
   'reference/names',
+  'readme',
+  'reference/types',
   'design/kernels',
 ];
 const SCREENS = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } };
@@ -58,9 +60,8 @@ for (const [screen, viewport] of Object.entries(SCREENS))
       await page.waitForTimeout(300);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       if (width > viewport.width) problems.push(`${name} is ${width} wide on a screen of ${viewport.width}`);
-      await page.screenshot({
-        path: join(PICTURES, `${name.replaceAll('/', '-')}-${screen}-${colorScheme}.png`),
-      });
+      const path = join(PICTURES, `${name.replaceAll('/', '-')}-${screen}-${colorScheme}.png`);
+      await page.screenshot({ path, fullPage: name === 'index' });
     }
     // What a reader does: type a name of NumPy's, and take the first result.
     await page.keyboard.press('Control+k');

@@ -18,6 +18,23 @@ describe('the documentation', () => {
     expect(listed(API)).toEqual(expect.arrayContaining(Object.keys(weft)));
   });
 
+  it('names counterparts that NumPy, SciPy and CuPy have', async () => {
+    const [peers, entries]: string[] = ['../scripts/reference/peers.mjs', '../scripts/reference/entries.mjs'];
+    const { peersOf, unknownPeers } = (await import(peers!)) as {
+      peersOf(entry: unknown): { python?: string; cupy?: string };
+      unknownPeers(): string[];
+    };
+    expect(unknownPeers()).toEqual([]);
+    const all = ((await import(entries!)) as { entries(): { name: string }[] }).entries();
+    const of = (name: string) => peersOf(all.find((entry) => entry.name === name));
+    expect(of('takeAlongAxis')).toEqual({ python: 'numpy.take_along_axis', cupy: 'cupy.take_along_axis' });
+    expect(of('fft.fftConvolve')).toEqual({
+      python: 'scipy.signal.fftconvolve',
+      cupy: 'cupyx.scipy.signal.fftconvolve',
+    });
+    expect(of('iterate')).toEqual({});
+  });
+
   it('says of nothing that it is not there yet when it is', () => {
     const section = /^## Not there yet\n([\s\S]*?)^## /m.exec(README)![1]!;
     const names = [...section.matchAll(/`(\w+)`/g)].map(([, name]) => name!);

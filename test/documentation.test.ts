@@ -5,6 +5,25 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
+interface Stretch {
+  readonly code: string;
+  readonly expected: readonly string[];
+}
+
+it('reads the output of an example beside its code, and writes it there', async () => {
+  const path: string = '../scripts/reference/snippets.mjs';
+  const { stretchesOf, withOutput } = (await import(path)) as {
+    stretchesOf(code: string): Stretch[];
+    withOutput(code: string, printed: readonly (readonly string[])[]): string;
+  };
+  const code = 'const x = f(1)\nx\n//=> 1\n//=>  2\ng(x)\n//=> 3';
+  expect(stretchesOf(code)).toEqual([
+    { code: 'const x = f(1)\nx', expected: ['1', ' 2'] },
+    { code: 'g(x)', expected: ['3'] },
+  ]);
+  expect(withOutput(code, [['4'], ['5', '6']])).toBe('const x = f(1)\nx\n//=> 4\ng(x)\n//=> 5\n//=> 6');
+});
+
 it('has an example of every public function, and prints what the examples say', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check-examples.mjs'], {
     encoding: 'utf8',

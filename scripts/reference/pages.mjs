@@ -5,7 +5,7 @@ import { mainComment, needsExample } from './entries.mjs';
 import { namesIn } from './examples.mjs';
 import { dtypesInWords } from './facts.mjs';
 import { peersOf, VERSIONS } from './peers.mjs';
-import { fieldsOf, optionNames, signatureLines } from './signatures.mjs';
+import { fieldsOf, isOfFields, optionNames, signatureLines } from './signatures.mjs';
 import { withOutput } from './snippets.mjs';
 import { pagesOf } from './topics.mjs';
 
@@ -37,6 +37,7 @@ export class Reference {
       .filter(({ name }) => !name.includes('.'))
       .flatMap(({ name, aliases = [] }) => [name, ...aliases])
       .filter((name) => name !== 'var');
+    this.classes = new Set(all.filter(({ kind }) => kind === 'class').map(({ name }) => name));
     this.types = new Set(all.filter(({ kind }) => kind === 'type').map(({ name }) => name));
   }
 
@@ -49,8 +50,8 @@ export class Reference {
   }
 }
 
-/** Text of a doc comment as markdown: nothing in it is HTML, and names of functions are links. */
-function prose(text, reference, self) {
+/** Text of a doc comment as markdown: nothing in it is HTML, and names of functions are links, but for `own` ones. */
+function prose(text, reference, own = []) {
   return text
     .split(/(`[^`]*`)/)
     .map((part, k) => {
@@ -58,29 +59,60 @@ function prose(text, reference, self) {
         return part.replace(/</g, '&lt;').replace(/\{\{/g, '&#123;&#123;').replace(/\*/g, '\\*');
       const link = reference.links.get(part.slice(1, -1));
       const code = part.replace(/\s+/g, ' ');
-      return link === undefined || part.slice(1, -1) === self ? code : `[${code}](${link})`;
+      return link === undefined || own.includes(part.slice(1, -1)) ? code : `[${code}](${link})`;
     })
     .join('');
 }
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-function optionsTable(entry, lines, reference) {
-  return optionNames(lines).flatMap((name) => {
-    const find = (parent, path) => reference.fileOf(parent, path);
-    const fields = fieldsOf(find(name, entry.path), name, find);
-    if (fields.length === 0 || name.startsWith('Compute')) return [];
-    const rows = fields.map(
-      (field) => `| \`${field.name}\` | \`${cell(field.type)}\` | ${cell(prose(field.text, reference))} |`,
-    );
-    return [`| option | type | |\n|---|---|---|\n${rows.join('\n')}`];
+/** The type of a field; an alias that is no export of its own by what it stands for. */
+function fieldType(type, path, reference) {
+  if (!/^\w+$/.test(type) || reference.types.has(type)) return type;
+  const alias = new RegExp(`^(?:export )?type ${type} =([^;]*);`, 'm');
+  const found = alias.exec(sourceOf(path)) ?? alias.exec(sourceOf(reference.fileOf(type, path)));
+  return found === null ? type : found[1].replace(/\s+/g, ' ').trim().replace(/^\| /, '');
+}
+
+/** Fields as a table: what each is called, its type, and what it says. */
+function fieldsTable(fields, file, reference) {
+  const rows = fields.map(({ name, isOptional, type, text }) => {
+    const cells = [`\`${name}${isOptional ? '?' : ''}\``, `\`${cell(fieldType(type, file, reference))}\``];
+    return `| ${cells.join(' | ')} | ${cell(prose(text, reference))} |`;
   });
+  return `| | type | |\n|---|---|---|\n${rows.join('\n')}`;
+}
+
+function optionsTables(entry, lines, reference) {
+  const names = optionNames(lines);
+  // Those of compute are many, and have a section among the types.
+  const linked = names.filter((name) => name.startsWith('Compute'));
+  const links = linked.map((name) => `[\`${name}\`](${reference.links.get(name)})`);
+  const find = (parent, path) => reference.fileOf(parent, path);
+  const tables = names
+    .filter((name) => !linked.includes(name))
+    .map((name) => ({ file: find(name, entry.path), name }))
+    .map(({ file, name }) => ({ file, fields: fieldsOf(file, name, find) }))
+    .filter(({ fields }) => fields.length > 0)
+    .map(({ file, fields }) => `**Options**\n\n${fieldsTable(fields, file, reference)}`);
+  return [...(links.length > 0 ? [`**Options** ${links.join(', ')}`] : []), ...tables];
+}
+
+/** What a type is: its fields, or its text. */
+function typeBlock({ kind, name, path, text }, reference) {
+  if (kind !== 'type' || text === undefined) return undefined;
+  if (!isOfFields(text)) return `\`\`\`ts\n${text}\n\`\`\``;
+  const find = (parent, from) => reference.fileOf(parent, from);
+  return fieldsTable(fieldsOf(path, name, find), path, reference);
 }
 
 /** An example with the import that it needs. */
 function exampleBlock(code, reference) {
   const names = namesIn(code, reference.exported);
-  const imports = names.map((name) => (reference.types.has(name) ? `type ${name}` : name)).sort();
+  const isType = (name) =>
+    reference.types.has(name) ||
+    (reference.classes.has(name) && !new RegExp(`(new|instanceof) ${name}\\b|\\b${name}\\.`).test(code));
+  const imports = names.map((name) => (isType(name) ? `type ${name}` : name)).sort();
   const head = names.length === 0 ? '' : `import { ${imports.join(', ')} } from 'weftjs';\n\n`;
   return `\`\`\`ts\n${head}${code}\n\`\`\``;
 }
@@ -117,16 +149,20 @@ function section(entry, reference) {
   const main = mainComment(entry);
   const others = comments.filter((comment) => comment !== main && comment.prose !== '');
   const lines = kind === 'type' ? [] : signatureLines(entry, reference.rows[name]);
-  const text = [main, ...others].map((comment) => prose(comment.prose, reference, name));
+  const own = [
+    name,
+    ...lines.flatMap((line) => [...line.matchAll(/(\w+)\??:/g)].map(([, parameter]) => parameter)),
+  ];
+  const text = [main, ...others].map((comment) => prose(comment.prose, reference, own));
   const examples = (reference.examples.get(name) ?? []).map((code) => exampleBlock(code, reference));
   return [
     `## ${[name, ...aliases].join(', ')} {#${anchorOf(entry)}}`,
     text[0],
     lines.length > 0 ? `\`\`\`ts\n${lines.join('\n')}\n\`\`\`` : undefined,
-    kind === 'type' && entry.text !== undefined ? `\`\`\`ts\n${entry.text}\n\`\`\`` : undefined,
+    typeBlock(entry, reference),
     ...text.slice(1),
-    ...optionsTable(entry, lines, reference),
-    ...examples,
+    ...optionsTables(entry, lines, reference),
+    examples.length > 0 ? `**Example**\n\n${examples.join('\n\n')}` : undefined,
     ...factLines(entry, reference),
     peersLine(entry, reference),
   ]

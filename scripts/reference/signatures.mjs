@@ -65,16 +65,26 @@ export function fieldsOf(path, name, find) {
         (field) => picked === undefined || picked.includes(`'${field.name}'`),
       ),
     );
-  const own = [
-    ...text.matchAll(/^ {2}(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\n {2}(?:readonly )?(\w+)(\??): ([\s\S]*?);$/gm),
-  ].map(([, comment, field, optional, type]) => ({
-    name: field,
+  const pattern =
+    /^ {2}(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\n {2}(?:readonly )?(\w+)(\??)(\([\s\S]*?\))?: ([\s\S]*?);$/gm;
+  const own = [...text.matchAll(pattern)].map(([, comment, key, optional, parameters = '', type]) => ({
+    name: key,
     isOptional: optional === '?',
-    type: type.replace(/\s+/g, ' ').replace(/ \| undefined$/, ''),
+    type: `${parameters}${parameters === '' ? '' : ' => '}${type}`
+      .replace(/\s+/g, ' ')
+      .replace(/ \| undefined$/, ''),
     text: readComment(comment).prose.replace(/\s+/g, ' '),
   }));
   const names = new Set(own.map((field) => field.name));
   return [...own, ...inherited.filter((field) => !names.has(field.name))];
+}
+
+/** Whether the fields of an interface are all that it has: no signature of its own, every member described. */
+export function isOfFields(text) {
+  const members = text.match(/^ {2}(?:readonly )?\w+\??[(:]/gm) ?? [];
+  const comments = text.match(/^ {2}\/\*\*/gm) ?? [];
+  const isOpen = /^ {2}[(<[]/m.test(text);
+  return text.startsWith('interface') && members.length > 0 && members.length === comments.length && !isOpen;
 }
 
 /** The interfaces of options that signatures name. */
