@@ -10,7 +10,8 @@ const filesIn = (folder: string): string[] =>
 /** The README's own paths are those of a user's program, too. */
 const OF_THE_TREE = ['src/ARCHITECTURE.md', ...filesIn('docs').filter((path) => path.endsWith('.md'))];
 const DOCUMENTS = ['README.md', ...OF_THE_TREE];
-const FILES = ['src', 'native', 'test', 'scripts', 'bench'].flatMap(filesIn);
+const SITE = readdirSync(join(ROOT, 'site')).map((name) => `site/${name}`);
+const FILES = [...['src', 'native', 'test', 'scripts', 'bench'].flatMap(filesIn), ...SITE];
 
 const read = (document: string): string => readFileSync(join(ROOT, document), 'utf8');
 
