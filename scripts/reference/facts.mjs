@@ -57,8 +57,19 @@ function dtypesOf(result, Lazy) {
     : undefined;
 }
 
+const sizesOf = ({ shape }) => `(${shape.join(', ')}${shape.length === 1 ? ',' : ''})`;
+
+/** The shapes of a result: of an array, or of each of several. */
+function shapesOf(result, Lazy) {
+  if (result instanceof Lazy) return sizesOf(result);
+  if (result === null || typeof result !== 'object' || result instanceof Error) return undefined;
+  const inner = Object.values(result).map((each) => shapesOf(each, Lazy));
+  const isWhole = inner.length > 0 && inner.length < 6 && inner.every((each) => each !== undefined);
+  return isWhole ? inner.join(', ') : undefined;
+}
+
 /**
- * `{ dtypes, errors }` of a recorded call. `takesArrays`: whether a function's first argument is an array, or several;
+ * `{ dtypes, errors, shapes }` of a recorded call. `takesArrays`: whether a function's first argument is an array, or several;
  * `takesLists`: whether lists of numbers among the arguments of a method are arrays.
  */
 export function factsOf({ self, args, call }, { weft, takesArrays, takesLists }) {
@@ -124,8 +135,14 @@ export function factsOf({ self, args, call }, { weft, takesArrays, takesLists })
   });
   caught(() => made((x) => (x === first ? full([], 1, first.dtype) : x)));
   caught(() => made((x) => (x === first ? zeros([0], first.dtype) : x)));
+  const before = all.map((x) => sizesOf(x));
+  const after = shapesOf(
+    caught(() => made((x) => x)),
+    Lazy,
+  );
   const known = [...dtypes.values()].some((each) => typeof each === 'string');
-  return { dtypes: known ? dtypes : undefined, isSecond, errors: [...errors.values()].slice(0, 3) };
+  const shapes = after === undefined ? undefined : `${before.join(', ')} → ${after}`;
+  return { dtypes: known ? dtypes : undefined, isSecond, errors: [...errors.values()].slice(0, 3), shapes };
 }
 
 // ---------------------------------------------------------------- in words

@@ -125,18 +125,16 @@ function peersLine(entry, reference) {
 }
 
 function factLines(entry, reference) {
-  const { dtypes, isSecond, errors = [] } = reference.facts.get(entry.name) ?? {};
+  const { dtypes, isSecond, errors = [], shapes } = reference.facts.get(entry.name) ?? {};
   const lines = [];
   if (dtypes !== undefined) {
     const of = isSecond ? ' of the values' : '';
     lines.push(`**Dtypes**${of} ${dtypesInWords(dtypes).join(' · ')}`);
   }
-  if (entry.table === 'OPS') {
-    const { arity } = reference.rows[entry.name];
+  const { arity } = entry.table === 'OPS' ? reference.rows[entry.name] : {};
+  if (arity !== undefined)
     lines.push(`**Shape** ${arity === 1 ? 'that of the array' : 'arguments broadcast'}`);
-  }
-  if (entry.table === 'REDUCTIONS')
-    lines.push('**Shape** without the reduced axes, or with 1 in their place (`keepdims`)');
+  else if (shapes !== undefined) lines.push(`**Shapes** in the example ${shapes}`);
   if (errors.length > 0)
     lines.push(
       `**Errors**, such as\n\n${errors.map((message) => `- \`${message.replaceAll('`', "'")}\``).join('\n')}`,
