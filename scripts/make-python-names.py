@@ -12,7 +12,16 @@ import zipfile
 
 MODULES = {
     "numpy": ["numpy", "numpy.fft", "numpy.linalg", "numpy.random", "numpy.lib.stride_tricks"],
-    "scipy": ["scipy.special", "scipy.stats", "scipy.signal", "scipy.ndimage", "scipy.fft", "scipy.linalg"],
+    "scipy": [
+        "scipy.special",
+        "scipy.stats",
+        "scipy.signal",
+        "scipy.ndimage",
+        "scipy.fft",
+        "scipy.linalg",
+        "scipy.sparse",
+        "scipy.sparse.linalg",
+    ],
 }
 # CuPy's module of the functions of each of those.
 CUPY = {

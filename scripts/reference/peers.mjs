@@ -47,8 +47,9 @@ function modulesFor({ name, path }) {
   if (owner === 'fft') return ['numpy.fft', 'scipy.fft', 'scipy.signal'];
   if (owner === 'random') return ['numpy.random'];
   if (owner === 'stats') return ['scipy.stats'];
+  if (owner === 'ndimage') return ['scipy.ndimage'];
+  if (owner === 'sparse') return ['scipy.sparse', 'scipy.sparse.linalg'];
   if (owner === 'linalg') return ['numpy.linalg', 'scipy.linalg'];
-  if (/filter|morpholog|label|image/.test(path)) return ['scipy.ndimage', 'scipy.signal', 'numpy'];
   if (/moments/.test(path)) return ['scipy.stats'];
   return ['numpy', 'numpy.linalg', 'scipy.special', 'scipy.signal', 'scipy.stats', 'scipy.ndimage'];
 }

@@ -28,6 +28,7 @@ const PAGES = [
     ['api/lazy', 'api/compile', 'api/memory', 'api/devices', 'exec/run/synchronize', 'api/precompile'],
   ],
   ['Loops', ['api/loops']],
+  ['Functions of elements', ['api/element-functions']],
   ['Batches', ['api/batch']],
   ['Explaining and profiling', ['api/profile', 'api/progress-line', 'inspect/timeline', 'inspect/explain']],
   ['Files', ['io/load', 'io/save', 'io/sinks', 'io/reader', 'io/parquet', 'io/zarr', 'io/arrow']],
@@ -57,7 +58,13 @@ const PAGES = [
     ['graph/segment-reductions', 'graph/counting', 'api/groups', 'api/histograms'],
   ],
   ['Products', ['graph/products', 'api/einsum']],
-  ['Filters and signals', ['graph/signals']],
+  ['Linear algebra', ['api/linalg']],
+  [
+    'Sparse matrices',
+    ['api/sparse', 'api/sparse-matrix', 'api/sparse-operators', 'api/sparse-solvers', 'api/sparse-lsmr'],
+  ],
+  ['Convolution and correlation', ['graph/signals']],
+  ['Filters of images', ['api/ndimage']],
   ['Fourier transforms', ['api/fft']],
   ['Random numbers', ['api/random']],
   ['Dtypes', ['api/dtype-info', 'shared/layout']],
@@ -72,6 +79,10 @@ const titleOfFile = (path) => {
 export function topicOf({ path, section, owner, name, kind }) {
   if (kind === 'type') return 'Types';
   if (section !== undefined) return SECTIONS[section] ?? section[0].toUpperCase() + section.slice(1);
+  // Members of an object such as `random` stand together, whichever files declare them.
+  const object = kind === 'constant' ? name : owner;
+  const ofObject = PAGES.find(([, files]) => files.includes(`api/${object}`));
+  if (ofObject !== undefined) return ofObject[0];
   const isOf = (file) => file === `${path}:${owner ?? name}`;
   return (
     PAGES.find(([, files]) => files.some(isOf))?.[0] ??
