@@ -13,10 +13,10 @@ CUgraph Captures::find(const Addresses& places) {
   return kept_.front().graph.get();
 }
 
-CUgraph Captures::keep(Addresses places, Graphs::Graph graph) {
+CUgraph Captures::keep(Addresses places, Graphs::Graph graph, std::shared_ptr<const void> uses) {
   remembered_.erase(std::remove(remembered_.begin(), remembered_.end(), places), remembered_.end());
   if (kept_.size() == kMost) kept_.pop_back();
-  kept_.insert(kept_.begin(), {std::move(places), std::move(graph)});
+  kept_.insert(kept_.begin(), {std::move(places), std::move(graph), std::move(uses)});
   return kept_.front().graph.get();
 }
 

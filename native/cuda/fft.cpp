@@ -1,6 +1,8 @@
 #include "cuda/fft.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "cuda/device.h"
 #include "runtime/failure.h"
@@ -94,45 +96,73 @@ std::vector<std::string> cufftEntryPoints() {
 #undef WEFT_SYMBOL
 }
 
-Fft::~Fft() {
-  for (const auto& [key, plan] : plans_) cufft().cufftDestroy(plan.handle);
+void Fft::Dropped::destroy() {
+  std::vector<cufftHandle> all;
+  {
+    const std::lock_guard lock(mutex);
+    all.swap(handles);
+  }
+  for (const cufftHandle handle : all) {
+    cufft().cufftDestroy(handle);
+    planCount--;
+  }
 }
 
-const Fft::Plan& Fft::planOf(const FftNumbers& fft, int64_t batch) {
+Fft::Plan::Plan(std::shared_ptr<Dropped> to) : dropped(std::move(to)) {
+  WEFT_CUFFT_CALL(cufftCreate, &handle);
+  dropped->planCount++;
+}
+
+Fft::Plan::~Plan() {
+  const std::lock_guard lock(dropped->mutex);
+  dropped->handles.push_back(handle);
+}
+
+Fft::~Fft() {
+  plans_.clear();
+  dropped_->destroy();
+}
+
+Fft::PlanPointer Fft::planOf(const FftNumbers& fft, int64_t batch) {
   Key key{static_cast<int64_t>(fft.kind), fft.isDouble ? 1 : 0, batch, fft.inner};
   key.insert(key.end(), fft.dims.begin(), fft.dims.end());
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) return found->second;
-  Plan plan;
-  WEFT_CUFFT_CALL(cufftCreate, &plan.handle);
-  try {
-    WEFT_CUFFT_CALL(cufftSetAutoAllocation, plan.handle, 0);
-    std::vector<long long> sizes(fft.dims.begin(), fft.dims.end()), in = sizes, out = sizes;
-    const long long half = fft.length() / 2 + 1;
-    if (fft.kind == FftKind::fromReal) out = {half};
-    if (fft.kind == FftKind::toReal) in = {half};
-    const auto distance = [&](const std::vector<long long>& embed) {
-      long long product = 1;
-      for (const long long n : embed) product *= n;
-      return fft.inner == 1 ? product : 1LL;
-    };
-    const int complex = fft.isDouble ? kComplex64 : kComplex32, real = fft.isDouble ? kReal64 : kReal32;
-    WEFT_CUFFT_CALL(cufftXtMakePlanMany, plan.handle, static_cast<int>(sizes.size()), sizes.data(), in.data(),
-                    fft.inner, distance(in), fft.kind == FftKind::fromReal ? real : complex, out.data(),
-                    fft.inner, distance(out), fft.kind == FftKind::toReal ? real : complex, batch,
-                    &plan.workBytes, complex);
-  } catch (...) {
-    cufft().cufftDestroy(plan.handle);
-    throw;
+  const auto found =
+      std::find_if(plans_.begin(), plans_.end(), [&](const Kept& kept) { return kept.key == key; });
+  if (found != plans_.end()) {
+    plans_.splice(plans_.begin(), plans_, found);
+  } else {
+    plans_.push_front({std::move(key), makePlan(fft, batch)});
+    if (plans_.size() > kMostPlans) plans_.pop_back();
   }
-  return plans_.emplace(std::move(key), plan).first->second;
+  return plans_.front().plan;
+}
+
+Fft::PlanPointer Fft::makePlan(const FftNumbers& fft, int64_t batch) {
+  const auto made = std::make_shared<Plan>(dropped_);
+  Plan& plan = *made;
+  WEFT_CUFFT_CALL(cufftSetAutoAllocation, plan.handle, 0);
+  std::vector<long long> sizes(fft.dims.begin(), fft.dims.end()), in = sizes, out = sizes;
+  const long long half = fft.length() / 2 + 1;
+  if (fft.kind == FftKind::fromReal) out = {half};
+  if (fft.kind == FftKind::toReal) in = {half};
+  const auto distance = [&](const std::vector<long long>& embed) {
+    long long product = 1;
+    for (const long long n : embed) product *= n;
+    return fft.inner == 1 ? product : 1LL;
+  };
+  const int complex = fft.isDouble ? kComplex64 : kComplex32, real = fft.isDouble ? kReal64 : kReal32;
+  WEFT_CUFFT_CALL(cufftXtMakePlanMany, plan.handle, static_cast<int>(sizes.size()), sizes.data(), in.data(),
+                  fft.inner, distance(in), fft.kind == FftKind::fromReal ? real : complex, out.data(),
+                  fft.inner, distance(out), fft.kind == FftKind::toReal ? real : complex, batch,
+                  &plan.workBytes, complex);
+  return made;
 }
 
 // Columns behind the axes are a batch by themselves.
 int64_t Fft::batchOf(const FftNumbers& fft, size_t workspaceBytes) {
   if (fft.inner > 1) return 1;
   int64_t batch = std::min(fft.outer, fft.outerPerUnit);
-  while (planOf(fft, batch).workBytes + copyBytes(fft, batch) > workspaceBytes && batch > kPair) {
+  while (planOf(fft, batch)->workBytes + copyBytes(fft, batch) > workspaceBytes && batch > kPair) {
     batch /= 2;
     batch += batch % kPair;
   }
@@ -149,14 +179,20 @@ void Fft::eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range uni
   }
 }
 
-void Fft::prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
+std::shared_ptr<const void> Fft::prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
+  dropped_->destroy();
+  // Of batches of two sizes.
+  auto used = std::make_shared<std::vector<PlanPointer>>();
   eachBatch(fft, workspaceBytes, units, [&](int64_t, int64_t count) {
-    const Plan& plan = planOf(fft, fft.inner > 1 ? fft.inner : count);
+    const PlanPointer made = planOf(fft, fft.inner > 1 ? fft.inner : count);
+    if (std::find(used->begin(), used->end(), made) == used->end()) used->push_back(made);
+    const Plan& plan = *made;
     if (plan.workBytes + copyBytes(fft, count) <= workspaceBytes) return;
     throw Failure(FailureCode::memory,
                   "[cuda] cuFFT needs " + std::to_string(plan.workBytes) +
                       " bytes of workspace, more than were planned: " + std::to_string(workspaceBytes));
   });
+  return used;
 }
 
 void Fft::queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream) {
@@ -166,7 +202,8 @@ void Fft::queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream) {
 
 void Fft::execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count,
                   CUstream stream) {
-  const Plan& plan = planOf(fft, fft.inner > 1 ? fft.inner : count);
+  const PlanPointer made = planOf(fft, fft.inner > 1 ? fft.inner : count);
+  const Plan& plan = *made;
   CUdeviceptr in = job.operand + static_cast<size_t>(first) * fft.inBytes();
   const CUdeviceptr out = job.result + static_cast<size_t>(first) * fft.outBytes();
   if (fft.kind == FftKind::toReal) {
@@ -192,7 +229,7 @@ const LibraryRoutine kFftRoutine{
       return {{outer * fft.inBytes()}, {outer * fft.outBytes()}, {}, fft.units()};
     },
     [](const LibraryJob& job) {
-      job.device.fft().prepare(readFftNumbers(job.numbers), job.workspaceBytes, job.units);
+      return job.device.fft().prepare(readFftNumbers(job.numbers), job.workspaceBytes, job.units);
     },
     [](const LibraryJob& job, CUstream stream) {
       job.device.fft().queue(readFftNumbers(job.numbers), job, stream);

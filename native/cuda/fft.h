@@ -1,9 +1,13 @@
 // cuFFT: our own declarations of its entry points, and transforms on a device's streams.
 //
-// Plans belong to the device's context, are made before a stream is captured, and are kept: graphs may refer
-// to their memory. Their work area is the run's workspace, as planned, so that cuFFT allocates none.
+// Plans belong to the device's context and are made before a stream is captured. The latest are kept; a graph
+// keeps those whose memory it refers to. Their work area is the run's workspace, as planned, so that cuFFT
+// allocates none.
 #pragma once
-#include <map>
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "cpu/fft-numbers.h"
@@ -52,19 +56,44 @@ class Fft {
   Fft(const Fft&) = delete;
   Fft& operator=(const Fft&) = delete;
 
-  size_t planCount() const { return plans_.size(); }
-  void prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units);
+  // Plans that exist.
+  size_t planCount() const { return dropped_->planCount; }
+  // The plans of a job, as LibraryRoutine::prepare says.
+  std::shared_ptr<const void> prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units);
   void queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream);
 
  private:
+  // Handles of plans that nobody uses any more: graphs end on any thread, handles under the device's issuing
+  // lock.
+  struct Dropped {
+    std::mutex mutex;
+    std::vector<cufftHandle> handles;
+    std::atomic<size_t> planCount{0};
+    void destroy();
+  };
   struct Plan {
     cufftHandle handle = 0;
     size_t workBytes = 0;
+    std::shared_ptr<Dropped> dropped;
+    Plan(std::shared_ptr<Dropped> to);
+    ~Plan();
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
   };
+  using PlanPointer = std::shared_ptr<const Plan>;
   // Kind, precision, batch, inner, dims.
   using Key = std::vector<int64_t>;
+  struct Kept {
+    Key key;
+    PlanPointer plan;
+  };
 
-  const Plan& planOf(const FftNumbers& fft, int64_t batch);
+  // Plans that are kept beside those of graphs and of the job at hand: some megabytes of twiddles each at
+  // most.
+  static constexpr size_t kMostPlans = 64;
+
+  PlanPointer planOf(const FftNumbers& fft, int64_t batch);
+  PlanPointer makePlan(const FftNumbers& fft, int64_t batch);
   // Transforms of one call at most: a unit's, or fewer where the workspace is too small for the plan's area.
   int64_t batchOf(const FftNumbers& fft, size_t workspaceBytes);
   // Calls `work(first, count)` for the transforms of each call.
@@ -72,7 +101,9 @@ class Fft {
   void eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units, const Work& work);
   void execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count, CUstream stream);
 
-  std::map<Key, Plan> plans_;
+  const std::shared_ptr<Dropped> dropped_ = std::make_shared<Dropped>();
+  // Latest use first.
+  std::list<Kept> plans_;
 };
 
 extern const LibraryRoutine kFftRoutine;

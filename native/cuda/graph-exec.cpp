@@ -94,11 +94,11 @@ void GraphExec::set(const KernelNodeParams& params, std::vector<CUdeviceptr> add
 }
 
 void GraphExec::add(const std::string& name, Captures::Addresses places,
-                    const std::function<void(CUstream)>& queue) {
+                    const std::function<void(CUstream)>& queue, std::shared_ptr<const void> uses) {
   const size_t position = next_++;
   if (!isComplete()) {
     Captures captures;
-    const CUgraph graph = record(captures, places, queue);
+    const CUgraph graph = record(captures, places, queue, std::move(uses));
     Node& made =
         append(name, std::move(places), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
           WEFT_CU(cuGraphAddChildGraphNode, node, into_, after, count, graph);
@@ -109,7 +109,7 @@ void GraphExec::add(const std::string& name, Captures::Addresses places,
   Node& node = nodes_[position];
   if (node.addresses == places) return;
   CUgraph graph = node.captures.find(places);
-  if (graph == nullptr) graph = record(node.captures, places, queue);
+  if (graph == nullptr) graph = record(node.captures, places, queue, std::move(uses));
   const CUresult status = driver().cuGraphExecChildGraphNodeSetParams(pair_.exec, node.node, graph);
   if (status == kInvalidValue || status == kGraphUpdateFailed) throw TopologyChanged{};
   check(status, "cuGraphExecChildGraphNodeSetParams");
@@ -118,9 +118,9 @@ void GraphExec::add(const std::string& name, Captures::Addresses places,
 
 // Where there is no memory for it, later runs try again.
 CUgraph GraphExec::record(Captures& captures, const Captures::Addresses& places,
-                          const std::function<void(CUstream)>& queue) {
+                          const std::function<void(CUstream)>& queue, std::shared_ptr<const void> uses) {
   try {
-    return captures.keep(places, graphs_.capture(queue));
+    return captures.keep(places, graphs_.capture(queue), std::move(uses));
   } catch (const Failure& failure) {
     if (failure.code == FailureCode::memory || failure.code == FailureCode::lost) throw;
     throw Unrecorded{};

@@ -38,9 +38,10 @@ class GraphExec {
            const std::vector<CUdeviceptr>& addresses);
   // The same of a kernel by itself, whose addresses these are.
   void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
-  // The same of a library's work, which `queue` queues in a stream, with its buffers at these places. Throws
-  // Unrecorded or TopologyChanged.
-  void add(const std::string& name, Captures::Addresses places, const std::function<void(CUstream)>& queue);
+  // The same of a library's work, which `queue` queues in a stream, with its buffers at these places. It
+  // needs the objects that `uses` keeps. Throws Unrecorded or TopologyChanged.
+  void add(const std::string& name, Captures::Addresses places, const std::function<void(CUstream)>& queue,
+           std::shared_ptr<const void> uses);
   // Remembers where a library's call, by its position, has its buffers. Whether it was known there, and is
   // recorded or worth it.
   bool remember(size_t position, const Captures::Addresses& places) {
@@ -75,7 +76,7 @@ class GraphExec {
   void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string& name);
   // Records what a library does, for a node.
   CUgraph record(Captures& captures, const Captures::Addresses& places,
-                 const std::function<void(CUstream)>& queue);
+                 const std::function<void(CUstream)>& queue, std::shared_ptr<const void> uses);
   // Makes a node after those before it by `make(out, after, afterCount)`.
   template <typename Make>
   Node& append(const std::string& name, std::vector<CUdeviceptr> addresses, const Make& make);

@@ -186,8 +186,9 @@ const std::string& nameOf(const RoutineStep& step) { return step.name; }
 }  // namespace
 
 template <typename Product>
-void Issue::call(const Product& step, const std::function<void(CUstream)>& queue) {
-  if (exec_ != nullptr) return exec_->add(nameOf(step), placesOf(step), queue);
+void Issue::call(const Product& step, const std::function<void(CUstream)>& queue,
+                 std::shared_ptr<const void> uses) {
+  if (exec_ != nullptr) return exec_->add(nameOf(step), placesOf(step), queue, std::move(uses));
   const StreamSpan span(
       stream_, Kind::library, [&] { return nameOf(step); }, 0, tile_);
   queue(stream_);
@@ -249,8 +250,9 @@ void Issue::operator()(const RoutineStep& step) { queue(step, {0, step.units}); 
 
 void Issue::queue(const RoutineStep& step, cpu::Range units) {
   const LibraryJob job = jobOf(step, units);
-  step.library->prepare(job);
-  call(step, [&](CUstream stream) { step.library->queue(job, stream); });
+  auto uses = step.library->prepare(job);
+  call(
+      step, [&](CUstream stream) { step.library->queue(job, stream); }, std::move(uses));
 }
 
 void Issue::operator()(const ZeroStep& step) {

@@ -101,9 +101,10 @@ class Issue {
   // All runs of a loop's body, each on a range of every step; `first` is the first of its launches.
   void runPart(const Loop& loop, size_t first, const SweepRange* ranges);
   void multiply(const MatmulStep& step, bool adds);
-  // Queues a library's work by `queue`, or makes it a part of the graph.
+  // Queues a library's work by `queue`, or makes it a part of the graph, which keeps `uses`.
   template <typename Product>
-  void call(const Product& step, const std::function<void(CUstream)>& queue);
+  void call(const Product& step, const std::function<void(CUstream)>& queue,
+            std::shared_ptr<const void> uses = nullptr);
   // The addresses of a product's operands, result and workspace.
   Captures::Addresses placesOf(const MatmulStep& step) const;
   Captures::Addresses placesOf(const ContractionStep& step) const;

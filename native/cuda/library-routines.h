@@ -1,6 +1,7 @@
 // Routines that a library computes on a GPU, a row each: steps of kind `routine` there, as those of
 // cpu/routines.h are on the CPU. Arrays are in C order, units stretches of them.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct LibraryRoutine {
   // Throws std::invalid_argument for numbers that cannot be.
   cpu::RoutineNeed (*need)(const std::vector<int64_t>& numbers);
   // Makes the objects of the library that the job needs, which cannot be made while a stream is captured.
-  void (*prepare)(const LibraryJob& job);
+  // They exist at least as long as the result does: graphs of the job keep it.
+  std::shared_ptr<const void> (*prepare)(const LibraryJob& job);
   void (*queue)(const LibraryJob& job, CUstream stream);
 };
 

@@ -50,6 +50,18 @@ describe('transforms on a simulated GPU', () => {
     for (let run = 0; run < 6; run++) expect((await step(x)).data).toEqual(first.data);
   });
 
+  it('keep 64 plans, and those of what runs again', async () => {
+    const step = compile((x: Lazy) => fft.fft(x).mul(2), { device });
+    const x = toLazy(randomValues('complex64', [2, 23], 10));
+    const first = await step(x);
+    for (let run = 0; run < 3; run++) await step(x);
+    const lengths = Array.from({ length: 100 }, (_, k) => 130 + k);
+    for (const n of lengths) await fft.fft(toLazy(randomValues('complex64', [1, n], n))).compute({ device });
+    expect(describeSimulator().live.cufftPlans).toBeLessThan(80);
+    expect((await step(x)).data).toEqual(first.data);
+    expect(takeProblems()).toEqual([]);
+  });
+
   it.each(['cufftCreate', 'cufftXtMakePlanMany', 'cufftSetStream', 'cufftSetWorkArea', 'cufftXtExec'])(
     'fail with an error where %s does, and run afterwards',
     async (call) => {
