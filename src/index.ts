@@ -135,13 +135,12 @@ export {
   type ChoiceOptions,
   type ExponentialOptions,
   type IntegersOptions,
-  type KeyArgument,
   type KeyOptions,
-  type NormalOptions,
-  type RandomKey,
   random,
   type UniformOptions,
 } from './api/random.js';
+export type { KeyArgument, NormalOptions, RandomKey, SampleOptions } from './api/random-arguments.js';
+export type { LocatedOptions, ScaledOptions } from './api/random-distributions.js';
 export {
   arange,
   geomspace,

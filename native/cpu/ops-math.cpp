@@ -231,6 +231,7 @@ void addAll(Registry& registry) {
   addIntegers(registry);
   addMath(registry);
   addRandom(registry);
+  addDraws(registry);
   addFused(registry);
   addDivision(registry);
   addChains(registry);

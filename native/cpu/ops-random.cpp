@@ -4,34 +4,10 @@
 // 2011). The quantile: Wichura, Algorithm AS 241 (Applied Statistics 37, 1988); its logarithm is FreeBSD's.
 // Each step is an operation that IEEE 754 rounds, so that the CPU and a GPU (prelude-random.ts) give the same
 // bits.
-#include "cpu/isa-scope.h"
+#include "cpu/random-math.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
-
-constexpr uint32_t kPhiloxM0 = 0xD2511F53, kPhiloxM1 = 0xCD9E8D57;
-constexpr uint32_t kPhiloxW0 = 0x9E3779B9, kPhiloxW1 = 0xBB67AE85;
-constexpr int kPhiloxRounds = 10;
-
-struct PhiloxBlock {
-  uint32_t x[4];
-};
-
-inline PhiloxBlock philoxBlock(uint64_t block, uint64_t key) {
-  uint32_t x0 = static_cast<uint32_t>(block), x1 = static_cast<uint32_t>(block >> 32), x2 = 0, x3 = 0;
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < kPhiloxRounds; round++) {
-    const uint64_t a = static_cast<uint64_t>(kPhiloxM0) * x0;
-    const uint64_t b = static_cast<uint64_t>(kPhiloxM1) * x2;
-    x0 = static_cast<uint32_t>(b >> 32) ^ x1 ^ k0;
-    x1 = static_cast<uint32_t>(b);
-    x2 = static_cast<uint32_t>(a >> 32) ^ x3 ^ k1;
-    x3 = static_cast<uint32_t>(a);
-    k0 += kPhiloxW0;
-    k1 += kPhiloxW1;
-  }
-  return {{x0, x1, x2, x3}};
-}
 
 struct Philox {
   static uint32_t run(uint64_t index, uint64_t key) {
@@ -52,23 +28,31 @@ inline bool isRun(const uint64_t* index, const uint64_t* key) {
   return differs == 0;
 }
 
+constexpr int kBlocks = kChunk / 4;
+
+// The words of a run's blocks, those of one place in the block side by side.
+struct RunWords {
+  uint32_t words[4][kBlocks];
+
+  RunWords(uint64_t index, uint64_t key) {
+#pragma GCC ivdep
+    for (int k = 0; k < kBlocks; k++) {
+      const PhiloxBlock block = philoxBlock((index >> 2) + static_cast<uint64_t>(k), key);
+      for (int w = 0; w < 4; w++) words[w][k] = block.x[w];
+    }
+  }
+};
+
 // A block gives four neighbours their words, where a chunk has them all: four times the speed.
 inline void philoxChunk(uint32_t* d, const uint64_t* index, const uint64_t* key) {
-  constexpr int kBlocks = kChunk / 4;
   if (!isRun(index, key)) {
 #pragma GCC ivdep
     for (int l = 0; l < kChunk; l++) d[l] = Philox::run(index[l], key[l]);
     return;
   }
-  uint32_t words[4][kBlocks];
-  const uint64_t first = index[0] >> 2;
-#pragma GCC ivdep
-  for (int k = 0; k < kBlocks; k++) {
-    const PhiloxBlock block = philoxBlock(first + static_cast<uint64_t>(k), key[0]);
-    for (int w = 0; w < 4; w++) words[w][k] = block.x[w];
-  }
+  const RunWords run(index[0], key[0]);
   for (int k = 0; k < kBlocks; k++)
-    for (int w = 0; w < 4; w++) d[4 * k + w] = words[w][k];
+    for (int w = 0; w < 4; w++) d[4 * k + w] = run.words[w][k];
 }
 
 void philox(Extent n, const Operand& out, const Operand* const* args) {
@@ -115,50 +99,61 @@ void threefry(Extent n, const Operand& out, const Operand* const* args) {
   binary<Threefry, uint64_t, uint64_t>(n, out, args);
 }
 
-inline float fusedOf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-inline double fusedOf(double a, double b, double c) { return __builtin_fma(a, b, c); }
-inline float rootOf(float a) { return __builtin_sqrtf(a); }
-inline double rootOf(double a) { return __builtin_sqrt(a); }
+struct NormalPair {
+  float first, second;
+};
 
-// A polynomial, its highest coefficient first.
-template <typename T>
-inline T horner(T, T value) {
-  return value;
-}
-template <typename T, typename... More>
-inline T horner(T x, T value, T next, More... more) {
-  return horner<T>(x, fusedOf(value, x, next), more...);
+// Two normal numbers by Box and Muller: a word gives the radius, 30 bits of the other an angle in a quarter
+// of the circle, its highest two the signs. The logarithm is within 3e-8, sine and cosine within 4e-9.
+inline NormalPair normalPair(uint32_t a, uint32_t b) {
+  const float u = fusedOf(static_cast<float>(static_cast<int32_t>(a >> 1)), 4.65661287e-10f, 2.32830644e-10f);
+  const auto bits = bitsAs<int32_t>(u);
+  const int32_t e = (bits - 0x3f3504f3) & static_cast<int32_t>(0xff800000);
+  const float f = bitsAs<float>(bits - e) - 1.0f;
+  const float series = horner<float>(f, -0.0895991176f, 0.144821852f, -0.149173781f, 0.165437385f,
+                                     -0.199584171f, 0.250029474f, -0.333341599f, 0.499999791f, -1.0f);
+  const float square = fusedOf(static_cast<float>(e), -8.26295829e-08f, f * series);
+  const float radius = rootOf(square > 1e-30f ? square : 1e-30f);
+  const float t = static_cast<float>(static_cast<int32_t>(b << 2)) * 3.6572952e-10f;
+  const float z = t * t;
+  const float cosine = horner<float>(z, 2.43904506e-05f, -0.00138867635f, 0.0416666232f, -0.5f, 1.0f);
+  const float sine = t * horner<float>(z, -0.000195172994f, 0.008332178f, -0.166666552f, 1.0f);
+  const float first = radius * (cosine - sine), second = radius * (cosine + sine);
+  return {bitsAs<float>(bitsAs<uint32_t>(first) ^ (b << 1 & 0x80000000)),
+          bitsAs<float>(bitsAs<uint32_t>(second) ^ (b & 0x80000000))};
 }
 
-template <typename To, typename From>
-inline To bitsAs(From from) {
-  To to;
-  __builtin_memcpy(&to, &from, sizeof(to));
-  return to;
+inline void normalChunk(float* d, const uint64_t* index, const uint64_t* key) {
+  if (!isRun(index, key)) {
+#pragma GCC ivdep
+    for (int l = 0; l < kChunk; l++) {
+      const PhiloxBlock block = philoxBlock(index[l] >> 2, key[l]);
+      const bool upper = (index[l] & 2) != 0;
+      const NormalPair pair = normalPair(upper ? block.x[2] : block.x[0], upper ? block.x[3] : block.x[1]);
+      d[l] = (index[l] & 1) != 0 ? pair.second : pair.first;
+    }
+    return;
+  }
+  const RunWords run(index[0], key[0]);
+  float numbers[4][kBlocks];
+#pragma GCC ivdep
+  for (int k = 0; k < kBlocks; k++) {
+    const NormalPair low = normalPair(run.words[0][k], run.words[1][k]);
+    const NormalPair high = normalPair(run.words[2][k], run.words[3][k]);
+    numbers[0][k] = low.first;
+    numbers[1][k] = low.second;
+    numbers[2][k] = high.first;
+    numbers[3][k] = high.second;
+  }
+  for (int k = 0; k < kBlocks; k++)
+    for (int w = 0; w < 4; w++) d[4 * k + w] = numbers[w][k];
 }
 
-// -log of a positive number, to 1e-7 of the larger of it and 1.
-inline float minusLogOf(float x) {
-  const bool small = x < 0x1p-126f;
-  const uint32_t bits = bitsAs<uint32_t>(small ? x * 0x1p25f : x) + (0x3f800000 - 0x3f3504f3);
-  const float e = static_cast<float>(static_cast<int>(bits >> 23) - 127 - (small ? 25 : 0));
-  const float f = bitsAs<float>((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
-  const float series = horner<float>(f, -0.08101559f, 0.12712307f, -0.12972239f, 0.14202175f, -0.16642247f,
-                                     0.20001468f, -0.25000298f, 0.33333328f, -0.5f);
-  return -fusedOf(e, 0.69314718f, fusedOf(f * f, series, f));
-}
-// The natural logarithm of a positive number.
-inline double logOf(double x) {
-  const bool small = x < 0x1p-1022;
-  const uint64_t bits = bitsAs<uint64_t>(small ? x * 0x1p54 : x) + ((0x3ff00000ull - 0x3fe6a09eull) << 32);
-  const int k = static_cast<int>(bits >> 52) - 1023 - (small ? 54 : 0);
-  const double f = bitsAs<double>((bits & 0x000fffffffffffffull) + (0x3fe6a09eull << 32)) - 1.0;
-  const double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f, e = static_cast<double>(k);
-  const double series =
-      horner<double>(z, 0x1.2f112df3e5244p-3, 0x1.39a09d078c69fp-3, 0x1.7466496cb03dep-3,
-                     0x1.c71c51d8e78afp-3, 0x1.2492494229359p-2, 0x1.999999997fa04p-2, 0x1.5555555555593p-1);
-  return fusedOf(e, 0x1.62e42feep-1,
-                 fusedOf(s, fusedOf(z, series, half), e * 0x1.a39ef35793c76p-33) - half + f);
+void normals(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk2<float, uint64_t, uint64_t>(
+      n, out, args, [](float* d, const uint64_t* a, const uint64_t* b) __attribute__((always_inline)) {
+        normalChunk(d, a, b);
+      });
 }
 
 // `q` is p - 1/2 and `tail` the smaller of p and 1 - p, both exact: q times polynomials of ours in w = -log(4
@@ -245,6 +240,7 @@ void addQuantiles(Registry& registry) {
 
 void addRandom(Registry& registry) {
   registry.addOp("philox4x32", DType::uint64, philox);
+  registry.addOp("philoxNormal", DType::uint64, normals);
   registry.addOp("threefry2x32", DType::uint64, threefry);
   addQuantiles<float>(registry);
   addQuantiles<double>(registry);

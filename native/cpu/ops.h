@@ -19,6 +19,7 @@ void addComplex(Registry& registry);
   void addIntegers(Registry& registry);    \
   void addMath(Registry& registry);        \
   void addRandom(Registry& registry);      \
+  void addDraws(Registry& registry);       \
   void addFused(Registry& registry);       \
   void addChains(Registry& registry);      \
   void addCasts(Registry& registry);       \

@@ -4,11 +4,10 @@
  */
 import { checkOptions, oneOf } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
-import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
-import { cast, checkDType, constant, iota, type Operand } from '../graph/infer.js';
+import { cast, constant, iota } from '../graph/infer.js';
 import * as distributions from '../graph/random.js';
-import { derived, GENERATORS, type Generator, type KeyBits, words } from '../graph/random-bits.js';
+import { derived, GENERATORS, type Generator, words } from '../graph/random-bits.js';
 import { isScalar } from '../graph/scalar.js';
 import { checkInteger, checkShape, normalizeAxis, type ShapeArgument } from '../graph/shape.js';
 import { slice } from '../graph/slicing.js';
@@ -16,17 +15,38 @@ import { reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
-import { exprOf, Lazy } from './lazy.js';
-
-/** A key: what random numbers depend on. Use a key for one sample; `split` and `foldIn` make others of it. */
-export interface RandomKey {
-  readonly impl: Generator;
-  /** 64 bits, as an array of shape (). */
-  readonly words: Lazy<'uint64'>;
-}
-
-/** A key, or the words of a Philox key alone: as an argument of a compiled function, or the state of a loop. */
-export type KeyArgument = RandomKey | Lazy<'uint64'>;
+import { Lazy } from './lazy.js';
+import {
+  bitsOf,
+  type KeyArgument,
+  keyOf,
+  type NormalOptions,
+  operandOf,
+  type RandomKey,
+  type SampleOptions,
+  sample,
+  sizeOf,
+  weightsOf,
+} from './random-arguments.js';
+import { binomial, geometric, multinomial, negativeBinomial, poisson } from './random-counts.js';
+import {
+  beta,
+  cauchy,
+  chisquare,
+  dirichlet,
+  f,
+  gamma,
+  gumbel,
+  laplace,
+  logistic,
+  lognormal,
+  pareto,
+  power,
+  rayleigh,
+  standardT,
+  triangular,
+  weibull,
+} from './random-distributions.js';
 
 /** Options of `random.key`. */
 export interface KeyOptions {
@@ -37,31 +57,20 @@ export interface KeyOptions {
   readonly impl?: Generator | undefined;
 }
 
-/** The dtype of a sample: float64, int64 for integers, unless one is given. */
-interface Sampled<D extends DType> {
-  readonly dtype?: D | undefined;
-}
 /** Options of `random.uniform`. */
-export interface UniformOptions<D extends DType = DType> extends Sampled<D> {
+export interface UniformOptions<D extends DType = DType> extends SampleOptions<D> {
   /** The least value, 0 by default: a number, or an array that broadcasts to the shape. */
   readonly low?: ArrayLike | undefined;
   /** The end, 1 by default, which only rounding can give. */
   readonly high?: ArrayLike | undefined;
 }
-/** Options of `random.normal`. */
-export interface NormalOptions<D extends DType = DType> extends Sampled<D> {
-  /** 0 by default. */
-  readonly mean?: ArrayLike | undefined;
-  /** The standard deviation, 1 by default. */
-  readonly deviation?: ArrayLike | undefined;
-}
 /** Options of `random.exponential`. */
-export interface ExponentialOptions<D extends DType = DType> extends Sampled<D> {
+export interface ExponentialOptions<D extends DType = DType> extends SampleOptions<D> {
   /** The mean, 1 by default. */
   readonly scale?: ArrayLike | undefined;
 }
 /** Options of `random.integers`. */
-export interface IntegersOptions<D extends DType = DType> extends Sampled<D> {
+export interface IntegersOptions<D extends DType = DType> extends SampleOptions<D> {
   /** Whether `high` may be drawn itself. */
   readonly endpoint?: boolean | undefined;
 }
@@ -148,7 +157,7 @@ function foldIn(from: KeyArgument, number: ArrayLike): RandomKey {
 function bits<D extends 'uint32' | 'uint64' = 'uint32'>(
   from: KeyArgument,
   shape: ShapeArgument,
-  options?: Sampled<D>,
+  options?: SampleOptions<D>,
 ): Lazy<D> {
   return called(bits, () => {
     const { node, of, dtype } = sample('random.bits', from, shape, options, [], 'uint32');
@@ -182,8 +191,8 @@ function uniform<D extends DType = 'float64'>(
 }
 
 /**
- * Normally distributed numbers, of mean 0 and deviation 1 by default: float64 unless a dtype is given. They are
- * quantiles of uniform ones, one word for each.
+ * Normally distributed numbers, of mean 0 and deviation 1 by default: float64 unless a dtype is given. Those of float64
+ * are quantiles of uniform ones; of float32 two words give two, by Box and Muller.
  *
  * @example
  * await random.normal(random.key(7), [3]).compute()
@@ -315,51 +324,6 @@ function choice(from: KeyArgument, x: ArrayLike, options?: ChoiceOptions): Lazy 
   });
 }
 
-// ---------------------------------------------------------------- arguments
-
-const keyOf = ({ impl, words: node }: KeyBits): RandomKey =>
-  Object.freeze({ impl, words: new Lazy<'uint64'>(node) });
-
-function bitsOf(op: string, from: KeyArgument): KeyBits {
-  if (from instanceof Lazy) return bitsOf(op, { impl: 'philox4x32', words: from });
-  const isKey =
-    typeof from === 'object' && from !== null && GENERATORS.includes(from.impl) && 'words' in from;
-  if (!isKey) throw new ArgumentError(expected(op, 'a key, as random.key(seed) gives it', formatValue(from)));
-  const node = exprOf(op, from.words);
-  if (node.dtype !== 'uint64' || node.shape.length > 0)
-    throw new ArgumentError(expected(op, 'the words of one key', `${node.dtype} ${formatShape(node.shape)}`));
-  return { impl: from.impl, words: node };
-}
-
-/** The arguments that samplers have in common, checked: a key, a shape and a dtype. */
-function sample(
-  op: string,
-  from: KeyArgument,
-  shape: ShapeArgument,
-  options: { readonly dtype?: DType | undefined } | undefined,
-  known: readonly string[],
-  usual: DType,
-): { readonly node: KeyBits; readonly of: readonly number[]; readonly dtype: DType } {
-  checkOptions(op, options, ['dtype', ...known]);
-  const dtype = options?.dtype === undefined ? usual : checkDType(op, options.dtype);
-  return { node: bitsOf(op, from), of: checkShape(op, shape), dtype };
-}
-
-const operandOf = (op: string, value: ArrayLike): Operand => (isScalar(value) ? value : exprOf(op, value));
-
-function sizeOf(op: string, value: unknown): number {
-  const n = checkInteger(op, 'the number of elements', value);
-  if (n < 0) throw new RangeArgumentError(expected(op, 'a number of elements', `${n}`));
-  return n;
-}
-
-function weightsOf(op: string, p: ArrayLike, n: number): Expr {
-  const weights = exprOf(op, p);
-  if (weights.shape.length !== 1 || weights.shape[0] !== n)
-    throw new ShapeError(expected(op, `a weight for each of ${n} elements`, formatShape(weights.shape)));
-  return weights.dtype === 'float64' ? weights : cast(weights, 'float64');
-}
-
 /** Random numbers of keys: `random.uniform(random.key(7), [2, 3])`. */
 export const random = {
   key,
@@ -373,4 +337,25 @@ export const random = {
   bernoulli,
   permutation,
   choice,
+  gamma,
+  beta,
+  chisquare,
+  f,
+  standardT,
+  poisson,
+  binomial,
+  negativeBinomial,
+  geometric,
+  multinomial,
+  dirichlet,
+  laplace,
+  logistic,
+  gumbel,
+  lognormal,
+  pareto,
+  power,
+  weibull,
+  rayleigh,
+  triangular,
+  cauchy,
 } as const;

@@ -42,6 +42,8 @@ export interface Sample {
 export interface MapRow {
   readonly arity: 1 | 2 | 3;
   readonly dtype: DTypeRule;
+  /** The dtype of the first argument where it is another than that of the rest: of a condition, or a seed. */
+  readonly first?: DType;
   readonly cuda: CudaExpression;
   readonly sample: Sample;
   /** NumPy's name, where it differs from the row's in more than case; `null`: NumPy has none. */
@@ -109,6 +111,11 @@ const words =
   (result: DType): DTypeRule =>
   (a) =>
     all(a) === 'uint64' ? same(2, 'uint64', result) : undefined;
+/** A number that is drawn by a seed, of parameters. */
+const drawn: DTypeRule = ([seed, ...parameters]) =>
+  seed === 'uint64' && parameters.every((dtype) => dtype === 'float64')
+    ? { args: ['uint64', ...parameters], result: 'float64' }
+    : undefined;
 /** Rounding to even; booleans go to float16, as in NumPy. */
 const rounding: DTypeRule<'ofNumbers'> = (a) => same(1, all(a) === 'bool' ? 'float16' : all(a));
 const magnitude: DTypeRule<'component'> = (a) => same(1, all(a), component(all(a)));
@@ -419,6 +426,16 @@ export const OPS = {
    */
   philox4x32: { arity: 2, dtype: words('uint32'), cuda: prelude('philox4x32'), sample: exact(0, 100), numpy: null, cost: 20, isShared: true },
   /**
+   * The standard normal number at a place of the stream of a key, as float32: Box and Muller's of the words
+   * `index` and its neighbour `index ^ 1` of `philox4x32`.
+   *
+   * @example
+   * const key = lazy([7n], { dtype: 'uint64' })
+   * await arange(2, 'uint64').philoxNormal(key).compute()
+   * //=> [-0.21535324 -0.21576557]
+   */
+  philoxNormal: { arity: 2, dtype: words('float32'), cuda: prelude('philoxNormal'), sample: within(8, 0, 100), numpy: null, cost: 30, isShared: true },
+  /**
    * The block of a counter and a key, both uint64, by Threefry 2x32-20 (Salmon et al., 2011), as a uint64.
    *
    * @example
@@ -427,6 +444,47 @@ export const OPS = {
    * //=> [15571024786774969728   837714335556982463]
    */
   threefry2x32: { arity: 2, dtype: words('uint64'), cuda: prelude('threefry2x32'), sample: exact(0, 100), numpy: null, cost: 60 },
+  /**
+   * A gamma distributed number by a seed, the key of a stream that belongs to it alone, as a uint64: `seed.drawGamma(a)`.
+   * Marsaglia and Tsang (2000). 0 where the shape a is 0, NaN where it is negative.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawGamma(2.5).compute()
+   * //=> [3.07227713 3.12447057]
+   */
+  drawGamma: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawGamma'), sample: within(64, 0.2, 40), numpy: null, cost: 300 },
+  /**
+   * The logarithm of `drawGamma`, which is finite where a small shape makes the number 0.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawLogGamma(1e-5).compute()
+   * //=> [ -4646.39109664 -67235.23563949]
+   */
+  drawLogGamma: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawLogGamma'), sample: within(256, 0.2, 40), numpy: null, cost: 300 },
+  /**
+   * A Poisson distributed number of a mean, by a seed: inversion, from 10 on Hörmann's PTRS (1993). -1 of no mean.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawPoisson(40.5).compute()
+   * //=> [39. 40.]
+   */
+  drawPoisson: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawPoisson'), sample: within(0, 0.2, 40), numpy: null, cost: 300 },
+  /**
+   * A binomial number of n and p, by a seed: inversion, from n p = 10 on Hörmann's BTRS (1993). -1 of no n and p.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawBinomial(lazy([100, 50]), 0.4).compute()
+   * //=> [39. 20.]
+   */
+  drawBinomial: { arity: 3, dtype: drawn, first: 'uint64', cuda: prelude('drawBinomial'), sample: within(0, 0, 1), numpy: null, cost: 300 },
+  /** The natural logarithm with the same bits on every device: what random numbers are made with. */
+  portableLog: { arity: 1, dtype: toRealFloat, cuda: prelude('portableLog'), sample: within(8, 0.1, 10), numpy: 'log', cost: 16 },
+  /** e raised to each element, with the same bits on every device. */
+  portableExp: { arity: 1, dtype: toRealFloat, cuda: prelude('portableExp'), sample: within(4, -10, 10), numpy: 'exp', cost: 16 },
 
   // rounding
   /**
@@ -555,7 +613,7 @@ export const OPS = {
    * await where(x.greater(0), x, 0).compute()
    * //=> [1. 0. 3.]
    */
-  where: { arity: 3, dtype: choice, cuda: ([c, a, b]) => `(${c} ? ${a} : ${b})`, sample: exact(-100, 100), cost: 1 },
+  where: { arity: 3, dtype: choice, first: 'bool', cuda: ([c, a, b]) => `(${c} ? ${a} : ${b})`, sample: exact(-100, 100), cost: 1 },
 } as const satisfies Record<string, MapRow>;
 
 /** The name of an elementwise op: a row of the table. */

@@ -8,7 +8,7 @@ import type { Expr, Shape } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
-import { type Generator, type KeyBits, words } from './random-bits.js';
+import { type Generator, type KeyBits, placesOf, words } from './random-bits.js';
 import { integerRange } from './scalar.js';
 import { cumulativeSum } from './scans.js';
 import { searchsorted } from './searching.js';
@@ -59,8 +59,8 @@ export function uniform(
   return map('add', [map('multiply', [unit(key, shape, dtype), range]), least]);
 }
 
-/** A parameter of a distribution in the dtype of the sample. */
-function parameterOf(op: string, given: Operand, shape: Shape, dtype: DType): Expr {
+/** A parameter of a distribution in the dtype of the sample; a ShapeError where it does not fit the shape. */
+export function parameterOf(op: string, given: Operand, shape: Shape, dtype: DType): Expr {
   const parameter = cast(toExpr(op, given), dtype);
   fitting(op, parameter, shape);
   return parameter;
@@ -76,18 +76,19 @@ function fitting(op: string, parameter: Expr, shape: Shape): void {
 }
 
 /**
- * Standard normal numbers by the quantile of a uniform one, of which 31 or 63 bits count down from 1/2 and one is
- * the sign: tails reach 6.3 and 9 deviations. Threefry takes JAX's √2 erfinv of a number in (-1, 1).
+ * Standard normal numbers. Of float32 by Box and Muller, from two words for two numbers: tails reach 6.6 deviations.
+ * Of float64 by the quantile of a uniform number, of which 63 bits count down from 1/2 and one is the sign: they reach
+ * 9. Threefry takes JAX's √2 erfinv of a number in (-1, 1).
  */
 export function standardNormal(key: KeyBits, shape: Shape, dtype: DType): Expr {
   if (isHalf(dtype)) return cast(standardNormal(key, shape, 'float32'), dtype);
   if (key.impl === 'threefry2x32') return jaxNormal(key, shape, dtype);
-  const width = dtype === 'float64' ? 64 : 32;
-  const word = words(key, shape, width);
-  const top = uint(2n ** BigInt(width - 1), word.dtype);
-  const rest = cast(map('bitwiseAnd', [word, map('subtract', [top, uint(1, word.dtype)])]), dtype);
+  if (dtype === 'float32') return map('philoxNormal', [placesOf(shape), key.words]);
+  const word = words(key, shape, 64);
+  const top = uint(2n ** 63n, 'uint64');
+  const rest = cast(map('bitwiseAnd', [word, uint(2n ** 63n - 1n, 'uint64')]), dtype);
   const centred = map('add', [rest, constant(0.5, dtype)]);
-  const below = map('ndtri', [map('multiply', [centred, constant(2 ** -width, dtype)])]);
+  const below = map('ndtri', [map('multiply', [centred, constant(2 ** -64, dtype)])]);
   return map('where', [map('less', [word, top]), below, map('negative', [below])]);
 }
 
@@ -114,11 +115,22 @@ export function normal(
   return map('add', [scaled, centre]);
 }
 
+/** Uniform in (0, 1), of a bit less than `unit` and half a step up: what logarithms are taken of. Not of halves. */
+export function openUnit(key: KeyBits, shape: Shape, dtype: DType): Expr {
+  const [width, count] = dtype === 'float64' ? ([64, 52] as const) : ([32, 23] as const);
+  const word = words(key, shape, width);
+  const mask = (2n ** BigInt(count) - 1n) << BigInt(width - count);
+  const upper = cast(map('bitwiseAnd', [word, constant(mask, word.dtype)]), dtype);
+  const scaled = map('multiply', [upper, constant(2 ** -width, dtype)]);
+  return map('add', [scaled, constant(2 ** -(count + 1), dtype)]);
+}
+
 /** -log(1 - u), times the scale. */
 export function exponential(op: string, key: KeyBits, shape: Shape, dtype: DType, scale: Operand): Expr {
   const by = parameterOf(op, scale, shape, dtype);
-  const u = unit(key, shape, dtype);
-  return map('multiply', [map('negative', [map('log1p', [map('negative', [u])])]), by]);
+  const u = unit(key, shape, isHalf(dtype) ? 'float32' : dtype);
+  const size = map('negative', [map('portableLog', [map('subtract', [constant(1, u.dtype), u])])]);
+  return map('multiply', [cast(size, dtype), by]);
 }
 
 /** The high 64 bits of the product of two uint64. */

@@ -82,13 +82,15 @@ export function opsOf(dtype: DType): { readonly job: CudaCase; readonly ops: OpC
           ? values(dtype, 0, row.sample.domain).map((_, i) => i % 3 === 0)
           : undefined;
       const shift = /Shift/.test(op) && arg === 1 ? ([-2, 70] as const) : undefined;
-      const drawn = own ?? values(d, arg, shift ?? row.sample.domain).map(isTail(op) ? usual : (v) => v);
+      const listed = values(d, arg, shift ?? row.sample.domain).map(isTail(op) ? usual : (v) => v);
+      // Those of another dtype, as seeds, are not as many.
+      const drawn = own ?? Array.from({ length: count }, (_, i) => listed[i % listed.length]!);
       inputs.push(fromScalars(d, [count], drawn).data);
       return builder.load(d, [1], { buffer: `input ${inputs.length - 1}` });
     });
     results.push(builder.map(op, ...args));
     const first = inputs.length - args.length;
-    const compute = op === 'where' ? dtype : dtypes[0]!;
+    const compute = dtypes.at(-1)!;
     ops.push({
       op,
       compute,

@@ -2,18 +2,21 @@
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
+  arange,
   compile,
   compute,
   DTypeError,
   iterate,
   type Lazy,
   lazy,
+  linspace,
   RangeArgumentError,
   random,
   ShapeError,
 } from '../../src/index.js';
 import { run } from '../support/api.js';
 import { backends } from '../support/backends.js';
+import { DISTRIBUTIONS, distanceOf, MOST_DISTANCE } from '../support/distributions.js';
 
 const onDevices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
 const philox = random.key(42);
@@ -71,6 +74,15 @@ const SAMPLES: readonly (() => Lazy)[] = [philox, jax].flatMap((key) => [
   () => random.choice(key, 50, { shape: [4, 5] }),
   () => random.choice(key, [1, 2, 3, 4], { shape: [20], p: [1, 0, 2, 1] }),
   () => random.choice(key, 30, { shape: [10], replace: false, p: new Float64Array(30).fill(0.1) }),
+  () => random.exponential(key, [70], { dtype: 'float32' }),
+  () => random.gumbel(key, [70], { dtype: 'float16' }),
+  () => random.gamma(key, [70], linspace(0.1, 4, 70)),
+  () => random.beta(key, [70], 0.5, 2, { dtype: 'float32' }),
+  () => random.standardT(key, [9], 3),
+  () => random.poisson(key, [70], linspace(0, 20, 70)),
+  () => random.binomial(key, [70], arange(70), 0.3),
+  () => random.multinomial(key, [4], 100, [0.2, 0.3, 0.5]),
+  () => random.dirichlet(key, [4], [0.5, 1, 2]),
 ]);
 
 describe.each(backends())('random numbers on %s', (device) => {
@@ -135,6 +147,83 @@ describe.each(backends())('random numbers on %s', (device) => {
     );
     // Beyond this one sample in a million.
     expect(distance).toBeLessThan(2.69 / Math.sqrt(n));
+  });
+});
+
+describe('distributions', () => {
+  it.each(DISTRIBUTIONS)(
+    'of $name are followed as Kolmogorov and Smirnov measure it',
+    async (distribution) => {
+      const distance = distanceOf(distribution, random.key(11), 2 ** 13);
+      expect((await distance.compute({ device: 'cpu' })).item()).toBeLessThan(MOST_DISTANCE);
+    },
+  );
+
+  it('of integer dtypes have the numbers of int64, and whole floats', async () => {
+    const dtypes = ['int64', 'int32', 'uint8', 'float32'] as const;
+    const samples = dtypes.map((dtype) => random.poisson(philox, [50], 7, { dtype }).astype('int64'));
+    const [first, ...rest] = await compute(samples, { device: 'cpu' });
+    for (const other of rest) expect(other!.data).toEqual(first!.data);
+  });
+
+  it('give an element what its place and parameters say, whatever is beside it', async () => {
+    const all = random.gamma(philox, [100], linspace(0.2, 9, 100));
+    const one = random.foldIn(philox, 41).words.drawGamma(linspace(0.2, 9, 100).slice(41));
+    const [sample, alone] = await compute([all, one], { device: 'cpu' });
+    expect((sample!.data as Float64Array)[41]).toBe(alone!.item());
+  });
+
+  it('take tiny and huge parameters', async () => {
+    const sums = [
+      random.beta(philox, [200], 1e-4, 1e-4),
+      random.dirichlet(philox, [50], [1e-5, 1e-5]).sum(1),
+      random.poisson(philox, [200], 1e12, { dtype: 'float64' }).div(1e12),
+      random.binomial(philox, [200], 2 ** 50, 0.5, { dtype: 'float64' }).div(2 ** 49),
+      random.gamma(philox, [200], 1e9).div(1e9),
+    ];
+    const results = await compute(sums, { device: 'cpu' });
+    for (const value of results[0]!.data as Float64Array) expect(value >= 0 && value <= 1).toBe(true);
+    for (const { data } of results.slice(1))
+      for (const value of data as Float64Array) expect(Math.abs(value - 1)).toBeLessThan(2e-4);
+  });
+
+  it('of several numbers add up, and have the means that they should', async () => {
+    const n = 4000;
+    const counts = random.multinomial(philox, [n], 60, [0.1, 0.2, 0.3, 0.4]);
+    const shares = random.dirichlet(philox, [n], [1, 2, 3, 4]);
+    const asked = [counts.sum(1), counts.mean(0), shares.sum(1), shares.mean(0)];
+    const [total, means, whole, parts] = await compute(asked, { device: 'cpu' });
+    expect(new Set(total!.data as BigInt64Array)).toEqual(new Set([60n]));
+    for (const value of whole!.data as Float64Array) expect(Math.abs(value - 1)).toBeLessThan(1e-15);
+    for (let k = 0; k < 4; k++) {
+      const p = (k + 1) / 10;
+      const mean = (means!.data as Float64Array)[k]!;
+      expect(Math.abs(mean - 60 * p)).toBeLessThan(5 * Math.sqrt((60 * p * (1 - p)) / n));
+      const part = (parts!.data as Float64Array)[k]!;
+      expect(Math.abs(part - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / 11 / n));
+    }
+  });
+
+  it('mark parameters in arrays that make no sense, and refuse such numbers', async () => {
+    const wrong = [-1, Number.NaN];
+    const [gammas, counts] = await compute(
+      [random.gamma(philox, [2], wrong), random.poisson(philox, [2], wrong)],
+      { device: 'cpu' },
+    );
+    expect([...(gammas!.data as Float64Array)]).toEqual([Number.NaN, Number.NaN]);
+    expect([...(counts!.data as BigInt64Array)]).toEqual([-1n, -1n]);
+    expect(() => random.gamma(philox, [3], -1)).toThrow(
+      '[random.gamma] expected the shape to be not negative',
+    );
+    expect(() => random.poisson(philox, [3], Number.NaN)).toThrow(RangeArgumentError);
+    expect(() => random.binomial(philox, [3], 5, 1.5)).toThrow(RangeArgumentError);
+    expect(() => random.geometric(philox, [3], 0)).toThrow(RangeArgumentError);
+    expect(() => random.laplace(philox, [3], { scale: -2 })).toThrow(RangeArgumentError);
+    expect(() => random.gamma(philox, [3], 2, { dtype: 'int32' as never })).toThrow(DTypeError);
+    expect(() => random.poisson(philox, [3], 2, { dtype: 'complex64' as never })).toThrow(DTypeError);
+    expect(() => random.gamma(philox, [3], [1, 2])).toThrow(ShapeError);
+    expect(() => random.dirichlet(philox, [3], 2)).toThrow(ShapeError);
+    expect(() => random.multinomial(philox, [3], 5, [])).toThrow(ShapeError);
   });
 });
 

@@ -1,6 +1,4 @@
-/** Random numbers by plain loops, in float64: Philox 4x32-10 in 32-bit products, and quantiles of its words. */
-import { ndtri } from './special-functions.js';
-
+/** Random numbers by plain loops, in float64: Philox 4x32-10 in 32-bit products, and normal numbers of its words. */
 /** The high half of the product of two uint32. */
 const highOf = (a: number, b: number): number => {
   const [al, ah, bl, bh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
@@ -44,8 +42,13 @@ export function splitByLoop(key: readonly [number, number], count: number): [num
 
 export const uniformOfWord = (word: number): number => Math.floor(word / 256) * 2 ** -24;
 
-/** The quantile of 31 bits of a word below 1/2, or above as its highest bit says. */
-export function normalOfWord(word: number): number {
-  const below = ndtri(((word % 2 ** 31) + 0.5) * 2 ** -32);
-  return word < 2 ** 31 ? below : -below;
+/** Box and Muller's numbers of pairs of words: a word gives the radius, the other an angle and the signs. */
+export function normalsOfWords(words: Float64Array): Float64Array {
+  return words.map((_, k) => {
+    const [a, b] = [words[k & ~1]!, words[k | 1]!];
+    const u = Math.min(1, (Math.fround(Math.floor(a / 2)) + 0.5) * 2 ** -31);
+    const angle = ((((b << 2) | 0) / 2 ** 31 + 1) * Math.PI) / 4;
+    const size = Math.sqrt(-2 * Math.log(u)) * (k & 1 ? Math.sin(angle) : Math.cos(angle));
+    return (b >>> (k & 1 ? 31 : 30)) & 1 ? -size : size;
+  });
 }

@@ -5,7 +5,7 @@
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
 import { filteredRows, realParts, realRows, sizesOfSquare } from './bench-fourier.js';
-import { normalOfWord, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
+import { normalsOfWords, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
 
 /** The numbers of `uniform`, rounded to the input's dtype. */
 export function uniformByLoop(input: Input): Float64Array {
@@ -246,7 +246,7 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   bincount_drop: ({ shape }, ids) => inBins(shape[1]!, ids!, () => 1),
   bincount_weights: ({ shape }, ids, weights) => inBins(shape[1]!, ids!, (i) => weights![i]!),
   random_uniform: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(uniformOfWord),
-  random_normal: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(normalOfWord),
+  random_normal: ({ shape }) => normalsOfWords(wordsByLoop(shape[0]!, KEY)),
   pi_mc: ({ shape }) => {
     const [x, y] = splitByLoop(KEY, 2).map((key) => wordsByLoop(shape[0]!, key).map(uniformOfWord));
     return [(sum(map(x!, (value, i) => (value * value + y![i]! * y![i]! <= 1 ? 1 : 0))) * 4) / shape[0]!];
@@ -254,7 +254,7 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   monte_carlo_asian: ({ shape }) => {
     const [paths, days] = shape as [number, number];
     const [drift, spread] = [(0.05 - 0.02) / days, 0.2 / Math.sqrt(days)];
-    const gains = rowsOf(wordsByLoop(paths * days, KEY).map(normalOfWord), days).map((z) => {
+    const gains = rowsOf(normalsOfWords(wordsByLoop(paths * days, KEY)), days).map((z) => {
       let path = 0;
       const prices = map(z, (value) => {
         path += drift + spread * value;

@@ -4,6 +4,7 @@
  */
 import type { DType } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
+import { philox4x32 } from './reference-random.js';
 import { bitsOf } from './scalar.js';
 
 export type IntegerOp = (args: readonly bigint[], dtype: DType) => bigint | boolean;
@@ -38,20 +39,6 @@ function power(a: bigint, b: bigint, dtype: DType): bigint {
 const shiftOut = (b: bigint, dtype: DType): boolean => b < 0n || b >= BigInt(bitsOf(dtype));
 
 const WORD = 0xffffffffn;
-
-/** Philox 4x32-10: word `index % 4` of block `index / 4`. */
-function philox4x32(index: bigint, key: bigint): bigint {
-  const block = index >> 2n;
-  let x: readonly [bigint, bigint, bigint, bigint] = [block & WORD, block >> 32n, 0n, 0n];
-  let [k0, k1] = [key & WORD, key >> 32n];
-  for (let round = 0; round < 10; round++) {
-    const [a, b] = [0xd2511f53n * x[0], 0xcd9e8d57n * x[2]];
-    x = [(b >> 32n) ^ x[1] ^ k0, b & WORD, (a >> 32n) ^ x[3] ^ k1, a & WORD];
-    k0 = (k0 + 0x9e3779b9n) & WORD;
-    k1 = (k1 + 0xbb67ae85n) & WORD;
-  }
-  return x[Number(index & 3n)]!;
-}
 
 const TURNS = [
   [13n, 15n, 26n, 6n],

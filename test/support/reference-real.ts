@@ -118,6 +118,8 @@ export const REAL_OPS: Readonly<Partial<Record<OpName, RealOp>>> = {
   asinh: unary(Math.asinh),
   acosh: unary(Math.acosh),
   atanh: unary(Math.atanh),
+  portableLog: unary(Math.log),
+  portableExp: unary(Math.exp),
   erf: unary(special.erf),
   erfc: unary(special.erfc),
   lgamma: unary(special.lgamma),

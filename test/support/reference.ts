@@ -12,6 +12,7 @@ import { folded } from './folds.js';
 import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
 import { COMPLEX_OPS } from './reference-complex.js';
 import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
+import { RANDOM_OPS } from './reference-random.js';
 import { REAL_OPS } from './reference-real.js';
 import { reduceValues } from './reference-reduce.js';
 import { routineValues } from './reference-routines.js';
@@ -171,6 +172,8 @@ export function scalarOp(op: OpName, dtypes: readonly DType[], result: DType): (
     : (value: Scalar) => castScalar(value, result);
   // Halves are computed in float32; roundings in between are float32's too.
   const r = (x: number) => roundFloat(isHalf(dtype) ? 'float32' : dtype, x);
+  const random = RANDOM_OPS[op];
+  if (random !== undefined) return (args) => finish(random(args as readonly (number | bigint)[]));
   const table = isComplex(dtype)
     ? COMPLEX_OPS
     : isFloat(dtype)

@@ -5,16 +5,18 @@
  * with the live tables, so that a new row fails until its fixtures are made.
  */
 import { DTYPES, type DType, promote } from '../../src/graph/dtype.js';
-import { OP_NAMES, opRow, type Signature } from '../../src/graph/ops.js';
+import { OP_NAMES, type OpName, opRow, type Signature } from '../../src/graph/ops.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 
 export interface OpDescription {
   readonly arity: number;
   /** NumPy's name, or null where NumPy has no such function. */
   readonly numpy: string | null;
+  /** The dtype of the first argument, where it is another than that of the rest. */
+  readonly first?: DType;
   readonly domain: readonly [number, number];
   readonly ulp: number;
-  /** The signature for arguments that all have one dtype (for `where`, after a bool condition). */
+  /** The signature for arguments that all have one dtype (but for a first one of another). */
   readonly signatures: Readonly<Partial<Record<DType, Signature>>>;
 }
 
@@ -28,8 +30,10 @@ export interface TableDescription {
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The argument dtypes with which a row is tried for one dtype. */
-export const argumentDTypes = (op: string, arity: number, dtype: DType): DType[] =>
-  Array.from({ length: arity }, (_, i) => (op === 'where' && i === 0 ? 'bool' : dtype));
+export const argumentDTypes = (op: string, arity: number, dtype: DType): DType[] => {
+  const { first = dtype } = opRow(op as OpName);
+  return Array.from({ length: arity }, (_, i) => (i === 0 ? first : dtype));
+};
 
 export function describeTables(): TableDescription {
   const ops: Record<string, OpDescription> = {};
@@ -41,7 +45,9 @@ export function describeTables(): TableDescription {
       if (signature !== undefined) signatures[dtype] = signature;
     }
     const numpy = row.numpy === undefined ? snakeCase(op) : row.numpy;
-    ops[op] = { arity: row.arity, numpy, domain: row.sample.domain, ulp: row.sample.ulp, signatures };
+    const first = row.first === undefined ? {} : { first: row.first };
+    const { domain, ulp } = row.sample;
+    ops[op] = { arity: row.arity, numpy, ...first, domain, ulp, signatures };
   }
   const reductions: Record<string, Partial<Record<DType, { arg: DType; result: DType }>>> = {};
   for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {

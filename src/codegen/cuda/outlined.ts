@@ -43,9 +43,10 @@ export function apartFunctions(text: string): string {
 }
 
 function define(name: string, op: OpName, dtype: DType): string {
-  const { arity, cuda, dtype: rule } = opRow(op);
+  const { arity, cuda, dtype: rule, first = dtype } = opRow(op);
   const names = ['a', 'b', 'c'].slice(0, arity);
-  const { result } = rule(names.map(() => dtype))!;
-  const parameters = names.map((parameter) => `${CUDA_TYPE[dtype]} ${parameter}`).join(', ');
+  const dtypes = names.map((_, k) => (k === 0 ? first : dtype));
+  const { result } = rule(dtypes)!;
+  const parameters = names.map((parameter, k) => `${CUDA_TYPE[dtypes[k]!]} ${parameter}`).join(', ');
   return `__device__ __attribute__((noinline)) ${CUDA_TYPE[result]} ${name}(${parameters}) {\n  return ${cuda(names, dtype)};\n}\n\n`;
 }

@@ -11,9 +11,10 @@ interface Real {
   readonly type: string;
   readonly suffix: string;
   readonly multiply: string;
-  /** The body of its quantile, of `q` and `tail`, and of the logarithm that it takes of `x`. */
+  /** The body of its quantile, of `q` and `tail`, of the logarithm that it takes of `x`, and of the power of e. */
   readonly quantile: string;
   readonly logarithm: string;
+  readonly power: string;
 }
 
 /** A polynomial in `x`, by fused steps from its highest coefficient down. */
@@ -47,6 +48,14 @@ const FLOAT: Real = {
   const float f = __int_as_float((int)((bits & 0x007fffffu) + 0x3f3504f3u)) - 1.0f;
   const float series = ${horner('f', 'f', ['-0.08101559', '0.12712307', '-0.12972239', '0.14202175', '-0.16642247', '0.20001468', '-0.25000298', '0.33333328', '-0.5'])};
   return fmaf(e, 0.69314718f, fmaf(__fmul_rn(f, f), series, f));`,
+  power: `
+  const float within = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+  const float turn = fmaf(within, 1.44269502f, 12582912.0f);
+  const float k = turn - 12582912.0f;
+  const float r = fmaf(-k, 1.42860677e-06f, fmaf(-k, 0.693145752f, within));
+  const int n = __float_as_int(turn) - 0x4b400000, half = n >> 1;
+  const float value = __fmul_rn(${horner('f', 'r', ['0.00138368376', '0.00837482233', '0.0416682251', '0.166664198', '0.499999911', '1.0', '1.0'])}, __int_as_float((half + 127) << 23));
+  return __fmul_rn(value, __int_as_float((n - half + 127) << 23));`,
 };
 
 /** Numerators and denominators of Wichura's quotients, their highest coefficients first. */
@@ -147,13 +156,30 @@ const DOUBLE: Real = {
   const double low = __dmul_rn(e, 1.90821492927058770002e-10);
   const double series = fma(z, fma(fma(fma(fma(fma(fma(1.479819860511658591e-01, z, 1.531383769920937332e-01), z, 1.818357216161805012e-01), z, 2.222219843214978396e-01), z, 2.857142874366239149e-01), z, 3.999999999940941908e-01), z, 6.666666666666735130e-01), half);
   return fma(e, 6.93147180369123816490e-01, fma(s, series, low) - half + f);`,
+  power: `
+  const double within = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x;
+  const double turn = fma(within, 1.4426950408889634, 6755399441055744.0);
+  const double k = turn - 6755399441055744.0;
+  const double r = fma(-k, 1.90821492927058770002e-10, fma(-k, 6.93147180369123816490e-01, within));
+  const int n = (int)__double_as_longlong(turn), half = n >> 1;
+  const double value = __dmul_rn(${horner('', 'r', ['1.6059043836821613e-10', '2.08767569878681e-09', '2.505210838544172e-08', '2.755731922398589e-07', '2.7557319223985893e-06', '2.48015873015873e-05', '0.0001984126984126984', '0.001388888888888889', '0.008333333333333333', '0.041666666666666664', '0.16666666666666666', '0.5', '1.0', '1.0'])}, __longlong_as_double((long long)(half + 1023) << 52));
+  return __dmul_rn(value, __longlong_as_double((long long)(n - half + 1023) << 52));`,
 };
 
-/** The logarithm that quantiles take, quantiles, and the inverse of the error function, of one type. */
-function quantilePieces({ type, suffix, multiply, quantile, logarithm }: Real): readonly Piece[] {
+/** The logarithm that quantiles take, the power of e, quantiles, and the inverse of the error function, of one type. */
+function quantilePieces({ type, suffix, multiply, quantile, logarithm, power }: Real): readonly Piece[] {
   const n = (text: string): string => `${text}${suffix}`;
   return [
     piece(`__device__ __forceinline__ ${type} weft_log_exactly(${type} x) {${logarithm}\n}`),
+    piece(`__device__ __forceinline__ ${type} weft_exp_exactly(${type} x) {${power}\n}`),
+    piece(`
+__device__ __forceinline__ ${type} weft_portableLog(${type} x) {
+  const ${type} most = (${type})weft_infinity();
+  if (x > 0 && x < most) return weft_log_exactly(x);
+  return x == 0 ? -most : x == most ? x : most - most;
+}`),
+    piece(`
+__device__ __forceinline__ ${type} weft_portableExp(${type} x) { return x != x ? x : weft_exp_exactly(x); }`),
     piece(`
 /* q is p - 1/2, tail the smaller of p and 1 - p. */
 __device__ __forceinline__ ${type} weft_quantile(${type} q, ${type} tail) {${quantile}\n}`),
@@ -175,13 +201,35 @@ __device__ __forceinline__ ${type} weft_erfinv(${type} x) {
   ];
 }
 
+/** -log(1 + f) / f for f from √½ - 1 to √2 - 1, to 3e-8; cos(t), and sin(t) / t, in t² as far as (π/4)², to 4e-9. */
+const LOGARITHM = [
+  '-0.0895991176',
+  '0.144821852',
+  '-0.149173781',
+  '0.165437385',
+  '-0.199584171',
+  '0.250029474',
+  '-0.333341599',
+  '0.499999791',
+  '-1.0',
+];
+const COSINE = ['2.43904506e-05', '-0.00138867635', '0.0416666232', '-0.5', '1.0'];
+const SINE = ['-0.000195172994', '0.008332178', '-0.166666552', '1.0'];
+
 export const RANDOM_PIECES: readonly Piece[] = [
   piece(`
+/* A product that is not fused with a sum. */
+__device__ __forceinline__ double weft_rounded_product(double a, double b) { return __dmul_rn(a, b); }`),
+  piece(`
+struct weft_words {
+  unsigned int x, y, z, w;
+};`),
+  piece(`
 /*
- * Word index % 4 of the block index / 4 of Philox 4x32-10. The compiler computes a block once for neighbours of a
- * thread if it sees that theirs is one: NVRTC simplifies (4 i + 1) - popcount, but not (4 i + 1) / 4.
+ * The block index / 4 of Philox 4x32-10. The compiler computes a block once for neighbours of a thread if it sees that
+ * theirs is one: NVRTC simplifies (4 i + 1) - popcount, but not (4 i + 1) / 4.
  */
-__device__ __forceinline__ unsigned int weft_philox4x32(unsigned long long index, unsigned long long key) {
+__device__ __forceinline__ weft_words weft_philox_block(unsigned long long index, unsigned long long key) {
   const unsigned int place = (unsigned int)index - __popc((index & 1) | (index & 2) * 3);
   const unsigned int above = (unsigned int)(index >> 32);
   unsigned int x0 = place >> 2 | above << 30, x1 = above >> 2, x2 = 0, x3 = 0;
@@ -199,7 +247,35 @@ __device__ __forceinline__ unsigned int weft_philox4x32(unsigned long long index
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  return index & 2 ? (index & 1 ? x3 : x2) : index & 1 ? x1 : x0;
+  return {x0, x1, x2, x3};
+}`),
+  piece(`
+/* Word index % 4 of its block. */
+__device__ __forceinline__ unsigned int weft_philox4x32(unsigned long long index, unsigned long long key) {
+  const weft_words x = weft_philox_block(index, key);
+  return index & 2 ? (index & 1 ? x.w : x.z) : index & 1 ? x.y : x.x;
+}`),
+  piece(`
+/*
+ * A normal number by Box and Muller: of two neighbouring words one gives the radius, 30 bits of the other an angle in
+ * a quarter of the circle, its highest two the signs. The compiler computes a pair's radius and angle once only if both
+ * use the same bits of a word.
+ */
+__device__ __forceinline__ float weft_philoxNormal(unsigned long long index, unsigned long long key) {
+  const weft_words x = weft_philox_block(index, key);
+  const unsigned int a = index & 2 ? x.z : x.x, b = index & 2 ? x.w : x.y;
+  const float u = fmaf((float)(int)(a >> 1), 4.65661287e-10f, 2.32830644e-10f);
+  const int e = (__float_as_int(u) - 0x3f3504f3) & 0xff800000;
+  const float f = __int_as_float(__float_as_int(u) - e) - 1.0f;
+  const float series = ${horner('f', 'f', LOGARITHM)};
+  float unused = 0.0f;
+  const float radius = weft_near_sqrt(fmaxf(fmaf((float)e, -8.26295829e-08f, __fmul_rn(f, series)), 1e-30f), unused);
+  const float t = __fmul_rn((float)(int)(b << 2), 3.6572952e-10f);
+  const float z = __fmul_rn(t, t);
+  const float cosine = ${horner('f', 'z', COSINE)};
+  const float sine = __fmul_rn(t, ${horner('f', 'z', SINE)});
+  const float size = __fmul_rn(radius, index & 1 ? cosine + sine : cosine - sine);
+  return __int_as_float(__float_as_int(size) ^ ((index & 1 ? b : b << 1) & 0x80000000u));
 }`),
   piece(`
 /* Both words of Threefry 2x32-20, the first above the second. */

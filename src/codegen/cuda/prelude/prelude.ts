@@ -54,17 +54,17 @@ __device__ __forceinline__ I weft_fold_wrap(I c, I n) {
 const REAL_PIECES: readonly Piece[] = [
   ...BASE,
   ...NUMBER_PIECES,
+  ...FAST_PIECES,
   ...RANDOM_PIECES,
   ...SPECIAL_PIECES,
-  ...FAST_PIECES,
   ...REDUCTION_PIECES,
 ];
 const ALL_PIECES: readonly Piece[] = [
   ...BASE,
   ...NUMBER_PIECES,
+  ...FAST_PIECES,
   ...RANDOM_PIECES,
   ...SPECIAL_PIECES,
-  ...FAST_PIECES,
   ...COMPLEX_PIECES,
   ...REDUCTION_PIECES,
 ];

@@ -1,0 +1,146 @@
+/**
+ * Distributions of whole numbers, with NumPy's names and parameters: numbers, which are checked, or arrays that broadcast
+ * to the shape, which are not looked at: where they make no sense an element is -1.
+ */
+
+import * as distributions from '../graph/distributions.js';
+import { type DType, isFloat, isInteger } from '../graph/dtype.js';
+import type { ShapeArgument } from '../graph/shape.js';
+import { DTypeError, expected } from '../host/errors.js';
+import { called } from '../host/site.js';
+import type { ArrayLike } from './fluent-types.js';
+import { Lazy } from './lazy.js';
+import { type KeyArgument, parameter, type SampleOptions, sample, withLastAxis } from './random-arguments.js';
+
+/**
+ * Poisson distributed numbers of a mean, as NumPy's `poisson`: int64 unless a dtype is given. Drawn by inversion, for
+ * means of at least 10 by Hörmann's rejection PTRS (1993), each from a stream of its own. -1 where an element of an array
+ * is no mean, or above 2^62. Throws a RangeArgumentError for a negative number.
+ *
+ * @example
+ * await random.poisson(random.key(7), [3], 40).compute()
+ * //=> [30 28 40]
+ */
+export function poisson<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  mean: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(poisson, () => {
+    const op = 'random.poisson';
+    const own = wholeSampling(op, from, shape, options, []);
+    const meanOf = parameter(op, 'the mean', 'not negative', mean);
+    return new Lazy<D>(distributions.poisson(own, meanOf));
+  });
+}
+
+/**
+ * How many of n trials succeed, each with probability p, as NumPy's `binomial`: int64 unless a dtype is given. Drawn by
+ * inversion, from n p = 10 on by Hörmann's rejection BTRS (1993), each from a stream of its own; n is at most 2^53. -1
+ * where elements of arrays are no n and p. Throws a RangeArgumentError for such numbers.
+ *
+ * @example
+ * await random.binomial(random.key(7), [3], 100, 0.4).compute()
+ * //=> [32 31 40]
+ */
+export function binomial<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  n: ArrayLike,
+  p: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(binomial, () => {
+    const op = 'random.binomial';
+    const own = wholeSampling(op, from, shape, options, []);
+    const nOf = parameter(op, 'the number of trials', 'not negative', n);
+    const pOf = parameter(op, 'the probability', 'from 0 to 1', p);
+    return new Lazy<D>(distributions.binomial(own, nOf, pOf));
+  });
+}
+
+/**
+ * Failures before n successes, each with probability p, as NumPy's `negative_binomial`: int64 unless a dtype is given.
+ * n is positive and need not be whole. -1 where elements of arrays are no n and p.
+ *
+ * @example
+ * await random.negativeBinomial(random.key(7), [3], 3, 0.4).compute()
+ * //=> [ 1  5 15]
+ */
+export function negativeBinomial<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  n: ArrayLike,
+  p: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(negativeBinomial, () => {
+    const op = 'random.negativeBinomial';
+    const own = wholeSampling(op, from, shape, options, []);
+    const nOf = parameter(op, 'the number of successes', 'positive', n);
+    const pOf = parameter(op, 'the probability', 'above 0 and at most 1', p);
+    return new Lazy<D>(distributions.negativeBinomial(own, nOf, pOf));
+  });
+}
+
+/**
+ * Trials as far as the first success, from 1 on, each with probability p, as NumPy's `geometric`: int64 unless a dtype is
+ * given. At most 2^62; -1 where an element of an array is no such probability.
+ *
+ * @example
+ * await random.geometric(random.key(7), [3], 0.2).compute()
+ * //=> [ 2 12  2]
+ */
+export function geometric<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  p: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(geometric, () => {
+    const op = 'random.geometric';
+    const own = wholeSampling(op, from, shape, options, []);
+    const pOf = parameter(op, 'the probability', 'above 0 and at most 1', p);
+    return new Lazy<D>(distributions.geometric(own, pOf));
+  });
+}
+
+/**
+ * How many of n trials have each of the outcomes whose probabilities are the last axis of `p`, as NumPy's `multinomial`:
+ * int64 unless a dtype is given, of the shape and that axis. What the others leave of 1 has the last outcome. A binomial
+ * number for each outcome but the last. Throws a ShapeError for a p without axes, or that does not fit.
+ *
+ * @example
+ * await random.multinomial(random.key(7), [2], 60, [0.1, 0.3, 0.6]).compute()
+ * //=> [[ 7 14 39]
+ * //=>  [10 18 32]]
+ */
+export function multinomial<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  n: ArrayLike,
+  p: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(multinomial, () => {
+    const op = 'random.multinomial';
+    const own = wholeSampling(op, from, shape, options, []);
+    const trials = parameter(op, 'the number of trials', 'not negative', n);
+    return new Lazy<D>(distributions.multinomial(own, trials, withLastAxis(op, 'p', p)));
+  });
+}
+
+/** The arguments of a sample of whole numbers, which floats hold too, checked. */
+function wholeSampling(
+  op: string,
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options: SampleOptions | undefined,
+  known: readonly string[],
+): distributions.Sampling {
+  const { node, of, dtype } = sample(op, from, shape, options, known, 'int64');
+  if (!isFloat(dtype) && !isInteger(dtype))
+    throw new DTypeError(expected(op, 'an integer or float dtype', dtype));
+  return { op, key: node, shape: of, dtype };
+}

@@ -1,0 +1,412 @@
+/**
+ * Distributions of real numbers beside those of `random.ts`, with NumPy's names and parameters. Parameters are numbers,
+ * which are checked, or arrays that broadcast to the shape, which are not looked at: where they make no sense an element
+ * is NaN.
+ */
+
+import * as distributions from '../graph/distributions.js';
+import type { DType } from '../graph/dtype.js';
+import type { Expr } from '../graph/expr.js';
+import { checkFloat } from '../graph/random.js';
+import type { ShapeArgument } from '../graph/shape.js';
+import { called } from '../host/site.js';
+import type { ArrayLike } from './fluent-types.js';
+import { Lazy } from './lazy.js';
+import {
+  type KeyArgument,
+  type NormalOptions,
+  operandOf,
+  parameter,
+  type SampleOptions,
+  sample,
+  withLastAxis,
+} from './random-arguments.js';
+
+/** Options of distributions that are stretched. */
+export interface ScaledOptions<D extends DType = DType> extends SampleOptions<D> {
+  /** The factor, 1 by default, and not negative. */
+  readonly scale?: ArrayLike | undefined;
+}
+/** Options of distributions that are stretched and moved. */
+export interface LocatedOptions<D extends DType = DType> extends ScaledOptions<D> {
+  /** Added to each number, 0 by default. */
+  readonly loc?: ArrayLike | undefined;
+}
+
+// ---------------------------------------------------------------- of shape parameters
+
+/**
+ * Gamma distributed numbers of shape `a`, of scale 1 by default, as NumPy's `gamma`: float64 unless a dtype is given.
+ * Drawn by Marsaglia and Tsang's rejection (2000), each from a stream of its own. Throws a RangeArgumentError for a
+ * negative shape or scale.
+ *
+ * @example
+ * await random.gamma(random.key(7), [3], 2.5).compute()
+ * //=> [2.76104527 2.73846047 1.98735743]
+ */
+export function gamma<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  a: ArrayLike,
+  options?: ScaledOptions<D>,
+): Lazy<D> {
+  return called(gamma, () => {
+    const op = 'random.gamma';
+    const own = floatSampling(op, from, shape, options, ['scale']);
+    const aOf = parameter(op, 'the shape', 'not negative', a);
+    return new Lazy<D>(scaled(own, distributions.standardGamma(own, aOf), options?.scale));
+  });
+}
+
+/**
+ * Beta distributed numbers, from 0 to 1, as NumPy's `beta`: the share of one gamma distributed number in two. Parameters
+ * near 0 give numbers near 0 and 1. Throws a RangeArgumentError for parameters that are not positive.
+ *
+ * @example
+ * await random.beta(random.key(7), [3], 2, 5).compute()
+ * //=> [0.10818421 0.29392062 0.5624572 ]
+ */
+export function beta<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  a: ArrayLike,
+  b: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(beta, () => {
+    const op = 'random.beta';
+    const own = floatSampling(op, from, shape, options, []);
+    const aOf = parameter(op, 'a', 'positive', a);
+    const bOf = parameter(op, 'b', 'positive', b);
+    return new Lazy<D>(distributions.beta(own, aOf, bOf));
+  });
+}
+
+/**
+ * Chi-squared numbers of `df` degrees of freedom, which are positive and need not be whole, as NumPy's `chisquare`.
+ *
+ * @example
+ * await random.chisquare(random.key(7), [3], 3).compute()
+ * //=> [3.23177917 3.19677184 2.07290505]
+ */
+export function chisquare<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  df: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(chisquare, () => {
+    const op = 'random.chisquare';
+    const own = floatSampling(op, from, shape, options, []);
+    const dfOf = parameter(op, 'the degrees of freedom', 'positive', df);
+    return new Lazy<D>(distributions.chisquare(own, dfOf));
+  });
+}
+
+/**
+ * Numbers of Fisher's F distribution, of the degrees of freedom above and below, as NumPy's `f`.
+ *
+ * @example
+ * await random.f(random.key(7), [3], 3, 7).compute()
+ * //=> [0.23746466 1.03811908 3.75167287]
+ */
+export function f<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  dfTop: ArrayLike,
+  dfBottom: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(f, () => {
+    const op = 'random.f';
+    const own = floatSampling(op, from, shape, options, []);
+    const dfTopOf = parameter(op, 'the degrees of freedom', 'positive', dfTop);
+    const dfBottomOf = parameter(op, 'the degrees of freedom', 'positive', dfBottom);
+    return new Lazy<D>(distributions.fisher(own, dfTopOf, dfBottomOf));
+  });
+}
+
+/**
+ * Numbers of Student's t distribution of `df` degrees of freedom, as NumPy's `standard_t`.
+ *
+ * @example
+ * await random.standardT(random.key(7), [3], 4).compute()
+ * //=> [-0.63073616  1.42385623 -0.50054555]
+ */
+export function standardT<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  df: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(standardT, () => {
+    const op = 'random.standardT';
+    const own = floatSampling(op, from, shape, options, []);
+    const dfOf = parameter(op, 'the degrees of freedom', 'positive', df);
+    return new Lazy<D>(distributions.standardT(own, dfOf));
+  });
+}
+
+/**
+ * Weibull distributed numbers of shape `a`, as NumPy's `weibull`: (-log(u))^(1/a).
+ *
+ * @example
+ * await random.weibull(random.key(7), [3], 1.5).compute()
+ * //=> [0.43558296 1.82102772 0.37436426]
+ */
+export function weibull<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  a: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(weibull, () => {
+    const op = 'random.weibull';
+    const own = floatSampling(op, from, shape, options, []);
+    const aOf = parameter(op, 'the shape', 'positive', a);
+    return new Lazy<D>(distributions.weibull(own, aOf));
+  });
+}
+
+/**
+ * Pareto distributed numbers of the second kind, from 0 on, of shape `a`, as NumPy's `pareto`: u^(-1/a) - 1.
+ *
+ * @example
+ * await random.pareto(random.key(7), [3], 3).compute()
+ * //=> [0.10056796 1.26852856 0.07934242]
+ */
+export function pareto<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  a: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(pareto, () => {
+    const op = 'random.pareto';
+    const own = floatSampling(op, from, shape, options, []);
+    const aOf = parameter(op, 'the shape', 'positive', a);
+    return new Lazy<D>(distributions.pareto(own, aOf));
+  });
+}
+
+/**
+ * Numbers from 0 to 1 of density a x^(a - 1), as NumPy's `power`.
+ *
+ * @example
+ * await random.power(random.key(7), [3], 2).compute()
+ * //=> [0.86611328 0.29267365 0.89178699]
+ */
+export function power<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  a: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(power, () => {
+    const op = 'random.power';
+    const own = floatSampling(op, from, shape, options, []);
+    const aOf = parameter(op, 'the shape', 'positive', a);
+    return new Lazy<D>(distributions.power(own, aOf));
+  });
+}
+
+/**
+ * Numbers between `left` and `right` whose density rises to `mode` and falls from there, as NumPy's `triangular`. NaN
+ * where the mode is not between the ends.
+ *
+ * @example
+ * await random.triangular(random.key(7), [3], -1, 0.5, 3).compute()
+ * //=> [ 1.41934261 -0.2830989   1.56921014]
+ */
+export function triangular<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  left: ArrayLike,
+  mode: ArrayLike,
+  right: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(triangular, () => {
+    const op = 'random.triangular';
+    const own = floatSampling(op, from, shape, options, []);
+    const leftOf = operandOf(op, left);
+    const modeOf = operandOf(op, mode);
+    const rightOf = operandOf(op, right);
+    return new Lazy<D>(distributions.triangular(own, leftOf, modeOf, rightOf));
+  });
+}
+
+// ---------------------------------------------------------------- of location and scale
+
+/**
+ * Laplace distributed numbers, exponential on both sides of `loc`, as NumPy's `laplace`.
+ *
+ * @example
+ * await random.laplace(random.key(7), [3]).compute()
+ * //=> [ 0.69375625 -1.76424705  0.89298463]
+ */
+export function laplace<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options?: LocatedOptions<D>,
+): Lazy<D> {
+  return called(laplace, () => {
+    const op = 'random.laplace';
+    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
+    return new Lazy<D>(located(own, distributions.standardLaplace(own), options));
+  });
+}
+
+/**
+ * Logistically distributed numbers, as NumPy's `logistic`: log(u / (1 - u)), scaled and moved.
+ *
+ * @example
+ * await random.logistic(random.key(7), [3]).compute()
+ * //=> [ 1.0994243  -2.36784378  1.35707586]
+ */
+export function logistic<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options?: LocatedOptions<D>,
+): Lazy<D> {
+  return called(logistic, () => {
+    const op = 'random.logistic';
+    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
+    return new Lazy<D>(located(own, distributions.standardLogistic(own), options));
+  });
+}
+
+/**
+ * Gumbel distributed numbers, as NumPy's `gumbel`: -log(-log(u)), scaled and moved.
+ *
+ * @example
+ * await random.gumbel(random.key(7), [3]).compute()
+ * //=> [ 1.24660501 -0.89910153  1.47378899]
+ */
+export function gumbel<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options?: LocatedOptions<D>,
+): Lazy<D> {
+  return called(gumbel, () => {
+    const op = 'random.gumbel';
+    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
+    return new Lazy<D>(located(own, distributions.standardGumbel(own), options));
+  });
+}
+
+/**
+ * Cauchy distributed numbers, as SciPy's `cauchy`: the quotient of two normal ones, scaled and moved.
+ *
+ * @example
+ * await random.cauchy(random.key(7), [3]).compute()
+ * //=> [ 0.6190135  -1.07295344  1.55000951]
+ */
+export function cauchy<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options?: LocatedOptions<D>,
+): Lazy<D> {
+  return called(cauchy, () => {
+    const op = 'random.cauchy';
+    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
+    return new Lazy<D>(located(own, distributions.standardCauchy(own), options));
+  });
+}
+
+/**
+ * Rayleigh distributed numbers, the lengths of pairs of normal ones, as NumPy's `rayleigh`.
+ *
+ * @example
+ * await random.rayleigh(random.key(7), [3]).compute()
+ * //=> [0.75826002 2.21693222 0.67683964]
+ */
+export function rayleigh<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options?: ScaledOptions<D>,
+): Lazy<D> {
+  return called(rayleigh, () => {
+    const op = 'random.rayleigh';
+    const own = floatSampling(op, from, shape, options, ['scale']);
+    return new Lazy<D>(scaled(own, distributions.standardRayleigh(own), options?.scale));
+  });
+}
+
+/**
+ * Numbers whose logarithms are normally distributed, of mean 0 and deviation 1 by default, as NumPy's `lognormal`.
+ *
+ * @example
+ * await random.lognormal(random.key(7), [3]).compute()
+ * //=> [1.96209113 0.25461865 1.71260054]
+ */
+export function lognormal<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options?: NormalOptions<D>,
+): Lazy<D> {
+  return called(lognormal, () => {
+    const op = 'random.lognormal';
+    const own = floatSampling(op, from, shape, options, ['mean', 'deviation']);
+    const [mean, deviation] = [operandOf(op, options?.mean ?? 0), operandOf(op, options?.deviation ?? 1)];
+    return new Lazy<D>(distributions.lognormal(own, mean, deviation));
+  });
+}
+
+// ---------------------------------------------------------------- of several numbers
+
+/**
+ * Positive numbers that add up to 1 along a last axis, as NumPy's `dirichlet`: float64 unless a dtype is given. The shape
+ * is without that axis, whose size is that of the last axis of `alpha`, a list or an array that broadcasts. Throws a
+ * ShapeError for an alpha without axes, or that does not fit.
+ *
+ * @example
+ * await random.dirichlet(random.key(7), [2], [1, 2, 3]).compute()
+ * //=> [[0.17996302 0.38409333 0.43594365]
+ * //=>  [0.10394544 0.61948152 0.27657304]]
+ */
+export function dirichlet<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  alpha: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(dirichlet, () => {
+    const op = 'random.dirichlet';
+    const own = floatSampling(op, from, shape, options, []);
+    const parameters = withLastAxis(op, 'alpha', alpha);
+    const all = { ...own, shape: [...own.shape, parameters.shape.at(-1)!] };
+    return new Lazy<D>(distributions.dirichlet(all, parameters));
+  });
+}
+
+// ---------------------------------------------------------------- arguments
+
+/** The arguments of a sample of float numbers, checked. */
+function floatSampling(
+  op: string,
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options: SampleOptions | undefined,
+  known: readonly string[],
+): distributions.Sampling {
+  const { node, of, dtype } = sample(op, from, shape, options, known, 'float64');
+  checkFloat(op, dtype);
+  return { op, key: node, shape: of, dtype };
+}
+
+function scaled(own: distributions.Sampling, x: Expr, scale: ArrayLike | undefined): Expr {
+  if (scale === undefined) return x;
+  return distributions.scaled(own, x, parameter(own.op, 'the scale', 'not negative', scale));
+}
+
+function located(
+  own: distributions.Sampling,
+  x: Expr,
+  options: { readonly loc?: ArrayLike | undefined; readonly scale?: ArrayLike | undefined } | undefined,
+): Expr {
+  const stretched = scaled(own, x, options?.scale);
+  return options?.loc === undefined
+    ? stretched
+    : distributions.moved(own, stretched, operandOf(own.op, options.loc));
+}

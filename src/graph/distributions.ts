@@ -1,0 +1,235 @@
+/**
+ * Distributions beside those of `random.ts`. Those drawn by rejection are ops of a seed: element k of a sample is drawn
+ * from the stream of `foldIn(key, k)`, and of nothing else. The others are functions of a uniform or normal number of
+ * the element. Both are parts of the kernel that uses them. Logarithms and powers are the portable ones, so that numbers
+ * have the same bits on every device.
+ */
+
+import { slice } from './basic-slicing.js';
+import { type DType, isHalf } from './dtype.js';
+import type { Expr, Shape } from './expr.js';
+import { cast, constant, map, type Operand } from './infer.js';
+import { stack } from './joins.js';
+import { openUnit, parameterOf, standardNormal } from './random.js';
+import { derived, type KeyBits, placesOf } from './random-bits.js';
+import { reduceAlong } from './reducing.js';
+
+/** What samplers have in common: a name for errors, a key, a shape and the dtype of the sample. */
+export interface Sampling {
+  readonly op: string;
+  readonly key: KeyBits;
+  readonly shape: Shape;
+  readonly dtype: DType;
+}
+
+const add = (a: Operand, b: Operand): Expr => map('add', [a, b]);
+const subtract = (a: Operand, b: Operand): Expr => map('subtract', [a, b]);
+const multiply = (a: Operand, b: Operand): Expr => map('multiply', [a, b]);
+const divide = (a: Operand, b: Operand): Expr => map('divide', [a, b]);
+const negative = (x: Expr): Expr => map('negative', [x]);
+const log = (x: Expr): Expr => map('portableLog', [x]);
+const exp = (x: Expr): Expr => map('portableExp', [x]);
+
+/** The seed of each element: the key of a stream of its own. */
+const seedsOf = (key: KeyBits, shape: Shape): Expr => derived(key, placesOf(shape));
+
+/** A key for a further number of an element, which shares nothing with those of other numbers. */
+const further = (key: KeyBits, number: number): KeyBits => ({
+  impl: key.impl,
+  words: derived(key, constant(BigInt(number), 'uint64')),
+});
+
+/** A sample computed in float64, in its own dtype. */
+const inFull = ({ dtype, ...rest }: Sampling, compute: (sampling: Sampling) => Expr): Expr =>
+  cast(compute({ ...rest, dtype: 'float64' }), dtype);
+
+/** A parameter in the dtype of the sample. */
+const given = ({ op, shape, dtype }: Sampling, parameter: Operand): Expr =>
+  parameterOf(op, parameter, shape, dtype);
+
+/** scale · x. */
+export const scaled = (sampling: Sampling, x: Expr, scale: Operand): Expr =>
+  multiply(x, given(sampling, scale));
+
+/** x + loc. */
+export const moved = (sampling: Sampling, x: Expr, loc: Operand): Expr => add(x, given(sampling, loc));
+
+// ---------------------------------------------------------------- by rejection
+
+/** Of shape `a` and scale 1. */
+export const standardGamma = (sampling: Sampling, a: Operand): Expr =>
+  inFull(sampling, (full) => map('drawGamma', [seedsOf(full.key, full.shape), given(full, a)]));
+
+const logGamma = (full: Sampling, a: Operand): Expr =>
+  map('drawLogGamma', [seedsOf(full.key, full.shape), given(full, a)]);
+
+/** The share of one gamma distributed number in two, by their logarithms: tiny shapes give 0 and 1, not 0 / 0. */
+export const beta = (sampling: Sampling, a: Operand, b: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const [first, second] = [a, b].map((shape, k) =>
+      logGamma({ ...full, key: further(full.key, k) }, shape),
+    ) as [Expr, Expr];
+    return map('reciprocal', [add(exp(subtract(second, first)), 1)]);
+  });
+
+/** Twice a gamma distributed number of half the degrees of freedom. */
+export const chisquare = (sampling: Sampling, df: Operand): Expr =>
+  inFull(sampling, (full) => multiply(standardGamma(full, multiply(given(full, df), 0.5)), 2));
+
+/** The quotient of two chi-squared numbers, each over its degrees of freedom. */
+export const fisher = (sampling: Sampling, top: Operand, bottom: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const [first, second] = [top, bottom].map((df, k) =>
+      divide(chisquare({ ...full, key: further(full.key, k) }, df), given(full, df)),
+    ) as [Expr, Expr];
+    return divide(first, second);
+  });
+
+/** A normal number over the root of a chi-squared one that is divided by its degrees of freedom. */
+export const standardT = (sampling: Sampling, df: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const squares = chisquare({ ...full, key: further(full.key, 1) }, df);
+    const spread = map('sqrt', [divide(squares, given(full, df))]);
+    return divide(standardNormal(further(full.key, 0), full.shape, 'float64'), spread);
+  });
+
+/** Of a mean; -1 where it is none. */
+export const poisson = (sampling: Sampling, mean: Operand): Expr =>
+  inFull(sampling, (full) => map('drawPoisson', [seedsOf(full.key, full.shape), given(full, mean)]));
+
+/** Successes of n trials; -1 where n and p are none. */
+export const binomial = (sampling: Sampling, n: Operand, p: Operand): Expr =>
+  inFull(sampling, (full) =>
+    map('drawBinomial', [seedsOf(full.key, full.shape), given(full, n), given(full, p)]),
+  );
+
+/** Failures before n successes: a Poisson number whose mean is gamma distributed. */
+export const negativeBinomial = (sampling: Sampling, n: Operand, p: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const chance = given(full, p);
+    const rate = standardGamma({ ...full, key: further(full.key, 0) }, n);
+    const mean = multiply(rate, divide(subtract(1, chance), chance));
+    return poisson({ ...full, key: further(full.key, 1) }, mean);
+  });
+
+// ---------------------------------------------------------------- of a uniform or normal number
+
+/** The dtype in which functions of uniform numbers are computed. */
+const computed = (sampling: Sampling): Sampling =>
+  isHalf(sampling.dtype) ? { ...sampling, dtype: 'float32' } : sampling;
+
+const ofUnit = (sampling: Sampling, compute: (u: Expr) => Expr): Expr => {
+  const { key, shape, dtype } = computed(sampling);
+  return cast(compute(openUnit(key, shape, dtype)), sampling.dtype);
+};
+
+/** The tail of an exponential distribution on each side. */
+export const standardLaplace = (sampling: Sampling): Expr =>
+  ofUnit(sampling, (u) => {
+    const rest = subtract(1, u);
+    return map('where', [map('less', [u, 0.5]), log(add(u, u)), negative(log(add(rest, rest)))]);
+  });
+
+/** log(u / (1 - u)). */
+export const standardLogistic = (sampling: Sampling): Expr =>
+  ofUnit(sampling, (u) => subtract(log(u), log(subtract(1, u))));
+
+/** -log(-log(u)). */
+export const standardGumbel = (sampling: Sampling): Expr =>
+  ofUnit(sampling, (u) => negative(log(negative(log(u)))));
+
+/** √(-2 log(u)). */
+export const standardRayleigh = (sampling: Sampling): Expr =>
+  ofUnit(sampling, (u) => map('sqrt', [multiply(log(u), -2)]));
+
+/** (-log(u))^(1/a). */
+export const weibull = (sampling: Sampling, a: Operand): Expr =>
+  inFull(sampling, (full) => exp(divide(log(negative(log(unitOf(full)))), given(full, a))));
+
+/** u^(-1/a) - 1: the Pareto distribution of the second kind, from 0 on, as NumPy's. */
+export const pareto = (sampling: Sampling, a: Operand): Expr =>
+  inFull(sampling, (full) => subtract(exp(divide(negative(log(unitOf(full))), given(full, a))), 1));
+
+/** u^(1/a). */
+export const power = (sampling: Sampling, a: Operand): Expr =>
+  inFull(sampling, (full) => exp(divide(log(unitOf(full)), given(full, a))));
+
+const unitOf = ({ key, shape, dtype }: Sampling): Expr => openUnit(key, shape, dtype);
+
+/** The quotient of two normal numbers. */
+export const standardCauchy = (sampling: Sampling): Expr =>
+  inFull(sampling, ({ key, shape }) => {
+    const [top, bottom] = [0, 1].map((k) => standardNormal(further(key, k), shape, 'float64'));
+    return divide(top!, bottom!);
+  });
+
+/** e raised to a normal number. */
+export const lognormal = (sampling: Sampling, mean: Operand, deviation: Operand): Expr => {
+  const own = computed(sampling);
+  return cast(
+    exp(moved(own, scaled(own, standardNormal(own.key, own.shape, own.dtype), deviation), mean)),
+    sampling.dtype,
+  );
+};
+
+/** The inverse of the two parabolas that the distribution function is. */
+export const triangular = (sampling: Sampling, left: Operand, mode: Operand, right: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const [low, middle, high] = [left, mode, right].map((bound) => given(full, bound)) as [Expr, Expr, Expr];
+    const u = unitOf(full);
+    const [width, rise, fall] = [subtract(high, low), subtract(middle, low), subtract(high, middle)];
+    const below = add(low, map('sqrt', [multiply(multiply(u, width), rise)]));
+    const above = subtract(high, map('sqrt', [multiply(multiply(subtract(1, u), width), fall)]));
+    return map('where', [map('less', [multiply(u, width), rise]), below, above]);
+  });
+
+/** Trials as far as the first success, from 1 on: an exponential number over -log(1 - p), rounded up. -1 of no p. */
+export const geometric = (sampling: Sampling, p: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const chance = given(full, p);
+    const rest = subtract(1, chance);
+    // log(1 - p), of a small p too.
+    const logarithm = subtract(log(rest), divide(add(subtract(rest, 1), chance), rest));
+    const trials = map('ceil', [divide(log(unitOf(full)), logarithm)]);
+    const isSure = map('equal', [chance, 1]);
+    const isChance = map('logicalAnd', [map('greater', [chance, 0]), map('lessEqual', [chance, 1])]);
+    const most = map('minimum', [map('maximum', [trials, 1]), 2 ** 62]);
+    return map('where', [isChance, map('where', [isSure, 1, most]), -1]);
+  });
+
+// ---------------------------------------------------------------- of several numbers
+
+/** Gamma distributed numbers of the last axis over their sum, by their logarithms. */
+export function dirichlet(sampling: Sampling, alpha: Operand): Expr {
+  return inFull(sampling, (full) => {
+    const logarithms = logGamma(full, alpha);
+    const last = [full.shape.length - 1];
+    const most = reduceAlong(full.op, 'max', logarithms, last, true);
+    const sizes = exp(subtract(logarithms, most));
+    return divide(sizes, reduceAlong(full.op, 'sum', sizes, last, true));
+  });
+}
+
+/**
+ * How many of n trials have each of the outcomes along the last axis of `p`: a binomial number of what is left for each
+ * but the last. `shape` is without that axis.
+ */
+export function multinomial(sampling: Sampling, n: Operand, p: Expr): Expr {
+  return inFull(sampling, (full) => {
+    const outcomes = p.shape.at(-1)!;
+    const counts: Expr[] = [];
+    let left = given(full, n);
+    let chances: Expr = constant(1, 'float64');
+    for (let k = 0; k < outcomes - 1; k++) {
+      const own = slice(p, '...', k);
+      // Rounding may leave less than the last ones have.
+      const share = map('minimum', [map('maximum', [divide(own, chances), 0]), 1]);
+      const isLeft = map('greater', [chances, 0]);
+      const count = binomial({ ...full, key: further(full.key, k) }, left, map('where', [isLeft, share, 0]));
+      counts.push(count);
+      left = subtract(left, count);
+      chances = subtract(chances, own);
+    }
+    return stack([...counts, left], -1);
+  });
+}
