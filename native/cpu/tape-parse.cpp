@@ -202,10 +202,89 @@ class Parser {
 
   void map(Instruction& out) {
     const std::string& name = op();
+    if (name == "repeat") return repeat(out);
     const DType type = dtype();
     out.function = tape_->registry->op(name.c_str(), type);
     if (!out.function) malformed("no op " + name + " of dtype " + std::to_string(static_cast<int>(type)));
     arguments(out);
+  }
+
+  // A loop of each element.
+  void repeat(Instruction& out) {
+    out.loopResult = static_cast<int>(words_.next(0, kMany, "result of a loop"));
+    const Loop loop = elementLoop();
+    if (out.loopResult >= static_cast<int>(loop.states)) malformed("result of a loop");
+    if (loop.dtypes[out.loopResult] != tape_->values[out.value].dtype) malformed("dtype of a loop");
+    out.loop = loop.made;
+    if (words_.next(0, kMany, "arguments of a loop") != static_cast<int64_t>(loop.dtypes.size()))
+      malformed("arguments of a loop");
+    for (const DType dtype : loop.dtypes) {
+      out.loopArgs.push_back(value());
+      if (tape_->values[out.loopArgs.back()].dtype != dtype) malformed("dtype of a loop's argument");
+    }
+    tape_->loopByteLength = std::max(tape_->loopByteLength, out.loop->scratchBytes());
+  }
+
+  // A loop that was read, with the dtypes of its arguments.
+  struct Loop {
+    std::shared_ptr<const ElementLoop> made;
+    std::vector<DType> dtypes;
+    size_t states;
+  };
+
+  Loop elementLoop() {
+    auto loop = std::make_shared<ElementLoop>();
+    std::vector<DType> dtypes(words_.next(1, 1 << 20, "arguments of a loop"));
+    for (DType& each : dtypes) each = dtype();
+    const size_t arguments = dtypes.size();
+    for (const DType each : dtypes) loop->argumentBytes.push_back(byteLengthOf(each));
+    loop->next.resize(words_.next(1, static_cast<int64_t>(arguments), "states of a loop"));
+    for (int& at : loop->next) at = static_cast<int>(words_.next(0, kMany, "state of a loop"));
+    loop->condition = static_cast<int>(words_.next(0, kMany, "condition of a loop"));
+    loop->conditionLength = words_.next(0, kMany, "condition of a loop");
+    const int64_t values = words_.next(0, 1 << 20, "values of a loop");
+    for (int64_t k = 0; k < values; k++) loop->values.push_back(stepValue(dtypes));
+    const auto is = [&](int at, DType dtype) {
+      return at < static_cast<int>(dtypes.size()) && dtypes[at] == dtype;
+    };
+    for (size_t k = 0; k < loop->next.size(); k++)
+      if (!is(loop->next[k], dtypes[k])) malformed("state of a loop");
+    if (!is(loop->condition, DType::boolean) || loop->conditionLength > loop->values.size() ||
+        loop->condition >= static_cast<int>(arguments + loop->conditionLength))
+      malformed("condition of a loop");
+    const size_t states = loop->next.size();
+    dtypes.resize(arguments);
+    return {std::move(loop), std::move(dtypes), states};
+  }
+
+  // A value of a step; `dtypes` are those of arguments and values before it.
+  StepValue stepValue(std::vector<DType>& dtypes) {
+    StepValue out;
+    const int64_t kind = words_.next(0, 2, "value of a loop");
+    const DType result = dtype();
+    out.byteLength = byteLengthOf(result);
+    const int64_t count = words_.next(1, kind == 2 ? 1 << 20 : 3, "arguments in a loop");
+    for (int64_t k = 0; k < count; k++)
+      out.args.push_back(
+          static_cast<int>(words_.next(0, static_cast<int64_t>(dtypes.size()) - 1, "argument in a loop")));
+    if (kind == 2) {
+      out.result = static_cast<int>(words_.next(0, kMany, "result of a loop"));
+      const Loop inner = elementLoop();
+      out.loop = inner.made;
+      if (out.result >= static_cast<int>(inner.states) || inner.dtypes[out.result] != result ||
+          inner.dtypes.size() != out.args.size())
+        malformed("loop in a loop");
+      for (size_t k = 0; k < inner.dtypes.size(); k++)
+        if (dtypes[out.args[k]] != inner.dtypes[k]) malformed("dtype of a loop's argument");
+    } else {
+      const std::string name = kind == 0 ? op() : "";
+      const DType from = dtype();
+      out.function = kind == 0 ? tape_->registry->op(name.c_str(), from) : tape_->registry->cast(from, result);
+      if (!out.function) malformed("no function " + name + " in a loop");
+      if (dtypes[out.args.back()] != from) malformed("dtype of an argument in a loop");
+    }
+    dtypes.push_back(result);
+    return out;
   }
 
   void reduce(Instruction& out) {

@@ -12,12 +12,13 @@ TapeWorker::TapeWorker(const TapeJob& job)
       kept_(tape_.values.size()),
       starts_(tape_.loops.size()),
       scratch_(alignedBytes(tape_.blockByteLength) + alignedBytes(tape_.rowByteLength) +
-               2 * ReduceStates::byteLength(job) + 64) {
+               2 * ReduceStates::byteLength(job) + alignedBytes(tape_.loopByteLength) + 64) {
   block_ = scratch_.data();
   rows_ = block_ + alignedBytes(tape_.blockByteLength);
   char* states = rows_ + alignedBytes(tape_.rowByteLength);
   slot_.bind(job, states);
   tile_.bind(job, states + ReduceStates::byteLength(job));
+  loops_ = states + 2 * ReduceStates::byteLength(job);
   for (size_t i = 0; i < tape_.values.size(); i++) {
     const Value& value = tape_.values[i];
     if (value.storage == Storage::constant) {
@@ -247,6 +248,10 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         out = operandAt(value, memory);
         if (i.hasDirect) aimAtBuffer(i, at, out);
         if (i.prefetch >= 0) out.ahead = operands_[i.prefetch].ahead;
+        if (i.loop) {
+          runLoop(i, at, out, isRow);
+          break;
+        }
         for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
         i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
         break;
@@ -278,6 +283,17 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         break;
     }
   }
+}
+
+void TapeWorker::runLoop(const Instruction& i, const Position& at, const Operand& out, bool isRow) {
+  const Value& value = tape_.values[i.value];
+  std::vector<const Operand*> args;
+  args.reserve(i.loopArgs.size());
+  for (const int arg : i.loopArgs) args.push_back(&operands_[arg]);
+  // Lanes of a value that does not vary along them are equal.
+  const int64_t valid = value.lanes ? (isRow ? rowLanes() : at.valid) : kChunk;
+  runElementLoop(*i.loop, i.loopResult, {value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, valid, out,
+                 args.data(), loops_);
 }
 
 Operand TapeWorker::operandAt(const Value& value, char* memory) const {

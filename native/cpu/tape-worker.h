@@ -78,6 +78,8 @@ class TapeWorker {
   Operand operandAt(const Value& value, char* memory) const;
 
   void runChain(const Instruction& instruction, const Position& at, char* registers);
+  // A map that is a loop of each element; only lanes of the block are run.
+  void runLoop(const Instruction& i, const Position& at, const Operand& out, bool isRow);
 
   // Whether every group of a block is a whole step of a reduction of `like`.
   bool takesGroups(const Value& like, const Position& at) const;
@@ -123,6 +125,7 @@ class TapeWorker {
   char* block_ = nullptr;
   char* rows_ = nullptr;
   char* boundRows_ = nullptr;
+  char* loops_ = nullptr;
   ReduceStates slot_;
   ReduceStates tile_;
   int64_t tileRows_ = 1;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/element-loop.h"
 #include "cpu/lanes.h"
 #include "cpu/tape-chain.h"
 #include "shared/layout.h"
@@ -68,6 +69,10 @@ struct Instruction {
   int argCount = 0;
   int args[4] = {0, 0, 0, 0};
   LaneFunction function = nullptr;
+  // Of a map that is a loop of each element: the state that it gives, and the loop's arguments.
+  std::shared_ptr<const ElementLoop> loop;
+  int loopResult = 0;
+  std::vector<int> loopArgs;
   const ReduceFunctions* reduce = nullptr;
   // Position among the tape's reductions.
   int reduction = -1;
@@ -130,6 +135,8 @@ class Tape {
   std::vector<Section> walks;
   std::vector<ReduceInfo> reductions;
   int chainCount = 0;
+  // Bytes that a worker's loops of elements need, one after the other.
+  size_t loopByteLength = 0;
   const Registry* registry = nullptr;
 
   int64_t width() const { return take * inner; }

@@ -9,6 +9,7 @@
 
 import type { DType, Scalar } from './dtype.js';
 import type { Epilogue } from './epilogue.js';
+import type { ElementLoop } from './loop-step.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
 import type { RoutineName } from './routines.js';
@@ -250,6 +251,8 @@ export type NodeData =
    */
   | { readonly kind: 'map'; readonly op: OpName }
   | { readonly kind: 'cast' }
+  /** State number `result` after a loop of each element; inputs are its arguments, and broadcast. */
+  | { readonly kind: 'repeat'; readonly loop: ElementLoop; readonly result: number }
   /** Reduces `axes` (ascending, of the input) away; `keepdims` is a reshape after it. */
   | { readonly kind: 'reduce'; readonly reduction: ReductionName; readonly axes: readonly number[] }
   | { readonly kind: 'view'; readonly view: View }

@@ -124,6 +124,8 @@ export function nodeFrom(
       const { kind, routine, parameters, result } = data;
       return { kind, routine, parameters, result, dtype, shape, id, inputs };
     }
+    case 'repeat':
+      return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
     case 'loop':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
   }

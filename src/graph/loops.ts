@@ -243,6 +243,8 @@ class Closure {
         return this.#repeat(x, inputs, this.#costs.get(inputs[0]!)?.cost ?? 0);
       case 'cast':
         return this.#computed(x, inputs, 1);
+      case 'repeat':
+        return 'captured';
       case 'map':
         return this.#computed(x, inputs, opRow(x.op).cost);
     }

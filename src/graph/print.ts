@@ -68,6 +68,8 @@ export function formatNodeData(node: GraphNodeData): string {
       return formatContract(node);
     case 'call':
       return `${node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
+    case 'repeat':
+      return `repeat, ${node.loop.values.length} values a step, state ${node.result}`;
     case 'loop':
       return `loop ${formatCount(node.loop)}, state ${node.result}`;
     default:

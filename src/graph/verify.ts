@@ -53,6 +53,8 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
         ? undefined
         : 'input does not broadcast';
     }
+    case 'repeat':
+      return repeatProblem(node, inputs);
     case 'cast':
       return sizeOfShape(x!.shape) === sizeOfShape(node.shape) ? undefined : 'cast changes the shape';
     case 'reduce': {
@@ -99,6 +101,15 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
     case 'loop':
       return loopProblem(node, inputs);
   }
+}
+
+function repeatProblem(
+  { loop, result, shape, dtype }: GraphNodeOf<'repeat'>,
+  inputs: readonly GraphNode[],
+): string | undefined {
+  if (loop.arguments.join() !== inputs.map((input) => input.dtype).join()) return 'argument not as given';
+  if (dtype !== loop.arguments[result] || result >= loop.next.length) return 'not a state';
+  return inputs.every((input) => broadcasts(input.shape, shape)) ? undefined : 'input does not broadcast';
 }
 
 function loopProblem(

@@ -5,6 +5,7 @@
  *
  * Nodes keep the dtypes that tracing found; their shapes are those that the arrays broadcast to.
  */
+import { needEnds } from '../graph/element-loop.js';
 import type { Expr } from '../graph/expr.js';
 import { cast, elementwiseOf } from '../graph/infer.js';
 
@@ -33,6 +34,7 @@ export function substituted(
 function remade(op: string, node: Expr, made: ReadonlyMap<Expr, Expr>): Expr {
   const inputs = node.inputs.map((input) => made.get(input)!);
   if (inputs.every((input, k) => input === node.inputs[k])) return node;
+  if (node.kind === 'repeat') needEnds(op, inputs);
   if (node.kind === 'cast') return cast(inputs[0]!, node.dtype);
   return elementwiseOf(op, node, inputs);
 }

@@ -12,7 +12,6 @@ import { type Operations, randomFunction } from '../support/random-functions.js'
 
 const COUNT = Number(process.env.WEFT_FUNCTIONS ?? 300);
 const SEED = Number(process.env.WEFT_FUNCTIONS_SEED ?? 20261126);
-const LOOPS = false;
 
 type Ternary = (x: number, y: number, zero: number) => number;
 const evaluated = (text: string): Ternary => new Function('F', `return ${text}`)(Math.fround) as Ternary;
@@ -30,7 +29,7 @@ function values(seed: number, isWhole: boolean): Float64Array {
 /** What differs from JavaScript; undefined: nothing. */
 async function differenceOf(device: string, seed: number, kind: Operations): Promise<string | undefined> {
   const isSingle = kind === 'singles';
-  const { text, rounded } = randomFunction(seed, kind, LOOPS);
+  const { text, rounded } = randomFunction(seed, kind, true);
   const plain = evaluated(isSingle ? rounded : text);
   const arrays = [
     values(seed, kind === 'integers'),

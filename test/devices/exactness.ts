@@ -63,6 +63,8 @@ function ownExactness(node: Expr): Exactness {
     case 'reduce':
       if (inexact(node) && node.reduction === 'sum') return 'on a kind';
       return exactIf(!inexact(node) || ['min', 'max', 'argmin', 'argmax'].includes(node.reduction));
+    case 'repeat':
+      return 'nowhere';
     case 'contract':
       return exactIf(!inexact(node));
     case 'loop':

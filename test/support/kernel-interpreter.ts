@@ -12,6 +12,7 @@ import { InternalError } from '../../src/host/errors.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
 import { scalarOp } from './reference.js';
+import { repeatOp } from './reference-loops.js';
 import { reduceValues } from './reference-reduce.js';
 import { castScalar, isComplexValue, zeroOf } from './scalar.js';
 
@@ -88,6 +89,10 @@ function evaluate(
       return points.map((_, k) => castTo(pick(args[0]!, k), i.dtype));
     case 'map':
       return points.map((_, k) => op!(args.map((arg) => pick(arg, k))));
+    case 'repeat': {
+      const repeat = repeatOp(i.loop, i.result, scalarOp);
+      return points.map((_, k) => repeat(args.map((arg) => pick(arg, k))));
+    }
     case 'reduce': {
       const dtype = kernel.tape[i.args[0]!]!.dtype;
       const all = Array.from({ length }, (_, k) => pick(args[0]!, k));

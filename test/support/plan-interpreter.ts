@@ -28,6 +28,7 @@ import type { Expr, TypedArray } from '../../src/graph/expr.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
+import { repeatOp } from './reference-loops.js';
 import { reduceValues } from './reference-reduce.js';
 import { routineValues } from './reference-routines.js';
 import { castScalar, zeroOf } from './scalar.js';
@@ -244,6 +245,10 @@ function evaluate(
       return values[instruction.args[0]]!.map((value) => castScalar(value, instruction.dtype));
     case 'map':
       return domain.map((_, i) => op!(instruction.args.map((arg) => values[arg]![i]!)));
+    case 'repeat': {
+      const repeat = repeatOp(instruction.loop, instruction.result, scalarOp);
+      return domain.map((_, i) => repeat(instruction.args.map((arg) => values[arg]![i]!)));
+    }
     case 'reduce': {
       const [from, position] = instruction.args as readonly [number, number | undefined];
       const result = reduceValues(instruction.reduction, values[from]!, kernel.tape[from]!.dtype);

@@ -12,6 +12,7 @@ import { folded } from './folds.js';
 import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
 import { COMPLEX_OPS } from './reference-complex.js';
 import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
+import { repeatOp } from './reference-loops.js';
 import { RANDOM_OPS } from './reference-random.js';
 import { REAL_OPS } from './reference-real.js';
 import { reduceValues } from './reference-reduce.js';
@@ -63,6 +64,8 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
       return [castScalar(node.value, node.dtype)];
     case 'map':
       return mapValues(node, inputs);
+    case 'repeat':
+      return broadcastValues(node, inputs, repeatOp(node.loop, node.result, scalarOp));
     case 'cast':
       return inputs[0]!.map((value) => castScalar(value, node.dtype));
     case 'reduce':
@@ -147,9 +150,13 @@ function broadcastStrides(shape: Shape, target: Shape): number[] {
 }
 
 function mapValues(node: ExprOf<'map'>, inputs: readonly Values[]): Values {
-  const strides = node.inputs.map((input) => broadcastStrides(input.shape, node.shape));
   const dtypes = node.inputs.map((input) => input.dtype);
-  const op = scalarOp(node.op, dtypes, node.dtype);
+  return broadcastValues(node, inputs, scalarOp(node.op, dtypes, node.dtype));
+}
+
+/** A function of each element of inputs that broadcast. */
+function broadcastValues(node: Expr, inputs: readonly Values[], op: (args: Values) => Scalar): Values {
+  const strides = node.inputs.map((input) => broadcastStrides(input.shape, node.shape));
   const offsets = strides.map((own) => offsetsOf(node.shape, own));
   return Array.from({ length: sizeOf(node.shape) }, (_, at) =>
     op(inputs.map((values, i) => values[offsets[i]![at]!]!)),

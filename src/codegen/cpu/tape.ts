@@ -19,7 +19,9 @@ import {
 } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
+import { dtypeAt } from '../../graph/element-loop.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
+import type { ElementLoop } from '../../graph/loop-step.js';
 import { InternalError } from '../../host/errors.js';
 import {
   CHAIN_OPERAND,
@@ -70,6 +72,11 @@ export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => 
   const loops = loopsOf(kernel, blocking);
   return { kernel, levels, blocking, loops, schedule: scheduleOf(kernel, levels, blocking, loops) };
 });
+
+/** The name by which a map is a loop of each element. */
+const REPEAT = 'repeat';
+/** What a value of a loop's step is. */
+const STEP_VALUE = { map: 0, cast: 1, repeat: 2 } as const;
 
 /** The tape of a kernel. */
 export function encodeTape(source: Kernel): TapeSpec {
@@ -206,7 +213,7 @@ class Encoder {
     // The dtype a function is found by: that of a map's last argument, of a reduction's first.
     const typed = args[instruction.kind === 'map' ? args.length - 1 : 0]!;
     if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
-    this.put(OPCODE[instruction.kind], value, offset);
+    this.put(OPCODE[instruction.kind === 'repeat' ? 'map' : instruction.kind], value, offset);
     switch (instruction.kind) {
       case 'load': {
         const { access } = instruction;
@@ -222,6 +229,10 @@ class Encoder {
       case 'inside':
         this.bounds(instruction.bounds);
         return;
+      case 'repeat':
+        this.put(this.op(REPEAT), instruction.result);
+        this.loop(instruction.loop);
+        break;
       case 'map':
       case 'reduce': {
         const name = fused?.name ?? (instruction.kind === 'map' ? instruction.op : instruction.reduction);
@@ -236,6 +247,30 @@ class Encoder {
     if (instruction.kind !== 'reduce') {
       this.put(prefetch, direct < 0 ? 0 : 1);
       if (direct >= 0) this.access(kernel.stores[direct]!.access);
+    }
+  }
+
+  /** A loop of each element: its arguments, states and condition, and the values of a step. */
+  private loop(loop: ElementLoop): void {
+    const { arguments: own, next, condition, conditionLength, values } = loop;
+    this.put(
+      own.length,
+      ...own.map(dtypeCode),
+      next.length,
+      ...next,
+      condition,
+      conditionLength,
+      values.length,
+    );
+    for (const value of values) {
+      this.put(STEP_VALUE[value.kind], dtypeCode(value.dtype), value.args.length, ...value.args);
+      if (value.kind === 'repeat') {
+        this.put(value.result);
+        this.loop(value.loop);
+      } else {
+        if (value.kind === 'map') this.put(this.op(value.op));
+        this.put(dtypeCode(dtypeAt(loop, value.args.at(-1)!)));
+      }
     }
   }
 

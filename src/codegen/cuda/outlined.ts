@@ -17,7 +17,8 @@ const EXPENSIVE = 10;
 const MOST_IN_PLACE = 256;
 
 /** Whether an op is many instructions. */
-export const isExpensive = (instruction: Instruction): boolean => costOf(instruction) >= EXPENSIVE;
+export const isExpensive = (instruction: Instruction): boolean =>
+  opOf(instruction) !== undefined && costOf(instruction) >= EXPENSIVE;
 
 /** Whether the expensive ops of a kernel are called. */
 export function callsApart({ tape }: Kernel): boolean {

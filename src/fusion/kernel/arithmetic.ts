@@ -3,6 +3,8 @@
  * kernel algebra (`algebra.ts`).
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
+import { costOfLoop } from '../../graph/element-loop.js';
+import type { ElementLoop } from '../../graph/loop-step.js';
 import { type OpName, opRow } from '../../graph/ops.js';
 import { isExactReduction, type ReductionName } from '../../graph/reductions.js';
 import { argumentsOf, formOf, type Instruction } from './kernel.js';
@@ -38,10 +40,20 @@ export function castValueOf(i: Instruction): number | undefined {
 /** Whether an instruction computes its value from others, element by element: an op or a cast. */
 export const isComputed = (i: Instruction): boolean => opOf(i) !== undefined || castValueOf(i) !== undefined;
 
-/** Cost of the op that an instruction applies (`OpRow.cost`), in additions; 0 for all that is no op. */
+/** The loop of each element that an instruction runs. */
+export function loopOf(i: Instruction): ElementLoop | undefined {
+  const form = formOf(i);
+  return form.kind === 'repeat' ? form.loop : undefined;
+}
+
+/** The loops of a tape, equal ones as often as they stand there. */
+export const loopsIn = ({ tape }: Instructions): ElementLoop[] => tape.flatMap((i) => loopOf(i) ?? []);
+
+/** Cost of the op or loop that an instruction is (`OpRow.cost`), in additions; 0 for all others. */
 export function costOf(i: Instruction): number {
-  const op = opOf(i);
-  return op === undefined ? 0 : opRow(op).cost;
+  const form = formOf(i);
+  if (form.kind === 'repeat') return costOfLoop(form.loop);
+  return form.kind === 'map' ? opRow(form.op).cost : 0;
 }
 
 /** Cost of the ops among some positions of a tape, or of all: an element's arithmetic, in additions. */
@@ -51,11 +63,11 @@ export function arithmeticOf({ tape }: Instructions, positions: Iterable<number>
   return cost;
 }
 
-/** Ops and reductions of a tape, each once, in order of first use. */
-export function functionsOf({ tape }: Instructions): Set<OpName | ReductionName> {
-  const names = new Set<OpName | ReductionName>();
+/** Ops, reductions and loops of a tape, each once, in order of first use. */
+export function functionsOf({ tape }: Instructions): Set<OpName | ReductionName | 'repeat'> {
+  const names = new Set<OpName | ReductionName | 'repeat'>();
   for (const i of tape) {
-    const name = opOf(i) ?? reductionOf(i);
+    const name = opOf(i) ?? reductionOf(i) ?? (loopOf(i) === undefined ? undefined : 'repeat');
     if (name !== undefined) names.add(name);
   }
   return names;

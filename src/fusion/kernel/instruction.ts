@@ -3,6 +3,7 @@
  * (`tape-builder.ts`), which writes equal instructions once.
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
+import type { ElementLoop } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import {
@@ -26,6 +27,8 @@ export const create = {
   map: (dtype: DType, op: OpName, args: readonly number[]): Instruction =>
     instructionOf({ kind: 'map', dtype, op, args }),
   cast: (dtype: DType, arg: number): Instruction => instructionOf({ kind: 'cast', dtype, args: [arg] }),
+  repeat: (dtype: DType, loop: ElementLoop, result: number, args: readonly number[]): Instruction =>
+    instructionOf({ kind: 'repeat', dtype, loop, result, args }),
   reduce: (dtype: DType, reduction: ReductionName, args: readonly number[]): Instruction =>
     instructionOf({ kind: 'reduce', dtype, reduction, args }),
 } as const;
@@ -84,6 +87,8 @@ export function mapInstruction(
       return args[0] === form.args[0] ? i : create.cast(i.dtype, args[0]!);
     case 'map':
       return sameNumbers(args, form.args) ? i : create.map(i.dtype, form.op, args);
+    case 'repeat':
+      return sameNumbers(args, form.args) ? i : create.repeat(i.dtype, form.loop, form.result, args);
     case 'reduce':
       return sameNumbers(args, form.args) ? i : create.reduce(i.dtype, form.reduction, args);
   }

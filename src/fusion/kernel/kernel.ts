@@ -22,6 +22,7 @@
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
 import type { Fold } from '../../graph/expr.js';
+import type { ElementLoop } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 
@@ -101,6 +102,14 @@ export type InstructionForm =
   /** An op of the table. All arguments have the dtypes of its signature; never a half. */
   | { readonly kind: 'map'; readonly dtype: DType; readonly op: OpName; readonly args: readonly number[] }
   | { readonly kind: 'cast'; readonly dtype: DType; readonly args: readonly [number] }
+  /** A state after a loop of each element, of its arguments. Arithmetic in it is never that of a half. */
+  | {
+      readonly kind: 'repeat';
+      readonly dtype: DType;
+      readonly loop: ElementLoop;
+      readonly result: number;
+      readonly args: readonly number[];
+    }
   /** One argument, or value and int64 index for argmin and argmax. */
   | {
       readonly kind: 'reduce';

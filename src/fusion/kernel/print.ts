@@ -3,6 +3,7 @@
  * use it.
  */
 import { formatScalar } from '../../graph/format.js';
+import type { ElementLoop } from '../../graph/loop-step.js';
 import {
   type Access,
   type AccessIndex,
@@ -35,6 +36,17 @@ const formatAccess = (access: Access): string =>
   `b${access.buffer}[${formatAffine(access)}${access.index === undefined ? '' : formatIndex(access.index)}]`;
 const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
 
+/** `while %5: %5 = less %0 %2; %6 = add %0 %1; %0 = %6`; arguments come first. */
+function formatLoop({ arguments: own, values, condition, next }: ElementLoop): string {
+  const lines = values.map((value, k) => {
+    const what = value.kind === 'map' ? value.op : value.kind;
+    const inner = value.kind === 'repeat' ? `, state ${value.result} of { ${formatLoop(value.loop)} }` : '';
+    return `%${own.length + k} = ${what}${formatArgs(value.args)}${inner}`;
+  });
+  const states = next.flatMap((at, k) => (at === k ? [] : [`%${k} = %${at}`]));
+  return [`while %${condition}`, ...lines, ...states].join('; ');
+}
+
 function formatInstruction(instruction: Instruction): string {
   const i = formOf(instruction);
   switch (i.kind) {
@@ -50,6 +62,8 @@ function formatInstruction(instruction: Instruction): string {
       return `${i.op}${formatArgs(i.args)}`;
     case 'cast':
       return `cast${formatArgs(i.args)}`;
+    case 'repeat':
+      return `repeat${formatArgs(i.args)}, state ${i.result} of { ${formatLoop(i.loop)} }`;
     case 'reduce':
       return `reduce ${i.reduction}${formatArgs(i.args)}`;
   }

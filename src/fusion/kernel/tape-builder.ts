@@ -79,6 +79,8 @@ function hashBits(instruction: Instruction): number {
       return mixAll(mix(5, numberOf(i.op)), i.args);
     case 'cast':
       return mixAll(mix(6, numberOf(i.dtype)), i.args);
+    case 'repeat':
+      return mixAll(mix(mix(8, numberOf(i.loop.key)), i.result), i.args);
     case 'reduce':
       return mixAll(mix(7, numberOf(i.reduction)), i.args);
   }
@@ -112,6 +114,13 @@ function isSame(one: Instruction, other: Instruction): boolean {
       return b.kind === 'map' && a.op === b.op && sameNumbers(a.args, b.args);
     case 'cast':
       return b.kind === 'cast' && a.dtype === b.dtype && a.args[0] === b.args[0];
+    case 'repeat':
+      return (
+        b.kind === 'repeat' &&
+        a.result === b.result &&
+        a.loop.key === b.loop.key &&
+        sameNumbers(a.args, b.args)
+      );
     case 'reduce':
       return b.kind === 'reduce' && a.reduction === b.reduction && sameNumbers(a.args, b.args);
   }

@@ -257,6 +257,8 @@ class KernelEmitter {
       this.#know(id, scope, this.#load(this.#builder.storedNode(node), scope.map));
       return;
     }
+    // Where a pad has no element, nothing says that a loop would end.
+    if (node.kind === 'repeat' && scope.map.bounds.length > 0) throw new MustStore(id);
     const line = this.#lineOfReshape(node, scope.map);
     if (line === undefined) {
       const { inputs, scopes } = this.#needs(node, scope);
@@ -294,6 +296,7 @@ class KernelEmitter {
     switch (node.kind) {
       case 'map':
       case 'cast':
+      case 'repeat':
         return this.#broadcastNeeds(node, scope);
       case 'view': {
         const input = nodeOf(this.#graph, node.inputs[0]!);
@@ -353,6 +356,8 @@ class KernelEmitter {
         return this.#tape.map(node.op, args, node.dtype);
       case 'cast':
         return this.#cast(args[0]!, node.dtype);
+      case 'repeat':
+        return this.#tape.add(create.repeat(node.dtype, node.loop, node.result, args));
       case 'view':
         return node.view.type === 'pad' ? this.#padded(args[0]!, scopes![0]!.map, map) : args[0]!;
       case 'source':

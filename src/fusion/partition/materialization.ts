@@ -10,6 +10,7 @@
  * Called by `partition.ts`.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
+import { costOfLoop } from '../../graph/element-loop.js';
 import type { Shape } from '../../graph/expr.js';
 import {
   Consumers,
@@ -83,7 +84,7 @@ function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: UseSites,
 }
 
 const isComputed = ({ kind }: GraphNode): boolean =>
-  kind === 'map' || kind === 'cast' || kind === 'view' || kind === 'gather';
+  kind === 'map' || kind === 'cast' || kind === 'repeat' || kind === 'view' || kind === 'gather';
 
 /** A node's use sites: where in which kernel its value is needed. */
 interface UseSites {
@@ -103,6 +104,10 @@ const NOWHERE: UseSites = { frames: [], roots: [] };
  */
 const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
   kind === 'contract' || kind === 'call' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
+
+/** Whether a node computes each element from those of its inputs, which broadcast. */
+const isElementwise = ({ kind }: GraphNode): boolean =>
+  kind === 'map' || kind === 'cast' || kind === 'repeat';
 
 interface Broadcast {
   readonly from: Shape;
@@ -162,8 +167,7 @@ class Frames {
     let shared: UseSites | undefined;
     for (let k = start; k < end; k++) {
       const consumer = consumers[k]!;
-      if ((consumer.kind !== 'map' && consumer.kind !== 'cast') || !sameShape(consumer.shape, node.shape))
-        return undefined;
+      if (!isElementwise(consumer) || !sameShape(consumer.shape, node.shape)) return undefined;
       const sites = this.#sites[consumer.id]!;
       if (shared !== undefined && sites !== shared) return undefined;
       shared = sites;
@@ -255,6 +259,7 @@ const GATHER_COST = 32;
 function costOf(node: GraphNode): number {
   if (node.kind === 'map') return opRow(node.op).cost;
   if (node.kind === 'gather') return GATHER_COST;
+  if (node.kind === 'repeat') return costOfLoop(node.loop);
   return node.kind === 'cast' ? 1 : 0;
 }
 

@@ -90,6 +90,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.putAll(node.parameters);
       to.put(node.result);
       break;
+    case 'repeat':
     case 'loop':
       to.putText(node.loop.key);
       to.put(node.result);

@@ -3,11 +3,14 @@
  * of their result, so that neither is in memory. Called by `exec/calls/scan.ts`.
  */
 import { loadsFrom } from '../../../fusion/kernel/algebra.js';
+import { loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../../fusion/kernel/kernel.js';
+import type { ElementLoop } from '../../../graph/loop-step.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import { normalize } from '../../cuts/domain.js';
 import { Body } from '../body.js';
 import { STORAGE_TYPE, toStorage } from '../casts.js';
+import { loopFunctions } from '../element-loops.js';
 import { printCoordinates } from '../index-math.js';
 import type { CudaArgument } from '../launch.js';
 import { apartFunctions, isExpensive } from '../outlined.js';
@@ -24,6 +27,8 @@ export interface ElementFunction {
   readonly args: readonly CudaArgument[];
   /** The element at a linear place, given the one that the routine has there. */
   readonly call: (at: string, given?: string) => string;
+  /** The loops of elements that it calls. */
+  readonly loops: readonly ElementLoop[];
   /** Whether neighbours are better computed by one thread. */
   readonly isExpensive: boolean;
 }
@@ -64,6 +69,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
       .join(''),
     args: params.args,
     call: (at, known) => `${name}(${at}${known === undefined ? '' : `, ${known}`}${passed})`,
+    loops: loopsIn(body.kernel),
     isExpensive: tape.some(isExpensive),
   };
 }
@@ -71,6 +77,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
 /** The functions with all that they call. */
 export function withPrelude(functions: readonly ElementFunction[]): string {
   const text = functions.map(({ text }) => text).join('');
-  const whole = `${apartFunctions(text)}${text}`;
+  const loops = loopFunctions(functions.flatMap(({ loops }) => loops));
+  const whole = `${apartFunctions(text)}${loops}${text}`;
   return `${preludeFor(whole)}${whole}`;
 }

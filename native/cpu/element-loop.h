@@ -1,0 +1,43 @@
+// Loops of elements: the functions of a step, run over chunks of lanes until none of them goes on. Lanes that have
+// ended keep their states.
+//
+// `tape-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cpu/lanes.h"
+
+namespace weft::cpu {
+
+struct ElementLoop;
+
+// A value of a step: a function of lanes, or a state after a loop in the step.
+struct StepValue {
+  int byteLength = 0;
+  LaneFunction function = nullptr;
+  std::shared_ptr<const ElementLoop> loop;
+  int result = 0;
+  // Positions: the loop's arguments come first, then its values.
+  std::vector<int> args;
+};
+
+struct ElementLoop {
+  // Bytes of an element of each argument, states first.
+  std::vector<int> argumentBytes;
+  std::vector<int> next;
+  int condition = 0;
+  // The values that the condition needs.
+  size_t conditionLength = 0;
+  std::vector<StepValue> values;
+  // Bytes of memory for a chunk: states, next states, values, and those of loops in the step.
+  size_t scratchBytes() const;
+};
+
+// Runs a loop over some lanes of a block. `args` are the arguments, `scratch` has scratchBytes().
+// Lanes of each row from `valid` on are left out: nothing says that a loop would end on them.
+void runElementLoop(const ElementLoop& loop, int result, Extent extent, int64_t valid, const Operand& out,
+                    const Operand* const* args, char* scratch);
+
+}  // namespace weft::cpu
