@@ -1,5 +1,6 @@
 #include "cpu/element-loop.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::cpu {

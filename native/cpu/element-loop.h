@@ -1,5 +1,5 @@
-// Loops of elements: the functions of a step, run over chunks of lanes until none of them goes on. Lanes that have
-// ended keep their states.
+// Loops of elements: the functions of a step, run over chunks of lanes until none of them goes on. Lanes that
+// have ended keep their states.
 //
 // `tape-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
 #pragma once

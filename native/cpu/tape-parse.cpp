@@ -212,7 +212,7 @@ class Parser {
   // A loop of each element.
   void repeat(Instruction& out) {
     out.loopResult = static_cast<int>(words_.next(0, kMany, "result of a loop"));
-    const Loop loop = elementLoop();
+    const ReadLoop loop = elementLoop();
     if (out.loopResult >= static_cast<int>(loop.states)) malformed("result of a loop");
     if (loop.dtypes[out.loopResult] != tape_->values[out.value].dtype) malformed("dtype of a loop");
     out.loop = loop.made;
@@ -226,13 +226,13 @@ class Parser {
   }
 
   // A loop that was read, with the dtypes of its arguments.
-  struct Loop {
+  struct ReadLoop {
     std::shared_ptr<const ElementLoop> made;
     std::vector<DType> dtypes;
     size_t states;
   };
 
-  Loop elementLoop() {
+  ReadLoop elementLoop() {
     auto loop = std::make_shared<ElementLoop>();
     std::vector<DType> dtypes(words_.next(1, 1 << 20, "arguments of a loop"));
     for (DType& each : dtypes) each = dtype();
@@ -269,7 +269,7 @@ class Parser {
           static_cast<int>(words_.next(0, static_cast<int64_t>(dtypes.size()) - 1, "argument in a loop")));
     if (kind == 2) {
       out.result = static_cast<int>(words_.next(0, kMany, "result of a loop"));
-      const Loop inner = elementLoop();
+      const ReadLoop inner = elementLoop();
       out.loop = inner.made;
       if (out.result >= static_cast<int>(inner.states) || inner.dtypes[out.result] != result ||
           inner.dtypes.size() != out.args.size())
@@ -279,7 +279,8 @@ class Parser {
     } else {
       const std::string name = kind == 0 ? op() : "";
       const DType from = dtype();
-      out.function = kind == 0 ? tape_->registry->op(name.c_str(), from) : tape_->registry->cast(from, result);
+      out.function =
+          kind == 0 ? tape_->registry->op(name.c_str(), from) : tape_->registry->cast(from, result);
       if (!out.function) malformed("no function " + name + " in a loop");
       if (dtypes[out.args.back()] != from) malformed("dtype of an argument in a loop");
     }

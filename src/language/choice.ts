@@ -29,10 +29,10 @@ export function disjunction(a: Condition, b: Condition): Condition {
 export function chooseCondition(condition: Condition, a: Condition, b: Condition): Condition {
   if (typeof condition === 'boolean') return condition ? a : b;
   if (a === b) return a;
-  if (a === true) return disjunction(condition, b);
+  if (a === true || a === condition) return disjunction(condition, b);
   if (a === false) return conjunction(negation(condition), b);
   if (b === true) return disjunction(negation(condition), a);
-  if (b === false) return conjunction(condition, a);
+  if (b === false || b === condition) return conjunction(condition, a);
   return map('where', [condition, a, b]);
 }
 
