@@ -89,6 +89,96 @@ describe('values', () => {
   });
 });
 
+describe('loops that depend on data', () => {
+  const mandelbrot = (a: number, b: number): number => {
+    let [re, im, k] = [0, 0, 0];
+    while (k < 40 && re * re + im * im <= 4) {
+      [re, im] = [re * re - im * im + a, 2 * re * im + b];
+      k++;
+    }
+    return k;
+  };
+  const grid = Array.from({ length: 90 }, (_, k) => -2 + k / 30);
+
+  it('end for each element by itself, in the kernel of what is around them', async () => {
+    const counts = elementwise(mandelbrot)(lazy(grid), lazy(grid).expandDims(1)).sum(0);
+    const wanted = grid.map((a) => grid.reduce((sum, b) => sum + mandelbrot(a, b), 0));
+    expect(await elements(counts)).toEqual(wanted);
+    expect(counts.explain({ device }).steps).toHaveLength(1);
+  });
+
+  it('may stand in each other, under conditions, and be left by break, continue and return', async () => {
+    const fn = (a: number, b: number): number => {
+      let [sum, rounds] = [0, 0];
+      if (a > 0) {
+        do {
+          if (++rounds % 3 === 0) continue;
+          for (let t = a; t < b; t *= 2) {
+            if (sum > 50) return -rounds;
+            if (t > 3) break;
+            sum += t;
+          }
+        } while (rounds < 2 * b);
+      }
+      return sum + rounds;
+    };
+    const wanted = [-2, -0.5, 0, 1, 2.5].map((a, k) => fn(a, k + 1));
+    expect(await elements(elementwise(fn)(x, y))).toEqual(wanted);
+  });
+
+  it('carry arrays, and have the dtype that holds their variables in every step', async () => {
+    const fibonacci = (n: number): number => {
+      const last = [0, 1];
+      for (let k = 0; k < n; k++) {
+        const sum = last[0]! + last[1]!;
+        last[0] = last[1]!;
+        last[1] = sum;
+      }
+      return last[0]!;
+    };
+    expect(await elements(elementwise(fibonacci)(lazy(new Int32Array([0, 1, 10, 70]))))).toEqual([
+      0, 1, 55, 190392490709135,
+    ]);
+    const halved = elementwise((t: number) => {
+      let s = 0;
+      while (t > 1) {
+        t /= 2;
+        s += t;
+      }
+      return s;
+    });
+    expect(halved(lazy(new Float32Array(2))).dtype).toBe('float32');
+    expect(halved(lazy(new Float32Array(2)).astype('float16')).dtype).toBe('float16');
+    expect(
+      await elements(halved(lazy(new Float32Array([8, 3])).astype('float16')).astype('float32')),
+    ).toEqual([7, 2.25]);
+  });
+
+  it('run on elements alone, not on what is beside them in memory or in a pad', async () => {
+    const count = elementwise((t: number) => {
+      let k = 0;
+      while (t !== 1) {
+        t = t % 2 === 0 ? t / 2 : 3 * t + 1;
+        k++;
+      }
+      return k;
+    });
+    const collatz = count(lazy([27, 6, 7]));
+    expect(await elements(collatz.pad(2))).toEqual([0, 0, 111, 8, 16, 0, 0]);
+    expect(await elements(count(lazy([[27], [6]])).sum(0))).toEqual([119]);
+    const some = lazy([1, 2, 3]);
+    expect(() => count(some.slice(some.greater(1)))).toThrow(/axes of known sizes for a loop/);
+  });
+
+  it('that cannot end are refused', () => {
+    expect(() =>
+      elementwise((t: number) => {
+        for (;;) t += 1;
+      }),
+    ).toThrow(/a loop that ends/);
+  });
+});
+
 describe('dtypes', () => {
   it('are those of promotion, in which literals, counters and comparisons are weak', () => {
     const of = (fn: Unary, dtype: 'float32' | 'int32' | 'int8' | 'float16' | 'bool'): string =>

@@ -7,163 +7,152 @@ namespace weft::cpu {
 namespace {
 
 constexpr size_t kMaskBytes = kChunk;
+constexpr Extent kOneChunk{1, 1};
 
-// Copies the lanes of a mask; all of them where it says so.
-template <typename T>
-void blend(char* to, const char* from, const uint8_t* mask) {
-  T* const t = reinterpret_cast<T*>(to);
-  const T* const f = reinterpret_cast<const T*>(from);
-  for (int64_t l = 0; l < kChunk; l++) t[l] = mask[l] ? f[l] : t[l];
-}
+Operand chunkAt(char* data) { return {data, kChunk, kChunk}; }
 
-void blendLanes(char* to, const char* from, const uint8_t* mask, int byteLength) {
-  switch (byteLength) {
-    case 1:
-      return blend<uint8_t>(to, from, mask);
-    case 2:
-      return blend<uint16_t>(to, from, mask);
-    case 4:
-      return blend<uint32_t>(to, from, mask);
-    case 8:
-      return blend<uint64_t>(to, from, mask);
-    default:
-      for (int64_t l = 0; l < kChunk; l++)
-        if (mask[l]) std::memcpy(to + l * byteLength, from + l * byteLength, byteLength);
+enum class Lanes { none, some, all };
+
+// Which lanes of a mask, bytes of 0 and 1, are set.
+Lanes lanesOf(const char* mask) {
+  uint64_t any = 0;
+  uint64_t every = ~uint64_t{0};
+  for (size_t k = 0; k < kMaskBytes; k += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, mask + k, sizeof word);
+    any |= word;
+    every &= word;
   }
+  if (any == 0) return Lanes::none;
+  return every == 0x0101010101010101u ? Lanes::all : Lanes::some;
 }
 
-// Takes lanes away from a mask where a condition fails; the number of lanes that are left.
-int64_t narrow(uint8_t* mask, const char* condition) {
-  int64_t left = 0;
-  for (int64_t l = 0; l < kChunk; l++) {
-    mask[l] = mask[l] & static_cast<uint8_t>(condition[l] != 0);
-    left += mask[l];
-  }
-  return left;
-}
-
-// A loop over one chunk.
+// A loop over one chunk at a time.
 class ChunkLoop {
  public:
-  // `args`: the arguments' lanes; states are copied from there.
-  ChunkLoop(const ElementLoop& loop, const char* const* args, const uint8_t* mask, char* scratch)
-      : loop_(loop), mask_(reinterpret_cast<uint8_t*>(scratch)), places_(placesOf(loop)) {
-    std::memcpy(mask_, mask, kMaskBytes);
-    char* free = scratch + kMaskBytes;
+  ChunkLoop(const ElementLoop& loop, char* scratch)
+      : loop_(loop), arguments_(loop.argumentBytes.size()), operands_(arguments_ + loop.values.size()) {
     const auto take = [&](int byteLength) {
-      char* const lanes = free;
-      free += kChunk * byteLength;
+      char* const lanes = scratch;
+      scratch += kChunk * byteLength;
       return lanes;
     };
-    const size_t arguments = loop.argumentBytes.size();
-    for (size_t k = 0; k < arguments; k++) {
-      const int bytes = loop.argumentBytes[k];
-      if (k < loop.next.size()) {
-        places_[k] = take(bytes);
-        std::memcpy(places_[k], args[k], kChunk * bytes);
-      } else {
-        places_[k] = const_cast<char*>(args[k]);
-      }
+    mask_ = chunkAt(take(1));
+    for (size_t k = 0; k < arguments_; k++) operands_[k] = chunkAt(nullptr);
+    for (size_t k = 0; k < loop.next.size(); k++) {
+      operands_[k].data = take(loop.argumentBytes[k]);
+      spare_.push_back(chunkAt(take(loop.argumentBytes[k])));
     }
-    for (size_t k = 0; k < loop.values.size(); k++) places_[arguments + k] = take(loop.values[k].byteLength);
-    swap_.reserve(loop.next.size());
-    for (size_t k = 0; k < loop.next.size(); k++) swap_.push_back(take(loop.argumentBytes[k]));
-    inner_ = free;
+    for (size_t k = 0; k < loop.values.size(); k++) {
+      const StepValue& value = loop.values[k];
+      operands_[arguments_ + k] = chunkAt(take(value.byteLength));
+      std::vector<const Operand*>& args = args_.emplace_back();
+      for (const int at : value.args) args.push_back(&operands_[at]);
+      inner_.push_back(nullptr);
+      if (!value.loop) continue;
+      inner_.back() = std::make_unique<ChunkLoop>(*value.loop, scratch);
+      scratch += value.loop->scratchBytes();
+    }
   }
 
-  void run() {
+  // Runs the loop on the lanes of the mask; the others keep their states. `args`: the lanes of the arguments.
+  void run(const Operand* const* args, const int64_t* offsets, const char* mask) {
+    std::memcpy(mask_.data, mask, kMaskBytes);
+    for (size_t k = 0; k < arguments_; k++) {
+      char* const from = args[k]->data + (offsets == nullptr ? 0 : offsets[k]);
+      if (k < loop_.next.size()) {
+        std::memcpy(operands_[k].data, from, kChunk * loop_.argumentBytes[k]);
+      } else {
+        operands_[k].data = from;
+      }
+    }
     for (;;) {
       values(0, loop_.conditionLength);
-      if (narrow(mask_, places_[loop_.condition]) == 0) return;
+      const Operand* const both[] = {&mask_, &operands_[loop_.condition]};
+      loop_.conjunction(kOneChunk, mask_, both);
+      const Lanes lanes = lanesOf(mask_.data);
+      if (lanes == Lanes::none) return;
       values(loop_.conditionLength, loop_.values.size());
-      advance();
+      advance(lanes);
     }
   }
 
-  const char* state(int k) const { return places_[k]; }
+  const char* state(int k) const { return operands_[k].data; }
 
  private:
-  static std::vector<char*> placesOf(const ElementLoop& loop) {
-    return std::vector<char*>(loop.argumentBytes.size() + loop.values.size());
-  }
-
   void values(size_t first, size_t last) {
-    const size_t arguments = loop_.argumentBytes.size();
     for (size_t k = first; k < last; k++) {
       const StepValue& value = loop_.values[k];
-      if (value.loop) {
-        inner(value, places_[arguments + k]);
+      const Operand& out = operands_[arguments_ + k];
+      if (!value.loop) {
+        value.function(kOneChunk, out, args_[k].data());
         continue;
       }
-      Operand operands[4];
-      const Operand* args[4];
-      for (size_t a = 0; a < value.args.size(); a++) {
-        operands[a] = {places_[value.args[a]], kChunk, kChunk};
-        args[a] = &operands[a];
-      }
-      value.function({1, 1}, {places_[arguments + k], kChunk, kChunk}, args);
+      inner_[k]->run(args_[k].data(), nullptr, mask_.data);
+      std::memcpy(out.data, inner_[k]->state(value.result), kChunk * value.byteLength);
     }
   }
 
-  void inner(const StepValue& value, char* out) {
-    std::vector<const char*> args;
-    args.reserve(value.args.size());
-    for (const int at : value.args) args.push_back(places_[at]);
-    ChunkLoop loop(*value.loop, args.data(), mask_, inner_);
-    loop.run();
-    std::memcpy(out, loop.state(value.result), kChunk * value.byteLength);
-  }
-
-  // All next states are read before one is written.
-  void advance() {
+  // Takes the next states, on the lanes of the mask.
+  void advance(Lanes lanes) {
     const auto states = static_cast<int>(loop_.next.size());
+    // All that are read are put aside before one is written.
     for (int k = 0; k < states; k++) {
       const int at = loop_.next[k];
-      if (at < states && at != k) std::memcpy(swap_[k], places_[at], kChunk * loop_.argumentBytes[k]);
+      if (at != k && loop_.keeps[k])
+        std::memcpy(spare_[k].data, operands_[at].data, kChunk * loop_.argumentBytes[k]);
     }
     for (int k = 0; k < states; k++) {
       const int at = loop_.next[k];
       if (at == k) continue;
-      blendLanes(places_[k], at < states ? swap_[k] : places_[at], mask_, loop_.argumentBytes[k]);
+      Operand& from = loop_.keeps[k] ? spare_[k] : operands_[at];
+      // A value is computed anew in the next step: its lanes may become the state's.
+      if (lanes == Lanes::all) {
+        std::swap(operands_[k].data, from.data);
+        continue;
+      }
+      const Operand* const choice[] = {&mask_, &from, &operands_[k]};
+      loop_.choices[k](kOneChunk, operands_[k], choice);
     }
   }
 
   const ElementLoop& loop_;
-  uint8_t* const mask_;
+  const size_t arguments_;
   // Lanes of arguments and values.
-  std::vector<char*> places_;
-  std::vector<char*> swap_;
-  char* inner_;
+  std::vector<Operand> operands_;
+  std::vector<std::vector<const Operand*>> args_;
+  std::vector<std::unique_ptr<ChunkLoop>> inner_;
+  std::vector<Operand> spare_;
+  Operand mask_;
 };
 
 }  // namespace
 
 size_t ElementLoop::scratchBytes() const {
   size_t bytes = kMaskBytes;
-  size_t inner = 0;
   for (size_t k = 0; k < next.size(); k++) bytes += 2 * kChunk * argumentBytes[k];
   for (const StepValue& value : values) {
     bytes += kChunk * value.byteLength;
-    if (value.loop) inner = std::max(inner, value.loop->scratchBytes());
+    if (value.loop) bytes += value.loop->scratchBytes();
   }
-  return bytes + inner;
+  return bytes;
 }
 
 void runElementLoop(const ElementLoop& loop, int result, Extent extent, int64_t valid, const Operand& out,
                     const Operand* const* args, char* scratch) {
   const size_t count = loop.argumentBytes.size();
   const int byteLength = loop.argumentBytes[result];
-  std::vector<const char*> lanes(count);
-  uint8_t mask[kMaskBytes];
+  ChunkLoop chunk(loop, scratch);
+  std::vector<int64_t> offsets(count);
+  char mask[kMaskBytes];
   for (int64_t row = 0; row < extent.rows; row++) {
     for (int64_t c = 0; c < extent.chunks; c++) {
-      for (size_t k = 0; k < count; k++) {
-        const Operand& arg = *args[k];
-        lanes[k] = arg.data + (row * arg.rowStep + c * arg.chunkStep) * loop.argumentBytes[k];
-      }
-      for (int64_t l = 0; l < kChunk; l++) mask[l] = c * kChunk + l < valid ? 1 : 0;
-      ChunkLoop chunk(loop, lanes.data(), mask, scratch);
-      chunk.run();
+      for (size_t k = 0; k < count; k++)
+        offsets[k] = (row * args[k]->rowStep + c * args[k]->chunkStep) * loop.argumentBytes[k];
+      const int64_t lanes = std::clamp<int64_t>(valid - c * kChunk, 0, kChunk);
+      std::memset(mask, 0, kMaskBytes);
+      std::memset(mask, 1, lanes);
+      chunk.run(args, offsets.data(), mask);
       std::memcpy(out.data + (row * out.rowStep + c * out.chunkStep) * byteLength, chunk.state(result),
                   kChunk * byteLength);
     }

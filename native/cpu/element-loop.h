@@ -31,7 +31,12 @@ struct ElementLoop {
   // The values that the condition needs.
   size_t conditionLength = 0;
   std::vector<StepValue> values;
-  // Bytes of memory for a chunk: states, next states, values, and those of loops in the step.
+  // The conjunction of masks; a choice between two values of each state.
+  LaneFunction conjunction = nullptr;
+  std::vector<LaneFunction> choices;
+  // Of each state, whether its next one has to be kept apart: a state itself, or what another one takes, too.
+  std::vector<bool> keeps;
+  // Bytes of memory for a chunk: mask, states, next states, values, and those of loops in the step.
   size_t scratchBytes() const;
 };
 

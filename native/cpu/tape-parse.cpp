@@ -1,4 +1,5 @@
 // Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -253,8 +254,36 @@ class Parser {
         loop->condition >= static_cast<int>(arguments + loop->conditionLength))
       malformed("condition of a loop");
     const size_t states = loop->next.size();
+    completeLoop(*loop);
     dtypes.resize(arguments);
     return {std::move(loop), std::move(dtypes), states};
+  }
+
+  // How states move on.
+  void completeLoop(ElementLoop& loop) {
+    loop.conjunction = tape_->registry->op("logicalAnd", DType::boolean);
+    for (size_t k = 0; k < loop.next.size(); k++) {
+      loop.choices.push_back(choiceOf(loop.argumentBytes[k]));
+      const int at = loop.next[k];
+      const bool isArgument = at < static_cast<int>(loop.argumentBytes.size());
+      loop.keeps.push_back(isArgument || std::count(loop.next.begin(), loop.next.end(), at) > 1);
+    }
+  }
+
+  // A choice between elements of a size, whatever they are.
+  LaneFunction choiceOf(int byteLength) {
+    switch (byteLength) {
+      case 1:
+        return tape_->registry->op("where", DType::uint8);
+      case 2:
+        return tape_->registry->op("where", DType::uint16);
+      case 4:
+        return tape_->registry->op("where", DType::uint32);
+      case 8:
+        return tape_->registry->op("where", DType::uint64);
+      default:
+        return tape_->registry->op("where", DType::complex128);
+    }
   }
 
   // A value of a step; `dtypes` are those of arguments and values before it.

@@ -89,7 +89,11 @@ export function elementwise(
   });
 }
 
-const operandOf = (name: string, value: unknown): Operand => (isScalar(value) ? value : exprOf(name, value));
+/** A scalar, or the node of an array; axes may have sizes that depend on data. */
+function operandOf(name: string, value: unknown): Operand {
+  if (isScalar(value)) return value;
+  return value instanceof Lazy ? value.expr : exprOf(name, value);
+}
 
 /** What was given, as it is now. */
 export function capturesOf(op: string, captures: unknown): Captures {
