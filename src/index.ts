@@ -160,6 +160,7 @@ export {
 } from './api/sets.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
+export { type Monoid, reduction, type UserReduction } from './api/user-reductions.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';

@@ -46,6 +46,8 @@ describe('examples', () => {
   it.each([
     ['elementwise', 1],
     ['softplus', 1],
+    ['mandelbrot', 1],
+    ['black-scholes', 1],
     ['abs-sum', 1],
     ['column-sum-of-product', 2],
   ])('%s agrees with its loop and runs as %i kernels', (name, kernels) => {

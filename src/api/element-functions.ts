@@ -90,7 +90,7 @@ export function elementwise(
 }
 
 /** A scalar, or the node of an array; axes may have sizes that depend on data. */
-function operandOf(name: string, value: unknown): Operand {
+export function operandOf(name: string, value: unknown): Operand {
   if (isScalar(value)) return value;
   return value instanceof Lazy ? value.expr : exprOf(name, value);
 }

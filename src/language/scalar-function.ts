@@ -5,7 +5,6 @@
  *
  * Straight code becomes ordinary nodes, so that it is fused, tiled and run as whatever is written with methods.
  */
-import type { DType } from '../graph/dtype.js';
 import type { Expr, Site } from '../graph/expr.js';
 import { broadcastLike, constant, isExpr, toExpr } from '../graph/infer.js';
 import { argumentLike } from '../graph/loops.js';
@@ -20,6 +19,9 @@ import { Scope } from './variables.js';
 
 /** Traces that are kept of a function. */
 const MOST_KNOWN = 32;
+
+/** What tracing knows of an array. */
+type Element = Pick<Expr, 'dtype' | 'weak'>;
 
 /** The graph of a function for parameters of some dtypes. */
 interface TracedGraph {
@@ -59,30 +61,37 @@ export class ScalarFunction {
     };
   }
 
-  /** Traces the function for float64, which finds what is not in the language. */
-  check(): void {
-    const { params } = this.#fn.node;
-    if (params.some(({ type }) => type === 'ArrayPattern')) return;
+  /**
+   * Traces the function for float64, which finds what is not in the language. `lengths`: of parameters that are
+   * lists.
+   */
+  check(lengths: readonly (number | undefined)[] = []): void {
+    const element = { dtype: 'float64', weak: false } as const;
     try {
-      this.#traceOf(params.map(() => ({ dtype: 'float64', weak: false })));
+      this.#traceOf(
+        this.#fn.node.params.map((_, k) =>
+          lengths[k] === undefined ? element : Array(lengths[k]).fill(element),
+        ),
+      );
     } catch (error) {
       // The function may be meant for other dtypes.
       if (!(error instanceof DTypeError || error instanceof RangeArgumentError)) throw error;
     }
   }
 
-  /** The results for some arrays and scalars, in a list where the function returns one. */
-  apply(operands: readonly Operand[]): Expr | Expr[] {
+  /** The results for some arrays, scalars and lists of arrays, in a list where the function returns one. */
+  apply(given: readonly (Operand | readonly Expr[])[]): Expr | Expr[] {
     const { least, most } = this.callable;
-    if (operands.length < least || operands.length > most) {
+    if (given.length < least || given.length > most) {
       const wanted = least === most ? `${least}` : `${least} to ${most}`;
       throw new ArgumentError(
-        expected(this.#op, `${wanted} argument${most === 1 ? '' : 's'}`, `${operands.length}`),
+        expected(this.#op, `${wanted} argument${most === 1 ? '' : 's'}`, `${given.length}`),
       );
     }
-    const arrays = operands.filter(isExpr);
-    const { parameters, result } =
-      arrays.length === operands.length ? this.#traceOf(arrays) : this.#specialised(operands);
+    const arrays = given.flat().filter(isExpr);
+    const { parameters, result } = given.every((each) => isList(each) || isExpr(each))
+      ? this.#traceOf(given as readonly (Expr | readonly Expr[])[])
+      : this.#specialised(given);
     const nodes = result instanceof LocalArray ? result.elements : [result as Operand];
     const strong = nodes.map((node) => (isExpr(node) ? node : toExpr(this.#op, node)));
     const made = substituted(this.#op, strong, parameters, arrays).map((expr) =>
@@ -91,12 +100,12 @@ export class ScalarFunction {
     return result instanceof LocalArray ? made : made[0]!;
   }
 
-  #traceOf(arrays: readonly Pick<Expr, 'dtype' | 'weak'>[]): TracedGraph {
-    const key = arrays.map(({ dtype, weak }) => (weak ? `weak ${dtype}` : dtype)).join();
+  #traceOf(given: readonly (Element | readonly Element[])[]): TracedGraph {
+    const keyOf = ({ dtype, weak }: Element): string => (weak ? `weak ${dtype}` : dtype);
+    const key = given.map((each) => (isList(each) ? `[${each.map(keyOf)}]` : keyOf(each))).join();
     let trace = this.#known.get(key);
     if (trace === undefined) {
-      const parameters = arrays.map(({ dtype, weak }, k) => parameter(dtype, weak, k));
-      trace = { parameters, result: this.#traced(parameters, true) };
+      trace = this.#specialised(given);
       if (this.#known.size === MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
       this.#known.set(key, trace);
     }
@@ -104,11 +113,18 @@ export class ScalarFunction {
   }
 
   /** A trace in which scalars are constants. */
-  #specialised(operands: readonly Operand[]): TracedGraph {
-    const args = operands.map((operand, k) =>
-      isExpr(operand) ? parameter(operand.dtype, operand.weak, k) : operand,
-    );
-    return { parameters: args.filter(isExpr), result: this.#traced(args, true) };
+  #specialised(given: readonly (Element | Operand | readonly Element[])[]): TracedGraph {
+    const parameters: Expr[] = [];
+    const parameterFor = ({ dtype, weak }: Element): Expr => {
+      const made = argumentLike(constant(0, dtype), parameters.length, weak);
+      parameters.push(made);
+      return made;
+    };
+    const args = given.map((each): Value => {
+      if (isList(each)) return new LocalArray(each.map(parameterFor));
+      return isElement(each) ? parameterFor(each) : each;
+    });
+    return { parameters, result: this.#traced(args, true) };
   }
 
   #traced(args: readonly Value[], path: State['path']): Value {
@@ -119,5 +135,6 @@ export class ScalarFunction {
   }
 }
 
-const parameter = (dtype: DType, weak: boolean, k: number): Expr =>
-  argumentLike({ ...constant(0, dtype) }, k, weak);
+const isList = <T>(value: unknown): value is readonly T[] => Array.isArray(value);
+const isElement = (value: Element | Operand): value is Element =>
+  typeof value === 'object' && 'dtype' in value;
