@@ -16,6 +16,7 @@ import { argumentLike } from '../graph/loops.js';
 import { weakArrayDType, weakDType } from '../graph/scalar.js';
 import { assignedNames } from './assigned.js';
 import { conjunction, negation } from './choice.js';
+import { type LoopState, narrowCounters } from './counters.js';
 import { conditionOf, type LoopSyntax, type LoopTracer } from './loops.js';
 import { numeric, weakened } from './operands.js';
 import { State } from './state.js';
@@ -163,14 +164,6 @@ function elementsOf(value: Value): readonly Operand[] | undefined {
 
 // ---------------------------------------------------------------- the node
 
-/** A state of the loop: what stands for it in a step, what it is before and after one. */
-interface LoopState {
-  readonly parameter: Expr;
-  readonly before: Expr;
-  readonly next: Expr;
-  readonly weak: boolean;
-}
-
 function finish(
   tracer: LoopTracer,
   loop: LoopSyntax,
@@ -195,12 +188,16 @@ function finish(
   const goesOn = addRunning(states, state, after, condition, isPure);
   if (goesOn === true) tracer.source.refuse(loop.node, 'a loop that ends');
   const returned = after.returned === false ? undefined : addReturned(tracer, loop, states, after);
+  const narrow = narrowCounters(states, asState(goesOn, BOOL));
   const results = elementLoop(
-    states.map(({ before }) => before),
-    states.map(({ parameter }) => parameter),
-    asState(goesOn, BOOL),
-    states.map(({ next }) => next),
-  ).map((result, k) => (states[k]!.weak ? weakened(result) : result));
+    narrow.states.map(({ before }) => before),
+    narrow.states.map(({ parameter }) => parameter),
+    narrow.condition,
+    narrow.states.map(({ next }) => next),
+  ).map((result, k) => {
+    const held = cast(result, states[k]!.parameter.dtype);
+    return states[k]!.weak ? weakened(held) : held;
+  });
   const runsOnce = !loop.testsFirst || condition === true;
   carried.forEach((each, c) => {
     const values = own[c]!.map((k) => results[k]!);
