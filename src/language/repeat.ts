@@ -1,6 +1,6 @@
 /**
- * Loops whose number of steps depends on data, as nodes: variables that a step assigns are states, and lanes that
- * `break`, `return` or a condition around the loop keeps from going on are told by a state, `running`.
+ * Loops whose number of steps depends on data, as nodes: variables that a step assigns are states; a state `running`
+ * is false on lanes that `break`, `return` or a condition around the loop has ended.
  *
  *     while (x > 1) { if (k > 9) break; x *= 0.5; k++; }
  *     →   states x, k, running; while running && x > 1: x = k > 9 ? x : x * 0.5, … , running = !(k > 9)
