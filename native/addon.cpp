@@ -76,6 +76,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::cutensorInfo>(exports, "cutensorInfo");
   add<weft::cuda::probeCutensor>(exports, "probeCutensor");
   add<weft::cuda::cufftInfo>(exports, "cufftInfo");
+  add<weft::cuda::cusolverInfo>(exports, "cusolverInfo");
   add<weft::cuda::probeCuda>(exports, "probeCuda");
   add<weft::cuda::openDevice>(exports, "openDevice");
   add<weft::cuda::allocatePinned>(exports, "allocatePinned");

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fixtures import arrays, binning, composites, fourier, functions, ndimage, ops, structures  # noqa: E402
+from fixtures import arrays, binning, composites, fourier, functions, linear, ndimage, ops, structures  # noqa: E402
 from fixtures.numbers import Writer  # noqa: E402
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "fixtures")
@@ -37,6 +37,7 @@ def main():
         "arrays": arrays.write_arrays,
         "binning": binning.write_binning,
         "fourier": fourier.write_fourier,
+        "linear": linear.write_linear,
         "ndimage": ndimage.write_ndimage,
     }
     asked = sys.argv[1:]

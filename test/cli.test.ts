@@ -14,6 +14,7 @@ const NO_CUDA = {
   WEFT_CUBLAS: '/no/libcublas.so',
   WEFT_CUBLASLT: '/no/libcublasLt.so',
   WEFT_CUFFT: '/no/libcufft.so',
+  WEFT_CUSOLVER: '/no/libcusolver.so',
 };
 
 let folder: string;

@@ -173,6 +173,22 @@ WorkspaceNeed workspaceOf(const Matmul& job, const ThreadPool& pool) {
   return needOf(batch, choose(batch), pool);
 }
 
+WorkspaceNeed addWorkspace(const Matmul& job, const ThreadPool& pool) {
+  return blockedWorkspace(batchOf(job, nullptr).problem, pool.workers());
+}
+
+void addProduct(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel, Workspace workspace) {
+  Batch batch = batchOf(job, cancel);
+  batch.problem.adds = true;
+  const WorkspaceNeed need = blockedWorkspace(batch.problem, pool.workers());
+  host::Block own;
+  if (workspace.byteLength < need.least) {
+    own = host::allocate(need.most, host::Purpose::work);
+    workspace = {own.as<std::byte>(), need.most};
+  }
+  largeProducts(batch, job, pool, workspace);
+}
+
 void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const std::atomic<bool>* cancel,
             Workspace workspace) {
   if (job.dtype < DType::float16) {

@@ -48,4 +48,9 @@ void blockedProduct(const GemmProblem& problem, ThreadPool& pool, int threads, W
 // The bytes of a workspace that it uses.
 WorkspaceNeed blockedWorkspace(const GemmProblem& problem, int threads);
 
+// c += a * b, of floats and complex numbers, with a workspace as `addWorkspace` says, or memory of its own
+// where there is less than the least.
+void addProduct(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel, Workspace workspace);
+WorkspaceNeed addWorkspace(const Matmul& job, const ThreadPool& pool);
+
 }  // namespace weft::cpu

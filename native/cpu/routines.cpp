@@ -21,7 +21,16 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"runProducts", &kRunProducts},
                                                            {"fft", &kFft},
                                                            {"rfft", &kFft},
-                                                           {"irfft", &kFft}};
+                                                           {"irfft", &kFft},
+                                                           {"lu", &kLu},
+                                                           {"luSolve", &kLuSolve},
+                                                           {"pivotOrder", &kPivotOrder},
+                                                           {"cholesky", &kCholesky},
+                                                           {"triangularSolve", &kTriangularSolve},
+                                                           {"qr", &kQr},
+                                                           {"qOfQr", &kQOfQr},
+                                                           {"eigh", &kEigh},
+                                                           {"svd", &kSvd}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

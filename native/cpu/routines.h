@@ -55,6 +55,20 @@ extern const Routine kComponents;
 extern const Routine kRunProducts;
 // fft.cpp: of complex numbers, from and to real ones
 extern const Routine kFft;
+// linear-lu.cpp
+extern const Routine kLu;
+extern const Routine kLuSolve;
+extern const Routine kPivotOrder;
+// linear-cholesky.cpp
+extern const Routine kCholesky;
+extern const Routine kTriangularSolve;
+// linear-qr.cpp
+extern const Routine kQr;
+extern const Routine kQOfQr;
+// linear-eigh.cpp
+extern const Routine kEigh;
+// linear-svd.cpp
+extern const Routine kSvd;
 // scan.cpp
 extern const Routine kScan;
 extern const Routine kScanTotals;

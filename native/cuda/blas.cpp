@@ -190,6 +190,36 @@ void Blas::enter(CUstream stream) {
   stream_ = stream;
 }
 
+void Blas::useWorkspace(CUdeviceptr workspace, size_t bytes) {
+  // Even without any: else cuBLAS would take memory of its own.
+  WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, reinterpret_cast<void*>(workspace), bytes);
+}
+
+void Blas::solveTriangle(const TriangleSystem& s) {
+  constexpr int kLeft = 0, kLower = 0, kUpper = 1, kUnit = 1, kNonUnit = 0;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (std::max(s.n, s.sides) > kMost)
+    throw Failure(FailureCode::device, "[cuda] expected a triangle of fewer than 2^31 rows and columns");
+  const int n = static_cast<int>(s.n), sides = static_cast<int>(s.sides);
+  const void* const a = reinterpret_cast<const void*>(s.a);
+  void* const b = reinterpret_cast<void*>(s.b);
+  const void* const one = scalarsOf(s.dtype).one;
+  const int triangle = s.isUpper ? kUpper : kLower, diagonal = s.hasUnitDiagonal ? kUnit : kNonUnit;
+#define WEFT_TRSM(name) \
+  WEFT_CUBLAS_CALL(name, handle_, kLeft, triangle, s.transpose, diagonal, n, sides, one, a, n, b, n)
+  switch (s.dtype) {
+    case DType::float32:
+      return WEFT_TRSM(cublasStrsm);
+    case DType::float64:
+      return WEFT_TRSM(cublasDtrsm);
+    case DType::complex64:
+      return WEFT_TRSM(cublasCtrsm);
+    default:
+      return WEFT_TRSM(cublasZtrsm);
+  }
+#undef WEFT_TRSM
+}
+
 void Blas::multiplyInStretches(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses,
                                size_t workspaceBytes, bool adds) {
   for (int64_t first = 0; first < step.k; first += step.stretch) {
@@ -238,9 +268,7 @@ void Blas::multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addr
     product.b.layout.transposed = !product.b.layout.transposed;
     product.c.layout.transposed = false;
   }
-  // Even without any: else cuBLAS would take memory of its own.
-  void* const workspace = step.workspace < 0 ? nullptr : reinterpret_cast<void*>(addresses[step.workspace]);
-  WEFT_CUBLAS_CALL(cublasSetWorkspace, handle_, workspace, workspaceBytes);
+  useWorkspace(step.workspace < 0 ? 0 : addresses[step.workspace], workspaceBytes);
   for (int64_t first = 0; first < step.batch; first += kMaxBatch) {
     Product part = product;
     part.a.address += first * part.a.stride * elementBytes;

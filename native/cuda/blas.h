@@ -31,6 +31,14 @@ using cublasHandle = struct CublasContext_st*;
     int typeA, int64_t leadingA, long long strideA, const void* b, int typeB, int64_t leadingB,              \
     long long strideB, const void* beta, void* c, int typeC, int64_t leadingC, long long strideC,            \
     int64_t batch, int computeType, int algorithm)                                                           \
+  X(cublasStrsm, "cublasStrsm_v2", false, cublasHandle handle, int side, int triangle, int transpose,        \
+    int diagonal, int m, int n, const void* alpha, const void* a, int leadingA, void* b, int leadingB)       \
+  X(cublasDtrsm, "cublasDtrsm_v2", false, cublasHandle handle, int side, int triangle, int transpose,        \
+    int diagonal, int m, int n, const void* alpha, const void* a, int leadingA, void* b, int leadingB)       \
+  X(cublasCtrsm, "cublasCtrsm_v2", false, cublasHandle handle, int side, int triangle, int transpose,        \
+    int diagonal, int m, int n, const void* alpha, const void* a, int leadingA, void* b, int leadingB)       \
+  X(cublasZtrsm, "cublasZtrsm_v2", false, cublasHandle handle, int side, int triangle, int transpose,        \
+    int diagonal, int m, int n, const void* alpha, const void* a, int leadingA, void* b, int leadingB)       \
   X(cublasGemmEx, "cublasGemmEx", false, cublasHandle handle, int transposeA, int transposeB, int m, int n,  \
     int k, const void* alpha, const void* a, int typeA, int leadingA, const void* b, int typeB,              \
     int leadingB, const void* beta, void* c, int typeC, int leadingC, int computeType, int algorithm)
@@ -50,6 +58,16 @@ const CublasState& cublasState();
 
 std::vector<std::string> cublasEntryPoints();
 
+// Which triangle a is, which of it and its transposes (0, 1, 2 as op) is solved with, and where both are.
+struct TriangleSystem {
+  DType dtype;
+  int64_t n, sides;
+  bool isUpper;
+  int transpose;
+  bool hasUnitDiagonal;
+  CUdeviceptr a, b;
+};
+
 // One device's handle. On one thread at a time: whoever has the device's issuing lock.
 class Blas {
  public:
@@ -64,6 +82,10 @@ class Blas {
   // `workspaceBytes`. `adds`: c = c + a * b.
   void multiply(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses, size_t workspaceBytes,
                 bool adds = false);
+  // The memory that products and systems may use from now on, until the stream changes.
+  void useWorkspace(CUdeviceptr workspace, size_t bytes);
+  // b = op(a)⁻¹ b for a triangle of a matrix (n, n) and `sides` columns, both in column-major order.
+  void solveTriangle(const TriangleSystem& system);
 
  private:
   void multiplyInStretches(const MatmulStep& step, const std::vector<CUdeviceptr>& addresses,

@@ -284,6 +284,11 @@ Fft& CudaDevice::fft() {
   return *resources_->fft;
 }
 
+Solver& CudaDevice::solver() {
+  if (!resources_->solver) resources_->solver.emplace();
+  return *resources_->solver;
+}
+
 Blas& CudaDevice::blas() {
   if (!resources_->blas) resources_->blas.emplace(resources_->stream);
   return *resources_->blas;
@@ -331,7 +336,8 @@ KeptObjects CudaDevice::keptObjects() const {
       r.blasLt ? size_t{1} : 0,
       r.tensors ? size_t{1} : 0,
       r.tensors ? r.tensors->planCount() : 0,
-      r.fft ? r.fft->planCount() : 0};
+      r.fft ? r.fft->planCount() : 0,
+      r.solver ? size_t{1} : 0};
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.streams += r.graphs.streamCount();

@@ -41,10 +41,6 @@ void checkFft(int status, const char* call) {
   throw Failure(code, "[cuda] cuFFT failed", nameOf(status), call);
 }
 
-std::string dotted(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10);
-}
-
 CufftState* findCufft() {
   auto* state = new CufftState();
   Cufft& api = state->cufft;
@@ -204,8 +200,8 @@ void Fft::execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, i
                   CUstream stream) {
   const PlanPointer made = planOf(fft, fft.inner > 1 ? fft.inner : count);
   const Plan& plan = *made;
-  CUdeviceptr in = job.operand + static_cast<size_t>(first) * fft.inBytes();
-  const CUdeviceptr out = job.result + static_cast<size_t>(first) * fft.outBytes();
+  CUdeviceptr in = job.operands[0] + static_cast<size_t>(first) * fft.inBytes();
+  const CUdeviceptr out = job.results[0] + static_cast<size_t>(first) * fft.outBytes();
   if (fft.kind == FftKind::toReal) {
     // Imaginary parts that real numbers cannot have are nothing, as NumPy has it.
     const auto rows = static_cast<size_t>(count);

@@ -10,6 +10,7 @@
 #include "cuda/fft.h"
 #include "cuda/nvrtc.h"
 #include "cuda/slots.h"
+#include "cuda/solver.h"
 #include "cuda/staging.h"
 #include "runtime/environment.h"
 #include "runtime/values.h"
@@ -156,6 +157,7 @@ class CountTask : public NativeTask {
     result.Set("cublasLtHandles", static_cast<double>(kept_.cublasLtHandles));
     result.Set("cutensorHandles", static_cast<double>(kept_.cutensorHandles));
     result.Set("cutensorPlans", static_cast<double>(kept_.cutensorPlans));
+    result.Set("cusolverHandles", static_cast<double>(kept_.cusolverHandles));
     result.Set("cufftPlans", static_cast<double>(kept_.cufftPlans));
     result.Set("graphs", static_cast<double>(kept_.graphs));
     result.Set("graphExecs", static_cast<double>(kept_.graphExecs));
@@ -182,7 +184,8 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info) {
                  values::texts(places.Get("cublas"), "candidates.cublas"),
                  values::texts(places.Get("cublasLt"), "candidates.cublasLt"),
                  values::texts(places.Get("cutensor"), "candidates.cutensor"),
-                 values::texts(places.Get("cufft"), "candidates.cufft")});
+                 values::texts(places.Get("cufft"), "candidates.cufft"),
+                 values::texts(places.Get("cusolver"), "candidates.cusolver")});
   return info.Env().Undefined();
 }
 
@@ -232,6 +235,12 @@ Napi::Value cufftInfo(const Napi::CallbackInfo& info) {
   return withTried(env, describeLibrary(env, state.library, version), state.library);
 }
 
+Napi::Value cusolverInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CusolverState& state = cusolverState();
+  return withTried(env, describeLibrary(env, state.library, dotted(state.major, state.minor)), state.library);
+}
+
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
   return Environment::of(info.Env()).start(info.Env(), std::make_shared<ProbeTask>(), compileExecutor());
 }
@@ -273,6 +282,7 @@ Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {
   result.Set("cublasLt", toArray(env, cublasLtEntryPoints()));
   result.Set("cutensor", toArray(env, cutensorEntryPoints()));
   result.Set("cufft", toArray(env, cufftEntryPoints()));
+  result.Set("cusolver", toArray(env, cusolverEntryPoints()));
   return result;
 }
 

@@ -5,7 +5,7 @@
 namespace weft::cuda {
 
 // configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
-//   cutensor: string[], cufft: string[] }):
+//   cutensor: string[], cufft: string[], cusolver: string[] }):
 // void
 Napi::Value configureCuda(const Napi::CallbackInfo& info);
 
@@ -14,11 +14,12 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info);
 Napi::Value driverInfo(const Napi::CallbackInfo& info);
 // nvrtcInfo(): { library, tried }
 Napi::Value nvrtcInfo(const Napi::CallbackInfo& info);
-// cublasInfo(): { library, tried }, and the same of cuBLASLt, cuTENSOR and cuFFT
+// cublasInfo(): { library, tried }, and the same of cuBLASLt, cuTENSOR, cuFFT and cuSOLVER
 Napi::Value cublasInfo(const Napi::CallbackInfo& info);
 Napi::Value cublasLtInfo(const Napi::CallbackInfo& info);
 Napi::Value cutensorInfo(const Napi::CallbackInfo& info);
 Napi::Value cufftInfo(const Napi::CallbackInfo& info);
+Napi::Value cusolverInfo(const Napi::CallbackInfo& info);
 
 // probeCuda(): Promise<undefined>. Loads driver and NVRTC on a native thread, so that the above do not wait.
 Napi::Value probeCuda(const Napi::CallbackInfo& info);
@@ -42,7 +43,7 @@ Napi::Value refusesLoops(const Napi::CallbackInfo& info);
 Napi::Value stagingLimits(const Napi::CallbackInfo& info);
 
 // cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
-//   cutensor: string[], cufft: string[] }
+//   cutensor: string[], cufft: string[], cusolver: string[] }
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

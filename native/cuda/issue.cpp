@@ -237,10 +237,13 @@ Captures::Addresses Issue::placesOf(const RoutineStep& step) const {
 
 LibraryJob Issue::jobOf(const RoutineStep& step, cpu::Range units) const {
   const bool hasWorkspace = step.workspace >= 0;
+  std::vector<CUdeviceptr> operands, results;
+  for (const int buffer : step.operands) operands.push_back(addresses_[buffer]);
+  for (const int buffer : step.results) results.push_back(addresses_[buffer]);
   return {device_,
           step.numbers,
-          addresses_[step.operands[0]],
-          addresses_[step.results[0]],
+          std::move(operands),
+          std::move(results),
           hasWorkspace ? addresses_[step.workspace] : 0,
           hasWorkspace ? byteLengthOf(step.workspace) : 0,
           units};

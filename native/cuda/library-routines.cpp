@@ -1,12 +1,28 @@
 // The table of libraries' routines, by the names of src/graph/routines.ts.
 #include "cuda/library-routines.h"
 
+#include <map>
+
 #include "cuda/fft.h"
+#include "cuda/solver.h"
 
 namespace weft::cuda {
 
 const LibraryRoutine* findLibraryRoutine(const std::string& name) {
-  return name == "fft" || name == "rfft" || name == "irfft" ? &kFftRoutine : nullptr;
+  static const std::map<std::string, const LibraryRoutine*> table{
+      {"fft", &kFftRoutine},
+      {"rfft", &kFftRoutine},
+      {"irfft", &kFftRoutine},
+      {"lu", &kLuRoutine},
+      {"luSolve", &kLuSolveRoutine},
+      {"cholesky", &kCholeskyRoutine},
+      {"triangularSolve", &kTriangularSolveRoutine},
+      {"qr", &kQrRoutine},
+      {"qOfQr", &kQOfQrRoutine},
+      {"eigh", &kEighRoutine},
+      {"svd", &kSvdRoutine}};
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
 }
 
 }  // namespace weft::cuda

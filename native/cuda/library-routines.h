@@ -17,7 +17,7 @@ struct LibraryJob {
   CudaDevice& device;
   const std::vector<int64_t>& numbers;
   // Where the first elements of whole arrays are, or would be.
-  CUdeviceptr operand, result;
+  std::vector<CUdeviceptr> operands, results;
   CUdeviceptr workspace;
   size_t workspaceBytes;
   cpu::Range units;

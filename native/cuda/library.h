@@ -11,7 +11,7 @@
 namespace weft::cuda {
 
 struct Candidates {
-  std::vector<std::string> driver, nvrtc, cublas, cublasLt, cutensor, cufft;
+  std::vector<std::string> driver, nvrtc, cublas, cublasLt, cutensor, cufft, cusolver;
 };
 
 // The first call decides; later ones (of other threads' environments) change nothing.

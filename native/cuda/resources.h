@@ -16,6 +16,7 @@
 #include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/slots.h"
+#include "cuda/solver.h"
 #include "cuda/staging.h"
 #include "cuda/submission-limit.h"
 #include "cuda/sweep.h"
@@ -40,12 +41,13 @@ struct Resources {
   Graphs graphs;
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};
-  // Made by the first matrix product, the first with an epilogue, the first contraction by cuTENSOR, and the
-  // first Fourier transform.
+  // Made by the first matrix product, the first with an epilogue, the first contraction by cuTENSOR, the
+  // first Fourier transform, and the first factors of matrices.
   std::optional<Blas> blas;
   std::optional<BlasLt> blasLt;
   std::optional<Tensors> tensors;
   std::optional<Fft> fft;
+  std::optional<Solver> solver;
 };
 
 }  // namespace weft::cuda

@@ -6,7 +6,7 @@
  * Arrays are in C order. Parameters are plain numbers, which each row documents.
  */
 import { BIN_OPS, type BinOp, binUnits } from './bin-units.js';
-import { byteLengthOf, type DType } from './dtype.js';
+import { byteLengthOf, DTYPE_INFO, type DType } from './dtype.js';
 
 export interface ArrayType {
   readonly dtype: DType;
@@ -130,10 +130,89 @@ export const ROUTINES = {
       { dtype: x!.dtype === 'complex128' ? 'float64' : 'float32', shape: [x!.shape[0]!, n!] },
     ],
   },
+  /**
+   * The LU factors of matrices [count, columns, rows], each in column-major order, in their place: P A = L U with the
+   * largest pivot of each column (partial pivoting), the ones of L left out; and int64 pivots [count, min(rows,
+   * columns)]: row k was exchanged with row `pivots[k] - 1`, one after the other, as LAPACK's `getrf` has it.
+   */
+  lu: {
+    results: ([a]) => {
+      const [count, columns, rows] = a!.shape as readonly [number, number, number];
+      return [a!, { dtype: 'int64', shape: [count, Math.min(columns, rows)] }];
+    },
+  },
+  /** The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64. Parameters: n. */
+  pivotOrder: { results: ([pivots], [n]) => [{ dtype: 'int64', shape: [pivots!.shape[0]!, n!] }] },
+  /**
+   * X of A X = B by the factors of A. Inputs: B [count, right sides, n] in column-major order, the factors [count, n,
+   * n], the pivots. Parameters: 0 for A, 1 for its transpose, 2 for the conjugate of that.
+   */
+  luSolve: { results: ([b]) => [b!] },
+  /**
+   * The Cholesky factors of Hermitian matrices [count, n, n], whose other triangle is left as it was: in C order L of
+   * A = L Lᴴ, or U of A = Uᴴ U. And int32 statuses [count]: 0, or k where the leading minor of order k is not positive;
+   * NaN is no failure. Parameters: whether the upper triangle is read and written (0 or 1).
+   */
+  cholesky: { results: ([a]) => [a!, statusesOf(a!)] },
+  /**
+   * X of A X = B, A a triangle of matrices [count, n, n] in column-major order, of which the other one is not read.
+   * Inputs: B [count, right sides, n] in column-major order, A. Parameters: whether A is the upper triangle (0 or 1),
+   * as of `luSolve`, and whether the diagonal counts as ones (0 or 1).
+   */
+  triangularSolve: { results: ([b]) => [b!] },
+  /**
+   * The QR factors of matrices [count, columns, rows] in column-major order, in their place: R on and above the diagonal,
+   * below it vectors v of reflectors 1 - tau v vᴴ, whose first element is 1; and the factors tau [count, min(rows,
+   * columns)], as LAPACK's `geqrf` has them.
+   */
+  qr: {
+    results: ([a]) => {
+      const [count, columns, rows] = a!.shape as readonly [number, number, number];
+      return [a!, { dtype: a!.dtype, shape: [count, Math.min(columns, rows)] }];
+    },
+  },
+  /** The first columns of Q [count, columns, rows] of such factors and their tau. Parameters: how many columns. */
+  qOfQr: {
+    results: ([factors], [wanted]) => {
+      const [count, , rows] = factors!.shape as readonly [number, number, number];
+      return [{ dtype: factors!.dtype, shape: [count, wanted!, rows] }];
+    },
+  },
+  /**
+   * The eigenvalues of Hermitian matrices [count, n, n] in column-major order, ascending, statuses (0, or it did not
+   * converge), and if wanted the eigenvectors, in the order of the matrices. Parameters: whether the upper triangle is
+   * read (0 or 1), and whether vectors are wanted.
+   */
+  eigh: {
+    results: ([a], [, vectors]) => [
+      { dtype: realOf(a!.dtype), shape: a!.shape.slice(0, 2) },
+      statusesOf(a!),
+      ...(vectors === 1 ? [a!] : []),
+    ],
+  },
+  /**
+   * The singular values of matrices [count, n, m] in column-major order, m >= n, largest first, statuses (0, or it did
+   * not converge), and if wanted U [count, n or m, m] and Vᴴ [count, n, n] in the order of the matrices. Parameters:
+   * which vectors are wanted: none (0), n of each (1), m of U (2).
+   */
+  svd: {
+    results: ([a], [wanted]) => {
+      const [count, n, m] = a!.shape as readonly [number, number, number];
+      const { dtype } = a!;
+      const values = [{ dtype: realOf(dtype), shape: [count, n] }, statusesOf(a!)];
+      if (wanted === 0) return values;
+      return [...values, { dtype, shape: [count, wanted === 2 ? m : n, m] }, { dtype, shape: [count, n, n] }];
+    },
+  },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
 /** Integers that hold places of so many elements. */
 export const placeDType = (size: number): DType => (size < 2 ** 31 ? 'int32' : 'int64');
+
+const realOf = (dtype: DType): DType => DTYPE_INFO[dtype].component;
+
+/** A status for each matrix of a stack. */
+const statusesOf = ({ shape }: ArrayType): ArrayType => ({ dtype: 'int32', shape: [shape[0]!] });
 
 /** The kept part of a line, up to all of it, and its length. */
 const keptOf = (line: ArrayType): readonly ArrayType[] => [line, { dtype: 'int64', shape: [] }];

@@ -78,8 +78,8 @@ export interface Config {
 
 export interface CudaSearchPaths {
   /**
-   * `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`, `WEFT_CUTENSOR`, `WEFT_CUFFT`: this file
-   * and no other.
+   * `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`, `WEFT_CUTENSOR`, `WEFT_CUFFT`,
+   * `WEFT_CUSOLVER`: this file and no other.
    */
   readonly driver: string | undefined;
   readonly nvrtc: string | undefined;
@@ -87,6 +87,7 @@ export interface CudaSearchPaths {
   readonly cublasLt: string | undefined;
   readonly cutensor: string | undefined;
   readonly cufft: string | undefined;
+  readonly cusolver: string | undefined;
   /** `WEFT_CUDA_PATH`, `CUDA_HOME`, `CUDA_PATH`: toolkits, in this order. */
   readonly toolkits: readonly string[];
   /** `VIRTUAL_ENV` and `CONDA_PREFIX`: Python environments, whose packages may hold the libraries. */
@@ -212,6 +213,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
       cublasLt: given(env.WEFT_CUBLASLT)[0],
       cutensor: given(env.WEFT_CUTENSOR)[0],
       cufft: given(env.WEFT_CUFFT)[0],
+      cusolver: given(env.WEFT_CUSOLVER)[0],
       toolkits: given(env.WEFT_CUDA_PATH, env.CUDA_HOME, env.CUDA_PATH),
       pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),
       binFolders: given(...(env.PATH ?? '').split(':')),

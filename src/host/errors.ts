@@ -67,6 +67,18 @@ export class DeviceLostError extends DeviceError {
   }
 }
 
+/** A matrix that has no such solution or factors: it is singular, not positive definite, or nothing converged. */
+export class LinalgError extends Error {
+  override name = 'LinalgError';
+  constructor(
+    message: string,
+    /** Which matrix of the stack, counted in C order over the leading axes. */
+    readonly matrix: number,
+  ) {
+    super(message);
+  }
+}
+
 /** A generated kernel that did not compile: a defect of Weft's. The message holds the numbered source. */
 export class CompileError extends Error {
   override name = 'CompileError';
@@ -117,6 +129,7 @@ const OWN = [
   DTypeError,
   ArgumentError,
   DeviceError,
+  LinalgError,
   CompileError,
   FileError,
   NativeError,

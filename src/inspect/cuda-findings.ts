@@ -30,12 +30,13 @@ export function driverFinding({ driver: found, devices, tried }: CudaInfo): Find
   return { ...about, status: 'found', value };
 }
 
-/** The libraries that kernels, products and Fourier transforms take, and that `weft setup` gets. */
+/** The libraries that kernels, products, Fourier transforms and factors of matrices take, and that `weft setup` gets. */
 export const libraryFindings = (info: CudaInfo): Finding[] => [
   nvrtc(info),
   cublas(info),
   cublasLt(info),
   cufft(info),
+  cusolver(info),
 ];
 
 function nvrtc({ nvrtc: found, tried }: CudaInfo): Finding {
@@ -103,6 +104,20 @@ const cufft = ({ cufft: found, tried }: CudaInfo): Finding =>
         tried: tried.cufft,
       }
     : { area: 'gpu', name: 'cuFFT', status: 'found', value: `${found.version}, ${found.path}` };
+
+const cusolver = ({ cusolver: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuSOLVER',
+        status: 'missing',
+        value: 'libcusolver was not found',
+        cost: 'linear algebra (linalg) on a GPU fails with an error; all else works there',
+        remedy:
+          '"npx weft setup" says what to run (pip install nvidia-cusolver), or a CUDA toolkit, or name the file in WEFT_CUSOLVER',
+        tried: tried.cusolver,
+      }
+    : { area: 'gpu', name: 'cuSOLVER', status: 'found', value: `${found.version}, ${found.path}` };
 
 /** cuTENSOR, without which all works. */
 export const cutensorFinding = ({ cutensor: found, tried }: CudaInfo): Finding =>

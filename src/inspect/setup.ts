@@ -22,6 +22,7 @@ const PACKAGES: Readonly<Record<string, { readonly pip: string; readonly conda: 
   cuBLAS: { pip: 'nvidia-cublas', conda: 'libcublas' },
   cuBLASLt: { pip: 'nvidia-cublas', conda: 'libcublas' },
   cuFFT: { pip: 'nvidia-cufft', conda: 'libcufft' },
+  cuSOLVER: { pip: 'nvidia-cusolver', conda: 'libcusolver' },
 };
 
 /** The end of a pip package's name: from CUDA 13 on it has none. */

@@ -17,6 +17,7 @@ it('finds the OpenBLAS of Python packages, that of the environment in use first'
     cublasLt: undefined,
     cutensor: undefined,
     cufft: undefined,
+    cusolver: undefined,
     toolkits: [],
     pythonPrefixes: ['/venv'],
     binFolders: [],

@@ -31,6 +31,7 @@ describe('the places of CUDA libraries', () => {
       WEFT_CUBLASLT: '/o/l.so',
       WEFT_CUTENSOR: '/o/t.so',
       WEFT_CUFFT: '/o/f.so',
+      WEFT_CUSOLVER: '/o/s.so',
       WEFT_CUDA_DRIVER: '/o/d.so',
     };
     expect(candidates(env, '/usr/local/cuda/lib64/libnvrtc.so.13')).toEqual({
@@ -40,6 +41,7 @@ describe('the places of CUDA libraries', () => {
       cublasLt: ['/o/l.so'],
       cutensor: ['/o/t.so'],
       cufft: ['/o/f.so'],
+      cusolver: ['/o/s.so'],
     });
   });
 

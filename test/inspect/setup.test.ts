@@ -10,7 +10,7 @@ const NVRTC = { ...LIBRARY, builtins: '/usr/lib/builtins.so', architectures: [75
 
 /** A machine with a GPU, where libraries are missing that are named. */
 function machine(
-  missing: readonly ('nvrtc' | 'cublas' | 'cublasLt' | 'cufft')[],
+  missing: readonly ('nvrtc' | 'cublas' | 'cublasLt' | 'cufft' | 'cusolver')[],
   version = '13.0',
 ): CudaInfo {
   const found = <T>(name: (typeof missing)[number], library: T): T | null =>
@@ -22,7 +22,8 @@ function machine(
     cublas: found('cublas', LIBRARY),
     cublasLt: found('cublasLt', LIBRARY),
     cufft: found('cufft', LIBRARY),
-    tried: { driver: [], nvrtc: [], cublas: [], cublasLt: [], cufft: [] },
+    cusolver: found('cusolver', LIBRARY),
+    tried: { driver: [], nvrtc: [], cublas: [], cublasLt: [], cufft: [], cusolver: [] },
   } as unknown as CudaInfo;
 }
 

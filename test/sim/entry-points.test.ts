@@ -23,6 +23,7 @@ describe('the simulated libraries', () => {
     ['cublasLt', SIM_ENVIRONMENT.WEFT_CUBLASLT],
     ['cutensor', SIM_ENVIRONMENT.WEFT_CUTENSOR],
     ['cufft', SIM_ENVIRONMENT.WEFT_CUFFT],
+    ['cusolver', SIM_ENVIRONMENT.WEFT_CUSOLVER],
   ] as const)('export the entry points of %s that the addon looks up, and no others', (name, library) => {
     expect(exportsOf(library).sort()).toEqual([...cudaEntryPoints()[name]].sort());
   });

@@ -14,6 +14,7 @@ export const SIM_ENVIRONMENT = {
   WEFT_CUBLASLT: `${SIM_FOLDER}/libweft-sim-cublaslt.so`,
   WEFT_CUTENSOR: `${SIM_FOLDER}/libweft-sim-cutensor.so`,
   WEFT_CUFFT: `${SIM_FOLDER}/libweft-sim-cufft.so`,
+  WEFT_CUSOLVER: `${SIM_FOLDER}/libweft-sim-cusolver.so`,
   // The simulated NVRTC keeps what it compiled itself, by all that it depends on.
   WEFT_CACHE: 'off',
   // Every buffer on a device is a block of the driver's own, so that the simulator sees all uses of it.

@@ -102,6 +102,7 @@ interface Groups {
   readonly arrays: CompositeCase;
   readonly binning: CompositeCase;
   readonly fourier: CompositeCase;
+  readonly linear: CompositeCase;
   readonly ndimage: CompositeCase;
 }
 

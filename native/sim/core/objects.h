@@ -190,6 +190,7 @@ struct Context {
   size_t cutensorHandles = 0;
   size_t cutensorPlans = 0;
   size_t cufftPlans = 0;
+  size_t cusolverHandles = 0;
   // Held by pools and libraries.
   size_t used = 0;
   // Handed out by pools, and the most of it since a test last asked for anew.

@@ -162,7 +162,8 @@ Json Simulator::describe() {
     return static_cast<double>(found);
   };
   const auto liveOf = [&](const Context* of) {
-    size_t cublasHandles = 0, cublasLtHandles = 0, cutensorHandles = 0, cutensorPlans = 0, cufftPlans = 0;
+    size_t cublasHandles = 0, cublasLtHandles = 0, cutensorHandles = 0, cutensorPlans = 0, cufftPlans = 0,
+           cusolverHandles = 0;
     for (const auto& context : contexts) {
       if (of != nullptr && context.get() != of) continue;
       cublasHandles += context->cublasHandles;
@@ -170,6 +171,7 @@ Json Simulator::describe() {
       cutensorHandles += context->cutensorHandles;
       cutensorPlans += context->cutensorPlans;
       cufftPlans += context->cufftPlans;
+      cusolverHandles += context->cusolverHandles;
     }
     return Json::Object{{"streams", count(streams, of)},
                         {"events", count(events, of)},
@@ -181,7 +183,8 @@ Json Simulator::describe() {
                         {"cublasLtHandles", static_cast<double>(cublasLtHandles)},
                         {"cutensorHandles", static_cast<double>(cutensorHandles)},
                         {"cutensorPlans", static_cast<double>(cutensorPlans)},
-                        {"cufftPlans", static_cast<double>(cufftPlans)}};
+                        {"cufftPlans", static_cast<double>(cufftPlans)},
+                        {"cusolverHandles", static_cast<double>(cusolverHandles)}};
   };
   Json::Array devices;
   for (const auto& context : contexts) {

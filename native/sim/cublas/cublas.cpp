@@ -4,6 +4,7 @@
 
 #include "core/simulator.h"
 #include "cublas/matrix.h"
+#include "cusolver/matrix.h"
 
 using namespace weft::sim;
 
@@ -145,6 +146,40 @@ int multiply(Simulator& simulator, Handle& handle, const Gemm& g) {
   return kOk;
 }
 
+// b = op(a)⁻¹ b for a triangle on the left, alpha 1.
+struct Triangle {
+  int side, triangle, form, diagonal, n, sides;
+  const void* a;
+  int leadingA;
+  void* b;
+  int leadingB, type;
+};
+
+int solveTriangle(const char* name, Handle* given, const Triangle& t) {
+  return enterBlas(name, given, [&](Simulator& simulator, Handle& handle) {
+    if (t.side != 0 || t.n < 1 || t.sides < 1 || t.leadingA != t.n || t.leadingB != t.n || t.form < 0 ||
+        t.form > 2)
+      return kInvalid;
+    if (!handle.given) simulator.misuse(simulator.callName + " takes memory of its own");
+    const size_t size = bytesOfType(t.type);
+    const auto body = [&simulator, t, size](Context& context, Accesses& accesses, const std::string& what) {
+      const auto from = reinterpret_cast<Address>(t.a), to = reinterpret_cast<Address>(t.b);
+      const size_t bytes = static_cast<size_t>(t.n) * static_cast<size_t>(t.sides) * size;
+      if (!simulator.read(context, from, static_cast<size_t>(t.n) * static_cast<size_t>(t.n) * size, accesses,
+                          what) ||
+          !simulator.read(context, to, bytes, accesses, what) ||
+          !simulator.write(context, to, bytes, accesses, what))
+        return static_cast<int>(kIllegalAddress);
+      Dense a = readMatrix(t.a, t.type, t.n, t.n), b = readMatrix(t.b, t.type, t.n, t.sides);
+      weft::sim::solveTriangle(a, t.form, (t.triangle == 1) == (t.form == 0), t.diagonal == 1, b);
+      writeMatrix(t.b, t.type, b);
+      return static_cast<int>(kSuccess);
+    };
+    simulator.queue(*handle.context, *handle.stream, {body});
+    return kOk;
+  });
+}
+
 }  // namespace
 
 #define WEFT_SIM_BLAS extern "C" __attribute__((visibility("default"))) int
@@ -247,3 +282,15 @@ WEFT_SIM_BLAS cublasGemmEx(Handle* handle, int transposeA, int transposeB, int m
                      typeB,      leadingB,   0, beta, c, typeC, leadingC, 0,     1,        computeType});
   });
 }
+
+#define WEFT_SIM_TRSM(letter, type)                                                                          \
+  WEFT_SIM_BLAS cublas##letter##trsm_v2(Handle* handle, int side, int triangle, int form, int diagonal,      \
+                                        int n, int sides, const void*, const void* a, int leadingA, void* b, \
+                                        int leadingB) {                                                      \
+    return solveTriangle("cublas" #letter "trsm_v2", handle,                                                 \
+                         {side, triangle, form, diagonal, n, sides, a, leadingA, b, leadingB, type});        \
+  }
+WEFT_SIM_TRSM(S, 0)
+WEFT_SIM_TRSM(D, 1)
+WEFT_SIM_TRSM(C, 4)
+WEFT_SIM_TRSM(Z, 5)

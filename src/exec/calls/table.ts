@@ -10,7 +10,9 @@ import { COMPACT, DISTINCT } from './compact.js';
 import { COMPONENTS } from './components.js';
 import { CONTRACTION } from './contraction.js';
 import { FFT, IRFFT, RFFT } from './fft.js';
+import { CHOLESKY, EIGH, LU, LU_SOLVE, Q_OF_QR, QR, SVD, TRIANGULAR_SOLVE } from './linear.js';
 import { MATMUL } from './matmul.js';
+import { PIVOT_ORDER } from './pivot-order.js';
 import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
@@ -43,6 +45,15 @@ export const CALLS: Rows = {
   fft: FFT,
   rfft: RFFT,
   irfft: IRFFT,
+  lu: LU,
+  pivotOrder: PIVOT_ORDER,
+  luSolve: LU_SOLVE,
+  cholesky: CHOLESKY,
+  triangularSolve: TRIANGULAR_SOLVE,
+  qr: QR,
+  qOfQr: Q_OF_QR,
+  eigh: EIGH,
+  svd: SVD,
 };
 
 /** The row of a step. */

@@ -17,6 +17,7 @@ export interface CudaCandidates {
   readonly cublasLt: readonly string[];
   readonly cutensor: readonly string[];
   readonly cufft: readonly string[];
+  readonly cusolver: readonly string[];
 }
 
 /** File names by CUDA version, newest first. NVRTC 11 is `libnvrtc.so.11.2` from CUDA 11.2 on. */
@@ -25,6 +26,7 @@ const CUBLAS_NAMES = ['libcublas.so.13', 'libcublas.so.12', 'libcublas.so.11'];
 const CUBLASLT_NAMES = ['libcublasLt.so.13', 'libcublasLt.so.12', 'libcublasLt.so.11'];
 /** One name for all versions of CUDA: which of them it is of, its folder says. */
 const CUTENSOR_NAMES = ['libcutensor.so.2'];
+const CUSOLVER_NAMES = ['libcusolver.so.12', 'libcusolver.so.11'];
 const CUFFT_NAMES = ['libcufft.so.12', 'libcufft.so.11', 'libcufft.so.10'];
 const DRIVER_NAMES = [
   'libcuda.so.1',
@@ -132,5 +134,6 @@ export function cudaCandidates(places: CudaSearchPaths, list: ListFolder = listF
         ? candidatesOf(CUTENSOR_NAMES, [...cutensorFolders(places, list), ...folders], list)
         : [places.cutensor],
     cufft: places.cufft === undefined ? candidatesOf(CUFFT_NAMES, folders, list) : [places.cufft],
+    cusolver: places.cusolver === undefined ? candidatesOf(CUSOLVER_NAMES, folders, list) : [places.cusolver],
   };
 }

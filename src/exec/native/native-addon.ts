@@ -99,6 +99,7 @@ interface Addon {
   cublasLtInfo(): Lookup<LibraryInfo>;
   cutensorInfo(): Lookup<LibraryInfo>;
   cufftInfo(): Lookup<LibraryInfo>;
+  cusolverInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
   probeCutensor(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number }>;

@@ -23,6 +23,7 @@ const cublas = found(() => cudaAddon().cublasInfo());
 const cublasLt = found(() => cudaAddon().cublasLtInfo());
 const cutensor = found(() => cudaAddon().cutensorInfo());
 const cufft = found(() => cudaAddon().cufftInfo());
+const cusolver = found(() => cudaAddon().cusolverInfo());
 
 const info: CudaInfo = {
   get driver() {
@@ -46,6 +47,9 @@ const info: CudaInfo = {
   get cufft() {
     return cufft().library;
   },
+  get cusolver() {
+    return cusolver().library;
+  },
   tried: {
     get driver() {
       return driver().tried;
@@ -64,6 +68,9 @@ const info: CudaInfo = {
     },
     get cufft() {
       return cufft().tried;
+    },
+    get cusolver() {
+      return cusolver().tried;
     },
   },
 };

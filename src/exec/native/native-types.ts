@@ -180,6 +180,7 @@ export interface KeptObjects {
   readonly cutensorHandles: number;
   readonly cutensorPlans: number;
   readonly cufftPlans: number;
+  readonly cusolverHandles: number;
   /** CUDA graphs, and those among them that can be launched. */
   readonly graphs: number;
   readonly graphExecs: number;
@@ -249,6 +250,7 @@ export interface CudaInfo {
   readonly cublasLt: LibraryInfo | null;
   readonly cutensor: LibraryInfo | null;
   readonly cufft: LibraryInfo | null;
+  readonly cusolver: LibraryInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {
     readonly driver: readonly string[];
@@ -257,6 +259,7 @@ export interface CudaInfo {
     readonly cublasLt: readonly string[];
     readonly cutensor: readonly string[];
     readonly cufft: readonly string[];
+    readonly cusolver: readonly string[];
   };
 }
 
@@ -267,6 +270,7 @@ export interface CudaEntryPoints {
   readonly cublasLt: readonly string[];
   readonly cutensor: readonly string[];
   readonly cufft: readonly string[];
+  readonly cusolver: readonly string[];
 }
 
 /** An algorithm of cuBLASLt, in words of 32 bits, and how long a call of it takes. */

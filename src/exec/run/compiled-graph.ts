@@ -20,7 +20,7 @@ import { turnToPlan } from '../native/turns.js';
 import { probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
-import { checkHostResults, endsOf, hostResults, located } from './evaluate.js';
+import { checkHostResults, endsOf, hostResults, located, readCodes } from './evaluate.js';
 import { type ExecutionSettings, execute, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
@@ -29,6 +29,7 @@ import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { type Executed, runProgram } from './run-program.js';
 import { Segments } from './segments.js';
+import { checkStatuses } from './statuses.js';
 
 /** Where results are wanted. */
 export type TracedDestination = 'host' | 'device';
@@ -92,18 +93,31 @@ export class TracedGraph {
     if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, destination);
     const program = this.#knownFor(destination);
     try {
-      return await (program === undefined
-        ? this.#runFirst(args, destination)
-        : runProgram(program, this.#inputsOf(args), this.#settings[destination]));
+      return await this.#looked(
+        program === undefined
+          ? this.#runFirst(args, destination)
+          : runProgram(program, this.#inputsOf(args), this.#settings[destination]),
+        destination,
+      );
     } catch (error) {
       if (program === undefined || !(error instanceof MemoryError)) throw this.#refused(error, destination);
     }
     // There may be room for it in tiles.
     try {
-      return await this.#runFirst(args, destination);
+      return await this.#looked(this.#runFirst(args, destination), destination);
     } catch (error) {
       throw this.#refused(error, destination);
     }
+  }
+
+  /** Throws where a call of the graph failed. */
+  #looked(running: Promise<Executed>, destination: TracedDestination): Promise<Executed> {
+    const canonical = this.#canonical;
+    if (canonical.statuses.length === 0) return running;
+    return running.then(async (executed) => {
+      await checkStatuses(canonical, executed, destination, readCodes);
+      return executed;
+    });
   }
 
   /** An error of the job, with the user's line; a refusal says what is enough for all of its graphs. */

@@ -14,7 +14,7 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js'
 import { denseStrides } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
-import { isOwnError, NativeError } from '../../host/errors.js';
+import { isOwnError, LinalgError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
 import { type FileOutput, hostBytesOf } from '../native/native.js';
@@ -30,6 +30,7 @@ import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
+import { checkStatuses, type ReadCodes } from './statuses.js';
 import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
 
 /** A result in host memory, contiguous in C order. */
@@ -193,7 +194,9 @@ async function compute(
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    return await execute(job, target, settingsOf(options, destination, false, filesOf));
+    const executed = await execute(job, target, settingsOf(options, destination, false, filesOf));
+    await checkStatuses(canonical, executed, destination, readCodes);
+    return executed;
   } catch (error) {
     signal?.throwIfAborted();
     throw refused(error);
@@ -212,6 +215,10 @@ function jobOf(canonical: Canonical, exprs: readonly Expr[]): Job {
     throw located(error, exprs);
   }
 }
+
+/** Brings codes of calls from devices to the host. */
+export const readCodes: ReadCodes = async (buffers) =>
+  (await evaluate(buffers.map((buffer) => deviceArray(buffer, 'int64', [])))).map(indexOf);
 
 /**
  * Computes the ends of index arrays, and throws for those that are out of range. `refused`: the error of the
@@ -254,7 +261,8 @@ export function indexOf({ data }: HostResult): bigint {
 /** Adds the user's line to an error of execution; not to what his own functions threw. */
 export function located(error: unknown, exprs: readonly Expr[]): unknown {
   const place = formatSite(exprs[0]?.site);
-  if (isOwnError(error) && !(error instanceof NativeError) && place !== undefined)
+  const isPlaced = error instanceof NativeError || error instanceof LinalgError;
+  if (isOwnError(error) && !isPlaced && place !== undefined)
     error.message += `\n    while computing what was made at ${place}`;
   return error;
 }

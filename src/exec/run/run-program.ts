@@ -8,6 +8,7 @@ import {
   cancel,
   createCancel,
   type FileOutput,
+  type OutputDestination,
   type RunInput,
   type RunOptions,
   type RunResult,
@@ -91,9 +92,12 @@ function runOptionsOf(
   options: OneRun['options'],
   { destination, filesOf, whenQueued }: RunSettings,
 ): RunOptions {
-  if (destination === 'file') return { outputs: results.map((_, k) => filesOf!(outputs, k)) };
+  if (destination === 'file') return { outputs: results.map((_, k) => filesOrHost(filesOf!(outputs, k))) };
   return whenQueued ? options.queued : options[destination];
 }
+
+/** Results that are for no file are for the run itself. */
+const filesOrHost = (files: readonly FileOutput[]): OutputDestination => (files.length > 0 ? files : 'host');
 
 async function runPhases(program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> {
   const { plan, inputs: read, resultValues, outputs: order } = program;

@@ -20,6 +20,7 @@ import type { ComputeTarget } from './compute-target.js';
 import { type Input, inputsOf, type SegmentValues } from './inputs.js';
 import { runInBudget } from './run-in-budget.js';
 import { type RunSettings, runProgram } from './run-program.js';
+import { throwFailedIn } from './statuses.js';
 
 /** Budgets as for the graph above; where results go is found here. */
 export type SegmentTarget = Omit<ComputeTarget, 'destination'>;
@@ -143,9 +144,11 @@ async function valuesOf(
   settings: Omit<RunSettings, 'destination'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
   const compute = async (destination: Destination): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
-    const { program, outputs } = await runInBudget(canonical, { ...target, destination }, (fitting) =>
+    const executed = await runInBudget(canonical, { ...target, destination }, (fitting) =>
       runProgram(fitting, (source) => inputs[source]!, { ...settings, destination }),
     );
+    const { program, outputs } = executed;
+    throwFailedIn(canonical, executed);
     return program.outputs.map((at) => {
       if (at < 0) return new Uint8Array(0);
       const output = outputs[at]!;
@@ -153,7 +156,8 @@ async function valuesOf(
       return destination === 'host' ? bytesOver(hostBytesOf(output)) : output;
     });
   };
-  const destination = destinationOfSegments(target);
+  // Codes of calls that may fail are looked at on the host.
+  const destination = canonical.statuses.length > 0 ? 'host' : destinationOfSegments(target);
   try {
     return await compute(destination);
   } catch (error) {

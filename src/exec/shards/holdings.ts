@@ -94,7 +94,9 @@ export class Holdings {
     if (filesOf === undefined || this.#program.plan.values[b]!.role !== 'output') return undefined;
     const files = filesOf(b);
     const isReadLater = (this.#program.lastRead.get(b) ?? at) > at;
-    return isReadLater || files.some(({ checksum }) => checksum !== undefined) ? undefined : files;
+    return isReadLater || files.length === 0 || files.some(({ checksum }) => checksum !== undefined)
+      ? undefined
+      : files;
   }
 
   /** Keeps what a run made. */

@@ -33,6 +33,7 @@ import { narrowSources } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
 import type { Records } from './records.js';
 import type { SourceArray } from './source-array.js';
+import { type StatusCheck, statusCheckOf } from './status-check.js';
 
 export interface Canonical {
   readonly graph: Graph;
@@ -45,6 +46,8 @@ export interface Canonical {
   readonly fingerprint: string;
   /** Index arrays that have to be within an axis before the graph runs. */
   readonly checks: readonly IndexCheck[];
+  /** Calls that may fail: their codes are the last outputs of the graph, behind the user's. */
+  readonly statuses: readonly StatusCheck[];
 }
 
 /** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
@@ -139,10 +142,13 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
   const ids = new Map<Expr, number>();
 
   const checks: IndexCheck[] = [];
+  const failing: StatusCheck[] = [];
   const enter = (expr: Expr): void => {
     const inputs = expr.inputs.map((input) => ids.get(input)!);
     const node = nodeFrom(dataOf(expr, sources), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
+    const status = statusCheckOf(expr);
+    if (status !== undefined) failing.push(status);
     if (id === nodes.length) {
       checks.push(...checksIn(expr));
       nodes.push(node);
@@ -154,7 +160,14 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
   };
 
   for (const output of outputs) visitInputsFirst(output, ids, enter);
-  const graph = { nodes, outputs: outputs.map((expr) => ids.get(expr)!) };
+  const statuses = new Map<number, StatusCheck>();
+  // What fails in the body of a loop goes on with the values that it gave.
+  for (const status of sources instanceof SourceList ? [...failing] : []) {
+    visitInputsFirst(status.code, ids, enter);
+    const id = ids.get(status.code)!;
+    if (!statuses.has(id)) statuses.set(id, status);
+  }
+  const graph = { nodes, outputs: [...outputs.map((expr) => ids.get(expr)!), ...statuses.keys()] };
   const narrowed = narrowSources(graph, sources.list);
   for (const { node, replaced, array } of narrowed) {
     nodes[node.id] = node;
@@ -163,7 +176,8 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
   }
   const { records } = narrowed.length === 0 ? table : tableOf(nodes);
   const fingerprint = fingerprintOf(records, graph.outputs, sources.list);
-  return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, checks);
+  const looked = { checks, statuses: [...statuses.values()] };
+  return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, looked);
 }
 
 /** The index arrays to look at for a node: its own, or those of a loop's body, which no step changes. */
@@ -205,6 +219,7 @@ class CanonicalGraph implements Canonical {
   readonly repeated: Canonical['repeated'];
   readonly fingerprint: string;
   readonly checks: readonly IndexCheck[];
+  readonly statuses: readonly StatusCheck[];
   /** By id. */
   readonly #sites: readonly (Site | undefined)[];
 
@@ -213,9 +228,10 @@ class CanonicalGraph implements Canonical {
     { sites, repeated }: Sites,
     sources: readonly SourceArray[],
     fingerprint: string,
-    checks: readonly IndexCheck[],
+    { checks, statuses }: Pick<Canonical, 'checks' | 'statuses'>,
   ) {
     this.checks = checks;
+    this.statuses = statuses;
     this.graph = graph;
     this.sources = sources;
     this.fingerprint = fingerprint;

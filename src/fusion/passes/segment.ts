@@ -88,7 +88,7 @@ const graphs = new Map<string, Graph>();
 const NO_SITES: Canonical['sites'] = new Map();
 
 /** Without the nodes it was made of, and with the graph of an equal segment where there is one. */
-function sharedCanonical({ graph, sources, fingerprint, checks }: Canonical): Canonical {
+function sharedCanonical({ graph, sources, fingerprint, checks, statuses }: Canonical): Canonical {
   let shared = graphs.get(fingerprint);
   if (shared === undefined) {
     shared = graph;
@@ -96,7 +96,7 @@ function sharedCanonical({ graph, sources, fingerprint, checks }: Canonical): Ca
     if (graphs.size === MAX_GRAPHS) graphs.delete(oldest!);
     graphs.set(fingerprint, shared);
   }
-  return { graph: shared, sources, sites: NO_SITES, repeated: [], fingerprint, checks };
+  return { graph: shared, sources, sites: NO_SITES, repeated: [], fingerprint, checks, statuses };
 }
 
 /** The segments below a graph, those that others read first. */

@@ -1,0 +1,48 @@
+// The innermost loops of linear algebra, over columns whose elements follow each other, compiled once for
+// each instruction set (linear-lanes.cpp). Sums have a fixed number of lanes, so that every set gives the
+// same bits.
+#pragma once
+#include <cstdint>
+
+namespace weft::cpu {
+
+template <typename R>
+struct Complex {
+  R re, im;
+};
+
+template <typename T>
+struct LinearKernels {
+  // y += Σ factors[k] x_k, columns of x `stride` apart.
+  void (*addColumns)(int64_t n, int64_t count, const T* factors, const T* x, int64_t stride, T* y);
+  // sums[k] = Σ conj(x_k) y.
+  void (*dots)(int64_t n, int64_t count, const T* x, int64_t stride, const T* y, T* sums);
+  // y += a x + b z.
+  void (*addTwo)(int64_t n, T a, const T* x, T b, const T* z, T* y);
+};
+
+template <typename R>
+struct RotationKernels {
+  // Turns columns k and k + 1 of v, one pair after the other: (x, y) becomes (c x + s y, c y - s x).
+  void (*rotate)(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t stride);
+  // The same from the last pair to the first.
+  void (*rotateBack)(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t stride);
+};
+
+// All of them, of one instruction set.
+struct LinearTables {
+  const LinearKernels<float>* float32;
+  const LinearKernels<double>* float64;
+  const LinearKernels<Complex<float>>* complex64;
+  const LinearKernels<Complex<double>>* complex128;
+  const RotationKernels<float>* rotations32;
+  const RotationKernels<double>* rotations64;
+};
+
+// For the instruction set that runs: of float, double and their complex numbers; of float and double.
+template <typename T>
+const LinearKernels<T>& linearKernels();
+template <typename R>
+const RotationKernels<R>& rotationKernels();
+
+}  // namespace weft::cpu

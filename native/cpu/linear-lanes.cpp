@@ -1,0 +1,154 @@
+// The innermost loops of linear algebra for one instruction set.
+#include "cpu/isa-scope.h"
+#include "cpu/linear-kernels.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+// Lanes of sums: those of the widest vectors.
+template <typename R>
+constexpr int64_t kSumLanes = 128 / static_cast<int64_t>(sizeof(R));
+
+template <typename R>
+R sumOfLanes(R* lanes) {
+  for (int64_t apart = kSumLanes<R> / 2; apart > 0; apart /= 2)
+    for (int64_t k = 0; k < apart; k++) lanes[k] += lanes[k + apart];
+  return lanes[0];
+}
+
+template <typename R>
+R dot(int64_t n, const R* x, const R* y) {
+  constexpr int64_t L = kSumLanes<R>;
+  R lanes[L] = {};
+  int64_t i = 0;
+  for (; i + L <= n; i += L)
+    for (int64_t k = 0; k < L; k++) lanes[k] += x[i + k] * y[i + k];
+  for (int64_t k = 0; i + k < n; k++) lanes[k] += x[i + k] * y[i + k];
+  return sumOfLanes(lanes);
+}
+
+// Lanes are pairs of parts: products of like parts, and of the first's parts with the second's exchanged.
+template <typename R>
+Complex<R> dot(int64_t n, const Complex<R>* first, const Complex<R>* second) {
+  constexpr int64_t L = kSumLanes<R> / 2;
+  R re[2 * L] = {}, im[2 * L] = {};
+  const auto add = [&](int64_t at, int64_t k) {
+    const Complex<R> x = first[at], y = second[at];
+    re[k] += x.re * y.re;
+    re[L + k] += x.im * y.im;
+    im[k] += x.re * y.im;
+    im[L + k] -= x.im * y.re;
+  };
+  int64_t i = 0;
+  for (; i + L <= n; i += L)
+    for (int64_t k = 0; k < L; k++) add(i + k, k);
+  for (int64_t k = 0; i + k < n; k++) add(i + k, k);
+  return {sumOfLanes(re), sumOfLanes(im)};
+}
+
+template <typename T>
+void dots(int64_t n, int64_t count, const T* x, int64_t stride, const T* y, T* sums) {
+  for (int64_t k = 0; k < count; k++) sums[k] = dot(n, x + k * stride, y);
+}
+
+template <typename R>
+inline R product(R a, R b) {
+  return a * b;
+}
+template <typename R>
+inline Complex<R> product(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <typename R>
+inline R sum(R a, R b) {
+  return a + b;
+}
+template <typename R>
+inline Complex<R> sum(Complex<R> a, Complex<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+
+template <typename T>
+void addColumns(int64_t n, int64_t count, const T* factors, const T* x, int64_t stride, T* __restrict y) {
+  int64_t k = 0;
+  for (; k + 4 <= count; k += 4) {
+    const T a = factors[k], b = factors[k + 1], c = factors[k + 2], d = factors[k + 3];
+    const T *p = x + k * stride, *q = p + stride, *r = q + stride, *s = r + stride;
+    for (int64_t i = 0; i < n; i++)
+      y[i] = sum(y[i], sum(sum(product(a, p[i]), product(b, q[i])), sum(product(c, r[i]), product(d, s[i]))));
+  }
+  for (; k < count; k++) {
+    const T a = factors[k];
+    const T* const p = x + k * stride;
+    for (int64_t i = 0; i < n; i++) y[i] = sum(y[i], product(a, p[i]));
+  }
+}
+
+template <typename T>
+void addTwo(int64_t n, T a, const T* x, T b, const T* z, T* __restrict y) {
+  for (int64_t i = 0; i < n; i++) y[i] = sum(y[i], sum(product(a, x[i]), product(b, z[i])));
+}
+
+// Rows that are turned at a time, so that their columns stay in the first-level cache.
+template <typename R>
+constexpr int64_t kTurnedRows = 256 / static_cast<int64_t>(sizeof(R));
+
+template <typename R, bool back>
+void rotateRows(int64_t count, const R* c, const R* s, R* v, int64_t stride) {
+  constexpr int64_t L = kTurnedRows<R>;
+  R kept[L];
+  R* const start = back ? v + count * stride : v;
+  for (int64_t i = 0; i < L; i++) kept[i] = start[i];
+  for (int64_t at = 0; at < count; at++) {
+    const int64_t k = back ? count - 1 - at : at;
+    const R cosine = c[k], sine = s[k];
+    R *const x = v + k * stride, *const y = x + stride;
+    if constexpr (back) {
+      for (int64_t i = 0; i < L; i++) {
+        const R first = x[i], second = kept[i];
+        y[i] = cosine * second - sine * first;
+        kept[i] = cosine * first + sine * second;
+      }
+    } else {
+      for (int64_t i = 0; i < L; i++) {
+        const R first = kept[i], second = y[i];
+        x[i] = cosine * first + sine * second;
+        kept[i] = cosine * second - sine * first;
+      }
+    }
+  }
+  R* const end = back ? v : v + count * stride;
+  for (int64_t i = 0; i < L; i++) end[i] = kept[i];
+}
+
+template <typename R, bool back>
+void rotateAll(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t stride) {
+  constexpr int64_t L = kTurnedRows<R>;
+  int64_t first = 0;
+  for (; first + L <= n; first += L) rotateRows<R, back>(count, c, s, v + first, stride);
+  for (; first < n; first++) {
+    for (int64_t at = 0; at < count; at++) {
+      const int64_t k = back ? count - 1 - at : at;
+      R *const p = v + first + k * stride, *const q = p + stride;
+      const R x = *p, y = *q;
+      *p = c[k] * x + s[k] * y;
+      *q = c[k] * y - s[k] * x;
+    }
+  }
+}
+
+template <typename T>
+constexpr LinearKernels<T> kKernels{addColumns<T>, dots<T>, addTwo<T>};
+template <typename R>
+constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>};
+
+}  // namespace
+
+const LinearTables& linearTables() {
+  static constexpr LinearTables kTables{&kKernels<float>,          &kKernels<double>,
+                                        &kKernels<Complex<float>>, &kKernels<Complex<double>>,
+                                        &kRotations<float>,        &kRotations<double>};
+  return kTables;
+}
+
+}  // namespace weft::cpu::WEFT_ISA

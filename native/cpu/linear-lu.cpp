@@ -1,0 +1,216 @@
+// LU factors with partial pivoting, what they solve, and the order that their exchanges make.
+#include <cstring>
+
+#include "cpu/linear.h"
+
+namespace weft::cpu {
+namespace {
+
+// Columns that are factored one by one.
+constexpr int64_t kPanel = 16;
+
+// Exchanges rows of all columns, those of pivots [0, count) counted from `first`.
+template <typename T>
+void exchangeRows(const MatrixView<T>& a, const int64_t* pivots, int64_t count, int64_t first) {
+  for (int64_t j = 0; j < a.columns; j++) {
+    T* const column = &a.at(0, j);
+    for (int64_t k = 0; k < count; k++) std::swap(column[k], column[pivots[k] - first]);
+  }
+}
+
+// As LAPACK: the first of the largest; NaN is none.
+template <typename T>
+int64_t pivotIn(const T* column, int64_t n) {
+  int64_t best = 0;
+  RealOf<T> most = sumOfParts(column[0]);
+  for (int64_t i = 1; i < n; i++) {
+    const RealOf<T> size = sumOfParts(column[i]);
+    if (size > most) {
+      best = i;
+      most = size;
+    }
+  }
+  return best;
+}
+
+template <typename T>
+void factorPanel(const MatrixView<T>& a, int64_t* pivots) {
+  const LinearKernels<T>& kernels = linearKernels<T>();
+  for (int64_t k = 0; k < std::min(a.rows, a.columns); k++) {
+    const int64_t pivot = k + pivotIn(&a.at(k, k), a.rows - k);
+    pivots[k] = pivot;
+    if (pivot != k)
+      for (int64_t j = 0; j < a.columns; j++) std::swap(a.at(k, j), a.at(pivot, j));
+    T* const column = &a.at(0, k);
+    // A column of zeros: what is left of it stays.
+    if (column[k] == T{}) continue;
+    for (int64_t i = k + 1; i < a.rows; i++) column[i] = column[i] / column[k];
+    for (int64_t j = k + 1; j < a.columns; j++) {
+      const T factor = -a.at(k, j);
+      kernels.addColumns(a.rows - k - 1, 1, &factor, column + k + 1, 0, &a.at(k + 1, j));
+    }
+  }
+}
+
+// Pivots are places in the matrix, counted from 0.
+template <typename T>
+void factor(const MatrixView<T>& a, int64_t* pivots, const LinearWork& work) {
+  const int64_t least = std::min(a.rows, a.columns);
+  if (least <= kPanel && a.columns <= 2 * kPanel) return factorPanel(a, pivots);
+  if (work.cancelled()) return;
+  const int64_t half = std::max(kPanel, least / 2 / kPanel * kPanel);
+  const int64_t left = std::min(half, least), right = a.columns - left;
+  const MatrixView<T> first = a.part(0, 0, a.rows, left), second = a.part(0, left, a.rows, right);
+  factor(first, pivots, work);
+  exchangeRows(second, pivots, left, 0);
+  const MatrixView<T> top = second.part(0, 0, left, right);
+  solveTriangle(first.part(0, 0, left, left), {false, true, false}, top, work);
+  if (left == a.rows) return;
+  const MatrixView<T> rest = second.part(left, 0, a.rows - left, right);
+  subtractProduct(rest, first.part(left, 0, a.rows - left, left), top, false, work);
+  const int64_t below = std::min(rest.rows, rest.columns);
+  factor(rest, pivots + left, work);
+  exchangeRows(first.part(left, 0, a.rows - left, left), pivots + left, below, 0);
+  for (int64_t k = left; k < left + below; k++) pivots[k] += left;
+}
+
+size_t bytesFor(DType dtype, int64_t wide, int64_t narrow) {
+  if (narrow <= kPanel) return 0;
+  const int64_t half = (narrow + 1) / 2 + kPanel;
+  return productBytes(dtype, wide, half, half * half);
+}
+
+struct Factors {
+  explicit Factors(const std::vector<int64_t>& given)
+      : numbers(given, 4), columns(numbers.next()), rows(numbers.next()) {}
+  LinearNumbers numbers;
+  int64_t columns, rows;
+  int64_t size() const { return std::max(rows, columns); }
+  size_t workBytes() const { return bytesFor(numbers.dtype, size(), std::min(rows, columns)); }
+};
+
+RoutineNeed luNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Factors f(numbers);
+  return withLinear(f.numbers.dtype, [&](auto zero) -> RoutineNeed {
+    const size_t bytes = f.numbers.bytes(f.rows, f.columns, sizeof(zero));
+    return {{bytes},
+            {bytes, f.numbers.bytes(std::min(f.rows, f.columns), 1, sizeof(int64_t))},
+            matrixNeed(f.size(), f.numbers.count, f.workBytes(), pool),
+            f.numbers.count};
+  });
+}
+
+void runLu(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Factors f(job.numbers);
+  const int64_t elements = f.rows * f.columns, least = std::min(f.rows, f.columns);
+  withLinear(f.numbers.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    eachMatrix(job, units, f.size(), f.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
+      T* const lu = matrixAt<T>(job.results, 0, k, elements);
+      int64_t* const pivots = matrixAt<int64_t>(job.results, 1, k, least);
+      copyElements(matrixAt<T>(job.operands, 0, k, elements), lu, elements);
+      factor(columnMajor(lu, f.rows, f.columns), pivots, work);
+      for (int64_t i = 0; i < least; i++) pivots[i]++;
+    });
+  });
+}
+
+// Sides, n, and which of the matrix, its transpose and the conjugate of that.
+struct Solving {
+  explicit Solving(const std::vector<int64_t>& given)
+      : numbers(given, 5), sides(numbers.next()), n(numbers.next()), form(numbers.next()) {
+    if (form > 2) throw std::invalid_argument("a form of a matrix");
+  }
+  LinearNumbers numbers;
+  int64_t sides, n, form;
+  int64_t size() const { return std::max(n, sides); }
+  size_t workBytes() const { return bytesFor(numbers.dtype, size(), n); }
+};
+
+RoutineNeed solveNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Solving s(numbers);
+  return withLinear(s.numbers.dtype, [&](auto zero) -> RoutineNeed {
+    const size_t sides = s.numbers.bytes(s.sides, s.n, sizeof(zero));
+    return {{sides, s.numbers.bytes(s.n, s.n, sizeof(zero)), s.numbers.bytes(s.n, 1, sizeof(int64_t))},
+            {sides},
+            matrixNeed(s.size(), s.numbers.count, s.workBytes(), pool),
+            s.numbers.count};
+  });
+}
+
+template <typename T>
+void solveWith(const MatrixView<T>& lu, const int64_t* pivots, int64_t form, const MatrixView<T>& b,
+               const LinearWork& work) {
+  const int64_t n = lu.rows;
+  const auto exchange = [&](int64_t j, int64_t k) {
+    if (pivots[k] < 1 || pivots[k] > n) return;
+    std::swap(b.at(k, j), b.at(pivots[k] - 1, j));
+  };
+  if (form == 0) {
+    for (int64_t j = 0; j < b.columns; j++)
+      for (int64_t k = 0; k < n; k++) exchange(j, k);
+    solveTriangle(lu, {false, true, false}, b, work);
+    return solveTriangle(lu, {true, false, false}, b, work);
+  }
+  const MatrixView<T> turned = lu.transposed();
+  const bool conjugates = form == 2 && kIsComplex<T>;
+  solveTriangle(turned, {false, false, conjugates}, b, work);
+  solveTriangle(turned, {true, true, conjugates}, b, work);
+  for (int64_t j = 0; j < b.columns; j++)
+    for (int64_t k = n - 1; k >= 0; k--) exchange(j, k);
+}
+
+void runSolve(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Solving s(job.numbers);
+  withLinear(s.numbers.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    eachMatrix(job, units, s.size(), s.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
+      T* const x = matrixAt<T>(job.results, 0, k, s.sides * s.n);
+      copyElements(matrixAt<T>(job.operands, 0, k, s.sides * s.n), x, s.sides * s.n);
+      solveWith(columnMajor(matrixAt<T>(job.operands, 1, k, s.n * s.n), s.n, s.n),
+                matrixAt<int64_t>(job.operands, 2, k, s.n), s.form, columnMajor(x, s.n, s.sides), work);
+    });
+  });
+}
+
+// Count, exchanges, n, matrices of a unit.
+struct Order {
+  explicit Order(const std::vector<int64_t>& numbers) {
+    if (numbers.size() != 4) throw std::invalid_argument("four numbers");
+    count = numbers[0];
+    exchanges = numbers[1];
+    n = numbers[2];
+    perUnit = numbers[3];
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
+    if (std::min({count, exchanges, n}) < 0 || perUnit < 1 || exchanges > n || (n > 0 && count > kMost / n))
+      throw std::invalid_argument("exchanges of rows");
+  }
+  int64_t count, exchanges, n, perUnit;
+};
+
+RoutineNeed orderNeed(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  const Order o(numbers);
+  const auto bytes = [&](int64_t each) { return static_cast<size_t>(o.count * each) * sizeof(int64_t); };
+  return {{bytes(o.exchanges)}, {bytes(o.n)}, {}, (o.count + o.perUnit - 1) / o.perUnit};
+}
+
+void runOrder(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>*) {
+  const Order o(job.numbers);
+  pool.parallelFor(units.last - units.first, [&](int64_t task, int) {
+    const int64_t first = (units.first + task) * o.perUnit;
+    for (int64_t k = first; k < std::min(o.count, first + o.perUnit); k++) {
+      const int64_t* const pivots = matrixAt<int64_t>(job.operands, 0, k, o.exchanges);
+      int64_t* const order = matrixAt<int64_t>(job.results, 0, k, o.n);
+      for (int64_t i = 0; i < o.n; i++) order[i] = i;
+      for (int64_t i = 0; i < o.exchanges; i++) std::swap(order[i], order[pivots[i] - 1]);
+    }
+  });
+}
+
+}  // namespace
+
+const Routine kLu{luNeed, runLu};
+const Routine kLuSolve{solveNeed, runSolve};
+const Routine kPivotOrder{orderNeed, runOrder};
+
+}  // namespace weft::cpu

@@ -1,0 +1,188 @@
+#include "cpu/linear.h"
+
+#include "cpu/isa.h"
+#include "runtime/host-pool.h"
+
+namespace weft::cpu {
+
+#define WEFT_DECLARE_LINEAR(isa)      \
+  namespace isa {                     \
+  const LinearTables& linearTables(); \
+  }
+WEFT_DECLARE_LINEAR(baseline)
+#ifdef WEFT_HAS_AVX
+WEFT_DECLARE_LINEAR(avx2)
+WEFT_DECLARE_LINEAR(avx512)
+#endif
+#undef WEFT_DECLARE_LINEAR
+
+namespace {
+
+// Triangles of at most so many rows are solved without products.
+constexpr int64_t kTriangle = 16;
+// Multiply-adds of a task of columns.
+constexpr int64_t kTaskWork = int64_t{1} << 16;
+
+const LinearTables& tables() {
+#ifdef WEFT_HAS_AVX
+  if (currentIsa() == Isa::avx512) return avx512::linearTables();
+  if (currentIsa() == Isa::avx2) return avx2::linearTables();
+#endif
+  return baseline::linearTables();
+}
+
+template <typename T>
+Matrix operandOf(const MatrixView<T>& m) {
+  return {m.data, 0, m.rowStride, m.columnStride};
+}
+
+size_t bytesOf(DType dtype) { return static_cast<size_t>(kElementBytes[static_cast<int>(dtype)]); }
+size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
+
+// The negative of a matrix, column after column.
+template <typename T>
+MatrixView<T> negated(const MatrixView<T>& from, bool conjugates, T* to) {
+  for (int64_t j = 0; j < from.columns; j++)
+    for (int64_t i = 0; i < from.rows; i++)
+      to[j * from.rows + i] = -(conjugates ? conjugate(from.at(i, j)) : from.at(i, j));
+  return columnMajor(to, from.rows, from.columns);
+}
+
+template <typename T>
+void solveSmall(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& b) {
+  const int64_t n = a.rows;
+  T dense[kTriangle * kTriangle];
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < n; i++)
+      dense[i * kTriangle + j] = form.conjugates ? conjugate(a.at(i, j)) : a.at(i, j);
+  const LinearKernels<T>& kernels = linearKernels<T>();
+  const auto rowOf = [&](int64_t k) { return form.isUpper ? n - 1 - k : k; };
+  if (b.columnStride == 1 && b.columns > 1) {
+    for (int64_t k = 0; k < n; k++) {
+      const int64_t i = rowOf(k);
+      for (int64_t before = 0; before < k; before++) {
+        const T factor = -dense[i * kTriangle + rowOf(before)];
+        kernels.addColumns(b.columns, 1, &factor, &b.at(rowOf(before), 0), 0, &b.at(i, 0));
+      }
+      if (form.hasUnitDiagonal) continue;
+      for (int64_t j = 0; j < b.columns; j++) b.at(i, j) = b.at(i, j) / dense[i * kTriangle + i];
+    }
+    return;
+  }
+  for (int64_t j = 0; j < b.columns; j++) {
+    for (int64_t k = 0; k < n; k++) {
+      const int64_t i = rowOf(k);
+      T value = b.at(i, j);
+      for (int64_t before = 0; before < k; before++)
+        value = value - dense[i * kTriangle + rowOf(before)] * b.at(rowOf(before), j);
+      b.at(i, j) = form.hasUnitDiagonal ? value : value / dense[i * kTriangle + i];
+    }
+  }
+}
+
+}  // namespace
+
+template <>
+const LinearKernels<float>& linearKernels<float>() {
+  return *tables().float32;
+}
+template <>
+const LinearKernels<double>& linearKernels<double>() {
+  return *tables().float64;
+}
+template <>
+const LinearKernels<Complex<float>>& linearKernels<Complex<float>>() {
+  return *tables().complex64;
+}
+template <>
+const LinearKernels<Complex<double>>& linearKernels<Complex<double>>() {
+  return *tables().complex128;
+}
+template <>
+const RotationKernels<float>& rotationKernels<float>() {
+  return *tables().rotations32;
+}
+template <>
+const RotationKernels<double>& rotationKernels<double>() {
+  return *tables().rotations64;
+}
+
+size_t productBytes(DType dtype, int64_t wide, int64_t narrow, int64_t elements) {
+  if (narrow == 0) return 0;
+  const Matrix none{nullptr, 0, 1, wide};
+  const Matmul job{dtype, wide, wide, narrow, 1, none, none, none};
+  return padded(static_cast<size_t>(elements) * bytesOf(dtype)) +
+         padded(addWorkspace(job, sharedPool()).most);
+}
+
+template <typename T>
+void subtractProduct(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b, bool conjugates,
+                     const LinearWork& work) {
+  if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
+  const bool copiesB = conjugates || b.rows * b.columns <= a.rows * a.columns;
+  const MatrixView<T>& copied = copiesB ? b : a;
+  const size_t copyBytes = padded(static_cast<size_t>(copied.rows * copied.columns) * sizeof(T));
+  host::Block own;
+  Workspace memory = work.workspace;
+  if (memory.byteLength < copyBytes) {
+    own = host::allocate(copyBytes, host::Purpose::work);
+    memory = {own.as<std::byte>(), copyBytes};
+  }
+  const MatrixView<T> negative = negated(copied, conjugates && copiesB, reinterpret_cast<T*>(memory.data));
+  const Matmul job{kLinearDType<T>,
+                   c.rows,
+                   c.columns,
+                   a.columns,
+                   1,
+                   operandOf(copiesB ? a : negative),
+                   operandOf(copiesB ? negative : b),
+                   operandOf(c),
+                   std::max({c.rows, c.columns, a.columns}) <= kOneThreadSize};
+  addProduct(job, work.pool, work.cancel, {memory.data + copyBytes, memory.byteLength - copyBytes});
+}
+
+template <typename T>
+void solveTriangle(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& b,
+                   const LinearWork& work) {
+  const int64_t n = a.rows;
+  if (n == 0 || b.columns == 0) return;
+  if (n <= kTriangle) {
+    const int64_t size = std::max<int64_t>(1, kTaskWork / (n * n));
+    const int64_t tasks = (b.columns + size - 1) / size;
+    if (tasks == 1) return solveSmall(a, form, b);
+    work.pool.parallelFor(tasks, [&](int64_t task, int) {
+      const int64_t first = task * size;
+      solveSmall(a, form, b.part(0, first, n, std::min(size, b.columns - first)));
+    });
+    return;
+  }
+  const int64_t half = (n / 2 + kTriangle - 1) / kTriangle * kTriangle, rest = n - half;
+  const MatrixView<T> top = b.part(0, 0, half, b.columns), bottom = b.part(half, 0, rest, b.columns);
+  const MatrixView<T> first = a.part(0, 0, half, half), last = a.part(half, half, rest, rest);
+  // Products take conjugates of the second factor alone.
+  const auto subtract = [&](const MatrixView<T>& c, const MatrixView<T>& from, const MatrixView<T>& x) {
+    if (!form.conjugates) return subtractProduct(c, from, x, false, work);
+    subtractProduct(c.transposed(), x.transposed(), from.transposed(), true, work);
+  };
+  if (form.isUpper) {
+    solveTriangle(last, form, bottom, work);
+    subtract(top, a.part(0, half, half, rest), bottom);
+    solveTriangle(first, form, top, work);
+  } else {
+    solveTriangle(first, form, top, work);
+    subtract(bottom, a.part(half, 0, rest, half), top);
+    solveTriangle(last, form, bottom, work);
+  }
+}
+
+#define WEFT_INSTANTIATE(T)                                                                                \
+  template void subtractProduct<T>(const MatrixView<T>&, const MatrixView<T>&, const MatrixView<T>&, bool, \
+                                   const LinearWork&);                                                     \
+  template void solveTriangle<T>(const MatrixView<T>&, TriangleForm, const MatrixView<T>&, const LinearWork&);
+WEFT_INSTANTIATE(float)
+WEFT_INSTANTIATE(double)
+WEFT_INSTANTIATE(Complex<float>)
+WEFT_INSTANTIATE(Complex<double>)
+#undef WEFT_INSTANTIATE
+
+}  // namespace weft::cpu

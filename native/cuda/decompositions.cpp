@@ -1,0 +1,248 @@
+// Decompositions by cuSOLVER: QR factors, eigenvalues of Hermitian matrices, singular values.
+#include "cuda/solver-job.h"
+
+namespace weft::cuda {
+namespace {
+
+size_t aligned(size_t bytes) { return (bytes + kInfoBytes - 1) / kInfoBytes * kInfoBytes; }
+
+// ---------------------------------------------------------------- QR
+
+struct Qr : LinearSizes {
+  explicit Qr(const std::vector<int64_t>& numbers)
+      : LinearSizes(numbers, 4), columns(rest[0]), rows(rest[1]) {}
+  int64_t columns, rows;
+  int64_t least() const { return std::min(columns, rows); }
+};
+
+const Solver::Bytes& qrBytes(const LibraryJob& job, const Qr& qr) {
+  Solver& solver = job.device.solver();
+  return solver.workspaceOf({2, qr.type(), qr.rows, qr.columns}, [&](Solver::Bytes& need) {
+    WEFT_CUSOLVER_CALL(cusolverDnXgeqrf_bufferSize, solver.handle(), solver.params(), qr.rows, qr.columns,
+                       qr.type(), pointer(job.results[0]), qr.rows, qr.type(), pointer(job.results[1]),
+                       qr.type(), &need.device, &need.host);
+  });
+}
+
+const LibraryRoutine kGeqrf{
+    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
+      const Qr qr(numbers);
+      const size_t bytes = qr.bytes(qr.rows, qr.columns);
+      return {{bytes}, {bytes, qr.bytes(qr.least(), 1)}, {}, qr.matrices};
+    },
+    [](const LibraryJob& job) { checkWorkspace(qrBytes(job, Qr(job.numbers)), job); },
+    [](const LibraryJob& job, CUstream stream) {
+      const Qr qr(job.numbers);
+      Solver& solver = job.device.solver();
+      const Solver::Bytes& need = qrBytes(job, qr);
+      const size_t each = qr.each(qr.rows, qr.columns), taus = qr.each(qr.least(), 1);
+      copyMatrices(job, 0, 0, each, stream);
+      solver.enter(stream);
+      for (int64_t k = job.units.first; k < job.units.last; k++) {
+        const auto at = static_cast<size_t>(k);
+        WEFT_CUSOLVER_CALL(cusolverDnXgeqrf, solver.handle(), solver.params(), qr.rows, qr.columns, qr.type(),
+                           pointer(job.results[0] + at * each), qr.rows, qr.type(),
+                           pointer(job.results[1] + at * taus), qr.type(),
+                           pointer(job.workspace + kInfoBytes), need.device, solver.host(need.host),
+                           need.host, pointer<int>(job.workspace));
+      }
+    },
+};
+
+// Q of factors: its columns.
+struct Q : LinearSizes {
+  explicit Q(const std::vector<int64_t>& numbers)
+      : LinearSizes(numbers, 5), columns(rest[0]), rows(rest[1]), wanted(rest[2]) {
+    if (wanted > rows || std::max(columns, rows) > std::numeric_limits<int>::max())
+      throw std::invalid_argument("as many columns of Q as it has rows");
+  }
+  int64_t columns, rows, wanted;
+  int64_t least() const { return std::min({columns, rows, wanted}); }
+};
+
+// The entry points by dtype, with their arguments.
+template <typename Ask>
+void askForQ(DType dtype, const Ask& ask) {
+  const Cusolver& api = cusolver();
+  switch (dtype) {
+    case DType::float32:
+      return ask(api.cusolverDnSorgqr_bufferSize, api.cusolverDnSorgqr, "cusolverDnSorgqr");
+    case DType::float64:
+      return ask(api.cusolverDnDorgqr_bufferSize, api.cusolverDnDorgqr, "cusolverDnDorgqr");
+    case DType::complex64:
+      return ask(api.cusolverDnCungqr_bufferSize, api.cusolverDnCungqr, "cusolverDnCungqr");
+    default:
+      return ask(api.cusolverDnZungqr_bufferSize, api.cusolverDnZungqr, "cusolverDnZungqr");
+  }
+}
+
+const Solver::Bytes& qBytes(const LibraryJob& job, const Q& q) {
+  Solver& solver = job.device.solver();
+  return solver.workspaceOf({3, q.type(), q.rows, q.columns, q.wanted}, [&](Solver::Bytes& need) {
+    int elements = 0;
+    askForQ(q.dtype, [&](const auto& sizeOf, const auto&, const char* name) {
+      const std::string call = std::string(name) + "_bufferSize";
+      checkSolver(sizeOf(solver.handle(), static_cast<int>(q.rows), static_cast<int>(q.wanted),
+                         static_cast<int>(q.least()), pointer(job.results[0]), static_cast<int>(q.rows),
+                         pointer(job.operands[1]), &elements),
+                  call.c_str());
+    });
+    need.device = static_cast<size_t>(elements) * q.elementBytes;
+  });
+}
+
+const LibraryRoutine kOrgqr{
+    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
+      const Q q(numbers);
+      return {{q.bytes(q.rows, q.columns), q.bytes(std::min(q.rows, q.columns), 1)},
+              {q.bytes(q.rows, q.wanted)},
+              {},
+              q.matrices};
+    },
+    [](const LibraryJob& job) { checkWorkspace(qBytes(job, Q(job.numbers)), job); },
+    [](const LibraryJob& job, CUstream stream) {
+      const Q q(job.numbers);
+      Solver& solver = job.device.solver();
+      const Solver::Bytes& need = qBytes(job, q);
+      const size_t from = q.each(q.rows, q.columns), to = q.each(q.rows, q.wanted),
+                   taus = q.each(std::min(q.rows, q.columns), 1), kept = std::min(from, to);
+      solver.enter(stream);
+      for (int64_t k = job.units.first; k < job.units.last; k++) {
+        const auto at = static_cast<size_t>(k);
+        const CUdeviceptr result = job.results[0] + at * to;
+        WEFT_CU(cuMemcpyDtoDAsync, result, job.operands[0] + at * from, kept, stream);
+        if (to > kept) WEFT_CU(cuMemsetD8Async, result + kept, 0, to - kept, stream);
+        askForQ(q.dtype, [&](const auto&, const auto& make, const char* name) {
+          checkSolver(make(solver.handle(), static_cast<int>(q.rows), static_cast<int>(q.wanted),
+                           static_cast<int>(q.least()), pointer(result), static_cast<int>(q.rows),
+                           pointer(job.operands[1] + at * taus), pointer(job.workspace + kInfoBytes),
+                           static_cast<int>(need.device / q.elementBytes), pointer<int>(job.workspace)),
+                      name);
+        });
+      }
+    },
+};
+
+// ---------------------------------------------------------------- eigenvalues of Hermitian matrices
+
+struct Hermitian : LinearSizes {
+  explicit Hermitian(const std::vector<int64_t>& numbers)
+      : LinearSizes(numbers, 5),
+        n(rest[0]),
+        triangle(rest[1] != 0 ? kUpper : kLower),
+        vectors(rest[2] != 0 ? 1 : 0) {}
+  int64_t n;
+  int triangle, vectors;
+  // The matrix is worked on where the vectors are, or in the workspace.
+  size_t ownBytes() const { return vectors != 0 ? 0 : aligned(each(n, n)); }
+};
+
+const Solver::Bytes& hermitianBytes(const LibraryJob& job, const Hermitian& h) {
+  Solver& solver = job.device.solver();
+  return solver.workspaceOf({4, h.type(), h.n, h.triangle, h.vectors}, [&](Solver::Bytes& need) {
+    WEFT_CUSOLVER_CALL(cusolverDnXsyevd_bufferSize, solver.handle(), solver.params(), h.vectors, h.triangle,
+                       h.n, h.type(), pointer(job.operands[0]), h.n, h.realType(), pointer(job.results[0]),
+                       h.type(), &need.device, &need.host);
+  });
+}
+
+const LibraryRoutine kSyevd{
+    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
+      const Hermitian h(numbers);
+      std::vector<size_t> results{h.bytesOf(h.n, h.realBytes()), h.bytesOf(1, sizeof(int32_t))};
+      if (h.vectors != 0) results.push_back(h.bytes(h.n, h.n));
+      return {{h.bytes(h.n, h.n)}, results, {}, h.matrices};
+    },
+    [](const LibraryJob& job) {
+      const Hermitian h(job.numbers);
+      checkWorkspace(hermitianBytes(job, h), job, h.ownBytes());
+    },
+    [](const LibraryJob& job, CUstream stream) {
+      const Hermitian h(job.numbers);
+      Solver& solver = job.device.solver();
+      const Solver::Bytes& need = hermitianBytes(job, h);
+      const size_t each = h.each(h.n, h.n), values = static_cast<size_t>(h.n) * h.realBytes();
+      if (h.vectors != 0) copyMatrices(job, 0, 2, each, stream);
+      solver.enter(stream);
+      for (int64_t k = job.units.first; k < job.units.last; k++) {
+        const auto at = static_cast<size_t>(k);
+        const CUdeviceptr matrix = h.vectors != 0 ? job.results[2] + at * each : job.workspace;
+        if (h.vectors == 0) WEFT_CU(cuMemcpyDtoDAsync, matrix, job.operands[0] + at * each, each, stream);
+        WEFT_CUSOLVER_CALL(cusolverDnXsyevd, solver.handle(), solver.params(), h.vectors, h.triangle, h.n,
+                           h.type(), pointer(matrix), h.n, h.realType(),
+                           pointer(job.results[0] + at * values), h.type(),
+                           pointer(job.workspace + h.ownBytes()), need.device, solver.host(need.host),
+                           need.host, pointer<int>(job.results[1] + at * sizeof(int32_t)));
+      }
+    },
+};
+
+// ---------------------------------------------------------------- singular values
+
+struct Svd : LinearSizes {
+  explicit Svd(const std::vector<int64_t>& numbers)
+      : LinearSizes(numbers, 5), n(rest[0]), m(rest[1]), wanted(rest[2]) {
+    if (m < n || wanted > 2) throw std::invalid_argument("matrices of at least as many rows as columns");
+  }
+  int64_t n, m, wanted;
+  int64_t columnsOfU() const { return wanted == 2 ? m : n; }
+  // None, as many as there are singular values, or all.
+  signed char job() const { return wanted == 0 ? 'N' : wanted == 1 ? 'S' : 'A'; }
+  size_t ownBytes() const { return aligned(each(m, n)); }
+};
+
+const Solver::Bytes& svdBytes(const LibraryJob& job, const Svd& s) {
+  Solver& solver = job.device.solver();
+  return solver.workspaceOf({5, s.type(), s.m, s.n, s.wanted}, [&](Solver::Bytes& need) {
+    WEFT_CUSOLVER_CALL(cusolverDnXgesvd_bufferSize, solver.handle(), solver.params(), s.job(), s.job(), s.m,
+                       s.n, s.type(), pointer(job.operands[0]), s.m, s.realType(), pointer(job.results[0]),
+                       s.type(), s.wanted == 0 ? nullptr : pointer(job.results[2]), s.m, s.type(),
+                       s.wanted == 0 ? nullptr : pointer(job.results[3]), s.n, s.type(), &need.device,
+                       &need.host);
+  });
+}
+
+const LibraryRoutine kGesvd{
+    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
+      const Svd s(numbers);
+      std::vector<size_t> results{s.bytesOf(s.n, s.realBytes()), s.bytesOf(1, sizeof(int32_t))};
+      if (s.wanted != 0) {
+        results.push_back(s.bytes(s.m, s.columnsOfU()));
+        results.push_back(s.bytes(s.n, s.n));
+      }
+      return {{s.bytes(s.m, s.n)}, results, {}, s.matrices};
+    },
+    [](const LibraryJob& job) {
+      const Svd s(job.numbers);
+      checkWorkspace(svdBytes(job, s), job, s.ownBytes());
+    },
+    [](const LibraryJob& job, CUstream stream) {
+      const Svd s(job.numbers);
+      Solver& solver = job.device.solver();
+      const Solver::Bytes& need = svdBytes(job, s);
+      const size_t each = s.each(s.m, s.n), values = static_cast<size_t>(s.n) * s.realBytes(),
+                   left = s.each(s.m, s.columnsOfU()), right = s.each(s.n, s.n);
+      solver.enter(stream);
+      for (int64_t k = job.units.first; k < job.units.last; k++) {
+        const auto at = static_cast<size_t>(k);
+        // It is written over.
+        WEFT_CU(cuMemcpyDtoDAsync, job.workspace, job.operands[0] + at * each, each, stream);
+        WEFT_CUSOLVER_CALL(cusolverDnXgesvd, solver.handle(), solver.params(), s.job(), s.job(), s.m, s.n,
+                           s.type(), pointer(job.workspace), s.m, s.realType(),
+                           pointer(job.results[0] + at * values), s.type(),
+                           s.wanted == 0 ? nullptr : pointer(job.results[2] + at * left), s.m, s.type(),
+                           s.wanted == 0 ? nullptr : pointer(job.results[3] + at * right), s.n, s.type(),
+                           pointer(job.workspace + s.ownBytes()), need.device, solver.host(need.host),
+                           need.host, pointer<int>(job.results[1] + at * sizeof(int32_t)));
+      }
+    },
+};
+
+}  // namespace
+
+const LibraryRoutine kQrRoutine = kGeqrf;
+const LibraryRoutine kQOfQrRoutine = kOrgqr;
+const LibraryRoutine kEighRoutine = kSyevd;
+const LibraryRoutine kSvdRoutine = kGesvd;
+
+}  // namespace weft::cuda

@@ -1,0 +1,148 @@
+/**
+ * Factors of matrices and what they solve: by cuSOLVER and cuBLAS on a GPU (`native/cuda/solver.cpp`), by Weft's own on
+ * the CPU (`native/cpu/linear-*.cpp`). A unit is a matrix, whose bits do not depend on those beside it.
+ */
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
+import { type Routine, routineCall } from './routine.js';
+
+const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
+
+/** Elements of an array in a matrix. */
+const eachOf = ({ shape: [, ...rest] }: BufferArray): number => sizeOfShape(rest);
+
+/**
+ * The workspace of cuSOLVER's factors in bytes, beside so many elements: more than 12.0.4 asks for on an H100 (1 to 8,192
+ * rows). It is asked for the size once there is a device, and a run is refused that was planned with less.
+ */
+const CUDA_BASE = 2 ** 18;
+const panelOf = (n: number): number => 64 * n;
+
+interface Form {
+  /** Behind the dtype and the count. */
+  readonly numbers: (step: RoutineStep) => readonly number[];
+  /** Elements that a GPU's library works in. */
+  readonly workspace: (step: RoutineStep) => number;
+  /** Multiply-adds of a matrix. */
+  readonly operations: (step: RoutineStep) => number;
+  readonly method: string;
+  readonly overwrites?: boolean;
+}
+
+/** Multiply-adds a second on a GPU, for the choice of streams and shares. */
+const RATE = 1e12;
+const MEMORY_RATE = 3e12;
+
+function routineOf({ numbers, workspace, operations, method, overwrites = true }: Form): Routine {
+  const count = ({ operands }: RoutineStep): number => operands[0]!.shape[0]!;
+  const cudaWorkspace = (step: RoutineStep): WorkspaceNeed => {
+    const { dtype } = step.operands[0]!;
+    const bytes = CUDA_BASE + workspace(step) * byteLengthOf(dtype);
+    return { most: bytes, least: bytes };
+  };
+  return {
+    units: count,
+    unitSize: (_, array) => eachOf(array),
+    numbers: (step) => [dtypeCode(step.operands[0]!.dtype), count(step), ...numbers(step)],
+    cudaWorkspace,
+    work: (step) => {
+      const arrays = [...step.operands, ...step.results];
+      const moved = arrays.reduce((sum, array) => sum + bytesOf(array), 0);
+      // As bytes that take as long.
+      const computed = (count(step) * operations(step) * MEMORY_RATE) / RATE;
+      return { bytes: moved + computed, launches: 4 * count(step) };
+    },
+    overwrites,
+    method: () => method,
+  };
+}
+
+const sizeAt =
+  (operand: number, axis: number) =>
+  (step: RoutineStep): number =>
+    step.operands[operand]!.shape[axis]!;
+const [columns, rows] = [sizeAt(0, 1), sizeAt(0, 2)];
+
+export const LU = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step)],
+    workspace: (step) => panelOf(Math.max(columns(step), rows(step))),
+    operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
+    method: 'by partial pivoting',
+  }),
+);
+
+export const LU_SOLVE = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step), ...step.parameters],
+    workspace: () => 0,
+    operations: (step) => columns(step) * rows(step) ** 2,
+    method: 'by LU factors',
+  }),
+);
+
+export const CHOLESKY = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), ...step.parameters],
+    workspace: (step) => panelOf(columns(step)),
+    operations: (step) => columns(step) ** 3 / 3,
+    method: 'by blocks of columns',
+  }),
+);
+
+export const TRIANGULAR_SOLVE = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step), ...step.parameters],
+    workspace: () => 0,
+    operations: (step) => (columns(step) * rows(step) ** 2) / 2,
+    method: 'by substitution',
+  }),
+);
+
+export const QR = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step)],
+    workspace: (step) => 2 ** 19 + 1024 * Math.max(256, columns(step), rows(step)),
+    operations: (step) => 2 * columns(step) * rows(step) * Math.min(columns(step), rows(step)),
+    method: 'by Householder reflectors',
+  }),
+);
+
+export const Q_OF_QR = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step), ...step.parameters],
+    workspace: (step) => {
+      const [wanted] = step.parameters as readonly [number];
+      return 2 ** 17 + rows(step) * Math.min(wanted, 384);
+    },
+    operations: (step) => 2 * columns(step) * rows(step) * step.parameters[0]!,
+    method: 'by Householder reflectors',
+    overwrites: false,
+  }),
+);
+
+export const EIGH = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), ...step.parameters],
+    // The matrix itself, where no vectors are wanted.
+    workspace: (step) => 2 ** 18 + 160 * columns(step) + 5 * columns(step) ** 2,
+    operations: (step) => 9 * columns(step) ** 3,
+    method: 'in tridiagonal form',
+    overwrites: false,
+  }),
+);
+
+export const SVD = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step), ...step.parameters],
+    // The matrix itself among them, which is written over.
+    workspace: (step) => {
+      const [n, m] = [columns(step), rows(step)];
+      return 2 ** 20 + 300 * n + 2 * m * n + 2 * n * n + (step.parameters[0] === 2 ? m * m : 0);
+    },
+    operations: (step) => 12 * rows(step) * columns(step) ** 2,
+    method: 'in bidiagonal form',
+    overwrites: false,
+  }),
+);

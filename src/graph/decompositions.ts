@@ -1,0 +1,215 @@
+/**
+ * Decompositions of matrices as nodes: QR, singular values, eigenvalues of Hermitian matrices, and what is made of them.
+ * The calls have matrices in column-major order; a matrix in C order is its transpose there, so that singular vectors
+ * and eigenvectors take no copies:
+ *
+ *     svd(a), a wide   →   of aᵀ = U' S V'ᴴ: U is the transpose of V'ᴴ, Vᴴ that of U', as they lie
+ *     eigh(a)          →   of the conjugate of a, whose eigenvectors are the conjugates
+ *
+ * Called by `api/linalg.ts`.
+ */
+import { expected, ShapeError } from '../host/errors.js';
+import { slice } from './basic-slicing.js';
+import { call } from './calls.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { cast, constant, map, type Operand, reduce } from './infer.js';
+import { triu } from './masks.js';
+import {
+  adjoint,
+  identities,
+  isEmpty,
+  leadOf,
+  matrices,
+  met,
+  realDType,
+  squares,
+  stacked,
+  transposed,
+  unstacked,
+  zerosOf,
+} from './matrices.js';
+import { matmul } from './products.js';
+import { reshape } from './view-nodes.js';
+
+const least = ({ shape }: Expr): number => Math.min(shape.at(-1)!, shape.at(-2)!);
+
+/** The largest relative difference of a number and the next of a real dtype. */
+const epsilonOf = (x: Expr): number => (realDType(x.dtype) === 'float32' ? 2 ** -23 : 2 ** -52);
+
+// ---------------------------------------------------------------- QR
+
+export const QR_MODES = ['reduced', 'complete', 'r'] as const;
+export type QrMode = (typeof QR_MODES)[number];
+
+/** Q and R of A = Q R; no Q for mode `'r'`. */
+export function qrOf(op: string, x: Expr, mode: QrMode): { readonly q: Expr | undefined; readonly r: Expr } {
+  const a = matrices(op, x);
+  const [lead, m, n] = [leadOf(a), a.shape.at(-2)!, a.shape.at(-1)!];
+  const kept = mode === 'complete' ? m : least(a);
+  if (isEmpty(a)) {
+    const q = sizeOfShape(lead) === 0 ? zerosOf(a.dtype, [...lead, m, kept]) : emptyQ(a, kept);
+    return { q: mode === 'r' ? undefined : q, r: zerosOf(a.dtype, [...lead, kept, n]) };
+  }
+  const [factors, taus] = call('qr', [], [stacked(transposed(a))]);
+  const r = triu(slice(transposed(unstacked(lead, factors!)), '...', [0, kept], null));
+  if (mode === 'r') return { q: undefined, r };
+  const [q] = call('qOfQr', [kept], [factors!, taus!]);
+  return { q: transposed(unstacked(lead, q!)), r };
+}
+
+/** Q of matrices without rows or columns: of the complete one the identity. */
+const emptyQ = (a: Expr, kept: number): Expr =>
+  kept === a.shape.at(-2)
+    ? identities(a.dtype, leadOf(a), kept)
+    : zerosOf(a.dtype, [...leadOf(a), a.shape.at(-2)!, kept]);
+
+// ---------------------------------------------------------------- singular values
+
+const VECTORS = { none: 0, reduced: 1, full: 2 } as const;
+
+export interface Svd {
+  readonly u: Expr;
+  readonly s: Expr;
+  readonly vh: Expr;
+}
+
+export function svdOf(op: string, x: Expr, isFull: boolean): Svd {
+  const a = matrices(op, x);
+  const [lead, m, n, k] = [leadOf(a), a.shape.at(-2)!, a.shape.at(-1)!, least(a)];
+  if (isEmpty(a)) {
+    const square = (size: number): Expr => identities(a.dtype, lead, size);
+    const u = isFull ? square(m) : zerosOf(a.dtype, [...lead, m, k]);
+    const vh = isFull ? square(n) : zerosOf(a.dtype, [...lead, k, n]);
+    return { u, s: zerosOf(realDType(a.dtype), [...lead, k]), vh };
+  }
+  const isTall = m > n;
+  const given = stacked(isTall ? transposed(a) : a);
+  const [s, , left, right] = call('svd', [isFull ? VECTORS.full : VECTORS.reduced], [given], op) as [
+    Expr,
+    Expr,
+    Expr,
+    Expr,
+  ];
+  const values = reshape(s, [...lead, k]);
+  const [first, second] = [unstacked(lead, left), unstacked(lead, right)];
+  return isTall
+    ? { u: transposed(first), s: values, vh: transposed(second) }
+    : { u: second, s: values, vh: first };
+}
+
+export function singularValues(op: string, x: Expr): Expr {
+  const a = matrices(op, x);
+  const shape = [...leadOf(a), least(a)];
+  if (isEmpty(a)) return zerosOf(realDType(a.dtype), shape);
+  const given = stacked(a.shape.at(-2)! > a.shape.at(-1)! ? transposed(a) : a);
+  return reshape(call('svd', [VECTORS.none], [given], op)[0]!, shape);
+}
+
+// ---------------------------------------------------------------- eigenvalues of Hermitian matrices
+
+export const TRIANGLES = ['L', 'U'] as const;
+export type TriangleName = (typeof TRIANGLES)[number];
+
+/** The call's triangle is of the transpose. */
+function eighCall(op: string, a: Expr, uplo: TriangleName, hasVectors: boolean): Expr[] {
+  return call('eigh', [uplo === 'L' ? 1 : 0, hasVectors ? 1 : 0], [stacked(a)], op);
+}
+
+export function eighOf(op: string, x: Expr, uplo: TriangleName): readonly [values: Expr, vectors: Expr] {
+  const a = squares(op, x);
+  const lead = leadOf(a);
+  const shape = a.shape.slice(0, -1);
+  if (isEmpty(a)) return [zerosOf(realDType(a.dtype), shape), a];
+  const [values, , vectors] = eighCall(op, a, uplo, true) as [Expr, Expr, Expr];
+  return [reshape(values, shape), adjoint(unstacked(lead, vectors))];
+}
+
+export function eigenvaluesOf(op: string, x: Expr, uplo: TriangleName): Expr {
+  const a = squares(op, x);
+  const shape = a.shape.slice(0, -1);
+  if (isEmpty(a)) return zerosOf(realDType(a.dtype), shape);
+  return reshape(eighCall(op, a, uplo, false)[0]!, shape);
+}
+
+// ---------------------------------------------------------------- by singular values
+
+/** How small a singular value is taken for 0: a factor of the largest, or of all of them. */
+export interface Tolerance {
+  readonly rtol: Operand | undefined;
+}
+
+/** Which singular values, largest first, count. */
+function counting(s: Expr, rtol: Operand): Expr {
+  const most = slice(s, '...', [0, 1]);
+  const factor = typeof rtol === 'object' && 'shape' in rtol ? reshape(rtol, [...rtol.shape, 1]) : rtol;
+  return map('greater', [s, map('multiply', [most, factor])]);
+}
+
+const usualTolerance = (a: Expr): number => Math.max(a.shape.at(-1)!, a.shape.at(-2)!) * epsilonOf(a);
+
+/** The pseudo-inverse: V S⁺ Uᴴ. */
+export function pseudoInverse(op: string, x: Expr, rtol: Operand | undefined): Expr {
+  const a = matrices(op, x);
+  if (isEmpty(a)) return zerosOf(a.dtype, transposed(a).shape);
+  const { u, s, vh } = svdOf(op, a, false);
+  const inverses = map('where', [counting(s, rtol ?? usualTolerance(a)), map('divide', [1, s]), 0]);
+  const scaled = map('multiply', [adjoint(vh), rowOf(inverses, a)]);
+  return matmul(scaled, adjoint(u));
+}
+
+/** Real numbers along the last axis beside the rows of matrices. */
+const rowOf = (s: Expr, a: Expr): Expr =>
+  cast(reshape(s, [...s.shape.slice(0, -1), 1, s.shape.at(-1)!]), a.dtype);
+
+export function rankOf(op: string, x: Expr, rtol: Operand | undefined, tol: Operand | undefined): Expr {
+  const a = matrices(op, x);
+  if (isEmpty(a)) return zerosOf('int64', leadOf(a));
+  const s = singularValues(op, a);
+  const isLarge = tol === undefined ? counting(s, rtol ?? usualTolerance(a)) : map('greater', [s, tol]);
+  return reduce('sum', cast(isLarge, 'int64'), [s.shape.length - 1]);
+}
+
+export interface LeastSquares {
+  readonly x: Expr;
+  readonly residuals: Expr;
+  readonly rank: Expr;
+  readonly s: Expr;
+}
+
+/** The solution of least norm among those of least squares, as LAPACK's `gelsd`. */
+export function leastSquares(op: string, left: Expr, right: Expr, rcond: number | undefined): LeastSquares {
+  const isVector = right.shape.length === 1;
+  const [first, given] = met(op, left, right);
+  const a = matrices(op, first);
+  const columns = isVector ? reshape(given, [given.shape[0]!, 1]) : matrices(op, given);
+  const [m, n] = [a.shape.at(-2)!, a.shape.at(-1)!];
+  if (columns.shape.at(-2) !== m)
+    throw new ShapeError(
+      expected(
+        op,
+        `as many rows on the right as on the left, ${m}`,
+        `${formatShape(left.shape)} and ${formatShape(right.shape)}`,
+      ),
+    );
+  const { u, s, vh } = svdOf(op, a, false);
+  const isKept = isEmpty(a) ? constant(false, 'bool') : counting(s, rcond ?? usualTolerance(a));
+  const inverses = map('where', [isKept, map('divide', [1, s]), 0]);
+  const inner = matmul(adjoint(u), columns);
+  const column = cast(reshape(inverses, [...inverses.shape, 1]), inner.dtype);
+  const x = matmul(adjoint(vh), map('multiply', [inner, column]));
+  const errors = map('subtract', [columns, matmul(a, x)]);
+  const squared = map('square', [map('abs', [errors])]);
+  const residuals = reduce('sum', squared, [squared.shape.length - 2]);
+  const flat = (each: Expr): Expr => (isVector ? reshape(each, each.shape.slice(0, -1)) : each);
+  const rank = isEmpty(a)
+    ? zerosOf('int64', leadOf(a))
+    : reduce('sum', cast(isKept, 'int64'), [s.shape.length - 1]);
+  return {
+    x: flat(x),
+    residuals: m > n ? flat(residuals) : flat(zerosOf(residuals.dtype, residuals.shape)),
+    rank,
+    s,
+  };
+}

@@ -1,0 +1,237 @@
+/**
+ * Systems of linear equations as nodes: factors (`lu`, `cholesky`), what they solve, inverses and determinants. The
+ * calls have matrices in column-major order, which a transpose in the graph makes: a copy that is fused with what
+ * makes the matrix, or none, where one triangle is read as the other of the transpose.
+ *
+ *     solve(a, b)   →   lu of aᵀ in C order, luSolve of bᵀ;   inv(a) = solve(a, identity)
+ *     det(a)        →   lu, the product of its diagonal, and the sign of its exchanges
+ *
+ * Called by `api/linalg.ts`.
+ */
+import { expected, ShapeError } from '../host/errors.js';
+import { slice } from './basic-slicing.js';
+import { call } from './calls.js';
+import { diagonal } from './diagonals.js';
+import { type DType, isComplex } from './dtype.js';
+import type { Expr } from './expr.js';
+import { formatShape } from './format.js';
+import { sizeOfShape } from './graph.js';
+import { cast, constant, iota, map, reduce } from './infer.js';
+import { indexAlong, padTo } from './joins.js';
+import { tril, triu } from './masks.js';
+import {
+  besideStacks,
+  identities,
+  isEmpty,
+  leadOf,
+  matrices,
+  met,
+  realDType,
+  squares,
+  stacked,
+  transposed,
+  unstacked,
+  zerosOf,
+} from './matrices.js';
+import { broadcastShapes } from './shape.js';
+import { broadcast, reshape } from './view-nodes.js';
+
+/** Factors in one array and pivots counted from 0, as SciPy's `lu_factor`. */
+export interface Factored {
+  readonly lu: Expr;
+  readonly pivots: Expr;
+}
+
+/** Which matrix is solved with: itself, its transpose, the conjugate of that. */
+export const TRANSPOSES = ['N', 'T', 'C'] as const;
+export type Transpose = (typeof TRANSPOSES)[number];
+
+// ---------------------------------------------------------------- LU
+
+/** The calls' factors and pivots of a stack that has elements. */
+function factors(a: Expr): readonly [lu: Expr, pivots: Expr] {
+  const given = stacked(transposed(a));
+  const [lu, pivots] = call('lu', [], [given]);
+  // cuSOLVER takes NaN for 0.
+  const hasNaN = reduce('any', map('isnan', [given]), [1, 2]);
+  const nan = map('where', [hasNaN, Number.NaN, 0]);
+  return [map('add', [lu!, cast(reshape(nan, [...nan.shape, 1, 1]), a.dtype)]), pivots!];
+}
+
+export function luFactor(op: string, x: Expr): Factored {
+  const a = matrices(op, x);
+  const least = Math.min(a.shape.at(-1)!, a.shape.at(-2)!);
+  if (isEmpty(a)) return { lu: a, pivots: zerosOf('int64', [...leadOf(a), least]) };
+  const [lu, pivots] = factors(a);
+  return {
+    lu: transposed(unstacked(leadOf(a), lu)),
+    pivots: unstacked(leadOf(a), map('subtract', [pivots, 1])),
+  };
+}
+
+/** P, L and U of A = P L U, P as a matrix or as the places of its ones by rows. */
+export function luParts(op: string, x: Expr, asIndices: boolean): readonly [p: Expr, l: Expr, u: Expr] {
+  const a = matrices(op, x);
+  const [lead, m, n] = [leadOf(a), a.shape.at(-2)!, a.shape.at(-1)!];
+  const least = Math.min(m, n);
+  const [lu, order] = isEmpty(a) ? [a, ordered(lead, m)] : factoredParts(a);
+  const lower = tril(cut(lu, m, least), -1);
+  const l = map('add', [lower, padded(identities(a.dtype, [], least), m)]);
+  // Row i of L U is row `order[i]` of A; A[r] is row i with order[i] = r.
+  const isOn = map('equal', [reshape(order, [...lead, 1, m]), indexAlong(0, m, 2)]);
+  if (!asIndices) return [cast(isOn, realDType(a.dtype)), l, triu(cut(lu, least, n))];
+  const places = reduce('argmax', isOn, [lead.length + 1]);
+  return [places, l, triu(cut(lu, least, n))];
+}
+
+function factoredParts(a: Expr): readonly [Expr, Expr] {
+  const [lu, pivots] = factors(a);
+  const [order] = call('pivotOrder', [a.shape.at(-2)!], [pivots]);
+  return [transposed(unstacked(leadOf(a), lu)), unstacked(leadOf(a), order!)];
+}
+
+const ordered = (lead: readonly number[], n: number): Expr => broadcast(iota(n), [...lead, n]);
+
+/** The first rows and columns. */
+const cut = (x: Expr, rows: number, columns: number): Expr => slice(x, '...', [0, rows], [0, columns]);
+
+/** Zeros below, up to so many rows. */
+const padded = (x: Expr, rows: number): Expr => padTo(x, [0, 0], [rows, x.shape[1]!]);
+
+// ---------------------------------------------------------------- solutions
+
+/** A and B that fit each other, in one dtype; B as columns, also where it is one vector. */
+interface System {
+  readonly a: Expr;
+  readonly b: Expr;
+  /** Of the result. */
+  readonly shape: readonly number[];
+}
+
+export function systemOf(op: string, x: Expr, right: Expr): System {
+  const isVector = right.shape.length === 1;
+  const [left, given] = met(op, x, right);
+  const columns = isVector ? reshape(given, [given.shape[0]!, 1]) : matrices(op, given);
+  const square = squares(op, left);
+  const n = square.shape.at(-1)!;
+  if (columns.shape.at(-2) !== n) {
+    const received = `${formatShape(x.shape)} and ${formatShape(right.shape)}`;
+    throw new ShapeError(expected(op, `as many rows on the right as on the left, ${n}`, received));
+  }
+  const [a, b] = sizeOfShape(leadOf(square)) === 1 ? [square, columns] : besideStacks(op, square, columns);
+  const lead = a === square ? broadcastShapes(op, [leadOf(square), leadOf(columns)]) : leadOf(b);
+  return { a, b, shape: isVector ? [...lead, n] : [...lead, n, columns.shape.at(-1)!] };
+}
+
+/**
+ * The right sides in column-major order, [count, sides, n]: those of one matrix all together. And what makes a result
+ * of the solutions.
+ */
+function sidesOf({ a, b, shape }: System): readonly [sides: Expr, result: (x: Expr) => Expr] {
+  const turned = transposed(b);
+  const n = a.shape.at(-1)!;
+  const count = sizeOfShape(leadOf(a));
+  const sides = reshape(turned, [count, sizeOfShape(b.shape) / count / n, n]);
+  return [sides, (x) => reshape(transposed(reshape(x, turned.shape)), shape)];
+}
+
+export function solved(op: string, x: Expr, right: Expr): Expr {
+  const system = systemOf(op, x, right);
+  const { a, b, shape } = system;
+  if (isEmpty(b)) return zerosOf(b.dtype, shape);
+  const [sides, result] = sidesOf(system);
+  return result(call('luSolve', [0], [sides, ...factors(a)], op)[0]!);
+}
+
+export function luSolved(op: string, { lu, pivots }: Factored, right: Expr, trans: Transpose): Expr {
+  const system = systemOf(op, lu, right);
+  const { a, b, shape } = system;
+  if (isEmpty(b)) return zerosOf(b.dtype, shape);
+  const n = a.shape.at(-1)!;
+  const counted = map('add', [cast(pivots, 'int64'), 1]);
+  const exchanged = reshape(broadcast(counted, [...leadOf(a), n]), [sizeOfShape(leadOf(a)), n]);
+  const [sides, result] = sidesOf(system);
+  const given = [sides, stacked(transposed(a)), exchanged];
+  return result(call('luSolve', [TRANSPOSES.indexOf(trans)], given, op)[0]!);
+}
+
+export interface Triangle {
+  readonly lower: boolean;
+  readonly trans: Transpose;
+  readonly unitDiagonal: boolean;
+}
+
+/**
+ * The matrices in C order are their transposes in column-major order, whose other triangle it is; conjugates are
+ * taken before.
+ */
+export function solvedTriangular(op: string, x: Expr, right: Expr, given: Triangle): Expr {
+  const system = systemOf(op, x, right);
+  const { a, b, shape } = system;
+  if (isEmpty(b)) return zerosOf(b.dtype, shape);
+  const { lower, trans, unitDiagonal } = given;
+  const own = trans === 'C' && isComplex(a.dtype) ? map('conj', [a]) : a;
+  const parameters = [lower ? 1 : 0, trans === 'N' ? 1 : 0, unitDiagonal ? 1 : 0];
+  const [sides, result] = sidesOf(system);
+  const asked = unitDiagonal ? undefined : op;
+  return result(call('triangularSolve', parameters, [sides, stacked(own)], asked)[0]!);
+}
+
+/** `isChecked`: whether a singular matrix is an error, and not infinities and NaN. */
+export function inverse(op: string, x: Expr, isChecked = true): Expr {
+  const a = squares(op, x);
+  if (isEmpty(a)) return a;
+  const n = a.shape.at(-1)!;
+  const sides = stacked(identities(a.dtype, leadOf(a), n));
+  const [inverted] = call('luSolve', [0], [sides, ...factors(a)], isChecked ? op : undefined);
+  return transposed(unstacked(leadOf(a), inverted!));
+}
+
+export function choleskyFactor(op: string, x: Expr, upper: boolean): Expr {
+  const a = squares(op, x);
+  if (isEmpty(a)) return a;
+  const [factor] = call('cholesky', [upper ? 1 : 0], [stacked(a)], op);
+  return unstacked(leadOf(a), upper ? triu(factor!) : tril(factor!));
+}
+
+// ---------------------------------------------------------------- determinants
+
+/** The diagonal of U for each matrix, and whether rows were exchanged an odd number of times. */
+function pivotsOf(a: Expr): { readonly diagonals: Expr; readonly isOdd: Expr } {
+  const [lu, pivots] = factors(a);
+  const exchanged = map('notEqual', [pivots, map('add', [iota(pivots.shape[1]!), 1])]);
+  const odd = map('remainder', [reduce('sum', cast(exchanged, 'int64'), [1]), 2]);
+  return { diagonals: diagonal(lu), isOdd: map('equal', [odd, 1]) };
+}
+
+/** With the sign of the exchanges, and no negative zeros. */
+const signed = (x: Expr, isOdd: Expr): Expr =>
+  map('add', [map('where', [isOdd, map('negative', [x]), x]), 0]);
+
+const ones = (dtype: DType, shape: readonly number[]): Expr => broadcast(constant(1, dtype), shape);
+
+export function signAndLog(op: string, x: Expr): readonly [sign: Expr, logarithm: Expr] {
+  const a = squares(op, x);
+  const lead = leadOf(a);
+  if (isEmpty(a)) return [ones(a.dtype, lead), zerosOf(realDType(a.dtype), lead)];
+  const { diagonals, isOdd } = pivotsOf(a);
+  const [sign, logarithm] = signAndLogOf(diagonals, isOdd);
+  return [reshape(sign, lead), reshape(logarithm, lead)];
+}
+
+const signAndLogOf = (diagonals: Expr, isOdd: Expr): readonly [Expr, Expr] => [
+  signed(reduce('prod', map('sign', [diagonals]), [1]), isOdd),
+  reduce('sum', map('log', [map('abs', [diagonals])]), [1]),
+];
+
+/** The product of the pivots; where it is 0 or not finite on the way, by their logarithms. */
+export function determinant(op: string, x: Expr): Expr {
+  const a = squares(op, x);
+  if (isEmpty(a)) return ones(a.dtype, leadOf(a));
+  const { diagonals, isOdd } = pivotsOf(a);
+  const product = signed(reduce('prod', diagonals, [1]), isOdd);
+  const [sign, logarithm] = signAndLogOf(diagonals, isOdd);
+  const isPlain = map('logicalAnd', [map('isfinite', [product]), map('notEqual', [product, 0])]);
+  const byLogarithm = map('multiply', [sign, cast(map('exp', [logarithm]), a.dtype)]);
+  return reshape(map('where', [isPlain, product, byLogarithm]), leadOf(a));
+}

@@ -1,0 +1,109 @@
+/**
+ * Calls that may fail for the values that they are given: how a failure is found in what they give, and its words.
+ * What a node says of it is looked at when its graph has run (`fusion/passes/status-check.ts`), so that nothing waits
+ * in between. A call that nobody asked by name (`asked`) fails silently: its results say enough.
+ */
+import { diagonal } from './diagonals.js';
+import { DTYPE_INFO } from './dtype.js';
+import type { Expr, ExprOf } from './expr.js';
+import { cast, iota, map, reduce } from './infer.js';
+import type { RoutineName } from './routines.js';
+
+type Call = ExprOf<'call'>;
+
+interface Failing {
+  /** For each matrix of a stack 0, or a number from 1 on that says where it failed. */
+  readonly statuses: (call: Call) => Expr;
+  readonly wanted: string;
+  readonly reason: (status: number) => string;
+}
+
+const singular = (matrices: (call: Call) => Expr): Failing => ({
+  statuses: (call) => firstZero(diagonal(matrices(call))),
+  wanted: 'matrices that are not singular',
+  reason: (status) => `pivot ${status} is 0`,
+});
+
+const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
+  luSolve: singular(({ inputs }) => inputs[1]!),
+  triangularSolve: singular(({ inputs }) => inputs[1]!),
+  cholesky: {
+    statuses: (call) => resultOf(call, 1),
+    wanted: 'positive definite matrices',
+    reason: (status) => `the leading minor of order ${status} is not positive`,
+  },
+  eigh: {
+    statuses: (call) => resultOf(call, 1),
+    wanted: 'matrices whose eigenvalues converge',
+    reason: () => 'they do not converge',
+  },
+  svd: {
+    // What libraries say of NaN differs.
+    statuses: (call) =>
+      map('where', [reduce('any', map('isnan', [valuesOf(call)]), [1]), 1, resultOf(call, 1)]),
+    wanted: 'finite matrices, whose singular values converge',
+    reason: () => 'they do not converge',
+  },
+};
+
+/** Another int32 result of a call over matrices, one for each. */
+const resultOf = (call: Call, result: number): Expr => ({
+  ...call,
+  result,
+  dtype: 'int32',
+  shape: [call.inputs[0]!.shape[0]!],
+});
+
+/** The first result of a call that gives real numbers [count, n] of matrices [count, n, m]. */
+const valuesOf = (call: Call): Expr => {
+  const { dtype, shape } = call.inputs[0]!;
+  return { ...call, result: 0, dtype: DTYPE_INFO[dtype].component, shape: shape.slice(0, 2) };
+};
+
+/** For each row the number of its first zero, counted from 1; 0 where it has none. */
+function firstZero(rows: Expr): Expr {
+  const length = rows.shape[1]!;
+  const places = map('where', [map('equal', [rows, 0]), iota(length), BigInt(length)]);
+  const first = reduce('min', places, [1]);
+  return map('where', [map('less', [first, BigInt(length)]), map('add', [first, 1]), 0]);
+}
+
+/** A call whose failure is an error. */
+export interface CheckedStatus {
+  readonly op: string;
+  readonly wanted: string;
+  readonly reason: (status: number) => string;
+  /** How many matrices there are. */
+  readonly count: number;
+  /** An int64 scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status. */
+  readonly code: Expr;
+}
+
+const STATUS_BITS = 32n;
+
+/** The failures of a node that are an error; undefined: it has none. */
+export function checkedStatus(x: Expr): CheckedStatus | undefined {
+  if (x.kind !== 'call' || x.asked === undefined) return undefined;
+  const failing = FAILING[x.routine];
+  if (failing === undefined) return undefined;
+  const count = x.inputs[0]!.shape[0]!;
+  const statuses = cast(failing.statuses(x), 'int64');
+  const fromEnd = map('multiply', [map('subtract', [BigInt(count), iota(count)]), 1n << STATUS_BITS]);
+  const codes = map('where', [map('equal', [statuses, 0]), 0, map('add', [fromEnd, statuses])]);
+  return {
+    op: x.asked,
+    wanted: failing.wanted,
+    reason: failing.reason,
+    count,
+    code: reduce('max', codes, [0]),
+  };
+}
+
+/** The first matrix that failed, and its status. */
+export const statusIn = (
+  code: bigint,
+  count: number,
+): { readonly matrix: number; readonly status: number } => ({
+  matrix: count - Number(code >> STATUS_BITS),
+  status: Number(code & ((1n << STATUS_BITS) - 1n)),
+});

@@ -1,0 +1,329 @@
+/** Linear algebra on every backend: NumPy's values where there is one, else what factors multiply to; errors; bits. */
+import { describe, expect, it, vi } from 'vitest';
+import { compile, compute, eye, type Lazy, LinalgError, lazy, linalg } from '../../src/index.js';
+import { failuresOf, run, toLazy } from '../support/api.js';
+import { backends, isSimulated } from '../support/backends.js';
+import { casesByCall, prepareCases } from '../support/composite-cases.js';
+import { randomValues } from '../support/random.js';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+const cases = casesByCall('linear');
+const functions = linalg as unknown as Readonly<Record<string, (...args: readonly unknown[]) => Lazy>>;
+const onDevices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
+
+const EPSILON = { float32: 2 ** -23, float64: 2 ** -52, complex64: 2 ** -23, complex128: 2 ** -52 } as const;
+type LinearDType = keyof typeof EPSILON;
+const DTYPES = Object.keys(EPSILON) as LinearDType[];
+const matrices = (dtype: LinearDType, shape: readonly number[], seed: number): Lazy =>
+  toLazy(randomValues(dtype, shape, seed, -1, 1));
+
+const adjoint = (x: Lazy): Lazy => x.matrixTranspose().conj();
+/** The columns' products less the identity. */
+const orthonormal = (q: Lazy): Lazy => {
+  const product = adjoint(q).matmul(q);
+  return product.sub(eye(product.shape.at(-1)!));
+};
+const largest = (x: Lazy): Lazy => x.abs().max().astype('float64');
+
+/** Whether differences are within a multiple of the precision. */
+async function expectSmall(device: string, dtype: LinearDType, differences: readonly Lazy[], most = 64) {
+  const values = await run(device, differences.map(largest));
+  for (const { data } of values) expect(Number(data[0])).toBeLessThan(most * EPSILON[dtype]);
+}
+
+/** Each kernel is compiled for the simulator, so that it has few dtypes. */
+const dtypesOn = (device: string): readonly LinearDType[] =>
+  isSimulated(device) ? ['float32', 'complex128'] : DTYPES;
+const casesOn = (device: string, call: string) =>
+  cases
+    .get(call)!
+    .filter((c) => !isSimulated(device) || dtypesOn(device).includes(c.inputs[0]!.dtype as LinearDType));
+
+describe.each(onDevices)('linear algebra on %s', (device) => {
+  it.each([...cases.keys()])('%s gives what NumPy gives', async (call) => {
+    expect(
+      await failuresOf(
+        device,
+        prepareCases(casesOn(device, call), (name) => functions[name]!),
+      ),
+    ).toEqual([]);
+  });
+
+  it.each(dtypesOn(device))('lu multiplies to the matrix: %s', async (dtype) => {
+    const differences = [
+      [1, 1],
+      [7, 7],
+      [2, 9, 4],
+      [3, 33, 20],
+      [5, 30],
+      [41, 41],
+    ].map((shape, seed) => {
+      const a = matrices(dtype, shape, seed);
+      const { p, l, u } = linalg.lu(a);
+      const { p: places } = linalg.lu(a, { pIndices: true });
+      const product = l.matmul(u);
+      const rows = product.takeAlongAxis(places.expandDims(-1), -2);
+      return [p.astype(dtype).matmul(product).sub(a), rows.sub(a)];
+    });
+    await expectSmall(device, dtype, differences.flat());
+  });
+
+  it.each(['float64', 'complex64'] as const)('factors solve again and again: %s', async (dtype) => {
+    const a = matrices(dtype, [2, 20, 20], 1).add(matrices(dtype, [20, 20], 2));
+    const b = matrices(dtype, [2, 20, 3], 3);
+    const factors = linalg.luFactor(a);
+    const turned = { N: a, T: a.matrixTranspose(), C: adjoint(a) } as const;
+    const differences = (['N', 'T', 'C'] as const).map((trans) =>
+      turned[trans].matmul(linalg.luSolve(factors, b, { trans })).sub(b),
+    );
+    await expectSmall(device, dtype, differences, 4096);
+  });
+});
+
+describe.each(onDevices)('decompositions on %s', (device) => {
+  const shapes = [
+    [1, 1],
+    [6, 4],
+    [2, 4, 7],
+    [3, 33, 20],
+    [35, 35],
+  ];
+
+  it.each(dtypesOn(device))('qr has orthonormal columns and a triangle: %s', async (dtype) => {
+    const differences = shapes.flatMap((shape, seed) => {
+      const a = matrices(dtype, shape, seed);
+      return (['reduced', 'complete'] as const).flatMap((mode) => {
+        const { q, r } = linalg.qr(a, { mode });
+        const same = linalg.qr(a, { mode: 'r' }).r;
+        const kept = mode === 'reduced' ? r.sub(same) : r.tril(-1);
+        return [q.matmul(r).sub(a), orthonormal(q), kept];
+      });
+    });
+    await expectSmall(device, dtype, differences);
+  });
+
+  it.each(dtypesOn(device))('svd has orthonormal columns and ordered values: %s', async (dtype) => {
+    const differences = shapes.flatMap((shape, seed) => {
+      const a = matrices(dtype, shape, seed + 9);
+      const { u, s, vh } = linalg.svd(a, { fullMatrices: false });
+      const full = linalg.svd(a);
+      const rising = s
+        .slice('...', [1, null])
+        .sub(s.slice('...', [0, -1]))
+        .maximum(0);
+      return [
+        u.mul(s.expandDims(-2)).matmul(vh).sub(a),
+        orthonormal(u),
+        orthonormal(adjoint(vh)),
+        orthonormal(full.u),
+        orthonormal(adjoint(full.vh)),
+        full.s.sub(linalg.svdvals(a)),
+        ...(s.shape.at(-1) === 1 ? [] : [rising]),
+      ];
+    });
+    await expectSmall(device, dtype, differences, 128);
+  });
+
+  it.each(dtypesOn(device))('eigh has orthonormal vectors and ascending values: %s', async (dtype) => {
+    const differences = [
+      [1, 1],
+      [5, 5],
+      [3, 20, 20],
+      [41, 41],
+    ].flatMap((shape, seed) => {
+      const half = matrices(dtype, shape, seed + 5);
+      const a = half.add(adjoint(half));
+      return (['L', 'U'] as const).flatMap((uplo) => {
+        const given = uplo === 'L' ? a.tril() : a.triu();
+        const { eigenvalues, eigenvectors } = linalg.eigh(given, { uplo });
+        const product = eigenvectors.mul(eigenvalues.expandDims(-2)).matmul(adjoint(eigenvectors));
+        return [product.sub(a), orthonormal(eigenvectors), eigenvalues.sub(linalg.eigvalsh(given, { uplo }))];
+      });
+    });
+    await expectSmall(device, dtype, differences, 256);
+  });
+
+  it('take ill-conditioned, rank-deficient and zero matrices', async () => {
+    const hilbert = lazy(
+      Float64Array.from({ length: 144 }, (_, k) => 1 / ((k % 12) + Math.floor(k / 12) + 1)),
+      {
+        shape: [12, 12],
+      },
+    );
+    const ones = lazy(new Float64Array(48).fill(2), { shape: [8, 6] });
+    const none = lazy(new Float64Array(20), { shape: [5, 4] });
+    const differences = [hilbert, ones, none].flatMap((a) => {
+      const { u, s, vh } = linalg.svd(a, { fullMatrices: false });
+      const { q, r } = linalg.qr(a);
+      return [u.mul(s).matmul(vh).sub(a), orthonormal(u), orthonormal(vh.transpose()), q.matmul(r).sub(a)];
+    });
+    await expectSmall(device, 'float64', differences, 128);
+    const ranks = await run(
+      device,
+      [hilbert, ones, none].map((a) => linalg.matrixRank(a)),
+    );
+    expect(ranks.map(({ data }) => Number(data[0]))).toEqual([11, 1, 0]);
+    const scales = [1e-160, 1e160].map((scale) =>
+      linalg.svdvals(hilbert.mul(scale)).div(scale).sub(linalg.svdvals(hilbert)),
+    );
+    await expectSmall(device, 'float64', scales, 128);
+  });
+
+  it('refuse NaN where NumPy does', async () => {
+    const nan = lazy([
+      [Number.NaN, 1],
+      [1, 2],
+    ]);
+    for (const failing of [linalg.svdvals(nan), linalg.pinv(nan), linalg.svd(nan).u])
+      await expect(failing.compute({ device: 'cpu' })).rejects.toThrow(/svd|pinv/);
+    const values = await linalg.eigvalsh(nan).compute({ device: 'cpu' });
+    expect(values.toArray()).toEqual([Number.NaN, Number.NaN]);
+  });
+
+  it('have the results of NumPy for empty matrices', async () => {
+    const none = lazy(new Float64Array(0), { shape: [0, 3] });
+    const { q, r } = linalg.qr(none, { mode: 'complete' });
+    const { u, s, vh } = linalg.svd(none);
+    const { eigenvectors } = linalg.eigh(lazy(new Float64Array(0), { shape: [2, 0, 0] }));
+    const values = [q, r, u, s, vh, eigenvectors, linalg.pinv(none), linalg.matrixRank(none)];
+    const results = await compute(values, { device });
+    expect(results.map(({ shape }) => shape)).toEqual([
+      [0, 0],
+      [0, 3],
+      [0, 0],
+      [0],
+      [3, 3],
+      [2, 0, 0],
+      [3, 0],
+      [],
+    ]);
+  });
+});
+
+describe.each(onDevices)('matrices without solutions on %s', (device) => {
+  const singular = lazy([
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    [
+      [1, 2],
+      [2, 4],
+    ],
+  ]);
+  it.each([
+    ['solve', () => linalg.solve(singular, [1, 1]), 1],
+    ['inv', () => linalg.inv(singular.slice(1)), 0],
+    [
+      'cholesky',
+      () =>
+        linalg.cholesky(
+          lazy([
+            [4, 2],
+            [2, 1],
+          ]),
+        ),
+      0,
+    ],
+    [
+      'solveTriangular',
+      () =>
+        linalg.solveTriangular(
+          lazy([
+            [1, 2],
+            [0, 0],
+          ]),
+          [1, 1],
+        ),
+      0,
+    ],
+  ] as const)('are an error of %s, with the matrix and the line', async (name, make, matrix) => {
+    const failure = make().compute({ device });
+    await expect(failure).rejects.toThrow(LinalgError);
+    await expect(failure).rejects.toMatchObject({ matrix });
+    await expect(failure).rejects.toThrow(new RegExp(`^\\[linalg.${name}\\] expected .*\\n.*linalg.test`));
+    await expect(make().persist({ device })).rejects.toThrow(LinalgError);
+  });
+
+  it('are an error of compiled functions, which run again', async () => {
+    const solve = compile((a: Lazy, b: Lazy) => linalg.solve(a, b), { device });
+    const [a, b] = [
+      lazy([
+        [2, 0],
+        [0, 4],
+      ]),
+      lazy([2, 4]),
+    ];
+    const zero = lazy([
+      [2, 0],
+      [0, 0],
+    ]);
+    for (let round = 0; round < 3; round++) {
+      expect((await solve(a, b)).toArray()).toEqual([1, 1]);
+      await expect(solve(zero, b)).rejects.toThrow(LinalgError);
+    }
+  });
+
+  it('have determinants, and NaN goes on', async () => {
+    const nan = lazy([
+      [Number.NaN, 1],
+      [1, 2],
+    ]);
+    const values = [linalg.det(singular), linalg.solve(nan, [1, 1]), linalg.cholesky(nan)];
+    const [det, solution, factor] = await run(device, values);
+    expect(Array.from(det!.data as Float64Array)[1]).toBe(0);
+    expect(Number.isNaN(Number(solution!.data[0]))).toBe(true);
+    expect(Number.isNaN(Number(factor!.data[0]))).toBe(true);
+  });
+});
+
+describe.each(onDevices)('empty matrices on %s', (device) => {
+  it('have the results of NumPy', async () => {
+    const none = lazy(new Float64Array(0), { shape: [0, 0] });
+    const stack = lazy(new Float64Array(0), { shape: [0, 3, 3] });
+    const { sign, logabsdet } = linalg.slogdet(none);
+    const values = [
+      linalg.det(none),
+      sign,
+      logabsdet,
+      linalg.inv(stack),
+      linalg.cholesky(none),
+      linalg.det(stack),
+    ];
+    const results = await compute([...values, linalg.solve(none, lazy(new Float64Array(0)))], { device });
+    expect(results.map(({ shape }) => shape)).toEqual([[], [], [], [0, 3, 3], [0, 0], [0], [0]]);
+    expect(results.slice(0, 3).map((x) => x.item())).toEqual([1, 1, 0]);
+  });
+});
+
+describe.each(onDevices)('the bits of matrices on %s', (device) => {
+  it('are those of each alone', async () => {
+    const stack = matrices('float64', [9, 21, 21], 4);
+    const b = matrices('float64', [9, 21, 2], 5);
+    const positive = stack.matmul(stack.matrixTranspose()).add(1);
+    const whole = [linalg.solve(stack, b), linalg.cholesky(positive)];
+    const alone = [linalg.solve(stack.slice(4), b.slice(4)), linalg.cholesky(positive.slice(4))];
+    const [x, l, one, factor] = await compute([...whole, ...alone], { device });
+    expect((await lazy(x!).slice(4).compute()).data).toEqual(one!.data);
+    expect((await lazy(l!).slice(4).compute()).data).toEqual(factor!.data);
+  });
+});
+
+describe('mistakes in linear algebra', () => {
+  const square = lazy(new Float64Array(9), { shape: [3, 3] });
+  it.each([
+    ['a vector', () => linalg.inv(lazy([1, 2])), /\[linalg.inv\] expected matrices/],
+    [
+      'matrices that are not square',
+      () => linalg.det(lazy(new Float64Array(6), { shape: [2, 3] })),
+      /square/,
+    ],
+    ['right sides of other sizes', () => linalg.solve(square, [1, 2]), /as many rows on the right/],
+    ['options', () => linalg.cholesky(square, { lower: true } as object), /options/],
+    ['transposes', () => linalg.solveTriangular(square, square, { trans: 'X' as 'T' }), /trans/],
+    ['factors', () => linalg.luSolve(square as never, square), /factors/],
+  ])('are refused where they are written: %s', (_, make, message) => {
+    expect(make).toThrow(message);
+  });
+});

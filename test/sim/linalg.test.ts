@@ -1,0 +1,109 @@
+/**
+ * Linear algebra by cuSOLVER and cuBLAS: in tiles and on several devices with the bits of the whole, repeated as CUDA
+ * graphs, on memory that is left as it was, with failures that are errors, and whichever call of a library fails.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { compile, compute, type Lazy, LinalgError, lazy, linalg } from '../../src/index.js';
+import { toLazy } from '../support/api.js';
+import { randomValues } from '../support/random.js';
+import { describeSimulator, setFaults, takeProblems } from './simulator.js';
+
+const device = 'cuda';
+const a = toLazy(randomValues('float64', [60, 24, 24], 1));
+const b = toLazy(randomValues('float64', [60, 24, 3], 2));
+const positive = a.matmul(a.matrixTranspose()).add(lazy([1]));
+const JOBS: readonly (readonly [name: string, output: Lazy, call: string])[] = [
+  ['solutions', linalg.solve(a.mul(2), b).add(1), 'luSolve'],
+  ['factors', linalg.cholesky(positive), 'cholesky'],
+  ['triangles', linalg.solveTriangular(a, b), 'triangularSolve'],
+  ['permutations', linalg.lu(a).p, 'pivotOrder'],
+  ['orthonormal columns', linalg.qr(a.slice('...', [0, 5])).q, 'qOfQr'],
+  ['eigenvectors', linalg.eigh(positive.slice('...', [0, 9], [0, 9])).eigenvectors, 'eigh'],
+  ['singular values', linalg.svd(a.slice('...', [0, 9])).u.mul(2), 'svd'],
+];
+
+afterEach(() => setFaults([]));
+
+describe('linear algebra on a simulated GPU', () => {
+  // The workspace of the others is larger than these stacks.
+  it.each(JOBS.slice(0, 4))('has the bits of the whole in tiles: %s', async (_, output, call) => {
+    const whole = output.plan({ device });
+    const memory = Math.ceil(0.6 * whole.peakBytes);
+    expect(String(whole)).toContain(call);
+    expect(output.plan({ device, memory }).sweeps.length).toBeGreaterThan(0);
+    const [one] = await compute([output], { device });
+    const [parts] = await compute([output], { device, memory });
+    expect(parts!.data).toEqual(one!.data);
+  });
+
+  it.each(JOBS)('has the bits of one device on two: %s', async (_, output) => {
+    const [one] = await compute([output], { device: 'cuda:0' });
+    const [two] = await compute([output], { devices: 2 });
+    expect(two!.data).toEqual(one!.data);
+  });
+
+  it('leaves what it reads as it was', async () => {
+    const [, same] = await compute([linalg.cholesky(positive), positive.mul(1)], { device });
+    expect(same!.data).toEqual((await positive.mul(1).compute({ device })).data);
+  });
+
+  it('is the same again and again', async () => {
+    const step = compile((x: Lazy, y: Lazy) => linalg.solve(x, y).mul(2), { device });
+    const first = await step(a, b);
+    for (let run = 0; run < 6; run++) expect((await step(a, b)).data).toEqual(first.data);
+  });
+
+  it('finds the matrix that fails in tiles and on two devices', async () => {
+    const last = lazy([
+      [0, 0],
+      [0, 1],
+    ]);
+    const good = lazy(
+      new Float64Array(400).map((_, k) => (k % 4) + 1),
+      { shape: [100, 2, 2] },
+    );
+    const broken = good.mul(
+      lazy([...Array<number>(70).fill(1), 0, ...Array<number>(29).fill(1)]).reshape([100, 1, 1]),
+    );
+    for (const options of [{ device }, { devices: 2 }] as const) {
+      const failure = linalg.inv(broken).compute(options);
+      await expect(failure).rejects.toThrow(LinalgError);
+      await expect(failure).rejects.toMatchObject({ matrix: 70 });
+    }
+    await expect(linalg.inv(last).persist({ device })).rejects.toThrow(LinalgError);
+    expect(takeProblems()).toEqual([]);
+  });
+
+  it.each([
+    ['cusolverDnXgetrf_bufferSize', 0],
+    ['cusolverDnXgetrf', 0],
+    ['cusolverDnXgetrs', 0],
+    ['cusolverDnSetStream', 0],
+    ['cusolverDnXpotrf_bufferSize', 1],
+    ['cusolverDnXpotrf', 1],
+    ['cublasDtrsm_v2', 2],
+    ['cusolverDnXgeqrf', 3],
+    ['cusolverDnDorgqr', 3],
+    ['cusolverDnXsyevd', 4],
+    ['cusolverDnXgesvd', 5],
+  ] as const)('fails with an error where %s does, and runs afterwards', async (call, job) => {
+    // Of sizes of their own, whose workspaces were not asked for.
+    const n = 9 + call.length;
+    const x = toLazy(randomValues('float64', [n, n], 9)).add(lazy([1]));
+    const y = toLazy(randomValues('float64', [n, 2], 9));
+    const output = [
+      linalg.solve(x, y),
+      linalg.cholesky(x.matmul(x.matrixTranspose())),
+      linalg.solveTriangular(x, y),
+      linalg.qr(y).q,
+      linalg.eigvalsh(x),
+      linalg.svdvals(y),
+    ][job]!;
+    setFaults([{ call, nth: 1, status: 6 }]);
+    await expect(output.compute({ device })).rejects.toThrow(call.replace('_v2', ''));
+    expect(describeSimulator().faultsMet).toBe(1);
+    setFaults([]);
+    expect((await output.compute({ device })).shape).toEqual(output.shape);
+    expect(takeProblems()).toEqual([]);
+  });
+});
