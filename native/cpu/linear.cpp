@@ -129,15 +129,15 @@ void subtractProduct(const MatrixView<T>& c, const MatrixView<T>& a, const Matri
     memory = {own.as<std::byte>(), copyBytes};
   }
   const MatrixView<T> negative = negated(copied, conjugates && copiesB, reinterpret_cast<T*>(memory.data));
-  const Matmul job{kLinearDType<T>,
-                   c.rows,
-                   c.columns,
-                   a.columns,
-                   1,
-                   operandOf(copiesB ? a : negative),
-                   operandOf(copiesB ? negative : b),
-                   operandOf(c),
-                   std::max({c.rows, c.columns, a.columns}) <= kOneThreadSize};
+  Matmul job{kLinearDType<T>,
+             c.rows,
+             c.columns,
+             a.columns,
+             1,
+             operandOf(copiesB ? a : negative),
+             operandOf(copiesB ? negative : b),
+             operandOf(c)};
+  job.ownKernels = std::max({c.rows, c.columns, a.columns}) <= kOneThreadSize;
   addProduct(job, work.pool, work.cancel, {memory.data + copyBytes, memory.byteLength - copyBytes});
 }
 

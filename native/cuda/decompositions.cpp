@@ -30,7 +30,10 @@ const LibraryRoutine kGeqrf{
       const size_t bytes = qr.bytes(qr.rows, qr.columns);
       return {{bytes}, {bytes, qr.bytes(qr.least(), 1)}, {}, qr.matrices};
     },
-    [](const LibraryJob& job) { checkWorkspace(qrBytes(job, Qr(job.numbers)), job); },
+    [](const LibraryJob& job) -> Kept {
+      checkWorkspace(qrBytes(job, Qr(job.numbers)), job);
+      return nullptr;
+    },
     [](const LibraryJob& job, CUstream stream) {
       const Qr qr(job.numbers);
       Solver& solver = job.device.solver();
@@ -99,7 +102,10 @@ const LibraryRoutine kOrgqr{
               {},
               q.matrices};
     },
-    [](const LibraryJob& job) { checkWorkspace(qBytes(job, Q(job.numbers)), job); },
+    [](const LibraryJob& job) -> Kept {
+      checkWorkspace(qBytes(job, Q(job.numbers)), job);
+      return nullptr;
+    },
     [](const LibraryJob& job, CUstream stream) {
       const Q q(job.numbers);
       Solver& solver = job.device.solver();
@@ -153,9 +159,10 @@ const LibraryRoutine kSyevd{
       if (h.vectors != 0) results.push_back(h.bytes(h.n, h.n));
       return {{h.bytes(h.n, h.n)}, results, {}, h.matrices};
     },
-    [](const LibraryJob& job) {
+    [](const LibraryJob& job) -> Kept {
       const Hermitian h(job.numbers);
       checkWorkspace(hermitianBytes(job, h), job, h.ownBytes());
+      return nullptr;
     },
     [](const LibraryJob& job, CUstream stream) {
       const Hermitian h(job.numbers);
@@ -212,9 +219,10 @@ const LibraryRoutine kGesvd{
       }
       return {{s.bytes(s.m, s.n)}, results, {}, s.matrices};
     },
-    [](const LibraryJob& job) {
+    [](const LibraryJob& job) -> Kept {
       const Svd s(job.numbers);
       checkWorkspace(svdBytes(job, s), job, s.ownBytes());
+      return nullptr;
     },
     [](const LibraryJob& job, CUstream stream) {
       const Svd s(job.numbers);

@@ -1,6 +1,7 @@
 // What routines of cuSOLVER have in common: the numbers of their steps, where their matrices are, and checked
 // calls.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ template <typename T = void>
 T* pointer(CUdeviceptr address) {
   return reinterpret_cast<T*>(address);
 }
+
+// Of `LibraryRoutine::prepare`: the device's handle lives as long as the device, so that graphs need keep
+// nothing.
+using Kept = std::shared_ptr<const void>;
 
 // Where the workspace of a call begins, behind the `info` of those whose results have none.
 inline constexpr size_t kInfoBytes = 256;

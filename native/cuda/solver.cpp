@@ -68,7 +68,10 @@ const LibraryRoutine kGetrf{
       const size_t bytes = lu.bytes(lu.rows, lu.columns);
       return {{bytes}, {bytes, lu.bytesOf(std::min(lu.rows, lu.columns), sizeof(int64_t))}, {}, lu.matrices};
     },
-    [](const LibraryJob& job) { checkWorkspace(luBytes(job, Lu(job.numbers)), job); },
+    [](const LibraryJob& job) -> Kept {
+      checkWorkspace(luBytes(job, Lu(job.numbers)), job);
+      return nullptr;
+    },
     [](const LibraryJob& job, CUstream stream) {
       const Lu lu(job.numbers);
       Solver& solver = job.device.solver();
@@ -106,7 +109,10 @@ const LibraryRoutine kGetrs{
       const size_t sides = s.bytes(s.sides, s.n);
       return {{sides, s.bytes(s.n, s.n), s.bytesOf(s.n, sizeof(int64_t))}, {sides}, {}, s.matrices};
     },
-    [](const LibraryJob& job) { job.device.solver(); },
+    [](const LibraryJob& job) -> Kept {
+      job.device.solver();
+      return nullptr;
+    },
     [](const LibraryJob& job, CUstream stream) {
       const Solving s(job.numbers);
       Solver& solver = job.device.solver();
@@ -150,7 +156,10 @@ const LibraryRoutine kPotrf{
       const Squares s(numbers);
       return {{s.bytes(s.n, s.n)}, {s.bytes(s.n, s.n), s.bytesOf(1, sizeof(int32_t))}, {}, s.matrices};
     },
-    [](const LibraryJob& job) { checkWorkspace(choleskyBytes(job, Squares(job.numbers)), job); },
+    [](const LibraryJob& job) -> Kept {
+      checkWorkspace(choleskyBytes(job, Squares(job.numbers)), job);
+      return nullptr;
+    },
     [](const LibraryJob& job, CUstream stream) {
       const Squares s(job.numbers);
       Solver& solver = job.device.solver();
@@ -193,7 +202,10 @@ const LibraryRoutine kTrsm{
       const size_t sides = t.bytes(t.sides, t.n);
       return {{sides, t.bytes(t.n, t.n)}, {sides}, {}, t.matrices};
     },
-    [](const LibraryJob& job) { job.device.blas(); },
+    [](const LibraryJob& job) -> Kept {
+      job.device.blas();
+      return nullptr;
+    },
     [](const LibraryJob& job, CUstream stream) {
       const Triangles t(job.numbers);
       const size_t each = static_cast<size_t>(t.sides * t.n) * t.elementBytes,
