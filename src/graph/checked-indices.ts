@@ -1,26 +1,32 @@
-/** Which indices have to be in range before a graph runs: those of gathers and of bins whose mode says so. */
+/** Which indices have to be in range before a graph runs: those of gathers and of bins whose mode says so, of sparse
+ * matrices, and all of these in a loop's body. */
 import { BIN_MODES } from './bin-units.js';
-import type { Expr } from './expr.js';
+import type { CheckedIndices, Expr } from './expr.js';
 
-/** Indices from `from` up to `size` of an axis. */
-export interface CheckedIndices {
-  readonly indices: Expr;
-  readonly op: string;
-  readonly axis: number;
-  readonly from: number;
-  readonly size: number;
-}
+const NONE: readonly CheckedIndices[] = [];
 
-/** The indices of a node that are an error out of range; undefined: it has none. */
-export function checkedIndices(x: Expr): CheckedIndices | undefined {
+/** The indices of a node that are an error out of range. */
+export function checkedIndices(x: Expr): readonly CheckedIndices[] {
+  const { site } = x;
+  if (x.kind === 'loop') return x.loop.checked;
   if (x.kind === 'gather' && x.mode === 'raise') {
     const [array, indices] = x.inputs as readonly [Expr, Expr];
     const size = array.shape[x.axis]!;
-    return { indices, op: x.asked ?? 'take', axis: x.axis, from: -size, size };
+    return [{ indices, op: x.asked ?? 'take', axis: x.axis, from: -size, size, site }];
   }
-  if (x.kind !== 'call' || x.routine !== 'bins') return undefined;
+  if (x.kind !== 'call') return NONE;
+  if (x.routine === 'sparseProduct' && x.parameters[1] === 1) {
+    const [starts, places, , dense] = x.inputs as readonly [Expr, Expr, Expr, Expr];
+    const op = x.asked ?? 'sparse.matmul';
+    return [
+      { indices: starts, op: `${op}: indptr`, axis: 0, from: 0, size: places.shape[0]! + 1, site },
+      { indices: places, op: `${op}: indices`, axis: 1, from: 0, size: dense.shape[0]!, site },
+    ];
+  }
+  if (x.routine !== 'bins') return NONE;
   const [, size, , place] = x.parameters as readonly [number, number, number, number];
   const mode = BIN_MODES[place];
-  if (mode !== 'raise' && mode !== 'raiseFromEnd') return undefined;
-  return { indices: x.inputs[0]!, op: x.asked ?? 'bins', axis: 0, from: mode === 'raise' ? 0 : -size, size };
+  if (mode !== 'raise' && mode !== 'raiseFromEnd') return NONE;
+  const from = mode === 'raise' ? 0 : -size;
+  return [{ indices: x.inputs[0]!, op: x.asked ?? 'bins', axis: 0, from, size, site }];
 }

@@ -334,6 +334,18 @@ export interface LoopBody extends LoopCount {
    * states.
    */
   readonly next: readonly Expr[];
+  /** Indices in the body that have to be in range before it runs: no step changes them. */
+  readonly checked: readonly CheckedIndices[];
+}
+
+/** Indices from `from` up to `size` of an axis, of which others are an error. */
+export interface CheckedIndices {
+  readonly indices: Expr;
+  readonly op: string;
+  readonly axis: number;
+  readonly from: number;
+  readonly size: number;
+  readonly site: Site | undefined;
 }
 
 export type NodeKind = NodeData['kind'];

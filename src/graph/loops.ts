@@ -10,7 +10,7 @@ import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.
 import { currentSite } from '../host/site.js';
 import { checkedIndices } from './checked-indices.js';
 import { depthOf } from './depth.js';
-import type { Expr, ExprOf, LoopCount } from './expr.js';
+import type { CheckedIndices, Expr, ExprOf, LoopCount } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { constant } from './infer.js';
@@ -81,7 +81,7 @@ export function loop(
   const place = new Map(carried.map((k, at) => [k, at]));
   const { steps, every } = count;
   const condition = count.condition === undefined ? undefined : place.get(count.condition);
-  const shared = { steps, every, condition, next: body.next };
+  const shared = { steps, every, condition, next: body.next, checked: body.checked };
   const inputs = [...carried.map((k) => states[k]!), ...body.captured];
   return states.slice(0, wanted).map((state, k): Expr => {
     const kept = every === undefined ? [] : [Math.floor(steps / every)];
@@ -198,6 +198,7 @@ class Closure {
   readonly #costs = new Map<Expr, { readonly cost: number; readonly read: number }>();
   readonly #closed = new Map<Expr, Expr>();
   readonly captured: Expr[] = [];
+  readonly checked: CheckedIndices[] = [];
   next: readonly Expr[] = [];
 
   constructor(parameters: readonly Expr[]) {
@@ -208,11 +209,12 @@ class Closure {
     });
   }
 
+  readonly #decide = (x: Expr): void => {
+    this.#fates.set(x, this.#fateOf(x));
+  };
+
   close(next: readonly Expr[]): this {
-    const decide = (x: Expr): void => {
-      this.#fates.set(x, this.#fateOf(x));
-    };
-    for (const x of next) visitBelow(x, this.#fates, () => true, decide);
+    for (const x of next) visitBelow(x, this.#fates, () => true, this.#decide);
     const isOpen = (x: Expr): boolean => this.#fates.get(x) !== 'captured';
     const rewrite = (x: Expr): void => {
       this.#closed.set(x, isOpen(x) ? this.#copy(x) : this.#capture(x));
@@ -225,8 +227,7 @@ class Closure {
   #fateOf(x: Expr): Fate {
     const { inputs } = x;
     const fates = inputs.map((input) => this.#fates.get(input)!);
-    const checked = checkedIndices(x);
-    if (checked !== undefined && this.#fates.get(checked.indices) === 'changes') refuseUnchecked(checked.op);
+    this.#check(x);
     if (fates.includes('changes')) return 'changes';
     switch (x.kind) {
       case 'const':
@@ -247,6 +248,15 @@ class Closure {
         return 'captured';
       case 'map':
         return this.#computed(x, inputs, opRow(x.op).cost);
+    }
+  }
+
+  /** Notes the indices of a node that are looked at before the loop runs, which need not be its inputs. */
+  #check(x: Expr): void {
+    for (const checked of checkedIndices(x)) {
+      visitBelow(checked.indices, this.#fates, () => true, this.#decide);
+      if (this.#fates.get(checked.indices) === 'changes') refuseUnchecked(checked.op);
+      this.checked.push(checked);
     }
   }
 

@@ -1,7 +1,7 @@
 /** Ends of index arrays that devices hold, which are looked for once. */
 import { describe, expect, it } from 'vitest';
 import { arrayOfCheck, knownEnds } from '../../src/exec/run/known-ends.js';
-import { checkOf } from '../../src/fusion/passes/index-check.js';
+import { checksOf } from '../../src/fusion/passes/index-check.js';
 import { compile, type Lazy, lazy, RangeArgumentError } from '../../src/index.js';
 
 const table = lazy(Float32Array.of(10, 20, 30, 40));
@@ -10,7 +10,7 @@ const stored = async (indices: readonly number[]): Promise<Lazy> =>
 
 /** The ends that are known of the indices of a gather. */
 function knownOf(gather: Lazy): unknown {
-  return knownEnds([arrayOfCheck(checkOf(gather.expr)!)]);
+  return knownEnds([arrayOfCheck(checksOf(gather.expr)[0]!)]);
 }
 
 describe('indices that a device holds', () => {

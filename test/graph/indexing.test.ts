@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { ArgumentError, DTypeError, RangeArgumentError, ShapeError } from '../../src/host/errors.js';
-import { compile, compute, iterate, type Lazy, lazy, ones, take, zeros } from '../../src/index.js';
+import { arange, compile, compute, iterate, type Lazy, lazy, ones, take, zeros } from '../../src/index.js';
 
 const table = lazy(
   Float32Array.from({ length: 12 }, (_, i) => i),
@@ -73,6 +73,14 @@ describe('take', () => {
     expect((await sum.compute()).item()).toBe(67);
     const fixed = iterate(2, ones([2]), (s) => s.add(table.take(new Int32Array([1, 40]))));
     await expect(fixed.compute()).rejects.toThrow('axis 0 of 12 elements: 40');
+  });
+
+  it('looks at indices that a loop captures before it takes from its states', async () => {
+    const turned = (indices: Lazy): Lazy =>
+      iterate(3, arange(3), (x) => iterate(1, x, (y) => y.take(indices.mul(1), 0)));
+    expect((await turned(lazy(Int32Array.of(1, 2, 0))).compute()).toArray()).toEqual([0, 1, 2]);
+    expect((await turned(lazy(Int32Array.of(0, 0, 2))).compute()).toArray()).toEqual([0, 0, 2]);
+    await expect(turned(lazy(Int32Array.of(0, 3, 2))).compute()).rejects.toThrow('axis 0 of 3 elements: 3');
   });
 
   it('is one kernel with the arithmetic around it, and no copy of the table', () => {

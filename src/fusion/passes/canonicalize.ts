@@ -28,7 +28,7 @@ import {
 import { formatCount } from '../../graph/print.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { rangeOf } from '../kernel/boxes.js';
-import { checkOf, type IndexCheck } from './index-check.js';
+import { checksOf, type IndexCheck } from './index-check.js';
 import { narrowSources } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
 import type { Records } from './records.js';
@@ -95,7 +95,7 @@ function keep(first: Expr, outputs: readonly Expr[], canonical: CanonicalGraph):
 }
 
 const loops = new WeakMap<LoopBody, GraphLoop>();
-const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated' | 'checks'>>();
+const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated'>>();
 
 /** Where the user made the nodes of a loop's body, of a graph that no pass has rewritten. */
 export const sitesOfBody = (body: Graph): Pick<Canonical, 'sites' | 'repeated'> | undefined =>
@@ -150,7 +150,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
     const status = statusCheckOf(expr);
     if (status !== undefined) failing.push(status);
     if (id === nodes.length) {
-      checks.push(...checksIn(expr));
+      checks.push(...checksOf(expr));
       nodes.push(node);
       sites.push(expr.site);
     } else if (expr.site !== undefined && expr.kind !== 'const') {
@@ -178,13 +178,6 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
   const fingerprint = fingerprintOf(records, graph.outputs, sources.list);
   const looked = { checks, statuses: [...statuses.values()] };
   return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, looked);
-}
-
-/** The index arrays to look at for a node: its own, or those of a loop's body, which no step changes. */
-function checksIn(expr: Expr): readonly IndexCheck[] {
-  if (expr.kind === 'loop') return bodies.get(loopOf(expr.loop).body)?.checks ?? [];
-  const check = checkOf(expr);
-  return check === undefined ? [] : [check];
 }
 
 function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {

@@ -6,8 +6,8 @@
  *     table.take(ids, 0)   →   min(ids), max(ids): -n <= min and max < n, or a RangeArgumentError
  */
 
-import { type CheckedIndices, checkedIndices } from '../../graph/checked-indices.js';
-import type { Expr, Site } from '../../graph/expr.js';
+import { checkedIndices } from '../../graph/checked-indices.js';
+import type { CheckedIndices, Expr } from '../../graph/expr.js';
 import { reduce, withinLength } from '../../graph/infer.js';
 import { checkIndex } from '../../graph/shape.js';
 import { isOwnError } from '../../host/errors.js';
@@ -17,19 +17,17 @@ import { formatSite } from '../../host/site.js';
 export interface IndexCheck extends Omit<CheckedIndices, 'indices'> {
   /** The least and the largest index: scalars. */
   readonly ends: readonly [least: Expr, largest: Expr];
-  readonly site: Site | undefined;
 }
 
 const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
 
-/**
- * The check of a node; undefined where every index is known to be within the axis, or says what it means
- * elsewhere.
- */
-export function checkOf(node: Expr): IndexCheck | undefined {
-  const checked = checkedIndices(node);
-  if (checked === undefined || mostOf(checked.indices) < checked.size) return undefined;
-  const { indices, ...check } = checked;
+/** The checks of a node: none of indices that are known to be within their axis, or mean something elsewhere. */
+export const checksOf = (node: Expr): readonly IndexCheck[] =>
+  checkedIndices(node)
+    .filter(({ indices, size }) => mostOf(indices) >= size)
+    .map(checkOf);
+
+function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
   let ends = endsOf.get(indices);
   if (ends === undefined) {
     const axes = indices.shape.map((_, k) => k);
@@ -38,7 +36,7 @@ export function checkOf(node: Expr): IndexCheck | undefined {
     ends = [reduce('min', known, axes), reduce('max', known, axes)];
     endsOf.set(indices, ends);
   }
-  return { ends, site: node.site, ...check };
+  return { ends, ...check };
 }
 
 const MOST: ReadonlyMap<string, number> = new Map([
