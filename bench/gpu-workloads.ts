@@ -3,7 +3,7 @@
  * same counts of bytes and operations. At small scale every workload is small, so that a test can run them
  * all.
  */
-import { type DType, fft, type Lazy, topK } from '../src/index.js';
+import { type DType, fft, type Lazy, sparse, topK } from '../src/index.js';
 import * as expressions from './expressions.js';
 import { elementCount, type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
 
@@ -21,6 +21,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...lookUps(size),
     ...selections(size),
     ...counts(size),
+    ...sparseProducts(size),
     ...randomNumbers(size),
     ...orders(size),
     ...transforms(size),
@@ -194,6 +195,23 @@ function lookUps(size: Size): Workload[] {
       expressions.takeFused,
       { bytes: 12 * found },
     ),
+  ];
+}
+
+/** Sparse matrices of 32 elements a row. */
+function sparseProducts(size: Size): Workload[] {
+  const [n, each, width] = [size(2 ** 20, 2 ** 12), 32, 64];
+  const matrix: readonly Input[] = [
+    { shape: [n * each], seed: 1 },
+    { shape: [n * each], seed: 2, high: n, dtype: 'int32' },
+    { shape: [n + 1], seed: 0, every: each, dtype: 'int32' },
+  ];
+  const times = (data: Lazy, indices: Lazy, indptr: Lazy, x: Lazy): Lazy =>
+    sparse.csr({ data, indices, indptr }, [n, n]).matmul(x);
+  const bytes = 8 * n * each;
+  return [
+    make('spmv', [n, n, n * each], [...matrix, { shape: [n], seed: 3 }], times, { bytes }),
+    make('spmm', [n, n, n * each, width], [...matrix, { shape: [n, width], seed: 3 }], times, {}),
   ];
 }
 

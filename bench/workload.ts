@@ -16,6 +16,8 @@ export interface Input {
   readonly dtype?: DType;
   /** The numbers are in ascending order. */
   readonly isSorted?: boolean;
+  /** The numbers are 0 and the multiples of this one, in order. */
+  readonly every?: number;
   /**
    * The array is so many equal pieces along its first axis, whose seeds are `seed` and the numbers after it.
    */
@@ -67,6 +69,8 @@ export const elementCount = (shape: readonly number[]): number => shape.reduce((
  */
 export function uniform(input: Input): Lazy {
   const { shape, seed, low = 0, high = 1, dtype = 'float32', pieces = 1, isSorted = false } = input;
+  if (input.every !== undefined)
+    return arange(elementCount(shape)).mul(input.every).astype(dtype).reshape(shape);
   if (pieces > 1) return concat(piecesOf(input).map(uniform));
   const offset = Math.imul(seed, 0x9e3779b9) >>> 0;
   let hash = arange(elementCount(shape), undefined, undefined, { dtype: 'uint32' }).add(offset);

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fixtures import arrays, binning, composites, fourier, functions, linear, ndimage, ops, structures  # noqa: E402
+from fixtures import arrays, binning, composites, fourier, functions, linear, ndimage, ops, sparse, structures  # noqa: E402
 from fixtures.numbers import Writer  # noqa: E402
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "fixtures")
@@ -39,6 +39,7 @@ def main():
         "fourier": fourier.write_fourier,
         "linear": linear.write_linear,
         "ndimage": ndimage.write_ndimage,
+        "sparse": sparse.write_sparse,
     }
     asked = sys.argv[1:]
     for name, write in groups.items():

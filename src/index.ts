@@ -182,6 +182,16 @@ export {
   uniqueCounts,
   uniqueInverse,
 } from './api/sets.js';
+export {
+  type CompressedArrays,
+  type CoordinateArrays,
+  type SparseDiagonalOptions,
+  sparse,
+} from './api/sparse.js';
+export type { LeastSquares, LsmrOptions } from './api/sparse-lsmr.js';
+export { type SparseArrays, SparseMatrix } from './api/sparse-matrix.js';
+export type { LinearOperator, MatrixLike } from './api/sparse-operators.js';
+export type { Solution, SolverOptions } from './api/sparse-solvers.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
 export { type Monoid, reduction, type UserReduction } from './api/user-reductions.js';

@@ -19,6 +19,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"distinct", &kDistinct},
                                                            {"components", &kComponents},
                                                            {"runProducts", &kRunProducts},
+                                                           {"sparseProduct", &kSparseProduct},
                                                            {"fft", &kFft},
                                                            {"rfft", &kFft},
                                                            {"irfft", &kFft},

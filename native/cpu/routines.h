@@ -76,6 +76,8 @@ extern const Routine kScanBefore;
 // select.cpp
 extern const Routine kRanks;
 extern const Routine kTop;
+// sparse-product.cpp
+extern const Routine kSparseProduct;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

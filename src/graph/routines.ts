@@ -110,6 +110,18 @@ export const ROUTINES = {
     ],
   },
   /**
+   * A sparse matrix times dense columns [inner, width]: [rows, width], of the dtype of both, a float32, float64,
+   * complex one or 64-bit integers. Inputs: the stored elements of row i are those from starts[i] up to starts[i + 1]
+   * [rows + 1] of two lines, their columns (all three int32 or int64) and their values; then the dense columns. Sums
+   * of floats are in float64, rounded once. Parameters: how many partial sums an element has, a power of two
+   * up to 32; and whether starts and columns are looked at before anything runs (1).
+   */
+  sparseProduct: {
+    results: ([starts, , values, dense]) => [
+      { dtype: values!.dtype, shape: [starts!.shape[0]! - 1, dense!.shape[1]!] },
+    ],
+  },
+  /**
    * The Fourier transform along all axes but the first and the last: complex numbers [outer, one to three axes,
    * inner], no size 0. Parameters: whether with the inverse's sign (0 or 1). Nothing is scaled.
    */

@@ -15,6 +15,7 @@ import {
 } from '../../src/codegen/cuda/routines/scan.js';
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
+import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import { scanTile } from '../../src/graph/routines.js';
 
@@ -102,6 +103,21 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     },
     30_000,
   );
+
+  it('products of sparse matrices', async () => {
+    const form = { indexDType: 'int32', lanes: 8, isVector: true, isLong: false } as const;
+    await expectCompiled([
+      printSparseProduct({ ...form, dtype: 'float32' }),
+      printSparseProduct({ ...form, dtype: 'int64', lanes: 1 }),
+      printSparseProduct({
+        dtype: 'complex128',
+        indexDType: 'int64',
+        lanes: 32,
+        isVector: false,
+        isLong: true,
+      }),
+    ]);
+  }, 30_000);
 
   it('products of runs', async () => {
     await expectCompiled([printRunProducts('float32'), printRunProducts('complex64')]);

@@ -5,7 +5,7 @@ import { type CompositeCase, fixtures } from './fixtures.js';
 import type { HostArray } from './host.js';
 import { mismatch } from './ulp.js';
 
-type Group = 'arrays' | 'binning' | 'composites' | 'fourier' | 'functions' | 'linear' | 'ndimage';
+type Group = 'arrays' | 'binning' | 'composites' | 'fourier' | 'functions' | 'linear' | 'ndimage' | 'sparse';
 type Case = CompositeCase & { readonly read: (stored: CompositeCase['output']) => HostArray };
 type Functions = (name: string) => (...args: readonly unknown[]) => Lazy;
 

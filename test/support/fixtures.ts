@@ -98,6 +98,7 @@ interface Groups {
   readonly views: ViewCase;
   readonly matmul: MatmulCase;
   readonly composites: CompositeCase;
+  readonly sparse: CompositeCase;
   readonly functions: CompositeCase;
   readonly arrays: CompositeCase;
   readonly binning: CompositeCase;

@@ -18,6 +18,7 @@ import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS, TOP } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
+import { SPARSE_PRODUCT } from './sparse-product.js';
 
 type Rows = {
   readonly matmul: CallRow<MatmulStep>;
@@ -42,6 +43,7 @@ export const CALLS: Rows = {
   distinct: DISTINCT,
   components: COMPONENTS,
   runProducts: RUN_PRODUCTS,
+  sparseProduct: SPARSE_PRODUCT,
   fft: FFT,
   rfft: RFFT,
   irfft: IRFFT,

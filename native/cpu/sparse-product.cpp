@@ -1,0 +1,169 @@
+// A sparse matrix, given by rows, times dense columns. An element of the result is summed by lanes, each of
+// every `lanes`-th stored element of its row, which are then halved, as on a GPU.
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "cpu/routines.h"
+#include "cpu/scan-numbers.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kMostLanes = 32;
+// Products of a task, about.
+constexpr int64_t kTask = 1 << 15;
+
+struct Product {
+  DType dtype, index;
+  int64_t rows, stored, inner, width, lanes, unitRows;
+  int64_t units() const { return (rows + unitRows - 1) / unitRows; }
+};
+
+Product readProduct(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 8) throw std::invalid_argument("eight numbers");
+  const Product p{static_cast<DType>(numbers[0]),
+                  static_cast<DType>(numbers[1]),
+                  numbers[2],
+                  numbers[3],
+                  numbers[4],
+                  numbers[5],
+                  numbers[6],
+                  numbers[7]};
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 32;
+  const bool isPower = p.lanes >= 1 && p.lanes <= kMostLanes && (p.lanes & (p.lanes - 1)) == 0;
+  const bool isIndex = p.index == DType::int32 || p.index == DType::int64;
+  if (p.rows < 1 || p.stored < 1 || p.inner < 1 || p.width < 1 || p.unitRows < 1 || !isPower || !isIndex ||
+      p.stored > kMost || std::max(p.rows, p.inner) > kMost / p.width)
+    throw std::invalid_argument("a sparse matrix and columns that it multiplies");
+  return p;
+}
+
+template <typename Use>
+auto withTypes(const Product& p, const Use& use) {
+  return withScanNumbers(p.dtype, ScanOp::sum, [&](auto number) {
+    return p.index == DType::int32 ? use(number, int32_t{}) : use(number, int64_t{});
+  });
+}
+
+template <typename T>
+T times(T a, T b) {
+  return a * b;
+}
+ScanPair<double> times(ScanPair<double> a, ScanPair<double> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+template <typename N, typename Index>
+struct Row {
+  const Index* places;
+  const typename N::Element* values;
+  int64_t count;
+};
+
+template <typename N, int lanes, typename Index>
+typename N::Element elementOf(const Row<N, Index>& row, const typename N::Element* dense, int64_t inner,
+                              int64_t width) {
+  typename N::Wide sums[lanes] = {};
+  const auto add = [&](int64_t k, int64_t lane) {
+    const int64_t place = std::clamp<int64_t>(row.places[k], 0, inner - 1);
+    sums[lane] = N::combine(sums[lane], times(N::widen(row.values[k]), N::widen(dense[place * width])));
+  };
+  int64_t k = 0;
+  for (; k + lanes <= row.count; k += lanes)
+    for (int64_t lane = 0; lane < lanes; lane++) add(k + lane, lane);
+  for (int64_t lane = 0; k + lane < row.count; lane++) add(k + lane, lane);
+  for (int64_t apart = lanes / 2; apart > 0; apart /= 2)
+    for (int64_t lane = 0; lane < apart; lane++) sums[lane] = N::combine(sums[lane], sums[lane + apart]);
+  return N::round(sums[0]);
+}
+
+// Columns that are summed side by side, in order, by one lane each.
+constexpr int64_t kColumns = 16;
+
+template <typename N, typename Index>
+void columnsOf(const Row<N, Index>& row, const typename N::Element* dense, int64_t inner, int64_t width,
+               int64_t columns, typename N::Element* out) {
+  typename N::Wide sums[kColumns] = {};
+  for (int64_t k = 0; k < row.count; k++) {
+    const auto* from = dense + std::clamp<int64_t>(row.places[k], 0, inner - 1) * width;
+    const auto factor = N::widen(row.values[k]);
+    for (int64_t c = 0; c < columns; c++) sums[c] = N::combine(sums[c], times(factor, N::widen(from[c])));
+  }
+  for (int64_t c = 0; c < columns; c++) out[c] = N::round(sums[c]);
+}
+
+template <typename N, typename Index>
+void multiplyRow(const Product& p, const Row<N, Index>& row, const typename N::Element* dense,
+                 typename N::Element* out) {
+  if (p.lanes == 1 && p.width > 1) {
+    for (int64_t c = 0; c < p.width; c += kColumns)
+      columnsOf(row, dense + c, p.inner, p.width, std::min(kColumns, p.width - c), out + c);
+    return;
+  }
+  const auto each = [&](auto element) {
+    for (int64_t c = 0; c < p.width; c++) out[c] = element(row, dense + c, p.inner, p.width);
+  };
+  switch (p.lanes) {
+    case 1:
+      return each(elementOf<N, 1, Index>);
+    case 2:
+      return each(elementOf<N, 2, Index>);
+    case 4:
+      return each(elementOf<N, 4, Index>);
+    case 8:
+      return each(elementOf<N, 8, Index>);
+    case 16:
+      return each(elementOf<N, 16, Index>);
+    default:
+      return each(elementOf<N, 32, Index>);
+  }
+}
+
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  const Product p = readProduct(numbers);
+  return withTypes(p, [&](auto number, auto index) -> RoutineNeed {
+    using N = decltype(number);
+    const auto bytes = [](int64_t count, size_t size) { return static_cast<size_t>(count) * size; };
+    constexpr size_t element = sizeof(typename N::Element);
+    return {{bytes(p.rows + 1, sizeof(index)), bytes(p.stored, sizeof(index)), bytes(p.stored, element),
+             bytes(p.inner * p.width, element)},
+            {bytes(p.rows * p.width, element)},
+            {},
+            p.units()};
+  });
+}
+
+void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Product p = readProduct(job.numbers);
+  const int64_t first = units.first * p.unitRows, last = std::min(p.rows, units.last * p.unitRows);
+  const int64_t perRow = std::max<int64_t>(1, p.stored / p.rows) * p.width;
+  const int64_t stretch = std::max<int64_t>(1, kTask / perRow);
+  withTypes(p, [&](auto number, auto index) {
+    using N = decltype(number);
+    using Index = decltype(index);
+    const auto* starts = reinterpret_cast<const Index*>(job.operands[0]);
+    const auto* places = reinterpret_cast<const Index*>(job.operands[1]);
+    const auto* values = reinterpret_cast<const typename N::Element*>(job.operands[2]);
+    const auto* dense = reinterpret_cast<const typename N::Element*>(job.operands[3]);
+    auto* out = reinterpret_cast<typename N::Element*>(job.results[0]);
+    pool.parallelFor((last - first + stretch - 1) / stretch, [&](int64_t task, int) {
+      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+      const int64_t end = std::min(last, first + (task + 1) * stretch);
+      for (int64_t row = first + task * stretch; row < end; row++) {
+        const int64_t from = std::clamp<int64_t>(starts[row], 0, p.stored);
+        const int64_t to = std::clamp<int64_t>(starts[row + 1], 0, p.stored);
+        const Row<N, Index> stored{places + from, values + from, std::max<int64_t>(0, to - from)};
+        multiplyRow(p, stored, dense, out + row * p.width);
+      }
+    });
+    return 0;
+  });
+}
+
+}  // namespace
+
+const Routine kSparseProduct{needOf, run};
+
+}  // namespace weft::cpu

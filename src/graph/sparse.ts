@@ -1,0 +1,344 @@
+/**
+ * Sparse matrices as nodes: the lines of a matrix by rows (CSR), its products, and what makes other matrices of it.
+ * Users have them as `SparseMatrix` (`api/sparse-matrix.ts`).
+ *
+ *     [10  0 20]      starts   0 2 2 3        row i has the stored elements starts[i] up to starts[i + 1]
+ *     [ 0  0  0]      places   0 2 1          their columns
+ *     [ 0 30  0]      values   10 20 30
+ *
+ * How many elements are stored may depend on data. Lines then have a bound, their extent and the last start say the
+ * true number, and the keys of elements behind it (row · columns + column) are those of a row below the last one.
+ */
+import { call } from './calls.js';
+import { firsts } from './compaction.js';
+import { type DType, isComplex, isFloat, isHalf } from './dtype.js';
+import type { Expr } from './expr.js';
+import { throughBound, upToBound, withExtent } from './extent.js';
+import { cast, constant, iota, map, meetingDType } from './infer.js';
+import { concat } from './joins.js';
+import { searchsorted } from './searching.js';
+import { argsort } from './sorting.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
+import { updatedIn } from './writing.js';
+
+/** A matrix by rows. `starts` and `places` are int32, or both int64; lines are up to their bounds. */
+export interface SparseParts {
+  readonly shape: readonly [rows: number, columns: number];
+  readonly starts: Expr;
+  readonly places: Expr;
+  readonly values: Expr;
+  /** Whether no place is stored twice, and rows are in the order of their columns. */
+  readonly isCanonical: boolean;
+  /** Whether starts and places are a user's, and may be out of range. */
+  readonly isGiven: boolean;
+}
+
+const INT32_MOST = 2 ** 31 - 1;
+
+/** The dtype of indices up to `most`. */
+const indexDType = (most: number): DType => (most <= INT32_MOST ? 'int32' : 'int64');
+
+/** Elements that may be stored. */
+export const boundOf = ({ values }: SparseParts): number => values.shape[0]!;
+
+/** Whether all of the lines is stored. */
+export const isExact = ({ values }: SparseParts): boolean => values.extent === undefined;
+
+/** The number of stored elements: int64, of shape (). */
+export const storedOf = ({ starts, shape }: SparseParts): Expr =>
+  cast(at(starts, constant(BigInt(shape[0]), 'int64')), 'int64');
+
+const at = (line: Expr, index: Expr): Expr =>
+  gather(upToBound(line), cast(upToBound(index), 'int64'), 0, 'clip', upToBound(index).shape);
+
+/** A line whose true length is known in the graph alone; a line of one element has no bound. */
+const bounded = (line: Expr, length: Expr): Expr => (line.shape[0]! < 2 ? line : withExtent(line, 0, length));
+
+/** The int64 row of each stored element: behind the true number, the number of rows. */
+export function rowsOf(matrix: SparseParts): Expr {
+  const index = iota(boundOf(matrix));
+  return map('subtract', [searchsorted(cast(matrix.starts, 'int64'), index, null, { side: 'right' }), 1n]);
+}
+
+/** The int64 column of each stored element. Of a matrix that users gave, indices out of range are refused. */
+const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): Expr => {
+  const index = cast(upToBound(places), 'int64');
+  if (!isGiven) return index;
+  return gather(iota(shape[1]), index, 0, 'raise', index.shape, `${op}: indices`);
+};
+
+/** row · columns + column of each stored element. */
+export const keysOf = (matrix: SparseParts, op: string): Expr =>
+  map('add', [map('multiply', [rowsOf(matrix), BigInt(matrix.shape[1])]), columnsOf(matrix, op)]);
+
+/** The matrix of no stored elements. */
+export function emptyMatrix(shape: SparseParts['shape'], dtype: DType): SparseParts {
+  const none = (each: DType, size: number): Expr => broadcast(constant(0, each), [size]);
+  return {
+    shape,
+    starts: none('int32', shape[0] + 1),
+    places: none('int32', 0),
+    values: none(dtype, 0),
+    isCanonical: true,
+    isGiven: false,
+  };
+}
+
+/** What is known of keys. */
+export interface Keys {
+  /** Whether elements have equal keys, and whether these are then added up or kept beside each other. */
+  readonly equal: 'none' | 'added' | 'kept';
+  /** Whether every key is below rows · columns. */
+  readonly areStored: boolean;
+}
+
+/**
+ * The matrix of elements at keys, int64, in any order. Those whose key is not below rows · columns are left out.
+ */
+export function fromKeys(
+  shape: SparseParts['shape'],
+  keys: Expr,
+  values: Expr,
+  { equal, areStored }: Keys,
+): SparseParts {
+  if (keys.shape[0] === 0 || shape[0] * shape[1] === 0) return emptyMatrix(shape, values.dtype);
+  const order = argsort(keys, 0);
+  const sorted = at(keys, order);
+  const inOrder = at(values, order);
+  if (equal !== 'added')
+    return { ...inRows(shape, sorted, inOrder, !areStored), isCanonical: equal === 'none' };
+  const stored = keys.shape[0]!;
+  const [places, runs] = call('compact', [], [firsts(sorted)]) as [Expr, Expr];
+  const isRun = map('less', [iota(stored), runs]);
+  const ends = concat([map('where', [isRun, places, BigInt(stored)]), constantLine(BigInt(stored))]);
+  return inRows(shape, at(sorted, places), runSums(ends, inOrder), true, runs);
+}
+
+const constantLine = (value: bigint): Expr => broadcast(constant(value, 'int64'), [1]);
+
+/** The sums of runs of values; run k is the values from start k up to start k + 1. */
+function runSums(starts: Expr, values: Expr): Expr {
+  const one = broadcast(constant(1, values.dtype), [1, 1]);
+  const places = broadcast(constant(0n, 'int64'), values.shape);
+  const [rows] = starts.shape as readonly [number];
+  const matrix = {
+    shape: [rows - 1, 1] as const,
+    starts,
+    places,
+    values,
+    isCanonical: false,
+    isGiven: false,
+  };
+  return reshape(product('sparse', matrix, one), [rows - 1]);
+}
+
+/** A matrix of keys in order; `runs`: how many of them there are, those behind being the last one again. */
+function inRows(
+  shape: SparseParts['shape'],
+  keys: Expr,
+  values: Expr,
+  isBounded: boolean,
+  runs?: Expr,
+): SparseParts {
+  const [rows, columns] = shape;
+  const stored = keys.shape[0]!;
+  const index = indexDType(Math.max(columns, stored));
+  const firstKeys = map('multiply', [iota(rows + 1), BigInt(columns)]);
+  const below = searchsorted(keys, firstKeys);
+  const starts = runs === undefined ? below : map('minimum', [below, runs]);
+  const length = at(starts, constant(BigInt(rows), 'int64'));
+  const column = map('remainder', [keys, BigInt(columns)]);
+  const line = (each: Expr): Expr => (isBounded ? bounded(each, length) : each);
+  return {
+    shape,
+    starts: cast(starts, index),
+    places: line(cast(column, index)),
+    values: line(values),
+    isCanonical: true,
+    isGiven: false,
+  };
+}
+
+/** The matrix with rows in the order of their columns, and each place stored once. */
+export const canonical = (matrix: SparseParts, op: string): SparseParts =>
+  matrix.isCanonical || boundOf(matrix) === 0
+    ? matrix
+    : fromKeys(matrix.shape, keysOf(matrix, op), upToBound(matrix.values), {
+        equal: 'added',
+        areStored: isExact(matrix),
+      });
+
+/** The matrix with rows as columns: the stored elements in a stable order of their columns. */
+export function transposed(matrix: SparseParts, op: string): SparseParts {
+  const [rows, columns] = matrix.shape;
+  const stored = boundOf(matrix);
+  if (stored === 0) return emptyMatrix([columns, rows], matrix.values.dtype);
+  const row = rowsOf(matrix);
+  const column = columnsOf(matrix, op);
+  const isStored = map('less', [row, BigInt(rows)]);
+  const key = cast(map('where', [isStored, column, BigInt(columns)]), indexDType(columns + 1));
+  const order = argsort(key, 0);
+  const index = indexDType(Math.max(rows, stored));
+  const starts = searchsorted(at(key, order), cast(iota(columns + 1), key.dtype));
+  const moved = (line: Expr): Expr => (isExact(matrix) ? line : bounded(line, storedOf(matrix)));
+  return {
+    shape: [columns, rows],
+    starts: cast(starts, index),
+    places: moved(cast(map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]), index)),
+    values: moved(at(matrix.values, order)),
+    isCanonical: matrix.isCanonical,
+    isGiven: false,
+  };
+}
+
+/** The dtype in which elements of a dtype are multiplied and added. */
+function sumDType(dtype: DType): DType {
+  if (isHalf(dtype)) return 'float32';
+  if (isFloat(dtype) || isComplex(dtype)) return dtype;
+  return dtype === 'uint64' ? 'uint64' : 'int64';
+}
+
+/** Partial sums of an element: about four products each, and one of each column where there are several. */
+function lanesOf({ shape }: SparseParts, stored: number, width: number): number {
+  if (width >= 4) return 1;
+  const each = stored / Math.max(1, shape[0]) / 4;
+  return Math.min(32, 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(each, 1)))));
+}
+
+/** The product with dense columns [columns, width]: [rows, width], of the dtype in which both meet. */
+export function product(op: string, matrix: SparseParts, dense: Expr): Expr {
+  const [rows] = matrix.shape;
+  const [inner, width] = dense.shape as readonly [number, number];
+  const dtype = meetingDType(op, [matrix.values, dense]);
+  const stored = boundOf(matrix);
+  if (stored === 0 || rows * width * inner === 0) return broadcast(constant(0, dtype), [rows, width]);
+  const [values, factors] = [upToBound(matrix.values), dense].map((each) => cast(each, sumDType(dtype)));
+  const lines = [matrix.starts, upToBound(matrix.places), values!, factors!];
+  const [result] = call('sparseProduct', [lanesOf(matrix, stored, width), matrix.isGiven ? 1 : 0], lines, op);
+  return cast(result!, dtype);
+}
+
+/** The dense array: zeros where nothing is stored. */
+export function toDense(matrix: SparseParts, op: string): Expr {
+  const [rows, columns] = matrix.shape;
+  const { values, ...own } = canonical(matrix, op);
+  const zeros = broadcast(constant(0, values.dtype), [rows * columns]);
+  if (values.shape[0] === 0 || rows * columns === 0) return reshape(zeros, [rows, columns]);
+  const keys = keysOf({ ...own, values }, op);
+  return reshape(updatedIn(op, 'set', zeros, keys, 'within', upToBound(values)), [rows, columns]);
+}
+
+/** The matrix with other values, a function of its own up to their bound. */
+export const withValues = (matrix: SparseParts, change: (values: Expr) => Expr): SparseParts => ({
+  ...matrix,
+  values: throughBound(matrix.values, change),
+});
+
+/** The elements of a dense array that broadcasts to the shape, at the stored places. */
+export function denseAt(matrix: SparseParts, dense: Expr, op: string): Expr {
+  const [rows, columns] = matrix.shape;
+  const [height, width] = dense.shape as readonly [number, number];
+  if (height === 1 && width === 1) return broadcast(reshape(dense, [1]), [boundOf(matrix)]);
+  if (height === 1) return at(reshape(dense, [columns]), columnsOf(matrix, op));
+  if (width === 1) return at(reshape(dense, [rows]), rowsOf(matrix));
+  return at(reshape(dense, [rows * columns]), keysOf(matrix, op));
+}
+
+/** The rows from `first` up to `end`. */
+export function someRows(matrix: SparseParts, first: number, end: number): SparseParts {
+  const starts = upToBound(matrix.starts);
+  const index = map('add', [iota(end - first + 1), BigInt(first)]);
+  const own = at(starts, index);
+  const from = at(starts, constant(BigInt(first), 'int64'));
+  const begins = map('subtract', [own, from]);
+  const length = cast(at(begins, constant(BigInt(end - first), 'int64')), 'int64');
+  const moved = (line: Expr): Expr =>
+    bounded(at(line, map('add', [iota(boundOf(matrix)), cast(from, 'int64')])), length);
+  return {
+    shape: [end - first, matrix.shape[1]],
+    starts: begins,
+    places: moved(matrix.places),
+    values: moved(matrix.values),
+    isCanonical: matrix.isCanonical,
+    isGiven: matrix.isGiven,
+  };
+}
+
+/** The matrices one above another, of as many columns. */
+export function stacked(op: string, matrices: readonly SparseParts[], columns: number): SparseParts {
+  const rows = matrices.reduce((sum, { shape }) => sum + shape[0], 0);
+  if (matrices.every(isExact)) return above(matrices, [rows, columns]);
+  const before = matrices.map((_, k) => matrices.slice(0, k).reduce((sum, { shape }) => sum + shape[0], 0));
+  return joined(op, matrices, [rows, columns], (k) => [before[k]!, 0]);
+}
+
+/** The same where all lines are stored: they follow one another. */
+function above(matrices: readonly SparseParts[], shape: SparseParts['shape']): SparseParts {
+  const counts = matrices.map(boundOf);
+  const index = indexDType(
+    Math.max(
+      shape[1],
+      counts.reduce((sum, count) => sum + count, 0),
+    ),
+  );
+  let before = 0n;
+  const starts = matrices.map(({ starts: own }, k) => {
+    const begins = map('add', [cast(at(own, iota(own.shape[0]! - 1)), 'int64'), before]);
+    before += BigInt(counts[k]!);
+    return begins;
+  });
+  return {
+    shape,
+    starts: cast(concat([...starts, constantLine(before)]), index),
+    places: concat(matrices.map(({ places }) => cast(places, index))),
+    values: concat(matrices.map(({ values }) => values)),
+    isCanonical: matrices.every(({ isCanonical }) => isCanonical),
+    isGiven: matrices.some(({ isGiven }) => isGiven),
+  };
+}
+
+/** Matrices in one, each at rows and columns from some on. */
+export function joined(
+  op: string,
+  matrices: readonly SparseParts[],
+  shape: SparseParts['shape'],
+  from: (k: number) => readonly [row: number, column: number],
+): SparseParts {
+  const [rows, columns] = shape;
+  const keys = matrices.map((each, k) => {
+    const [row, column] = from(k);
+    const own = rowsOf(each);
+    const place = map('add', [columnsOf(each, op), BigInt(column)]);
+    const key = map('add', [map('multiply', [map('add', [own, BigInt(row)]), BigInt(columns)]), place]);
+    return map('where', [map('less', [own, BigInt(each.shape[0])]), key, BigInt(rows * columns)]);
+  });
+  const equal = matrices.every(({ isCanonical }) => isCanonical) ? 'none' : 'kept';
+  const values = concat(matrices.map((each) => upToBound(each.values)));
+  return fromKeys(shape, concat(keys), values, { equal, areStored: matrices.every(isExact) });
+}
+
+/** The Kronecker product. */
+export function kronecker(
+  op: string,
+  a: SparseParts,
+  b: SparseParts,
+  shape: SparseParts['shape'],
+): SparseParts {
+  const [n, m] = [boundOf(a), boundOf(b)];
+  const [pair, size] = [[n, m], [n * m]];
+  const ofA = (line: Expr): Expr => reshape(broadcast(reshape(line, [n, 1]), pair), size);
+  const ofB = (line: Expr): Expr => reshape(broadcast(reshape(line, [1, m]), pair), size);
+  const [rowA, rowB] = [ofA(rowsOf(a)), ofB(rowsOf(b))];
+  const row = map('add', [map('multiply', [rowA, BigInt(b.shape[0])]), rowB]);
+  const columnA = map('multiply', [ofA(columnsOf(a, op)), BigInt(b.shape[1])]);
+  const column = map('add', [columnA, ofB(columnsOf(b, op))]);
+  const isStored = map('logicalAnd', [
+    map('less', [rowA, BigInt(a.shape[0])]),
+    map('less', [rowB, BigInt(b.shape[0])]),
+  ]);
+  const key = map('add', [map('multiply', [row, BigInt(shape[1])]), column]);
+  const keys = map('where', [isStored, key, BigInt(shape[0] * shape[1])]);
+  const values = map('multiply', [ofA(upToBound(a.values)), ofB(upToBound(b.values))]);
+  const equal = a.isCanonical && b.isCanonical ? 'none' : 'kept';
+  return fromKeys(shape, keys, values, { equal, areStored: isExact(a) && isExact(b) });
+}

@@ -1,0 +1,101 @@
+/** Sparse matrices on every backend against NumPy, and solvers with them. */
+import { describe, expect, it, vi } from 'vitest';
+import { arange, compute, type Lazy, lazy, ones, type SparseMatrix, sparse } from '../../src/index.js';
+import { failuresOf } from '../support/api.js';
+import { backends } from '../support/backends.js';
+import { casesByCall, prepareCases } from '../support/composite-cases.js';
+import { generator } from '../support/random.js';
+import { sparseFunction } from '../support/sparse-functions.js';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+const cases = casesByCall('sparse');
+
+describe.each(backends())('sparse matrices on %s', (device) => {
+  it.each([...cases.keys()])('%s gives what NumPy gives', async (call) => {
+    expect(await failuresOf(device, prepareCases(cases.get(call)!, sparseFunction))).toEqual([]);
+  });
+});
+
+const onDevices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
+
+/** The five-point Laplacian of a square grid, symmetric and positive definite. */
+function poisson(side: number): SparseMatrix {
+  const line = sparse.diags([-1, 2, -1], [-1, 0, 1], [side, side]);
+  const identity = sparse.eye(side);
+  return sparse.kron(line, identity).add(sparse.kron(identity, line));
+}
+
+const numbersOf = (x: { readonly data: ArrayLike<unknown> }): number[] => Array.from(x.data, Number);
+
+describe.each(onDevices)('solvers on %s', (device) => {
+  it('conjugate gradients solve a Poisson problem', async () => {
+    const a = poisson(7);
+    const b = ones([49]);
+    const { x, iterations, residual, converged } = sparse.cg(a, b, { rtol: 1e-10 });
+    const far = a.matmul(x).sub(b).square().sum().sqrt();
+    const [steps, own, done, off] = await compute([iterations, residual, converged, far], { device });
+    expect(done.item()).toBe(true);
+    expect(Number(steps.item())).toBeLessThan(20);
+    expect(Number(own.item())).toBeLessThanOrEqual(7e-10);
+    expect(Number(off.item())).toBeLessThan(1e-8);
+  });
+
+  it('are preconditioned, begin where they are told to, and stop after so many steps', async () => {
+    const a = poisson(5).add(sparse.diags([arange(25)]));
+    const b = ones([25]);
+    const inverse = sparse.diags([lazy(1).div(a.diagonal())]);
+    const exact = sparse.cg(a, b, { rtol: 1e-12, M: inverse });
+    const again = sparse.cg(a, b, { x0: exact.x, rtol: 1e-6 });
+    const short = sparse.cg(a, b, { maxiter: 2 });
+    const results = await compute([exact.converged, again.iterations, short.iterations, short.converged], {
+      device,
+    });
+    expect(results.map((each) => each.item())).toEqual([true, 0, 2, false]);
+  });
+
+  it('stabilised biconjugate gradients solve a system that is not symmetric', async () => {
+    const a = sparse.diags([-1, 4, -2], [-1, 0, 1], [40, 40]);
+    const b = arange(40);
+    const { x, converged } = sparse.bicgstab(a, b, { rtol: 1e-10 });
+    const far = a.matmul(x).sub(b).square().sum().sqrt();
+    const [done, off] = await compute([converged, far], { device });
+    expect(done.item()).toBe(true);
+    expect(Number(off.item())).toBeLessThan(1e-6);
+  });
+
+  it('least squares with several dampings are those of each alone, and satisfy their normal equations', async () => {
+    const next = generator(7);
+    const dense = lazy(
+      Float64Array.from({ length: 30 * 12 }, () => next() - 0.5),
+      { shape: [30, 12] },
+    );
+    const a = sparse.fromDense(dense.abs().less(0.3).where(0, dense));
+    const b = arange(30);
+    const damp = [0, 0.5, 2];
+    const options = { atol: 1e-13, btol: 1e-13, maxiter: 100 };
+    const all = sparse.lsmr(a, b, { ...options, damp });
+    const alone = damp.map((each) => sparse.lsmr(a, b, { ...options, damp: each }));
+    const matrix: Lazy = a.toDense();
+    const gradients = damp.map((each, k) => {
+      const x = all.x.slice(k);
+      return matrix.T.matmul(matrix.matmul(x).sub(b))
+        .add(x.mul(each * each))
+        .abs()
+        .max();
+    });
+    const found = await compute({ x: all.x, alone: alone.map(({ x }) => x), gradients }, { device });
+    for (const gradient of found.gradients) expect(Number(gradient.item())).toBeLessThan(1e-9);
+    const rows = found.alone.flatMap(numbersOf);
+    for (const [k, value] of numbersOf(found.x).entries()) expect(value).toBeCloseTo(rows[k]!, 9);
+  });
+});
+
+it('an index out of range is an error, in a loop too, and nothing is computed', async () => {
+  const wrong = sparse.csr({ data: [1, 2], indices: [0, 3], indptr: [0, 1, 2] }, [2, 3]);
+  const far = '[sparse.matmul: indices] expected indices from 0 to 2 for axis 1 of 3 elements: 3';
+  await expect(wrong.matmul(ones([3])).compute()).rejects.toThrow(far);
+  const ends = sparse.csr({ data: [1, 2], indices: [0, 1], indptr: [0, 1, 5] }, [2, 2]);
+  await expect(ends.matmul(ones([2])).compute()).rejects.toThrow('[sparse.matmul: indptr]');
+  await expect(sparse.cg(ends, ones([2])).x.compute()).rejects.toThrow('[sparse.matmul: indptr]');
+});

@@ -1,0 +1,46 @@
+/** Functions of sparse matrices as functions of arrays: for cases whose results are dense. */
+import { type Lazy, type SparseMatrix, sparse } from '../../src/index.js';
+
+/** A matrix by rows: its data, indices, indptr and shape. */
+type Given = readonly [data: Lazy, indices: Lazy, indptr: Lazy, shape: readonly [number, number]];
+
+const matrixOf = ([data, indices, indptr, shape]: Given): SparseMatrix =>
+  sparse.csr({ data, indices, indptr }, shape);
+
+const pair =
+  (join: (a: SparseMatrix, b: SparseMatrix) => SparseMatrix) =>
+  (a: Given, b: Given): Lazy =>
+    join(matrixOf(a), matrixOf(b)).toDense();
+
+const FUNCTIONS = {
+  matmul: (a: Given, x: Lazy) => matrixOf(a).matmul(x),
+  toDense: (a: Given) => matrixOf(a).toDense(),
+  T: (a: Given) => matrixOf(a).T.toDense(),
+  add: pair((a, b) => a.add(b)),
+  subtract: pair((a, b) => a.subtract(b)),
+  sum: (a: Given, axis?: number) => matrixOf(a).sum(axis),
+  diagonal: (a: Given) => matrixOf(a).diagonal(),
+  rows: (a: Given, start: number) => matrixOf(a).rows(start).toDense(),
+  vstack: pair((a, b) => sparse.vstack([a, b])),
+  hstack: pair((a, b) => sparse.hstack([a, b])),
+  kron: pair(sparse.kron),
+  csc: ([data, indices, indptr, [rows, columns]]: Given) =>
+    sparse.csc({ data, indices, indptr }, [columns, rows]).toDense(),
+  coo: (a: Given) => {
+    const given = matrixOf(a);
+    const [data, indices, indptr] = a;
+    const row = indptr
+      .astype('int64')
+      .searchsorted(indices.multiply(0).add(1).cumulativeSum().sub(1), null, { side: 'right' })
+      .sub(1);
+    return sparse.coo({ data, row, col: indices }, given.shape).toDense();
+  },
+  fromDense: (a: Given) => sparse.fromDense(matrixOf(a).toDense()).toDense(),
+  multiply: (a: Given, x: Lazy) => matrixOf(a).multiply(x).toDense(),
+  eye: (n: number, m: number, k: number) => sparse.eye(n, m, k).toDense(),
+  diags: (diagonals: readonly Lazy[], offsets: readonly number[]) =>
+    sparse.diags(diagonals, offsets).toDense(),
+} as const;
+
+export const sparseFunction = (name: string): ((...args: readonly unknown[]) => Lazy) =>
+  FUNCTIONS[name as keyof typeof FUNCTIONS] as unknown as (...args: readonly unknown[]) => Lazy;
