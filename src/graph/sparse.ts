@@ -198,10 +198,10 @@ function sumDType(dtype: DType): DType {
   return dtype === 'uint64' ? 'uint64' : 'int64';
 }
 
-/** Partial sums of an element: about four products each, and one of each column where there are several. */
+/** Partial sums of an element: about two products each, and one of each column where there are several. */
 function lanesOf({ shape }: SparseParts, stored: number, width: number): number {
   if (width >= 4) return 1;
-  const each = stored / Math.max(1, shape[0]) / 4;
+  const each = stored / Math.max(1, shape[0]) / 2;
   return Math.min(32, 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(each, 1)))));
 }
 
