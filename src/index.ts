@@ -188,7 +188,7 @@ export {
   type SparseDiagonalOptions,
   sparse,
 } from './api/sparse.js';
-export type { LeastSquares, LsmrOptions } from './api/sparse-lsmr.js';
+export type { LsmrOptions, LsmrSolution } from './api/sparse-lsmr.js';
 export { type SparseArrays, SparseMatrix } from './api/sparse-matrix.js';
 export type { LinearOperator, MatrixLike } from './api/sparse-operators.js';
 export type { Solution, SolverOptions } from './api/sparse-solvers.js';

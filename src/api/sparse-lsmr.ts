@@ -37,7 +37,7 @@ export interface LsmrOptions {
 }
 
 /** What `sparse.lsmr` gives: arrays of a graph, to be computed together, each with an axis of dampings if damp has. */
-export interface LeastSquares {
+export interface LsmrSolution {
   readonly x: Lazy;
   /** Why it ended, as SciPy's `istop`: 0 x is 0, 1 a solution, 2 least squares, 3 the condition, 4 to 6 as 1 to 3 to rounding, 7 steps. */
   readonly stop: Lazy;
@@ -69,7 +69,7 @@ function rotation(a: Lazy, b: Lazy): readonly [c: Lazy, s: Lazy, r: Lazy] {
  * //=> [[100. 100.]
  * //=>  [ 71.  88.]]
  */
-export function lsmr(a: MatrixLike, b: ArrayLike, options: LsmrOptions = {}): LeastSquares {
+export function lsmr(a: MatrixLike, b: ArrayLike, options: LsmrOptions = {}): LsmrSolution {
   return called(lsmr, () => {
     const op = 'sparse.lsmr';
     checkOptions(op, options, ['damp', 'atol', 'btol', 'conlim', 'maxiter']);
