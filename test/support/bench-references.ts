@@ -14,9 +14,10 @@ export function uniformByLoop(input: Input): Float64Array {
 }
 
 function unsortedByLoop(input: Input): Float64Array {
-  const { shape, seed, low = 0, high = 1, dtype, pieces = 1 } = input;
+  const { shape, seed, low = 0, high = 1, dtype, pieces = 1, every } = input;
   if (pieces > 1) return flat(piecesOf(input).map(uniformByLoop));
   const count = shape.reduce((a, b) => a * b, 1);
+  if (every !== undefined) return Float64Array.from({ length: count }, (_, k) => k * every);
   const valueAt = (index: number): number => {
     let hash = (index + Math.imul(seed, 0x9e3779b9)) >>> 0;
     hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
@@ -51,6 +52,15 @@ function inBins(count: number, ids: Values, weight: (i: number) => number): Valu
   ids.forEach((id, i) => {
     result[id]! += weight(i);
   });
+  return result;
+}
+
+/** A matrix by rows times columns: data, columns, ends of rows and the dense factor. */
+function sparseProduct([data, columns, ends, x]: readonly Values[], width: number): Values {
+  const result = new Float64Array((ends!.length - 1) * width);
+  for (let row = 0; row + 1 < ends!.length; row++)
+    for (let k = ends![row]!; k < ends![row + 1]!; k++)
+      for (let c = 0; c < width; c++) result[row * width + c]! += data![k]! * x![columns![k]! * width + c]!;
   return result;
 }
 
@@ -228,6 +238,8 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   nonzero: (_, x) => Float64Array.from([...x!.keys()].filter((k) => x![k]! > 0.9)),
   unique_int32: (_, x) => Float64Array.from(new Set(x!)),
   take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
+  spmv: (_, ...matrix) => sparseProduct(matrix, 1),
+  spmm: ({ shape }, ...matrix) => sparseProduct(matrix, shape[3]!),
   scatter_add: ({ shape }, values, ids) => inBins(shape[0]!, ids!, (i) => values![i]!),
   segment_mean_sorted: ({ shape }, values, ids) => {
     const counts = inBins(shape[0]!, ids!, () => 1);
