@@ -157,7 +157,7 @@ describe('packages', () => {
     const own = JSON.parse(readFileSync('package.json', 'utf8'));
     const main = mainManifest(own);
     expect(main).not.toHaveProperty('scripts');
-    expect(Object.keys(main.dependencies)).toEqual(['@dagrejs/graphlib', 'immer', 'yauzl']);
+    expect(Object.keys(main.dependencies)).toEqual(['@dagrejs/graphlib', 'acorn', 'immer', 'yauzl']);
     expect(main.optionalDependencies).toEqual(
       Object.fromEntries(PLATFORMS.map((name) => [packageOf(name), own.version])),
     );
