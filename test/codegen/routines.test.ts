@@ -15,6 +15,7 @@ import {
 } from '../../src/codegen/cuda/routines/scan.js';
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
+import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
 import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
 import { scanTile } from '../../src/graph/routines.js';
@@ -103,6 +104,15 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     },
     30_000,
   );
+
+  it('factors of small matrices', async () => {
+    await expectCompiled([
+      printSmallLu('float32', 32),
+      printSmallLu('complex128', 5),
+      printSmallSolve('float64', 16, 0),
+      printSmallSolve('complex64', 7, 2),
+    ]);
+  }, 30_000);
 
   it('products of sparse matrices', async () => {
     const form = { indexDType: 'int32', lanes: 8, isVector: true, isLong: false } as const;

@@ -90,7 +90,7 @@ export interface CallRow<Step extends CallStep> {
   /** Its step in a native program: on the CPU, and on a GPU where there is no `kernels`. */
   readonly spec: (step: Step) => Exclude<StepSpec, { kind: 'sweep' }>;
   /** On a GPU, the kernels of Weft's own that compute it. */
-  readonly kernels?: (step: Step) => CallKernels;
+  readonly kernels?: (step: Step) => CallKernels | undefined;
   /** One line, without its buffers. */
   readonly print: (step: Step) => string;
   readonly explain: (step: Step, kind: TargetKind) => CallText;

@@ -5,7 +5,9 @@
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
+import type { CallKernels } from './call-row.js';
 import { type Routine, routineCall } from './routine.js';
+import { smallLu, smallSolve } from './small-matrices.js';
 
 const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
@@ -28,15 +30,18 @@ interface Form {
   readonly operations: (step: RoutineStep) => number;
   readonly method: string;
   readonly overwrites?: boolean;
+  /** Kernels of Weft's own for some sizes on a GPU. */
+  readonly kernels?: (step: RoutineStep) => CallKernels | undefined;
 }
 
 /** Multiply-adds a second on a GPU, for the choice of streams and shares. */
 const RATE = 1e12;
 const MEMORY_RATE = 3e12;
 
-function routineOf({ numbers, workspace, operations, method, overwrites = true }: Form): Routine {
+function routineOf({ numbers, workspace, operations, method, overwrites = true, kernels }: Form): Routine {
   const count = ({ operands }: RoutineStep): number => operands[0]!.shape[0]!;
   const cudaWorkspace = (step: RoutineStep): WorkspaceNeed => {
+    if (kernels?.(step) !== undefined) return { most: 0, least: 0 };
     const { dtype } = step.operands[0]!;
     const bytes = CUDA_BASE + workspace(step) * byteLengthOf(dtype);
     return { most: bytes, least: bytes };
@@ -51,9 +56,11 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true }
       const moved = arrays.reduce((sum, array) => sum + bytesOf(array), 0);
       // As bytes that take as long.
       const computed = (count(step) * operations(step) * MEMORY_RATE) / RATE;
-      return { bytes: moved + computed, launches: 4 * count(step) };
+      const launches = kernels?.(step) === undefined ? 4 * count(step) : 1;
+      return { bytes: moved + computed, launches };
     },
     overwrites,
+    ...(kernels === undefined ? {} : { kernels }),
     method: () => method,
   };
 }
@@ -70,6 +77,7 @@ export const LU = routineCall(
     workspace: (step) => panelOf(Math.max(columns(step), rows(step))),
     operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by partial pivoting',
+    kernels: smallLu,
   }),
 );
 
@@ -79,6 +87,7 @@ export const LU_SOLVE = routineCall(
     workspace: () => 0,
     operations: (step) => columns(step) * rows(step) ** 2,
     method: 'by LU factors',
+    kernels: smallSolve,
   }),
 );
 

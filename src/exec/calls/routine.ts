@@ -25,8 +25,8 @@ export interface Routine {
   readonly unitSize: (step: RoutineStep, array: BufferArray) => number | undefined;
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
-  /** Without any, a library computes it on a GPU. */
-  readonly kernels?: (step: RoutineStep) => CallKernels;
+  /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
+  readonly kernels?: (step: RoutineStep) => CallKernels | undefined;
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };

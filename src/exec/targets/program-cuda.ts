@@ -64,7 +64,7 @@ export function sourcesOf(plan: DevicePlan, device: Device): Set<string> {
   const sources = new Set<string>();
   for (const step of plan.steps) {
     for (const kernel of kernelsOf(step)) sources.add(cudaOf(kernel, limits).source);
-    for (const source of callsOf(step).flatMap((call) => callRow(call).kernels?.(call).source ?? []))
+    for (const source of callsOf(step).flatMap((call) => callRow(call).kernels?.(call)?.source ?? []))
       sources.add(source);
     if (recordsOf(step).length > 0) sources.add(LOOP_CHECK);
   }
@@ -108,7 +108,7 @@ export function graphSizes(plan: DevicePlan, device: Device): number[] {
   const limits = limitsOf(device);
   const counts = plan.steps.map((step): number => {
     if (step.kind === 'sweep' || step.kind === 'loop') return 1;
-    if (step.kind === 'call') return callRow(step).kernels?.(step).launches.length ?? 1;
+    if (step.kind === 'call') return callRow(step).kernels?.(step)?.launches.length ?? 1;
     const { scratch, launches } = footprintOf(step.kernel, limits);
     if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
     return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
@@ -162,9 +162,10 @@ function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<St
 
 /** A call as its kernels' launches, or as one step of a library. */
 function callSpecs(step: CallStep, images: Images): Exclude<StepSpec, SweepSpec>[] {
-  const { kernels, spec } = callRow(step);
-  if (kernels === undefined) return [withAlgorithm(spec(step), step, images)];
-  const { source, launches } = kernels(step);
+  const row = callRow(step);
+  const kernels = row.kernels?.(step);
+  if (kernels === undefined) return [withAlgorithm(row.spec(step), step, images)];
+  const { source, launches } = kernels;
   const image = images.position.get(source)!;
   return launches.map(({ function: name, blocks, threads, args }) => ({
     kind: 'launch',
@@ -209,7 +210,7 @@ function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
     const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
     if (step.kind === 'loop') return [{ step: launches[0]!, ranges: joinedRanges(ranges) }];
-    const own = step.kind === 'call' ? callRow(step).kernels?.(step).launches : undefined;
+    const own = step.kind === 'call' ? callRow(step).kernels?.(step)?.launches : undefined;
     if (step.kind === 'call' && own !== undefined)
       return own.map((launch, k) => ({ step: launches[k]!, ranges: blockRanges(step, launch, ranges[0]!) }));
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
