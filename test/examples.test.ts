@@ -117,6 +117,20 @@ describe('examples', () => {
     }
   });
 
+  it('ridge draws the L-curve of solutions that a loop finds to be least', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-ridge-'));
+    try {
+      const picture = join(folder, 'ridge.png');
+      const { status, stdout, stderr } = example('ridge', 'cpu', ['--size', '100', '--out', picture]);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/largest gradient by a loop: \S+e-/);
+      expect(stdout.match(/damp \S+: residual/g)).toHaveLength(10);
+      expect(sizeOfPng(readFileSync(picture))).toEqual([480, 360]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('filters draws four pictures and agrees with the medians of a loop', () => {
     const folder = mkdtempSync(join(tmpdir(), 'weft-filters-'));
     try {

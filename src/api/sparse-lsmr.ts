@@ -7,7 +7,7 @@
  */
 import { checkOptions } from '../graph/arguments.js';
 import { formatShape } from '../graph/format.js';
-import { expected, ShapeError } from '../host/errors.js';
+import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { full, zeros } from './creation.js';
 import type { ArrayLike } from './fluent-types.js';
@@ -60,7 +60,8 @@ function rotation(a: Lazy, b: Lazy): readonly [c: Lazy, s: Lazy, r: Lazy] {
 /**
  * Minimises ‖A x − b‖² + damp² ‖x‖² by LSMR, as SciPy's `lsmr`: A of any shape, real. `const { x } = await
  * compute(sparse.lsmr(A, b, { damp: [0.1, 1, 10] }))` solves for three dampings at once, x of shape (3, columns). Throws
- * a ShapeError for vectors of other sizes, an ArgumentError for an operator without `rmatvec`.
+ * a ShapeError for vectors of other sizes, a DTypeError for complex numbers, an ArgumentError for an operator without
+ * `rmatvec`.
  *
  * @example
  * const a = sparse.fromDense([[1, 0], [1, 1], [0, 2]])
@@ -92,6 +93,7 @@ export function lsmr(a: MatrixLike, b: ArrayLike, options: LsmrOptions = {}): Ls
     const alpha = norm(w);
     const v = w.multiply(ratio(one(alpha), alpha));
     const { dtype } = v;
+    if (dtype.startsWith('complex')) throw new DTypeError(expected(op, 'real numbers', dtype));
     const count = given.ndim === 0 ? 1 : given.shape[0]!;
     const damp = (given.ndim === 0 ? given.reshape([1]) : given).astype(dtype);
     const lines = (value: Lazy | number): Lazy => full([count], value as never, { dtype });

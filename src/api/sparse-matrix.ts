@@ -10,6 +10,7 @@ import { upToBound } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { astype, constant, map } from '../graph/infer.js';
 import { concat } from '../graph/joins.js';
+import { reductionRow } from '../graph/reductions.js';
 import { clippedInteger } from '../graph/shape.js';
 import {
   denseAt,
@@ -295,7 +296,7 @@ export class SparseMatrix {
       const op = 'sparse.sum';
       if (axis === undefined || axis === null) {
         const rows = this.#sums(op, this.#parts);
-        return new Lazy(rows).sum() as Lazy;
+        return new Lazy(rows).sum();
       }
       if (axis !== 0 && axis !== 1 && axis !== -1 && axis !== -2)
         throw new ShapeError(expected(op, 'axis 0 or 1', formatValue(axis)));
@@ -319,7 +320,8 @@ export class SparseMatrix {
       const masked = withValues(this.#parts, (values) =>
         map('where', [isOn, values, constant(0, values.dtype)]),
       );
-      return new Lazy(this.#sums(op, masked)).slice([0, Math.min(...this.shape)]) as Lazy;
+      const sums = new Lazy(astype(this.#sums(op, masked), this.dtype));
+      return sums.slice([0, Math.min(...this.shape)]);
     });
   }
 
@@ -387,9 +389,12 @@ export class SparseMatrix {
     return new SparseMatrix(withValues(this.#parts, change));
   }
 
+  /** The sums of rows, of the dtype that `sum` gives. */
   #sums(op: string, parts: SparseParts): Expr {
-    const ones = broadcast(constant(1, parts.values.dtype), [parts.shape[1], 1]);
-    return reshape(product(op, parts, ones), [parts.shape[0]]);
+    const { result } = reductionRow('sum').dtype(parts.values.dtype)!;
+    const ones = broadcast(constant(1, result), [parts.shape[1], 1]);
+    const summed = withValues(parts, (values) => astype(values, result));
+    return reshape(product(op, summed, ones), [parts.shape[0]]);
   }
 
   #meeting(op: string, by: 'multiply' | 'divide', other: ArrayLike): SparseMatrix {

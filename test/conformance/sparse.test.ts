@@ -91,6 +91,16 @@ describe.each(onDevices)('solvers on %s', (device) => {
   });
 });
 
+it('sums of small integers and of booleans have 64 bits', async () => {
+  const rows = sparse.csr({ data: Uint8Array.of(200, 100), indices: [0, 1], indptr: [0, 2] }, [1, 2]);
+  expect((await rows.sum(1).compute()).toArray()).toEqual([300n]);
+  expect(rows.sum().dtype).toBe('uint64');
+  const isThere = rows.map((data) => data.greater(0));
+  expect((await isThere.sum(1).compute()).toArray()).toEqual([2n]);
+  expect((await isThere.diagonal().compute()).toArray()).toEqual([true]);
+  expect((await isThere.toDense().compute()).toArray()).toEqual([[true, true]]);
+});
+
 it('an index out of range is an error, in a loop too, and nothing is computed', async () => {
   const wrong = sparse.csr({ data: [1, 2], indices: [0, 3], indptr: [0, 1, 2] }, [2, 3]);
   const far = '[sparse.matmul: indices] expected indices from 0 to 2 for axis 1 of 3 elements: 3';
