@@ -37,7 +37,7 @@ MatrixView<T> columnMajor(T* data, int64_t rows, int64_t columns) {
   return {data, rows, columns, 1, rows};
 }
 
-// Who works on a matrix, and with which memory.
+// The threads that work on a matrix, and their memory.
 struct LinearWork {
   ThreadPool& pool;
   const std::atomic<bool>* cancel;

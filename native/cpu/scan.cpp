@@ -113,7 +113,7 @@ class ScanMaps {
   void write(int64_t first, int64_t last) {
     if (epilogue_) epilogue_->run({first, last}, stretch_.data(), nullptr);
   }
-  // What was written past the caches is there for other threads.
+  // Stores past the caches are complete before other threads read them.
   void end() {
     if (epilogue_) epilogue_->fence();
   }

@@ -58,7 +58,7 @@ class TapeWorker {
     }
   }
 
-  // What starts_ and the tile's rows and lanes say.
+  // Runs the elements given by starts_ and the tile's rows and lanes.
   void runStarted();
   // Starts as many elements from one on as a block has, but not `last`; how many.
   int64_t startElements(int64_t first, int64_t last);

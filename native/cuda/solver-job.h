@@ -1,4 +1,4 @@
-// What routines of cuSOLVER have in common: the numbers of their steps, where their matrices are, and checked
+// Shared by the routines of cuSOLVER: the numbers of their steps, where their matrices are, and checked
 // calls.
 #pragma once
 #include <memory>

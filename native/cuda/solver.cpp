@@ -38,7 +38,7 @@ CusolverState* findCusolver() {
     if (driverVersion == 0 || least <= driverVersion / 1000) return {};
     return "it is of CUDA " + std::to_string(least) + ", the driver of " + versionText(driverVersion);
   };
-  // What it links to, which packages of Python have in folders of their own.
+  // Libraries that cuSOLVER links to, which packages of Python have in folders of their own.
   const std::vector<std::string> companions = {"libnvJitLink.so", "libcusparse.so", "libcublasLt.so",
                                                "libcublas.so"};
   state->library = openLibrary(candidates().cusolver, entryPoints, companions, accept);

@@ -1,8 +1,8 @@
 // cuSOLVER: our own declarations of its entry points, and factors of matrices on a device's streams.
 //
 // A routine is a call for each matrix, whose workspace is the run's, as planned: cuSOLVER is asked for its
-// size before a stream is captured. What a call says of its matrix (`info`) stays on the device, as a result
-// of the routine.
+// size before a stream is captured. The status of a call (`info`) stays on the device, as a result of the
+// routine.
 #pragma once
 #include <map>
 #include <vector>

@@ -76,7 +76,7 @@ void addLists(Constants& to) {
   to.positions("LANE_KIND", "Axes that a block's lanes lie on.", {WEFT_LANE_KINDS(WEFT_NAME)});
   to.positions("LANE_MODE", "How an affine function changes from lane to lane.",
                {WEFT_LANE_MODES(WEFT_NAME)});
-  to.positions("OUTSIDE", "What a load reads outside of a bound.", {WEFT_OUTSIDES(WEFT_NAME)});
+  to.positions("OUTSIDE", "The value of a load outside of a bound.", {WEFT_OUTSIDES(WEFT_NAME)});
   to.positions("STORAGE", "Where a tape keeps a value.", {WEFT_STORAGES(WEFT_NAME)});
   to.positions("CHAIN_OPERAND", "Operands of a chain's steps.", {WEFT_CHAIN_OPERANDS(WEFT_NAME)});
   to.positions("WINDOW", "Numbers of a window of a sweep, for each tile.", {WEFT_WINDOW(WEFT_NAME)});

@@ -36,7 +36,7 @@
 #define WEFT_LANE_KINDS(X) X(parallel) X(reduced) X(both)
 // How an affine function changes from lane to lane.
 #define WEFT_LANE_MODES(X) X(splat) X(stride) X(table)
-// What a load reads outside of a bound: zero, or the element at a coordinate that is folded back.
+// The value of a load outside of a bound: zero, or the element at a coordinate that is folded back.
 #define WEFT_OUTSIDES(X) X(zero) X(nearest) X(reflect) X(mirror) X(wrap)
 // Where a tape keeps a value.
 #define WEFT_STORAGES(X) X(block) X(row) X(constant)

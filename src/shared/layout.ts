@@ -40,7 +40,7 @@ export const LOOP_ROLE = { unit: 0, lanes: 1, rows: 2, shared: 3 } as const;
 export const LANE_KIND = { parallel: 0, reduced: 1, both: 2 } as const;
 /** How an affine function changes from lane to lane. */
 export const LANE_MODE = { splat: 0, stride: 1, table: 2 } as const;
-/** What a load reads outside of a bound. */
+/** The value of a load outside of a bound. */
 export const OUTSIDE = { zero: 0, nearest: 1, reflect: 2, mirror: 3, wrap: 4 } as const;
 /** Where a tape keeps a value. */
 export const STORAGE = { block: 0, row: 1, constant: 2 } as const;

@@ -123,7 +123,7 @@ inline SingularValues decompose(Dense a, int64_t wanted) {
     bool found = length > 1e-14 * most;
     if (found)
       for (int64_t i = 0; i < a.rows; i++) result.u.at(i, k) = a.at(i, from) / length;
-    // What has no column of its own: the next unit vector that those before do not span.
+    // A missing column becomes the next unit vector that those before do not span.
     while (!found && unit < a.rows) {
       for (int64_t i = 0; i < a.rows; i++) result.u.at(i, k) = i == unit ? 1 : 0;
       unit++;
