@@ -105,30 +105,25 @@ export {
   plan,
   type Results,
 } from './api/lazy.js';
-export {
-  type CholeskyOptions,
-  type Eigh,
-  type EighOptions,
-  type LeastSquares,
-  type LinalgNormOptions,
-  type LinalgNormOrder,
-  type LstsqOptions,
-  type LU,
-  type LuFactors,
-  type LuOptions,
-  type LuSolveOptions,
-  linalg,
-  type MatrixNormOptions,
-  type MatrixRankOptions,
-  type PinvOptions,
-  type QR,
-  type QrOptions,
-  type SignAndLog,
-  type SolveTriangularOptions,
-  type SVD,
-  type SvdOptions,
-  type TransposeArgument,
-} from './api/linalg.js';
+export { linalg } from './api/linalg.js';
+export type { LinalgNormOrder } from './api/linalg-arguments.js';
+export type { Eigh, EighOptions, QR, QrOptions, SVD, SvdOptions } from './api/linalg-decompositions.js';
+export type { LeastSquares, LstsqOptions, PinvOptions } from './api/linalg-least-squares.js';
+export type {
+  LinalgNormOptions,
+  MatrixNormOptions,
+  MatrixRankOptions,
+  SignAndLog,
+} from './api/linalg-numbers.js';
+export type {
+  CholeskyOptions,
+  LU,
+  LuFactors,
+  LuOptions,
+  LuSolveOptions,
+  SolveTriangularOptions,
+  TransposeArgument,
+} from './api/linalg-systems.js';
 export {
   type IterateOptions,
   iterate,
