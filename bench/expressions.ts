@@ -2,7 +2,9 @@
  * The expressions of the workloads, as a user writes them. Both lists of workloads use them.
  */
 import {
+  arange,
   einsum,
+  elementwise,
   fft,
   histogram,
   iterate,
@@ -11,6 +13,7 @@ import {
   nonzero,
   type OutOfRange,
   random,
+  reduction,
   stack,
   where,
   zeros,
@@ -50,6 +53,37 @@ export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg(
 export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
 export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
 export const distinct = (x: Lazy): Lazy => x.uniqueValues();
+
+/** Steps until a point of the plane escapes, at most so many. */
+export const escapeSteps = elementwise((a: number, b: number, most: number): number => {
+  let [x, y, n] = [0, 0, 0];
+  while (n < most && x * x + y * y <= 4) {
+    [x, y] = [x * x - y * y + a, 2 * x * y + b];
+    n++;
+  }
+  return n;
+});
+
+export const mandelbrot = (rows: number, columns: number, steps: number) => (): Lazy => {
+  const [x, y] = [columns, rows].map((count) => arange(count, undefined, undefined, { dtype: 'float32' }));
+  const [a, b] = [x!.mul(3).div(columns).sub(2), y!.mul(3).div(rows).sub(1.5)];
+  return escapeSteps(a, b.expandDims(1), steps).astype('int32');
+};
+
+/** A function of scalars with a condition: CuPy's `ElementwiseKernel`. */
+export const differenceOrRoot = elementwise((x: number, y: number) => {
+  const z = (x - y) * (x - y);
+  return z > 0.5 ? Math.sqrt(z) : z;
+});
+
+const norm = reduction({
+  identity: 0,
+  map: (x: number) => x * x,
+  combine: (a: number, b: number) => a + b,
+  finish: (a: number) => Math.sqrt(a),
+});
+/** A user's reduction of rows: CuPy's `ReductionKernel`. */
+export const rowNorms = (x: Lazy): Lazy => norm(x, 1);
 
 /** Signals filtered in the frequency domain. */
 export const filtered = (x: Lazy, h: Lazy): Lazy =>

@@ -25,6 +25,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...randomNumbers(size),
     ...orders(size),
     ...transforms(size),
+    ...ownKernels(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -110,6 +111,22 @@ function randomNumbers(size: Size): Workload[] {
     make('random_normal', [n], [], expressions.normalNumbers(n), { bytes: 4 * n }),
     make('pi_mc', [points], [], expressions.pi(points), { budgetSeconds: 1 }),
     make('monte_carlo_asian', [paths, days], [], expressions.asianOption(paths, days), {}),
+  ];
+}
+
+/** Functions of the user's own. */
+function ownKernels(size: Size): Workload[] {
+  const [n, side, steps] = [size(2 ** 28, 2 ** 18), size(4096, 64), size(1000, 100)];
+  const rows = size([65536, 4096], [256, 4096]);
+  const inputs: Input[] = [1, 2].map((seed) => ({ shape: [n], seed }));
+  return [
+    make('mandelbrot_escape', [side, side, steps], [], expressions.mandelbrot(side, side, steps), {
+      dtype: 'int32',
+    }),
+    make('elementwise_kernel', [n], inputs, expressions.differenceOrRoot, { bytes: 12 * n }),
+    make('reduction_kernel', rows, [{ shape: rows, seed: 1 }], expressions.rowNorms, {
+      bytes: 4 * elementCount(rows),
+    }),
   ];
 }
 

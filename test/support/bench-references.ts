@@ -76,6 +76,19 @@ function sumMiddle(x: Values, a: number, m: number, b: number): Values {
   return result;
 }
 
+/** In float32, since a rounding may change how many steps there are. */
+function escapeSteps(rows: number, columns: number, most: number): Values {
+  const F = Math.fround;
+  return Float64Array.from({ length: rows * columns }, (_, at) => {
+    const a = F(F(F(3 * (at % columns)) / columns) - 2);
+    const b = F(F(F(3 * Math.floor(at / columns)) / rows) - 1.5);
+    let [x, y, n] = [0, 0, 0];
+    for (; n < most && F(F(x * x) + F(y * y)) <= 4; n++)
+      [x, y] = [F(F(F(x * x) - F(y * y)) + a), F(F(F(2 * x) * y) + b)];
+    return n;
+  });
+}
+
 function product(a: Values, b: Values, m: number, k: number, n: number): Values {
   const c = new Float64Array(m * n);
   for (let i = 0; i < m; i++)
@@ -257,6 +270,14 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   bincount: ({ shape }, ids) => inBins(shape[1]!, ids!, () => 1),
   bincount_drop: ({ shape }, ids) => inBins(shape[1]!, ids!, () => 1),
   bincount_weights: ({ shape }, ids, weights) => inBins(shape[1]!, ids!, (i) => weights![i]!),
+  elementwise_kernel: (_, x, y) =>
+    map(x!, (value, i) => {
+      const z = (value - y![i]!) ** 2;
+      return z > 0.5 ? Math.sqrt(z) : z;
+    }),
+  mandelbrot_escape: ({ shape: [rows, columns, most] }) => escapeSteps(rows!, columns!, most!),
+  reduction_kernel: (workload, x) =>
+    Float64Array.from(rowsOf(x!, last(workload)), (row) => Math.sqrt(sum(row.map((value) => value * value)))),
   random_uniform: ({ shape }) => wordsByLoop(shape[0]!, KEY).map(uniformOfWord),
   random_normal: ({ shape }) => normalsOfWords(wordsByLoop(shape[0]!, KEY)),
   pi_mc: ({ shape }) => {
