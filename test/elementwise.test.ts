@@ -36,6 +36,55 @@ describe('values', () => {
     expect(await elements(elementwise(fn)(x, y))).toEqual(wanted);
   });
 
+  it('come of switch, whose cases fall through, and of for … of', async () => {
+    const fn = printed(`(a, b) => {
+      let sum = 0;
+      switch (b) {
+        case 1:
+          sum += 1;
+        case Math.sign(a) + 1:
+          sum += 10;
+          break;
+        default:
+          sum += 100;
+        case 4:
+          if (a > 0) break;
+          sum += 1000;
+      }
+      for (const each of [a, b, sum]) {
+        if (each < 0) continue;
+        if (each > 50) break;
+        sum += each;
+      }
+      for (let k = 0; k < b; k++) {
+        switch (k) {
+          case 3:
+            return -sum;
+          case 1:
+            continue;
+          case 2:
+            sum *= 2;
+        }
+        sum++;
+      }
+      return sum;
+    }`) as (a: number, b: number) => number;
+    const wanted = [-2, -0.5, 0, 1, 2.5].map((a, k) => fn(a, k + 1));
+    expect(await elements(elementwise(fn)(x, y))).toEqual(wanted);
+  });
+
+  it('have all functions of Math that are pure', async () => {
+    const zeros = elementwise((a: number) => Math.clz32(a));
+    const given = [0, 1, 2, 255, 256, 2 ** 31, 2 ** 32, -1, 1.5, Number.NaN];
+    expect(await elements(zeros(lazy(Float64Array.from(given))))).toEqual(given.map(Math.clz32));
+    const half = elementwise(printed('(a) => Math.f16round(a)'));
+    expect(await elements(half(lazy(new Float64Array([0.1, 70000, -1e-9]))).astype('float64'))).toEqual([
+      0.0999755859375,
+      Infinity,
+      -0,
+    ]);
+  });
+
   it('broadcast, also of a function that leaves out an argument, of no elements and of a scalar', async () => {
     const first = elementwise((a: number, _b: number) => a + 1);
     expect(first(lazy([[1], [2]]), lazy([1, 2, 3])).shape).toEqual([2, 3]);
@@ -255,13 +304,17 @@ describe('errors', () => {
     ['({ x }) => x', /a parameter by name/],
     ['(x) => Math.sqrt(x, 2)', /1 argument of Math.sqrt: 2/],
     ['(x) => Math.random() * x', /a pure function: Math.random/],
-    ['(x) => Math.clz32(x)', /a function or constant of Math that arrays have: Math.clz32/],
+    ['(x) => Math.sum(x)', /a function or constant of Math that arrays have: Math.sum/],
     ['(x) => { if (x > 0) return 1 }', /a value returned on every path/],
     ['(x) => { let y; if (x > 0) y = 1; return y }', /y has none on some paths/],
     ['(x) => { const y = 1; y = x; return y }', /a variable that may change: the constant y/],
     ['(x) => { counter = x; return x }', /nothing outside of it changes/],
     ['(x) => [1, 2][2]', /an index from 0 to 1: 2/],
-    ['(x) => { switch (x) { default: return 1 } }', /: switch at/],
+    ['(x) => { switch (x) { case 1: return 1 } }', /a value returned on every path/],
+    ['(x) => { switch (x) { case x > 1: return 1 } }', /numbers: === of a boolean and a number/],
+    ['(x) => { for (const y of x) return y }', /an array to go through/],
+    ['(x) => { for (const y in x) return y }', /: for … in at/],
+    ['(x) => { outer: for (;;) break outer }', /: a label at/],
     ['(x) => { try { return x } finally {} }', /: try at/],
     ['(x) => x.toFixed(2)', /functions, not methods/],
     ['(x) => (x > 0) === 1', /=== of a boolean and a number/],

@@ -48,7 +48,7 @@ export type ElementFunction<F extends (...args: never[]) => ScalarResult> = (
  * A function of arrays from a function of scalars, in JavaScript's own syntax.
  *
  * The function is not called: its source is read once, and becomes nodes that are fused, tiled and run on
- * every device as others are. It may have `let`, `const`, `if`, `? :`, `&&`, `||`, `for`, `while`, `do`,
+ * every device as others are. It may have `let`, `const`, `if`, `switch`, `? :`, `&&`, `||`, `for`, `while`, `do`,
  * `break`, `continue`, `return`, arrays of fixed length, functions inside, `Math`, `Number`, and what `captures`
  * gives it. Loops end for each element by itself.
  *

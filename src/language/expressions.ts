@@ -76,6 +76,12 @@ export class Expressions {
     return this.#built(node, () => truth(value));
   }
 
+  /** Whether an expression is `===` a value. */
+  isStrictlyEqual(node: Expression, value: Operand, scope: Scope, state: State): Condition {
+    const other = this.operand(node, scope, state);
+    return this.#built(node, () => truth(binary('===', value, other)));
+  }
+
   /** A scalar. */
   operand(node: Expression, scope: Scope, state: State): Operand {
     return this.#asOperand(node, this.value(node, scope, state));

@@ -4,6 +4,7 @@
  * up, `sign` keeps a negative zero.
  */
 import { isFloat } from '../graph/dtype.js';
+import { bitCount } from '../graph/elementwise.js';
 import { cast, isExpr, map } from '../graph/infer.js';
 import type { OpName } from '../graph/ops.js';
 import { binary, isWhole, power } from './arithmetic.js';
@@ -74,6 +75,15 @@ function sign([x]: readonly Operand[]): Operand {
 
 const asInt32 = (x: Operand): Operand => binary('|', x, 0);
 
+/** Zeros before the first one among 32 bits: 32 less the ones, once all bits behind the first one are set. */
+function leadingZeros([x]: readonly Operand[]): Operand {
+  let bits = cast(map('positive', [asInt32(x!)]), 'uint32');
+  for (const by of [1, 2, 4, 8, 16]) bits = map('bitwiseOr', [bits, map('bitwiseRightShift', [bits, by])]);
+  return map('subtract', [32, cast(bitCount(bits), 'int64')]);
+}
+
+const toHalf = ([x]: readonly Operand[]): Operand => cast(map('positive', [x!]), 'float16');
+
 const MATH: Readonly<Record<string, Callable>> = Object.fromEntries([
   ...SAME.map((name) => [name, same(name)] as const),
   ['max', folding('max', 'maximum', Number.NEGATIVE_INFINITY)],
@@ -83,6 +93,8 @@ const MATH: Readonly<Record<string, Callable>> = Object.fromEntries([
   ['round', callable('Math.round', [1, 1], Math.round, rounded)],
   ['sign', callable('Math.sign', [1, 1], Math.sign, sign)],
   ['fround', callable('Math.fround', [1, 1], Math.fround, ([x]) => cast(map('positive', [x!]), 'float32'))],
+  ['f16round', callable('Math.f16round', [1, 1], undefined, toHalf)],
+  ['clz32', callable('Math.clz32', [1, 1], Math.clz32, leadingZeros)],
   ['imul', callable('Math.imul', [2, 2], Math.imul, ([x, y]) => map('multiply', [asInt32(x!), asInt32(y!)]))],
 ]);
 

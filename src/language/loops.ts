@@ -45,6 +45,27 @@ export function unroll(tracer: LoopTracer, loop: LoopSyntax, scope: Scope, state
   return true;
 }
 
+/** Runs a step for each of some elements, one after the other. */
+export function unrollOver<Element>(
+  elements: readonly Element[],
+  state: State,
+  step: (element: Element, state: State) => void,
+): void {
+  const from = (first: number, path: State): void => {
+    for (let k = first; k < elements.length; k++) {
+      step(elements[k]!, path);
+      path.continued = false;
+      if (path.exited === true) return;
+      if (path.exited !== false) {
+        path.proceed((rest) => from(k + 1, rest));
+        return;
+      }
+    }
+  };
+  from(0, state);
+  state.broken = false;
+}
+
 /** Runs the steps from one on. */
 function steps(
   tracer: LoopTracer,

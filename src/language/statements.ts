@@ -6,32 +6,34 @@ import type {
   AnyNode,
   BlockStatement,
   Expression,
+  ForOfStatement,
   ForStatement,
   Identifier,
   IfStatement,
+  Pattern,
   ReturnStatement,
   Statement,
+  SwitchStatement,
   VariableDeclaration,
 } from 'acorn';
 import { isOwnError } from '../host/errors.js';
 import { hoistedNames } from './assigned.js';
 import { NoChoice, negation } from './choice.js';
 import { Expressions } from './expressions.js';
-import { type LoopSyntax, unroll } from './loops.js';
+import { type LoopSyntax, unroll, unrollOver } from './loops.js';
 import type { Names } from './names.js';
 import { repeat } from './repeat.js';
 import type { Source } from './source.js';
 import { State } from './state.js';
-import { type FunctionNode, LocalFunction, Unset, type Value } from './value.js';
+import { runSwitch } from './switches.js';
+import { type FunctionNode, LocalArray, LocalFunction, Unset, type Value } from './value.js';
 import { Scope, Variable } from './variables.js';
 
 const REFUSED: Readonly<Record<string, string>> = {
   ClassDeclaration: 'a class',
   DebuggerStatement: 'debugger',
   ForInStatement: 'for … in',
-  ForOfStatement: 'for … of',
   LabeledStatement: 'a label',
-  SwitchStatement: 'switch',
   ThrowStatement: 'throw',
   TryStatement: 'try',
   WithStatement: 'with',
@@ -101,12 +103,17 @@ export class Tracer {
   // ---------------------------------------------------------------- statements
 
   #block(statements: readonly AnyNode[], scope: Scope, state: State): void {
+    this.#functions(statements, scope, state);
+    this.#from(0, statements, scope, state);
+  }
+
+  /** Functions are there before the statements of their block. */
+  #functions(statements: readonly AnyNode[], scope: Scope, state: State): void {
     for (const statement of statements) {
       if (statement.type !== 'FunctionDeclaration') continue;
       const variable = scope.declare(new Variable(statement.id!.name, true));
       state.values.set(variable, this.expressions.local(statement as FunctionNode, scope));
     }
-    this.#from(0, statements, scope, state);
   }
 
   #from(first: number, statements: readonly AnyNode[], scope: Scope, state: State): void {
@@ -145,11 +152,17 @@ export class Tracer {
       case 'ForStatement':
         this.#for(node, scope, state);
         return;
+      case 'ForOfStatement':
+        this.#forOf(node, scope, state);
+        return;
       case 'WhileStatement':
         this.#loop({ node, test: node.test, body: node.body, testsFirst: true }, scope, state);
         return;
       case 'DoWhileStatement':
         this.#loop({ node, test: node.test, body: node.body, testsFirst: false }, scope, state);
+        return;
+      case 'SwitchStatement':
+        this.#switch(node, scope, state);
         return;
       case 'BreakStatement':
       case 'ContinueStatement':
@@ -158,19 +171,27 @@ export class Tracer {
         else state.continued = true;
         return;
       default:
-        this.source.refuse(node, 'if, for, while, do, let, const, return', REFUSED[node.type] ?? node.type);
+        this.source.refuse(
+          node,
+          'if, switch, for, while, do, let, const, return',
+          REFUSED[node.type] ?? node.type,
+        );
     }
   }
 
   #declaration({ kind, declarations }: VariableDeclaration, scope: Scope, state: State): void {
     for (const { id, init } of declarations) {
       const value = init ? this.expressions.initial(init, scope, state) : new Unset(true);
-      this.expressions.bind(id, value, ({ name }: Identifier, each) => {
-        const known = kind === 'var' ? scope.find(name) : undefined;
-        if (known !== undefined && !init) return;
-        state.values.set(known ?? scope.declare(new Variable(name, kind === 'const')), each);
-      });
+      this.#declared(kind, id, value, scope, state);
     }
+  }
+
+  #declared(kind: VariableDeclaration['kind'], id: Pattern, value: Value, scope: Scope, state: State): void {
+    this.expressions.bind(id, value, ({ name }: Identifier, each) => {
+      const known = kind === 'var' ? scope.find(name) : undefined;
+      if (known !== undefined && each instanceof Unset) return;
+      state.values.set(known ?? scope.declare(new Variable(name, kind === 'const')), each);
+    });
   }
 
   #if({ test, consequent, alternate, ...node }: IfStatement, scope: Scope, state: State): void {
@@ -184,6 +205,20 @@ export class Tracer {
     this.statement(consequent, new Scope(scope), yes);
     if (alternate) this.statement(alternate, new Scope(scope), no);
     this.#merged(node, () => state.merge(condition, yes, no));
+  }
+
+  #switch(node: SwitchStatement, outer: Scope, state: State): void {
+    const scope = new Scope(outer);
+    this.#functions(
+      node.cases.flatMap(({ consequent }) => consequent),
+      scope,
+      state,
+    );
+    this.#merged(node, () =>
+      runSwitch(this.expressions, node, scope, state, (statements, within, path) =>
+        this.#from(0, statements, within, path),
+      ),
+    );
   }
 
   #merged(node: Pick<AnyNode, 'start' | 'end'>, merge: () => void): void {
@@ -216,6 +251,25 @@ export class Tracer {
       { node, test: test ?? undefined, update: update ?? undefined, body, testsFirst: true },
       scope,
       state,
+    );
+  }
+
+  /** The elements of an array of fixed length. */
+  #forOf({ left, right, body, await: isAsync, ...node }: ForOfStatement, outer: Scope, state: State): void {
+    if (isAsync) this.source.refuse(node, 'a loop that is not async');
+    const array = this.expressions.value(right, outer, state);
+    if (!(array instanceof LocalArray)) this.source.refuse(right, 'an array to go through');
+    this.source.located(node, () =>
+      unrollOver(array.elements, state, (element, path) => {
+        const scope = new Scope(outer);
+        if (left.type === 'VariableDeclaration')
+          this.#declared(left.kind, left.declarations[0]!.id, element, scope, path);
+        else
+          this.expressions.bind(left, element, (target, each) =>
+            this.expressions.set(target, each, scope, path),
+          );
+        this.statement(body, scope, path);
+      }),
     );
   }
 }

@@ -109,12 +109,13 @@ class Writer {
   }
 
   #statement(depth: number): void {
-    const kind = this.#below(this.#loops && depth > 0 ? 9 : 6);
+    const kind = this.#below(this.#loops && depth > 0 ? 10 : 7);
     if (depth > 0 && kind === 0) this.#if(depth);
+    else if (depth > 0 && kind === 6) this.#switch(depth);
     else if (kind === 1 && this.#below(2) === 0) this.#leave();
     else if (kind === 2) this.#declare();
     else if (kind === 3 && depth > 0) this.#shortLoop(depth);
-    else if (kind >= 6) this.#loop(depth);
+    else if (kind > 6) this.#loop(depth);
     else this.#assign();
   }
 
@@ -147,6 +148,29 @@ class Writer {
     this.#names = names;
     this.#depth--;
     this.#line('}');
+  }
+
+  /** Cases of small integers, of which some fall through. */
+  #switch(depth: number): void {
+    const value = this.#value(1);
+    const around = this.#inLoop;
+    this.#block(
+      `switch (Math.round(${value.plain}))`,
+      '',
+      () => {
+        const count = 1 + this.#below(4);
+        const other = this.#below(count + 1);
+        for (let k = 0; k < count; k++) {
+          this.#line(k === other ? 'default:' : `case ${k - 1}:`);
+          const names = [...this.#names];
+          this.#statement(depth - 1);
+          this.#names = names;
+          if (this.#below(3) > 0) this.#line('break;');
+        }
+      },
+      `switch (F(Math.round(${value.rounded})))`,
+    );
+    this.#inLoop = around;
   }
 
   /** Leaves the function, the loop or the step under a condition. */
