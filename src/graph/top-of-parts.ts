@@ -6,9 +6,8 @@
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { takeAlongAxis } from './indexing.js';
-import { constant, iota, map } from './infer.js';
-import { padTo } from './joins.js';
-import { lastInOrder } from './sort-order.js';
+import { iota, map } from './infer.js';
+import { paddedRows } from './sort-order.js';
 import { reshape } from './views.js';
 
 /** Parts of a row, and the elements of one that are as many as its first ones, at least. */
@@ -29,20 +28,11 @@ export function topOfParts(
   const parts = partsOfRow(length, count!);
   const size = Math.ceil(length / parts);
   const top = (of: Expr): readonly Expr[] => call('top', [descending!, count!], [of]);
-  const whole = padded(rows, parts * size, descending === 1);
+  const whole = paddedRows(rows, parts * size, descending === 1);
   const [values, indices] = top(reshape(whole, [outer * parts, size]));
   const start = map('multiply', [map('remainder', [iota(outer * parts), parts]), size]);
   const positions = map('add', [indices!, reshape(start, [outer * parts, 1])]);
   const [first, at] = top(reshape(values!, [outer, parts * count!]));
   const all = reshape(positions, [outer, parts * count!]);
   return [first!, takeAlongAxis(all, at!, -1, { mode: 'clip' })];
-}
-
-/** Rows of another length, with elements behind theirs that come last. */
-function padded(rows: Expr, length: number, descending: boolean): Expr {
-  const [outer, own] = rows.shape as readonly [number, number];
-  if (own === length) return rows;
-  const isThere = map('less', [iota(length), own]);
-  const last = lastInOrder(rows.dtype, descending);
-  return map('where', [isThere, padTo(rows, [0, 0], [outer, length]), constant(last, rows.dtype)]);
 }

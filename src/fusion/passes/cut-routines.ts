@@ -4,14 +4,24 @@
  *     compact mask     →   words of its bits, running counts of their ones, a search for each place
  *     top of a row     →   top of each of its parts, then of those
  *     ranks of a row   →   counts of its elements below bounds, for every four bits of the results
+ *     sort of a row    →   sorts of its columns, four times
+ *     argsort of one   →   sort of numbers that have an element and its position
+ *     distinct of it   →   sort of what differs from the element before, with the others behind it
  *
  * For plans in which a routine does not fit as it is (`exec/run/planned.ts`). The results are the same; they take
  * longer.
  */
 import type { Expr } from '../../graph/expr.js';
-import { type Graph, type GraphNodeOf, type MutableGraph, nodeOf } from '../../graph/graph.js';
+import { type Graph, type GraphNode, type GraphNodeOf, type MutableGraph, nodeOf } from '../../graph/graph.js';
 import { packedPlaces } from '../../graph/packed-places.js';
 import { ranksByCounting } from '../../graph/ranks-by-counting.js';
+import {
+  argsortByColumns,
+  distinctByColumns,
+  hasColumns,
+  hasPositionKeys,
+  sortByColumns,
+} from '../../graph/sort-by-columns.js';
 import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
@@ -23,7 +33,7 @@ export function cutRoutines(graph: MutableGraph): void {
     call: [
       (node, editor) => {
         if (node.kind !== 'call' || node.id >= given) return undefined;
-        const results = resultsOf(node, editor.node(node.inputs[0]!).shape);
+        const results = resultsOf(node, editor.node(node.inputs[0]!));
         return results && spliced(editor, node.inputs, ([line]) => results(line!)[node.result]!);
       },
     ],
@@ -33,17 +43,25 @@ export function cutRoutines(graph: MutableGraph): void {
 /** Whether routines of a graph can be cut so. */
 export const hasCutRoutines = (graph: Graph): boolean =>
   graph.nodes.some(
-    (node) => node?.kind === 'call' && resultsOf(node, nodeOf(graph, node.inputs[0]!).shape) !== undefined,
+    (node) => node?.kind === 'call' && resultsOf(node, nodeOf(graph, node.inputs[0]!)) !== undefined,
   );
 
 /** The results of a routine over lines of a shape, by routines that can be cut. */
 function resultsOf(
   { routine, parameters, inputs }: GraphNodeOf<'call'>,
-  shape: readonly number[],
+  { dtype, shape }: GraphNode,
 ): ((lines: Expr) => readonly Expr[]) | undefined {
   switch (routine) {
     case 'compact':
       return inputs.length === 1 ? packedPlaces : undefined;
+    case 'sort':
+      return hasColumns(shape.at(-1)!) ? (rows) => [sortByColumns(rows, parameters[0] === 1)] : undefined;
+    case 'argsort':
+      return hasPositionKeys({ dtype, shape })
+        ? (rows) => [argsortByColumns(rows, parameters[0] === 1)]
+        : undefined;
+    case 'distinct':
+      return hasColumns(shape[0]!) ? distinctByColumns : undefined;
     case 'ranks':
       return (rows) => [ranksByCounting(rows, parameters)];
     case 'top':

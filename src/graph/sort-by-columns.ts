@@ -1,0 +1,106 @@
+/**
+ * Sorting long rows by sorting parts of them (Leighton, "Tight bounds on the complexity of parallel sorting", 1985:
+ * columnsort): four sorts of columns with fixed permutations between, whatever the data. So each of them can be cut
+ * into tiles and shared among devices. Put in the place of the routines `sort`, `argsort` and `distinct` where a row
+ * does not fit (`fusion/passes/cut-routines.ts`), with the same results.
+ *
+ *     s columns of r elements, r ≥ 2 (s - 1)²
+ *     sort each   →   deal each out to all, one element at a time   →   sort each
+ *                 →   hand each one's k-th part to column k         →   sort each   →   sort from middle to middle
+ */
+import { slice } from './basic-slicing.js';
+import { call } from './calls.js';
+import { DTYPE_INFO, isComplex, isFloat } from './dtype.js';
+import type { Expr } from './expr.js';
+import { sizeOfShape } from './graph.js';
+import { cast, constant, iota, map, reduce } from './infer.js';
+import { concat, padTo } from './joins.js';
+import { lastInOrder, paddedRows } from './sort-order.js';
+import { reshape } from './view-nodes.js';
+import { permuteDims } from './views.js';
+
+/** Columns of a row at most, and the shortest row that is cut. */
+const MOST_COLUMNS = 128;
+const LEAST_LENGTH = 2 ** 12;
+
+const columnsOf = (length: number): number =>
+  length < LEAST_LENGTH ? 1 : Math.min(MOST_COLUMNS, Math.floor(Math.cbrt(length / 2)));
+
+/** Whether rows of a length are sorted by columns. */
+export const hasColumns = (length: number): boolean => columnsOf(length) > 1;
+
+/** As the result of the routine `sort` of the rows along the last axis. */
+export function sortByColumns(x: Expr, descending: boolean): Expr {
+  const length = x.shape.at(-1)!;
+  const outer = sizeOfShape(x.shape.slice(0, -1));
+  const columns = columnsOf(length);
+  // A column is dealt out evenly, and cut in the middle.
+  const size = 2 * columns * Math.ceil(length / (2 * columns * columns));
+  const [part, half, all] = [size / columns, size / 2, columns * size];
+  const sorted = (of: Expr, count = columns): Expr =>
+    call('sort', [descending ? 1 : 0], [reshape(of, [outer * count, size])])[0]!;
+  const first = sorted(paddedRows(reshape(x, [outer, length]), all, descending));
+  const dealt = permuteDims(reshape(first, [outer, columns, part, columns]), [0, 3, 1, 2]);
+  const second = reshape(sorted(dealt), [outer, columns, columns, part]);
+  const third = reshape(sorted(permuteDims(second, [0, 2, 1, 3])), [outer, all]);
+  const middle = sorted(slice(third, '...', [half, all - half]), columns - 1);
+  const ends = [slice(third, '...', [0, half]), slice(third, '...', [all - half, all])] as const;
+  const whole = concat([ends[0], reshape(middle, [outer, all - size]), ends[1]], 1);
+  return reshape(slice(whole, '...', [0, length]), x.shape);
+}
+
+/** Bits of a position in one number with an element of up to 32 bits, or with the low bits of one of 64. */
+const POSITION_BITS = 32;
+const LOW_BITS = 11;
+const LOW_POSITION_BITS = 42;
+
+/** Whether rows have an `argsort` by columns. */
+export const hasPositionKeys = ({ dtype, shape }: Pick<Expr, 'dtype' | 'shape'>): boolean =>
+  hasColumns(shape.at(-1)!) && !isComplex(dtype) && shape.at(-1)! <= 2 ** LOW_POSITION_BITS;
+
+/**
+ * As the result of the routine `argsort` of rows with position keys: by sorting numbers that an element and its
+ * position are parts of, int64 where that has room for both, else complex128.
+ */
+export function argsortByColumns(x: Expr, descending: boolean): Expr {
+  const position = iota(x.shape.at(-1)!);
+  const reversed = (value: Expr): Expr => (descending ? map('negative', [value]) : value);
+  if (isFloat(x.dtype)) {
+    // -0 is equal to 0; a NaN is last whatever its sign.
+    const element = map('add', [cast(x, 'float64'), 0]);
+    const sorted = sortByColumns(complexOf(reversed(element), position), false);
+    return cast(map('imag', [sorted]), 'int64');
+  }
+  if (DTYPE_INFO[x.dtype].byteLength < 8 && x.shape.at(-1)! <= 2 ** POSITION_BITS) {
+    const element = map('subtract', [cast(x, 'int64'), x.dtype === 'uint32' ? 2 ** 31 : 0]);
+    const high = descending ? map('subtract', [-1, element]) : element;
+    const key = map('add', [map('multiply', [high, 2 ** POSITION_BITS]), position]);
+    return map('bitwiseAnd', [sortByColumns(key, false), 2 ** POSITION_BITS - 1]);
+  }
+  const wide = DTYPE_INFO[x.dtype].byteLength < 8 ? cast(x, 'int64') : x;
+  const high = cast(map('bitwiseRightShift', [wide, constant(LOW_BITS, wide.dtype)]), 'int64');
+  const low = cast(map('bitwiseAnd', [wide, constant(2 ** LOW_BITS - 1, wide.dtype)]), 'int64');
+  const rest = map('add', [map('multiply', [reversed(low), 2 ** LOW_POSITION_BITS]), position]);
+  const sorted = sortByColumns(complexOf(reversed(high), rest), false);
+  return map('bitwiseAnd', [cast(map('imag', [sorted]), 'int64'), 2 ** LOW_POSITION_BITS - 1]);
+}
+
+function complexOf(real: Expr, imaginary: Expr): Expr {
+  const turned = map('multiply', [cast(imaginary, 'complex128'), constant({ re: 0, im: 1 }, 'complex128')]);
+  return map('add', [cast(real, 'complex128'), turned]);
+}
+
+/**
+ * As the results of the routine `distinct` of a sorted line: the elements that differ from the one before, by sorting
+ * again with others behind them.
+ */
+export function distinctByColumns(line: Expr): readonly [values: Expr, length: Expr] {
+  const size = line.shape[0]!;
+  const before = padTo(slice(line, [0, size - 1]), [1], [size]);
+  const isFirst = map('logicalOr', [map('equal', [iota(size), 0]), map('notEqual', [line, before])]);
+  const last = constant(lastInOrder(line.dtype, false), line.dtype);
+  const values = sortByColumns(map('where', [isFirst, line, last]), false);
+  const length = reduce('sum', cast(isFirst, 'int64'), [0], 'uniqueValues');
+  const isKept = map('less', [iota(size), length]);
+  return [map('where', [isKept, values, slice(line, [size - 1, size])]), length];
+}
