@@ -5,8 +5,8 @@
  * does not fit (`fusion/passes/cut-routines.ts`), with the same results.
  *
  *     s columns of r elements, r ≥ 2 (s - 1)²
- *     sort each   →   deal each out to all, one element at a time   →   sort each
- *                 →   hand each one's k-th part to column k         →   sort each   →   sort from middle to middle
+ *     sort each   →   spread each over all, element by element  →  sort each
+ *                 →   move the k-th part of each to column k   →   sort each   →   sort from middle to middle
  */
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
@@ -34,14 +34,14 @@ export function sortByColumns(x: Expr, descending: boolean): Expr {
   const length = x.shape.at(-1)!;
   const outer = sizeOfShape(x.shape.slice(0, -1));
   const columns = columnsOf(length);
-  // A column is dealt out evenly, and cut in the middle.
+  // A column is spread over as many, and cut in the middle.
   const size = 2 * columns * Math.ceil(length / (2 * columns * columns));
   const [part, half, all] = [size / columns, size / 2, columns * size];
   const sorted = (of: Expr, count = columns): Expr =>
     call('sort', [descending ? 1 : 0], [reshape(of, [outer * count, size])])[0]!;
   const first = sorted(paddedRows(reshape(x, [outer, length]), all, descending));
-  const dealt = permuteDims(reshape(first, [outer, columns, part, columns]), [0, 3, 1, 2]);
-  const second = reshape(sorted(dealt), [outer, columns, columns, part]);
+  const spread = permuteDims(reshape(first, [outer, columns, part, columns]), [0, 3, 1, 2]);
+  const second = reshape(sorted(spread), [outer, columns, columns, part]);
   const third = reshape(sorted(permuteDims(second, [0, 2, 1, 3])), [outer, all]);
   const middle = sorted(slice(third, '...', [half, all - half]), columns - 1);
   const ends = [slice(third, '...', [0, half]), slice(third, '...', [all - half, all])] as const;

@@ -4,6 +4,7 @@ import { Lazy } from '../../src/api/lazy.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { packedPlaces } from '../../src/graph/packed-places.js';
 import { ranksByCounting } from '../../src/graph/ranks-by-counting.js';
+import { argsortByColumns, distinctByColumns, sortByColumns } from '../../src/graph/sort-by-columns.js';
 import { compute, lazy, nonzero, topK } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomIntegers, randomValues } from '../support/random.js';
@@ -117,5 +118,72 @@ describe('quantiles of a row larger than the budget', () => {
       const [within] = await compute([output], { device, memory });
       expect(within!.data).toEqual(whole!.data);
     }
+  });
+});
+
+describe('sorting by columns', () => {
+  const specials = [Number.NaN, Infinity, -Infinity, 0, -0, 1, -1, -Number.NaN];
+  const length = 4099;
+  const values = Float64Array.from({ length: 2 * length }, (_, k) =>
+    k % 5 === 0 ? specials[(k / 5) % 8]! : Math.round(300 * Math.sin(k * 1.7)),
+  );
+  const wholes = BigInt64Array.from({ length: 2 * length }, (_, k) =>
+    k % 7 === 0 ? -(2n ** 63n) : k % 11 === 0 ? 2n ** 63n - 1n : BigInt(k % 300) * 76_861_433_640_456_465n,
+  );
+  const FLOATS = ['float32', 'float64', 'float16'] as const;
+  const INTEGERS = ['int64', 'uint64', 'int32', 'uint32', 'uint8', 'bool'] as const;
+
+  it.each([...FLOATS, ...INTEGERS])('gives what a sort of the row gives: %s', async (dtype) => {
+    const given = FLOATS.some((float) => float === dtype) ? lazy(values) : lazy(wholes);
+    const x = lazy(await given.astype(dtype).reshape([2, length]).compute({ device }));
+    const line = x.reshape([-1]);
+    const [distinct, count] = distinctByColumns(line.sort().expr);
+    for (const descending of [false, true]) {
+      const [whole, order, sorted, sortedBy] = await compute(
+        [
+          x.sort(1, { descending }),
+          x.argsort(1, { descending }),
+          new Lazy(sortByColumns(x.expr, descending)),
+          new Lazy(argsortByColumns(x.expr, descending)),
+        ],
+        { device },
+      );
+      expect(sorted!.data).toEqual(whole!.data);
+      expect(sortedBy!.data).toEqual(order!.data);
+    }
+    const [whole, values_, length_] = await compute(
+      [line.uniqueValues(), new Lazy(distinct), new Lazy(count)],
+      { device },
+    );
+    expect(Number(length_!.data[0])).toBe(whole!.size);
+    expect(values_!.data.slice(0, whole!.size)).toEqual(whole!.data);
+  });
+
+  it('sorts complex numbers', async () => {
+    const x = lazy(values).slice([0, length]);
+    const z = x.add(lazy(values).slice([length, null]).mul({ re: 0, im: 1 }));
+    const [whole, sorted] = await compute([z.sort(), new Lazy(sortByColumns(z.expr, false))], { device });
+    expect(sorted!.data).toEqual(whole!.data);
+  });
+});
+
+describe('a row larger than the budget', () => {
+  const x = toLazy(randomIntegers('int16', [90_001], 3, -4000, 4000)).mul(1);
+  const within = (output: Lazy): number => Math.floor(output.plan({ device }).peakBytes / 1.6);
+
+  it.each([
+    ['sorted', x.sort()],
+    ['sorted by its positions', x.argsort()],
+    ['partitioned', x.partition(70)],
+    ['made distinct', toLazy(randomIntegers('int16', [500_001], 3, -4000, 4000)).uniqueValues()],
+  ])('is %s', async (_, output) => {
+    const [whole] = await compute([output], { device });
+    const [parts] = await compute([output], { device, memory: within(output) });
+    expect(parts!.data).toEqual(whole!.data);
+  });
+
+  it('is sorted in four sweeps over its columns', async () => {
+    const text = String(await x.sort().explain({ device, memory: within(x.sort()) }));
+    expect(text.match(/sort, in \d+ tiles of sweep \d/g)).toHaveLength(4);
   });
 });

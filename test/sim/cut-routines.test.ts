@@ -51,3 +51,20 @@ describe('a quantile of a row larger than the memory of a GPU', () => {
     }
   });
 });
+
+describe('a row larger than the memory of a GPU', () => {
+  it('is sorted by columns, in tiles and on two devices', async () => {
+    const output = toLazy(randomIntegers('uint8', [50_001], 8, 0, 100))
+      .mul(2)
+      .sort();
+    const [whole] = await compute([output], { device: 'cuda:0' });
+    const memory = Math.floor(output.plan({ device: 'cuda:0' }).peakBytes / 1.5);
+    for (const options of [
+      { device: 'cuda:0', memory },
+      { devices: 2, memory },
+    ]) {
+      const [within] = await compute([output], options);
+      expect(within!.data).toEqual(whole!.data);
+    }
+  });
+});

@@ -12,7 +12,13 @@
  * longer.
  */
 import type { Expr } from '../../graph/expr.js';
-import { type Graph, type GraphNode, type GraphNodeOf, type MutableGraph, nodeOf } from '../../graph/graph.js';
+import {
+  type Graph,
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+} from '../../graph/graph.js';
 import { packedPlaces } from '../../graph/packed-places.js';
 import { ranksByCounting } from '../../graph/ranks-by-counting.js';
 import {
