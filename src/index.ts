@@ -177,15 +177,13 @@ export {
   uniqueCounts,
   uniqueInverse,
 } from './api/sets.js';
-export {
-  type CompressedArrays,
-  type CoordinateArrays,
-  type SparseDiagonalOptions,
-  sparse,
-} from './api/sparse.js';
+export { sparse } from './api/sparse.js';
+export type { MatrixShape } from './api/sparse-arguments.js';
+export type { CompressedArrays, CoordinateArrays, SparseDiagonalOptions } from './api/sparse-construction.js';
 export type { LsmrOptions, LsmrSolution } from './api/sparse-lsmr.js';
 export { type SparseArrays, SparseMatrix } from './api/sparse-matrix.js';
 export type { LinearOperator, MatrixLike } from './api/sparse-operators.js';
+export type { SparseRandomOptions } from './api/sparse-random.js';
 export type { Solution, SolverOptions } from './api/sparse-solvers.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';

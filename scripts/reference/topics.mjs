@@ -61,7 +61,16 @@ const PAGES = [
   ['Linear algebra', ['api/linalg']],
   [
     'Sparse matrices',
-    ['api/sparse', 'api/sparse-matrix', 'api/sparse-operators', 'api/sparse-solvers', 'api/sparse-lsmr'],
+    [
+      'api/sparse',
+      'api/sparse-construction',
+      'api/sparse-random',
+      'api/sparse-files',
+      'api/sparse-matrix',
+      'api/sparse-operators',
+      'api/sparse-solvers',
+      'api/sparse-lsmr',
+    ],
   ],
   ['Convolution and correlation', ['graph/signals']],
   ['Filters of images', ['api/ndimage']],

@@ -1,195 +1,15 @@
-/**
- * Sparse matrices with SciPy's names: `sparse.csr({ data, indices, indptr }, [rows, columns])`. Whatever format a
- * matrix is given in, it is held by rows.
- */
-import { checkOptions } from '../graph/arguments.js';
-import { placesWhere } from '../graph/compaction.js';
-import type { DType } from '../graph/dtype.js';
-import type { Expr } from '../graph/expr.js';
-import { upToBound } from '../graph/extent.js';
-import { formatShape, formatValue } from '../graph/format.js';
-import { type IndexList, int64Array, integers, listed } from '../graph/index-lists.js';
-import { cast, checkDType, constant, iota, map } from '../graph/infer.js';
-import { concat } from '../graph/joins.js';
-import { checkInteger, checkShape } from '../graph/shape.js';
-import {
-  emptyMatrix,
-  fromKeys,
-  joined,
-  kronecker,
-  type SparseParts,
-  stacked,
-  transposed,
-} from '../graph/sparse.js';
-import { broadcast, gather, reshape } from '../graph/view-nodes.js';
-import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
+import { formatShape } from '../graph/format.js';
+import type { SparseParts } from '../graph/sparse.js';
+import { joined, kronecker, stacked } from '../graph/sparse-joins.js';
+import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
-import type { ArrayLike } from './fluent-types.js';
-import { exprOf, Lazy } from './lazy.js';
+import { partsOf, sizes } from './sparse-arguments.js';
+import { coo, csc, csr, diags, eye, fromDense } from './sparse-construction.js';
+import { loadNpz, saveNpz } from './sparse-files.js';
 import { lsmr } from './sparse-lsmr.js';
 import { SparseMatrix } from './sparse-matrix.js';
+import { random } from './sparse-random.js';
 import { bicgstab, cg } from './sparse-solvers.js';
-
-/** The arrays of a matrix by rows, or for `csc` by columns. */
-export interface CompressedArrays {
-  /** The stored elements, row by row. */
-  readonly data: ArrayLike;
-  /** The column of each: integers. */
-  readonly indices: ArrayLike | IndexList;
-  /** Row i has the stored elements from `indptr[i]` up to `indptr[i + 1]`: integers, one more than rows. */
-  readonly indptr: ArrayLike | IndexList;
-}
-
-/** The arrays of a matrix element by element. */
-export interface CoordinateArrays {
-  readonly data: ArrayLike;
-  readonly row: ArrayLike | IndexList;
-  readonly col: ArrayLike | IndexList;
-}
-
-/** Options of `sparse.eye` and `sparse.diags`. */
-export interface SparseDiagonalOptions {
-  /** float64 by default, of `diags` the dtype in which the diagonals meet. */
-  readonly dtype?: DType | undefined;
-}
-
-type MatrixShape = readonly [rows: number, columns: number];
-
-/**
- * The matrix of arrays by rows (CSR), as SciPy's `csr_array((data, indices, indptr), shape)`. Columns within a row may
- * be in any order and occur twice. Indices out of range are a RangeArgumentError when something is computed, before
- * anything runs. Throws a ShapeError for lengths that do not fit each other, a DTypeError for indices that are no
- * integers.
- *
- * @example
- * const a = sparse.csr({ data: [10, 20, 30], indices: [0, 2, 1], indptr: [0, 2, 3] }, [2, 3])
- * await a.toDense().compute()
- * //=> [[10.  0. 20.]
- * //=>  [ 0. 30.  0.]]
- */
-function csr(arrays: CompressedArrays, shape: MatrixShape): SparseMatrix {
-  return called(csr, () => new SparseMatrix(compressed('sparse.csr', arrays, shape)));
-}
-
-/**
- * The matrix of arrays by columns (CSC): `indices` are rows, `indptr` begins columns. Else as `sparse.csr`.
- *
- * @example
- * await sparse.csc({ data: [1, 2], indices: [0, 1], indptr: [0, 0, 2] }, [2, 2]).toDense().compute()
- * //=> [[0. 1.]
- * //=>  [0. 2.]]
- */
-function csc(arrays: CompressedArrays, shape: MatrixShape): SparseMatrix {
-  return called(csc, () => {
-    const op = 'sparse.csc';
-    const [rows, columns] = sizes(op, shape);
-    return new SparseMatrix(transposed(compressed(op, arrays, [columns, rows]), op));
-  });
-}
-
-/**
- * The matrix of elements at (row, col), in any order; those at one place are added up, as by SciPy's
- * `coo_array((data, (row, col)), shape).tocsr()`. Errors are those of `sparse.csr`.
- *
- * @example
- * await sparse.coo({ data: [1, 2, 3], row: [1, 0, 1], col: [0, 1, 0] }, [2, 2]).toDense().compute()
- * //=> [[0. 2.]
- * //=>  [4. 0.]]
- */
-function coo(arrays: CoordinateArrays, shape: MatrixShape): SparseMatrix {
-  return called(coo, () => {
-    const op = 'sparse.coo';
-    const size = sizes(op, shape);
-    const values = line(op, 'data', arrays?.data);
-    const [row, col] = [
-      ['row', size[0]],
-      ['col', size[1]],
-    ].map(([name, most]) => {
-      const index = cast(indexLine(op, name as string, arrays[name as 'row' | 'col']), 'int64');
-      sameLength(op, values, name as string, index);
-      if (most === 0) return index;
-      return gather(iota(most as number), index, 0, 'raise', index.shape, `${op}: ${name}`);
-    });
-    const keys = map('add', [map('multiply', [row!, BigInt(size[1])]), col!]);
-    return new SparseMatrix(fromKeys(size, keys, values, { equal: 'added', areStored: true }));
-  });
-}
-
-/**
- * The stored elements of a dense matrix: those that are not 0, and NaN. Throws a ShapeError for other than two axes.
- *
- * @example
- * await sparse.fromDense([[0, 7], [8, 9]]).data.compute()
- * //=> [7. 8. 9.]
- */
-function fromDense(x: ArrayLike): SparseMatrix {
-  return called(fromDense, () => {
-    const op = 'sparse.fromDense';
-    const dense = exprOf(op, x);
-    const [rows, columns] = matrixShape(op, dense);
-    if (rows * columns === 0) return new SparseMatrix(emptyMatrix([rows, columns], dense.dtype));
-    const places = placesWhere(op, dense);
-    const bound = upToBound(places);
-    const isPlace = map('less', [iota(bound.shape[0]!), places.extent?.length ?? BigInt(bound.shape[0]!)]);
-    const keys = map('where', [isPlace, bound, BigInt(rows * columns)]);
-    const values = gather(reshape(dense, [rows * columns]), bound, 0, 'clip', bound.shape);
-    return new SparseMatrix(fromKeys([rows, columns], keys, values, { equal: 'none', areStored: false }));
-  });
-}
-
-/**
- * Ones on diagonal k (0 by default) of a matrix (n, m), as SciPy's `eye`. m is n by default.
- *
- * @example
- * await sparse.eye(2, 3, 1).toDense().compute()
- * //=> [[0. 1. 0.]
- * //=>  [0. 0. 1.]]
- */
-function eye(n: number, m?: number, k?: number, options?: SparseDiagonalOptions): SparseMatrix {
-  return called(eye, () => {
-    const op = 'sparse.eye';
-    checkOptions(op, options, ['dtype']);
-    const dtype = options?.dtype === undefined ? 'float64' : checkDType(op, options.dtype);
-    const size = sizes(op, [n, m ?? n]);
-    return new SparseMatrix(onDiagonals(op, [constant(1, dtype)], [checkInteger(op, 'k', k ?? 0)], size));
-  });
-}
-
-/**
- * The matrix of some diagonals, as SciPy's `diags`: diagonal `offsets[i]` (0 the main one, above it positive) has the
- * elements of `diagonals[i]`, a number or an array as long as the diagonal. Without a shape the matrix is square and
- * the first diagonal fills its own. Throws a ShapeError for a diagonal of another length.
- *
- * @example
- * await sparse.diags([[1, 2, 3], [4, 5]], [0, 1]).toDense().compute()
- * //=> [[1. 4. 0.]
- * //=>  [0. 2. 5.]
- * //=>  [0. 0. 3.]]
- */
-function diags(
-  diagonals: readonly ArrayLike[],
-  offsets?: readonly number[],
-  shape?: MatrixShape,
-  options?: SparseDiagonalOptions,
-): SparseMatrix {
-  return called(diags, () => {
-    const op = 'sparse.diags';
-    checkOptions(op, options, ['dtype']);
-    if (!Array.isArray(diagonals) || diagonals.length === 0)
-      throw new ArgumentError(expected(op, 'a list of diagonals', formatValue(diagonals)));
-    const lines = diagonals.map((each) => exprOf(op, each));
-    const places = (offsets ?? lines.map((_, k) => k)).map((each) => checkInteger(op, 'an offset', each));
-    if (places.length !== lines.length || new Set(places).size !== places.length) {
-      const wanted = `${lines.length} different offsets`;
-      throw new ArgumentError(expected(op, wanted, formatValue(offsets)));
-    }
-    const side = (lines[0]!.shape[0] ?? 1) + Math.abs(places[0]!);
-    const size = sizes(op, shape ?? [side, side]);
-    const parts = onDiagonals(op, lines, places, size);
-    if (options?.dtype === undefined) return new SparseMatrix(parts);
-    return new SparseMatrix(parts).astype(checkDType(op, options.dtype));
-  });
-}
 
 /**
  * The matrices one above another, as SciPy's `vstack`. Throws a ShapeError where numbers of columns differ.
@@ -253,86 +73,6 @@ function kron(a: SparseMatrix, b: SparseMatrix): SparseMatrix {
   });
 }
 
-// ---------------------------------------------------------------- arguments
-
-function sizes(op: string, shape: unknown): [number, number] {
-  const checked = checkShape(op, shape);
-  if (checked.length === 2) return checked as [number, number];
-  throw new ShapeError(expected(op, 'a shape (rows, columns)', formatShape(checked)));
-}
-
-function matrixShape(op: string, { shape }: Expr): [number, number] {
-  if (shape.length === 2) return [...shape] as [number, number];
-  throw new ShapeError(expected(op, 'an array of two axes', formatShape(shape)));
-}
-
-function line(op: string, name: string, value: unknown): Expr {
-  const x = exprOf(op, value);
-  if (x.shape.length === 1) return x;
-  throw new ShapeError(expected(op, `${name} of one axis`, formatShape(x.shape)));
-}
-
-function indexLine(op: string, name: string, value: ArrayLike | IndexList): Expr {
-  if (!Array.isArray(value)) return integers(op, line(op, name, value));
-  const { flat, shape } = listed(op, value);
-  return line(op, name, new Lazy(int64Array(flat, shape)));
-}
-
-function sameLength(op: string, values: Expr, name: string, index: Expr): void {
-  if (index.shape[0] === values.shape[0]) return;
-  throw new ShapeError(expected(op, `${name} for each of ${values.shape[0]} elements`, `${index.shape[0]}`));
-}
-
-function compressed(op: string, arrays: CompressedArrays, shape: MatrixShape): SparseParts {
-  const size = sizes(op, shape);
-  const values = line(op, 'data', arrays?.data);
-  const [places, starts] = (['indices', 'indptr'] as const).map((name) => indexLine(op, name, arrays[name]));
-  sameLength(op, values, 'indices', places!);
-  if (starts!.shape[0] !== size[0] + 1)
-    throw new ShapeError(expected(op, `indptr of ${size[0] + 1} elements`, `${starts!.shape[0]}`));
-  const areNarrow = [places!, starts!].every(({ dtype }) => dtype === 'int32');
-  const [own, begins] = [places!, starts!].map((each) => (areNarrow ? each : cast(each, 'int64')));
-  return { shape: size, starts: begins!, places: own!, values, isCanonical: false, isGiven: true };
-}
-
-function partsOf(op: string, matrices: readonly SparseMatrix[]): SparseParts[] {
-  const areMatrices = Array.isArray(matrices) && matrices.every((each) => each instanceof SparseMatrix);
-  if (!areMatrices || matrices.length === 0)
-    throw new ArgumentError(expected(op, 'a list of sparse matrices', formatValue(matrices)));
-  return matrices.map(({ parts }) => parts);
-}
-
-/** Elements along diagonals: a number, or a line as long as the diagonal, for each. */
-function onDiagonals(
-  op: string,
-  lines: readonly Expr[],
-  offsets: readonly number[],
-  [rows, columns]: [number, number],
-): SparseParts {
-  const placed = lines.map((given, k) => {
-    const offset = offsets[k]!;
-    const length = Math.min(rows - Math.max(-offset, 0), columns - Math.max(offset, 0));
-    if (length < 0 || (length === 0 && rows * columns > 0 && given.shape.length > 0))
-      throw new RangeArgumentError(
-        expected(op, `a diagonal of ${formatShape([rows, columns])}`, `${offset}`),
-      );
-    const isLine = given.shape.length === 1 && given.shape[0] !== 1;
-    if (given.shape.length > 1 || (isLine && given.shape[0] !== length))
-      throw new ShapeError(
-        expected(op, `${length} elements of diagonal ${offset}`, formatShape(given.shape)),
-      );
-    const index = map('multiply', [iota(length), BigInt(columns + 1)]);
-    const first = BigInt(Math.max(-offset, 0)) * BigInt(columns) + BigInt(Math.max(offset, 0));
-    const line = isLine ? given : broadcast(given.shape.length === 1 ? given : reshape(given, [1]), [length]);
-    return { keys: map('add', [index, first]), values: line };
-  });
-  const keys = concat(placed.map((each) => each.keys));
-  return fromKeys([rows, columns], keys, concat(placed.map(({ values }) => values)), {
-    equal: 'none',
-    areStored: true,
-  });
-}
-
 /** Sparse matrices and solvers with them. */
 export const sparse = {
   bicgstab,
@@ -345,6 +85,9 @@ export const sparse = {
   fromDense,
   hstack,
   kron,
+  loadNpz,
   lsmr,
+  random,
+  saveNpz,
   vstack,
 } as const;

@@ -31,15 +31,25 @@ export interface SparseParts {
   readonly isCanonical: boolean;
   /** Whether starts and places are a user's, and may be out of range. */
   readonly isGiven: boolean;
+  /** The most elements that a row has stored, where something is known of it. */
+  readonly rowBound?: number | undefined;
 }
 
 const INT32_MOST = 2 ** 31 - 1;
 
 /** The dtype of indices up to `most`. */
-const indexDType = (most: number): DType => (most <= INT32_MOST ? 'int32' : 'int64');
+export const indexDType = (most: number): DType => (most <= INT32_MOST ? 'int32' : 'int64');
 
 /** Elements that may be stored. */
 export const boundOf = ({ values }: SparseParts): number => values.shape[0]!;
+
+/** Elements that a row may have stored. */
+export const rowBoundOf = (matrix: SparseParts): number =>
+  Math.min(
+    matrix.rowBound ?? Number.POSITIVE_INFINITY,
+    boundOf(matrix),
+    matrix.isCanonical ? matrix.shape[1] : Number.POSITIVE_INFINITY,
+  );
 
 /** Whether all of the lines is stored. */
 export const isExact = ({ values }: SparseParts): boolean => values.extent === undefined;
@@ -48,20 +58,28 @@ export const isExact = ({ values }: SparseParts): boolean => values.extent === u
 export const storedOf = ({ starts, shape }: SparseParts): Expr =>
   cast(at(starts, constant(BigInt(shape[0]), 'int64')), 'int64');
 
-const at = (line: Expr, index: Expr): Expr =>
+export const at = (line: Expr, index: Expr): Expr =>
   gather(upToBound(line), cast(upToBound(index), 'int64'), 0, 'clip', upToBound(index).shape);
 
 /** A line whose true length is known in the graph alone; a line of one element has no bound. */
-const bounded = (line: Expr, length: Expr): Expr => (line.shape[0]! < 2 ? line : withExtent(line, 0, length));
+export const bounded = (line: Expr, length: Expr): Expr =>
+  line.shape[0]! < 2 ? line : withExtent(line, 0, length);
+
+/** The int64 starts of rows, and the end. Of a matrix that users gave, numbers out of range are refused. */
+export function startsOf(matrix: SparseParts, op: string): Expr {
+  const starts = cast(upToBound(matrix.starts), 'int64');
+  if (!matrix.isGiven) return starts;
+  return gather(iota(boundOf(matrix) + 1), starts, 0, 'raise', starts.shape, `${op}: indptr`);
+}
 
 /** The int64 row of each stored element: behind the true number, the number of rows. */
-export function rowsOf(matrix: SparseParts): Expr {
+export function rowsOf(matrix: SparseParts, op: string): Expr {
   const index = iota(boundOf(matrix));
-  return map('subtract', [searchsorted(cast(matrix.starts, 'int64'), index, null, { side: 'right' }), 1n]);
+  return map('subtract', [searchsorted(startsOf(matrix, op), index, null, { side: 'right' }), 1n]);
 }
 
 /** The int64 column of each stored element. Of a matrix that users gave, indices out of range are refused. */
-const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): Expr => {
+export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): Expr => {
   const index = cast(upToBound(places), 'int64');
   if (!isGiven) return index;
   return gather(iota(shape[1]), index, 0, 'raise', index.shape, `${op}: indices`);
@@ -69,7 +87,7 @@ const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): Expr =>
 
 /** row · columns + column of each stored element. */
 export const keysOf = (matrix: SparseParts, op: string): Expr =>
-  map('add', [map('multiply', [rowsOf(matrix), BigInt(matrix.shape[1])]), columnsOf(matrix, op)]);
+  map('add', [map('multiply', [rowsOf(matrix, op), BigInt(matrix.shape[1])]), columnsOf(matrix, op)]);
 
 /** The matrix of no stored elements. */
 export function emptyMatrix(shape: SparseParts['shape'], dtype: DType): SparseParts {
@@ -107,17 +125,26 @@ export function fromKeys(
   const inOrder = at(values, order);
   if (equal !== 'added')
     return { ...inRows(shape, sorted, inOrder, !areStored), isCanonical: equal === 'none' };
-  const stored = keys.shape[0]!;
-  const [places, runs] = call('compact', [], [firsts(sorted)]) as [Expr, Expr];
-  const isRun = map('less', [iota(stored), runs]);
-  const ends = concat([map('where', [isRun, places, BigInt(stored)]), constantLine(BigInt(stored))]);
-  return inRows(shape, at(sorted, places), runSums(ends, inOrder), true, runs);
+  const { places, starts, runs } = runsOf(sorted);
+  return inRows(shape, at(sorted, places), runSums(starts, inOrder), true, runs);
 }
 
-const constantLine = (value: bigint): Expr => broadcast(constant(value, 'int64'), [1]);
+/**
+ * The runs of equal elements of a sorted line: the place of the first of each, where each starts and the last one
+ * ends, and how many there are. Behind them, runs are empty.
+ */
+export function runsOf(sorted: Expr): Readonly<Record<'places' | 'starts' | 'runs', Expr>> {
+  const size = sorted.shape[0]!;
+  const [places, runs] = call('compact', [], [firsts(sorted)]) as [Expr, Expr];
+  const isRun = map('less', [iota(size), runs]);
+  const starts = concat([map('where', [isRun, places, BigInt(size)]), constantLine(BigInt(size))]);
+  return { places, starts, runs };
+}
+
+export const constantLine = (value: bigint): Expr => broadcast(constant(value, 'int64'), [1]);
 
 /** The sums of runs of values; run k is the values from start k up to start k + 1. */
-function runSums(starts: Expr, values: Expr): Expr {
+export function runSums(starts: Expr, values: Expr): Expr {
   const one = broadcast(constant(1, values.dtype), [1, 1]);
   const places = broadcast(constant(0n, 'int64'), values.shape);
   const [rows] = starts.shape as readonly [number];
@@ -133,7 +160,7 @@ function runSums(starts: Expr, values: Expr): Expr {
 }
 
 /** A matrix of keys in order; `runs`: how many of them there are, those behind being the last one again. */
-function inRows(
+export function inRows(
   shape: SparseParts['shape'],
   keys: Expr,
   values: Expr,
@@ -173,7 +200,7 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
   const [rows, columns] = matrix.shape;
   const stored = boundOf(matrix);
   if (stored === 0) return emptyMatrix([columns, rows], matrix.values.dtype);
-  const row = rowsOf(matrix);
+  const row = rowsOf(matrix, op);
   const column = columnsOf(matrix, op);
   const isStored = map('less', [row, BigInt(rows)]);
   const key = cast(map('where', [isStored, column, BigInt(columns)]), indexDType(columns + 1));
@@ -192,7 +219,7 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
 }
 
 /** The dtype in which elements of a dtype are multiplied and added. */
-function sumDType(dtype: DType): DType {
+export function sumDType(dtype: DType): DType {
   if (isHalf(dtype)) return 'float32';
   if (isFloat(dtype) || isComplex(dtype)) return dtype;
   return dtype === 'uint64' ? 'uint64' : 'int64';
@@ -240,105 +267,6 @@ export function denseAt(matrix: SparseParts, dense: Expr, op: string): Expr {
   const [height, width] = dense.shape as readonly [number, number];
   if (height === 1 && width === 1) return broadcast(reshape(dense, [1]), [boundOf(matrix)]);
   if (height === 1) return at(reshape(dense, [columns]), columnsOf(matrix, op));
-  if (width === 1) return at(reshape(dense, [rows]), rowsOf(matrix));
+  if (width === 1) return at(reshape(dense, [rows]), rowsOf(matrix, op));
   return at(reshape(dense, [rows * columns]), keysOf(matrix, op));
-}
-
-/** The rows from `first` up to `end`. */
-export function someRows(matrix: SparseParts, first: number, end: number): SparseParts {
-  const starts = upToBound(matrix.starts);
-  const index = map('add', [iota(end - first + 1), BigInt(first)]);
-  const own = at(starts, index);
-  const from = at(starts, constant(BigInt(first), 'int64'));
-  const begins = map('subtract', [own, from]);
-  const length = cast(at(begins, constant(BigInt(end - first), 'int64')), 'int64');
-  const moved = (line: Expr): Expr =>
-    bounded(at(line, map('add', [iota(boundOf(matrix)), cast(from, 'int64')])), length);
-  return {
-    shape: [end - first, matrix.shape[1]],
-    starts: begins,
-    places: moved(matrix.places),
-    values: moved(matrix.values),
-    isCanonical: matrix.isCanonical,
-    isGiven: matrix.isGiven,
-  };
-}
-
-/** The matrices one above another, of as many columns. */
-export function stacked(op: string, matrices: readonly SparseParts[], columns: number): SparseParts {
-  const rows = matrices.reduce((sum, { shape }) => sum + shape[0], 0);
-  if (matrices.every(isExact)) return above(matrices, [rows, columns]);
-  const before = matrices.map((_, k) => matrices.slice(0, k).reduce((sum, { shape }) => sum + shape[0], 0));
-  return joined(op, matrices, [rows, columns], (k) => [before[k]!, 0]);
-}
-
-/** The same where all lines are stored: they follow one another. */
-function above(matrices: readonly SparseParts[], shape: SparseParts['shape']): SparseParts {
-  const counts = matrices.map(boundOf);
-  const index = indexDType(
-    Math.max(
-      shape[1],
-      counts.reduce((sum, count) => sum + count, 0),
-    ),
-  );
-  let before = 0n;
-  const starts = matrices.map(({ starts: own }, k) => {
-    const begins = map('add', [cast(at(own, iota(own.shape[0]! - 1)), 'int64'), before]);
-    before += BigInt(counts[k]!);
-    return begins;
-  });
-  return {
-    shape,
-    starts: cast(concat([...starts, constantLine(before)]), index),
-    places: concat(matrices.map(({ places }) => cast(places, index))),
-    values: concat(matrices.map(({ values }) => values)),
-    isCanonical: matrices.every(({ isCanonical }) => isCanonical),
-    isGiven: matrices.some(({ isGiven }) => isGiven),
-  };
-}
-
-/** Matrices in one, each at rows and columns from some on. */
-export function joined(
-  op: string,
-  matrices: readonly SparseParts[],
-  shape: SparseParts['shape'],
-  from: (k: number) => readonly [row: number, column: number],
-): SparseParts {
-  const [rows, columns] = shape;
-  const keys = matrices.map((each, k) => {
-    const [row, column] = from(k);
-    const own = rowsOf(each);
-    const place = map('add', [columnsOf(each, op), BigInt(column)]);
-    const key = map('add', [map('multiply', [map('add', [own, BigInt(row)]), BigInt(columns)]), place]);
-    return map('where', [map('less', [own, BigInt(each.shape[0])]), key, BigInt(rows * columns)]);
-  });
-  const equal = matrices.every(({ isCanonical }) => isCanonical) ? 'none' : 'kept';
-  const values = concat(matrices.map((each) => upToBound(each.values)));
-  return fromKeys(shape, concat(keys), values, { equal, areStored: matrices.every(isExact) });
-}
-
-/** The Kronecker product. */
-export function kronecker(
-  op: string,
-  a: SparseParts,
-  b: SparseParts,
-  shape: SparseParts['shape'],
-): SparseParts {
-  const [n, m] = [boundOf(a), boundOf(b)];
-  const [pair, size] = [[n, m], [n * m]];
-  const ofA = (line: Expr): Expr => reshape(broadcast(reshape(line, [n, 1]), pair), size);
-  const ofB = (line: Expr): Expr => reshape(broadcast(reshape(line, [1, m]), pair), size);
-  const [rowA, rowB] = [ofA(rowsOf(a)), ofB(rowsOf(b))];
-  const row = map('add', [map('multiply', [rowA, BigInt(b.shape[0])]), rowB]);
-  const columnA = map('multiply', [ofA(columnsOf(a, op)), BigInt(b.shape[1])]);
-  const column = map('add', [columnA, ofB(columnsOf(b, op))]);
-  const isStored = map('logicalAnd', [
-    map('less', [rowA, BigInt(a.shape[0])]),
-    map('less', [rowB, BigInt(b.shape[0])]),
-  ]);
-  const key = map('add', [map('multiply', [row, BigInt(shape[1])]), column]);
-  const keys = map('where', [isStored, key, BigInt(shape[0] * shape[1])]);
-  const values = map('multiply', [ofA(upToBound(a.values)), ofB(upToBound(b.values))]);
-  const equal = a.isCanonical && b.isCanonical ? 'none' : 'kept';
-  return fromKeys(shape, keys, values, { equal, areStored: isExact(a) && isExact(b) });
 }

@@ -55,11 +55,15 @@ const REFUSED: Readonly<Record<string, string>> = {
   c: 'complex numbers of this size; save complex128 instead',
 };
 
-/** The layout of the array in a .npy file. Throws a FileError through `refuse`. */
+/**
+ * The layout of the array in a .npy file. Throws a FileError through `refuse`. `asBytes`: text of one byte a character
+ * is read as well, as uint8 with an axis of them.
+ */
 export async function readNpyHeader(
   read: ReadBytes,
   byteLength: number,
   refuse: Refuse,
+  asBytes = false,
 ): Promise<ArrayLayout> {
   const prefix = Buffer.from(await read(0, Math.min(PREFIX, byteLength)));
   if (prefix.toString('latin1', 0, MAGIC.length) !== MAGIC || prefix.length < PREFIX) {
@@ -73,19 +77,25 @@ export async function readNpyHeader(
   if (start + length > byteLength) refuse(`a header of ${length} bytes`, 'the end of the file');
   const header = Buffer.from(await read(start, length));
   const text = header.toString(major === 3 ? 'utf8' : 'latin1');
-  return { ...parseHeader(text, refuse), byteOffset: start + length };
+  return { ...parseHeader(text, refuse, asBytes), byteOffset: start + length };
 }
 
-function parseHeader(text: string, refuse: Refuse): Omit<ArrayLayout, 'byteOffset'> {
+function parseHeader(text: string, refuse: Refuse, asBytes: boolean): Omit<ArrayLayout, 'byteOffset'> {
   const entries = dictOf(text, refuse);
   const keys = [...entries.keys()].sort().join(', ');
   if (keys !== 'descr, fortran_order, shape') refuse('the keys descr, fortran_order and shape', keys);
   const fortran = entries.get('fortran_order');
   if (typeof fortran !== 'boolean') refuse('fortran_order as True or False', show(fortran));
-  const { dtype, byteOrder } = parseDescr(entries.get('descr')!, refuse);
   const shape = parseShape(entries.get('shape')!, refuse);
+  const descr = entries.get('descr')!;
+  const characters = asBytes && typeof descr === 'string' ? /^\|?[Sa](\d{1,8})$/.exec(descr)?.[1] : undefined;
+  if (characters !== undefined)
+    return { ...TEXT, shape: checkFileShape(refuse, [...shape, Number(characters)], TEXT.dtype) };
+  const { dtype, byteOrder } = parseDescr(descr, refuse);
   return { dtype, shape: checkFileShape(refuse, shape, dtype), order: fortran ? 'F' : 'C', byteOrder };
 }
+
+const TEXT = { dtype: 'uint8', order: 'C', byteOrder: HOST_BYTE_ORDER } as const;
 
 function dictOf(text: string, refuse: Refuse): ReadonlyMap<string, PythonLiteral> {
   try {
@@ -132,6 +142,9 @@ export function npyDescr(dtype: DType, byteOrder: ByteOrder): string | undefined
   const order = DTYPE_INFO[dtype].byteLength === 1 ? '|' : byteOrder === 'big' ? '>' : '<';
   return order + code;
 }
+
+/** The type of one text of so many characters, of one byte each. */
+export const textDescr = (characters: number): string => `|S${characters}`;
 
 const pythonTuple = (shape: Shape): string =>
   shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;

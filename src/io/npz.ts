@@ -26,17 +26,21 @@ interface Member {
   readonly start: number;
 }
 
-/** The arrays of an archive by name, `.npy` left off as NumPy does; `names` chooses some of them. */
+/**
+ * The arrays of an archive by name, `.npy` left off as NumPy does; `names` chooses some of them. With `texts`, text is
+ * read as bytes (`readNpyHeader`).
+ */
 export async function npzExprs(
   file: DataFile,
   names: readonly string[] | undefined,
+  texts = false,
 ): Promise<Map<string, () => Expr>> {
   const members = await membersOf(file);
   const arrays = new Map<string, () => Expr>();
   for (const name of names ?? members.keys()) {
     const member = members.get(name);
     if (member === undefined) return file.refuse('a member of that name', name);
-    arrays.set(name, await memberExpr(file, member));
+    arrays.set(name, await memberExpr(file, member, texts));
   }
   return arrays;
 }
@@ -89,23 +93,28 @@ function checkApart(file: DataFile, members: readonly Member[]): void {
 }
 
 /** A function that makes the array's node, once the site of the user's call is set. */
-async function memberExpr(file: DataFile, member: Member): Promise<() => Expr> {
+async function memberExpr(file: DataFile, member: Member, texts: boolean): Promise<() => Expr> {
   const { entry, name } = member;
   const refuse = refuser(`${file.op}: ${name}`, file.path);
   if (entry.isEncrypted()) refuse('a member that is not encrypted', 'one that is');
-  if (entry.compressionMethod === STORED) return storedExpr(file, member, refuse);
+  if (entry.compressionMethod === STORED) return storedExpr(file, member, refuse, texts);
   if (entry.compressionMethod !== DEFLATED) {
     refuse('a member that is stored or deflated', `method ${entry.compressionMethod}`);
   }
   if (entry.uncompressedSize > entry.compressedSize * MAX_RATIO + 64) {
     refuse(`at most ${MAX_RATIO} times its compressed size`, `${entry.uncompressedSize} bytes`);
   }
-  return deflatedExpr(file, member, refuse);
+  return deflatedExpr(file, member, refuse, texts);
 }
 
-async function storedExpr(file: DataFile, { entry, start }: Member, refuse: Refuse): Promise<() => Expr> {
+async function storedExpr(
+  file: DataFile,
+  { entry, start }: Member,
+  refuse: Refuse,
+  texts: boolean,
+): Promise<() => Expr> {
   const read = (offset: number, length: number) => file.read(start + offset, length);
-  const layout = await readNpyHeader(read, entry.uncompressedSize, refuse);
+  const layout = await readNpyHeader(read, entry.uncompressedSize, refuse, texts);
   checkMember(refuse, layout, entry.uncompressedSize);
   const checksum = { head: crc32(await read(0, layout.byteOffset)), whole: entry.crc32 };
   // Of no elements nothing will be read.
@@ -120,6 +129,7 @@ async function deflatedExpr(
   file: DataFile,
   { entry, name, start }: Member,
   refuse: Refuse,
+  texts: boolean,
 ): Promise<() => Expr> {
   const region: FileRegion = {
     path: file.path,
@@ -134,7 +144,7 @@ async function deflatedExpr(
     await pass.read(file, offset, bytes, refuse);
     return bytes;
   };
-  const layout = await readNpyHeader(head, entry.uncompressedSize, refuse).finally(() => pass.close());
+  const layout = await readNpyHeader(head, entry.uncompressedSize, refuse, texts).finally(() => pass.close());
   checkMember(refuse, layout, entry.uncompressedSize);
   const member = { region, layout, byteLength: entry.uncompressedSize, crc: entry.crc32 };
   const reader = new DeflatedReader(`${name} of ${file.path}`, member);

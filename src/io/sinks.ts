@@ -13,7 +13,7 @@ import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { type FilePath, pathOf } from './data-file.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
-import { npyDescr, npyHeader } from './npy.js';
+import { npyDescr, npyHeader, textDescr } from './npy.js';
 import type { FolderLayout } from './output-folder.js';
 import { safetensorsHeader, safetensorsName } from './safetensors.js';
 import { zarrLayout } from './zarr-layout.js';
@@ -279,9 +279,24 @@ function single(array: ArrayType, how: Layouting, header: Buffer | undefined): F
   };
 }
 
-function npzLayout(arrays: readonly ArrayType[], names: readonly string[], how: Layouting): FileLayout {
+/** An archive in which lines of uint8 of some names are texts, as SciPy's sparse matrices have one. */
+export function npzWithTexts(path: string, names: readonly string[], texts: readonly string[]): Sink {
+  const how = layouting('npz', undefined);
+  return { format: 'npz', path, order: how.order, layout: (arrays) => npzLayout(arrays, names, how, texts) };
+}
+
+function npzLayout(
+  arrays: readonly ArrayType[],
+  names: readonly string[],
+  how: Layouting,
+  texts: readonly string[] = [],
+): FileLayout {
   named('npz', arrays, names);
-  const headers = arrays.map((array) => headerOf('npz', array, how));
+  const headers = arrays.map((array, k) =>
+    texts.includes(names[k]!)
+      ? npyHeader(textDescr(array.shape[0]!), [], how.order)
+      : headerOf('npz', array, how),
+  );
   const zip = layoutZip(
     arrays.map((array, k) => ({ name: `${names[k]}.npy`, byteLength: headers[k]!.length + bytesOf(array) })),
   );

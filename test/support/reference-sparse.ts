@@ -30,7 +30,8 @@ export function sparseProduct(lanes: number, inputs: readonly RoutineInput[]): r
       let sums = Array.from({ length: lanes }, () => zeroOf(dtype));
       for (let k = first; k < Number(end); k++) {
         const lane = (k - first) % lanes;
-        const factor = dense!.values[Number(places!.values[k]) * width + column]!;
+        const place = Math.min(Number(places!.values[k]), dense!.shape[0]! - 1);
+        const factor = dense!.values[place * width + column]!;
         sums[lane] = plus(sums[lane]!, times(stored!.values[k]!, factor, dtype), dtype);
       }
       while (sums.length > 1) {
