@@ -258,19 +258,26 @@ void runTiles(const RoutineJob& job, Range units, ThreadPool& pool, const std::a
   });
 }
 
-// The totals of lines' tiles.
+// The totals of lines' tiles. Units are lines or, where `columns` is not 0, so many columns of all lines,
+// whose rows may be further apart than they are long.
 struct Totals {
   DType dtype;
   ScanOp op;
   bool isReverse;
-  int64_t outer, tiles, inner;
+  int64_t outer, tiles, inner, columns, pitchOfTotals, pitchOfBefore;
+
+  int64_t units() const { return columns == 0 ? outer : (inner + columns - 1) / columns; }
 };
 
 Totals readTotals(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 6) throw std::invalid_argument("six numbers");
-  const Totals t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0,
-                 numbers[3],           numbers[4],         numbers[5]};
+  if (numbers.size() != 9) throw std::invalid_argument("nine numbers");
+  const Totals t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0, numbers[3], numbers[4],
+                 numbers[5],           numbers[6],         numbers[7],      numbers[8]};
   checkSizes(t.outer, t.tiles, t.inner);
+  if (t.columns < 0) throw std::invalid_argument("columns of a unit");
+  for (const int64_t pitch : {t.pitchOfTotals, t.pitchOfBefore}) {
+    if (pitch < 1 || (t.columns == 0 && pitch != t.inner)) throw std::invalid_argument("rows apart");
+  }
   return t;
 }
 
@@ -284,23 +291,24 @@ auto withTotals(const Totals& t, const Use& use) {
 // Columns whose values so far are held at once.
 constexpr int64_t kCarried = 64;
 
-// Totals are read before the value at their place is written: the result may lie where they are.
+// Columns [from, from + count) of a line. Totals are read before the value at their place is written: the
+// result may lie where they are.
 template <typename N>
-void combineBefore(const Totals& t, const RoutineJob& job, int64_t line) {
+void combineBefore(const Totals& t, const RoutineJob& job, int64_t line, int64_t from, int64_t count) {
   using Wide = typename N::Wide;
-  const auto* totals = reinterpret_cast<const Wide*>(job.operands[0]) + line * t.tiles * t.inner;
-  auto* before = reinterpret_cast<Wide*>(job.results[0]) + line * t.tiles * t.inner;
-  for (int64_t first = 0; first < t.inner; first += kCarried) {
-    const int64_t columns = std::min(kCarried, t.inner - first);
-    Wide carried[kCarried];
-    std::fill_n(carried, columns, N::identity());
-    for (int64_t k = 0; k < t.tiles; k++) {
-      const int64_t at = (t.isReverse ? t.tiles - 1 - k : k) * t.inner + first;
-      for (int64_t c = 0; c < columns; c++) {
-        const Wide total = totals[at + c];
-        before[at + c] = carried[c];
-        carried[c] = N::combine(carried[c], total);
-      }
+  const auto* totals =
+      reinterpret_cast<const Wide*>(job.operands[0]) + line * t.tiles * t.pitchOfTotals + from;
+  auto* before = reinterpret_cast<Wide*>(job.results[0]) + line * t.tiles * t.pitchOfBefore + from;
+  Wide carried[kCarried];
+  std::fill_n(carried, count, N::identity());
+  for (int64_t k = 0; k < t.tiles; k++) {
+    const int64_t at = t.isReverse ? t.tiles - 1 - k : k;
+    const auto* own = totals + at * t.pitchOfTotals;
+    auto* to = before + at * t.pitchOfBefore;
+    for (int64_t c = 0; c < count; c++) {
+      const Wide total = own[c];
+      to[c] = carried[c];
+      carried[c] = N::combine(carried[c], total);
     }
   }
 }
@@ -312,15 +320,21 @@ RoutineNeed beforeNeedOf(const std::vector<int64_t>& numbers, const ThreadPool&)
     if (sizeof(typename decltype(type)::Wide) != static_cast<size_t>(byteLengthOf(t.dtype))) refuseScanType();
     return 0;
   });
-  return {{bytes}, {bytes}, {}, t.outer};
+  return {{bytes}, {bytes}, {}, t.units()};
 }
 
 void runBefore(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Totals t = readTotals(job.numbers);
   withTotals(t, [&](auto type) {
-    pool.parallelFor(units.last - units.first, [&](int64_t task, int) {
+    const Range lines = t.columns == 0 ? units : Range{0, t.outer};
+    const int64_t from = t.columns == 0 ? 0 : units.first * t.columns;
+    const int64_t last = t.columns == 0 ? t.inner : std::min(t.inner, units.last * t.columns);
+    const int64_t stretches = (last - from + kCarried - 1) / kCarried;
+    pool.parallelFor((lines.last - lines.first) * stretches, [&](int64_t task, int) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-      combineBefore<decltype(type)>(t, job, units.first + task);
+      const int64_t first = from + task % stretches * kCarried;
+      const int64_t count = std::min(kCarried, last - first);
+      combineBefore<decltype(type)>(t, job, lines.first + task / stretches, first, count);
     });
     return 0;
   });

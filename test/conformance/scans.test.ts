@@ -228,4 +228,17 @@ describe.each(devices)('on %s, scans under a budget', (device) => {
     const bytes = ({ data }: HostArray): Buffer => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     expect(Buffer.compare(bytes(tiled!), bytes(whole!))).toBe(0);
   });
+
+  // Totals that wait beside the sweeps: some columns of all tiles at a time are combined.
+  it.runIf(device === 'cpu' || isSimulated(device))('combine tiles in columns within budgets', async () => {
+    const shape = device === 'cpu' ? [3000, 500] : [2600, 130];
+    const source = toLazy(randomValues('complex128', shape, 22));
+    const memory = device === 'cpu' ? 2 ** 18 : 300_000;
+    const output = source.cumulativeSum(0);
+    const within = output.plan({ device, memory });
+    expect(within.peakBytes).toBeLessThanOrEqual(memory);
+    expect(String(within)).toMatch(/scanBefore .* in columns/);
+    const [whole, tiled] = [await output.compute({ device }), await output.compute({ device, memory })];
+    expect(tiled.data).toEqual(whole.data);
+  });
 });

@@ -28,6 +28,8 @@ const COSTS = {
   apart: 6,
   /** Elements apart in a block that is much of a map: shared by more tiles, more threads wait for memory. */
   alone: 12,
+  /** Elements of a map a page apart, in a block of more of them than there are pages and lines nearest a core. */
+  pages: 3,
   /** Lanes apart in rows that lie side by side, a square at a time: and the bytes of lines that rows share. */
   square: 0.8,
   squareLines: 25,
@@ -47,8 +49,11 @@ const COSTS = {
 const SQUARE_ROWS = 8;
 /** Tiles that share a load which is kept, at most, so that it costs something still. */
 const MOST_SHARING_TILES = 64;
-/** Bytes of a line of the caches. */
+/** Bytes of a line of the caches, and of a page. */
 const LINE_BYTES = 64;
+const PAGE_BYTES = 4096;
+/** Pages whose addresses a core knows at once. */
+const MOST_PAGES = 64;
 
 /** The cost of reading or writing an element through an affine map, and whether it is gathered by the lanes. */
 function accessCost(
@@ -75,6 +80,11 @@ function accessCost(
       return { cost: isApart ? COSTS.apart : COSTS.strided, isGathered: true };
     }
   }
+}
+
+function isPagesApart(affine: Affine, bytes: number, blocking: Blocking, sizes: readonly number[]): boolean {
+  const mode = laneModeOf(affine, blocking, sizes);
+  return mode.type === 'stride' && Math.abs(mode.stride * bytes) >= PAGE_BYTES;
 }
 
 /** The cost of a reduction of one element. */
@@ -105,6 +115,8 @@ function costOf(kernel: Kernel, levels: Levels, blocking: Blocking): number {
     lanes += isGathered ? (cost * walks) / Math.min(tilesSharing(access), MOST_SHARING_TILES) : cost;
     lanes += (COSTS.row * blocking.rows) / block;
     if (isMap && cost === COSTS.apart) lanes += (COSTS.alone * block) / product(sizes);
+    if (isMap && cost === COSTS.apart && block > MOST_PAGES && isPagesApart(access, bytes, blocking, sizes))
+      lanes += COSTS.pages;
   };
   kernel.tape.forEach((instruction, i) => {
     if (!isWalked(i) && !isReduction(instruction)) return;

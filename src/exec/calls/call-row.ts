@@ -28,6 +28,8 @@ export interface CallText {
 /** A way to run a call in parts. */
 export interface CallForm {
   readonly cut: Cut;
+  /** The call that is run in such parts, where its units are others than those of the whole. */
+  readonly step?: CallStep;
   /** Whether its results can be computed again in a later sweep: each part finishes what it writes. */
   readonly repeats: boolean;
 }

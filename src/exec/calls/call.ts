@@ -124,6 +124,11 @@ export interface RoutineStep extends CallBase {
   readonly results: readonly BufferArray[];
   /** The most elements in a unit, where rows allow it; without it, as many as fill a GPU. */
   readonly unitElements?: number | undefined;
+  /**
+   * Where units are columns of all rows of every array (`column-cut.ts`): elements from row to row of operands,
+   * then of results.
+   */
+  readonly columns?: readonly number[] | undefined;
   /** On a GPU, of a scan that is not cut. */
   readonly maps?: RoutineMaps | undefined;
 }

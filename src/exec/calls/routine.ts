@@ -14,7 +14,8 @@ import { routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
-import type { CallKernels, CallRow } from './call-row.js';
+import type { CallForm, CallKernels, CallRow } from './call-row.js';
+import { columnCut, columnsInSlots, columnUnit, inColumns } from './column-cut.js';
 
 export interface Routine {
   /**
@@ -23,6 +24,8 @@ export interface Routine {
   readonly units: (step: RoutineStep) => number;
   /** Elements of one unit in an array; undefined: every unit reads all of it. */
   readonly unitSize: (step: RoutineStep, array: BufferArray) => number | undefined;
+  /** Elements of a row of every array, where the columns of rows do not depend on one another (`column-cut.ts`). */
+  readonly columns?: (step: RoutineStep) => number;
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
@@ -85,8 +88,8 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       const queueSeconds = launches * LAUNCH_SECONDS;
       return { seconds: queueSeconds + bytes / MEMORY_RATE, share: 1, queueSeconds };
     },
-    forms: (step) => (routine.units(step) > 1 ? [{ cut: cutOf(routine, step), repeats: true }] : []),
-    inSlots: (step) => step,
+    forms: (step) => formsOf(routine, step),
+    inSlots: (step, _, inSlot) => (step.columns === undefined ? step : columnsInSlots(step, inSlot)),
     spec: (step) => specOf(routine, step),
     ...(routine.kernels === undefined ? {} : { kernels: routine.kernels }),
     print,
@@ -99,11 +102,12 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
   return row;
 }
 
-const print = ({ call, parameters, operands, maps }: RoutineStep): string =>
+const print = ({ call, parameters, operands, columns, maps }: RoutineStep): string =>
   [
     call,
     ...operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`),
     `(${parameters.join(' ')})`,
+    ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
@@ -183,6 +187,18 @@ const mapSpec = (map: RoutineMap): RoutineMapSpec => ({
   buffers: map.buffers.map((buffer, k) => (isRead(map, k) ? buffer : -1)),
   given: map.given ?? -1,
 });
+
+/** The ways to cut a step; one that is in columns is cut into those. */
+function formsOf(routine: Routine, step: RoutineStep): CallForm[] {
+  const columns = routine.columns?.(step) ?? 1;
+  const inRows =
+    step.columns === undefined && routine.units(step) > 1
+      ? [{ cut: cutOf(routine, step), repeats: true }]
+      : [];
+  if (columns <= columnUnit(columns)) return inRows;
+  const own = step.columns === undefined ? inColumns(step, columns) : step;
+  return [...inRows, { cut: columnCut(own, columns), step: own, repeats: true }];
+}
 
 function cutOf(routine: Routine, step: RoutineStep): Cut {
   const touch = (array: BufferArray, first: number, last: number): Touch => {

@@ -1,6 +1,6 @@
 /**
  * The values before the tiles of a scan, from the tiles' totals: few beside the elements, so a line of them
- * is a unit. The order is that of `codegen/cuda/routines/scan-look-back.ts`, on the CPU one tile after the
+ * is a unit, or some columns of all lines. The order is that of `codegen/cuda/routines/scan-look-back.ts`, on the CPU one tile after the
  * other.
  */
 import {
@@ -15,6 +15,7 @@ import { SCAN_OPS } from '../../graph/routines.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
+import { columnUnit } from './column-cut.js';
 import { int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
@@ -22,6 +23,12 @@ const THREADS = 256;
 
 type Lines = readonly [outer: number, tiles: number, inner: number];
 const linesOf = ({ operands }: RoutineStep): Lines => operands[0]!.shape as unknown as Lines;
+
+/** Elements from row to row of the totals, and of the values before them. */
+const pitchesOf = (step: RoutineStep): readonly [totals: number, before: number] => {
+  const inner = linesOf(step)[2];
+  return (step.columns ?? [inner, inner]) as readonly [number, number];
+};
 
 /** Values of all levels of groups, and of those up to each. */
 function groupsOf(step: RoutineStep): {
@@ -48,17 +55,19 @@ function kernelsOf(step: RoutineStep): CallKernels {
   // Sums of exponentials are numbers of their own, whatever the elements are.
   const numbers = { op: kind, dtype: kind === 'logsumexp' ? 'float64' : totals!.dtype } as const;
   const groups = { buffer: step.workspace ?? totals!.buffer };
+  const columns = step.columns === undefined ? inner : columnUnit(inner);
+  const [totalsPitch, beforePitch] = pitchesOf(step);
   const launch = (
     name: string,
     size: number,
     args: readonly LaunchArgument[],
     last: readonly number[],
   ): CallLaunch => {
-    const rowBlocks = Math.ceil((size * inner) / THREADS);
-    const sizesOf = [rowBlocks, tiles, inner, ...last].map(int64);
+    const lineBlocks = Math.ceil((size * columns) / THREADS);
+    const sizesOf = [lineBlocks, outer, tiles, inner, columns, totalsPitch, ...last].map(int64);
     return {
       function: name,
-      blocks: outer * rowBlocks,
+      blocks: outer * Math.ceil(inner / columns) * lineBlocks,
       threads: THREADS,
       args: [{ block: 'x' }, ...args, ...sizesOf],
     };
@@ -74,14 +83,19 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const arrays = [{ buffer: totals!.buffer }, groups, { buffer: step.results[0]!.buffer }];
   return {
     source: printBefore(numbers, reverse === 1, THREADS),
-    launches: [...grouping, launch(BEFORE_NAME, tiles, arrays, [outer])],
+    launches: [...grouping, launch(BEFORE_NAME, tiles, arrays, [beforePitch])],
   };
 }
 
 const COMBINING: Routine = {
   units: (step) => linesOf(step)[0],
   unitSize: (step) => linesOf(step)[1] * linesOf(step)[2],
-  numbers: (step) => [dtypeCode(step.operands[0]!.dtype), ...step.parameters, ...linesOf(step)],
+  columns: (step) => linesOf(step)[2],
+  numbers: (step) => {
+    const columns = step.columns === undefined ? 0 : columnUnit(linesOf(step)[2]);
+    const { operands, parameters } = step;
+    return [dtypeCode(operands[0]!.dtype), ...parameters, ...linesOf(step), columns, ...pitchesOf(step)];
+  },
   kernels: kernelsOf,
   cudaWorkspace: (step) => {
     const bytes = groupsOf(step).count * byteLengthOf(step.operands[0]!.dtype);

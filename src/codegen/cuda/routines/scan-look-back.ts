@@ -100,27 +100,30 @@ export const BEFORE_NAME = 'weft_scan_before';
 
 /**
  * The values before all tiles of a line, from their totals: `weft_scan_groups` combines 32 of a level for the
- * next one, `weft_scan_before` the values before each tile. A thread for each value of the result.
+ * next one, `weft_scan_before` the values before each tile. A thread for each value of the result; blocks go
+ * through `columns` of a line, then of the next line, then through the next columns.
  */
 export function printBefore(numbers: ScanNumbers, reverse: boolean, threads: number): string {
-  const total = (tile: string): string =>
-    `(row * tiles + ${reverse ? `tiles - 1 - (${tile})` : tile}) * inner + column`;
+  const total = (tile: string, pitch: string): string =>
+    `(row * tiles + ${reverse ? `tiles - 1 - (${tile})` : tile}) * ${pitch} + column`;
+  const lines = 'long long line_blocks, long long rows, long long tiles, long long inner, long long columns';
   const head = `  const long long block = (long long)blockIdx.x + first_x;
-  const long long row = block / row_blocks;
-  const long long own = block % row_blocks * ${threads} + threadIdx.x;
-  const long long column = own % inner, at = own / inner;
+  const long long line = block / line_blocks, row = line % rows;
+  const long long own = block % line_blocks * ${threads} + threadIdx.x;
+  const long long column = line / rows * columns + own % columns, at = own / columns;
+  if (column >= inner) return;
 `;
   return `${printNumbers(numbers)}
 extern "C" __global__ void __launch_bounds__(${threads})
-${GROUPS_NAME}(unsigned int first_x, const weft_wide* totals, weft_wide* groups, long long row_blocks, long long tiles, long long inner, long long from_at, long long from_size, long long to_at, long long to_size) {
+${GROUPS_NAME}(unsigned int first_x, const weft_wide* totals, weft_wide* groups, ${lines}, long long totals_pitch, long long from_at, long long from_size, long long to_at, long long to_size) {
 ${head}  if (at >= to_size) return;
   weft_wide sum = weft_identity();
   for (long long k = at * ${GROUP}; k < (at + 1) * ${GROUP} && k < from_size; ++k)
-    sum = weft_combine(sum, from_at < 0 ? totals[${total('k')}] : groups[from_at + (row * from_size + k) * inner + column]);
+    sum = weft_combine(sum, from_at < 0 ? totals[${total('k', 'totals_pitch')}] : groups[from_at + (row * from_size + k) * inner + column]);
   groups[to_at + (row * to_size + at) * inner + column] = sum;
 }
 extern "C" __global__ void __launch_bounds__(${threads})
-${BEFORE_NAME}(unsigned int first_x, const weft_wide* totals, const weft_wide* groups, weft_wide* before, long long row_blocks, long long tiles, long long inner, long long rows) {
+${BEFORE_NAME}(unsigned int first_x, const weft_wide* totals, const weft_wide* groups, weft_wide* before, ${lines}, long long totals_pitch, long long before_pitch) {
 ${head}  if (at >= tiles) return;
   weft_wide sum = weft_identity();
   for (int level = ${LEVELS - 1}; level >= 0; --level) {
@@ -133,10 +136,10 @@ ${head}  if (at >= tiles) return;
     const long long last = at >> (${GROUP_BITS} * level);
     weft_wide part = weft_identity();
     for (long long k = last - last % ${GROUP}; k < last; ++k)
-      part = weft_combine(part, level == 0 ? totals[${total('k')}] : groups[(rows * first + row * size + k) * inner + column]);
+      part = weft_combine(part, level == 0 ? totals[${total('k', 'totals_pitch')}] : groups[(rows * first + row * size + k) * inner + column]);
     sum = weft_combine(sum, part);
   }
-  before[${total('at')}] = sum;
+  before[${total('at', 'before_pitch')}] = sum;
 }
 `;
 }
