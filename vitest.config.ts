@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SIM_ENVIRONMENT } from './test/sim/environment.js';
+import { OwnProcessesFirst, sharedProcesses } from './test/support/shared-processes.js';
 import { SlowestTests } from './test/support/slowest-tests.js';
 
 /** Tests of a GPU that belong beside what they test. */
@@ -11,7 +12,13 @@ const CUDA = [
 ];
 const SETUP = 'test/support/same-bits.ts';
 /** Times are for machines that do other work besides: the longest tests take half a minute alone. */
-const common = { testTimeout: 180_000, hookTimeout: 60_000, pool: 'forks', setupFiles: [SETUP] };
+const common = {
+  testTimeout: 180_000,
+  hookTimeout: 60_000,
+  pool: sharedProcesses,
+  isolate: false,
+  setupFiles: [SETUP],
+};
 
 /** On the simulated CUDA (`native/sim`), whose checks every test must pass besides its own. */
 const SIM = {
@@ -27,6 +34,7 @@ export default defineConfig({
   test: {
     // All cores: by default one of them is left to the runner, which has little to do.
     maxWorkers: availableParallelism(),
+    sequence: { sequencer: OwnProcessesFirst },
     reporters: process.env.CI === undefined ? ['default'] : ['default', new SlowestTests(20)],
     projects: [
       {

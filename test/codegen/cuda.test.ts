@@ -4,21 +4,16 @@
  * a few kernels (`vitest run -u` rewrites them).
  */
 import { describe, expect, it } from 'vitest';
-import {
-  CUDA_OPTIONS,
-  cudaKernel,
-  DEFAULT_LIMITS,
-  printSchedule,
-  scheduleOf,
-} from '../../src/codegen/cuda/cuda.js';
+import { cudaKernel, DEFAULT_LIMITS, printSchedule, scheduleOf } from '../../src/codegen/cuda/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/cuda/loop-check.js';
-import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+import { cudaInfo } from '../../src/exec/native/native.js';
 import { cudaOf } from '../../src/exec/targets/program-cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
+import { expectCompiled } from '../support/nvrtc-images.js';
 import { CUDA_CASES } from './cuda-cases.js';
 import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
 
@@ -312,26 +307,22 @@ const why = found === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` 
 describe.skipIf(found === null)(`generated sources under NVRTC${why}`, () => {
   it.each(['sm_80', 'sm_90', 'sm_100'])(
     'compile for %s',
-    async (architecture) => {
-      const options = [`--gpu-architecture=${architecture}`, ...CUDA_OPTIONS];
-      const sources = new Set(CUDA_CASES.map(({ kernel, schedule }) => cudaKernel(kernel, schedule).source));
-      const images = await Promise.all([...sources].map((source) => compileCuda(source, options)));
-      for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
+    (architecture) => {
+      const sources = CUDA_CASES.map(({ kernel, schedule }) => cudaKernel(kernel, schedule).source);
+      return expectCompiled(sources, architecture);
     },
     240_000,
   );
 
-  it.each(['sm_80', 'sm_90', 'sm_100'])('of what decides on loops compile for %s', async (architecture) => {
-    const options = [`--gpu-architecture=${architecture}`, ...CUDA_OPTIONS];
-    expect((await compileCuda(LOOP_CHECK, options)).image.byteLength).toBeGreaterThan(0);
-  });
+  it.each(['sm_80', 'sm_90', 'sm_100'])('of what decides on loops compile for %s', (architecture) =>
+    expectCompiled([LOOP_CHECK], architecture),
+  );
 
-  it('compile for every op and cast', async () => {
-    const sources = [...COMPUTED.map((dtype) => opsOf(dtype).job), ...DTYPES.map(castsOf)].map(
-      ({ cuda }) => cuda.source,
+  it('compile for every op and cast', () => {
+    const jobs = [...COMPUTED.map((dtype) => opsOf(dtype).job), ...DTYPES.map(castsOf)];
+    return expectCompiled(
+      jobs.map(({ cuda }) => cuda.source),
+      'sm_90',
     );
-    const options = ['--gpu-architecture=sm_90', ...CUDA_OPTIONS];
-    const images = await Promise.all(sources.map((source) => compileCuda(source, options)));
-    for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
   }, 240_000);
 });

@@ -1,6 +1,5 @@
 /** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
-import { describe, expect, it } from 'vitest';
-import { CUDA_OPTIONS } from '../../src/codegen/cuda/cuda.js';
+import { describe, it } from 'vitest';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
 import { printRadixSort } from '../../src/codegen/cuda/routines/radix-sort.js';
@@ -17,8 +16,9 @@ import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
-import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+import { cudaInfo } from '../../src/exec/native/native.js';
 import { scanTile } from '../../src/graph/routines.js';
+import { expectCompiled } from '../support/nvrtc-images.js';
 
 const nvrtc = cudaInfo().nvrtc;
 const why = nvrtc === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
@@ -34,18 +34,14 @@ const SCANS: readonly Omit<ScanForm, 'reverse'>[] = [
   { op: 'logsumexp', dtype: 'float32' },
 ];
 
-async function expectCompiled(sources: readonly string[]): Promise<void> {
-  const options = [...CUDA_OPTIONS, '--gpu-architecture=sm_90'];
-  const images = await Promise.all(sources.map((source) => compileCuda(source, options)));
-  for (const { image } of images) expect(image.byteLength).toBeGreaterThan(0);
-}
+const compileForHopper = (sources: readonly string[]): Promise<void> => expectCompiled(sources, 'sm_90');
 
 describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
   it.each(SCANS)(
     'scans: $op of $dtype',
     async (numbers) => {
       const form = { ...numbers, reverse: numbers.dtype === 'int64' };
-      await expectCompiled([
+      await compileForHopper([
         printShortRows(form),
         printLineTiles(form, 'lookBack', scanTile(form.dtype, 1)) + CLEAR_KERNEL,
         printColumnTiles(form, 'lookBack'),
@@ -59,7 +55,7 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     'selections: %s',
     async (dtype) => {
       const isLong = dtype === 'int64';
-      await expectCompiled([
+      await compileForHopper([
         printRanks({ dtype, descending: false, indexBytes: 0, ranks: 3, isLong }),
         printTop({ dtype, descending: true, indexBytes: 8, ranks: 1, isLong }, 2048),
       ]);
@@ -71,7 +67,7 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     'scans whose tiles have before them: %s',
     async (source) => {
       const form = { op: 'sum', dtype: 'float32', reverse: false } as const;
-      await expectCompiled([
+      await compileForHopper([
         printLineTiles(form, source, lineTile(form.dtype, 2000)),
         printColumnTiles(form, source),
       ]);
@@ -88,7 +84,7 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
     async (dtype, indexBytes) => {
       const countBytes = indexBytes === 8 ? 8 : 4;
       const form = { dtype, descending: indexBytes === 4, indexBytes, countBytes } as const;
-      await expectCompiled([printRowSort(form, rowCapacity(form)), printRadixSort(form)]);
+      await compileForHopper([printRowSort(form, rowCapacity(form)), printRadixSort(form)]);
     },
     30_000,
   );
@@ -99,14 +95,14 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
       const forms = (['values', 'distinct'] as const).map(
         (kept) => ({ kept, dtype, countBytes: 4 }) as const,
       );
-      await expectCompiled(forms.map(printCompact));
-      if (dtype === 'int64') await expectCompiled([printCompact({ kept: 'places', dtype, countBytes: 8 })]);
+      await compileForHopper(forms.map(printCompact));
+      if (dtype === 'int64') await compileForHopper([printCompact({ kept: 'places', dtype, countBytes: 8 })]);
     },
     30_000,
   );
 
   it('factors of small matrices', async () => {
-    await expectCompiled([
+    await compileForHopper([
       printSmallLu('float32', 32),
       printSmallLu('complex128', 5),
       printSmallSolve('float64', 16, 0),
@@ -116,7 +112,7 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
 
   it('products of sparse matrices', async () => {
     const form = { indexDType: 'int32', lanes: 8, isVector: true, isLong: false } as const;
-    await expectCompiled([
+    await compileForHopper([
       printSparseProduct({ ...form, dtype: 'float32' }),
       printSparseProduct({ ...form, dtype: 'int64', lanes: 1 }),
       printSparseProduct({
@@ -130,6 +126,6 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
   }, 30_000);
 
   it('products of runs', async () => {
-    await expectCompiled([printRunProducts('float32'), printRunProducts('complex64')]);
+    await compileForHopper([printRunProducts('float32'), printRunProducts('complex64')]);
   }, 30_000);
 });
