@@ -95,6 +95,25 @@ export {
   stack,
   unstack,
 } from './api/joining.js';
+export type { KernelBlockPart, KernelCutsSpec } from './api/kernel-launch.js';
+export type {
+  KernelArray,
+  KernelInput,
+  KernelInputs,
+  KernelOutputSpec,
+  KernelScalar,
+  KernelShape,
+  KernelShapes,
+  OfShapes,
+} from './api/kernel-options.js';
+export {
+  type KernelFunction,
+  type KernelOptions,
+  type KernelOutputs,
+  type KernelResult,
+  type KernelSizes,
+  kernel,
+} from './api/kernels.js';
 export {
   type Arrays,
   type ComputeToOptions,

@@ -74,6 +74,16 @@ class SourceProgram {
     return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   }
 
+  // Asks for a function, or an instantiation of a template: it is in the image.
+  void want(const std::string& entry) { WEFT_NVRTC_CALL(nvrtcAddNameExpression, program_, entry.c_str()); }
+
+  // The name that it has in the image.
+  std::string nameOf(const std::string& entry) const {
+    const char* name = nullptr;
+    WEFT_NVRTC_CALL(nvrtcGetLoweredName, program_, entry.c_str(), &name);
+    return name;
+  }
+
   std::string log() const {
     size_t size = 0;
     WEFT_NVRTC_CALL(nvrtcGetProgramLogSize, program_, &size);
@@ -104,13 +114,14 @@ class SourceProgram {
 
 class CompileTask : public NativeTask {
  public:
-  CompileTask(std::string source, std::vector<std::string> options)
-      : source_(std::move(source)), options_(std::move(options)) {}
+  CompileTask(std::string source, std::vector<std::string> options, std::string entry)
+      : source_(std::move(source)), options_(std::move(options)), entry_(std::move(entry)) {}
 
   void run() override {
     checkCancelled(cancelFlag());
     const recorder::HostSpan span(recorder::Kind::compile, "NVRTC");
     SourceProgram program(source_);
+    if (!entry_.empty()) program.want(entry_);
     const nvrtcResult status = program.compile(options_);
     log_ = program.log();
     if (status != 0) {
@@ -118,6 +129,7 @@ class CompileTask : public NativeTask {
                     nvrtc().nvrtcGetErrorString(status), "nvrtcCompileProgram");
     }
     image_ = program.image();
+    if (!entry_.empty()) name_ = program.nameOf(entry_);
   }
 
   Napi::Value result(Napi::Env env) override {
@@ -126,12 +138,16 @@ class CompileTask : public NativeTask {
     Napi::Object result = Napi::Object::New(env);
     result.Set("image", image);
     result.Set("log", log_);
+    if (!entry_.empty()) result.Set("entry", name_);
     return result;
   }
 
  private:
   const std::string source_;
   const std::vector<std::string> options_;
+  // Empty: none is asked for.
+  const std::string entry_;
+  std::string name_;
   std::vector<char> image_;
   std::string log_;
 };
@@ -158,8 +174,9 @@ Executor& compileExecutor() {
 Napi::Value compileCuda(const Napi::CallbackInfo& info) {
   const std::string source = values::text(info[0], "source");
   const std::vector<std::string> options = values::texts(info[1], "options");
+  const std::string entry = info[2].IsUndefined() ? "" : values::text(info[2], "entry");
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<CompileTask>(source, options), compileExecutor());
+      .start(info.Env(), std::make_shared<CompileTask>(source, options, entry), compileExecutor());
 }
 
 }  // namespace weft::cuda

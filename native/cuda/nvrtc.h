@@ -28,6 +28,8 @@ using nvrtcProgram = struct NvrtcProgram_st*;
     const char* const* headers, const char* const* includeNames)                                      \
   X(nvrtcDestroyProgram, nvrtcProgram* program)                                                       \
   X(nvrtcCompileProgram, nvrtcProgram program, int optionCount, const char* const* options)           \
+  X(nvrtcAddNameExpression, nvrtcProgram program, const char* name)                                   \
+  X(nvrtcGetLoweredName, nvrtcProgram program, const char* name, const char** lowered)                \
   X(nvrtcGetProgramLogSize, nvrtcProgram program, size_t* size)                                       \
   X(nvrtcGetProgramLog, nvrtcProgram program, char* log)                                              \
   X(nvrtcGetCUBINSize, nvrtcProgram program, size_t* size)                                            \
@@ -56,7 +58,8 @@ std::vector<std::string> nvrtcEntryPoints();
 // Threads for compilation and for looking for libraries.
 Executor& compileExecutor();
 
-// compileCuda(source: string, options: string[]): Promise<{ image: Uint8Array, log: string }>
+// compileCuda(source: string, options: string[], entry?: string):
+//   Promise<{ image: Uint8Array, log: string, entry?: string }>
 Napi::Value compileCuda(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

@@ -13,6 +13,7 @@ import type { ElementLoop } from './loop-step.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
 import type { RoutineName } from './routines.js';
+import type { UserKernel } from './user-kernel.js';
 
 /** The size along each axis. */
 export type Shape = readonly number[];
@@ -299,6 +300,8 @@ export type NodeData =
       readonly result: number;
       /** The function that the user called, where indices may be out of range. */
       readonly asked?: string | undefined;
+      /** Of the routine `kernel`. */
+      readonly kernel?: UserKernel | undefined;
     }
   /**
    * One result of a loop: state number `result` after its last step, or, with `every`, the states after every

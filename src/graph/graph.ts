@@ -121,8 +121,8 @@ export function nodeFrom(
       return { kind, labels, output, ...settings, dtype, shape, id, inputs };
     }
     case 'call': {
-      const { kind, routine, parameters, result } = data;
-      return { kind, routine, parameters, result, dtype, shape, id, inputs };
+      const { kind, routine, parameters, result, kernel } = data;
+      return { kind, routine, parameters, result, kernel, dtype, shape, id, inputs };
     }
     case 'repeat':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };

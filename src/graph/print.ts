@@ -67,7 +67,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'contract':
       return formatContract(node);
     case 'call':
-      return `${node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
+      return `${node.kernel?.key ?? node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
     case 'repeat':
       return `repeat, ${node.loop.values.length} values a step, state ${node.result}`;
     case 'loop':

@@ -7,6 +7,7 @@
  */
 import { BIN_OPS, type BinOp, binUnits } from './bin-units.js';
 import { byteLengthOf, DTYPE_INFO, type DType } from './dtype.js';
+import type { UserKernel } from './user-kernel.js';
 
 export interface ArrayType {
   readonly dtype: DType;
@@ -15,7 +16,11 @@ export interface ArrayType {
 
 export interface RoutineRow {
   /** The types of the results, in order. */
-  readonly results: (inputs: readonly ArrayType[], parameters: readonly number[]) => readonly ArrayType[];
+  readonly results: (
+    inputs: readonly ArrayType[],
+    parameters: readonly number[],
+    kernel?: UserKernel,
+  ) => readonly ArrayType[];
 }
 
 export const ROUTINES = {
@@ -216,6 +221,8 @@ export const ROUTINES = {
       return [...values, { dtype, shape: [count, wanted === 2 ? m : n, m] }, { dtype, shape: [count, n, n] }];
     },
   },
+  /** A kernel of the user's own, which says what its results are. Without parameters. */
+  kernel: { results: (_inputs, _parameters, kernel) => kernel!.outputs },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
 /** Integers that hold places of so many elements. */

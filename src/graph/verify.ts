@@ -94,7 +94,7 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
       return epilogueProblem(node, inputs);
     }
     case 'call': {
-      const wanted = routineRow(node.routine).results(inputs, node.parameters)[node.result];
+      const wanted = routineRow(node.routine).results(inputs, node.parameters, node.kernel)[node.result];
       const isAsWanted = wanted?.dtype === node.dtype && wanted.shape.join() === node.shape.join();
       return isAsWanted ? undefined : "not the routine's result";
     }

@@ -79,9 +79,18 @@ export class LinalgError extends Error {
   }
 }
 
-/** A generated kernel that did not compile: a defect of Weft's. The message holds the numbered source. */
+/**
+ * A kernel that did not compile: one of the user's own, whose lines the message names, or a generated one, which is a
+ * defect of Weft's and whose message holds the numbered source.
+ */
 export class CompileError extends Error {
   override name = 'CompileError';
+  /** The compiler's own words, where it has said any. */
+  readonly log: string | undefined;
+  constructor(message: string, options?: ErrorOptions & { readonly log?: string }) {
+    super(message, options);
+    this.log = options?.log;
+  }
 }
 
 /**

@@ -3,14 +3,15 @@
  */
 import type { CallStep } from '../exec/calls/call.js';
 import { callRow } from '../exec/calls/table.js';
-import type {
-  DevicePlan,
-  KernelStep,
-  LoopStep,
-  Phase,
-  PhaseStep,
-  Step,
-  SweepStep,
+import {
+  callName,
+  type DevicePlan,
+  type KernelStep,
+  type LoopStep,
+  type Phase,
+  type PhaseStep,
+  type Step,
+  type SweepStep,
 } from '../exec/plan/plan.js';
 import { countOf, roundsText } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
@@ -192,7 +193,7 @@ function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: 
   const tuning = isTuned ? targetOf(device).explainTuning?.(step, plan, device) : undefined;
   return {
     kind: step.kind,
-    name: step.call,
+    name: callName(step),
     nodes: step.nodes,
     reads: labelsOf(plan, reads),
     writes: labelsOf(plan, writes),

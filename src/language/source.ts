@@ -2,11 +2,10 @@
  * The text of a function, its syntax tree, and errors with a place in it: line and column within the
  * function, and in the user's file where that holds the same text.
  */
-import { readFileSync } from 'node:fs';
 import { type AnyNode, parseExpressionAt } from 'acorn';
 import type { Site } from '../graph/expr.js';
 import { ArgumentError, expected, isOwnError } from '../host/errors.js';
-import { formatSite } from '../host/site.js';
+import { lineAt, placeOfText } from '../host/source-place.js';
 import type { FunctionNode } from './value.js';
 
 /** A syntax node: the range of the text that it stands for. */
@@ -106,37 +105,10 @@ export class Source {
 
   /** The place in the user's file, or that of the call where the file holds another text. */
   #inFile(offset: number): string | undefined {
-    const place = /\(?((?:\/|[A-Za-z]:\\|file:).*?):(\d+):\d+\)?$/.exec(formatSite(this.#site) ?? '');
-    if (place === null) return undefined;
-    const [, path, line] = place as unknown as [string, string, string];
-    const start = foundIn(path, this.#text.slice(this.#prefix), Number(line));
-    if (start === undefined) return `given at ${path}:${line}`;
-    const { line: at, column } = lineAt(start.text, start.offset + offset);
-    return `${path}:${at}:${column}`;
+    const place = placeOfText(this.#site, this.#text.slice(this.#prefix));
+    if (place === undefined) return undefined;
+    if (place.start === undefined) return `given at ${place.path}:${place.line}`;
+    const { line, column } = lineAt(place.start.file, place.start.offset + offset);
+    return `${place.path}:${line}:${column}`;
   }
-}
-
-interface Found {
-  readonly text: string;
-  readonly offset: number;
-}
-
-/** Where a text stands in a file, from some line on or before it. */
-function foundIn(path: string, text: string, line: number): Found | undefined {
-  let file: string;
-  try {
-    file = readFileSync(path, 'utf8');
-  } catch {
-    return undefined; // a bundle's virtual file, or one that is not there any more
-  }
-  const from = file.split('\n', line - 1).join('\n').length;
-  const after = file.indexOf(text, from);
-  const offset = after >= 0 ? after : file.lastIndexOf(text, from);
-  return offset < 0 ? undefined : { text: file, offset };
-}
-
-function lineAt(text: string, offset: number): { line: number; column: number; text: string } {
-  const before = text.slice(0, offset).split('\n');
-  const column = before.at(-1)!.length + 1;
-  return { line: before.length, column, text: text.split('\n')[before.length - 1]!.replaceAll('\t', ' ') };
 }

@@ -12,7 +12,9 @@ struct Compilation {
   std::string log;
 };
 
-// Any thread. The folder is WEFT_SIM_CACHE, else beside the simulator's libraries.
-Compilation compileKernel(const std::string& translated);
+// Any thread. The folder is WEFT_SIM_CACHE, else beside the simulator's libraries. `options`: further ones,
+// of a kernel of the user's, which user-kernel.h is compiled with.
+Compilation compileKernel(const std::string& translated, bool isUsers = false,
+                          const std::vector<std::string>& options = {});
 
 }  // namespace weft::sim

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -17,6 +18,7 @@ using namespace weft::sim;
 namespace {
 
 constexpr int kOk = 0, kInvalidInput = 3, kInvalidProgram = 4, kInvalidOption = 5, kCompilation = 6,
+              kNamesAfterCompilation = 8, kNoNamesBeforeCompilation = 9, kUnknownName = 10,
               kInternalError = 11;
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
 constexpr int kArchitectureCount = std::size(kArchitectures);
@@ -26,11 +28,15 @@ struct Program {
   std::string log;
   std::vector<char> image;
   bool isPtx = false;
+  // Functions that are asked for, and their names in the image.
+  std::map<std::string, std::string> names;
 };
 
 struct Options {
   int architecture = 75;
   bool virtualArchitecture = false;
+  // Definitions and folders of headers.
+  std::vector<std::string> further;
   // The mistake in them; empty: none.
   std::string problem;
 };
@@ -49,8 +55,10 @@ Options readOptions(int count, const char* const* texts) {
                                    options.architecture) != std::end(kArchitectures);
       if (!known || (name.rfind("sm_", 0) != 0 && !options.virtualArchitecture))
         options.problem = "nvrtc: error: invalid value for --gpu-architecture (-arch)";
+    } else if (text.rfind("-D", 0) == 0 || text.rfind("-I", 0) == 0) {
+      options.further.push_back(text);
     } else if (text != "--std=c++17" && text != "--fmad=true" && text != "--fmad=false" &&
-               text != "--disable-warnings" && text != "--minimal") {
+               text != "--disable-warnings" && text != "--minimal" && text != "--use_fast_math") {
       options.problem = "nvrtc: error: unrecognized option '" + text + "' found";
     }
   }
@@ -144,7 +152,7 @@ WEFT_SIM_NVRTC int nvrtcCreateProgram(Program** out, const char* source, const c
   if (const int fault = meetFault("nvrtcCreateProgram")) return fault;
   // Weft gives no headers.
   if (source == nullptr || headerCount != 0) return kInvalidInput;
-  auto* program = new Program{source, {}, {}};
+  auto* program = new Program{source, {}, {}, false, {}};
   {
     const std::lock_guard lock(state().mutex);
     state().programs.insert(program);
@@ -171,7 +179,10 @@ WEFT_SIM_NVRTC int nvrtcCompileProgram(Program* program, int optionCount, const 
   program->log = options.problem;
   if (!options.problem.empty()) return kInvalidOption;
   try {
-    Compilation result = compileKernel(translate(program->source, options.architecture));
+    const bool isUsers = !program->names.empty();
+    const std::string text = isUsers ? translateUsers(program->source, options.architecture, program->names)
+                                     : translate(program->source, options.architecture);
+    Compilation result = compileKernel(text, isUsers, options.further);
     program->log = std::move(result.log);
     program->image = std::move(result.image);
     program->isPtx = options.virtualArchitecture;
@@ -183,6 +194,22 @@ WEFT_SIM_NVRTC int nvrtcCompileProgram(Program* program, int optionCount, const 
     program->log = error.what();
     return kInternalError;
   }
+}
+
+WEFT_SIM_NVRTC int nvrtcAddNameExpression(Program* program, const char* name) {
+  if (!isLive(program)) return kInvalidProgram;
+  if (const int fault = meetFault("nvrtcAddNameExpression")) return fault;
+  if (!program->image.empty()) return kNamesAfterCompilation;
+  program->names.emplace(name, "users_kernel_" + std::to_string(program->names.size()));
+  return kOk;
+}
+
+WEFT_SIM_NVRTC int nvrtcGetLoweredName(Program* program, const char* name, const char** lowered) {
+  if (!isLive(program)) return kInvalidProgram;
+  if (program->image.empty()) return kNoNamesBeforeCompilation;
+  const auto found = program->names.find(name);
+  if (found == program->names.end()) return kUnknownName;
+  return *lowered = found->second.c_str(), kOk;
 }
 
 WEFT_SIM_NVRTC int nvrtcGetProgramLogSize(Program* program, size_t* size) {

@@ -111,10 +111,13 @@ Kernel readKernel(const std::string& text, size_t line) {
 
 }  // namespace
 
-std::string translate(const std::string& source, int architecture) {
+namespace {
+
+// `isOwn`: whether a line that begins a kernel is one of Weft's.
+std::string translateLines(const std::string& source, bool (*isOwn)(const std::string& line),
+                           std::vector<Kernel>& kernels) {
   std::istringstream lines(source);
   std::string out, line, heading;
-  std::vector<Kernel> kernels;
   size_t number = 0;
   out += "#line 1 \"weft.cu\"\n";
   while (std::getline(lines, line)) {
@@ -123,7 +126,7 @@ std::string translate(const std::string& source, int architecture) {
       line = translateAsm(line, number);
     if (line.find("extern __shared__") != std::string::npos) line = translateShared(line, number);
     const size_t linkage = line.find("extern \"C\" __global__");
-    if (linkage != std::string::npos) {
+    if (linkage != std::string::npos && isOwn(line)) {
       heading = line + "\n";
       line = line.substr(0, linkage) + "static __attribute__((noinline)) " + line.substr(linkage + 11);
     } else if (!heading.empty()) {
@@ -135,6 +138,11 @@ std::string translate(const std::string& source, int architecture) {
     }
     out += line + "\n";
   }
+  return out;
+}
+
+std::string footer(int architecture, const std::vector<Kernel>& kernels) {
+  std::string out;
   out += "\nextern \"C\" const int weft_sim_architecture;\nconst int weft_sim_architecture = " +
          std::to_string(architecture) + ";\n" +
          "extern \"C\" char __start_weft_shared[] __attribute__((weak, visibility(\"hidden\")));\n" +
@@ -142,6 +150,34 @@ std::string translate(const std::string& source, int architecture) {
          "extern \"C\" WEFT_SIM_UNCHECKED void weft_sim_shared(char** begin, char** end) {\n" +
          "  *begin = __start_weft_shared;\n  *end = __stop_weft_shared;\n}\n";
   for (const Kernel& kernel : kernels) out += wrapper(kernel);
+  return out;
+}
+
+}  // namespace
+
+std::string translate(const std::string& source, int architecture) {
+  std::vector<Kernel> kernels;
+  const std::string lines = translateLines(
+      source, [](const std::string&) { return true; }, kernels);
+  return lines + footer(architecture, kernels);
+}
+
+std::string translateUsers(const std::string& source, int architecture,
+                           const std::map<std::string, std::string>& names) {
+  std::vector<Kernel> kernels;
+  const auto isOwn = [](const std::string& line) { return line.find(" weft_initial_") != std::string::npos; };
+  const std::string lines = translateLines(source, isOwn, kernels);
+  // Hidden, a kernel is not mistaken for a function of the process with the same name.
+  std::string out = "#pragma GCC visibility push(hidden)\n" + lines + "#pragma GCC visibility pop\n" +
+                    footer(architecture, kernels);
+  const std::string seen = "__attribute__((visibility(\"default\"))) ";
+  for (const auto& [expression, name] : names) {
+    const std::string facts = "weft_sim_facts_of(&" + expression + ")";
+    const std::string declared = "const " + seen + "decltype(" + facts + ") weft_sim_facts_" + name;
+    out += "extern \"C\" " + declared + ";\n" + declared + " = " + facts + ";\n" +
+           "extern \"C\" WEFT_SIM_UNCHECKED " + seen + "void weft_sim_call_" + name +
+           "(void** a) { weft_sim_invoke(&" + expression + ", a); }\n";
+  }
   return out;
 }
 

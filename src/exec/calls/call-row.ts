@@ -2,8 +2,11 @@
  * CallRow: all that planning, cutting, issuing and printing ask of a call. A routine is a row of `table.ts`,
  * a form of its data in `call.ts` and the file that implements the row; nothing else names it.
  */
+
+import type { CudaSource } from '../../codegen/cuda/source.js';
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { ArrayType } from '../../graph/routines.js';
+import type { Dim3 } from '../../graph/user-kernel.js';
 import type { LaunchArgument, StepSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
 import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
@@ -38,16 +41,23 @@ export interface CallForm {
 export interface CallKernels {
   readonly source: string;
   readonly launches: readonly CallLaunch[];
+  /** How a source of the user's own is compiled. */
+  readonly compiled?: Omit<CudaSource, 'text'> | undefined;
 }
 
 /**
- * A launch of a call's kernels. Of a call in units, it is for one unit, or it has as many blocks along x for
- * each unit, in their order.
+ * A launch of a call's kernels. Of a call in units, it is for one unit, or it has as many blocks along x (`unitAxis`)
+ * for each unit, in their order.
  */
 export interface CallLaunch {
+  /** Of the source, or its `entry`. */
   readonly function: string;
-  readonly blocks: number;
-  readonly threads: number;
+  /** Along x, or all three. */
+  readonly blocks: number | Dim3;
+  readonly threads: number | Dim3;
+  /** Dynamic shared memory of a block; without it, none. */
+  readonly sharedByteLength?: number;
+  readonly unitAxis?: 'x' | 'y';
   /** Buffers are the plan's. */
   readonly args: readonly LaunchArgument[];
   readonly unit?: number;

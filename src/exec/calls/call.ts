@@ -7,6 +7,7 @@ import type { DType } from '../../graph/dtype.js';
 import type { Activation } from '../../graph/epilogue.js';
 import type { Precision } from '../../graph/expr.js';
 import type { ArrayType, RoutineName } from '../../graph/routines.js';
+import type { UserKernel } from '../../graph/user-kernel.js';
 
 interface CallBase {
   readonly kind: 'call';
@@ -131,6 +132,8 @@ export interface RoutineStep extends CallBase {
   readonly columns?: readonly number[] | undefined;
   /** On a GPU, of a scan that is not cut. */
   readonly maps?: RoutineMaps | undefined;
+  /** Of the routine `kernel`. */
+  readonly userKernel?: UserKernel | undefined;
 }
 
 export type CallStep = MatmulStep | ContractionStep | RoutineStep;

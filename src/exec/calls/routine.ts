@@ -26,6 +26,11 @@ export interface Routine {
   readonly unitSize: (step: RoutineStep, array: BufferArray) => number | undefined;
   /** Elements of a row of every array, where the columns of rows do not depend on one another (`column-cut.ts`). */
   readonly columns?: (step: RoutineStep) => number;
+  /** Elements that a range of units touches besides, before and behind its own; without it, none. */
+  readonly margins?: (
+    step: RoutineStep,
+    array: BufferArray,
+  ) => { readonly before: number; readonly after: number } | undefined;
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
@@ -51,10 +56,12 @@ const LAUNCH_SECONDS = 2.5e-6;
 export function routineCall(routine: Routine): CallRow<RoutineStep> {
   const row: CallRow<RoutineStep> = {
     lower: ([node], operands, results, unitElements) => {
-      const { routine: call, parameters, id } = node as Extract<typeof node, { kind: 'call' }>;
+      const { routine: call, parameters, id, kernel } = node as Extract<typeof node, { kind: 'call' }>;
       const placed = operands.map(({ dtype, shape, at }) => ({ dtype, shape, buffer: at.buffer }));
       const own = unitElements === undefined ? {} : { unitElements };
-      return { kind: 'call', call, parameters, operands: placed, results: [...results], nodes: [id], ...own };
+      const arrays = { operands: placed, results: [...results] };
+      const code = kernel === undefined ? {} : { userKernel: kernel };
+      return { kind: 'call', call, parameters, ...arrays, nodes: [id], ...own, ...code };
     },
     buffersOf: (step) => ({
       reads: readsOf(step),
@@ -102,9 +109,9 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
   return row;
 }
 
-const print = ({ call, parameters, operands, columns, maps }: RoutineStep): string =>
+const print = ({ call, parameters, operands, columns, maps, userKernel }: RoutineStep): string =>
   [
-    call,
+    userKernel?.key ?? call,
     ...operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`),
     `(${parameters.join(' ')})`,
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
@@ -205,8 +212,13 @@ function cutOf(routine: Routine, step: RoutineStep): Cut {
     const elements = routine.unitSize(step, array);
     const bytes = bytesOf(array);
     if (elements === undefined) return { buffer: array.buffer, first: 0, last: bytes };
-    const size = elements * byteLengthOf(array.dtype);
-    return { buffer: array.buffer, first: Math.min(bytes, first * size), last: Math.min(bytes, last * size) };
+    const { before = 0, after = 0 } = routine.margins?.(step, array) ?? {};
+    const within = (at: number): number => Math.max(0, Math.min(bytes, at * byteLengthOf(array.dtype)));
+    return {
+      buffer: array.buffer,
+      first: within(first * elements - before),
+      last: within(last * elements + after),
+    };
   };
   return {
     units: routine.units(step),

@@ -19,6 +19,7 @@ import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS, TOP } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
 import { SPARSE_PRODUCT } from './sparse-product.js';
+import { USER_KERNEL } from './user-kernel.js';
 
 type Rows = {
   readonly matmul: CallRow<MatmulStep>;
@@ -56,6 +57,7 @@ export const CALLS: Rows = {
   qOfQr: Q_OF_QR,
   eigh: EIGH,
   svd: SVD,
+  kernel: USER_KERNEL,
 };
 
 /** The row of a step. */

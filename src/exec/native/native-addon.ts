@@ -114,7 +114,7 @@ interface Addon {
     byteLengths: readonly number[],
     most: number,
   ): Promise<MeasuredAlgorithm[]>;
-  compileCuda(source: string, options: readonly string[]): Promise<CompiledImage>;
+  compileCuda(source: string, options: readonly string[], entry?: string): Promise<CompiledImage>;
 }
 
 let loaded: Addon | undefined;

@@ -4,6 +4,7 @@
  */
 import { CompileError, DeviceError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
+import { headerFolder } from './cuda-headers.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type {
   CompiledImage,
@@ -138,18 +139,32 @@ const MINIMAL = '--minimal';
 /** The first NVRTC that knows it. */
 const MINIMAL_SINCE = [12, 4] as const;
 
+const minimalOption = (): readonly string[] => (isAtLeast(nvrtcVersion(), MINIMAL_SINCE) ? [MINIMAL] : []);
+
+/** CUDA's headers, for sources of users' own. */
+const headerOption = once((): readonly string[] => {
+  const folder = info.nvrtc === null ? undefined : headerFolder(info.nvrtc.path);
+  return folder === undefined ? [] : [`-I${folder}`];
+});
+
 /**
  * Compiles CUDA C with NVRTC, several sources at a time on native threads. Rejects with `CompileError`, which
- * holds the compiler's log and the numbered source.
+ * holds the compiler's log and the numbered source. `entry`: a function whose name in the image is wanted.
  */
-export async function compileCuda(source: string, options: readonly string[]): Promise<CompiledImage> {
-  const all = isAtLeast(nvrtcVersion(), MINIMAL_SINCE) ? [...options, MINIMAL] : options;
+export async function compileCuda(
+  source: string,
+  options: readonly string[],
+  entry?: string,
+): Promise<CompiledImage> {
+  const all = [...options, ...(entry === undefined ? minimalOption() : headerOption())];
   try {
-    return await settled(guarded(() => cudaAddon().compileCuda(source, all)));
+    return await settled(guarded(() => cudaAddon().compileCuda(source, all, entry)));
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
+    const log = error.message.slice(error.message.indexOf('\n') + 1);
     throw new CompileError(`${error.message}\noptions: ${all.join(' ')}\n${numbered(source)}`, {
       cause: error,
+      log,
     });
   }
 }

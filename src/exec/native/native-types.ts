@@ -284,4 +284,6 @@ export interface CompiledImage {
   readonly image: Uint8Array;
   /** Warnings; empty: none. */
   readonly log: string;
+  /** The name of the function that was asked for, as it is in the image. */
+  readonly entry?: string | undefined;
 }

@@ -146,8 +146,12 @@ export type Step = KernelStep | CallStep | PhaseStep | SweepStep | LoopStep;
 /** The name of a kernel or of a call, else the kind of a step. */
 export function stepName(step: Step): string {
   if ('kernel' in step) return step.kernel.name;
-  return step.kind === 'call' ? step.call : step.kind;
+  return step.kind === 'call' ? callName(step) : step.kind;
 }
+
+/** The name of a call; of a user's kernel, that of the kernel. */
+export const callName = (step: CallStep): string =>
+  ('userKernel' in step ? step.userKernel?.name : undefined) ?? step.call;
 
 /** The kernels that a step runs. */
 export function kernelsOf(step: Step): readonly Kernel[] {

@@ -166,7 +166,8 @@ class Lowering {
       const { dtype, shape } = nodeOf(scope.graph, node.inputs[k]!);
       return { dtype, shape, at: this.#operand(operand, scope) };
     });
-    const types = node.kind === 'call' ? routineRow(node.routine).results(given, node.parameters) : [node];
+    const types =
+      node.kind === 'call' ? routineRow(node.routine).results(given, node.parameters, node.kernel) : [node];
     const results = types.map(({ dtype, shape }, k) => {
       const wanted = nodes.find((each) => each.kind !== 'call' || each.result === k);
       const key = wanted === undefined ? `result ${k} of node ${node.id}` : nodeBufferKey(wanted.id);

@@ -24,6 +24,8 @@ const LOCK_PATIENCE_MS = 60_000;
 export interface Image {
   readonly key: string;
   readonly bytes: Uint8Array;
+  /** The name of the function that was asked for, as it is in the image. */
+  readonly entry?: string | undefined;
 }
 
 /** How often images came from where. */
@@ -37,7 +39,7 @@ export interface KernelCacheOptions {
   /** Undefined: no disk cache. */
   readonly folder: string | undefined;
   readonly byteLimit: number;
-  readonly compile: (source: string, options: readonly string[]) => Promise<CompiledImage>;
+  readonly compile: (source: string, options: readonly string[], entry?: string) => Promise<CompiledImage>;
   /** The compiler's version; undefined: there is no compiler. */
   readonly version: () => string | undefined;
   /** A folder of kernels that were compiled ahead, which is read only. */
@@ -74,17 +76,24 @@ export class KernelCache {
   }
 
   /** The key of a compilation. */
-  keyOf(source: string, architecture: string, options: readonly string[]): string {
-    const parts = JSON.stringify([source, architecture, this.#options.version(), options]);
-    return createHash('sha256').update(parts).digest('hex');
+  keyOf(source: string, architecture: string, options: readonly string[], entry?: string): string {
+    const parts = [
+      source,
+      architecture,
+      this.#options.version(),
+      options,
+      ...(entry === undefined ? [] : [entry]),
+    ];
+    return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   }
 
   /**
    * The image of a source for an architecture (`sm_90`). Several requests for one image are one compilation.
-   * Rejects with what the compiler rejects with, without one with `DeviceError`; a failure is not kept.
+   * Rejects with what the compiler rejects with, without one with `DeviceError`; a failure is not kept. `entry`: a
+   * function whose name in the image is wanted.
    */
-  load(source: string, architecture: string, options: readonly string[]): Promise<Image> {
-    const key = this.keyOf(source, architecture, options);
+  load(source: string, architecture: string, options: readonly string[], entry?: string): Promise<Image> {
+    const key = this.keyOf(source, architecture, options, entry);
     const known = this.#memory.get(key);
     if (known !== undefined) {
       this.#memoryHits++;
@@ -95,9 +104,9 @@ export class KernelCache {
       this.#memoryHits++;
       return pending;
     }
-    const request = this.#find(key, source, architecture, options)
-      .then((bytes) => {
-        const image = { key, bytes };
+    const request = this.#find(key, source, architecture, options, entry)
+      .then((kept) => {
+        const image = { key, ...(entry === undefined ? { bytes: kept } : withoutEntry(kept)) };
         this.#memory.set(key, image);
         return image;
       })
@@ -111,19 +120,22 @@ export class KernelCache {
     source: string,
     architecture: string,
     options: readonly string[],
+    entry: string | undefined,
   ): Promise<Uint8Array> {
-    const ahead = await this.#ahead?.read(aheadKeyOf(source, architecture, options));
+    const ahead = await this.#ahead?.read(aheadKeyOf(source, architecture, options, entry));
     if (ahead !== undefined) return ahead;
     if (this.#options.version() === undefined) throw noCompiler(this.#ahead?.path, architecture);
-    return await this.#fromDiskOr(key, () => {
+    return await this.#fromDiskOr(key, async () => {
       this.#compiles++;
-      return this.#options.compile(source, [...options, `--gpu-architecture=${architecture}`]);
+      const all = [...options, `--gpu-architecture=${architecture}`];
+      const made = await this.#options.compile(source, all, entry);
+      return entry === undefined ? made.image : withEntry(made.image, made.entry!);
     });
   }
 
-  async #fromDiskOr(key: string, compile: () => Promise<CompiledImage>): Promise<Uint8Array> {
+  async #fromDiskOr(key: string, compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const folder = this.#folder;
-    if (folder === undefined || !(await folder.usable())) return (await compile()).image;
+    if (folder === undefined || !(await folder.usable())) return await compile();
     const fromDisk = async (): Promise<Uint8Array | undefined> => {
       const bytes = await folder.read(key);
       if (bytes !== undefined) this.#diskHits++;
@@ -139,7 +151,7 @@ export class KernelCache {
       // Its last holder may have written the image between our look and our turn.
       const written = turn === undefined ? undefined : await fromDisk();
       if (written !== undefined) return written;
-      const { image } = await compile();
+      const image = await compile();
       await folder.write(key, image);
       return image;
     } finally {
@@ -149,10 +161,24 @@ export class KernelCache {
 }
 
 /** The key of a kernel that was compiled ahead: machines without a compiler know no version of one. */
-export const aheadKeyOf = (source: string, architecture: string, options: readonly string[]): string =>
+export const aheadKeyOf = (
+  source: string,
+  architecture: string,
+  options: readonly string[],
+  entry?: string,
+): string =>
   createHash('sha256')
-    .update(JSON.stringify([source, architecture, options]))
+    .update(JSON.stringify([source, architecture, options, ...(entry === undefined ? [] : [entry])]))
     .digest('hex');
+
+/** An image as it is kept where a function's name is wanted: the name, a zero, the image. */
+export const withEntry = (image: Uint8Array, entry: string): Uint8Array =>
+  Buffer.concat([Buffer.from(`${entry}\0`), image]);
+
+function withoutEntry(kept: Uint8Array): Pick<Image, 'bytes' | 'entry'> {
+  const end = kept.indexOf(0);
+  return { bytes: kept.subarray(end + 1), entry: Buffer.from(kept.subarray(0, end)).toString() };
+}
 
 const noCompiler = (folder: string | undefined, architecture: string): DeviceError =>
   new DeviceError(
@@ -174,5 +200,9 @@ export function kernelCache(): KernelCache {
 }
 
 /** The image of CUDA C for an architecture, from the process's cache. Rejects with `CompileError`. */
-export const loadImage = (source: string, architecture: string, options: readonly string[]): Promise<Image> =>
-  kernelCache().load(source, architecture, options);
+export const loadImage = (
+  source: string,
+  architecture: string,
+  options: readonly string[],
+  entry?: string,
+): Promise<Image> => kernelCache().load(source, architecture, options, entry);

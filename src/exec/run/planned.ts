@@ -44,6 +44,7 @@ export type Observers = Pick<PassOptions, 'onPass' | 'origins'>;
 export function planGraph(canonical: Canonical, target: ComputeTarget, observers: Observers = {}): Planned {
   debug('graph', 'as built', () => printGraph(canonical.graph));
   checkLibraries(canonical, target.devices[0]!);
+  checkKernels(canonical, target.devices[0]!);
   // All devices are of one kind: `devices.ts` sees to it.
   const { passes, wholePasses } = targetOf(target.devices[0]!);
   const all = [...passes, ...wholePasses];
@@ -79,6 +80,20 @@ function checkLibraries({ graph, sites }: Canonical, device: Device): void {
     const place = formatSite(sites.get(node.id));
     const made = place === undefined ? '' : `\n    for what was made at ${place}`;
     throw new DeviceError(expected('compute', asked, found, 'npx weft doctor says what is missing') + made);
+  }
+}
+
+/** Throws a DeviceError for a kernel of the user's in a form that the device does not run. */
+function checkKernels({ graph, sites }: Canonical, device: Device): void {
+  for (const node of graph.nodes) {
+    if (node?.kind !== 'call' || node.kernel === undefined) continue;
+    const { name, code } = node.kernel;
+    if (targetOf(device).kernelCode.includes(code.kind)) continue;
+    const asked = `a GPU for the kernel ${name}, which is CUDA C`;
+    const place = formatSite(sites.get(node.id));
+    const made = place === undefined ? '' : `\n    for what was made at ${place}`;
+    const hint = 'a kernel written as a function of TypeScript runs on every device';
+    throw new DeviceError(expected('compute', asked, device.name, hint) + made);
   }
 }
 

@@ -2,7 +2,7 @@
  * Compiles the kernels of a compute for GPUs that need not be here, into a folder that machines without NVRTC read
  * (`kernel-cache.ts`). Called by `api/precompile.ts`.
  */
-import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
+import type { CudaSource } from '../../codegen/cuda/source.js';
 import { canonicalize } from '../../fusion/passes/canonicalize.js';
 import type { Expr } from '../../graph/expr.js';
 import { formatValue } from '../../graph/format.js';
@@ -10,23 +10,21 @@ import { ArgumentError, DeviceError, expected, FileError } from '../../host/erro
 import { cudaInfo } from '../native/native.js';
 import { devicePlansOf } from '../plan/phases.js';
 import { knownArchitectures } from '../targets/cuda-device.js';
+import { loadSource, sourcesByKey } from '../targets/cuda-images.js';
 import { gpuOf } from '../targets/device.js';
 import { sourcesOf } from '../targets/program-cuda.js';
 import type { ComputeOptions } from './compute-options.js';
 import { ImageFolder } from './image-folder.js';
-import { aheadKeyOf, loadImage } from './kernel-cache.js';
+import { aheadKeyOf, withEntry } from './kernel-cache.js';
 import { planJob, plansOf } from './plan-job.js';
 
 /** The sources of the kernels of a compute on a GPU of an architecture. */
-function sourcesFor(exprs: readonly Expr[], architecture: string, options: ComputeOptions): Set<string> {
+function sourcesFor(exprs: readonly Expr[], architecture: string, options: ComputeOptions): CudaSource[] {
   const device = gpuOf(architecture);
   const chosen = { devices: [device], reason: 'named by the caller', isSharded: false };
   const job = planJob(canonicalize(exprs), options, 'host', {}, () => chosen);
-  return new Set(
-    plansOf(job)
-      .flatMap(devicePlansOf)
-      .flatMap((plan) => [...sourcesOf(plan, device)]),
-  );
+  const plans = plansOf(job).flatMap(devicePlansOf);
+  return [...sourcesByKey(plans.flatMap((plan) => [...sourcesOf(plan, device).values()])).values()];
 }
 
 function checkArchitectures(architectures: readonly string[]): void {
@@ -55,12 +53,14 @@ export async function precompileExprs(
   };
   if (!(await folder.usable())) refuse();
   const wanted = architectures.flatMap((architecture) =>
-    [...sourcesFor(exprs, architecture, options)].map((source) => ({ architecture, source })),
+    sourcesFor(exprs, architecture, options).map((source) => ({ architecture, source })),
   );
   await Promise.all(
     wanted.map(async ({ architecture, source }) => {
-      const { bytes } = await loadImage(source, architecture, CUDA_OPTIONS);
-      await folder.write(aheadKeyOf(source, architecture, CUDA_OPTIONS), bytes);
+      const { text, options: own, entry: wanted } = source;
+      const { bytes, entry } = await loadSource(source, architecture);
+      const kept = entry === undefined ? bytes : withEntry(bytes, entry);
+      await folder.write(aheadKeyOf(text, architecture, own, wanted), kept);
       if (folder.problem !== undefined) refuse();
     }),
   );

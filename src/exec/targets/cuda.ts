@@ -82,6 +82,7 @@ const PRODUCTS: ProductTraits = {
 export const CUDA_TARGET: Target = {
   passes: passesWith(PRODUCTS),
   products: PRODUCTS,
+  kernelCode: ['cuda'],
   productLibraries: () => [
     ...(cudaInfo().cutensor === null ? [] : (['cutensor'] as const)),
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),

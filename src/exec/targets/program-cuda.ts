@@ -4,7 +4,6 @@
  */
 
 import {
-  CUDA_OPTIONS,
   type CudaArgument,
   type CudaKernel,
   cudaKernel,
@@ -13,7 +12,9 @@ import {
 } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
+import { generatedSource } from '../../codegen/cuda/source.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { Dim3 } from '../../graph/user-kernel.js';
 import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
 import type { CallStep, MatmulStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
@@ -31,9 +32,9 @@ import {
 } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { debug } from '../run/debug.js';
-import { loadImage } from '../run/kernel-cache.js';
 import type { TunedProduct } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
+import { callSource, loadImages, type ProgramImages, type Sources, sourcesByKey } from './cuda-images.js';
 import type { Device } from './device.js';
 import { withPlainEpilogue } from './product-trial.js';
 import { tuneProducts, tuningKey } from './product-tuning.js';
@@ -59,16 +60,18 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
 }
 
 /** The sources of all that a plan launches on a device, each once. */
-export function sourcesOf(plan: DevicePlan, device: Device): Set<string> {
+export function sourcesOf(plan: DevicePlan, device: Device): Sources {
   const limits = limitsOf(device);
-  const sources = new Set<string>();
-  for (const step of plan.steps) {
-    for (const kernel of kernelsOf(step)) sources.add(cudaOf(kernel, limits).source);
-    for (const source of callsOf(step).flatMap((call) => callRow(call).kernels?.(call)?.source ?? []))
-      sources.add(source);
-    if (recordsOf(step).length > 0) sources.add(LOOP_CHECK);
-  }
-  return sources;
+  return sourcesByKey(
+    plan.steps.flatMap((step) => [
+      ...kernelsOf(step).map((kernel) => generatedSource(cudaOf(kernel, limits).source)),
+      ...callsOf(step).flatMap((call) => {
+        const kernels = callRow(call).kernels?.(call);
+        return kernels === undefined ? [] : callSource(kernels);
+      }),
+      ...(recordsOf(step).length > 0 ? [generatedSource(LOOP_CHECK)] : []),
+    ]),
+  );
 }
 
 /** Results are page-locked within what the plan leaves of the host's budget. */
@@ -79,15 +82,11 @@ export async function cudaProgram(
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
-  // Source → image.
-  const position = new Map([...sourcesOf(plan, device)].map((source, k) => [source, k]));
-  const images = await Promise.all(
-    [...position.keys()].map((source) => loadImage(source, architecture, CUDA_OPTIONS)),
-  );
+  const images = await loadImages(sourcesOf(plan, device), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: MatmulStep): TunedProduct | undefined =>
     tuned.size === 0 ? undefined : tuned.get(tuningKey(step, plan, device));
-  const specs = plan.steps.map((step) => stepSpecs(step, { limits, position, algorithmOf }));
+  const specs = plan.steps.map((step) => stepSpecs(step, { limits, images, algorithmOf }));
   const counts = specs.map(({ length }) => length);
   const streams = streamsOfSpecs(plan, counts);
   return {
@@ -96,7 +95,7 @@ export async function cudaProgram(
     arenaByteLength: plan.arenaByteLength,
     ...(plan.copyByteLength === undefined ? {} : { copyByteLength: plan.copyByteLength }),
     ...(hostBudget === undefined ? {} : { lockByteLength: Math.max(0, hostBudget - plan.hostPeakBytes) }),
-    images,
+    images: images.list.map(({ key, bytes }) => ({ key, bytes })),
     steps: specs.flat(),
     ...(streams === undefined ? {} : { streams }),
     graphs: graphsOf(plan, counts, streams, multiprocessorsOf(device)),
@@ -117,33 +116,33 @@ export function graphSizes(plan: DevicePlan, device: Device): number[] {
   return graphsOf(plan, counts, streams, multiprocessorsOf(device)).map(({ count }) => count);
 }
 
-interface Images {
+interface Emitting {
   readonly limits: DeviceLimits;
-  /** Source → image. */
-  readonly position: ReadonlyMap<string, number>;
+  readonly images: ProgramImages;
   /** Of a product that runs as a whole, where it was measured. */
   readonly algorithmOf: (step: MatmulStep) => TunedProduct | undefined;
 }
 
 const NONE: ReadonlyMap<string, TunedProduct> = new Map();
 
-function stepSpecs(step: Step, images: Images): StepSpec[] {
-  if (step.kind === 'sweep') return [sweepSpec(step, { ...images, algorithmOf: () => undefined })];
-  return launchSpecs(step, images);
+function stepSpecs(step: Step, emitting: Emitting): StepSpec[] {
+  if (step.kind === 'sweep') return [sweepSpec(step, { ...emitting, algorithmOf: () => undefined })];
+  return launchSpecs(step, emitting);
 }
 
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
-function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<StepSpec, SweepSpec>[] {
-  if (step.kind === 'call') return callSpecs(step, images);
+function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclude<StepSpec, SweepSpec>[] {
+  const { images, limits } = emitting;
+  if (step.kind === 'call') return callSpecs(step, emitting);
   if (step.kind === 'loop') {
-    const spec = loopSpec(step, (part) => stepSpecs(part, images));
+    const spec = loopSpec(step, (part) => stepSpecs(part, emitting));
     const { record } = step;
     if (record === undefined) return [spec];
-    const image = images.position.get(LOOP_CHECK)!;
+    const image = images.positionOf(generatedSource(LOOP_CHECK));
     return [{ ...spec, check: { image, begin: LOOP_BEGIN, goOn: LOOP_GO_ON, record } }];
   }
-  const cuda = cudaOf(step.kernel, images.limits);
-  const image = images.position.get(cuda.source)!;
+  const cuda = cudaOf(step.kernel, limits);
+  const image = images.positionOf(generatedSource(cuda.source));
   const launches = cuda.launches.map((launch) => ({
     kind: 'launch' as const,
     image,
@@ -161,28 +160,31 @@ function launchSpecs(step: Exclude<Step, SweepStep>, images: Images): Exclude<St
 }
 
 /** A call as its kernels' launches, or as one step of a library. */
-function callSpecs(step: CallStep, images: Images): Exclude<StepSpec, SweepSpec>[] {
+function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepSpec>[] {
+  const { images } = emitting;
   const row = callRow(step);
   const kernels = row.kernels?.(step);
-  if (kernels === undefined) return [withAlgorithm(row.spec(step), step, images)];
-  const { source, launches } = kernels;
-  const image = images.position.get(source)!;
-  return launches.map(({ function: name, blocks, threads, args }) => ({
+  if (kernels === undefined) return [withAlgorithm(row.spec(step), step, emitting)];
+  const source = callSource(kernels);
+  const image = images.positionOf(source);
+  return kernels.launches.map(({ function: name, blocks, threads, sharedByteLength = 0, args }) => ({
     kind: 'launch',
     image,
-    function: name,
-    grid: [blocks, 1, 1],
-    block: [threads, 1, 1],
-    sharedByteLength: 0,
+    function: images.nameOf(source, name),
+    grid: dim3(blocks),
+    block: dim3(threads),
+    sharedByteLength,
     args,
   }));
 }
+
+const dim3 = (size: number | Dim3): Dim3 => (typeof size === 'number' ? [size, 1, 1] : size);
 
 /** A library's step with the algorithm that was measured for it, if there is one. */
 function withAlgorithm(
   spec: Exclude<StepSpec, SweepSpec>,
   step: CallStep,
-  { algorithmOf }: Images,
+  { algorithmOf }: Emitting,
 ): Exclude<StepSpec, SweepSpec> {
   const tuned = step.call === 'matmul' ? algorithmOf(step) : undefined;
   if (tuned === undefined || spec.kind !== 'matmul') return spec;
@@ -190,15 +192,20 @@ function withAlgorithm(
 }
 
 /** The blocks of a call's launch that tiles run, from the units that they run: see `CallLaunch`. */
-function blockRanges(step: CallStep, { blocks, unit }: CallLaunch, units: Float64Array): Float64Array {
+function blockRanges(step: CallStep, launch: CallLaunch, units: Float64Array): Float64Array {
+  const { unit, unitAxis = 'x' } = launch;
   const [form] = callRow(step).forms(step);
+  const [across, along] = dim3(launch.blocks);
+  const blocks = unitAxis === 'x' ? across : along;
   const perUnit = unit === undefined ? blocks / (form?.cut.units ?? 1) : blocks;
   const ranges = new Float64Array(units.length);
   for (let at = 0; at < units.length; at += RANGE_FIELDS) {
     const [first, last] = [units[at + RANGE.x0]!, units[at + RANGE.x1]!];
     const isRun = unit === undefined || (unit >= first && unit < last);
     const own = unit === undefined ? [first * perUnit, last * perUnit] : [0, isRun ? perUnit : 0];
-    ranges.set([...own, 0, own[1]! > own[0]! ? 1 : 0], at);
+    const isEmpty = own[1]! <= own[0]!;
+    if (isEmpty || unitAxis === 'x') ranges.set([...own, 0, isEmpty ? 0 : along], at);
+    else ranges.set([0, across, ...own], at);
   }
   return ranges;
 }
@@ -206,9 +213,9 @@ function blockRanges(step: CallStep, { blocks, unit }: CallLaunch, units: Float6
 /** Of a reduction in slots, the first launch leaves partial results and the others finish them. */
 const PARTIAL_LAUNCHES = 1;
 
-function sweepSpec(sweep: SweepStep, images: Images): SweepSpec {
+function sweepSpec(sweep: SweepStep, emitting: Emitting): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
-    const launches = launchSpecs(step, images).filter(({ kind }) => kind !== 'zero');
+    const launches = launchSpecs(step, emitting).filter(({ kind }) => kind !== 'zero');
     if (step.kind === 'loop') return [{ step: launches[0]!, ranges: joinedRanges(ranges) }];
     const own = step.kind === 'call' ? callRow(step).kernels?.(step)?.launches : undefined;
     if (step.kind === 'call' && own !== undefined)

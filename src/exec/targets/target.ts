@@ -6,6 +6,7 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProductLibrary } from '../../graph/expr.js';
+import type { KernelCode } from '../../graph/user-kernel.js';
 import type { CallStep } from '../calls/call.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
@@ -36,6 +37,8 @@ export interface Target {
   readonly probe?: (hasProducts: boolean) => Promise<void>;
   /** The libraries of products that are there. */
   readonly productLibraries: () => readonly ProductLibrary[];
+  /** The forms of users' kernels that it runs. */
+  readonly kernelCode: readonly KernelCode['kind'][];
   /** Why a device cannot be used; `undefined`: it can. */
   readonly problemOf: (device: Device) => string | undefined;
   /** The memory of a device in bytes; infinitely much where the device is not known. */

@@ -89,6 +89,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.putText(node.routine);
       to.putAll(node.parameters);
       to.put(node.result);
+      if (node.kernel !== undefined) to.putText(node.kernel.key);
       break;
     case 'repeat':
     case 'loop':

@@ -1,0 +1,70 @@
+/**
+ * The sources of all that a plan launches on a GPU, and their images. Called by `program-cuda.ts` and for kernels that
+ * are compiled ahead.
+ */
+import { type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
+import { CompileError, expected } from '../../host/errors.js';
+import type { CallKernels } from '../calls/call-row.js';
+import { type Image, loadImage } from '../run/kernel-cache.js';
+
+/** The source of a call's kernels. */
+export const callSource = ({ source, compiled }: CallKernels): CudaSource =>
+  compiled === undefined ? generatedSource(source) : { text: source, ...compiled };
+
+/** Sources by their keys, each once. */
+export type Sources = ReadonlyMap<string, CudaSource>;
+
+export function sourcesByKey(sources: Iterable<CudaSource>): Sources {
+  return new Map([...sources].map((source) => [sourceKey(source), source]));
+}
+
+/** The images of a program, in the order of its sources. */
+export class ProgramImages {
+  readonly list: readonly Image[];
+  readonly #positions: ReadonlyMap<string, number>;
+
+  constructor(sources: Sources, images: readonly Image[]) {
+    this.list = images;
+    this.#positions = new Map([...sources.keys()].map((key, k) => [key, k]));
+  }
+
+  /** The position of a source's image. */
+  positionOf(source: CudaSource): number {
+    return this.#positions.get(sourceKey(source))!;
+  }
+
+  /** The name that a function of a source has in its image. */
+  nameOf(source: CudaSource, name: string): string {
+    return name === source.entry ? this.list[this.positionOf(source)]!.entry! : name;
+  }
+}
+
+/** Rejects with a CompileError, of a user's source with its places. */
+export async function loadImages(sources: Sources, architecture: string): Promise<ProgramImages> {
+  const images = [...sources.values()].map((source) => loadSource(source, architecture));
+  return new ProgramImages(sources, await Promise.all(images));
+}
+
+export async function loadSource(source: CudaSource, architecture: string): Promise<Image> {
+  try {
+    return await loadImage(source.text, architecture, source.options, source.entry);
+  } catch (error) {
+    if (source.entry === undefined || !(error instanceof CompileError)) throw error;
+    throw userError(source, source.entry, error);
+  }
+}
+
+/** The compiler's log with lines of the user's file in the place of those of the text: `saxpy(3)` → `app.ts:41`. */
+function userError({ place }: CudaSource, entry: string, error: CompileError): CompileError {
+  const { log = error.message } = error;
+  const mapped =
+    place === undefined
+      ? log
+      : log.replaceAll(
+          /^kernel\.cu[(:](\d+)\)?/gm,
+          (_, line) => `${place.path}:${place.line + Number(line) - 1}`,
+        );
+  return new CompileError(expected('kernel', `CUDA C with ${entry} that compiles`, `\n${mapped}`), {
+    cause: error,
+  });
+}
