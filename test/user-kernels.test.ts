@@ -117,7 +117,7 @@ describe.skipIf(cudaInfo().nvrtc === null)('NVRTC', () => {
   it('compiles the examples, and gives the names of instantiations', async () => {
     const made = [
       cuda.myAdd(x, x),
-      cuda.complexAdd(x.astype('complex64'), x.astype('complex64'), 3),
+      cuda.complexAdd(lazy([1, 2, 3, 4, 5]).astype('complex64'), x.astype('complex64'), 3),
       cuda.fx3(x, 3),
       cuda.scaled(x.astype('float64'), 3),
       cuda.histogram(x.astype('uint8'), 3),
@@ -131,13 +131,22 @@ describe.skipIf(cudaInfo().nvrtc === null)('NVRTC', () => {
         return entry;
       }),
     );
-    expect(entries).toEqual(['my_add', 'my_func', '_Z3fx3IfEvPT_i', '_Z6scaledIdLi7EEvPKT_PS0_i', 'histogram', 'life']);
+    expect(entries).toEqual([
+      'my_add',
+      'my_func',
+      '_Z3fx3IfEvPT_i',
+      '_Z6scaledIdLi7EEvPKT_PS0_i',
+      'histogram',
+      'life',
+    ]);
   });
 
   it('is quoted with lines of the user’s text', async () => {
     const source = generatedSource('#line 1 "kernel.cu"\nextern "C" __global__ void f() {\n  g();\n}');
     const wrong = { ...source, entry: 'f', place: { path: '/app/f.ts', line: 10 } };
-    await expect(loadSource(wrong, 'sm_90')).rejects.toThrow(/CUDA C with f that compiles: \n\/app\/f\.ts:11: error: .*"g"/);
+    await expect(loadSource(wrong, 'sm_90')).rejects.toThrow(
+      /CUDA C with f that compiles: \n\/app\/f\.ts:11: error: .*"g"/,
+    );
   });
 });
 

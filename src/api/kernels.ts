@@ -245,5 +245,3 @@ function keyOf({ name, code, ...rest }: Omit<UserKernel, 'key'>): string {
   const text = JSON.stringify([own, rest], scalar);
   return `${name} ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
-
-

@@ -7,27 +7,19 @@
  *
  * The dtype of a state is one that holds what it is before the first step, and what each step makes of it.
  */
-import type { DType } from '../graph/dtype.js';
-import { promote } from '../graph/dtype.js';
 import { elementLoop } from '../graph/element-loop.js';
 import type { Expr } from '../graph/expr.js';
 import { cast, constant, isExpr } from '../graph/infer.js';
 import { argumentLike } from '../graph/loops.js';
-import { weakArrayDType, weakDType } from '../graph/scalar.js';
 import { assignedNames } from './assigned.js';
 import { conjunction, negation } from './choice.js';
 import { type LoopState, narrowCounters } from './counters.js';
 import { conditionOf, type LoopSyntax, type LoopTracer } from './loops.js';
 import { numeric, weakened } from './operands.js';
 import { State } from './state.js';
+import { joined, type StateType, typeOf } from './state-types.js';
 import { type Condition, isOperand, LocalArray, type Operand, Unset, type Value } from './value.js';
 import { Scope, type Variable } from './variables.js';
-
-/** The dtype of a state, and whether it meets arrays as a literal does. */
-interface StateType {
-  readonly dtype: DType;
-  readonly weak: boolean;
-}
 
 /** A variable that a loop carries: how many elements, where it is an array, and the types of its states. */
 interface Carried {
@@ -46,8 +38,6 @@ interface Step {
 
 /** Types change a few times at most: from a literal to a float of its kind, then to that of an array. */
 const MOST_ROUNDS = 8;
-
-const NAME = 'elementwise';
 
 export function repeat(tracer: LoopTracer, loop: LoopSyntax, scope: Scope, state: State): void {
   const names = assignedNames([loop.test, loop.update, loop.body as never]);
@@ -71,22 +61,6 @@ function carriedOf(tracer: LoopTracer, { node }: LoopSyntax, variable: Variable,
   if (!(before instanceof LocalArray))
     return tracer.source.refuse(node, 'functions that do not change', variable.name);
   return { variable, before, length: before.elements.length, types: before.elements.map(typeOf) };
-}
-
-const typeOf = (value: Operand): StateType => {
-  const dtype = isExpr(value) ? value.dtype : weakDType(NAME, value, undefined);
-  return { dtype, weak: dtype !== 'bool' && (!isExpr(value) || value.weak) };
-};
-
-function joined(a: StateType | undefined, b: StateType): StateType {
-  if (a === undefined) return b;
-  if (a.dtype === 'bool' && b.dtype === 'bool') return a;
-  const [x, y] = [a, b].map((type) =>
-    type.dtype === 'bool' ? { dtype: 'int64' as const, weak: true } : type,
-  ) as [StateType, StateType];
-  if (x.weak === y.weak) return { dtype: promote(x.dtype, y.dtype), weak: x.weak };
-  const [own, strong] = x.weak ? [x, y] : [y, x];
-  return { dtype: promote(weakArrayDType(own.dtype, strong.dtype), strong.dtype), weak: false };
 }
 
 // ---------------------------------------------------------------- a step
