@@ -6,7 +6,7 @@ import type { DType } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatScalar, formatValue } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
-import type { KernelArgument, KernelCode, KernelOutput, UserKernel } from '../graph/user-kernel.js';
+import type { KernelArgument, KernelCode, UserKernel } from '../graph/user-kernel.js';
 import { ArgumentError, expected, RangeArgumentError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
