@@ -1,4 +1,4 @@
-/** CUDA C as it is compiled: its text, and what the compiler is told besides. */
+/** CUDA C with the options that it is compiled with. */
 import { CUDA_OPTIONS } from './cuda.js';
 
 export interface CudaSource {
