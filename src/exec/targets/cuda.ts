@@ -55,6 +55,9 @@ const TENSORS: TensorTraits = {
 /** Elements of results whose sums cuBLAS computes as a whole: their tiles fill an H100. */
 const LEAST_UNSPLIT = 2 ** 22;
 
+/** Terms of sums in which factors of bfloat16 are as good as TF32's in the small products of `tf32x3`. */
+const LEAST_NARROW_TERMS = 4096;
+
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
 const MULTIPROCESSORS = 132;
 
@@ -75,7 +78,7 @@ const CALLS: CallTraits = {
 const PRODUCTS: ProductTraits = {
   costs: PRODUCT_COSTS,
   calls: CALLS,
-  tf32: { leastResults: LEAST_UNSPLIT },
+  tf32: { leastResults: LEAST_UNSPLIT, leastNarrowTerms: LEAST_NARROW_TERMS },
   tensors: TENSORS,
 };
 

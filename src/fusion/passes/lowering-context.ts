@@ -19,6 +19,11 @@ export interface Tf32Traits {
    * multiprocessors there, which makes them more exact.
    */
   readonly leastResults: number;
+  /**
+   * Of sums of so many terms on, the two products with the small parts are of bfloat16, in half the time: their
+   * roundings average out.
+   */
+  readonly leastNarrowTerms: number;
 }
 
 /** The facts that lowering one contraction needs. */

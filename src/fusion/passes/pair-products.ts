@@ -239,7 +239,9 @@ export class PairProducts {
     const multiply = (x: number, y: number): number => this.#ways.form(way, wanted, x, y, 'tf32').id;
     const multiplyInStretches = (x: number, y: number): number =>
       this.#ways.form(way, wanted, x, y, 'tf32-stretched').id;
-    const sum = sumOfThree(this.#editor, way.a.id, way.b.id, { multiply, multiplyInStretches });
+    const isNarrow = this.#volume(way.groups.k) >= this.#context.tf32!.leastNarrowTerms;
+    const parts = { multiply, multiplyInStretches, isNarrow };
+    const sum = sumOfThree(this.#editor, way.a.id, way.b.id, parts);
     return { id: sum, labels: this.#ways.resultOf(way, wanted) };
   }
 
