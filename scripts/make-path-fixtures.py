@@ -103,6 +103,20 @@ def main():
         terms = [rng.sample(range(n), rng.randint(2, 3)) for _ in range(n)]
         used = sorted({x for t in terms for x in t})
         add("hyperedges", terms, tuple(rng.sample(used, 2)), draw(2, 5))
+    # Larger ones, which `auto` orders greedily.
+    for n in (60, 120, 250):
+        add("chain", *chain(n), draw(2, 30))
+        add("tree", *tree(n, rng), draw(2, 5))
+        terms, output = regular_graph(n, 3, 2, rng)
+        add("random 3-regular", terms, output, draw(2, 3))
+    for n in (40, 100):
+        add("matrix product states", *mps(n), draw(2, 6))
+    for shape in ((10, 10), (12, 12), (4, 4, 4)):
+        add(f"lattice {'x'.join(map(str, shape))}", *lattice(*shape), draw(2, 2))
+    for n in (60, 120):
+        terms = [rng.sample(range(n), rng.randint(2, 3)) for _ in range(n)]
+        used = sorted({x for t in terms for x in t})
+        add("hyperedges", terms, tuple(rng.sample(used, 2)), draw(2, 3))
 
     rows = []
     for name, text, sizes in networks:

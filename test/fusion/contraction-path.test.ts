@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ContractionPath, contractionPath } from '../../src/fusion/paths/contraction-path.js';
-import type { Network } from '../../src/fusion/paths/network.js';
+import { greedyPairs, randomFrom } from '../../src/fusion/paths/greedy-order.js';
+import { OrderTree } from '../../src/fusion/paths/improve-order.js';
+import { indexSets, type Network } from '../../src/fusion/paths/network.js';
 import { pathCost } from '../../src/fusion/paths/path-steps.js';
+import { searchPairs } from '../../src/fusion/paths/search.js';
 import { einsum, placeholder } from '../../src/index.js';
 
 type Operands = readonly (readonly number[])[];
@@ -94,14 +97,33 @@ describe('the contraction path', () => {
       const { operations } = contractionPath(networkOf(subscripts, sizes));
       return operations > (optimal ?? auto) ? [`${name}: ${operations} against ${optimal ?? auto}`] : [];
     });
-    expect(fixtures.length).toBeGreaterThan(60);
+    expect(fixtures.length).toBeGreaterThan(80);
+    expect(Math.max(...fixtures.map(({ subscripts }) => subscripts.split(',').length))).toBe(250);
     expect(worse).toEqual([]);
   });
 
   it('is the same path each time', () => {
     const { subscripts, sizes } = fixtures.find(({ name }) => name === 'random 4-regular of 30')!;
     const network = networkOf(subscripts, sizes);
-    expect(contractionPath(network)).toEqual(contractionPath(network));
+    expect(searchPairs(network)).toEqual(searchPairs(network));
+    expect(contractionPath(network)).toBe(contractionPath(network)); // it is kept
+  });
+
+  it('is improved until a bound on the work is reached, whatever the time', () => {
+    const { subscripts, sizes } = fixtures.find(({ name }) => name === 'random 3-regular of 120')!;
+    const sets = indexSets(networkOf(subscripts, sizes));
+    const pairs = greedyPairs(sets, randomFrom(0), 0);
+    const improved = (left: number): { cost: number; left: number } => {
+      const tree = new OrderTree(sets, pairs, Number.POSITIVE_INFINITY);
+      const effort = { left };
+      tree.improve(7, 24, effort);
+      return { cost: tree.cost, left: effort.left };
+    };
+    const [none, some, all] = [improved(0), improved(200_000), improved(Number.POSITIVE_INFINITY)];
+    expect(none.left).toBe(0);
+    expect(some.left).toBeGreaterThan(-20_000);
+    expect(some.cost).toBeLessThan(none.cost);
+    expect(all.cost).toBeLessThan(some.cost);
   });
 
   it('multiplies each operand and each result once, and disconnected operands last', () => {

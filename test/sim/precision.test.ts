@@ -1,6 +1,9 @@
 /** Products that may multiply in less than their dtype's precision: what is kept of it, and what is not. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Lazy } from '../../src/api/lazy.js';
+import { clearPrograms } from '../../src/exec/run/program.js';
+import { CUDA_TARGET } from '../../src/exec/targets/cuda.js';
+import type { Tf32Traits } from '../../src/fusion/passes/lowering-context.js';
 import { contract } from '../../src/graph/infer.js';
 import { lazy, placeholder } from '../../src/index.js';
 import { precisionErrors } from '../devices/precision-errors.js';
@@ -27,8 +30,12 @@ const product = (a: Lazy, b: Lazy, precision?: 'tf32'): Lazy =>
   );
 /** A precision that passes give, not users. */
 const STRETCHED = 'tf32-stretched' as string as 'tf32';
-/** As many results as three products are made for. */
-const LARGE = [2048, 2048] as const;
+/** The sizes from which products are split, and their small parts rounded to bfloat16: tests need no large ones. */
+const TF32 = CUDA_TARGET.products!.tf32! as { -readonly [Name in keyof Tf32Traits]: number };
+const OWN_TF32 = { ...TF32 };
+const splitSmall = (sizes: Partial<Tf32Traits> = {}): void => {
+  Object.assign(TF32, { leastResults: 1 }, sizes);
+};
 /** The steps of a product of an array and its transpose. */
 function explained(rows: number, k: number): string {
   const x = placeholder([rows, k], { dtype: 'float32' });
@@ -40,7 +47,11 @@ const identity = lazy({
   shape: [N, N],
 });
 
-afterEach(() => expect(takeProblems()).toEqual([]));
+afterEach(() => {
+  Object.assign(TF32, OWN_TF32);
+  clearPrograms();
+  expect(takeProblems()).toEqual([]);
+});
 
 describe('a product in TF32', () => {
   it('rounds its factors to 10 bits of mantissa, ties to even', async () => {
@@ -73,9 +84,27 @@ describe('a product in TF32', () => {
   });
 
   it('in three products of split factors has errors of a few units of float32', async () => {
-    const { errors } = await precisionErrors('cuda', LARGE, 2, 2 ** 50);
+    splitSmall();
+    const { errors } = await precisionErrors('cuda', [128, 128], 2, 2 ** 50);
     expect(errors.tf32x3).toBeLessThan(5e-7);
     expect(errors.tf32).toBeGreaterThan(50 * errors.tf32x3);
+  });
+
+  it('of long sums rounds the factors of small products to bfloat16, whose errors average out', async () => {
+    splitSmall({ leastNarrowTerms: 1 });
+    const [short, long] = [
+      await precisionErrors('cuda', [32, 32], 16, 1),
+      await precisionErrors('cuda', [32, 32], 4096, 1),
+    ];
+    expect(short.errors.tf32x3).toBeLessThan(1.5e-6);
+    expect(long.errors.tf32x3).toBeLessThan(2 * long.errors.float32 + 1e-7);
+    const text = explained(2048, OWN_TF32.leastNarrowTerms);
+    expect(text.match(/matmul of .* bfloat16.* to float32, computed in float32 sums of exact/g)).toHaveLength(
+      2,
+    );
+    Object.assign(TF32, OWN_TF32);
+    clearPrograms();
+    expect(explained(2048, OWN_TF32.leastNarrowTerms - 1)).not.toContain('bfloat16');
   });
 
   it('is computed in float32 where three products would be less exact, which explain() says', async () => {
@@ -87,26 +116,42 @@ describe('a product in TF32', () => {
     expect(text).toContain('computed in full float32');
   });
 
-  it('in three products keeps infinities, NaN, zeros and the largest factors', async () => {
-    const values = [
-      0,
-      -0,
-      Number.POSITIVE_INFINITY,
-      Number.NEGATIVE_INFINITY,
-      Number.NaN,
-      3e38,
-      2 ** -130,
-      FINE,
-    ];
-    const [rows, columns] = LARGE;
-    const data = Float32Array.from({ length: rows * 2 }, (_, k) => (k % 2 === 0 ? values[(k / 2) % 8]! : 0));
-    // The first column of the product is that of the factor: no sum adds to it, and NaN comes of infinities alone.
-    const ones = lazy({ data: new Float32Array(2 * columns).fill(1), shape: [2, columns] });
-    const x = lazy({ data, shape: [rows, 2] });
-    const result = (await x.matmul(ones, { precision: 'tf32x3' }).compute({ device: 'cuda' })).data;
-    for (const [k, value] of values.entries())
-      expect(result[k * columns], `${value}`).toBe(value === 0 ? 0 : Math.fround(value));
-  });
+  it.each([
+    ['TF32', Number.POSITIVE_INFINITY],
+    ['bfloat16', 1],
+  ])(
+    'in three products, small ones in %s, keeps infinities, NaN, zeros and the largest factors',
+    async (_, leastNarrowTerms) => {
+      splitSmall({ leastNarrowTerms });
+      const values = [
+        0,
+        -0,
+        Number.POSITIVE_INFINITY,
+        Number.NEGATIVE_INFINITY,
+        Number.NaN,
+        3.4e38,
+        2 ** -130,
+        FINE,
+      ];
+      const [rows, columns] = [16, 32];
+      const data = Float32Array.from({ length: rows * 2 }, (_, k) =>
+        k % 2 === 0 ? values[(k / 2) % 8]! : 0,
+      );
+      // The first column of the product is that of the factor: no sum adds to it, and NaN comes of infinities alone.
+      const ones = lazy({ data: new Float32Array(2 * columns).fill(1), shape: [2, columns] });
+      const x = lazy({ data, shape: [rows, 2] });
+      const result = (await x.matmul(ones, { precision: 'tf32x3' }).compute({ device: 'cuda' })).data;
+      const lost = leastNarrowTerms === 1 ? 2 ** -19 : 0; // of a sum of one term
+      for (const [k, value] of values.entries()) {
+        const found = result[k * columns] as number;
+        if (Number.isFinite(value))
+          expect(Math.abs(found - Math.fround(value)), `${value}`).toBeLessThanOrEqual(
+            lost * Math.abs(value),
+          );
+        else expect(found, `${value}`).toBe(value);
+      }
+    },
+  );
 
   it('splits a factor once that stands twice, and is three calls', async () => {
     const text = explained(2048, 256);

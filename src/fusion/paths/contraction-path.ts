@@ -26,11 +26,28 @@ const MOST_BYTES = 8 * 2 ** 30;
 export const elementLimit = (elementBytes: number, memoryLimit = MOST_BYTES): number =>
   memoryLimit / elementBytes;
 
+/** Paths that are kept, of the networks that take longest: a compute asks for the same one several times. */
+const KEPT_PATHS = 32;
+const MANY_OPERANDS = 9;
+const kept = new Map<string, ContractionPath>();
+
 /**
  * `limit`: the most elements of an intermediate, but no fewer than of the largest operand and the result. Of
  * all orders that keep to it, that with the least work; where none does, labels are sliced.
  */
 export function contractionPath(network: Network, limit = Number.POSITIVE_INFINITY): ContractionPath {
+  if (network.operands.length < MANY_OPERANDS) return searchedPath(network, limit);
+  const { operands, output, sizeOf } = network;
+  const sizes = new Map(operands.flat().map((label) => [label, sizeOf(label)]));
+  const key = JSON.stringify([operands, output, [...sizes], String(limit)]);
+  const path = kept.get(key) ?? searchedPath(network, limit);
+  kept.delete(key); // the one that was asked for last is the last one to go
+  kept.set(key, path);
+  for (const oldest of kept.keys()) if (kept.size > KEPT_PATHS) kept.delete(oldest);
+  return path;
+}
+
+function searchedPath(network: Network, limit: number): ContractionPath {
   const own = ownLabels(network);
   const operands = network.operands.map((labels, k) => labels.filter((label) => !own[k]!.includes(label)));
   const summed: Network = { ...network, operands };

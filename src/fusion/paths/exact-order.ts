@@ -13,6 +13,9 @@ export type Pair = readonly [number, number];
 /** Intermediates of more than `limit` elements count as so many times their work. */
 export const OVERSIZE_WEIGHT = 2 ** 24;
 
+/** About how many pairs of subsets the search of so many operands looks at, for each word of a set. */
+export const exactSteps = (operands: number, words: number): number => (words * 3 ** operands) / 2;
+
 export interface PairOrder {
   readonly pairs: readonly Pair[];
   /** Multiplications and additions, those of intermediates above the limit weighted. */
@@ -23,12 +26,14 @@ export interface PairOrder {
 
 /**
  * The cheapest order of the operands, or `undefined` where none costs less than `bound`. A pair costs a
- * multiplication for each element of the space that its indices span, and an addition where it sums.
+ * multiplication for each element of the space that its indices span, and an addition where it sums. `lastWeight`: of
+ * the last pair, whose result is the output.
  */
 export function exactOrder(
   sets: IndexSets,
   limit: number,
   bound = Number.POSITIVE_INFINITY,
+  lastWeight = 1,
 ): PairOrder | undefined {
   const { words, volumes } = sets;
   const count = sets.operands.length / words;
@@ -40,9 +45,8 @@ export function exactOrder(
   for (let mask = 3; mask <= full; mask++) {
     if (parts[mask] !== 0 || costs[mask] === 0) continue;
     const rest = mask ^ (1 << (31 - Math.clz32(mask)));
-    const isOversize =
-      mask !== full && limit !== Number.POSITIVE_INFINITY && setVolume(sets, open, mask) > limit;
-    const weight = isOversize ? OVERSIZE_WEIGHT : 1;
+    const isOversize = limit !== Number.POSITIVE_INFINITY && setVolume(sets, open, mask) > limit;
+    const weight = mask === full ? lastWeight : isOversize ? OVERSIZE_WEIGHT : 1;
     let least = bound;
     let part = 0;
     for (let b = rest; b > 0; b = (b - 1) & rest) {

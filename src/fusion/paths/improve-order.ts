@@ -3,11 +3,20 @@
  * are, until none is better. (The subtree reconfiguration of Gray and Kourtis, "Hyper-optimized tensor network
  * contraction", 2021.)
  */
-import { exactOrder, OVERSIZE_WEIGHT, type Pair } from './exact-order.js';
+import { exactOrder, exactSteps, OVERSIZE_WEIGHT, type Pair } from './exact-order.js';
 import { type IndexSets, setVolume, wordVolume } from './network.js';
+import { subnetworkOf } from './subnetwork.js';
 
 /** A subtree has to be cheaper by this factor, so that rounding does not go in circles. */
 const LEAST_GAIN = 1 - 1e-9;
+
+/** The work that a search may still do, in pairs of subsets: a few nanoseconds each. It goes by the network alone. */
+export interface Effort {
+  left: number;
+}
+
+/** Of a subtree beside its exact search, in a network of one word and of several. */
+const SUBTREE_STEPS = { one: 500, several: 2500 } as const;
 
 export class OrderTree {
   readonly #sets: IndexSets;
@@ -19,6 +28,10 @@ export class OrderTree {
   /** The indices of each node, and the cost of each pair. */
   readonly #open: Int32Array;
   readonly #costs: Float64Array;
+  /** By node: when it was changed last, and when the subtree below it was found to be best. */
+  readonly #changed: Int32Array;
+  readonly #best: Int32Array;
+  #time = 1;
 
   /** `limit`: elements of an intermediate above which its work is weighted. */
   constructor(sets: IndexSets, pairs: readonly Pair[], limit: number) {
@@ -35,6 +48,8 @@ export class OrderTree {
     this.#open = this.#openIndices();
     this.#costs = new Float64Array(2 * count - 1);
     for (let k = count; k < 2 * count - 1; k++) this.#costs[k] = this.#costOf(k);
+    this.#changed = new Int32Array(2 * count - 1).fill(1);
+    this.#best = new Int32Array(2 * count - 1);
   }
 
   get cost(): number {
@@ -72,27 +87,36 @@ export class OrderTree {
       sums |= union ^ open[k * words + w]!;
       volume *= wordVolume(volumes, w, union);
     }
+    return volume * (sums === 0 ? 1 : 2) * this.#weightOf(k);
+  }
+
+  #weightOf(k: number): number {
     const isRoot = k === this.#left.length - 1;
     const isOversize = !isRoot && this.#limit < Number.POSITIVE_INFINITY && this.volumeOf(k) > this.#limit;
-    return volume * (sums === 0 ? 1 : 2) * (isOversize ? OVERSIZE_WEIGHT : 1);
+    return isOversize ? OVERSIZE_WEIGHT : 1;
   }
 
   volumeOf(k: number): number {
     return setVolume(this.#sets, this.#open, k);
   }
 
-  /** Goes over all subtrees of `leaves` leaves at most until none can be improved, `rounds` times at most. */
-  improve(leaves: number, rounds: number): void {
+  /**
+   * Goes over all subtrees of `leaves` leaves at most until none can be improved, `rounds` times at most, or until no
+   * effort is left.
+   */
+  improve(leaves: number, rounds: number, effort: Effort): void {
+    this.#best.fill(0); // of other numbers of leaves
     for (let round = 0; round < rounds; round++) {
       let isBetter = false;
-      for (let k = this.#left.length - 1; k >= this.#count; k--)
-        if (this.#improveBelow(k, leaves)) isBetter = true;
+      for (let k = this.#left.length - 1; k >= this.#count; k--) {
+        if (effort.left <= 0) return;
+        if (this.#improveBelow(k, leaves, effort)) isBetter = true;
+      }
       if (!isBetter) return;
     }
   }
 
-  #improveBelow(root: number, leaves: number): boolean {
-    const { words } = this.#sets;
+  #improveBelow(root: number, leaves: number, effort: Effort): boolean {
     const tops: number[] = [this.#left[root]!, this.#right[root]!];
     const inner = [root];
     while (tops.length < leaves) {
@@ -105,16 +129,19 @@ export class OrderTree {
       inner.push(node);
       tops.splice(at, 1, this.#left[node]!, this.#right[node]!);
     }
-    if (tops.length < 3) return false;
+    if (tops.length < 3 || inner.every((node) => this.#changed[node]! <= this.#best[root]!)) return false;
     const before = inner.reduce((sum, node) => sum + this.#costs[node]!, 0);
-    const operands = new Int32Array(tops.length * words);
-    for (const [k, node] of tops.entries())
-      operands.set(this.#open.subarray(node * words, (node + 1) * words), k * words);
-    const output = this.#open.slice(root * words, (root + 1) * words);
-    const own = { ...this.#sets, operands, output };
-    const order = exactOrder(own, this.#limit, before * LEAST_GAIN);
+    const { sets, expand } = subnetworkOf(this.#sets, this.#open, tops, root);
+    effort.left -=
+      SUBTREE_STEPS[this.#sets.words === 1 ? 'one' : 'several'] + exactSteps(tops.length, sets.words);
+    const order = exactOrder(sets, this.#limit, before * LEAST_GAIN, this.#weightOf(root));
+    this.#best[root] = ++this.#time;
     if (order === undefined) return false;
-    this.#replace(root, tops, inner, order.pairs, order.results);
+    const { words } = this.#sets;
+    const results = new Int32Array(order.pairs.length * words);
+    for (const k of order.pairs.keys())
+      expand(order.results.subarray(k * sets.words, (k + 1) * sets.words), results, k * words);
+    this.#replace(root, tops, inner, order.pairs, results);
     return true;
   }
 
@@ -135,7 +162,10 @@ export class OrderTree {
       this.#open.set(results.subarray(k * words, (k + 1) * words), node * words);
       nodes.push(node);
     }
-    for (const node of inner) this.#costs[node] = this.#costOf(node);
+    for (const node of inner) {
+      this.#costs[node] = this.#costOf(node);
+      this.#changed[node] = this.#time;
+    }
   }
 
   /** The pairs, each after those that it needs. */

@@ -15,7 +15,7 @@ export interface Network {
   readonly sizeOf: (label: number) => number;
 }
 
-const BITS = 32;
+export const BITS = 32;
 const BYTE = 256;
 
 /** Sets of indices, `words` numbers of 32 bits each; set k of a list begins at word `k · words`. */
@@ -66,9 +66,10 @@ export function indexSets(network: Network): IndexSets {
   };
 }
 
-function volumeTable(sizes: readonly number[], words: number): Float64Array {
+/** The products of sizes by the values of bytes; see `IndexSets`. */
+export function volumeTable(sizes: readonly number[], words: number): Float64Array {
   const table = new Float64Array((words * BITS * BYTE) / 8).fill(1);
-  for (let byte = 0; byte < (words * BITS) / 8; byte++) {
+  for (let byte = 0; byte * 8 < sizes.length; byte++) {
     for (let value = 1; value < BYTE; value++) {
       const low = 31 - Math.clz32(value & -value);
       const size = sizes[byte * 8 + low] ?? 1;

@@ -1,10 +1,10 @@
 /**
  * Searches the order of the pairs of a network: exactly for a few operands, by many greedy orders and their
- * improvement beyond. The result depends on the network alone.
+ * improvement beyond, as many as a bound on the work allows. The result depends on the network alone, not on time.
  */
 import { exactOrder, type Pair } from './exact-order.js';
 import { greedyPairs, randomFrom } from './greedy-order.js';
-import { OrderTree } from './improve-order.js';
+import { type Effort, OrderTree } from './improve-order.js';
 import { type IndexSets, indexSets, type Network } from './network.js';
 
 /** Operands of an exact search. */
@@ -15,44 +15,60 @@ const FEW = 8;
 const LEAVES = 7;
 const LAST_LEAVES = 8;
 const MOST_ROUNDS = 24;
-/** Greedy orders, as many as take a few milliseconds an operand, and the noise of each. */
+/** Of a greedy order, for each word of an operand. */
+const GREEDY_STEPS = 15;
+/** Greedy orders, and the noise of each by turns. */
 const ORDERS = 12;
-const MOST_IMPROVED = 400;
 const TEMPERATURES = [0, 0.5, 1, 2];
+/** Pairs of subsets that a search beyond the exact ones looks at, of a few nanoseconds each: some 20 ms for 40 operands. */
+export const searchSteps = (operands: number): number => 2 ** 21 + 2 ** 13 * operands;
+/** Of the effort: for the first order, and for the best one in the end. */
+const FIRST_SHARE = 0.4;
+const LAST_SHARE = 0.15;
 
-/** The pairs of the order with the least work in which no intermediate has more than `limit` elements, if any. */
-export function searchPairs(network: Network, limit = Number.POSITIVE_INFINITY): Pair[] {
+/**
+ * The pairs of the order with the least work in which no intermediate has more than `limit` elements, if any.
+ * `steps`: the bound on the work of finding it, where that is not exact.
+ */
+export function searchPairs(
+  network: Network,
+  limit = Number.POSITIVE_INFINITY,
+  steps = searchSteps(network.operands.length),
+): Pair[] {
   const count = network.operands.length;
   if (count < 2) return [];
   if (count === 2) return [[0, 1]];
   if (count <= MAX_EXACT) return exactPairs(indexSets(network), limit, count);
   const components = componentsOf(network);
   return components.length === 1
-    ? improvedPairs(indexSets(network), limit, count)
-    : byComponent(network, components, limit);
+    ? improvedPairs(indexSets(network), limit, steps)
+    : byComponent(network, components, limit, steps);
 }
 
 function exactPairs(sets: IndexSets, limit: number, count: number): Pair[] {
   if (count <= FEW) return [...exactOrder(sets, limit)!.pairs];
-  const guess = improved(sets, limit, 0);
+  const guess = improved(sets, limit, 0, { left: searchSteps(count) });
   return [...(exactOrder(sets, limit, guess.cost)?.pairs ?? guess.pairs())];
 }
 
 /** A greedy order with its subtrees improved; number 0 is without noise. */
-function improved(sets: IndexSets, limit: number, number: number): OrderTree {
+function improved(sets: IndexSets, limit: number, number: number, effort: Effort): OrderTree {
   const temperature = TEMPERATURES[number % TEMPERATURES.length]!;
   const tree = new OrderTree(sets, greedyPairs(sets, randomFrom(number), temperature), limit);
-  tree.improve(LEAVES, MOST_ROUNDS);
+  effort.left -= GREEDY_STEPS * sets.operands.length;
+  tree.improve(LEAVES, MOST_ROUNDS, effort);
   return tree;
 }
 
-function improvedPairs(sets: IndexSets, limit: number, count: number): Pair[] {
-  let best = improved(sets, limit, 0);
-  for (let k = 1; k < ORDERS && k * count < MOST_IMPROVED; k++) {
-    const tree = improved(sets, limit, k);
+function improvedPairs(sets: IndexSets, limit: number, steps: number): Pair[] {
+  const first = { left: steps * FIRST_SHARE };
+  let best = improved(sets, limit, 0, first);
+  const others = { left: first.left + steps * (1 - FIRST_SHARE - LAST_SHARE) };
+  for (let k = 1; k < ORDERS && others.left > 0; k++) {
+    const tree = improved(sets, limit, k, others);
     if (tree.cost < best.cost) best = tree;
   }
-  best.improve(LAST_LEAVES, 2);
+  best.improve(LAST_LEAVES, 2, { left: others.left + steps * LAST_SHARE });
   return best.pairs();
 }
 
@@ -78,8 +94,14 @@ function componentsOf({ operands }: Network): number[][] {
 }
 
 /** Each component by itself, then their results, which share nothing. */
-function byComponent(network: Network, components: readonly (readonly number[])[], limit: number): Pair[] {
+function byComponent(
+  network: Network,
+  components: readonly (readonly number[])[],
+  limit: number,
+  steps: number,
+): Pair[] {
   const { operands, output, sizeOf } = network;
+  const share = steps / components.length;
   const pairs: Pair[] = [];
   const results = components.map((members) => {
     const labels = members.map((k) => operands[k]!);
@@ -89,7 +111,7 @@ function byComponent(network: Network, components: readonly (readonly number[])[
       pairs,
       operands.length,
       members,
-      searchPairs({ operands: labels, output: kept, sizeOf }, limit),
+      searchPairs({ operands: labels, output: kept, sizeOf }, limit, share),
     );
     return { at, labels: kept };
   });

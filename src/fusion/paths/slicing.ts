@@ -10,7 +10,7 @@
 import type { Pair } from './exact-order.js';
 import type { Network } from './network.js';
 import { operationsOf, type PathStep, pathSteps } from './path-steps.js';
-import { searchPairs } from './search.js';
+import { searchPairs, searchSteps } from './search.js';
 
 /** A label, and the number of parts that it is summed in; they differ in length by one at most. */
 export interface Slice {
@@ -18,8 +18,13 @@ export interface Slice {
   readonly parts: number;
 }
 
-/** Parts in all: each is a subgraph of its own. */
+/** Parts in all, each a subgraph of its own: of eight labels at most. */
 const MOST_PARTS = 256;
+
+/** An intermediate that is so many times as large as it may be is not sliced: other orders gain little of that. */
+const MOST_EXCESS = 2 ** 16;
+/** Part of the effort of a first search that goes into the one after each slice. */
+const SEARCH_SHARE = 0.25;
 
 export interface SlicedPath {
   readonly pairs: readonly Pair[];
@@ -29,38 +34,47 @@ export interface SlicedPath {
   readonly largest: number;
 }
 
+/** The pairs of an order with their steps, which do not depend on sizes. */
+interface StepList {
+  readonly pairs: readonly Pair[];
+  readonly steps: readonly PathStep[];
+}
+
+interface SlicedSteps extends SlicedPath {
+  readonly steps: readonly PathStep[];
+}
+
 /** Slices labels until no intermediate has more than `limit` elements, or there would be too many parts. */
 export function sliceLabels(network: Network, pairs: readonly Pair[], limit: number): SlicedPath {
-  let path = slicedCost(network, pairs, []);
-  while (path.largest > limit) {
+  const orderOf = (found: readonly Pair[]): StepList => ({ pairs: found, steps: pathSteps(network, found) });
+  let path = slicedCost(network, orderOf(pairs), []);
+  while (path.largest > limit && path.largest <= MOST_EXCESS * limit) {
     const next = bestSlice(network, path, limit);
-    if (next === undefined) return path;
+    if (next === undefined) break;
     // With a label short, another order may be cheaper.
-    const order = searchPairs(slicedNetwork(network, next.slices), limit);
-    const again = slicedCost(network, order, next.slices);
+    const effort = SEARCH_SHARE * searchSteps(network.operands.length);
+    const order = searchPairs(slicedNetwork(network, next.slices), limit, effort);
+    const again = slicedCost(network, orderOf(order), next.slices);
     path = again.largest <= next.largest && again.operations < next.operations ? again : next;
   }
-  return path;
+  const { steps: _, ...found } = path;
+  return found;
 }
 
 /** Of the summed labels of the largest intermediate the one whose parts cost least. */
-function bestSlice(
-  network: Network,
-  { pairs, slices, largest }: SlicedPath,
-  limit: number,
-): SlicedPath | undefined {
+function bestSlice(network: Network, path: SlicedSteps, limit: number): SlicedSteps | undefined {
+  const { steps, slices, largest } = path;
   const done = slices.reduce((product, { parts }) => product * parts, 1);
   const short = slicedNetwork(network, slices);
   const volumeOf = volumeIn(short);
-  const steps = pathSteps(short, pairs).slice(0, -1);
-  const labels = steps.filter(({ result }) => volumeOf(result) === largest)[0]!.result;
-  let best: SlicedPath | undefined;
+  const labels = steps.slice(0, -1).find(({ result }) => volumeOf(result) === largest)!.result;
+  let best: SlicedSteps | undefined;
   for (const label of labels) {
     if (network.output.includes(label) || slices.some((slice) => slice.label === label)) continue;
     const size = network.sizeOf(label);
     const parts = Math.min(size, Math.ceil(size / Math.max(1, Math.floor((size * limit) / largest))));
     if (parts < 2 || done * parts > MOST_PARTS) continue;
-    const tried = slicedCost(network, pairs, [...slices, { label, parts }]);
+    const tried = slicedCost(network, path, [...slices, { label, parts }]);
     if (best === undefined || tried.operations < best.operations) best = tried;
   }
   return best;
@@ -78,22 +92,22 @@ function slicedNetwork(network: Network, slices: readonly Slice[]): Network {
   return { ...network, sizeOf };
 }
 
-function slicedCost(network: Network, pairs: readonly Pair[], slices: readonly Slice[]): SlicedPath {
-  const short = slicedNetwork(network, slices);
-  const volumeOf = volumeIn(short);
-  const steps = pathSteps(short, pairs);
+function slicedCost(network: Network, { pairs, steps }: StepList, slices: readonly Slice[]): SlicedSteps {
+  const volumeOf = volumeIn(slicedNetwork(network, slices));
   const partsOf = partsBelow(network, steps, slices);
   const operations = steps.reduce((sum, step, k) => sum + operationsOf(step, volumeOf) * partsOf[k]!, 0);
   const largest = steps.slice(0, -1).reduce((most, { result }) => Math.max(most, volumeOf(result)), 0);
-  return { pairs, slices, operations, largest };
+  return { pairs, steps, slices, operations, largest };
 }
 
 /** How often each pair is computed: once for every part of the sliced labels below it. */
 function partsBelow({ operands }: Network, steps: readonly PathStep[], slices: readonly Slice[]): number[] {
-  const below = operands.map((labels) => new Set(labels));
+  const slicesIn = (labels: readonly number[]): number =>
+    slices.reduce((found, { label }, k) => (labels.includes(label) ? found | (1 << k) : found), 0);
+  const below = operands.map(slicesIn);
   return steps.map(({ pair: [i, j] }) => {
-    const all = new Set([...below[i]!, ...below[j]!]);
+    const all = below[i]! | below[j]!;
     below.push(all);
-    return slices.reduce((product, { label, parts }) => (all.has(label) ? product * parts : product), 1);
+    return slices.reduce((product, { parts }, k) => ((all >> k) & 1 ? product * parts : product), 1);
   });
 }
