@@ -1,7 +1,8 @@
 /**
  * A table and a plot of the lines of `contractions.ts` and `peers-contractions.py`: `node
- * dist/bench/contractions-report.js weft.jsonl torch.jsonl … --plot plot.svg` prints the table. The plot has a row for
- * each contraction and dtype, and a mark for the time of each peer over Weft's: right of the line, Weft is faster.
+ * dist/bench/contractions-report.js weft.jsonl torch.jsonl … --plot plot.svg --memory` prints the table, and one of device
+ * memory. The plot has a row for each contraction and dtype, and a mark for the time of each peer over Weft's: right of the
+ * line, Weft is faster.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,6 +12,7 @@ import { comparisonTable, type Line } from './table.js';
 const COLOURS: Readonly<Record<string, string>> = {
   cupy: '#e08214',
   torch: '#c2185b',
+  'torch-compile': '#7b3294',
   jax: '#2e9e5b',
   'weft-tuned': '#2f6fb0',
 };
@@ -50,6 +52,26 @@ const xOf = (ratio: number): number => {
   return Math.round(10 * (NAMES + share * (WIDTH - NAMES - 20))) / 10;
 };
 
+const PEERS = ['weft', 'torch', 'torch-compile', 'cupy'];
+
+/** A table of the most device memory held, inputs and results included, in MiB. */
+export function memoryTable(lines: readonly Line[]): string {
+  const byName = new Map<string, Map<string, number>>();
+  for (const { workload, dtype, peer, peak_bytes } of lines) {
+    if (peak_bytes === undefined || peak_bytes === null) continue;
+    const name = `\`${workload}\` ${dtype}`;
+    byName.set(name, (byName.get(name) ?? new Map<string, number>()).set(peer, peak_bytes));
+  }
+  const rows = [...byName].filter(([, bytes]) => bytes.size > 1 && bytes.has('weft'));
+  const cell = (bytes: number | undefined): string =>
+    bytes === undefined ? '–' : (bytes / 2 ** 20).toPrecision(3);
+  return [
+    `| workload | ${PEERS.join(' | ')} |`,
+    `|---|${PEERS.map(() => '---:').join('|')}|`,
+    ...rows.map(([name, bytes]) => `| ${name} | ${PEERS.map((peer) => cell(bytes.get(peer))).join(' | ')} |`),
+  ].join('\n');
+}
+
 /** The plot as SVG. */
 export function ratioPlot(lines: readonly Line[]): string {
   const rows = rowsOf(lines);
@@ -58,7 +80,7 @@ export function ratioPlot(lines: readonly Line[]): string {
     `<text x="${x}" y="${y}"${rest}>${content}</text>`;
   const legend = Object.entries(COLOURS).map(
     ([peer, colour], k) =>
-      `<circle cx="${NAMES + 90 * k}" cy="12" r="4" fill="${colour}"/>${text(NAMES + 90 * k + 8, 16, peer)}`,
+      `<circle cx="${NAMES + 110 * k}" cy="12" r="4" fill="${colour}"/>${text(NAMES + 110 * k + 8, 16, peer)}`,
   );
   const ticks = TICKS.map(
     (ratio) =>
@@ -88,7 +110,7 @@ export function ratioPlot(lines: readonly Line[]): string {
 if (process.argv[1]?.endsWith('contractions-report.js')) {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { plot: { type: 'string' } },
+    options: { plot: { type: 'string' }, memory: { type: 'boolean', default: false } },
   });
   if (positionals.length === 0) throw new RangeError('expected files of JSON lines');
   const lines = positionals.flatMap((path) =>
@@ -98,5 +120,6 @@ if (process.argv[1]?.endsWith('contractions-report.js')) {
       .map((text) => JSON.parse(text) as Line),
   );
   console.log(comparisonTable(lines));
+  if (values.memory) console.log(`\nMost device memory in MiB:\n\n${memoryTable(lines)}`);
   if (values.plot !== undefined) writeFileSync(values.plot, ratioPlot(lines));
 }

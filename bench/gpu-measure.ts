@@ -93,8 +93,8 @@ async function prepare(workload: Workload, device: string, tune: boolean): Promi
   return { call, finish, explain: () => compiled.explain(...inputs), residentBytes, release };
 }
 
-const bytesOfElement = (dtype: string): number =>
-  dtype === 'float64' ? 8 : dtype === 'float32' ? 4 : dtype === 'bfloat16' ? 2 : Number.NaN;
+const BYTES: Readonly<Record<string, number>> = { float64: 8, float32: 4, bfloat16: 2, float16: 2 };
+const bytesOfElement = (dtype: string): number => BYTES[dtype] ?? Number.NaN;
 
 /** Milliseconds of one call when `count` are started together; the results of the others are given back. */
 async function timedCall({ call, finish }: Prepared, count: number): Promise<[number, Outcome]> {

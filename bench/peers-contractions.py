@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The products and contractions of contractions.json with CuPy, PyTorch and JAX, as their users write them: `einsum`, which each
-of them gives to its library.
+"""The products and contractions of contractions.json with CuPy, PyTorch, torch.compile and JAX, as their users write them:
+`einsum`, which each of them gives to its library. `peak_bytes` is the most device memory that the peer's allocator holds
+at once during a call, inputs included.
 
-  peers-contractions.py --peer cupy|torch|jax [--only name,name] [--dtypes float32,float64] [--seconds 0.1] [--out file]
+  peers-contractions.py --peer cupy|torch|torch-compile|jax [--only name,name] [--dtypes float32,float64] [--seconds 0.1] [--out file]
 
 CuPy uses cuTENSOR where CUPY_ACCELERATORS=cutensor says so. Short ones are started 32 at a time, as contractions.ts does.
 """
@@ -25,10 +26,17 @@ def cupy_peer():
         xp.random.seed(seed)
         return (xp.random.random(shape, dtype="float64" if dtype == "float64" else "float32") * 2 - 1).astype(dtype)
 
-    return make, lambda equation: lambda a, b: xp.einsum(equation, a, b), lambda _: xp.cuda.Device().synchronize()
+    pool = xp.get_default_memory_pool()
+
+    def peak(call):
+        pool.free_all_blocks()
+        call()
+        return pool.total_bytes()  # the pool gives nothing back by itself
+
+    return make, lambda equation: lambda a, b: xp.einsum(equation, a, b), lambda _: xp.cuda.Device().synchronize(), peak
 
 
-def torch_peer():
+def torch_peer(compiles=False):
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -38,7 +46,21 @@ def torch_peer():
         wide = torch.float64 if dtype == "float64" else torch.float32
         return (torch.rand(shape, generator=generator, device="cuda", dtype=wide) * 2 - 1).to(getattr(torch, dtype))
 
-    return make, lambda equation: lambda a, b: torch.einsum(equation, a, b), lambda _: torch.cuda.synchronize()
+    def peak(call):
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        call()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated()
+
+    def compiled(equation):
+        call = lambda a, b: torch.einsum(equation, a, b)
+        if not compiles:
+            return call
+        torch.compiler.reset()
+        return torch.compile(call, dynamic=False)
+
+    return make, compiled, lambda _: torch.cuda.synchronize(), peak
 
 
 def jax_peer():
@@ -52,7 +74,11 @@ def jax_peer():
         wide = jnp.float64 if dtype == "float64" else jnp.float32
         return jax.random.uniform(jax.random.key(seed), shape, wide, -1, 1).astype(dtype)
 
-    return make, lambda equation: jax.jit(lambda a, b: jnp.einsum(equation, a, b)), jax.block_until_ready
+    def peak(call):  # of the process so far: it cannot be set back
+        jax.block_until_ready(call())
+        return None
+
+    return make, lambda equation: jax.jit(lambda a, b: jnp.einsum(equation, a, b)), jax.block_until_ready, peak
 
 
 def operations(row):
@@ -66,7 +92,7 @@ def operations(row):
 
 
 def measure(row, dtype, peer, seconds):
-    make, compiled, wait = peer
+    make, compiled, wait, peak = peer
     inputs = [make(shape, dtype, k + 1) for k, shape in enumerate(row["shapes"])]
     call = compiled(row["equation"])
     inner = CALLS_AT_ONCE if operations(row) <= SHORT_OPERATIONS else 1
@@ -79,6 +105,7 @@ def measure(row, dtype, peer, seconds):
         return (time.perf_counter() - start) * 1e3 / inner
 
     first = timed()
+    held = peak(lambda: call(*inputs))
     for _ in range(WARM_CALLS):
         timed()
     times, end = [], time.perf_counter() + seconds
@@ -91,18 +118,20 @@ def measure(row, dtype, peer, seconds):
         "ms_min": round(times[0], 5),
         "first_ms": round(first, 1),
         "tflops": round(operations(row) / median / 1e9, 2),
+        **({} if held is None else {"peak_bytes": held}),
     }
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--peer", required=True, choices=("cupy", "torch", "jax"))
+    parser.add_argument("--peer", required=True, choices=("cupy", "torch", "torch-compile", "jax"))
     parser.add_argument("--only")
     parser.add_argument("--dtypes")
     parser.add_argument("--seconds", type=float, default=0.1)
     parser.add_argument("--out")
     options = parser.parse_args()
-    peer = {"cupy": cupy_peer, "torch": torch_peer, "jax": jax_peer}[options.peer]()
+    peers = {"cupy": cupy_peer, "torch": torch_peer, "torch-compile": lambda: torch_peer(True), "jax": jax_peer}
+    peer = peers[options.peer]()
     for row in json.loads((pathlib.Path(__file__).parent / "contractions.json").read_text()):
         if options.only is not None and row["name"] not in options.only.split(","):
             continue

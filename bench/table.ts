@@ -14,6 +14,7 @@ export interface Line {
   readonly ms_median?: number;
   readonly seconds_median?: number;
   readonly checksum?: number | null;
+  readonly peak_bytes?: number | null;
   readonly error?: string;
 }
 

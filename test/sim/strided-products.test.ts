@@ -4,6 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
+import { CUDA_PRODUCTS } from '../../src/exec/targets/cuda-products.js';
 import {
   type DType,
   type EinsumOptions,
@@ -20,6 +21,9 @@ const device = 'cuda';
 const p = (...shape: number[]): Lazy<'float32'> => placeholder(shape, 'float32');
 const halves = (...shape: number[]): Lazy<'float16'> => placeholder(shape, 'float16');
 const CUBLAS = { library: 'cublas' } as const;
+/** Of small products copies take less time than calls: here they are made dear. */
+const COSTS = CUDA_PRODUCTS.calls! as { copySeconds: number };
+const { copySeconds } = COSTS;
 const BACK = [null, null, -1] as const;
 
 /** Calls of libraries and kernels of a run. */
@@ -46,12 +50,15 @@ const choicesOf = (found: Explanation): string =>
   found.passes.flatMap(({ choices }) => choices.map(({ reason }) => reason)).join('; ');
 
 afterEach(() => {
+  COSTS.copySeconds = copySeconds;
+  clearPrograms();
   setFaults([]);
   expect(takeProblems()).toEqual([]);
 });
 
 describe('attention with heads behind positions', () => {
   it.each(Object.keys(ROUNDED) as DType[])('is a call for each of its batches, of %s', async (dtype) => {
+    COSTS.copySeconds = 1;
     const [q, k] = [await stored([2, 33, 3, 8], 1, dtype), await stored([2, 40, 3, 8], 2, dtype)];
     const scores = (options: EinsumOptions): Lazy => einsum('bqhd,bkhd->bhqk', q, k, options);
     const found = await callsOf(scores(CUBLAS));
@@ -66,6 +73,7 @@ describe('attention with heads behind positions', () => {
   });
 
   it('has its factor, addend and bias in the calls', async () => {
+    COSTS.copySeconds = 1;
     const [q, k] = [await stored([2, 33, 3, 8], 1, 'float32'), await stored([2, 40, 3, 8], 2, 'float32')];
     const [mask, row] = [await stored([2, 3, 33, 40], 3, 'float32'), await stored([40], 4, 'float32')];
     const built = (options: EinsumOptions): Lazy =>
@@ -89,14 +97,14 @@ describe('attention with heads behind positions', () => {
   });
 
   it('says how many calls it is, and why', () => {
-    const q = placeholder([16, 1024, 8, 64], 'bfloat16');
+    const q = placeholder([2, 2048, 32, 128], 'bfloat16');
     const found = einsum('bqhd,bkhd->bhqk', q, q).explain({ device });
     expect(stepsOf(found)).toEqual(['matmul']);
     expect(choicesOf(found)).toMatch(
-      /^in 8 calls, without the copies of 32.00 MiB that a single one needs: /,
+      /^in 2 calls, without the copies of 64.00 MiB that a single one needs: /,
     );
     expect(String(found)).toContain(
-      'matmul of 8 x 16 x (1024, 64) @ (64, 1024) bfloat16, computed in float32 sums of exact products, in 8 calls',
+      'matmul of 2 x 32 x (2048, 128) @ (128, 2048) bfloat16, computed in float32 sums of exact products, in 2 calls',
     );
   });
 
@@ -134,9 +142,9 @@ describe('operands that run backwards', () => {
     [
       'along batches: calls of a matrix each',
       () =>
-        halves(3, 8192, 256)
+        halves(3, 16384, 512)
           .slice(BACK)
-          .matmul(halves(3, 256, 4096)),
+          .matmul(halves(3, 512, 4096)),
       ['matmul'],
     ],
   ])('%s', (_, build, steps) => {
@@ -159,6 +167,46 @@ describe('operands that run backwards', () => {
     ]) {
       const { x } = await callsOf(built);
       expect(await errorOf(x, built)).toBeLessThan(ROUNDED.float32!);
+    }
+  });
+});
+
+describe('operands of which neither rows nor columns lie side by side', () => {
+  const EVERY_OTHER = [null, null, 2] as const;
+  const stepped = (n: number, dtype: DType): Lazy =>
+    placeholder([2 * n, 2 * n], dtype).slice(EVERY_OTHER, EVERY_OTHER);
+
+  it('are gathered into a copy where arithmetic is most of the work, which explain says with its bytes', () => {
+    const found = stepped(1024, 'float32').matmul(p(1024, 1024)).explain({ device });
+    expect(stepsOf(found)).toEqual(['copy 4194304', 'matmul']);
+    expect(choicesOf(found)).toMatch(/^after copies of 4.00 MiB: .* that cuTENSOR multiplies longer$/);
+  });
+
+  it('are read where they lie by cuTENSOR where the copy is', () => {
+    const found = stepped(4096, 'float64')
+      .matmul(placeholder([4096, 96], 'float64'))
+      .explain({ device });
+    expect(found.steps.map(({ name }) => name)).toEqual(['contraction']);
+    expect(choicesOf(found)).toMatch(/^without the copies of 128.00 MiB that a matrix product needs: /);
+  });
+
+  it('are copied of a dtype that cuTENSOR has of some layouts only', () => {
+    const found = stepped(1024, 'bfloat16')
+      .matmul(placeholder([1024, 96], 'bfloat16'))
+      .explain({ device });
+    expect(stepsOf(found)).toEqual(['copy 2097152', 'matmul']);
+    expect(choicesOf(found)).toBe(
+      'after copies of 2.00 MiB: cuTENSOR has bfloat16 of some layouts only, and is used where it is asked for',
+    );
+  });
+
+  it('have the values of copies by each library', async () => {
+    const [a, b] = [await stored([70, 66], 1, 'float32'), await stored([33, 40], 2, 'float32')];
+    for (const library of ['cublas', 'cutensor'] as const) {
+      const built = (options: EinsumOptions): Lazy =>
+        einsum('ij,jk->ik', a.slice(EVERY_OTHER, EVERY_OTHER), b, options);
+      const { x } = await callsOf(built({ library }));
+      expect(await errorOf(x, built({}))).toBeLessThan(ROUNDED.float32!);
     }
   });
 });

@@ -53,6 +53,8 @@ const QUEUE_SECONDS = 12e-6;
 /** Products of few blocks are computed in smaller ones, at a part of the rate. */
 const SMALL_BLOCK = 64;
 const SMALL_BLOCK_RATE = 0.7;
+/** Those of a single product are split along the sum, into parts of so many terms at least. */
+const LEAST_SPLIT = 512;
 
 /** The properties of a product that its time depends on. */
 type ProductLike = Pick<MatmulStep, 'dtype' | 'precision' | 'batch' | 'm' | 'n' | 'k'>;
@@ -74,6 +76,27 @@ export function productCost(step: ProductLike, multiprocessors: number): StepCos
   const operations = 2 * batch * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
   const seconds = PRODUCT_SECONDS + operations / (rateOf(step) * speed);
   return { seconds, share, queueSeconds: QUEUE_SECONDS };
+}
+
+/** The part of the blocks along an axis that the axis fills, of long ones all. */
+const filled = (size: number, block: number): number => size / (Math.ceil(size / block) * block);
+/** Products of vectors and the like take as long as memory does, which is not counted. */
+const LEAST_SPEED = 0.1;
+
+/**
+ * About how long a call takes by itself, to compare ways to form the same product: batches of small matrices leave blocks
+ * empty, and the sums of a single product with few blocks are split.
+ */
+export function callSeconds(step: ProductLike, multiprocessors: number): number {
+  const { m, n, k, batch, dtype } = step;
+  const splits = batch === 1 ? Math.max(1, Math.floor(k / LEAST_SPLIT)) : 1;
+  const speedIn = (block: number, parts: number): number => {
+    const blocks = Math.ceil(m / block) * Math.ceil(n / block) * batch * parts;
+    return Math.min(1, blocks / multiprocessors) * filled(m, block) * filled(n, block);
+  };
+  const speed = Math.max(speedIn(BLOCK, 1), SMALL_BLOCK_RATE * speedIn(SMALL_BLOCK, splits), LEAST_SPEED);
+  const operations = 2 * batch * m * n * k * (dtype.startsWith('complex') ? 4 : 1);
+  return PRODUCT_SECONDS + operations / (rateOf(step) * speed);
 }
 
 export function panelSeconds(step: MatmulStep, work: PanelWork, multiprocessors: number): number {

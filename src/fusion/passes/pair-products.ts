@@ -14,7 +14,7 @@ import { type Operand, type PairProduct, type ProductLabels, productLabelsOf } f
 import { ProductWays } from './product-ways.js';
 import type { Editor } from './rewrite.js';
 import { sumOfThree } from './split-factors.js';
-import { libraryOf, type TensorFactor, tensorFactor } from './tensor-products.js';
+import { layoutOf, libraryOf, type TensorFactor, tensorFactor } from './tensor-products.js';
 
 /**
  * Results of at most this many elements a batch are summed by a generated kernel, which spreads over the
@@ -178,6 +178,7 @@ export class PairProducts {
         chosen,
         conjugateBytes: left.conjugateBytes + right.conjugateBytes,
         tensorBytes: left.copiedBytes + right.copiedBytes,
+        layout: layoutOf(left, right, groups.k),
       },
       calls,
       tensors,

@@ -13,6 +13,8 @@ export interface CallTraits {
   readonly copyRate: number;
   /** Seconds of a copy beside that. */
   readonly copySeconds: number;
+  /** Seconds of each call after the first beside its own. */
+  readonly callSeconds: number;
   /** Seconds of one call of the library. */
   readonly seconds: (size: ProductSize, dtype: DType, precision: Precision | undefined) => number;
   /** Seconds that several calls on operands as they lie take longer, for a multiplication and an addition. */

@@ -112,7 +112,8 @@ export class ProductWays {
     const copies = bytes.filter((each) => each > 0).length;
     const call = traits.seconds({ batch: inner, m, n, k }, dtype, this.#precision);
     const lost = calls === 1 ? 0 : traits.lostSeconds(dtype, this.#precision) * calls * inner * m * n * k;
-    const seconds = calls * call + lost + copies * traits.copySeconds + copied / traits.copyRate;
+    const inCalls = calls * call + (calls - 1) * traits.callSeconds + lost;
+    const seconds = inCalls + copies * traits.copySeconds + copied / traits.copyRate;
     return { ...cost, calls, seconds };
   }
 

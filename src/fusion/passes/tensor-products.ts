@@ -10,19 +10,33 @@
 import { byteLengthOf, type DType, isComplex } from '../../graph/dtype.js';
 import type { Precision } from '../../graph/expr.js';
 import { formatBytes } from '../../graph/format.js';
-import { type GraphNodeOf, type MutableGraph, nodeOf, sizeOfShape } from '../../graph/graph.js';
-import { asTensor } from '../partition/operands.js';
+import { denseStrides, type GraphNodeOf, type MutableGraph, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import { asTensor, operandThroughViews } from '../partition/operands.js';
 import type { ProductChoice } from './contraction-report.js';
 import { copiedBytes, type ProductSize } from './kernel-contractions.js';
 import type { CallTraits, ChosenWay, WayCost } from './product-costs.js';
 import type { Operand } from './product-labels.js';
 import type { Editor } from './rewrite.js';
 
+/**
+ * Along which labels the elements of two factors lie side by side, on which cuTENSOR's speed depends: the same summed
+ * one, two summed ones, one that is not summed, or none at all in a factor.
+ *
+ *     bqhd,bkhd->bhqk   same        bhqk,bkhd->bqhd   free
+ *     abcd,dbea->ce     different   every other column of a, b   strided
+ */
+export type TensorLayout = 'same' | 'different' | 'free' | 'strided';
+
 /** cuTENSOR beside cuBLAS on a target. */
 export interface TensorTraits {
   readonly isFound: () => boolean;
-  /** Seconds that cuTENSOR takes longer than cuBLAS for a multiplication and an addition. */
-  readonly lostSeconds: (dtype: DType, precision: Precision | undefined) => number;
+  /** Seconds that a call takes longer than one of cuBLAS, whatever its sizes. */
+  readonly callSeconds: number;
+  /**
+   * Seconds that cuTENSOR takes longer than cuBLAS for a multiplication and an addition; infinite: it is used where a
+   * product asks for it alone.
+   */
+  readonly lostSeconds: (dtype: DType, precision: Precision | undefined, layout: TensorLayout) => number;
 }
 
 /** An operand whose complex conjugate a product reads, without the map. */
@@ -33,6 +47,8 @@ export interface TensorFactor {
   readonly copiedBytes: number;
   /** Bytes of the conjugates, which a matrix product reads from memory. */
   readonly conjugateBytes: number;
+  /** The label along which its elements lie side by side, if there is one. */
+  readonly innermost: number | undefined;
 }
 
 /** An operand as cuTENSOR reads it. `isShared`: whether others than the product read a node. */
@@ -50,7 +66,22 @@ export function tensorFactor(
     isConjugated: below !== undefined,
     copiedBytes: copiedBytes(graph, id, asTensor),
     conjugateBytes: below === undefined ? 0 : sizeOfShape(shape) * byteLengthOf(dtype),
+    innermost: innermostOf(graph, { id, labels: operand.labels }),
   };
+}
+
+function innermostOf(graph: MutableGraph, { id, labels }: Operand): number | undefined {
+  const { shape } = nodeOf(graph, id);
+  const strides = operandThroughViews(graph, id, () => false, asTensor)?.strides ?? denseStrides(shape); // as its copy
+  return labels.find((_, axis) => strides[axis] === 1 && shape[axis]! > 1);
+}
+
+/** `summed`: the labels that the product sums. */
+export function layoutOf(left: TensorFactor, right: TensorFactor, summed: readonly number[]): TensorLayout {
+  const [a, b] = [left.innermost, right.innermost];
+  if (a === undefined || b === undefined) return 'strided';
+  if (!summed.includes(a) || !summed.includes(b)) return 'free';
+  return a === b ? 'same' : 'different';
 }
 
 /** Views of x, where a node is such views of the conjugates of x, which nothing else reads. */
@@ -78,8 +109,9 @@ export interface ProductWork extends ProductSize {
   readonly chosen: ChosenWay;
   /** Bytes of conjugates that are computed for it. */
   readonly conjugateBytes: number;
-  /** Bytes that are copied for cuTENSOR. */
+  /** Bytes that are copied for cuTENSOR, and how its factors lie. */
   readonly tensorBytes: number;
+  readonly layout: TensorLayout;
 }
 
 /** The faster of the two libraries, and why; `undefined`: there is nothing to choose. */
@@ -88,30 +120,34 @@ export function libraryOf(
   times: CallTraits,
   traits: TensorTraits,
 ): Omit<ProductChoice, 'subscripts'> | undefined {
-  const { dtype, precision, chosen, tensorBytes } = work;
+  const { dtype, precision, chosen, tensorBytes, layout } = work;
   const { single, several, calls } = chosen;
   const matrixBytes = chosen.copiedBytes + work.conjugateBytes;
   const sparedBytes = Math.max(0, matrixBytes - tensorBytes);
   if (sparedBytes === 0 && calls === 1 && several === undefined) return undefined;
   const way = calls === 1 ? `after copies of ${formatBytes(matrixBytes)}` : inCalls(chosen, single);
-  const more = calls === 1 ? 0 : chosen.seconds - times.seconds(work, dtype, precision);
-  const spared = more + (sparedBytes === 0 ? 0 : times.copySeconds + sparedBytes / times.copyRate);
+  const conjugates = work.conjugateBytes === 0 ? 0 : times.copySeconds + work.conjugateBytes / times.copyRate;
+  const copies = tensorBytes === 0 ? 0 : times.copySeconds + tensorBytes / times.copyRate;
+  const spared = chosen.seconds - times.seconds(work, dtype, precision) + conjugates - copies;
   const operations = work.batch * work.m * work.n * work.k * (isComplex(dtype) ? 4 : 1);
-  const arithmetic = operations * traits.lostSeconds(dtype, precision);
-  const lost = `${microseconds(spared)} against ${microseconds(arithmetic)} that cuTENSOR multiplies longer`;
+  const longer = traits.callSeconds + operations * traits.lostSeconds(dtype, precision, layout);
+  const isForAll = Number.isFinite(longer);
+  const lost = isForAll
+    ? `${microseconds(spared)} against ${microseconds(longer)} that cuTENSOR multiplies longer`
+    : `cuTENSOR has ${precision ?? dtype} of some layouts only, and is used where it is asked for`;
   const instead =
     calls > 1 || several === undefined || several.seconds < single.seconds
       ? ''
       : `; ${several.calls} calls would take ${microseconds(several.seconds - single.seconds)} more`;
   const ofCublas = { library: 'cublas', copiedBytes: matrixBytes } as const;
-  if (arithmetic >= spared) {
+  if (longer >= spared) {
     const isKept = sparedBytes > 0 || calls === 1;
     const reason = `${way}${isKept ? `: ${lost}` : ''}${instead}`;
     return { ...ofCublas, reason, sparedBytes: single.copiedBytes - chosen.copiedBytes };
   }
   if (!traits.isFound()) {
     const bytes = `${formatBytes(sparedBytes)} of them`;
-    const gain = sparedBytes > 0 ? bytes : microseconds(spared - arithmetic);
+    const gain = sparedBytes > 0 ? bytes : microseconds(spared - longer);
     const reason = `${way}: cuTENSOR would spare ${gain} and is not here ("npx weft doctor" says how to get it)${instead}`;
     return { ...ofCublas, reason, sparedBytes };
   }
