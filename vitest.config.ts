@@ -35,8 +35,8 @@ const SIM = {
 
 export default defineConfig({
   test: {
-    // All cores: by default one of them is left to the runner, which has little to do.
-    maxWorkers: availableParallelism(),
+    // One more than cores: a fifth of the time, tests wait for deadlines, files and processes.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: OwnProcessesFirst },
     reporters: process.env.CI === undefined ? ['default'] : ['default', new SlowestTests(20)],
     projects: [

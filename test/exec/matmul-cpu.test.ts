@@ -12,7 +12,7 @@ import { DTYPE_INFO, type DType, dtypeCode, isComplex, type Scalar } from '../..
 import type { TypedArray } from '../../src/graph/expr.js';
 import { allocate, elementAt, over, setElement } from '../support/host.js';
 import { generator, randomIntegers } from '../support/random.js';
-import { castScalar } from '../support/scalar.js';
+import { castScalar, halfValue } from '../support/scalar.js';
 
 const DTYPES = ['float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128'] as const;
 
@@ -112,18 +112,51 @@ const operands = (c: Case) => {
   };
 };
 
-const drawn = new Map<string, TypedArray>();
+type Draw = (dtype: DType, count: number, seed: number) => TypedArray;
 
-/** The first `count` of a sequence of small integers, which is drawn once. */
-function integers(dtype: DType, count: number, seed: number): TypedArray {
-  const key = `${dtype} ${seed}`;
-  const perElement = isComplex(dtype) ? 2 : 1;
-  let data = drawn.get(key);
-  if (data === undefined || data.length < count * perElement) {
-    data = randomIntegers(dtype, [Math.max(count, 100_000)], seed).data;
-    drawn.set(key, data);
+/** Draws each sequence once: its first `count` elements. */
+function once(draw: Draw): Draw {
+  const drawn = new Map<string, TypedArray>();
+  return (dtype, count, seed) => {
+    const key = `${dtype} ${seed}`;
+    const length = isComplex(dtype) ? 2 * count : count;
+    let data = drawn.get(key);
+    if (data === undefined || data.length < length) {
+      data = draw(dtype, Math.max(count, 300_000), seed);
+      drawn.set(key, data);
+    }
+    return data.subarray(0, length);
+  };
+}
+
+const integers = once((dtype, count, seed) => randomIntegers(dtype, [count], seed).data);
+
+const reals = once((dtype, count, seed) => {
+  const next = generator(seed);
+  const data = allocate(dtype, count);
+  for (let i = 0; i < count; i++) {
+    const value = next() - 0.5;
+    setElement(dtype, data, i, isComplex(dtype) ? { re: value, im: next() } : value);
   }
-  return data.subarray(0, count * perElement);
+  return data;
+});
+
+const decoded = new WeakMap<ArrayBufferLike, Float64Array>();
+
+/** The numbers of an operand, complex ones as two. Those of a sequence are decoded once. */
+function numbersOf(dtype: DType, data: TypedArray): Float64Array {
+  const known = decoded.get(data.buffer);
+  if (known !== undefined) return known;
+  const all = over(
+    dtype,
+    data.buffer as ArrayBuffer,
+    0,
+    data.buffer.byteLength / DTYPE_INFO[dtype].byteLength,
+  );
+  const isHalf = dtype === 'float16' || dtype === 'bfloat16';
+  const numbers = Float64Array.from(all as Float32Array, (x) => (isHalf ? halfValue(dtype, x) : x));
+  decoded.set(data.buffer, numbers);
+  return numbers;
 }
 
 async function multiply(test: Case, a?: TypedArray, b?: TypedArray): Promise<Product> {
@@ -165,18 +198,21 @@ async function multiply(test: Case, a?: TypedArray, b?: TypedArray): Promise<Pro
 /** The element of the product, summed exactly, rounded once. */
 function expectedAt(test: Case, product: Product, batch: number, row: number, column: number): Scalar {
   const { dtype } = test;
+  const { a: first, b: second } = product.places;
+  const [xs, ys] = [numbersOf(dtype, product.a), numbersOf(dtype, product.b)];
+  const [x, y] = [at(first, batch, row, 0), at(second, batch, 0, column)];
+  const [perX, perY] = [first.columnStride, second.rowStride];
   let [re, im] = [0, 0];
-  for (let k = 0; k < test.k; k++) {
-    const x = elementAt(dtype, product.a, at(product.places.a, batch, row, k));
-    const y = elementAt(dtype, product.b, at(product.places.b, batch, k, column));
-    if (typeof x === 'object' && typeof y === 'object') {
-      re += x.re * y.re - x.im * y.im;
-      im += x.re * y.im + x.im * y.re;
-    } else {
-      re += Number(x) * Number(y);
-    }
+  if (!isComplex(dtype)) {
+    for (let k = 0; k < test.k; k++) re += xs[x + k * perX]! * ys[y + k * perY]!;
+    return castScalar(re, dtype);
   }
-  return castScalar(isComplex(dtype) ? { re, im } : re, dtype);
+  for (let k = 0; k < test.k; k++) {
+    const [i, j] = [2 * (x + k * perX), 2 * (y + k * perY)];
+    re += xs[i]! * ys[j]! - xs[i + 1]! * ys[j + 1]!;
+    im += xs[i]! * ys[j + 1]! + xs[i + 1]! * ys[j]!;
+  }
+  return castScalar({ re, im }, dtype);
 }
 
 /**
@@ -210,16 +246,18 @@ function faults(test: Case, product: Product, samples = Number.POSITIVE_INFINITY
 function strayWrites(test: Case, product: Product): number {
   const bytes = new Uint8Array(product.c.buffer);
   const width = DTYPE_INFO[test.dtype].byteLength;
-  const element = new Uint8Array(bytes.length);
+  const isWritten = new Uint8Array(bytes.length);
   for (let z = 0; z < (test.batch ?? 1); z++) {
     for (let i = 0; i < test.m; i++) {
       for (let j = 0; j < test.n; j++) {
         const begin = at(product.places.c, z, i, j) * width;
-        element.fill(1, begin, begin + width);
+        for (let k = 0; k < width; k++) isWritten[begin + k] = 1;
       }
     }
   }
-  return bytes.filter((byte, i) => element[i] === 0 && byte !== 0xff).length;
+  let stray = 0;
+  for (let i = 0; i < bytes.length; i++) if (isWritten[i] === 0 && bytes[i] !== 0xff) stray++;
+  return stray;
 }
 
 const label = ({ batch = 1, m, n, k, a, b, c }: Case) =>
@@ -303,18 +341,9 @@ describe.each(ISAS)('matrix products with %s', (set) => {
   it.runIf(set === isa).each(DTYPES)(
     `of %s have the same bits on any number of threads${once}`,
     async (dtype) => {
-      const real = (count: number, seed: number) => {
-        const next = generator(seed);
-        const data = allocate(dtype, count);
-        for (let i = 0; i < count; i++) {
-          const value = next() - 0.5;
-          setElement(dtype, data, i, isComplex(dtype) ? { re: value, im: next() } : value);
-        }
-        return data;
-      };
       for (const test of large(dtype)) {
         const places = operands(test);
-        const [a, b] = [real(places.a.elementCount, 4), real(places.b.elementCount, 5)];
+        const [a, b] = [reals(dtype, places.a.elementCount, 4), reals(dtype, places.b.elementCount, 5)];
         const bits: Uint8Array[] = [];
         for (const count of [1, 2, 5]) {
           addon.configureCpu({ isa: set, threads: count, poison: true });
@@ -335,7 +364,8 @@ describe.each(ISAS)('matrix products with %s', (set) => {
     ] as const) {
       const test = { dtype, m, n: 40, k } as const;
       const ones = allocate(dtype, k * 40);
-      for (let i = 0; i < ones.length; i++) setElement(dtype, ones, i, 1);
+      setElement(dtype, ones, 0, 1);
+      ones.fill(ones[0] as never);
       const { c } = await multiply(test, ones.slice(0, m * k) as TypedArray, ones);
       expect(elementAt(dtype, c, m * 40 - 1)).toBe(castScalar(k, dtype));
     }

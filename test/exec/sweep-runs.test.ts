@@ -30,12 +30,14 @@ interface Job {
   readonly canonical: Canonical;
   readonly graph: Graph;
   readonly parts: Partition;
+  readonly steps: readonly string[];
 }
 
 function jobOf(seed: number): Job {
-  const canonical = canonicalize(largeGraph(seed).results.map(({ expr }) => expr));
+  const { results, steps } = largeGraph(seed);
+  const canonical = canonicalize(results.map(({ expr }) => expr));
   const graph = runPasses(canonical.graph, {});
-  return { canonical, graph, parts: partition(graph) };
+  return { canonical, graph, parts: partition(graph), steps };
 }
 
 const planOf = ({ graph, parts, canonical }: Job, model: DeviceModel, budget?: number): DevicePlan =>
@@ -72,7 +74,7 @@ describe('budgets', () => {
           }
           if (plan.steps.every(({ kind }) => kind !== 'sweep')) continue;
           swept++;
-          const message = `seed ${seed}, ${share}: ${largeGraph(seed).steps.join(', ')}`;
+          const message = `seed ${seed}, ${share}: ${job.steps.join(', ')}`;
           const results = await resultsOf(native, job, plan);
           expect(
             results.map((bytes, k) => bytes === expected[k]),

@@ -23,11 +23,10 @@ const isNaNPart = (part: number | bigint): boolean => Number.isNaN(part as numbe
 const classOf = (parts: Parts): number =>
   parts.reduce<number>((sum, part, k) => sum + (isNaNPart(part) ? parts.length - k : 0), 0);
 
+/** Compares numbers of one class. */
 function compareParts(a: Parts, b: Parts, sign: number, zeros: boolean): number {
-  const classes = classOf(a) - classOf(b);
-  if (classes !== 0) return classes;
-  for (const [k, x] of a.entries()) {
-    const y = b[k]!;
+  for (let k = 0; k < a.length; k++) {
+    const [x, y] = [a[k]!, b[k]!];
     if (isNaNPart(x) || isNaNPart(y)) continue;
     if (x !== y) return x < y ? -sign : sign;
     if (zeros && x === 0 && !Object.is(x, y)) return Object.is(x, -0) ? -sign : sign;
@@ -249,8 +248,11 @@ function sorted(isArgument: boolean, descending: boolean, { shape, values }: Rou
   for (let row = 0; row * length < values.length; row++) {
     const own = values.slice(row * length, (row + 1) * length);
     const parts = own.map(partsOf);
+    const classes = parts.map(classOf);
     const order = own.map((_, k) => k);
-    order.sort((i, j) => compareParts(parts[i]!, parts[j]!, sign, !isArgument) || i - j);
+    order.sort(
+      (i, j) => classes[i]! - classes[j]! || compareParts(parts[i]!, parts[j]!, sign, !isArgument) || i - j,
+    );
     ordered.push(...order.map((k) => (isArgument ? BigInt(k) : own[k]!)));
   }
   return ordered;

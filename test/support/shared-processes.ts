@@ -18,7 +18,7 @@ const PROCESS_STATE = [
   /\bprocess\.env(\.\w+)? *=(?!=)/,
   /\bprocess\.(on|once|chdir)\(/,
   /\bvi\.(doMock|hoisted|mock|resetModules|spyOn|stub\w+)\b/,
-  /\b(nativeWith|setDevices|setFlagsFromString)\(/,
+  /\b(configureCpu|nativeWith|setDevices|setFlagsFromString)\(/,
   /(?<!\.)\b(memory|trim)\(/,
   /from '(\.\.?\/)+(sim\/)?simulator\.js'/,
 ];
