@@ -199,11 +199,21 @@ export {
 export { sparse } from './api/sparse.js';
 export type { MatrixShape } from './api/sparse-arguments.js';
 export type { CompressedArrays, CoordinateArrays, SparseDiagonalOptions } from './api/sparse-construction.js';
+export type {
+  EigshOptions,
+  SparseEigh,
+  SparseSvd,
+  SvdsOptions,
+  WhichEigenvalues,
+} from './api/sparse-eigen.js';
+export type { GmresOptions } from './api/sparse-gmres.js';
 export type { LsmrOptions, LsmrSolution } from './api/sparse-lsmr.js';
+export type { LsqrOptions } from './api/sparse-lsqr.js';
 export { type SparseArrays, SparseMatrix } from './api/sparse-matrix.js';
 export type { LinearOperator, MatrixLike } from './api/sparse-operators.js';
 export type { SparseRandomOptions } from './api/sparse-random.js';
-export type { Solution, SolverOptions } from './api/sparse-solvers.js';
+export type { Solution, SolverOptions } from './api/sparse-systems.js';
+export type { SparseTriangularOptions } from './api/sparse-triangular.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
 export { type Monoid, reduction, type UserReduction } from './api/user-reductions.js';

@@ -20,6 +20,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"components", &kComponents},
                                                            {"runProducts", &kRunProducts},
                                                            {"sparseProduct", &kSparseProduct},
+                                                           {"sparseTriangularSolve", &kSparseTriangularSolve},
                                                            {"fft", &kFft},
                                                            {"rfft", &kFft},
                                                            {"irfft", &kFft},

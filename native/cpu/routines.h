@@ -78,6 +78,8 @@ extern const Routine kRanks;
 extern const Routine kTop;
 // sparse-product.cpp
 extern const Routine kSparseProduct;
+// sparse-triangular.cpp
+extern const Routine kSparseTriangularSolve;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

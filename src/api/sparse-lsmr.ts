@@ -52,7 +52,7 @@ export interface LsmrSolution {
 }
 
 /** A rotation that makes (a, b) into (r, 0). */
-function rotation(a: Lazy, b: Lazy): readonly [c: Lazy, s: Lazy, r: Lazy] {
+export function rotation(a: Lazy, b: Lazy): readonly [c: Lazy, s: Lazy, r: Lazy] {
   const r = a.hypot(b);
   return [ratio(a, r), ratio(b, r), r];
 }
@@ -298,7 +298,7 @@ function turned(
 }
 
 /** Why to end: the last of the tests that holds, 0 where none does. */
-function reasonOf(found: Outcome, normB: Lazy, { atol, btol, conlim }: Limits): Lazy {
+export function reasonOf(found: Outcome, normB: Lazy, { atol, btol, conlim }: Limits): Lazy {
   const { residual, gradient, normA, condA, normX } = found;
   const solved = ratio(residual, normB);
   const least = ratio(gradient, normA.multiply(residual));

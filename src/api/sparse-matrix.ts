@@ -11,6 +11,7 @@ import type { IndexList } from '../graph/index-lists.js';
 import { astype, cast, iota, map, reduce } from '../graph/infer.js';
 import type { OpName } from '../graph/ops.js';
 import { meanDType } from '../graph/reducing.js';
+import { isScalar } from '../graph/scalar.js';
 import { checkInteger, clippedInteger } from '../graph/shape.js';
 import {
   canonical,
@@ -758,6 +759,8 @@ export class SparseMatrix {
   }
 
   #meeting(op: string, by: 'multiply' | 'divide', other: ArrayLike): SparseMatrix {
+    // A number does not widen the elements.
+    if (isScalar(other)) return this.#with((values) => map(by, [values, other]));
     const given = exprOf(op, other);
     if (given.shape.length === 0) return this.#with((values) => map(by, [values, given]));
     const [rows, columns] = this.shape;

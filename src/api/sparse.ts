@@ -5,11 +5,16 @@ import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { partsOf, sizes } from './sparse-arguments.js';
 import { coo, csc, csr, diags, eye, fromDense } from './sparse-construction.js';
+import { eigsh, svds } from './sparse-eigen.js';
 import { loadNpz, saveNpz } from './sparse-files.js';
+import { gmres } from './sparse-gmres.js';
 import { lsmr } from './sparse-lsmr.js';
+import { lsqr } from './sparse-lsqr.js';
 import { SparseMatrix } from './sparse-matrix.js';
+import { minres } from './sparse-minres.js';
 import { random } from './sparse-random.js';
 import { bicgstab, cg } from './sparse-solvers.js';
+import { jacobi, solveTriangular } from './sparse-triangular.js';
 
 /**
  * The matrices one above another, as SciPy's `vstack`. Throws a ShapeError where numbers of columns differ.
@@ -81,13 +86,20 @@ export const sparse = {
   csc,
   csr,
   diags,
+  eigsh,
   eye,
   fromDense,
+  gmres,
   hstack,
+  jacobi,
   kron,
   loadNpz,
   lsmr,
+  lsqr,
+  minres,
   random,
   saveNpz,
+  solveTriangular,
+  svds,
   vstack,
 } as const;

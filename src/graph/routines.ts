@@ -127,6 +127,12 @@ export const ROUTINES = {
     ],
   },
   /**
+   * X of A X = B, A a triangle of a sparse matrix. Inputs: B [1, rows, width], a float32, float64 or complex one; starts,
+   * columns and values as of `sparseProduct`; the diagonal [rows]. What is stored beside the triangle is not read, nor
+   * a diagonal. Parameters: partial sums, as of `sparseProduct`, and whether A is the upper triangle (0 or 1).
+   */
+  sparseTriangularSolve: { results: ([b]) => [b!] },
+  /**
    * The Fourier transform along all axes but the first and the last: complex numbers [outer, one to three axes,
    * inner], no size 0. Parameters: whether with the inverse's sign (0 or 1). Nothing is scaled.
    */

@@ -226,7 +226,7 @@ export function sumDType(dtype: DType): DType {
 }
 
 /** Partial sums of an element: about two products each, and one of each column where there are several. */
-function lanesOf({ shape }: SparseParts, stored: number, width: number): number {
+export function lanesOf({ shape }: SparseParts, stored: number, width: number): number {
   if (width >= 4) return 1;
   const each = stored / Math.max(1, shape[0]) / 2;
   return Math.min(32, 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(each, 1)))));

@@ -8,6 +8,7 @@ import { DTYPE_INFO } from './dtype.js';
 import type { Expr, ExprOf } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
 import type { RoutineName } from './routines.js';
+import { reshape } from './view-nodes.js';
 
 type Call = ExprOf<'call'>;
 
@@ -27,6 +28,10 @@ const singular = (matrices: (call: Call) => Expr): Failing => ({
 const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
   luSolve: singular(({ inputs }) => inputs[1]!),
   triangularSolve: singular(({ inputs }) => inputs[1]!),
+  sparseTriangularSolve: {
+    ...singular(({ inputs }) => inputs[4]!),
+    statuses: ({ inputs }) => firstZero(reshape(inputs[4]!, [1, inputs[4]!.shape[0]!])),
+  },
   cholesky: {
     statuses: (call) => resultOf(call, 1),
     wanted: 'positive definite matrices',

@@ -16,6 +16,7 @@ import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
+import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
 import { cudaInfo } from '../../src/exec/native/native.js';
 import { scanTile } from '../../src/graph/routines.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
@@ -122,6 +123,14 @@ describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
         isVector: false,
         isLong: true,
       }),
+    ]);
+  }, 30_000);
+
+  it('triangles of sparse matrices', async () => {
+    const form = { indexDType: 'int32', lanes: 1, isUpper: false } as const;
+    await compileForHopper([
+      printSparseTriangular({ ...form, dtype: 'float32' }),
+      printSparseTriangular({ dtype: 'complex128', indexDType: 'int64', lanes: 32, isUpper: true }),
     ]);
   }, 30_000);
 

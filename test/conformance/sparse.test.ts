@@ -85,6 +85,57 @@ describe.each(onDevices)('solvers on %s', (device) => {
     expect(Number(off.item())).toBeLessThan(1e-6);
   });
 
+  it('minimal residuals solve indefinite and other systems, with their history', async () => {
+    const b = ones([14]);
+    const indefinite = sparse.diags([-1, 1.3, -1], [-1, 0, 1], [14, 14]);
+    const other = sparse.diags([-1, 3, -0.5], [-1, 0, 1], [14, 14]).add(sparse.diags([arange(14)]));
+    const own = sparse.minres(indefinite, b, { rtol: 1e-10, history: 3 });
+    const again = sparse.gmres(other, b, { rtol: 1e-10, restart: 4, M: sparse.jacobi(other) });
+    const offOf = (a: SparseMatrix, x: Lazy): Lazy => a.matmul(x).sub(b).square().sum().sqrt();
+    const found = await compute(
+      {
+        done: [own.converged, again.converged],
+        off: [offOf(indefinite, own.x), offOf(other, again.x)],
+        steps: again.iterations,
+        history: own.history,
+      },
+      { device },
+    );
+    expect(found.done.map((each) => each.item())).toEqual([true, true]);
+    for (const off of found.off) expect(Number(off.item())).toBeLessThan(1e-8);
+    expect(Number(found.steps.item())).toBeGreaterThan(4);
+    const norms = numbersOf(found.history);
+    expect([norms.length, norms[0], norms[3]! < norms[1]!]).toEqual([4, Math.sqrt(14), true]);
+  });
+
+  it('eigenvalues at either end are found, also where a space is closed, and singular values', async () => {
+    const a = sparse.diags([-1, 2, -1], [-1, 0, 1], [30, 30]);
+    const exact = (k: number): number => 2 - 2 * Math.cos((k * Math.PI) / 31);
+    const most = sparse.eigsh(a, { k: 2, which: 'LA', ncv: 12 });
+    const equal = sparse.eigsh(sparse.eye(9), { k: 2 });
+    const parts = sparse.svds(a.rows(0, 20), { k: 2, ncv: 10, tol: 1e-9 });
+    const off = a.matmul(most.eigenvectors).sub(most.eigenvectors.mul(most.eigenvalues)).abs().max();
+    const far = parts.u.mul(parts.s).sub(a.rows(0, 20).matmul(parts.vh.T)).abs().max();
+    const found = await compute(
+      [most.eigenvalues, most.converged, equal.eigenvalues, parts.converged, off, far],
+      { device },
+    );
+    const [values, done, ones, whole] = found;
+    for (const [k, value] of numbersOf(values).entries()) expect(value).toBeCloseTo(exact(29 + k), 9);
+    for (const value of numbersOf(ones)) expect(value).toBeCloseTo(1, 9);
+    expect([done.item(), whole.item()]).toEqual([true, true]);
+    for (const each of found.slice(4)) expect(Number(each.item())).toBeLessThan(1e-7);
+  });
+
+  it('LSQR gives what LSMR gives', async () => {
+    const a = sparse.random(random.key(9), [20, 8], { density: 0.5 });
+    const options = { atol: 1e-13, btol: 1e-13, damp: 0.3, maxiter: 60 };
+    const [x, y] = [sparse.lsqr(a, arange(20), options), sparse.lsmr(a, arange(20), options)];
+    const [off, stop] = await compute([x.x.sub(y.x).abs().max(), x.stop], { device });
+    expect(Number(off.item())).toBeLessThan(1e-9);
+    expect(Number(stop.item())).toBe(2);
+  });
+
   it('least squares with several dampings are those of each alone, and satisfy their normal equations', async () => {
     const next = generator(7);
     const dense = lazy(
@@ -120,6 +171,22 @@ it('sums of small integers and of booleans have 64 bits', async () => {
   expect((await isThere.sum(1).compute()).toArray()).toEqual([2n]);
   expect((await isThere.diagonal().compute()).toArray()).toEqual([true]);
   expect((await isThere.toDense().compute()).toArray()).toEqual([[true, true]]);
+});
+
+it('a zero on the diagonal of a triangle is an error, at the line that solves with it', async () => {
+  const a = sparse.fromDense([
+    [1, 0],
+    [1, 0],
+  ]);
+  const x = sparse.solveTriangular(a, [1, 2]);
+  await expect(x.compute()).rejects.toThrow(
+    '[sparse.solveTriangular] expected matrices that are not singular',
+  );
+  const unit = sparse.solveTriangular(a, [1, 2], { unitDiagonal: true });
+  expect((await unit.compute()).toArray()).toEqual([1, 1]);
+  expect(() => sparse.solveTriangular(sparse.eye(2, 3), [1, 2])).toThrow('a square matrix: (2, 3)');
+  expect(() => sparse.eigsh(sparse.eye(3), { k: 4 })).toThrow('[sparse.eigsh] expected k from 1 to 3: 4');
+  expect(() => sparse.gmres(sparse.eye(3), [1, 2, 3], { restart: 0 })).toThrow('restart');
 });
 
 it('an index out of range is an error, in a loop too, and nothing is computed', async () => {

@@ -5,7 +5,7 @@ import { indices } from './host.js';
 import { binValues, type RoutineInput } from './reference-bins.js';
 import { fourierValues } from './reference-fourier.js';
 import { reduceValues } from './reference-reduce.js';
-import { sparseProduct } from './reference-sparse.js';
+import { sparseProduct, sparseTriangularSolve } from './reference-sparse.js';
 import { castScalar, integerRange, isComplexValue } from './scalar.js';
 
 type Values = readonly Scalar[];
@@ -48,6 +48,7 @@ export function routineValues(
   if (routine === 'compact' || routine === 'distinct') return kept(routine, inputs);
   if (routine === 'components') return [componentRoots(parameters, input)];
   if (routine === 'sparseProduct') return [sparseProduct(parameters[0]!, inputs)];
+  if (routine === 'sparseTriangularSolve') return [sparseTriangularSolve(parameters, inputs)];
   if (routine === 'runProducts') return [runProducts(input, before!)];
   if (routine === 'fft' || routine === 'rfft' || routine === 'irfft')
     return [fourierValues(routine, parameters, input)];

@@ -1,5 +1,5 @@
 /** A sparse matrix times dense columns, slowly and obviously. Used by the interpreters. */
-import { type DType, isComplex, type Scalar } from '../../src/graph/dtype.js';
+import { type Complex, type DType, isComplex, type Scalar } from '../../src/graph/dtype.js';
 import type { RoutineInput } from './reference-bins.js';
 import { reduceValues } from './reference-reduce.js';
 import { isComplexValue } from './scalar.js';
@@ -41,4 +41,36 @@ export function sparseProduct(lanes: number, inputs: readonly RoutineInput[]): r
       return sums[0]!;
     });
   });
+}
+
+function dividedBy(a: Scalar, b: Scalar): Scalar {
+  if (typeof a === 'number') return a / Number(b);
+  const [x, y] = [a, b] as readonly [Complex, Complex];
+  const size = y.re * y.re + y.im * y.im;
+  return { re: (x.re * y.re + x.im * y.im) / size, im: (x.im * y.re - x.re * y.im) / size };
+}
+
+/** Rows one after the other, from the first one on, or of an upper triangle from the last one. */
+export function sparseTriangularSolve(
+  [, isUpper]: readonly number[],
+  inputs: readonly RoutineInput[],
+): readonly Scalar[] {
+  const [b, starts, places, stored, diagonal] = inputs as readonly RoutineInput[] & { length: 5 };
+  const { dtype } = b!;
+  const [, rows, width] = b!.shape as readonly [number, number, number];
+  const x: Scalar[] = [...b!.values];
+  for (let step = 0; step < rows; step++) {
+    const row = isUpper === 1 ? rows - 1 - step : step;
+    for (let column = 0; column < width; column++) {
+      let rest = b!.values[row * width + column]!;
+      for (let k = Number(starts!.values[row]); k < Number(starts!.values[row + 1]); k++) {
+        const place = Number(places!.values[k]);
+        if (isUpper === 1 ? place <= row : place >= row) continue;
+        const known = times(stored!.values[k]!, x[place * width + column]!, dtype);
+        rest = plus(rest, times(known, isComplex(dtype) ? { re: -1, im: 0 } : -1, dtype), dtype);
+      }
+      x[row * width + column] = dividedBy(rest, diagonal!.values[row]!);
+    }
+  }
+  return x;
 }

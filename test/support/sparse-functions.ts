@@ -24,6 +24,12 @@ const FUNCTIONS = {
   less: pair((a, b) => a.less(b)),
   greater: (a: Given, x: number) => matrixOf(a).sumDuplicates().greater(x).toDense(),
   power: (a: Given) => matrixOf(a).sumDuplicates().power(2).toDense(),
+  solveTriangular: (a: Given, b: Lazy, lower: boolean) => {
+    const matrix = matrixOf(a);
+    const { shape, dtype } = matrix;
+    const whole = matrix.add(sparse.eye(shape[0], shape[1], 0, { dtype }).multiply(16));
+    return sparse.solveTriangular(whole, b, { lower });
+  },
   mean: (a: Given, axis: number) => matrixOf(a).mean(axis),
   max: (a: Given, axis: number | null) => matrixOf(a).max(axis),
   min: (a: Given, axis: number | null) => matrixOf(a).min(axis),

@@ -19,6 +19,7 @@ import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS, TOP } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
 import { SPARSE_PRODUCT } from './sparse-product.js';
+import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { USER_KERNEL } from './user-kernel.js';
 
 type Rows = {
@@ -45,6 +46,7 @@ export const CALLS: Rows = {
   components: COMPONENTS,
   runProducts: RUN_PRODUCTS,
   sparseProduct: SPARSE_PRODUCT,
+  sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,
   fft: FFT,
   rfft: RFFT,
   irfft: IRFFT,
