@@ -95,6 +95,13 @@ export {
   stack,
   unstack,
 } from './api/joining.js';
+export type {
+  KernelBody,
+  KernelContext,
+  KernelParameter,
+  KernelPlaces,
+  KernelView,
+} from './api/kernel-functions.js';
 export type { KernelBlockPart, KernelCutsSpec } from './api/kernel-launch.js';
 export type {
   KernelArray,
@@ -106,14 +113,16 @@ export type {
   KernelShapes,
   OfShapes,
 } from './api/kernel-options.js';
-export {
-  type KernelFunction,
-  type KernelOptions,
-  type KernelOutputs,
-  type KernelResult,
-  type KernelSizes,
-  kernel,
-} from './api/kernels.js';
+export type {
+  KernelFunction,
+  KernelFunctionOptions,
+  KernelLaunch,
+  KernelOptions,
+  KernelOutputs,
+  KernelResult,
+  KernelSizes,
+} from './api/kernel-types.js';
+export { kernel } from './api/kernels.js';
 export {
   type Arrays,
   type ComputeToOptions,

@@ -10,6 +10,7 @@ import { compileCuda, cudaInfo } from '../src/exec/native/native.js';
 import { loadSource } from '../src/exec/targets/cuda-images.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import type { Expr } from '../src/graph/expr.js';
+import type { CudaCode } from '../src/graph/user-kernel.js';
 import * as cuda from './support/cuda-kernels.js';
 
 const SOURCE = `extern "C" __global__ void copy(const float* x, float* y, int n) {
@@ -42,7 +43,7 @@ describe('the declaration of a kernel', () => {
     expect(() => kernel(template, options)).toThrow(
       "an instantiation of the template f: no name (name: 'f<float>')",
     );
-    expect(() => kernel(7 as never, options)).toThrow('[kernel] expected CUDA C: 7');
+    expect(() => kernel(7 as never, options)).toThrow('[kernel] expected a function or CUDA C: 7');
   });
 
   it('names what does not fit in it', () => {
@@ -125,9 +126,10 @@ describe.skipIf(cudaInfo().nvrtc === null)('NVRTC', () => {
     ];
     const entries = await Promise.all(
       made.map(async ({ expr }) => {
-        const { code, outputs } = (expr as Extract<Expr, { kind: 'call' }>).kernel!;
+        const own = (expr as Extract<Expr, { kind: 'call' }>).kernel!;
+        const code = own.code as CudaCode;
         const options = [...CUDA_OPTIONS, ...code.options, '--gpu-architecture=sm_90'];
-        const { entry } = await compileCuda(printUserKernel(code, outputs), options, code.entry);
+        const { entry } = await compileCuda(printUserKernel(own), options, code.entry);
         return entry;
       }),
     );

@@ -32,7 +32,8 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"qr", &kQr},
                                                            {"qOfQr", &kQOfQr},
                                                            {"eigh", &kEigh},
-                                                           {"svd", &kSvd}};
+                                                           {"svd", &kSvd},
+                                                           {"kernel", &kUserKernel}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

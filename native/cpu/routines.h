@@ -80,6 +80,8 @@ extern const Routine kTop;
 extern const Routine kSparseProduct;
 // sparse-triangular.cpp
 extern const Routine kSparseTriangularSolve;
+// user-kernel.cpp
+extern const Routine kUserKernel;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

@@ -29,7 +29,7 @@ const PAGES = [
   ],
   ['Loops', ['api/loops']],
   ['Functions of elements', ['api/element-functions']],
-  ['Kernels', ['api/kernels']],
+  ['Kernels', ['api/kernels', 'api/kernel-types']],
   ['Batches', ['api/batch']],
   ['Explaining and profiling', ['api/profile', 'api/progress-line', 'inspect/timeline', 'inspect/explain']],
   ['Files', ['io/load', 'io/save', 'io/sinks', 'io/reader', 'io/parquet', 'io/zarr', 'io/arrow']],

@@ -14,7 +14,7 @@ import * as special from '../graph/special.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { once } from '../host/once.js';
 import { called, currentSite } from '../host/site.js';
-import type { Captures } from '../language/names.js';
+import type { CallableOf, Captures } from '../language/names.js';
 import { ScalarFunction } from '../language/scalar-function.js';
 import type { Callable, Operand } from '../language/value.js';
 import type { ArrayLike } from './fluent-types.js';
@@ -109,6 +109,12 @@ export function tracedFunction(
   fn: CallableFunction,
   captures: Captures,
 ): ScalarFunction {
+  const callableOf = callableLookup(op, captures);
+  return new ScalarFunction(op, name ?? (fn?.name || op), fn, captures, callableOf, currentSite());
+}
+
+/** Finds the traced forms of functions that were given as captures. */
+export function callableLookup(op: string, captures: Captures): CallableOf {
   const plain = new Map<CallableFunction, Callable>();
   const site = currentSite();
   const callableOf = (other: CallableFunction): Callable => {
@@ -118,7 +124,7 @@ export function tracedFunction(
     plain.set(other, inner.callable);
     return inner.callable;
   };
-  return new ScalarFunction(op, name ?? (fn?.name || op), fn, captures, callableOf, site);
+  return callableOf;
 }
 
 /** The traced forms of what `elementwise` gave. */

@@ -3,6 +3,7 @@
  * writes. Its code is CUDA C, or a program of the language of kernels (`kernel-program.ts`).
  */
 import type { DType, Scalar } from './dtype.js';
+import type { KernelProgram } from './kernel-program.js';
 
 export type Dim3 = readonly [x: number, y: number, z: number];
 
@@ -50,7 +51,13 @@ export interface CudaCode {
   readonly place?: { readonly path: string; readonly line: number } | undefined;
 }
 
-export type KernelCode = CudaCode;
+/** A program of the language of kernels. */
+export interface ProgramCode {
+  readonly kind: 'program';
+  readonly program: KernelProgram;
+}
+
+export type KernelCode = CudaCode | ProgramCode;
 
 export interface UserKernel {
   readonly name: string;

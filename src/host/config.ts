@@ -48,6 +48,11 @@ export interface Config {
    */
   readonly poison: boolean;
   /**
+   * `WEFT_CHECK=1`: kernels that users write as functions are checked on the CPU, for races, reads of elements that
+   * nothing wrote, and outputs that are not written.
+   */
+  readonly checksKernels: boolean;
+  /**
    * `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found;
    * undefined: one if it is found.
    */
@@ -199,6 +204,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
     poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
+    checksKernels: integer(env, 'WEFT_CHECK', 0, 1) === 1,
     blas: given(env.WEFT_BLAS)[0],
     memory: memory(env, 'WEFT_MEMORY'),
     processMemory: memory(env, 'WEFT_PROCESS_MEMORY'),

@@ -52,6 +52,12 @@ export class Source {
     return text.length > 40 ? `${text.slice(0, 37)}...` : text;
   }
 
+  /** Line and column in the function, counted from 1. */
+  placeOf({ start }: Node): { readonly line: number; readonly column: number } {
+    const { line, column } = lineAt(this.#text.slice(this.#prefix), Math.max(0, start - this.#prefix));
+    return { line, column };
+  }
+
   /** Refuses a part of the function. */
   refuse(node: Node, what: string, received = this.textOf(node), hint?: string): never {
     throw this.#at(node.start, new ArgumentError(expected(this.#op, what, received, hint)));

@@ -1,5 +1,5 @@
 /** Kernels in CUDA C that tests and GPUs run: those of users' guides of CuPy and Numba, and common ones. */
-import { type KernelFunction, kernel } from '../../src/api/kernels.js';
+import { kernel } from '../../src/api/kernels.js';
 
 /** CuPy's user guide, raw kernels. */
 export const myAdd = kernel(
@@ -184,5 +184,3 @@ export const life = kernel(
     cuts: ({ columns }) => ({ axis: 'y', parts: { y: 8 * columns } }),
   },
 );
-
-export type { KernelFunction };

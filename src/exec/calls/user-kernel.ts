@@ -2,12 +2,19 @@
  * Kernels of the user's own. On a GPU each is a launch, behind one for each output that holds something before it. Its
  * units are the blocks along the axis that its cuts say; without cuts it runs as a whole.
  */
+
+import { encodeProgram, valueWords } from '../../codegen/cpu/kernel-program.js';
 import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
 import { scalarBytes } from '../../codegen/cuda/literals.js';
+import { PROGRAM_NAME, sizesIn } from '../../codegen/cuda/routines/kernel-program.js';
 import { FILL_THREADS, initialName, printUserKernel } from '../../codegen/cuda/routines/user-kernel.js';
-import { byteLengthOf } from '../../graph/dtype.js';
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
+import type { KernelMemory, KernelProgram } from '../../graph/kernel-program.js';
+import type { ArrayType } from '../../graph/routines.js';
 import type { KernelArgument, KernelOutput, KernelPart, UserKernel } from '../../graph/user-kernel.js';
+import { config } from '../../host/config.js';
+import { InternalError } from '../../host/errors.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
@@ -52,34 +59,99 @@ function initialLaunch(step: RoutineStep, { initial }: KernelOutput, at: number)
   };
 }
 
+const uint32 = (value: number): LaunchArgument => ({ bytes: scalarBytes('uint32', value) });
+
+/** The arguments of a program: the first block of a part, arrays, scalars, sizes of arrays, the whole grid. */
+function programArguments(step: RoutineStep, program: KernelProgram): LaunchArgument[] {
+  const { arguments: scalars, cuts, grid } = kernelOf(step);
+  const arrayOf = (memory: KernelMemory): BufferArray | undefined =>
+    memory.kind === 'shared'
+      ? undefined
+      : (memory.kind === 'input' ? step.operands : step.results)[memory.at];
+  return [
+    { block: cuts?.axis ?? 'x' },
+    ...program.arrays.flatMap((memory) => {
+      const array = arrayOf(memory);
+      return array === undefined ? [] : { buffer: array.buffer };
+    }),
+    ...scalars.map((argument) => argumentOf(step, argument)),
+    ...sizesIn(program).map(({ array, axis }) => {
+      const { shape } = arrayOf(program.arrays[array]!)!;
+      return int64(axis < 0 ? sizeOfShape(shape) : shape[axis]!);
+    }),
+    ...grid.map(uint32),
+  ];
+}
+
+const PROGRAM_OPTIONS: CallKernels['compiled'] = { options: CUDA_OPTIONS, entry: PROGRAM_NAME };
+
 function kernelsOf(step: RoutineStep): CallKernels {
-  const { code, grid, block, sharedByteLength, arguments: args, outputs, cuts } = kernelOf(step);
+  const kernel = kernelOf(step);
+  const { code, grid, block, sharedByteLength, arguments: args, outputs, cuts } = kernel;
   const initials = outputs.flatMap((output, k) =>
     output.initial === undefined || sizeOfShape(output.shape) === 0 ? [] : initialLaunch(step, output, k),
   );
-  const { entry, options, place } = code;
+  const isCuda = code.kind === 'cuda';
   const launch: CallLaunch = {
-    function: entry,
+    function: isCuda ? code.entry : PROGRAM_NAME,
     blocks: grid,
     threads: block,
     sharedByteLength,
     unitAxis: cuts?.axis ?? 'x',
-    args: args.map((argument) => argumentOf(step, argument)),
+    args: isCuda ? args.map((argument) => argumentOf(step, argument)) : programArguments(step, code.program),
   };
   return {
-    source: printUserKernel(code, outputs),
-    compiled: { options: [...CUDA_OPTIONS, ...options], entry, place },
+    source: printUserKernel(kernel),
+    compiled: isCuda
+      ? { options: [...CUDA_OPTIONS, ...code.options], entry: code.entry, place: code.place }
+      : PROGRAM_OPTIONS,
     launches: [...initials, ...(grid.includes(0) ? [] : [launch])],
   };
 }
 
 const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
+const INITIALS = ['none', 'input', 'value'] as const;
+
+/** The kernel for the CPU: `native/cpu/user-kernel-parse.cpp` reads it. */
+function numbersOf(step: RoutineStep): number[] {
+  const { code, grid, block, cuts, arguments: scalars, outputs } = kernelOf(step);
+  if (code.kind !== 'program') throw new InternalError('a kernel in CUDA C on the CPU');
+  const arrayWords = ({ dtype, shape }: ArrayType): number[] => [dtypeCode(dtype), shape.length, ...shape];
+  return [
+    ...grid,
+    ...block,
+    cuts === undefined ? 0 : cuts.axis === 'x' ? 1 : 2,
+    config().checksKernels ? 1 : 0,
+    step.operands.length,
+    ...step.operands.flatMap(arrayWords),
+    outputs.length,
+    ...outputs.flatMap((output, k) => {
+      const { dtype, initial } = output;
+      const input = initial !== undefined && 'input' in initial ? initial.input : undefined;
+      const value = initial !== undefined && 'value' in initial ? initial.value : undefined;
+      const kind = input !== undefined ? 'input' : value !== undefined ? 'value' : 'none';
+      return [
+        ...arrayWords(output),
+        cuts?.outputs[k]?.size ?? 0,
+        INITIALS.indexOf(kind),
+        input ?? 0,
+        ...(value === undefined ? [0, 0, 0, 0] : valueWords(dtype, value)),
+      ];
+    }),
+    scalars.length,
+    ...scalars.flatMap((argument) =>
+      'value' in argument ? valueWords(argument.dtype, argument.value) : [0, 0, 0, 0],
+    ),
+    ...encodeProgram(code.program),
+  ];
+}
+
 const KERNEL: Routine = {
   units: (step) => unitsOf(kernelOf(step)),
   unitSize: (step, array) => partOf(step, array)?.size,
   margins: partOf,
-  numbers: () => [],
+  numbers: numbersOf,
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => ({

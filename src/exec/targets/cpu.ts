@@ -70,7 +70,7 @@ export const CPU_TARGET: Target = {
   products: PRODUCTS,
   wholePasses: [COMPACT_VALUES],
   productLibraries: () => ['weft'],
-  kernelCode: [],
+  kernelCode: ['program'],
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,

@@ -4,7 +4,8 @@
  */
 
 import { byteLengthOf } from '../../../graph/dtype.js';
-import type { CudaCode, KernelOutput } from '../../../graph/user-kernel.js';
+import type { KernelOutput, UserKernel } from '../../../graph/user-kernel.js';
+import { printProgram } from './kernel-program.js';
 
 export const FILL_THREADS = 256;
 
@@ -35,8 +36,17 @@ function initialFunction({ dtype, initial }: KernelOutput, at: number): string {
 `;
 }
 
-export const printUserKernel = ({ text }: CudaCode, outputs: readonly KernelOutput[]): string =>
-  [
-    ...outputs.map((output, k) => (output.initial === undefined ? '' : initialFunction(output, k))),
-    `#line 1 "kernel.cu"\n${text}\n`,
-  ].join('');
+export function printUserKernel({
+  code,
+  cuts,
+  outputs,
+}: Pick<UserKernel, 'code' | 'cuts' | 'outputs'>): string {
+  const initial = outputs.map((output, k) =>
+    output.initial === undefined ? '' : initialFunction(output, k),
+  );
+  const own =
+    code.kind === 'cuda'
+      ? `#line 1 "kernel.cu"\n${code.text}\n`
+      : printProgram(code.program, cuts?.axis ?? 'x');
+  return [...initial, own].join('');
+}
