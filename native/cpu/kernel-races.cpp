@@ -19,7 +19,8 @@ void KernelRaces::begin(const Dim3& block) {
   block_ = block[0] + kernel_.grid[0] * (block[1] + kernel_.grid[1] * block[2]);
   phase_++;
   for (size_t k = 0; k < elements_.size(); k++)
-    if (kernel_.arrays[k].kind == MemoryKind::shared) std::fill(elements_[k].begin(), elements_[k].end(), Element{});
+    if (kernel_.arrays[k].kind == MemoryKind::shared)
+      std::fill(elements_[k].begin(), elements_[k].end(), Element{});
 }
 
 // Whether an access before and one of this lane now may be in either order.
@@ -31,11 +32,11 @@ bool KernelRaces::meets(const Access& before, int64_t lane, bool isShared) const
 
 std::string KernelRaces::describe(const Access& before, const char* what) const {
   if (before.block != block_) {
-    return std::string("elements that one block writes: another block (number ") + std::to_string(before.block) +
-           ") " + what + " this one";
+    return std::string("elements that one block writes: another block (number ") +
+           std::to_string(before.block) + ") " + what + " this one";
   }
-  return std::string("a sync() between threads that share an element: thread ") + std::to_string(before.lane) + " " +
-         what + " it, too";
+  return std::string("a sync() between threads that share an element: thread ") +
+         std::to_string(before.lane) + " " + what + " it, too";
 }
 
 std::string KernelRaces::look(const KernelInstruction& it, int64_t at, int64_t lane) {

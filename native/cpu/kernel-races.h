@@ -1,5 +1,6 @@
-// Accesses of a kernel's threads that have no order, and reads of elements that nothing wrote: for each element the
-// last write, the last read, and whether they are ordered by a barrier. Blocks are looked at one after the other.
+// Accesses of a kernel's threads that have no order, and reads of elements that nothing wrote: for each
+// element the last write, the last read, and whether they are ordered by a barrier. Blocks are looked at one
+// after the other.
 #pragma once
 #include <cstdint>
 #include <string>

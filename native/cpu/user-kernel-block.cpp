@@ -141,7 +141,8 @@ void KernelBlock::list(const KernelList& instructions, Mask& mask) {
       case KernelCode::map:
       case KernelCode::cast: {
         const Operand* args[3];
-        for (size_t k = 0; k < each.args.size(); k++) args[k] = &registers_[static_cast<size_t>(each.args[k])];
+        for (size_t k = 0; k < each.args.size(); k++)
+          args[k] = &registers_[static_cast<size_t>(each.args[k])];
         each.function({1, lanes_ / kChunk}, registers_[static_cast<size_t>(each.to)], args);
         break;
       }
@@ -309,8 +310,8 @@ void KernelBlock::access(const KernelInstruction& it, const Mask& mask) {
         // Blocks run at once.
         std::atomic_ref<T> element(reinterpret_cast<T*>(array)[at]);
         T before = element.load(std::memory_order_relaxed);
-        while (!element.compare_exchange_weak(before, combined(it.atomic, before, values[lane], compares[lane]),
-                                              std::memory_order_relaxed)) {
+        while (!element.compare_exchange_weak(
+            before, combined(it.atomic, before, values[lane], compares[lane]), std::memory_order_relaxed)) {
         }
         to[lane] = before;
       });
@@ -343,13 +344,15 @@ void KernelBlock::checkBound(const KernelInstruction& it, const Mask& mask) {
     const int64_t at = indexAt(it.index, lane);
     const int64_t size = indexAt(it.from, lane);
     if (at < 0 || at >= size)
-      fail(it, lane, "an index from 0 to " + std::to_string(size - 1) + " along an axis: " + std::to_string(at));
+      fail(it, lane,
+           "an index from 0 to " + std::to_string(size - 1) + " along an axis: " + std::to_string(at));
   }
 }
 
 void KernelBlock::sync(const KernelInstruction& it, const Mask& mask) {
   for (int64_t lane = 0; lane < threads_; lane++)
-    if (mask[lane] == left_[0][lane]) fail(it, lane, "sync() that all threads of a block reach: not this one");
+    if (mask[lane] == left_[0][lane])
+      fail(it, lane, "sync() that all threads of a block reach: not this one");
   if (races_ != nullptr) races_->sync();
 }
 
@@ -360,8 +363,8 @@ void KernelBlock::fail(const KernelInstruction& it, int64_t lane, const std::str
   const Dim3 thread = {lane % kernel_.block[0], lane / kernel_.block[0] % kernel_.block[1],
                        lane / kernel_.block[0] / kernel_.block[1]};
   throw Failure(FailureCode::argument, "[kernel] expected " + what + " (block " + text(block_) + "; thread " +
-                                           text(thread) + ") at line " + std::to_string(it.line) + ", column " +
-                                           std::to_string(it.column) + " of the function");
+                                           text(thread) + ") at line " + std::to_string(it.line) +
+                                           ", column " + std::to_string(it.column) + " of the function");
 }
 
 }  // namespace weft::cpu

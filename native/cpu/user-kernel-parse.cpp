@@ -76,11 +76,13 @@ class Reader {
     for (KernelMemory& memory : kernel.arrays) {
       memory.kind = static_cast<MemoryKind>(next(0, 2));
       const size_t list = memory.kind == MemoryKind::input ? kernel.inputs.size() : kernel.outputs.size();
-      memory.at = memory.kind == MemoryKind::shared ? next(1, 1 << 20) : next(0, static_cast<int64_t>(list) - 1);
+      memory.at =
+          memory.kind == MemoryKind::shared ? next(1, 1 << 20) : next(0, static_cast<int64_t>(list) - 1);
       memory.dtype = dtype();
       if (memory.kind != MemoryKind::shared) {
         const auto at = static_cast<size_t>(memory.at);
-        const DType own = memory.kind == MemoryKind::input ? kernel.inputs[at].dtype : kernel.outputs[at].dtype;
+        const DType own =
+            memory.kind == MemoryKind::input ? kernel.inputs[at].dtype : kernel.outputs[at].dtype;
         if (own != memory.dtype) malformed("dtype of an array");
       }
     }

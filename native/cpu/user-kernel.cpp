@@ -1,4 +1,6 @@
 // Kernels of users' own: fills outputs that hold something before, then runs blocks, several at a time.
+#include "cpu/user-kernel.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -6,7 +8,6 @@
 
 #include "cpu/kernel-races.h"
 #include "cpu/threads.h"
-#include "cpu/user-kernel.h"
 #include "runtime/failure.h"
 
 namespace weft::cpu {
@@ -20,7 +21,8 @@ constexpr int64_t kFilled = int64_t{1} << 18;
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   const UserKernel kernel = readUserKernel(numbers);
   RoutineNeed need;
-  for (const KernelArray& input : kernel.inputs) need.operands.push_back(static_cast<size_t>(input.byteLength()));
+  for (const KernelArray& input : kernel.inputs)
+    need.operands.push_back(static_cast<size_t>(input.byteLength()));
   for (const KernelArray& output : kernel.outputs)
     need.results.push_back(static_cast<size_t>(output.byteLength()));
   need.units = kernel.units();
@@ -40,11 +42,14 @@ void fill(const UserKernel& kernel, const RoutineJob& job, Range units, ThreadPo
       const int64_t count = std::min(last - begin, kFilled);
       auto* to = reinterpret_cast<char*>(job.results[k]) + begin * bytes;
       if (output.initial == Initial::input) {
-        std::memcpy(to, reinterpret_cast<const char*>(job.operands[static_cast<size_t>(output.input)]) + begin * bytes,
-                    static_cast<size_t>(count * bytes));
+        std::memcpy(
+            to,
+            reinterpret_cast<const char*>(job.operands[static_cast<size_t>(output.input)]) + begin * bytes,
+            static_cast<size_t>(count * bytes));
         return;
       }
-      for (int64_t at = 0; at < count; at++) std::memcpy(to + at * bytes, output.value.data(), static_cast<size_t>(bytes));
+      for (int64_t at = 0; at < count; at++)
+        std::memcpy(to + at * bytes, output.value.data(), static_cast<size_t>(bytes));
     });
   }
 }
@@ -76,7 +81,8 @@ void runChecked(const UserKernel& kernel, const RoutineJob& job, const Blocks& b
     const int64_t at = races.unwritten(k);
     if (at >= 0)
       throw Failure(FailureCode::argument, "[kernel] expected output number " + std::to_string(k) +
-                                               " to be written: no thread writes element " + std::to_string(at));
+                                               " to be written: no thread writes element " +
+                                               std::to_string(at));
   }
 }
 
@@ -100,7 +106,8 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
           std::unique_ptr<KernelBlock>& block = own[static_cast<size_t>(worker)];
           if (!block) block = std::make_unique<KernelBlock>(kernel, job, cancel, nullptr);
           const int64_t last = (task + 1) * blocks.count() / tasks;
-          for (int64_t k = task * blocks.count() / tasks; k < last && !isStopped(); k++) block->run(blocks.at(k));
+          for (int64_t k = task * blocks.count() / tasks; k < last && !isStopped(); k++)
+            block->run(blocks.at(k));
         },
         workers);
   } catch (const KernelStopped&) {

@@ -1,7 +1,8 @@
-// Kernels of users' own on the CPU: programs whose instructions run for all threads of a block before the next one, so
-// that a barrier needs no waiting. Lanes that a condition, or a loop, leaves out are masked.
+// Kernels of users' own on the CPU: programs whose instructions run for all threads of a block before the
+// next one, so that a barrier needs no waiting. Lanes that a condition, or a loop, leaves out are masked.
 //
-// `user-kernel-parse.cpp` reads what `codegen/cpu/kernel-program.ts` writes, `user-kernel-block.cpp` runs a block.
+// `user-kernel-parse.cpp` reads what `codegen/cpu/kernel-program.ts` writes, `user-kernel-block.cpp` runs a
+// block.
 #pragma once
 #include <array>
 #include <atomic>
@@ -16,7 +17,22 @@
 namespace weft::cpu {
 
 // Orders as in kernel-program.ts.
-enum class KernelCode { map, cast, constant, number, copy, read, write, atomic, bound, sync, branch, loop, scope, leave };
+enum class KernelCode {
+  map,
+  cast,
+  constant,
+  number,
+  copy,
+  read,
+  write,
+  atomic,
+  bound,
+  sync,
+  branch,
+  loop,
+  scope,
+  leave
+};
 enum class KernelNumber { threadIdx, blockIdx, blockDim, gridDim, size, scalar };
 enum class AtomicOp { add, min, max, bitAnd, bitOr, bitXor, exchange, compare };
 enum class MemoryKind { input, output, shared };
@@ -99,7 +115,8 @@ class KernelRaces;
 class KernelBlock {
  public:
   // `races`: where accesses are looked at, or null.
-  KernelBlock(const UserKernel& kernel, const RoutineJob& job, const std::atomic<bool>* cancel, KernelRaces* races);
+  KernelBlock(const UserKernel& kernel, const RoutineJob& job, const std::atomic<bool>* cancel,
+              KernelRaces* races);
   ~KernelBlock();
   void run(const Dim3& block);
 

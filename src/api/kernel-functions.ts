@@ -14,7 +14,7 @@ export interface KernelPlaces {
   readonly z: number;
 }
 
-/** An array in a kernel: `x[i]` is an element in C order. */
+/** An array in a kernel: `x[i]` and, of one axis, `x.at(i)` are its elements in C order. */
 export interface KernelView {
   [index: number]: number;
   /** The number of its elements. */

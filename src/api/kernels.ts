@@ -33,7 +33,7 @@ import type { KernelFunction, KernelFunctionOptions, KernelOptions, KernelOutput
  * const saxpy = kernel(
  *   ({ blockIdx, blockDim, threadIdx }, a, x, y, out) => {
  *     const i = blockIdx.x * blockDim.x + threadIdx.x;
- *     if (i < x.length) out[i] = a * x[i] + y[i];
+ *     if (i < x.length) out[i] = a * x.at(i) + y.at(i);
  *   },
  *   {
  *     inputs: { a: { scalar: 'float32' }, x: 'float32', y: 'float32' },

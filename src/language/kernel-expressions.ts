@@ -343,10 +343,7 @@ export class KernelExpressions {
   }
 
   /** A variable or an element that is assigned, its index computed once. */
-  #target(
-    node: Identifier | MemberExpression,
-    scope: Scope,
-  ): Target {
+  #target(node: Identifier | MemberExpression, scope: Scope): Target {
     if (node.type === 'Identifier') {
       const register = this.variables.target(node, scope);
       return {

@@ -98,7 +98,9 @@ class Encoder {
         return [[kind, instruction.array, instruction.index, instruction.from, ...placeWords(instruction)]];
       case 'atomic': {
         const { name, to, array, index, from, compare = -1 } = instruction;
-        return [[kind, ATOMICS.indexOf(name), to, array, index, from, compare + 1, ...placeWords(instruction)]];
+        return [
+          [kind, ATOMICS.indexOf(name), to, array, index, from, compare + 1, ...placeWords(instruction)],
+        ];
       }
       case 'bound':
         return [[kind, instruction.index, instruction.size, ...placeWords(instruction)]];
