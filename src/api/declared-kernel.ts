@@ -183,7 +183,7 @@ function parametersOf(
 
 /** A text that says all of a kernel but the place of its source. */
 function keyOf({ name, code, ...rest }: Omit<UserKernel, 'key'>): string {
-  const own = code.kind === 'cuda' ? { ...code, place: undefined } : code;
+  const own = code.kind === 'text' ? { ...code, place: undefined } : code;
   const scalar = (_key: string, value: unknown): unknown =>
     typeof value === 'bigint' ||
     (typeof value === 'number' && !Number.isInteger(value)) ||

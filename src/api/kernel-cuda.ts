@@ -29,7 +29,7 @@ export function cudaCode(
     throw new ArgumentError(expected('kernel', 'options of NVRTC, which begin with -', formatValue(options)));
   const declared = kernelsIn(text);
   const place = placeIn(text);
-  const codeFor = (entry: string): CudaCode => ({ kind: 'cuda', text, entry, options: [...options], place });
+  const codeFor = (entry: string): CudaCode => ({ kind: 'text', text, entry, options: [...options], place });
   if (typeof name !== 'function') {
     const code = codeFor(entryOf(declared, name));
     return () => code;

@@ -41,7 +41,7 @@ export interface KernelCuts {
 
 /** CUDA C by its text. */
 export interface CudaCode {
-  readonly kind: 'cuda';
+  readonly kind: 'text';
   readonly text: string;
   /** The function, or an instantiation of a template: `saxpy<float>`. */
   readonly entry: string;

@@ -91,7 +91,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const initials = outputs.flatMap((output, k) =>
     output.initial === undefined || sizeOfShape(output.shape) === 0 ? [] : initialLaunch(step, output, k),
   );
-  const isCuda = code.kind === 'cuda';
+  const isCuda = code.kind === 'text';
   const launch: CallLaunch = {
     function: isCuda ? code.entry : PROGRAM_NAME,
     blocks: grid,

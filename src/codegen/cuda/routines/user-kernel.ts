@@ -45,7 +45,7 @@ export function printUserKernel({
     output.initial === undefined ? '' : initialFunction(output, k),
   );
   const own =
-    code.kind === 'cuda'
+    code.kind === 'text'
       ? `#line 1 "kernel.cu"\n${code.text}\n`
       : printProgram(code.program, cuts?.axis ?? 'x');
   return [...initial, own].join('');
