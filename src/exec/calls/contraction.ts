@@ -3,8 +3,8 @@
  * in whatever order labels stand. A pass makes it of a product that cuBLAS would need copies for
  * (`passes/tensor-products.ts`).
  *
- * It is cut along the first label of its result, whose parts are contractions of their own; as with cuBLAS, the
- * order of sums is the library's, for each size its own.
+ * It is cut along labels of its result (`contraction-cuts.ts`), into contractions of their own; as with cuBLAS, the order
+ * of sums is the library's, for each size its own.
  */
 import { byteLengthOf, dtypeCode, isHalf } from '../../graph/dtype.js';
 import { PLAIN } from '../../graph/epilogue.js';
@@ -13,9 +13,9 @@ import { denseStrides } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import { InternalError } from '../../host/errors.js';
 import { aligned } from '../plan/memory.js';
-import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { ContractionStep, TensorOperand, WorkspaceNeed } from './call.js';
 import type { CallRow, CallText, StridedOperand } from './call-row.js';
+import { contractionCuts, contractionInSlots } from './contraction-cuts.js';
 import { productCost } from './matmul-cost.js';
 
 export const CONTRACTION: CallRow<ContractionStep> = {
@@ -92,8 +92,8 @@ export const CONTRACTION: CallRow<ContractionStep> = {
     cuda: cutensorWorkspace,
   },
   costOf: (step, multiprocessors) => productCost(productOf(step), multiprocessors),
-  forms: (step) => (step.result.labels.length === 0 ? [] : [{ cut: firstLabelCut(step), repeats: true }]),
-  inSlots: (step) => step,
+  forms: (step) => contractionCuts(step).map((cut) => ({ cut, repeats: true })),
+  inSlots: contractionInSlots,
   spec: (step) => {
     const { dtype, precision, sizes, left, right, result, addend, alpha, beta, workspace } = step;
     const operands = { left, right, result, addend };
@@ -153,33 +153,6 @@ function cutensorWorkspace(step: ContractionStep): WorkspaceNeed {
   const elements = [left, right, result].reduce((sum, operand) => sum + volumeOf(step, operand), 0);
   const most = Math.min(MOST_WORKSPACE, Math.max(LEAST_WORKSPACE, aligned(elements * byteLengthOf(dtype))));
   return { most, least: LEAST_WORKSPACE };
-}
-
-/** Along the first label of the result, whose parts lie one after the other. */
-function firstLabelCut(step: ContractionStep): Cut {
-  const { left, right, result, sizes, dtype } = step;
-  const [label] = result.labels as readonly [number];
-  const size = byteLengthOf(dtype);
-  const touch = (
-    { buffer, offset, labels, strides }: TensorOperand,
-    range: readonly [number, number],
-  ): Touch => {
-    const at = (end: 0 | 1): number =>
-      labels.reduce((sum, each, axis) => {
-        const [first, last] = each === label ? range : [0, sizes[each]!];
-        return sum + strides[axis]! * (end === 0 ? first : last - 1);
-      }, offset);
-    return { buffer, first: at(0) * size, last: (at(1) + 1) * size };
-  };
-  return {
-    units: sizes[label]!,
-    touches: (first, last) => ({
-      reads: [touch(left, [first, last]), touch(right, [first, last])],
-      writes: [touch(result, [first, last])],
-    }),
-    ranges: (first, last) => [[first, last, label, label + 1, 0, 0]],
-    pitches: () => [],
-  };
 }
 
 const text = ({ labels }: TensorOperand): string => labels.map(labelName).join('');
