@@ -26,6 +26,14 @@ const results = (x: Lazy): Lazy[] => [
 const read = async (x: Lazy, memory: string): Promise<unknown[]> =>
   (await compute(results(x), { device: 'cpu', memory })).map((array) => array.toArray());
 
+async function fileOf(rows: number, columns: number, seed: number): Promise<[Lazy, Lazy]> {
+  const values = randomValues('float32', [rows, columns], seed).data as Float32Array;
+  const place = join(folder, `operand-${seed}.bin`);
+  writeFileSync(place, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  const shape = [rows, columns];
+  return [lazy(values).reshape(shape), await fromFile(place, { dtype: 'float32', shape })];
+}
+
 describe('sources larger than the budget', () => {
   it('are read in windows, with the bits of the whole', async () => {
     const shape = [ROWS, COLUMNS];
@@ -44,13 +52,6 @@ describe('sources larger than the budget', () => {
 
   it('are multiplied in parts of panels, with the bits of the whole', async () => {
     const [m, k, n] = [128, 2 * 4096 + 100, 128];
-    const fileOf = async (rows: number, columns: number, seed: number): Promise<[Lazy, Lazy]> => {
-      const values = randomValues('float32', [rows, columns], seed).data as Float32Array;
-      const place = join(folder, `operand-${seed}.bin`);
-      writeFileSync(place, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-      const shape = [rows, columns];
-      return [lazy(values).reshape(shape), await fromFile(place, { dtype: 'float32', shape })];
-    };
     const [[a, aFile], [b, bFile]] = [await fileOf(m, k, 7), await fileOf(k, n, 8)];
     const options = { device: 'cpu', memory: '2.5MiB' };
     const product = aFile.matmul(bFile);
@@ -61,6 +62,21 @@ describe('sources larger than the budget', () => {
     const place = join(folder, 'product.bin');
     await product.compute({ ...options, to: raw(place) });
     expect(new Float32Array(new Uint8Array(readFileSync(place)).buffer)).toEqual(wanted.data);
+  });
+
+  it('are multiplied by panels where elements of neither rows nor columns lie side by side', async () => {
+    const [m, k, n] = [320, 500, 260];
+    const everyOther = [null, null, 2] as const;
+    const stepped = async (rows: number, columns: number, seed: number): Promise<Lazy[]> =>
+      (await fileOf(2 * rows, 2 * columns, seed)).map((x) => x.slice(everyOther, everyOther));
+    const [[a, aFile], [b, bFile]] = [await stepped(m, k, 9), await stepped(n, k, 10)];
+    const product = (x: Lazy, y: Lazy): Lazy => x.matmul(y.mT);
+    const options = { device: 'cpu', memory: '1.7MiB' };
+    const { sweeps, peakBytes } = product(aFile!, bFile!).plan(options);
+    expect(sweeps[0]!.tiles).toBeGreaterThan(3);
+    expect(peakBytes).toBeLessThanOrEqual(1.7 * 2 ** 20);
+    const wanted = await product(a!, b!).compute({ device: 'cpu' });
+    expect((await product(aFile!, bFile!).compute(options)).data).toEqual(wanted.data);
   });
 
   it('fail as a whole where a window cannot be read', async () => {

@@ -59,7 +59,8 @@ export function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }:
     depths > 1 || outer === 'columns' ? columns : 1,
     depths > 1 || outer === 'rows' ? rows : 1,
   ];
-  return (m * k * timesA + k * n * timesB + m * n) * byteLengthOf(step.dtype);
+  const [ofA, ofB] = [m * k * innerOf(step.a), k * n * innerOf(step.b)]; // with what lies between the elements of a line
+  return (ofA * timesA + ofB * timesB + m * n) * byteLengthOf(step.dtype);
 }
 
 /** The cost of running a product by panels. */
@@ -127,19 +128,25 @@ function panelTile(step: MatmulStep, rows: Span, columns: Span, depth: Span): Pa
   return { ranges: [...rows, ...columns, ...depth], windows, unfinished };
 }
 
-/** Rows of the memory, which are columns of the matrix where those are contiguous. */
-function windowOf(
-  { offset, rowStride, columnStride }: MatrixOperand,
-  i: Span,
-  j: Span,
-  size: number,
-): Window {
-  const byRow = columnStride === 1;
-  const [lines, along] = byRow ? [i, j] : [j, i];
-  const stride = byRow ? rowStride : columnStride;
-  const first = (offset + lines[0] * stride + along[0]) * size;
-  return { first, width: (along[1] - along[0]) * size, rows: lines[1] - lines[0], pitch: stride * size };
+/** Rows of the memory, which are columns of the matrix where those are closer together. */
+function windowOf(operand: MatrixOperand, i: Span, j: Span, size: number): Window {
+  const { offset } = operand;
+  const [lines, along] = isByRow(operand) ? [i, j] : [j, i];
+  const [pitch, inner] = [linesOf(operand), innerOf(operand)];
+  const first = (offset + lines[0] * pitch + along[0] * inner) * size;
+  const width = spannedBy(along[1] - along[0], inner) * size;
+  return { first, width, rows: lines[1] - lines[0], pitch: pitch * size };
 }
+
+const isByRow = ({ rowStride, columnStride }: MatrixOperand): boolean =>
+  columnStride === 1 || (rowStride !== 1 && columnStride < rowStride);
+
+/** From element to element of a line. */
+const innerOf = (operand: MatrixOperand): number =>
+  isByRow(operand) ? operand.columnStride : operand.rowStride;
+
+/** Elements from the first to the last of so many. */
+const spannedBy = (count: number, stride: number): number => (count - 1) * stride + 1;
 
 /** The product with the strides that its operands have in slots, whose rows are `inSlot` bytes apart. */
 export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitches): MatmulStep {
@@ -156,9 +163,9 @@ export function inSlots(step: MatmulStep, pitches: BytePitches, inSlot: BytePitc
   return { ...step, a: moved('a'), b: moved('b'), c: moved('c') };
 }
 
-/** From line to line of an operand of one matrix: its rows, or its columns where those are contiguous. */
-const linesOf = ({ rowStride, columnStride }: MatrixOperand): number =>
-  columnStride === 1 ? rowStride : columnStride;
+/** From line to line of an operand of one matrix: its rows, or its columns where those are closer together. */
+const linesOf = (operand: MatrixOperand): number =>
+  isByRow(operand) ? operand.rowStride : operand.columnStride;
 
 /** Whether a product may be run by panels. Elements of a vector, or of a line, stay side by side. */
 export const canRunByPanels = (step: MatmulStep): boolean =>
@@ -166,8 +173,16 @@ export const canRunByPanels = (step: MatmulStep): boolean =>
   step.m > 1 &&
   step.n > 1 &&
   step.a.buffer !== step.b.buffer &&
-  isInLines(step.a) &&
-  isInLines(step.b);
+  areLines(step, 'a') &&
+  areLines(step, 'b');
+
+/** Whether the lines of a factor follow each other: the CPU reads steps within them as well. */
+function areLines(step: MatmulStep, name: 'a' | 'b'): boolean {
+  const { rowStride, columnStride } = step[name];
+  if (isInLines(step[name])) return true;
+  const isForwards = rowStride > 0 && columnStride > 0;
+  return isForwards && operandInRows(step, name, linesOf(step[name])) !== undefined;
+}
 
 /**
  * Finds the panels of a matrix product for what room there is: of what fits, what takes least time. Panels are cut along
@@ -275,7 +290,8 @@ function panelSlots(
   return operands.flatMap(({ operand, lines, across, stays }): SlotBlock[] => {
     const { buffer } = operand;
     if (!rules.isWindowed(buffer)) return [];
-    const [height, width] = operand.columnStride === 1 ? [lines, across] : [across, lines];
+    const [height, along] = isByRow(operand) ? [lines, across] : [across, lines];
+    const width = spannedBy(along, innerOf(operand));
     const slotPitch = aligned(width * byteLengthOf(step.dtype));
     const direction = rules.directionOf(buffer, [swept]);
     const slots = Math.min(stays ? 2 : Number.POSITIVE_INFINITY, rules.slots[direction]);
