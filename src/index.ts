@@ -135,8 +135,9 @@ export {
 } from './api/lazy.js';
 export { linalg } from './api/linalg.js';
 export type { LinalgNormOrder } from './api/linalg-arguments.js';
-export type { Eigh, EighOptions, QR, QrOptions, SVD, SvdOptions } from './api/linalg-decompositions.js';
+export type { Eig, Eigh, EighOptions, QR, QrOptions, SVD, SvdOptions } from './api/linalg-decompositions.js';
 export type { LeastSquares, LstsqOptions, PinvOptions } from './api/linalg-least-squares.js';
+export type { LowRankOptions, PCA } from './api/linalg-low-rank.js';
 export type {
   LinalgNormOptions,
   MatrixNormOptions,
@@ -188,6 +189,7 @@ export {
 } from './api/random.js';
 export type { KeyArgument, NormalOptions, RandomKey, SampleOptions } from './api/random-arguments.js';
 export type { LocatedOptions, ScaledOptions } from './api/random-distributions.js';
+export type { MultivariateNormalOptions } from './api/random-multivariate.js';
 export {
   arange,
   geomspace,

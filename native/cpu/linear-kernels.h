@@ -11,6 +11,10 @@ struct Complex {
   R re, im;
 };
 
+// Columns x_k, count of them (2 or 3), times I - tau v vᴴ.
+template <typename T>
+using ReflectionKernel = void (*)(int64_t n, int64_t count, const T* v, T tau, T* x, int64_t stride);
+
 template <typename T>
 struct LinearKernels {
   // y += Σ factors[k] x_k, columns of x `stride` apart.
@@ -19,6 +23,7 @@ struct LinearKernels {
   void (*dots)(int64_t n, int64_t count, const T* x, int64_t stride, const T* y, T* sums);
   // y += a x + b z.
   void (*addTwo)(int64_t n, T a, const T* x, T b, const T* z, T* y);
+  ReflectionKernel<T> reflect;
 };
 
 template <typename R>

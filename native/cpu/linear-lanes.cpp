@@ -89,6 +89,46 @@ void addTwo(int64_t n, T a, const T* x, T b, const T* z, T* __restrict y) {
   for (int64_t i = 0; i < n; i++) y[i] = sum(y[i], sum(product(a, x[i]), product(b, z[i])));
 }
 
+template <typename R>
+inline R conjugated(R a) {
+  return a;
+}
+template <typename R>
+inline Complex<R> conjugated(Complex<R> a) {
+  return {a.re, -a.im};
+}
+template <typename R>
+inline R opposite(R a) {
+  return -a;
+}
+template <typename R>
+inline Complex<R> opposite(Complex<R> a) {
+  return {-a.re, -a.im};
+}
+
+template <typename T>
+void reflect(int64_t n, int64_t count, const T* v, T tau, T* x, int64_t stride) {
+  const T a = opposite(product(tau, conjugated(v[0]))), b = opposite(product(tau, conjugated(v[1])));
+  T* __restrict const p = x;
+  T* __restrict const q = x + stride;
+  if (count == 2) {
+    for (int64_t i = 0; i < n; i++) {
+      const T w = sum(product(p[i], v[0]), product(q[i], v[1]));
+      p[i] = sum(p[i], product(a, w));
+      q[i] = sum(q[i], product(b, w));
+    }
+    return;
+  }
+  const T c = opposite(product(tau, conjugated(v[2])));
+  T* __restrict const r = q + stride;
+  for (int64_t i = 0; i < n; i++) {
+    const T w = sum(sum(product(p[i], v[0]), product(q[i], v[1])), product(r[i], v[2]));
+    p[i] = sum(p[i], product(a, w));
+    q[i] = sum(q[i], product(b, w));
+    r[i] = sum(r[i], product(c, w));
+  }
+}
+
 // Rows that are turned at a time, so that their columns stay in the first-level cache.
 template <typename R>
 constexpr int64_t kTurnedRows = 256 / static_cast<int64_t>(sizeof(R));
@@ -138,7 +178,7 @@ void rotateAll(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t s
 }
 
 template <typename T>
-constexpr LinearKernels<T> kKernels{addColumns<T>, dots<T>, addTwo<T>};
+constexpr LinearKernels<T> kKernels{addColumns<T>, dots<T>, addTwo<T>, reflect<T>};
 template <typename R>
 constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>};
 

@@ -192,16 +192,15 @@ class Bidiagonal {
   int64_t last_;
 };
 
-// Columns n, rows m >= n, and which vectors are wanted: none, n of them, all.
+// Columns n, rows m >= n, and whether vectors are wanted, n of each.
 struct Svd {
   explicit Svd(const std::vector<int64_t>& given)
       : numbers(given, 5), n(numbers.next()), m(numbers.next()), wanted(numbers.next()) {
-    if (m < n || wanted > 2) throw std::invalid_argument("matrices of at least as many rows as columns");
+    if (m < n) throw std::invalid_argument("matrices of at least as many rows as columns");
   }
   LinearNumbers numbers;
   int64_t n, m, wanted;
 
-  int64_t columnsOfU() const { return wanted == 2 ? m : n; }
   size_t bytes(int64_t elements) const {
     return padded(static_cast<size_t>(elements) *
                   static_cast<size_t>(kElementBytes[static_cast<int>(numbers.dtype)]));
@@ -210,7 +209,7 @@ struct Svd {
   // The matrix, reflectors of P, their factors, a column and a row, vectors of V, what applies reflectors.
   size_t numberBytes() const {
     return bytes(m * n) + bytes(n * n) + bytes(2 * n) + bytes(m + n) +
-           (hasVectors() ? bytes(n * n) + bytes(reflectorElements(m, m)) : 0);
+           (hasVectors() ? bytes(reflectorElements(m, m)) : 0);
   }
   size_t realBytes() const {
     return padded(static_cast<size_t>(2 * n + (hasVectors() ? 2 * n * n : 0) + 1) * 8);
@@ -229,7 +228,7 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
     std::vector<size_t> results{s.numbers.bytes(s.n, 1, sizeof(RealOf<T>)),
                                 s.numbers.bytes(1, 1, sizeof(int32_t))};
     if (s.hasVectors()) {
-      results.push_back(s.numbers.bytes(s.m, s.columnsOfU(), sizeof(T)));
+      results.push_back(s.numbers.bytes(s.m, s.n, sizeof(T)));
       results.push_back(s.numbers.bytes(s.n, s.n, sizeof(T)));
     }
     return {{s.numbers.bytes(s.m, s.n, sizeof(T))},
@@ -244,7 +243,7 @@ template <typename T>
 struct Vectors {
   RealOf<T>* values;
   T* u;
-  T* vt;
+  T* v;
 };
 
 template <typename T>
@@ -252,8 +251,8 @@ int32_t failed(const Svd& s, const Vectors<T>& to) {
   const RealOf<T> nan = std::numeric_limits<RealOf<T>>::quiet_NaN();
   std::fill_n(to.values, s.n, nan);
   if (s.hasVectors()) {
-    std::fill_n(to.u, s.m * s.columnsOfU(), ofReal<T>(nan));
-    std::fill_n(to.vt, s.n * s.n, ofReal<T>(nan));
+    std::fill_n(to.u, s.m * s.n, ofReal<T>(nan));
+    std::fill_n(to.v, s.n * s.n, ofReal<T>(nan));
   }
   return 1;
 }
@@ -270,7 +269,6 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
   };
   const MatrixView<T> a = columnMajor(take(m * n), m, n), p = columnMajor(take(n * n), n, n);
   T *const taus = take(2 * n), *const columns = take(m + n);
-  T* const v = s.hasVectors() ? take(n * n) : nullptr;
   T* const apply = s.hasVectors() ? take(reflectorElements(m, m)) : nullptr;
   R *const d = reinterpret_cast<R*>(next), *const e = d + n, *const ub = e + n, *const vb = ub + n * n;
   const LinearWork rest{work.pool,
@@ -292,18 +290,15 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return d[i] > d[j]; });
   for (int64_t k = 0; k < n; k++) to.values[k] = d[order[static_cast<size_t>(k)]];
   if (!s.hasVectors()) return 0;
-  const int64_t wide = s.columnsOfU();
-  std::fill_n(to.u, m * wide, T{});
+  std::fill_n(to.u, m * n, T{});
   for (int64_t k = 0; k < n; k++) {
     const int64_t from = order[static_cast<size_t>(k)];
     for (int64_t i = 0; i < n; i++) to.u[k * m + i] = ofReal<T>(ub[from * n + i]);
-    for (int64_t i = 0; i < n; i++) v[k * n + i] = ofReal<T>(vb[from * n + i]);
+    for (int64_t i = 0; i < n; i++) to.v[k * n + i] = ofReal<T>(vb[from * n + i]);
   }
-  for (int64_t k = n; k < wide; k++) to.u[k * m + k] = ofReal<T>(1);
-  applyReflectors<T>({a, 0, taus, n}, false, columnMajor(to.u, m, wide), apply, rest);
-  applyReflectors<T>({p, 1, taus + n, std::max<int64_t>(0, n - 1)}, false, columnMajor(v, n, n), apply, rest);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < n; i++) to.vt[j * n + i] = conjugate(v[i * n + j]);
+  applyReflectors<T>({a, 0, taus, n}, false, columnMajor(to.u, m, n), apply, rest);
+  applyReflectors<T>({p, 1, taus + n, std::max<int64_t>(0, n - 1)}, false, columnMajor(to.v, n, n), apply,
+                     rest);
   return 0;
 }
 
@@ -313,7 +308,7 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
     using T = decltype(zero);
     eachMatrix(job, units, s.m, s.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
       const Vectors<T> to{matrixAt<RealOf<T>>(job.results, 0, k, s.n),
-                          s.hasVectors() ? matrixAt<T>(job.results, 2, k, s.m * s.columnsOfU()) : nullptr,
+                          s.hasVectors() ? matrixAt<T>(job.results, 2, k, s.m * s.n) : nullptr,
                           s.hasVectors() ? matrixAt<T>(job.results, 3, k, s.n * s.n) : nullptr};
       *matrixAt<int32_t>(job.results, 1, k, 1) =
           solveOne<T>(s, matrixAt<T>(job.operands, 0, k, s.m * s.n), to, work);

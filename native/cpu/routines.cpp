@@ -26,12 +26,14 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"irfft", &kFft},
                                                            {"lu", &kLu},
                                                            {"luSolve", &kLuSolve},
+                                                           {"solve", &kSolve},
                                                            {"pivotOrder", &kPivotOrder},
                                                            {"cholesky", &kCholesky},
                                                            {"triangularSolve", &kTriangularSolve},
                                                            {"qr", &kQr},
                                                            {"qOfQr", &kQOfQr},
                                                            {"eigh", &kEigh},
+                                                           {"eig", &kEig},
                                                            {"svd", &kSvd},
                                                            {"kernel", &kUserKernel}};
   const auto found = table.find(name);

@@ -59,6 +59,8 @@ extern const Routine kFft;
 extern const Routine kLu;
 extern const Routine kLuSolve;
 extern const Routine kPivotOrder;
+// linear-small.cpp
+extern const Routine kSolve;
 // linear-cholesky.cpp
 extern const Routine kCholesky;
 extern const Routine kTriangularSolve;
@@ -67,6 +69,8 @@ extern const Routine kQr;
 extern const Routine kQOfQr;
 // linear-eigh.cpp
 extern const Routine kEigh;
+// linear-eig.cpp
+extern const Routine kEig;
 // linear-svd.cpp
 extern const Routine kSvd;
 // scan.cpp

@@ -1,10 +1,8 @@
-// Decompositions by cuSOLVER: QR factors, eigenvalues of Hermitian matrices, singular values.
+// Decompositions by cuSOLVER: QR factors, and eigenvalues of Hermitian matrices.
 #include "cuda/solver-job.h"
 
 namespace weft::cuda {
 namespace {
-
-size_t aligned(size_t bytes) { return (bytes + kInfoBytes - 1) / kInfoBytes * kInfoBytes; }
 
 // ---------------------------------------------------------------- QR
 
@@ -184,73 +182,10 @@ const LibraryRoutine kSyevd{
     },
 };
 
-// ---------------------------------------------------------------- singular values
-
-struct Svd : LinearSizes {
-  explicit Svd(const std::vector<int64_t>& numbers)
-      : LinearSizes(numbers, 5), n(rest[0]), m(rest[1]), wanted(rest[2]) {
-    if (m < n || wanted > 2) throw std::invalid_argument("matrices of at least as many rows as columns");
-  }
-  int64_t n, m, wanted;
-  int64_t columnsOfU() const { return wanted == 2 ? m : n; }
-  // None, as many as there are singular values, or all.
-  signed char job() const { return wanted == 0 ? 'N' : wanted == 1 ? 'S' : 'A'; }
-  size_t ownBytes() const { return aligned(each(m, n)); }
-};
-
-const Solver::Bytes& svdBytes(const LibraryJob& job, const Svd& s) {
-  Solver& solver = job.device.solver();
-  return solver.workspaceOf({5, s.type(), s.m, s.n, s.wanted}, [&](Solver::Bytes& need) {
-    WEFT_CUSOLVER_CALL(cusolverDnXgesvd_bufferSize, solver.handle(), solver.params(), s.job(), s.job(), s.m,
-                       s.n, s.type(), pointer(job.operands[0]), s.m, s.realType(), pointer(job.results[0]),
-                       s.type(), s.wanted == 0 ? nullptr : pointer(job.results[2]), s.m, s.type(),
-                       s.wanted == 0 ? nullptr : pointer(job.results[3]), s.n, s.type(), &need.device,
-                       &need.host);
-  });
-}
-
-const LibraryRoutine kGesvd{
-    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
-      const Svd s(numbers);
-      std::vector<size_t> results{s.bytesOf(s.n, s.realBytes()), s.bytesOf(1, sizeof(int32_t))};
-      if (s.wanted != 0) {
-        results.push_back(s.bytes(s.m, s.columnsOfU()));
-        results.push_back(s.bytes(s.n, s.n));
-      }
-      return {{s.bytes(s.m, s.n)}, results, {}, s.matrices};
-    },
-    [](const LibraryJob& job) -> Kept {
-      const Svd s(job.numbers);
-      checkWorkspace(svdBytes(job, s), job, s.ownBytes());
-      return nullptr;
-    },
-    [](const LibraryJob& job, CUstream stream) {
-      const Svd s(job.numbers);
-      Solver& solver = job.device.solver();
-      const Solver::Bytes& need = svdBytes(job, s);
-      const size_t each = s.each(s.m, s.n), values = static_cast<size_t>(s.n) * s.realBytes(),
-                   left = s.each(s.m, s.columnsOfU()), right = s.each(s.n, s.n);
-      solver.enter(stream);
-      for (int64_t k = job.units.first; k < job.units.last; k++) {
-        const auto at = static_cast<size_t>(k);
-        // It is written over.
-        WEFT_CU(cuMemcpyDtoDAsync, job.workspace, job.operands[0] + at * each, each, stream);
-        WEFT_CUSOLVER_CALL(cusolverDnXgesvd, solver.handle(), solver.params(), s.job(), s.job(), s.m, s.n,
-                           s.type(), pointer(job.workspace), s.m, s.realType(),
-                           pointer(job.results[0] + at * values), s.type(),
-                           s.wanted == 0 ? nullptr : pointer(job.results[2] + at * left), s.m, s.type(),
-                           s.wanted == 0 ? nullptr : pointer(job.results[3] + at * right), s.n, s.type(),
-                           pointer(job.workspace + s.ownBytes()), need.device, solver.host(need.host),
-                           need.host, pointer<int>(job.results[1] + at * sizeof(int32_t)));
-      }
-    },
-};
-
 }  // namespace
 
 const LibraryRoutine kQrRoutine = kGeqrf;
 const LibraryRoutine kQOfQrRoutine = kOrgqr;
 const LibraryRoutine kEighRoutine = kSyevd;
-const LibraryRoutine kSvdRoutine = kGesvd;
 
 }  // namespace weft::cuda

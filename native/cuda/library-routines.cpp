@@ -20,6 +20,7 @@ const LibraryRoutine* findLibraryRoutine(const std::string& name) {
       {"qr", &kQrRoutine},
       {"qOfQr", &kQOfQrRoutine},
       {"eigh", &kEighRoutine},
+      {"eig", &kEigRoutine},
       {"svd", &kSvdRoutine}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;

@@ -54,6 +54,8 @@ struct LinearSizes {
 // Copies the matrices of the job's units, of so many bytes each, from an operand to a result.
 void copyMatrices(const LibraryJob& job, size_t operand, size_t result, size_t each, CUstream stream);
 
+inline size_t aligned(size_t bytes) { return (bytes + kInfoBytes - 1) / kInfoBytes * kInfoBytes; }
+
 // Throws where a plan has less workspace than the library asks for, beside `own` bytes of ours.
 void checkWorkspace(const Solver::Bytes& need, const LibraryJob& job, size_t own = 0);
 

@@ -284,6 +284,7 @@ Solver::Solver() {
   WEFT_CUSOLVER_CALL(cusolverDnCreate, &handle_);
   try {
     WEFT_CUSOLVER_CALL(cusolverDnCreateParams, &params_);
+    WEFT_CUSOLVER_CALL(cusolverDnCreateGesvdjInfo, &jacobi_);
   } catch (...) {
     close();
     throw;
@@ -293,6 +294,7 @@ Solver::Solver() {
 Solver::~Solver() { close(); }
 
 void Solver::close() {
+  if (jacobi_ != nullptr) cusolver().cusolverDnDestroyGesvdjInfo(jacobi_);
   if (params_ != nullptr) cusolver().cusolverDnDestroyParams(params_);
   cusolver().cusolverDnDestroy(handle_);
 }

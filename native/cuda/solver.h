@@ -15,6 +15,7 @@ namespace weft::cuda {
 using cusolverStatus = int;
 using cusolverHandle = struct CusolverContext_st*;
 using cusolverParams = struct CusolverParams_st*;
+using gesvdjInfo = struct CusolverGesvdjInfo_st*;
 
 // (name, symbol, optional, parameters)
 #define WEFT_CUSOLVER(X)                                                                                     \
@@ -61,15 +62,48 @@ using cusolverParams = struct CusolverParams_st*;
   X(cusolverDnXsyevd, "cusolverDnXsyevd", false, cusolverHandle handle, cusolverParams params, int vectors,  \
     int triangle, int64_t n, int typeA, void* a, int64_t leadingA, int typeW, void* values, int compute,     \
     void* device, size_t deviceBytes, void* host, size_t hostBytes, int* info)                               \
-  X(cusolverDnXgesvd_bufferSize, "cusolverDnXgesvd_bufferSize", false, cusolverHandle handle,                \
-    cusolverParams params, signed char jobU, signed char jobVt, int64_t m, int64_t n, int typeA,             \
-    const void* a, int64_t leadingA, int typeS, const void* values, int typeU, const void* u,                \
-    int64_t leadingU, int typeVt, const void* vt, int64_t leadingVt, int compute, size_t* deviceBytes,       \
-    size_t* hostBytes)                                                                                       \
-  X(cusolverDnXgesvd, "cusolverDnXgesvd", false, cusolverHandle handle, cusolverParams params,               \
-    signed char jobU, signed char jobVt, int64_t m, int64_t n, int typeA, void* a, int64_t leadingA,         \
-    int typeS, void* values, int typeU, void* u, int64_t leadingU, int typeVt, void* vt, int64_t leadingVt,  \
-    int compute, void* device, size_t deviceBytes, void* host, size_t hostBytes, int* info)                  \
+  X(cusolverDnXgeev_bufferSize, "cusolverDnXgeev_bufferSize", true, cusolverHandle handle,                   \
+    cusolverParams params, int left, int right, int64_t n, int typeA, const void* a, int64_t leadingA,       \
+    int typeW, const void* values, int typeVl, const void* vl, int64_t leadingVl, int typeVr,                \
+    const void* vr, int64_t leadingVr, int compute, size_t* deviceBytes, size_t* hostBytes)                  \
+  X(cusolverDnXgeev, "cusolverDnXgeev", true, cusolverHandle handle, cusolverParams params, int left,        \
+    int right, int64_t n, int typeA, void* a, int64_t leadingA, int typeW, void* values, int typeVl,         \
+    void* vl, int64_t leadingVl, int typeVr, void* vr, int64_t leadingVr, int compute, void* device,         \
+    size_t deviceBytes, void* host, size_t hostBytes, int* info)                                             \
+  X(cusolverDnXgesvdp_bufferSize, "cusolverDnXgesvdp_bufferSize", false, cusolverHandle handle,              \
+    cusolverParams params, int vectors, int economic, int64_t m, int64_t n, int typeA, const void* a,        \
+    int64_t leadingA, int typeS, const void* values, int typeU, const void* u, int64_t leadingU, int typeV,  \
+    const void* v, int64_t leadingV, int compute, size_t* deviceBytes, size_t* hostBytes)                    \
+  X(cusolverDnXgesvdp, "cusolverDnXgesvdp", false, cusolverHandle handle, cusolverParams params,             \
+    int vectors, int economic, int64_t m, int64_t n, int typeA, void* a, int64_t leadingA, int typeS,        \
+    void* values, int typeU, void* u, int64_t leadingU, int typeV, void* v, int64_t leadingV, int compute,   \
+    void* device, size_t deviceBytes, void* host, size_t hostBytes, int* info, double* error)                \
+  X(cusolverDnCreateGesvdjInfo, "cusolverDnCreateGesvdjInfo", false, gesvdjInfo* info)                       \
+  X(cusolverDnDestroyGesvdjInfo, "cusolverDnDestroyGesvdjInfo", false, gesvdjInfo info)                      \
+  X(cusolverDnSgesvdj_bufferSize, "cusolverDnSgesvdj_bufferSize", false, cusolverHandle handle, int vectors, \
+    int economic, int m, int n, const void* a, int leadingA, const void* values, const void* u,              \
+    int leadingU, const void* v, int leadingV, int* elements, gesvdjInfo info)                               \
+  X(cusolverDnSgesvdj, "cusolverDnSgesvdj", false, cusolverHandle handle, int vectors, int economic, int m,  \
+    int n, void* a, int leadingA, void* values, void* u, int leadingU, void* v, int leadingV, void* work,    \
+    int elements, int* info, gesvdjInfo jacobi)                                                              \
+  X(cusolverDnDgesvdj_bufferSize, "cusolverDnDgesvdj_bufferSize", false, cusolverHandle handle, int vectors, \
+    int economic, int m, int n, const void* a, int leadingA, const void* values, const void* u,              \
+    int leadingU, const void* v, int leadingV, int* elements, gesvdjInfo info)                               \
+  X(cusolverDnDgesvdj, "cusolverDnDgesvdj", false, cusolverHandle handle, int vectors, int economic, int m,  \
+    int n, void* a, int leadingA, void* values, void* u, int leadingU, void* v, int leadingV, void* work,    \
+    int elements, int* info, gesvdjInfo jacobi)                                                              \
+  X(cusolverDnCgesvdj_bufferSize, "cusolverDnCgesvdj_bufferSize", false, cusolverHandle handle, int vectors, \
+    int economic, int m, int n, const void* a, int leadingA, const void* values, const void* u,              \
+    int leadingU, const void* v, int leadingV, int* elements, gesvdjInfo info)                               \
+  X(cusolverDnCgesvdj, "cusolverDnCgesvdj", false, cusolverHandle handle, int vectors, int economic, int m,  \
+    int n, void* a, int leadingA, void* values, void* u, int leadingU, void* v, int leadingV, void* work,    \
+    int elements, int* info, gesvdjInfo jacobi)                                                              \
+  X(cusolverDnZgesvdj_bufferSize, "cusolverDnZgesvdj_bufferSize", false, cusolverHandle handle, int vectors, \
+    int economic, int m, int n, const void* a, int leadingA, const void* values, const void* u,              \
+    int leadingU, const void* v, int leadingV, int* elements, gesvdjInfo info)                               \
+  X(cusolverDnZgesvdj, "cusolverDnZgesvdj", false, cusolverHandle handle, int vectors, int economic, int m,  \
+    int n, void* a, int leadingA, void* values, void* u, int leadingU, void* v, int leadingV, void* work,    \
+    int elements, int* info, gesvdjInfo jacobi)                                                              \
   X(cusolverDnXpotrf_bufferSize, "cusolverDnXpotrf_bufferSize", false, cusolverHandle handle,                \
     cusolverParams params, int triangle, int64_t n, int typeA, const void* a, int64_t leadingA, int compute, \
     size_t* deviceBytes, size_t* hostBytes)                                                                  \
@@ -112,12 +146,14 @@ class Solver {
   void enter(CUstream stream);
   cusolverHandle handle() const { return handle_; }
   cusolverParams params() const { return params_; }
+  gesvdjInfo jacobi() const { return jacobi_; }
 
  private:
   void close();
 
   cusolverHandle handle_ = nullptr;
   cusolverParams params_ = nullptr;
+  gesvdjInfo jacobi_ = nullptr;
   std::map<std::vector<int64_t>, Bytes> bytes_;
   std::map<size_t, std::vector<std::byte>> hosts_;
 };
@@ -130,6 +166,9 @@ extern const LibraryRoutine kTriangularSolveRoutine;
 extern const LibraryRoutine kQrRoutine;
 extern const LibraryRoutine kQOfQrRoutine;
 extern const LibraryRoutine kEighRoutine;
+// singular-values.cpp
 extern const LibraryRoutine kSvdRoutine;
+// eigenvalues.cpp
+extern const LibraryRoutine kEigRoutine;
 
 }  // namespace weft::cuda

@@ -18,6 +18,8 @@ export type Linear<D extends DType> = [D] extends ['complex64' | 'complex128' | 
 export type RealOf<D extends DType> = D extends 'complex64' | 'float32' | 'float16' | 'bfloat16'
   ? 'float32'
   : 'float64';
+/** The dtype of complex numbers of the same precision. */
+export type ComplexOf<D extends DType> = RealOf<D> extends 'float32' ? 'complex64' : 'complex128';
 export type Solution<A, B> = Lazy<Linear<Joined<DTypeOf<A> | DTypeOf<B>>>>;
 
 export const operandOf = (op: string, given: ArrayLike | undefined): Operand | undefined =>

@@ -2,10 +2,11 @@
 import { checkOptions, oneOf } from '../graph/arguments.js';
 import * as decompositions from '../graph/decompositions.js';
 import type { DType } from '../graph/dtype.js';
+import * as general from '../graph/eigenvalues.js';
 import { called } from '../host/site.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
-import { flag, type Linear, type RealOf } from './linalg-arguments.js';
+import { type ComplexOf, flag, type Linear, type RealOf } from './linalg-arguments.js';
 
 /** Options of `linalg.qr`. */
 export interface QrOptions {
@@ -42,6 +43,12 @@ export interface EighOptions {
 export interface Eigh<D extends DType> {
   readonly eigenvalues: Lazy<RealOf<D>>;
   readonly eigenvectors: Lazy<D>;
+}
+
+/** Eigenvalues, and right eigenvectors of length 1 as columns, both complex. */
+export interface Eig<D extends DType> {
+  readonly eigenvalues: Lazy<ComplexOf<D>>;
+  readonly eigenvectors: Lazy<ComplexOf<D>>;
 }
 
 /**
@@ -135,6 +142,42 @@ export function eigvalsh<T extends ArrayLike>(x: T, options?: EighOptions): Lazy
     const op = 'linalg.eigvalsh';
     return new Lazy(decompositions.eigenvaluesOf(op, exprOf(op, x), triangleOf(op, options)));
   });
+}
+
+/**
+ * The eigenvalues of square matrices and their right eigenvectors as columns, as NumPy's `eig`, but always complex, as
+ * the array API standard has them: complex64 of float32, complex128 of float64. Those of a real matrix come in conjugate
+ * pairs, the one with the positive imaginary part first. Vectors have length 1, and their largest element is real. As
+ * LAPACK's `geev`: balanced (without permutations), in Hessenberg form, by the shifted QR method. On a GPU by cuSOLVER's
+ * `Xgeev` (CUDA 12.6 and later). Computing it throws a LinalgError where a matrix has NaN or infinities, or nothing converges.
+ *
+ * @example
+ * const { eigenvalues, eigenvectors } = linalg.eig([[0, -1], [1, 0]]);
+ * await eigenvalues.compute()
+ * //=> [0.+1.j 0.-1.j]
+ * await eigenvectors.square().mul(1000).round().compute()
+ * //=> [[ 500.+0.j  500.+0.j]
+ * //=>  [-500.-0.j -500.+0.j]]
+ */
+export function eig<T extends ArrayLike>(x: T): Eig<DTypeOf<T>> {
+  return called(eig, () => {
+    const [values, vectors] = general.eigOf('linalg.eig', exprOf('linalg.eig', x));
+    return { eigenvalues: new Lazy(values), eigenvectors: new Lazy(vectors) };
+  });
+}
+
+/**
+ * The eigenvalues of square matrices, complex, as NumPy's `eigvals`; errors as of `linalg.eig`.
+ *
+ * @example
+ * await linalg.eigvals([[0, -4], [1, 0]]).compute()
+ * //=> [0.+2.j 0.-2.j]
+ */
+export function eigvals<T extends ArrayLike>(x: T): Lazy<ComplexOf<DTypeOf<T>>> {
+  return called(
+    eigvals,
+    () => new Lazy(general.eigenvaluesOf('linalg.eigvals', exprOf('linalg.eigvals', x))),
+  );
 }
 
 function triangleOf(op: string, options: EighOptions | undefined): decompositions.TriangleName {

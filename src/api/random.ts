@@ -47,6 +47,7 @@ import {
   triangular,
   weibull,
 } from './random-distributions.js';
+import { multivariateNormal } from './random-multivariate.js';
 
 /** Options of `random.key`. */
 export interface KeyOptions {
@@ -347,6 +348,7 @@ export const random = {
   negativeBinomial,
   geometric,
   multinomial,
+  multivariateNormal,
   dirichlet,
   laplace,
   logistic,

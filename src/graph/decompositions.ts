@@ -3,7 +3,7 @@
  * The calls have matrices in column-major order; a matrix in C order is its transpose there, so that singular vectors
  * and eigenvectors take no copies:
  *
- *     svd(a), a wide   →   of aᵀ = U' S V'ᴴ: U is the transpose of V'ᴴ, Vᴴ that of U', as they lie
+ *     svd(a), a wide   →   of aᵀ = U' S V'ᴴ: U is the conjugate of V', Vᴴ the transpose of U', as it lies
  *     eigh(a)          →   of the conjugate of a, whose eigenvectors are the conjugates
  *
  * Called by `api/linalg.ts`.
@@ -11,10 +11,12 @@
 import { expected, ShapeError } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
+import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map, type Operand, reduce } from './infer.js';
+import { concat } from './joins.js';
 import { triu } from './masks.js';
 import {
   adjoint,
@@ -67,8 +69,6 @@ const emptyQ = (a: Expr, kept: number): Expr =>
 
 // ---------------------------------------------------------------- singular values
 
-const VECTORS = { none: 0, reduced: 1, full: 2 } as const;
-
 export interface Svd {
   readonly u: Expr;
   readonly s: Expr;
@@ -84,27 +84,57 @@ export function svdOf(op: string, x: Expr, isFull: boolean): Svd {
     const vh = isFull ? square(n) : zerosOf(a.dtype, [...lead, k, n]);
     return { u, s: zerosOf(realDType(a.dtype), [...lead, k]), vh };
   }
+  if (isLong(a)) return svdByQr(op, a, isFull);
   const isTall = m > n;
   const given = stacked(isTall ? transposed(a) : a);
-  const [s, , left, right] = call('svd', [isFull ? VECTORS.full : VECTORS.reduced], [given], op) as [
-    Expr,
-    Expr,
-    Expr,
-    Expr,
-  ];
-  const values = reshape(s, [...lead, k]);
-  const [first, second] = [unstacked(lead, left), unstacked(lead, right)];
+  const [s, , left, right] = call('svd', [1], [given], op) as [Expr, Expr, Expr, Expr];
+  const conjugated = (x: Expr): Expr => (isComplex(x.dtype) ? map('conj', [x]) : x);
+  const [first, second] = [unstacked(lead, left), conjugated(unstacked(lead, right))];
+  const reduced = isTall
+    ? { u: transposed(first), s: reshape(s, [...lead, k]), vh: second }
+    : { u: transposed(second), s: reshape(s, [...lead, k]), vh: first };
+  if (!isFull || m === n) return reduced;
   return isTall
-    ? { u: transposed(first), s: values, vh: transposed(second) }
-    : { u: second, s: values, vh: first };
+    ? { ...reduced, u: completed(op, reduced.u) }
+    : { ...reduced, vh: adjoint(completed(op, adjoint(reduced.vh))) };
+}
+
+/** Whether singular values are those of R, a square matrix: twice as many rows as columns, or the other way. */
+const isLong = (a: Expr): boolean => {
+  const [m, n] = [a.shape.at(-2)!, a.shape.at(-1)!];
+  return Math.max(m, n) >= Math.max(2 * Math.min(m, n), LONG_ROWS);
+};
+/** Of fewer rows a GPU has kernels, and a CPU gains nothing. */
+const LONG_ROWS = 129;
+
+/** A = Q R = (Q U) S Vᴴ, or of a wide matrix the adjoint of its adjoint's. */
+function svdByQr(op: string, a: Expr, isFull: boolean): Svd {
+  const isTall = a.shape.at(-2)! > a.shape.at(-1)!;
+  if (!isTall) {
+    const { u, s, vh } = svdByQr(op, adjoint(a), isFull);
+    return { u: adjoint(vh), s, vh: adjoint(u) };
+  }
+  const { q, r } = qrOf(op, a, 'reduced');
+  const { u, s, vh } = svdOf(op, r, false);
+  const left = matmul(q!, u);
+  return { u: isFull ? completed(op, left) : left, s, vh };
+}
+
+/** Columns that are orthonormal already, and those that make them a square matrix: of Q of them. */
+function completed(op: string, columns: Expr): Expr {
+  const [rows, count] = [columns.shape.at(-2)!, columns.shape.at(-1)!];
+  const { q } = qrOf(op, columns, 'complete');
+  return concat([columns, slice(q!, '...', [count, rows])], -1);
 }
 
 export function singularValues(op: string, x: Expr): Expr {
   const a = matrices(op, x);
   const shape = [...leadOf(a), least(a)];
   if (isEmpty(a)) return zerosOf(realDType(a.dtype), shape);
-  const given = stacked(a.shape.at(-2)! > a.shape.at(-1)! ? transposed(a) : a);
-  return reshape(call('svd', [VECTORS.none], [given], op)[0]!, shape);
+  const isTall = a.shape.at(-2)! > a.shape.at(-1)!;
+  if (isLong(a)) return singularValues(op, qrOf(op, isTall ? a : adjoint(a), 'r').r);
+  const given = stacked(isTall ? transposed(a) : a);
+  return reshape(call('svd', [0], [given], op)[0]!, shape);
 }
 
 // ---------------------------------------------------------------- eigenvalues of Hermitian matrices

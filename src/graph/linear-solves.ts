@@ -33,7 +33,8 @@ import {
   unstacked,
   zerosOf,
 } from './matrices.js';
-import { broadcastShapes } from './shape.js';
+import { SMALL_ROWS } from './routines.js';
+import { broadcastShapes, sameShape } from './shape.js';
 import { broadcast, reshape } from './view-nodes.js';
 
 /** Factors in one array and pivots counted from 0, as SciPy's `lu_factor`. */
@@ -135,12 +136,19 @@ function sidesOf({ a, b, shape }: System): readonly [sides: Expr, result: (x: Ex
   return [sides, (x) => reshape(transposed(reshape(x, turned.shape)), shape)];
 }
 
-export function solved(op: string, x: Expr, right: Expr): Expr {
+/** Whether a matrix is factored anew for each system, in C order. */
+const isSmall = (a: Expr): boolean => a.shape.at(-1)! <= SMALL_ROWS;
+
+/** `isChecked`: whether a singular matrix is an error, and not infinities and NaN. */
+export function solved(op: string, x: Expr, right: Expr, isChecked = true): Expr {
   const system = systemOf(op, x, right);
   const { a, b, shape } = system;
   if (isEmpty(b)) return zerosOf(b.dtype, shape);
+  const asked = isChecked ? op : undefined;
+  if (isSmall(a) && sameShape(leadOf(a), leadOf(b)))
+    return reshape(call('solve', [], [stacked(a), stacked(b)], asked)[0]!, shape);
   const [sides, result] = sidesOf(system);
-  return result(call('luSolve', [0], [sides, ...factors(a)], op)[0]!);
+  return result(call('luSolve', [0], [sides, ...factors(a)], asked)[0]!);
 }
 
 export function luSolved(op: string, { lu, pivots }: Factored, right: Expr, trans: Transpose): Expr {
@@ -177,11 +185,12 @@ export function solvedTriangular(op: string, x: Expr, right: Expr, given: Triang
   return result(call('triangularSolve', parameters, [sides, stacked(own)], asked)[0]!);
 }
 
-/** `isChecked`: whether a singular matrix is an error, and not infinities and NaN. */
+/** `isChecked` as of `solved`. */
 export function inverse(op: string, x: Expr, isChecked = true): Expr {
   const a = squares(op, x);
   if (isEmpty(a)) return a;
   const n = a.shape.at(-1)!;
+  if (isSmall(a)) return solved(op, a, identities(a.dtype, leadOf(a), n), isChecked);
   const sides = stacked(identities(a.dtype, leadOf(a), n));
   const [inverted] = call('luSolve', [0], [sides, ...factors(a)], isChecked ? op : undefined);
   return transposed(unstacked(leadOf(a), inverted!));
@@ -190,8 +199,11 @@ export function inverse(op: string, x: Expr, isChecked = true): Expr {
 export function choleskyFactor(op: string, x: Expr, upper: boolean): Expr {
   const a = squares(op, x);
   if (isEmpty(a)) return a;
-  const [factor] = call('cholesky', [upper ? 1 : 0], [stacked(a)], op);
-  return unstacked(leadOf(a), upper ? triu(factor!) : tril(factor!));
+  // Libraries factor the lower triangle in column-major order in a third of the time of the other one.
+  const turns = !upper && !isSmall(a);
+  const [found] = call('cholesky', [upper || turns ? 1 : 0], [stacked(turns ? transposed(a) : a)], op);
+  const factor = unstacked(leadOf(a), turns ? transposed(found!) : found!);
+  return upper ? triu(factor) : tril(factor);
 }
 
 // ---------------------------------------------------------------- determinants

@@ -2,7 +2,7 @@
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
 import { singularValues } from './decompositions.js';
-
+import { sumOfProducts } from './einsum.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
@@ -97,6 +97,29 @@ export function powerOf(op: string, x: Expr, exponent: unknown): Expr {
     if (rest === 0) return result!;
     base = matmul(base, base);
   }
+}
+
+/** The product of arrays in a row, the first and the last of which may be vectors: one contraction, whose path is sought. */
+export function chainOf(op: string, arrays: readonly Expr[]): Expr {
+  if (arrays.length < 2) throw new ArgumentError(expected(op, 'two arrays or more', `${arrays.length}`));
+  const last = arrays.length - 1;
+  for (const [k, { shape }] of arrays.entries()) {
+    const isEnd = k === 0 || k === last;
+    if (shape.length !== 2 && !(isEnd && shape.length === 1))
+      throw new ShapeError(expected(op, isEnd ? 'a matrix or a vector' : 'a matrix', formatShape(shape)));
+    const before = arrays[k - 1]?.shape.at(-1);
+    if (before !== undefined && before !== shape[0])
+      throw new ShapeError(
+        expected(op, `as many rows as the array before has columns, ${before}`, formatShape(shape)),
+      );
+  }
+  // Label k lies between array k - 1 and array k.
+  const labels = arrays.map(({ shape }, k) => (shape.length === 2 ? [k, k + 1] : k === 0 ? [1] : [k]));
+  const output = [
+    ...(arrays[0]!.shape.length === 2 ? [0] : []),
+    ...(arrays[last]!.shape.length === 2 ? [last + 1] : []),
+  ];
+  return sumOfProducts(op, labels, output, arrays);
 }
 
 /** Cross products of vectors of three elements, or of two, along an axis. */

@@ -172,6 +172,11 @@ export const ROUTINES = {
    */
   luSolve: { results: ([b]) => [b!] },
   /**
+   * X of A X = B of small matrices in C order: A [count, n, n], n at most `SMALL_ROWS`, and B [count, n, right sides]; and
+   * int32 statuses [count]: 0, or the number of the first pivot that is 0, counted from 1.
+   */
+  solve: { results: ([a, b]) => [b!, statusesOf(a!)] },
+  /**
    * The Cholesky factors of Hermitian matrices [count, n, n], whose other triangle is left as it was: in C order L of
    * A = L Lᴴ, or U of A = Uᴴ U. And int32 statuses [count]: 0, or k where the leading minor of order k is not positive;
    * NaN is no failure. Parameters: whether the upper triangle is read and written (0 or 1).
@@ -214,27 +219,42 @@ export const ROUTINES = {
     ],
   },
   /**
+   * The complex eigenvalues of matrices [count, n, n] in column-major order, in the order of their Schur form, statuses
+   * (0, or it did not converge), and if wanted the right eigenvectors of length 1 in the order of the matrices, their
+   * largest elements real, as LAPACK's `geev` has them: of a real matrix's complex pair the real parts, then the imaginary
+   * parts of the first. Parameters: whether vectors are wanted (0 or 1).
+   */
+  eig: {
+    results: ([a], [vectors]) => [
+      { dtype: complexOf(a!.dtype), shape: a!.shape.slice(0, 2) },
+      statusesOf(a!),
+      ...(vectors === 1 ? [a!] : []),
+    ],
+  },
+  /**
    * The singular values of matrices [count, n, m] in column-major order, m >= n, largest first, statuses (0, or it did
-   * not converge), and if wanted U [count, n or m, m] and Vᴴ [count, n, n] in the order of the matrices. Parameters:
-   * which vectors are wanted: none (0), n of each (1), m of U (2).
+   * not converge), and if wanted the first n columns of U [count, n, m], and V [count, n, n], of A = U S Vᴴ in the order of
+   * the matrices. Parameters: whether vectors are wanted (0 or 1).
    */
   svd: {
-    results: ([a], [wanted]) => {
-      const [count, n, m] = a!.shape as readonly [number, number, number];
-      const { dtype } = a!;
-      const values = [{ dtype: realOf(dtype), shape: [count, n] }, statusesOf(a!)];
-      if (wanted === 0) return values;
-      return [...values, { dtype, shape: [count, wanted === 2 ? m : n, m] }, { dtype, shape: [count, n, n] }];
+    results: ([a], [vectors]) => {
+      const [count, n] = a!.shape as readonly [number, number, number];
+      const values = [{ dtype: realOf(a!.dtype), shape: [count, n] }, statusesOf(a!)];
+      return vectors === 1 ? [...values, a!, { dtype: a!.dtype, shape: [count, n, n] }] : values;
     },
   },
   /** A kernel of the user's own, which says what its results are. Without parameters. */
   kernel: { results: (_inputs, _parameters, kernel) => kernel!.outputs },
 } as const satisfies Readonly<Record<string, RoutineRow>>;
 
+/** Rows of matrices that routines of stacks have in C order, and that a warp of a GPU has. */
+export const SMALL_ROWS = 32;
+
 /** Integers that hold places of so many elements. */
 export const placeDType = (size: number): DType => (size < 2 ** 31 ? 'int32' : 'int64');
 
 const realOf = (dtype: DType): DType => DTYPE_INFO[dtype].component;
+const complexOf = (dtype: DType): DType => (realOf(dtype) === 'float32' ? 'complex64' : 'complex128');
 
 /** A status for each matrix of a stack. */
 const statusesOf = ({ shape }: ArrayType): ArrayType => ({ dtype: 'int32', shape: [shape[0]!] });

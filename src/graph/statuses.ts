@@ -4,10 +4,9 @@
  * in between. A call that nobody asked by name (`asked`) fails silently: its results say enough.
  */
 import { diagonal } from './diagonals.js';
-import { DTYPE_INFO } from './dtype.js';
 import type { Expr, ExprOf } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
-import type { RoutineName } from './routines.js';
+import { type ArrayType, type RoutineName, routineRow } from './routines.js';
 import { reshape } from './view-nodes.js';
 
 type Call = ExprOf<'call'>;
@@ -19,14 +18,22 @@ interface Failing {
   readonly reason: (status: number) => string;
 }
 
+const SOLVABLE = 'matrices that are not singular';
+const zeroPivot = (status: number): string => `pivot ${status} is 0`;
+
 const singular = (matrices: (call: Call) => Expr): Failing => ({
   statuses: (call) => firstZero(diagonal(matrices(call))),
-  wanted: 'matrices that are not singular',
-  reason: (status) => `pivot ${status} is 0`,
+  wanted: SOLVABLE,
+  reason: zeroPivot,
 });
 
 const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
   luSolve: singular(({ inputs }) => inputs[1]!),
+  solve: {
+    statuses: (call) => resultOf(call, 1),
+    wanted: SOLVABLE,
+    reason: zeroPivot,
+  },
   triangularSolve: singular(({ inputs }) => inputs[1]!),
   sparseTriangularSolve: {
     ...singular(({ inputs }) => inputs[4]!),
@@ -42,10 +49,13 @@ const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
     wanted: 'matrices whose eigenvalues converge',
     reason: () => 'they do not converge',
   },
+  eig: {
+    statuses: (call) => statusOrNaN(call),
+    wanted: 'finite matrices, whose eigenvalues converge',
+    reason: () => 'they do not converge',
+  },
   svd: {
-    // What libraries say of NaN differs.
-    statuses: (call) =>
-      map('where', [reduce('any', map('isnan', [valuesOf(call)]), [1]), 1, resultOf(call, 1)]),
+    statuses: (call) => statusOrNaN(call),
     wanted: 'finite matrices, whose singular values converge',
     reason: () => 'they do not converge',
   },
@@ -59,10 +69,11 @@ const resultOf = (call: Call, result: number): Expr => ({
   shape: [call.inputs[0]!.shape[0]!],
 });
 
-/** The first result of a call that gives real numbers [count, n] of matrices [count, n, m]. */
-const valuesOf = (call: Call): Expr => {
-  const { dtype, shape } = call.inputs[0]!;
-  return { ...call, result: 0, dtype: DTYPE_INFO[dtype].component, shape: shape.slice(0, 2) };
+/** The status of a call, or 1 where its first result [count, n] has NaN: what libraries say of NaN differs. */
+const statusOrNaN = (call: Call): Expr => {
+  const [{ dtype, shape }] = routineRow(call.routine).results(call.inputs, call.parameters) as [ArrayType];
+  const hasNaN = reduce('any', map('isnan', [{ ...call, result: 0, dtype, shape }]), [1]);
+  return map('where', [hasNaN, 1, resultOf(call, 1)]);
 };
 
 /** For each row the number of its first zero, counted from 1; 0 where it has none. */

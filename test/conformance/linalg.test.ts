@@ -148,6 +148,75 @@ describe.each(onDevices)('decompositions on %s', (device) => {
     await expectSmall(device, dtype, differences, 256);
   });
 
+  it.each(dtypesOn(device))('eig has vectors of length 1 that a matrix multiplies: %s', async (dtype) => {
+    const differences = [
+      [1, 1],
+      [3, 6, 6],
+      [2, 17, 17],
+      [35, 35],
+    ].flatMap((shape, seed) => {
+      const a = matrices(dtype, shape, seed + 3);
+      const { eigenvalues, eigenvectors } = linalg.eig(a);
+      const lengths = eigenvectors.abs().square().sum(-2).sqrt();
+      const trace = a.trace().astype(eigenvalues.dtype);
+      return [
+        a
+          .astype(eigenvalues.dtype)
+          .matmul(eigenvectors)
+          .sub(eigenvectors.mul(eigenvalues.expandDims(-2))),
+        lengths.sub(1),
+        eigenvalues.sum(-1).sub(trace),
+        linalg.eigvals(a).sum(-1).sub(trace),
+      ];
+    });
+    await expectSmall(device, dtype, differences, 512);
+  });
+
+  it('eig has the eigenvalues of matrices that are triangular, scaled, defective or turn', async () => {
+    const triangle = lazy([
+      [1, 5, 7],
+      [0, -2, 3],
+      [0, 0, 4],
+    ]);
+    const scaled = lazy([
+      [1, 1e9, 0],
+      [1e-9, 1, 1e9],
+      [0, 1e-9, 1],
+    ]);
+    const defective = lazy([
+      [2, 1],
+      [0, 2],
+    ]);
+    const cycle = lazy([
+      [0, 0, 0, 1],
+      [1, 0, 0, 0],
+      [0, 1, 0, 0],
+      [0, 0, 1, 0],
+    ]);
+    const given = [triangle, scaled, defective, cycle].map((a) => linalg.eigvals(a));
+    const all = await run(device, [
+      ...given.map((w) => w.real().sort()),
+      ...given.map((w) => w.imag().sort()),
+    ]);
+    const root = Math.SQRT2;
+    const wanted = [
+      [-2, 1, 4],
+      [1 - root, 1, 1 + root],
+      [2, 2],
+      [-1, 0, 0, 1],
+    ];
+    const sides = [
+      [0, 0, 0],
+      [0, 0, 0],
+      [0, 0],
+      [-1, 0, 0, 1],
+    ];
+    for (const [k, values] of [...wanted, ...sides].entries())
+      expect(Math.max(...values.map((value, at) => Math.abs(Number(all[k]!.data[at]) - value)))).toBeLessThan(
+        1e-7,
+      );
+  });
+
   it('take ill-conditioned, rank-deficient and zero matrices', async () => {
     const hilbert = lazy(
       Float64Array.from({ length: 144 }, (_, k) => 1 / ((k % 12) + Math.floor(k / 12) + 1)),
@@ -180,9 +249,17 @@ describe.each(onDevices)('decompositions on %s', (device) => {
       [1, 2],
     ]);
     for (const failing of [linalg.svdvals(nan), linalg.pinv(nan), linalg.svd(nan).u])
-      await expect(failing.compute({ device: 'cpu' })).rejects.toThrow(/svd|pinv/);
-    const values = await linalg.eigvalsh(nan).compute({ device: 'cpu' });
-    expect(values.toArray()).toEqual([Number.NaN, Number.NaN]);
+      await expect(failing.compute({ device })).rejects.toThrow(/svd|pinv/);
+    await expect(linalg.eigvals(nan).compute({ device: 'cpu' })).rejects.toThrow(/eigvals.*finite/);
+    const { eigenvalues, eigenvectors } = linalg.eigh(nan);
+    const results = await compute([linalg.eigvalsh(nan), eigenvalues, eigenvectors.isnan().all()], {
+      device,
+    });
+    expect(results.map((x) => x.toArray())).toEqual([
+      [Number.NaN, Number.NaN],
+      [Number.NaN, Number.NaN],
+      true,
+    ]);
   });
 
   it('have the results of NumPy for empty matrices', async () => {
@@ -317,6 +394,9 @@ describe.each(onDevices)('the bits of matrices on %s', (device) => {
 describe('mistakes in linear algebra', () => {
   const square = lazy(new Float64Array(9), { shape: [3, 3] });
   it.each([
+    ['one array', () => linalg.multiDot([square]), /two arrays or more/],
+    ['a chain that does not fit', () => linalg.multiDot([square, [1, 2]]), /as many rows/],
+    ['a row that has no square', () => linalg.expm(lazy([[1, 2]])), /\[linalg.expm\] expected square/],
     ['a vector', () => linalg.inv(lazy([1, 2])), /\[linalg.inv\] expected matrices/],
     [
       'matrices that are not square',

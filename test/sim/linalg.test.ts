@@ -1,5 +1,5 @@
 /**
- * Linear algebra by cuSOLVER and cuBLAS: in tiles and on several devices with the bits of the whole, repeated as CUDA
+ * Linear algebra by cuSOLVER, cuBLAS and kernels of Weft's own: in tiles and on several devices with the bits of the whole, repeated as CUDA
  * graphs, on memory that is left as it was, with failures that are errors, and whichever call of a library fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,13 +12,16 @@ const device = 'cuda';
 const a = toLazy(randomValues('float64', [60, 24, 24], 1));
 const b = toLazy(randomValues('float64', [60, 24, 3], 2));
 const positive = a.matmul(a.matrixTranspose()).add(lazy([1]));
+const wide = toLazy(randomValues('float64', [30, 34, 34], 3));
 const JOBS: readonly (readonly [name: string, output: Lazy, call: string])[] = [
-  ['solutions', linalg.solve(a.mul(2), b).add(1), 'luSolve'],
+  ['solutions', linalg.solve(a.mul(2), b).add(1), 'solve'],
   ['factors', linalg.cholesky(positive), 'cholesky'],
+  ['factors by a library', linalg.cholesky(wide.matmul(wide.matrixTranspose()).add(lazy([1]))), 'cholesky'],
   ['triangles', linalg.solveTriangular(a, b), 'triangularSolve'],
   ['permutations', linalg.lu(a).p, 'pivotOrder'],
   ['orthonormal columns', linalg.qr(a.slice('...', [0, 5])).q, 'qOfQr'],
   ['eigenvectors', linalg.eigh(positive.slice('...', [0, 9], [0, 9])).eigenvectors, 'eigh'],
+  ['eigenvalues', linalg.eigvals(a.slice('...', [0, 9], [0, 9])).abs(), 'eig'],
   ['singular values', linalg.svd(a.slice('...', [0, 9])).u.mul(2), 'svd'],
 ];
 
@@ -26,7 +29,7 @@ afterEach(() => setFaults([]));
 
 describe('linear algebra on a simulated GPU', () => {
   // The workspace of the others is larger than these stacks.
-  it.each(JOBS.slice(0, 4))('has the bits of the whole in tiles: %s', async (_, output, call) => {
+  it.each(JOBS.slice(0, 5))('has the bits of the whole in tiles: %s', async (_, output, call) => {
     const whole = output.plan({ device });
     const memory = Math.ceil(0.6 * whole.peakBytes);
     expect(String(whole)).toContain(call);
@@ -85,7 +88,11 @@ describe('linear algebra on a simulated GPU', () => {
     ['cusolverDnXgeqrf', 3],
     ['cusolverDnDorgqr', 3],
     ['cusolverDnXsyevd', 4],
-    ['cusolverDnXgesvd', 5],
+    ['cusolverDnXgesvdp', 5],
+    ['cusolverDnXgeev_bufferSize', 6],
+    ['cusolverDnXgeev', 6],
+    // Of a size with which the stand-in's gesvdp is inexact.
+    ['cusolverDnDgesvdj', 7],
   ] as const)('fails with an error where %s does, and runs afterwards', async (call, job) => {
     // Of sizes of their own, whose workspaces were not asked for, and too large for a warp.
     const n = 33 + call.length;
@@ -95,9 +102,11 @@ describe('linear algebra on a simulated GPU', () => {
       linalg.solve(x, y),
       linalg.cholesky(x.matmul(x.matrixTranspose())),
       linalg.solveTriangular(x, y),
-      linalg.qr(y).q,
+      linalg.qr(x).q,
       linalg.eigvalsh(x),
-      linalg.svdvals(y),
+      linalg.svdvals(x),
+      linalg.eigvals(x),
+      linalg.svdvals(x.slice([1, null])),
     ][job]!;
     setFaults([{ call, nth: 1, status: 6 }]);
     await expect(output.compute({ device })).rejects.toThrow(call.replace('_v2', ''));

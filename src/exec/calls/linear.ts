@@ -7,7 +7,16 @@ import { sizeOfShape } from '../../graph/graph.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { type Routine, routineCall } from './routine.js';
-import { smallLu, smallSolve } from './small-matrices.js';
+import {
+  smallCholesky,
+  smallEigh,
+  smallLu,
+  smallQ,
+  smallQr,
+  smallSolve,
+  smallSvd,
+  smallSystem,
+} from './small-matrices.js';
 
 const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
@@ -91,12 +100,25 @@ export const LU_SOLVE = routineCall(
   }),
 );
 
+/** Matrices are small enough for the kernels of a GPU. */
+export const SOLVE = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), sizeAt(1, 2)(step)],
+    workspace: () => 0,
+    operations: (step) => columns(step) ** 2 * (columns(step) + 2 * sizeAt(1, 2)(step)),
+    method: 'by elimination with partial pivoting',
+    overwrites: false,
+    kernels: smallSystem,
+  }),
+);
+
 export const CHOLESKY = routineCall(
   routineOf({
     numbers: (step) => [columns(step), ...step.parameters],
     workspace: (step) => panelOf(columns(step)),
     operations: (step) => columns(step) ** 3 / 3,
     method: 'by blocks of columns',
+    kernels: smallCholesky,
   }),
 );
 
@@ -115,6 +137,7 @@ export const QR = routineCall(
     workspace: (step) => 2 ** 19 + 1024 * Math.max(256, columns(step), rows(step)),
     operations: (step) => 2 * columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by Householder reflectors',
+    kernels: smallQr,
   }),
 );
 
@@ -127,6 +150,7 @@ export const Q_OF_QR = routineCall(
     },
     operations: (step) => 2 * columns(step) * rows(step) * step.parameters[0]!,
     method: 'by Householder reflectors',
+    kernels: smallQ,
     overwrites: false,
   }),
 );
@@ -138,6 +162,18 @@ export const EIGH = routineCall(
     workspace: (step) => 2 ** 18 + 160 * columns(step) + 5 * columns(step) ** 2,
     operations: (step) => 9 * columns(step) ** 3,
     method: 'in tridiagonal form',
+    kernels: smallEigh,
+    overwrites: false,
+  }),
+);
+
+export const EIG = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), ...step.parameters],
+    // The matrix itself among them, which is written over.
+    workspace: (step) => 2 ** 17 + 1024 * columns(step) + 2 * columns(step) ** 2,
+    operations: (step) => 25 * columns(step) ** 3,
+    method: 'in Schur form',
     overwrites: false,
   }),
 );
@@ -148,10 +184,11 @@ export const SVD = routineCall(
     // The matrix itself among them, which is written over.
     workspace: (step) => {
       const [n, m] = [columns(step), rows(step)];
-      return 2 ** 20 + 300 * n + 2 * m * n + 2 * n * n + (step.parameters[0] === 2 ? m * m : 0);
+      return 2 ** 20 + 512 * n + 4 * m * n + 3 * n * n;
     },
     operations: (step) => 12 * rows(step) * columns(step) ** 2,
     method: 'in bidiagonal form',
+    kernels: smallSvd,
     overwrites: false,
   }),
 );

@@ -10,7 +10,7 @@ import { COMPACT, DISTINCT } from './compact.js';
 import { COMPONENTS } from './components.js';
 import { CONTRACTION } from './contraction.js';
 import { FFT, IRFFT, RFFT } from './fft.js';
-import { CHOLESKY, EIGH, LU, LU_SOLVE, Q_OF_QR, QR, SVD, TRIANGULAR_SOLVE } from './linear.js';
+import { CHOLESKY, EIG, EIGH, LU, LU_SOLVE, Q_OF_QR, QR, SOLVE, SVD, TRIANGULAR_SOLVE } from './linear.js';
 import { MATMUL } from './matmul.js';
 import { PIVOT_ORDER } from './pivot-order.js';
 import { RUN_PRODUCTS } from './run-products.js';
@@ -53,11 +53,13 @@ export const CALLS: Rows = {
   lu: LU,
   pivotOrder: PIVOT_ORDER,
   luSolve: LU_SOLVE,
+  solve: SOLVE,
   cholesky: CHOLESKY,
   triangularSolve: TRIANGULAR_SOLVE,
   qr: QR,
   qOfQr: Q_OF_QR,
   eigh: EIGH,
+  eig: EIG,
   svd: SVD,
   kernel: USER_KERNEL,
 };

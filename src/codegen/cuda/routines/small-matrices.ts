@@ -2,52 +2,12 @@
  * CUDA C of LU factors of small square matrices, and of what they solve: a warp has a matrix, a lane a row, which stays in
  * its registers. Matrices are in column-major order. Launches are made by `exec/calls/small-matrices.ts`.
  */
-import { DTYPE_INFO, type DType, isComplex } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import type { DType } from '../../../graph/dtype.js';
+import { printNumber, WARP } from './small-numbers.js';
 
 export const SMALL_LU_NAME = 'weft_small_lu';
 export const SMALL_SOLVE_NAME = 'weft_small_solve';
-/** Rows of a matrix at most, and threads of a block. */
-export const WARP = 32;
-
-const REAL = `__device__ __forceinline__ weft_real weft_size(weft_number a) { return fabs(a); }
-__device__ __forceinline__ bool weft_is_zero(weft_number a) { return a == 0; }
-__device__ __forceinline__ weft_number weft_of_lane(weft_number a, int lane) { return __shfl_sync(0xffffffffu, a, lane); }
-__device__ __forceinline__ weft_number weft_less(weft_number a, weft_number b, weft_number c) { return a - b * c; }
-__device__ __forceinline__ weft_number weft_over(weft_number a, weft_number b) { return a / b; }
-__device__ __forceinline__ weft_number weft_conjugate(weft_number a) { return a; }
-`;
-
-// Pivots are chosen by |re| + |im|, as LAPACK chooses them; quotients are Smith's.
-const COMPLEX = `__device__ __forceinline__ weft_real weft_size(weft_number a) { return fabs(a.re) + fabs(a.im); }
-__device__ __forceinline__ bool weft_is_zero(weft_number a) { return a.re == 0 && a.im == 0; }
-__device__ __forceinline__ weft_number weft_of_lane(weft_number a, int lane) {
-  return weft_number{__shfl_sync(0xffffffffu, a.re, lane), __shfl_sync(0xffffffffu, a.im, lane)};
-}
-__device__ __forceinline__ weft_number weft_less(weft_number a, weft_number b, weft_number c) {
-  return weft_number{a.re - (b.re * c.re - b.im * c.im), a.im - (b.re * c.im + b.im * c.re)};
-}
-__device__ __forceinline__ weft_number weft_over(weft_number a, weft_number b) {
-  if (fabs(b.re) >= fabs(b.im)) {
-    const weft_real ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
-    return weft_number{(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
-  }
-  const weft_real ratio = b.re / b.im, scale = 1 / (b.im + b.re * ratio);
-  return weft_number{(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
-}
-__device__ __forceinline__ weft_number weft_conjugate(weft_number a) { return weft_number{a.re, -a.im}; }
-`;
-
-function printNumber(dtype: DType): string {
-  if (!isComplex(dtype))
-    return `typedef ${CUDA_TYPE[dtype]} weft_number;\ntypedef weft_number weft_real;\n${REAL}`;
-  const part = DTYPE_INFO[dtype].component;
-  return `typedef ${CUDA_TYPE[part]} weft_real;
-struct __align__(${dtype === 'complex64' ? 8 : 16}) weft_number {
-  weft_real re, im;
-};
-${COMPLEX}`;
-}
+export const SMALL_SYSTEM_NAME = 'weft_small_system';
 
 /** Factors with partial pivoting, the first of equal pivots. Where all are 0, the column is left as it is. */
 export const printSmallLu = (
@@ -142,3 +102,76 @@ ${forward}${backward}    if (is_row) out[side * ${n} + ${form === 0 ? 'lane' : '
 }
 `;
 }
+
+/**
+ * X of A X = B in C order. Rows stay in their lanes; `place` says the step in which a lane's row was the pivot's. The
+ * factors of elimination take the places of the zeros that they make, for the second and further right sides.
+ */
+export const printSmallSystem = (
+  dtype: DType,
+  n: number,
+): string => `${printNumber(dtype)}extern "C" __global__ void __launch_bounds__(${WARP})
+${SMALL_SYSTEM_NAME}(unsigned int first_x, const weft_number* given, const weft_number* right, weft_number* out,
+    int* status, long long sides) {
+  const long long matrix = (long long)blockIdx.x + first_x;
+  const int lane = threadIdx.x;
+  const bool is_row = lane < ${n};
+  given += matrix * ${n * n};
+  right += matrix * sides * ${n};
+  out += matrix * sides * ${n};
+  weft_number row[${n}];
+#pragma unroll
+  for (int j = 0; j < ${n}; j++) row[j] = is_row ? given[lane * ${n} + j] : weft_number{};
+  int place = is_row ? ${n} : -1, failed = 0;
+  unsigned char pivots[${n}];
+#pragma unroll
+  for (int k = 0; k < ${n}; k++) {
+    weft_real most = place == ${n} ? weft_size(row[k]) : (weft_real)-1;
+    int at = lane;
+    for (int apart = 16; apart > 0; apart /= 2) {
+      const weft_real other = __shfl_sync(0xffffffffu, most, lane ^ apart);
+      const int other_at = __shfl_sync(0xffffffffu, at, lane ^ apart);
+      if (other > most || (other == most && other_at < at)) {
+        most = other;
+        at = other_at;
+      }
+    }
+    // With NaN lanes may differ, and the first row that is left is the pivot's.
+    at = __shfl_sync(0xffffffffu, at, 0);
+    const unsigned int left = __ballot_sync(0xffffffffu, place == ${n});
+    while ((left >> at & 1) == 0) at = (at + 1) % ${WARP};
+    pivots[k] = at;
+    if (lane == at) place = k;
+    const weft_number pivot = weft_of_lane(row[k], at);
+    if (weft_is_zero(pivot)) {
+      if (failed == 0) failed = k + 1;
+      continue;
+    }
+    const bool is_left = place == ${n};
+    if (is_left) row[k] = weft_over(row[k], pivot);
+#pragma unroll
+    for (int j = k + 1; j < ${n}; j++) {
+      const weft_number above = weft_of_lane(row[j], at);
+      if (is_left) row[j] = weft_less(row[j], row[k], above);
+    }
+  }
+  if (lane == 0) status[matrix] = failed;
+  for (long long side = 0; side < sides; side++) {
+    weft_number x = is_row ? right[lane * sides + side] : weft_number{};
+#pragma unroll
+    for (int k = 0; k < ${n}; k++) {
+      const weft_number found = weft_of_lane(x, pivots[k]);
+      if (place > k) x = weft_less(x, row[k], found);
+    }
+#pragma unroll
+    for (int k = ${n - 1}; k >= 0; k--) {
+      if (place == k) {
+        x = weft_over(x, row[k]);
+        out[k * sides + side] = x;
+      }
+      const weft_number found = weft_of_lane(x, pivots[k]);
+      if (place < k) x = weft_less(x, row[k], found);
+    }
+  }
+}
+`;
