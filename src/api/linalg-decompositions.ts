@@ -3,6 +3,7 @@ import { checkOptions, oneOf } from '../graph/arguments.js';
 import * as decompositions from '../graph/decompositions.js';
 import type { DType } from '../graph/dtype.js';
 import * as general from '../graph/eigenvalues.js';
+import * as qrs from '../graph/qr.js';
 import { called } from '../host/site.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
@@ -11,7 +12,7 @@ import { type ComplexOf, flag, type Linear, type RealOf } from './linalg-argumen
 /** Options of `linalg.qr`. */
 export interface QrOptions {
   /** `'reduced'` (by default): Q of as many columns as R has rows; `'complete'`: a square Q; `'r'`: R alone. */
-  readonly mode?: decompositions.QrMode | undefined;
+  readonly mode?: qrs.QrMode | undefined;
 }
 
 /** Q, with orthonormal columns, and R, upper triangular, of A = Q R. */
@@ -52,7 +53,8 @@ export interface Eig<D extends DType> {
 }
 
 /**
- * Q and R of A = Q R, as NumPy's `qr`, by Householder reflectors. R alone is `{ mode: 'r' }`, whose `q` is not there.
+ * Q and R of A = Q R, as NumPy's `qr`, by Householder reflectors. R alone is `{ mode: 'r' }`, whose `q` is not there. A
+ * matrix of very many rows (2^26 elements or more) is factored by blocks of rows, which need not fit on a device together.
  *
  * @example
  * const { q, r } = linalg.qr([[3, 1], [4, 2]]);
@@ -68,7 +70,7 @@ export function qr<T extends ArrayLike>(x: T, options?: QrOptions): QR<Linear<DT
     const op = 'linalg.qr';
     checkOptions(op, options, ['mode']);
     const mode = options?.mode ?? 'reduced';
-    const { q, r } = decompositions.qrOf(op, exprOf(op, x), oneOf(op, 'mode', decompositions.QR_MODES, mode));
+    const { q, r } = qrs.qrOf(op, exprOf(op, x), oneOf(op, 'mode', qrs.QR_MODES, mode));
     return (q === undefined ? { r: new Lazy(r) } : { q: new Lazy(q), r: new Lazy(r) }) as QR<never>;
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Decompositions of matrices as nodes: QR, singular values, eigenvalues of Hermitian matrices, and what is made of them.
+ * Decompositions of matrices as nodes: singular values, eigenvalues of Hermitian matrices, and what is made of them.
  * The calls have matrices in column-major order; a matrix in C order is its transpose there, so that singular vectors
  * and eigenvectors take no copies:
  *
@@ -14,10 +14,8 @@ import { call } from './calls.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
-import { sizeOfShape } from './graph.js';
 import { cast, constant, map, type Operand, reduce } from './infer.js';
 import { concat } from './joins.js';
-import { triu } from './masks.js';
 import {
   adjoint,
   identities,
@@ -33,39 +31,13 @@ import {
   zerosOf,
 } from './matrices.js';
 import { matmul } from './products.js';
+import { qrOf } from './qr.js';
 import { reshape } from './view-nodes.js';
 
 const least = ({ shape }: Expr): number => Math.min(shape.at(-1)!, shape.at(-2)!);
 
 /** The largest relative difference of a number and the next of a real dtype. */
 const epsilonOf = (x: Expr): number => (realDType(x.dtype) === 'float32' ? 2 ** -23 : 2 ** -52);
-
-// ---------------------------------------------------------------- QR
-
-export const QR_MODES = ['reduced', 'complete', 'r'] as const;
-export type QrMode = (typeof QR_MODES)[number];
-
-/** Q and R of A = Q R; no Q for mode `'r'`. */
-export function qrOf(op: string, x: Expr, mode: QrMode): { readonly q: Expr | undefined; readonly r: Expr } {
-  const a = matrices(op, x);
-  const [lead, m, n] = [leadOf(a), a.shape.at(-2)!, a.shape.at(-1)!];
-  const kept = mode === 'complete' ? m : least(a);
-  if (isEmpty(a)) {
-    const q = sizeOfShape(lead) === 0 ? zerosOf(a.dtype, [...lead, m, kept]) : emptyQ(a, kept);
-    return { q: mode === 'r' ? undefined : q, r: zerosOf(a.dtype, [...lead, kept, n]) };
-  }
-  const [factors, taus] = call('qr', [], [stacked(transposed(a))]);
-  const r = triu(slice(transposed(unstacked(lead, factors!)), '...', [0, kept], null));
-  if (mode === 'r') return { q: undefined, r };
-  const [q] = call('qOfQr', [kept], [factors!, taus!]);
-  return { q: transposed(unstacked(lead, q!)), r };
-}
-
-/** Q of matrices without rows or columns: of the complete one the identity. */
-const emptyQ = (a: Expr, kept: number): Expr =>
-  kept === a.shape.at(-2)
-    ? identities(a.dtype, leadOf(a), kept)
-    : zerosOf(a.dtype, [...leadOf(a), a.shape.at(-2)!, kept]);
 
 // ---------------------------------------------------------------- singular values
 

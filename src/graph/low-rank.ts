@@ -7,12 +7,13 @@
  * Called by `api/linalg-low-rank.ts`.
  */
 import { slice } from './basic-slicing.js';
-import { qrOf, type Svd, svdOf } from './decompositions.js';
+import { type Svd, svdOf } from './decompositions.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, constant, map, reduce } from './infer.js';
 import { adjoint, matrices, realDType } from './matrices.js';
 import { matmul } from './products.js';
+import { qrOf } from './qr.js';
 import { standardNormal } from './random.js';
 import type { KeyBits } from './random-bits.js';
 import { reshape } from './view-nodes.js';

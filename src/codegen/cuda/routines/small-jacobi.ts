@@ -112,6 +112,7 @@ ${printLoad(n, n, element)}${hasVectors ? printIdentity(n) : ''}  __syncwarp();
   for (int k = lane; k < ${n * pitch}; k += ${WARP})
     if (k % ${pitch} < ${n}) squares += weft_squared(a[k]);
   const weft_real least = sqrt(weft_warp_sum(squares)) * (WEFT_EPSILON / ${4 * n});
+  __syncwarp();
   bool is_done = !is_finite;
   int sweep = 0;
   for (; !is_done && sweep < ${MOST_SWEEPS}; sweep++) {
@@ -171,7 +172,7 @@ const printCompletion = (m: number, columns: number): string => `  int unit = 0;
     if (k < ranks) continue;
     weft_number* const own = u + k * ${m};
     for (bool is_found = false; !is_found && unit < ${m}; unit++) {
-      for (int i = lane; i < ${m}; i += ${WARP}) own[i] = weft_from(i == unit, 0) + weft_from(nothing, 0);
+      for (int i = lane; i < ${m}; i += ${WARP}) own[i] = weft_from(i == unit, 0);
       __syncwarp();
       for (int pass = 0; pass < 2; pass++) {
         for (int j = 0; j < k; j++) {
@@ -210,6 +211,7 @@ ${hasVectors ? `  u += matrix * ${n * m};\n  out_v += matrix * ${n * n};\n` : ''
     if (k % ${pitch} < ${m}) squares += weft_squared(a[k]);
   // Columns up to this length are zeros.
   const weft_real least = sqrt(weft_warp_sum(squares)) * (WEFT_EPSILON / 4), least_squared = least * least;
+  __syncwarp();
   bool is_done = !is_finite;
   for (int sweep = 0; !is_done && sweep < ${MOST_SWEEPS}; sweep++) {
     bool is_still = true;
@@ -252,13 +254,13 @@ ${hasVectors ? `        for (int i = part; i < ${n}; i += ${lanes}) weft_turn(r,
     int place = 0;
     for (int k = 0; k < ${n}; k++) place += found[k] > length || (found[k] == length && k < j);
     if (!is_finite) place = j;
-    const bool is_counted = is_finite && length > least;
+    const bool is_counted = !is_finite || length > least;
     ranks += is_counted;
     if (lane == 0) values[matrix * ${n} + place] = length * scale + nothing;
 ${
   hasVectors
     ? `    if (is_counted)
-      for (int i = lane; i < ${m}; i += ${WARP}) u[place * ${m} + i] = weft_parted(a[j * ${pitch} + i], length);
+      for (int i = lane; i < ${m}; i += ${WARP}) u[place * ${m} + i] = weft_parted(a[j * ${pitch} + i], length) + weft_from(nothing, 0);
     for (int i = lane; i < ${n}; i += ${WARP})
       out_v[place * ${n} + i] = v[j * ${vPitch} + i] + weft_from(nothing, 0);
 `
