@@ -26,7 +26,7 @@ const PRODUCT_COSTS: ProductCosts = {
 };
 
 /** Bytes of copies a second, each of which is read and written, and then read once more; and beside that. */
-const COPY_RATE = 1.35e12;
+const COPY_RATE = 1.6e12;
 const COPY_SECONDS = 2e-6;
 
 /** Of each call after the first, beside its own arithmetic and its start. */
@@ -46,7 +46,7 @@ const LOST_IN_CALLS: Partial<Readonly<Record<DType | Precision, number>>> = {
  * bfloat16 it refuses a third of random contractions, so it is used for what asks for it alone.
  */
 type LostSeconds = Readonly<Record<TensorLayout, number>>;
-const LOST_SINGLE: LostSeconds = { same: 4.5e-14, free: 2e-14, strided: 1.7e-14, different: 13e-14 };
+const LOST_SINGLE: LostSeconds = { same: 4.5e-14, free: 4.5e-14, strided: 1.7e-14, different: 13e-14 };
 const LOST_DOUBLE: LostSeconds = { same: 5e-14, free: 1.5e-14, strided: 2e-14, different: 12e-14 };
 const LOST_SECONDS: Partial<Readonly<Record<DType | Precision, LostSeconds>>> = {
   float16: { same: 1.2e-14, free: 1e-14, strided: 4e-14, different: 8e-14 },
