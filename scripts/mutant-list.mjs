@@ -125,7 +125,7 @@ export const MUTANTS = [
   {
     name: 'a tile that goes on with a window which another device has',
     file: 'src/exec/tiles/sweep-tables.ts',
-    find: '    if (parts?.[t] !== parts?.[t - 1]) held = undefined;\n',
+    find: '    if (isOwn) this.#held = undefined;\n',
     replace: '',
     project: 'all',
     tests: ['test/exec/dynamic-tiles.test.ts'],

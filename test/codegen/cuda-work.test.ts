@@ -12,6 +12,7 @@ import type { TypedArray } from '../../src/graph/expr.js';
 import { hasCompiler, type SimulatedCase, type SimulatedRun, simulate } from '../support/cuda-simulator.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator, randomValues } from '../support/random.js';
+import { wrongShifts } from '../support/shifts.js';
 import { CUDA_CASES } from './cuda-cases.js';
 
 interface Job {
@@ -167,6 +168,18 @@ describe('cudaWorks', () => {
       writes: [{ buffer: 1, first: 2048, last: 5120 }],
     });
     expect(rows!.regions(19, 20).writes).toEqual([{ buffer: 1, first: 9728, last: 10_003 }]);
+  });
+
+  it('moves with its units as it says', () => {
+    let counted = 0;
+    for (const [seed, { kernel }] of CUDA_CASES.entries()) {
+      const { rows, phases } = cudaWorks(kernel);
+      for (const work of [...(rows === undefined ? [] : [rows]), ...phases.map((phase) => phase.work)]) {
+        expect(wrongShifts(work, seed), `case ${seed}`).toEqual([]);
+        counted += work.shift === undefined ? 0 : 1;
+      }
+    }
+    expect(counted).toBeGreaterThan(5);
   });
 
   it('cuts a long sum into slots and finishes once', () => {

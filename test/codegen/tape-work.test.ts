@@ -8,6 +8,7 @@ import { boxesOfRange } from '../../src/fusion/kernel/boxes.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator } from '../support/random.js';
+import { wrongShifts } from '../support/shifts.js';
 import { randomKernel } from '../support/tape-runner.js';
 
 const softmax = (m: number, n: number): Kernel => {
@@ -100,6 +101,18 @@ describe('the works of a tape', () => {
     const { rows } = tapeWorks(b.store(b.map('where', b.inside(bound(0)), x, y)).build());
     expect(rows!.regions(0, 1).reads.map(({ buffer }) => buffer)).toEqual([0]);
     expect(rows!.regions(rows!.units - 1, rows!.units).reads.map(({ buffer }) => buffer)).toEqual([1]);
+  });
+
+  it('move with their units as they say', () => {
+    let counted = 0;
+    for (let seed = 0; seed < 80; seed++) {
+      const { rows, phases } = tapeWorks(randomKernel(seed, 5000));
+      for (const work of [rows!, ...phases.map((phase) => phase.work)]) {
+        expect(wrongShifts(work, seed), `kernel ${seed}`).toEqual([]);
+        counted += work.shift === undefined ? 0 : 1;
+      }
+    }
+    expect(counted).toBeGreaterThan(10);
   });
 
   it('write, taken together, what the whole writes', () => {

@@ -12,6 +12,7 @@ import { type Access, type Affine, type Kernel, product } from '../../fusion/ker
 import { byteLengthOf, DTYPE_INFO } from '../../graph/dtype.js';
 import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
+import { shiftOf, type UnitLoop } from '../cuts/shift.js';
 import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
 import { planTape, type TapePlan } from './tape.js';
 import { type LaneMode, type Loop, laneKindOf, laneModeOf, paddedWidth, startOf } from './tape-blocking.js';
@@ -54,6 +55,7 @@ function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
   const stores = kernel.stores.map(({ access }) => access);
   return {
     units: countOf(tiles),
+    shift: shiftOf(kernel, [...loads, ...stores], unitLoops(plan, tiles)),
     regions: (first, last, pitches) => {
       const boxes = boxesOf(plan, tiles, first, last);
       return {
@@ -65,6 +67,13 @@ function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
     period: periodOf(tiles.map(({ count }) => count)),
   };
 }
+
+const unitLoops = ({ blocking }: TapePlan, loops: readonly Loop[]): UnitLoop[] =>
+  loops.map(({ axis, count, role }) => {
+    const lanes = role === 'lanes' || role === 'shared' ? blocking.take : 1;
+    const rows = role === 'rows' || role === 'shared' ? blocking.rows : 1;
+    return { axis, count, step: lanes * rows };
+  });
 
 /** The footprint of a section of a tape. */
 interface Accesses {
@@ -102,8 +111,11 @@ function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works[
       return { reads: both(loads, ahead.loads), writes: both(stores, ahead.stores) };
     };
     const after = rows[p + 1]!;
+    const moved = shiftOf(kernel, [...loads, ...stores], unitLoops(plan, walks), schedule.slotBlocks);
+    // The first slot has what is ahead, the last one fewer blocks.
+    const shift = moved && { ...moved, from: Math.max(moved.from, 1), to: Math.min(moved.to, units - 1) };
     return {
-      work: { units, regions, parts: (first, last) => [[0, 1, first, last]] },
+      work: { units, shift, regions, parts: (first, last) => [[0, 1, first, last]] },
       finish: regionsOf(kernel, [...after.loads, ...after.stores], everywhere),
     };
   });

@@ -26,6 +26,7 @@ import { type StencilSchedule, stencilGrid, tileRows } from '../cuda/schedules/s
 import { tileReduced } from '../cuda/tile-reduced.js';
 import { normalize } from './domain.js';
 import { type Pitches, pitchesOf } from './pitch.js';
+import { type Shift, shiftOf, type UnitLoop } from './shift.js';
 import {
   buffersInOrder,
   mergeRegions,
@@ -114,6 +115,16 @@ const regionsIn =
 /** All of the axes; one index of an empty one, for what does not depend on it. */
 const wholeAxes = (sizes: readonly number[]): Box => sizes.map((n) => [0, Math.max(1, n)] as const);
 
+const allOf = ({ loads, stores }: Accesses): readonly Access[] => [...loads, ...stores];
+
+/** Loops over all elements of some axes, from `axis` on. */
+const elementLoops = (sizes: readonly number[], axis = 0): UnitLoop[] =>
+  sizes.map((count, k) => ({ axis: axis + k, count, step: 1 }));
+
+/** The shift of all units but the last. */
+const withoutLast = (shift: Shift | undefined, units: number): Shift | undefined =>
+  shift && { ...shift, to: Math.min(shift.to, units - 1) };
+
 /** Blocks [first, last) of one that walks `block` elements; the last block does what is left over as well. */
 function mapWork(kernel: Kernel, block: number, blocks: number): Work {
   const count = product(kernel.parallel);
@@ -126,6 +137,7 @@ function mapWork(kernel: Kernel, block: number, blocks: number): Work {
     ),
     parts: (first, last) => [[first, last, 0, 1]],
     inOrder: buffersInOrder(accesses.stores, kernel.parallel),
+    shift: withoutLast(shiftOf(kernel, allOf(accesses), elementLoops(kernel.parallel), block), blocks),
   };
 }
 
@@ -140,6 +152,7 @@ function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
   const others = accessesOf(kernel).loads.filter((access) => !isState(access));
   return {
     units,
+    shift: stencilShift(kernel, schedule, others, units),
     regions: (first, last) => {
       const [top, bottom] = [first * stored, Math.min(height, last * stored)];
       const [from, to] = [Math.max(0, top - above), Math.min(height, bottom + above)];
@@ -164,6 +177,27 @@ function stencilWork(kernel: Kernel, schedule: StencilSchedule): Work {
   };
 }
 
+/** The shift of rows of tiles away from the edges. */
+function stencilShift(
+  kernel: Kernel,
+  schedule: StencilSchedule,
+  others: readonly Access[],
+  units: number,
+): Shift | undefined {
+  const [height, width] = kernel.parallel as readonly [number, number];
+  const [above] = schedule.halo;
+  const stored = tileRows(schedule) - 2 * above;
+  const shift = shiftOf(kernel, others, [{ axis: 0, count: units, step: stored }]);
+  if (shift === undefined) return undefined;
+  const states = kernel.carried!.flatMap(({ input, output }) => [input, output]);
+  return {
+    ...shift,
+    from: Math.max(shift.from, Math.ceil(above / stored)),
+    to: Math.min(shift.to, Math.floor((height - above) / stored)),
+    by: new Map([...shift.by, ...states.map((buffer) => [buffer, stored * width] as const)]),
+  };
+}
+
 /**
  * Ranges of rows (results of a reduction) that every launch can take: launch k has blocks of `blocks[k]`
  * rows, powers of two; the first has `slots` of them one over the other.
@@ -180,6 +214,7 @@ function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work
   return {
     units: Math.ceil(rows / unit),
     inOrder: buffersInOrder(ofRows, kernel.parallel),
+    shift: shiftOf(kernel, allOf(accesses), elementLoops(kernel.parallel), unit),
     regions: regionsIn(kernel, accesses, (first, last) =>
       boxesOfRange(first * unit, Math.min(rows, last * unit), kernel.parallel).map((box) => [
         ...box,
@@ -212,11 +247,12 @@ function gridWork(kernel: Kernel, grid: TileGrid): Work {
     }
     return box;
   };
+  const accesses = accessesOf(kernel);
+  const loops = cut.map((count, k): UnitLoop => ({ axis: grid[k]!.axis, count, step: grid[k]!.length }));
   return {
     units: product(cut),
-    regions: regionsIn(kernel, accessesOf(kernel), (first, last) =>
-      boxesOfRange(first, last, cut).map(boxOf),
-    ),
+    shift: shiftOf(kernel, allOf(accesses), loops),
+    regions: regionsIn(kernel, accesses, (first, last) => boxesOfRange(first, last, cut).map(boxOf)),
     parts: (first, last) => [[first * inner, last * inner, 0, 1]],
     period: periodOf(cut),
   };
@@ -284,6 +320,7 @@ function slotWork(
   return {
     work: {
       units: slots,
+      shift: shiftOf(kernel, allOf(walk), elementLoops(kernel.reduced, kernel.parallel.length), slotLength),
       regions: regionsIn(kernel, walk, (first, last) =>
         boxesOfRange(first * slotLength, Math.min(length, last * slotLength), kernel.reduced).map((box) => [
           ...parallel,

@@ -10,6 +10,7 @@
 import { type Box, footprintOf, insideOf } from '../../fusion/kernel/boxes.js';
 import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import { type Pitches, type Rows, reachInRows } from './pitch.js';
+import type { Shift } from './shift.js';
 
 /**
  * Elements [first, last) of a kernel's buffer: the smallest range that holds all that a part reads, or
@@ -52,6 +53,8 @@ export interface Work {
    * Buffers that units write in ascending order: ranges of units write stretches that do not overlap.
    */
   readonly inOrder?: ReadonlySet<number>;
+  /** How regions move with their units, by position in `Kernel.buffers`; without it, in no simple way. */
+  readonly shift?: Shift | undefined;
   /** Partial results that units leave for later launches of the same part, by scratch buffer of the kernel. */
   readonly partials?: readonly Partials[];
 }

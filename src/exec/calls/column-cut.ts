@@ -43,6 +43,12 @@ export function columnCut(step: RoutineStep, columns: number): Cut {
       writes: step.results.map((array) => touch(array, first, last, pitches)),
     }),
     ranges: (first, last) => [[first, last, 0, 0, 0, 0]],
+    shift: {
+      period: 1,
+      from: 0,
+      to: Math.floor(columns / unit),
+      by: new Map(arraysOf(step).map(({ buffer, dtype }) => [buffer, unit * byteLengthOf(dtype)])),
+    },
     pitches: (buffer) =>
       arraysOf(step).flatMap((array) =>
         array.buffer === buffer ? [columns * byteLengthOf(array.dtype)] : [],

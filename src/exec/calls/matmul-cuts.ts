@@ -5,6 +5,7 @@
  */
 
 import { rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
+import type { Shift } from '../../codegen/cuts/shift.js';
 import { type Box, rangeIn } from '../../fusion/kernel/boxes.js';
 import type { Affine } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -122,7 +123,27 @@ function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: nu
       return [[...lines, ...columns, ...contracted]];
     },
     pitches: (buffer) => pitchesOf(step, buffer),
+    shift: shiftAlong(step, axis, size, granule),
   };
+}
+
+/** All units but the last one are as large. */
+function shiftAlong(step: MatmulStep, axis: keyof Block, size: number, granule: number): Shift | undefined {
+  const along = (operand: MatrixOperand, ofRows: keyof Block, ofColumns: keyof Block): number => {
+    if (axis === 'batch') return isCutOuter(step) ? operand.outerStrides![0]! : operand.batchStride;
+    return axis === ofRows ? operand.rowStride : axis === ofColumns ? operand.columnStride : 0;
+  };
+  const by = new Map<number, number>();
+  for (const [operand, stride] of [
+    [step.a, along(step.a, 'rows', 'contracted')],
+    [step.b, along(step.b, 'contracted', 'columns')],
+    [step.c, along(step.c, 'rows', 'columns')],
+  ] as const) {
+    const moved = stride * granule * byteLengthOf(step.dtype);
+    if ((by.get(operand.buffer) ?? moved) !== moved) return undefined;
+    by.set(operand.buffer, moved);
+  }
+  return { period: 1, from: 0, to: Math.floor(size / granule), by };
 }
 
 /** The bytes of an operand for a range of its batches, rows and columns. */

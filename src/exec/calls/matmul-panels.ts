@@ -100,14 +100,12 @@ function rangeOf(size: number, i: number, count: number, granule = ROW_GRANULE):
   return [at(i), at(i + 1)];
 }
 
-/** The size of the largest of `count` ranges. */
+/** The size of the largest of `count` ranges: the last one may be cut short, and is a longer one if only one is. */
 export function largestPanel(size: number, count: number, granule = ROW_GRANULE): number {
-  let most = 0;
-  for (let i = 0; i < count; i++) {
-    const [first, last] = rangeOf(size, i, count, granule);
-    most = Math.max(most, last - first);
-  }
-  return most;
+  const [first, last] = rangeOf(size, count - 1, count, granule);
+  const units = Math.ceil(size / granule);
+  const others = units % count === 1 ? Math.floor(units / count) : Math.ceil(units / count);
+  return count === 1 ? size : Math.max(last - first, others * granule);
 }
 
 /** The length of the longest of `depths` parts of a product's panels. */

@@ -6,6 +6,7 @@
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
 import { elementReads } from '../../codegen/cuts/element-map.js';
+import type { Shift } from '../../codegen/cuts/shift.js';
 import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
@@ -231,5 +232,18 @@ function cutOf(routine: Routine, step: RoutineStep): Cut {
     }),
     ranges: (first, last) => [[first, last, 0, 0, 0, 0]],
     pitches: () => [],
+    shift: shiftOf(routine, step),
   };
+}
+
+/** All units but the last one are as large. */
+function shiftOf(routine: Routine, step: RoutineStep): Shift | undefined {
+  if (step.maps !== undefined) return undefined;
+  const by = new Map<number, number>();
+  for (const array of [...operandsOf(step), ...step.results]) {
+    const moved = (routine.unitSize(step, array) ?? 0) * byteLengthOf(array.dtype);
+    if ((by.get(array.buffer) ?? moved) !== moved) return undefined;
+    by.set(array.buffer, moved);
+  }
+  return { period: 1, from: 0, to: routine.units(step) - 1, by };
 }

@@ -125,7 +125,7 @@ export function planTiles(
   const orders = ordersOf(sweep.tiles.length);
   if (orders === undefined) return undefined;
   const runs = orders.map(({ tiles, parts }) => {
-    const own: SizedSweep = { ...sweep, tiles: tiles.map((tile) => sweep.tiles[tile]!), parts };
+    const own: SizedSweep = { ...sweep, tiles: tiles.map((tile) => sweep.tiles.at(tile)!), parts };
     return share.run(planOf(staged, share.model, [own]));
   });
   return { runs, parts: Math.max(...orders[0]!.parts) + 1 };

@@ -3,6 +3,7 @@
  * by `sweep-tasks.ts`, `loop-cuts.ts` and the rows of `exec/calls`.
  */
 import type { Rows } from '../../codegen/cuts/pitch.js';
+import type { Shift } from '../../codegen/cuts/shift.js';
 import type { Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Step } from '../plan/plan.js';
@@ -37,6 +38,8 @@ export interface Cut {
   readonly inOrder?: ReadonlySet<number> | undefined;
   /** As `Work.period`. */
   readonly period?: number | undefined;
+  /** How footprints move with their units, in bytes of the plan's buffers; without it, in no simple way. */
+  readonly shift?: Shift | undefined;
 }
 
 export interface Task {

@@ -64,6 +64,9 @@ export function groupTasks(
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
   task.reads.some(isWindowed) || task.writes.some(isWindowed);
 
+/** The share of an earlier form's tiles that a later one may hold: those are better where they hold as much. */
+const CLEARLY_LESS = 0.95;
+
 /** The form whose tiles hold the least of the windowed buffers; `pitches` receives the rows of its windows. */
 function chooseForm(
   forms: readonly (readonly Task[])[],
@@ -79,7 +82,7 @@ function chooseForm(
     if (!form.every((task) => writesInWindows(task, rules))) continue;
     const chosen = form.map((task) => chosenFor(task, rules));
     const share = Math.max(...chosen.map((one) => one.share ?? 1));
-    if (share >= least) continue;
+    if (share >= (best === undefined ? least : CLEARLY_LESS * least)) continue;
     best = form;
     least = share;
     for (const [k, task] of form.entries()) pitches.set(task, chosen[k]!.pitches);

@@ -1,8 +1,9 @@
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
 import type { Step, SweepWindows } from '../plan/plan.js';
+import { TileMaker } from './moved-tiles.js';
 import type { BytePitches } from './sweep-cuts.js';
-import { type SweptTask, type Tile, tileOf } from './sweep-windows.js';
+import type { SweptTask, Tile } from './sweep-windows.js';
 
 /** Why no plan fits: the least memory found, and the step that needs it. */
 export interface NoFit {
@@ -35,11 +36,17 @@ export interface SlotBlock extends Omit<SweepWindows, 'windows' | 'offset'> {
   readonly last: number;
 }
 
+/** Tiles, which need not all be there at once. */
+export interface TileList {
+  readonly length: number;
+  readonly at: (tile: number) => Tile | undefined;
+}
+
 /** A sweep with its tiles. */
 export interface SizedSweep {
   readonly tasks: readonly SweptTask[];
   readonly pitches: BytePitches;
-  readonly tiles: readonly Tile[];
+  readonly tiles: TileList;
   /** The ranges of the tasks of each tile, where they do not follow from the units. */
   readonly ranges?: readonly (readonly number[])[];
   /** Of tiles that several devices take: the part of each. */
@@ -76,23 +83,25 @@ export function sweepSizer(
   tasks: readonly SweptTask[],
   rules: SlotRules,
 ): (room: number) => SizedSweep | NoFit {
-  const trial = remembered((count) => {
-    const some = new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count));
-    return extentsOf(tasks, some, count, rules);
-  });
-  const all = remembered((count) => extentsOf(tasks, Array(count).keys(), count, rules));
+  const maker = new TileMaker(tasks, rules);
+  const extents = (count: number, some: Iterable<number>): Extents | undefined =>
+    extentsOf(tasks, maker, some, count, rules);
+  const trial = remembered((count) =>
+    extents(count, new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count))),
+  );
+  const all = remembered((count) => extents(count, Array(count).keys()));
   const ways = FEWER_SLOTS.map((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
-    const bytesOf = (extents: (count: number) => Extents | undefined) =>
+    const bytesOf = (of: (count: number) => Extents | undefined) =>
       remembered((count) => {
-        const found = extents(count);
+        const found = of(count);
         return found === undefined ? Number.POSITIVE_INFINITY : slotBytes(slotsOf(tasks, found, own));
       });
     const [leastBytes, bytes] = [bytesOf(trial), bytesOf(all)];
     return (room: number): SizedSweep | NoFit => {
       const count = countFor(tasks, room, own, leastBytes, bytes);
       if (typeof count !== 'number') return count;
-      const tiles = Array.from({ length: count }, (_, t) => tileOf(tasks, t, count, own)!);
+      const tiles: TileList = { length: count, at: (t) => maker.tile(t, count) };
       return { tasks, pitches: rules.pitches, tiles, slots: slotsOf(tasks, all(count)!, own) };
     };
   });
@@ -171,9 +180,13 @@ interface Extents {
 /** More slots than any rules ask for. */
 const MOST_SLOTS = 64;
 
-/** The extents of some of `count` tiles. `undefined`: one of them does not work out. */
+/**
+ * The extents of some of `count` tiles. `undefined`: one of them does not work out. Places are looked at of as many
+ * tiles as are counted.
+ */
 function extentsOf(
   tasks: readonly SweptTask[],
+  maker: TileMaker,
   tiles: Iterable<number>,
   count: number,
   rules: SlotRules,
@@ -181,13 +194,16 @@ function extentsOf(
   const widths = new Map<number, number>();
   const heights = new Map<number, number>();
   const distinct = new Map<number, Set<number>>();
+  const seldom = Math.ceil(count / MOST_SLOTS);
   for (const t of tiles) {
-    const tile = tileOf(tasks, t, count, rules);
+    const isPlaced = t < MOST_SLOTS || t % seldom === 0;
+    const tile = isPlaced ? maker.tile(t, count) : maker.alike(t, count);
     if (tile === undefined) return undefined;
     for (const [buffer, { first, width, rows }] of tile.windows) {
       if (!rules.isWindowed(buffer)) continue;
-      widths.set(buffer, Math.max(widths.get(buffer) ?? 0, width));
-      heights.set(buffer, Math.max(heights.get(buffer) ?? 1, rows));
+      if (width > (widths.get(buffer) ?? -1)) widths.set(buffer, width);
+      if (rows > (heights.get(buffer) ?? 1)) heights.set(buffer, rows);
+      if (!isPlaced) continue;
       const firsts = distinct.get(buffer) ?? new Set();
       distinct.set(buffer, firsts.size < MOST_SLOTS ? firsts.add(first) : firsts);
     }

@@ -20,28 +20,30 @@ export function sweepStep(
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
   const none = { offset: 0, slotByteLength: 0, slots: 0, slotPitch: 0 };
   const windowed = [...slots, ...inPlace.map((own) => ({ ...own, ...none }))];
+  const tables = windowed.map((own) => new WindowTable(own, tiles.length));
+  const launches = tasks.map(({ task }) => (ranges === undefined ? rangeTables(task, tiles.length) : []));
+  for (let t = 0; t < tiles.length; t++) {
+    const tile = tiles.at(t)!;
+    const isOwn = parts?.[t] !== parts?.[t - 1];
+    for (const table of tables) table.add(t, tile, isOwn);
+    for (const [k, tables] of launches.entries()) addRanges(tables, tasks[k]!.task, t, tile.spans[k]);
+  }
   return {
     kind: 'sweep',
     tiles: tiles.length,
     ...(parts === undefined ? {} : { queueParts: Float64Array.from(parts) }),
-    windows: windowed.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }) => ({
+    windows: windowed.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }, k) => ({
       buffer,
       direction,
       offset,
       slotByteLength,
       slots: count,
       slotPitch,
-      windows: windowTable(buffer, direction, count, tiles, parts),
+      windows: tables[k]!.numbers,
     })),
     body: tasks.map(({ task }, k) => ({
       step: stepInSlots(task.step, pitches, inSlot),
-      ranges:
-        ranges === undefined
-          ? rangeTables(
-              task,
-              tiles.map(({ spans }) => spans[k]),
-            )
-          : [Float64Array.from(ranges.flat())],
+      ranges: ranges === undefined ? launches[k]! : [Float64Array.from(ranges.flat())],
     })),
   };
 }
@@ -89,52 +91,68 @@ const rowsInSlot = (
 ): number => (inSlot.get(scratch)! * product(parallel)) / pitches.get(scratch)!;
 
 /**
- * A window that the tile before had stays in its slot, as does one that is added to; every other takes the
- * next one. Parts that devices take begin with nothing: the tile before may be another's.
+ * The windows of a buffer, tile by tile. A window that the tile before had stays in its slot, as does one that is
+ * added to; every other takes the next one. Parts that devices take begin with nothing: the tile before may be
+ * another's.
  */
-function windowTable(
-  buffer: number,
-  direction: SweepWindows['direction'],
-  slots: number,
-  tiles: readonly Tile[],
-  parts: readonly number[] | undefined,
-): Float64Array {
-  const table = new Float64Array(tiles.length * WINDOW_FIELDS);
-  let slot = -1;
-  let held: Window | undefined;
-  let isUnfinished = false;
-  for (const [t, { windows, unfinished }] of tiles.entries()) {
-    const window = windows.get(buffer);
-    if (parts?.[t] !== parts?.[t - 1]) held = undefined;
-    const stays =
-      isUnfinished ||
-      (direction === 'in' && held !== undefined && (window === undefined || same(window, held)));
-    isUnfinished = unfinished === buffer;
-    const copies =
-      direction === 'out'
-        ? window !== undefined && !isUnfinished
-        : direction === 'in' && window !== undefined && !stays;
-    if (slot < 0 || (window !== undefined && !stays)) slot = (slot + 1) % Math.max(1, slots);
-    if (window !== undefined) held = window;
-    const { first, width, rows, pitch } = window ?? NOTHING;
-    const numbers = { slot, copies: copies ? 1 : 0, first, width, rows, pitch };
-    for (const [k, field] of WINDOW_NAMES.entries()) table[t * WINDOW_FIELDS + k] = numbers[field];
-  }
-  return table;
-}
+class WindowTable {
+  readonly numbers: Float64Array;
+  readonly #buffer: number;
+  readonly #direction: SweepWindows['direction'];
+  readonly #slots: number;
+  #slot = -1;
+  #held: Window | undefined;
+  #isUnfinished = false;
 
-const WINDOW_NAMES = Object.keys(WINDOW) as (keyof typeof WINDOW)[];
-const NOTHING: Window = { first: 0, width: 0, rows: 0, pitch: 0 };
+  constructor(
+    { buffer, direction, slots }: Pick<SweepWindows, 'buffer' | 'direction' | 'slots'>,
+    tiles: number,
+  ) {
+    this.numbers = new Float64Array(tiles * WINDOW_FIELDS);
+    this.#buffer = buffer;
+    this.#direction = direction;
+    this.#slots = Math.max(1, slots);
+  }
+
+  /** Adds the next tile; `isOwn`: it begins a part. */
+  add(t: number, { windows, unfinished }: Tile, isOwn: boolean): void {
+    const window = windows.get(this.#buffer);
+    if (isOwn) this.#held = undefined;
+    const held = this.#held;
+    const isIn = this.#direction === 'in';
+    const isHeld = isIn && held !== undefined && (window === undefined || same(window, held));
+    const stays = this.#isUnfinished || isHeld;
+    this.#isUnfinished = unfinished === this.#buffer;
+    const leaves = this.#direction === 'out' && !this.#isUnfinished;
+    const copies = window !== undefined && (leaves || (isIn && !stays));
+    if (this.#slot < 0 || (window !== undefined && !stays)) this.#slot = (this.#slot + 1) % this.#slots;
+    if (window !== undefined) this.#held = window;
+    const at = t * WINDOW_FIELDS;
+    this.numbers[at + WINDOW.slot] = this.#slot;
+    this.numbers[at + WINDOW.copies] = copies ? 1 : 0;
+    if (window === undefined) return;
+    this.numbers[at + WINDOW.first] = window.first;
+    this.numbers[at + WINDOW.width] = window.width;
+    this.numbers[at + WINDOW.rows] = window.rows;
+    this.numbers[at + WINDOW.pitch] = window.pitch;
+  }
+}
 
 const same = (a: Window, b: Window): boolean =>
   a.first === b.first && a.width === b.width && a.rows === b.rows;
 
-function rangeTables({ cut }: SweptTask['task'], spans: Tile['spans']): Float64Array[] {
+/** A table for each launch of a task. */
+function rangeTables({ cut }: SweptTask['task'], tiles: number): Float64Array[] {
   const launches = cut.ranges(0, cut.units).length;
-  const tables = Array.from({ length: launches }, () => new Float64Array(spans.length * RANGE_FIELDS));
-  for (const [t, span] of spans.entries()) {
-    if (span === undefined) continue;
-    for (const [k, ranges] of cut.ranges(...span).entries()) tables[k]!.set(ranges, t * RANGE_FIELDS);
-  }
-  return tables;
+  return Array.from({ length: launches }, () => new Float64Array(tiles * RANGE_FIELDS));
+}
+
+function addRanges(
+  tables: readonly Float64Array[],
+  { cut }: SweptTask['task'],
+  t: number,
+  span: Tile['spans'][number],
+): void {
+  if (span === undefined || tables.length === 0) return;
+  for (const [k, ranges] of cut.ranges(...span).entries()) tables[k]!.set(ranges, t * RANGE_FIELDS);
 }

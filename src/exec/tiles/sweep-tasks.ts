@@ -5,6 +5,7 @@
  */
 
 import type { Pitches } from '../../codegen/cuts/pitch.js';
+import type { Shift } from '../../codegen/cuts/shift.js';
 import type { Partials, Region, Work, Works } from '../../codegen/cuts/work.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { lastOf } from '../../host/once.js';
@@ -129,8 +130,25 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
     ranges: (first, last) => work.parts(first, last),
     pitches,
     period: work.period,
+    shift: work.shift && shiftInBytes(step, work.shift, partials),
     inOrder: new Set([...(work.inOrder ?? [])].map((position) => step.buffers[position]!)),
   };
+}
+
+/** A shift of the plan's buffers. `undefined`: a buffer that a kernel has twice moves in two ways. */
+function shiftInBytes(
+  { kernel, buffers }: KernelStep,
+  shift: Shift,
+  partials: readonly (Partials & { readonly buffer: number })[],
+): Shift | undefined {
+  const by = new Map(partials.map(({ buffer, unit, bytes }) => [buffer, shift.period * unit * bytes]));
+  for (const [position, elements] of shift.by) {
+    const moved = elements * byteLengthOf(kernel.buffers[position]!.dtype);
+    const buffer = buffers[position]!;
+    if ((by.get(buffer) ?? moved) !== moved) return undefined;
+    by.set(buffer, moved);
+  }
+  return { ...shift, by };
 }
 
 /** The footprint of a range of units in bytes. Units are looked for by what they write: that asks for no reads. */

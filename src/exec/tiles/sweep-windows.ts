@@ -48,7 +48,7 @@ export interface WindowRules {
 }
 
 /** The part of a task's units that tile t takes, which where possible does not cross the end of a period. */
-function partOf({ task, share }: SweptTask, tile: number, tiles: number): Span | undefined {
+export function partOf({ task, share }: SweptTask, tile: number, tiles: number): Span | undefined {
   const { units: all, period = 1 } = task.cut;
   const [from, to] = share ?? [0, all];
   const units = to - from;
@@ -73,10 +73,22 @@ const hull = (a: Span | undefined, b: Span | undefined): Span | undefined => {
  * Tile `tile` of `tiles`. `undefined`: some task cannot follow, for what it writes does not lie in the order
  * of its units. The tasks stand in an order in which they can run.
  */
-export function tileOf(
+export const tileOf = (
   tasks: readonly SweptTask[],
   tile: number,
   tiles: number,
+  rules: WindowRules,
+): Tile | undefined =>
+  tileOfParts(
+    tasks,
+    tasks.map((task) => (task.isKept ? partOf(task, tile, tiles) : undefined)),
+    rules,
+  );
+
+/** The tile that runs these units of tasks whose results are needed after the sweep. */
+export function tileOfParts(
+  tasks: readonly SweptTask[],
+  parts: readonly (Span | undefined)[],
   rules: WindowRules,
 ): Tile | undefined {
   const needs = new Map<number, Touch>();
@@ -89,7 +101,7 @@ export function tileOf(
   };
   for (let k = tasks.length - 1; k >= 0; k--) {
     const { task, isKept } = tasks[k]!;
-    let span = isKept ? partOf(tasks[k]!, tile, tiles) : undefined;
+    let span = parts[k];
     for (const buffer of task.writes) {
       const need = needs.get(buffer);
       if (need === undefined) continue;
