@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/simulator.h"
+#include "core/enter-library.h"
 #include "cublas/matrix.h"
 
 using namespace weft::sim;
@@ -70,13 +70,7 @@ Handles<T>& all() {
 // A call that needs no handle of the library, with the current context.
 template <typename Body>
 int enter(const char* name, const Body& body) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
-  Context* context = currentContext();
-  if (context == nullptr || context->error != 0) return kNoHandle;
-  if (const int fault = simulator.meetFaults(name, *context)) return fault;
-  return body(simulator, *context);
+  return enterInContext(name, kNoHandle, body);
 }
 
 template <typename Body>

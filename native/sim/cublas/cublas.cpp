@@ -1,8 +1,7 @@
 // The simulated cuBLAS: the same checks of arguments, and products as plain loops in the handle's stream.
 #include <algorithm>
-#include <mutex>
 
-#include "core/simulator.h"
+#include "core/enter-library.h"
 #include "cublas/matrix.h"
 #include "cusolver/matrix.h"
 
@@ -30,19 +29,10 @@ Handles<Handle>& handles() {
   return it;
 }
 
-// As `enter` of the driver, with cuBLAS's statuses; a lost context is a failed execution.
 template <typename Body>
 int enterBlas(const char* name, Handle* given, const Body& body) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
-  Handle* handle = simulator.object(handles(), given, "cuBLAS handle");
-  if (handle == nullptr) return kNoHandle;
-  if (handle->context->error != 0) return kExecutionFailed;
-  if (const int fault = simulator.meetFaults(name, *handle->context)) return fault;
-  const int status = body(simulator, *handle);
-  simulator.scheduler.advance();
-  return status;
+  const auto find = [&](Simulator& simulator) { return simulator.object(handles(), given, "cuBLAS handle"); };
+  return enterWithHandle(name, {kNoHandle, kExecutionFailed}, find, body);
 }
 
 void dropOwnWorkspace(Handle& handle) {
@@ -185,17 +175,13 @@ int solveTriangle(const char* name, Handle* given, const Triangle& t) {
 #define WEFT_SIM_BLAS extern "C" __attribute__((visibility("default"))) int
 
 WEFT_SIM_BLAS cublasCreate_v2(Handle** out) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = "cublasCreate_v2 #" + std::to_string(++simulator.callCount);
-  Context* context = currentContext();
-  if (context == nullptr || context->error != 0) return kNoHandle;
-  if (const int fault = simulator.meetFaults("cublasCreate_v2", *context)) return fault;
-  Handle* handle = handles().make();
-  handle->context = context;
-  handle->stream = context->defaultStream.get();
-  context->cublasHandles++;
-  return *out = handle, kOk;
+  return enterInContext("cublasCreate_v2", kNoHandle, [&](Simulator&, Context& context) {
+    Handle* handle = handles().make();
+    handle->context = &context;
+    handle->stream = context.defaultStream.get();
+    context.cublasHandles++;
+    return *out = handle, kOk;
+  });
 }
 
 WEFT_SIM_BLAS cublasDestroy_v2(Handle* given) {

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <vector>
 
-#include "core/simulator.h"
+#include "core/enter-library.h"
 #include "cufft/transform.h"
 
 using namespace weft::sim;
@@ -50,25 +49,20 @@ std::map<int, Plan>& plans() {
   return it;
 }
 
-// As `enter` of the driver, with cuFFT's statuses.
 template <typename Body>
 int enterFft(const char* name, int handle, const Body& body) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
-  const auto found = plans().find(handle);
-  if (found == plans().end()) {
-    simulator.misuse(simulator.callName + " uses a plan that is not there");
-    return kNoPlan;
-  }
-  Plan& plan = found->second;
-  if (plan.context != currentContext())
-    simulator.misuse(simulator.callName + " uses a plan of another context");
-  if (plan.context->error != 0) return kExecFailed;
-  if (const int fault = simulator.meetFaults(name, *plan.context)) return fault;
-  const int status = body(simulator, plan);
-  simulator.scheduler.advance();
-  return status;
+  const auto find = [&](Simulator& simulator) -> Plan* {
+    const auto found = plans().find(handle);
+    if (found == plans().end()) {
+      simulator.misuse(simulator.callName + " uses a plan that is not there");
+      return nullptr;
+    }
+    Plan& plan = found->second;
+    if (plan.context != currentContext())
+      simulator.misuse(simulator.callName + " uses a plan of another context");
+    return &plan;
+  };
+  return enterWithHandle(name, {kNoPlan, kExecFailed}, find, body);
 }
 
 bool isCapturing(Simulator& simulator, const Context& context) {
@@ -172,18 +166,14 @@ WEFT_SIM_FFT cufftGetVersion(int* version) { return *version = 12000, kOk; }
 
 WEFT_SIM_FFT cufftCreate(int* out) {
   static int made = 0;
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = "cufftCreate #" + std::to_string(++simulator.callCount);
-  Context* context = currentContext();
-  if (context == nullptr || context->error != 0) return kNoPlan;
-  if (const int fault = simulator.meetFaults("cufftCreate", *context)) return fault;
-  Plan plan;
-  plan.context = context;
-  plan.stream = context->defaultStream.get();
-  plans()[++made] = plan;
-  context->cufftPlans++;
-  return *out = made, kOk;
+  return enterInContext("cufftCreate", kNoPlan, [&](Simulator&, Context& context) {
+    Plan plan;
+    plan.context = &context;
+    plan.stream = context.defaultStream.get();
+    plans()[++made] = plan;
+    context.cufftPlans++;
+    return *out = made, kOk;
+  });
 }
 
 WEFT_SIM_FFT cufftDestroy(int handle) {

@@ -1,9 +1,8 @@
 // The simulated cuSOLVER: checks of arguments, workspaces and streams as the real one documents them, and
 // factors of matrices in the handle's stream.
-#include <mutex>
 #include <vector>
 
-#include "core/simulator.h"
+#include "core/enter-library.h"
 #include "cusolver/eigenvalues.h"
 
 using namespace weft::sim;
@@ -25,19 +24,12 @@ Handles<Handle>& handles() {
   return it;
 }
 
-// As `enter` of the driver, with cuSOLVER's statuses.
 template <typename Body>
 int enterSolver(const char* name, Handle* given, const Body& body) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
-  Handle* handle = simulator.object(handles(), given, "cuSOLVER handle");
-  if (handle == nullptr) return kNoHandle;
-  if (handle->context->error != 0) return kExecutionFailed;
-  if (const int fault = simulator.meetFaults(name, *handle->context)) return fault;
-  const int status = body(simulator, *handle);
-  simulator.scheduler.advance();
-  return status;
+  const auto find = [&](Simulator& simulator) {
+    return simulator.object(handles(), given, "cuSOLVER handle");
+  };
+  return enterWithHandle(name, {kNoHandle, kExecutionFailed}, find, body);
 }
 
 Address addressOf(const void* pointer) { return reinterpret_cast<Address>(pointer); }
@@ -84,17 +76,13 @@ WEFT_SIM_SOLVER cusolverGetProperty(int property, int* value) {
 }
 
 WEFT_SIM_SOLVER cusolverDnCreate(Handle** out) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = "cusolverDnCreate #" + std::to_string(++simulator.callCount);
-  Context* context = currentContext();
-  if (context == nullptr || context->error != 0) return kNoHandle;
-  if (const int fault = simulator.meetFaults("cusolverDnCreate", *context)) return fault;
-  Handle* handle = handles().make();
-  handle->context = context;
-  handle->stream = context->defaultStream.get();
-  context->cusolverHandles++;
-  return *out = handle, kOk;
+  return enterInContext("cusolverDnCreate", kNoHandle, [&](Simulator&, Context& context) {
+    Handle* handle = handles().make();
+    handle->context = &context;
+    handle->stream = context.defaultStream.get();
+    context.cusolverHandles++;
+    return *out = handle, kOk;
+  });
 }
 
 WEFT_SIM_SOLVER cusolverDnDestroy(Handle* given) {

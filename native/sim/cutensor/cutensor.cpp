@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/simulator.h"
+#include "core/enter-library.h"
 #include "cublas/matrix.h"
 #include "cutensor/contraction.h"
 
@@ -60,17 +60,15 @@ Handles<T>& all() {
 
 template <typename Body>
 int enter(const char* name, Handle* given, const Body& body) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = std::string(name) + " #" + std::to_string(++simulator.callCount);
-  Context* current = currentContext();
-  Handle* handle = simulator.object(all<Handle>(), given, "cuTENSOR handle");
-  if (handle == nullptr || current == nullptr) return kNoHandle;
-  if (handle->context != current)
-    simulator.misuse(simulator.callName + " is in another context than its handle");
-  if (current->error != 0) return kExecutionFailed;
-  if (const int fault = simulator.meetFaults(name, *current)) return fault;
-  return body(simulator, *current);
+  const auto contextOf = [&](Simulator& simulator) -> Context* {
+    Context* current = currentContext();
+    Handle* handle = simulator.object(all<Handle>(), given, "cuTENSOR handle");
+    if (handle == nullptr || current == nullptr) return nullptr;
+    if (handle->context != current)
+      simulator.misuse(simulator.callName + " is in another context than its handle");
+    return current;
+  };
+  return enterLibrary(name, {kNoHandle, kExecutionFailed}, contextOf, body);
 }
 
 template <typename T>
@@ -182,16 +180,12 @@ WEFT_SIM_TENSOR size_t cutensorGetVersion() { return kVersion; }
 WEFT_SIM_TENSOR size_t cutensorGetCudartVersion() { return kCudart; }
 
 WEFT_SIM_TENSOR int cutensorCreate(Handle** out) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = "cutensorCreate #" + std::to_string(++simulator.callCount);
-  Context* context = currentContext();
-  if (context == nullptr || context->error != 0) return kNoHandle;
-  if (const int fault = simulator.meetFaults("cutensorCreate", *context)) return fault;
-  Handle* handle = all<Handle>().make();
-  handle->context = context;
-  context->cutensorHandles++;
-  return *out = handle, kOk;
+  return enterInContext("cutensorCreate", kNoHandle, [&](Simulator&, Context& context) {
+    Handle* handle = all<Handle>().make();
+    handle->context = &context;
+    context.cutensorHandles++;
+    return *out = handle, kOk;
+  });
 }
 
 WEFT_SIM_TENSOR int cutensorDestroy(Handle* given) {
