@@ -1,5 +1,6 @@
 /** Arguments that the functions of `random` have in common: keys, shapes, dtypes and parameters. */
 import { checkOptions } from '../graph/arguments.js';
+import type { Sampling } from '../graph/distributions.js';
 import type { DType } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
@@ -90,6 +91,21 @@ export function parameter(op: string, name: string, range: keyof typeof RANGES, 
   if (isScalar(operand) && !RANGES[range](Number(operand)))
     throw new RangeArgumentError(expected(op, `${name} to be ${range}`, formatValue(operand)));
   return operand;
+}
+
+/** A distribution: the node of a sample, its parameters with the ranges of numbers, options beside the dtype. */
+export interface Distribution {
+  readonly node: (own: Sampling, ...parameters: Operand[]) => Expr;
+  readonly parameters: readonly (readonly [name: string, range?: keyof typeof RANGES])[];
+  readonly options?: readonly string[];
+}
+
+/** The node of a sample with these parameters, checked. */
+export function drawn({ node, parameters }: Distribution, own: Sampling, values: readonly ArrayLike[]): Expr {
+  const operands = parameters.map(([name, range], k) =>
+    range === undefined ? operandOf(own.op, values[k]!) : parameter(own.op, name, range, values[k]!),
+  );
+  return node(own, ...operands);
 }
 
 /** Numbers of several outcomes, along a last axis that has elements. */

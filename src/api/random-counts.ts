@@ -10,7 +10,34 @@ import { DTypeError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
 import { Lazy } from './lazy.js';
-import { type KeyArgument, parameter, type SampleOptions, sample, withLastAxis } from './random-arguments.js';
+import {
+  type Distribution,
+  drawn,
+  type KeyArgument,
+  parameter,
+  type SampleOptions,
+  sample,
+  withLastAxis,
+} from './random-arguments.js';
+
+const COUNTS = {
+  poisson: { node: distributions.poisson, parameters: [['the mean', 'not negative']] },
+  binomial: {
+    node: distributions.binomial,
+    parameters: [
+      ['the number of trials', 'not negative'],
+      ['the probability', 'from 0 to 1'],
+    ],
+  },
+  negativeBinomial: {
+    node: distributions.negativeBinomial,
+    parameters: [
+      ['the number of successes', 'positive'],
+      ['the probability', 'above 0 and at most 1'],
+    ],
+  },
+  geometric: { node: distributions.geometric, parameters: [['the probability', 'above 0 and at most 1']] },
+} as const satisfies Record<string, Distribution>;
 
 /**
  * Poisson distributed numbers of a mean, as NumPy's `poisson`: int64 unless a dtype is given. Drawn by inversion, for
@@ -27,12 +54,7 @@ export function poisson<D extends DType = 'int64'>(
   mean: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(poisson, () => {
-    const op = 'random.poisson';
-    const own = wholeSampling(op, from, shape, options, []);
-    const meanOf = parameter(op, 'the mean', 'not negative', mean);
-    return new Lazy<D>(distributions.poisson(own, meanOf));
-  });
+  return called(poisson, () => counts('poisson', from, shape, options, mean));
 }
 
 /**
@@ -51,13 +73,7 @@ export function binomial<D extends DType = 'int64'>(
   p: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(binomial, () => {
-    const op = 'random.binomial';
-    const own = wholeSampling(op, from, shape, options, []);
-    const nOf = parameter(op, 'the number of trials', 'not negative', n);
-    const pOf = parameter(op, 'the probability', 'from 0 to 1', p);
-    return new Lazy<D>(distributions.binomial(own, nOf, pOf));
-  });
+  return called(binomial, () => counts('binomial', from, shape, options, n, p));
 }
 
 /**
@@ -75,13 +91,7 @@ export function negativeBinomial<D extends DType = 'int64'>(
   p: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(negativeBinomial, () => {
-    const op = 'random.negativeBinomial';
-    const own = wholeSampling(op, from, shape, options, []);
-    const nOf = parameter(op, 'the number of successes', 'positive', n);
-    const pOf = parameter(op, 'the probability', 'above 0 and at most 1', p);
-    return new Lazy<D>(distributions.negativeBinomial(own, nOf, pOf));
-  });
+  return called(negativeBinomial, () => counts('negativeBinomial', from, shape, options, n, p));
 }
 
 /**
@@ -98,12 +108,7 @@ export function geometric<D extends DType = 'int64'>(
   p: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(geometric, () => {
-    const op = 'random.geometric';
-    const own = wholeSampling(op, from, shape, options, []);
-    const pOf = parameter(op, 'the probability', 'above 0 and at most 1', p);
-    return new Lazy<D>(distributions.geometric(own, pOf));
-  });
+  return called(geometric, () => counts('geometric', from, shape, options, p));
 }
 
 /**
@@ -125,10 +130,21 @@ export function multinomial<D extends DType = 'int64'>(
 ): Lazy<D> {
   return called(multinomial, () => {
     const op = 'random.multinomial';
-    const own = wholeSampling(op, from, shape, options, []);
+    const own = wholeSampling(op, from, shape, options);
     const trials = parameter(op, 'the number of trials', 'not negative', n);
     return new Lazy<D>(distributions.multinomial(own, trials, withLastAxis(op, 'p', p)));
   });
+}
+
+function counts<D extends DType>(
+  name: keyof typeof COUNTS,
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options: SampleOptions<D> | undefined,
+  ...parameters: readonly ArrayLike[]
+): Lazy<D> {
+  const own = wholeSampling(`random.${name}`, from, shape, options);
+  return new Lazy<D>(drawn(COUNTS[name], own, parameters));
 }
 
 /** The arguments of a sample of whole numbers, which floats hold too, checked. */
@@ -137,9 +153,8 @@ function wholeSampling(
   from: KeyArgument,
   shape: ShapeArgument,
   options: SampleOptions | undefined,
-  known: readonly string[],
 ): distributions.Sampling {
-  const { node, of, dtype } = sample(op, from, shape, options, known, 'int64');
+  const { node, of, dtype } = sample(op, from, shape, options, [], 'int64');
   if (!isFloat(dtype) && !isInteger(dtype))
     throw new DTypeError(expected(op, 'an integer or float dtype', dtype));
   return { op, key: node, shape: of, dtype };

@@ -13,6 +13,8 @@ import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
 import { Lazy } from './lazy.js';
 import {
+  type Distribution,
+  drawn,
   type KeyArgument,
   type NormalOptions,
   operandOf,
@@ -33,6 +35,39 @@ export interface LocatedOptions<D extends DType = DType> extends ScaledOptions<D
   readonly loc?: ArrayLike | undefined;
 }
 
+const DISTRIBUTIONS = {
+  gamma: {
+    node: distributions.standardGamma,
+    parameters: [['the shape', 'not negative']],
+    options: ['scale'],
+  },
+  beta: {
+    node: distributions.beta,
+    parameters: [
+      ['a', 'positive'],
+      ['b', 'positive'],
+    ],
+  },
+  chisquare: { node: distributions.chisquare, parameters: [['the degrees of freedom', 'positive']] },
+  f: {
+    node: distributions.fisher,
+    parameters: [
+      ['the degrees of freedom', 'positive'],
+      ['the degrees of freedom', 'positive'],
+    ],
+  },
+  standardT: { node: distributions.standardT, parameters: [['the degrees of freedom', 'positive']] },
+  weibull: { node: distributions.weibull, parameters: [['the shape', 'positive']] },
+  pareto: { node: distributions.pareto, parameters: [['the shape', 'positive']] },
+  power: { node: distributions.power, parameters: [['the shape', 'positive']] },
+  triangular: { node: distributions.triangular, parameters: [['left'], ['mode'], ['right']] },
+  laplace: { node: distributions.standardLaplace, parameters: [], options: ['loc', 'scale'] },
+  logistic: { node: distributions.standardLogistic, parameters: [], options: ['loc', 'scale'] },
+  gumbel: { node: distributions.standardGumbel, parameters: [], options: ['loc', 'scale'] },
+  cauchy: { node: distributions.standardCauchy, parameters: [], options: ['loc', 'scale'] },
+  rayleigh: { node: distributions.standardRayleigh, parameters: [], options: ['scale'] },
+} as const satisfies Record<string, Distribution>;
+
 // ---------------------------------------------------------------- of shape parameters
 
 /**
@@ -50,12 +85,7 @@ export function gamma<D extends DType = 'float64'>(
   a: ArrayLike,
   options?: ScaledOptions<D>,
 ): Lazy<D> {
-  return called(gamma, () => {
-    const op = 'random.gamma';
-    const own = floatSampling(op, from, shape, options, ['scale']);
-    const aOf = parameter(op, 'the shape', 'not negative', a);
-    return new Lazy<D>(scaled(own, distributions.standardGamma(own, aOf), options?.scale));
-  });
+  return called(gamma, () => floats('gamma', from, shape, options, a));
 }
 
 /**
@@ -73,13 +103,7 @@ export function beta<D extends DType = 'float64'>(
   b: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(beta, () => {
-    const op = 'random.beta';
-    const own = floatSampling(op, from, shape, options, []);
-    const aOf = parameter(op, 'a', 'positive', a);
-    const bOf = parameter(op, 'b', 'positive', b);
-    return new Lazy<D>(distributions.beta(own, aOf, bOf));
-  });
+  return called(beta, () => floats('beta', from, shape, options, a, b));
 }
 
 /**
@@ -95,12 +119,7 @@ export function chisquare<D extends DType = 'float64'>(
   df: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(chisquare, () => {
-    const op = 'random.chisquare';
-    const own = floatSampling(op, from, shape, options, []);
-    const dfOf = parameter(op, 'the degrees of freedom', 'positive', df);
-    return new Lazy<D>(distributions.chisquare(own, dfOf));
-  });
+  return called(chisquare, () => floats('chisquare', from, shape, options, df));
 }
 
 /**
@@ -117,13 +136,7 @@ export function f<D extends DType = 'float64'>(
   dfBottom: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(f, () => {
-    const op = 'random.f';
-    const own = floatSampling(op, from, shape, options, []);
-    const dfTopOf = parameter(op, 'the degrees of freedom', 'positive', dfTop);
-    const dfBottomOf = parameter(op, 'the degrees of freedom', 'positive', dfBottom);
-    return new Lazy<D>(distributions.fisher(own, dfTopOf, dfBottomOf));
-  });
+  return called(f, () => floats('f', from, shape, options, dfTop, dfBottom));
 }
 
 /**
@@ -139,12 +152,7 @@ export function standardT<D extends DType = 'float64'>(
   df: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(standardT, () => {
-    const op = 'random.standardT';
-    const own = floatSampling(op, from, shape, options, []);
-    const dfOf = parameter(op, 'the degrees of freedom', 'positive', df);
-    return new Lazy<D>(distributions.standardT(own, dfOf));
-  });
+  return called(standardT, () => floats('standardT', from, shape, options, df));
 }
 
 /**
@@ -160,12 +168,7 @@ export function weibull<D extends DType = 'float64'>(
   a: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(weibull, () => {
-    const op = 'random.weibull';
-    const own = floatSampling(op, from, shape, options, []);
-    const aOf = parameter(op, 'the shape', 'positive', a);
-    return new Lazy<D>(distributions.weibull(own, aOf));
-  });
+  return called(weibull, () => floats('weibull', from, shape, options, a));
 }
 
 /**
@@ -181,12 +184,7 @@ export function pareto<D extends DType = 'float64'>(
   a: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(pareto, () => {
-    const op = 'random.pareto';
-    const own = floatSampling(op, from, shape, options, []);
-    const aOf = parameter(op, 'the shape', 'positive', a);
-    return new Lazy<D>(distributions.pareto(own, aOf));
-  });
+  return called(pareto, () => floats('pareto', from, shape, options, a));
 }
 
 /**
@@ -202,12 +200,7 @@ export function power<D extends DType = 'float64'>(
   a: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(power, () => {
-    const op = 'random.power';
-    const own = floatSampling(op, from, shape, options, []);
-    const aOf = parameter(op, 'the shape', 'positive', a);
-    return new Lazy<D>(distributions.power(own, aOf));
-  });
+  return called(power, () => floats('power', from, shape, options, a));
 }
 
 /**
@@ -226,14 +219,7 @@ export function triangular<D extends DType = 'float64'>(
   right: ArrayLike,
   options?: SampleOptions<D>,
 ): Lazy<D> {
-  return called(triangular, () => {
-    const op = 'random.triangular';
-    const own = floatSampling(op, from, shape, options, []);
-    const leftOf = operandOf(op, left);
-    const modeOf = operandOf(op, mode);
-    const rightOf = operandOf(op, right);
-    return new Lazy<D>(distributions.triangular(own, leftOf, modeOf, rightOf));
-  });
+  return called(triangular, () => floats('triangular', from, shape, options, left, mode, right));
 }
 
 // ---------------------------------------------------------------- of location and scale
@@ -250,11 +236,7 @@ export function laplace<D extends DType = 'float64'>(
   shape: ShapeArgument,
   options?: LocatedOptions<D>,
 ): Lazy<D> {
-  return called(laplace, () => {
-    const op = 'random.laplace';
-    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
-    return new Lazy<D>(located(own, distributions.standardLaplace(own), options));
-  });
+  return called(laplace, () => floats('laplace', from, shape, options));
 }
 
 /**
@@ -269,11 +251,7 @@ export function logistic<D extends DType = 'float64'>(
   shape: ShapeArgument,
   options?: LocatedOptions<D>,
 ): Lazy<D> {
-  return called(logistic, () => {
-    const op = 'random.logistic';
-    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
-    return new Lazy<D>(located(own, distributions.standardLogistic(own), options));
-  });
+  return called(logistic, () => floats('logistic', from, shape, options));
 }
 
 /**
@@ -288,11 +266,7 @@ export function gumbel<D extends DType = 'float64'>(
   shape: ShapeArgument,
   options?: LocatedOptions<D>,
 ): Lazy<D> {
-  return called(gumbel, () => {
-    const op = 'random.gumbel';
-    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
-    return new Lazy<D>(located(own, distributions.standardGumbel(own), options));
-  });
+  return called(gumbel, () => floats('gumbel', from, shape, options));
 }
 
 /**
@@ -307,11 +281,7 @@ export function cauchy<D extends DType = 'float64'>(
   shape: ShapeArgument,
   options?: LocatedOptions<D>,
 ): Lazy<D> {
-  return called(cauchy, () => {
-    const op = 'random.cauchy';
-    const own = floatSampling(op, from, shape, options, ['loc', 'scale']);
-    return new Lazy<D>(located(own, distributions.standardCauchy(own), options));
-  });
+  return called(cauchy, () => floats('cauchy', from, shape, options));
 }
 
 /**
@@ -326,11 +296,7 @@ export function rayleigh<D extends DType = 'float64'>(
   shape: ShapeArgument,
   options?: ScaledOptions<D>,
 ): Lazy<D> {
-  return called(rayleigh, () => {
-    const op = 'random.rayleigh';
-    const own = floatSampling(op, from, shape, options, ['scale']);
-    return new Lazy<D>(scaled(own, distributions.standardRayleigh(own), options?.scale));
-  });
+  return called(rayleigh, () => floats('rayleigh', from, shape, options));
 }
 
 /**
@@ -382,6 +348,18 @@ export function dirichlet<D extends DType = 'float64'>(
 
 // ---------------------------------------------------------------- arguments
 
+function floats<D extends DType>(
+  name: keyof typeof DISTRIBUTIONS,
+  from: KeyArgument,
+  shape: ShapeArgument,
+  options: LocatedOptions<D> | undefined,
+  ...parameters: readonly ArrayLike[]
+): Lazy<D> {
+  const distribution: Distribution = DISTRIBUTIONS[name];
+  const own = floatSampling(`random.${name}`, from, shape, options, distribution.options ?? []);
+  return new Lazy<D>(located(own, drawn(distribution, own, parameters), options));
+}
+
 /** The arguments of a sample of float numbers, checked. */
 function floatSampling(
   op: string,
@@ -395,18 +373,12 @@ function floatSampling(
   return { op, key: node, shape: of, dtype };
 }
 
-function scaled(own: distributions.Sampling, x: Expr, scale: ArrayLike | undefined): Expr {
-  if (scale === undefined) return x;
-  return distributions.scaled(own, x, parameter(own.op, 'the scale', 'not negative', scale));
-}
-
-function located(
-  own: distributions.Sampling,
-  x: Expr,
-  options: { readonly loc?: ArrayLike | undefined; readonly scale?: ArrayLike | undefined } | undefined,
-): Expr {
-  const stretched = scaled(own, x, options?.scale);
-  return options?.loc === undefined
-    ? stretched
-    : distributions.moved(own, stretched, operandOf(own.op, options.loc));
+/** A sample that is stretched by the scale and moved by the location, where options say so. */
+function located(own: distributions.Sampling, x: Expr, options: LocatedOptions | undefined): Expr {
+  const { scale, loc } = options ?? {};
+  const stretched =
+    scale === undefined
+      ? x
+      : distributions.scaled(own, x, parameter(own.op, 'the scale', 'not negative', scale));
+  return loc === undefined ? stretched : distributions.moved(own, stretched, operandOf(own.op, loc));
 }
