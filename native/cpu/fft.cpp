@@ -140,10 +140,7 @@ class Job {
       });
       return;
     }
-    each(parts(items, together(plan, kernels_)), [&](int64_t part, std::byte* scratch) {
-      fft_.isDouble ? oddFromReal<double>(plan, in, out, items, part, scratch)
-                    : oddFromReal<float>(plan, in, out, items, part, scratch);
-    });
+    fft_.isDouble ? oddFromReal<double>(plan, in, out, items) : oddFromReal<float>(plan, in, out, items);
   }
 
   void toReal(const std::byte* in, std::byte* out, int64_t items) {
@@ -163,10 +160,7 @@ class Job {
       });
       return;
     }
-    each(parts(items, together(plan, kernels_)), [&](int64_t part, std::byte* scratch) {
-      fft_.isDouble ? oddToReal<double>(plan, in, out, items, part, scratch)
-                    : oddToReal<float>(plan, in, out, items, part, scratch);
-    });
+    fft_.isDouble ? oddToReal<double>(plan, in, out, items) : oddToReal<float>(plan, in, out, items);
   }
 
  private:
@@ -254,53 +248,57 @@ class Job {
                      fft_.inverse, scratch);
   }
 
-  // Rows of odd length are transformed as complex ones, beside the scratch.
-  template <typename T>
-  void oddFromReal(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t part,
-                   std::byte* scratch) const {
-    const int64_t n = fft_.length(), kept = n / 2 + 1, size = together(plan, kernels_), first = part * size;
-    const int64_t count = std::min(size, items - first),
-                  next = static_cast<int64_t>(rowBytes() / (2 * sizeof(T)));
-    T* const rows = reinterpret_cast<T*>(scratch + aligned(kernels_.rowsScratch(plan)));
-    const T* const from = reinterpret_cast<const T*>(in) + first * n;
-    T* const to = reinterpret_cast<T*>(out) + first * kept * 2;
-    for (int64_t k = 0; k < count; k++) {
-      for (int64_t i = 0; i < n; i++) {
-        rows[2 * (k * next + i)] = from[k * n + i];
-        rows[2 * (k * next + i) + 1] = 0;
-      }
-    }
-    kernels_.rows(plan, {rows, rows, next, next}, count, false, scratch);
-    for (int64_t k = 0; k < count; k++) {
-      std::copy_n(rows + 2 * k * next, 2 * kept, to + 2 * k * kept);
-      // Rounding may leave something of the first one's, which has none.
-      to[2 * k * kept + 1] = 0;
-    }
+  // Rows of odd length are transformed as complex ones, beside the scratch: `fill` makes one of a row, `take`
+  // makes a row of one. `given` and `taken` are the real numbers of rows before and after.
+  template <typename T, typename Fill, typename Take>
+  void oddRows(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t given,
+               int64_t taken, bool inverse, const Fill& fill, const Take& take) {
+    const int64_t size = together(plan, kernels_);
+    const auto next = static_cast<int64_t>(rowBytes() / (2 * sizeof(T)));
+    each(parts(items, size), [&](int64_t part, std::byte* scratch) {
+      const int64_t first = part * size, count = std::min(size, items - first);
+      T* const rows = reinterpret_cast<T*>(scratch + aligned(kernels_.rowsScratch(plan)));
+      const T* const from = reinterpret_cast<const T*>(in) + first * given;
+      T* const to = reinterpret_cast<T*>(out) + first * taken;
+      for (int64_t k = 0; k < count; k++) fill(from + k * given, rows + 2 * k * next);
+      kernels_.rows(plan, {rows, rows, next, next}, count, inverse, scratch);
+      for (int64_t k = 0; k < count; k++) take(rows + 2 * k * next, to + k * taken);
+    });
   }
 
   template <typename T>
-  void oddToReal(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t part,
-                 std::byte* scratch) const {
-    const int64_t n = fft_.length(), given = n / 2 + 1, size = together(plan, kernels_), first = part * size;
-    const int64_t count = std::min(size, items - first),
-                  next = static_cast<int64_t>(rowBytes() / (2 * sizeof(T)));
-    T* const rows = reinterpret_cast<T*>(scratch + aligned(kernels_.rowsScratch(plan)));
-    const T* const from = reinterpret_cast<const T*>(in) + first * given * 2;
-    T* const to = reinterpret_cast<T*>(out) + first * n;
-    for (int64_t k = 0; k < count; k++) {
-      T* const row = rows + 2 * k * next;
-      const T* const own = from + 2 * k * given;
-      row[0] = own[0];
+  void oddFromReal(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items) {
+    const int64_t n = fft_.length(), kept = n / 2 + 1;
+    const auto fill = [n](const T* from, T* row) {
+      for (int64_t i = 0; i < n; i++) {
+        row[2 * i] = from[i];
+        row[2 * i + 1] = 0;
+      }
+    };
+    const auto take = [kept](const T* row, T* to) {
+      std::copy_n(row, 2 * kept, to);
+      // Rounding may leave an imaginary part of the first, which has none.
+      to[1] = 0;
+    };
+    oddRows<T>(plan, in, out, items, n, 2 * kept, false, fill, take);
+  }
+
+  template <typename T>
+  void oddToReal(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items) {
+    const int64_t n = fft_.length(), given = n / 2 + 1;
+    const auto fill = [n, given](const T* from, T* row) {
+      row[0] = from[0];
       row[1] = 0;
       for (int64_t i = 1; i < given; i++) {
-        row[2 * i] = row[2 * (n - i)] = own[2 * i];
-        row[2 * i + 1] = own[2 * i + 1];
-        row[2 * (n - i) + 1] = -own[2 * i + 1];
+        row[2 * i] = row[2 * (n - i)] = from[2 * i];
+        row[2 * i + 1] = from[2 * i + 1];
+        row[2 * (n - i) + 1] = -from[2 * i + 1];
       }
-    }
-    kernels_.rows(plan, {rows, rows, next, next}, count, true, scratch);
-    for (int64_t k = 0; k < count; k++)
-      for (int64_t i = 0; i < n; i++) to[k * n + i] = rows[2 * (k * next + i)];
+    };
+    const auto take = [n](const T* row, T* to) {
+      for (int64_t i = 0; i < n; i++) to[i] = row[2 * i];
+    };
+    oddRows<T>(plan, in, out, items, 2 * given, n, true, fill, take);
   }
 
   const Fft& fft_;
