@@ -65,6 +65,7 @@ const GUIDE = [
   'larger-than-memory',
   'several-gpus',
   'loops',
+  'sparse',
   'profiling',
 ];
 const DESIGN = [

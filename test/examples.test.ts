@@ -131,6 +131,19 @@ describe('examples', () => {
     }
   });
 
+  it('poisson draws a potential whose charges a loop finds, in fewer steps with triangles', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-poisson-'));
+    try {
+      const picture = join(folder, 'poisson.png');
+      const { status, stdout, stderr } = example('poisson', 'cpu', ['--size', '40', '--out', picture]);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout.match(/largest residual by a loop: \S+e-/g)).toHaveLength(2);
+      expect(sizeOfPng(readFileSync(picture))).toEqual([40, 40]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('filters draws four pictures and agrees with the medians of a loop', () => {
     const folder = mkdtempSync(join(tmpdir(), 'weft-filters-'));
     try {

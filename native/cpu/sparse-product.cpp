@@ -80,26 +80,36 @@ typename N::Element elementOf(const Row<N, Index>& row, const typename N::Elemen
 }
 
 // Columns that are summed side by side, in order, by one lane each.
-constexpr int64_t kColumns = 16;
+constexpr int kColumns = 16;
 
-template <typename N, typename Index>
-void columnsOf(const Row<N, Index>& row, const typename N::Element* dense, int64_t inner, int64_t width,
-               int64_t columns, typename N::Element* out) {
-  typename N::Wide sums[kColumns] = {};
+template <int columns, typename N, typename Index>
+void someColumns(const Row<N, Index>& row, const typename N::Element* dense, int64_t inner, int64_t width,
+                 typename N::Element* out) {
+  typename N::Wide sums[columns] = {};
   for (int64_t k = 0; k < row.count; k++) {
     const auto* from = dense + std::clamp<int64_t>(row.places[k], 0, inner - 1) * width;
     const auto factor = N::widen(row.values[k]);
-    for (int64_t c = 0; c < columns; c++) sums[c] = N::combine(sums[c], times(factor, N::widen(from[c])));
+    for (int c = 0; c < columns; c++) sums[c] = N::combine(sums[c], times(factor, N::widen(from[c])));
   }
-  for (int64_t c = 0; c < columns; c++) out[c] = N::round(sums[c]);
+  for (int c = 0; c < columns; c++) out[c] = N::round(sums[c]);
+}
+
+// Numbers of columns that are known when this is compiled stay in vector registers.
+template <typename N, typename Index>
+void columnsOf(const Row<N, Index>& row, const typename N::Element* dense, const Product& p,
+               typename N::Element* out) {
+  int64_t c = 0;
+  for (; c + kColumns <= p.width; c += kColumns)
+    someColumns<kColumns>(row, dense + c, p.inner, p.width, out + c);
+  for (; c + 4 <= p.width; c += 4) someColumns<4>(row, dense + c, p.inner, p.width, out + c);
+  for (; c < p.width; c++) someColumns<1>(row, dense + c, p.inner, p.width, out + c);
 }
 
 template <typename N, typename Index>
 void multiplyRow(const Product& p, const Row<N, Index>& row, const typename N::Element* dense,
                  typename N::Element* out) {
   if (p.lanes == 1 && p.width > 1) {
-    for (int64_t c = 0; c < p.width; c += kColumns)
-      columnsOf(row, dense + c, p.inner, p.width, std::min(kColumns, p.width - c), out + c);
+    columnsOf(row, dense, p, out);
     return;
   }
   const auto each = [&](auto element) {

@@ -6,8 +6,8 @@ import {
   printSparseTriangular,
   SOLVED_AT,
   SPARSE_TRIANGULAR_NAME,
-  TRIANGULAR_ROWS,
   TRIANGULAR_THREADS,
+  triangularRows,
 } from '../../codegen/cuda/routines/sparse-triangular.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -47,7 +47,7 @@ const SOLVE: Routine = {
         clearLaunch(work, workspaceOf(step) / 4),
         {
           function: SPARSE_TRIANGULAR_NAME,
-          blocks: Math.ceil(rows / TRIANGULAR_ROWS),
+          blocks: Math.ceil(rows / triangularRows(lanes)),
           threads: TRIANGULAR_THREADS,
           args: [{ block: 'x' }, ...arrays, work, ...[rows, stored, width].map(int64)],
         },
