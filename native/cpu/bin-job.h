@@ -14,8 +14,10 @@
 namespace weft::cpu::bins {
 
 // As BIN_OPS and BIN_MODES of src/graph/bin-units.ts.
-enum class Op { count, last, sum, min, max, scale, fixed };
-constexpr int kOps = 7;
+enum class Op { count, last, sum, min, max, scale, fixed, exact };
+constexpr int kOps = 8;
+// Numbers of a bin at most: windows of eight exponents or more, and flags.
+constexpr int64_t kMostParts = 33;
 enum class Mode { within, fromEnd, wrap, clip, raise, raiseFromEnd };
 constexpr int kModes = 6;
 
@@ -56,9 +58,12 @@ inline Job readJob(const std::vector<int64_t>& n) {
   const bool isCounted = job.op == Op::count || job.op == Op::last;
   if (isCounted == job.hasValues) throw std::invalid_argument("values of an operation that has some");
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 64;
-  if (job.rows < 0 || job.unitRows < 1 || job.bins < 1 || job.width < 1 || job.parts < 1 || job.parts > 2 ||
+  if (job.rows < 0 || job.unitRows < 1 || job.bins < 1 || job.width < 1 || job.parts < 1 || job.parts > kMostParts ||
       job.bins > most / job.width || job.rows > most / job.width || job.bits < 0 || job.bits > 62)
     throw std::invalid_argument("rows and bins");
+  // The last number is for flags, the others for windows of all exponents.
+  if (job.op == Op::exact && (job.bits < 1 || (job.parts - 1) * job.bits < 254))
+    throw std::invalid_argument("windows of exponents");
   return job;
 }
 

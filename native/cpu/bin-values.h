@@ -69,6 +69,14 @@ struct Scale {
   }
 };
 
+// See bin-exact.h.
+struct Exact {
+  using Value = float;
+  using Result = uint64_t;
+  static Result identity() { return 0; }
+  static Result merge(Result a, Result b) { return a + b; }
+};
+
 struct Fixed {
   using Value = double;
   using Result = uint64_t;

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
+#include <vector>
 
+#include "cpu/bin-exact.h"
 #include "cpu/bin-job.h"
 #include "cpu/bin-keys.h"
 #include "cpu/bin-values.h"
@@ -20,6 +22,7 @@ namespace {
 
 // Rows that a copy of the bins is worth: so many for each bin.
 constexpr int64_t kRowsPerBin = 4;
+constexpr int64_t kRowsPerExactBin = 8;
 constexpr int64_t kLeastRows = 1 << 14;
 constexpr size_t kLine = 64;
 
@@ -45,7 +48,9 @@ class Gatherer {
       pool.parallelFor(units.last - units.first, [&](int64_t k, int) {
         if (isStopped()) return;
         const int64_t unit = units.first + k;
-        gather(job, arrays, unit * job.unitRows, rowsOf(unit), out + unit * job.slots());
+        Result* const own = out + unit * job.slots();
+        Touched touched{gather(job, arrays, unit * job.unitRows, rowsOf(unit), own)};
+        merge(job, arrays, touched, [=](int64_t) { return own; }, 0, job.slots());
       });
       return;
     }
@@ -57,22 +62,38 @@ class Gatherer {
                       : reinterpret_cast<Result*>(arrays.workspace.data +
                                                   static_cast<size_t>(c - 1) * copyBytes(job));
       };
+      Touched touched(static_cast<size_t>(copies));
       pool.parallelFor(copies, [&](int64_t c, int) {
         const int64_t first = rows * c / copies, last = rows * (c + 1) / copies;
-        gather(job, arrays, unit * job.unitRows + first, last - first, copyOf(c));
+        touched[static_cast<size_t>(c)] =
+            gather(job, arrays, unit * job.unitRows + first, last - first, copyOf(c));
       });
       const int64_t stretch = std::max<int64_t>(kBlock, job.slots() / (4 * copies));
       pool.parallelFor((job.slots() + stretch - 1) / stretch, [&](int64_t task, int) {
-        const int64_t last = std::min(job.slots(), (task + 1) * stretch);
-        for (int64_t c = 1; c < copies; c++) {
-          const Result* const other = copyOf(c);
-          for (int64_t s = task * stretch; s < last; s++) own[s] = G::merge(own[s], other[s]);
-        }
+        merge(job, arrays, touched, copyOf, task * stretch, std::min(job.slots(), (task + 1) * stretch));
       });
     }
   }
 
  private:
+  // Of exact sums, the windows of each copy that values were added to.
+  using Touched = std::vector<uint64_t>;
+
+  // Slots [first, last) of the copies together, in the first one.
+  template <typename CopyOf>
+  static void merge(const Job& job, const RoutineJob& arrays, const Touched& touched, const CopyOf& copyOf,
+                    int64_t first, int64_t last) {
+    if constexpr (std::is_same_v<G, Exact>) {
+      ExactSums(job, arrays).merge(touched, copyOf, first, last);
+    } else {
+      Result* const own = copyOf(0);
+      for (size_t c = 1; c < touched.size(); c++) {
+        const Result* const other = copyOf(static_cast<int64_t>(c));
+        for (int64_t s = first; s < last; s++) own[s] = G::merge(own[s], other[s]);
+      }
+    }
+  }
+
   static size_t copyBytes(const Job& job) {
     return (static_cast<size_t>(job.slots()) * sizeof(Result) + kLine - 1) / kLine * kLine;
   }
@@ -80,11 +101,13 @@ class Gatherer {
   // Copies of the bins that threads have of one unit.
   static int64_t copiesOf(const Job& job, int64_t workers) {
     const int64_t rows = std::min(job.rows, job.unitRows) * job.width;
-    const int64_t least = std::max(kLeastRows, kRowsPerBin * job.bins * job.width);
+    const int64_t perBin = job.op == Op::exact ? kRowsPerExactBin : kRowsPerBin;
+    const int64_t least = std::max(kLeastRows, perBin * job.bins * job.width);
     return std::clamp<int64_t>(rows / least, 1, workers);
   }
 
-  static void gather(const Job& job, const RoutineJob& arrays, int64_t first, int64_t rows, Result* own) {
+  static uint64_t gather(const Job& job, const RoutineJob& arrays, int64_t first, int64_t rows, Result* own) {
+    if constexpr (std::is_same_v<G, Exact>) return ExactSums(job, arrays).gather(first, rows, own);
     std::fill_n(own, job.slots(), G::identity());
     int64_t bins[kBlock];
     for (int64_t from = first; from < first + rows; from += kBlock) {
@@ -100,6 +123,7 @@ class Gatherer {
         gatherValues(job, arrays, from, count, bins, own);
       }
     }
+    return 0;
   }
 
   static void gatherValues(const Job& job, const RoutineJob& arrays, int64_t from, int64_t count,
@@ -180,6 +204,9 @@ auto withGatherer(const Job& job, const Use& use) {
       return withExtreme<false>(job, use);
     case Op::scale:
       return use(Gatherer<Scale>{});
+    case Op::exact:
+      if (job.values != DType::float32) throw std::invalid_argument("exact sums of float32");
+      return use(Gatherer<Exact>{});
     default:
       return use(Gatherer<Fixed>{});
   }

@@ -7,9 +7,10 @@
  * The values that a bin gathers of its rows. No order of them matters, so that all devices, tiles and threads give the same
  * bits: their number (`count`), the last one's place or -1 (`last`), the sum of integers, which wraps (`sum`),
  * the extremes (`min`, `max`; -0 is less than 0, NaN wins, of no rows the dtype's extreme), and for sums of
- * floats, which would depend on an order, what `fixed-sums.ts` makes them of (`scale`, `fixed`).
+ * floats, which would depend on an order, what `fixed-sums.ts` makes them of (`scale`, `fixed`), or `exact-sums.ts`
+ * (`exact`).
  */
-export const BIN_OPS = ['count', 'last', 'sum', 'min', 'max', 'scale', 'fixed'] as const;
+export const BIN_OPS = ['count', 'last', 'sum', 'min', 'max', 'scale', 'fixed', 'exact'] as const;
 export type BinOp = (typeof BIN_OPS)[number];
 
 /**
@@ -26,14 +27,18 @@ const LEAST_UNIT = 2 ** 13;
 const GRANULE = 256;
 /** Elements that a unit has at least for each bin, so that partial results are few beside the rows. */
 const LEAST_PER_BIN = 8;
+/** The same of exact sums, of which a bin has some twenty numbers. */
+const LEAST_PER_EXACT_BIN = 64;
 
 /** How rows of `width` elements fall into units: a function of the sizes alone. */
 export function binUnits(
   rows: number,
   bins: number,
   width: number,
+  op: BinOp,
 ): { readonly units: number; readonly unitRows: number } {
-  const least = Math.max(rows / MOST_UNITS, LEAST_UNIT / width, LEAST_PER_BIN * bins);
+  const perBin = op === 'exact' ? LEAST_PER_EXACT_BIN : LEAST_PER_BIN;
+  const least = Math.max(rows / MOST_UNITS, LEAST_UNIT / width, perBin * bins);
   const unitRows = GRANULE * Math.ceil(least / GRANULE);
   return { units: Math.max(1, Math.ceil(rows / unitRows)), unitRows };
 }

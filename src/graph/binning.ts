@@ -6,6 +6,7 @@
 import { BIN_MODES, BIN_OPS, type BinMode, type BinOp } from './bin-units.js';
 import { call } from './calls.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger } from './dtype.js';
+import { exactSums, isExact, windowBits, windowsOf } from './exact-sums.js';
 import type { Expr } from './expr.js';
 import { floatSums } from './fixed-sums.js';
 import { sizeOfShape } from './graph.js';
@@ -36,19 +37,26 @@ export function lastIn(bins: Binning): Expr {
 
 /**
  * The sums of rows in each bin, [bins · width] of a number's dtype: integers wrap, floats are rounded once, to
- * -0 where nothing was added but -0. `values` is [rows · width].
+ * -0 where nothing was added but -0. `values` is [rows · width]. Exact sums give `none` where no row is, and where
+ * numbers cancel out.
  */
-export function sumsIn(bins: Binning, values: Expr, width: number): Expr {
+export function sumsIn(bins: Binning, values: Expr, width: number, none: 0 | -0 = 0): Expr {
   const { dtype } = values;
   if (isEmpty(bins) || width === 0) return filled(isFloat(dtype) ? -0 : 0, dtype, bins.count * width);
-  if (isHalf(dtype)) return cast(sumsIn(bins, cast(values, 'float32'), width), dtype);
+  if (isHalf(dtype)) return cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype);
   if (isComplex(dtype)) {
-    const part = (name: 'real' | 'imag'): Expr => cast(sumsIn(bins, map(name, [values]), width), dtype);
+    const part = (name: 'real' | 'imag'): Expr => cast(sumsIn(bins, map(name, [values]), width, none), dtype);
     const turned = map('multiply', [part('imag'), constant({ re: 0, im: 1 }, dtype)]);
     return map('add', [part('real'), turned]);
   }
   if (!isFloat(dtype)) return cast(combined('sum', partial(bins, 'sum', width, [values])), dtype);
   const rows = bins.keys.shape[0]!;
+  if (dtype === 'float32' && typeof bins.by === 'string' && isExact(rows, bins.count, width)) {
+    const bits = windowBits(rows)!;
+    const windows = windowsOf(bits);
+    const numbers = combined('sum', partial(bins, 'exact', width, [values], windows, bits), windows);
+    return exactSums(numbers, bits, none);
+  }
   return floatSums(rows, values, (op, inputs, parts, bits) =>
     combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, parts, bits), parts),
   );

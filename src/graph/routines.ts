@@ -75,7 +75,8 @@ export const ROUTINES = {
    * first axis combines: [units, parts, bins · width]. Row i of the values, `width` elements, goes to bin
    * `keys[i]`. Inputs: the keys (integers, one axis), the values [rows · width] but where rows are counted or
    * placed, and for `fixed` the scales [bins · width] that `scale` gives. Parameters: the operation's place in
-   * `BIN_OPS`, bins, width, the place in `BIN_MODES` of which bin a key means, and for `fixed` its fraction's bits.
+   * `BIN_OPS`, bins, width, the place in `BIN_MODES` of which bin a key means, how many numbers a bin has, and their bits
+   * of `fixed` and `exact`.
    */
   bins: { results: ([keys, values], parameters) => [binResult(keys!, values, parameters)] },
   /**
@@ -273,8 +274,8 @@ function binResult(
 ): ArrayType {
   const op: BinOp = BIN_OPS[place!]!;
   const rows = keys.shape[0]!;
-  const { units } = binUnits(rows, bins!, width!);
-  const shape = [units, op === 'fixed' ? parts! : 1, bins! * width!];
+  const { units } = binUnits(rows, bins!, width!, op);
+  const shape = [units, parts!, bins! * width!];
   switch (op) {
     case 'count':
       return { dtype: 'uint32', shape };
@@ -283,6 +284,7 @@ function binResult(
     case 'scale':
       return { dtype: 'int32', shape };
     case 'fixed':
+    case 'exact':
       return { dtype: 'int64', shape };
     case 'sum':
       return { dtype: values!.dtype.startsWith('u') ? 'uint64' : 'int64', shape };

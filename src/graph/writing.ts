@@ -114,7 +114,7 @@ export function updatedIn(
     return map(update === 'min' ? 'minimum' : 'maximum', [x, ends]);
   }
   const summed = update === 'subtract' ? map('negative', [rows]) : rows;
-  return cast(map('add', [x, inPlace(sumsIn(bins, summed, width))]), x.dtype);
+  return cast(map('add', [x, inPlace(sumsIn(bins, summed, width, -0))]), x.dtype);
 }
 
 /** Where a mask of x's shape is true. */

@@ -162,6 +162,22 @@ describe.each(backends())('on %s, bins', (device) => {
 const devices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
 
 describe.each(devices)('on %s, bins', (device) => {
+  it('sum many float32 exactly, of rows in any order and of sorted ones', async () => {
+    const [rows, bins] = [135_200, 4200];
+    const specials = [Infinity, -Infinity, Number.NaN, 0, -0, 1e-45, -1e-40, 3e38, -3e38];
+    const value = (k: number): number =>
+      k % 10_007 === 5 ? specials[(k % 97) % 9]! : Math.sin(k) * 10 ** ((k % 60) - 30);
+    const order = Int32Array.from({ length: rows }, (_, k) => (k * 7919) % rows);
+    const sums = (place: (k: number) => number): Lazy => {
+      const keys = Int32Array.from({ length: rows }, (_, k) => Math.floor((place(k) * bins) / rows));
+      return lazy(Float32Array.from({ length: rows }, (_, k) => value(place(k)))).segmentSum(keys, bins);
+    };
+    const sorted = sums((k) => k);
+    await expectReference(device, [sorted]);
+    const [here, there] = await compute([sorted, sums((k) => order[k]!)], { device });
+    expect(bytes(there!)).toEqual(bytes(here!));
+  });
+
   it('are refused keys out of range, by the name of the function', async () => {
     const keys = lazy(Int32Array.from([0, 4, -1]));
     const x = lazy(new Float32Array(3));

@@ -1,6 +1,7 @@
 /** Rows in bins on exact values, slowly and obviously: the routines `bins` and `histogram`. */
 import { BIN_MODES, BIN_OPS, type BinMode, type BinOp, binUnits } from '../../src/graph/bin-units.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
+import { FLAG_FIELD } from '../../src/graph/exact-sums.js';
 import { reduceValues } from './reference-reduce.js';
 import { castScalar } from './scalar.js';
 
@@ -29,7 +30,7 @@ export function binValues(
   const keys = inputs[0]!;
   const [values, scales] = inputs.slice(hasEdges ? 2 : 1) as [RoutineInput?, RoutineInput?];
   const rows = keys.shape[0]!;
-  const { units, unitRows } = binUnits(rows, bins, width);
+  const { units, unitRows } = binUnits(rows, bins, width, op);
   const slots = bins * width;
   const result: Scalar[] = [];
   for (let unit = 0; unit < units; unit++) {
@@ -117,8 +118,26 @@ function gather(
       const [whole, rest] = fixed(Number(value), scale, bits, second === undefined);
       first[slot] = BigInt.asIntN(64, (before as bigint) + whole);
       if (second !== undefined) second[slot] = BigInt.asIntN(64, (second[slot] as bigint) + rest);
+      return;
     }
+    case 'exact':
+      addExact(own as bigint[][], slot, Number(value), bits);
   }
+}
+
+/** See `graph/exact-sums.ts`. */
+function addExact(own: bigint[][], slot: number, value: number, bits: number): void {
+  const last = own.length - 1;
+  const flag = [Infinity, -Infinity, Number.NaN, 0, -0].findIndex((each) => Object.is(each, value));
+  if (flag >= 0) {
+    own[last]![slot]! |= 1n << BigInt(FLAG_FIELD * flag);
+    return;
+  }
+  // Those of float32, from that of the least number on, which subnormal ones have as well.
+  const exponent = Math.max(0, exponentOf(value) - 1023 + 126);
+  const whole = BigInt(value * 2 ** (149 - exponent));
+  const window = Math.floor(exponent / bits);
+  own[window]![slot]! += whole << BigInt(exponent % bits);
 }
 
 /** See `graph/fixed-sums.ts`. */

@@ -4,14 +4,8 @@
  * a GPU by atomic operations (`codegen/cuda/routines/bins.ts`), on the CPU by a thread for each copy of the bins
  * (`native/cpu/bins.cpp`): neither's order matters, so bits are the same everywhere.
  */
-import {
-  BIN_THREADS,
-  BINS_NAME,
-  type BinForm,
-  FILL_NAME,
-  fitsShared,
-  printBins,
-} from '../../codegen/cuda/routines/bins.js';
+import { BIN_THREADS, type BinForm } from '../../codegen/cuda/routines/bin-form.js';
+import { BINS_NAME, FILL_NAME, fitsShared, printBins } from '../../codegen/cuda/routines/bins.js';
 import { BIN_MODES, BIN_OPS, type BinMode, binUnits } from '../../graph/bin-units.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -66,7 +60,7 @@ function planOf({ call, parameters, operands, results }: RoutineStep): BinPlan {
     sharedBins: fits ? bins : undefined,
   };
   const rows = keys!.shape[0]!;
-  return { form, keys: keys!, edges, values, scales, rows, bins, ...binUnits(rows, bins, width) };
+  return { form, keys: keys!, edges, values, scales, rows, bins, ...binUnits(rows, bins, width, op) };
 }
 
 function kernelsOf(step: RoutineStep): CallKernels {

@@ -1,0 +1,29 @@
+/** What kernels of bins are printed from (`bins.ts`), and what their parts ask of it. */
+import type { BinMode, BinOp } from '../../../graph/bin-units.js';
+import type { DType } from '../../../graph/dtype.js';
+
+export interface BinForm {
+  readonly op: BinOp;
+  /** Of the keys, and of the values if there are any. */
+  readonly keys: DType;
+  readonly values: DType | undefined;
+  readonly result: DType;
+  /** Which bin a key means, or that edges say so. */
+  readonly mode: BinMode | 'edges' | 'equalEdges';
+  readonly width: number;
+  /** Numbers that a fixed or an exact sum is made of, and their bits. */
+  readonly parts: number;
+  readonly bits: number;
+  /** Of bins in shared memory, their number. */
+  readonly sharedBins: number | undefined;
+}
+
+export const BIN_THREADS = 512;
+/** Rows that a thread has in flight. */
+export const FLIGHT = 8;
+
+export const hasValues = ({ op }: BinForm): boolean => op !== 'count' && op !== 'last';
+export const hasEdges = ({ mode }: BinForm): boolean => mode === 'edges' || mode === 'equalEdges';
+
+/** Finds the bin of key `k[j]`. */
+export const findBin = (form: BinForm): string => (hasEdges(form) ? 'search(k[j])' : 'weft_bin(k[j], bins)');
