@@ -10,7 +10,7 @@ import { formatShape } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { constant, iota, map } from '../graph/infer.js';
 import { cumulativeSum } from '../graph/scans.js';
-import { argsort } from '../graph/sorting.js';
+import { argsort, sort } from '../graph/sorting.js';
 import { broadcast, gather, reshape } from '../graph/view-nodes.js';
 import { flatten } from '../graph/views.js';
 import { expected, ShapeError } from '../host/errors.js';
@@ -66,7 +66,7 @@ export function uniqueCounts<T extends ArrayLike>(x: T): UniqueCounts<T>;
 export function uniqueCounts(x: ArrayLike, ...more: readonly unknown[]): object {
   return called(uniqueCounts, () => {
     refuseMore('uniqueCounts', 1, [x, ...more]);
-    const { values, counts } = uniqueOf(exprOf('uniqueCounts', x));
+    const { values, counts } = uniqueOf(exprOf('uniqueCounts', x), { hasPlaces: false });
     return { values: new Lazy(values()), counts: new Lazy(counts()) };
   });
 }
@@ -116,8 +116,11 @@ export function uniqueAll(x: ArrayLike, ...more: readonly unknown[]): object {
 
 type Made = Readonly<Record<'values' | 'indices' | 'inverse' | 'counts', () => Expr>>;
 
-/** Distinct elements as a sort finds them; it is stable, so that the first of equals is the first of all. */
-function uniqueOf(x: Expr): Made {
+/**
+ * Distinct elements as a sort finds them; where places in x are wanted, it is stable, so that the first of equals is the
+ * first of all.
+ */
+function uniqueOf(x: Expr, { hasPlaces } = { hasPlaces: true }): Made {
   const size = sizeOfShape(x.shape);
   const none = (dtype: Expr['dtype'], shape: readonly number[]) => (): Expr =>
     broadcast(constant(0, dtype), shape);
@@ -127,7 +130,7 @@ function uniqueOf(x: Expr): Made {
   }
   const line = flatten(x);
   const order = argsort(line);
-  const sorted = gather(line, order, 0, 'clip', line.shape);
+  const sorted = hasPlaces ? gather(line, order, 0, 'clip', line.shape) : sort(line);
   const isFirst = firsts(sorted);
   const places = placesWhere('uniqueAll', isFirst);
   const at = (from: Expr): Expr => gather(from, places, 0, 'clip', places.shape);

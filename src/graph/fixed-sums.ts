@@ -12,6 +12,8 @@
  * number of as many bits for what the first one's rounding left. An element is so rounded at 2^-bits of the
  * largest one of its bin, in float64 at 2^(-2 · bits), which is below the error bound of any order of sums.
  *
+ * That reads values twice: of float32 with many rows for each bin, `exact-sums.ts` has sums in one pass.
+ *
  * A scale is the exponent and one, 0 where there is nothing but -0; 4096 where there are infinities, whose
  * numbers the sums then are, and 8192 where there is a NaN.
  */

@@ -20,6 +20,17 @@ describe('a mask larger than the memory of a GPU', () => {
   });
 });
 
+describe('a sum of what a mask larger than the memory of a GPU selects', () => {
+  it('has the bits of the whole', async () => {
+    const x = toLazy(randomValues('float32', [60_001], 9));
+    const sum = x.slice(x.greater(0.1)).mul(3).sum();
+    const [whole] = await compute([sum], { device: 'cuda:0' });
+    const memory = Math.floor(sum.plan({ device: 'cuda:0' }).peakBytes / 2);
+    const [within] = await compute([sum], { device: 'cuda:0', memory });
+    expect(within!.data).toEqual(whole!.data);
+  });
+});
+
 describe('the first elements of a row larger than the memory of a GPU', () => {
   it('are those of its parts, in tiles and on two devices', async () => {
     const length = 100_003;

@@ -7,17 +7,20 @@
  *     sort of a row    →   sorts of its columns, four times
  *     argsort of one   →   sort of numbers that have an element and its position
  *     distinct of it   →   sort of what differs from the element before, with the others behind it
+ *     a few of many    →   greatest of the elements whose index is sought, the others being the least of all
  *
  * For plans in which a routine does not fit as it is (`exec/run/planned.ts`). The results are the same; they take
  * longer.
  */
 import type { Expr } from '../../graph/expr.js';
+import { gatherByReduction, isSparse } from '../../graph/gather-by-reduction.js';
 import {
   type Graph,
   type GraphNode,
   type GraphNodeOf,
   type MutableGraph,
   nodeOf,
+  sizeOfShape,
 } from '../../graph/graph.js';
 import { packedPlaces } from '../../graph/packed-places.js';
 import { ranksByCounting } from '../../graph/ranks-by-counting.js';
@@ -43,14 +46,30 @@ export function cutRoutines(graph: MutableGraph): void {
         return results && spliced(editor, node.inputs, ([line]) => results(line!)[node.result]!);
       },
     ],
+    gather: [
+      (node, editor) => {
+        if (node.kind !== 'gather' || node.id >= given || !isCutGather(node, (id) => editor.node(id)))
+          return undefined;
+        return spliced(editor, node.inputs, ([x, index]) =>
+          gatherByReduction(x!, index!, node.axis, node.mode),
+        );
+      },
+    ],
   });
 }
 
 /** Whether routines of a graph can be cut so. */
 export const hasCutRoutines = (graph: Graph): boolean =>
   graph.nodes.some(
-    (node) => node?.kind === 'call' && resultsOf(node, nodeOf(graph, node.inputs[0]!)) !== undefined,
+    (node) =>
+      (node?.kind === 'call' && resultsOf(node, nodeOf(graph, node.inputs[0]!)) !== undefined) ||
+      (node?.kind === 'gather' && isCutGather(node, (id) => nodeOf(graph, id))),
   );
+
+function isCutGather({ inputs, axis }: GraphNodeOf<'gather'>, nodeAt: (id: number) => GraphNode): boolean {
+  const [x, index] = inputs.map(nodeAt);
+  return isSparse(x!.dtype, x!.shape[axis]!, sizeOfShape(index!.shape));
+}
 
 /** The results of a routine over lines of a shape, by routines that can be cut. */
 function resultsOf(

@@ -11,7 +11,7 @@
  *
  * Reductions whose results do not depend on an order (`isExactReduction`) go along with any.
  */
-import { affinesIn, liveValues } from '../../../fusion/kernel/algebra.js';
+import { affinesIn, liveValues, loadOf } from '../../../fusion/kernel/algebra.js';
 import {
   isConstant,
   isOrdered,
@@ -30,6 +30,7 @@ import {
   sameNumbers,
 } from '../../../fusion/kernel/kernel.js';
 import { dependenciesOf, type Levels, levelsOf, storesElements } from '../../../fusion/kernel/levels.js';
+import { denseStrides } from '../../../graph/graph.js';
 import { normalize } from '../../cuts/domain.js';
 import { WARP } from './limits.js';
 import { chooseOuterProduct, type OuterProductSchedule } from './schedule-outer-product.js';
@@ -57,11 +58,13 @@ export interface Alone {
 
 /**
  * One reduction of a kernel without all else. Values of the row come from memory, as if computed before:
- * `onRow` says by which axes.
+ * `onRow` says by which axes. So do indices that are looked up themselves: where a mask selects, they are places in memory
+ * or, in parts of a mask, searches for those (`graph/packed-places.ts`).
  */
 function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: number) => number[]): Kernel {
+  const lookedUp = lookedUpIndices(kernel);
   const isGiven = (at: number): boolean =>
-    at !== position && !levels.element[at] && !isConstant(kernel.tape[at]!);
+    at !== position && (lookedUp.has(at) || !levels.element[at]) && !isConstant(kernel.tape[at]!);
   const inside = liveValues(kernel.tape, [position], isGiven);
   const given = inside.flatMap((at) => argumentsOf(kernel.tape[at]!)).filter(isGiven);
   const moved = new Map<number, number>();
@@ -69,7 +72,8 @@ function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: n
   for (const at of [...new Set([...inside, ...given])].sort((a, b) => a - b)) {
     const i = kernel.tape[at]!;
     moved.set(at, tape.length);
-    if (isGiven(at)) tape.push(create.load(i.dtype, { ...ROW, strides: onRow(at) }));
+    const strides = (): number[] => (levels.element[at] ? denseOn(kernel, at) : onRow(at));
+    if (isGiven(at)) tape.push(create.load(i.dtype, { ...ROW, strides: strides() }));
     else {
       const args = argumentsOf(i).map((arg) => moved.get(arg)!);
       tape.push(mapInstruction(i, args));
@@ -78,7 +82,22 @@ function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: n
   return { ...kernel, tape, stores: [] };
 }
 
-/** The access of a value of the row, but for its strides. */
+/** Positions of the indices of gathers that are computed with gathers. */
+function lookedUpIndices({ tape }: Kernel): ReadonlySet<number> {
+  const indexOf = (at: number): number | undefined => loadOf(tape[at]!)?.index?.value;
+  const all = tape.flatMap((_, at) => indexOf(at) ?? []);
+  return new Set(all.filter((index) => liveValues(tape, [index]).some((at) => indexOf(at) !== undefined)));
+}
+
+/** The strides of an array in C order with the axes that a value depends on. */
+function denseOn(kernel: Kernel, at: number): number[] {
+  const sizes = [...kernel.parallel, ...kernel.reduced];
+  const on = dependenciesOf(kernel)[at]!;
+  const strides = denseStrides(sizes.map((size, axis) => (on[axis] ? size : 1)));
+  return strides.map((stride, axis) => (on[axis] ? stride : 0));
+}
+
+/** The access of a value from memory, but for its strides. */
 const ROW = { buffer: 0, offset: 0, bounds: [] } as const;
 
 /** By position: strides that tell on which parallel axes a value of the row depends. */
