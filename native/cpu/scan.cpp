@@ -22,7 +22,7 @@ namespace {
 // Elements that a thread takes at a time at least.
 constexpr int64_t kLeastElements = 1 << 14;
 // Columns that a thread goes along at a time: their running values stay in the first-level cache.
-constexpr int64_t kColumns = 256;
+constexpr int64_t kColumns = 1024;
 // A line's total is combined in so many parts at a time.
 constexpr int64_t kParts = 8;
 
@@ -103,6 +103,10 @@ class ScanMaps {
     if (stretch_.empty()) return std::numeric_limits<int64_t>::max();
     return count == inner ? std::max<int64_t>(1, kMapped / inner) : 1;
   }
+  // Whether rows of a line each are so short that maps have several at a time.
+  bool hasShortRows(const Tiles& t) const {
+    return !stretch_.empty() && t.inner == 1 && t.tile >= t.length && !t.isCarried && 2 * t.length <= kMapped;
+  }
   // Where element 0 would be of an array that has the elements [first, last).
   const Element* read(int64_t first, int64_t last) {
     if (!prologue_) return in_;
@@ -173,6 +177,24 @@ struct Scanner {
     });
   }
 
+  // Whole rows [first, last) of one line each.
+  static void shortRows(const Tiles& t, Maps& maps, int64_t first, int64_t last) {
+    const int64_t together = kMapped / t.length;
+    for (int64_t row = first; row < last; row += together) {
+      const int64_t begin = row * t.length, end = std::min(last, row + together) * t.length;
+      const Element* in = maps.read(begin, end);
+      Element* out = maps.out(begin);
+      for (int64_t at = begin; at < end; at += t.length) {
+        Wide sum = N::identity();
+        alongStretch(t, at, t.length, [&](int64_t i) {
+          sum = N::combine(sum, N::widen(in[i]));
+          out[i] = N::round(sum);
+        });
+      }
+      maps.write(begin, end);
+    }
+  }
+
   static void total(const Tiles& t, const RoutineJob& job, Maps& maps, int64_t k, int64_t from,
                     int64_t count) {
     auto* out = reinterpret_cast<Wide*>(job.results[0]) + k * t.inner + from;
@@ -218,14 +240,21 @@ struct Scanner {
     const int64_t first = units.first * t.tilesPerUnit;
     const int64_t last = std::min(t.count(), units.last * t.tilesPerUnit);
     const int64_t stretches = (t.inner + kColumns - 1) / kColumns;
-    const int64_t together = std::max<int64_t>(1, kLeastElements / (t.tile * std::min(t.inner, kColumns)));
+    const int64_t ofTile = std::min(t.tile, t.length) * std::min(t.inner, kColumns);
+    const int64_t together = std::max<int64_t>(1, kLeastElements / ofTile);
     const int64_t tasks = (last - first) * stretches;
     std::vector<std::optional<Maps>> workers(pool.workers());
     const auto run = [&](int64_t task, int worker) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
       std::optional<Maps>& maps = workers[worker];
       if (!maps) maps.emplace(job, cancel);
-      for (int64_t at = task * together; at < std::min(tasks, (task + 1) * together); at++) {
+      const int64_t end = std::min(tasks, (task + 1) * together);
+      if (!isTotal && maps->hasShortRows(t)) {
+        shortRows(t, *maps, first + task * together, first + end);
+        maps->end();
+        return;
+      }
+      for (int64_t at = task * together; at < end; at++) {
         const int64_t from = at % stretches * kColumns;
         const int64_t count = std::min(kColumns, t.inner - from);
         (isTotal ? total : scan)(t, job, *maps, first + at / stretches, from, count);
