@@ -25,8 +25,8 @@ export interface RoutineRow {
 
 export const ROUTINES = {
   /**
-   * The rows along the last axis in order, NaN last. Parameters: whether descending (0 or 1). NaNs come out
-   * as the quiet NaN, and -0 before 0 (after it where descending).
+   * The rows along the last axis in order, NaN last. Parameters: whether descending (0 or 1), and how many rows a unit
+   * has at most where that is said. NaNs come out as the quiet NaN, and -0 before 0 (after it where descending).
    */
   sort: { results: ([x]) => [x!] },
   /**

@@ -22,6 +22,8 @@ import { permuteDims } from './views.js';
 /** Columns of a row at most, and the shortest row that is cut. */
 const MOST_COLUMNS = 128;
 const LEAST_LENGTH = 2 ** 12;
+/** Parts that all columns of a row can be cut into at least. */
+const LEAST_UNITS = 32;
 
 const columnsOf = (length: number): number =>
   length < LEAST_LENGTH ? 1 : Math.min(MOST_COLUMNS, Math.floor(Math.cbrt(length / 2)));
@@ -37,8 +39,9 @@ export function sortByColumns(x: Expr, descending: boolean): Expr {
   // A column is spread over as many, and cut in the middle.
   const size = 2 * columns * Math.ceil(length / (2 * columns * columns));
   const [part, half, all] = [size / columns, size / 2, columns * size];
+  const perUnit = Math.max(1, Math.floor(columns / LEAST_UNITS));
   const sorted = (of: Expr, count = columns): Expr =>
-    call('sort', [descending ? 1 : 0], [reshape(of, [outer * count, size])])[0]!;
+    call('sort', [descending ? 1 : 0, perUnit], [reshape(of, [outer * count, size])])[0]!;
   const first = sorted(paddedRows(reshape(x, [outer, length]), all, descending));
   const spread = permuteDims(reshape(first, [outer, columns, part, columns]), [0, 3, 1, 2]);
   const second = reshape(sorted(spread), [outer, columns, columns, part]);

@@ -68,7 +68,7 @@ function planOf(step: RoutineStep): SortPlan {
   }
   const filling = Math.min(MOST_UNIT, Math.max(LEAST_UNIT, (rows * length) / 8));
   const elements = Math.min(step.unitElements ?? MOST_UNIT, filling);
-  const rowsPerUnit = Math.max(1, Math.floor(elements / length));
+  const rowsPerUnit = Math.max(1, Math.min(step.parameters[1] ?? rows, Math.floor(elements / length)));
   return { form, rows, length, rowsPerUnit, padded: undefined };
 }
 
