@@ -1,5 +1,6 @@
-// Exact sums of float32 by bin (src/graph/exact-sums.ts): a bin has a number for each window of exponents, and flags.
-// Threads have copies, of whose windows only those are cleared and added up that some value belongs to.
+// Exact sums of float32 by bin (src/graph/exact-sums.ts): a bin has a number for each window of exponents,
+// and flags. Threads have copies, of whose windows only those are cleared and added up that some value
+// belongs to.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +41,8 @@ class ExactSums {
     return touched;
   }
 
-  // Slots [first, last) of the copies together, in the first one; `touched` are the windows of each that count.
+  // Slots [first, last) of the copies together, in the first one; `touched` are the windows of each that
+  // count.
   template <typename CopyOf>
   void merge(const std::vector<uint64_t>& touched, const CopyOf& copyOf, int64_t first, int64_t last) const {
     const int64_t size = slotsOfWindow();
@@ -81,10 +83,10 @@ class ExactSums {
       touched |= uint64_t{1} << window;
     }
     if (isFlag) {
-      const Flag flag = value != value     ? nan
-                        : exponent == 255  ? (isMinus ? minusInfinite : infinite)
-                        : isMinus          ? minusZero
-                                           : zero;
+      const Flag flag = value != value    ? nan
+                        : exponent == 255 ? (isMinus ? minusInfinite : infinite)
+                        : isMinus         ? minusZero
+                                          : zero;
       at[window * size] |= uint64_t{1} << (kFlagField * flag);
       return;
     }

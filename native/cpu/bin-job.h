@@ -58,8 +58,9 @@ inline Job readJob(const std::vector<int64_t>& n) {
   const bool isCounted = job.op == Op::count || job.op == Op::last;
   if (isCounted == job.hasValues) throw std::invalid_argument("values of an operation that has some");
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 64;
-  if (job.rows < 0 || job.unitRows < 1 || job.bins < 1 || job.width < 1 || job.parts < 1 || job.parts > kMostParts ||
-      job.bins > most / job.width || job.rows > most / job.width || job.bits < 0 || job.bits > 62)
+  if (job.rows < 0 || job.unitRows < 1 || job.bins < 1 || job.width < 1 || job.parts < 1 ||
+      job.parts > kMostParts || job.bins > most / job.width || job.rows > most / job.width || job.bits < 0 ||
+      job.bits > 62)
     throw std::invalid_argument("rows and bins");
   // The last number is for flags, the others for windows of all exponents.
   if (job.op == Op::exact && (job.bits < 1 || (job.parts - 1) * job.bits < 254))

@@ -50,7 +50,8 @@ class Gatherer {
         const int64_t unit = units.first + k;
         Result* const own = out + unit * job.slots();
         Touched touched{gather(job, arrays, unit * job.unitRows, rowsOf(unit), own)};
-        merge(job, arrays, touched, [=](int64_t) { return own; }, 0, job.slots());
+        merge(
+            job, arrays, touched, [=](int64_t) { return own; }, 0, job.slots());
       });
       return;
     }
