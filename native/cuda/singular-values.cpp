@@ -15,8 +15,9 @@ struct Svd : LinearSizes {
   }
   int64_t n, m;
   int vectors;
-  // The matrix is written over. So are U and V, where none are wanted.
   size_t matrixBytes() const { return aligned(each(m, n)); }
+  // The matrix, which is written over, and U and V where none are wanted: gesvdp works in them all the same.
+  size_t ownBytes() const { return vectors != 0 ? matrixBytes() : 2 * matrixBytes() + aligned(each(n, n)); }
 };
 
 // The entry points of gesvdj by dtype.
@@ -44,10 +45,11 @@ struct Places {
 Places placesOf(const LibraryJob& job, const Svd& s, int64_t k) {
   const auto at = static_cast<size_t>(k);
   const size_t values = static_cast<size_t>(s.n) * s.realBytes();
-  return {pointer(job.results[0] + at * values),
-          s.vectors == 0 ? nullptr : pointer(job.results[2] + at * s.each(s.m, s.n)),
-          s.vectors == 0 ? nullptr : pointer(job.results[3] + at * s.each(s.n, s.n)),
-          pointer<int>(job.results[1] + at * sizeof(int32_t))};
+  return {
+      pointer(job.results[0] + at * values),
+      pointer(s.vectors == 0 ? job.workspace + s.matrixBytes() : job.results[2] + at * s.each(s.m, s.n)),
+      pointer(s.vectors == 0 ? job.workspace + 2 * s.matrixBytes() : job.results[3] + at * s.each(s.n, s.n)),
+      pointer<int>(job.results[1] + at * sizeof(int32_t))};
 }
 
 const Solver::Bytes& polarBytes(const LibraryJob& job, const Svd& s) {
@@ -83,7 +85,7 @@ bool solveByPolar(const LibraryJob& job, const Svd& s, const Places& to) {
   double error = 0;
   WEFT_CUSOLVER_CALL(cusolverDnXgesvdp, solver.handle(), solver.params(), s.vectors, 1, s.m, s.n, s.type(),
                      pointer(job.workspace), s.m, s.realType(), to.values, s.type(), to.u, s.m, s.type(),
-                     to.v, s.n, s.type(), pointer(job.workspace + s.matrixBytes()), need.device,
+                     to.v, s.n, s.type(), pointer(job.workspace + s.ownBytes()), need.device,
                      solver.host(need.host), need.host, to.info, &error);
   return error == 0;
 }
@@ -94,7 +96,7 @@ void solveByJacobi(const LibraryJob& job, const Svd& s, const Places& to) {
   const int m = static_cast<int>(s.m), n = static_cast<int>(s.n);
   askJacobi(s.dtype, [&](const auto&, const auto& solve, const char* name) {
     checkSolver(solve(solver.handle(), s.vectors, 1, m, n, pointer(job.workspace), m, to.values, to.u, m,
-                      to.v, n, pointer(job.workspace + s.matrixBytes()),
+                      to.v, n, pointer(job.workspace + s.ownBytes()),
                       static_cast<int>(need.device / s.elementBytes), to.info, solver.jacobi()),
                 name);
   });
@@ -112,8 +114,8 @@ const LibraryRoutine kSingularValues{
     },
     [](const LibraryJob& job) -> Kept {
       const Svd s(job.numbers);
-      checkWorkspace(polarBytes(job, s), job, s.matrixBytes());
-      checkWorkspace(jacobiBytes(job, s), job, s.matrixBytes());
+      checkWorkspace(polarBytes(job, s), job, s.ownBytes());
+      checkWorkspace(jacobiBytes(job, s), job, s.ownBytes());
       return nullptr;
     },
     [](const LibraryJob& job, CUstream stream) {

@@ -11,7 +11,7 @@
 import { expected, ShapeError } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
-import { isComplex } from './dtype.js';
+import { type DType, isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { cast, constant, map, type Operand, reduce } from './infer.js';
@@ -32,6 +32,7 @@ import {
 } from './matrices.js';
 import { matmul } from './products.js';
 import { qrOf } from './qr.js';
+import { SMALL_ROWS } from './routines.js';
 import { reshape } from './view-nodes.js';
 
 const least = ({ shape }: Expr): number => Math.min(shape.at(-1)!, shape.at(-2)!);
@@ -57,6 +58,10 @@ export function svdOf(op: string, x: Expr, isFull: boolean): Svd {
     return { u, s: zerosOf(realDType(a.dtype), [...lead, k]), vh };
   }
   if (isLong(a)) return svdByQr(op, a, isFull);
+  if (isWidened(a)) {
+    const found = svdOf(op, cast(a, DOUBLE[a.dtype]!), isFull);
+    return { u: cast(found.u, a.dtype), s: cast(found.s, realDType(a.dtype)), vh: cast(found.vh, a.dtype) };
+  }
   const isTall = m > n;
   const given = stacked(isTall ? transposed(a) : a);
   const [s, , left, right] = call('svd', [1], [given], op) as [Expr, Expr, Expr, Expr];
@@ -70,6 +75,13 @@ export function svdOf(op: string, x: Expr, isFull: boolean): Svd {
     ? { ...reduced, u: completed(op, reduced.u) }
     : { ...reduced, vh: adjoint(completed(op, adjoint(reduced.vh))) };
 }
+
+/**
+ * Matrices of single precision that are no kernel's of a GPU are decomposed in double precision: of 1,000 rows and more
+ * the fast way of its library fails in single precision, and the other one's vectors are orthonormal to three digits.
+ */
+const isWidened = (a: Expr): boolean => a.dtype in DOUBLE && least(a) > SMALL_ROWS;
+const DOUBLE: Readonly<Partial<Record<DType, DType>>> = { float32: 'float64', complex64: 'complex128' };
 
 /** Whether singular values are those of R, a square matrix: twice as many rows as columns, or the other way. */
 const isLong = (a: Expr): boolean => {
@@ -105,6 +117,7 @@ export function singularValues(op: string, x: Expr): Expr {
   if (isEmpty(a)) return zerosOf(realDType(a.dtype), shape);
   const isTall = a.shape.at(-2)! > a.shape.at(-1)!;
   if (isLong(a)) return singularValues(op, qrOf(op, isTall ? a : adjoint(a), 'r').r);
+  if (isWidened(a)) return cast(singularValues(op, cast(a, DOUBLE[a.dtype]!)), realDType(a.dtype));
   const given = stacked(isTall ? transposed(a) : a);
   return reshape(call('svd', [0], [given], op)[0]!, shape);
 }

@@ -181,10 +181,10 @@ export const EIG = routineCall(
 export const SVD = routineCall(
   routineOf({
     numbers: (step) => [columns(step), rows(step), ...step.parameters],
-    // The matrix itself among them, which is written over.
+    // The matrix itself among them, which is written over, and U and V where none are wanted.
     workspace: (step) => {
       const [n, m] = [columns(step), rows(step)];
-      return 2 ** 20 + 512 * n + 4 * m * n + 3 * n * n;
+      return 2 ** 20 + 512 * n + 5 * m * n + 4 * n * n;
     },
     operations: (step) => 12 * rows(step) * columns(step) ** 2,
     method: 'in bidiagonal form',
