@@ -1,0 +1,41 @@
+/** Refusals: a job that does not fit is planned for several budgets, one of which its message names. */
+import { expect, it, vi } from 'vitest';
+import { placeholder } from '../../src/api/placeholder.js';
+import { leastBudget } from '../../src/exec/plan/least-budget.js';
+import { gpu } from '../../src/exec/targets/device.js';
+import { groupTasks } from '../../src/exec/tiles/sweep-groups.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { MemoryError } from '../../src/host/errors.js';
+import { planOnDevice } from '../support/device-plan.js';
+
+type LeastBudget = typeof import('../../src/exec/plan/least-budget.js');
+
+vi.mock('../../src/exec/tiles/sweep-groups.js', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/exec/tiles/sweep-groups.js')>();
+  return { ...original, groupTasks: vi.fn(original.groupTasks) };
+});
+vi.mock('../../src/exec/plan/least-budget.js', async (importOriginal) => ({
+  ...(await importOriginal<LeastBudget>()),
+  leastBudget: vi.fn(),
+}));
+
+it('a refusal groups steps for the first budget alone, and tries several', async () => {
+  const { leastBudget: search } = await vi.importActual<LeastBudget>('../../src/exec/plan/least-budget.js');
+  const groupings = (): number => vi.mocked(groupTasks).mock.calls.length;
+  let [budgets, before] = [0, 0];
+  vi.mocked<LeastBudget['leastBudget']>(leastBudget).mockImplementation((refused, first, guess, whyNot) => {
+    before = groupings();
+    return search(refused, first, guess, (budget) => {
+      budgets++;
+      return whyNot(budget);
+    });
+  });
+
+  const x = placeholder([2 ** 16, 64], 'float32');
+  const work = canonicalize([x.sub(x.mean(0)), x.exp().sum(1)].map(({ expr }) => expr));
+  expect(() => planOnDevice(work, gpu(0), { budget: 1024 })).toThrow(MemoryError);
+  expect(leastBudget).toHaveBeenCalledTimes(1);
+  expect(budgets).toBeGreaterThan(3);
+  expect(before).toBeGreaterThan(0);
+  expect(groupings()).toBe(before);
+});
