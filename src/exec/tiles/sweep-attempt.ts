@@ -8,14 +8,21 @@ import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { besideSlots } from '../plan/place.js';
-import type { DevicePlan, LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
+import {
+  type DevicePlan,
+  type LoopState,
+  type LoopStep,
+  type Step,
+  type SweepWindows,
+  sweepsOf,
+} from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
 import { loopCut } from './loop-cuts.js';
-import { segmentsOf } from './loop-sweeps.js';
+import { bytesMoved, segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
 import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
 import { groupTasks, type Refusal, type StepGroup } from './sweep-groups.js';
@@ -33,6 +40,8 @@ export interface Choice extends SweepRules {
   readonly inBlocks: boolean;
   /** Whether partial results of reductions are windowed, too. */
   readonly cutsPartials: boolean;
+  /** Inputs of the size that are whole on the device all the same. */
+  readonly kept?: ReadonlySet<number>;
 }
 
 /** A group of steps, and the loop that it is a part of the body of. */
@@ -63,6 +72,7 @@ export class Attempt {
     this.#partials = partials;
     const fixed = new Set(rules.cutsPartials ? whole : [...whole, ...partials]);
     if (stepList.workspace !== undefined) fixed.add(stepList.workspace);
+    for (const buffer of rules.kept ?? []) fixed.add(buffer);
     this.#windowed = stepList.buffers.map(
       (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !fixed.has(k),
     );
@@ -76,6 +86,46 @@ export class Attempt {
     if (staged === undefined || 'needed' in staged) return staged;
     const fitted = planWithin(staged, this.#model, budget, this.#stepList.steps[0]!);
     return 'needed' in fitted ? fitted : fitted.plan;
+  }
+
+  /**
+   * A plan with inputs whole on the device that several sweeps of `tried` bring there in windows: where there is room
+   * for them, and less is copied.
+   */
+  withInputsKept(tried: DevicePlan, budget: number): DevicePlan | undefined {
+    let room = budget;
+    const kept = this.#readAgain(tried)
+      .toSorted((a, b) => this.#heldBytes(a) - this.#heldBytes(b))
+      .filter((buffer) => {
+        room -= this.#heldBytes(buffer);
+        return room > 0;
+      });
+    if (kept.length === 0) return undefined;
+    const choice = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept: new Set(kept) });
+    const other = choice.plan(budget);
+    if (other === undefined || 'needed' in other) return undefined;
+    const whole = kept.reduce((sum, buffer) => sum + this.#heldBytes(buffer), 0);
+    return bytesMoved(other) + whole < bytesMoved(tried) ? other : undefined;
+  }
+
+  #heldBytes(buffer: number): number {
+    return this.#model.heldBytes(this.#stepList.buffers[buffer]!);
+  }
+
+  /** Inputs of which several sweeps of a plan, or one of a loop's body, have windows. */
+  #readAgain({ steps }: DevicePlan): number[] {
+    const times = new Map<number, number>();
+    for (const step of steps)
+      for (const sweep of sweepsOf(step)) {
+        const read = sweep.windows.flatMap(({ buffer, direction }) =>
+          direction === 'in' && this.#buffers[buffer]!.role === 'input' ? [this.#buffers[buffer]!] : [],
+        );
+        for (const own of new Set(read)) {
+          const buffer = this.#stepList.buffers.indexOf(own);
+          times.set(buffer, (times.get(buffer) ?? 0) + (step.kind === 'loop' ? 2 : 1));
+        }
+      }
+    return [...times].flatMap(([buffer, count]) => (count > 1 && buffer >= 0 ? [buffer] : []));
   }
 
   /** The job in groups, whatever the budget. */

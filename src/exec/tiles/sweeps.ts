@@ -127,7 +127,7 @@ class Unrolled {
         mustWait = true;
         continue;
       }
-      if (!('needed' in tried)) return tried;
+      if (!('needed' in tried)) return choice.withInputsKept(tried, budget) ?? tried;
       // A size that would do if steps could be cut says nothing of the need.
       if (tried.needed > budget && (least === this.#whole || tried.needed < least.needed)) least = tried;
     }
