@@ -1,7 +1,7 @@
 /**
  * The ways to give a product of two operands to a library of matrix products, and their costs: how labels are grouped
- * (`product-labels.ts`), whether batches are one axis or an axis each, and along which labels operands are read
- * backwards. The best is the one that takes least time with its copies, and with a call for every matrix or stack of
+ * (`product-labels.ts`), in which order the summed ones stand, whether batches are one axis or an axis each, and along which
+ * labels operands are read backwards. The best is the one that takes least time with its copies, and with a call for every matrix or stack of
  * matrices that no single stride describes.
  *
  *     bqhd,bkhd->bhqk   →   (b, h, q, d) · (b, h, d, k) where they lie, in b calls of h matrices; as one stack of
@@ -32,6 +32,12 @@ export const RIGHT = [0, 2, 3];
 export const PRODUCT = [0, 1, 3];
 
 type Labels = readonly number[];
+
+/** The orders of the summed labels that spare an operand its copy: as given, and as each operand has them. */
+function summedOrders(a: Operand, b: Operand, k: Labels): Labels[] {
+  const orders = [k, ...[a, b].map(({ labels }) => labels.filter((label) => k.includes(label)))];
+  return orders.filter((order, at) => orders.findIndex((other) => sameNumbers(other, order)) === at);
+}
 
 export class ProductWays {
   readonly #context: Context;
@@ -72,12 +78,15 @@ export class ProductWays {
   *#others({ a, b, groups }: PairProduct, wanted: Labels): Generator<ProductWay> {
     const { calls, graph, isReadable } = this.#context;
     const turned = { ...groups, m: groups.n, n: groups.m };
-    const groupings: PairProduct[] = [
+    const inOneOrder: PairProduct[] = [
       { a, b, groups },
       ...[...otherProductLabels(groups, wanted)].map((tried) => ({ a, b, groups: tried })),
       { a: b, b: a, groups: turned },
       ...[...otherProductLabels(turned, wanted)].map((tried) => ({ a: b, b: a, groups: tried })),
     ];
+    const groupings = summedOrders(a, b, groups.k).flatMap((k) =>
+      inOneOrder.map((product) => ({ ...product, groups: { ...product.groups, k } })),
+    );
     const readsAny = isReadable === asStrided;
     for (const along of readsAny ? [[]] : reversalsOf(graph, { a, b, groups })) {
       for (const product of groupings) {
