@@ -7,6 +7,9 @@
 namespace weft::cuda {
 namespace {
 
+// Vectors are computed also where only values are wanted: without them gesvdp fails on an H100.
+constexpr int kVectors = 1, kEconomic = 1;
+
 struct Svd : LinearSizes {
   explicit Svd(const std::vector<int64_t>& numbers)
       : LinearSizes(numbers, 5), n(rest[0]), m(rest[1]), vectors(rest[2] != 0 ? 1 : 0) {
@@ -16,7 +19,7 @@ struct Svd : LinearSizes {
   int64_t n, m;
   int vectors;
   size_t matrixBytes() const { return aligned(each(m, n)); }
-  // The matrix, which is written over, and U and V where none are wanted: gesvdp works in them all the same.
+  // The matrix, which is written over, and U and V where none are wanted: both ways give them.
   size_t ownBytes() const { return vectors != 0 ? matrixBytes() : 2 * matrixBytes() + aligned(each(n, n)); }
 };
 
@@ -56,9 +59,9 @@ const Solver::Bytes& polarBytes(const LibraryJob& job, const Svd& s) {
   Solver& solver = job.device.solver();
   return solver.workspaceOf({5, s.type(), s.m, s.n, s.vectors}, [&](Solver::Bytes& need) {
     const Places to = placesOf(job, s, 0);
-    WEFT_CUSOLVER_CALL(cusolverDnXgesvdp_bufferSize, solver.handle(), solver.params(), s.vectors, 1, s.m, s.n,
-                       s.type(), pointer(job.workspace), s.m, s.realType(), to.values, s.type(), to.u, s.m,
-                       s.type(), to.v, s.n, s.type(), &need.device, &need.host);
+    WEFT_CUSOLVER_CALL(cusolverDnXgesvdp_bufferSize, solver.handle(), solver.params(), kVectors, kEconomic,
+                       s.m, s.n, s.type(), pointer(job.workspace), s.m, s.realType(), to.values, s.type(),
+                       to.u, s.m, s.type(), to.v, s.n, s.type(), &need.device, &need.host);
   });
 }
 
@@ -70,8 +73,8 @@ const Solver::Bytes& jacobiBytes(const LibraryJob& job, const Svd& s) {
     const int m = static_cast<int>(s.m), n = static_cast<int>(s.n);
     askJacobi(s.dtype, [&](const auto& sizeOf, const auto&, const char* name) {
       const std::string call = std::string(name) + "_bufferSize";
-      checkSolver(sizeOf(solver.handle(), s.vectors, 1, m, n, pointer(job.workspace), m, to.values, to.u, m,
-                         to.v, n, &elements, solver.jacobi()),
+      checkSolver(sizeOf(solver.handle(), kVectors, kEconomic, m, n, pointer(job.workspace), m, to.values,
+                         to.u, m, to.v, n, &elements, solver.jacobi()),
                   call.c_str());
     });
     need.device = static_cast<size_t>(elements) * s.elementBytes;
@@ -83,9 +86,9 @@ bool solveByPolar(const LibraryJob& job, const Svd& s, const Places& to) {
   Solver& solver = job.device.solver();
   const Solver::Bytes& need = polarBytes(job, s);
   double error = 0;
-  WEFT_CUSOLVER_CALL(cusolverDnXgesvdp, solver.handle(), solver.params(), s.vectors, 1, s.m, s.n, s.type(),
-                     pointer(job.workspace), s.m, s.realType(), to.values, s.type(), to.u, s.m, s.type(),
-                     to.v, s.n, s.type(), pointer(job.workspace + s.ownBytes()), need.device,
+  WEFT_CUSOLVER_CALL(cusolverDnXgesvdp, solver.handle(), solver.params(), kVectors, kEconomic, s.m, s.n,
+                     s.type(), pointer(job.workspace), s.m, s.realType(), to.values, s.type(), to.u, s.m,
+                     s.type(), to.v, s.n, s.type(), pointer(job.workspace + s.ownBytes()), need.device,
                      solver.host(need.host), need.host, to.info, &error);
   return error == 0;
 }
@@ -95,8 +98,8 @@ void solveByJacobi(const LibraryJob& job, const Svd& s, const Places& to) {
   const Solver::Bytes& need = jacobiBytes(job, s);
   const int m = static_cast<int>(s.m), n = static_cast<int>(s.n);
   askJacobi(s.dtype, [&](const auto&, const auto& solve, const char* name) {
-    checkSolver(solve(solver.handle(), s.vectors, 1, m, n, pointer(job.workspace), m, to.values, to.u, m,
-                      to.v, n, pointer(job.workspace + s.ownBytes()),
+    checkSolver(solve(solver.handle(), kVectors, kEconomic, m, n, pointer(job.workspace), m, to.values, to.u,
+                      m, to.v, n, pointer(job.workspace + s.ownBytes()),
                       static_cast<int>(need.device / s.elementBytes), to.info, solver.jacobi()),
                 name);
   });
