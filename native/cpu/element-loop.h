@@ -7,21 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/lanes.h"
+#include "cpu/element-step.h"
 
 namespace weft::cpu {
-
-struct ElementLoop;
-
-// A value of a step: a function of lanes, or a state after a loop in the step.
-struct StepValue {
-  int byteLength = 0;
-  LaneFunction function = nullptr;
-  std::shared_ptr<const ElementLoop> loop;
-  int result = 0;
-  // Positions: the loop's arguments come first, then its values.
-  std::vector<int> args;
-};
 
 struct ElementLoop {
   // Bytes of an element of each argument, states first.

@@ -54,14 +54,14 @@ class ReduceStates {
   static int64_t nodesByteLength(const TapeJob& job) {
     int64_t bytes = 0;
     for (const ReduceInfo& info : job.tape.reductions) {
-      bytes += alignedBytes(info.functions->nodeByteLength * job.accumulators);
+      bytes += alignedBytes(info.nodeByteLength * job.accumulators);
     }
     return bytes;
   }
   void bind(const TapeJob& job, char* memory) {
     for (const ReduceInfo& info : job.tape.reductions) {
-      const int64_t node = alignedBytes(info.functions->nodeByteLength * job.accumulators);
-      const int64_t leaf = alignedBytes(info.functions->leafByteLength * job.accumulators);
+      const int64_t node = alignedBytes(info.nodeByteLength * job.accumulators);
+      const int64_t leaf = alignedBytes(info.leafByteLength * job.accumulators);
       states_.push_back({memory + node, memory + node + leaf, memory, job.accumulators, job.levels, 0, 0});
       memory += bytesOf(job, info);
     }
@@ -70,8 +70,8 @@ class ReduceStates {
 
  private:
   static int64_t bytesOf(const TapeJob& job, const ReduceInfo& info) {
-    const int64_t node = alignedBytes(info.functions->nodeByteLength * job.accumulators);
-    return alignedBytes(info.functions->leafByteLength * job.accumulators) + node * (1 + job.levels);
+    const int64_t node = alignedBytes(info.nodeByteLength * job.accumulators);
+    return alignedBytes(info.leafByteLength * job.accumulators) + node * (1 + job.levels);
   }
   std::vector<ReduceState> states_;
 };

@@ -1,6 +1,7 @@
 // Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
 #include "cpu/cpu.h"
@@ -289,9 +290,14 @@ class Parser {
   // A value of a step; `dtypes` are those of arguments and values before it.
   StepValue stepValue(std::vector<DType>& dtypes) {
     StepValue out;
-    const int64_t kind = words_.next(0, 2, "value of a loop");
+    const int64_t kind = words_.next(0, 3, "value of a loop");
     const DType result = dtype();
     out.byteLength = byteLengthOf(result);
+    if (kind == 3) {
+      out.constant = constantChunk(out.byteLength);
+      dtypes.push_back(result);
+      return out;
+    }
     const int64_t count = words_.next(1, kind == 2 ? 1 << 20 : 3, "arguments in a loop");
     for (int64_t k = 0; k < count; k++)
       out.args.push_back(
@@ -317,18 +323,85 @@ class Parser {
     return out;
   }
 
+  // A chunk of lanes that are all one element, which stands in words of 32 bits.
+  std::vector<char> constantChunk(int byteLength) {
+    uint32_t element[kConstantBytes / sizeof(uint32_t)];
+    for (uint32_t& word : element) word = static_cast<uint32_t>(words_.next(0, UINT32_MAX, "constant"));
+    std::vector<char> chunk(kChunk * byteLength);
+    for (int64_t l = 0; l < kChunk; l++) std::memcpy(chunk.data() + l * byteLength, element, byteLength);
+    return chunk;
+  }
+
+  // A part of a reduction by a monoid; the first of its parts holds the monoid.
+  void reduceByMonoid(Instruction& out) {
+    const Value& result = tape_->values[out.value];
+    const int64_t leader = words_.next(0, kMany, "leader of a reduction");
+    const int part = static_cast<int>(words_.next(0, kMany, "part of a reduction"));
+    out.isFollower = words_.next(0, 1, "follower") == 1;
+    if (out.isFollower) {
+      const auto found = monoids_.find(leader);
+      if (found == monoids_.end()) malformed("leader of a reduction");
+      out.monoid = found->second;
+    } else {
+      out.monoid = monoids_[leader] = std::make_shared<MonoidReduction>();
+      readMonoid(out.monoid->monoid);
+    }
+    const Monoid& monoid = out.monoid->monoid;
+    if (part >= static_cast<int>(monoid.partBytes.size()) || monoid.partBytes[part] != result.byteLength)
+      malformed("part of a reduction");
+    out.monoid->results.push_back({part, out.value});
+    if (words_.next(1, kMany, "parts of a reduction") != static_cast<int64_t>(monoid.partBytes.size()))
+      malformed("parts of a reduction");
+    for (const int bytes : monoid.partBytes) {
+      out.loopArgs.push_back(value());
+      if (tape_->values[out.loopArgs.back()].byteLength != bytes) malformed("argument of a reduction");
+    }
+    if (tape_->laneKind == LaneKind::both) malformed("a monoid over lanes of both kinds");
+    if (out.isFollower) return;
+    out.reduction = static_cast<int>(tape_->reductions.size());
+    tape_->reductions.push_back({monoid.nodeByteLength(), monoid.nodeByteLength()});
+    tape_->loopByteLength = std::max(tape_->loopByteLength, monoid.scratchBytes());
+  }
+
+  void readMonoid(Monoid& monoid) {
+    std::vector<DType> dtypes(words_.next(1, 1 << 10, "parts of a monoid"));
+    for (DType& each : dtypes) each = dtype();
+    const size_t parts = dtypes.size();
+    for (const DType each : dtypes) {
+      const int bytes = byteLengthOf(each);
+      monoid.partBytes.push_back(bytes);
+      monoid.moves.push_back(&tape_->registry->moves(bytes));
+      const std::vector<char> chunk = constantChunk(bytes);
+      monoid.identity.insert(monoid.identity.end(), chunk.begin(), chunk.end());
+    }
+    dtypes.insert(dtypes.end(), dtypes.begin(), dtypes.begin() + parts);
+    ElementStep& step = monoid.combine;
+    for (const DType each : dtypes) step.argumentBytes.push_back(byteLengthOf(each));
+    const int64_t values = words_.next(0, 1 << 20, "values of a monoid");
+    for (int64_t k = 0; k < values; k++) {
+      step.values.push_back(stepValue(dtypes));
+      if (step.values.back().loop) malformed("a loop in a monoid");
+    }
+    for (size_t k = 0; k < parts; k++) {
+      step.next.push_back(static_cast<int>(words_.next(0, kMany, "result of a monoid")));
+      if (step.next[k] >= static_cast<int>(dtypes.size()) || dtypes[step.next[k]] != dtypes[k])
+        malformed("result of a monoid");
+    }
+  }
+
   void reduce(Instruction& out) {
+    const Value& row = tape_->values[out.value];
+    if (row.storage != Storage::row) malformed("a reduction's result is not at row level");
+    checkRegister(row, row.offset, Storage::row);
     const std::string& name = op();
+    if (name == "monoid") return reduceByMonoid(out);
     const DType type = dtype();
     out.reduce = tape_->registry->reduction(name.c_str(), type);
     if (!out.reduce)
       malformed("no reduction " + name + " of dtype " + std::to_string(static_cast<int>(type)));
     arguments(out);
-    const Value& result = tape_->values[out.value];
-    if (result.storage != Storage::row) malformed("a reduction's result is not at row level");
-    checkRegister(result, result.offset, Storage::row);
     out.reduction = static_cast<int>(tape_->reductions.size());
-    tape_->reductions.push_back({out.reduce, out.value});
+    tape_->reductions.push_back({out.reduce->leafByteLength, out.reduce->nodeByteLength});
   }
 
   // Instructions as wide as `like` is, over values of its dtype.
@@ -479,6 +552,8 @@ class Parser {
 
   Words words_;
   std::vector<std::string> ops_;
+  // By the values of their leaders.
+  std::map<int64_t, std::shared_ptr<MonoidReduction>> monoids_;
   const uint8_t* constants_;
   size_t constantBytes_;
   Tape* tape_ = nullptr;

@@ -78,19 +78,24 @@ void TapeWorker::walk(size_t phase, int64_t first, int64_t last) {
 }
 
 void TapeWorker::resetSlot(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { i.reduce->reset(slot_[i.reduction]); });
+  eachReduction(phase, [&](const Instruction& i) { reset(i, slot_[i.reduction]); });
 }
 
 void TapeWorker::resetTile(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { i.reduce->reset(tile_[i.reduction]); });
+  eachReduction(phase, [&](const Instruction& i) { reset(i, tile_[i.reduction]); });
 }
 
 void TapeWorker::closeSlot(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { i.reduce->close(slot_[i.reduction]); });
+  eachReduction(phase, [&](const Instruction& i) { close(i, slot_[i.reduction]); });
 }
 
 void TapeWorker::pushSlot(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { i.reduce->push(tile_[i.reduction], slot_[i.reduction]); });
+  eachReduction(phase, [&](const Instruction& i) {
+    if (i.monoid)
+      MonoidRun(i.monoid->monoid, loops_).push(tile_[i.reduction], slot_[i.reduction]);
+    else
+      i.reduce->push(tile_[i.reduction], slot_[i.reduction]);
+  });
 }
 
 void TapeWorker::finish(size_t phase, bool fromSlots) {
@@ -98,8 +103,11 @@ void TapeWorker::finish(size_t phase, bool fromSlots) {
   const Fold fold{kind, tape_.take, tape_.inner};
   eachReduction(phase, [&](const Instruction& i) {
     ReduceState& state = fromSlots ? tile_[i.reduction] : slot_[i.reduction];
-    if (fromSlots) i.reduce->close(state);
-    i.reduce->finish(state, fold, operands_[i.value]);
+    if (fromSlots) close(i, state);
+    if (i.monoid)
+      finishMonoid(i, state);
+    else
+      i.reduce->finish(state, fold, operands_[i.value]);
   });
 }
 
@@ -168,7 +176,7 @@ void TapeWorker::runStarted() {
 
 void TapeWorker::copyNodes(size_t phase, char* nodes, bool out) {
   eachReduction(phase, [&](const Instruction& i) {
-    const int64_t bytes = i.reduce->nodeByteLength * job_->accumulators;
+    const int64_t bytes = tape_.reductions[i.reduction].nodeByteLength * job_->accumulators;
     char* node = slot_[i.reduction].node;
     if (out)
       std::copy_n(node, bytes, nodes);
@@ -272,6 +280,10 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         out = inside(tape_, i, at, memory);
         break;
       case Opcode::reduce:
+        if (i.monoid) {
+          if (!i.isFollower) reduceByMonoid(i, at);
+          break;
+        }
         for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
         reduce(i, at, args, out);
         break;
@@ -375,6 +387,53 @@ void TapeWorker::reduce(const Instruction& i, const Position& at, const Operand*
   } else {
     const bool cut = tape_.laneKind == LaneKind::both && isTail_;
     i.reduce->columns(slot_[i.reduction], extent, cut ? at.valid : extent.chunks * kChunk, args);
+  }
+}
+
+void TapeWorker::reset(const Instruction& i, ReduceState& state) {
+  if (i.monoid)
+    MonoidRun(i.monoid->monoid, loops_).reset(state);
+  else
+    i.reduce->reset(state);
+}
+
+void TapeWorker::close(const Instruction& i, ReduceState& state) {
+  if (i.monoid)
+    MonoidRun(i.monoid->monoid, loops_).close(state);
+  else
+    i.reduce->close(state);
+}
+
+void TapeWorker::reduceByMonoid(const Instruction& i, const Position& at) {
+  std::vector<Operand> rows;
+  std::vector<const Operand*> args;
+  for (const int arg : i.loopArgs) rows.push_back(operands_[arg]);
+  for (const Operand& operand : rows) args.push_back(&operand);
+  MonoidRun run(i.monoid->monoid, loops_);
+  ReduceState& state = slot_[i.reduction];
+  const Extent extent{at.rows, at.chunks()};
+  if (tape_.laneKind == LaneKind::parallel) {
+    run.columns(state, extent, args.data());
+  } else if (!tape_.isSegmented()) {
+    run.lanes(state, extent, at.valid, args.data());
+  } else {
+    for (int64_t row = 0; row < at.rows; row++) {
+      run.reset(state);
+      run.lanes(state, {1, extent.chunks}, at.valid, args.data());
+      run.close(state);
+      finishMonoid(i, state, row);
+      for (size_t k = 0; k < rows.size(); k++)
+        rows[k].data += rows[k].rowStep * i.monoid->monoid.partBytes[k];
+    }
+  }
+}
+
+void TapeWorker::finishMonoid(const Instruction& i, const ReduceState& state, int64_t row) {
+  const MonoidRun run(i.monoid->monoid, loops_);
+  for (const auto& [part, value] : i.monoid->results) {
+    const Operand& out = operands_[value];
+    run.finish(state, tape_.laneKind != LaneKind::parallel, part,
+               out.data + row * out.rowStep * tape_.values[value].byteLength);
   }
 }
 

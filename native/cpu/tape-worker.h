@@ -52,7 +52,7 @@ class TapeWorker {
   template <typename F>
   void eachReduction(size_t phase, F body) {
     for (const Instruction& instruction : tape_.walks[phase]) {
-      if (instruction.code == Opcode::reduce) body(instruction);
+      if (instruction.code == Opcode::reduce && !instruction.isFollower) body(instruction);
       if (instruction.code != Opcode::chain) continue;
       for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
     }
@@ -98,6 +98,12 @@ class TapeWorker {
   char* placeOf(const Instruction& i, const Position& at) const;
 
   void reduce(const Instruction& i, const Position& at, const Operand* const* args, const Operand& out);
+  void reset(const Instruction& i, ReduceState& state);
+  void close(const Instruction& i, ReduceState& state);
+  // The same by a monoid of the user's own.
+  void reduceByMonoid(const Instruction& i, const Position& at);
+  // Writes the results of a closed state, for one row of a block where each has its own.
+  void finishMonoid(const Instruction& i, const ReduceState& state, int64_t row = 0);
 
   struct BoundChain {
     std::vector<Operand> reduced;

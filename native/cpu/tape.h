@@ -11,6 +11,7 @@
 
 #include "cpu/element-loop.h"
 #include "cpu/lanes.h"
+#include "cpu/monoid.h"
 #include "cpu/tape-chain.h"
 #include "shared/layout.h"
 
@@ -44,6 +45,16 @@ struct Access {
   std::vector<Bound> bounds;
 };
 
+// A reduction by a monoid, and which values are which of its parts.
+struct MonoidReduction {
+  Monoid monoid;
+  struct Result {
+    int part;
+    int value;
+  };
+  std::vector<Result> results;
+};
+
 struct Instruction {
   Opcode code;
   int value;
@@ -73,7 +84,11 @@ struct Instruction {
   std::shared_ptr<const ElementLoop> loop;
   int loopResult = 0;
   std::vector<int> loopArgs;
+  // Of a reduction by a row of the table, or by a monoid of the user's own, whose results are several values.
   const ReduceFunctions* reduce = nullptr;
+  std::shared_ptr<MonoidReduction> monoid;
+  // Another instruction does the reduction that this one is a result of.
+  bool isFollower = false;
   // Position among the tape's reductions.
   int reduction = -1;
   std::shared_ptr<const Chain> chain;
@@ -106,8 +121,9 @@ struct Buffer {
 };
 
 struct ReduceInfo {
-  const ReduceFunctions* functions;
-  int value;
+  // Bytes of one accumulator's leaf and node.
+  int64_t leafByteLength;
+  int64_t nodeByteLength;
 };
 
 class Tape {

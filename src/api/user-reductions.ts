@@ -1,13 +1,17 @@
 /** Reductions that users write as functions of scalars: `reduction`. */
 import { type ReduceOptions, reduceArguments, refuseMore } from '../graph/arguments.js';
-import { promote } from '../graph/dtype.js';
+import { type DType, promote } from '../graph/dtype.js';
+import { hasLoop } from '../graph/element-loop.js';
 import type { Expr } from '../graph/expr.js';
 import { needSizes } from '../graph/extent.js';
 import { formatValue } from '../graph/format.js';
 import { broadcastLike, cast, constant } from '../graph/infer.js';
+import type { UserMonoid } from '../graph/loop-step.js';
+import { accumulatorOf } from '../graph/reductions.js';
 import { isScalar } from '../graph/scalar.js';
 import { type Axes, ascendingAxes } from '../graph/shape.js';
-import { type Accumulator, type Combine, reduceByTree } from '../graph/tree-reduction.js';
+import { reduceByTree } from '../graph/tree-reduction.js';
+import { type Accumulator, type Combine, reduceByMonoid, userMonoid } from '../graph/user-monoid.js';
 import { broadcast, reshape } from '../graph/view-nodes.js';
 import { permuteDims } from '../graph/views.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
@@ -21,7 +25,7 @@ import { isRecord } from './structure.js';
 
 /** The functions of a reduction. An accumulator A is a number, or a list of numbers. */
 export interface Monoid<A extends ScalarResult, R extends ScalarResult> {
-  /** The accumulator that changes no other: the result of no elements. */
+  /** The accumulator that changes no other, however often it is combined: the result of no elements. */
   readonly identity: ScalarResult;
   /** The accumulator of an element of each array; without it, the element itself. */
   readonly map?: ((...elements: never[]) => A) | undefined;
@@ -47,9 +51,10 @@ const FIELDS = ['identity', 'map', 'combine', 'finish', 'captures', 'name'];
  * element, `combine` joins two, `finish` gives the result. Accumulators may be lists, and so may results, which are
  * several arrays then. It takes as many arrays as `map` has parameters, then the axes or `{ axis, keepdims }`.
  *
- * The order is a tree of neighbours that the number of elements alone decides, so the bits are the same whatever the
- * tiles. It runs in passes over a sixteenth of the elements each, where a built-in reduction is one kernel. No
- * elements give the identity, finished.
+ * It is one kernel, with maps before and after it. The order is a tree of neighbours that follows from the shape alone, so
+ * the bits are the same whatever the tiles, and `combine` need not commute. `identity` has to change no accumulator: it
+ * may be combined any number of times. No elements give the identity, finished. Halves are combined in float32. A
+ * `combine` with loops that depend on data runs in passes, over a sixteenth of the elements each.
  *
  * Throws an ArgumentError for functions that are not in the language, a DTypeError where `combine` gives another
  * dtype each time.
@@ -87,6 +92,8 @@ class MonoidFunctions {
   readonly #map: ScalarFunction;
   readonly #combine: ScalarFunction;
   readonly #finish: ScalarFunction | undefined;
+  /** By the dtypes of their accumulators. */
+  readonly #monoids = new Map<string, UserMonoid>();
 
   constructor(monoid: Monoid<ScalarResult, ScalarResult>) {
     if (!isRecord(monoid))
@@ -176,8 +183,21 @@ class MonoidFunctions {
     const sizes = others.map((axis) => shape[axis]!);
     if (count === 0)
       return values.map((x, k) => broadcast(constant(this.#identity[k]!, x.dtype), [...sizes, 1]));
+    if (axes.length === 0) return values;
+    // Halves are combined in float32, and the result is rounded.
+    const wide = values.map((x) => cast(x, accumulatorOf(x.dtype)));
+    const monoid = this.#monoidOf(wide.map(({ dtype }) => dtype));
+    if (!hasLoop(monoid.combine))
+      return reduceByMonoid(monoid, wide, axes).map((x, k) => cast(x, values[k]!.dtype));
     const lines = values.map((x) => reshape(permuteDims(x, [...others, ...axes]), [...sizes, count]));
     return reduceByTree(lines, this.#combined);
+  }
+
+  #monoidOf(dtypes: readonly DType[]): UserMonoid {
+    const key = dtypes.join();
+    const made = this.#monoids.get(key) ?? userMonoid(dtypes, this.#identity, this.#combined);
+    this.#monoids.set(key, made);
+    return made;
   }
 
   #finished(reduced: Accumulator): Expr | readonly Expr[] {

@@ -8,15 +8,15 @@
  * the functions of its ops, over lanes of which some have ended.
  */
 import { expected, InternalError, ShapeError } from '../host/errors.js';
-import { type DType, isHalf } from './dtype.js';
+import { type DType, isHalf, type Scalar } from './dtype.js';
 import type { Expr, ExprOf } from './expr.js';
 import { formatScalar } from './format.js';
 import { elementwiseOf } from './infer.js';
-import type { ElementLoop, StepValue } from './loop-step.js';
+import type { ElementLoop, ElementStep, StepValue } from './loop-step.js';
 import { opRow } from './ops.js';
 
 /** The dtype at a position. */
-export const dtypeAt = ({ arguments: own, values }: ElementLoop, position: number): DType =>
+export const dtypeAt = ({ arguments: own, values }: ElementStep, position: number): DType =>
   position < own.length ? own[position]! : values[position - own.length]!.dtype;
 
 /**
@@ -52,6 +52,15 @@ export function elementLoop(
   });
 }
 
+/** Some nodes as a function of `parameters`, which all others but constants depend on. */
+export function elementStep(parameters: readonly Expr[], results: readonly Expr[]): ElementStep {
+  const writer = new StepWriter(parameters, [], new Dependence(parameters));
+  return stepOf(writer, parameters, results);
+}
+
+/** Whether a loop stands in a step. */
+export const hasLoop = ({ values }: ElementStep): boolean => values.some(({ kind }) => kind === 'repeat');
+
 /** Refuses what a loop cannot run on: elements behind the end of an axis may keep it from ending. */
 export function needEnds(op: string, inputs: readonly Expr[]): void {
   if (inputs.every(({ extent }) => extent === undefined)) return;
@@ -68,12 +77,17 @@ function loopOf(
   conditionLength: number,
   nextStates: readonly Expr[],
 ): ElementLoop {
-  const next = nextStates.map((state) => writer.position(state));
+  const step = stepOf(writer, args, nextStates);
+  return { ...step, condition, conditionLength, key: `${step.key} while ${condition} ${conditionLength}` };
+}
+
+function stepOf(writer: StepWriter, args: readonly Expr[], results: readonly Expr[]): ElementStep {
+  const next = results.map((result) => writer.position(result));
   const { values } = writer;
   const dtypes = args.map(({ dtype }) => dtype);
   const cost = values.reduce((sum, value) => sum + costOfValue(value), 0);
-  const key = JSON.stringify([dtypes, next, condition, conditionLength, values.map(keyOf)]);
-  return { arguments: dtypes, next, condition, conditionLength, values, cost, key };
+  const key = JSON.stringify([dtypes, next, values.map(keyOf)]);
+  return { arguments: dtypes, next, values, cost, key };
 }
 
 /** Steps that a loop is taken to have, where its cost matters. */
@@ -83,15 +97,34 @@ const STEPS = 16;
 export const costOfLoop = ({ cost }: ElementLoop): number => STEPS * cost;
 
 function costOfValue(value: StepValue): number {
-  if (value.kind === 'map') return opRow(value.op).cost;
-  return value.kind === 'cast' ? 1 : costOfLoop(value.loop);
+  switch (value.kind) {
+    case 'map':
+      return opRow(value.op).cost;
+    case 'cast':
+      return 1;
+    case 'const':
+      return 0;
+    case 'repeat':
+      return costOfLoop(value.loop);
+  }
 }
 
 /** A value as text, equal for equal ones. */
 function keyOf(value: StepValue): string {
-  const what =
-    value.kind === 'map' ? value.op : value.kind === 'cast' ? '' : `${value.result} ${value.loop.key}`;
-  return `${value.kind} ${value.dtype} ${value.args.join(' ')} ${what}`;
+  return `${value.kind} ${value.dtype} ${value.args.join(' ')} ${detailOf(value)}`;
+}
+
+function detailOf(value: StepValue): string {
+  switch (value.kind) {
+    case 'map':
+      return value.op;
+    case 'cast':
+      return '';
+    case 'const':
+      return formatScalar(value.value);
+    case 'repeat':
+      return `${value.result} ${value.loop.key}`;
+  }
 }
 
 /** Which nodes depend on the parameters of a loop. */
@@ -164,11 +197,19 @@ class StepWriter {
         return this.#map(node, args);
       case 'cast':
         return this.#add({ kind: 'cast', dtype, args: [args[0]!] });
+      case 'const':
+        return this.#constant(dtype, node.value);
       case 'repeat':
         return this.#add({ kind: 'repeat', dtype, loop: node.loop, result: node.result, args });
       default:
         throw new InternalError(`a ${node.kind} in a loop of elements`);
     }
+  }
+
+  #constant(dtype: DType, value: Scalar): number {
+    const wide = isHalf(dtype) ? 'float32' : dtype;
+    const position = this.#add({ kind: 'const', dtype: wide, value, args: [] });
+    return wide === dtype ? position : this.#add({ kind: 'cast', dtype, args: [position] });
   }
 
   /** Halves are computed in float32, and each result is rounded. */

@@ -9,7 +9,7 @@
 
 import type { DType, Scalar } from './dtype.js';
 import type { Epilogue } from './epilogue.js';
-import type { ElementLoop } from './loop-step.js';
+import type { ElementLoop, MonoidPart } from './loop-step.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
 import type { RoutineName } from './routines.js';
@@ -255,7 +255,13 @@ export type NodeData =
   /** State number `result` after a loop of each element; inputs are its arguments, and broadcast. */
   | { readonly kind: 'repeat'; readonly loop: ElementLoop; readonly result: number }
   /** Reduces `axes` (ascending, of the input) away; `keepdims` is a reshape after it. */
-  | { readonly kind: 'reduce'; readonly reduction: ReductionName; readonly axes: readonly number[] }
+  | {
+      readonly kind: 'reduce';
+      readonly reduction: ReductionName;
+      /** Of the reduction `monoid`: inputs are the parts of the accumulators, of one shape. */
+      readonly monoid?: MonoidPart | undefined;
+      readonly axes: readonly number[];
+    }
   | { readonly kind: 'view'; readonly view: View }
   /**
    * Σ over the labels missing from `output` of the product of the inputs; `labels[i]` names input i's axes.

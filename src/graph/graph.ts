@@ -110,7 +110,16 @@ export function nodeFrom(
     case 'map':
       return { kind: data.kind, op: data.op, dtype, shape, id, inputs };
     case 'reduce':
-      return { kind: data.kind, reduction: data.reduction, axes: data.axes, dtype, shape, id, inputs };
+      return {
+        kind: data.kind,
+        reduction: data.reduction,
+        monoid: data.monoid,
+        axes: data.axes,
+        dtype,
+        shape,
+        id,
+        inputs,
+      };
     case 'view':
       return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
     case 'gather':

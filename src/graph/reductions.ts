@@ -79,6 +79,8 @@ export const REDUCTIONS = {
     indexed: false,
     isInternal: true,
   },
+  /** Elements combined by a monoid of the user's own (`user-monoid.ts`), which says its identity. */
+  monoid: { dtype: kept, identity: undefined, width: 1, indexed: false, isInternal: true },
   /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
   logsumexp: { dtype: inFloat, identity: -Infinity, width: 2, indexed: false },
 } as const satisfies Record<string, ReduceRow>;
@@ -89,4 +91,5 @@ export const reductionRow = (name: ReductionName): ReduceRow => REDUCTIONS[name]
 /** The dtype values are combined in: float32 for halves, else the argument's own. */
 export const accumulatorOf = (arg: DType): DType => (isHalf(arg) ? 'float32' : arg);
 export const isExactReduction = (name: ReductionName, arg: DType): boolean =>
-  !(isFloat(arg) || isComplex(arg)) || ['min', 'max', 'any', 'all', 'argmin', 'argmax'].includes(name);
+  name !== 'monoid' &&
+  (!(isFloat(arg) || isComplex(arg)) || ['min', 'max', 'any', 'all', 'argmin', 'argmax'].includes(name));

@@ -6,13 +6,7 @@
  *     n = 40:   (0 … 15) (16 … 31)   →   pairwise, then with (32 … 39)
  */
 import { slice } from './basic-slicing.js';
-import type { Expr } from './expr.js';
-
-/** The parts of an accumulator, arrays of one shape. */
-export type Accumulator = readonly Expr[];
-
-/** Combines accumulators, element by element. */
-export type Combine = (a: Accumulator, b: Accumulator) => Accumulator;
+import type { Accumulator, Combine } from './user-monoid.js';
 
 /** Elements that are combined by one kernel. */
 const WIDTH = 16;

@@ -13,6 +13,7 @@ import {
   sizeOfShape,
   topologicalOrder,
 } from './graph.js';
+import type { MonoidPart } from './loop-step.js';
 import { opRow } from './ops.js';
 import { hasPrecision } from './precision.js';
 import { printNode } from './print.js';
@@ -63,6 +64,7 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
         return 'bad axes';
       const kept = x!.shape.filter((_, axis) => !node.axes.includes(axis));
       if (kept.join() !== node.shape.join()) return 'wrong shape';
+      if (node.monoid !== undefined) return monoidProblem(node.monoid, inputs);
       return rule === undefined || isHalf(node.dtype) !== isHalf(rule.result)
         ? 'dtype the reduction does not take'
         : undefined;
@@ -101,6 +103,14 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
     case 'loop':
       return loopProblem(node, inputs);
   }
+}
+
+function monoidProblem({ of: monoid, part }: MonoidPart, inputs: readonly GraphNode[]): string | undefined {
+  const { dtypes } = monoid;
+  if (dtypes.join() !== inputs.map(({ dtype }) => dtype).join()) return 'accumulators not as given';
+  if (part >= dtypes.length) return 'a part that accumulators lack';
+  const isOneShape = inputs.every(({ shape }) => shape.join() === inputs[0]!.shape.join());
+  return isOneShape ? undefined : 'accumulators of several shapes';
 }
 
 function repeatProblem(

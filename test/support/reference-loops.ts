@@ -2,7 +2,7 @@
 
 import { type DType, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import { dtypeAt } from '../../src/graph/element-loop.js';
-import type { ElementLoop, StepValue } from '../../src/graph/loop-step.js';
+import type { ElementLoop, ElementStep, StepValue } from '../../src/graph/loop-step.js';
 import type { OpName } from '../../src/graph/ops.js';
 import { castScalar, isComplexValue } from './scalar.js';
 
@@ -27,7 +27,7 @@ export function repeatOp(loop: ElementLoop, result: number, scalarOp: ScalarOp):
   };
 }
 
-function functionOf(loop: ElementLoop, value: StepValue, scalarOp: ScalarOp): Function {
+function functionOf(loop: ElementStep, value: StepValue, scalarOp: ScalarOp): Function {
   const dtypes = value.args.map((arg) => dtypeAt(loop, arg));
   switch (value.kind) {
     case 'map':
@@ -35,6 +35,8 @@ function functionOf(loop: ElementLoop, value: StepValue, scalarOp: ScalarOp): Fu
       return scalarOp(value.op, dtypes, value.dtype);
     case 'cast':
       return ([x]) => castTo(x!, value.dtype);
+    case 'const':
+      return () => castTo(value.value, value.dtype);
     case 'repeat':
       return repeatOp(value.loop, value.result, scalarOp);
   }

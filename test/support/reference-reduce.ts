@@ -17,6 +17,8 @@ import { isComplexValue, isTrue, wrap } from './scalar.js';
 /** The reduction of a group of values that all have one dtype, before rounding. */
 export function reduceValues(reduction: ReductionName, values: readonly Scalar[], dtype: DType): Scalar {
   switch (reduction) {
+    case 'monoid':
+      throw new TypeError('monoids of the user are compared with JavaScript itself');
     case 'sum':
       return accumulate(
         values,

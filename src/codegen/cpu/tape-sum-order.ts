@@ -9,7 +9,7 @@
  */
 
 import { affinesIn, type Load, liveValues, loadsOf, mapLoads, sizesOf } from '../../fusion/kernel/algebra.js';
-import { isOrdered, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { hasMonoid, isOrdered, monoidOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { mergeAxes } from '../../fusion/kernel/axes.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
@@ -56,7 +56,10 @@ function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel
     Array.from({ length: Math.ceil(READS / main.size) }, () => create.load(dtype, { ...access, bounds: [] })),
   );
   const tape = reads.length > 0 ? reads : [create.constant(dtype, 0)];
-  return { ...walked, tape: [...tape, create.reduce(dtype, 'sum', [0])] };
+  // A monoid has other layouts than sums; which one it is makes no difference.
+  const monoid = monoidOf(kernel.tape[position]!);
+  const reduce = monoid === undefined ? create.reduce(dtype, 'sum', [0]) : create.combine(dtype, monoid, [0]);
+  return { ...walked, tape: [...tape, reduce] };
 }
 
 /** The access of a gather without the index. */
@@ -72,6 +75,7 @@ function withoutIndex(access: Access): Access {
  */
 function orderOfSums(kernel: Kernel, blocking: Blocking): string | undefined {
   const sizes = sizesOf(kernel);
+  if (hasMonoid(kernel) && !keepsElements(kernel, blocking)) return undefined;
   const first = kernel.parallel.length;
   const { laneAxes, take, rowAxis, rows, width } = blocking;
   const kind = laneKindOf(kernel, blocking);
@@ -90,6 +94,17 @@ function orderOfSums(kernel: Kernel, blocking: Blocking): string | undefined {
     lanes = `${take} of ${sizes[laneAxes[0]!]}`;
   }
   return `${kind} ${lanes} [${slotStarts(kernel, blocking).join(' ')}]`;
+}
+
+/** Whether elements keep their order: lanes are neighbours of the reduced axes, or columns. */
+function keepsElements(kernel: Kernel, blocking: Blocking): boolean {
+  const { length } = sizesOf(kernel);
+  const { laneAxes } = blocking;
+  const kind = laneKindOf(kernel, blocking);
+  return (
+    kind === 'parallel' ||
+    (kind === 'reduced' && laneAxes.every((axis, k) => axis === length - laneAxes.length + k))
+  );
 }
 
 /** Linear reduced indices at which slots begin. */
@@ -140,10 +155,12 @@ export function layoutInOrder(kernel: Kernel, levels: Levels): Blocking {
     .map(({ position }) => orderAlone(bareReduction(kernel, levels, position)));
   const has = (blocking: Blocking): boolean =>
     alone.every(({ order }) => orderOfSums(kernel, blocking) === order);
+  const isAllowed = (blocking: Blocking): boolean =>
+    !hasMonoid(kernel) || orderOfSums(kernel, blocking) !== undefined;
   return (
     cheapestLayout(kernel, levels, has) ??
     cheapestLayout(kernel, levels, has, alone[0]?.run) ??
-    cheapestLayout(kernel, levels) ??
+    cheapestLayout(kernel, levels, isAllowed) ??
     SINGLE
   );
 }

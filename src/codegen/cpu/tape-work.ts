@@ -141,7 +141,8 @@ const aligned = (bytes: number): number => Math.ceil(bytes / HOST_ALIGNMENT) * H
 /** Bytes that phases keep for a tile: its row registers, and the partial results of each slot. */
 function scratchOf({ kernel, blocking, schedule }: TapePlan, slots: number): number {
   const accumulators = laneKindOf(kernel, blocking) === 'reduced' ? 1 : paddedWidth(blocking) / CHUNK;
-  const nodes = reductionsOf(kernel).reduce(
+  const leaders = reductionsOf(kernel).filter(({ position, leader }) => position === leader);
+  const nodes = leaders.reduce(
     (sum, reduction) => sum + aligned(nodeByteLength(reduction) * CHUNK * accumulators),
     0,
   );
@@ -149,7 +150,8 @@ function scratchOf({ kernel, blocking, schedule }: TapePlan, slots: number): num
 }
 
 /** Bytes of a partial result, for one lane. */
-function nodeByteLength({ name, dtype, taken }: Reduction): number {
+function nodeByteLength({ name, dtype, taken, monoid }: Reduction): number {
+  if (monoid !== undefined) return monoid.of.dtypes.reduce((sum, part) => sum + byteLengthOf(part), 0);
   const values: Readonly<Partial<Record<string, readonly number[]>>> = PARTIAL_RESULTS;
   const [ofArgument, ofComponent, ofResult] = values[name] ?? [0, 0, 1];
   return (

@@ -21,7 +21,7 @@ import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { dtypeAt } from '../../graph/element-loop.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
-import type { ElementLoop } from '../../graph/loop-step.js';
+import type { ElementLoop, ElementStep, MonoidPart, StepValue } from '../../graph/loop-step.js';
 import { InternalError } from '../../host/errors.js';
 import {
   CHAIN_OPERAND,
@@ -76,7 +76,7 @@ export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => 
 /** The name by which a map is a loop of each element. */
 const REPEAT = 'repeat';
 /** What a value of a loop's step is. */
-const STEP_VALUE = { map: 0, cast: 1, repeat: 2 } as const;
+const STEP_VALUE = { map: 0, cast: 1, repeat: 2, const: 3 } as const;
 
 /** The tape of a kernel. */
 export function encodeTape(source: Kernel): TapeSpec {
@@ -87,6 +87,8 @@ class Encoder {
   private readonly words: number[] = [];
   private readonly ops: string[] = [];
   private readonly opIndex = new Map<string, number>();
+  /** Monoids that stand in the tape already. */
+  private readonly leaders = new Set<number>();
   private readonly sizes: readonly number[];
   private readonly plan: TapePlan;
 
@@ -235,6 +237,10 @@ class Encoder {
         break;
       case 'map':
       case 'reduce': {
+        if (instruction.kind === 'reduce' && instruction.monoid !== undefined) {
+          this.monoid(value, instruction.monoid);
+          break;
+        }
         const name = fused?.name ?? (instruction.kind === 'map' ? instruction.op : instruction.reduction);
         this.put(this.op(name), dtypeCode(kernel.tape[typed]!.dtype));
         break;
@@ -262,16 +268,44 @@ class Encoder {
       conditionLength,
       values.length,
     );
-    for (const value of values) {
-      this.put(STEP_VALUE[value.kind], dtypeCode(value.dtype), value.args.length, ...value.args);
-      if (value.kind === 'repeat') {
-        this.put(value.result);
-        this.loop(value.loop);
-      } else {
-        if (value.kind === 'map') this.put(this.op(value.op));
-        this.put(dtypeCode(dtypeAt(loop, value.args.at(-1)!)));
-      }
+    for (const value of values) this.stepValue(loop, value);
+  }
+
+  private stepValue(step: ElementStep, value: StepValue): void {
+    this.put(STEP_VALUE[value.kind], dtypeCode(value.dtype));
+    if (value.kind === 'const') {
+      this.scalar(value.dtype, value.value);
+      return;
     }
+    this.put(value.args.length, ...value.args);
+    if (value.kind === 'repeat') {
+      this.put(value.result);
+      this.loop(value.loop);
+      return;
+    }
+    if (value.kind === 'map') this.put(this.op(value.op));
+    this.put(dtypeCode(dtypeAt(step, value.args.at(-1)!)));
+  }
+
+  /** A constant of a step, as words of 32 bits. */
+  private scalar(dtype: DType, value: Scalar): void {
+    this.put(...new Uint32Array(constantBytes(dtype, value).buffer));
+  }
+
+  /** A part of a reduction by a user's monoid; the first part that stands in the tape has the monoid. */
+  private monoid(position: number, { of, part }: MonoidPart): void {
+    const { leader } = reductionsOf(this.plan.kernel).find((reduction) => reduction.position === position)!;
+    const isFollower = this.leaders.has(leader);
+    this.leaders.add(leader);
+    this.put(this.op('monoid'), leader, part, isFollower ? 1 : 0);
+    if (isFollower) return;
+    this.put(of.dtypes.length, ...of.dtypes.map(dtypeCode));
+    of.dtypes.forEach((dtype, k) => {
+      this.scalar(dtype, of.identity[k]!);
+    });
+    this.put(of.combine.values.length);
+    for (const value of of.combine.values) this.stepValue(of.combine, value);
+    this.put(...of.combine.next);
   }
 
   private access(access: Access): void {

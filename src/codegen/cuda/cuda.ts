@@ -5,7 +5,7 @@
  * The source holds no constants and few sizes, so that other values and mostly other shapes need no other
  * compilation.
  */
-import { loopsIn } from '../../fusion/kernel/arithmetic.js';
+import { loopsIn, monoidsIn } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { normalize } from '../cuts/domain.js';
 import { inWindows } from '../cuts/pitch.js';
@@ -24,6 +24,7 @@ import { printRows } from './printers/row-kernel.js';
 import { printStencil } from './printers/stencil-kernel.js';
 import { printTranspose } from './printers/transpose-kernel.js';
 import { type Schedule, scheduleOf, scheduleOfNormal } from './schedules/schedule.js';
+import { monoidFunctions } from './user-monoids.js';
 
 export { cudaWorks } from '../cuts/cuda-work.js';
 export type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
@@ -59,7 +60,7 @@ interface Printed {
 export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): CudaKernel {
   const { functions, scratch } = print(inWindows(normalize(kernel)), schedule);
   const kernels = functions.map((f) => f.text).join('\n');
-  const text = `${apartFunctions(kernels)}${loopFunctions(loopsIn(kernel))}${kernels}`;
+  const text = `${apartFunctions(kernels)}${loopFunctions(loopsIn(kernel))}${monoidFunctions(monoidsIn(kernel))}${kernels}`;
   const source = `${preludeFor(text)}${text}`;
   return { source, launches: functions.map((f) => f.launch), scratch, schedule };
 }

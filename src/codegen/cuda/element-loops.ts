@@ -4,9 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { dtypeAt } from '../../graph/element-loop.js';
-import type { ElementLoop } from '../../graph/loop-step.js';
+import type { ElementLoop, ElementStep } from '../../graph/loop-step.js';
 import { CUDA_TYPE, opRow } from '../../graph/ops.js';
 import { castExpression } from './casts.js';
+import { scalarLiteral } from './literals.js';
 import { Writer } from './writer.js';
 
 /** The function of a loop: its name follows from what it does, so that equal ones are one. */
@@ -33,9 +34,9 @@ function define(loop: ElementLoop, name: string): string {
   const parameters = loop.arguments.map((dtype, k) => `${CUDA_TYPE[dtype]} v${k}`);
   out.block(`__device__ __forceinline__ ${name}_states ${name}(${parameters.join(', ')})`, () => {
     out.block('for (;;)', () => {
-      values(out, loop, 0, loop.conditionLength);
+      printStepValues(out, loop, 0, loop.conditionLength);
       out.line(`if (!v${loop.condition}) break;`);
-      values(out, loop, loop.conditionLength, loop.values.length);
+      printStepValues(out, loop, loop.conditionLength, loop.values.length);
       // All are read before one is assigned.
       next.forEach((at, k) => {
         if (at !== k) out.line(`const ${CUDA_TYPE[dtypeAt(loop, k)]} n${k} = v${at};`);
@@ -49,21 +50,24 @@ function define(loop: ElementLoop, name: string): string {
   return `${out.toString()}\n`;
 }
 
-function values(out: Writer, loop: ElementLoop, first: number, last: number): void {
+/** Declares values of a step; arguments stand before them in `v0 …`. */
+export function printStepValues(out: Writer, step: ElementStep, first: number, last: number): void {
   for (let k = first; k < last; k++)
     out.line(
-      `const ${CUDA_TYPE[loop.values[k]!.dtype]} v${loop.arguments.length + k} = ${expression(loop, k)};`,
+      `const ${CUDA_TYPE[step.values[k]!.dtype]} v${step.arguments.length + k} = ${expression(step, k)};`,
     );
 }
 
-function expression(loop: ElementLoop, k: number): string {
-  const value = loop.values[k]!;
+function expression(step: ElementStep, k: number): string {
+  const value = step.values[k]!;
   const args = value.args.map((arg) => `v${arg}`);
   switch (value.kind) {
     case 'map':
-      return opRow(value.op).cuda(args, dtypeAt(loop, value.args.at(-1)!));
+      return opRow(value.op).cuda(args, dtypeAt(step, value.args.at(-1)!));
     case 'cast':
-      return castExpression(args[0]!, dtypeAt(loop, value.args[0]), value.dtype);
+      return castExpression(args[0]!, dtypeAt(step, value.args[0]), value.dtype);
+    case 'const':
+      return scalarLiteral(value.dtype, value.value);
     case 'repeat':
       return `${loopName(value.loop)}(${args.join(', ')}).s${value.result}`;
   }

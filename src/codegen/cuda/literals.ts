@@ -70,6 +70,20 @@ export const lowestLiteral = (dtype: DType): string => extreme(dtype, 0);
 /** The greatest value of an ordered dtype (∞ for floats). */
 export const highestLiteral = (dtype: DType): string => extreme(dtype, 1);
 
+/** A value of a user's monoid as a CUDA C expression, which has its bits. */
+export function scalarLiteral(dtype: DType, value: Scalar): string {
+  if (dtype === 'bool') return value ? 'true' : 'false';
+  const { component } = DTYPE_INFO[dtype];
+  if (component !== dtype) {
+    const { re, im } = typeof value === 'object' ? value : { re: value, im: 0 };
+    return `${CUDA_TYPE[dtype]}{${scalarLiteral(component, re)}, ${scalarLiteral(component, im)}}`;
+  }
+  const hex = Buffer.from(scalarBytes(dtype, value)).reverse().toString('hex');
+  if (dtype === 'float32') return `__int_as_float(0x${hex})`;
+  if (dtype === 'float64') return `__longlong_as_double(0x${hex}ll)`;
+  return `(${CUDA_TYPE[dtype]})0x${hex}${byteLengthOf(dtype) > 4 ? 'ull' : 'u'}`;
+}
+
 /** The bytes of a value as a kernel argument, little-endian. The value is one that the dtype holds. */
 export function scalarBytes(dtype: DType, value: Scalar): Uint8Array {
   const bytes = new Uint8Array(byteLengthOf(dtype));

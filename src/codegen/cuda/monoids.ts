@@ -19,9 +19,12 @@ export interface Monoid {
   /** An accumulator with one more element. */
   push(accumulator: string, args: readonly string[]): string;
   combine(a: string, b: string): string;
-  finish(accumulator: string): string;
+  /** `part`: of a user's monoid, whose results are several. */
+  finish(accumulator: string, part: number): string;
   /** Whether several elements are best turned into one accumulator at once, by `weft_moments_of`. */
   readonly chunked: boolean;
+  /** Whether elements keep their order: `combine` takes the earlier one first. */
+  readonly isOrdered?: true;
 }
 
 /** Bytes of an accumulator, with the padding of a C struct. */
@@ -102,7 +105,7 @@ function logSum(dtype: DType): Monoid {
 }
 
 /** The monoid of a reduction of values of `dtype`. `wide`: indices need 64 bits. */
-export function monoidOf(reduction: ReductionName, dtype: DType, wide: boolean): Monoid {
+export function monoidOf(reduction: Exclude<ReductionName, 'monoid'>, dtype: DType, wide: boolean): Monoid {
   switch (reduction) {
     case 'sum':
       return byOp('add', dtype, zeroLiteral(dtype));

@@ -5,6 +5,7 @@
  *     parallel [4, 8, 16] with strides (1, 64, 4)   →   parallel [128, 4] with strides (4, 1)
  */
 import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { hasMonoid } from '../../fusion/kernel/arithmetic.js';
 import { dropUnitAxes, mergeAxes, permuteAxes } from '../../fusion/kernel/axes.js';
 import type { Affine, Kernel } from '../../fusion/kernel/kernel.js';
 import { elementLoadsOf } from '../../fusion/kernel/levels.js';
@@ -50,6 +51,6 @@ export function normalize(kernel: Kernel): Kernel {
   const p = small.parallel.length;
   const parallel = sortAxes(small, 0, p, deciding).slice(0, p);
   const n = p + small.reduced.length;
-  const reduced = sortAxes(small, p, n, deciding).slice(p);
+  const reduced = (hasMonoid(small) ? [...sizesOf(small).keys()] : sortAxes(small, p, n, deciding)).slice(p);
   return mergeAxes(permuteAxes(small, [...parallel, ...reduced]));
 }

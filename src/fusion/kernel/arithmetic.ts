@@ -4,10 +4,10 @@
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
 import { costOfLoop } from '../../graph/element-loop.js';
-import type { ElementLoop } from '../../graph/loop-step.js';
+import type { ElementLoop, MonoidPart, UserMonoid } from '../../graph/loop-step.js';
 import { type OpName, opRow } from '../../graph/ops.js';
 import { isExactReduction, type ReductionName } from '../../graph/reductions.js';
-import { argumentsOf, formOf, type Instruction } from './kernel.js';
+import { argumentsOf, formOf, type Instruction, sameNumbers } from './kernel.js';
 
 /** The instructions of a kernel, finished or not. */
 interface Instructions {
@@ -92,6 +92,10 @@ export interface Reduction {
   readonly args: readonly number[];
   /** The dtype of the value that it takes. */
   readonly taken: DType;
+  /** Of a monoid of the user's own. */
+  readonly monoid: MonoidPart | undefined;
+  /** The first of the instructions that are one reduction, this one or one before it. */
+  readonly leader: number;
 }
 
 /** The reductions of a tape, in order. */
@@ -102,10 +106,26 @@ export function reductionsOf({ tape }: Instructions): Reduction[] {
     const name = reductionOf(i);
     if (name === undefined) continue;
     const args = argumentsOf(i);
-    reductions.push({ position, name, dtype: i.dtype, args, taken: tape[args[0]!]!.dtype });
+    const monoid = monoidOf(i);
+    const isSame = (other: Reduction): boolean =>
+      monoid !== undefined && other.monoid?.of.key === monoid.of.key && sameNumbers(other.args, args);
+    const leader = reductions.find(isSame)?.position ?? position;
+    reductions.push({ position, name, dtype: i.dtype, args, taken: tape[args[0]!]!.dtype, monoid, leader });
   }
   return reductions;
 }
+
+/** The part of a user's monoid that an instruction is. */
+export function monoidOf(i: Instruction): MonoidPart | undefined {
+  const form = formOf(i);
+  return form.kind === 'reduce' ? form.monoid : undefined;
+}
+
+/** The monoids of the user's own on a tape, equal ones as often as they stand there. */
+export const monoidsIn = ({ tape }: Instructions): UserMonoid[] => tape.flatMap((i) => monoidOf(i)?.of ?? []);
+
+/** Whether a tape reduces by a user's monoid, whose elements keep their order since it need not commute. */
+export const hasMonoid = ({ tape }: Instructions): boolean => tape.some((i) => monoidOf(i) !== undefined);
 
 /** Whether a tape has no reductions but those of one name. */
 export const reducesOnlyBy = (name: ReductionName, { tape }: Instructions): boolean =>

@@ -3,7 +3,7 @@
  * (`tape-builder.ts`), which writes equal instructions once.
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
-import type { ElementLoop } from '../../graph/loop-step.js';
+import type { ElementLoop, MonoidPart } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import {
@@ -31,6 +31,8 @@ export const create = {
     instructionOf({ kind: 'repeat', dtype, loop, result, args }),
   reduce: (dtype: DType, reduction: ReductionName, args: readonly number[]): Instruction =>
     instructionOf({ kind: 'reduce', dtype, reduction, args }),
+  combine: (dtype: DType, monoid: MonoidPart, args: readonly number[]): Instruction =>
+    instructionOf({ kind: 'reduce', dtype, reduction: 'monoid', monoid, args }),
 } as const;
 
 /**
@@ -90,6 +92,9 @@ export function mapInstruction(
     case 'repeat':
       return sameNumbers(args, form.args) ? i : create.repeat(i.dtype, form.loop, form.result, args);
     case 'reduce':
-      return sameNumbers(args, form.args) ? i : create.reduce(i.dtype, form.reduction, args);
+      if (sameNumbers(args, form.args)) return i;
+      return form.monoid === undefined
+        ? create.reduce(i.dtype, form.reduction, args)
+        : create.combine(i.dtype, form.monoid, args);
   }
 }

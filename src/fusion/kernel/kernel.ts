@@ -22,7 +22,7 @@
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
 import type { Fold } from '../../graph/expr.js';
-import type { ElementLoop } from '../../graph/loop-step.js';
+import type { ElementLoop, MonoidPart } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 
@@ -110,11 +110,13 @@ export type InstructionForm =
       readonly result: number;
       readonly args: readonly number[];
     }
-  /** One argument, or value and int64 index for argmin and argmax. */
+  /** One argument, or value and int64 index for argmin and argmax; of a user’s monoid, the parts of an accumulator. */
   | {
       readonly kind: 'reduce';
       readonly dtype: DType;
       readonly reduction: ReductionName;
+      /** Instructions of one monoid and the same arguments are one reduction. */
+      readonly monoid?: MonoidPart | undefined;
       readonly args: readonly number[];
     };
 

@@ -3,7 +3,7 @@
  * use it.
  */
 import { formatScalar } from '../../graph/format.js';
-import type { ElementLoop } from '../../graph/loop-step.js';
+import type { ElementLoop, ElementStep, StepValue } from '../../graph/loop-step.js';
 import {
   type Access,
   type AccessIndex,
@@ -36,15 +36,26 @@ const formatAccess = (access: Access): string =>
   `b${access.buffer}[${formatAffine(access)}${access.index === undefined ? '' : formatIndex(access.index)}]`;
 const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
 
-/** `while %5: %5 = less %0 %2; %6 = add %0 %1; %0 = %6`; arguments come first. */
-function formatLoop({ arguments: own, values, condition, next }: ElementLoop): string {
-  const lines = values.map((value, k) => {
-    const what = value.kind === 'map' ? value.op : value.kind;
-    const inner = value.kind === 'repeat' ? `, state ${value.result} of { ${formatLoop(value.loop)} }` : '';
-    return `%${own.length + k} = ${what}${formatArgs(value.args)}${inner}`;
-  });
+/** `while %5; %5 = less %0 %2; %6 = add %0 %1; %0 = %6`; arguments come first. */
+const formatLoop = (loop: ElementLoop): string => `while %${loop.condition}; ${formatStep(loop)}`;
+
+function formatStep({ arguments: own, values, next }: ElementStep): string {
+  const lines = values.map((value, k) => `%${own.length + k} = ${formatStepValue(value)}`);
   const states = next.flatMap((at, k) => (at === k ? [] : [`%${k} = %${at}`]));
-  return [`while %${condition}`, ...lines, ...states].join('; ');
+  return [...lines, ...states].join('; ');
+}
+
+function formatStepValue(value: StepValue): string {
+  switch (value.kind) {
+    case 'map':
+      return `${value.op}${formatArgs(value.args)}`;
+    case 'cast':
+      return `cast${formatArgs(value.args)}`;
+    case 'const':
+      return `const ${formatScalar(value.value)}`;
+    case 'repeat':
+      return `repeat${formatArgs(value.args)}, state ${value.result} of { ${formatLoop(value.loop)} }`;
+  }
 }
 
 function formatInstruction(instruction: Instruction): string {
@@ -65,7 +76,8 @@ function formatInstruction(instruction: Instruction): string {
     case 'repeat':
       return `repeat${formatArgs(i.args)}, state ${i.result} of { ${formatLoop(i.loop)} }`;
     case 'reduce':
-      return `reduce ${i.reduction}${formatArgs(i.args)}`;
+      if (i.monoid === undefined) return `reduce ${i.reduction}${formatArgs(i.args)}`;
+      return `reduce monoid${formatArgs(i.args)}, part ${i.monoid.part} of { ${formatStep(i.monoid.of.combine)} }`;
   }
 }
 

@@ -82,7 +82,7 @@ function hashBits(instruction: Instruction): number {
     case 'repeat':
       return mixAll(mix(mix(8, numberOf(i.loop.key)), i.result), i.args);
     case 'reduce':
-      return mixAll(mix(7, numberOf(i.reduction)), i.args);
+      return mixAll(mix(mix(7, numberOf(i.monoid?.of.key ?? i.reduction)), i.monoid?.part ?? 0), i.args);
   }
 }
 
@@ -122,6 +122,12 @@ function isSame(one: Instruction, other: Instruction): boolean {
         sameNumbers(a.args, b.args)
       );
     case 'reduce':
-      return b.kind === 'reduce' && a.reduction === b.reduction && sameNumbers(a.args, b.args);
+      return (
+        b.kind === 'reduce' &&
+        a.reduction === b.reduction &&
+        a.monoid?.part === b.monoid?.part &&
+        a.monoid?.of.key === b.monoid?.of.key &&
+        sameNumbers(a.args, b.args)
+      );
   }
 }

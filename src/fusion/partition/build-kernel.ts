@@ -205,6 +205,10 @@ class KernelEmitter {
   }
 
   #reduce(root: GraphNodeOf<'reduce'>): number {
+    if (root.monoid !== undefined) {
+      const parts = root.inputs.map((input) => this.#pull(input, undefined));
+      return this.#tape.add(create.combine(root.dtype, root.monoid, parts));
+    }
     const input = nodeOf(this.#graph, root.inputs[0]!);
     const arg = this.#cast(this.#pull(input.id, undefined), accumulatorOf(input.dtype));
     const args = [arg];

@@ -7,7 +7,7 @@
  */
 
 import { accessesOf, loadsOf, mapAccesses, withoutDead } from '../kernel/algebra.js';
-import { functionsOf } from '../kernel/arithmetic.js';
+import { functionsOf, hasMonoid } from '../kernel/arithmetic.js';
 import { mergeAxes, permuteAxes } from '../kernel/axes.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
@@ -45,8 +45,9 @@ export function lowerKernel(fused: FusedKernel): LoweredKernel {
   return { kernel, keys: buffers.map((buffer) => buffer.key) };
 }
 
-/** Reduced axes in memory order. */
+/** Reduced axes in memory order, which the elements of a user's monoid do not take. */
 function sortReduced(kernel: FusedKernel): FusedKernel {
+  if (hasMonoid(kernel)) return kernel;
   const first = kernel.parallel.length;
   const loads = loadsOf(kernel).map(({ access }) => access);
   const order = orderOfReduced({ first, sizes: kernel.reduced }, loads);

@@ -3,6 +3,7 @@
  * The answer depends on the index maps of the two kernels alone (`sum-maps.ts`); the merged kernel is not
  * made for it. Called by `merge.ts`.
  */
+import { hasMonoid } from '../kernel/arithmetic.js';
 import type { Affine, Store } from '../kernel/kernel.js';
 import { moveAffine } from './fused-kernel.js';
 import type { IsLiveOut, Join } from './join.js';
@@ -81,6 +82,13 @@ function readsOf({ loads }: MergedMaps): string {
   return [...new Set(kinds)].sort().join(' ');
 }
 
+/** Whether the reduced axes of a kernel are in their order in the merged one. */
+function keepsAxes({ first, axisOfFirst, axisOfSecond }: Join, kernel: MutableKernel): boolean {
+  const axisOf = kernel === first ? axisOfFirst : axisOfSecond;
+  const places = kernel.reduced.map((_, k) => axisOf[kernel.parallel.length + k]!);
+  return places.every((place, k) => k === 0 || place > places[k - 1]!);
+}
+
 /** Whether every sum of the merged kernel still meets its elements in the order in which it would alone. */
 export function keepsOrder(join: Join, isLiveOut: IsLiveOut): boolean {
   const { first, second, parallel, reduced } = join;
@@ -93,6 +101,7 @@ export function keepsOrder(join: Join, isLiveOut: IsLiveOut): boolean {
   const reads = sums.map(readsOf);
   if (!reads.every((text) => text === reads[0])) return false;
   if (isOneAxis) return true;
+  if (!sides.every((kernel) => !hasMonoid(kernel) || keepsAxes(join, kernel))) return false;
   const axes = { first: parallel.length, sizes: reduced };
   const { loads, all } = mapsOfMerged(join, isLiveOut);
   const whole = walkOf(axes, loads, all);

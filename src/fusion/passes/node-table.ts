@@ -65,7 +65,9 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.put(numberOf(node.op));
       break;
     case 'reduce':
-      to.put(numberOf(node.reduction));
+      to.put(
+        numberOf(node.monoid === undefined ? node.reduction : `${node.monoid.part} ${node.monoid.of.key}`),
+      );
       to.putAll(node.axes);
       break;
     case 'view':

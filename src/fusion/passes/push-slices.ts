@@ -81,6 +81,7 @@ const throughReduce =
     const slice = sliceOf(node);
     const reduce = slice === undefined ? undefined : editor.node(node.inputs[0]!);
     if (slice === undefined || reduce?.kind !== 'reduce' || shared.has(reduce.id)) return undefined;
+    if (reduce.monoid !== undefined) return undefined;
     const input = editor.node(reduce.inputs[0]!);
     const kept = input.shape.flatMap((_, axis) => (reduce.axes.includes(axis) ? [] : [axis]));
     const axes = kept.map((axis, k) => ({

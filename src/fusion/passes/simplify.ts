@@ -226,7 +226,7 @@ const trivialReduce: Rule = (node, editor) => {
       node.shape,
     );
   }
-  return count === 1 ? reduceOne(node, input.id, editor) : undefined;
+  return count === 1 ? reduceOne(node, node.inputs[node.monoid?.part ?? 0]!, editor) : undefined;
 };
 
 /** A reduction of one element, which has no axis to walk. */

@@ -5,16 +5,19 @@
  */
 
 import { coordinateOf } from '../../../fusion/kernel/algebra.js';
-import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { type Reduction, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { InternalError } from '../../../host/errors.js';
 import type { Body } from '../body.js';
 import type { Monoid } from '../monoids.js';
 import { monoidOf } from '../monoids.js';
+import { userMonoid } from '../user-monoids.js';
 import type { Writer } from '../writer.js';
 
-/** One `reduce` of the tape with its accumulators, the register array `a<position>[items]`. */
+/** A reduction of the tape with its accumulators, the register array `a<position>[items]`. */
 export interface Accumulator {
   readonly position: number;
+  /** The instructions that give its results, by part. */
+  readonly results: readonly { readonly position: number; readonly part: number }[];
   readonly monoid: Monoid;
   readonly name: string;
 }
@@ -30,14 +33,34 @@ const WARP = 32;
 
 export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
   const { kernel, levels } = body;
-  return reductionsOf(kernel)
-    .filter(({ position }) => phase === undefined || levels.phase[position] === phase)
-    .map(({ position, name, args, taken }) => ({
-      position,
-      monoid: monoidOf(name, taken, isWide(body, args[1])),
-      name: `a${position}`,
+  const all = reductionsOf(kernel).filter(
+    ({ position }) => phase === undefined || levels.phase[position] === phase,
+  );
+  return all
+    .filter(({ position, leader }) => position === leader)
+    .map((reduction) => ({
+      position: reduction.position,
+      results: all
+        .filter(({ leader }) => leader === reduction.position)
+        .map(({ position, monoid }) => ({ position, part: monoid?.part ?? 0 })),
+      monoid: monoidFor(body, reduction),
+      name: `a${reduction.position}`,
     }));
 }
+
+function monoidFor(body: Body, { name, monoid, args, taken }: Reduction): Monoid {
+  if (monoid !== undefined) return userMonoid(monoid.of);
+  if (name === 'monoid') throw new InternalError('a reduction without its monoid');
+  return monoidOf(name, taken, isWide(body, args[1]));
+}
+
+/** The results of reductions as expressions, by position; `item`: an index of the register arrays. */
+export const resultsAt = (accumulators: readonly Accumulator[], item: string): Map<number, string> =>
+  new Map(
+    accumulators.flatMap(({ results, monoid, name }) =>
+      results.map(({ position, part }) => [position, monoid.finish(`${name}[${item}]`, part)] as const),
+    ),
+  );
 
 /** Whether an index value may need 64 bits. */
 function isWide(body: Body, position: number | undefined): boolean {
@@ -74,7 +97,11 @@ export function printAcross(
 ): void {
   if (place.threadsR === 1) return;
   const plan = acrossPlan(place);
-  for (const accumulator of accumulators) printButterfly(out, accumulator, items, plan.first, plan.last);
+  const ordered = isInOrder(accumulators);
+  // In order, the lanes of a row have met in each step (`reduce-ordered.ts`).
+  if (!ordered || place.mapping === 'columns')
+    for (const accumulator of accumulators)
+      printButterfly(out, accumulator, items, plan.first, plan.last, ordered);
   if (plan.groups === 1) return;
   const columns = plan.columns;
   for (const { name, monoid } of accumulators) {
@@ -98,7 +125,7 @@ export function printAcross(
           `${name}[q] = s_${name}[(q * ${plan.groups} + (int)threadIdx.x % ${plan.groups}) * ${columns} + ${plan.column}];`,
         );
       });
-      printButterfly(out, accumulator, items, plan.groups / 2, 1);
+      printButterfly(out, accumulator, items, plan.groups / 2, 1, ordered);
     } else {
       out.unrolled('q', items, () => {
         out.line(`${name}[q] = s_${name}[q * ${plan.groups * columns} + ${plan.column}];`);
@@ -152,16 +179,31 @@ function acrossPlan({ mapping, threadsP, threadsR }: ThreadMapping): AcrossPlan 
   };
 }
 
-function printButterfly(
+/** Whether elements keep their order: of all reductions of a kernel where one needs it. */
+export const isInOrder = (accumulators: readonly Accumulator[]): boolean =>
+  accumulators.some(({ monoid }) => monoid.isOrdered === true);
+
+/** Lanes from `last` to `first` apart meet; in order, the nearest first, so that those that have met are neighbours. */
+export function printButterfly(
   out: Writer,
   { name, monoid }: Accumulator,
   items: number,
   first: number,
   last: number,
+  ordered: boolean,
 ): void {
   if (first < last) return;
   out.unrolled('q', items, () => {
     out.line('#pragma unroll');
+    if (ordered) {
+      out.block(`for (int lane = ${last}; lane <= ${first}; lane <<= 1)`, () => {
+        out.line(`const ${monoid.type} other = weft_exchange(${name}[q], lane);`);
+        out.line('const bool isLater = ((int)threadIdx.x & lane) != 0;');
+        const both = [`isLater ? other : ${name}[q]`, `isLater ? ${name}[q] : other`] as const;
+        out.line(`${name}[q] = ${monoid.combine(...both)};`);
+      });
+      return;
+    }
     out.block(`for (int lane = ${first}; lane >= ${last}; lane >>= 1)`, () => {
       out.line(`${name}[q] = ${monoid.combine(`${name}[q]`, `weft_exchange(${name}[q], lane)`)};`);
     });

@@ -299,7 +299,7 @@ class OuterProductTile {
             const known = new Map(
               this.#accumulators.map(({ position, name, monoid }) => [
                 position,
-                monoid.finish(`${prefix}${name}[y][${first} + e]`),
+                monoid.finish(`${prefix}${name}[y][${first} + e]`, 0),
               ]),
             );
             const scope: Scope = { coordinates: elementCoordinates(at, chunking), known };

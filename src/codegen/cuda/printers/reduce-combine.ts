@@ -10,7 +10,14 @@ import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';
 import type { Parameters } from '../parameters.js';
 import { Writer } from '../writer.js';
-import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
+import {
+  type Accumulator,
+  accumulatorsOf,
+  isInOrder,
+  printAcross,
+  printThreadPlace,
+  resultsAt,
+} from './block-reduce.js';
 
 /** Row-level arithmetic and stores of one row. */
 export function printRow(
@@ -50,6 +57,19 @@ export function combineLaunch(kernel: Kernel, slots: number): LaunchShape {
   return { grid: [Math.ceil(rows / combineBlock(rows, slots)), 1, 1], block: [THREADS, 1, 1] };
 }
 
+/** The head of a thread's loop over slots, every `threads`-th one, or neighbours where elements keep their order. */
+function slotsOfThread(
+  accumulators: readonly Accumulator[],
+  slots: number,
+  threads: number,
+  params: Parameters,
+): string {
+  const count = params.size(slots);
+  if (!isInOrder(accumulators)) return `int s = tr; in && s < ${count}; s += ${threads}`;
+  const share = Math.ceil(slots / threads);
+  return `int s = tr * ${share}; in && s < ${count} && s < (tr + 1) * ${share}; ++s`;
+}
+
 /** The second launch: combines the slots of each row in a fixed order and finishes the row. */
 export function printCombine(body: Body, slots: number, name: string): CudaFunction {
   const { kernel, levels } = body;
@@ -65,7 +85,7 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   out.line(`const bool in = p < ${params.size(rows)};`);
   for (const { name: a, monoid } of accumulators) out.line(`${monoid.type} ${a}[1] = {${monoid.identity}};`);
   out.line('#pragma unroll 4');
-  out.block(`for (int s = tr; in && s < ${params.size(slots)}; s += ${place.threadsR})`, () => {
+  out.block(`for (${slotsOfThread(accumulators, slots, place.threadsR, params)})`, () => {
     accumulators.forEach(({ name: a, monoid }, k) => {
       const slot = `(${index})s * ${params.size(partialRowsOf(kernel))}`;
       const partial = `${params.scratch(k, monoid.type)}[${slot} + p]`;
@@ -78,9 +98,7 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
       ...printCoordinates(out, params, 'p', kernel.parallel, 'x'),
       ...kernel.reduced.map(() => '0'),
     ];
-    const known = new Map(
-      accumulators.map(({ position, monoid, name: a }) => [position, monoid.finish(`${a}[0]`)]),
-    );
+    const known = resultsAt(accumulators, '0');
     const stores = kernel.stores.flatMap(({ value }, k) => (levels.element[value] ? [] : [k]));
     printRow(out, body, params, { coordinates, known }, stores);
   });

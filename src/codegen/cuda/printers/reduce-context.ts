@@ -13,7 +13,7 @@ import { type NearOps, nearInLoop } from '../fast-paths.js';
 import type { Parameters } from '../parameters.js';
 import type { ReduceSchedule } from '../schedules/schedule-reduce.js';
 import { Writer } from '../writer.js';
-import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+import { type Accumulator, accumulatorsOf, isInOrder } from './block-reduce.js';
 
 /** Whether elements of a chunk share what an instruction computes. */
 const isShared = (i: Instruction): boolean => {
@@ -65,7 +65,16 @@ export class ReduceContext {
    */
   get countsChunks(): boolean {
     const { mapping, width } = this.schedule;
-    return mapping === 'rows' && width > 1 && this.body.kernel.tape.some(isShared);
+    return !this.inOrder && mapping === 'rows' && width > 1 && this.body.kernel.tape.some(isShared);
+  }
+
+  /** Whether elements keep their order. */
+  get inOrder(): boolean {
+    return isInOrder(this.accumulators);
+  }
+  /** The accumulator that an element of a chunk along the rows joins: one for each place in the chunk, but in order. */
+  chainOf(element: string): string {
+    return this.inOrder ? 'g' : `g * ${this.schedule.width} + ${element}`;
   }
 
   get rows(): number {

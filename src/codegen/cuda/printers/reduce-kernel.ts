@@ -12,9 +12,10 @@ import { printCoordinates } from '../index-math.js';
 import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
 import { FAST_RESIDENT, type ReduceSchedule } from '../schedules/schedule-reduce.js';
-import { accumulatorsOf, printAcross, printThreadPlace } from './block-reduce.js';
+import { accumulatorsOf, printAcross, printThreadPlace, resultsAt } from './block-reduce.js';
 import { printCombine, printRow } from './reduce-combine.js';
 import { ReduceContext } from './reduce-context.js';
+import { printInOrder } from './reduce-ordered.js';
 import { printStaged } from './reduce-staged.js';
 import { printSingle, printStep } from './reduce-step.js';
 
@@ -62,7 +63,7 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
   printThreadPlace(out, c.schedule);
   printItems(c, perBlock);
   printRowValues(c);
-  const chains = itemsP * width;
+  const chains = itemsP * (c.inOrder ? c.lanes : width);
   for (const { name: a, monoid } of c.accumulators) {
     out.line(`${monoid.type} ${a}[${chains}];`);
     out.unrolled('q', chains, () => out.line(`${a}[q] = ${monoid.identity};`));
@@ -77,9 +78,10 @@ function printWalk(c: ReduceContext, name: string): CudaFunction {
       ? whole
       : `(begin + ${params.size(slotLength)} < ${whole} ? begin + ${params.size(slotLength)} : ${whole})`;
   out.line(`const ${index} end = ${stop};`);
-  if (c.schedule.staged) printStaged(c);
+  if (c.inOrder) printInOrder(c);
+  else if (c.schedule.staged) printStaged(c);
   else printLoops(c);
-  if (mapping === 'rows') foldChains(c);
+  if (mapping === 'rows' && !c.inOrder) foldChains(c);
   printAcross(out, c.schedule, c.accumulators, itemsP * c.lanes);
   out.block('if (tr == 0)', () => (slots === 1 ? printResults(c) : printPartials(c)));
   const launch = { ...reduceLaunch(c.body.kernel, c.schedule), sharedByteLength: 0 };
@@ -215,22 +217,22 @@ function printResults(c: ReduceContext): void {
         out.unrolled('e', c.lanes, () => {
           const scope: Scope = {
             coordinates: elementCoordinates(at, c.chunking),
-            known: results(c, `g * ${c.lanes} + e`),
+            known: resultsAt(c.accumulators, `g * ${c.lanes} + e`),
           };
           c.body.print(out, rowClosure(c, rowStores, scope), scope, c.params);
           for (const store of rowStores) c.stores.put(out, store, '', c.storeValue(store, scope));
         });
         for (const store of rowStores) c.stores.flush(out, store, '', at);
       } else {
-        printRow(out, c.body, c.params, { coordinates: at, known: results(c, 'g') }, rowStores);
+        printRow(
+          out,
+          c.body,
+          c.params,
+          { coordinates: at, known: resultsAt(c.accumulators, 'g') },
+          rowStores,
+        );
       }
     }),
-  );
-}
-
-function results(c: ReduceContext, item: string): Map<number, string> {
-  return new Map(
-    c.accumulators.map(({ position, monoid, name }) => [position, monoid.finish(`${name}[${item}]`)]),
   );
 }
 

@@ -7,8 +7,11 @@ import { elementCoordinates, storeElement } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { ReduceContext } from './reduce-context.js';
 
-/** `unrollR` steps: all loads, then all arithmetic. `guarded`: only the steps that lie before the end. */
-export function printStep(c: ReduceContext, guarded: boolean): void {
+/**
+ * `unrollR` steps: all loads, then all arithmetic. `guarded`: only the steps that lie before the end. `apart`: how far
+ * they are from one another.
+ */
+export function printStep(c: ReduceContext, guarded: boolean, apart = stepOf(c)): void {
   const { unrollR, itemsP, threadsR, mapping } = c.schedule;
   const out = c.out;
   const width = mapping === 'rows' ? c.schedule.width : 1;
@@ -17,7 +20,7 @@ export function printStep(c: ReduceContext, guarded: boolean): void {
     c.loads.declare(out, position, onRow(position) ? [unrollR, itemsP] : [unrollR]);
   const step = (inner: (reduced: string[]) => void): void =>
     out.unrolled('u', unrollR, () => {
-      const place = c.countsChunks ? `(q + u * ${threadsR}) * ${width}` : `r + u * ${threadsR * width}`;
+      const place = c.countsChunks ? `(q + u * ${threadsR}) * ${width}` : `r + u * ${apart}`;
       out.line(`const ${c.params.index} s = ${place};`);
       const body = (): void => inner(printCoordinates(out, c.params, 's', c.body.kernel.reduced, 'z'));
       if (guarded) out.block(width > 1 ? `if (s + ${width} <= end)` : 'if (s < end)', body);
@@ -45,6 +48,9 @@ export function printStep(c: ReduceContext, guarded: boolean): void {
   }
 }
 
+const stepOf = ({ schedule }: ReduceContext): number =>
+  schedule.threadsR * (schedule.mapping === 'rows' ? schedule.width : 1);
+
 function known(c: ReduceContext): Map<number, string> {
   const { loads, rowValues } = c.parts;
   const lane = c.lanes === 1 ? '0' : 'e';
@@ -68,7 +74,7 @@ function computeRows(c: ReduceContext, reduced: readonly string[]): void {
     c.body.print(out, common, scope, c.params);
     out.unrolled('g', itemsP, () => {
       c.body.print(out, own, scope, c.params);
-      c.push(scope, `g * ${width} + e`, (a) => `d${a.position}[g][e]`);
+      c.push(scope, c.chainOf('e'), (a) => `d${a.position}[g][e]`);
       for (const store of elementStores) c.stores.put(out, store, '[g]', c.storeValue(store, scope));
     });
   });
@@ -109,7 +115,7 @@ function flush(c: ReduceContext, stores: readonly number[], index: string, at: r
 /** One element of a row that its chunks leave over. */
 export function printSingle(c: ReduceContext): void {
   const out = c.out;
-  const { itemsP, width } = c.schedule;
+  const { itemsP } = c.schedule;
   const { loads, common, own, rowValues, elementStores } = c.parts;
   const reduced = printCoordinates(out, c.params, 'r', c.body.kernel.reduced, 'z');
   out.unrolled('g', itemsP, () => {
@@ -117,7 +123,7 @@ export function printSingle(c: ReduceContext): void {
     const scope: Scope = { coordinates: c.coordinates(reduced), known };
     const all = [...loads, ...common, ...own].sort((a, b) => a - b);
     c.body.print(out, all, scope, c.params);
-    c.push(scope, `g * ${width}`);
+    c.push(scope, c.chainOf('0'));
     if (elementStores.length === 0) return;
     out.block('if (in[g])', () => {
       for (const store of elementStores) {

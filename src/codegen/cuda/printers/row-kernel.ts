@@ -87,7 +87,7 @@ function printPhase(c: RowContext, shared: SharedChunks, number: number): void {
   printAcross(out, schedule, phase.accumulators, 1);
   for (const { position, name, monoid } of phase.accumulators) {
     const { dtype } = c.body.instruction(position);
-    out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${monoid.finish(`${name}[0]`)};`);
+    out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${monoid.finish(`${name}[0]`, 0)};`);
     c.rowKnown.set(position, `v${position}`);
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
-import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { hasMonoid, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import {
   dependenciesOf,
@@ -79,7 +79,7 @@ export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
 export function chooseOuterProduct(kernel: Kernel): OuterProductSchedule | undefined {
   const p = kernel.parallel.length;
   const axisJ = p - 1;
-  if (p < 2 || storesElements(kernel)) return undefined;
+  if (p < 2 || storesElements(kernel) || hasMonoid(kernel)) return undefined;
   // A gather is a value of its own for each pair.
   if (loadsOf(kernel).some(({ access }) => access.index !== undefined)) return undefined;
   const loads = elementLoadsOf(kernel).map(({ position }) => position);

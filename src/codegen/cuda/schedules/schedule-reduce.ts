@@ -6,7 +6,7 @@
  * is cut into slots of a fixed length where the parallel axes alone would not fill a device; partial results
  * of slots go to scratch and are combined in slot order by a second launch.
  */
-import { reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { hasMonoid, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { elementLoadsOf, levelsOf, storesElements, takenByWalks } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
@@ -140,7 +140,7 @@ export function isStaged(kernel: Kernel): boolean {
     )
   )
     return false;
-  return loads.length > 0 && !storesElements(kernel);
+  return loads.length > 0 && !storesElements(kernel) && !hasMonoid(kernel);
 }
 
 /**

@@ -3,7 +3,7 @@
  * over it to the next; a row too long for the registers of a block is walked again, mostly from the L2 cache.
  */
 import { affineLoadOf, affineLoadsOf } from '../../../fusion/kernel/algebra.js';
-import { castValueOf, isConstant, isReduction } from '../../../fusion/kernel/arithmetic.js';
+import { castValueOf, hasMonoid, isConstant, isReduction } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
@@ -151,6 +151,8 @@ const heldWords = (kernel: Kernel): number =>
  * `undefined`: some have others, or a block would not do a whole row.
  */
 export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | undefined {
+  // Elements of a user's monoid keep their order, which rows on the chip do not.
+  if (hasMonoid(kernel)) return undefined;
   const alone = commonOrder(kernel);
   const schedule = alone?.schedule;
   if (schedule?.kind !== 'reduce' || schedule.slots > 1 || schedule.staged) return undefined;

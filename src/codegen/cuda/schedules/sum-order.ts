@@ -125,7 +125,7 @@ export function aloneOf(kernel: Kernel, position: number): Alone {
   const isColumns = schedule.kind === 'reduce' && schedule.mapping === 'columns';
   return {
     schedule,
-    order: printOrder(schedule, isFast),
+    order: `${name === 'monoid' ? 'in order, ' : ''}${printOrder(schedule, isFast)}`,
     together: isTuple && isColumns ? schedule.unrollR : undefined,
     isFast,
     isInOrder: walksAlike(mergeAxes(part), own),
