@@ -163,6 +163,7 @@ export {
   whileLoop,
 } from './api/loops.js';
 export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
+export type { Monoid, UserScanOptions } from './api/monoid-functions.js';
 export { ndimage } from './api/ndimage.js';
 export type {
   AffineOptions,
@@ -227,7 +228,7 @@ export type { Solution, SolverOptions } from './api/sparse-systems.js';
 export type { SparseTriangularOptions } from './api/sparse-triangular.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
-export { type Monoid, reduction, type UserReduction } from './api/user-reductions.js';
+export { reduction, scan, type UserReduction, type UserScan } from './api/user-reductions.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';

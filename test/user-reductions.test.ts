@@ -1,6 +1,6 @@
 /** reduction(): monoids of the user's own, of numbers and of lists, over any axes; the tree, dtypes, errors. */
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, arange, DTypeError, type Lazy, lazy, reduction } from '../src/index.js';
+import { ArgumentError, arange, DTypeError, type Lazy, lazy, reduction, scan } from '../src/index.js';
 
 const device = 'cpu';
 const elements = async (x: Lazy): Promise<number[]> => Array.from((await x.compute({ device })).data, Number);
@@ -111,5 +111,16 @@ describe('reduction', () => {
     expect(() =>
       reduction({ identity: 0, combine: (a: number, b: number) => a << b })(lazy([{ re: 1, im: 0 }])),
     ).toThrow(DTypeError);
+  });
+});
+
+describe('scan', () => {
+  it('refuses an axis that has to be named, and options that it lacks', () => {
+    const total = scan({ identity: 0, combine: (a: number, b: number) => a + b });
+    expect(() => total(lazy([[1, 2]]))).toThrow(/an axis, or null for all elements: the shape \(1, 2\)/);
+    expect(() => total(lazy([[1, 2]]), 2)).toThrow(RangeError);
+    expect(() => total(lazy([1]), { exclusive: 1 } as never)).toThrow(/exclusive and reverse to be true/);
+    expect(() => total(lazy([1]), { keepdims: true } as never)).toThrow(ArgumentError);
+    expect(() => scan({ identity: 0, combine: (a: number) => a + y.size })).toThrow(/\[scan\].*y\.size/);
   });
 });

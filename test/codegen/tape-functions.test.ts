@@ -128,6 +128,7 @@ describe('the CPU', () => {
 
   it('has every reduction of every dtype that its row takes', () => {
     for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {
+      if (name === 'monoid') continue; // which one it is stands in the instruction
       for (const dtype of DTYPES) {
         if (reductionRow(name).dtype(dtype) === undefined) continue;
         const b = new KernelBuilder([5], [100]);

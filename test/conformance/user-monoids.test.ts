@@ -1,11 +1,12 @@
 /**
- * Reductions by monoids of the user's own on every backend: elements keep their order along any axes, in one kernel with
+ * Reductions and scans by monoids of the user's own on the CPU and GPUs: elements keep their order along any axes, in one kernel with
  * what is around it, and bits do not depend on budgets.
  */
 import { describe, expect, it } from 'vitest';
-import { arange, elementwise, type Lazy, lazy, reduction } from '../../src/index.js';
+import { arange, elementwise, type Lazy, lazy, reduction, scan } from '../../src/index.js';
 import { backends } from '../support/backends.js';
 
+const devices = backends().filter((device) => device === 'cpu' || device.startsWith('cuda'));
 const PRIME = 8191;
 type Affine = readonly [scale: number, offset: number];
 /** Composition of affine functions modulo a prime: associative and exact, and does not commute. */
@@ -153,3 +154,47 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
     });
   },
 );
+
+describe.each(devices)('scans of the user on %s', (device) => {
+  const elements = async (x: Lazy): Promise<number[]> =>
+    Array.from((await x.compute({ device })).data, Number);
+  const recurrence = scan({
+    identity: [1, 0],
+    map: (a: number, b: number): Affine => [a, b],
+    combine: ([a, b]: Affine, [c, d]: Affine): Affine => [(a * c) % PRIME, (b * c + d) % PRIME],
+    finish: ([, y]: Affine) => y,
+    captures: { PRIME },
+  });
+  const byLoop = (a: readonly number[], b: readonly number[]): number[] => {
+    let y = 0;
+    return a.map((scale, k) => {
+      y = (scale * y + b[k]!) % PRIME;
+      return y;
+    });
+  };
+
+  it.each(device === 'cpu' ? [1, 8, 9, 100, 5000] : [9, 700])(
+    'are linear recurrences of %s elements, from either end, with or without their own',
+    async (n) => {
+      const [a, b] = [2, 3].map((by) => Array.from({ length: n }, (_, k) => (k * by + 1) % 17)) as [
+        number[],
+        number[],
+      ];
+      const [x, y] = [a, b].map((values) => lazy(Float64Array.from(values))) as [Lazy, Lazy];
+      const forward = byLoop(a, b);
+      const backward = byLoop([...a].reverse(), [...b].reverse()).reverse();
+      expect(await elements(recurrence(x, y))).toEqual(forward);
+      expect(await elements(recurrence(x, y, { exclusive: true }))).toEqual([0, ...forward.slice(0, -1)]);
+      expect(await elements(recurrence(x, y, { reverse: true }))).toEqual(backward);
+    },
+  );
+
+  it('go along any axis, and keep dtypes', async () => {
+    const total = scan({ identity: 0, combine: (a: number, b: number) => a + b });
+    const x = arange(3 * 20 * 2).reshape([3, 20, 2]);
+    for (const axis of [1, -1, null])
+      expect(await elements(total(x, axis))).toEqual(await elements(x.cumulativeSum(axis)));
+    expect(total(x.astype('float32'), 1).dtype).toBe('float32');
+    expect(await elements(total(x.slice([0, 0]), 1))).toEqual([]);
+  });
+});

@@ -129,6 +129,7 @@ describe('parts of tapes', () => {
   it('know the bytes that phases keep, for every reduction of every dtype', async () => {
     const native = await poisoned({});
     for (const name of Object.keys(REDUCTIONS) as ReductionName[]) {
+      if (name === 'monoid') continue; // which one it is stands in the instruction
       for (const dtype of DTYPES) {
         if (reductionRow(name).dtype(dtype) === undefined) continue;
         const b = new KernelBuilder([5], [200_000]);

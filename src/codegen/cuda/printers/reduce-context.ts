@@ -73,8 +73,10 @@ export class ReduceContext {
     return isInOrder(this.accumulators);
   }
   /** The accumulator that an element of a chunk along the rows joins: one for each place in the chunk, but in order. */
-  chainOf(element: string): string {
-    return this.inOrder ? 'g' : `g * ${this.schedule.width} + ${element}`;
+  chainOf(element?: string): string {
+    if (this.inOrder) return 'g';
+    const first = `g * ${this.schedule.width}`;
+    return element === undefined ? first : `${first} + ${element}`;
   }
 
   get rows(): number {

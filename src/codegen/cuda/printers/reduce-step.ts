@@ -123,7 +123,7 @@ export function printSingle(c: ReduceContext): void {
     const scope: Scope = { coordinates: c.coordinates(reduced), known };
     const all = [...loads, ...common, ...own].sort((a, b) => a - b);
     c.body.print(out, all, scope, c.params);
-    c.push(scope, c.chainOf('0'));
+    c.push(scope, c.chainOf());
     if (elementStores.length === 0) return;
     out.block('if (in[g])', () => {
       for (const store of elementStores) {
