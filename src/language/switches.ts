@@ -1,72 +1,82 @@
 /**
  * `switch`: its cases are compared one after the other until one is equal; the statements from there on run up to a
- * `break`.
+ * `break`. Statements that several cases reach are traced for each, so that what every path does is known.
  *
  *     switch (k) { case 0: x = a; case 1: y = b; break; default: y = c; }
- *     →   if (k === 0) x = a;   if (k === 0 || k === 1) y = b; else y = c;
+ *     →   if (k === 0) { x = a; y = b; } else if (k === 1) y = b; else y = c;
  */
-import type { Statement, SwitchCase, SwitchStatement } from 'acorn';
-import { conjunction, disjunction, negation } from './choice.js';
+import type { Expression, Statement, SwitchStatement } from 'acorn';
+import { disjunction, negation } from './choice.js';
 import type { Expressions } from './expressions.js';
 import type { State } from './state.js';
-import type { Condition } from './value.js';
+import type { Condition, Operand } from './value.js';
 import type { Scope } from './variables.js';
 
 /** Runs statements that follow one another in a scope. */
 export type RunStatements = (statements: readonly Statement[], scope: Scope, state: State) => void;
 
+/** Cases without statements between them. */
+interface Entry {
+  readonly tests: readonly Expression[];
+  readonly isDefault: boolean;
+  /** What runs from here on. */
+  readonly statements: readonly Statement[];
+}
+
 /** `scope`: that of the block, which all cases share. */
 export function runSwitch(
   expressions: Expressions,
-  { discriminant, cases }: SwitchStatement,
+  node: SwitchStatement,
   scope: Scope,
   state: State,
   run: RunStatements,
 ): void {
-  const begins = beginnings(expressions, discriminant, cases, scope, state);
-  let reached: Condition = false;
-  cases.forEach(({ consequent }, k) => {
-    reached = disjunction(reached, begins[k]!);
-    const entered = reached;
-    state.proceed((path) => {
-      underCondition(path, entered, (inner) => run(consequent, scope, inner));
-    });
-  });
+  const value = expressions.operand(node.discriminant, scope, state);
+  const entries = entriesOf(node);
+  const enter = (at: number, path: State): void => {
+    const entry = entries[at];
+    if (entry === undefined) {
+      const other = entries.find(({ isDefault }) => isDefault);
+      if (other !== undefined) run(other.statements, scope, path);
+      return;
+    }
+    const condition = isAnyOf(expressions, entry.tests, value, scope, path);
+    if (condition === true) run(entry.statements, scope, path);
+    else if (condition === false) enter(at + 1, path);
+    else {
+      const [yes, no] = [path.fork(condition), path.fork(negation(condition))];
+      run(entry.statements, scope, yes);
+      enter(at + 1, no);
+      path.merge(condition, yes, no);
+    }
+  };
+  enter(0, state);
   // Each `break` that is left is the switch's own.
   state.broken = false;
 }
 
-/** For each case, the condition under which the statements begin with it. */
-function beginnings(
-  expressions: Expressions,
-  discriminant: SwitchStatement['discriminant'],
-  cases: readonly SwitchCase[],
-  scope: Scope,
-  state: State,
-): Condition[] {
-  const value = expressions.operand(discriminant, scope, state);
-  let rest: Condition = true;
-  const begins = cases.map(({ test }): Condition => {
-    if (!test || rest === false) return false;
-    let isEqual: Condition = false;
-    underCondition(state, rest, (path) => {
-      isEqual = expressions.isStrictlyEqual(test, value, scope, path);
-    });
-    const begin = conjunction(rest, isEqual);
-    rest = conjunction(rest, negation(isEqual));
-    return begin;
+function entriesOf({ cases }: SwitchStatement): Entry[] {
+  const entries: Entry[] = [];
+  let [tests, isDefault]: [Expression[], boolean] = [[], false];
+  cases.forEach(({ test, consequent }, k) => {
+    if (test) tests.push(test);
+    else isDefault = true;
+    if (consequent.length === 0 && k + 1 < cases.length) return;
+    entries.push({ tests, isDefault, statements: cases.slice(k).flatMap((each) => each.consequent) });
+    [tests, isDefault] = [[], false];
   });
-  return begins.map((begin, k) => (cases[k]!.test ? begin : rest));
+  return entries;
 }
 
-/** Runs a part on the paths of a state on which a condition holds. */
-function underCondition(state: State, condition: Condition, run: (state: State) => void): void {
-  if (condition === false) return;
-  if (condition === true) {
-    run(state);
-    return;
-  }
-  const [yes, no] = [state.fork(condition), state.fork(negation(condition))];
-  run(yes);
-  state.merge(condition, yes, no);
+function isAnyOf(
+  expressions: Expressions,
+  tests: readonly Expression[],
+  value: Operand,
+  scope: Scope,
+  state: State,
+): Condition {
+  let found: Condition = false;
+  for (const test of tests)
+    found = disjunction(found, expressions.isStrictlyEqual(test, value, scope, state));
+  return found;
 }
