@@ -9,7 +9,8 @@ size_t ElementStep::scratchBytes() const {
 }
 
 StepRun::StepRun(const ElementStep& step, char* scratch)
-    : step_(step), operands_(step.argumentBytes.size() + step.values.size(), Operand{nullptr, kChunk, kChunk}) {
+    : step_(step),
+      operands_(step.argumentBytes.size() + step.values.size(), Operand{nullptr, kChunk, kChunk}) {
   const size_t arguments = step.argumentBytes.size();
   for (size_t k = 0; k < step.values.size(); k++) {
     const StepValue& value = step.values[k];

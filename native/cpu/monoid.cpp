@@ -55,9 +55,7 @@ void MonoidRun::reset(ReduceState& state) const {
 // Like a carry into a binary counter.
 void MonoidRun::carry(ReduceState& state, int64_t accumulator, char* node) {
   const int64_t bytes = monoid_.nodeByteLength();
-  const auto level = [&](int64_t k) {
-    return state.levels + (k * state.accumulators + accumulator) * bytes;
-  };
+  const auto level = [&](int64_t k) { return state.levels + (k * state.accumulators + accumulator) * bytes; };
   int64_t k = 0;
   for (; (state.leaves >> k) & 1; k++) combine(node, level(k), node);
   std::memcpy(level(k), node, bytes);
@@ -69,8 +67,7 @@ void MonoidRun::columns(ReduceState& state, Extent extent, const Operand* const*
     for (int64_t chunk = 0; chunk < extent.chunks; chunk++) {
       for (size_t k = 0; k < parts_; k++) {
         const Operand& x = *args[k];
-        std::memcpy(partOf(next_, k),
-                    x.data + (row * x.rowStep + chunk * x.chunkStep) * monoid_.partBytes[k],
+        std::memcpy(partOf(next_, k), x.data + (row * x.rowStep + chunk * x.chunkStep) * monoid_.partBytes[k],
                     kChunk * monoid_.partBytes[k]);
       }
       combine(state.leaf + chunk * bytes, state.leaf + chunk * bytes, next_);
@@ -142,8 +139,7 @@ void MonoidRun::close(ReduceState& state) {
     char* const node = state.node + a * bytes;
     std::memcpy(node, state.leaf + a * bytes, bytes);
     for (int64_t k = 0; state.leaves >> k; k++)
-      if ((state.leaves >> k) & 1)
-        combine(node, state.levels + (k * state.accumulators + a) * bytes, node);
+      if ((state.leaves >> k) & 1) combine(node, state.levels + (k * state.accumulators + a) * bytes, node);
   }
 }
 

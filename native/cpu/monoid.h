@@ -1,5 +1,5 @@
-// Reductions by monoids of the user's own: functions of lanes that combine two accumulators of several parts, the
-// earlier one first. Elements keep their order.
+// Reductions by monoids of the user's own: functions of lanes that combine two accumulators of several parts,
+// the earlier one first. Elements keep their order.
 //
 // `tape-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
 #pragma once
@@ -25,7 +25,8 @@ struct Monoid {
   size_t scratchBytes() const;
 };
 
-// Runs a reduction on a block: `args` are its parts. Partial results are nodes of chunks, in the memory of `state`.
+// Runs a reduction on a block: `args` are its parts. Partial results are nodes of chunks, in the memory of
+// `state`.
 class MonoidRun {
  public:
   MonoidRun(const Monoid& monoid, char* scratch);
@@ -47,7 +48,8 @@ class MonoidRun {
   void combine(char* into, const char* a, const char* b);
   void carry(ReduceState& state, int64_t accumulator, char* node);
   void run(ReduceState& state, const Operand* const* args, int64_t row, int64_t first, int64_t count);
-  void fetch(char* node, const Operand* const* args, int64_t row, int64_t first, int64_t count, int64_t every);
+  void fetch(char* node, const Operand* const* args, int64_t row, int64_t first, int64_t count,
+             int64_t every);
   void meet(int64_t lanes);
 
   const Monoid& monoid_;
