@@ -7,6 +7,7 @@
 #include "cuda/pinned.h"
 #include "runtime/cancel.h"
 #include "runtime/environment.h"
+#include "runtime/foreign-memory.h"
 #include "runtime/info.h"
 #include "runtime/memory-limit.h"
 #include "runtime/process.h"
@@ -51,6 +52,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::sliceHost>(exports, "sliceHost");
   add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
+  add<weft::bufferAddress>(exports, "bufferAddress");
+  add<weft::wrapMemory>(exports, "wrapMemory");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");
   add<weft::tilesDone>(exports, "tilesDone");

@@ -37,6 +37,13 @@ export {
   zeros,
   zerosLike,
 } from './api/creation.js';
+export {
+  type DevicePointer,
+  devicePointer,
+  type ForeignOptions,
+  type ForeignPointer,
+  fromDevicePointer,
+} from './api/device-pointers.js';
 export { type DeviceDescription, devices } from './api/devices.js';
 export {
   broadcastShapes,

@@ -95,6 +95,17 @@ describe('a kernel that is checked', () => {
   });
 });
 
+describe('integers without a dtype', () => {
+  it('have 32 bits where arrays are short, and are refused where a literal has more', () => {
+    const beyond: KernelBody = (_, _x, y) => {
+      let k = 2 ** 40;
+      k += 1;
+      y[0] = k;
+    };
+    expect(() => run(beyond)).toThrow('an integer of int32: 1099511627776');
+  });
+});
+
 describe('a function that is no kernel', () => {
   const refused = (fn: KernelBody) => () => run(fn);
   it('is refused with its place', () => {

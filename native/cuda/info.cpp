@@ -9,6 +9,7 @@
 #include "cuda/driver.h"
 #include "cuda/fft.h"
 #include "cuda/nvrtc.h"
+#include "cuda/resources.h"
 #include "cuda/slots.h"
 #include "cuda/solver.h"
 #include "cuda/staging.h"
@@ -131,16 +132,19 @@ class OpenTask : public NativeTask {
   void run() override {
     device_.open();
     freeBytes_ = device_.freeBytes();
+    device_.use([&](const Resources& resources) { stream_ = resources.stream; });
   }
   Napi::Value result(Napi::Env env) override {
     Napi::Object result = Napi::Object::New(env);
     result.Set("freeBytes", static_cast<double>(freeBytes_));
+    result.Set("stream", Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(stream_))));
     return result;
   }
 
  private:
   CudaDevice& device_;
   size_t freeBytes_ = 0;
+  CUstream stream_ = nullptr;
 };
 
 class CountTask : public NativeTask {

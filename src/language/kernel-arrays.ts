@@ -2,7 +2,7 @@
  * What a kernel's function does with memory: elements of arrays, shared memory, barriers, atomic operations, and the
  * numbers of its launch.
  */
-import { type DType, isDType, isInteger } from '../graph/dtype.js';
+import { byteLengthOf, type DType, isDType, isInteger } from '../graph/dtype.js';
 import { isExpr, map } from '../graph/infer.js';
 import type { AtomicName, KernelInstruction, KernelMemory, KernelNumber } from '../graph/kernel-program.js';
 import { ArrayView, isNumber, type KernelValue, LocalElements, ShapeView, Text } from './kernel-values.js';
@@ -173,9 +173,9 @@ export class KernelArrays {
     if (!this.isAtTop())
       this.source.refuse(node, 'shared memory at the top of the kernel, outside of conditions and loops');
     const count = sizes.reduce((n, each) => n * each, 1);
-    this.#sharedBytes += count * 16;
-    if (count > MOST_SHARED_BYTES)
-      this.source.refuse(node, `at most ${MOST_SHARED_BYTES} bytes of shared memory`, `${count} elements`);
+    this.#sharedBytes += count * byteLengthOf(dtype.text);
+    if (this.#sharedBytes > MOST_SHARED_BYTES)
+      this.source.refuse(node, `at most ${MOST_SHARED_BYTES} bytes of shared memory`, `${this.#sharedBytes}`);
     const array = this.memory.push({ kind: 'shared', size: count, dtype: dtype.text }) - 1;
     return new ArrayView('shared memory', array, dtype.text, sizes, count, true);
   }

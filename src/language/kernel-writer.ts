@@ -11,6 +11,7 @@ import { cast, constant, isExpr } from '../graph/infer.js';
 import type { KernelInstruction } from '../graph/kernel-program.js';
 import { argumentLike } from '../graph/loops.js';
 import { convertScalar, inRange } from '../graph/scalar.js';
+import { expected, RangeArgumentError } from '../host/errors.js';
 import { NoOperator } from './arithmetic.js';
 import { numeric } from './operands.js';
 import type { StateType } from './state-types.js';
@@ -83,7 +84,12 @@ export class KernelWriter {
   register(value: Operand, type: StateType): number {
     const held = type.dtype === 'bool' ? value : numeric(value);
     const dtype = this.#isNarrowType(type) ? this.indexDType : type.dtype;
-    if (!isExpr(held)) return this.#constant(convertScalar(held, dtype), dtype);
+    if (!isExpr(held)) {
+      // A literal without a dtype would change its value.
+      if (this.#isNarrowType(type) && typeof held !== 'object' && !inRange(Number(held), dtype))
+        throw new RangeArgumentError(expected('kernel', `an integer of ${dtype}`, `${held}`));
+      return this.#constant(convertScalar(held, dtype), dtype);
+    }
     const found = this.#lowered(held, new Map());
     return this.#cast(found, dtype);
   }

@@ -31,53 +31,58 @@ export const increment2 = kernel(
 );
 
 /** Numba's guide, matrix multiplication with shared memory. */
-const TILE = 8;
-export const tiledProduct = kernel(
-  ({ threadIdx, blockIdx, shared, sync }, a, b, c) => {
-    const [m, k] = a.shape;
-    const n = b.shape[1]!;
-    const as = shared('float32', [TILE, TILE]);
-    const bs = shared('float32', [TILE, TILE]);
-    const { x: tx, y: ty } = threadIdx;
-    const row = blockIdx.y * TILE + ty;
-    const column = blockIdx.x * TILE + tx;
-    let sum = 0;
-    for (let at = 0; at < k!; at += TILE) {
-      as[as.index(ty, tx)] = row < m! && at + tx < k! ? a.at(row, at + tx) : 0;
-      bs[bs.index(ty, tx)] = at + ty < k! && column < n ? b.at(at + ty, column) : 0;
-      sync();
-      for (let i = 0; i < TILE; i++) sum += as.at(ty, i) * bs.at(i, tx);
-      sync();
-    }
-    if (row < m! && column < n) c[c.index(row, column)] = sum;
-  },
-  {
-    captures: { TILE },
-    inputs: { a: { dtype: 'float32', ndim: 2 }, b: { dtype: 'float32', ndim: 2 } },
-    outputs: { c: { dtype: 'float32', shape: ({ a, b }) => [a.shape[0]!, b.shape[1]!] } },
-    grid: ({ a, b }) => [Math.ceil(b.shape[1]! / TILE), Math.ceil(a.shape[0]! / TILE)],
-    block: [TILE, TILE],
-  },
-);
+export const productOf = (TILE: number) =>
+  kernel(
+    ({ threadIdx, blockIdx, shared, sync }, a, b, c) => {
+      const [m, k] = a.shape;
+      const n = b.shape[1]!;
+      const as = shared('float32', [TILE, TILE]);
+      const bs = shared('float32', [TILE, TILE]);
+      const { x: tx, y: ty } = threadIdx;
+      const row = blockIdx.y * TILE + ty;
+      const column = blockIdx.x * TILE + tx;
+      let sum = 0;
+      for (let at = 0; at < k!; at += TILE) {
+        as[as.index(ty, tx)] = row < m! && at + tx < k! ? a.at(row, at + tx) : 0;
+        bs[bs.index(ty, tx)] = at + ty < k! && column < n ? b.at(at + ty, column) : 0;
+        sync();
+        for (let i = 0; i < TILE; i++) sum += as.at(ty, i) * bs.at(i, tx);
+        sync();
+      }
+      if (row < m! && column < n) c[c.index(row, column)] = sum;
+    },
+    {
+      captures: { TILE },
+      inputs: { a: { dtype: 'float32', ndim: 2 }, b: { dtype: 'float32', ndim: 2 } },
+      outputs: { c: { dtype: 'float32', shape: ({ a, b }) => [a.shape[0]!, b.shape[1]!] } },
+      grid: ({ a, b }) => [Math.ceil(b.shape[1]! / TILE), Math.ceil(a.shape[0]! / TILE)],
+      block: [TILE, TILE],
+    },
+  );
+
+export const tiledProduct = productOf(8);
 
 /** Counts of bytes: each block counts in shared memory, then adds its counts. */
-export const histogram = kernel(
-  ({ threadIdx, blockIdx, blockDim, gridDim, shared, sync, atomicAdd }, x, counts) => {
-    const own = shared('uint32', 256);
-    for (let k = threadIdx.x; k < 256; k += blockDim.x) own[k] = 0;
-    sync();
-    for (let i = blockIdx.x * blockDim.x + threadIdx.x; i < x.length; i += gridDim.x * blockDim.x)
-      atomicAdd(own, x[i]!, 1);
-    sync();
-    for (let k = threadIdx.x; k < 256; k += blockDim.x) atomicAdd(counts, k, own[k]!);
-  },
-  {
-    inputs: { x: 'uint8' },
-    outputs: { counts: { dtype: 'uint32', shape: 256, initial: 0 } },
-    grid: ({ x }) => Math.min(64, Math.ceil(x.size / 256)),
-    block: 64,
-  },
-);
+export const histogramOf = (mostBlocks: number, block: number) =>
+  kernel(
+    ({ threadIdx, blockIdx, blockDim, gridDim, shared, sync, atomicAdd }, x, counts) => {
+      const own = shared('uint32', 256);
+      for (let k = threadIdx.x; k < 256; k += blockDim.x) own[k] = 0;
+      sync();
+      for (let i = blockIdx.x * blockDim.x + threadIdx.x; i < x.length; i += gridDim.x * blockDim.x)
+        atomicAdd(own, x[i]!, 1);
+      sync();
+      for (let k = threadIdx.x; k < 256; k += blockDim.x) atomicAdd(counts, k, own[k]!);
+    },
+    {
+      inputs: { x: 'uint8' },
+      outputs: { counts: { dtype: 'uint32', shape: 256, initial: 0 } },
+      grid: ({ x }) => Math.min(mostBlocks, Math.ceil(x.size / 256)),
+      block,
+    },
+  );
+
+export const histogram = histogramOf(64, 64);
 
 /** Forces of bodies on each other, a tile of bodies in shared memory at a time. */
 export const forces = kernel(

@@ -156,7 +156,7 @@ const KERNEL: Routine = {
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => ({
     bytes: [...step.operands, ...step.results].reduce((sum, array) => sum + bytesOf(array), 0),
-    launches: kernelsOf(step).launches.length,
+    launches: 1 + kernelOf(step).outputs.filter(({ initial }) => initial !== undefined).length,
   }),
   method: (step) => {
     const { grid, block, sharedByteLength, cuts } = kernelOf(step);

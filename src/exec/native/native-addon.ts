@@ -70,6 +70,8 @@ interface Addon {
   sliceHost(handle: object, first: number, byteLength: number): object;
   hostArray(handle: object): ArrayBuffer;
   disposeBuffer(handle: object): void;
+  bufferAddress(handle: object): bigint;
+  wrapMemory(device: string, address: bigint, byteLength: number, release: () => void): object;
   createCancel(): object;
   cancel(token: object): void;
   tilesDone(token: object): number;
@@ -102,7 +104,7 @@ interface Addon {
   cusolverInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
   probeCutensor(): Promise<void>;
-  openDevice(device: string): Promise<{ readonly freeBytes: number }>;
+  openDevice(device: string): Promise<{ readonly freeBytes: number; readonly stream: bigint }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
   keptObjects(device: string): Promise<KeptObjects>;
   refusesLoops(device: string): boolean;

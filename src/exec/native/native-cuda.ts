@@ -93,8 +93,13 @@ export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().
 export const allocatePinned = (device: string, byteLength: number): Promise<ArrayBuffer> =>
   settled(guarded(() => cudaAddon().allocatePinned(device, byteLength)));
 
-/** Opens a CUDA device (`cuda:N`); rejects with `DeviceError` where it cannot be used. */
-export const openDevice = (device: string): Promise<{ readonly freeBytes: number }> =>
+/**
+ * Opens a CUDA device (`cuda:N`), and gives the stream that its work is queued in. Rejects with `DeviceError` where it
+ * cannot be used.
+ */
+export const openDevice = (
+  device: string,
+): Promise<{ readonly freeBytes: number; readonly stream: bigint }> =>
   settled(guarded(() => cudaAddon().openDevice(device)));
 /**
  * Objects that a CUDA device (`cuda:N`) keeps while no run is under way: any others were leaked. For

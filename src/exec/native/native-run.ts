@@ -82,6 +82,23 @@ export function allocateHost(
   );
 }
 
+/** The address of a buffer that lies on one device. */
+export const bufferAddress = (buffer: DeviceBuffer): bigint =>
+  guarded(() => addon().bufferAddress(NativeBuffer.handleOf(buffer)));
+
+/** A buffer over memory of others. `release` is called once, when no run and no handle has it any more. */
+export const wrapMemory = (
+  device: string,
+  address: bigint,
+  byteLength: number,
+  release: () => void,
+): DeviceBuffer =>
+  new NativeBuffer(
+    device,
+    byteLength,
+    guarded(() => addon().wrapMemory(device, address, byteLength, release)),
+  );
+
 /** A part of host memory, for what runs write there. */
 export const sliceHost = (buffer: DeviceBuffer, first: number, byteLength: number): DeviceBuffer =>
   new NativeBuffer(
