@@ -1,7 +1,7 @@
 /** Addresses of arrays for other libraries of the process, and arrays over the memory of such libraries. */
 import { bufferAddress, openDevice, wrapMemory } from '../exec/native/native.js';
 import { synchronize } from '../exec/run/synchronize.js';
-import { deviceFrom } from '../exec/targets/device.js';
+import { CPU, deviceFrom } from '../exec/targets/device.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isDType } from '../graph/dtype.js';
 import { formatValue } from '../graph/format.js';
@@ -73,7 +73,7 @@ export async function devicePointer(x: Lazy, ...more: readonly unknown[]): Promi
     const { dtype, shape } = expr;
     const { device, byteLength } = buffer;
     const address = bufferAddress(buffer);
-    const stream = device === 'cpu' ? 0n : (await openDevice(device)).stream;
+    const stream = isHost(device) ? 0n : (await openDevice(device)).stream;
     await synchronize(device);
     return { device, address, dtype, shape: [...shape], byteLength, stream };
   });
@@ -88,6 +88,7 @@ export async function devicePointer(x: Lazy, ...more: readonly unknown[]): Promi
  * context, which CUDA's runtime uses.
  *
  * Throws an ArgumentError for what is no pointer, a DTypeError for an address that is no multiple of the elements' size,
+ * on a GPU of 256 bytes (as CUDA allocates; a part that begins elsewhere is a slice of the whole),
  * a ShapeError for a shape without elements, a DeviceError for a device that is not there. A wrong address is not found:
  * reading it may end the process.
  *
@@ -120,12 +121,17 @@ export function fromDevicePointer(
       const done = (): void => {
         if (release !== undefined) outsideCall(release);
       };
-      if (name === 'cpu') done();
+      if (isHost(name)) done();
       else synchronize(name).then(done, done);
     };
     return new Lazy(deviceArray(wrapMemory(name, address, byteLength, ended), dtype, [...shape]));
   });
 }
+
+const isHost = (device: string): boolean => deviceFrom('fromDevicePointer', device) === CPU;
+
+/** Bytes: kernels and libraries read several elements at a time, from where CUDA's own allocations begin. */
+const GPU_ALIGNMENT = 256;
 
 function checkPointer(pointer: unknown): ForeignPointer {
   const op = 'fromDevicePointer';
@@ -140,7 +146,7 @@ function checkPointer(pointer: unknown): ForeignPointer {
   const isSize = (size: unknown): boolean => Number.isInteger(size) && (size as number) > 0;
   if (!Array.isArray(shape) || !shape.every(isSize) || sizeOfShape(shape) > Number.MAX_SAFE_INTEGER / 16)
     throw new ShapeError(expected(op, 'a shape with elements', formatValue(shape)));
-  const unit = DTYPE_INFO[DTYPE_INFO[dtype].component].byteLength;
+  const unit = isHost(device) ? DTYPE_INFO[DTYPE_INFO[dtype].component].byteLength : GPU_ALIGNMENT;
   if (address % BigInt(unit) !== 0n)
     throw new DTypeError(
       expected(op, `an address that is a multiple of ${unit} bytes for ${dtype}`, `${address}`),
