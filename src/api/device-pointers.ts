@@ -53,9 +53,9 @@ export interface ForeignOptions {
  *
  * @example
  * using x = await lazy([1, 2, 3]).persist({ device: 'cpu' })
- * const { address, ...rest } = await devicePointer(x)
- * console.log(typeof address, rest)
- * //=> bigint { device: 'cpu', dtype: 'float64', shape: [ 3 ], byteLength: 24, stream: 0n }
+ * const { dtype, shape, byteLength } = await devicePointer(x)
+ * console.log(dtype, shape, byteLength)
+ * //=> float64 [ 3 ] 24
  */
 export function devicePointer<D extends DType>(x: Lazy<D>): Promise<DevicePointer<D>>;
 export async function devicePointer(x: Lazy, ...more: readonly unknown[]): Promise<DevicePointer> {
