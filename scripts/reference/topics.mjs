@@ -25,7 +25,15 @@ const PAGES = [
   ['NDArray', ['host/ndarray']],
   [
     'Computing',
-    ['api/lazy', 'api/compile', 'api/memory', 'api/devices', 'exec/run/synchronize', 'api/precompile', 'api/device-pointers'],
+    [
+      'api/lazy',
+      'api/compile',
+      'api/memory',
+      'api/devices',
+      'exec/run/synchronize',
+      'api/precompile',
+      'api/device-pointers',
+    ],
   ],
   ['Loops', ['api/loops']],
   ['Functions of elements', ['api/element-functions']],
