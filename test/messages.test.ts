@@ -104,7 +104,7 @@ describe('messages', () => {
     };
     // What runs, reads or writes rejects later; it is not called here.
     const running =
-      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|limitMemory|devices|pinned|precompile|progressLine)/;
+      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|limitMemory|devices|devicePointer|pinned|precompile|progressLine)/;
     for (const [name, value] of Object.entries(weft)) {
       if (typeof value !== 'function' || running.test(name)) continue;
       const call = value as (...args: unknown[]) => unknown;
