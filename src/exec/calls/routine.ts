@@ -236,14 +236,20 @@ function cutOf(routine: Routine, step: RoutineStep): Cut {
   };
 }
 
-/** All units but the last one are as large. */
+/** All units but the last one are as large, and margins that reach over an end of an array are cut off there. */
 function shiftOf(routine: Routine, step: RoutineStep): Shift | undefined {
   if (step.maps !== undefined) return undefined;
   const by = new Map<number, number>();
+  let [from, to] = [0, routine.units(step) - 1];
   for (const array of [...operandsOf(step), ...step.results]) {
-    const moved = (routine.unitSize(step, array) ?? 0) * byteLengthOf(array.dtype);
+    const size = routine.unitSize(step, array) ?? 0;
+    const moved = size * byteLengthOf(array.dtype);
     if ((by.get(array.buffer) ?? moved) !== moved) return undefined;
     by.set(array.buffer, moved);
+    if (size === 0) continue;
+    const { before = 0, after = 0 } = routine.margins?.(step, array) ?? {};
+    from = Math.max(from, Math.ceil(before / size));
+    to = Math.min(to, routine.units(step) - 1 - Math.ceil(after / size));
   }
-  return { period: 1, from: 0, to: routine.units(step) - 1, by };
+  return { period: 1, from, to, by };
 }
