@@ -173,7 +173,8 @@ describe.each(onDevices)('decompositions on %s', (device) => {
         linalg.eigvals(a).sum(-1).sub(trace),
       ];
     });
-    await expectSmall(device, dtype, differences, 512);
+    // Sums of 35 eigenvalues of matrices with norms of 17: backward stable to a few times 35 · 17 ε.
+    await expectSmall(device, dtype, differences, 2048);
   });
 
   it('eig has the eigenvalues of matrices that are triangular, scaled, defective or turn', async () => {
