@@ -9,10 +9,12 @@ const NONE: readonly CheckedIndices[] = [];
 export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   const { site } = x;
   if (x.kind === 'loop') return x.loop.checked;
-  if (x.kind === 'gather' && x.mode === 'raise') {
+  if (x.kind === 'gather' && (x.mode === 'raise' || x.mode === 'raiseFromStart')) {
     const [array, indices] = x.inputs as readonly [Expr, Expr];
     const size = array.shape[x.axis]!;
-    return [{ indices, op: x.asked ?? 'take', axis: x.axis, from: -size, size, site }];
+    return [
+      { indices, op: x.asked ?? 'take', axis: x.axis, from: x.mode === 'raise' ? -size : 0, size, site },
+    ];
   }
   if (x.kind !== 'call') return NONE;
   if (x.routine === 'sparseProduct' && x.parameters[1] === 1) {

@@ -242,6 +242,9 @@ export const foldReach = (fold: Fold, n: number): number => {
  */
 export type IndexMode = 'raise' | 'wrap' | 'clip';
 
+/** Of indices that only Weft takes by: in `raiseFromStart` a negative one is an error too. */
+export type GatherMode = IndexMode | 'raiseFromStart';
+
 export type NodeData =
   | { readonly kind: 'source'; readonly source: Source }
   /** One value; its shape is []. */
@@ -291,7 +294,7 @@ export type NodeData =
   | {
       readonly kind: 'gather';
       readonly axis: number;
-      readonly mode: IndexMode;
+      readonly mode: GatherMode;
       /** The function that the user called; `take` where it is not said. */
       readonly asked?: string | undefined;
     }

@@ -7,7 +7,7 @@
  */
 import { extremeOf } from './binning.js';
 import { type DType, isComplex } from './dtype.js';
-import type { Expr, IndexMode } from './expr.js';
+import type { Expr, GatherMode } from './expr.js';
 import { sizeOfShape } from './graph.js';
 import { cast, iota, map, reduce } from './infer.js';
 import { broadcast, reshape } from './view-nodes.js';
@@ -21,7 +21,7 @@ export const isSparse = (dtype: DType, length: number, indices: number): boolean
   !isComplex(dtype) && length >= LEAST_LENGTH && indices <= MOST_INDICES;
 
 /** As `gather` of the same arguments. */
-export function gatherByReduction(x: Expr, index: Expr, axis: number, mode: IndexMode): Expr {
+export function gatherByReduction(x: Expr, index: Expr, axis: number, mode: GatherMode): Expr {
   if (x.dtype === 'bool') return cast(gatherByReduction(cast(x, 'uint8'), index, axis, mode), 'bool');
   const length = x.shape[axis]!;
   const [before, behind] = [x.shape.slice(0, axis), x.shape.slice(axis + 1)];
@@ -39,9 +39,9 @@ export function gatherByReduction(x: Expr, index: Expr, axis: number, mode: Inde
 }
 
 /** Indices from the beginning of an axis. */
-function withinAxis(index: Expr, length: number, mode: IndexMode): Expr {
+function withinAxis(index: Expr, length: number, mode: GatherMode): Expr {
   if (mode === 'wrap') return map('remainder', [index, length]);
   const counted =
-    mode === 'clip' ? index : map('where', [map('less', [index, 0]), map('add', [index, length]), index]);
+    mode === 'raise' ? map('where', [map('less', [index, 0]), map('add', [index, length]), index]) : index;
   return map('maximum', [map('minimum', [counted, length - 1]), 0]);
 }

@@ -69,7 +69,7 @@ export const bounded = (line: Expr, length: Expr): Expr =>
 export function startsOf(matrix: SparseParts, op: string): Expr {
   const starts = cast(upToBound(matrix.starts), 'int64');
   if (!matrix.isGiven) return starts;
-  return gather(iota(boundOf(matrix) + 1), starts, 0, 'raise', starts.shape, `${op}: indptr`);
+  return gather(iota(boundOf(matrix) + 1), starts, 0, 'raiseFromStart', starts.shape, `${op}: indptr`);
 }
 
 /** The int64 row of each stored element: behind the true number, the number of rows. */
@@ -82,7 +82,7 @@ export function rowsOf(matrix: SparseParts, op: string): Expr {
 export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): Expr => {
   const index = cast(upToBound(places), 'int64');
   if (!isGiven) return index;
-  return gather(iota(shape[1]), index, 0, 'raise', index.shape, `${op}: indices`);
+  return gather(iota(shape[1]), index, 0, 'raiseFromStart', index.shape, `${op}: indices`);
 };
 
 /** row · columns + column of each stored element. */

@@ -1,7 +1,7 @@
 /** Makes the nodes that read elements elsewhere, without arithmetic: views and gathers. */
 import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
-import type { Expr, IndexMode, Shape, View } from './expr.js';
+import type { Expr, GatherMode, Shape, View } from './expr.js';
 import { extentOfView, needSizes, withExtent } from './extent.js';
 import { sameShape } from './shape.js';
 
@@ -41,7 +41,7 @@ export function gather(
   x: Expr,
   index: Expr,
   axis: number,
-  mode: IndexMode,
+  mode: GatherMode,
   shape: Shape,
   asked?: string,
 ): Expr {

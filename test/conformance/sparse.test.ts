@@ -204,6 +204,10 @@ it('an index out of range is an error, in a loop too, and nothing is computed', 
   const ends = sparse.csr({ data: [1, 2], indices: [0, 1], indptr: [0, 1, 5] }, [2, 2]);
   await expect(ends.matmul(ones([2])).compute()).rejects.toThrow('[sparse.matmul: indptr]');
   await expect(sparse.cg(ends, ones([2])).x.compute()).rejects.toThrow('[sparse.matmul: indptr]');
+  const below = sparse.csr({ data: [1, 2], indices: [0, -1], indptr: [0, 1, 2] }, [2, 2]);
+  const least = '[sparse.toDense: indices] expected indices from 0 to 1 for axis 0 of 2 elements: -1';
+  await expect(below.toDense().compute()).rejects.toThrow(least);
+  await expect(below.T.matmul(below).toDense().compute()).rejects.toThrow('indices from 0 to 1');
 });
 
 it('a matrix goes through the files of SciPy, and other formats are refused', async () => {

@@ -7,7 +7,7 @@
  *
  *     take(permute x, ids) [i, j]  =  permute x [k, j], k = ids[i]   →   x[offset + strides · (i, j) + stride k]
  */
-import type { Fold, IndexMode } from '../../graph/expr.js';
+import type { Fold, GatherMode } from '../../graph/expr.js';
 import { type Graph, type GraphNode, nodeOf } from '../../graph/graph.js';
 import { create } from '../kernel/instruction.js';
 import type { Affine } from '../kernel/kernel.js';
@@ -65,12 +65,12 @@ export function foldedIndex(tape: TapeBuilder, index: number, size: number, mode
   return tape.map('minimum', [left, tape.map('subtract', [int64(2 * (size - 1) + edge), left])]);
 }
 
-/** The index that is read, in 0 … size - 1: see `IndexMode`. */
-export function inRange(tape: TapeBuilder, index: number, size: number, mode: IndexMode): number {
+/** The index that is read, in 0 … size - 1: see `GatherMode`. */
+export function inRange(tape: TapeBuilder, index: number, size: number, mode: GatherMode): number {
   const int64 = (value: number): number => tape.add(create.constant('int64', BigInt(value)));
   if (mode === 'wrap') return tape.map('remainder', [index, int64(size)]);
   const fromEnd = (): number => tape.map('add', [index, int64(size)]);
   const isNegative = (): number => tape.map('less', [index, int64(0)]);
-  const counted = mode === 'clip' ? index : tape.map('where', [isNegative(), fromEnd(), index]);
+  const counted = mode === 'raise' ? tape.map('where', [isNegative(), fromEnd(), index]) : index;
   return tape.map('minimum', [tape.map('maximum', [counted, int64(0)]), int64(size - 1)]);
 }

@@ -23,7 +23,7 @@ export const indexValues: Rule = (node, editor) => {
   if (node.mode === 'wrap') return editor.reshape(map('remainder', [index.id, int64(size)]), node.shape);
   const fromEnd = (): number => map('add', [index.id, int64(size)]);
   const isNegative = (): number => map('less', [index.id, int64(0)], 'bool');
-  const counted = node.mode === 'clip' ? index.id : map('where', [isNegative(), fromEnd(), index.id]);
+  const counted = node.mode === 'raise' ? map('where', [isNegative(), fromEnd(), index.id]) : index.id;
   const above = map('maximum', [counted, int64(0)]);
   return editor.reshape(map('minimum', [above, int64(size - 1)]), node.shape);
 };
