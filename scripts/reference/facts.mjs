@@ -42,10 +42,17 @@ function mapArrays(value, isArray, change) {
   return value;
 }
 
-const isNumbers = (value) =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.every((each) => typeof each === 'number' || isNumbers(each));
+/** The shape of nested lists of numbers; `undefined` of anything else, and of lists of several lengths. */
+function shapeOfLists(value) {
+  if (typeof value === 'number') return [];
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const [inner, ...others] = value.map(shapeOfLists);
+  return inner !== undefined && others.every((other) => other?.join() === inner.join())
+    ? [value.length, ...inner]
+    : undefined;
+}
+
+const isNumbers = (value) => Array.isArray(value) && shapeOfLists(value) !== undefined;
 
 /** The dtypes of a result: of an array, or of each of several. */
 function dtypesOf(result, Lazy) {
