@@ -94,7 +94,6 @@ WEFT_SIM_ATOMICS(long long)
 WEFT_SIM_ATOMICS(unsigned long long)
 WEFT_SIM_ATOMIC(atomicAdd, unsigned, before + value)
 WEFT_SIM_ATOMIC(atomicOr, unsigned, before | value)
-WEFT_SIM_ATOMIC(atomicOr, unsigned long long, before | value)
 WEFT_SIM_ATOMIC(atomicAdd, unsigned long long, before + value)
 // A load from the second-level cache, where atomic operations are done: it may stand beside those.
 template <class T>

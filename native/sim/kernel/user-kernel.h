@@ -58,6 +58,7 @@ WEFT_SIM_ATOMIC(atomicExch, float, value)
 WEFT_SIM_ATOMIC(atomicInc, unsigned, before >= value ? 0 : before + 1)
 WEFT_SIM_ATOMIC(atomicDec, unsigned, before == 0 || before > value ? value : before - 1)
 WEFT_SIM_ATOMIC(atomicOr, int, before | value)
+WEFT_SIM_ATOMIC(atomicOr, unsigned long long, before | value)
 #define WEFT_SIM_BIT_ATOMICS(T)                                           \
   WEFT_SIM_ATOMIC(atomicExch, T, value)                                   \
   WEFT_SIM_ATOMIC(atomicAnd, T, before& value)                            \

@@ -96,8 +96,10 @@ function printExact({ bits, parts }: BinForm): string {
 }
 __device__ __forceinline__ void weft_add_window(weft_result* own, long long slots, long long s, int window, long long number) {
   unsigned long long* at = (unsigned long long*)own + window * slots + s;
-  if (window == ${parts - 1}) atomicOr(at, (unsigned long long)number);
-  else weft_add(at, (unsigned long long)number);
+  if (window < ${parts - 1}) return weft_add(at, (unsigned long long)number);
+  // One flag: in the lower half of the word, or in the upper one.
+  const bool isUpper = (unsigned int)number == 0;
+  atomicOr((unsigned int*)at + isUpper, (unsigned int)(isUpper ? number >> 32 : number));
 }
 `;
 }
