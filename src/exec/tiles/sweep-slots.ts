@@ -89,6 +89,9 @@ export function sweepSizer(
   const trial = remembered((count) =>
     extents(count, new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count))),
   );
+  const sample = remembered((count) =>
+    extents(count, new Set(Array.from({ length: SAMPLE }, (_, k) => Math.floor((k * count) / SAMPLE)))),
+  );
   const all = remembered((count) => extents(count, Array(count).keys()));
   const ways = FEWER_SLOTS.map((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
@@ -97,9 +100,9 @@ export function sweepSizer(
         const found = of(count);
         return found === undefined ? Number.POSITIVE_INFINITY : slotBytes(slotsOf(tasks, found, own));
       });
-    const [leastBytes, bytes] = [bytesOf(trial), bytesOf(all)];
+    const [fewBytes, sampleBytes, bytes] = [bytesOf(trial), bytesOf(sample), bytesOf(all)];
     return (room: number): SizedSweep | NoFit => {
-      const count = countFor(tasks, room, own, leastBytes, bytes);
+      const count = countFor(tasks, room, own, [fewBytes, sampleBytes, bytes]);
       if (typeof count !== 'number') return count;
       const tiles: TileList = { length: count, at: (t) => maker.tile(t, count) };
       return { tasks, pitches: rules.pitches, tiles, slots: slotsOf(tasks, all(count)!, own) };
@@ -128,6 +131,14 @@ function remembered<T>(of: (count: number) => T): (count: number) => T {
   };
 }
 
+/** Tiles of a sample. */
+const SAMPLE = 64;
+
+/** Tiles that are looked at in vain: of a chain whose units meet in no order, each may take a millisecond. */
+const MOST_IN_VAIN = 4096;
+
+type BytesOf = (count: number) => number;
+
 /** At most so many slots of each kind. */
 export const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number): SlotRules['slots'] => ({
   in: Math.min(from, most),
@@ -136,16 +147,16 @@ export const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number
 });
 
 /**
- * The number of tiles whose slots fit into a room. `leastBytes`: by a few of the tiles, which most numbers that
- * do not fit fail by; `bytesOf`: by all.
+ * The number of tiles whose slots fit into a room. `bytesOf`: bytes by a few of the tiles, which most numbers that do
+ * not fit fail by, by a sample of them, and by all.
  */
 function countFor(
   tasks: readonly SweptTask[],
   room: number,
   rules: SlotRules,
-  leastBytes: (count: number) => number,
-  bytesOf: (count: number) => number,
+  [few, sample, all]: readonly [few: BytesOf, sample: BytesOf, all: BytesOf],
 ): number | NoFit {
+  let inVain = 0;
   const most = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
   let least = Number.POSITIVE_INFINITY;
   for (
@@ -153,10 +164,12 @@ function countFor(
     ;
     count = Math.min(most, Math.ceil(count * 1.25))
   ) {
-    const bytes = leastBytes(count);
-    least = Math.min(least, bytes);
-    if (bytes <= room && bytesOf(count) <= room) return count;
-    if (count === most) return { needed: least, step: tasks[0]!.task.step };
+    const bytes = few(count);
+    const isLikely = bytes <= room && sample(count) <= room;
+    if (isLikely && all(count) <= room) return count;
+    least = Math.min(least, isLikely ? all(count) : bytes);
+    if (isLikely) inVain += count;
+    if (count === most || inVain > MOST_IN_VAIN) return { needed: least, step: tasks[0]!.task.step };
   }
 }
 
