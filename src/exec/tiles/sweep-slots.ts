@@ -90,7 +90,10 @@ export function sweepSizer(
     extents(count, new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count))),
   );
   const sample = remembered((count) =>
-    extents(count, new Set(Array.from({ length: SAMPLE }, (_, k) => Math.floor((k * count) / SAMPLE)))),
+    extents(
+      count,
+      new Set(Array.from({ length: SAMPLED_TILES }, (_, k) => Math.floor((k * count) / SAMPLED_TILES))),
+    ),
   );
   const all = remembered((count) => extents(count, Array(count).keys()));
   const ways = FEWER_SLOTS.map((most) => {
@@ -132,7 +135,7 @@ function remembered<T>(of: (count: number) => T): (count: number) => T {
 }
 
 /** Tiles of a sample. */
-const SAMPLE = 64;
+const SAMPLED_TILES = 64;
 
 /** Tiles that are looked at in vain: of a chain whose units meet in no order, each may take a millisecond. */
 const MOST_IN_VAIN = 4096;
