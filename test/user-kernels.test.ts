@@ -6,12 +6,13 @@ import { CUDA_OPTIONS } from '../src/codegen/cuda/cuda.js';
 import { printUserKernel } from '../src/codegen/cuda/routines/user-kernel.js';
 import { generatedSource } from '../src/codegen/cuda/source.js';
 import { headerFolder } from '../src/exec/native/cuda-headers.js';
-import { compileCuda, cudaInfo } from '../src/exec/native/native.js';
+import { compileCuda } from '../src/exec/native/native.js';
 import { loadSource } from '../src/exec/targets/cuda-images.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import type { Expr } from '../src/graph/expr.js';
 import type { CudaCode } from '../src/graph/user-kernel.js';
 import * as cuda from './support/cuda-kernels.js';
+import { whyNoNvrtc, withoutNvrtc } from './support/nvrtc.js';
 
 const SOURCE = `extern "C" __global__ void copy(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -114,7 +115,7 @@ describe('a kernel in CUDA C', () => {
   });
 });
 
-describe.skipIf(cudaInfo().nvrtc === null)('NVRTC', () => {
+describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
   it('compiles the examples, and gives the names of instantiations', async () => {
     const made = [
       cuda.myAdd(x, x),

@@ -1,16 +1,14 @@
 /** Kernels that a compiler may take for ever over: they compile with the real NVRTC, where it is found. */
 import { describe, expect, it } from 'vitest';
 import { CUDA_OPTIONS, cudaKernel } from '../../src/codegen/cuda/cuda.js';
-import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+import { compileCuda } from '../../src/exec/native/native.js';
 import { partition } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import { lazy, stack } from '../../src/index.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
-const nvrtc = cudaInfo().nvrtc;
-const why = nvrtc === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
-
-describe.skipIf(nvrtc === null)(`NVRTC${why}`, () => {
+describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
   it('compiles statistics of stacked integer quotients in seconds', async () => {
     const date = lazy(new BigInt64Array(4096));
     const delay = lazy(new Int32Array(4096));

@@ -6,13 +6,13 @@
 import { describe, expect, it } from 'vitest';
 import { cudaKernel, DEFAULT_LIMITS, printSchedule, scheduleOf } from '../../src/codegen/cuda/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/cuda/loop-check.js';
-import { cudaInfo } from '../../src/exec/native/native.js';
 import { cudaOf } from '../../src/exec/targets/program-cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
 import { CUDA_CASES } from './cuda-cases.js';
 import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
@@ -301,10 +301,7 @@ const argumentText = (arg: ReturnType<typeof cudaKernel>['launches'][number]['ar
   return 'buffer' in arg ? `b${arg.buffer}` : `scratch${arg.scratch}`;
 };
 
-const found = cudaInfo().nvrtc;
-const why = found === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
-
-describe.skipIf(found === null)(`generated sources under NVRTC${why}`, () => {
+describe.skipIf(withoutNvrtc)(`generated sources under NVRTC${whyNoNvrtc}`, () => {
   it.each(['sm_80', 'sm_90', 'sm_100'])(
     'compile for %s',
     (architecture) => {

@@ -17,12 +17,9 @@ import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js'
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
-import { cudaInfo } from '../../src/exec/native/native.js';
 import { scanTile } from '../../src/graph/routines.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
-
-const nvrtc = cudaInfo().nvrtc;
-const why = nvrtc === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
 
 const SCANS: readonly Omit<ScanForm, 'reverse'>[] = [
   { op: 'sum', dtype: 'float32' },
@@ -37,7 +34,7 @@ const SCANS: readonly Omit<ScanForm, 'reverse'>[] = [
 
 const compileForHopper = (sources: readonly string[]): Promise<void> => expectCompiled(sources, 'sm_90');
 
-describe.skipIf(nvrtc === null)(`NVRTC${why} compiles`, () => {
+describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
   it.each(SCANS)(
     'scans: $op of $dtype',
     async (numbers) => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { diffusion } from '../../bench/expressions.js';
 import { CUDA_OPTIONS, cudaKernel, printSchedule } from '../../src/codegen/cuda/cuda.js';
 import { cudaWorks } from '../../src/codegen/cuts/cuda-work.js';
-import { compileCuda, cudaInfo } from '../../src/exec/native/native.js';
+import { compileCuda } from '../../src/exec/native/native.js';
 import type { LoopStep } from '../../src/exec/plan/plan.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -16,6 +16,7 @@ import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
 const field = (rows: number, columns: number, dtype: DType = 'float32'): Lazy =>
   lazy(new Float32Array(rows * columns), { shape: [rows, columns] }).astype(dtype);
@@ -118,11 +119,8 @@ describe('several steps in one launch', () => {
   });
 });
 
-const found = cudaInfo().nvrtc;
-const why = found === null ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
-
-describe(`stencils${why}`, () => {
-  it.skipIf(found === null)('compile with NVRTC', async () => {
+describe('stencils', () => {
+  it.skipIf(withoutNvrtc)(`compile with NVRTC${whyNoNvrtc}`, async () => {
     const loops = [
       diffusion(100)(field(200, 300)),
       diffusion(100)(field(50, 71, 'float64')),

@@ -23,6 +23,7 @@ import {
 } from '../../src/exec/native/native.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import { ArgumentError, CompileError, DeviceError } from '../../src/host/errors.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
 /** A square row-major matrix in a buffer. */
 const matrix = (buffer: number, n: number) => ({
@@ -308,9 +309,6 @@ describe('what was found', () => {
   });
 });
 
-const withoutNvrtc = cudaInfo().nvrtc === null;
-const why = withoutNvrtc ? ` (skipped: ${cudaInfo().tried.nvrtc.join('; ')})` : '';
-
 describe('NVRTC', () => {
   it.runIf(withoutNvrtc)(
     `is missed with a message that says what was tried${withoutNvrtc ? '' : ' (skipped: it was found)'}`,
@@ -319,7 +317,7 @@ describe('NVRTC', () => {
     },
   );
 
-  it.skipIf(withoutNvrtc)(`compiles sources at once to machine code${why}`, async () => {
+  it.skipIf(withoutNvrtc)(`compiles sources at once to machine code${whyNoNvrtc}`, async () => {
     const sources = [1, 2, 3, 4, 5].map(
       (k) => `extern "C" __global__ void f${k}(float *x) { x[${k}] = ${k}; }`,
     );
@@ -333,7 +331,7 @@ describe('NVRTC', () => {
     }
   });
 
-  it.skipIf(withoutNvrtc)(`reports a faulty source with its numbered lines${why}`, async () => {
+  it.skipIf(withoutNvrtc)(`reports a faulty source with its numbered lines${whyNoNvrtc}`, async () => {
     const failing = compileCuda('int ok;\nnonsense', ['--gpu-architecture=sm_90']);
     await expect(failing).rejects.toBeInstanceOf(CompileError);
     await expect(failing).rejects.toThrow(/ 2 \| nonsense/);

@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { cudaInfo } from '../../src/exec/native/native.js';
 import { placeholder, precompile } from '../../src/index.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
 /** Of an image's file, before the machine code. */
 const HEADER_BYTES = 45;
 
-it.skipIf(cudaInfo().nvrtc === null)('machine code is written for GPUs that are not here', async () => {
+it.skipIf(withoutNvrtc)(`machine code is written for GPUs that are not here${whyNoNvrtc}`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'weft-ahead-'));
   try {
     const x = placeholder([4096, 64], 'float32');

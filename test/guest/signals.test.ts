@@ -3,11 +3,8 @@
  * of a process that has some. With the real NVRTC, where it is found.
  */
 import { describe, expect, it } from 'vitest';
-import { cudaInfo } from '../../src/exec/native/native.js';
 import { endingOf, LEAVING, LIBRARY } from '../support/ending.js';
-
-const { nvrtc, tried } = cudaInfo();
-const why = nvrtc === null ? ` (skipped: ${tried.nvrtc.join('; ')})` : '';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
 /** What is sent its signal when it is ready. A kernel of 3,000 steps takes NVRTC far longer than a test. */
 const scriptOf = (code: string): string => `
@@ -21,7 +18,7 @@ const scriptOf = (code: string): string => `
   ${code}
   process.stdout.write(${JSON.stringify(LEAVING)});`;
 
-describe.skipIf(nvrtc === null)(`a signal${why}`, () => {
+describe.skipIf(withoutNvrtc)(`a signal${whyNoNvrtc}`, () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('%s ends a process that has compiled', async (signal) => {
     const script = scriptOf('await Promise.all([compile(1), compile(2)]);');
     expect(await endingOf(script, { module: true, signal })).toMatchObject({ code: null, signal });
