@@ -41,7 +41,7 @@ export interface Measured {
   readonly seconds: number;
   /** Of the results' bytes. */
   readonly sums: string;
-  /** What the devices do: whether each has a share, or one does all. */
+  /** The division of work: whether each has a share, or one does all. */
   readonly sharded?: string;
   /** Of one more run. */
   readonly timeline?: Timeline;
@@ -76,7 +76,7 @@ export async function measureWorkload(
   const phases = plan(workload.compute(...held), options).phases;
   const kept = async (): Promise<readonly Lazy[]> => {
     const results = await job.persist(...held);
-    // What stays on one device may only be queued by then; what is on several is there.
+    // Results that stay on one device may only be queued by then; those on several are there.
     if (on.devices.length === 1) await synchronize();
     return results;
   };

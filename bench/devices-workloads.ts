@@ -1,6 +1,6 @@
 /**
- * What `devices.ts` measures on one and on several GPUs: the arrays that are there before, what is computed
- * from them, and the jobs of a batch. `peers-devices.py` does the same by hand.
+ * The workloads that `devices.ts` measures on one and on several GPUs: the arrays that are there before, what
+ * is computed from them, and the jobs of a batch. `peers-devices.py` does the same by hand.
  */
 import { arange, type CompileOptions, type Lazy, lazy, pinned } from '../src/index.js';
 
@@ -85,7 +85,7 @@ export interface DevicesWorkload {
   readonly what: string;
   /** The arrays that are there before, on the devices or in host memory. */
   readonly make: (on: On, scale: Scale, host: HostArrays) => Promise<readonly Lazy[]>;
-  /** What is computed from them. */
+  /** The results that are computed from them. */
   readonly compute: (...held: Lazy[]) => readonly Lazy[];
   readonly options?: CompileOptions;
   /** Whether results stay on the devices. */

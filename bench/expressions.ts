@@ -49,7 +49,10 @@ export const takeRows = (x: Lazy, ids: Lazy): Lazy => x.take(ids, 0);
 /** A look-up inside arithmetic: nothing but the result is written. */
 export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg().exp().mul(y).add(1);
 
-/** What a mask selects, where it is true, and what is distinct: sizes that depend on data. */
+/**
+ * The elements that a mask selects, the places where it is true, and distinct values: sizes that depend on
+ * data.
+ */
 export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
 export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
 export const distinct = (x: Lazy): Lazy => x.uniqueValues();

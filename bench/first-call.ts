@@ -1,7 +1,7 @@
 /**
- * What the first call of `exp(0.5 sin x + cos y)` takes in a process whose arrays are on the GPU already:
- * planning, code generation, compilation, the kernel. Once with an empty kernel cache, and once with what
- * that call left there. Prints a JSON line.
+ * The time that the first call of `exp(0.5 sin x + cos y)` takes in a process whose arrays are on the GPU
+ * already: planning, code generation, compilation, the kernel. Once with an empty kernel cache, and once with
+ * what that call left there. Prints a JSON line.
  *
  * `node dist/bench/first-call.js [--device cuda:0] [--repeats 5]`. Every call is a process of its own, every
  * pair of them has a home folder of its own, since NVRTC keeps what it compiled in one.

@@ -1,7 +1,7 @@
 /**
- * What the JavaScript thread pays before anything runs: building nodes and planning graphs of several shapes
- * and sizes, for a process that has done it before (warm) and for the first graph of a process (cold). Prints
- * a table, or JSON lines: medians and the least of warm times.
+ * The time that the JavaScript thread pays before anything runs: building nodes and planning graphs of
+ * several shapes and sizes, for a process that has done it before (warm) and for the first graph of a process
+ * (cold). Prints a table, or JSON lines: medians and the least of warm times.
  *
  * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--json]
  */

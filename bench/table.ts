@@ -4,7 +4,7 @@
  */
 import { median } from './statistics.js';
 
-/** What is read of a line; all peers write these fields. */
+/** The fields that are read of a line; all peers write these fields. */
 export interface Line {
   readonly workload: string;
   readonly peer: string;

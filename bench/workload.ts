@@ -1,5 +1,5 @@
 /**
- * What a workload is, and the numbers it is fed. The lists are in `gpu-workloads.ts` and `cpu-workloads.ts`,
+ * A workload, and the numbers it is fed. The lists are in `gpu-workloads.ts` and `cpu-workloads.ts`,
  * which have the names, sizes and inputs of the peers' benchmarks; timing is in `gpu-measure.ts` and
  * `cpu-measure.ts`.
  */

@@ -26,7 +26,7 @@ const options: BatchOptions = device === undefined || device === 'cuda' ? {} : {
 const given = process.argv.slice(2).find((arg, k, all) => !arg.startsWith('--') && all[k - 1] !== '--device');
 const folder = given ?? (await mkdtemp(join(tmpdir(), 'weft-example-')));
 
-/** What a file of the folder that this example makes holds. */
+/** The content of a file in the folder that this example makes. */
 const made = (k: number): Float32Array => uniform(SHAPE[0] * SHAPE[1], k, -k, 10);
 
 async function makeFiles(): Promise<void> {

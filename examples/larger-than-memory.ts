@@ -22,7 +22,7 @@ const data = uniform(2 ** 23, 5, 10, 20);
 const options = { ...optionsFromCommandLine(), memory: data.byteLength / 8 };
 const folder = await mkdtemp(join(tmpdir(), 'weft-example-'));
 
-/** What the files hold, by plain loops over the whole. */
+/** The results of the files, by plain loops over the whole. */
 function plainly(): Float32Array {
   let sum = 0;
   for (const value of data) sum += value;

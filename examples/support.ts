@@ -1,5 +1,5 @@
 /**
- * What the examples share: the `--device` option, timing, tables, and the comparison with a plain loop.
+ * Support of the examples: the `--device` option, timing, tables, and the comparison with a plain loop.
  * Nothing here is part of Weft.
  */
 import { parseArgs, styleText } from 'node:util';

@@ -48,7 +48,7 @@ function makeCopy() {
   linkTo(join(ROOT, 'node_modules'), join(COPY, 'node_modules'));
   mkdirSync(join(COPY, 'build', 'Release'), { recursive: true });
   linkTo(join(ROOT, 'build', 'sim'), join(COPY, 'build', 'sim'));
-  // What TypeScript's mutants run with; C++'s build their own.
+  // The build that TypeScript's mutants run with; C++'s build their own.
   copyChanged(join(ROOT, ADDON), join(COPY, ADDON));
 }
 

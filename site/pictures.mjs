@@ -1,6 +1,6 @@
 // Pictures of the built site on a wide and a narrow screen, light and dark, with the search open once, in
-// build/site/pictures: `npm run docs:pictures` after `npm run docs`. Fails where a page is wider than its screen, or
-// reports an error. Needs Chromium: `CHROMIUM` names it, else it is looked for on the PATH.
+// build/site/pictures: `npm run docs:pictures` after `npm run docs`. Fails where a page is wider than its
+// screen, or reports an error. Needs Chromium: `CHROMIUM` names it, else it is looked for on the PATH.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -63,7 +63,7 @@ for (const [screen, viewport] of Object.entries(SCREENS))
       const path = join(PICTURES, `${name.replaceAll('/', '-')}-${screen}-${colorScheme}.png`);
       await page.screenshot({ path, fullPage: name === 'index' });
     }
-    // What a reader does: type a name of NumPy's, and take the first result.
+    // The steps of a reader: type a name of NumPy's, and take the first result.
     await page.keyboard.press('Control+k');
     await page.locator('#localsearch-input').fill('take_along_axis');
     const first = page.locator('.result').first();

@@ -1,5 +1,5 @@
 /**
- * What the documentation says of Weft's exports: a line of each, and of what is not there, that it is not.
+ * The documentation of Weft's exports: a line of each, and of names that are not there, that they are not.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

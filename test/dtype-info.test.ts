@@ -1,4 +1,4 @@
-/** What is said of dtypes and shapes without an array. */
+/** Facts of dtypes and shapes without an array. */
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,

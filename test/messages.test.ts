@@ -1,6 +1,6 @@
 /**
- * What errors say: the function that the user called, what it takes, what it was given; and where he called
- * it.
+ * The texts of errors: the function that the user called, what it takes, what it was given; and where he
+ * called it.
  */
 import { describe, expect, it } from 'vitest';
 import { formatValue } from '../src/graph/format.js';
@@ -10,7 +10,7 @@ import { ArgumentError, DTypeError, lazy, RangeArgumentError, ShapeError } from 
 
 const x = lazy(new Float32Array(6), { shape: [2, 3] });
 const halves = lazy([1], { dtype: 'float16' });
-/** Whose getters throw. */
+/** An object with getters that throw. */
 const unreadable = {
   get constructor(): never {
     throw new Error('of the user');
@@ -102,7 +102,7 @@ describe('messages', () => {
         if (!(frame || '').includes('messages.test.ts')) foreign.add(`${name}: a trace that begins ${frame}`);
       }
     };
-    // What runs, reads or writes rejects later; it is not called here.
+    // Functions that run, read or write reject later; they are not called here.
     const running =
       /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|limitMemory|devices|devicePointer|pinned|precompile|progressLine)/;
     for (const [name, value] of Object.entries(weft)) {

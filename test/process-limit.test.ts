@@ -20,7 +20,7 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 const use = () => memory().find((one) => one.device === device)!;
-/** What is in use once nothing is held that can be collected. */
+/** Memory in use once nothing is held that can be collected. */
 async function settled(): Promise<number> {
   for (let k = 0; k < 5; k++) {
     collect();

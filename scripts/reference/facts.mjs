@@ -1,10 +1,10 @@
-// Dtypes and errors of functions, found by calling them: the first call in a function's example is recorded and made
-// again with its arrays in every dtype, and with arguments that do not fit. Graphs infer dtypes and shapes when they
-// are built, so nothing is computed.
+// Dtypes and errors of functions, found by calling them: the first call in a function's example is recorded
+// and made again with its arrays in every dtype, and with arguments that do not fit. Graphs infer dtypes and
+// shapes when they are built, so nothing is computed.
 
 /** Records the first call of each function that is watched and builds a graph. */
 export class Recorder {
-  /** What runs now, and its first calls by name. */
+  /** The example that runs now, and its first calls by name. */
   calls = new Map();
   #names = [];
   #depth = 0;
@@ -22,7 +22,7 @@ export class Recorder {
       recorder.#depth++;
       try {
         const result = call.apply(this, args);
-        // What runs is not called again: it would run.
+        // A call that runs is not made again: it would run twice.
         if (isFirst && typeof result?.then !== 'function')
           recorder.calls.set(name, { self: this, args, call });
         return result;
@@ -76,7 +76,8 @@ function shapesOf(result, Lazy) {
 }
 
 /**
- * `{ dtypes, errors, shapes }` of a recorded call. `takesArrays`: whether a function's first argument is an array, or several;
+ * `{ dtypes, errors, shapes }` of a recorded call. `takesArrays`: whether a function's first argument is an
+ * array, or several;
  * `takesLists`: whether lists of numbers among the arguments of a method are arrays.
  */
 export function factsOf({ self, args, call }, { weft, takesArrays, takesLists }) {

@@ -1,5 +1,5 @@
-// The pages of the reference as markdown: a page for each topic, a section for each entry. Written from the entries,
-// what their examples print, and what their functions do with each dtype.
+// The pages of the reference as markdown: a page for each topic, a section for each entry. Written from the
+// entries, what their examples print, and what their functions do with each dtype.
 import { sourceOf } from './declarations.mjs';
 import { mainComment, needsExample } from './entries.mjs';
 import { namesIn } from './examples.mjs';
@@ -15,7 +15,7 @@ function anchorOf({ name, kind }) {
   return kind === 'class' || kind === 'type' ? `${kind}-${word}` : word;
 }
 
-/** What all pages need to know: where each name is documented, the rows, and what was found by running. */
+/** Facts that all pages need: where each name is documented, the rows, and what was found by running. */
 export class Reference {
   constructor({ all, rows, results, facts }) {
     this.all = all;
@@ -50,7 +50,10 @@ export class Reference {
   }
 }
 
-/** Text of a doc comment as markdown: nothing in it is HTML, and names of functions are links, but for `own` ones. */
+/**
+ * Text of a doc comment as markdown: nothing in it is HTML, and names of functions are links, but for `own`
+ * ones.
+ */
 function prose(text, reference, own = []) {
   return text
     .split(/(`[^`]*`)/)
@@ -98,7 +101,7 @@ function optionsTables(entry, lines, reference) {
   return [...(links.length > 0 ? [`**Options** ${links.join(', ')}`] : []), ...tables];
 }
 
-/** What a type is: its fields, or its text. */
+/** The content of a type: its fields, or its text. */
 function typeBlock({ kind, name, path, text }, reference) {
   if (kind !== 'type' || text === undefined) return undefined;
   if (!isOfFields(text)) return `\`\`\`ts\n${text}\n\`\`\``;

@@ -67,7 +67,9 @@ export class DeviceLostError extends DeviceError {
   }
 }
 
-/** A matrix that has no such solution or factors: it is singular, not positive definite, or nothing converged. */
+/**
+ * A matrix that has no such solution or factors: it is singular, not positive definite, or nothing converged.
+ */
 export class LinalgError extends Error {
   override name = 'LinalgError';
   constructor(
@@ -80,8 +82,8 @@ export class LinalgError extends Error {
 }
 
 /**
- * A kernel that did not compile: one of the user's own, whose lines the message names, or a generated one, which is a
- * defect of Weft's and whose message holds the numbered source.
+ * A kernel that did not compile: one of the user's own, whose lines the message names, or a generated one,
+ * which is a defect of Weft's and whose message holds the numbered source.
  */
 export class CompileError extends Error {
   override name = 'CompileError';
@@ -119,7 +121,7 @@ export class NativeError extends Error {
   override name = 'NativeError';
   constructor(
     readonly problem: string,
-    /** What to do about it. */
+    /** The user's way out of it. */
     readonly remedy: string,
     options?: ErrorOptions,
   ) {

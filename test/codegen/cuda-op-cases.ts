@@ -74,7 +74,7 @@ export function opsOf(dtype: DType): { readonly job: CudaCase; readonly ops: OpC
     const row = opRow(op);
     const dtypes = argumentDTypes(op, row.arity, dtype);
     const signature = row.dtype(dtypes);
-    // What an op computes in comes out of the table: int32's sin is a case of float64.
+    // The dtype that an op computes in comes out of the table: int32's sin is a case of float64.
     if (signature === undefined || signature.args.some((d, k) => d !== dtypes[k])) continue;
     const args = dtypes.map((d, arg) => {
       const own =

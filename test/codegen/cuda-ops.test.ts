@@ -13,8 +13,8 @@ import { mismatch, type Tolerance } from '../support/ulp.js';
 import { COMPUTED, castsOf, opsOf } from './cuda-op-cases.js';
 
 /**
- * What the simulator's libm adds to the table's bound, and the reference's own error where it works in
- * float64 too.
+ * The error that the simulator's libm adds to the table's bound, and the reference's own error where it works
+ * in float64 too.
  */
 const loosened = (tolerance: Tolerance, compute: DType): Tolerance =>
   tolerance.ulp === 0

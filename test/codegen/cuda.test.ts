@@ -1,7 +1,7 @@
 /**
- * What the CUDA printers decide and promise: schedules follow from shapes alone, sources hold no values, one
- * source serves many shapes, and every source compiles with the real NVRTC. Golden files hold the sources of
- * a few kernels (`vitest run -u` rewrites them).
+ * Decisions and promises of the CUDA printers: schedules follow from shapes alone, sources hold no values,
+ * one source serves many shapes, and every source compiles with the real NVRTC. Golden files hold the sources
+ * of a few kernels (`vitest run -u` rewrites them).
  */
 import { describe, expect, it } from 'vitest';
 import { cudaKernel, DEFAULT_LIMITS, printSchedule, scheduleOf } from '../../src/codegen/cuda/cuda.js';

@@ -1,5 +1,5 @@
 /**
- * What the tape encoder decides: axes, blocking, sections, registers, slots; and that the CPU has a function
+ * Decisions of the tape encoder: axes, blocking, sections, registers, slots; and that the CPU has a function
  * for every op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
@@ -161,7 +161,7 @@ describe('the registers of a tape', () => {
 });
 
 describe('joined instructions', () => {
-  /** What the one walk of a kernel computes. */
+  /** The values that the one walk of a kernel computes. */
   const walkOf = (b: KernelBuilder): string[] => {
     const plan = planTape(b.build());
     return opsOf(plan, plan.schedule.walks[0]!);

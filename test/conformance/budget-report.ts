@@ -1,8 +1,8 @@
 /**
- * What the corpus of budgets takes, job by job: the arena, and what of it lives at the same time; for every
- * budget the bytes that the plan says and that were held, the tiles, and why a smaller one is refused: `npm
- * run test:budgets -- --device cpu --jobs 200 --from 0`. Devices are `cpu`, `cuda` and `simulated`. Exits
- * with 1 where something is wrong.
+ * The memory that the corpus of budgets takes, job by job: the arena, and what of it lives at the same time;
+ * for every budget the bytes that the plan says and that were held, the tiles, and why a smaller one is
+ * refused: `npm run test:budgets -- --device cpu --jobs 200 --from 0`. Devices are `cpu`, `cuda` and
+ * `simulated`. Exits with 1 where something is wrong.
  */
 
 import { parseArgs } from 'node:util';

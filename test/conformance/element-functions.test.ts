@@ -1,6 +1,7 @@
 /**
  * Random functions of scalars, drawn from a printed seed, against JavaScript itself on every backend.
- * `WEFT_FUNCTIONS` says how many on each backend (`npm run test:functions` takes 3,000), `WEFT_FUNCTIONS_SEED` which.
+ * `WEFT_FUNCTIONS` says how many on each backend (`npm run test:functions` takes 3,000),
+ * `WEFT_FUNCTIONS_SEED` which.
  */
 import { describe, expect, it } from 'vitest';
 import { elementwise, lazy } from '../../src/index.js';
@@ -28,7 +29,7 @@ function values(seed: number, isWhole: boolean): Float64Array {
   });
 }
 
-/** What differs from JavaScript; undefined: nothing. */
+/** The difference from JavaScript; undefined: none. */
 async function differenceOf(device: string, seed: number, kind: Operations): Promise<string | undefined> {
   const isSingle = kind === 'singles';
   const { text, rounded } = randomFunction(seed, kind, true);

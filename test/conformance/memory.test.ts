@@ -1,4 +1,4 @@
-/** What `memory` and `trim` tell and do, on every device. */
+/** `memory` and `trim` on every device. */
 import { describe, expect, it } from 'vitest';
 import { DeviceError, type Lazy, type MemoryUse, memory, ones, pinned, trim } from '../../src/index.js';
 import { backends } from '../support/backends.js';

@@ -44,7 +44,7 @@ function pairsOf(x: Lazy, y: Lazy): Lazy {
 const columnOf = (x: Lazy): Lazy => x.flatten().slice([0, 500]).reshape(-1, 1);
 const rowOf = (x: Lazy): Lazy => x.flatten().slice([0, 700]).reshape(1, -1);
 
-/** What is reduced, of an array and another of its shape. */
+/** The reduced values, of an array and another of its shape. */
 const ARGUMENTS: readonly (readonly [string, (x: Lazy, y: Lazy) => Lazy])[] = [
   ['x', (x) => x],
   ['x.exp()', (x) => x.exp()],
@@ -61,8 +61,9 @@ const ARGUMENTS: readonly (readonly [string, (x: Lazy, y: Lazy) => Lazy])[] = [
 ];
 
 /**
- * Arguments that lie elsewhere once they are stored than what they are computed from. Beside a kernel that has
- * them stored a reduction reads them there, which is another reduction; so no sibling reads them by element.
+ * Arguments that lie elsewhere once they are stored than what they are computed from. Beside a kernel that
+ * has them stored a reduction reads them there, which is another reduction; so no sibling reads them by
+ * element.
  */
 const ARGUMENTS_OF_TWO: typeof ARGUMENTS = [
   ['of pairs', (x, y) => pairsOf(x, y).square()],

@@ -31,7 +31,7 @@ function refusalOf(results: readonly Lazy[], options: ComputeOptions): MemoryErr
   }
 }
 
-/** What is wrong with the refusal of a budget, if it is refused. */
+/** The fault of the refusal of a budget, if it is refused. */
 function wrongOf(
   { name, results }: BudgetJob,
   options: ComputeOptions,

@@ -93,7 +93,7 @@ describe.each(backends())('special values on %s', (device) => {
   );
 });
 
-/** What `x[op](y)` gives of each element of an int64 or uint64 array, in exact arithmetic. */
+/** The result of `x[op](y)` for each element of an int64 or uint64 array, in exact arithmetic. */
 const COMPARED: Readonly<Record<string, (a: bigint, b: bigint) => boolean>> = {
   equal: (a, b) => a === b,
   notEqual: (a, b) => a !== b,

@@ -1,4 +1,4 @@
-// What compute-sanitizer makes of conditional nodes, without Weft: a while node of a CUDA graph whose body is
+// Conditional nodes under compute-sanitizer, without Weft: a while node of a CUDA graph whose body is
 // a reduction of one block with a barrier, and a kernel that decides. `while` repeats one loop, `many` makes
 // a graph for each of sixty loops of other sizes, `plain` launches the same reduction by itself.
 //

@@ -1,4 +1,4 @@
-/** What a record calls its device. */
+/** The name of a record's device. */
 import { cudaInfo } from '../../src/exec/native/native.js';
 
 /** `cuda: NVIDIA H200`, `cuda: simulated`, `cpu`. */

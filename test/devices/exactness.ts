@@ -42,7 +42,10 @@ const inexact = (node: Expr): boolean => isFloat(node.dtype) || isComplex(node.d
 
 const exactIf = (condition: boolean): Exactness => (condition ? 'everywhere' : 'nowhere');
 
-/** What a node adds of its own. Products of floats do: a sum after them may be one operation with them. */
+/**
+ * The inexactness that a node adds of its own. Products of floats add some: a sum after them may be one
+ * operation with them.
+ */
 function ownExactness(node: Expr): Exactness {
   switch (node.kind) {
     case 'source':

@@ -1,5 +1,5 @@
 /**
- * What is computed for a record: every conformance program, and random graphs. They depend on nothing but the
+ * The jobs of a record: every conformance program, and random graphs. They depend on nothing but the
  * seed, and on no package that is not there where the record is made.
  */
 import type { Lazy } from '../../src/index.js';

@@ -1,5 +1,5 @@
 /**
- * What a record holds: results as plain data, and how two results compare. Used by `record.ts` and
+ * The content of a record: results as plain data, and how two results compare. Used by `record.ts` and
  * `compare.ts`.
  */
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ export interface RecordedOutput {
 export interface RecordedJob {
   readonly name: string;
   readonly outputs: readonly RecordedOutput[];
-  /** What the job was rejected with. */
+  /** The error that the job was rejected with. */
   readonly error?: string;
 }
 
@@ -96,7 +96,7 @@ export interface Comparison {
   readonly equal: boolean;
   /** The largest distance in units in the last place, of a component where values are complex. */
   readonly ulp: number;
-  /** What is wrong; undefined: nothing. */
+  /** The fault; undefined: none. */
   readonly wrong?: string;
 }
 
@@ -105,7 +105,7 @@ export const mustBeEqual = (exact: Exactness, oneKind: boolean): boolean =>
   exact === 'everywhere' || (exact === 'on a kind' && oneKind);
 
 /**
- * What is exact has to be equal to the bit; the rest within a few units, or the absolute error of its
+ * Exact values have to be equal to the bit; the rest within a few units, or the absolute error of its
  * program.
  */
 export function compareOutputs(a: RecordedOutput, b: RecordedOutput, oneKind: boolean): Comparison {

@@ -1,4 +1,4 @@
-/** What two records of devices have in common, in numbers. */
+/** The agreement of two records of devices, in numbers. */
 import { compareOutputs, type DeviceRecord, mustBeEqual } from './recording.js';
 
 export interface Summary {

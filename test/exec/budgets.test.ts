@@ -1,4 +1,4 @@
-/** What budgets and limits are shares of. */
+/** The memory that budgets and limits are shares of. */
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { addon } from '../../src/exec/native/native-addon.js';

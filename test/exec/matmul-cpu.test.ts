@@ -216,7 +216,7 @@ function expectedAt(test: Case, product: Product, batch: number, row: number, co
 }
 
 /**
- * What is wrong with a product: elements that differ (all, or `samples` of them), and writes between its
+ * Faults of a product: elements that differ (all, or `samples` of them), and writes between its
  * elements.
  */
 function faults(test: Case, product: Product, samples = Number.POSITIVE_INFINITY): string[] {

@@ -1,4 +1,4 @@
-/** What compactions write behind the length, which results lose. */
+/** Elements behind the length that compactions write, which results lose. */
 import { describe, expect, it } from 'vitest';
 import type { Destination } from '../../src/exec/plan/plan-graph.js';
 import { printDevicePlan } from '../../src/exec/plan/print-plan.js';

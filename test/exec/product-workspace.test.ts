@@ -1,6 +1,6 @@
 /**
- * What a matrix product on the CPU uses besides its operands and its result: planned, held to by the account
- * of the host's memory, and smaller where a budget leaves less, with the same bits.
+ * The workspace of a matrix product on the CPU, besides its operands and its result: planned, held to by the
+ * account of the host's memory, and smaller where a budget leaves less, with the same bits.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memory, trim } from '../../src/exec/native/native.js';

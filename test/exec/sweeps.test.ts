@@ -54,7 +54,7 @@ const windowsOf = ({ windows }: SweepWindows): Window[] =>
   });
 
 /**
- * What holds for every plan: windows lie in their buffers and slots, results are copied out whole, the arena
+ * Invariants of every plan: windows lie in their buffers and slots, results are copied out whole, the arena
  * has room.
  */
 function check(plan: DevicePlan, budget: number): void {

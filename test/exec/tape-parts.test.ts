@@ -61,7 +61,7 @@ function slotted(): Kernel[] {
   const z = all.load('float32', [11 * 701, 701, 1]);
   all.store(all.reduce('sum', all.map('multiply', z, all.load('float32', [1, 37, 0]))));
 
-  // What rows hold is used and stored as it lies in the input, and as it goes to the output.
+  // Elements of rows are used and stored as it lies in the input, and as it goes to the output.
   const shifted = new KernelBuilder([130], [13_000]);
   const shifts = shifted.load('float32', [1, 0]);
   const turned = shifted.map('negative', shifts);

@@ -15,7 +15,7 @@ const canonicalOf = (...results: readonly Lazy[]): Canonical =>
 
 const fingerprintOf = (...results: readonly Lazy[]): string => canonicalOf(...results).fingerprint;
 
-/** What a fingerprint stands for, as it is printed. */
+/** The graph that a fingerprint stands for, as it is printed. */
 const textOf = ({ graph, sources }: Canonical): string =>
   [printGraph(graph), ...sources.map(({ source, elementCount }) => `${source.type} ${elementCount}`)].join(
     '\n',

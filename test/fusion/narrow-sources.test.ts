@@ -1,4 +1,4 @@
-/** What is read of files and readers: the part that a graph uses, once. */
+/** Reads of files and readers: the part that a graph uses, once. */
 import { describe, expect, it } from 'vitest';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { verify } from '../../src/graph/verify.js';

@@ -1,5 +1,5 @@
 /**
- * What the threads of `threads.ts` are busy with, one round of it at a time: each checks its own values, and
+ * The work of the threads of `threads.ts`, one round of it at a time: each checks its own values, and
  * is begun again until its thread is terminated in the middle of it.
  */
 import { join } from 'node:path';

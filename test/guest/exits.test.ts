@@ -33,7 +33,9 @@ type Where = { readonly module: true; readonly env: Readonly<Record<string, stri
 const cuda: Where = { module: true, env: SIM_ENVIRONMENT };
 const cpu: Where = { module: true, env: {} };
 
-/** What is under way, how it is begun, where, and after how many milliseconds it is in the middle of it. */
+/**
+ * The activity under way, how it is begun, where, and after how many milliseconds it is in the middle of it.
+ */
 const WORK: readonly (readonly [string, string, Where])[] = [
   ['a kernel', `await small().compute(); slow('run launch'); small().compute();`, cuda],
   ['a copy', `await small().compute(); slow('run copy'); small().compute();`, cuda],

@@ -6,7 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { endingOf, LEAVING, LIBRARY } from '../support/ending.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
-/** What is sent its signal when it is ready. A kernel of 3,000 steps takes NVRTC far longer than a test. */
+/**
+ * A program that is sent its signal when it is ready. A kernel of 3,000 steps takes NVRTC far longer than a
+ * test.
+ */
 const scriptOf = (code: string): string => `
   import { setTimeout } from 'node:timers/promises';
   import { compileCuda } from ${JSON.stringify(LIBRARY.replace('index.js', 'exec/native/native.js'))};

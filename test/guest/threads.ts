@@ -80,7 +80,7 @@ async function cycle(slot: number, k: number): Promise<void> {
   await worker.terminate();
 }
 
-/** What the main thread does meanwhile. */
+/** The work of the main thread meanwhile. */
 async function goOn(isOver: () => boolean): Promise<number> {
   const double = compile((x: ReturnType<typeof lazy>) => ({ next: x.add(1), sum: x.sum() }), { device });
   using kept = await lazy(new Float32Array(1000).fill(1)).persist({ device });

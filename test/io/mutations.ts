@@ -267,7 +267,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
   changes: fc.array(change, { minLength: 1, maxLength: 4 }),
 });
 
-/** What was found of many mutations. */
+/** Findings of many mutations. */
 export interface Tally {
   read: number;
   refused: number;
@@ -322,8 +322,8 @@ function put(path: string, bytes: Buffer): void {
 }
 
 /**
- * Overwrites a file in place. One that is truncated before, as `writeFileSync` does, is brought to the disk by
- * ext4 when it is closed: 1.7 ms instead of 0.1 ms, most of what a mutation took.
+ * Overwrites a file in place. One that is truncated before, as `writeFileSync` does, is brought to the disk
+ * by ext4 when it is closed: 1.7 ms instead of 0.1 ms, most of what a mutation took.
  */
 function overwrite(path: string, bytes: Buffer): void {
   const file = openSync(path, 'r+');

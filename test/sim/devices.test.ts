@@ -42,7 +42,7 @@ describe('devices of unequal size', () => {
     const [largest] = await compute([values(SMALL / 4 - 64)], { device: 'cuda:1' });
     expect(largest!.data[SMALL / 4 - 65]).toBe(SMALL / 4 - 64.5);
     const large = [values(SMALL / 4), values(SMALL / 4).multiply(2)];
-    // What is to be used as if there were more is refused; what may be cut is done in tiles.
+    // Jobs that need more memory than there is are refused; those that may be cut are done in tiles.
     const tooLarge = compute(large, { device: 'cuda:1', memory: 4 * SMALL });
     await expect(tooLarge).rejects.toBeInstanceOf(MemoryError);
     expect(await bitsOf(large, 'cuda:1')).toEqual(await bitsOf(large, 'cuda:0'));

@@ -1,4 +1,4 @@
-/** What runs on the simulator may end with where a call of the driver or of cuBLAS fails. */
+/** Outcomes that runs on the simulator may have where a call of the driver or of cuBLAS fails. */
 import { expect } from 'vitest';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import type { Lazy } from '../../src/index.js';
@@ -25,7 +25,7 @@ export const CANNOT_FAIL = new Set([
   'cuPointerGetAttribute',
 ]);
 
-/** What a failing call may end a run with. */
+/** Errors that a failing call may end a run with. */
 function allowedErrors(call: string, status: number): readonly (new (...args: never[]) => Error)[] {
   if (status === OUT_OF_MEMORY) return [MemoryError];
   return call.startsWith('cublas') ? [DeviceError, MemoryError] : [DeviceError];

@@ -1,6 +1,6 @@
 /**
- * What several devices bring to where it is needed, and to the host: from whom, in which order, and by which
- * threads.
+ * Copies of several devices to where values are needed, and to the host: from which device, in which order,
+ * and by which threads.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { compute, type Lazy, lazy, profile, type Timeline } from '../../src/index.js';

@@ -190,7 +190,7 @@ describe('a call for graphs that fails', () => {
           if (outcome instanceof Error)
             expect(outcome).toBeInstanceOf(status === UNKNOWN ? DeviceError : MemoryError);
           else expect(outcome).toMatchObject({ shape: [] });
-          // What is asked for meanwhile moves what the next run is given.
+          // Memory that is asked for meanwhile moves the buffers that the next run is given.
           held.push(await lazy(ramp(50_000)).persist({ device: 'cuda' }));
           await trim();
         }

@@ -1,5 +1,5 @@
 /**
- * What jobs on a GPU take of the host's memory beside arrays and results: planned before anything runs, never
+ * The host's memory that jobs on a GPU take beside arrays and results: planned before anything runs, never
  * more than that, and refused, or done without values that wait there, where it is more than allowed.
  */
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * What is left on the simulated devices beside what the runtime says that it keeps. For the tests on the
- * simulator, after each of them (`setup.ts`), and for processes of their own that use it (`test/guest`).
+ * Leftovers on the simulated devices: memory and objects beside those that the runtime says that it keeps.
+ * For the tests on the simulator, after each of them (`setup.ts`), and for processes of their own that use it
+ * (`test/guest`).
  */
 import { setTimeout } from 'node:timers/promises';
 import { describeSimulator } from './simulator.js';

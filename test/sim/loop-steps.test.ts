@@ -1,5 +1,5 @@
 /**
- * What a loop costs in calls of the driver: graphs of its body's runs, several steps to a launch, one
+ * The calls of the driver that a loop costs: graphs of its body's runs, several steps to a launch, one
  * condition read back for each step; and that it can be cancelled and watched.
  */
 import { describe, expect, it } from 'vitest';

@@ -12,7 +12,7 @@ const peak = (): number => describeSimulator().devices[0]!.peak;
 
 setDevices([{ memory: 16 * MiB }]);
 
-// What these tests leave is garbage: others want it gone.
+// The garbage of these tests, which others want gone.
 afterEach(async () => {
   await collectGarbage();
 });

@@ -53,7 +53,7 @@ describe('memory of results', () => {
 
   it('is locked once it came back a few times, takes results without staging, and is unlocked at last', async () => {
     await trim();
-    // What copies go through is given back, too.
+    // Buffers that copies go through are given back, too.
     const nothing = [pinnedBytes(), staging()];
     const inUse = host();
     const isFree = (): boolean => host() <= inUse;

@@ -129,7 +129,7 @@ describe('a program with products that is repeated', () => {
       expect(graphs).toBeGreaterThanOrEqual(7);
       expect(captures).toBeLessThanOrEqual(1);
     }
-    // What was given up is destroyed, although no run waits for another thread.
+    // Graphs that were given up are destroyed, although no run waits for another thread.
     const { graphs } = describeSimulator().devices[0]!.live;
     for (let i = 0; i < 100; i++) await through(9);
     expect(describeSimulator().devices[0]!.live.graphs! - graphs!).toBeLessThan(40);

@@ -43,9 +43,9 @@ export async function settledBitsOf(outputs: readonly Lazy[], device: string): P
 }
 
 /**
- * What exists that should not grow: memory of a device, events, programs of the compiler … Once nothing of it
- * is in use: a run that begins before makes events of its own. Pinned memory, of which the runtime says what
- * it keeps, may be given back.
+ * Objects that should not grow in number: memory of a device, events, programs of the compiler … Once nothing
+ * of it is in use: a run that begins before makes events of its own. Pinned memory, of which the runtime says
+ * what it keeps, may be given back.
  */
 export async function footprint(ordinal = 0): Promise<Readonly<Record<string, number>>> {
   expect(await leftInTheEnd()).toEqual([]);

@@ -20,7 +20,7 @@ afterEach(async () => {
   expect(await leftInTheEnd(), 'what the test left behind').toEqual([]);
   // Where Weft keeps memory for reuse, it does not come back.
   if (process.env.WEFT_POISON !== SIM_ENVIRONMENT.WEFT_POISON) return;
-  // What JavaScript gives up is freed by the device's executor, once the collector has found it.
+  // Memory that JavaScript gives up is freed by the device's executor, once the collector has found it.
   for (let wait = 0; wait < 200 && leftInUse(before).length > 0; wait++) {
     if (wait % 50 === 25) await (await import('../../src/exec/native/native.js')).collectGarbage();
     await setTimeout(10);

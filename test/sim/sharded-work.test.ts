@@ -1,6 +1,6 @@
 /**
- * What several devices share: steps that they do sooner than one by the estimates of their work and copies,
- * however few or many bytes they touch.
+ * Work that several devices share: steps that they do sooner than one by the estimates of their work and
+ * copies, however few or many bytes they touch.
  */
 import { describe, expect, it } from 'vitest';
 import { arange, compute, type Lazy, type NDArray, placeholder, plan } from '../../src/index.js';

@@ -105,7 +105,7 @@ export const settingsText = (settings: readonly Setting[]): string =>
 
 const control = (...settings: readonly Setting[]): void => addon.control(settingsText(settings));
 
-/** What there is, and what went wrong since the last `clear`. */
+/** The objects that there are, and the problems found since the last `clear`. */
 export const describeSimulator = (): Description => JSON.parse(addon.describe()) as Description;
 /** Before anything of CUDA is used in this process. */
 export const setDevices = (devices: readonly DeviceSettings[]): void =>

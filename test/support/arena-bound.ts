@@ -23,5 +23,5 @@ export function arenaBound({ buffers, steps }: Pick<DevicePlan, 'buffers' | 'ste
   return mostLive(blocks);
 }
 
-/** What an arena may be larger than that. */
+/** The excess of an arena over that which is allowed. */
 export const MOST_OVER_BOUND = 1.05;

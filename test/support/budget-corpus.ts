@@ -34,7 +34,7 @@ export function randomMatrix(rows: number, columns: number, seed: number, pieces
     : lazy(data, { shape: [rows, columns] });
 }
 
-/** What the hand-written jobs are over. */
+/** The arrays of the hand-written jobs. */
 interface Arrays {
   readonly tall: () => Lazy;
   readonly square: (seed: number) => Lazy;
@@ -251,7 +251,7 @@ export async function checkBudgets(
   return { reports, wrong };
 }
 
-/** What plans may say, relative to what is held. */
+/** The peaks that plans may say, relative to the memory held. */
 const MOST_OVER = 1.25;
 
 /** Why less than the least budget is refused. */

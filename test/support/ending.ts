@@ -12,7 +12,7 @@ export const LIBRARY = pathToFileURL(resolve(ROOT, 'dist/src/index.js')).href;
 /** The built addon, as scripts require it. */
 export const ADDON = resolve(ROOT, 'build/Release/weft.node');
 
-/** What a script prints right before it means to leave. */
+/** The text that a script prints right before it means to leave. */
 export const LEAVING = 'leaving\n';
 
 export interface Ending {

@@ -1,5 +1,5 @@
 /**
- * What the tests of files share: the fixtures that NumPy wrote (`scripts/make-file-fixtures.py`), and folders
+ * Support of the tests of files: the fixtures that NumPy wrote (`scripts/make-file-fixtures.py`), and folders
  * to work in.
  */
 
@@ -62,7 +62,7 @@ export function temporaryFolder(): {
   };
 }
 
-/** What an array holds, to be compared with `StoredElements`. */
+/** The elements of an array, to be compared with `StoredElements`. */
 export async function stored(x: Lazy): Promise<StoredElements> {
   const { dtype, shape, data } = await x.compute({ device: 'cpu' });
   return {

@@ -7,7 +7,7 @@ import { generator } from './random.js';
 
 export interface LargeGraph {
   readonly results: readonly Lazy[];
-  /** What was drawn, for messages. */
+  /** The graph as it was drawn, for messages. */
   readonly steps: readonly string[];
 }
 

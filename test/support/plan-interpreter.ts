@@ -33,7 +33,7 @@ import { reduceValues } from './reference-reduce.js';
 import { routineValues } from './reference-routines.js';
 import { castScalar, zeroOf } from './scalar.js';
 
-/** What memory holds before it is written: no ordinary value. */
+/** The content of memory before it is written: no ordinary value. */
 const POISON = 0xcd;
 
 /** The outputs by their plan; every pass is verified. */

@@ -11,7 +11,7 @@ const or = (wanted: boolean, text: string): string => (wanted ? `, ${text}` : ''
 const loop = ({ axis, count, role }: Loop): string => `axis ${axis} ${count} × ${role}`;
 const loopList = (loops: readonly Loop[]): string => loops.map(loop).join(', ') || 'none';
 
-/** What an instruction computes: an op or a reduction of the tables, else its kind. */
+/** The operation of an instruction: an op or a reduction of the tables, else its kind. */
 export const nameOf = (i: Instruction): string => opOf(i) ?? reductionOf(i) ?? formOf(i).kind;
 
 export function printTape(kernel: Kernel): string {

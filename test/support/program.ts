@@ -1,4 +1,4 @@
-/** What a test program is, and arrays for it: each has values of its own, the same in every run. */
+/** A test program, and arrays for it: each has values of its own, the same in every run. */
 import type { DType } from '../../src/graph/dtype.js';
 import type { Lazy } from '../../src/index.js';
 import { toLazy } from './api.js';

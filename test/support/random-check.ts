@@ -69,7 +69,7 @@ export function reproduction(device: string, program: RandomProgram, picks: read
   ].join('\n');
 }
 
-/** What is wrong with the last value and those picked, computed together on a device; undefined: nothing. */
+/** The fault of the last value and those picked, computed together on a device; undefined: nothing. */
 export async function failureOf(
   device: string,
   program: RandomProgram,

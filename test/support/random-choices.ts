@@ -1,4 +1,7 @@
-/** What fast-check draws random graphs from (`random-graph.ts`), for property tests and the soak test. */
+/**
+ * The arbitraries that fast-check draws random graphs from (`random-graph.ts`), for property tests and the
+ * soak test.
+ */
 import fc from 'fast-check';
 import { ACTIONS } from './random-graph.js';
 

@@ -41,7 +41,10 @@ export const ACTIONS: readonly ((state: State, choice: Choice) => Made)[] = [
   indexed,
 ];
 
-/** What an integer dtype can hold, and a float dtype holds exactly: beyond it nothing more is known. */
+/**
+ * The integers that an integer dtype can hold, and a float dtype holds exactly: beyond it nothing more is
+ * known.
+ */
 function boundIn(dtype: DType, bound: number | undefined): number | undefined {
   if (dtype === 'bool') return 1;
   if (isInteger(dtype)) {

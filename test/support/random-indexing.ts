@@ -1,6 +1,6 @@
 /**
- * Actions of random programs (`random-graph.ts`) that look at order or write by index: sorts, scans, segments, updates,
- * and parts that masks select, joined with others.
+ * Actions of random programs (`random-graph.ts`) that look at order or write by index: sorts, scans,
+ * segments, updates, and parts that masks select, joined with others.
  */
 import { isComplex, isFloat } from '../../src/graph/dtype.js';
 import { arange, concat, type Lazy } from '../../src/index.js';
@@ -97,7 +97,7 @@ function updated(x: Operand, b: number): Made {
   return { value: { lazy, exact: x.exact, bound: x.bound }, code, zeros: 'any' };
 }
 
-/** What a mask selects, joined with all and reduced: its size depends on data. */
+/** The elements that a mask selects, joined with all and reduced: its size depends on data. */
 function selected(x: Operand, b: number): Made {
   if (!isReal(x) || !x.exact) return undefined;
   const kept = x.lazy.slice(x.lazy.greater(0));

@@ -1,5 +1,5 @@
 /**
- * What random graphs are made of: choices, the values they have become so far, and what is known about each
+ * The material of random graphs: choices, the values they have become so far, and what is known about each
  * value, which decides the ops it may meet. `random-arithmetic.ts` and `random-structure.ts` make new values
  * from them, `random-graph.ts` a program.
  */
@@ -7,7 +7,7 @@ import { type DType, isComplex } from '../../src/graph/dtype.js';
 import type { Shape } from '../../src/graph/expr.js';
 import type { Lazy } from '../../src/index.js';
 
-/** What a list of is any program: an action, and what it needs to choose. */
+/** An element of any program: an action, and what it needs to choose. */
 export interface Choice {
   readonly action: number;
   readonly a: number;

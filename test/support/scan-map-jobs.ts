@@ -11,7 +11,7 @@ export const rows = (
 
 export interface ScanMapJob {
   readonly name: string;
-  /** What is scanned, and the maps that give it. */
+  /** The scanned array, and the maps that give it. */
   readonly before: () => Lazy;
   readonly scan: (x: Lazy) => Lazy;
   readonly behind: (x: Lazy) => Lazy;
