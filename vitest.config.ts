@@ -12,11 +12,15 @@ const CUDA = [
 ];
 const SETUP = 'test/support/same-bits.ts';
 /** Another Node.js for the tests than for their runner: of another processor, under an emulator. */
-if (process.env.WEFT_TEST_NODE !== undefined) process.execPath = process.env.WEFT_TEST_NODE;
+const { WEFT_TEST_NODE } = process.env;
+if (WEFT_TEST_NODE !== undefined) process.execPath = WEFT_TEST_NODE;
 
-/** Times are for machines that do other work besides: the longest tests take half a minute alone. */
+/**
+ * Times are for machines that do other work besides: the longest tests take half a minute alone, and ten to
+ * twenty times as long in emulated code.
+ */
 const common = {
-  testTimeout: 180_000,
+  testTimeout: WEFT_TEST_NODE === undefined ? 180_000 : 3_600_000,
   hookTimeout: 60_000,
   pool: sharedProcesses,
   isolate: false,

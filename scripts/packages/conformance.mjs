@@ -85,18 +85,7 @@ try {
   const env = { ...process.env, WEFT_TEST_NODE: writeEmulator(folder, emulation), WEFT_TEST_ONLY: 'cpu' };
   const files = positionals.length > 0 ? positionals : ['test/conformance'];
   const vitest = join(tree, 'node_modules', 'vitest', 'vitest.mjs');
-  // Emulated code takes ten to twenty times as long.
-  const args = [
-    vitest,
-    'run',
-    '--project',
-    'all',
-    '--testTimeout',
-    '1800000',
-    '--maxWorkers',
-    values.workers,
-  ];
-  args.push(...files);
+  const args = [vitest, 'run', '--project', 'all', '--maxWorkers', values.workers, ...files];
   const { status } = spawnSync(process.execPath, args, { cwd: folder, env, stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } finally {
