@@ -226,7 +226,8 @@ export type {
   WhichEigenvalues,
 } from './api/sparse-eigen.js';
 export type { GmresOptions } from './api/sparse-gmres.js';
-export type { LsmrOptions, LsmrSolution } from './api/sparse-lsmr.js';
+export type { LeastSquaresOptions, LsmrSolution } from './api/sparse-least-squares.js';
+export type { LsmrOptions } from './api/sparse-lsmr.js';
 export type { LsqrOptions } from './api/sparse-lsqr.js';
 export { type SparseArrays, SparseMatrix } from './api/sparse-matrix.js';
 export type { LinearOperator, MatrixLike } from './api/sparse-operators.js';

@@ -81,6 +81,7 @@ const PAGES = [
       'api/sparse-solvers',
       'api/sparse-minres',
       'api/sparse-gmres',
+      'api/sparse-least-squares',
       'api/sparse-lsmr',
       'api/sparse-lsqr',
       'api/sparse-triangular',

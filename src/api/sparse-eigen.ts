@@ -47,7 +47,7 @@ export interface EigshOptions {
   readonly maxiter?: number | undefined;
 }
 
-/** What `sparse.eigsh` gives: arrays of a graph, to be computed together. */
+/** The eigenpairs of `sparse.eigsh`: arrays of a graph, to be computed together. */
 export interface SparseEigh {
   /** Ascending. */
   readonly eigenvalues: Lazy;
@@ -86,7 +86,7 @@ export interface SvdsOptions extends Omit<EigshOptions, 'which'> {
   readonly which?: 'LM' | 'SM' | undefined;
 }
 
-/** What `sparse.svds` gives. */
+/** The singular triplets of `sparse.svds`: arrays of a graph, to be computed together. */
 export interface SparseSvd {
   /** Left vectors, (rows, k). */
   readonly u: Lazy;

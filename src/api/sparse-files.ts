@@ -77,7 +77,8 @@ async function read(file: DataFile): Promise<{
 
 /**
  * Computes a matrix into a file as SciPy's `save_npz` writes it, uncompressed, and gives the matrix of that file. One
- * whose number of stored elements depends on data is computed on the device first, as by `persist`. Rejects with a FileError for a file that cannot be written, with a DTypeError for a dtype that NumPy does not have.
+ * whose number of stored elements depends on data is computed on the device first, as by `persist`. Rejects with a
+ * FileError for a file that cannot be written, with a DTypeError for a dtype that NumPy does not have.
  *
  * @example
  * const a = await sparse.saveNpz('a.npz', sparse.diags([[1, 2, 3]]))

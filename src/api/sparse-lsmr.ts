@@ -5,7 +5,6 @@
  * The vectors of the bidiagonalisation do not depend on the damping: so several dampings share the two products of a
  * step, and have each their own recurrence of a few numbers and three vectors.
  */
-import { checkOptions } from '../graph/arguments.js';
 import { formatShape } from '../graph/format.js';
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -14,47 +13,22 @@ import type { ArrayLike } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
 import { whileLoop } from './loops.js';
 import {
-  type MatrixLike,
-  norm,
-  productsOf,
-  ratio,
-  stepsOf,
-  tolerance,
-  vectorOf,
-} from './sparse-operators.js';
+  type LeastSquaresOptions,
+  type LsmrSolution,
+  limitsOf,
+  type Outcome,
+  one,
+  reasonOf,
+  rotation,
+} from './sparse-least-squares.js';
+import { type MatrixLike, norm, productsOf, ratio, stepsOf, vectorOf } from './sparse-operators.js';
 
 /** Options of `sparse.lsmr`. */
-export interface LsmrOptions {
+export interface LsmrOptions extends LeastSquaresOptions {
   /** Minimises ‖A x − b‖² + damp² ‖x‖²: a number, 0 by default, or a line of them, whose solutions are rows of x. */
   readonly damp?: ArrayLike | undefined;
-  /** How exact A and b are: it ends by them, both 1e-6 by default. */
-  readonly atol?: number | undefined;
-  readonly btol?: number | undefined;
-  /** It ends where the estimate of the condition of A is more, 1e8 by default; 0: whatever it is. */
-  readonly conlim?: number | undefined;
   /** The most steps, the smaller size of A by default. */
   readonly maxiter?: number | undefined;
-}
-
-/** What `sparse.lsmr` gives: arrays of a graph, to be computed together, each with an axis of dampings if damp has. */
-export interface LsmrSolution {
-  readonly x: Lazy;
-  /** Why it ended, as SciPy's `istop`: 0 x is 0, 1 a solution, 2 least squares, 3 the condition, 4 to 6 as 1 to 3 to rounding, 7 steps. */
-  readonly stop: Lazy;
-  readonly iterations: Lazy;
-  /** ‖b − A x‖, with damping of the damped system, and ‖Aᵀ(b − A x) − damp² x‖. */
-  readonly residual: Lazy;
-  readonly gradient: Lazy;
-  /** Estimates of the norm and the condition of A, and ‖x‖. */
-  readonly normA: Lazy;
-  readonly condA: Lazy;
-  readonly normX: Lazy;
-}
-
-/** A rotation that makes (a, b) into (r, 0). */
-export function rotation(a: Lazy, b: Lazy): readonly [c: Lazy, s: Lazy, r: Lazy] {
-  const r = a.hypot(b);
-  return [ratio(a, r), ratio(b, r), r];
 }
 
 /**
@@ -73,18 +47,13 @@ export function rotation(a: Lazy, b: Lazy): readonly [c: Lazy, s: Lazy, r: Lazy]
 export function lsmr(a: MatrixLike, b: ArrayLike, options: LsmrOptions = {}): LsmrSolution {
   return called(lsmr, () => {
     const op = 'sparse.lsmr';
-    checkOptions(op, options, ['damp', 'atol', 'btol', 'conlim', 'maxiter']);
+    const limits = limitsOf(op, options);
     const matrix = productsOf(op, a);
     const [rows, columns] = matrix.shape;
     const right = vectorOf(op, 'b', b, rows);
     const given = new Lazy(exprOf(op, options.damp ?? 0));
     if (given.ndim > 1)
       throw new ShapeError(expected(op, 'damp to be a number or a line', formatShape(given.shape)));
-    const limits: Limits = {
-      atol: tolerance(op, 'atol', options.atol, 1e-6),
-      btol: tolerance(op, 'btol', options.btol, 1e-6),
-      conlim: tolerance(op, 'conlim', options.conlim, 1e8),
-    };
     const max = stepsOf(op, options.maxiter, Math.min(rows, columns));
 
     const beta = norm(right);
@@ -205,17 +174,9 @@ export function lsmr(a: MatrixLike, b: ArrayLike, options: LsmrOptions = {}): Ls
   });
 }
 
-const one = (like: Lazy): Lazy => full([], 1, { dtype: like.dtype });
-
 type States = Recurrence &
   Outcome &
   Readonly<Record<'u' | 'v' | 'alpha' | 'x' | 'h' | 'hbar' | 'normA2' | 'step' | 'active', Lazy>>;
-
-interface Limits {
-  readonly atol: number;
-  readonly btol: number;
-  readonly conlim: number;
-}
 
 /** The numbers of the recurrence, one for each damping, as the paper names them. */
 type Recurrence = Readonly<
@@ -237,10 +198,6 @@ type Recurrence = Readonly<
     | 'minrbar',
     Lazy
   >
->;
-
-type Outcome = Readonly<
-  Record<'residual' | 'gradient' | 'normA' | 'condA' | 'normX' | 'stop' | 'iterations', Lazy>
 >;
 
 /** The next numbers, and how x, h and hbar move. */
@@ -295,24 +252,4 @@ function turned(
     residual: d.add(betad.subtract(taud).square()).add(betadd.square()).sqrt(),
     condA: ratio(maxrbar.maximum(rhotemp), minrbar.minimum(rhotemp)),
   };
-}
-
-/** Why to end: the last of the tests that holds, 0 where none does. */
-export function reasonOf(found: Outcome, normB: Lazy, { atol, btol, conlim }: Limits): Lazy {
-  const { residual, gradient, normA, condA, normX } = found;
-  const solved = ratio(residual, normB);
-  const least = ratio(gradient, normA.multiply(residual));
-  const condition = ratio(one(condA), condA);
-  const scale = ratio(normA.multiply(normX), normB);
-  const rounded = (test: Lazy): Lazy => test.add(1).lessEqual(1);
-  const tests: readonly (readonly [Lazy, number])[] = [
-    [rounded(condition), 6],
-    [rounded(least), 5],
-    [rounded(ratio(solved, scale.add(1))), 4],
-    [condition.lessEqual(conlim > 0 ? 1 / conlim : 0), 3],
-    [least.lessEqual(atol), 2],
-    [solved.lessEqual(scale.multiply(atol).add(btol)), 1],
-  ];
-  const none = gradient.equal(gradient).where(0, 0).astype('int64');
-  return tests.reduce<Lazy>((reason, [test, code]) => test.where(code, reason), none);
 }

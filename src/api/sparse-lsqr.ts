@@ -2,14 +2,20 @@
  * Least squares by LSQR (Paige and Saunders, "LSQR: an algorithm for sparse linear equations and sparse least squares",
  * 1982), with SciPy's arguments, estimates and stopping rules.
  */
-import { checkOptions } from '../graph/arguments.js';
 import { DTypeError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { full, zeros } from './creation.js';
 import type { ArrayLike } from './fluent-types.js';
 import type { Lazy } from './lazy.js';
 import { whileLoop } from './loops.js';
-import { type LsmrSolution, reasonOf, rotation } from './sparse-lsmr.js';
+import {
+  type LeastSquaresOptions,
+  type LsmrSolution,
+  limitsOf,
+  one,
+  reasonOf,
+  rotation,
+} from './sparse-least-squares.js';
 import {
   type MatrixLike,
   norm,
@@ -21,20 +27,15 @@ import {
 } from './sparse-operators.js';
 
 /** Options of `sparse.lsqr`. */
-export interface LsqrOptions {
+export interface LsqrOptions extends LeastSquaresOptions {
   /** Minimises ‖A x − b‖² + damp² ‖x‖², 0 by default. */
   readonly damp?: number | undefined;
-  /** How exact A and b are: it ends by them, both 1e-6 by default. */
-  readonly atol?: number | undefined;
-  readonly btol?: number | undefined;
-  /** It ends where the estimate of the condition of A is more, 1e8 by default; 0: whatever it is. */
-  readonly conlim?: number | undefined;
   /** The most steps, twice the columns of A by default. */
   readonly maxiter?: number | undefined;
 }
 
 /**
- * Minimises ‖A x − b‖² + damp² ‖x‖² by LSQR, as SciPy's `lsqr`: A of any shape, real. What it gives is that of
+ * Minimises ‖A x − b‖² + damp² ‖x‖² by LSQR, as SciPy's `lsqr`: A of any shape, real. The solution is that of
  * `sparse.lsmr`, which mostly needs fewer steps; errors are those of `sparse.lsmr`.
  *
  * @example
@@ -46,18 +47,12 @@ export interface LsqrOptions {
 export function lsqr(a: MatrixLike, b: ArrayLike, options: LsqrOptions = {}): LsmrSolution {
   return called(lsqr, () => {
     const op = 'sparse.lsqr';
-    checkOptions(op, options, ['damp', 'atol', 'btol', 'conlim', 'maxiter']);
+    const limits = limitsOf(op, options);
     const matrix = productsOf(op, a);
     const [rows, columns] = matrix.shape;
     const right = vectorOf(op, 'b', b, rows);
     const damp = tolerance(op, 'damp', options.damp, 0);
-    const limits = {
-      atol: tolerance(op, 'atol', options.atol, 1e-6),
-      btol: tolerance(op, 'btol', options.btol, 1e-6),
-      conlim: tolerance(op, 'conlim', options.conlim, 1e8),
-    };
-    const unit = (x: Lazy, length: Lazy): Lazy =>
-      x.multiply(ratio(full([], 1, { dtype: length.dtype }), length));
+    const unit = (x: Lazy, length: Lazy): Lazy => x.multiply(ratio(one(length), length));
     const long = norm(right);
     const u = unit(right, long);
     const w = matrix.adjoint(u);
@@ -140,24 +135,24 @@ function turned(
   damp: number,
   { u: y, adjoint }: { readonly u: Lazy; readonly adjoint: (y: Lazy) => Lazy },
 ): States {
-  const one = full([], 1, { dtype: y.dtype });
+  const unit = one(y);
   const beta = norm(y);
-  const u = y.multiply(ratio(one, beta));
+  const u = y.multiply(ratio(unit, beta));
   const z = adjoint(u).subtract(now.v.multiply(beta));
   const alpha = norm(z);
-  const v = z.multiply(ratio(one, alpha));
+  const v = z.multiply(ratio(unit, alpha));
   const squares = now.normA.square().add(now.alpha.square()).add(beta.square());
   const normA = squares.add(damp * damp).sqrt();
   const [cs1, sn1, rhobar1] = rotation(now.rhobar, full([], damp, { dtype: y.dtype }));
   // Without damping rhobar keeps its sign.
-  const [c1, s1, r1] = damp === 0 ? [one, one.multiply(0), now.rhobar] : [cs1, sn1, rhobar1];
+  const [c1, s1, r1] = damp === 0 ? [unit, unit.multiply(0), now.rhobar] : [cs1, sn1, rhobar1];
   const psi = s1.multiply(now.phibar);
   const bar = c1.multiply(now.phibar);
   const [cs, sn, rho] = rotation(r1, beta);
   const theta = sn.multiply(alpha);
   const phi = cs.multiply(bar);
   const phibar = sn.multiply(bar);
-  const ddnorm = now.ddnorm.add(now.w.multiply(ratio(one, rho)).square().sum());
+  const ddnorm = now.ddnorm.add(now.w.multiply(ratio(unit, rho)).square().sum());
   const gambar = now.cs2.multiply(rho).negative();
   const rest = phi.subtract(now.sn2.multiply(rho).multiply(now.z));
   const normX = now.xxnorm.add(ratio(rest, gambar).square()).sqrt();

@@ -1,6 +1,4 @@
-/**
- * What iterative solvers multiply with, as functions of vectors, and the arguments and numbers that solvers share.
- */
+/** Matrices of iterative solvers, as functions of vectors, and the arguments and numbers that solvers share. */
 import { finiteNumber } from '../graph/arguments.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
@@ -16,7 +14,7 @@ export interface LinearOperator {
   rmatvec?(y: Lazy): ArrayLike;
 }
 
-/** What a solver multiplies with. */
+/** A matrix of a solver: sparse, dense, or an operator. */
 export type MatrixLike = SparseMatrix | ArrayLike | LinearOperator;
 
 export type Product = (x: Lazy) => Lazy;

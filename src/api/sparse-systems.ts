@@ -1,4 +1,4 @@
-/** Square systems: the arguments that their solvers share, and what these give. */
+/** Square systems: the arguments that their solvers share, and their solution. */
 import { checkOptions } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
 import { expected, RangeArgumentError } from '../host/errors.js';
@@ -33,7 +33,7 @@ export interface SolverOptions {
   readonly history?: number | undefined;
 }
 
-/** What a solver gives: arrays of a graph, to be computed together. */
+/** The solution of a square system: arrays of a graph, to be computed together. */
 export interface Solution {
   readonly x: Lazy;
   /** Steps taken: int64, of shape (). */

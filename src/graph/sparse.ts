@@ -1,5 +1,5 @@
 /**
- * Sparse matrices as nodes: the lines of a matrix by rows (CSR), its products, and what makes other matrices of it.
+ * Sparse matrices as nodes: the lines of a matrix by rows (CSR), its products, and functions that make other matrices of it.
  * Users have them as `SparseMatrix` (`api/sparse-matrix.ts`).
  *
  *     [10  0 20]      starts   0 2 2 3        row i has the stored elements starts[i] up to starts[i + 1]
@@ -102,8 +102,8 @@ export function emptyMatrix(shape: SparseParts['shape'], dtype: DType): SparsePa
   };
 }
 
-/** What is known of keys. */
-export interface Keys {
+/** Properties of keys that save work. */
+interface Keys {
   /** Whether elements have equal keys, and whether these are then added up or kept beside each other. */
   readonly equal: 'none' | 'added' | 'kept';
   /** Whether every key is below rows · columns. */
