@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { exprOf } from '../src/api/lazy.js';
+import { formatSite } from '../src/host/site.js';
 import { type Lazy, lazy, stats } from '../src/index.js';
 
 /** Values of scipy.stats 1.16 at -1.5, 0, 0.3 and 2.5 (probabilities 0.01, 0.25, 0.5, 0.975), df 3.5. */
@@ -67,5 +69,10 @@ describe('distributions', () => {
 
   it('name the function whose options are wrong', () => {
     expect(() => stats.t.pdf(X, 2, { locate: 1 } as never)).toThrow('stats.t.pdf');
+  });
+
+  it("are made at the user's line", () => {
+    for (const x of [stats.norm.cdf(X), stats.t.cdf(X, 2)])
+      expect(formatSite(exprOf('stats', x).site)).toContain('stats.test');
   });
 });

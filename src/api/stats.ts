@@ -90,16 +90,29 @@ const CHI_SQUARED: Standard = {
 
 const operandOf = (op: string, value: ArrayLike): Operand => (isScalar(value) ? value : exprOf(op, value));
 
+/** The arguments behind x of a distribution's functions: its degrees of freedom and its options. */
+type ArgumentsOf<A extends readonly unknown[]> = (
+  ...given: A
+) => readonly [df: ArrayLike, options: LocationOptions | undefined];
+
+const withoutFreedom = (options?: LocationOptions) => [0, options] as const;
+const withFreedom = (df: ArrayLike, options?: LocationOptions) => [df, options] as const;
+
 /** The standard distribution moved to `loc` and stretched by `scale`. */
-function located(name: string, { density, below, above, quantile }: Standard): DistributionOfFreedom {
+function located<A extends readonly unknown[]>(
+  name: string,
+  { density, below, above, quantile }: Standard,
+  argumentsOf: ArgumentsOf<A>,
+): Readonly<Record<'pdf' | 'cdf' | 'sf' | 'ppf', (x: ArrayLike, ...given: A) => Lazy>> {
   type Parts = { readonly x: Expr; readonly df: Operand; readonly loc: Operand; readonly scale: Operand };
   const of = (
     member: 'pdf' | 'cdf' | 'sf' | 'ppf',
     compute: (parts: Parts) => Expr,
-  ): DistributionOfFreedom['pdf'] => {
+  ): ((x: ArrayLike, ...given: A) => Lazy) => {
     const op = `stats.${name}.${member}`;
-    const made = (x: ArrayLike, df: ArrayLike, options?: LocationOptions): Lazy =>
+    const made = (x: ArrayLike, ...given: A): Lazy =>
       called(made, () => {
+        const [df, options] = argumentsOf(...given);
         checkOptions(op, options, ['loc', 'scale']);
         const [loc, scale] = [operandOf(op, options?.loc ?? 0), operandOf(op, options?.scale ?? 1)];
         return new Lazy(compute({ x: toExpr(op, operandOf(op, x)), df: operandOf(op, df), loc, scale }));
@@ -115,16 +128,6 @@ function located(name: string, { density, below, above, quantile }: Standard): D
   });
 }
 
-function withoutFreedom(name: string, standard: Standard): Distribution {
-  const { pdf, cdf, sf, ppf } = located(name, standard);
-  return Object.freeze({
-    pdf: (x: ArrayLike, options?: LocationOptions) => pdf(x, 0, options),
-    cdf: (x: ArrayLike, options?: LocationOptions) => cdf(x, 0, options),
-    sf: (x: ArrayLike, options?: LocationOptions) => sf(x, 0, options),
-    ppf: (p: ArrayLike, options?: LocationOptions) => ppf(p, 0, options),
-  });
-}
-
 /**
  * The normal distribution.
  *
@@ -134,7 +137,7 @@ function withoutFreedom(name: string, standard: Standard): Distribution {
  * await stats.norm.ppf([0.975], { loc: 10, scale: 2 }).compute()
  * //=> [13.91992797]
  */
-const norm: Distribution = withoutFreedom('norm', NORMAL);
+const norm: Distribution = located('norm', NORMAL, withoutFreedom);
 /**
  * Student's t distribution.
  *
@@ -142,7 +145,7 @@ const norm: Distribution = withoutFreedom('norm', NORMAL);
  * await stats.t.ppf([0.975], 9).compute()
  * //=> [2.26215716]
  */
-const t: DistributionOfFreedom = located('t', STUDENT);
+const t: DistributionOfFreedom = located('t', STUDENT, withFreedom);
 /**
  * The chi-squared distribution.
  *
@@ -150,7 +153,7 @@ const t: DistributionOfFreedom = located('t', STUDENT);
  * await stats.chi2.sf([3.841], 1).compute()
  * //=> [0.05001368]
  */
-const chi2: DistributionOfFreedom = located('chi2', CHI_SQUARED);
+const chi2: DistributionOfFreedom = located('chi2', CHI_SQUARED, withFreedom);
 
 /** Distributions with SciPy's names: `stats.norm.cdf(x)`, `stats.t.ppf(0.975, 9)`. */
 export const stats = {
