@@ -63,7 +63,7 @@ export interface BinaryOptions {
   readonly iterations?: number | undefined;
   /** Where it is false, elements stay as they are. */
   readonly mask?: ArrayLike | undefined;
-  /** What is outside of the array: false by default. */
+  /** The elements outside of the array: false by default. */
   readonly borderValue?: boolean | undefined;
   /** So many elements the structure lies further to the left along each axis; 0 by default. */
   readonly origin?: PerAxis | undefined;
@@ -74,7 +74,7 @@ export type Result<T extends ArrayLike, D extends DType | undefined> = Lazy<D ex
 
 const FILTER = ['dtype'] as const;
 
-/** What every filter reads of its options. */
+/** The options that all filters have, checked. */
 export interface Filter {
   readonly x: Expr;
   readonly border: Border;

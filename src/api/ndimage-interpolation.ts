@@ -32,7 +32,7 @@ import { exprOf, Lazy } from './lazy.js';
 export interface InterpolationOptions<D extends DType = DType> {
   /** The order of the splines: 0 (the nearest element), 1 (linear), 2 or 3 (cubic), which is the default. */
   readonly order?: 0 | 1 | 2 | 3 | undefined;
-  /** What is outside of the array, `'constant'` by default. */
+  /** The elements outside of the array, `'constant'` by default. */
   readonly mode?: InterpolationMode | undefined;
   /** The value outside of the array with a constant mode; 0 by default. */
   readonly cval?: number | undefined;
@@ -58,7 +58,7 @@ export interface RotateOptions<D extends DType = DType> extends InterpolationOpt
 
 /** Options of `affineTransform`. */
 export interface AffineOptions<D extends DType = DType> extends InterpolationOptions<D> {
-  /** What is added to the coordinates, 0 by default. */
+  /** Added to the coordinates, 0 by default. */
   readonly offset?: PerAxis | undefined;
   /** The shape of the result; that of the array by default. */
   readonly outputShape?: ShapeArgument | undefined;

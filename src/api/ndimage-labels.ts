@@ -29,7 +29,7 @@ export interface LabelOptions {
   readonly structure?: NestedNumbers | undefined;
 }
 
-/** What `label` gives. */
+/** The result of `label`. */
 export interface Labels {
   /** The label of each element, from 1, and 0 where the array is 0. */
   readonly labels: Lazy<'int32' | 'int64'>;

@@ -26,7 +26,7 @@ export interface BorderOptions {
   readonly cval?: number | undefined;
 }
 
-/** What is outside of an array. */
+/** The elements outside of an array. */
 export interface Border {
   readonly mode: BorderMode;
   readonly value: number;

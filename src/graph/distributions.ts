@@ -14,7 +14,7 @@ import { openUnit, parameterOf, standardNormal } from './random.js';
 import { derived, type KeyBits, placesOf } from './random-bits.js';
 import { reduceAlong } from './reducing.js';
 
-/** What samplers have in common: a name for errors, a key, a shape and the dtype of the sample. */
+/** The common arguments of samplers: a name for errors, a key, a shape and the dtype of the sample. */
 export interface Sampling {
   readonly op: string;
   readonly key: KeyBits;

@@ -17,7 +17,7 @@ import { combined, correlatedAlong, sumDType } from './stencils.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 
 /**
- * What is read outside of an array: `'constant'` is one value wherever a coordinate is outside, `'grid-constant'` takes
+ * The elements outside of an array: `'constant'` is one value wherever a coordinate is outside, `'grid-constant'` takes
  * elements of that value to go on without end; `'wrap'` puts the last element upon the first, `'grid-wrap'` beside it.
  */
 export type InterpolationMode =

@@ -18,7 +18,7 @@ import { standardNormal } from './random.js';
 import type { KeyBits } from './random-bits.js';
 import { reshape } from './view-nodes.js';
 
-/** What the random search takes: how many values, columns beside them, powers, and the key of the columns. */
+/** Parameters of the random search: how many values, columns beside them, powers, and the key of the columns. */
 export interface Search {
   readonly count: number;
   readonly oversampling: number;
@@ -79,7 +79,7 @@ export interface Principal {
   readonly mean: Expr;
 }
 
-/** Principal components of rows: right singular vectors of what their mean leaves. */
+/** Principal components of rows: right singular vectors of the rows less their mean. */
 export function principal(op: string, x: Expr, search: Search): Principal {
   const a = matrices(op, x);
   const rows = a.shape[0]!;

@@ -39,7 +39,7 @@ export function binaryStructure(ndim: number, connectivity: number): KnownArray 
   return { shape, values: offsets.map((offset) => (distance(offset) <= Math.max(1, connectivity) ? 1 : 0)) };
 }
 
-/** What an erosion or dilation of masks is by. */
+/** The parameters of an erosion or dilation of masks. */
 export interface BinaryStep {
   readonly window: Window;
   readonly border: Border;

@@ -1,7 +1,7 @@
 /**
- * Calls that may fail for the values that they are given: how a failure is found in what they give, and its words.
- * What a node says of it is looked at when its graph has run (`fusion/passes/status-check.ts`), so that nothing waits
- * in between. A call that nobody asked by name (`asked`) fails silently: its results say enough.
+ * Calls that may fail for the values that they are given: how a failure is found in their results, and its words.
+ * The statuses of a node are read when its graph has run (`fusion/passes/status-check.ts`), so that nothing waits in
+ * between. A call that nobody asked by name (`asked`) fails silently: its results say enough.
  */
 import { diagonal } from './diagonals.js';
 import type { Expr, ExprOf } from './expr.js';
@@ -69,7 +69,7 @@ const resultOf = (call: Call, result: number): Expr => ({
   shape: [call.inputs[0]!.shape[0]!],
 });
 
-/** The status of a call, or 1 where its first result [count, n] has NaN: what libraries say of NaN differs. */
+/** The status of a call, or 1 where its first result [count, n] has NaN: libraries differ in their status of NaN. */
 const statusOrNaN = (call: Call): Expr => {
   const [{ dtype, shape }] = routineRow(call.routine).results(call.inputs, call.parameters) as [ArrayType];
   const hasNaN = reduce('any', map('isnan', [{ ...call, result: 0, dtype, shape }]), [1]);
