@@ -48,7 +48,7 @@ export function bitsOf(op: string, from: KeyArgument): KeyBits {
   return { impl: from.impl, words: node };
 }
 
-/** The arguments that samplers have in common, checked: a key, a shape and a dtype. */
+/** The common arguments of samplers, checked. */
 export function sample(
   op: string,
   from: KeyArgument,
@@ -56,10 +56,10 @@ export function sample(
   options: { readonly dtype?: DType | undefined } | undefined,
   known: readonly string[],
   usual: DType,
-): { readonly node: KeyBits; readonly of: readonly number[]; readonly dtype: DType } {
+): Sampling {
   checkOptions(op, options, ['dtype', ...known]);
   const dtype = options?.dtype === undefined ? usual : checkDType(op, options.dtype);
-  return { node: bitsOf(op, from), of: checkShape(op, shape), dtype };
+  return { op, key: bitsOf(op, from), shape: checkShape(op, shape), dtype };
 }
 
 export const operandOf = (op: string, value: ArrayLike): Operand =>

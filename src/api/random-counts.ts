@@ -154,8 +154,8 @@ function wholeSampling(
   shape: ShapeArgument,
   options: SampleOptions | undefined,
 ): distributions.Sampling {
-  const { node, of, dtype } = sample(op, from, shape, options, [], 'int64');
-  if (!isFloat(dtype) && !isInteger(dtype))
-    throw new DTypeError(expected(op, 'an integer or float dtype', dtype));
-  return { op, key: node, shape: of, dtype };
+  const own = sample(op, from, shape, options, [], 'int64');
+  if (!isFloat(own.dtype) && !isInteger(own.dtype))
+    throw new DTypeError(expected(op, 'an integer or float dtype', own.dtype));
+  return own;
 }

@@ -368,9 +368,9 @@ function floatSampling(
   options: SampleOptions | undefined,
   known: readonly string[],
 ): distributions.Sampling {
-  const { node, of, dtype } = sample(op, from, shape, options, known, 'float64');
-  checkFloat(op, dtype);
-  return { op, key: node, shape: of, dtype };
+  const own = sample(op, from, shape, options, known, 'float64');
+  checkFloat(op, own.dtype);
+  return own;
 }
 
 /** A sample that is stretched by the scale and moved by the location, where options say so. */

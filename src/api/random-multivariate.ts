@@ -48,7 +48,7 @@ export function multivariateNormal<D extends DType = 'float64'>(
 ): Lazy<D> {
   return called(multivariateNormal, () => {
     const op = 'random.multivariateNormal';
-    const { node, of, dtype } = sample(op, from, shape, options, ['method'], 'float64');
+    const { key: node, shape: of, dtype } = sample(op, from, shape, options, ['method'], 'float64');
     checkFloat(op, dtype);
     const [centre, matrix] = [exprOf(op, mean), exprOf(op, covariance)];
     const [n] = centre.shape;

@@ -161,7 +161,7 @@ function bits<D extends 'uint32' | 'uint64' = 'uint32'>(
   options?: SampleOptions<D>,
 ): Lazy<D> {
   return called(bits, () => {
-    const { node, of, dtype } = sample('random.bits', from, shape, options, [], 'uint32');
+    const { key: node, shape: of, dtype } = sample('random.bits', from, shape, options, [], 'uint32');
     if (dtype !== 'uint32' && dtype !== 'uint64')
       throw new DTypeError(expected('random.bits', 'uint32 or uint64', dtype));
     return new Lazy<D>(words(node, of, dtype === 'uint32' ? 32 : 64));
@@ -182,7 +182,7 @@ function uniform<D extends DType = 'float64'>(
 ): Lazy<D> {
   return called(uniform, () => {
     const op = 'random.uniform';
-    const { node, of, dtype } = sample(op, from, shape, options, ['low', 'high'], 'float64');
+    const { key: node, shape: of, dtype } = sample(op, from, shape, options, ['low', 'high'], 'float64');
     distributions.checkFloat(op, dtype);
     const plain = options?.low === undefined && options?.high === undefined;
     if (plain) return new Lazy<D>(distributions.unit(node, of, dtype));
@@ -206,7 +206,7 @@ function normal<D extends DType = 'float64'>(
 ): Lazy<D> {
   return called(normal, () => {
     const op = 'random.normal';
-    const { node, of, dtype } = sample(op, from, shape, options, ['mean', 'deviation'], 'float64');
+    const { key: node, shape: of, dtype } = sample(op, from, shape, options, ['mean', 'deviation'], 'float64');
     distributions.checkFloat(op, dtype);
     const plain = options?.mean === undefined && options?.deviation === undefined;
     if (plain) return new Lazy<D>(distributions.standardNormal(node, of, dtype));
@@ -229,7 +229,7 @@ function exponential<D extends DType = 'float64'>(
 ): Lazy<D> {
   return called(exponential, () => {
     const op = 'random.exponential';
-    const { node, of, dtype } = sample(op, from, shape, options, ['scale'], 'float64');
+    const { key: node, shape: of, dtype } = sample(op, from, shape, options, ['scale'], 'float64');
     distributions.checkFloat(op, dtype);
     return new Lazy<D>(distributions.exponential(op, node, of, dtype, operandOf(op, options?.scale ?? 1)));
   });
@@ -253,7 +253,7 @@ function integers<D extends DType = 'int64'>(
 ): Lazy<D> {
   return called(integers, () => {
     const op = 'random.integers';
-    const { node, of, dtype } = sample(op, from, shape, options, ['endpoint'], 'int64');
+    const { key: node, shape: of, dtype } = sample(op, from, shape, options, ['endpoint'], 'int64');
     const [least, most] = [operandOf(op, low), operandOf(op, high)];
     return new Lazy<D>(distributions.integers(op, node, of, dtype, least, most, options?.endpoint ?? false));
   });
@@ -268,7 +268,7 @@ function integers<D extends DType = 'int64'>(
  */
 function bernoulli(from: KeyArgument, shape: ShapeArgument, probability: ArrayLike = 0.5): Lazy<'bool'> {
   return called(bernoulli, () => {
-    const { node, of } = sample('random.bernoulli', from, shape, undefined, [], 'bool');
+    const { key: node, shape: of } = sample('random.bernoulli', from, shape, undefined, [], 'bool');
     const p = operandOf('random.bernoulli', probability);
     return new Lazy<'bool'>(distributions.bernoulli('random.bernoulli', node, of, p));
   });
