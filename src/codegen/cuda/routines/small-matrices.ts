@@ -9,6 +9,19 @@ export const SMALL_LU_NAME = 'weft_small_lu';
 export const SMALL_SOLVE_NAME = 'weft_small_solve';
 export const SMALL_SYSTEM_NAME = 'weft_small_system';
 
+/** `at`: the first lane that has the largest `most`. With NaN lanes may differ, and all take that of the first one. */
+const FIRST_LARGEST = `    int at = lane;
+    for (int apart = 16; apart > 0; apart /= 2) {
+      const weft_real other = __shfl_sync(0xffffffffu, most, lane ^ apart);
+      const int other_at = __shfl_sync(0xffffffffu, at, lane ^ apart);
+      if (other > most || (other == most && other_at < at)) {
+        most = other;
+        at = other_at;
+      }
+    }
+    at = __shfl_sync(0xffffffffu, at, 0);
+`;
+
 /** Factors with partial pivoting, the first of equal pivots. Where all are 0, the column is left as it is. */
 export const printSmallLu = (
   dtype: DType,
@@ -27,18 +40,7 @@ ${SMALL_LU_NAME}(unsigned int first_x, const weft_number* given, weft_number* lu
 #pragma unroll
   for (int k = 0; k < ${n}; k++) {
     weft_real most = lane >= k && is_row ? weft_size(row[k]) : (weft_real)-1;
-    int at = lane;
-    for (int apart = 16; apart > 0; apart /= 2) {
-      const weft_real other = __shfl_sync(0xffffffffu, most, lane ^ apart);
-      const int other_at = __shfl_sync(0xffffffffu, at, lane ^ apart);
-      if (other > most || (other == most && other_at < at)) {
-        most = other;
-        at = other_at;
-      }
-    }
-    // With NaN lanes may differ.
-    at = __shfl_sync(0xffffffffu, at, 0);
-    at = at < k ? k : at < ${n} ? at : ${n - 1};
+${FIRST_LARGEST}    at = at < k ? k : at < ${n} ? at : ${n - 1};
     if (lane == 0) pivots[k] = at + 1;
     const int source = lane == k ? at : lane == at ? k : lane;
 #pragma unroll
@@ -127,17 +129,7 @@ ${SMALL_SYSTEM_NAME}(unsigned int first_x, const weft_number* given, const weft_
 #pragma unroll
   for (int k = 0; k < ${n}; k++) {
     weft_real most = place == ${n} ? weft_size(row[k]) : (weft_real)-1;
-    int at = lane;
-    for (int apart = 16; apart > 0; apart /= 2) {
-      const weft_real other = __shfl_sync(0xffffffffu, most, lane ^ apart);
-      const int other_at = __shfl_sync(0xffffffffu, at, lane ^ apart);
-      if (other > most || (other == most && other_at < at)) {
-        most = other;
-        at = other_at;
-      }
-    }
-    // With NaN lanes may differ, and the first row that is left is the pivot's.
-    at = __shfl_sync(0xffffffffu, at, 0);
+${FIRST_LARGEST}    // With NaN the first row that is left is the pivot's.
     const unsigned int left = __ballot_sync(0xffffffffu, place == ${n});
     while ((left >> at & 1) == 0) at = (at + 1) % ${WARP};
     pivots[k] = at;
