@@ -85,10 +85,7 @@ void makeHessenberg(const MatrixView<T>& a, T* taus, T* memory, const LinearWork
 #define WEFT_INSTANTIATE(T)                                   \
   template void balance<T>(const MatrixView<T>&, RealOf<T>*); \
   template void makeHessenberg<T>(const MatrixView<T>&, T*, T*, const LinearWork&);
-WEFT_INSTANTIATE(float)
-WEFT_INSTANTIATE(double)
-WEFT_INSTANTIATE(Complex<float>)
-WEFT_INSTANTIATE(Complex<double>)
+WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
 
 }  // namespace weft::cpu

@@ -10,6 +10,9 @@
 #include "cpu/linear-kernels.h"
 #include "shared/layout.h"
 
+// Applies a macro to each number of linear algebra.
+#define WEFT_LINEAR_TYPES(X) X(float) X(double) X(Complex<float>) X(Complex<double>)
+
 namespace weft::cpu {
 
 template <typename R>

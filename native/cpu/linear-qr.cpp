@@ -151,10 +151,7 @@ void factorQr(const MatrixView<T>& a, T* taus, T* memory, const LinearWork& work
   template T makeReflector<T>(int64_t, T*);                                                                  \
   template void applyReflectors<T>(const Reflectors<T>&, bool, const MatrixView<T>&, T*, const LinearWork&); \
   template void factorQr<T>(const MatrixView<T>&, T*, T*, const LinearWork&);
-WEFT_INSTANTIATE(float)
-WEFT_INSTANTIATE(double)
-WEFT_INSTANTIATE(Complex<float>)
-WEFT_INSTANTIATE(Complex<double>)
+WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
 
 namespace {

@@ -16,7 +16,7 @@ constexpr R kUlp = std::numeric_limits<R>::epsilon();
 template <typename R>
 constexpr R kTiny = std::numeric_limits<R>::min();
 
-// What one matrix is turned with, and where.
+// The Hessenberg matrix, and the matrix that collects the same transformations; without rows if none is wanted.
 template <typename T>
 struct Turned {
   MatrixView<T> h, z;
@@ -276,10 +276,7 @@ bool makeSchur(const MatrixView<T>& h, const MatrixView<T>& z, Complex<RealOf<T>
 #define WEFT_INSTANTIATE(T)                                                                   \
   template bool makeSchur<T>(const MatrixView<T>&, const MatrixView<T>&, Complex<RealOf<T>>*, \
                              const LinearWork&);
-WEFT_INSTANTIATE(float)
-WEFT_INSTANTIATE(double)
-WEFT_INSTANTIATE(Complex<float>)
-WEFT_INSTANTIATE(Complex<double>)
+WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
 
 }  // namespace weft::cpu

@@ -179,10 +179,7 @@ void solveTriangle(const MatrixView<T>& a, TriangleForm form, const MatrixView<T
   template void subtractProduct<T>(const MatrixView<T>&, const MatrixView<T>&, const MatrixView<T>&, bool, \
                                    const LinearWork&);                                                     \
   template void solveTriangle<T>(const MatrixView<T>&, TriangleForm, const MatrixView<T>&, const LinearWork&);
-WEFT_INSTANTIATE(float)
-WEFT_INSTANTIATE(double)
-WEFT_INSTANTIATE(Complex<float>)
-WEFT_INSTANTIATE(Complex<double>)
+WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
 
 }  // namespace weft::cpu
