@@ -1,6 +1,6 @@
-// Singular values by cuSOLVER, in two ways: the polar decomposition and the eigenvalues of its Hermitian
-// factor (gesvdp), three times as fast for 1,000 rows of float64 but inexact for matrices that are nearly
-// singular, which it says; then by Jacobi's rotations (gesvdj).
+// Singular values by cuSOLVER: the polar decomposition and the eigenvalues of its Hermitian factor (gesvdp), of
+// 1,000 rows of float64 three times as fast as Jacobi's rotations (gesvdj). It moves matrices that are nearly
+// singular, and gives the distance; those are decomposed again by gesvdj.
 #include "cuda/solver-job.h"
 #include "runtime/failure.h"
 
@@ -19,7 +19,7 @@ struct Svd : LinearSizes {
   int64_t n, m;
   int vectors;
   size_t matrixBytes() const { return aligned(each(m, n)); }
-  // The matrix, which is written over, and U and V where none are wanted: both ways give them.
+  // The matrix, which is written over; and, without vectors among the results, U and V.
   size_t ownBytes() const { return vectors != 0 ? matrixBytes() : 2 * matrixBytes() + aligned(each(n, n)); }
 };
 
@@ -57,7 +57,7 @@ Places placesOf(const LibraryJob& job, const Svd& s, int64_t k) {
 
 const Solver::Bytes& polarBytes(const LibraryJob& job, const Svd& s) {
   Solver& solver = job.device.solver();
-  return solver.workspaceOf({5, s.type(), s.m, s.n, s.vectors}, [&](Solver::Bytes& need) {
+  return solver.workspaceOf({5, s.type(), s.m, s.n}, [&](Solver::Bytes& need) {
     const Places to = placesOf(job, s, 0);
     WEFT_CUSOLVER_CALL(cusolverDnXgesvdp_bufferSize, solver.handle(), solver.params(), kVectors, kEconomic,
                        s.m, s.n, s.type(), pointer(job.workspace), s.m, s.realType(), to.values, s.type(),
@@ -67,7 +67,7 @@ const Solver::Bytes& polarBytes(const LibraryJob& job, const Svd& s) {
 
 const Solver::Bytes& jacobiBytes(const LibraryJob& job, const Svd& s) {
   Solver& solver = job.device.solver();
-  return solver.workspaceOf({7, s.type(), s.m, s.n, s.vectors}, [&](Solver::Bytes& need) {
+  return solver.workspaceOf({7, s.type(), s.m, s.n}, [&](Solver::Bytes& need) {
     int elements = 0;
     const Places to = placesOf(job, s, 0);
     const int m = static_cast<int>(s.m), n = static_cast<int>(s.n);

@@ -181,7 +181,8 @@ export const EIG = routineCall(
 export const SVD = routineCall(
   routineOf({
     numbers: (step) => [columns(step), rows(step), ...step.parameters],
-    // The matrix itself among them, which is written over, and U and V where none are wanted.
+    // The matrix itself among them, which is written over, and U and V, which are computed also where values alone
+    // are wanted.
     workspace: (step) => {
       const [n, m] = [columns(step), rows(step)];
       return 2 ** 20 + 512 * n + 5 * m * n + 4 * n * n;
