@@ -16,7 +16,8 @@ constexpr R kUlp = std::numeric_limits<R>::epsilon();
 template <typename R>
 constexpr R kTiny = std::numeric_limits<R>::min();
 
-// The Hessenberg matrix, and the matrix that collects the same transformations; without rows if none is wanted.
+// The Hessenberg matrix, and the matrix that collects the same transformations; without rows if none is
+// wanted.
 template <typename T>
 struct Turned {
   MatrixView<T> h, z;

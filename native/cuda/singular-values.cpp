@@ -1,6 +1,6 @@
-// Singular values by cuSOLVER: the polar decomposition and the eigenvalues of its Hermitian factor (gesvdp), of
-// 1,000 rows of float64 three times as fast as Jacobi's rotations (gesvdj). It moves matrices that are nearly
-// singular, and gives the distance; those are decomposed again by gesvdj.
+// Singular values by cuSOLVER: the polar decomposition and the eigenvalues of its Hermitian factor (gesvdp),
+// of 1,000 rows of float64 three times as fast as Jacobi's rotations (gesvdj). It moves matrices that are
+// nearly singular, and gives the distance; those are decomposed again by gesvdj.
 #include "cuda/solver-job.h"
 #include "runtime/failure.h"
 

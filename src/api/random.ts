@@ -206,7 +206,11 @@ function normal<D extends DType = 'float64'>(
 ): Lazy<D> {
   return called(normal, () => {
     const op = 'random.normal';
-    const { key: node, shape: of, dtype } = sample(op, from, shape, options, ['mean', 'deviation'], 'float64');
+    const {
+      key: node,
+      shape: of,
+      dtype,
+    } = sample(op, from, shape, options, ['mean', 'deviation'], 'float64');
     distributions.checkFloat(op, dtype);
     const plain = options?.mean === undefined && options?.deviation === undefined;
     if (plain) return new Lazy<D>(distributions.standardNormal(node, of, dtype));
