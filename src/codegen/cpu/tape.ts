@@ -75,7 +75,7 @@ export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => 
 
 /** The name by which a map is a loop of each element. */
 const REPEAT = 'repeat';
-/** What a value of a loop's step is. */
+/** The kinds of values of a loop's step, as the tape numbers them. */
 const STEP_VALUE = { map: 0, cast: 1, repeat: 2, const: 3 } as const;
 
 /** The tape of a kernel. */

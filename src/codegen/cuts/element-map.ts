@@ -31,7 +31,7 @@ export function canBeElement(kernel: Kernel, count: number, given?: number): boo
   return given === undefined || loadsFrom(rest, given).every((load) => isSamePlace(load.access, access));
 }
 
-/** What elements [first, last) of such a map read of its buffers, but of `given`. */
+/** The regions of its buffers that elements [first, last) of such a map read; of `given` none. */
 export function elementReads(kernel: Kernel, first: number, last: number, given?: number): Region[] {
   const normal = normalize(kernel);
   const reads = loadsOf(normal).flatMap(({ access }) => (access.buffer === given ? [] : [access]));

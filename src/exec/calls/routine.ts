@@ -144,7 +144,7 @@ function readsOf(step: RoutineStep): number[] {
   return [...ofMap(prologue), ...operandsOf(step).map(({ buffer }) => buffer), ...ofMap(epilogue)];
 }
 
-/** What units [first, last) read by maps, which are of the elements of the first operand. */
+/** The reads of units [first, last) by maps, which are of the elements of the first operand. */
 function mapTouches(routine: Routine, step: RoutineStep, first: number, last: number): Touch[] {
   const [array] = step.operands;
   const count = sizeOfShape(array!.shape);

@@ -156,7 +156,7 @@ export function mapThroughView(
         withSteps(map.folds, (steps) => steps.map((step, k) => step * view.steps[k]!)),
       );
     case 'pad': {
-      // What is inside of a pad depends on a coordinate, which has to be affine.
+      // The inside of a pad is bounded by a coordinate, which has to be affine.
       const isWhole = (k: number): boolean => view.before[k] === 0 && inputShape[k] === shape[k];
       if (shape.some((_, k) => !isWhole(k) && isFolded(map, k))) throw new NotAffine();
       if (view.fold !== undefined) return foldedMap(map, view.fold, view.before, shape, inputShape, sizes);

@@ -32,7 +32,7 @@ const BYTES_PER_COST = 0.25;
  */
 const LEAST_SPREAD_COST = 16;
 const LEAST_SPREAD_BYTES = 2 ** 21;
-/** What has more use sites than this is never computed again at each; a view is computed nowhere. */
+/** Nodes with more use sites than this are never computed again at each; a view is computed nowhere. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;
 /** Longest reduction that is written out inside another, and the most its terms may cost together. */

@@ -161,7 +161,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
 
   for (const output of outputs) visitInputsFirst(output, ids, enter);
   const statuses = new Map<number, StatusCheck>();
-  // What fails in the body of a loop goes on with the values that it gave.
+  // A failed step in the body of a loop goes on with the values that it gave: a body has no results of statuses.
   for (const status of sources instanceof SourceList ? [...failing] : []) {
     visitInputsFirst(status.code, ids, enter);
     const id = ids.get(status.code)!;

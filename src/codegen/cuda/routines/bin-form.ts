@@ -1,4 +1,4 @@
-/** What kernels of bins are printed from (`bins.ts`), and what their parts ask of it. */
+/** BinForm: the parameters from which a kernel of bins is printed (`bins.ts`), and the questions of its parts. */
 import type { BinMode, BinOp } from '../../../graph/bin-units.js';
 import type { DType } from '../../../graph/dtype.js';
 

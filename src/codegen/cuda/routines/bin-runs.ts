@@ -48,7 +48,7 @@ ${valued ? '        v[j] = values[row + e];\n' : ''}      }
 `;
 }
 
-/** What lanes add of a run's elements, from the first of it on. */
+/** The sum of a run's elements over its lanes, from the first of it on. */
 const RUN_SUM = `/* The lane that the run of a lane ends with, and whether it begins with that; how many there are in the warp. */
 struct weft_run {
   bool is_first;
