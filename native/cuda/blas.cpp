@@ -7,7 +7,6 @@
 #include "cuda/library-status.h"
 #include "runtime/failure.h"
 #include "runtime/product-batches.h"
-#include "runtime/program-steps.h"
 #include "shared/layout.h"
 
 namespace weft::cuda {

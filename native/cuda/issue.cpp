@@ -5,7 +5,7 @@
 #include "cuda/device.h"
 #include "cuda/stream-span.h"
 #include "runtime/failure.h"
-#include "runtime/program-steps.h"
+#include "runtime/product-steps.h"
 
 namespace weft::cuda {
 

@@ -10,7 +10,7 @@
 #include "cpu/threads.h"
 #include "runtime/failure.h"
 #include "runtime/product-batches.h"
-#include "runtime/program-steps.h"
+#include "runtime/product-steps.h"
 #include "runtime/recorder.h"
 
 namespace weft {

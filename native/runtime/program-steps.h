@@ -16,14 +16,4 @@ Step readStep(const Fields& fields, Program& program);
 // Whether a step can be part of a CUDA graph: it queues work, and nothing else.
 bool canRepeat(const Step& step, const Program& program);
 
-// The names of products in timelines.
-std::string nameOf(const MatmulStep& step);
-
-std::string nameOf(const ContractionStep& step);
-
-// Checks that every element of a product's operands lies inside its buffer; `byteLengths` has those of all.
-void checkExtents(const MatmulStep& step, const std::vector<size_t>& byteLengths, const std::string& field);
-void checkExtents(const ContractionStep& step, const std::vector<size_t>& byteLengths,
-                  const std::string& field);
-
 }  // namespace weft

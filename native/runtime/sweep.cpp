@@ -9,6 +9,7 @@
 #include "runtime/fields.h"
 #include "runtime/loop.h"
 #include "runtime/product-batches.h"
+#include "runtime/product-steps.h"
 #include "runtime/program-steps.h"
 #include "shared/layout.h"
 
