@@ -1,7 +1,7 @@
 // Loops of elements: the functions of a step, run over chunks of lanes until none of them goes on. Lanes that
 // have ended keep their states.
 //
-// `tape-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
+// `element-step-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // Reductions by monoids of the user's own: functions of lanes that combine two accumulators of several parts,
 // the earlier one first. Elements keep their order.
 //
-// `tape-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
+// `element-step-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
 #pragma once
 #include <cstdint>
 #include <memory>

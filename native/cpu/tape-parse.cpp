@@ -2,46 +2,20 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <stdexcept>
 
+#include "cpu/chain-step-parse.h"
 #include "cpu/cpu.h"
+#include "cpu/element-step-parse.h"
+#include "cpu/tape-words.h"
 #include "cpu/tape.h"
-#include "shared/layout.h"
 
 namespace weft::cpu {
 namespace {
 
-[[noreturn]] void malformed(const std::string& what) {
-  throw std::invalid_argument("malformed tape: " + what);
-}
-
-// The numbers of a tape, from front to back.
-class Words {
- public:
-  Words(const double* data, size_t length) : data_(data), length_(length) {}
-  int64_t next() {
-    if (position_ >= length_) malformed("it ends early");
-    return static_cast<int64_t>(data_[position_++]);
-  }
-  int64_t next(int64_t low, int64_t high, const char* what) {
-    const int64_t word = next();
-    if (word < low || word > high) malformed(std::string(what) + " is " + std::to_string(word));
-    return word;
-  }
-  bool atEnd() const { return position_ == length_; }
-
- private:
-  const double* data_;
-  size_t length_;
-  size_t position_ = 0;
-};
-
-constexpr int64_t kMany = int64_t{1} << 31;
-
 class Parser {
  public:
-  Parser(Words words, std::vector<std::string> ops, const uint8_t* constants, size_t constantBytes)
-      : words_(words), ops_(std::move(ops)), constants_(constants), constantBytes_(constantBytes) {}
+  Parser(TapeWords words, const uint8_t* constants, size_t constantBytes)
+      : words_(std::move(words)), constants_(constants), constantBytes_(constantBytes) {}
 
   std::shared_ptr<const Tape> parse(std::string name) {
     auto tape = std::make_shared<Tape>();
@@ -88,7 +62,7 @@ class Parser {
     const int64_t count = words_.next(0, kMany, "number of buffers");
     for (int64_t i = 0; i < count; i++) {
       Buffer buffer;
-      buffer.dtype = dtype();
+      buffer.dtype = words_.dtype();
       buffer.isOutput = words_.next(0, 1, "buffer role") == 1;
       buffer.elementCount = words_.next(0, INT64_MAX, "element count");
       tape_->buffers.push_back(buffer);
@@ -100,7 +74,7 @@ class Parser {
     tape_->constants.resize(constantBytes_ / kConstantBytes * kChunk * kConstantBytes);
     for (int64_t i = 0; i < count; i++) {
       Value value;
-      value.dtype = dtype();
+      value.dtype = words_.dtype();
       value.byteLength = byteLengthOf(value.dtype);
       value.rows = words_.next(0, 1, "span") == 1;
       value.lanes = words_.next(0, 1, "span") == 1;
@@ -172,7 +146,7 @@ class Parser {
         map(out);
         break;
       case Opcode::cast: {
-        const DType from = dtype();
+        const DType from = words_.dtype();
         out.function = tape_->registry->cast(from, result.dtype);
         if (!out.function) malformed("no cast from dtype " + std::to_string(static_cast<int>(from)));
         arguments(out);
@@ -203,9 +177,9 @@ class Parser {
   }
 
   void map(Instruction& out) {
-    const std::string& name = op();
+    const std::string& name = words_.op();
     if (name == "repeat") return repeat(out);
-    const DType type = dtype();
+    const DType type = words_.dtype();
     out.function = tape_->registry->op(name.c_str(), type);
     if (!out.function) malformed("no op " + name + " of dtype " + std::to_string(static_cast<int>(type)));
     arguments(out);
@@ -214,7 +188,7 @@ class Parser {
   // A loop of each element.
   void repeat(Instruction& out) {
     out.loopResult = static_cast<int>(words_.next(0, kMany, "result of a loop"));
-    const ReadLoop loop = elementLoop();
+    const ReadLoop loop = readElementLoop(words_, *tape_->registry);
     if (out.loopResult >= static_cast<int>(loop.states)) malformed("result of a loop");
     if (loop.dtypes[out.loopResult] != tape_->values[out.value].dtype) malformed("dtype of a loop");
     out.loop = loop.made;
@@ -225,111 +199,6 @@ class Parser {
       if (tape_->values[out.loopArgs.back()].dtype != dtype) malformed("dtype of a loop's argument");
     }
     tape_->loopByteLength = std::max(tape_->loopByteLength, out.loop->scratchBytes());
-  }
-
-  // A loop that was read, with the dtypes of its arguments.
-  struct ReadLoop {
-    std::shared_ptr<const ElementLoop> made;
-    std::vector<DType> dtypes;
-    size_t states;
-  };
-
-  ReadLoop elementLoop() {
-    auto loop = std::make_shared<ElementLoop>();
-    std::vector<DType> dtypes(words_.next(1, 1 << 20, "arguments of a loop"));
-    for (DType& each : dtypes) each = dtype();
-    const size_t arguments = dtypes.size();
-    for (const DType each : dtypes) loop->argumentBytes.push_back(byteLengthOf(each));
-    loop->next.resize(words_.next(1, static_cast<int64_t>(arguments), "states of a loop"));
-    for (int& at : loop->next) at = static_cast<int>(words_.next(0, kMany, "state of a loop"));
-    loop->condition = static_cast<int>(words_.next(0, kMany, "condition of a loop"));
-    loop->conditionLength = words_.next(0, kMany, "condition of a loop");
-    const int64_t values = words_.next(0, 1 << 20, "values of a loop");
-    for (int64_t k = 0; k < values; k++) loop->values.push_back(stepValue(dtypes));
-    const auto is = [&](int at, DType dtype) {
-      return at < static_cast<int>(dtypes.size()) && dtypes[at] == dtype;
-    };
-    for (size_t k = 0; k < loop->next.size(); k++)
-      if (!is(loop->next[k], dtypes[k])) malformed("state of a loop");
-    if (!is(loop->condition, DType::boolean) || loop->conditionLength > loop->values.size() ||
-        loop->condition >= static_cast<int>(arguments + loop->conditionLength))
-      malformed("condition of a loop");
-    const size_t states = loop->next.size();
-    completeLoop(*loop);
-    dtypes.resize(arguments);
-    return {std::move(loop), std::move(dtypes), states};
-  }
-
-  // How states move on.
-  void completeLoop(ElementLoop& loop) {
-    loop.conjunction = tape_->registry->op("logicalAnd", DType::boolean);
-    for (size_t k = 0; k < loop.next.size(); k++) {
-      loop.choices.push_back(choiceOf(loop.argumentBytes[k]));
-      const int at = loop.next[k];
-      const bool isArgument = at < static_cast<int>(loop.argumentBytes.size());
-      loop.keeps.push_back(isArgument || std::count(loop.next.begin(), loop.next.end(), at) > 1);
-    }
-  }
-
-  // A choice between elements of a size, whatever they are.
-  LaneFunction choiceOf(int byteLength) {
-    switch (byteLength) {
-      case 1:
-        return tape_->registry->op("where", DType::uint8);
-      case 2:
-        return tape_->registry->op("where", DType::uint16);
-      case 4:
-        return tape_->registry->op("where", DType::uint32);
-      case 8:
-        return tape_->registry->op("where", DType::uint64);
-      default:
-        return tape_->registry->op("where", DType::complex128);
-    }
-  }
-
-  // A value of a step; `dtypes` are those of arguments and values before it.
-  StepValue stepValue(std::vector<DType>& dtypes) {
-    StepValue out;
-    const int64_t kind = words_.next(0, 3, "value of a loop");
-    const DType result = dtype();
-    out.byteLength = byteLengthOf(result);
-    if (kind == 3) {
-      out.constant = constantChunk(out.byteLength);
-      dtypes.push_back(result);
-      return out;
-    }
-    const int64_t count = words_.next(1, kind == 2 ? 1 << 20 : 3, "arguments in a loop");
-    for (int64_t k = 0; k < count; k++)
-      out.args.push_back(
-          static_cast<int>(words_.next(0, static_cast<int64_t>(dtypes.size()) - 1, "argument in a loop")));
-    if (kind == 2) {
-      out.result = static_cast<int>(words_.next(0, kMany, "result of a loop"));
-      const ReadLoop inner = elementLoop();
-      out.loop = inner.made;
-      if (out.result >= static_cast<int>(inner.states) || inner.dtypes[out.result] != result ||
-          inner.dtypes.size() != out.args.size())
-        malformed("loop in a loop");
-      for (size_t k = 0; k < inner.dtypes.size(); k++)
-        if (dtypes[out.args[k]] != inner.dtypes[k]) malformed("dtype of a loop's argument");
-    } else {
-      const std::string name = kind == 0 ? op() : "";
-      const DType from = dtype();
-      out.function =
-          kind == 0 ? tape_->registry->op(name.c_str(), from) : tape_->registry->cast(from, result);
-      if (!out.function) malformed("no function " + name + " in a loop");
-      if (dtypes[out.args.back()] != from) malformed("dtype of an argument in a loop");
-    }
-    dtypes.push_back(result);
-    return out;
-  }
-
-  // A chunk of lanes that are all one element, which stands in words of 32 bits.
-  std::vector<char> constantChunk(int byteLength) {
-    uint32_t element[kConstantBytes / sizeof(uint32_t)];
-    for (uint32_t& word : element) word = static_cast<uint32_t>(words_.next(0, UINT32_MAX, "constant"));
-    std::vector<char> chunk(kChunk * byteLength);
-    for (int64_t l = 0; l < kChunk; l++) std::memcpy(chunk.data() + l * byteLength, element, byteLength);
-    return chunk;
   }
 
   // A part of a reduction by a monoid; the first of its parts holds the monoid.
@@ -344,7 +213,7 @@ class Parser {
       out.monoid = found->second;
     } else {
       out.monoid = monoids_[leader] = std::make_shared<MonoidReduction>();
-      readMonoid(out.monoid->monoid);
+      out.monoid->monoid = readMonoid(words_, *tape_->registry);
     }
     const Monoid& monoid = out.monoid->monoid;
     if (part >= static_cast<int>(monoid.partBytes.size()) || monoid.partBytes[part] != result.byteLength)
@@ -363,39 +232,13 @@ class Parser {
     tape_->loopByteLength = std::max(tape_->loopByteLength, monoid.scratchBytes());
   }
 
-  void readMonoid(Monoid& monoid) {
-    std::vector<DType> dtypes(words_.next(1, 1 << 10, "parts of a monoid"));
-    for (DType& each : dtypes) each = dtype();
-    const size_t parts = dtypes.size();
-    for (const DType each : dtypes) {
-      const int bytes = byteLengthOf(each);
-      monoid.partBytes.push_back(bytes);
-      monoid.moves.push_back(&tape_->registry->moves(bytes));
-      const std::vector<char> chunk = constantChunk(bytes);
-      monoid.identity.insert(monoid.identity.end(), chunk.begin(), chunk.end());
-    }
-    dtypes.insert(dtypes.end(), dtypes.begin(), dtypes.begin() + parts);
-    ElementStep& step = monoid.combine;
-    for (const DType each : dtypes) step.argumentBytes.push_back(byteLengthOf(each));
-    const int64_t values = words_.next(0, 1 << 20, "values of a monoid");
-    for (int64_t k = 0; k < values; k++) {
-      step.values.push_back(stepValue(dtypes));
-      if (step.values.back().loop) malformed("a loop in a monoid");
-    }
-    for (size_t k = 0; k < parts; k++) {
-      step.next.push_back(static_cast<int>(words_.next(0, kMany, "result of a monoid")));
-      if (step.next[k] >= static_cast<int>(dtypes.size()) || dtypes[step.next[k]] != dtypes[k])
-        malformed("result of a monoid");
-    }
-  }
-
   void reduce(Instruction& out) {
     const Value& row = tape_->values[out.value];
     if (row.storage != Storage::row) malformed("a reduction's result is not at row level");
     checkRegister(row, row.offset, Storage::row);
-    const std::string& name = op();
+    const std::string& name = words_.op();
     if (name == "monoid") return reduceByMonoid(out);
-    const DType type = dtype();
+    const DType type = words_.dtype();
     out.reduce = tape_->registry->reduction(name.c_str(), type);
     if (!out.reduce)
       malformed("no reduction " + name + " of dtype " + std::to_string(static_cast<int>(type)));
@@ -411,8 +254,8 @@ class Parser {
     out->byteLength = like.byteLength;
     out->drive = tape_->registry->drive(like.dtype);
     if (!out->drive.drive) malformed("a chain of dtype " + std::to_string(static_cast<int>(like.dtype)));
-    out->stream = step("stream", like.dtype);
-    out->save = step("save", like.dtype);
+    out->stream = chainFunction(*tape_->registry, "stream", like.dtype);
+    out->save = chainFunction(*tape_->registry, "save", like.dtype);
     for (int64_t n = words_.next(0, kMany, "number of inputs"); n > 0; n--) {
       out->inputs.push_back(value());
       if (tape_->values[out->inputs.back()].dtype != like.dtype) malformed("dtype in a chain");
@@ -436,61 +279,16 @@ class Parser {
     }
     out->slots = static_cast<int>(words_.next(0, kMany, "number of slots"));
     for (int64_t n = words_.next(1, kMany, "number of steps"); n > 0; n--)
-      out->steps.push_back(chainStep(*out));
-    out->steps.push_back({step("end", like.dtype)});
-    joinArithmetic(*out);
+      out->steps.push_back(readChainStep(words_, *tape_->registry, *out));
+    out->steps.push_back({chainFunction(*tape_->registry, "end", like.dtype)});
+    joinArithmetic(*tape_->registry, *out);
     return out;
-  }
-
-  // Has a load do the arithmetic after it where that takes the same operand once more.
-  void joinArithmetic(Chain& chain) {
-    const StepFunction join = tape_->registry->step("load and arithmetic", chain.dtype);
-    if (!join.narrow.run) return;
-    const StepFunction load = step("load", chain.dtype);
-    for (size_t first = 0; first < chain.steps.size(); first++) {
-      if (chain.steps[first].function.narrow.run != load.narrow.run) continue;
-      const ChainOperand loaded = chain.steps[first].places[0];
-      bool isTaken = false;
-      size_t end = first + 1;
-      for (; chain.steps[end].function.arithmetic != Arithmetic::none; end++)
-        isTaken = isTaken || chain.steps[end].places[0] == loaded;
-      if (!isTaken) continue;
-      chain.steps[first].function = join;
-      for (size_t s = first + 1; s < end; s++) chain.steps[s].arithmetic = chain.steps[s].function.arithmetic;
-    }
   }
 
   void chainRegister(Instruction& out, const Value& like) {
     out.value = value();
     out.offset = words_.next(-1, kMany, "register");
     checkRegister(like, out.offset, Storage::block);
-  }
-
-  StepFunction step(const std::string& name, DType type) {
-    const StepFunction found = tape_->registry->step(name.c_str(), type);
-    if (found.narrow.run) return found;
-    // An op of one argument without a step of its own.
-    const LaneFunction function = tape_->registry->op(name.c_str(), type);
-    if (!function) malformed("no step " + name + " of dtype " + std::to_string(static_cast<int>(type)));
-    StepFunction call = tape_->registry->step("function", type);
-    call.fixed = reinterpret_cast<void*>(function);
-    return call;
-  }
-
-  Chain::Step chainStep(const Chain& chain) {
-    const std::string& name = op();
-    Chain::Step out{step(name, chain.dtype), name == "prefetch"};
-    out.placeCount = static_cast<int>(words_.next(0, 3, "number of operands"));
-    if (out.placeCount != out.function.operands) malformed("operands of step " + name);
-    const int64_t counts[] = {static_cast<int64_t>(chain.inputs.size()), chain.slots,
-                              static_cast<int64_t>(chain.outputs.size()),
-                              static_cast<int64_t>(chain.reductions.size())};
-    for (int i = 0; i < out.placeCount; i++) {
-      const int64_t kind = words_.next(0, kChainOperandKinds - 1, "kind of operand");
-      out.places[i] = {static_cast<ChainOperandKind>(kind),
-                       static_cast<int>(words_.next(0, counts[kind] - 1, "operand"))};
-    }
-    return out;
   }
 
   void arguments(Instruction& out) {
@@ -509,8 +307,6 @@ class Parser {
   int value() {
     return static_cast<int>(words_.next(0, static_cast<int64_t>(tape_->values.size()) - 1, "value"));
   }
-  DType dtype() { return static_cast<DType>(words_.next(0, kDTypes - 1, "dtype")); }
-  const std::string& op() { return ops_[words_.next(0, static_cast<int64_t>(ops_.size()) - 1, "op")]; }
 
   Access access() {
     Access access;
@@ -550,8 +346,7 @@ class Parser {
     return affine;
   }
 
-  Words words_;
-  std::vector<std::string> ops_;
+  TapeWords words_;
   // By the values of their leaders.
   std::map<int64_t, std::shared_ptr<MonoidReduction>> monoids_;
   const uint8_t* constants_;
@@ -574,7 +369,7 @@ std::shared_ptr<const Tape> parseTape(const Napi::Object& spec) {
   const auto names = spec.Get("ops").As<Napi::Array>();
   std::vector<std::string> ops;
   for (uint32_t i = 0; i < names.Length(); i++) ops.push_back(names.Get(i).ToString().Utf8Value());
-  Parser parser(Words(words.Data(), words.ElementLength()), std::move(ops), constants.Data(),
+  Parser parser(TapeWords(words.Data(), words.ElementLength(), std::move(ops)), constants.Data(),
                 constants.ElementLength());
   return parser.parse(spec.Get("name").ToString().Utf8Value());
 }
