@@ -130,7 +130,7 @@ describe('a function that is no kernel', () => {
         y[0] = limit;
       }),
     ).toThrow(
-      /names that the kernel can see: limit \(give it: \{ captures: \{ limit \} \}\) at line 2, column 11/,
+      /names that the function can see: limit \(give it: \{ captures: \{ limit \} \}\) at line 2, column 11/,
     );
     expect(
       refused((k, _x, y) => {
@@ -159,6 +159,12 @@ describe('a function that is no kernel', () => {
     expect(refused((async (_: never, _x: never, _y: never) => {}) as never)).toThrow(
       'a function that is not async',
     );
+    expect(
+      refused((_, _x, y) => {
+        const one = async () => 1;
+        y[0] = one() as never;
+      }),
+    ).toThrow('a function that is not async');
   });
 });
 declare const limit: number;

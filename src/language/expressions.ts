@@ -13,20 +13,19 @@ import type {
   MemberExpression,
   Pattern,
   SpreadElement,
-  Super,
   UpdateExpression,
 } from 'acorn';
-import { isExpr, map } from '../graph/infer.js';
-import { isOwnError } from '../host/errors.js';
-import { binary, hasBinary, NoOperator, unary } from './arithmetic.js';
-import { choose, NoChoice, negation } from './choice.js';
-import { isLibrary, NoArgument } from './library.js';
+import { isExpr } from '../graph/infer.js';
+import { binary, hasBinary, unary } from './arithmetic.js';
+import { calleeOf, namedFunction } from './callee.js';
+import { choose, negation } from './choice.js';
+import { assignedAt, elementAt, knownIndex } from './elements.js';
 import { isCallable, type Meaning, type Names } from './names.js';
 import { truth } from './operands.js';
+import { built, checkCount, checkInner, refuseName, wordsFor } from './refusals.js';
 import type { Node, Source } from './source.js';
 import type { State } from './state.js';
 import {
-  type Callable,
   type Condition,
   type FunctionNode,
   isOperand,
@@ -44,21 +43,6 @@ export type CallLocal = (fn: LocalFunction, args: readonly Value[], state: State
 /** Arrays longer than this are refused: an index that is not known takes a choice for each element. */
 const MOST_ELEMENTS = 64;
 
-/** Syntax that the language lacks, in words. */
-const REFUSED: Readonly<Record<string, string>> = {
-  AwaitExpression: 'await',
-  ChainExpression: 'optional chaining',
-  ClassExpression: 'a class',
-  ImportExpression: 'import()',
-  MetaProperty: 'import.meta or new.target',
-  NewExpression: 'new',
-  ObjectExpression: 'an object',
-  TaggedTemplateExpression: 'a string',
-  TemplateLiteral: 'a string',
-  ThisExpression: 'this',
-  YieldExpression: 'yield',
-};
-
 export class Expressions {
   readonly #source: Source;
   readonly #names: Names;
@@ -73,13 +57,13 @@ export class Expressions {
   /** A condition. */
   condition(node: Expression, scope: Scope, state: State): Condition {
     const value = this.operand(node, scope, state);
-    return this.#built(node, () => truth(value));
+    return built(this.#source, node, () => truth(value));
   }
 
   /** Whether an expression is `===` a value. */
   isStrictlyEqual(node: Expression, value: Operand, scope: Scope, state: State): Condition {
     const other = this.operand(node, scope, state);
-    return this.#built(node, () => truth(binary('===', value, other)));
+    return built(this.#source, node, () => truth(binary('===', value, other)));
   }
 
   /** A scalar. */
@@ -102,14 +86,14 @@ export class Expressions {
         if (operator !== '+' && operator !== '-' && operator !== '!' && operator !== '~')
           return this.#source.refuse(node, 'an operator of numbers', operator);
         const operand = this.operand(node.argument, scope, state);
-        return this.#built(node, () => unary(operator, operand));
+        return built(this.#source, node, () => unary(operator, operand));
       }
       case 'BinaryExpression': {
         const { operator, left } = node;
         if (!hasBinary(operator)) return this.#source.refuse(node, 'an operator of numbers', operator);
         const a = this.operand(left as Expression, scope, state);
         const b = this.operand(node.right, scope, state);
-        return this.#built(node, () => binary(operator, a, b));
+        return built(this.#source, node, () => binary(operator, a, b));
       }
       case 'LogicalExpression':
         return this.#logical(node, scope, state);
@@ -129,18 +113,13 @@ export class Expressions {
       case 'FunctionExpression':
         return this.local(node, scope);
       default:
-        return this.#source.refuse(
-          node,
-          'numbers, conditions, arrays of numbers',
-          REFUSED[node.type] ?? node.type,
-        );
+        return this.#source.refuse(node, 'numbers, conditions, arrays of numbers', wordsFor(node.type));
     }
   }
 
   /** A function that is declared in the traced one. */
   local(node: FunctionNode, scope: Scope): LocalFunction {
-    if (node.async) this.#source.refuse(node, 'a function that is not async');
-    if (node.generator) this.#source.refuse(node, 'a function that is no generator');
+    checkInner(this.#source, node);
     return new LocalFunction(node, scope);
   }
 
@@ -201,28 +180,9 @@ export class Expressions {
   }
 
   #constant(node: Node, meaning: Meaning, name: string): Value {
-    if (meaning === undefined) return this.#unknown(node, name);
+    if (meaning === undefined) return refuseName(this.#source, this.#names, node, name);
     if (isCallable(meaning)) return this.#source.refuse(node, 'a number', `the function ${name}`);
     return meaning;
-  }
-
-  #unknown(node: Node, name: string): never {
-    if (this.#names.has(name)) {
-      const what = 'captures that are numbers, lists of them, or functions of Weft’s';
-      return this.#source.refuse(node, what, name, 'functions: from elementwise(), or ops such as exp');
-    }
-    const [object, member] = name.split('.');
-    if (member !== undefined && isLibrary(object!))
-      return this.#source.refuse(node, `a function or constant of ${object} that arrays have`, name);
-    if (name === this.#source.name)
-      return this.#source.refuse(node, 'a function that does not call itself', name);
-    const short = name.split('.').at(-1)!;
-    return this.#source.refuse(
-      node,
-      'names that the function can see',
-      name,
-      `give it: { captures: { ${short} } }`,
-    );
   }
 
   // ---------------------------------------------------------------- choices
@@ -238,7 +198,7 @@ export class Expressions {
     if (typeof condition === 'boolean') return condition ? yes(state) : no(state);
     const [first, second] = [state.fork(condition), state.fork(negation(condition))];
     const [a, b] = [yes(first), no(second)];
-    return this.#built(node, () => {
+    return built(this.#source, node, () => {
       state.merge(condition, first, second);
       return choose(condition, a, b);
     });
@@ -248,7 +208,7 @@ export class Expressions {
     const { operator, left, right } = node;
     if (operator === '??') return this.#source.refuse(node, 'an operator of numbers', '??');
     const value = this.operand(left, scope, state);
-    const condition = this.#built(left, () => truth(value));
+    const condition = built(this.#source, left, () => truth(value));
     const further = (path: State): Value => this.value(right, scope, path);
     const kept = (): Value => value;
     if (operator === '&&') return this.#branches(condition, state, further, kept, node);
@@ -291,9 +251,9 @@ export class Expressions {
     if (operator !== '&&' && operator !== '||') {
       if (!hasBinary(operator)) return this.#source.refuse(node, 'an operator of numbers', node.operator);
       const operand = this.operand(right, scope, state);
-      return this.#built(node, () => binary(operator, before, operand));
+      return built(this.#source, node, () => binary(operator, before, operand));
     }
-    const condition = this.#built(node, () => truth(before));
+    const condition = built(this.#source, node, () => truth(before));
     const further = (path: State): Value => this.value(right, scope, path);
     const kept = (): Value => before;
     if (operator === '&&') return this.#branches(condition, state, further, kept, node);
@@ -304,7 +264,7 @@ export class Expressions {
     const { argument, operator, prefix } = node;
     const target = argument as Identifier | MemberExpression;
     const before = this.operand(target, scope, state);
-    const after = this.#built(node, () => binary(operator === '++' ? '+' : '-', before, 1));
+    const after = built(this.#source, node, () => binary(operator === '++' ? '+' : '-', before, 1));
     this.#write(target, after, scope, state);
     return prefix ? after : before;
   }
@@ -382,8 +342,7 @@ export class Expressions {
       return this.#source.refuse(node, 'an element or the length of an array');
     }
     const index = this.operand(property as Expression, scope, state);
-    if (!isExpr(index)) return array.elements[this.#place(node, array, index)]!;
-    return this.#built(node, () => elementAt(array, index));
+    return elementAt(this.#source, node, array.elements, index);
   }
 
   #arrayOf({ object }: MemberExpression, scope: Scope, state: State): LocalArray {
@@ -391,14 +350,6 @@ export class Expressions {
     const array = this.value(object, scope, state);
     if (!(array instanceof LocalArray)) return this.#source.refuse(object, 'an array', 'a number');
     return array;
-  }
-
-  /** The element that a known index means. */
-  #place(node: Node, { elements }: LocalArray, index: Operand): number {
-    const place = Number(index);
-    if (!Number.isInteger(place) || place < 0 || place >= elements.length)
-      this.#source.refuse(node, `an index from 0 to ${elements.length - 1}`, `${place}`);
-    return place;
   }
 
   #setElement(target: MemberExpression, value: Value, scope: Scope, state: State): void {
@@ -409,10 +360,10 @@ export class Expressions {
     const array = this.#arrayOf(target, scope, state);
     const element = this.#asOperand(target, value);
     const index = this.operand(property as Expression, scope, state);
-    const known = isExpr(index) ? undefined : this.#place(target, array, index);
+    const known = isExpr(index) ? undefined : knownIndex(this.#source, target, array.elements.length, index);
     const elements = array.elements.map((before, k) => {
       if (known !== undefined) return k === known ? element : before;
-      return this.#built(target, () => choose(map('equal', [index, k]), element, before)) as Operand;
+      return assignedAt(this.#source, target, { index, position: k }, element, before);
     });
     state.values.set(variable, new LocalArray(elements));
   }
@@ -420,6 +371,8 @@ export class Expressions {
   // ---------------------------------------------------------------- calls
 
   #call(node: CallExpression, scope: Scope, state: State): Value {
+    const named = namedFunction(node);
+    if (named !== undefined) return this.value(named, scope, state);
     const callee = calleeOf(node.callee);
     if (node.optional) return this.#source.refuse(node, 'a call', 'optional chaining');
     const values = (): Value[] =>
@@ -429,10 +382,6 @@ export class Expressions {
           : [this.value(each, scope, state)],
       );
     if (callee.type === 'Identifier') {
-      // Tools that keep names wrap functions: __name(f, "f").
-      const [wrapped] = node.arguments;
-      if (callee.name === '__name' && wrapped !== undefined && wrapped.type !== 'SpreadElement')
-        return this.value(wrapped, scope, state);
       const variable = scope.find(callee.name);
       if (variable !== undefined) {
         const fn = this.#read(callee, variable, state);
@@ -461,21 +410,11 @@ export class Expressions {
   ): Value {
     if (name === 'Math.random')
       return this.#source.refuse(node, 'a pure function', name, 'give random.uniform(…) as an argument');
-    if (meaning === undefined) return this.#unknown(node.callee, name);
+    if (meaning === undefined) return refuseName(this.#source, this.#names, node.callee, name);
     if (!isCallable(meaning)) return this.#source.refuse(node.callee, 'a function to call', name);
     const args = values();
-    this.#checkCount(node, meaning, args.length);
-    return this.#built(node, () => meaning.apply(args, state.path));
-  }
-
-  #checkCount(node: Node, { name, least, most }: Callable, count: number): void {
-    if (count >= least && count <= most) return;
-    const wanted = least === most ? `${least}` : `${least} to ${most}`;
-    this.#source.refuse(
-      node,
-      `${wanted} argument${least === 1 && most === 1 ? '' : 's'} of ${name}`,
-      `${count}`,
-    );
+    checkCount(this.#source, node, meaning, args.length);
+    return built(this.#source, node, () => meaning.apply(args, state.path));
   }
 
   // ---------------------------------------------------------------- errors
@@ -486,32 +425,4 @@ export class Expressions {
       value instanceof LocalArray ? 'an array' : value instanceof Unset ? 'undefined' : 'a function';
     return this.#source.refuse(node, 'a number', received);
   }
-
-  /** Makes a value; errors name the place of the node. */
-  #built<Result>(node: Node, build: () => Result): Result {
-    try {
-      return this.#source.located(node, build);
-    } catch (error) {
-      if (isOwnError(error)) throw error;
-      if (error instanceof NoChoice) return this.#source.refuse(node, 'values of one kind', error.message);
-      if (error instanceof NoOperator || error instanceof NoArgument || error instanceof TypeError)
-        return this.#source.refuse(node, 'numbers', error.message);
-      throw error;
-    }
-  }
-}
-
-/** The element at an index that is not known: undefined in JavaScript where out of range, here the last one. */
-function elementAt({ elements }: LocalArray, index: Operand): Operand {
-  const last = elements.length - 1;
-  let chosen: Value = elements[last]!;
-  for (let k = last - 1; k >= 0; k--) chosen = choose(map('equal', [index, k]), elements[k]!, chosen);
-  return chosen as Operand;
-}
-
-/** The function that is called, without `(0, f)`. */
-function calleeOf(callee: Expression | Super): Expression | Super {
-  if (callee.type !== 'SequenceExpression') return callee;
-  const [first, second] = callee.expressions;
-  return callee.expressions.length === 2 && first!.type === 'Literal' ? second! : callee;
 }

@@ -1,14 +1,15 @@
 /**
- * What a kernel's function does with memory: elements of arrays, shared memory, barriers, atomic operations, and the
- * numbers of its launch.
+ * Memory in a kernel's function: elements of arrays, shared memory, barriers, atomic operations, and the numbers of its
+ * launch.
  */
 import { byteLengthOf, type DType, isDType, isInteger } from '../graph/dtype.js';
 import { isExpr, map } from '../graph/infer.js';
 import type { AtomicName, KernelInstruction, KernelMemory, KernelNumber } from '../graph/kernel-program.js';
+import { binary } from './arithmetic.js';
 import { ArrayView, isNumber, type KernelValue, LocalElements, ShapeView, Text } from './kernel-values.js';
 import type { KernelWriter } from './kernel-writer.js';
 import type { Node, Source } from './source.js';
-import { type StateType, typeOf } from './state-types.js';
+import type { StateType } from './state-types.js';
 import type { Operand } from './value.js';
 
 /** Atomic operations by their names in CUDA. */
@@ -143,8 +144,8 @@ export class KernelArrays {
       const whole = { dtype: 'int64', weak: true } as const;
       const known = isExpr(index)
         ? this.writer.given(whole, (to) => ({ kind: 'cast', to, from: own }))
-        : index;
-      flat = axis === 0 ? known : add(multiply(flat, size), known);
+        : Number(index);
+      flat = axis === 0 ? known : binary('+', binary('*', flat, size), known);
     }
     return flat;
   }
@@ -215,20 +216,6 @@ export class KernelArrays {
   }
 }
 
-const isWeakly = (value: Operand): boolean => typeOf(value).weak;
-const weakly = (value: Operand): Operand => (isExpr(value) ? { ...value, weak: true } : value);
-
-function add(a: Operand, b: Operand): Operand {
-  if (typeof a === 'number' && typeof b === 'number') return a + b;
-  const sum = map('add', [a, b]);
-  return isWeakly(a) && isWeakly(b) ? weakly(sum) : sum;
-}
-
-function multiply(a: Operand, b: Operand): Operand {
-  if (typeof a === 'number' && typeof b === 'number') return a * b;
-  const product = map('multiply', [a, b]);
-  return isWeakly(a) && isWeakly(b) ? weakly(product) : product;
-}
-
+/** Minus a value, which wraps around for unsigned integers. */
 const negative = (value: Operand): Operand =>
   isExpr(value) ? map('subtract', [isInteger(value.dtype) ? 0 : -0, value]) : -(value as number);

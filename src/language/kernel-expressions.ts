@@ -1,7 +1,6 @@
 /** Traces the expressions of a kernel's function. Statements are traced by `kernel-tracer.ts`. */
 import type {
   AnyNode,
-  AssignmentExpression,
   BinaryExpression,
   CallExpression,
   ConditionalExpression,
@@ -10,13 +9,14 @@ import type {
   LogicalExpression,
   MemberExpression,
   Pattern,
-  UpdateExpression,
 } from 'acorn';
-import { isExpr, map } from '../graph/infer.js';
-import { isOwnError } from '../host/errors.js';
-import { binary, hasBinary, NoOperator, unary } from './arithmetic.js';
-import { choose, conjunction, isCondition, NoChoice, negation } from './choice.js';
+import { isExpr } from '../graph/infer.js';
+import { binary, hasBinary, unary } from './arithmetic.js';
+import { calleeOf, namedFunction } from './callee.js';
+import { choose, conjunction, isCondition, negation } from './choice.js';
+import { elementAt } from './elements.js';
 import type { KernelArrays } from './kernel-arrays.js';
+import { assignment, update } from './kernel-assignments.js';
 import {
   ArrayView,
   Context,
@@ -32,36 +32,19 @@ import {
 } from './kernel-values.js';
 import type { KernelVariables } from './kernel-variables.js';
 import type { KernelWriter } from './kernel-writer.js';
-import { isLibrary, NoArgument } from './library.js';
 import { isCallable, type Names } from './names.js';
 import { truth } from './operands.js';
+import { built, checkCount, checkInner, refuseName, wordsFor } from './refusals.js';
 import type { Node, Source } from './source.js';
 import { joined, typeOf } from './state-types.js';
-import { type Condition, LocalArray, type Operand, type Value } from './value.js';
+import { type Condition, type FunctionNode, LocalArray, type Operand, type Value } from './value.js';
 import type { Scope } from './variables.js';
 
 /** Calls an inner function: `kernel-tracer.ts`. */
 export type CallInner = (fn: InnerFunction, args: readonly KernelValue[]) => KernelValue | undefined;
 
-const REFUSED: Readonly<Record<string, string>> = {
-  AwaitExpression: 'await',
-  ChainExpression: 'optional chaining',
-  ClassExpression: 'a class',
-  NewExpression: 'new',
-  ObjectExpression: 'an object',
-  TemplateLiteral: 'a string with replacements',
-  ThisExpression: 'this',
-  YieldExpression: 'yield',
-};
-
 const PLACES = ['threadIdx', 'blockIdx', 'blockDim', 'gridDim'] as const;
 const AXES = ['x', 'y', 'z'];
-
-/** A variable or an element that is assigned. */
-interface Target {
-  readonly get: () => Operand;
-  readonly set: (value: Operand) => Operand;
-}
 
 export class KernelExpressions {
   constructor(
@@ -82,9 +65,9 @@ export class KernelExpressions {
     if (node.type === 'ParenthesizedExpression') return this.condition(node.expression, scope);
     if (node.type === 'LogicalExpression' && node.operator !== '??') return this.#logical(node, scope);
     if (node.type === 'UnaryExpression' && node.operator === '!')
-      return this.#built(node, () => negation(this.condition(node.argument, scope)));
+      return built(this.source, node, () => negation(this.condition(node.argument, scope)));
     const value = this.operand(node, scope);
-    return this.#built(node, () => truth(value));
+    return built(this.source, node, () => truth(value));
   }
 
   value(node: Expression, scope: Scope): KernelValue {
@@ -105,7 +88,7 @@ export class KernelExpressions {
         if (operator !== '+' && operator !== '-' && operator !== '~')
           return this.source.refuse(node, 'an operator of numbers', operator);
         const operand = this.operand(node.argument, scope);
-        return this.#built(node, () => unary(operator, operand));
+        return built(this.source, node, () => unary(operator, operand));
       }
       case 'BinaryExpression':
         return this.#binary(node, scope);
@@ -116,9 +99,9 @@ export class KernelExpressions {
       case 'ConditionalExpression':
         return this.#conditional(node, scope);
       case 'AssignmentExpression':
-        return this.#assignment(node, scope);
+        return assignment(this, node, scope);
       case 'UpdateExpression':
-        return this.#update(node, scope);
+        return update(this, node, scope);
       case 'ArrayExpression':
         return new LocalElements(
           node.elements.map((each) => {
@@ -133,10 +116,16 @@ export class KernelExpressions {
         return this.#call(node, scope);
       case 'ArrowFunctionExpression':
       case 'FunctionExpression':
-        return new InnerFunction(node, scope);
+        return this.inner(node, scope);
       default:
-        return this.source.refuse(node, 'numbers, conditions, arrays', REFUSED[node.type] ?? node.type);
+        return this.source.refuse(node, 'numbers, conditions, arrays', wordsFor(node.type));
     }
+  }
+
+  /** A function that is declared in the kernel's. */
+  inner(node: FunctionNode, scope: Scope): InnerFunction {
+    checkInner(this.source, node);
+    return new InnerFunction(node, scope);
   }
 
   // ---------------------------------------------------------------- names
@@ -151,18 +140,7 @@ export class KernelExpressions {
     if (meaning instanceof LocalArray) return new LocalElements(meaning.elements);
     if (meaning !== undefined && !isCallable(meaning)) return meaning as Operand;
     if (isCallable(meaning)) return this.source.refuse(node, 'a number', `the function ${name}`);
-    if (this.names.has(name.split('.')[0]!))
-      return this.source.refuse(node, 'captures that are numbers, lists of them, or functions', name);
-    const [object, member] = name.split('.');
-    if (member !== undefined && isLibrary(object!))
-      return this.source.refuse(node, `a function or constant of ${object} that arrays have`, name);
-    const short = name.split('.').at(-1)!;
-    return this.source.refuse(
-      node,
-      'names that the kernel can see',
-      name,
-      `give it: { captures: { ${short} } }`,
-    );
+    return refuseName(this.source, this.names, node, name);
   }
 
   /** A property of a value. */
@@ -215,19 +193,7 @@ export class KernelExpressions {
       value instanceof ShapeView ? value.sizes : value instanceof LocalElements ? value.elements : undefined;
     if (list === undefined) return this.source.refuse(node, 'an array');
     const numberOf = (each: Register | Operand): Operand => (each instanceof Register ? each.value : each);
-    if (!isExpr(index)) return numberOf(list[this.#place(node, list.length, index)]!);
-    return this.#built(node, () =>
-      list
-        .map(numberOf)
-        .reduceRight((chosen, each, k) => choose(map('equal', [index, k]), each, chosen) as Operand),
-    );
-  }
-
-  #place(node: Node, length: number, index: Operand): number {
-    const place = Number(index);
-    if (!Number.isInteger(place) || place < 0 || place >= length)
-      this.source.refuse(node, `an index from 0 to ${length - 1}`, `${place}`);
-    return place;
+    return elementAt(this.source, node, list.map(numberOf), index);
   }
 
   // ---------------------------------------------------------------- operators
@@ -235,13 +201,13 @@ export class KernelExpressions {
   #binary(node: BinaryExpression, scope: Scope): Operand {
     const { operator, left, right } = node;
     if (!hasBinary(operator)) return this.source.refuse(node, 'an operator of numbers', operator);
-    const a = this.#kept(this.operand(left as Expression, scope), right);
+    const a = this.kept(this.operand(left as Expression, scope), right);
     const b = this.operand(right, scope);
-    return this.#built(node, () => binary(operator, a, b));
+    return built(this.source, node, () => binary(operator, a, b));
   }
 
   /** A value as it is now, where what is computed after it may assign variables. */
-  #kept(value: Operand, next: AnyNode): Operand {
+  kept(value: Operand, next: AnyNode): Operand {
     return isExpr(value) && hasEffects(next) ? this.writer.settled(value, typeOf(value)) : value;
   }
 
@@ -262,7 +228,7 @@ export class KernelExpressions {
     });
     if (list.length === 0) {
       const met = isAnd ? [first, second] : [negation(first), negation(second)];
-      return this.#built(node, () => {
+      return built(this.source, node, () => {
         const both = conjunction(met[0]!, met[1]!);
         return isAnd ? both : negation(both);
       });
@@ -289,7 +255,7 @@ export class KernelExpressions {
     const test = this.writer.settled(condition, { dtype: 'bool', weak: false });
     const [yes, no] = [side(node.consequent), side(node.alternate)];
     if (yes.list.length + no.list.length === 0)
-      return this.#built(node, () => choose(test, yes.value, no.value)) as Operand;
+      return built(this.source, node, () => choose(test, yes.value, no.value)) as Operand;
     const result = this.variables.temporary(node, joined(typeOf(yes.value), typeOf(no.value)));
     const [first, second] = [yes, no].map(({ list, value }) => [
       ...list,
@@ -300,92 +266,7 @@ export class KernelExpressions {
     return result.value;
   }
 
-  // ---------------------------------------------------------------- assignments
-
-  #assignment(node: AssignmentExpression, scope: Scope): Operand {
-    const { left, operator, right } = node;
-    if (left.type !== 'Identifier' && left.type !== 'MemberExpression')
-      return this.source.refuse(left, 'a variable or an element to assign');
-    const target = this.#target(left, scope);
-    if (operator === '=') return target.set(this.operand(right, scope));
-    const op = operator.slice(0, -1);
-    if (op === '&&' || op === '||') return this.#assignLogical(node, op, target, scope);
-    if (!hasBinary(op)) return this.source.refuse(node, 'an operator of numbers', operator);
-    const before = this.#kept(target.get(), right);
-    const operand = this.operand(right, scope);
-    return target.set(this.#built(node, () => binary(op, before, operand)));
-  }
-
-  /** `a &&= b`: assigned where it counts. */
-  #assignLogical(
-    { right }: AssignmentExpression,
-    operator: '&&' | '||',
-    target: Target,
-    scope: Scope,
-  ): Operand {
-    const type = { dtype: 'bool', weak: false } as const;
-    const before = this.writer.settled(truth(target.get()), type);
-    const assigned = this.writer.listOf(() => {
-      target.set(this.condition(right, scope));
-    });
-    const isAnd = operator === '&&';
-    const condition = this.writer.register(before, type);
-    this.writer.emit({ kind: 'if', condition, yes: isAnd ? assigned : [], no: isAnd ? [] : assigned });
-    return target.get();
-  }
-
-  #update(node: UpdateExpression, scope: Scope): Operand {
-    const target = this.#target(node.argument as Identifier | MemberExpression, scope);
-    const before = target.get();
-    const kept = node.prefix || !isExpr(before) ? before : this.writer.settled(before, typeOf(before));
-    const after = target.set(this.#built(node, () => binary(node.operator === '++' ? '+' : '-', kept, 1)));
-    return node.prefix ? after : kept;
-  }
-
-  /** A variable or an element that is assigned, its index computed once. */
-  #target(node: Identifier | MemberExpression, scope: Scope): Target {
-    if (node.type === 'Identifier') {
-      const register = this.variables.target(node, scope);
-      return {
-        get: () => register.value,
-        set: (value) => {
-          this.variables.assign(register, value);
-          return register.value;
-        },
-      };
-    }
-    if (node.object.type === 'Super' || !node.computed)
-      return this.source.refuse(node, 'an element of an output to assign');
-    const array = this.value(node.object, scope);
-    const given = this.operand(node.property as Expression, scope);
-    const index = isExpr(given) ? this.writer.settled(given, typeOf(given)) : given;
-    const get = (): Operand => this.element(node, array, index);
-    if (array instanceof ArrayView) {
-      const set = (value: Operand): Operand => {
-        this.arrays.store(node, array, index, value);
-        return value;
-      };
-      return { get, set };
-    }
-    if (!(array instanceof LocalElements))
-      return this.source.refuse(node, 'an element of an output to assign');
-    return { get, set: (value) => this.#setLocal(node, array, index, value) };
-  }
-
-  #setLocal(node: Node, { elements }: LocalElements, index: Operand, value: Operand): Operand {
-    const registerOf = (each: Register | Operand): Register =>
-      each instanceof Register ? each : this.source.refuse(node, 'an element of a local array to assign');
-    if (!isExpr(index)) {
-      this.variables.assign(registerOf(elements[this.#place(node, elements.length, index)]!), value);
-      return value;
-    }
-    for (const [k, each] of elements.entries()) {
-      const register = registerOf(each);
-      const kept = this.#built(node, () => choose(map('equal', [index, k]), value, register.value));
-      this.variables.assign(register, kept as Operand);
-    }
-    return value;
-  }
+  // ---------------------------------------------------------------- patterns
 
   /** Binds the names of a pattern to a value's parts. */
   bind(
@@ -413,19 +294,18 @@ export class KernelExpressions {
   // ---------------------------------------------------------------- calls
 
   #call(node: CallExpression, scope: Scope): KernelValue {
-    const callee = calleeOf(node.callee as Expression);
+    const named = namedFunction(node);
+    if (named !== undefined) return this.value(named, scope);
+    const callee = calleeOf(node.callee) as Expression;
     const args = (): KernelValue[] =>
       node.arguments.map((each) => {
         if (each.type === 'SpreadElement') return this.source.refuse(each, 'arguments one by one');
         const value = this.value(each, scope);
         return isNumber(value) && isExpr(value) && node.arguments.length > 1
-          ? this.#kept(value, node.arguments as never)
+          ? this.kept(value, node.arguments as never)
           : value;
       });
     if (callee.type === 'Identifier') {
-      const [wrapped] = node.arguments;
-      if (callee.name === '__name' && wrapped !== undefined && wrapped.type !== 'SpreadElement')
-        return this.value(wrapped, scope);
       if (scope.find(callee.name) === undefined)
         return this.#callKnown(node, this.names.of(callee.name), callee.name, args());
     }
@@ -451,14 +331,8 @@ export class KernelExpressions {
   ): KernelValue {
     if (!isCallable(meaning)) return this.#meaning(node.callee, meaning as undefined, name);
     const numbers = args.map((arg, k) => this.#asNumber(node.arguments[k]!, arg));
-    const { least, most } = meaning;
-    if (numbers.length < least || numbers.length > most)
-      this.source.refuse(
-        node,
-        `${least === most ? least : `${least} to ${most}`} arguments of ${name}`,
-        `${numbers.length}`,
-      );
-    const result = this.#built(node, () => meaning.apply(numbers, true));
+    checkCount(this.source, node, meaning, numbers.length);
+    const result = built(this.source, node, () => meaning.apply(numbers, true));
     if (result instanceof LocalArray) return new LocalElements(result.elements);
     return this.#asNumber(node, result as KernelValue);
   }
@@ -469,30 +343,6 @@ export class KernelExpressions {
       value instanceof ArrayView ? `the array ${value.name}` : value instanceof Text ? 'a string' : undefined;
     return this.source.refuse(node, 'a number', received);
   }
-
-  /** Makes a value; errors name the place of the node. */
-  #built<Result>(node: Node, build: () => Result): Result {
-    try {
-      return this.source.located(node, build);
-    } catch (error) {
-      if (isOwnError(error)) throw error;
-      if (
-        error instanceof NoChoice ||
-        error instanceof NoOperator ||
-        error instanceof NoArgument ||
-        error instanceof TypeError
-      )
-        return this.source.refuse(node, 'numbers', error.message);
-      throw error;
-    }
-  }
-}
-
-/** The function that is called, without `(0, f)`. */
-function calleeOf(callee: Expression): Expression {
-  if (callee.type !== 'SequenceExpression') return callee;
-  const [first, second] = callee.expressions;
-  return callee.expressions.length === 2 && first!.type === 'Literal' ? second! : callee;
 }
 
 /** Whether an expression may assign something: it does, or it calls. */

@@ -24,7 +24,7 @@ import { KernelExpressions } from './kernel-expressions.js';
 import {
   ArrayView,
   Context,
-  InnerFunction,
+  type InnerFunction,
   isNumber,
   type KernelValue,
   type Register,
@@ -82,7 +82,7 @@ export function traceKernel(
 /** A function that is being traced. */
 interface Frame {
   readonly node: FunctionNode;
-  /** What `return` leaves. */
+  /** The scope that `return` leaves. */
   readonly scope: number;
   result: Register | undefined;
 }
@@ -94,7 +94,7 @@ class KernelTracer {
   readonly #arrays: KernelArrays;
   readonly #expressions: KernelExpressions;
   readonly #frames: Frame[] = [];
-  readonly #loops: { readonly next: number; readonly end: number; readonly depth: number }[] = [];
+  readonly #loops: { readonly next: number; readonly end: number }[] = [];
   #scopes = 1;
   /** Conditions and loops around what is traced. */
   #depth = 0;
@@ -202,7 +202,7 @@ class KernelTracer {
       if (statement.type !== 'FunctionDeclaration') continue;
       this.#variables.declare(
         statement.id!,
-        new InnerFunction(statement as FunctionNode, scope),
+        this.#expressions.inner(statement as FunctionNode, scope),
         scope,
         true,
       );
@@ -315,7 +315,7 @@ class KernelTracer {
     const tested = this.#inner(() => {
       condition = this.#register(testsFirst && test ? this.#expressions.condition(test, scope) : true);
     });
-    this.#loops.push({ next, end, depth: this.#depth });
+    this.#loops.push({ next, end });
     const run = this.#inner(() => this.#statement(body, new Scope(scope)));
     const updated = this.#inner(() => {
       if (update) this.#expressions.value(update, scope);
