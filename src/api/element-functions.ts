@@ -27,8 +27,8 @@ export type ScalarResult = number | bigint | boolean | readonly (number | bigint
 /** Options of `elementwise`. */
 export interface ElementwiseOptions {
   /**
-   * What the function uses from around it, by name: numbers, lists of numbers, records of these, other such
-   * functions, plain functions, and ops of Weft's. It is read once.
+   * Names from outside of the function that it reads, with their values: numbers, lists of numbers, records of
+   * these, other such functions, plain functions, and ops of Weft's. It is read once.
    */
   readonly captures?: Captures | undefined;
   /** The name in error messages; without it, the function's own. */
@@ -95,7 +95,7 @@ export function operandOf(name: string, value: unknown): Operand {
   return value instanceof Lazy ? value.expr : exprOf(name, value);
 }
 
-/** What was given, as it is now. */
+/** Captures as they are now. */
 export function capturesOf(op: string, captures: unknown): Captures {
   if (captures === undefined) return {};
   if (isRecord(captures)) return { ...(captures as Captures) };

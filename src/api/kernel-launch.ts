@@ -66,7 +66,7 @@ export function checkShared(op: string, bytes: unknown): number {
   return bytes as number;
 }
 
-/** What cuts are checked against: the grid, and names of arrays in order. */
+/** The grid and the names of arrays in order, which cuts have to agree with. */
 export interface CutKernel {
   readonly grid: Dim3;
   readonly inputs: readonly string[];

@@ -19,9 +19,9 @@ type NameOf<T> = Extract<keyof T, string>;
 
 /** The launch of a kernel, and the arrays that it reads and writes. */
 export interface KernelLaunch<Inputs extends KernelInputs, Outputs extends KernelOutputs<Inputs>> {
-  /** What it reads, by name, in the order of the arguments of a call. */
+  /** Arrays and scalars that are read, by name, in the order of a call's arguments. */
   readonly inputs: Inputs;
-  /** What it writes, by name. */
+  /** Arrays that are written, by name. */
   readonly outputs: Outputs;
   /** Blocks along x, y and z. */
   readonly grid: OfShapes<KernelSizes, KernelShapes<Inputs, NameOf<Outputs>>>;
@@ -34,7 +34,7 @@ export interface KernelLaunch<Inputs extends KernelInputs, Outputs extends Kerne
 /** Options of a kernel that is a function. */
 export interface KernelFunctionOptions<Inputs extends KernelInputs, Outputs extends KernelOutputs<Inputs>>
   extends KernelLaunch<Inputs, Outputs> {
-  /** What the function uses from around it, by name, as of `elementwise`. */
+  /** Names from outside of the function that it reads, with their values, as of `elementwise`. */
   readonly captures?: Captures | undefined;
   /** Its name in plans and timelines; without it, the function's own. */
   readonly name?: string | undefined;

@@ -13,7 +13,7 @@ import { concat, stack } from './joins.js';
 import type { Accumulator, Combine } from './user-monoid.js';
 import { broadcast, reshape } from './view-nodes.js';
 
-/** What a scan combines by. */
+/** The monoid of a scan. */
 export interface Scanning {
   readonly identity: readonly Scalar[];
   readonly combine: Combine;

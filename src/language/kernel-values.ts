@@ -48,7 +48,7 @@ export class Register {
     readonly register: number,
     readonly value: Expr,
     readonly type: StateType,
-    /** What declares it, and which element of a local array it is. */
+    /** Its declaration, and the element of a local array that it is. */
     readonly key: string,
   ) {}
 }

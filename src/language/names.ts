@@ -1,5 +1,5 @@
 /**
- * What a name in a traced function means: a variable, a value that was given with it, or a part of
+ * Names that a traced function reads and does not declare: values that were given with it, or parts of
  * JavaScript's library. Tools write imports in several ways, which all name what was given:
  *
  *     limit(x)    (0, weftjs_1.limit)(x)    (0,__vite_ssr_import_0__.limit)(x)
@@ -9,7 +9,7 @@ import { isScalar } from '../graph/scalar.js';
 import { globalOf, isLibrary, memberOf } from './library.js';
 import { type Callable, LocalArray } from './value.js';
 
-/** What was given with a function: constants, lists of numbers, functions, records of these. */
+/** Values that are given with a function: constants, lists of numbers, functions, records of these. */
 export type Captures = Readonly<Record<string, unknown>>;
 
 /** A given value as one of the language; undefined for what the language has no place for. */

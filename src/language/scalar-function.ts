@@ -20,7 +20,7 @@ import { Scope } from './variables.js';
 /** Traces that are kept of a function. */
 const MOST_KNOWN = 32;
 
-/** What tracing knows of an array. */
+/** The type of an array's elements; a trace is kept for each list of them. */
 type Element = Pick<Expr, 'dtype' | 'weak'>;
 
 /** The graph of a function for parameters of some dtypes. */

@@ -1,6 +1,5 @@
 /**
- * What variables hold on a path of the traced function, and how the path has ended. Branches work on copies of a state,
- * which are merged where they meet:
+ * States of paths through the traced function. Branches work on copies of a state, which are merged where they meet:
  *
  *     if (c) x = a; else x = b;      →   x = where(c, a, b)
  *     if (c) return a; rest          →   where(c, a, the result of the rest)

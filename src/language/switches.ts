@@ -19,7 +19,7 @@ export type RunStatements = (statements: readonly Statement[], scope: Scope, sta
 interface Entry {
   readonly tests: readonly Expression[];
   readonly isDefault: boolean;
-  /** What runs from here on. */
+  /** The statements from here on, through later cases: `break` ends them. */
   readonly statements: readonly Statement[];
 }
 
