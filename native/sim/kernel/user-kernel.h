@@ -1,5 +1,5 @@
-// The parts of CUDA that only kernels of users' own use: vector types, further atomic operations, functions of
-// warps and of numbers, and calls of any function by the types of its parameters.
+// The parts of CUDA that only kernels of users' own use: vector types, further atomic operations, functions
+// of warps and of numbers, and calls of any function by the types of its parameters.
 #pragma once
 
 #define __constant__ static const
