@@ -95,17 +95,24 @@ function objectMembers({ name, path }) {
   });
 }
 
-/** The documented methods and properties of an exported class. */
-function classMembers({ name, path }) {
+/** The documented methods and properties of an exported class, after those of the classes beside it that it extends. */
+function classMembers({ name, path, owner = name }) {
   const within = bodyOf(path, 'class', name);
-  return membersOf(path, name).map((member) => ({
-    name: `${name}.${member}`,
+  const parent = new RegExp(`^export (?:abstract )?class ${name} extends (\\w+) `, 'm').exec(
+    sourceOf(path),
+  )?.[1];
+  const file = parent && importedFrom(path, parent);
+  const inherited = file === undefined ? [] : classMembers({ name: parent, path: file, owner });
+  const own = membersOf(path, name).map((member) => ({
+    name: `${owner}.${member}`,
     kind: 'member',
-    owner: name,
+    owner,
     path,
     comments: commentsOf(path, member, within),
-    signatures: signaturesOf(path, member, within),
+    // Where functions are a group that the class extends, their own type is that of the class.
+    signatures: signaturesOf(path, member, within).map((text) => text.replace(/\bthis\b/g, owner)),
   }));
+  return [...inherited, ...own];
 }
 
 function exportEntries(exported) {
