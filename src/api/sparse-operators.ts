@@ -30,7 +30,7 @@ export function productsOf(op: string, a: MatrixLike): Products {
   if (a instanceof SparseMatrix) {
     let turned: SparseMatrix | undefined;
     const adjointOf = (): SparseMatrix => {
-      turned ??= a.dtype.startsWith('complex') ? a.T.map((data) => data.conj()) : a.T;
+      turned ??= a.T.conj();
       return turned;
     };
     return { shape: a.shape, times: (x) => a.matmul(x), adjoint: (y) => adjointOf().matmul(y) };
