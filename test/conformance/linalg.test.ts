@@ -1,6 +1,9 @@
 /** Linear algebra on every backend: NumPy's values where there is one, else what factors multiply to; errors; bits. */
 import { describe, expect, it, vi } from 'vitest';
 import { exprOf } from '../../src/api/lazy.js';
+import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
+import { programOf } from '../../src/exec/run/program.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { qrByBlocks } from '../../src/graph/qr.js';
 import { compile, compute, eye, Lazy, LinalgError, lazy, linalg, random } from '../../src/index.js';
 import { failuresOf, run, toLazy } from '../support/api.js';
@@ -420,7 +423,19 @@ describe.each(onDevices)('matrices without solutions on %s', (device) => {
     for (let round = 0; round < 3; round++) {
       expect((await solve(a, b)).toArray()).toEqual([1, 1]);
       await expect(solve(zero, b)).rejects.toThrow(LinalgError);
+      await expect(solve.persist(zero, b)).rejects.toThrow(LinalgError);
     }
+    const stored = await solve.persist(a, b);
+    expect((await stored.compute()).toArray()).toEqual([1, 1]);
+    stored.dispose();
+  });
+
+  it('come to the host with the run of results that stay on a device', async () => {
+    const x = linalg.solve(singular, [1, 1]);
+    const canonical = canonicalize([exprOf('solve', x)]);
+    const target = computeTargetOf(devicesOf(canonical, { device }), {}, 'device');
+    const { one, outputs } = await programOf(canonical, target);
+    expect(outputs.map((k) => one!.options.device.outputs[k])).toEqual(['device', 'host']);
   });
 
   it('have determinants, and NaN goes on', async () => {

@@ -123,25 +123,35 @@ async function build(canonical: Canonical, target: ComputeTarget): Promise<Progr
   );
   const lastRead = lastReadsOf(plan);
   const resultValues = [...new Set(plan.outputs)].filter((b) => b >= 0).sort((a, b) => a - b);
+  const outputs = plan.outputs.map((b) => resultValues.indexOf(b));
+  const wanted = new Set(outputs.slice(0, outputs.length - canonical.statuses.length));
   return {
     plan,
     natives,
-    one: isSharded ? undefined : oneRunOf(plan, natives[0]![0]!, devices[0]!),
+    one: isSharded ? undefined : oneRunOf(plan, natives[0]![0]!, devices[0]!, wanted),
     inputs: [...lastRead.keys()].filter((b) => plan.values[b]!.role === 'input'),
     resultValues,
     results: resultValues.map((b) => plan.values[b]!),
-    outputs: plan.outputs.map((b) => resultValues.indexOf(b)),
+    outputs,
     lastRead,
     lockByteLength: hostBudget === undefined ? undefined : Math.max(0, hostBudget - plan.hostPeakBytes),
     isForFreeBytes: freeBytes !== undefined,
   };
 }
 
-function oneRunOf(whole: Plan, native: NativeProgram, device: Device): OneRun | undefined {
+/** `wanted`: the results of the user; the others, codes of calls that may fail, are for the host alone. */
+function oneRunOf(
+  whole: Plan,
+  native: NativeProgram,
+  device: Device,
+  wanted: ReadonlySet<number>,
+): OneRun | undefined {
   const plan = onlyRunOf(whole);
   if (plan === undefined) return undefined;
   const results = plan.buffers.filter((buffer) => buffer.role === 'output');
-  const onDevice = { outputs: results.map((): OutputDestination => 'device') };
+  const onDevice = {
+    outputs: results.map((_, k): OutputDestination => (wanted.has(k) ? 'device' : 'host')),
+  };
   return {
     plan,
     native,

@@ -1,5 +1,6 @@
 /**
- * Looks at the codes of calls that may fail, which a run gives beside its results (`fusion/passes/status-check.ts`).
+ * Reads the codes of calls that may fail, which a run gives beside its results (`fusion/passes/status-check.ts`). A run
+ * brings them to the host, wherever the results are wanted; those of a plan of several runs are where its results are.
  * Called by `evaluate.ts`, `compiled-graph.ts` and `segments.ts`.
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
@@ -22,24 +23,33 @@ export async function checkStatuses(
   read: ReadCodes,
 ): Promise<void> {
   if (canonical.statuses.length === 0) return;
-  if (destination !== 'device') return throwFailedIn(canonical, executed);
-  const stored = codesOf(canonical, executed) as DeviceBuffer[];
-  const codes = await read(stored);
+  const places = codesOf(canonical, executed);
+  const stored = places.map((k) => executed.outputs[k]!).filter(isStored);
+  if (destination !== 'device' || stored.length === 0) return throwFailedIn(canonical, executed);
+  const found = new Map((await read(stored)).map((code, k) => [stored[k] as Output, code]));
+  const codes = places.map((k) => found.get(executed.outputs[k]!) ?? codeIn(executed.outputs[k]!));
   freeing(executed, () => throwFailed(canonical.statuses, codes));
-  for (const buffer of new Set(stored)) buffer.dispose();
+  const isUsers = new Set(executed.program.outputs.slice(0, -canonical.statuses.length));
+  for (const k of new Set(places)) {
+    const output = executed.outputs[k]!;
+    if (isStored(output) && !isUsers.has(k)) output.dispose();
+  }
 }
 
-/** The same of a run whose results came to the host. */
+/** The same of a run whose codes came to the host. */
 export function throwFailedIn(canonical: Canonical, executed: Executed): void {
-  const codes = codesOf(canonical, executed).map(
-    (output) => new BigInt64Array(output instanceof ArrayBuffer ? output : hostBytesOf(output))[0]!,
-  );
+  const codes = codesOf(canonical, executed).map((k) => codeIn(executed.outputs[k]!));
   freeing(executed, () => throwFailed(canonical.statuses, codes));
 }
 
-/** The last outputs of the graph. */
-const codesOf = ({ statuses, graph }: Canonical, { program, outputs }: Executed): Output[] =>
-  program.outputs.slice(graph.outputs.length - statuses.length).map((k) => outputs[k]!);
+const isStored = (output: Output): output is DeviceBuffer => !(output instanceof ArrayBuffer);
+
+const codeIn = (output: Output): bigint =>
+  new BigInt64Array(isStored(output) ? hostBytesOf(output) : output)[0]!;
+
+/** Among the results of a run the codes: those of the last outputs of the graph. */
+const codesOf = ({ statuses, graph }: Canonical, { program }: Executed): number[] =>
+  program.outputs.slice(graph.outputs.length - statuses.length);
 
 /** Frees all results where `check` throws. */
 function freeing({ outputs }: Executed, check: () => void): void {

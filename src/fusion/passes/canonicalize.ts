@@ -175,7 +175,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
     for (const id of replaced) nodes[id] = undefined;
   }
   const { records } = narrowed.length === 0 ? table : tableOf(nodes);
-  const fingerprint = fingerprintOf(records, graph.outputs, sources.list);
+  const fingerprint = fingerprintOf(records, graph.outputs, statuses.size, sources.list);
   const looked = { checks, statuses: [...statuses.values()] };
   return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, looked);
 }
@@ -190,9 +190,11 @@ function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {
 function fingerprintOf(
   records: Records,
   outputs: readonly number[],
+  statuses: number,
   sources: readonly SourceArray[],
 ): string {
   records.put(0); // no node's record begins so
+  records.put(statuses);
   records.putAll(outputs);
   for (const { source, elementCount } of sources) {
     records.putText(source.type === 'device' ? layoutOf(source.buffer) : source.type);
