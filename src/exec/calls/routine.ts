@@ -209,31 +209,41 @@ function formsOf(routine: Routine, step: RoutineStep): CallForm[] {
 }
 
 function cutOf(routine: Routine, step: RoutineStep): Cut {
-  const touch = (array: BufferArray, first: number, last: number): Touch => {
-    const elements = routine.unitSize(step, array);
-    const bytes = bytesOf(array);
-    if (elements === undefined) return { buffer: array.buffer, first: 0, last: bytes };
-    const { before = 0, after = 0 } = routine.margins?.(step, array) ?? {};
-    const within = (at: number): number => Math.max(0, Math.min(bytes, at * byteLengthOf(array.dtype)));
-    return {
-      buffer: array.buffer,
-      first: within(first * elements - before),
-      last: within(last * elements + after),
-    };
-  };
+  const units = routine.units(step);
+  const operands = operandsOf(step).map((array) => touchesOf(routine, step, array));
+  const results = step.results.map((array) => touchesOf(routine, step, array));
   return {
-    units: routine.units(step),
+    units,
+    // Units are looked for by what they write: that asks for no reads.
     touches: (first, last) => ({
-      reads: [
-        ...operandsOf(step).map((array) => touch(array, first, last)),
-        ...mapTouches(routine, step, first, last),
-      ],
-      writes: step.results.map((array) => touch(array, first, last)),
+      get reads() {
+        return [...operands.map((touch) => touch(first, last)), ...mapTouches(routine, step, first, last)];
+      },
+      writes: results.map((touch) => touch(first, last)),
     }),
     ranges: (first, last) => [[first, last, 0, 0, 0, 0]],
     pitches: () => [],
     shift: shiftOf(routine, step),
   };
+}
+
+/** The footprints of units in an array. */
+function touchesOf(
+  routine: Routine,
+  step: RoutineStep,
+  array: BufferArray,
+): (first: number, last: number) => Touch {
+  const { buffer, dtype } = array;
+  const elements = routine.unitSize(step, array);
+  const bytes = bytesOf(array);
+  if (elements === undefined) return () => ({ buffer, first: 0, last: bytes });
+  const { before = 0, after = 0 } = routine.margins?.(step, array) ?? {};
+  const within = (at: number): number => Math.max(0, Math.min(bytes, at * byteLengthOf(dtype)));
+  return (first, last) => ({
+    buffer,
+    first: within(first * elements - before),
+    last: within(last * elements + after),
+  });
 }
 
 /** All units but the last one are as large, and margins that reach over an end of an array are cut off there. */

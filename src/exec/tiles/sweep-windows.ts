@@ -139,30 +139,29 @@ const alongBytes: Along = ({ first, last }) => [first, last];
 const alongColumns: Along = ({ first, last, rows }) =>
   rows === undefined ? [first, last] : [first % rows.pitch, (first % rows.pitch) + rows.width];
 
-/** Where the units before `unit` stop writing to a buffer, and where the units from there on start. */
-function splitPointAt(cut: Cut, buffer: number, unit: number, pitches: BytePitches, along: Along): Span {
-  const on = (first: number, last: number): Span | undefined => {
-    const touch = first < last ? touchOn(cut.touches(first, last, pitches).writes, buffer) : undefined;
-    return touch && along(touch);
-  };
-  return [on(0, unit)?.[1] ?? 0, on(unit, cut.units)?.[0] ?? Number.POSITIVE_INFINITY];
-}
-
 /**
  * The units that write what is needed of a buffer. All its elements are written once; so where units before a
  * split point write below it, and those after it above, the units between two split points write all that lies
- * between, and nothing else.
+ * between, and nothing else. Most cuts write as much in every unit: split points are looked for from there on.
  */
 function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | undefined {
   const ways = need.rows === undefined ? [alongBytes] : [alongColumns, alongBytes];
   for (const along of ways) {
     const [from, to] = along(need);
-    const splitPoint = (unit: number): Span => splitPointAt(cut, need.buffer, unit, pitches, along);
-    const first = lastWhere(0, cut.units - 1, (unit) => splitPoint(unit)[0] <= from);
-    const last = firstWhere(first + 1, cut.units, (unit) => splitPoint(unit)[0] >= to);
-    const [start, end] = [splitPoint(first), splitPoint(last)];
-    const inOrder = start[0] <= start[1] && end[0] <= end[1];
-    if (inOrder && start[0] <= from && end[0] >= to) return [first, last];
+    const written = (first: number, last: number): Span | undefined => {
+      const touch = first < last ? touchOn(cut.touches(first, last, pitches).writes, need.buffer) : undefined;
+      return touch && along(touch);
+    };
+    const endBefore = (unit: number): number => written(0, unit)?.[1] ?? 0;
+    const startFrom = (unit: number): number => written(unit, cut.units)?.[0] ?? Number.POSITIVE_INFINITY;
+    const [low, high] = written(0, cut.units) ?? [0, 0];
+    const unitAt = (place: number): number => ((place - low) / Math.max(1, high - low)) * cut.units;
+    const [nearFirst, nearLast] = [Math.floor(unitAt(from)), Math.ceil(unitAt(to))];
+    const first = lastWhere(0, cut.units - 1, (unit) => endBefore(unit) <= from, nearFirst);
+    const last = firstWhere(first + 1, cut.units, (unit) => endBefore(unit) >= to, nearLast);
+    const [start, end] = [endBefore(first), endBefore(last)];
+    const inOrder = start <= startFrom(first) && end <= startFrom(last);
+    if (inOrder && start <= from && end >= to) return [first, last];
   }
   return undefined;
 }
@@ -217,26 +216,41 @@ export function areDisjoint(a: Range, b: Range): boolean {
   return apart(alongColumns(a), alongColumns(b)) || apart(lines(a), lines(b));
 }
 
-/** The largest n in [low, high] with `holds(n)`, which holds up to some n; `low` if for none. */
-export function lastWhere(low: number, high: number, holds: (n: number) => boolean): number {
-  let from = low;
-  let to = high;
-  while (from < to) {
-    const middle = Math.ceil((from + to) / 2);
-    if (holds(middle)) from = middle;
-    else to = middle - 1;
-  }
-  return from;
-}
+type Holds = (n: number) => boolean;
 
-/** The smallest n in [low, high] with `holds(n)`, which holds from some n on; `high` if for none. */
-export function firstWhere(low: number, high: number, holds: (n: number) => boolean): number {
-  let from = low;
-  let to = high;
+/** The largest n in [low, high] with `holds(n)`, which holds up to some n; `low` if for none. */
+export const lastWhere = (low: number, high: number, holds: Holds, near?: number): number =>
+  firstWhere(low + 1, high + 1, (n) => !holds(n), near === undefined ? near : near + 1) - 1;
+
+/**
+ * The smallest n in [low, high] with `holds(n)`, which holds from some n on; `high` if for none. It is looked for
+ * around `near` first, at distances that double.
+ */
+export function firstWhere(low: number, high: number, holds: Holds, near?: number): number {
+  let [from, to] = near === undefined ? [low, high] : rangeAround(low, high, holds, near);
   while (from < to) {
     const middle = Math.floor((from + to) / 2);
     if (holds(middle)) to = middle;
     else from = middle + 1;
   }
   return from;
+}
+
+function rangeAround(low: number, high: number, holds: Holds, near: number): Span {
+  const at = Math.max(low, Math.min(high - 1, near));
+  if (low >= high) return [high, high];
+  if (holds(at)) {
+    for (let [to, step] = [at, 1]; to > low; step *= 2) {
+      const next = Math.max(low, at - step);
+      if (!holds(next)) return [next + 1, to];
+      to = next;
+    }
+    return [low, low];
+  }
+  for (let [from, step] = [at + 1, 1]; from < high; step *= 2) {
+    const next = Math.min(high - 1, at + step);
+    if (holds(next)) return [from, next];
+    from = next + 1;
+  }
+  return [high, high];
 }
