@@ -94,6 +94,18 @@ describe('values', () => {
     expect(() => first(lazy([1, 2]), lazy([1, 2, 3]))).toThrow(ShapeError);
   });
 
+  it('compute the index of an assigned element once, before the value', async () => {
+    const fn = (a: number): number => {
+      const list = [a, 2, 3, 4];
+      let i = 0;
+      list[i++]! += 5;
+      list[i++]!++;
+      list[i] = i = 3;
+      return list[0]! + 10 * list[1]! + 100 * list[2]! + 1000 * list[3]! + 10_000 * i;
+    };
+    expect(await elements(elementwise(fn)(x))).toEqual([-2, -0.5, 0, 1, 2.5].map(fn));
+  });
+
   it('are several where the function returns a list', async () => {
     const [sum, difference] = elementwise((a: number, b: number): [number, number] => [a + b, a - b])(x, y);
     expect(await elements(sum)).toEqual([-1, 1.5, 3, 5, 7.5]);

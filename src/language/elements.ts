@@ -32,3 +32,15 @@ export const assignedAt = (
   value: Operand,
   before: Operand,
 ): Operand => built(source, node, () => choose(map('equal', [index, position]), value, before)) as Operand;
+
+/** The elements after an assignment at an index. */
+export function withElement(
+  source: Source,
+  node: Node,
+  elements: readonly Operand[],
+  index: Operand,
+  value: Operand,
+): Operand[] {
+  if (!isExpr(index)) return elements.with(knownIndex(source, node, elements.length, index), value);
+  return elements.map((before, position) => assignedAt(source, node, { index, position }, value, before));
+}

@@ -3,7 +3,6 @@
  * rest. Statements are traced by `statements.ts`, which calls this and is called for local functions.
  */
 import type {
-  AssignmentExpression,
   CallExpression,
   ConditionalExpression,
   Expression,
@@ -11,15 +10,13 @@ import type {
   Literal,
   LogicalExpression,
   MemberExpression,
-  Pattern,
   SpreadElement,
-  UpdateExpression,
 } from 'acorn';
-import { isExpr } from '../graph/infer.js';
 import { binary, hasBinary, unary } from './arithmetic.js';
+import { assignment, update } from './assignments.js';
 import { calleeOf, namedFunction } from './callee.js';
 import { choose, negation } from './choice.js';
-import { assignedAt, elementAt, knownIndex } from './elements.js';
+import { elementAt } from './elements.js';
 import { isCallable, type Meaning, type Names } from './names.js';
 import { truth } from './operands.js';
 import { built, checkCount, checkInner, refuseName, wordsFor } from './refusals.js';
@@ -44,12 +41,12 @@ export type CallLocal = (fn: LocalFunction, args: readonly Value[], state: State
 const MOST_ELEMENTS = 64;
 
 export class Expressions {
-  readonly #source: Source;
+  readonly source: Source;
   readonly #names: Names;
   readonly #callLocal: CallLocal;
 
   constructor(source: Source, names: Names, callLocal: CallLocal) {
-    this.#source = source;
+    this.source = source;
     this.#names = names;
     this.#callLocal = callLocal;
   }
@@ -57,18 +54,18 @@ export class Expressions {
   /** A condition. */
   condition(node: Expression, scope: Scope, state: State): Condition {
     const value = this.operand(node, scope, state);
-    return built(this.#source, node, () => truth(value));
+    return built(this.source, node, () => truth(value));
   }
 
   /** Whether an expression is `===` a value. */
   isStrictlyEqual(node: Expression, value: Operand, scope: Scope, state: State): Condition {
     const other = this.operand(node, scope, state);
-    return built(this.#source, node, () => truth(binary('===', value, other)));
+    return built(this.source, node, () => truth(binary('===', value, other)));
   }
 
   /** A scalar. */
   operand(node: Expression, scope: Scope, state: State): Operand {
-    return this.#asOperand(node, this.value(node, scope, state));
+    return this.scalar(node, this.value(node, scope, state));
   }
 
   value(node: Expression, scope: Scope, state: State): Value {
@@ -84,25 +81,25 @@ export class Expressions {
       case 'UnaryExpression': {
         const { operator } = node;
         if (operator !== '+' && operator !== '-' && operator !== '!' && operator !== '~')
-          return this.#source.refuse(node, 'an operator of numbers', operator);
+          return this.source.refuse(node, 'an operator of numbers', operator);
         const operand = this.operand(node.argument, scope, state);
-        return built(this.#source, node, () => unary(operator, operand));
+        return built(this.source, node, () => unary(operator, operand));
       }
       case 'BinaryExpression': {
         const { operator, left } = node;
-        if (!hasBinary(operator)) return this.#source.refuse(node, 'an operator of numbers', operator);
+        if (!hasBinary(operator)) return this.source.refuse(node, 'an operator of numbers', operator);
         const a = this.operand(left as Expression, scope, state);
         const b = this.operand(node.right, scope, state);
-        return built(this.#source, node, () => binary(operator, a, b));
+        return built(this.source, node, () => binary(operator, a, b));
       }
       case 'LogicalExpression':
         return this.#logical(node, scope, state);
       case 'ConditionalExpression':
         return this.#conditional(node, scope, state);
       case 'AssignmentExpression':
-        return this.#assignment(node, scope, state);
+        return assignment(this, node, scope, state);
       case 'UpdateExpression':
-        return this.#update(node, scope, state);
+        return update(this, node, scope, state);
       case 'ArrayExpression':
         return this.#array(node, node.elements, scope, state);
       case 'MemberExpression':
@@ -113,40 +110,14 @@ export class Expressions {
       case 'FunctionExpression':
         return this.local(node, scope);
       default:
-        return this.#source.refuse(node, 'numbers, conditions, arrays of numbers', wordsFor(node.type));
+        return this.source.refuse(node, 'numbers, conditions, arrays of numbers', wordsFor(node.type));
     }
   }
 
   /** A function that is declared in the traced one. */
   local(node: FunctionNode, scope: Scope): LocalFunction {
-    checkInner(this.#source, node);
+    checkInner(this.source, node);
     return new LocalFunction(node, scope);
-  }
-
-  /** Gives the names of a pattern their values. */
-  bind(pattern: Pattern, value: Value, assign: (target: Identifier, value: Value) => void): void {
-    switch (pattern.type) {
-      case 'Identifier':
-        assign(pattern, value);
-        return;
-      case 'ArrayPattern':
-        if (!(value instanceof LocalArray)) this.#source.refuse(pattern, 'an array to take to pieces');
-        else
-          pattern.elements.forEach((each, k) => {
-            if (each === null) return;
-            const element = value.elements[k];
-            if (element === undefined)
-              this.#source.refuse(
-                each,
-                `at most ${value.elements.length} elements`,
-                this.#source.textOf(pattern),
-              );
-            this.bind(each, element, assign);
-          });
-        return;
-      default:
-        this.#source.refuse(pattern, 'the name of a variable');
-    }
   }
 
   // ---------------------------------------------------------------- leaves
@@ -160,7 +131,7 @@ export class Expressions {
         : typeof value === 'string'
           ? 'a string'
           : 'a regular expression';
-    return this.#source.refuse(node, 'numbers, conditions, arrays of numbers', received);
+    return this.source.refuse(node, 'numbers, conditions, arrays of numbers', received);
   }
 
   #identifier(node: Identifier, scope: Scope, state: State): Value {
@@ -176,19 +147,19 @@ export class Expressions {
     const value = state.values.get(variable) ?? new Unset(true);
     if (!(value instanceof Unset)) return value;
     const problem = value.isAlways ? 'has none here' : 'has none on some paths';
-    return this.#source.refuse(node, 'a variable with a value', `${variable.name} ${problem}`);
+    return this.source.refuse(node, 'a variable with a value', `${variable.name} ${problem}`);
   }
 
   #constant(node: Node, meaning: Meaning, name: string): Value {
-    if (meaning === undefined) return refuseName(this.#source, this.#names, node, name);
-    if (isCallable(meaning)) return this.#source.refuse(node, 'a number', `the function ${name}`);
+    if (meaning === undefined) return refuseName(this.source, this.#names, node, name);
+    if (isCallable(meaning)) return this.source.refuse(node, 'a number', `the function ${name}`);
     return meaning;
   }
 
   // ---------------------------------------------------------------- choices
 
   /** Both sides are traced; one that is not known to run only under its condition, which its loops keep to. */
-  #branches(
+  branches(
     condition: Condition,
     state: State,
     yes: (state: State) => Value,
@@ -198,7 +169,7 @@ export class Expressions {
     if (typeof condition === 'boolean') return condition ? yes(state) : no(state);
     const [first, second] = [state.fork(condition), state.fork(negation(condition))];
     const [a, b] = [yes(first), no(second)];
-    return built(this.#source, node, () => {
+    return built(this.source, node, () => {
       state.merge(condition, first, second);
       return choose(condition, a, b);
     });
@@ -206,101 +177,20 @@ export class Expressions {
 
   #logical(node: LogicalExpression, scope: Scope, state: State): Value {
     const { operator, left, right } = node;
-    if (operator === '??') return this.#source.refuse(node, 'an operator of numbers', '??');
+    if (operator === '??') return this.source.refuse(node, 'an operator of numbers', '??');
     const value = this.operand(left, scope, state);
-    const condition = built(this.#source, left, () => truth(value));
+    const condition = built(this.source, left, () => truth(value));
     const further = (path: State): Value => this.value(right, scope, path);
     const kept = (): Value => value;
-    if (operator === '&&') return this.#branches(condition, state, further, kept, node);
-    return this.#branches(condition, state, kept, further, node);
+    if (operator === '&&') return this.branches(condition, state, further, kept, node);
+    return this.branches(condition, state, kept, further, node);
   }
 
   #conditional(node: ConditionalExpression, scope: Scope, state: State): Value {
     const condition = this.condition(node.test, scope, state);
     const yes = (path: State): Value => this.value(node.consequent, scope, path);
     const no = (path: State): Value => this.value(node.alternate, scope, path);
-    return this.#branches(condition, state, yes, no, node);
-  }
-
-  // ---------------------------------------------------------------- assignments
-
-  #assignment(node: AssignmentExpression, scope: Scope, state: State): Value {
-    const { left, operator, right } = node;
-    if (operator === '=') {
-      const value = this.#copied(right, this.value(right, scope, state));
-      if (left.type === 'MemberExpression') this.#setElement(left, value, scope, state);
-      else this.bind(left, value, (target, each) => this.set(target, each, scope, state));
-      return value;
-    }
-    const target = left as Identifier | MemberExpression;
-    const before = this.operand(target, scope, state);
-    const value = this.#updated(node, before, operator.slice(0, -1), right, scope, state);
-    this.#write(target, value, scope, state);
-    return value;
-  }
-
-  /** The value of `a op= b`. */
-  #updated(
-    node: AssignmentExpression,
-    before: Operand,
-    operator: string,
-    right: Expression,
-    scope: Scope,
-    state: State,
-  ): Value {
-    if (operator !== '&&' && operator !== '||') {
-      if (!hasBinary(operator)) return this.#source.refuse(node, 'an operator of numbers', node.operator);
-      const operand = this.operand(right, scope, state);
-      return built(this.#source, node, () => binary(operator, before, operand));
-    }
-    const condition = built(this.#source, node, () => truth(before));
-    const further = (path: State): Value => this.value(right, scope, path);
-    const kept = (): Value => before;
-    if (operator === '&&') return this.#branches(condition, state, further, kept, node);
-    return this.#branches(condition, state, kept, further, node);
-  }
-
-  #update(node: UpdateExpression, scope: Scope, state: State): Value {
-    const { argument, operator, prefix } = node;
-    const target = argument as Identifier | MemberExpression;
-    const before = this.operand(target, scope, state);
-    const after = built(this.#source, node, () => binary(operator === '++' ? '+' : '-', before, 1));
-    this.#write(target, after, scope, state);
-    return prefix ? after : before;
-  }
-
-  #write(target: Identifier | MemberExpression, value: Value, scope: Scope, state: State): void {
-    if (target.type === 'MemberExpression') this.#setElement(target, value, scope, state);
-    else this.set(target, value, scope, state);
-  }
-
-  /** Assigns a variable. */
-  set(target: Identifier, value: Value, scope: Scope, state: State): void {
-    const variable = scope.find(target.name);
-    if (variable === undefined) {
-      this.#source.refuse(
-        target,
-        'a variable of the function to assign',
-        target.name,
-        'nothing outside of it changes',
-      );
-    }
-    if (variable.isConstant)
-      this.#source.refuse(target, 'a variable that may change', `the constant ${target.name}`);
-    state.values.set(variable, value);
-  }
-
-  /** A value that is stored: an array would have two names. */
-  #copied(node: Node & { readonly type: string }, value: Value): Value {
-    const isNamed = node.type === 'Identifier';
-    if (isNamed && value instanceof LocalArray)
-      this.#source.refuse(node, 'an array with one name', undefined, 'copy it: [...a]');
-    return value;
-  }
-
-  /** The value that a declaration stores. */
-  initial(node: Expression, scope: Scope, state: State): Value {
-    return this.#copied(node, this.value(node, scope, state));
+    return this.branches(condition, state, yes, no, node);
   }
 
   // ---------------------------------------------------------------- arrays
@@ -312,14 +202,14 @@ export class Expressions {
     state: State,
   ): LocalArray {
     const values = elements.flatMap((each): readonly Operand[] => {
-      if (each === null) return this.#source.refuse(node, 'arrays without holes');
+      if (each === null) return this.source.refuse(node, 'arrays without holes');
       if (each.type !== 'SpreadElement') return [this.operand(each, scope, state)];
       const spread = this.value(each.argument, scope, state);
-      return spread instanceof LocalArray ? spread.elements : this.#source.refuse(each, 'an array to spread');
+      return spread instanceof LocalArray ? spread.elements : this.source.refuse(each, 'an array to spread');
     });
-    if (values.length === 0) this.#source.refuse(node, 'an array with elements');
+    if (values.length === 0) this.source.refuse(node, 'an array with elements');
     if (values.length > MOST_ELEMENTS)
-      this.#source.refuse(
+      this.source.refuse(
         node,
         `at most ${MOST_ELEMENTS} elements`,
         `${values.length}`,
@@ -336,36 +226,20 @@ export class Expressions {
       if (list instanceof LocalArray && name === 'length') return list.elements.length;
       return this.#constant(node, this.#names.member(object.name, name), `${object.name}.${name}`);
     }
-    const array = this.#arrayOf(node, scope, state);
+    const array = this.arrayOf(node, scope, state);
     if (!node.computed) {
       if ((property as Identifier).name === 'length') return array.elements.length;
-      return this.#source.refuse(node, 'an element or the length of an array');
+      return this.source.refuse(node, 'an element or the length of an array');
     }
     const index = this.operand(property as Expression, scope, state);
-    return elementAt(this.#source, node, array.elements, index);
+    return elementAt(this.source, node, array.elements, index);
   }
 
-  #arrayOf({ object }: MemberExpression, scope: Scope, state: State): LocalArray {
-    if (object.type === 'Super') return this.#source.refuse(object, 'an array', 'super');
+  arrayOf({ object }: MemberExpression, scope: Scope, state: State): LocalArray {
+    if (object.type === 'Super') return this.source.refuse(object, 'an array', 'super');
     const array = this.value(object, scope, state);
-    if (!(array instanceof LocalArray)) return this.#source.refuse(object, 'an array', 'a number');
+    if (!(array instanceof LocalArray)) return this.source.refuse(object, 'an array', 'a number');
     return array;
-  }
-
-  #setElement(target: MemberExpression, value: Value, scope: Scope, state: State): void {
-    const { object, property } = target;
-    const variable = object.type === 'Identifier' ? scope.find(object.name) : undefined;
-    if (variable === undefined || variable.isParameter || !target.computed)
-      this.#source.refuse(target, 'an element of a local array to assign');
-    const array = this.#arrayOf(target, scope, state);
-    const element = this.#asOperand(target, value);
-    const index = this.operand(property as Expression, scope, state);
-    const known = isExpr(index) ? undefined : knownIndex(this.#source, target, array.elements.length, index);
-    const elements = array.elements.map((before, k) => {
-      if (known !== undefined) return k === known ? element : before;
-      return assignedAt(this.#source, target, { index, position: k }, element, before);
-    });
-    state.values.set(variable, new LocalArray(elements));
   }
 
   // ---------------------------------------------------------------- calls
@@ -374,7 +248,7 @@ export class Expressions {
     const named = namedFunction(node);
     if (named !== undefined) return this.value(named, scope, state);
     const callee = calleeOf(node.callee);
-    if (node.optional) return this.#source.refuse(node, 'a call', 'optional chaining');
+    if (node.optional) return this.source.refuse(node, 'a call', 'optional chaining');
     const values = (): Value[] =>
       node.arguments.flatMap((each): readonly Value[] =>
         each.type === 'SpreadElement'
@@ -385,7 +259,7 @@ export class Expressions {
       const variable = scope.find(callee.name);
       if (variable !== undefined) {
         const fn = this.#read(callee, variable, state);
-        if (!(fn instanceof LocalFunction)) return this.#source.refuse(callee, 'a function to call');
+        if (!(fn instanceof LocalFunction)) return this.source.refuse(callee, 'a function to call');
         return this.#callLocal(fn, values(), state);
       }
       return this.#callKnown(node, this.#names.of(callee.name), callee.name, values, state);
@@ -393,12 +267,12 @@ export class Expressions {
     if (callee.type === 'MemberExpression' && callee.object.type === 'Identifier' && !callee.computed) {
       const [object, name] = [callee.object.name, (callee.property as Identifier).name];
       if (scope.find(object) !== undefined)
-        return this.#source.refuse(callee, 'functions, not methods', undefined, 'arrays have none here');
+        return this.source.refuse(callee, 'functions, not methods', undefined, 'arrays have none here');
       return this.#callKnown(node, this.#names.member(object, name), `${object}.${name}`, values, state);
     }
     const fn = callee.type === 'Super' ? undefined : this.value(callee, scope, state);
     if (fn instanceof LocalFunction) return this.#callLocal(fn, values(), state);
-    return this.#source.refuse(callee, 'a function to call');
+    return this.source.refuse(callee, 'a function to call');
   }
 
   #callKnown(
@@ -409,20 +283,20 @@ export class Expressions {
     state: State,
   ): Value {
     if (name === 'Math.random')
-      return this.#source.refuse(node, 'a pure function', name, 'give random.uniform(…) as an argument');
-    if (meaning === undefined) return refuseName(this.#source, this.#names, node.callee, name);
-    if (!isCallable(meaning)) return this.#source.refuse(node.callee, 'a function to call', name);
+      return this.source.refuse(node, 'a pure function', name, 'give random.uniform(…) as an argument');
+    if (meaning === undefined) return refuseName(this.source, this.#names, node.callee, name);
+    if (!isCallable(meaning)) return this.source.refuse(node.callee, 'a function to call', name);
     const args = values();
-    checkCount(this.#source, node, meaning, args.length);
-    return built(this.#source, node, () => meaning.apply(args, state.path));
+    checkCount(this.source, node, meaning, args.length);
+    return built(this.source, node, () => meaning.apply(args, state.path));
   }
 
   // ---------------------------------------------------------------- errors
 
-  #asOperand(node: Node, value: Value): Operand {
+  scalar(node: Node, value: Value): Operand {
     if (isOperand(value)) return value;
     const received =
       value instanceof LocalArray ? 'an array' : value instanceof Unset ? 'undefined' : 'a function';
-    return this.#source.refuse(node, 'a number', received);
+    return this.source.refuse(node, 'a number', received);
   }
 }

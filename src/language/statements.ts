@@ -18,6 +18,7 @@ import type {
 } from 'acorn';
 import { isOwnError } from '../host/errors.js';
 import { hoistedNames } from './assigned.js';
+import { bind, initial, setVariable } from './assignments.js';
 import { NoChoice, negation } from './choice.js';
 import { Expressions } from './expressions.js';
 import { type LoopSyntax, unroll, unrollOver } from './loops.js';
@@ -94,7 +95,7 @@ export class Tracer {
       }
       if (pattern.type !== 'Identifier' && pattern.type !== 'ArrayPattern')
         this.source.refuse(pattern, 'a parameter by name');
-      this.expressions.bind(pattern, value ?? new Unset(true), (target, each) => {
+      bind(this.expressions, pattern, value ?? new Unset(true), (target, each) => {
         state.values.set(scope.declare(new Variable(target.name, false, true)), each);
       });
     });
@@ -181,13 +182,13 @@ export class Tracer {
 
   #declaration({ kind, declarations }: VariableDeclaration, scope: Scope, state: State): void {
     for (const { id, init } of declarations) {
-      const value = init ? this.expressions.initial(init, scope, state) : new Unset(true);
+      const value = init ? initial(this.expressions, init, scope, state) : new Unset(true);
       this.#declared(kind, id, value, scope, state);
     }
   }
 
   #declared(kind: VariableDeclaration['kind'], id: Pattern, value: Value, scope: Scope, state: State): void {
-    this.expressions.bind(id, value, ({ name }: Identifier, each) => {
+    bind(this.expressions, id, value, ({ name }: Identifier, each) => {
       const known = kind === 'var' ? scope.find(name) : undefined;
       if (known !== undefined && each instanceof Unset) return;
       state.values.set(known ?? scope.declare(new Variable(name, kind === 'const')), each);
@@ -265,8 +266,8 @@ export class Tracer {
         if (left.type === 'VariableDeclaration')
           this.#declared(left.kind, left.declarations[0]!.id, element, scope, path);
         else
-          this.expressions.bind(left, element, (target, each) =>
-            this.expressions.set(target, each, scope, path),
+          bind(this.expressions, left, element, (target, each) =>
+            setVariable(this.expressions, target, each, scope, path),
           );
         this.statement(body, scope, path);
       }),
