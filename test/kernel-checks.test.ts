@@ -1,4 +1,4 @@
-/** WEFT_CHECK: what kernels do wrong that are written as functions, found on the CPU, with line and column. */
+/** WEFT_CHECK: errors of kernels that are written as functions, found on the CPU, with line and column. */
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { KernelBody } from '../src/api/kernel-functions.js';
 import { kernel } from '../src/api/kernels.js';

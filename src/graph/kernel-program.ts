@@ -1,6 +1,6 @@
 /**
  * Programs of the language of kernels, as plain data: what each thread of a grid does. `language/kernel-tracer.ts`
- * makes them; they are printed as CUDA C (`codegen/cuda/kernel-program.ts`) and encoded for the CPU
+ * makes them; they are printed as CUDA C (`codegen/cuda/routines/kernel-program.ts`) and encoded for the CPU
  * (`codegen/cpu/kernel-program.ts`), which runs an instruction for all threads of a block before the next one.
  *
  * Values are in registers, of which each thread has its own.

@@ -1,6 +1,6 @@
 /**
- * Encodes the program of a user's kernel for the CPU (`native/cpu/user-kernel-parse.cpp`): registers get places in the
- * lanes of a block, those of values that are read no more are used again, and instructions become numbers.
+ * Encodes the program of a user's kernel as numbers for the CPU (`native/cpu/user-kernel-parse.cpp`). Casts that the CPU
+ * does in steps get registers between them.
  */
 import { type DType, dtypeCode } from '../../graph/dtype.js';
 import {
