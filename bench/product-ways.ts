@@ -30,30 +30,21 @@ interface Row {
   readonly steps?: readonly number[];
 }
 
+const ATTENTION: Row['sizes'] = [
+  { b: 8, h: 16, q: 1024, k: 1024, d: 64 },
+  { b: 4, h: 16, q: 256, k: 256, d: 64 },
+  { b: 2, h: 32, q: 2048, k: 2048, d: 128 },
+  { b: 32, h: 12, q: 384, k: 384, d: 64 },
+  { b: 4, h: 4, q: 1024, k: 1024, d: 512 },
+];
+
 const ROWS: readonly Row[] = [
   {
     name: 'scores',
     equation: 'bqhd,bkhd->bhqk',
-    sizes: [
-      { b: 8, h: 16, q: 1024, k: 1024, d: 64 },
-      { b: 4, h: 16, q: 256, k: 256, d: 64 },
-      { b: 2, h: 32, q: 2048, k: 2048, d: 128 },
-      { b: 32, h: 12, q: 384, k: 384, d: 64 },
-      { b: 16, h: 8, q: 128, k: 128, d: 64 },
-      { b: 4, h: 4, q: 1024, k: 1024, d: 512 },
-    ],
+    sizes: [...ATTENTION, { b: 16, h: 8, q: 128, k: 128, d: 64 }],
   },
-  {
-    name: 'values',
-    equation: 'bhqk,bkhd->bqhd',
-    sizes: [
-      { b: 8, h: 16, q: 1024, k: 1024, d: 64 },
-      { b: 4, h: 16, q: 256, k: 256, d: 64 },
-      { b: 2, h: 32, q: 2048, k: 2048, d: 128 },
-      { b: 32, h: 12, q: 384, k: 384, d: 64 },
-      { b: 4, h: 4, q: 1024, k: 1024, d: 512 },
-    ],
-  },
+  { name: 'values', equation: 'bhqk,bkhd->bqhd', sizes: ATTENTION },
   { name: 'interleaved', equation: 'aibj,jcid->abcd', sizes: [{ a: 48, b: 48, c: 48, d: 48, i: 48, j: 48 }] },
   { name: 'ends', equation: 'abcd,dbea->ce', sizes: [{ a: 32, b: 16, c: 1024, d: 32, e: 1024 }] },
   { name: 'middle', equation: 'abc,cbd->ad', sizes: [{ a: 2048, b: 64, c: 64, d: 2048 }] },
