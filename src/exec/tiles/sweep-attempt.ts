@@ -8,14 +8,7 @@ import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { besideSlots } from '../plan/place.js';
-import {
-  type DevicePlan,
-  type LoopState,
-  type LoopStep,
-  type Step,
-  type SweepWindows,
-  sweepsOf,
-} from '../plan/plan.js';
+import type { DevicePlan, LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
 import { planWithin } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
@@ -26,6 +19,7 @@ import { bytesMoved, segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
 import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
 import { groupTasks, type Refusal, type StepGroup } from './sweep-groups.js';
+import { inputsToKeep } from './sweep-inputs.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
@@ -93,39 +87,13 @@ export class Attempt {
    * for them, and less is copied.
    */
   withInputsKept(tried: DevicePlan, budget: number): DevicePlan | undefined {
-    let room = budget;
-    const kept = this.#readAgain(tried)
-      .toSorted((a, b) => this.#heldBytes(a) - this.#heldBytes(b))
-      .filter((buffer) => {
-        room -= this.#heldBytes(buffer);
-        return room > 0;
-      });
-    if (kept.length === 0) return undefined;
-    const choice = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept: new Set(kept) });
-    const other = choice.plan(budget);
+    const inputs = inputsToKeep(tried, this.#buffers, this.#model, budget);
+    if (inputs.length === 0) return undefined;
+    const kept = new Set(inputs.map((input) => this.#stepList.buffers.indexOf(input)));
+    const other = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept }).plan(budget);
     if (other === undefined || 'needed' in other) return undefined;
-    const whole = kept.reduce((sum, buffer) => sum + this.#heldBytes(buffer), 0);
+    const whole = inputs.reduce((sum, input) => sum + this.#model.heldBytes(input), 0);
     return bytesMoved(other) + whole < bytesMoved(tried) ? other : undefined;
-  }
-
-  #heldBytes(buffer: number): number {
-    return this.#model.heldBytes(this.#stepList.buffers[buffer]!);
-  }
-
-  /** Inputs of which several sweeps of a plan, or one of a loop's body, have windows. */
-  #readAgain({ steps }: DevicePlan): number[] {
-    const times = new Map<number, number>();
-    for (const step of steps)
-      for (const sweep of sweepsOf(step)) {
-        const read = sweep.windows.flatMap(({ buffer, direction }) =>
-          direction === 'in' && this.#buffers[buffer]!.role === 'input' ? [this.#buffers[buffer]!] : [],
-        );
-        for (const own of new Set(read)) {
-          const buffer = this.#stepList.buffers.indexOf(own);
-          times.set(buffer, (times.get(buffer) ?? 0) + (step.kind === 'loop' ? 2 : 1));
-        }
-      }
-    return [...times].flatMap(([buffer, count]) => (count > 1 && buffer >= 0 ? [buffer] : []));
   }
 
   /** The job in groups, whatever the budget. */
