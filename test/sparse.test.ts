@@ -1,0 +1,97 @@
+/** Sparse matrices where the device does not matter: decisions, files, random places, and errors. On the CPU alone. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { compute, ones, random, saveNpz, sparse, zeros } from '../src/index.js';
+
+const cpu = { device: 'cpu' } as const;
+const numbersOf = (x: { readonly data: ArrayLike<unknown> }): number[] => Array.from(x.data, Number);
+
+it('eigenvalues are found where a space is closed, and singular values of either side', async () => {
+  const a = sparse.diags([-1, 2, -1], [-1, 0, 1], [30, 30]).rows(0, 20);
+  const equal = sparse.eigsh(sparse.eye(9), { k: 2 });
+  const sides = [a, a.T].map((each) => ({ each, found: sparse.svds(each, { k: 2, ncv: 10, tol: 1e-9 }) }));
+  const fars = sides.map(({ each, found: { u, s, vh } }) => u.mul(s).sub(each.matmul(vh.T)).abs().max());
+  const [ones, first, second, ...off] = await compute(
+    [equal.eigenvalues, ...sides.map(({ found }) => found.s), ...fars],
+    cpu,
+  );
+  for (const value of numbersOf(ones!)) expect(value).toBeCloseTo(1, 9);
+  for (const [k, value] of numbersOf(first!).entries()) expect(value).toBeCloseTo(numbersOf(second!)[k]!, 7);
+  for (const each of off) expect(Number(each.item())).toBeLessThan(1e-7);
+});
+
+it('a zero on the diagonal of a triangle is an error, at the line that solves with it', async () => {
+  const a = sparse.fromDense([
+    [1, 0],
+    [1, 0],
+  ]);
+  const x = sparse.solveTriangular(a, [1, 2]);
+  await expect(x.compute(cpu)).rejects.toThrow(
+    '[sparse.solveTriangular] expected matrices that are not singular',
+  );
+  const unit = sparse.solveTriangular(a, [1, 2], { unitDiagonal: true });
+  expect((await unit.compute(cpu)).toArray()).toEqual([1, 1]);
+  expect(() => sparse.solveTriangular(sparse.eye(2, 3), [1, 2])).toThrow('a square matrix: (2, 3)');
+  expect(() => sparse.eigsh(sparse.eye(3), { k: 4 })).toThrow('[sparse.eigsh] expected k from 1 to 3: 4');
+  expect(() => sparse.gmres(sparse.eye(3), [1, 2, 3], { restart: 0 })).toThrow('restart');
+});
+
+it('a matrix goes through the files of SciPy, and other formats are refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'weft-sparse-'));
+  const path = join(folder, 'a.npz');
+  const a = sparse.random(random.key(1), [30, 20], { density: 0.1, dtype: 'float32' });
+  const saved = await sparse.saveNpz(path, a.matmul(a.T), cpu);
+  const read = await sparse.loadNpz(path);
+  expect([saved.shape, read.shape, read.dtype]).toEqual([[30, 30], [30, 30], 'float32']);
+  const far = a.matmul(a.T).subtract(read).abs().max();
+  expect((await far.compute(cpu)).item()).toBe(0);
+  // The bytes that SciPy's load_npz takes the format from: a text without axes.
+  expect((await readFile(path)).includes("{'descr': '|S3', 'fortran_order': False, 'shape': (), }")).toBe(
+    true,
+  );
+  await saveNpz(path, { data: ones([3]) }, cpu);
+  await expect(sparse.loadNpz(path)).rejects.toThrow('the member format of a sparse matrix: data');
+  await rm(folder, { recursive: true });
+});
+
+it('random matrices have as many elements as asked for, at places of which none occurs twice', async () => {
+  const far = sparse.random(random.key(3), [1000, 3000], { density: 1e-3, sampler: random.normal });
+  const near = sparse.random(random.key(3), [20, 30], { density: 0.5 });
+  for (const [a, count] of [
+    [far, 3000],
+    [near, 300],
+  ] as const) {
+    const once = a.map((data) => data.mul(0).add(1));
+    const [stored, most] = await compute([a.nnz, once.sumDuplicates().max()], cpu);
+    expect([stored.item(), most.item()]).toEqual([count, 1]);
+  }
+  expect(() => sparse.random(random.key(3), [2, 2], { density: 2 })).toThrow('a density from 0 to 1: 2');
+});
+
+it('a product is planned for as many elements as rows say', async () => {
+  const a = sparse.diags([-1, 2, -1], [-1, 0, 1], [50, 50]);
+  // The 148 elements of one, times the three of a row of the other.
+  expect(a.matmul(a).data.shape).toEqual([444]);
+  const known = await a.matmul(a).persist(cpu);
+  expect([known.data.shape, known.parts.rowBound]).toEqual([[244], 5]);
+  const dense = sparse.csr(
+    { data: ones([2 ** 20]), indices: zeros([2 ** 20], { dtype: 'int32' }), indptr: [0, 2 ** 20] },
+    [1, 1],
+  );
+  expect(() => dense.matmul(dense)).toThrow('[sparse.matmul] expected at most 68719476736 products');
+});
+
+it('what would be dense, or fits nothing, is refused where it is written', () => {
+  const a = sparse.eye(2, 3);
+  expect(() => a.greater(-1)).toThrow('a.toDense().greater(-1)');
+  expect(() => a.add(1)).toThrow('a.toDense().add(x)');
+  expect(() => a.power(0)).toThrow('an exponent above 0: 0');
+  expect(() => a.matmul(a)).toThrow('[sparse.matmul] expected a matrix of 3 rows: (2, 3)');
+  expect(() => a.maximum(a.T)).toThrow('a matrix of shape (2, 3): (3, 2)');
+  expect(() => a.max(2)).toThrow('axis 0 or 1: 2');
+  expect(() => a.astype('complex64').max()).toThrow('real numbers or booleans: complex64');
+  expect(() => sparse.eye(0, 3).max(0)).toThrow('there is no extreme of none');
+  expect(() => a.takeRows([2])).toThrow('[sparse.takeRows] expected indices from -2 to 1');
+});
