@@ -4,6 +4,8 @@ import { exprOf } from '../../src/api/lazy.js';
 import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
 import { programOf } from '../../src/exec/run/program.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { segmentsBelow } from '../../src/fusion/passes/segment.js';
+import { withLevels } from '../../src/graph/depth.js';
 import { qrByBlocks } from '../../src/graph/qr.js';
 import { compile, compute, eye, Lazy, LinalgError, lazy, linalg, random } from '../../src/index.js';
 import { failuresOf, run, toLazy } from '../support/api.js';
@@ -428,6 +430,20 @@ describe.each(onDevices)('matrices without solutions on %s', (device) => {
     const stored = await solve.persist(a, b);
     expect((await stored.compute()).toArray()).toEqual([1, 1]);
     stored.dispose();
+  });
+
+  it('are an error of a part of a deep graph', async () => {
+    const deep = (a: Lazy): Lazy =>
+      withLevels(8, () => {
+        let x = linalg.solve(a, [1, 1]);
+        for (let k = 0; k < 40; k++) x = x.add(k);
+        return x;
+      });
+    const x = deep(singular.slice(0));
+    expect(segmentsBelow(canonicalize([x.expr])).length).toBeGreaterThan(0);
+    const { data } = await x.compute({ device });
+    expect(Array.from(data as Float64Array, Math.round)).toEqual([779, 781]);
+    await expect(deep(singular).compute({ device })).rejects.toThrow(LinalgError);
   });
 
   it('come to the host with the run of results that stay on a device', async () => {

@@ -156,8 +156,7 @@ async function valuesOf(
       return destination === 'host' ? bytesOver(hostBytesOf(output)) : output;
     });
   };
-  // Codes of calls that may fail are looked at on the host.
-  const destination = canonical.statuses.length > 0 ? 'host' : destinationOfSegments(target);
+  const destination = destinationOfSegments(target);
   try {
     return await compute(destination);
   } catch (error) {
