@@ -95,3 +95,13 @@ it('what would be dense, or fits nothing, is refused where it is written', () =>
   expect(() => sparse.eye(0, 3).max(0)).toThrow('there is no extreme of none');
   expect(() => a.takeRows([2])).toThrow('[sparse.takeRows] expected indices from -2 to 1');
 });
+
+it('rows of a matrix keep the bound of its longest row, by which products with them are planned', async () => {
+  const a = await sparse.diags([-1, 2, -1], [-1, 0, 1], [400, 400]).persist(cpu);
+  const rows = a.rows(0, 400);
+  const peak = (b: typeof a): number => a.matmul(b).data.plan(cpu).peakBytes;
+  expect(peak(rows)).toBeLessThan(1.5 * peak(a));
+  expect((await a.matmul(rows).sum().compute(cpu)).item()).toBe(
+    (await a.matmul(a).sum().compute(cpu)).item(),
+  );
+});

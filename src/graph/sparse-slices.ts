@@ -38,6 +38,7 @@ export function someRows(matrix: SparseParts, first: number, end: number): Spars
     values: moved(matrix.values),
     isCanonical: matrix.isCanonical,
     isGiven: matrix.isGiven,
+    rowBound: rowBoundOf(matrix),
   };
 }
 
