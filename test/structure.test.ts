@@ -89,6 +89,7 @@ const PRIVATE: readonly (readonly [RegExp, string])[] = [
   [/\bdeal(t|ing|er)?\b/i, 'shard, share'],
   [/\b(PairSchedule|choosePairs)\b/, 'outer product'],
   [/\bonDeepGraph\(fold\b/, 'segment'],
+  [/^\s*(\/\*\*|\*|\/\/) (What|Who|Whose) /, 'the noun of the thing, as the subject of a comment'],
 ];
 
 it('has the words of the field', () => {
