@@ -171,6 +171,7 @@ export {
 } from './api/loops.js';
 export { limitMemory, type MemoryUse, memory, trim } from './api/memory.js';
 export type { Monoid, UserScanOptions } from './api/monoid-functions.js';
+export { NDArray, type NestedResult } from './api/ndarray.js';
 export { ndimage } from './api/ndimage.js';
 export type {
   AffineOptions,
@@ -283,7 +284,6 @@ export {
   ShapeError,
 } from './host/errors.js';
 export type { ArrayData, ArrayOptions, ShapedData } from './host/host-array.js';
-export { NDArray, type NestedResult } from './host/ndarray.js';
 export type { Nested } from './host/nested.js';
 export type { Explanation } from './inspect/explain.js';
 export type { ExplainedEdge, ExplainedStep, ExplanationData } from './inspect/explanation-data.js';

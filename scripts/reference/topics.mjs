@@ -22,7 +22,7 @@ const PAGES = [
     ['api/creation', 'api/ranges', 'api/chunked', 'api/index-arrays', 'api/placeholder', 'api/pinned'],
   ],
   ['Lazy', ['api/lazy:Lazy']],
-  ['NDArray', ['host/ndarray']],
+  ['NDArray', ['api/ndarray']],
   [
     'Computing',
     [

@@ -9,7 +9,6 @@ import { type DevicesOption, devicesFrom, probeForAll } from '../exec/targets/de
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
 import { ArgumentError, DeviceLostError, expected, RangeArgumentError } from '../host/errors.js';
-import { NDArray } from '../host/ndarray.js';
 import { ignoreRejections } from '../host/refused-promises.js';
 import { called } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
@@ -18,6 +17,7 @@ import { JobPool } from './batch-pool.js';
 import { ResultQueue } from './batch-results.js';
 import type { ArrayLike } from './fluent-types.js';
 import { type ComputeToOptions, compute, Lazy } from './lazy.js';
+import { NDArray } from './ndarray.js';
 
 /** Arrays to compute, and where they go: without `to`, to host memory. */
 export interface JobGraph {

@@ -23,12 +23,12 @@ import { withLevels } from '../graph/depth.js';
 import { type Expr, layoutOf } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { ArgumentError, expected } from '../host/errors.js';
-import { NDArray, ndarrayOf } from '../host/ndarray.js';
 import { ignoreRejections, isPromise } from '../host/refused-promises.js';
 import { outsideCall } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
 import { mostArguments } from './function-parameters.js';
 import { exprOf, Lazy, storedLazy } from './lazy.js';
+import { NDArray, ndarrayOf } from './ndarray.js';
 import { arranged, type Form, flattened, isRecord } from './structure.js';
 
 type AnyFunction = (...args: unknown[]) => unknown;

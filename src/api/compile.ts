@@ -12,13 +12,13 @@ import type { TypedArray } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import type { ShapedData } from '../host/host-array.js';
-import type { NDArray } from '../host/ndarray.js';
 import type { Nested } from '../host/nested.js';
 import { called } from '../host/site.js';
 import { type Explanation, explainExprs } from '../inspect/explain.js';
 import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { Tracer } from './compile-signatures.js';
 import type { Lazy, OfDType } from './lazy.js';
+import type { NDArray } from './ndarray.js';
 
 /**
  * An array argument of a compiled function; where the parameter has a dtype, arrays and data of that dtype.

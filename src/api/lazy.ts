@@ -26,7 +26,6 @@ import type { UpdateOptions } from '../graph/writing.js';
 import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { arrayExpr, isShaped } from '../host/host-array.js';
-import { NDArray, ndarrayOf } from '../host/ndarray.js';
 import { ignoreRejections } from '../host/refused-promises.js';
 import { refuseMethods } from '../host/result-hints.js';
 import { called } from '../host/site.js';
@@ -39,6 +38,7 @@ import { installMethods, makeFunctions, type Wrapping } from './fluent.js';
 import type { ArrayLike, DTypeOf, Given, GroupsOf } from './fluent-types.js';
 import { Groups } from './groups.js';
 import type { Methods } from './methods.js';
+import { NDArray, ndarrayOf } from './ndarray.js';
 import { arranged, type Form, flattened, holdsArrays, isRecord } from './structure.js';
 import { Updates } from './updates.js';
 

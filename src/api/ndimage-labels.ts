@@ -15,10 +15,10 @@ import { checkInteger, sameShape } from '../graph/shape.js';
 import { taken } from '../graph/taking.js';
 import { broadcast, reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
-import { NDArray } from '../host/ndarray.js';
 import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
+import { NDArray } from './ndarray.js';
 
 /** Options of `label`. */
 export interface LabelOptions {

@@ -12,9 +12,9 @@ import { byteLengthOf, type DType } from '../graph/dtype.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { checkShape, type ShapeArgument } from '../graph/shape.js';
 import { ArgumentError, expected, MemoryError } from '../host/errors.js';
-import { NDArray } from '../host/ndarray.js';
 import { calledAsync } from '../host/site.js';
 import { dtypeOf } from './creation.js';
+import { NDArray } from './ndarray.js';
 
 /** Options of `pinned`. */
 export interface PinnedOptions {

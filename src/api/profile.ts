@@ -7,12 +7,12 @@ import { beginRecording, endRecording } from '../exec/native/recorder.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { refuseMore } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
-import type { NDArray } from '../host/ndarray.js';
 import { calledAsync } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
 import { type Timeline, timelineOf } from '../inspect/timeline.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { type Arrays, compute, Lazy, type Results } from './lazy.js';
+import type { NDArray } from './ndarray.js';
 
 /** A result, and when what happened. */
 export interface Profiled<T> {

@@ -11,10 +11,10 @@ import { matrixProduct } from '../graph/sparse-matmul.js';
 import { rowLengths } from '../graph/sparse-reductions.js';
 import { reshape } from '../graph/view-nodes.js';
 import { expected, ShapeError } from '../host/errors.js';
-import type { NDArray } from '../host/ndarray.js';
 import { called, calledAsync } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
 import { compute, exprOf, Lazy, persist } from './lazy.js';
+import type { NDArray } from './ndarray.js';
 import { SparseSelections } from './sparse-selections.js';
 
 /** The arrays of a sparse matrix by rows, with SciPy's names. */

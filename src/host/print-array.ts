@@ -3,7 +3,7 @@
  * notation by range, lines of 75 characters, and above 1000 elements only three at each end of an axis. No
  * other element is read.
  *
- * Called by `ndarray.ts`.
+ * Called by `api/ndarray.ts`.
  */
 import { type Complex, DTYPE_INFO, type DType, isComplex, isFloat, type Scalar } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';

@@ -11,11 +11,11 @@ import type { Shape, TypedArray, TypedArrays } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { denseStrides, sizeOfShape } from '../graph/graph.js';
 import { checkInteger, checkShape } from '../graph/shape.js';
-import { allocate, memoryOf, nativeDType, readElement } from './elements.js';
-import { ArgumentError, expected, ShapeError } from './errors.js';
-import { printArray } from './print-array.js';
-import { refuseIndices } from './result-hints.js';
-import { bounded } from './stack-traces.js';
+import { allocate, memoryOf, nativeDType, readElement } from '../host/elements.js';
+import { ArgumentError, expected, ShapeError } from '../host/errors.js';
+import { printArray } from '../host/print-array.js';
+import { refuseIndices } from '../host/result-hints.js';
+import { bounded } from '../host/stack-traces.js';
 
 /** Elements in nested lists, one level for each axis; a scalar for a shape of []. */
 export type NestedResult<T extends Scalar = Scalar> = T | NestedResult<T>[];
