@@ -67,6 +67,7 @@ const GUIDE = [
   'loops',
   'sparse',
   'profiling',
+  'showing',
 ];
 const DESIGN = [
   'kernels',

@@ -259,6 +259,7 @@ export type { IndexList } from './graph/index-lists.js';
 export type { TakeOptions } from './graph/indexing.js';
 export type { InterpolationMode } from './graph/interpolation.js';
 export type { PadWidths } from './graph/masks.js';
+export type { PixelRange } from './graph/pixels.js';
 export type { ProductPrecision } from './graph/precision.js';
 export type { ProductOptions } from './graph/product-options.js';
 export type { InterpOptions, SearchSortedOptions } from './graph/searching.js';
@@ -293,6 +294,7 @@ export type { MemorySample, SpanKind, TimelineData, TimelineSpan } from './inspe
 export type { StreamSummary, Summary, WorkSummary } from './inspect/timeline-summary.js';
 export type { PictureOptions } from './inspect/timeline-svg.js';
 export { type ArrowColumn, fromArrow, type NullOptions } from './io/arrow.js';
+export type { Color, ColorMap } from './io/color-maps.js';
 export type { FilePath } from './io/data-file.js';
 export type { ByteOrder, Order } from './io/layout.js';
 export {
@@ -306,6 +308,7 @@ export {
   loadSafetensorsMetadata,
 } from './io/load.js';
 export { loadParquet, type ParquetOptions } from './io/parquet.js';
+export type { PngOptions } from './io/png.js';
 export { type FromReaderOptions, fromReader, type ReadElements } from './io/reader.js';
 export { type SaveOptions, saveNpy, saveNpz, saveRaw, saveSafetensors, saveZarr } from './io/save.js';
 export {

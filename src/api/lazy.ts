@@ -23,6 +23,7 @@ import type { Selector } from '../graph/selectors.js';
 import { broadcast } from '../graph/view-nodes.js';
 import { matrixTranspose, transpose } from '../graph/views.js';
 import type { UpdateOptions } from '../graph/writing.js';
+import { DISPLAY, INSPECT, type InspectOptions, isTooDeep, type MimeBundle, named } from '../host/display.js';
 import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { arrayExpr, isShaped } from '../host/host-array.js';
@@ -31,6 +32,7 @@ import { refuseMethods } from '../host/result-hints.js';
 import { called } from '../host/site.js';
 import { atCaller, bounded } from '../host/stack-traces.js';
 import { type Explanation, explainExprs } from '../inspect/explain.js';
+import { expressionAsHtml } from '../inspect/explanation-html.js';
 import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { evaluateTo, type Sinks } from '../io/store.js';
 import { admitted } from './admission.js';
@@ -311,8 +313,13 @@ export class Lazy<out D extends DType = DType> {
     return `Lazy ${this.dtype} ${formatBounded(shape, extent?.axis)}`;
   }
 
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
+  [INSPECT](depth?: number | null, options: InspectOptions = {}): string {
+    return isTooDeep(depth) ? named(this.toString(), options) : this.toString();
+  }
+
+  /** In notebooks: dtype, shape and bytes, with the graph as a picture where it is small. */
+  [DISPLAY](): MimeBundle {
+    return { 'text/plain': this.toString(), 'text/html': expressionAsHtml(this.expr, this.device) };
   }
 
   /**

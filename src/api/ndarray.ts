@@ -1,6 +1,6 @@
 /**
- * NDArray: a result in host memory. Data, shape and dtype, single elements, nested lists, and printing like
- * NumPy. It does not compute: `lazy(array)` makes a graph of it without a copy.
+ * NDArray: a result in host memory. Data, shape and dtype, single elements, nested lists, printing like NumPy, pictures
+ * and columns. For all else `lazy(array)` makes a graph of it without a copy.
  */
 
 import type { HostResult } from '../exec/run/evaluate.js';
@@ -11,11 +11,28 @@ import type { Shape, TypedArray, TypedArrays } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { denseStrides, sizeOfShape } from '../graph/graph.js';
 import { checkInteger, checkShape } from '../graph/shape.js';
+import {
+  DISPLAY,
+  INSPECT,
+  type InspectOptions,
+  isTooDeep,
+  levelOf,
+  type MimeBundle,
+  named,
+} from '../host/display.js';
 import { allocate, memoryOf, nativeDType, readElement } from '../host/elements.js';
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
-import { printArray } from '../host/print-array.js';
+import { arrayExpr } from '../host/host-array.js';
+import { type Printable, printArray, printLine } from '../host/print-array.js';
 import { refuseIndices } from '../host/result-hints.js';
+import { calledAsync } from '../host/site.js';
 import { bounded } from '../host/stack-traces.js';
+import { arrayAsHtml } from '../inspect/array-html.js';
+import { encodePng, type PngOptions } from '../io/png.js';
+import { checkColumns, columnsOf } from './columns.js';
+
+/** Columns that `util.inspect` indents the members of an object by. */
+const INDENT = 2;
 
 /** Elements in nested lists, one level for each axis; a scalar for a shape of []. */
 export type NestedResult<T extends Scalar = Scalar> = T | NestedResult<T>[];
@@ -180,13 +197,7 @@ export class NDArray<out D extends DType = DType> {
    * //=>  [3. 4.]]
    */
   toString(): string {
-    const read = (index: readonly number[]): Scalar =>
-      readElement(
-        this.data,
-        this.dtype,
-        index.reduce((place, k, axis) => place + k * this.strides[axis]!, 0),
-      );
-    return printArray({ dtype: this.dtype, shape: this.shape, read });
+    return printArray(printableOf(this));
   }
 
   /**
@@ -204,11 +215,109 @@ export class NDArray<out D extends DType = DType> {
     });
   }
 
-  /** The text that `console.log` shows. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
+  /**
+   * The array as a PNG file: of shape (h, w) in greys or in `colors`, (h, w, 3) in RGB, (h, w, 4) in RGBA, 8 bits a
+   * channel. uint8 is taken as it is, false and true are 0 and 255, floats go from `range` (0 and 1) to 0 and 255,
+   * rounded; other integers need a range. NaN is drawn as the low end. As `imsave` of matplotlib, but the range of floats
+   * is that of the data only with `{ range: 'minmax' }`. Rejects with a ShapeError for other shapes and for images
+   * without pixels, a DTypeError for complex numbers, an ArgumentError for options. Rows have the filters that the
+   * specification's heuristic chooses; they are computed and compressed on threads of their own.
+   *
+   * @example
+   * const x = await linspace(0, 1, 256).reshape([1, 256]).compute()
+   * const file = await x.toPNG({ colors: 'heat' })
+   * Buffer.from(file.subarray(1, 4)).toString()
+   * //=> PNG
+   */
+  async toPNG(options?: PngOptions): Promise<Uint8Array>;
+  async toPNG(options?: PngOptions, ...more: readonly unknown[]): Promise<Uint8Array> {
+    return calledAsync(this.toPNG, async () => {
+      refuseMore('toPNG', 1, [options, ...more]);
+      return encodePng('toPNG', arrayExpr('toPNG', this), options);
+    });
+  }
+
+  /**
+   * The columns of an array of shape (n, k), or an array of n elements as one column, by their names: typed arrays, as
+   * Observable Plot takes them for channels. 64-bit integers are float64, booleans uint8, halves float32; a single column
+   * that needs no change is `data` itself. Rejects with an ArgumentError for names that are not as many as columns, a
+   * ShapeError for other shapes, a DTypeError for complex numbers.
+   *
+   * @example
+   * const x = await lazy([[1, 10], [2, 20], [3, 30]]).compute()
+   * await x.toColumns(['time', 'height'])
+   * //=> {
+   * //=>   time: Float64Array(3) [ 1, 2, 3 ],
+   * //=>   height: Float64Array(3) [ 10, 20, 30 ]
+   * //=> }
+   */
+  async toColumns<const Name extends string>(names: readonly Name[]): Promise<Record<Name, TypedArray>>;
+  async toColumns(
+    names: readonly string[],
+    ...more: readonly unknown[]
+  ): Promise<Readonly<Record<string, TypedArray>>> {
+    return calledAsync(this.toColumns, async () => {
+      refuseMore('toColumns', 1, [names, ...more]);
+      const checked = checkColumns('toColumns', this.dtype, this.shape, names);
+      const columns = await columnsOf(arrayExpr('toColumns', this), this.data);
+      return Object.fromEntries(checked.map((name, k) => [name, columns[k]!]));
+    });
+  }
+
+  /**
+   * The rows of an array of shape (n, k), or of an array of n elements, as objects with the names of its columns, as
+   * Vega-Lite takes them: elements are as `at()` gives them. It makes n objects, for as many as a picture shows: of
+   * large arrays take a part. Throws an ArgumentError for names that are not as many as columns, a ShapeError for
+   * other shapes, a DTypeError for complex numbers.
+   *
+   * @example
+   * (await lazy([[1, 10], [2, 20]]).compute()).toRows(['time', 'height'])
+   * //=> [ { time: 1, height: 10 }, { time: 2, height: 20 } ]
+   */
+  toRows<const Name extends string>(names: readonly Name[]): Record<Name, Element<D>>[];
+  toRows(names: readonly string[], ...more: readonly unknown[]): Record<string, Element<D>>[] {
+    return bounded(this.toRows, () => {
+      refuseMore('toRows', 1, [names, ...more]);
+      const checked = checkColumns('toRows', this.dtype, this.shape, names);
+      const { data, dtype } = this;
+      return Array.from({ length: this.shape[0]! }, (_, row) =>
+        Object.fromEntries(checked.map((name, k) => [name, single(data, dtype, row * checked.length + k)])),
+      );
+    });
+  }
+
+  /**
+   * The text that `console.log` and `util.inspect` show: in lines of at most `breakLength`, 75 if that is more; in one
+   * line for a `breakLength` of Infinity, and for `compact: true` where it fits; named only beyond the `depth`. Within
+   * other objects an array of several lines begins on a line of its own.
+   */
+  [INSPECT](depth?: number | null, options: InspectOptions = {}): string {
+    const name = `NDArray ${this.dtype} ${formatShape(this.shape)}`;
+    if (isTooDeep(depth)) return named(name, options);
+    const level = levelOf(depth, options);
+    const room = (options.breakLength ?? Infinity) - INDENT * level;
+    if (options.compact === true || options.breakLength === Infinity) {
+      const line = printLine(printableOf(this));
+      if (line.length <= room) return line;
+    }
+    const text = printArray(printableOf(this), room);
+    return level > 0 && text.includes('\n') ? `${name}\n${text}` : text;
+  }
+
+  /** In notebooks: a table, and text. */
+  [DISPLAY](): MimeBundle {
+    return { 'text/plain': this.toString(), 'text/html': arrayAsHtml(printableOf(this)) };
   }
 }
+
+const printableOf = ({ data, dtype, shape, strides }: NDArray): Printable => ({
+  dtype,
+  shape,
+  read: (index) => {
+    const place = index.reduce((sum, k, axis) => sum + k * strides[axis]!, 0);
+    return readElement(data, dtype, place);
+  },
+});
 
 /** Where in its data the element of an array is. */
 function placeOf(array: NDArray, indices: readonly number[]): number {

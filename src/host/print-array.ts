@@ -31,13 +31,33 @@ export interface Printable {
   readonly read: (index: readonly number[]) => Scalar;
 }
 
-export function printArray(array: Printable): string {
+/** The array in lines of at most `width` characters, where an element and its brackets are no longer. */
+export function printArray(array: Printable, width = LINE_WIDTH): string {
   if (array.shape.length === 0) return printScalar(array.read([]), array.dtype);
   if (array.shape.includes(0)) return '[]';
-  const summarized = sizeOfShape(array.shape) > THRESHOLD;
+  const format = elementFormatter(array);
+  return formatAxes(array, format, isSummarized(array.shape), [], ' ', Math.min(width, LINE_WIDTH));
+}
+
+/** The array in one line. */
+export const printLine = (array: Printable): string => printArray(array).replaceAll(/\s*\n\s*/g, ' ');
+
+const isSummarized = (shape: Shape): boolean => sizeOfShape(shape) > THRESHOLD;
+
+/** How an element is written, in the width of all that are printed. */
+export function elementFormatter(array: Printable): Formatter {
   const values: Scalar[] = [];
-  collect(array, summarized, [], values);
-  return formatAxes(array, formatterOf(values, array.dtype), summarized, [], ' ', LINE_WIDTH);
+  collect(array, isSummarized(array.shape), [], values);
+  return formatterOf(values, array.dtype);
+}
+
+/** The indices along an axis that are printed; null stands for those between that are not. */
+export function printedIndices(shape: Shape, axis: number): (number | null)[] {
+  const size = shape[axis]!;
+  const { head, cut } = printed(size, isSummarized(shape));
+  const shown: (number | null)[] = [...indices(size, isSummarized(shape))];
+  if (cut) shown.splice(head, 0, null);
+  return shown;
 }
 
 function printScalar(value: Scalar, dtype: DType): string {

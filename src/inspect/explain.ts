@@ -23,15 +23,26 @@ import { printPath } from '../fusion/paths/path-report.js';
 import type { Expr } from '../graph/expr.js';
 import { formatBytes } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
+import {
+  DISPLAY,
+  folded,
+  INSPECT,
+  type InspectOptions,
+  isTooDeep,
+  type MimeBundle,
+  named,
+} from '../host/display.js';
 import { ADVICE } from './advice.js';
 import { planAsDot, planAsMermaid } from './draw.js';
 import { explainSteps, type LocatedStep, locationOf } from './explain-steps.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
+import { explanationAsHtml } from './explanation-html.js';
+import { planAsSvg } from './graph-svg.js';
 import { Lines } from './lines.js';
 
 /**
- * The result of `explain()`: prints as text, `toJSON()` is stable data, `toDot()` and `toMermaid()` draw the
- * plan.
+ * The result of `explain()`: prints as text, `toJSON()` is stable data, `toSVG()`, `toDot()` and
+ * `toMermaid()` draw the plan.
  */
 export class Explanation implements ExplanationData {
   readonly device!: string;
@@ -69,16 +80,16 @@ export class Explanation implements ExplanationData {
     return planAsMermaid(this);
   }
 
+  /** The plan as a picture: steps, the arrays that they read, and the results. */
+  toSVG(): string {
+    return planAsSvg(this);
+  }
+
   toString(): string {
     const { steps, passes, edges } = this;
     const changed = passes.filter((p) => p.added.length + p.removed.length + p.changed.length > 0);
     return [
-      `device ${this.device} (${this.deviceReason})`,
-      ...(this.segments > 0
-        ? [`after ${this.segments} segments of the graph, which are computed first`]
-        : []),
-      ...(this.sharding === '' ? [] : [this.sharding]),
-      `${steps.length} steps, ${formatBytes(this.bytesRead)} read, ${formatBytes(this.bytesWritten)} written, peak ${formatBytes(this.peakBytes)}`,
+      ...summaryOf(this),
       '',
       'graph',
       indent(this.graph),
@@ -88,7 +99,7 @@ export class Explanation implements ExplanationData {
         ...pass.choices.map((choice) => indent(printChoice(choice))),
       ]),
       ...(changed.length > 0 ? ['', 'optimized graph', indent(this.optimizedGraph)] : ['']),
-      ...steps.map((step, k) => stepText(step, k)),
+      ...steps.map((step, k) => `${headOf(step, k)}\n${indent(`${madeAt(step.lines)}${step.text}`)}`),
       ...edges.map(
         (e) =>
           `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})\n${indent(e.advice)}`,
@@ -98,10 +109,27 @@ export class Explanation implements ExplanationData {
     ].join('\n');
   }
 
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
+  /** At depth 0 a line for each step, without graphs and kernels. */
+  [INSPECT](depth?: number | null, options: InspectOptions = {}): string {
+    if (isTooDeep(depth))
+      return named(`Explanation of ${this.steps.length} steps on ${this.device}`, options);
+    if (depth !== 0) return folded(this.toString(), options);
+    return folded([...summaryOf(this), ...this.steps.map(headOf)].join('\n'), options);
+  }
+
+  /** In notebooks: steps and what is not fused in tables, and the plan as a picture where it is small. */
+  [DISPLAY](): MimeBundle {
+    return { 'text/plain': this.toString(), 'text/html': explanationAsHtml(this) };
   }
 }
+
+/** The device, and all steps together. */
+const summaryOf = (data: ExplanationData): string[] => [
+  `device ${data.device} (${data.deviceReason})`,
+  ...(data.segments > 0 ? [`after ${data.segments} segments of the graph, which are computed first`] : []),
+  ...(data.sharding === '' ? [] : [data.sharding]),
+  `${data.steps.length} steps, ${formatBytes(data.bytesRead)} read, ${formatBytes(data.bytesWritten)} written, peak ${formatBytes(data.peakBytes)}`,
+];
 
 const indent = (text: string): string =>
   text
@@ -122,8 +150,8 @@ const changes = ({ added, removed, changed }: PassChanges): string =>
 const streamText = ({ stream, after = [] }: ExplainedStep): string =>
   printStream(stream === undefined ? undefined : { stream, after });
 
-const stepText = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}${step.phase === undefined ? '' : `, in phase ${step.phase.number}`}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written\n${indent(`${madeAt(step.lines)}${step.text}`)}`;
+const headOf = (step: ExplainedStep, k: number): string =>
+  `step ${k}: ${step.name}${step.phase === undefined ? '' : `, in phase ${step.phase.number}`}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written`;
 
 /** The lines of a step, the name of each file once. */
 function madeAt(lines: readonly string[]): string {

@@ -4,6 +4,7 @@
  */
 import { deviceNamed } from '../exec/targets/device.js';
 import { formatBytes } from '../graph/format.js';
+import { escaped } from '../host/display.js';
 import { devicesOf, rowsOf } from './chrome-trace.js';
 import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
 import { busyOf } from './timeline-summary.js';
@@ -66,8 +67,6 @@ interface Scale {
   readonly at: (time: number) => number;
 }
 
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 const px = (value: number): string => String(Math.round(value * 10) / 10);
 
 /** Threads that do the same are one row: `weft-in 7` and `weft-in 8`. */

@@ -1,10 +1,19 @@
 /**
  * Timeline: what `profile()` recorded: what ran when on which stream of which device, what threads of the
  * host did meanwhile, and how much memory was held. Prints as a table (`timeline-summary.ts`); becomes a
- * Chrome trace (`compiled-graph.ts`) or a picture (`timeline-svg.ts`).
+ * Chrome trace (`chrome-trace.ts`) or a picture (`timeline-svg.ts`).
  */
 
 import type { Recording } from '../exec/native/recorder.js';
+import {
+  DISPLAY,
+  folded,
+  INSPECT,
+  type InspectOptions,
+  isTooDeep,
+  type MimeBundle,
+  named,
+} from '../host/display.js';
 import { NATIVE_SPAN_KINDS, SAMPLE, SAMPLE_FIELDS, SPAN, SPAN_FIELDS } from '../shared/layout.js';
 import { chromeTrace } from './chrome-trace.js';
 import type { MemorySample, TimelineData, TimelineSpan } from './timeline-data.js';
@@ -53,8 +62,16 @@ export class Timeline implements TimelineData {
     return printSummary(this.summary());
   }
 
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
+  /** At depth 0 how long it took alone. */
+  [INSPECT](depth?: number | null, options: InspectOptions = {}): string {
+    const text = this.toString();
+    if (isTooDeep(depth)) return named(`Timeline of ${this.duration.toFixed(3)} ms`, options);
+    return folded(depth === 0 ? text.slice(0, text.indexOf('\n')) : text, options);
+  }
+
+  /** In notebooks: the picture. */
+  [DISPLAY](): MimeBundle {
+    return { 'text/plain': this.toString(), 'image/svg+xml': this.toSVG() };
   }
 
   /**
