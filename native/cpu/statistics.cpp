@@ -307,11 +307,11 @@ void applyTo(LaneFunction function, T* chunk) {
   function({1, 1}, operand, args);
 }
 
-// log of a sum of exponentials: the largest element and the sum of e^(x - base), where base is that element
-// if finite. The steps of a leaf are added up together, so that it makes no difference how many come at a
-// time.
-template <typename T>
-struct LogSumExp {
+// A sum of exponentials, or its logarithm: the largest element and the sum of e^(x - base), where base is
+// that element if finite. The steps of a leaf are added up together, so that it makes no difference how many
+// come at a time.
+template <typename T, bool kIsLog>
+struct Exponentials {
   using In = T;
   using Out = T;
   struct Node {
@@ -401,10 +401,14 @@ struct LogSumExp {
   static T finish(const Node& node, T* d) {
     alignas(64) T result[kChunk];
     for (int l = 0; l < kChunk; l++) result[l] = node.sum[l];
-    applyTo(logOf<T>, result);
+    if constexpr (kIsLog) applyTo(logOf<T>, result);
     for (int l = 0; l < kChunk; l++) {
       const T most = node.most[l];
-      result[l] = most != most ? most : result[l] + base(most);
+      // e^(x - most) is NaN of an infinity.
+      if constexpr (kIsLog)
+        result[l] = most != most ? most : result[l] + base(most);
+      else
+        result[l] += most - most;
     }
     for (int l = 0; l < N; l++) d[l] = result[l];
     return result[0];
@@ -418,10 +422,11 @@ void addPositions(Registry& registry, DType dtype) {
 }
 
 template <typename T>
-void addLogSumExp(Registry& registry) {
+void addExponentials(Registry& registry) {
   expOf<T> = registry.op("exp", kDTypeOf<T>);
   logOf<T> = registry.op("log", kDTypeOf<T>);
-  registry.addReduction("logsumexp", kDTypeOf<T>, Reducer<LogSumExp<T>>::functions());
+  registry.addReduction("logsumexp", kDTypeOf<T>, Reducer<Exponentials<T, true>>::functions());
+  registry.addReduction("sumexp", kDTypeOf<T>, Reducer<Exponentials<T, false>>::functions());
 }
 
 }  // namespace
@@ -442,8 +447,8 @@ void addStatistics(Registry& registry) {
   registry.addReduction("squaredDeviations", DType::float64, Reducer<Deviations<double, 1>>::functions());
   registry.addReduction("squaredDeviations", DType::complex64, Reducer<Deviations<float, 2>>::functions());
   registry.addReduction("squaredDeviations", DType::complex128, Reducer<Deviations<double, 2>>::functions());
-  addLogSumExp<float>(registry);
-  addLogSumExp<double>(registry);
+  addExponentials<float>(registry);
+  addExponentials<double>(registry);
 }
 
 }  // namespace weft::cpu::WEFT_ISA

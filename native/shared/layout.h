@@ -83,7 +83,8 @@
   X(argmin, 1, 0, 1) \
   X(argmax, 1, 0, 1) \
   X(squaredDeviations, 1, 2, 0) \
-  X(logsumexp, 0, 0, 2)
+  X(logsumexp, 0, 0, 2) \
+  X(sumexp, 0, 0, 2)
 
 // X(type, name, value, meaning)
 #define WEFT_NUMBERS(X) \

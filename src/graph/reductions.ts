@@ -83,6 +83,8 @@ export const REDUCTIONS = {
   monoid: { dtype: kept, identity: undefined, width: 1, indexed: false, isInternal: true },
   /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
   logsumexp: { dtype: inFloat, identity: -Infinity, width: 2, indexed: false },
+  /** Σ exp(x - max x), NaN where the maximum is infinite: softmax's divisor; the accumulator is that of logsumexp. */
+  sumexp: { dtype: inFloat, identity: 0, width: 2, indexed: false, isInternal: true },
 } as const satisfies Record<string, ReduceRow>;
 
 export type ReductionName = keyof typeof REDUCTIONS;

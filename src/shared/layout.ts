@@ -87,6 +87,7 @@ export const PARTIAL_RESULTS = {
   argmax: [1, 0, 1],
   squaredDeviations: [1, 2, 0],
   logsumexp: [0, 0, 2],
+  sumexp: [0, 0, 2],
 } as const;
 /** How many those of a window are. */
 export const WINDOW_FIELDS = 6;

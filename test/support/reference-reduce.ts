@@ -46,6 +46,8 @@ export function reduceValues(reduction: ReductionName, values: readonly Scalar[]
       return squaredDeviations(values);
     case 'logsumexp':
       return logsumexp(values.map(Number));
+    case 'sumexp':
+      return sumexp(values.map(Number));
   }
 }
 
@@ -99,5 +101,10 @@ function squaredDeviations(values: readonly Scalar[]): number {
 function logsumexp(values: readonly number[]): number {
   const top = values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
   if (!Number.isFinite(top)) return top;
-  return top + Math.log(values.reduce((sum, x) => sum + Math.exp(x - top), 0));
+  return top + Math.log(sumexp(values));
+}
+
+function sumexp(values: readonly number[]): number {
+  const top = values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  return values.reduce((sum, x) => sum + Math.exp(x - top), 0);
 }

@@ -90,7 +90,8 @@ function moments(dtype: DType): Monoid {
   };
 }
 
-function logSum(dtype: DType): Monoid {
+/** The greatest value with the sum of exponentials, of which `finish` makes the result. */
+function exponentials(dtype: DType, finish: Monoid['finish']): Monoid {
   const type = `weft_logsum<${CUDA_TYPE[dtype]}>`;
   return {
     components: [dtype, dtype],
@@ -99,7 +100,7 @@ function logSum(dtype: DType): Monoid {
     lift: ([x]) => `${type}{${x}, ${oneLiteral(dtype)}}`,
     push: (accumulator, [x]) => `weft_push(${accumulator}, ${x})`,
     combine: (a, b) => `weft_combine(${a}, ${b})`,
-    finish: (accumulator) => `weft_log_of(${accumulator})`,
+    finish,
     chunked: false,
   };
 }
@@ -127,6 +128,9 @@ export function monoidOf(reduction: Exclude<ReductionName, 'monoid'>, dtype: DTy
     case 'squaredDeviations':
       return moments(dtype);
     case 'logsumexp':
-      return logSum(dtype);
+      return exponentials(dtype, (a) => `weft_log_of(${a})`);
+    case 'sumexp':
+      // NaN of an infinity.
+      return exponentials(dtype, (a) => `(${a}.sum + (${a}.greatest - ${a}.greatest))`);
   }
 }

@@ -52,12 +52,24 @@ export function limitOf(join: Join, isLiveOut: IsLiveOut): Reason | undefined {
   const phases = Math.max(levelsOfFirst.phases, levelsOfSecond.phases);
   if (phases === 1) return undefined;
   if (phases > MAX_PHASES) return 'phase-limit';
-  const rows = product(parallel);
   const length = product(reduced);
+  return rowsProblem(product(parallel), length, length * rowBytes(join), rowsAreContiguous(join));
+}
+
+/**
+ * Why rows, or columns that are not contiguous, are not walked several times by one kernel, in which they stay on the
+ * chip; `undefined`: they are.
+ */
+export function rowsProblem(
+  rows: number,
+  length: number,
+  byteLength: number,
+  areContiguous: boolean,
+): 'too-few-rows' | 'row-too-long' | undefined {
   if (rows * length <= ROW_LIMITS.smallJob) return undefined;
   if (rows < ROW_LIMITS.leastRows) return 'too-few-rows';
-  const most = rowsAreContiguous(join) ? ROW_LIMITS.mostRowBytes : ROW_LIMITS.mostColumnBytes;
-  return length * rowBytes(join) <= most ? undefined : 'row-too-long';
+  const most = areContiguous ? ROW_LIMITS.mostRowBytes : ROW_LIMITS.mostColumnBytes;
+  return byteLength <= most ? undefined : 'row-too-long';
 }
 
 /** Buffers that the merged kernel reads and writes. */

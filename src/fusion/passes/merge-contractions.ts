@@ -5,6 +5,7 @@
  *     contract ij,jk->ik (permute [1 0] a) b             →   contract ji,jk->ik a b
  *     contract ij,jk->ik (broadcast of j) b              →   broadcast (contract j,jk->k a b)
  *     contract ik,kl->il (contract ij,jk->ik a b) c      →   contract ij,jk,kl->il a b c
+ *     diagonal of contract ij,jk->ik                     →   contract ij,ji->i
  *
  * Floating-point values may change by rounding (sums are reassociated); `exact: true` leaves this pass out.
  */
@@ -17,6 +18,7 @@ import {
   nodeOf,
   sharedNodes,
 } from '../../graph/graph.js';
+import { diagonalOfContract } from './diagonal-products.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 /** More operands than this are not searched together. */
@@ -26,7 +28,7 @@ export function mergeContractions(graph: MutableGraph): void {
   if (!canMerge(graph)) return;
   const shared = sharedNodes(graph);
   rewrite(graph, {
-    view: [permuteOfContract(shared)],
+    view: [permuteOfContract(shared), diagonalOfContract((id) => !shared.has(id))],
     reduce: [sumOfContract(shared)],
     contract: [contractOfPermute, contractOfBroadcast, contractOfContract(shared)],
   });
@@ -39,7 +41,7 @@ function canMerge(graph: MutableGraph): boolean {
     if (node === undefined) continue;
     if (node.kind === 'contract') {
       if (node.inputs.some((id) => kindOf(id) === 'contract' || isRearranged(nodeOf(graph, id)))) return true;
-    } else if ((node.kind === 'reduce' || isPermute(node)) && kindOf(node.inputs[0]!) === 'contract') {
+    } else if ((node.kind === 'reduce' || node.kind === 'view') && kindOf(node.inputs[0]!) === 'contract') {
       return true;
     }
   }

@@ -15,6 +15,7 @@ import { cutRoutines } from './cut-routines.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
+import { onlineFormulas } from './online-formulas.js';
 import type { Origins } from './origins.js';
 import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
@@ -30,6 +31,7 @@ export interface Pass {
 /** The passes for a target, by what its products are like. */
 export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
+  { name: 'online-formulas', run: onlineFormulas, rounds: true },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },

@@ -248,6 +248,13 @@ function reduceOne(node: GraphNodeOf<'reduce'>, x: number, editor: Editor): numb
       });
       return editor.reshape(magnitude, node.shape);
     }
+    case 'sumexp': {
+      // exp(x - x), which is 1 but for infinities and NaN.
+      const { dtype, shape } = editor.node(x);
+      const zero = editor.add({ kind: 'map', op: 'subtract', dtype, shape, inputs: [x, x] });
+      const one = editor.add({ kind: 'map', op: 'exp', dtype, shape, inputs: [zero] });
+      return editor.reshape(one, node.shape);
+    }
     default:
       return editor.reshape(x, node.shape);
   }

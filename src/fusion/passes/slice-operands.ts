@@ -50,10 +50,16 @@ function* rangesOf(slices: readonly Slice[], sizeOf: (label: number) => number):
   }
 }
 
-function sliced(id: number, labels: readonly number[], ranges: readonly Range[], editor: Editor): number {
-  const found = labels.map((label) => ranges.find((range) => range.label === label));
-  if (found.every((range) => range === undefined)) return id;
+/** An operand within ranges of labels; itself where those are all of it. */
+export function sliced(
+  id: number,
+  labels: readonly number[],
+  ranges: readonly Range[],
+  editor: Editor,
+): number {
   const { shape } = editor.node(id);
+  const found = labels.map((label) => ranges.find((range) => range.label === label));
+  if (found.every((range, axis) => range === undefined || range.size === shape[axis])) return id;
   const starts = found.map((range) => range?.start ?? 0);
   const sizes = found.map((range, axis) => range?.size ?? shape[axis]!);
   return editor.view(id, { type: 'slice', starts, steps: labels.map(() => 1) }, sizes);
