@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,21 @@ namespace weft::cpu {
 
 struct ElementMap;  // element-map.h
 
+// The form of a routine's numbers that its runs share, where reading them takes long.
+struct PreparedRoutine {
+  PreparedRoutine() = default;
+  PreparedRoutine(const PreparedRoutine&) = delete;
+  PreparedRoutine& operator=(const PreparedRoutine&) = delete;
+  virtual ~PreparedRoutine() = default;
+};
+
 // The bytes of a routine's arrays and workspace, and its number of units.
 struct RoutineNeed {
   std::vector<size_t> operands, results;
   WorkspaceNeed workspace{};
   int64_t units = 0;
+  // Null: runs read the numbers.
+  std::shared_ptr<const PreparedRoutine> prepared{};
 };
 
 // Addresses of arrays, or where their first elements would be: those of the units that run are there.
@@ -30,6 +41,8 @@ struct RoutineJob {
   const ElementMap* prologue = nullptr;
   // Of a scan: takes its elements, and writes the result.
   const ElementMap* epilogue = nullptr;
+  // Of the numbers.
+  const PreparedRoutine* prepared = nullptr;
 };
 
 struct Routine {

@@ -18,14 +18,22 @@ constexpr int64_t kTasksOfThread = 8;
 // Elements of an output that are filled by a task.
 constexpr int64_t kFilled = int64_t{1} << 18;
 
+// A kernel as all of its runs have it.
+struct PreparedKernel : PreparedRoutine {
+  explicit PreparedKernel(const std::vector<int64_t>& numbers) : kernel(readUserKernel(numbers)) {}
+  const UserKernel kernel;
+};
+
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
-  const UserKernel kernel = readUserKernel(numbers);
+  auto prepared = std::make_shared<PreparedKernel>(numbers);
+  const UserKernel& kernel = prepared->kernel;
   RoutineNeed need;
   for (const KernelArray& input : kernel.inputs)
     need.operands.push_back(static_cast<size_t>(input.byteLength()));
   for (const KernelArray& output : kernel.outputs)
     need.results.push_back(static_cast<size_t>(output.byteLength()));
   need.units = kernel.units();
+  need.prepared = std::move(prepared);
   return need;
 }
 
@@ -87,7 +95,7 @@ void runChecked(const UserKernel& kernel, const RoutineJob& job, const Blocks& b
 }
 
 void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const UserKernel kernel = readUserKernel(job.numbers);
+  const UserKernel& kernel = static_cast<const PreparedKernel&>(*job.prepared).kernel;
   const Blocks blocks = blocksOf(kernel, units);
   fill(kernel, job, units, pool);
   if (blocks.count() == 0) return;

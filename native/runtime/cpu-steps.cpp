@@ -162,7 +162,8 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
                             results,
                             workspace,
                             prologue ? &*prologue : nullptr,
-                            epilogue ? &*epilogue : nullptr};
+                            epilogue ? &*epilogue : nullptr,
+                            step.prepared.get()};
   step.routine->run(job, units, cpu::sharedPool(), cancel_);
 }
 

@@ -190,6 +190,7 @@ Step readRoutine(const Fields& fields, const Program& program) {
     fields.reject("numbers", error.what());
   }
   step.units = need.units;
+  step.prepared = need.prepared;
   const bool takesMaps = isHost && step.routine->takesMaps;
   if ((fields.has("prologue") || fields.has("epilogue")) && !takesMaps)
     fields.reject("name", "a routine that takes maps: " + step.name);

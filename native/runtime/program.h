@@ -20,6 +20,7 @@ namespace weft {
 
 class Device;
 namespace cpu {
+struct PreparedRoutine;
 struct Routine;
 }
 namespace cuda {
@@ -166,6 +167,7 @@ struct RoutineStep {
   const cuda::LibraryRoutine* library = nullptr;
   std::string name;
   std::vector<int64_t> numbers;
+  std::shared_ptr<const cpu::PreparedRoutine> prepared;
   std::vector<int> operands, results;
   std::optional<RoutineMap> prologue, epilogue;
   // The temporary that it may use besides, or -1.
