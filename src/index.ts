@@ -38,6 +38,13 @@ export {
   zerosLike,
 } from './api/creation.js';
 export {
+  type CudaElementFunction,
+  type CudaResults,
+  type ElementwiseCudaOptions,
+  elementwiseCuda,
+} from './api/cuda-functions.js';
+export { type CudaReduction, type ReductionCudaOptions, reductionCuda } from './api/cuda-reductions.js';
+export {
   type DevicePointer,
   devicePointer,
   type ForeignOptions,

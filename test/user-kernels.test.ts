@@ -145,10 +145,12 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc}`, () => {
   });
 
   it('is quoted with lines of the user’s text', async () => {
-    const source = generatedSource('#line 1 "kernel.cu"\nextern "C" __global__ void f() {\n  g();\n}');
-    const wrong = { ...source, entry: 'f', place: { path: '/app/f.ts', line: 10 } };
-    await expect(loadSource(wrong, 'sm_90')).rejects.toThrow(
-      /CUDA C with f that compiles: \n\/app\/f\.ts:11: error: .*"g"/,
+    const text = 'extern "C" __global__ void f() {\n  g();\n}';
+    const own = { file: 'kernel.cu', text, owner: 'kernel', noun: 'CUDA C with f' };
+    const place = { path: '/app/f.ts', line: 10 };
+    const wrong = generatedSource(`#line 1 "kernel.cu"\n${text}`, [{ ...own, place }]);
+    await expect(loadSource({ ...wrong, entry: 'f' }, 'sm_90')).rejects.toThrow(
+      /CUDA C with f that compiles: \n\/app\/f\.ts:11:3: error: .*"g"/,
     );
   });
 });

@@ -46,6 +46,8 @@ class ChunkLoop {
     for (size_t k = 0; k < loop.values.size(); k++) {
       const StepValue& value = loop.values[k];
       operands_[arguments_ + k] = chunkAt(take(value.byteLength));
+      if (!value.constant.empty())
+        std::memcpy(operands_[arguments_ + k].data, value.constant.data(), value.constant.size());
       std::vector<const Operand*>& args = args_.emplace_back();
       for (const int at : value.args) args.push_back(&operands_[at]);
       inner_.push_back(nullptr);
@@ -84,6 +86,7 @@ class ChunkLoop {
     for (size_t k = first; k < last; k++) {
       const StepValue& value = loop_.values[k];
       const Operand& out = operands_[arguments_ + k];
+      if (!value.constant.empty()) continue;
       if (!value.loop) {
         value.function(kOneChunk, out, args_[k].data());
         continue;

@@ -73,8 +73,10 @@ class StepReader {
     for (size_t k = 0; k < loop.next.size(); k++) {
       loop.choices.push_back(choiceOf(loop.argumentBytes[k]));
       const int at = loop.next[k];
-      const bool isArgument = at < static_cast<int>(loop.argumentBytes.size());
-      loop.keeps.push_back(isArgument || std::count(loop.next.begin(), loop.next.end(), at) > 1);
+      const auto value = at - static_cast<int64_t>(loop.argumentBytes.size());
+      // Not computed anew in each step.
+      const bool stays = value < 0 || !loop.values[value].constant.empty();
+      loop.keeps.push_back(stays || std::count(loop.next.begin(), loop.next.end(), at) > 1);
     }
   }
 

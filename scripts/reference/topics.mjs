@@ -36,7 +36,7 @@ const PAGES = [
     ],
   ],
   ['Loops', ['api/loops']],
-  ['Functions of elements', ['api/element-functions']],
+  ['Functions of elements', ['api/element-functions', 'api/cuda-functions', 'api/cuda-reductions']],
   ['Kernels', ['api/kernels', 'api/kernel-types']],
   ['Batches', ['api/batch']],
   ['Explaining and profiling', ['api/profile', 'api/progress-line', 'inspect/timeline', 'inspect/explain']],

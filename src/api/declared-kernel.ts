@@ -96,7 +96,7 @@ export class DeclaredKernel {
       cutsSpec && checkCuts(op, resolved(cutsSpec, shapes), { grid, inputs: arrays, outputs: named });
     const own = this.#codeOf(given, named, launch);
     const data = { ...own, ...launch, arguments: this.#arguments(given), outputs: made, cuts };
-    return this.#results(call('kernel', [], given.arrays, op, { ...data, key: keyOf(data) }));
+    return this.#results(call('kernel', [], given.arrays, op, { ...data, key: userKernelKey(data) }));
   }
 
   #arguments({ inputs }: KernelGiven): KernelArgument[] {
@@ -182,8 +182,13 @@ function parametersOf(
 }
 
 /** A text that says all of a kernel but the place of its source. */
-function keyOf({ name, code, ...rest }: Omit<UserKernel, 'key'>): string {
-  const own = code.kind === 'text' ? { ...code, place: undefined } : code;
+export function userKernelKey({ name, code, ...rest }: Omit<UserKernel, 'key'>): string {
+  const own =
+    code.kind === 'text'
+      ? { ...code, userTexts: undefined }
+      : code.kind === 'elements'
+        ? code.function.key
+        : code;
   const scalar = (_key: string, value: unknown): unknown =>
     typeof value === 'bigint' ||
     (typeof value === 'number' && !Number.isInteger(value)) ||

@@ -127,8 +127,18 @@ export function callableLookup(op: string, captures: Captures): CallableOf {
   return callableOf;
 }
 
-/** The traced forms of what `elementwise` gave. */
+/** The traced forms of what `elementwise` gave, and functions in CUDA C. */
 const callables = new WeakMap<CallableFunction, Callable>();
+
+/** Lets functions of scalars call a function of so many elements. */
+export function registerCallable(
+  fn: CallableFunction,
+  name: string,
+  count: number,
+  apply: (args: readonly Operand[]) => Expr,
+): void {
+  callables.set(fn, { name, least: count, most: count, apply: (args) => apply(args as readonly Operand[]) });
+}
 
 type Build = (x: Expr, ...more: readonly Operand[]) => Expr;
 

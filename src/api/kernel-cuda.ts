@@ -3,13 +3,15 @@ import { formatValue } from '../graph/format.js';
 import type { CudaCode } from '../graph/user-kernel.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { currentSite } from '../host/site.js';
-import { lineAt, placeOfText } from '../host/source-place.js';
+import { placeAt } from '../host/source-place.js';
 import { type KernelGiven, type OfShapes, resolved } from './kernel-options.js';
 
 interface CudaOptions {
   readonly name?: OfShapes<string, never> | undefined;
   readonly options?: readonly string[] | undefined;
 }
+
+const KERNEL_FILE = 'kernel.cu';
 
 /** A kernel that a source declares. */
 interface Declared {
@@ -28,8 +30,14 @@ export function cudaCode(
   )
     throw new ArgumentError(expected('kernel', 'options of NVRTC, which begin with -', formatValue(options)));
   const declared = kernelsIn(text);
-  const place = placeIn(text);
-  const codeFor = (entry: string): CudaCode => ({ kind: 'text', text, entry, options: [...options], place });
+  const place = placeAt(currentSite(), text);
+  const codeFor = (entry: string): CudaCode => ({
+    kind: 'text',
+    text: `#line 1 "${KERNEL_FILE}"\n${text}\n`,
+    entry,
+    options: [...options],
+    userTexts: [{ file: KERNEL_FILE, text, owner: 'kernel', noun: `CUDA C with ${entry}`, place }],
+  });
   if (typeof name !== 'function') {
     const code = codeFor(entryOf(declared, name));
     return () => code;
@@ -74,11 +82,4 @@ function kernelsIn(text: string): Declared[] {
   for (const [, template, name] of code.matchAll(KERNEL))
     found.set(name!, { name: name!, isTemplate: template !== undefined });
   return [...found.values()];
-}
-
-/** The line of the user's file that the text begins on, where the file has it as it is. */
-function placeIn(text: string): CudaCode['place'] {
-  const place = placeOfText(currentSite(), text);
-  if (place?.start === undefined) return undefined;
-  return { path: place.path, line: lineAt(place.start.file, place.start.offset).line };
 }

@@ -158,7 +158,8 @@ export const shapeOf = ({ dtype, shape }: { dtype: DType; shape: Shape }): Kerne
   size: sizeOfShape(shape),
 });
 
-function scalarOf(op: string, name: string, { scalar: dtype }: KernelScalar, value: unknown): Scalar {
+/** A number of a dtype; throws where it does not hold the value. */
+export function scalarOf(op: string, name: string, { scalar: dtype }: KernelScalar, value: unknown): Scalar {
   if (!isScalar(value))
     throw new ArgumentError(
       expected(op, `a number for ${name}`, formatValue(value), 'arrays are inputs by dtype'),

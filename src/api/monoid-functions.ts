@@ -19,6 +19,7 @@ import { flatten, flip, moveaxis, permuteDims } from '../graph/views.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import type { Captures } from '../language/names.js';
 import type { ScalarFunction } from '../language/scalar-function.js';
+import type { Operand } from '../language/value.js';
 import { capturesOf, operandOf, type ScalarResult, tracedFunction } from './element-functions.js';
 import { isRecord } from './structure.js';
 
@@ -40,42 +41,72 @@ export interface Monoid<A extends ScalarResult, R extends ScalarResult> {
 
 const FIELDS = ['identity', 'map', 'combine', 'finish', 'captures', 'name'];
 
-/** `op`: the function that they were given to. */
+/** The results of a function of arrays; a list where it returns one. */
+type Apply = (args: readonly (Operand | readonly Expr[])[]) => Expr | readonly Expr[];
+
+/** The functions of a monoid on arrays. */
+export interface MonoidParts {
+  /** In error messages. */
+  readonly name: string;
+  /** Arrays that `map` takes. */
+  readonly count: number;
+  readonly identity: readonly (number | bigint | boolean)[];
+  /** Whether accumulators are lists. */
+  readonly isList: boolean;
+  readonly map: Apply;
+  readonly combine: Apply;
+  readonly finish: Apply | undefined;
+}
+
+/** The parts of a monoid in the language of `elementwise`. `op`: the function that it was given to. */
+export function monoidParts(op: string, monoid: Monoid<ScalarResult, ScalarResult>): MonoidParts {
+  if (!isRecord(monoid))
+    throw new ArgumentError(expected(op, '{ identity, map, combine, finish }', formatValue(monoid)));
+  const unknown = Object.keys(monoid).find((field) => !FIELDS.includes(field));
+  if (unknown !== undefined) throw new ArgumentError(expected(op, `fields ${FIELDS.join(', ')}`, unknown));
+  const { identity: given, name = op } = monoid;
+  const isList = Array.isArray(given);
+  const identity: MonoidParts['identity'] = Array.isArray(given) ? [...given] : [given as number];
+  if (identity.length === 0 || !identity.every(isScalar))
+    throw new ArgumentError(expected(op, 'an identity of numbers', formatValue(given)));
+  const captures = capturesOf(op, monoid.captures);
+  const traced = (fn: CallableFunction): ScalarFunction => tracedFunction(op, name, fn, captures);
+  const map = traced(monoid.map ?? ((x: number) => x));
+  const combine = traced(monoid.combine);
+  const finish = monoid.finish === undefined ? undefined : traced(monoid.finish);
+  map.check();
+  const length = isList ? identity.length : undefined;
+  combine.check([length, length]);
+  finish?.check([length]);
+  return {
+    name,
+    count: map.callable.most,
+    identity,
+    isList,
+    map: (args) => map.apply(args),
+    combine: (args) => combine.apply(args),
+    finish: finish === undefined ? undefined : (args) => finish.apply(args),
+  };
+}
+
 export class MonoidFunctions {
   readonly #name: string;
+  readonly #parts: MonoidParts;
   readonly #identity: readonly (number | bigint | boolean)[];
   readonly #isList: boolean;
-  readonly #map: ScalarFunction;
-  readonly #combine: ScalarFunction;
-  readonly #finish: ScalarFunction | undefined;
   /** By the dtypes of their accumulators. */
   readonly #monoids = new Map<string, UserMonoid>();
 
-  constructor(op: string, monoid: Monoid<ScalarResult, ScalarResult>) {
-    if (!isRecord(monoid))
-      throw new ArgumentError(expected(op, '{ identity, map, combine, finish }', formatValue(monoid)));
-    const unknown = Object.keys(monoid).find((field) => !FIELDS.includes(field));
-    if (unknown !== undefined) throw new ArgumentError(expected(op, `fields ${FIELDS.join(', ')}`, unknown));
-    const { identity, map = (x: number) => x, combine, finish, name = op } = monoid;
-    this.#name = name;
-    this.#isList = Array.isArray(identity);
-    this.#identity = Array.isArray(identity) ? [...identity] : [identity as number];
-    if (this.#identity.length === 0 || !this.#identity.every(isScalar))
-      throw new ArgumentError(expected(op, 'an identity of numbers', formatValue(identity)));
-    const captures = capturesOf(op, monoid.captures);
-    const traced = (fn: CallableFunction): ScalarFunction => tracedFunction(op, name, fn, captures);
-    this.#map = traced(map);
-    this.#combine = traced(combine);
-    this.#finish = finish === undefined ? undefined : traced(finish);
-    this.#map.check();
-    const length = this.#isList ? this.#identity.length : undefined;
-    this.#combine.check([length, length]);
-    this.#finish?.check([length]);
+  constructor(parts: MonoidParts) {
+    this.#parts = parts;
+    this.#name = parts.name;
+    this.#isList = parts.isList;
+    this.#identity = parts.identity;
   }
 
   /** The reduction of arrays over the axes that the last argument says. */
   reduce(args: readonly unknown[]): Expr | readonly Expr[] {
-    const { most } = this.#map.callable;
+    const { count: most } = this.#parts;
     refuseMore(this.#name, most + 1, args);
     const { axis, keepdims } = reduceArguments(this.#name, args[most] as Axes | undefined, undefined, []);
     const mapped = this.#mapped(args.slice(0, most));
@@ -86,12 +117,12 @@ export class MonoidFunctions {
     const finished = this.#finished(reduced);
     const withoutAxes = kept.filter((_, k) => !axes.includes(k));
     const shaped = (x: Expr): Expr => (keepdims === true ? x : reshape(x, withoutAxes));
-    return Array.isArray(finished) ? finished.map(shaped) : shaped(finished as Expr);
+    return isList(finished) ? finished.map(shaped) : shaped(finished);
   }
 
   /** The scan of arrays along the axis that the last argument says. */
   scan(args: readonly unknown[]): Expr | readonly Expr[] {
-    const { most } = this.#map.callable;
+    const { count: most } = this.#parts;
     refuseMore(this.#name, most + 1, args);
     const { axis, exclusive, reverse } = scanArguments(this.#name, args[most]);
     const mapped = this.#mapped(args.slice(0, most));
@@ -111,10 +142,10 @@ export class MonoidFunctions {
   /** The accumulators of the elements, in one shape. */
   #mapped(args: readonly unknown[]): Accumulator {
     const operands = args.map((arg) => operandOf(this.#name, arg));
-    const made = this.#map.apply(operands);
-    const list = Array.isArray(made) ? made : [made];
+    const made = this.#parts.map(operands);
+    const list = asList(made);
     for (const each of list) needSizes(this.#name, each);
-    if (list.length !== this.#identity.length || Array.isArray(made) !== this.#isList)
+    if (list.length !== this.#identity.length || isList(made) !== this.#isList)
       throw new ArgumentError(
         expected(
           this.#name,
@@ -137,8 +168,8 @@ export class MonoidFunctions {
   }
 
   readonly #combined: Combine = (a, b) => {
-    const made = this.#combine.apply(this.#isList ? [a, b] : [a[0]!, b[0]!]);
-    const list = Array.isArray(made) ? made : [made];
+    const made = this.#parts.combine(this.#isList ? [a, b] : [a[0]!, b[0]!]);
+    const list = asList(made);
     if (list.length === this.#identity.length) return list;
     throw new ArgumentError(
       expected(
@@ -188,10 +219,14 @@ export class MonoidFunctions {
   }
 
   #finished(reduced: Accumulator): Expr | readonly Expr[] {
-    if (this.#finish === undefined) return this.#isList ? reduced : reduced[0]!;
-    return this.#finish.apply(this.#isList ? [reduced] : [reduced[0]!]);
+    const { finish } = this.#parts;
+    if (finish === undefined) return this.#isList ? reduced : reduced[0]!;
+    return finish(this.#isList ? [reduced] : [reduced[0]!]);
   }
 }
+
+const isList = (made: Expr | readonly Expr[]): made is readonly Expr[] => Array.isArray(made);
+const asList = (made: Expr | readonly Expr[]): readonly Expr[] => (isList(made) ? made : [made]);
 
 /** Options of scans by monoids. */
 export interface UserScanOptions {

@@ -6,7 +6,7 @@ import { called } from '../host/site.js';
 import type { ScalarResult } from './element-functions.js';
 import type { ArrayLike } from './fluent-types.js';
 import { Lazy } from './lazy.js';
-import { type Monoid, MonoidFunctions, type UserScanOptions } from './monoid-functions.js';
+import { type Monoid, MonoidFunctions, monoidParts, type UserScanOptions } from './monoid-functions.js';
 
 /** An array for each number that a function of scalars returns. */
 type ArraysOf<R extends ScalarResult> = R extends infer List extends readonly unknown[]
@@ -52,7 +52,7 @@ export function reduction<A extends ScalarResult, R extends ScalarResult = A>(
 export function reduction(monoid: Monoid<ScalarResult, ScalarResult>, ...more: readonly unknown[]): unknown {
   return called(reduction, () => {
     refuseMore('reduction', 1, [monoid, ...more]);
-    const made = new MonoidFunctions('reduction', monoid);
+    const made = new MonoidFunctions(monoidParts('reduction', monoid));
     const apply = (...args: readonly unknown[]): Lazy | Lazy[] =>
       called(apply, () => {
         const results = made.reduce(args);
@@ -90,7 +90,7 @@ export function scan<A extends ScalarResult, R extends ScalarResult = A>(monoid:
 export function scan(monoid: Monoid<ScalarResult, ScalarResult>, ...more: readonly unknown[]): unknown {
   return called(scan, () => {
     refuseMore('scan', 1, [monoid, ...more]);
-    const made = new MonoidFunctions('scan', monoid);
+    const made = new MonoidFunctions(monoidParts('scan', monoid));
     const apply = (...args: readonly unknown[]): Lazy | Lazy[] =>
       called(apply, () => {
         const results = made.scan(args);

@@ -77,17 +77,16 @@ function loopOf(
   conditionLength: number,
   nextStates: readonly Expr[],
 ): ElementLoop {
-  const step = stepOf(writer, args, nextStates);
-  return { ...step, condition, conditionLength, key: `${step.key} while ${condition} ${conditionLength}` };
+  return loopWith(stepOf(writer, args, nextStates), condition, conditionLength);
 }
 
 function stepOf(writer: StepWriter, args: readonly Expr[], results: readonly Expr[]): ElementStep {
   const next = results.map((result) => writer.position(result));
-  const { values } = writer;
-  const dtypes = args.map(({ dtype }) => dtype);
-  const cost = values.reduce((sum, value) => sum + costOfValue(value), 0);
-  const key = JSON.stringify([dtypes, next, values.map(keyOf)]);
-  return { arguments: dtypes, next, values, cost, key };
+  return stepWith(
+    args.map(({ dtype }) => dtype),
+    writer.values,
+    next,
+  );
 }
 
 /** Steps that a loop is taken to have, where its cost matters. */
@@ -95,6 +94,25 @@ const STEPS = 16;
 
 /** Cost of a loop for an element, in additions. */
 export const costOfLoop = ({ cost }: ElementLoop): number => STEPS * cost;
+
+/** A step of some values: its cost, and its key. */
+export function stepWith(
+  dtypes: readonly DType[],
+  values: readonly StepValue[],
+  next: readonly number[],
+): ElementStep {
+  const cost = values.reduce((sum, value) => sum + costOfValue(value), 0);
+  const key = JSON.stringify([dtypes, next, values.map(keyOf)]);
+  return { arguments: dtypes, next, values, cost, key };
+}
+
+/** A step as that of a loop. */
+export const loopWith = (step: ElementStep, condition: number, conditionLength: number): ElementLoop => ({
+  ...step,
+  condition,
+  conditionLength,
+  key: `${step.key} while ${condition} ${conditionLength}`,
+});
 
 function costOfValue(value: StepValue): number {
   switch (value.kind) {
@@ -106,6 +124,8 @@ function costOfValue(value: StepValue): number {
       return 0;
     case 'repeat':
       return costOfLoop(value.loop);
+    case 'function':
+      return value.function.cost;
   }
 }
 
@@ -124,6 +144,8 @@ function detailOf(value: StepValue): string {
       return formatScalar(value.value);
     case 'repeat':
       return `${value.result} ${value.loop.key}`;
+    case 'function':
+      return `${value.result} ${value.function.key}`;
   }
 }
 
@@ -163,19 +185,45 @@ class Dependence {
 const constantKey = (node: Expr): string | undefined =>
   node.kind === 'const' ? `${node.dtype} ${formatScalar(node.value)}` : undefined;
 
-/** Writes the values of a step, equal ones once. */
-class StepWriter {
+/** The values of a step, equal ones once. */
+export class ValueList {
   readonly values: StepValue[] = [];
   readonly #count: number;
+  readonly #positions = new Map<string, number>();
+
+  /** `count`: the step's arguments, whose positions come first. */
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** The position of the value. */
+  add(value: StepValue): number {
+    const key = keyOf(value);
+    let position = this.#positions.get(key);
+    if (position === undefined) {
+      position = this.#count + this.values.push(value) - 1;
+      this.#positions.set(key, position);
+    }
+    return position;
+  }
+}
+
+/** Writes nodes as the values of a step. */
+class StepWriter {
+  readonly #list: ValueList;
   readonly #dependence: Dependence;
   readonly #positions = new Map<Expr | string, number>();
 
   constructor(parameters: readonly Expr[], captured: readonly Expr[], dependence: Dependence) {
-    this.#count = parameters.length + captured.length;
+    this.#list = new ValueList(parameters.length + captured.length);
     this.#dependence = dependence;
     [...parameters, ...captured].forEach((node, k) => {
       this.#positions.set(constantKey(node) ?? node, k);
     });
+  }
+
+  get values(): readonly StepValue[] {
+    return this.#list.values;
   }
 
   position(node: Expr): number {
@@ -201,6 +249,8 @@ class StepWriter {
         return this.#constant(dtype, node.value);
       case 'repeat':
         return this.#add({ kind: 'repeat', dtype, loop: node.loop, result: node.result, args });
+      case 'function':
+        return this.#add({ kind: 'function', dtype, function: node.function, result: node.result, args });
       default:
         throw new InternalError(`a ${node.kind} in a loop of elements`);
     }
@@ -226,12 +276,6 @@ class StepWriter {
   }
 
   #add(value: StepValue): number {
-    const key = keyOf(value);
-    let position = this.#positions.get(key);
-    if (position === undefined) {
-      position = this.#count + this.values.push(value) - 1;
-      this.#positions.set(key, position);
-    }
-    return position;
+    return this.#list.add(value);
   }
 }

@@ -9,7 +9,7 @@
 
 import type { DType, Scalar } from './dtype.js';
 import type { Epilogue } from './epilogue.js';
-import type { ElementLoop, MonoidPart } from './loop-step.js';
+import type { CudaFunction, ElementLoop, MonoidPart } from './loop-step.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
 import type { RoutineName } from './routines.js';
@@ -257,6 +257,8 @@ export type NodeData =
   | { readonly kind: 'cast' }
   /** State number `result` after a loop of each element; inputs are its arguments, and broadcast. */
   | { readonly kind: 'repeat'; readonly loop: ElementLoop; readonly result: number }
+  /** Result number `result` of a function of scalars in CUDA C, of inputs that broadcast. */
+  | { readonly kind: 'function'; readonly function: CudaFunction; readonly result: number }
   /** Reduces `axes` (ascending, of the input) away; `keepdims` is a reshape after it. */
   | {
       readonly kind: 'reduce';

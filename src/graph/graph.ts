@@ -135,6 +135,8 @@ export function nodeFrom(
     }
     case 'repeat':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
+    case 'function':
+      return { kind: data.kind, function: data.function, result: data.result, dtype, shape, id, inputs };
     case 'loop':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
   }

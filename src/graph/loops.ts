@@ -245,6 +245,7 @@ class Closure {
       case 'cast':
         return this.#computed(x, inputs, 1);
       case 'repeat':
+      case 'function':
         return 'captured';
       case 'map':
         return this.#computed(x, inputs, opRow(x.op).cost);

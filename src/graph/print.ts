@@ -70,6 +70,8 @@ export function formatNodeData(node: GraphNodeData): string {
       return `${node.kernel?.key ?? node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
     case 'repeat':
       return `repeat, ${node.loop.values.length} values a step, state ${node.result}`;
+    case 'function':
+      return `function ${node.function.operation.file}, result ${node.result}`;
     case 'loop':
       return `loop ${formatCount(node.loop)}, state ${node.result}`;
     default:

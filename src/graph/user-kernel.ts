@@ -4,6 +4,7 @@
  */
 import type { DType, Scalar } from './dtype.js';
 import type { KernelProgram } from './kernel-program.js';
+import type { CudaFunction, CudaText } from './loop-step.js';
 
 export type Dim3 = readonly [x: number, y: number, z: number];
 
@@ -47,8 +48,8 @@ export interface CudaCode {
   readonly entry: string;
   /** Further options of the compiler. */
   readonly options: readonly string[];
-  /** The user's file that holds the text, and the line that it begins on, where one is known. */
-  readonly place?: { readonly path: string; readonly line: number } | undefined;
+  /** The texts of the user's own in it, each behind a `#line` that names its file. */
+  readonly userTexts: readonly CudaText[];
 }
 
 /** A program of the language of kernels. */
@@ -57,7 +58,16 @@ export interface ProgramCode {
   readonly program: KernelProgram;
 }
 
-export type KernelCode = CudaCode | ProgramCode;
+/** Threads of a block of a kernel that is a function of scalars: each has an element. */
+export const ELEMENTS_THREADS = 256;
+
+/** A function of scalars in CUDA C, for each element of the outputs. */
+export interface ElementsCode {
+  readonly kind: 'elements';
+  readonly function: CudaFunction;
+}
+
+export type KernelCode = CudaCode | ProgramCode | ElementsCode;
 
 export interface UserKernel {
   readonly name: string;

@@ -56,6 +56,8 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
     }
     case 'repeat':
       return repeatProblem(node, inputs);
+    case 'function':
+      return cudaProblem(node, inputs);
     case 'cast':
       return sizeOfShape(x!.shape) === sizeOfShape(node.shape) ? undefined : 'cast changes the shape';
     case 'reduce': {
@@ -119,6 +121,16 @@ function repeatProblem(
 ): string | undefined {
   if (loop.arguments.join() !== inputs.map((input) => input.dtype).join()) return 'argument not as given';
   if (dtype !== loop.arguments[result] || result >= loop.next.length) return 'not a state';
+  return inputs.every((input) => broadcasts(input.shape, shape)) ? undefined : 'input does not broadcast';
+}
+
+function cudaProblem(
+  { function: own, result, shape, dtype }: GraphNodeOf<'function'>,
+  inputs: readonly GraphNode[],
+): string | undefined {
+  const wanted = own.parameters.map((parameter) => parameter.dtype);
+  if (wanted.join() !== inputs.map((input) => input.dtype).join()) return 'argument not as given';
+  if (dtype !== own.results[result]?.dtype) return 'not a result';
   return inputs.every((input) => broadcasts(input.shape, shape)) ? undefined : 'input does not broadcast';
 }
 

@@ -44,3 +44,39 @@ function foundIn(path: string, text: string, line: number): TextPlace['start'] {
   const offset = after >= 0 ? after : file.lastIndexOf(text, from);
   return offset < 0 ? undefined : { file, offset };
 }
+
+/** The line and column of the user's file that a text begins at, where that has it. */
+export function placeAt(
+  site: Site | undefined,
+  text: string,
+): { readonly path: string; readonly line: number; readonly column: number } | undefined {
+  const place = placeOfText(site, text);
+  if (place?.start === undefined) return undefined;
+  const { line, column } = lineAt(place.start.file, place.start.offset);
+  return { path: place.path, line, column };
+}
+
+/** A text that was given to a call: the words for it, and the call. */
+export interface GivenText {
+  readonly noun: string;
+  readonly text: string;
+  readonly site: Site | undefined;
+}
+
+/** Adds the place in a text to an error's message, and the line with a mark under it. */
+export function pointedAt<E extends Error>(error: E, { noun, text, site }: GivenText, offset: number): E {
+  const { line, column, text: quoted } = lineAt(text, offset);
+  const file = placeInFile(site, text, offset);
+  const where = `line ${line}, column ${column} of ${noun}${file === undefined ? '' : `, ${file}`}`;
+  error.message += ` at ${where}\n  ${quoted}\n  ${' '.repeat(column - 1)}^`;
+  return error;
+}
+
+/** The place in the user's file, or that of the call where the file holds another text. */
+function placeInFile(site: Site | undefined, text: string, offset: number): string | undefined {
+  const place = placeOfText(site, text);
+  if (place === undefined) return undefined;
+  if (place.start === undefined) return `given at ${place.path}:${place.line}`;
+  const { line, column } = lineAt(place.start.file, place.start.offset + offset);
+  return `${place.path}:${line}:${column}`;
+}

@@ -5,7 +5,7 @@
 import { type AnyNode, parseExpressionAt } from 'acorn';
 import type { Site } from '../graph/expr.js';
 import { ArgumentError, expected, isOwnError } from '../host/errors.js';
-import { lineAt, placeOfText } from '../host/source-place.js';
+import { lineAt, pointedAt } from '../host/source-place.js';
 import type { FunctionNode } from './value.js';
 
 /** A syntax node: the range of the text that it stands for. */
@@ -101,20 +101,8 @@ export class Source {
 
   /** Adds the place to an error's message, and the line with a mark under it. */
   #at<E extends Error>(offset: number, error: E): E {
-    const { line, column, text } = lineAt(this.#text.slice(this.#prefix), Math.max(0, offset - this.#prefix));
-    const file = this.#inFile(Math.max(0, offset - this.#prefix));
-    const where = `line ${line}, column ${column} of the function${file === undefined ? '' : `, ${file}`}`;
-    error.message += ` at ${where}\n  ${text}\n  ${' '.repeat(column - 1)}^`;
+    const given = { noun: 'the function', text: this.#text.slice(this.#prefix), site: this.#site };
     placed.add(error);
-    return error;
-  }
-
-  /** The place in the user's file, or that of the call where the file holds another text. */
-  #inFile(offset: number): string | undefined {
-    const place = placeOfText(this.#site, this.#text.slice(this.#prefix));
-    if (place === undefined) return undefined;
-    if (place.start === undefined) return `given at ${place.path}:${place.line}`;
-    const { line, column } = lineAt(place.start.file, place.start.offset + offset);
-    return `${place.path}:${line}:${column}`;
+    return pointedAt(error, given, Math.max(0, offset - this.#prefix));
   }
 }

@@ -34,7 +34,7 @@ export function substituted(
 function remade(op: string, node: Expr, made: ReadonlyMap<Expr, Expr>): Expr {
   const inputs = node.inputs.map((input) => made.get(input)!);
   if (inputs.every((input, k) => input === node.inputs[k])) return node;
-  if (node.kind === 'repeat') needEnds(op, inputs);
+  if (node.kind === 'repeat' || node.kind === 'function') needEnds(op, inputs);
   if (node.kind === 'cast') return cast(inputs[0]!, node.dtype);
   return elementwiseOf(op, node, inputs);
 }

@@ -67,6 +67,7 @@ function ownExactness(node: Expr): Exactness {
       if (inexact(node) && node.reduction === 'sum') return 'on a kind';
       return exactIf(!inexact(node) || ['min', 'max', 'argmin', 'argmax'].includes(node.reduction));
     case 'repeat':
+    case 'function':
       return 'nowhere';
     case 'contract':
       return exactIf(!inexact(node));

@@ -12,7 +12,7 @@ import { InternalError } from '../../src/host/errors.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
 import { scalarOp } from './reference.js';
-import { repeatOp } from './reference-loops.js';
+import { cudaOp, repeatOp } from './reference-loops.js';
 import { reduceValues } from './reference-reduce.js';
 import { castScalar, isComplexValue, zeroOf } from './scalar.js';
 
@@ -92,6 +92,10 @@ function evaluate(
     case 'repeat': {
       const repeat = repeatOp(i.loop, i.result, scalarOp);
       return points.map((_, k) => repeat(args.map((arg) => pick(arg, k))));
+    }
+    case 'function': {
+      const own = cudaOp(i.function, i.result, scalarOp);
+      return points.map((_, k) => own(args.map((arg) => pick(arg, k))));
     }
     case 'reduce': {
       const dtype = kernel.tape[i.args[0]!]!.dtype;

@@ -28,7 +28,7 @@ import type { Expr, TypedArray } from '../../src/graph/expr.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
-import { repeatOp } from './reference-loops.js';
+import { cudaOp, repeatOp } from './reference-loops.js';
 import { reduceValues } from './reference-reduce.js';
 import { routineValues } from './reference-routines.js';
 import { castScalar, zeroOf } from './scalar.js';
@@ -248,6 +248,10 @@ function evaluate(
     case 'repeat': {
       const repeat = repeatOp(instruction.loop, instruction.result, scalarOp);
       return domain.map((_, i) => repeat(instruction.args.map((arg) => values[arg]![i]!)));
+    }
+    case 'function': {
+      const own = cudaOp(instruction.function, instruction.result, scalarOp);
+      return domain.map((_, i) => own(instruction.args.map((arg) => values[arg]![i]!)));
     }
     case 'reduce': {
       const [from, position] = instruction.args as readonly [number, number | undefined];

@@ -2,7 +2,7 @@
 
 import { type DType, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import { dtypeAt } from '../../src/graph/element-loop.js';
-import type { ElementLoop, ElementStep, StepValue } from '../../src/graph/loop-step.js';
+import type { CudaFunction, ElementLoop, ElementStep, StepValue } from '../../src/graph/loop-step.js';
 import type { OpName } from '../../src/graph/ops.js';
 import { castScalar, isComplexValue } from './scalar.js';
 
@@ -27,6 +27,20 @@ export function repeatOp(loop: ElementLoop, result: number, scalarOp: ScalarOp):
   };
 }
 
+/** A result of a function in CUDA C, by its version for the CPU. */
+export function cudaOp(own: CudaFunction, result: number, scalarOp: ScalarOp): Function {
+  if (own.cpu === undefined) throw new TypeError('a function in CUDA C without a version for the CPU');
+  const { values, next } = own.cpu;
+  const functions = values.map((value) => functionOf(own.cpu!, value, scalarOp));
+  return (args) => {
+    const made = [...args];
+    values.forEach((value, k) => {
+      made.push(functions[k]!(value.args.map((arg) => made[arg]!)));
+    });
+    return made[next[result]!]!;
+  };
+}
+
 function functionOf(loop: ElementStep, value: StepValue, scalarOp: ScalarOp): Function {
   const dtypes = value.args.map((arg) => dtypeAt(loop, arg));
   switch (value.kind) {
@@ -39,6 +53,8 @@ function functionOf(loop: ElementStep, value: StepValue, scalarOp: ScalarOp): Fu
       return () => castTo(value.value, value.dtype);
     case 'repeat':
       return repeatOp(value.loop, value.result, scalarOp);
+    case 'function':
+      return cudaOp(value.function, value.result, scalarOp);
   }
 }
 

@@ -12,7 +12,7 @@ import { folded } from './folds.js';
 import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
 import { COMPLEX_OPS } from './reference-complex.js';
 import { BOOLEAN_OPS, INTEGER_OPS } from './reference-integer.js';
-import { repeatOp } from './reference-loops.js';
+import { cudaOp, repeatOp } from './reference-loops.js';
 import { RANDOM_OPS } from './reference-random.js';
 import { REAL_OPS } from './reference-real.js';
 import { reduceValues } from './reference-reduce.js';
@@ -66,6 +66,8 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
       return mapValues(node, inputs);
     case 'repeat':
       return broadcastValues(node, inputs, repeatOp(node.loop, node.result, scalarOp));
+    case 'function':
+      return broadcastValues(node, inputs, cudaOp(node.function, node.result, scalarOp));
     case 'cast':
       return inputs[0]!.map((value) => castScalar(value, node.dtype));
     case 'reduce':

@@ -179,9 +179,11 @@ WEFT_SIM_NVRTC int nvrtcCompileProgram(Program* program, int optionCount, const 
   program->log = options.problem;
   if (!options.problem.empty()) return kInvalidOption;
   try {
-    const bool isUsers = !program->names.empty();
-    const std::string text = isUsers ? translateUsers(program->source, options.architecture, program->names)
-                                     : translate(program->source, options.architecture);
+    const bool hasNames = !program->names.empty();
+    const std::string text = hasNames ? translateUsers(program->source, options.architecture, program->names)
+                                      : translate(program->source, options.architecture);
+    // Texts of users' own stand behind a `#line`.
+    const bool isUsers = hasNames || program->source.find("\n#line ") != std::string::npos;
     Compilation result = compileKernel(text, isUsers, options.further);
     program->log = std::move(result.log);
     program->image = std::move(result.image);

@@ -215,6 +215,7 @@ class Encoder {
     // The dtype a function is found by: that of a map's last argument, of a reduction's first.
     const typed = args[instruction.kind === 'map' ? args.length - 1 : 0]!;
     if (instruction.kind === 'const') throw new InternalError(`[tape] constant %${value} in a section`);
+    if (instruction.kind === 'function') throw new InternalError(`[tape] CUDA C at %${value}`);
     this.put(OPCODE[instruction.kind === 'repeat' ? 'map' : instruction.kind], value, offset);
     switch (instruction.kind) {
       case 'load': {
@@ -272,6 +273,7 @@ class Encoder {
   }
 
   private stepValue(step: ElementStep, value: StepValue): void {
+    if (value.kind === 'function') throw new InternalError('[tape] CUDA C in a step');
     this.put(STEP_VALUE[value.kind], dtypeCode(value.dtype));
     if (value.kind === 'const') {
       this.scalar(value.dtype, value.value);

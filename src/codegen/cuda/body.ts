@@ -22,6 +22,7 @@ import type { DType } from '../../graph/dtype.js';
 import { CUDA_TYPE, opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
 import { castExpression, fromStorage } from './casts.js';
+import { cudaFunctionName } from './cuda-functions.js';
 import { loopName } from './element-loops.js';
 import { addressExpression, affineExpression, boundsExpression, indexWidthOf } from './index-math.js';
 import { zeroLiteral } from './literals.js';
@@ -100,37 +101,38 @@ export class Body {
 
   /** Prints `positions` (in tape order) as declarations `v<position>`. */
   print(out: Writer, positions: readonly number[], scope: Scope, params: Parameters): void {
-    const loops = new Map<string, string>();
+    const calls = new Map<string, string>();
     for (const position of positions) {
       const { dtype } = this.instruction(position);
-      const state = this.#state(out, position, scope, params, loops);
-      if (state !== undefined) {
-        out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${state};`);
+      const result = this.#result(out, position, scope, params, calls);
+      if (result !== undefined) {
+        out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${result};`);
         continue;
       }
       out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${this.#expression(position, scope, params)};`);
     }
   }
 
-  /** A state after a loop, which is called once for all of its states that stand together. */
-  #state(
+  /** A result of a loop or function, which is called once for all of its results that stand together. */
+  #result(
     out: Writer,
     position: number,
     scope: Scope,
     params: Parameters,
-    loops: Map<string, string>,
+    calls: Map<string, string>,
   ): string | undefined {
     const instruction = formOf(this.instruction(position));
-    if (instruction.kind !== 'repeat') return undefined;
-    const name = loopName(instruction.loop);
+    if (instruction.kind !== 'repeat' && instruction.kind !== 'function') return undefined;
+    const name =
+      instruction.kind === 'repeat' ? loopName(instruction.loop) : cudaFunctionName(instruction.function);
     const call = `${name}(${instruction.args.map((arg) => this.value(arg, scope, params)).join(', ')})`;
-    let states = loops.get(call);
-    if (states === undefined) {
-      states = `states${position}`;
-      loops.set(call, states);
-      out.line(`const ${name}_states ${states} = ${call};`);
+    let results = calls.get(call);
+    if (results === undefined) {
+      results = `states${position}`;
+      calls.set(call, results);
+      out.line(`const ${name}_states ${results} = ${call};`);
     }
-    return `${states}.s${instruction.result}`;
+    return `${results}.s${instruction.result}`;
   }
 
   /** An index as int64: in 32 bits, one that is never negative is widened by zeros, which costs no instruction. */

@@ -5,12 +5,13 @@
  * The source holds no constants and few sizes, so that other values and mostly other shapes need no other
  * compilation.
  */
-import { loopsIn, monoidsIn } from '../../fusion/kernel/arithmetic.js';
+import { cudaFunctionsIn, loopsIn, monoidsIn } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { normalize } from '../cuts/domain.js';
 import { inWindows } from '../cuts/pitch.js';
 import { type SplitKernels, splitPhases } from '../cuts/split-phases.js';
 import { Body } from './body.js';
+import { cudaFunctions } from './cuda-functions.js';
 import { loopFunctions } from './element-loops.js';
 import type { CudaFunction } from './function.js';
 import type { CudaArgument, CudaLaunch, Scratch } from './launch.js';
@@ -60,7 +61,7 @@ interface Printed {
 export function cudaKernel(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): CudaKernel {
   const { functions, scratch } = print(inWindows(normalize(kernel)), schedule);
   const kernels = functions.map((f) => f.text).join('\n');
-  const text = `${apartFunctions(kernels)}${loopFunctions(loopsIn(kernel))}${monoidFunctions(monoidsIn(kernel))}${kernels}`;
+  const text = `${cudaFunctions(cudaFunctionsIn(kernel))}${apartFunctions(kernels)}${loopFunctions(loopsIn(kernel))}${monoidFunctions(monoidsIn(kernel))}${kernels}`;
   const source = `${preludeFor(text)}${text}`;
   return { source, launches: functions.map((f) => f.launch), scratch, schedule };
 }

@@ -7,6 +7,7 @@ import { dtypeAt } from '../../graph/element-loop.js';
 import type { ElementLoop, ElementStep } from '../../graph/loop-step.js';
 import { CUDA_TYPE, opRow } from '../../graph/ops.js';
 import { castExpression } from './casts.js';
+import { cudaFunctionName } from './cuda-functions.js';
 import { scalarLiteral } from './literals.js';
 import { Writer } from './writer.js';
 
@@ -70,5 +71,7 @@ function expression(step: ElementStep, k: number): string {
       return scalarLiteral(value.dtype, value.value);
     case 'repeat':
       return `${loopName(value.loop)}(${args.join(', ')}).s${value.result}`;
+    case 'function':
+      return `${cudaFunctionName(value.function)}(${args.join(', ')}).s${value.result}`;
   }
 }

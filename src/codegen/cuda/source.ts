@@ -1,4 +1,5 @@
 /** CUDA C with the options that it is compiled with. */
+import type { CudaText } from '../../graph/loop-step.js';
 import { CUDA_OPTIONS } from './cuda.js';
 
 export interface CudaSource {
@@ -10,12 +11,16 @@ export interface CudaSource {
    * another one.
    */
   readonly entry?: string | undefined;
-  /** The user's file that holds the text behind its `#line 1`, and the line where it begins there. */
-  readonly place?: { readonly path: string; readonly line: number } | undefined;
+  /** The texts of the user's own in it, each behind a `#line` that names its file. */
+  readonly userTexts?: readonly CudaText[] | undefined;
 }
 
-/** A source that Weft generated. */
-export const generatedSource = (text: string): CudaSource => ({ text, options: CUDA_OPTIONS });
+/** A source that Weft generated, around texts of the user's own. */
+export const generatedSource = (text: string, userTexts: readonly CudaText[] = []): CudaSource => ({
+  text,
+  options: CUDA_OPTIONS,
+  userTexts,
+});
 
 /** Equal for sources of which one image is made. */
 export const sourceKey = ({ text, options, entry }: CudaSource): string =>

@@ -5,12 +5,15 @@
 
 import { encodeProgram, valueWords } from '../../codegen/cpu/kernel-program.js';
 import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
+import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
 import { scalarBytes } from '../../codegen/cuda/literals.js';
+import { ELEMENTS_NAME } from '../../codegen/cuda/routines/cuda-elements.js';
 import { PROGRAM_NAME, sizesIn } from '../../codegen/cuda/routines/kernel-program.js';
 import { FILL_THREADS, initialName, printUserKernel } from '../../codegen/cuda/routines/user-kernel.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { KernelMemory, KernelProgram } from '../../graph/kernel-program.js';
+import type { CudaFunction } from '../../graph/loop-step.js';
 import type { ArrayType } from '../../graph/routines.js';
 import type { KernelArgument, KernelOutput, KernelPart, UserKernel } from '../../graph/user-kernel.js';
 import { config } from '../../host/config.js';
@@ -83,28 +86,67 @@ function programArguments(step: RoutineStep, program: KernelProgram): LaunchArgu
   ];
 }
 
-const PROGRAM_OPTIONS: CallKernels['compiled'] = { options: CUDA_OPTIONS, entry: PROGRAM_NAME };
+/** The arguments of a function of elements: see `printElements`. */
+function elementsArguments(step: RoutineStep, own: CudaFunction): LaunchArgument[] {
+  const { operands, results } = step;
+  const raws = operands.filter((_, k) => own.parameters[k]!.raw !== undefined);
+  return [
+    { block: 'x' },
+    ...[...operands, ...results].map(({ buffer }) => ({ buffer })),
+    int64(sizeOfShape(results[0]!.shape)),
+    ...raws.flatMap(({ shape }) => [sizeOfShape(shape), ...shape].map(int64)),
+  ];
+}
+
+/** The function that a kernel's code is launched by, its arguments, and how it is compiled. */
+function launchedAs(
+  step: RoutineStep,
+): Pick<CallLaunch, 'function' | 'args'> & Required<Pick<CallKernels, 'compiled'>> {
+  const { code, arguments: args } = kernelOf(step);
+  switch (code.kind) {
+    case 'text': {
+      const { entry, userTexts } = code;
+      return {
+        function: entry,
+        args: args.map((argument) => argumentOf(step, argument)),
+        compiled: { options: [...CUDA_OPTIONS, ...code.options], entry, userTexts },
+      };
+    }
+    case 'program':
+      return {
+        function: PROGRAM_NAME,
+        args: programArguments(step, code.program),
+        compiled: { options: CUDA_OPTIONS, entry: PROGRAM_NAME },
+      };
+    case 'elements':
+      return {
+        function: ELEMENTS_NAME,
+        args: elementsArguments(step, code.function),
+        compiled: { options: CUDA_OPTIONS, entry: ELEMENTS_NAME, userTexts: textsOfCuda([code.function]) },
+      };
+  }
+}
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const kernel = kernelOf(step);
-  const { code, grid, block, sharedByteLength, arguments: args, outputs, cuts } = kernel;
+  const { grid, block, sharedByteLength, outputs, cuts } = kernel;
   const initials = outputs.flatMap((output, k) =>
     output.initial === undefined || sizeOfShape(output.shape) === 0 ? [] : initialLaunch(step, output, k),
   );
-  const isCuda = code.kind === 'text';
+  const { compiled, ...own } = launchedAs(step);
   const launch: CallLaunch = {
-    function: isCuda ? code.entry : PROGRAM_NAME,
+    ...own,
     blocks: grid,
     threads: block,
     sharedByteLength,
     unitAxis: cuts?.axis ?? 'x',
-    args: isCuda ? args.map((argument) => argumentOf(step, argument)) : programArguments(step, code.program),
   };
   return {
-    source: printUserKernel(kernel),
-    compiled: isCuda
-      ? { options: [...CUDA_OPTIONS, ...code.options], entry: code.entry, place: code.place }
-      : PROGRAM_OPTIONS,
+    source: printUserKernel(
+      kernel,
+      step.operands.map(({ shape }) => shape.length),
+    ),
+    compiled,
     launches: [...initials, ...(grid.includes(0) ? [] : [launch])],
   };
 }

@@ -161,7 +161,9 @@ export async function compileCuda(
   options: readonly string[],
   entry?: string,
 ): Promise<CompiledImage> {
-  const all = [...options, ...(entry === undefined ? minimalOption() : headerOption())];
+  // Texts of users' own stand behind a `#line`.
+  const hasUserText = entry !== undefined || source.includes('\n#line ');
+  const all = [...options, ...(hasUserText ? headerOption() : minimalOption())];
   try {
     return await settled(guarded(() => cudaAddon().compileCuda(source, all, entry)));
   } catch (error) {

@@ -27,6 +27,7 @@ import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
 import type { Device } from '../targets/device.js';
 import { targetOf } from '../targets/table.js';
+import { checkKernels } from './check-kernels.js';
 import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug, wants } from './debug.js';
 
@@ -80,20 +81,6 @@ function checkLibraries({ graph, sites }: Canonical, device: Device): void {
     const place = formatSite(sites.get(node.id));
     const made = place === undefined ? '' : `\n    for what was made at ${place}`;
     throw new DeviceError(expected('compute', asked, found, 'npx weft doctor says what is missing') + made);
-  }
-}
-
-/** Throws a DeviceError for a kernel of the user's in a form that the device does not run. */
-function checkKernels({ graph, sites }: Canonical, device: Device): void {
-  for (const node of graph.nodes) {
-    if (node?.kind !== 'call' || node.kernel === undefined) continue;
-    const { name, code } = node.kernel;
-    if (targetOf(device).kernelCode.includes(code.kind)) continue;
-    const asked = `a GPU for the kernel ${name}, which is CUDA C`;
-    const place = formatSite(sites.get(node.id));
-    const made = place === undefined ? '' : `\n    for what was made at ${place}`;
-    const hint = 'a kernel written as a function of TypeScript runs on every device';
-    throw new DeviceError(expected('compute', asked, device.name, hint) + made);
   }
 }
 

@@ -5,7 +5,7 @@ import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { asStrided } from '../../fusion/partition/operands.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
-import { COMPACT_VALUES, passesWith } from '../../fusion/passes/pipeline.js';
+import { COMPACT_VALUES, EXPAND_CUDA, passesWith } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
 import { timed } from '../native/recorder.js';
@@ -66,7 +66,7 @@ export function hostTotalBytes(): number {
 const PRODUCTS: ProductTraits = { hasOwnProducts: true, isReadable: asStrided };
 
 export const CPU_TARGET: Target = {
-  passes: passesWith(PRODUCTS),
+  passes: [EXPAND_CUDA, ...passesWith(PRODUCTS)],
   products: PRODUCTS,
   wholePasses: [COMPACT_VALUES],
   productLibraries: () => ['weft'],

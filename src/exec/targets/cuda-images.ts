@@ -3,9 +3,10 @@
  * are compiled ahead.
  */
 import { type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
-import { CompileError, expected } from '../../host/errors.js';
+import { CompileError } from '../../host/errors.js';
 import type { CallKernels } from '../calls/call-row.js';
 import { type Image, loadImage } from '../run/kernel-cache.js';
+import { userError } from './compile-errors.js';
 
 /** The source of a call's kernels. */
 export const callSource = ({ source, compiled }: CallKernels): CudaSource =>
@@ -49,22 +50,7 @@ export async function loadSource(source: CudaSource, architecture: string): Prom
   try {
     return await loadImage(source.text, architecture, source.options, source.entry);
   } catch (error) {
-    if (source.entry === undefined || !(error instanceof CompileError)) throw error;
-    throw userError(source, source.entry, error);
+    if ((source.userTexts ?? []).length === 0 || !(error instanceof CompileError)) throw error;
+    throw userError(source.userTexts!, error);
   }
-}
-
-/** The compiler's log with lines of the user's file in the place of those of the text: `saxpy(3)` → `app.ts:41`. */
-function userError({ place }: CudaSource, entry: string, error: CompileError): CompileError {
-  const { log = error.message } = error;
-  const mapped =
-    place === undefined
-      ? log
-      : log.replaceAll(
-          /^kernel\.cu[(:](\d+)\)?/gm,
-          (_, line) => `${place.path}:${place.line + Number(line) - 1}`,
-        );
-  return new CompileError(expected('kernel', `CUDA C with ${entry} that compiles`, `\n${mapped}`), {
-    cause: error,
-  });
 }

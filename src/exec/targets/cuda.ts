@@ -11,7 +11,7 @@ import type { Target } from './target.js';
 export const CUDA_TARGET: Target = {
   passes: passesWith(CUDA_PRODUCTS),
   products: CUDA_PRODUCTS,
-  kernelCode: ['text', 'program'],
+  kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [
     ...(cudaInfo().cutensor === null ? [] : (['cutensor'] as const)),
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),

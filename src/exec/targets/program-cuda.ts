@@ -10,9 +10,11 @@ import {
   DEFAULT_LIMITS,
   type DeviceLimits,
 } from '../../codegen/cuda/cuda.js';
+import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
-import { generatedSource } from '../../codegen/cuda/source.js';
+import { type CudaSource, generatedSource } from '../../codegen/cuda/source.js';
+import { cudaFunctionsIn } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
 import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
@@ -59,12 +61,15 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   return cuda;
 }
 
+const sourceOf = (kernel: Kernel, limits: DeviceLimits): CudaSource =>
+  generatedSource(cudaOf(kernel, limits).source, textsOfCuda(cudaFunctionsIn(kernel)));
+
 /** The sources of all that a plan launches on a device, each once. */
 export function sourcesOf(plan: DevicePlan, device: Device): Sources {
   const limits = limitsOf(device);
   return sourcesByKey(
     plan.steps.flatMap((step) => [
-      ...kernelsOf(step).map((kernel) => generatedSource(cudaOf(kernel, limits).source)),
+      ...kernelsOf(step).map((kernel) => sourceOf(kernel, limits)),
       ...callsOf(step).flatMap((call) => {
         const kernels = callRow(call).kernels?.(call);
         return kernels === undefined ? [] : callSource(kernels);

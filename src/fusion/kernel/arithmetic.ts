@@ -2,9 +2,11 @@
  * The arithmetic of a tape: its ops, constants and reductions, and how much arithmetic they are. A part of the
  * kernel algebra (`algebra.ts`).
  */
+
+import { cudaFunctionsOfStep } from '../../graph/cuda-function.js';
 import type { DType, Scalar } from '../../graph/dtype.js';
 import { costOfLoop } from '../../graph/element-loop.js';
-import type { ElementLoop, MonoidPart, UserMonoid } from '../../graph/loop-step.js';
+import type { CudaFunction, ElementLoop, MonoidPart, UserMonoid } from '../../graph/loop-step.js';
 import { type OpName, opRow } from '../../graph/ops.js';
 import { isExactReduction, type ReductionName } from '../../graph/reductions.js';
 import { argumentsOf, formOf, type Instruction, sameNumbers } from './kernel.js';
@@ -46,6 +48,19 @@ export function loopOf(i: Instruction): ElementLoop | undefined {
   return form.kind === 'repeat' ? form.loop : undefined;
 }
 
+/** The function in CUDA C that an instruction calls. */
+export function cudaFunctionOf(i: Instruction): CudaFunction | undefined {
+  const form = formOf(i);
+  return form.kind === 'function' ? form.function : undefined;
+}
+
+/** The functions in CUDA C that a tape calls, also in loops and monoids, equal ones as often as they stand there. */
+export const cudaFunctionsIn = (kernel: Instructions): CudaFunction[] => [
+  ...kernel.tape.flatMap((i) => cudaFunctionOf(i) ?? []),
+  ...loopsIn(kernel).flatMap(cudaFunctionsOfStep),
+  ...monoidsIn(kernel).flatMap(({ combine }) => cudaFunctionsOfStep(combine)),
+];
+
 /** The loops of a tape, equal ones as often as they stand there. */
 export const loopsIn = ({ tape }: Instructions): ElementLoop[] => tape.flatMap((i) => loopOf(i) ?? []);
 
@@ -53,6 +68,7 @@ export const loopsIn = ({ tape }: Instructions): ElementLoop[] => tape.flatMap((
 export function costOf(i: Instruction): number {
   const form = formOf(i);
   if (form.kind === 'repeat') return costOfLoop(form.loop);
+  if (form.kind === 'function') return form.function.cost;
   return form.kind === 'map' ? opRow(form.op).cost : 0;
 }
 
@@ -63,11 +79,17 @@ export function arithmeticOf({ tape }: Instructions, positions: Iterable<number>
   return cost;
 }
 
-/** Ops, reductions and loops of a tape, each once, in order of first use. */
-export function functionsOf({ tape }: Instructions): Set<OpName | ReductionName | 'repeat'> {
-  const names = new Set<OpName | ReductionName | 'repeat'>();
+/** The kind of a function that an instruction calls. */
+function calledOf(i: Instruction): 'repeat' | 'function' | undefined {
+  const { kind } = formOf(i);
+  return kind === 'repeat' || kind === 'function' ? kind : undefined;
+}
+
+/** Ops, reductions, loops and functions of a tape, each once, in order of first use. */
+export function functionsOf({ tape }: Instructions): Set<OpName | ReductionName | 'repeat' | 'function'> {
+  const names = new Set<OpName | ReductionName | 'repeat' | 'function'>();
   for (const i of tape) {
-    const name = opOf(i) ?? reductionOf(i) ?? (loopOf(i) === undefined ? undefined : 'repeat');
+    const name = opOf(i) ?? reductionOf(i) ?? calledOf(i);
     if (name !== undefined) names.add(name);
   }
   return names;

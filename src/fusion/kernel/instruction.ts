@@ -3,7 +3,7 @@
  * (`tape-builder.ts`), which writes equal instructions once.
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
-import type { ElementLoop, MonoidPart } from '../../graph/loop-step.js';
+import type { CudaFunction, ElementLoop, MonoidPart } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import {
@@ -29,6 +29,8 @@ export const create = {
   cast: (dtype: DType, arg: number): Instruction => instructionOf({ kind: 'cast', dtype, args: [arg] }),
   repeat: (dtype: DType, loop: ElementLoop, result: number, args: readonly number[]): Instruction =>
     instructionOf({ kind: 'repeat', dtype, loop, result, args }),
+  call: (dtype: DType, own: CudaFunction, result: number, args: readonly number[]): Instruction =>
+    instructionOf({ kind: 'function', dtype, function: own, result, args }),
   reduce: (dtype: DType, reduction: ReductionName, args: readonly number[]): Instruction =>
     instructionOf({ kind: 'reduce', dtype, reduction, args }),
   combine: (dtype: DType, monoid: MonoidPart, args: readonly number[]): Instruction =>
@@ -91,6 +93,8 @@ export function mapInstruction(
       return sameNumbers(args, form.args) ? i : create.map(i.dtype, form.op, args);
     case 'repeat':
       return sameNumbers(args, form.args) ? i : create.repeat(i.dtype, form.loop, form.result, args);
+    case 'function':
+      return sameNumbers(args, form.args) ? i : create.call(i.dtype, form.function, form.result, args);
     case 'reduce':
       if (sameNumbers(args, form.args)) return i;
       return form.monoid === undefined

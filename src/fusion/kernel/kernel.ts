@@ -22,7 +22,7 @@
  */
 import type { DType, Scalar } from '../../graph/dtype.js';
 import type { Fold } from '../../graph/expr.js';
-import type { ElementLoop, MonoidPart } from '../../graph/loop-step.js';
+import type { CudaFunction, ElementLoop, MonoidPart } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 
@@ -107,6 +107,14 @@ export type InstructionForm =
       readonly kind: 'repeat';
       readonly dtype: DType;
       readonly loop: ElementLoop;
+      readonly result: number;
+      readonly args: readonly number[];
+    }
+  /** A result of a function in CUDA C. */
+  | {
+      readonly kind: 'function';
+      readonly dtype: DType;
+      readonly function: CudaFunction;
       readonly result: number;
       readonly args: readonly number[];
     }

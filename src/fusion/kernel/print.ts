@@ -55,8 +55,13 @@ function formatStepValue(value: StepValue): string {
       return `const ${formatScalar(value.value)}`;
     case 'repeat':
       return `repeat${formatArgs(value.args)}, state ${value.result} of { ${formatLoop(value.loop)} }`;
+    case 'function':
+      return formatCuda(value);
   }
 }
+
+const formatCuda = ({ function: own, result, args }: Extract<StepValue, { kind: 'function' }>): string =>
+  `function${formatArgs(args)}, result ${result} of ${own.operation.file}`;
 
 function formatInstruction(instruction: Instruction): string {
   const i = formOf(instruction);
@@ -75,6 +80,8 @@ function formatInstruction(instruction: Instruction): string {
       return `cast${formatArgs(i.args)}`;
     case 'repeat':
       return `repeat${formatArgs(i.args)}, state ${i.result} of { ${formatLoop(i.loop)} }`;
+    case 'function':
+      return formatCuda(i);
     case 'reduce':
       if (i.monoid === undefined) return `reduce ${i.reduction}${formatArgs(i.args)}`;
       return `reduce monoid${formatArgs(i.args)}, part ${i.monoid.part} of { ${formatStep(i.monoid.of.combine)} }`;

@@ -81,6 +81,8 @@ function hashBits(instruction: Instruction): number {
       return mixAll(mix(6, numberOf(i.dtype)), i.args);
     case 'repeat':
       return mixAll(mix(mix(8, numberOf(i.loop.key)), i.result), i.args);
+    case 'function':
+      return mixAll(mix(mix(9, numberOf(i.function.key)), i.result), i.args);
     case 'reduce':
       return mixAll(mix(mix(7, numberOf(i.monoid?.of.key ?? i.reduction)), i.monoid?.part ?? 0), i.args);
   }
@@ -119,6 +121,13 @@ function isSame(one: Instruction, other: Instruction): boolean {
         b.kind === 'repeat' &&
         a.result === b.result &&
         a.loop.key === b.loop.key &&
+        sameNumbers(a.args, b.args)
+      );
+    case 'function':
+      return (
+        b.kind === 'function' &&
+        a.result === b.result &&
+        a.function.key === b.function.key &&
         sameNumbers(a.args, b.args)
       );
     case 'reduce':

@@ -262,7 +262,8 @@ class KernelEmitter {
       return;
     }
     // Where a pad has no element, nothing says that a loop would end.
-    if (node.kind === 'repeat' && scope.map.bounds.length > 0) throw new MustStore(id);
+    if ((node.kind === 'repeat' || node.kind === 'function') && scope.map.bounds.length > 0)
+      throw new MustStore(id);
     const line = this.#lineOfReshape(node, scope.map);
     if (line === undefined) {
       const { inputs, scopes } = this.#needs(node, scope);
@@ -301,6 +302,7 @@ class KernelEmitter {
       case 'map':
       case 'cast':
       case 'repeat':
+      case 'function':
         return this.#broadcastNeeds(node, scope);
       case 'view': {
         const input = nodeOf(this.#graph, node.inputs[0]!);
@@ -362,6 +364,8 @@ class KernelEmitter {
         return this.#cast(args[0]!, node.dtype);
       case 'repeat':
         return this.#tape.add(create.repeat(node.dtype, node.loop, node.result, args));
+      case 'function':
+        return this.#tape.add(create.call(node.dtype, node.function, node.result, args));
       case 'view':
         return node.view.type === 'pad' ? this.#padded(args[0]!, scopes![0]!.map, map) : args[0]!;
       case 'source':

@@ -83,8 +83,11 @@ function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: UseSites,
   return count <= MAX_UNROLLED && count * (inputCost + 1) <= MAX_UNROLLED_COST;
 }
 
+const isElementwiseKind = (kind: GraphNode['kind']): boolean =>
+  kind === 'map' || kind === 'cast' || kind === 'repeat' || kind === 'function';
+
 const isComputed = ({ kind }: GraphNode): boolean =>
-  kind === 'map' || kind === 'cast' || kind === 'repeat' || kind === 'view' || kind === 'gather';
+  isElementwiseKind(kind) || kind === 'view' || kind === 'gather';
 
 /** A node's use sites: where in which kernel its value is needed. */
 interface UseSites {
@@ -106,8 +109,7 @@ const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
   kind === 'contract' || kind === 'call' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
 
 /** Whether a node computes each element from those of its inputs, which broadcast. */
-const isElementwise = ({ kind }: GraphNode): boolean =>
-  kind === 'map' || kind === 'cast' || kind === 'repeat';
+const isElementwise = ({ kind }: GraphNode): boolean => isElementwiseKind(kind);
 
 interface Broadcast {
   readonly from: Shape;
@@ -260,6 +262,7 @@ function costOf(node: GraphNode): number {
   if (node.kind === 'map') return opRow(node.op).cost;
   if (node.kind === 'gather') return GATHER_COST;
   if (node.kind === 'repeat') return costOfLoop(node.loop);
+  if (node.kind === 'function') return node.function.cost;
   return node.kind === 'cast' ? 1 : 0;
 }
 

@@ -98,6 +98,10 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.putText(node.loop.key);
       to.put(node.result);
       break;
+    case 'function':
+      to.putText(node.function.key);
+      to.put(node.result);
+      break;
     default:
       unreachable(node);
   }

@@ -12,6 +12,7 @@ import type { PathReport } from '../paths/path-report.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { cutRoutines } from './cut-routines.js';
+import { expandCuda } from './expand-cuda.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -39,6 +40,9 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
 
 /** The passes where a library does all products that it can. */
 export const PASSES = passesWith();
+
+/** Runs ahead of the passes of a target that does not run CUDA C. */
+export const EXPAND_CUDA: Pass = { name: 'expand-cuda', run: expandCuda, rounds: false };
 
 /** Runs after a target's passes over a graph that several devices share. */
 export const SPLIT_CONTRACTIONS: Pass = { name: 'split-contractions', run: splitContractions, rounds: true };

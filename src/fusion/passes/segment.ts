@@ -81,7 +81,8 @@ function valuesBelow(tops: readonly Expr[], level: number, most: number): Expr[]
 }
 
 /** Contractions, sums and views may be rewritten together with what reads them. */
-const isCut = ({ kind }: Expr): boolean => kind === 'map' || kind === 'cast' || kind === 'repeat';
+const isCut = ({ kind }: Expr): boolean =>
+  kind === 'map' || kind === 'cast' || kind === 'repeat' || kind === 'function';
 
 /** By fingerprint; the oldest goes first. */
 const graphs = new Map<string, Graph>();

@@ -3,13 +3,14 @@
  * of their result, so that neither is in memory. Called by `exec/calls/scan.ts`.
  */
 import { loadsFrom } from '../../../fusion/kernel/algebra.js';
-import { loopsIn } from '../../../fusion/kernel/arithmetic.js';
+import { cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../../fusion/kernel/kernel.js';
-import type { ElementLoop } from '../../../graph/loop-step.js';
+import type { CudaFunction, ElementLoop } from '../../../graph/loop-step.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import { normalize } from '../../cuts/domain.js';
 import { Body } from '../body.js';
 import { STORAGE_TYPE, toStorage } from '../casts.js';
+import { cudaFunctions } from '../cuda-functions.js';
 import { loopFunctions } from '../element-loops.js';
 import { printCoordinates } from '../index-math.js';
 import type { CudaArgument } from '../launch.js';
@@ -29,6 +30,8 @@ export interface ElementFunction {
   readonly call: (at: string, given?: string) => string;
   /** The loops of elements that it calls. */
   readonly loops: readonly ElementLoop[];
+  /** The functions in CUDA C that it calls. */
+  readonly cuda: readonly CudaFunction[];
   /** Whether neighbours are better computed by one thread. */
   readonly isExpensive: boolean;
 }
@@ -70,6 +73,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
     args: params.args,
     call: (at, known) => `${name}(${at}${known === undefined ? '' : `, ${known}`}${passed})`,
     loops: loopsIn(body.kernel),
+    cuda: cudaFunctionsIn(body.kernel),
     isExpensive: tape.some(isExpensive),
   };
 }
@@ -78,6 +82,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
 export function withPrelude(functions: readonly ElementFunction[]): string {
   const text = functions.map(({ text }) => text).join('');
   const loops = loopFunctions(functions.flatMap(({ loops }) => loops));
-  const whole = `${apartFunctions(text)}${loops}${text}`;
+  const own = cudaFunctions(functions.flatMap(({ cuda }) => cuda));
+  const whole = `${own}${apartFunctions(text)}${loops}${text}`;
   return `${preludeFor(whole)}${whole}`;
 }

@@ -1,10 +1,10 @@
 /**
- * The text of a kernel of the user's own: what fills its outputs before it runs, then its source, whose lines are
- * counted from its first one.
+ * The text of a kernel of the user's own: what fills its outputs before it runs, then its source.
  */
 
 import { byteLengthOf } from '../../../graph/dtype.js';
-import type { KernelOutput, UserKernel } from '../../../graph/user-kernel.js';
+import type { KernelCode, KernelOutput, UserKernel } from '../../../graph/user-kernel.js';
+import { printElements } from './cuda-elements.js';
 import { printProgram } from './kernel-program.js';
 
 export const FILL_THREADS = 256;
@@ -36,17 +36,24 @@ function initialFunction({ dtype, initial }: KernelOutput, at: number): string {
 `;
 }
 
-export function printUserKernel({
-  code,
-  cuts,
-  outputs,
-}: Pick<UserKernel, 'code' | 'cuts' | 'outputs'>): string {
+/** `ndims`: of the inputs. */
+export function printUserKernel(
+  { code, cuts, outputs }: Pick<UserKernel, 'code' | 'cuts' | 'outputs'>,
+  ndims: readonly number[] = [],
+): string {
   const initial = outputs.map((output, k) =>
     output.initial === undefined ? '' : initialFunction(output, k),
   );
-  const own =
-    code.kind === 'text'
-      ? `#line 1 "kernel.cu"\n${code.text}\n`
-      : printProgram(code.program, cuts?.axis ?? 'x');
-  return [...initial, own].join('');
+  return [...initial, ownText(code, cuts?.axis ?? 'x', ndims)].join('');
+}
+
+function ownText(code: KernelCode, axis: 'x' | 'y', ndims: readonly number[]): string {
+  switch (code.kind) {
+    case 'text':
+      return code.text;
+    case 'program':
+      return printProgram(code.program, axis);
+    case 'elements':
+      return printElements(code.function, ndims);
+  }
 }

@@ -2,7 +2,7 @@
  * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be
  * transposed.
  */
-import { arithmeticOf, loopsIn } from '../../../fusion/kernel/arithmetic.js';
+import { arithmeticOf, cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body } from '../body.js';
 import { ANY_LENGTH, chunkWidth, isAligned, shiftFrom } from '../chunks.js';
@@ -51,7 +51,8 @@ export function columnValues(body: Body, positions: readonly number[]): number[]
 
 export function chooseMap(kernel: Kernel): MapSchedule {
   // A warp goes on until the last of its loops has ended: neighbouring elements end at about the same step.
-  if (loopsIn(kernel).length > 0) return { kind: 'map', width: 1, unroll: 1, threads: THREADS };
+  if (loopsIn(kernel).length > 0 || cudaFunctionsIn(kernel).some(({ hasLoop }) => hasLoop))
+    return { kind: 'map', width: 1, unroll: 1, threads: THREADS };
   const last = kernel.parallel.length - 1;
   const count = product(kernel.parallel);
   const accesses = accessesOf(kernel);
