@@ -22,7 +22,7 @@ class Device;
 namespace cpu {
 struct PreparedRoutine;
 struct Routine;
-}
+}  // namespace cpu
 namespace cuda {
 struct LibraryRoutine;
 struct ProgramCode;
