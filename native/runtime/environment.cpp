@@ -243,6 +243,7 @@ void Environment::close() {
     const std::lock_guard lock(live.mutex);
     live.states.erase(state_.get());
   }
+  std::vector<std::function<void(Napi::Env)>> calls;
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
   for (const auto& task : state_->pending) task->cancelFlag().store(true);
@@ -252,6 +253,8 @@ void Environment::close() {
   for (const auto& task : state_->pending) task->held_.clear();
   state_->pending.clear();
   state_->finished.clear();
+  // Calls that were not made have references, too.
+  calls.swap(state_->calls);
 }
 
 }  // namespace weft

@@ -5,24 +5,30 @@
 
 #include "runtime/buffer-handle.h"
 #include "runtime/device.h"
+#include "runtime/held-reference.h"
 #include "runtime/values.h"
 
 namespace weft {
 namespace {
 
-// Calls a function of JavaScript's where it ends, on any thread.
+// Calls a function of JavaScript's where it ends, on any thread; an environment that goes away is not called.
 class ForeignMemory : public Memory {
  public:
-  ForeignMemory(Device& device, uintptr_t address, size_t byteLength, Napi::ThreadSafeFunction release)
-      : Memory(device, address, byteLength), release_(std::move(release)) {}
+  ForeignMemory(Device& device, uintptr_t address, size_t byteLength, const Napi::Function& release)
+      : Memory(device, address, byteLength), release_(release) {}
   ~ForeignMemory() override {
-    // Refused where the environment has ended: there is nobody to call then.
-    release_.NonBlockingCall();
-    release_.Release();
+    release_.drop([](Napi::FunctionReference& release) {
+      try {
+        release.Call({});
+      } catch (const Napi::Error& error) {
+        // As one of a callback that nobody catches.
+        napi_fatal_exception(release.Env(), error.Value());
+      }
+    });
   }
 
  private:
-  Napi::ThreadSafeFunction release_;
+  HeldReference<Napi::FunctionReference> release_;
 };
 
 uintptr_t addressOf(const Napi::Value& value) {
@@ -46,11 +52,7 @@ Napi::Value wrapMemory(const Napi::CallbackInfo& info) {
   const uintptr_t address = addressOf(info[1]);
   const auto byteLength = static_cast<size_t>(values::integer(info[2], "byteLength"));
   if (!info[3].IsFunction()) values::reject("release", "a function");
-  auto release =
-      Napi::ThreadSafeFunction::New(info.Env(), info[3].As<Napi::Function>(), "weft memory of others", 0, 1);
-  // Memory that is held keeps no process alive.
-  release.Unref(info.Env());
-  auto memory = std::make_shared<ForeignMemory>(device, address, byteLength, std::move(release));
+  auto memory = std::make_shared<ForeignMemory>(device, address, byteLength, info[3].As<Napi::Function>());
   return values::makeHandle(info.Env(),
                             std::make_unique<BufferHandle>(info.Env(), std::move(memory), byteLength));
 }
