@@ -6,6 +6,7 @@
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
 #include "runtime/cancel.h"
+#include "runtime/dlpack.h"
 #include "runtime/environment.h"
 #include "runtime/foreign-memory.h"
 #include "runtime/info.h"
@@ -54,6 +55,12 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::bufferAddress>(exports, "bufferAddress");
   add<weft::wrapMemory>(exports, "wrapMemory");
+  add<weft::makeDlpack>(exports, "makeDlpack");
+  add<weft::describeDlpack>(exports, "describeDlpack");
+  add<weft::takeDlpack>(exports, "takeDlpack");
+  add<weft::deleteDlpack>(exports, "deleteDlpack");
+  add<weft::makeStreamWait>(exports, "makeStreamWait");
+  add<weft::waitForStream>(exports, "waitForStream");
   add<weft::createCancel>(exports, "createCancel");
   add<weft::cancel>(exports, "cancel");
   add<weft::tilesDone>(exports, "tilesDone");

@@ -62,6 +62,7 @@ const GUIDE = [
   'from-numpy',
   'dtypes',
   'files',
+  'exchange',
   'larger-than-memory',
   'several-gpus',
   'loops',

@@ -245,6 +245,14 @@ export type { SparseTriangularOptions } from './api/sparse-triangular.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
 export { reduction, scan, type UserReduction, type UserScan } from './api/user-reductions.js';
+export { type ArrowColumn, fromArrow, type NullOptions } from './exchange/arrow.js';
+export {
+  type DLPackCapsule,
+  type DLPackOptions,
+  fromDLPack,
+  takeDLPack,
+  toDLPack,
+} from './exchange/dlpack.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
@@ -300,7 +308,6 @@ export { Timeline } from './inspect/timeline.js';
 export type { MemorySample, SpanKind, TimelineData, TimelineSpan } from './inspect/timeline-data.js';
 export type { StreamSummary, Summary, WorkSummary } from './inspect/timeline-summary.js';
 export type { PictureOptions } from './inspect/timeline-svg.js';
-export { type ArrowColumn, fromArrow, type NullOptions } from './io/arrow.js';
 export type { Color, ColorMap } from './io/color-maps.js';
 export type { FilePath } from './io/data-file.js';
 export type { ByteOrder, Order } from './io/layout.js';

@@ -269,6 +269,29 @@ void CudaDevice::use(const std::function<void(Resources&)>& work) {
   }
 }
 
+namespace {
+
+// The later work of a stream comes after that of another one.
+void order(EventPool& events, CUstream first, CUstream second) {
+  std::unique_ptr<Event> event = events.take();
+  event->record(first);
+  event->holdBack(second);
+  events.give(std::move(event));
+}
+
+// The legacy default stream has a handle of its own, 1, and is the driver's null stream.
+CUstream streamOf(uintptr_t handle) { return handle == 1 ? nullptr : reinterpret_cast<CUstream>(handle); }
+
+}  // namespace
+
+void CudaDevice::makeStreamWait(uintptr_t stream) {
+  use([&](Resources& own) { order(own.events, own.stream, streamOf(stream)); });
+}
+
+void CudaDevice::waitForStream(uintptr_t stream) {
+  use([&](Resources& own) { order(own.events, streamOf(stream), own.stream); });
+}
+
 BlasLt& CudaDevice::blasLt() {
   if (!resources_->blasLt) resources_->blasLt.emplace();
   return *resources_->blasLt;

@@ -49,6 +49,8 @@ class CudaDevice : public Device {
   InlinePermit tryBeginInline(const Run& run) override;
   void beginInline(std::shared_ptr<Run> run, InlinePermit permit) override;
   void trim() override;
+  void makeStreamWait(uintptr_t stream) override;
+  void waitForStream(uintptr_t stream) override;
   MemoryUse memory() const override;
   std::string lostStatus() const override;
   void expectResultsIn(const std::shared_ptr<Memory>& memory, size_t most) override;

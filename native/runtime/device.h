@@ -167,6 +167,10 @@ class Device {
   virtual void begin(std::shared_ptr<Run> run) = 0;
   // Gives unused memory back to the system.
   virtual void trim() = 0;
+  // A stream of another library's, by CUDA's handle of it, waits for all that was queued here; all that is
+  // queued here later waits for what such a stream has. Nothing is queued on the CPU.
+  virtual void makeStreamWait(uintptr_t stream) { static_cast<void>(stream); }
+  virtual void waitForStream(uintptr_t stream) { static_cast<void>(stream); }
 
   // Any thread.
   //

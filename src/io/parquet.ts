@@ -4,13 +4,13 @@
  */
 
 import { Lazy } from '../api/lazy.js';
+import type { NullOptions } from '../exchange/arrow.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';
 import type { Expr, Site, TypedArray } from '../graph/expr.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import { calledAsync, calledAt } from '../host/site.js';
-import type { NullOptions } from './arrow.js';
 import { bandsUpTo, inBands } from './bands.js';
 import { type DataFile, type FilePath, pathOf, withFile } from './data-file.js';
 import { type DecoderJob, type DecoderRange, decoder } from './decoder.js';

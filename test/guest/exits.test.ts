@@ -131,6 +131,23 @@ describe.concurrent('a process', () => {
   });
 });
 
+describe.concurrent('memory of others', () => {
+  it('that is held at the end of a process and of a worker fails neither', async () => {
+    const hold = `
+      const { devicePointer, fromDLPack, fromDevicePointer, lazy, toDLPack } = await import(${JSON.stringify(LIBRARY)});
+      const x = await lazy([1, 2]).persist({ device: 'cpu' });
+      const y = fromDevicePointer(await devicePointer(x));
+      globalThis.kept = [x, y, await fromDLPack(await toDLPack(new Float32Array(3))), await toDLPack(x)];`;
+    const script = `
+      import { Worker } from 'node:worker_threads';
+      const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hold)})));
+      worker.on('exit', (code) => console.log(code));
+      await new Promise((done) => worker.on('exit', done));
+      ${hold}`;
+    expect(await endingOf(script, cpu)).toEqual({ code: 0, signal: null, output: '0\n' });
+  });
+});
+
 describe.concurrent('a worker', () => {
   it.each([
     ['a kernel', KERNEL],

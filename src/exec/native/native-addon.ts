@@ -29,6 +29,8 @@ import type {
   CpuInfo,
   CudaDeviceInfo,
   CudaEntryPoints,
+  DlpackDescription,
+  DlpackLayout,
   DriverInfo,
   FileOutput,
   HostMemory,
@@ -72,6 +74,12 @@ interface Addon {
   disposeBuffer(handle: object): void;
   bufferAddress(handle: object): bigint;
   wrapMemory(device: string, address: bigint, byteLength: number, release: () => void): object;
+  makeDlpack(source: object, layout: DlpackLayout): object;
+  describeDlpack(tensor: unknown): DlpackDescription | undefined;
+  takeDlpack(capsule: object): bigint;
+  deleteDlpack(tensor: bigint): void;
+  makeStreamWait(device: string, stream: bigint): Promise<void>;
+  waitForStream(device: string, stream: bigint): Promise<void>;
   createCancel(): object;
   cancel(token: object): void;
   tilesDone(token: object): number;

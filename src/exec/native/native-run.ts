@@ -82,6 +82,9 @@ export function allocateHost(
   );
 }
 
+/** The handle of a buffer that lies on one device. */
+export const bufferHandle = (buffer: DeviceBuffer): object => NativeBuffer.handleOf(buffer);
+
 /** The address of a buffer that lies on one device. */
 export const bufferAddress = (buffer: DeviceBuffer): bigint =>
   guarded(() => addon().bufferAddress(NativeBuffer.handleOf(buffer)));

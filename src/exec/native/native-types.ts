@@ -263,6 +263,30 @@ export interface CudaInfo {
   };
 }
 
+/** How a tensor of DLPack lies that is made of an array: in C order. Types and codes are DLPack's. */
+export interface DlpackLayout {
+  readonly shape: readonly number[];
+  readonly code: number;
+  readonly bits: number;
+  readonly deviceType: number;
+  readonly deviceId: number;
+  readonly isReadOnly: boolean;
+  /** The stream of the reader; 0: none. */
+  readonly stream: bigint;
+}
+
+/** A tensor of DLPack. Of another version than 1.x only that is known. */
+export type DlpackDescription = { readonly major: number } & Partial<DlpackTensor>;
+
+export interface DlpackTensor
+  extends Pick<DlpackLayout, 'shape' | 'code' | 'bits' | 'deviceType' | 'deviceId'> {
+  /** Of the element at the indices 0. */
+  readonly address: bigint;
+  readonly lanes: number;
+  /** In elements; absent: C order. */
+  readonly strides?: readonly number[];
+}
+
 export interface CudaEntryPoints {
   readonly driver: readonly string[];
   readonly nvrtc: readonly string[];

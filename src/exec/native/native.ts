@@ -1,6 +1,6 @@
 /**
  * The typed mirror of the native addon: here host memory, files, cancelling, the CPU and memory reports;
- * programs in `native-run.ts`, CUDA in `native-cuda.ts`. Calls that take time return promises. Native
+ * programs in `native-run.ts`, CUDA in `native-cuda.ts`, tensors of DLPack in `native-dlpack.ts`. Calls that take time return promises. Native
  * failures come out as the classes of `errors.ts`. The plain data that crosses over is described in
  * `native-types.ts` and `program-types.ts`.
  */
@@ -20,6 +20,7 @@ import type { ProductSpec, RoutineSpec } from './program-types.js';
 
 export { limitDeviceMemory } from './native-addon.js';
 export * from './native-cuda.js';
+export * from './native-dlpack.js';
 export * from './native-run.js';
 export type * from './native-types.js';
 export type * from './program-types.js';
