@@ -60,6 +60,7 @@ const READS_INSTRUCTIONS = [
   'fusion/kernel/instruction.ts',
   'fusion/kernel/kernel.ts',
   'fusion/kernel/print.ts',
+  'fusion/kernel/structure.ts',
   'fusion/kernel/tape-builder.ts',
 ];
 

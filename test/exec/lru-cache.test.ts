@@ -1,6 +1,6 @@
 /** The cache of programs and images: what was used last stays, within a count and a weight. */
 import { expect, test } from 'vitest';
-import { LruCache } from '../../src/exec/run/lru-cache.js';
+import { LruCache } from '../../src/shared/lru-cache.js';
 
 const keysIn = (cache: LruCache<number>, keys: string): string =>
   [...keys].filter((key) => cache.get(key) !== undefined).join('');

@@ -2,6 +2,7 @@
  * Records what `profile()` shows: native work by the addon's recorder, and here what this JavaScript thread
  * does: planning, writing code, making programs. Without a recording, `timed` only calls what it is given.
  */
+import type { Slices } from '../../host/slices.js';
 import { beginProfile, endProfile, type RawTimeline } from './native.js';
 
 /** Kinds of work of this thread for a compute. */
@@ -36,6 +37,25 @@ export async function endRecording(): Promise<Recording> {
   const { spans } = recorded!;
   recorded = undefined;
   return { native: await endProfile(), spans };
+}
+
+/** Pauses of slices up to so many nanoseconds are no turns of the event loop: one span goes on. */
+const SHORT_PAUSE = 20_000;
+
+/** As `timed`, of work in slices: a span for each stretch without a turn of the event loop. */
+export function* timedSlices<T>(kind: HostWork, name: string, work: Slices<T>): Slices<T> {
+  for (;;) {
+    const step = timed(kind, name, () => work.next());
+    if (recorded !== undefined) joinLastTwo(recorded.spans);
+    if (step.done === true) return step.value;
+    yield;
+  }
+}
+
+function joinLastTwo(spans: HostSpan[]): void {
+  const [before, last] = spans.slice(-2);
+  if (last === undefined || before?.name !== last.name || last.begin - before.end > SHORT_PAUSE) return;
+  spans.splice(-2, 2, { ...last, begin: before.begin });
 }
 
 /** Does what takes time on this thread, and records it. */

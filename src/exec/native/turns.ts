@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { setImmediate, setTimeout } from 'node:timers';
+import type { Slices } from '../../host/slices.js';
 
 /**
  * How long graphs are traced and planned in one turn before the next one waits for another turn, in
@@ -29,6 +30,16 @@ export function turnToPlan(isUnderWay = false): Promise<void> | undefined {
     if (goingOn.length + toBegin.length === 0) setImmediate(planNext);
     (isUnderWay ? goingOn : toBegin).push(resolve);
   });
+}
+
+/** Does work in as many turns as it takes; at once where this turn has time for all of it. */
+export async function inTurns<T>(work: Slices<T>): Promise<T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    const turn = turnToPlan(true);
+    if (turn !== undefined) await turn;
+  }
 }
 
 function isTurnSpent(): boolean {

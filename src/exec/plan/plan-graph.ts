@@ -36,7 +36,7 @@ export interface Budgets {
 export interface Limits extends Partial<Budgets> {
   /** Where results are wanted; on the host, where it is not said. */
   readonly destination?: Destination | undefined;
-  /** Where the user made the graph's nodes. */
+  /** Where the user made the graph's nodes; read by errors alone, since it may be made when it is asked for. */
   readonly sites?: ReadonlyMap<number, Site> | undefined;
 }
 
@@ -52,13 +52,13 @@ export function planPartition(
   limits: Limits = {},
 ): DevicePlan {
   const model = forOnePlanning(deviceModel);
-  const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY, sites } = limits;
+  const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY } = limits;
   const listed = withScanMaps(stepListOf(graph, partition, sources, model), model, 'parts');
   const stepList = limits.destination === 'device' ? withOpenTails(listed) : listed;
   const planner = new DevicePlanner(stepList, model);
   const plan = planner.plan(budget, hostBudget);
-  if ('needed' in plan) throw refusal(planner, plan, budget, hostBudget, sites);
-  if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, sites);
+  if ('needed' in plan) throw refusal(planner, plan, budget, hostBudget, limits.sites);
+  if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, limits.sites);
   return plan;
 }
 

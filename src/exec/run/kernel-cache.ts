@@ -9,11 +9,11 @@
 import { createHash } from 'node:crypto';
 import { config } from '../../host/config.js';
 import { DeviceError } from '../../host/errors.js';
+import { LruCache } from '../../shared/lru-cache.js';
 import { compileCuda, cudaInfo } from '../native/native.js';
 import type { CompiledImage } from '../native/native-types.js';
 import { lockOr } from './file-lock.js';
 import { ImageFolder } from './image-folder.js';
-import { LruCache } from './lru-cache.js';
 
 /** Images kept in memory; programs hold their own. */
 const MEMORY_ENTRIES = 1024;

@@ -5,6 +5,7 @@
  */
 
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
+import { LruCache } from '../../shared/lru-cache.js';
 import { MOST_EXTERNAL_BYTES } from '../native/host-memory.js';
 import {
   createProgram,
@@ -13,7 +14,7 @@ import {
   type RunOptions,
 } from '../native/native.js';
 import { timed } from '../native/recorder.js';
-import { turnToPlan } from '../native/turns.js';
+import { inTurns, turnToPlan } from '../native/turns.js';
 import { lastReadsOf, onlyRunOf } from '../plan/phases.js';
 import type { DevicePlan, DeviceRun, Plan, PlanBuffer } from '../plan/plan.js';
 import { shardDevicesOf } from '../shards/plan-shards.js';
@@ -21,8 +22,7 @@ import type { Device } from '../targets/device.js';
 import { targetOf } from '../targets/table.js';
 import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug } from './debug.js';
-import { LruCache } from './lru-cache.js';
-import { planGraph } from './planned.js';
+import { planInSlices } from './planned.js';
 
 export type { Budgets, Destination } from '../plan/plan-graph.js';
 
@@ -104,7 +104,7 @@ export function programOf(canonical: Canonical, target: ComputeTarget): Promise<
 async function build(canonical: Canonical, target: ComputeTarget): Promise<Program> {
   const start = performance.now();
   const { devices, hostBudget, freeBytes, isSharded, tune } = target;
-  const { plan } = planGraph(canonical, target);
+  const { plan } = await inTurns(planInSlices(canonical, target));
   const planned = performance.now();
   const turn = turnToPlan(true);
   if (turn !== undefined) await turn;

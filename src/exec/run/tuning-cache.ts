@@ -5,9 +5,10 @@
  * measures for itself. A choice on disk holds for all processes, one of which measures. Called by
  * `product-tuning.ts`.
  */
+
+import { LruCache } from '../../shared/lru-cache.js';
 import { lockOr } from './file-lock.js';
 import { ImageFolder } from './image-folder.js';
-import { LruCache } from './lru-cache.js';
 
 /** An algorithm and how it was chosen. */
 export interface TunedProduct {

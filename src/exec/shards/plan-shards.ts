@@ -19,15 +19,15 @@ import { hostRefusal, refusal } from './shard-refusal.js';
 export function planShards(
   graph: Graph,
   partition: Partition,
-  { sources, sites }: Canonical,
+  canonical: Canonical,
   model: DeviceModel,
   target: ComputeTarget,
 ): Plan {
   const { destination, hostBudget } = target;
   const devices = shardDevicesOf(target);
-  const attempt = shardPartition(graph, partition, sources, forOnePlanning(model), destination);
+  const attempt = shardPartition(graph, partition, canonical.sources, forOnePlanning(model), destination);
   const plan = attempt(devices, hostBudget);
-  if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, sites);
+  if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, canonical.sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)
     throw hostRefusal(plan, attempt, hostBudget, devices);
   return plan;

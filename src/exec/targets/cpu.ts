@@ -8,10 +8,11 @@ import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import { COMPACT_VALUES, EXPAND_CUDA, passesWith } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
-import { timed } from '../native/recorder.js';
+import { timedSlices } from '../native/recorder.js';
+import { inTurns } from '../native/turns.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
-import { cpuProgram } from './program-cpu.js';
+import { cpuProgramInSlices } from './program-cpu.js';
 import type { Target } from './target.js';
 
 const CPU_SWEEPS: SweepRules = {
@@ -75,6 +76,6 @@ export const CPU_TARGET: Target = {
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,
   modelOf: (_, place) => (place === 'file' ? FILE_MODEL : CPU_MODEL),
-  emit: (plan) => timed('codegen', 'tapes', () => cpuProgram(plan)),
+  emit: (plan) => inTurns(timedSlices('codegen', 'tapes', cpuProgramInSlices(plan))),
   graphSizes: () => [],
 };

@@ -1,19 +1,28 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
 import { CPU } from './device.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
 
-export function cpuProgram(plan: DevicePlan): ProgramSpec {
+export const cpuProgram = (plan: DevicePlan): ProgramSpec => completed(cpuProgramInSlices(plan));
+
+/** As `cpuProgram`. */
+export function* cpuProgramInSlices(plan: DevicePlan): Slices<ProgramSpec> {
+  const steps: StepSpec[] = [];
+  for (const step of plan.steps) {
+    steps.push(stepSpec(step));
+    yield;
+  }
   return {
     device: CPU.name,
     buffers: bufferSpecs(plan),
     arenaByteLength: plan.arenaByteLength,
     images: [],
-    steps: plan.steps.map(stepSpec),
+    steps,
   };
 }
 

@@ -17,12 +17,14 @@ import { type CudaSource, generatedSource } from '../../codegen/cuda/source.js';
 import { cudaFunctionsIn } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
+import type { Slices } from '../../host/slices.js';
 import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
 import type { CallStep, MatmulStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { timed } from '../native/recorder.js';
+import { inTurns } from '../native/turns.js';
 import { recordsOf } from '../plan/loop-records.js';
 import {
   type DevicePlan,
@@ -79,6 +81,14 @@ export function sourcesOf(plan: DevicePlan, device: Device): Sources {
   );
 }
 
+/** Prints the kernels of a plan, which are kept. */
+function* printing(plan: DevicePlan, limits: DeviceLimits): Slices<void> {
+  for (const step of plan.steps) {
+    for (const kernel of kernelsOf(step)) cudaOf(kernel, limits);
+    yield;
+  }
+}
+
 /** Results are page-locked within what the plan leaves of the host's budget. */
 export async function cudaProgram(
   plan: DevicePlan,
@@ -87,6 +97,7 @@ export async function cudaProgram(
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
+  await inTurns(printing(plan, limits));
   const images = await loadImages(sourcesOf(plan, device), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: MatmulStep): TunedProduct | undefined =>

@@ -12,6 +12,7 @@ import { type DType, isComplex, isHalf, type Scalar } from '../../graph/dtype.js
 import type { Shape } from '../../graph/expr.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
+import type { Slices } from '../../host/slices.js';
 import { loadOf } from '../kernel/algebra.js';
 import { create } from '../kernel/instruction.js';
 import { type Access, type Bound, sameNumbers } from '../kernel/kernel.js';
@@ -92,7 +93,7 @@ export class KernelBuilder {
   }
 
   /** The kernel that computes `root`. Throws `MustStore`. */
-  build(root: number): EmittedKernel {
+  *build(root: number): Slices<EmittedKernel> {
     const node = nodeOf(this.graph, root);
     let domain =
       node.kind === 'reduce'
@@ -100,7 +101,7 @@ export class KernelBuilder {
         : this.#domainOf(node.shape, NO_AXES);
     for (;;) {
       try {
-        return new KernelEmitter(this, node, domain, ++this.#started).build();
+        return yield* new KernelEmitter(this, node, domain, ++this.#started).build();
       } catch (error) {
         if (!(error instanceof NeedsSplit)) throw error;
         domain = domain.split(error);
@@ -163,6 +164,9 @@ type Needs = Pick<Task, 'inputs' | 'scopes'>;
 
 const NO_NEEDS: Needs = { inputs: [], scopes: undefined };
 
+/** Steps of the walk between pauses: each takes some 0.5 µs. */
+const TASKS_OF_SLICE = 512;
+
 class KernelEmitter {
   readonly #builder: KernelBuilder;
   readonly #graph: Graph;
@@ -188,10 +192,10 @@ class KernelEmitter {
     this.#start = { map: domain.start, values: undefined };
   }
 
-  build(): EmittedKernel {
+  *build(): Slices<EmittedKernel> {
     const root = this.#root;
     this.#nodes.push(root.id);
-    const value = root.kind === 'reduce' ? this.#reduce(root) : this.#pull(root.id, root.id);
+    const value = root.kind === 'reduce' ? yield* this.#reduce(root) : yield* this.#pull(root.id, root.id);
     this.#note(root.id);
     const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
     const strides = this.#domain.outputStrides;
@@ -204,13 +208,14 @@ class KernelEmitter {
     return { kernel, origins: this.#origins };
   }
 
-  #reduce(root: GraphNodeOf<'reduce'>): number {
+  *#reduce(root: GraphNodeOf<'reduce'>): Slices<number> {
     if (root.monoid !== undefined) {
-      const parts = root.inputs.map((input) => this.#pull(input, undefined));
+      const parts: number[] = [];
+      for (const input of root.inputs) parts.push(yield* this.#pull(input, undefined));
       return this.#tape.add(create.combine(root.dtype, root.monoid, parts));
     }
     const input = nodeOf(this.#graph, root.inputs[0]!);
-    const arg = this.#cast(this.#pull(input.id, undefined), accumulatorOf(input.dtype));
+    const arg = this.#cast(yield* this.#pull(input.id, undefined), accumulatorOf(input.dtype));
     const args = [arg];
     if (reductionRow(root.reduction).indexed) {
       const weights = denseStrides(root.axes.map((axis) => input.shape[axis]!));
@@ -235,10 +240,11 @@ class KernelEmitter {
   /**
    * The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored.
    */
-  #pull(start: number, asRoot: number | undefined): number {
+  *#pull(start: number, asRoot: number | undefined): Slices<number> {
     const stack: Task[] = [];
     this.#enter(stack, start, this.#start, asRoot);
-    while (stack.length > 0) {
+    for (let tasks = 1; stack.length > 0; tasks++) {
+      if (tasks % TASKS_OF_SLICE === 0) yield;
       const task = stack[stack.length - 1]!;
       const { inputs, scope, scopes } = task;
       let at = task.done;

@@ -2,11 +2,13 @@
  * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array;
  * and says why the others stay apart. Called by `partition.ts`.
  */
+import type { Slices } from '../../host/slices.js';
 import { affineLoadOf } from '../kernel/algebra.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
 import type { IsLiveOut, Merge, Reason } from './join.js';
 import { join, mergeHorizontally, mergeVertically } from './merge.js';
+import { MAX_BUFFERS } from './merge-limits.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
 import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
@@ -50,19 +52,20 @@ export class KernelGraph {
   }
 
   /** Merges until nothing more fits. */
-  mergeAll(): void {
+  *mergeAll(): Slices<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const vertical = this.#mergeProducers();
-      const horizontal = this.#mergeSiblings();
+      const vertical = yield* this.#mergeProducers();
+      const horizontal = yield* this.#mergeSiblings();
       if (!vertical && !horizontal) return;
     }
   }
 
-  #mergeProducers(): boolean {
+  *#mergeProducers(): Slices<boolean> {
     let changed = false;
     const order = this.#graph.order();
     for (let rank = 0; rank < order.length; rank++) order[rank]!.rank = rank;
     for (const consumer of order) {
+      yield;
       let task = consumer;
       for (let merged = this.#mergeProducer(task); merged !== undefined; merged = this.#mergeProducer(task)) {
         task = merged;
@@ -118,7 +121,7 @@ export class KernelGraph {
     };
   }
 
-  #mergeSiblings(): boolean {
+  *#mergeSiblings(): Slices<boolean> {
     let changed = false;
     this.#graph.assignLevels();
     for (const key of this.#graph.keys()) {
@@ -127,6 +130,7 @@ export class KernelGraph {
       const tried: TaskNode[] = [];
       for (const reader of [...readers].sort((a, b) => a.number - b.number)) {
         if (reader.kernel === undefined) continue;
+        yield;
         if (this.#joinSibling(reader, tried)) changed = true;
         else tried.push(reader);
       }
@@ -161,7 +165,8 @@ export class KernelGraph {
   #horizontally(a: TaskNode, b: TaskNode): Merge | undefined {
     const first = a.kernel!;
     const second = b.kernel!;
-    if (first.domainSize !== second.domainSize || isTooLong(first, second)) return undefined;
+    if (first.domainSize !== second.domainSize || isTooLong(first, second) || isTooWide(first, second))
+      return undefined;
     if (this.#depends(a, b) || this.#depends(b, a)) return undefined;
     return mergeHorizontally(first, second, this.#isLiveOut(a, b));
   }
@@ -199,6 +204,12 @@ export class KernelGraph {
 
 const isLoop = ({ call }: TaskNode): boolean => call?.nodes[0]?.kind === 'loop';
 const isTooLong = (a: MutableKernel, b: MutableKernel): boolean => a.arithmetic + b.arithmetic > MAX_MERGED;
+/**
+ * Whether two kernels that do not read each other's values store more than one kernel may have buffers. Many siblings
+ * of one array meet kernels that are full: that is seen here, before `merge-limits.ts` counts exactly.
+ */
+const isTooWide = (a: MutableKernel, b: MutableKernel): boolean =>
+  Math.max(a.bufferCount + b.writes.length, b.bufferCount + a.writes.length) > MAX_BUFFERS;
 /** Whether a kernel only copies what it reads. */
 const isCopy = ({ tape }: MutableKernel): boolean =>
   tape.length === 1 && affineLoadOf(tape[0]!) !== undefined;

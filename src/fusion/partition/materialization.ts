@@ -22,6 +22,7 @@ import {
 } from '../../graph/graph.js';
 import { opRow } from '../../graph/ops.js';
 import { sameShape } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
 import { UNROLLED } from '../passes/unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
@@ -43,17 +44,22 @@ const MAX_UNROLLED_COST = 512;
 const isBoundary = (node: GraphNode): boolean =>
   node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'call' || node.kind === 'loop';
 
-export function chooseMaterialized(
+/** Nodes between pauses: each takes some 0.5 µs. */
+const NODES_OF_SLICE = 1024;
+
+export function* chooseMaterialized(
   graph: Graph,
   order: readonly number[],
   operands: ReadonlySet<number>,
-): Set<number> {
+): Slices<Set<number>> {
   const work = new Work(graph, order);
+  yield;
   const consumers = new Consumers(graph, order);
   const frames = new Frames(graph.nodes.length);
   const roots = new Set<number>();
   const outputs = new Set(graph.outputs);
   for (let k = order.length - 1; k >= 0; k--) {
+    if (k % NODES_OF_SLICE === 0) yield;
     const id = order[k]!;
     const node = nodeOf(graph, id);
     const sites = frames.sitesOf(node, consumers);

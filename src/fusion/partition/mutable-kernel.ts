@@ -114,6 +114,11 @@ export class MutableKernel {
     return this.#writes;
   }
 
+  /** The addresses that it takes: a buffer that it loads and stores counts twice. */
+  get bufferCount(): number {
+    return this.reads.length + this.writes.length;
+  }
+
   /** The part of it that the order of its sums depends on. */
   get sumMaps(): SumMaps {
     this.#sumMaps ??= new SumMaps(this);

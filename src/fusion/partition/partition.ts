@@ -15,6 +15,7 @@ import {
   sizeOfShape,
   topologicalOrder,
 } from '../../graph/graph.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
@@ -66,7 +67,11 @@ export interface Partition {
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
  * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie.
  */
-export function partition(original: Graph, isReadable: Readable = asMatrix): Partition {
+export const partition = (original: Graph, isReadable: Readable = asMatrix): Partition =>
+  completed(partitionInSlices(original, isReadable));
+
+/** As `partition`. */
+export function* partitionInSlices(original: Graph, isReadable: Readable = asMatrix): Slices<Partition> {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
@@ -77,7 +82,8 @@ export function partition(original: Graph, isReadable: Readable = asMatrix): Par
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
-  const stored = chooseMaterialized(graph, order, wantedWhole);
+  yield;
+  const stored = yield* chooseMaterialized(graph, order, wantedWhole);
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
@@ -98,9 +104,13 @@ export function partition(original: Graph, isReadable: Readable = asMatrix): Par
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
   for (const call of calls) kernels.addCall(call);
-  for (const kernel of buildAll(graph, order, stored)) kernels.addKernel(kernel);
-  kernels.mergeAll();
-  const steps = kernels.tasks().map((task) => finish(task, operands, isReadable));
+  for (const kernel of yield* buildAll(graph, order, stored)) kernels.addKernel(kernel);
+  yield* kernels.mergeAll();
+  const steps: FusedStep[] = [];
+  for (const task of kernels.tasks()) {
+    steps.push(finish(task, operands, isReadable));
+    yield;
+  }
   return { steps, edges: () => kernels.edges() };
 }
 
@@ -237,7 +247,7 @@ function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
 }
 
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
-function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): MutableKernel[] {
+function* buildAll(graph: Graph, order: readonly number[], stored: Set<number>): Slices<MutableKernel[]> {
   const kernels: MutableKernel[] = [];
   const builder = new KernelBuilder(graph, stored);
   let spare = 0;
@@ -253,7 +263,8 @@ function buildAll(graph: Graph, order: readonly number[], stored: Set<number>): 
       continue;
     }
     try {
-      const { kernel, origins } = builder.build(root);
+      const { kernel, origins } = yield* builder.build(root);
+      yield;
       built.add(root);
       waiting.pop();
       if (kernel.tape.length <= MAX_INSTRUCTIONS) kernels.push(kernel);

@@ -217,6 +217,7 @@ class CanonicalGraph implements Canonical {
   readonly statuses: readonly StatusCheck[];
   /** By id. */
   readonly #sites: readonly (Site | undefined)[];
+  #sitesById: ReadonlyMap<number, Site> | undefined;
 
   constructor(
     graph: Graph,
@@ -234,8 +235,12 @@ class CanonicalGraph implements Canonical {
     this.repeated = repeated;
   }
 
+  /** Made when it is asked for: errors and `explain()` do. */
   get sites(): ReadonlyMap<number, Site> {
-    return new Map(this.#sites.flatMap((site, id) => (site === undefined ? [] : [[id, site] as const])));
+    this.#sitesById ??= new Map(
+      this.#sites.flatMap((site, id) => (site === undefined ? [] : [[id, site] as const])),
+    );
+    return this.#sitesById;
   }
 }
 

@@ -14,6 +14,7 @@ import {
   nodeOf,
   topologicalOrder,
 } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import { type Editor, rewriteInOneWalk } from './rewrite.js';
 
 type Call = GraphNodeOf<'call'>;
@@ -23,7 +24,7 @@ type GraphNodes = Pick<Graph, 'nodes'>;
 const isCompaction = (node: GraphNode): node is Call =>
   node.kind === 'call' && node.routine === 'compact' && node.inputs.length === 1;
 
-export function compactValues(graph: MutableGraph): void {
+export function* compactValues(graph: MutableGraph): Slices<void> {
   if (!hasPlaces(graph)) return;
   const lines = selectedLines(graph);
   if (lines.size === 0) return;
@@ -32,7 +33,7 @@ export function compactValues(graph: MutableGraph): void {
     const data = { kind: 'call', routine: 'compact', parameters: [], result, inputs: [mask, line] } as const;
     return editor.add(result === 0 ? { ...data, dtype, shape } : { ...data, dtype: 'int64', shape: [] });
   };
-  rewriteInOneWalk(graph, {
+  yield* rewriteInOneWalk(graph, {
     gather: [
       (node, editor) => {
         const [line, places] = node.inputs as readonly [number, number];

@@ -32,13 +32,14 @@ import {
   sortByColumns,
 } from '../../graph/sort-by-columns.js';
 import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
+import type { Slices } from '../../host/slices.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
-export function cutRoutines(graph: MutableGraph): void {
+export function* cutRoutines(graph: MutableGraph): Slices<void> {
   // Parts of rows are selected from by the same routine: nodes made here are not offered again.
   const given = graph.nodes.length;
-  rewriteInOneWalk(graph, {
+  yield* rewriteInOneWalk(graph, {
     call: [
       (node, editor) => {
         if (node.kind !== 'call' || node.id >= given) return undefined;

@@ -8,12 +8,13 @@ import { cpuVersionOf, loopWithoutCuda, withoutCuda } from '../../graph/cuda-fun
 import type { GraphNode, MutableGraph } from '../../graph/graph.js';
 import type { StepValue } from '../../graph/loop-step.js';
 import { broadcastShapes } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
-export function expandCuda(graph: MutableGraph): void {
+export function* expandCuda(graph: MutableGraph): Slices<void> {
   const kinds = new Set(graph.nodes.map((node) => node?.kind));
   if (!['function', 'repeat', 'reduce'].some((kind) => kinds.has(kind as GraphNode['kind']))) return;
-  rewrite(graph, { function: [expandFunction], repeat: [expandLoop], reduce: [expandMonoid] });
+  yield* rewrite(graph, { function: [expandFunction], repeat: [expandLoop], reduce: [expandMonoid] });
 }
 
 const expandFunction: Rule = (node, editor) => {

@@ -23,6 +23,7 @@ import {
 import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
 import { convertScalar } from '../../graph/scalar.js';
 import { sameShape } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
 import { asRows, asWhole, operandThroughViews, type Readable } from '../partition/operands.js';
 import { constantOf } from './constant-of.js';
 import { GELU_READERS, geluArgument } from './gelu-form.js';
@@ -35,10 +36,10 @@ type Contract = GraphNodeOf<'contract'>;
 const MOST_MATRICES = 65535;
 const MOST_SIDE = 2 ** 31 - 1;
 
-export function fuseEpilogues(graph: MutableGraph): void {
+export function* fuseEpilogues(graph: MutableGraph): Slices<void> {
   if (!hasContractions(graph)) return;
   const rules = new EpilogueRules(graph);
-  rewrite(graph, { map: rules.ofMaps, cast: [rules.castOfProduct], contract: rules.ofProducts });
+  yield* rewrite(graph, { map: rules.ofMaps, cast: [rules.castOfProduct], contract: rules.ofProducts });
 }
 
 /** Whether a product of the graph has an epilogue. */

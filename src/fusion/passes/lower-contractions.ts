@@ -17,6 +17,7 @@
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
 import { type GraphNodeOf, type MutableGraph, sharedNodes } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
+import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { asMatrix, type Readable } from '../partition/operands.js';
 import { type ContractionPath, contractionPath, elementLimit } from '../paths/contraction-path.js';
@@ -55,9 +56,15 @@ export interface ProductTraits {
   readonly hasOwnProducts?: boolean;
 }
 
-export const lowerContractions =
-  ({ costs, isReadable = asMatrix, calls, tf32, tensors, hasOwnProducts = false }: ProductTraits = {}) =>
-  (graph: MutableGraph, report?: ContractionReport): void => {
+export const lowerContractions = ({
+  costs,
+  isReadable = asMatrix,
+  calls,
+  tf32,
+  tensors,
+  hasOwnProducts = false,
+}: ProductTraits = {}) =>
+  function* (graph: MutableGraph, report?: ContractionReport): Slices<void> {
     if (!hasContractions(graph)) return;
     const inKernel: InKernel =
       costs === undefined
@@ -83,8 +90,8 @@ export const lowerContractions =
       };
       return isMatmul(node, context) ? undefined : lower(node, context);
     };
-    rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
-    simplify(graph);
+    yield* rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
+    yield* simplify(graph);
   };
 
 /** A product that a library computes as it stands. */

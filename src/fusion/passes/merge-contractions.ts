@@ -18,16 +18,17 @@ import {
   nodeOf,
   sharedNodes,
 } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import { diagonalOfContract } from './diagonal-products.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 /** More operands than this are not searched together. */
 const MAX_OPERANDS = 12;
 
-export function mergeContractions(graph: MutableGraph): void {
+export function* mergeContractions(graph: MutableGraph): Slices<void> {
   if (!canMerge(graph)) return;
   const shared = sharedNodes(graph);
-  rewrite(graph, {
+  yield* rewrite(graph, {
     view: [permuteOfContract(shared), diagonalOfContract((id) => !shared.has(id))],
     reduce: [sumOfContract(shared)],
     contract: [contractOfPermute, contractOfBroadcast, contractOfContract(shared)],

@@ -16,15 +16,16 @@ import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import { sameShape } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { rowsProblem } from '../partition/merge-limits.js';
 import { constantOf } from './constant-of.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 import { belowBroadcasts, inputOf, isAlong, type RowValue, withoutAxes } from './row-values.js';
 
-export function onlineFormulas(graph: MutableGraph): void {
+export function* onlineFormulas(graph: MutableGraph): Slices<void> {
   if (!graph.nodes.some((node) => node?.kind === 'reduce')) return;
-  rewrite(graph, { reduce: [deviations, exponentials, normsTakenOut], map: [momentsDifference] });
+  yield* rewrite(graph, { reduce: [deviations, exponentials, normsTakenOut], map: [momentsDifference] });
 }
 
 type Reduce = GraphNodeOf<'reduce'>;

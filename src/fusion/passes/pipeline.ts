@@ -8,6 +8,7 @@
 import { enablePatches, Immer, type Patch } from 'immer';
 import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { verify } from '../../graph/verify.js';
+import { completed, type Slices } from '../../host/slices.js';
 import type { PathReport } from '../paths/path-report.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
@@ -24,7 +25,7 @@ import { splitContractions } from './split-contractions.js';
 
 export interface Pass {
   readonly name: string;
-  readonly run: (graph: MutableGraph, report?: ContractionReport) => void;
+  readonly run: (graph: MutableGraph, report?: ContractionReport) => Slices<void>;
   /** Whether floating-point results may differ by rounding; `exact: true` leaves such a pass out. */
   readonly rounds: boolean;
 }
@@ -92,14 +93,18 @@ enablePatches(); // for all instances of immer in the process, where it changes 
 const immer = new Immer({ autoFreeze: false });
 
 /** Runs the passes; the graph given is not touched. */
-export function runPasses(graph: Graph, options: PassOptions = {}): Graph {
+export const runPasses = (graph: Graph, options: PassOptions = {}): Graph =>
+  completed(passesInSlices(graph, options));
+
+/** As `runPasses`. Passes that are recorded are not cut. */
+export function* passesInSlices(graph: Graph, options: PassOptions = {}): Slices<Graph> {
   const all = [...(options.passes ?? PASSES), ...(options.last ?? [])];
   const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
   const watched = options.origins?.watch(graph);
   const whole = { ...withBodies(graph, options), listener: watched?.listener };
   const { nodes, outputs } =
     options.onPass === undefined
-      ? runPlain(whole, passes, options.verify === true)
+      ? yield* runPlain(whole, passes, options.verify === true)
       : runRecorded(whole, passes, options.onPass, options.verify === true);
   const optimized = { nodes, outputs };
   watched?.done(optimized);
@@ -124,11 +129,12 @@ function withBodies(graph: Graph, { onPass: _, last: __, ...options }: PassOptio
   return { ...graph, nodes };
 }
 
-function runPlain(graph: WatchedGraph, passes: readonly Pass[], verifies: boolean): Graph {
+function* runPlain(graph: WatchedGraph, passes: readonly Pass[], verifies: boolean): Slices<Graph> {
   const { nodes, outputs, listener } = graph;
   const copy: MutableGraph = { nodes: nodes.slice(), outputs: outputs.slice(), listener };
   for (const pass of passes) {
-    pass.run(copy);
+    yield* pass.run(copy);
+    yield;
     if (verifies) verify(copy);
   }
   return copy;
@@ -149,7 +155,7 @@ function runRecorded(
       choice: (made) => choices.push(made),
     };
     const [next, patches] = immer.produceWithPatches(current, (draft) =>
-      pass.run(draft as MutableGraph, report),
+      completed(pass.run(draft as MutableGraph, report)),
     );
     current = next;
     onPass({ ...changesOf(pass, patches), paths, choices }, current);

@@ -12,14 +12,15 @@
 
 import type { View } from '../../graph/expr.js';
 import { type GraphNodeOf, type MutableGraph, nodeOf, sharedNodes } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 type Slice = Extract<View, { type: 'slice' }>;
 
-export function pushSlices(graph: MutableGraph): void {
+export function* pushSlices(graph: MutableGraph): Slices<void> {
   if (!isPushable(graph)) return;
   const shared = sharedNodes(graph);
-  rewrite(graph, { view: [throughPermute(shared), throughReduce(shared), throughContract(shared)] });
+  yield* rewrite(graph, { view: [throughPermute(shared), throughReduce(shared), throughContract(shared)] });
 }
 
 /** Whether some slice is of what it may be pushed through. */

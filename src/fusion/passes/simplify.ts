@@ -15,12 +15,13 @@ import type { View } from '../../graph/expr.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { reductionRow } from '../../graph/reductions.js';
 import { sameShape } from '../../graph/shape.js';
+import type { Slices } from '../../host/slices.js';
 import { constantOf } from './constant-of.js';
 import { indexValues } from './index-values.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
-export function simplify(graph: MutableGraph): void {
-  rewrite(graph, {
+export function* simplify(graph: MutableGraph): Slices<void> {
+  yield* rewrite(graph, {
     source: [dropEmpty],
     iota: [dropEmpty],
     const: [dropEmpty],

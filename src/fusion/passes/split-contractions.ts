@@ -10,6 +10,7 @@
 import { byteLengthOf, isHalf } from '../../graph/dtype.js';
 import type { GraphNodeOf, MutableGraph } from '../../graph/graph.js';
 import { isPlainProduct } from '../../graph/matrix-product.js';
+import type { Slices } from '../../host/slices.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
@@ -26,9 +27,9 @@ const MOST_PARTS = 512;
 const LEAST_LENGTH = 64;
 const MOST_OF_OPERANDS = 1 / 4;
 
-export function splitContractions(graph: MutableGraph): void {
+export function* splitContractions(graph: MutableGraph): Slices<void> {
   if (!hasContractions(graph)) return;
-  rewrite(graph, { contract: [splitLong] });
+  yield* rewrite(graph, { contract: [splitLong] });
 }
 
 const splitLong: Rule = (node, editor) => (node.kind === 'contract' ? split(node, editor) : undefined);

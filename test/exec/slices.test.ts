@@ -1,0 +1,86 @@
+/** Planning in slices: the same plan as at once, and turns of the event loop in between. */
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { lazy } from '../../src/api/creation.js';
+import type { Lazy } from '../../src/api/lazy.js';
+import { inTurns } from '../../src/exec/native/turns.js';
+import { planPartition } from '../../src/exec/plan/plan-graph.js';
+import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
+import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
+import { partition, partitionInSlices } from '../../src/fusion/partition/partition.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { passesInSlices, runPasses } from '../../src/fusion/passes/pipeline.js';
+import { completed, type Slices } from '../../src/host/slices.js';
+
+/** Elementwise work, products and reductions of both axes: some twenty nodes for each layer. */
+function layers(count: number): Lazy {
+  let x = lazy(new Float32Array(4096).fill(0.5), { shape: [64, 64] });
+  for (let k = 0; k < count; k++) {
+    x = x.matmul(x.T).mul(1 / (k + 65));
+    x = x
+      .sub(x.max(1, { keepdims: true }))
+      .exp()
+      .div(x.std(0, { keepdims: true }).add(1));
+  }
+  return x;
+}
+
+describe('slices', () => {
+  it('give the plan that all at once gives', () => {
+    const { graph, sources } = canonicalize([layers(20).expr]);
+    const printed = (passed: typeof graph, parts: ReturnType<typeof partition>): string =>
+      printDevicePlan(planPartition(passed, parts, sources, CPU_MODEL));
+    const whole = runPasses(graph);
+    let pauses = 0;
+    const counted = function* <T>(work: Slices<T>): Slices<T> {
+      for (;;) {
+        const step = work.next();
+        if (step.done === true) return step.value;
+        pauses++;
+        yield;
+      }
+    };
+    const cut = completed(counted(passesInSlices(graph)));
+    const parts = completed(counted(partitionInSlices(cut)));
+    expect(printed(cut, parts)).toBe(printed(whole, partition(whole)));
+    expect(pauses).toBeGreaterThan(100);
+  });
+
+  it('let the event loop turn, and hand on results and errors', async () => {
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      for (; !isDone; turns++) await setImmediate();
+    })();
+    const work = function* (fails: boolean): Slices<number> {
+      for (let k = 0; k < 20; k++) {
+        for (const end = performance.now() + 1; performance.now() < end; );
+        yield;
+      }
+      if (fails) throw new RangeError('no');
+      return 7;
+    };
+    expect(await inTurns(work(false))).toBe(7);
+    await expect(inTurns(work(true))).rejects.toThrow('no');
+    isDone = true;
+    await counting;
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  it('of a graph let it turn while other graphs are planned, of which each gives its result', async () => {
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      for (; !isDone; turns++) await setImmediate();
+    })();
+    const sums = [30, 31, 30].map((count) => layers(count).mean().compute({ device: 'cpu' }));
+    const small = lazy([1, 2, 3]).add(1).compute({ device: 'cpu' });
+    expect((await small).at(2)).toBe(4);
+    const [a, b, c] = (await Promise.all(sums)).map((sum) => sum.item());
+    isDone = true;
+    await counting;
+    expect(turns).toBeGreaterThan(3);
+    expect(c).toBe(a);
+    expect(Number.isFinite(b as number)).toBe(true);
+  });
+});
