@@ -10,13 +10,13 @@ import type { Device } from '../targets/device.js';
 import { targetOf } from '../targets/table.js';
 
 /** Throws a DeviceError that names the kernel or function, and the place of its call. */
-export function checkKernels({ graph, sites }: Pick<Canonical, 'graph' | 'sites'>, device: Device): void {
+export function checkKernels(checked: Pick<Canonical, 'graph' | 'sites'>, device: Device): void {
   const { kernelCode } = targetOf(device);
-  for (const node of graph.nodes) {
+  for (const node of checked.graph.nodes) {
     if (node === undefined) continue;
     const wanted = wantedBy(node, kernelCode);
     if (wanted !== undefined) {
-      const place = formatSite(sites.get(node.id));
+      const place = formatSite(checked.sites.get(node.id));
       const made = place === undefined ? '' : `\n    for what was made at ${place}`;
       throw new DeviceError(expected('compute', wanted.asked, device.name, wanted.hint) + made);
     }
