@@ -245,7 +245,15 @@ export type { SparseTriangularOptions } from './api/sparse-triangular.js';
 export { type Distribution, type DistributionOfFreedom, type LocationOptions, stats } from './api/stats.js';
 export { Updates } from './api/updates.js';
 export { reduction, scan, type UserReduction, type UserScan } from './api/user-reductions.js';
-export { type ArrowColumn, fromArrow, type NullOptions } from './exchange/arrow.js';
+export {
+  type ArrowColumn,
+  type ArrowModule,
+  type ArrowTable,
+  fromArrow,
+  type ToArrowOptions,
+  toArrow,
+} from './exchange/arrow.js';
+export type { ColumnOptions, MaskedColumn, NullOptions } from './exchange/columns.js';
 export {
   type DLPackCapsule,
   type DLPackOptions,
@@ -253,6 +261,29 @@ export {
   takeDLPack,
   toDLPack,
 } from './exchange/dlpack.js';
+export {
+  type DuckDBChunk,
+  type DuckDBModule,
+  type DuckDBResult,
+  fromDuckDB,
+  toDuckDB,
+} from './exchange/duckdb.js';
+export {
+  type CanvasImage,
+  fromImage,
+  type ImageInfo,
+  type ImagePixels,
+  type RawImage,
+  toImage,
+} from './exchange/images.js';
+export {
+  fromTensor,
+  type OrtModule,
+  type OrtTensor,
+  type TfModule,
+  type TfTensor,
+  toTensor,
+} from './exchange/tensors.js';
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';

@@ -41,7 +41,10 @@ const PAGES = [
   ['Batches', ['api/batch']],
   ['Explaining and profiling', ['api/profile', 'api/progress-line', 'inspect/timeline', 'inspect/explain']],
   ['Files', ['io/load', 'io/save', 'io/sinks', 'io/reader', 'io/parquet', 'io/zarr']],
-  ['Other libraries', ['exchange/dlpack', 'exchange/arrow']],
+  [
+    'Other libraries',
+    ['exchange/dlpack', 'exchange/arrow', 'exchange/tensors', 'exchange/images', 'exchange/duckdb'],
+  ],
   ['Arithmetic', []],
   ['Exponentials and logarithms', []],
   ['Trigonometry', []],

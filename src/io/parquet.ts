@@ -4,7 +4,7 @@
  */
 
 import { Lazy } from '../api/lazy.js';
-import type { NullOptions } from '../exchange/arrow.js';
+import type { NullOptions } from '../exchange/columns.js';
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { byteLengthOf, type DType } from '../graph/dtype.js';

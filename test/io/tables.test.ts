@@ -17,7 +17,9 @@ import {
   lazy,
   loadParquet,
   loadZarr,
+  toArrow,
 } from '../../src/index.js';
+import { DTYPES } from '../../src/shared/layout.js';
 import { temporaryFolder } from '../support/files.js';
 
 const folder = temporaryFolder();
@@ -121,10 +123,79 @@ describe('fromArrow', () => {
     expect(await values(fromArrow(flags, { nulls: 0 }))).toEqual([true, false]);
   });
 
+  it('gives masks, of bitmaps that begin and end anywhere', async () => {
+    const list = Array.from({ length: 53 }, (_, k) => (k % 5 === 2 ? null : k % 3 === 0));
+    const parts = [list.slice(0, 13), list.slice(13, 16), list.slice(16)];
+    const column = parts
+      .map((part) => arrow.vectorFromArray(part, new arrow.Bool()))
+      .reduce((all, part) => all.concat(part) as never);
+    for (const [begin, end] of [
+      [0, 53],
+      [3, 50],
+      [14, 15],
+      [9, 24],
+      [20, 20],
+    ] as const) {
+      const { values: x, valid } = fromArrow(column.slice(begin, end), { nulls: 'mask' });
+      const kept = list.slice(begin, end);
+      expect(await values(valid)).toEqual(kept.map((value) => value !== null));
+      expect(await values(x.logicalAnd(valid))).toEqual(kept.map((value) => value === true));
+    }
+    const whole = fromArrow(arrow.vectorFromArray([1, 2], new arrow.Int8()), { nulls: 'mask' });
+    expect(await values(whole.valid)).toEqual([true, true]);
+    expect(() => fromArrow(column, { nulls: 'none' as never })).toThrow("nulls as a number or 'mask': none");
+  });
+
+  it('takes all columns of a table, and says which has missing values', async () => {
+    const table = new arrow.Table({
+      x: arrow.vectorFromArray([1, null], new arrow.Int32()),
+      y: arrow.vectorFromArray([3, 4], new arrow.Float64()),
+    });
+    expect(() => fromArrow(table)).toThrow('no missing values in x: 1');
+    const { x, y } = fromArrow(table, { nulls: 7 });
+    expect(await values(x!.add(y!))).toEqual([4, 11]);
+    expect(() => fromArrow(table, { nulls: 2 ** 40 })).toThrow(RangeError);
+  });
+
   it('refuses other columns', () => {
     expect(() => fromArrow(arrow.vectorFromArray(['a', 'b']))).toThrow(DTypeError);
     expect(() => fromArrow([1, 2] as never)).toThrow(ArgumentError);
     expect(() => fromArrow(arrow.vectorFromArray([1]), { null: 0 } as object)).toThrow(ArgumentError);
+  });
+});
+
+describe('toArrow', () => {
+  it('makes columns of every number type over the memory of results', async () => {
+    for (const dtype of DTYPES) {
+      const x = await lazy([1, 0, 1]).astype(dtype).compute({ device });
+      if (['bfloat16', 'complex64', 'complex128'].includes(dtype)) {
+        await expect(toArrow(x, arrow)).rejects.toThrow('a dtype that Arrow has');
+        continue;
+      }
+      const column = await toArrow(x, arrow);
+      expect(column.length).toBe(3);
+      if (dtype !== 'bool') expect((column.data[0]!.values as Float32Array).buffer).toBe(x.data.buffer);
+      expect(await values(fromArrow(column))).toEqual(x.toArray());
+    }
+  });
+
+  it('makes columns with missing values, and tables', async () => {
+    const valid = Array.from({ length: 19 }, (_, k) => k % 4 !== 1);
+    const column = await toArrow(lazy(new Float64Array(19)).add(2), arrow, { valid });
+    expect([column.nullCount, column.get(0), column.get(1), column.get(18)]).toEqual([5, 2, null, 2]);
+    const table = await toArrow({ values: [1, 2], flags: [true, false] }, arrow);
+    expect(table.toArray().map((row) => ({ ...row.toJSON() }))).toEqual([
+      { values: 1, flags: true },
+      { values: 2, flags: false },
+    ]);
+    expect((await toArrow(lazy([], { dtype: 'bool' }), arrow)).length).toBe(0);
+  });
+
+  it('refuses other shapes, masks and modules', async () => {
+    await expect(toArrow(lazy([[1]]), arrow)).rejects.toThrow('an array of one axis: (1, 1)');
+    await expect(toArrow(lazy([1]), arrow, { valid: [true, false] })).rejects.toThrow('of shape (1,): (2,)');
+    await expect(toArrow(lazy([1]), arrow, { valid: [1] })).rejects.toThrow(DTypeError);
+    await expect(toArrow(lazy([1]), {} as never)).rejects.toThrow('the module apache-arrow');
   });
 });
 

@@ -9,7 +9,7 @@ import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { expected, MemoryError } from '../../host/errors.js';
 
-type ArrayClass = new (buffer: ArrayBufferLike) => TypedArray;
+type ArrayClass = new (buffer: ArrayBufferLike, byteOffset?: number, length?: number) => TypedArray;
 
 /** Booleans are bytes of 0 and 1, halves are their bits, complex elements are two values. */
 const ARRAY_CLASS: Readonly<Record<DType, ArrayClass>> = {
@@ -51,5 +51,10 @@ export function checkHostArray(op: string, dtype: DType, shape: Shape, hint: str
 export const bytesOver = (buffer: ArrayBufferLike, byteOffset = 0, byteLength?: number): DataView =>
   new DataView(buffer, byteOffset, byteLength);
 
-export const typedArrayOver = (buffer: ArrayBufferLike, dtype: DType): TypedArray =>
-  new ARRAY_CLASS[DTYPE_INFO[dtype].component](buffer);
+/** The array of a dtype over a buffer, or over `length` values of it. */
+export const typedArrayOver = (
+  buffer: ArrayBufferLike,
+  dtype: DType,
+  byteOffset?: number,
+  length?: number,
+): TypedArray => new ARRAY_CLASS[DTYPE_INFO[dtype].component](buffer, byteOffset, length);
