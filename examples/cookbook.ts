@@ -5,13 +5,29 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { batchFiles } from './cookbook/batch-files.js';
 import { blackScholes } from './cookbook/black-scholes.js';
 import { diffusion } from './cookbook/diffusion.js';
+import { embeddingSearch } from './cookbook/embedding-search.js';
 import { gameOfLife } from './cookbook/game-of-life.js';
+import { grayScott } from './cookbook/gray-scott.js';
 import { heat } from './cookbook/heat.js';
+import { imagePipeline } from './cookbook/image-pipeline.js';
+import { ising } from './cookbook/ising.js';
+import { kMeans } from './cookbook/k-means.js';
+import { logisticRegression } from './cookbook/logistic-regression.js';
 import { mandelbrot } from './cookbook/mandelbrot.js';
 import { monteCarlo } from './cookbook/monte-carlo.js';
+import { nBody } from './cookbook/n-body.js';
+import { outOfCore } from './cookbook/out-of-core.js';
+import { parquetStatistics } from './cookbook/parquet-statistics.js';
+import { pca } from './cookbook/pca.js';
+import { poisson } from './cookbook/poisson.js';
 import type { Picture, Settings } from './cookbook/recipe.js';
+import { ridge } from './cookbook/ridge.js';
+import { spectrogram } from './cookbook/spectrogram.js';
+import { svdCompression } from './cookbook/svd-compression.js';
+import { wave } from './cookbook/wave.js';
 
 interface Recipe {
   readonly run: (settings: Settings) => Promise<Picture>;
@@ -26,8 +42,24 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   'game-of-life': { run: gameOfLife, size: 150, small: 72 },
   heat: { run: heat, size: 256, small: 48 },
   diffusion: { run: diffusion, size: 160, small: 40 },
+  'gray-scott': { run: grayScott, size: 160, small: 40 },
+  wave: { run: wave, size: 240, small: 40 },
+  'n-body': { run: nBody, size: 1200, small: 60 },
+  ising: { run: ising, size: 128, small: 32 },
+  'image-pipeline': { run: imagePipeline, size: 160, small: 100 },
+  'svd-compression': { run: svdCompression, size: 160, small: 48 },
+  spectrogram: { run: spectrogram, size: 30_000, small: 12_000 },
+  poisson: { run: poisson, size: 128, small: 24 },
+  ridge: { run: ridge, size: 400, small: 100 },
+  'k-means': { run: kMeans, size: 20_000, small: 2000 },
+  pca: { run: pca, size: 100_000, small: 40_000 },
+  'logistic-regression': { run: logisticRegression, size: 20_000, small: 4000 },
+  'embedding-search': { run: embeddingSearch, size: 12_000, small: 1200 },
   'black-scholes': { run: blackScholes, size: 256, small: 40 },
   'monte-carlo': { run: monteCarlo, size: 40_000, small: 2000 },
+  'parquet-statistics': { run: parquetStatistics, size: 200_000, small: 20_000 },
+  'batch-files': { run: batchFiles, size: 128, small: 40 },
+  'out-of-core': { run: outOfCore, size: 100_000, small: 40_000 },
 };
 
 const { values, positionals } = parseArgs({

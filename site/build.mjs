@@ -4,6 +4,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pageOf, recipes } from '../scripts/cookbook.mjs';
 import { allSnippets, runSnippets } from '../scripts/reference/examples.mjs';
 import { factsOf, Recorder } from '../scripts/reference/facts.mjs';
 import { Reference, referencePages } from '../scripts/reference/pages.mjs';
@@ -104,11 +105,24 @@ async function makePages() {
     });
   mkdirSync(join(PAGES, 'public'), { recursive: true });
   cpSync(join(ROOT, 'docs/timeline.svg'), join(PAGES, 'public/timeline.svg'));
+  cpSync(join(ROOT, 'docs/cookbook'), join(PAGES, 'public/cookbook'), { recursive: true });
+  write('cookbook/index.md', page('docs/cookbook.md'));
+  const programs = recipes();
+  for (const program of programs) write(`cookbook/${program.name}.md`, pageOf(program));
   const sidebar = {
     '/guide/': [
       {
         text: 'Guide',
         items: [...items('guide', GUIDE), { text: 'All of it: the README', link: '/readme' }],
+      },
+    ],
+    '/cookbook/': [
+      {
+        text: 'Cookbook',
+        items: [
+          { text: 'All programs', link: '/cookbook/' },
+          ...programs.map(({ title, name }) => ({ text: title, link: `/cookbook/${name}` })),
+        ],
       },
     ],
     '/design/': [

@@ -12,6 +12,10 @@ function addressOf(path) {
   if (path === 'src/ARCHITECTURE.md') return '/design/architecture';
   if (path === 'docs/api.md') return '/reference/';
   if (path === 'docs/timeline.svg') return '/timeline.svg';
+  if (path === 'docs/cookbook.md') return '/cookbook/';
+  if (path.startsWith('docs/cookbook/')) return path.slice('docs'.length);
+  const program = /^examples\/cookbook\/([\w-]+)\.ts$/.exec(path)?.[1];
+  if (program !== undefined) return `/cookbook/${program}`;
   return /^docs\/((?:guide|design)\/[\w-]+)\.md$/.exec(path)?.[1].replace(/^/, '/');
 }
 

@@ -19,6 +19,8 @@ const PAGES = [
   'reference/sorting-and-searching',
   'reference/names',
   'readme',
+  'cookbook/index',
+  'cookbook/k-means',
   'reference/types',
   'design/kernels',
 ];

@@ -11,7 +11,7 @@ const filesIn = (folder: string): string[] =>
 const OF_THE_TREE = ['src/ARCHITECTURE.md', ...filesIn('docs').filter((path) => path.endsWith('.md'))];
 const DOCUMENTS = ['README.md', ...OF_THE_TREE];
 const SITE = readdirSync(join(ROOT, 'site')).map((name) => `site/${name}`);
-const FILES = [...['src', 'native', 'test', 'scripts', 'bench'].flatMap(filesIn), ...SITE];
+const FILES = [...['src', 'native', 'test', 'scripts', 'bench', 'examples'].flatMap(filesIn), ...SITE];
 
 const read = (document: string): string => readFileSync(join(ROOT, document), 'utf8');
 

@@ -62,6 +62,7 @@ export function chart(series: readonly Series[], options: ChartOptions): string 
   const named = series.filter(({ name }) => name !== undefined);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="ui-sans-serif, system-ui, sans-serif" font-size="11">`,
+    `<title>${options.title}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
     text(LEFT, 18, 'start', options.title, '#0f172a'),
     `<path fill="none" stroke="#cbd5e1" d="M${LEFT},${TOP}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}"/>`,

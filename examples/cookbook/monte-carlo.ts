@@ -1,5 +1,5 @@
 /**
- * Monte Carlo: an Asian option, which pays by the mean price of a year, from random paths that exist in no memory. The
+ * Monte Carlo: an Asian option, which pays by the mean price of a year, over random paths that are made by counters. The
  * geometric mean, whose option has a price in closed form, is the check, and as a control variate it makes the error of
  * the other small.
  */

@@ -18,6 +18,7 @@ export default defineConfig({
     search: { provider: 'local' },
     nav: [
       { text: 'Guide', link: '/guide/first-steps', activeMatch: '^/(guide|readme)' },
+      { text: 'Cookbook', link: '/cookbook/', activeMatch: '^/cookbook/' },
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
       { text: 'How it works', link: '/design/architecture', activeMatch: '^/design/' },
     ],
