@@ -2,7 +2,7 @@
  * Graphs of about a given number of nodes in the shapes that users' programs give them: what planning is
  * measured on. Called by `planning.ts`.
  */
-import { concat, type Lazy, lazy } from '../src/index.js';
+import { concat, type Lazy, lazy, stack } from '../src/index.js';
 
 /** A graph with about `count` nodes; new arrays and nodes at each call. */
 export type GraphShape = (count: number) => Lazy[];
@@ -103,6 +103,18 @@ function layers(count: number): Lazy[] {
   return [x];
 }
 
+/** `count / 4` computed values side by side. */
+function stacks(count: number): Lazy[] {
+  const x = row();
+  return [stack(Array.from({ length: count / 4 }, (_, k) => x.mul(k).add(k).exp()))];
+}
+
+/** `count / 2` maps of one array, which merge into kernels of as many buffers as one may have. */
+function siblings(count: number): Lazy[] {
+  const x = row();
+  return Array.from({ length: count / 2 }, (_, k) => x.add(k));
+}
+
 export const SHAPES: Readonly<Record<string, GraphShape>> = {
   chain,
   sumTree,
@@ -113,4 +125,6 @@ export const SHAPES: Readonly<Record<string, GraphShape>> = {
   stencil,
   smoothing,
   layers,
+  stacks,
+  siblings,
 };

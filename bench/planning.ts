@@ -1,19 +1,24 @@
 /**
- * The time that the JavaScript thread pays before anything runs: building nodes and planning graphs of
- * several shapes and sizes, for a process that has done it before (warm) and for the first graph of a process
- * (cold). Prints a table, or JSON lines: medians and the least of warm times.
+ * The time that the JavaScript thread pays before anything runs: building nodes, planning graphs of several
+ * shapes and sizes and writing their tapes, for a process that has done it before (warm) and for the first graph of a
+ * process (cold); and the longest slice of it between turns of the event loop. Prints a table, or JSON lines: medians
+ * and the least of warm times. A slice is the least of the same slice of all graphs, so that other processes of the
+ * machine do not count.
  *
  * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--json]
  */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { createProgram } from '../src/exec/native/native.js';
 import { planPartition } from '../src/exec/plan/plan-graph.js';
-import { CPU_MODEL } from '../src/exec/targets/cpu.js';
-import { partition } from '../src/fusion/partition/partition.js';
+import { CPU_MODEL, CPU_TARGET } from '../src/exec/targets/cpu.js';
+import { cpuProgramInSlices } from '../src/exec/targets/program-cpu.js';
+import { partitionInSlices } from '../src/fusion/partition/partition.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
-import { runPasses } from '../src/fusion/passes/pipeline.js';
+import { passesInSlices } from '../src/fusion/passes/pipeline.js';
 import { withLevels } from '../src/graph/depth.js';
+import type { Slices } from '../src/host/slices.js';
 import { chain, SHAPES } from './planning-shapes.js';
 import { median, now, toDigits } from './statistics.js';
 
@@ -22,6 +27,29 @@ interface Measured {
   readonly steps: number;
   readonly buildMs: number;
   readonly planMs: number;
+  readonly emitMs: number;
+  /** Milliseconds of each slice of passes, partition and tapes, in order. */
+  readonly slices: readonly number[];
+  /** Of what is not cut: the canonical graph, buffers and their places, the native program. */
+  readonly wholes: readonly number[];
+}
+
+/** Does work in slices at once, and notes the time of each. */
+function sliced<T>(work: Slices<T>, slices: number[]): T {
+  for (;;) {
+    const start = now();
+    const step = work.next();
+    slices.push(now() - start);
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Does work that is not cut, and notes its time. */
+function whole<T>(work: () => T, wholes: number[]): T {
+  const start = now();
+  const result = work();
+  wholes.push(now() - start);
+  return result;
 }
 
 /** Builds one graph and plans it; as a whole, however deep it is. */
@@ -29,17 +57,31 @@ function measure(shape: string, count: number): Measured {
   const start = now();
   const exprs = withLevels(Number.POSITIVE_INFINITY, () => SHAPES[shape]!(count)).map(({ expr }) => expr);
   const built = now();
-  const canonical = canonicalize(exprs);
-  const graph = runPasses(canonical.graph);
-  const plan = planPartition(graph, partition(graph), canonical.sources, CPU_MODEL);
-  const planMs = now() - built;
+  const slices: number[] = [];
+  const wholes: number[] = [];
+  const { passes, products } = CPU_TARGET;
+  const canonical = whole(() => canonicalize(exprs), wholes);
+  const graph = sliced(passesInSlices(canonical.graph, { passes }), slices);
+  const parts = sliced(partitionInSlices(graph, products.isReadable), slices);
+  const plan = whole(() => planPartition(graph, parts, canonical.sources, CPU_MODEL), wholes);
+  const planned = now();
+  const spec = sliced(cpuProgramInSlices(plan), slices);
+  whole(() => createProgram(spec), wholes);
+  const emitMs = now() - planned;
   return {
     nodes: canonical.graph.nodes.length,
     steps: plan.steps.length,
     buildMs: built - start,
-    planMs,
+    planMs: planned - built,
+    emitMs,
+    slices,
+    wholes,
   };
 }
+
+/** The longest of slices that are done again and again, each at its fastest. */
+const longest = (runs: readonly (readonly number[])[]): number =>
+  Math.max(...runs[0]!.map((_, k) => Math.min(...runs.map((run) => run[k] ?? Number.POSITIVE_INFINITY))));
 
 /** The same in a process of its own. */
 function measureCold(shape: string, count: number): Measured {
@@ -72,6 +114,13 @@ function report(shape: string, count: number): void {
     ms_cold: toDigits(cold.planMs, 2),
     ms_median: toDigits(median(planned), 2),
     ms_min: toDigits(Math.min(...planned), 2),
+    emit_ms_min: toDigits(Math.min(...warm.map((each) => each.emitMs)), 2),
+    us_per_node_min: toDigits(
+      (Math.min(...warm.map((each) => each.planMs + each.emitMs)) * 1e3) / cold.nodes,
+      2,
+    ),
+    slice_ms: toDigits(longest(warm.map((each) => each.slices)), 2),
+    whole_ms: toDigits(longest(warm.map((each) => each.wholes)), 2),
     build_us_per_node: toDigits((median(built) * 1e3) / cold.nodes, 2),
     build_us_per_node_min: toDigits((Math.min(...built) * 1e3) / cold.nodes, 2),
   };
@@ -82,6 +131,10 @@ function report(shape: string, count: number): void {
     line.ms_cold,
     line.ms_median,
     line.ms_min,
+    line.emit_ms_min,
+    line.us_per_node_min,
+    line.slice_ms,
+    line.whole_ms,
     line.build_us_per_node,
     line.build_us_per_node_min,
   ];
@@ -106,11 +159,13 @@ async function reportChain(count: number): Promise<void> {
 }
 
 if (options.one !== undefined) {
-  console.log(JSON.stringify(measure(options.one, sizes[0]!)));
+  console.log(JSON.stringify({ ...measure(options.one, sizes[0]!), slices: [], wholes: [] }));
 } else {
   if (!options.json) {
-    console.log('| shape | nodes | steps | cold ms | median ms | least ms | build µs / node | least |');
-    console.log('|---|---:|---:|---:|---:|---:|---:|---:|');
+    console.log(
+      '| shape | nodes | steps | cold ms | median ms | least ms | tapes ms | µs / node | slice ms | uncut ms | build µs / node | least |',
+    );
+    console.log('|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|');
   }
   for (const count of sizes) for (const shape of options.only.split(',')) report(shape, count);
   if (options.only.split(',').includes('chain')) await reportChain(sizes.at(-1)!);

@@ -268,7 +268,7 @@ function* buildAll(graph: Graph, order: readonly number[], stored: Set<number>):
       built.add(root);
       waiting.pop();
       if (kernel.tape.length <= MAX_INSTRUCTIONS) kernels.push(kernel);
-      else kernels.push(...splitKernel(kernel.toFused(), origins, nextKey));
+      else kernels.push(...(yield* splitKernel(kernel.toFused(), origins, nextKey)));
     } catch (error) {
       if (!(error instanceof MustStore)) throw error;
       stored.add(error.node);

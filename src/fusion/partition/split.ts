@@ -8,6 +8,7 @@
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import { denseStrides } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import { isLeaf, sizesOf } from '../kernel/algebra.js';
 import { isReduction } from '../kernel/arithmetic.js';
 import { create, mapInstruction } from '../kernel/instruction.js';
@@ -32,11 +33,11 @@ export const MAX_MERGED = 256;
  * The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are
  * split.
  */
-export function splitKernel(
+export function* splitKernel(
   kernel: FusedKernel,
   origins: readonly number[],
   nextKey: () => BufferKey,
-): MutableKernel[] {
+): Slices<MutableKernel[]> {
   const lastUse = lastUses(kernel);
   const cuts = chooseCuts(kernel, lastUse);
   const stored = new Map<number, KernelBuffer>(); // tape position → the buffer that carries it
@@ -45,6 +46,7 @@ export function splitKernel(
   for (const end of [...cuts, kernel.tape.length]) {
     pieces.push(piece(kernel, origins, lastUse, start, end, stored, nextKey));
     start = end;
+    yield;
   }
   return pieces;
 }
