@@ -12,6 +12,7 @@ import { NUMBER_PIECES } from './prelude-numbers.js';
 import { type Piece, piece } from './prelude-piece.js';
 import { RANDOM_PIECES } from './prelude-random.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
+import { TENSOR_PIECES } from './prelude-tensor.js';
 import { SPECIAL_PIECES } from './special-pieces.js';
 
 const BASE: readonly Piece[] = [
@@ -58,6 +59,7 @@ const REAL_PIECES: readonly Piece[] = [
   ...RANDOM_PIECES,
   ...SPECIAL_PIECES,
   ...REDUCTION_PIECES,
+  ...TENSOR_PIECES,
 ];
 const ALL_PIECES: readonly Piece[] = [
   ...BASE,
@@ -67,6 +69,7 @@ const ALL_PIECES: readonly Piece[] = [
   ...SPECIAL_PIECES,
   ...COMPLEX_PIECES,
   ...REDUCTION_PIECES,
+  ...TENSOR_PIECES,
 ];
 
 /**

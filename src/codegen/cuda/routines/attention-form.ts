@@ -1,0 +1,78 @@
+/**
+ * The form of a kernel for attention, and the text that kernels for halves and for float32 have in common: parameters,
+ * the rows of a block, the tiles that it passes over, and the map and mask of its scores.
+ */
+import type { DType } from '../../../graph/dtype.js';
+import type { ElementFunction } from './element-function.js';
+
+export const ATTENTION_NAME = 'weft_attention';
+
+export interface AttentionForm {
+  readonly dtype: DType;
+  /** Elements of a row of Q and K, and of V. */
+  readonly inner: number;
+  readonly width: number;
+  /** Whether a row i of scores ends with column i + `offset`. */
+  readonly isCausal: boolean;
+  /** The map of a score, by its place in the matrix of them; without it, scores are scaled. */
+  readonly map?: ElementFunction | undefined;
+}
+
+/** Parameters: Q, K, V, the result, rows of Q and of K, blocks of a batch, Q's batches of one of K. */
+export const attentionHead = ({ map }: AttentionForm, element: string): string =>
+  `unsigned int first_x, const ${element}* __restrict__ q, const ${element}* __restrict__ k, const ${element}* __restrict__ v, ${element}* __restrict__ out,
+    int m, int n, int batch_blocks, int repeats, int offset, float scale${map?.parameters ?? ''}`;
+
+/** The rows of the block; pointers to its batch. The last blocks of causal rows have most to do, and begin first. */
+export const attentionPlace = ({ inner, width, isCausal }: AttentionForm, rows: number): string => {
+  const block = isCausal ? 'gridDim.x - 1 - blockIdx.x' : 'blockIdx.x';
+  return `  const unsigned int block = first_x + ${block};
+  const long long batch = block / batch_blocks, other = batch / repeats;
+  const int first_row = (int)(block - (unsigned int)batch * batch_blocks) * ${rows};
+  q += batch * m * ${inner};
+  k += other * n * ${inner};
+  v += other * n * ${width};
+  out += batch * m * ${width};
+`;
+};
+
+/** How many tiles of columns the rows of the block have. */
+export const attentionTiles = ({ isCausal }: AttentionForm, rows: number, columns: number): string =>
+  isCausal
+    ? `  const long long end = (long long)(first_row + ${rows} < m ? first_row + ${rows} : m) + offset;
+  const int last_column = end < 0 ? 0 : end < n ? (int)end : n;
+  const int tiles = (last_column + ${columns - 1}) / ${columns};
+`
+    : `  const int tiles = (n + ${columns - 1}) / ${columns};
+`;
+
+/** A loop over the scores of a thread, and where it has one: expressions in the loop's variables. */
+export interface ScorePlaces {
+  readonly loop: string;
+  readonly row: string;
+  readonly column: string;
+  readonly score: string;
+}
+
+/** Maps scores, and makes those that no row has -infinity. */
+export function scoreText(
+  { isCausal, map }: AttentionForm,
+  columns: number,
+  { loop, row, column, score }: ScorePlaces,
+): string {
+  const causal = isCausal ? ` || first_column + ${columns - 1} > first_row + offset` : '';
+  const isBeyond = isCausal ? 'column >= n || column > row + (long long)offset' : 'column >= n';
+  const body = (value: string): string => `${loop} {
+            const int row = ${row}, column = ${column};
+            ${score} = ${isBeyond} ? -weft_infinity() : ${value};
+          }
+`;
+  if (map === undefined)
+    return `    if (first_column + ${columns} > n${causal}) {
+${body(score)}    }
+`;
+  const at = '(batch * m + (row < m ? row : m - 1)) * n + column';
+  return `    {
+${body(map.call(at, score))}    }
+`;
+}
