@@ -8,7 +8,8 @@
  */
 import type { LoopCount, NodeBase, NodeData, Shape } from './expr.js';
 
-type ComputedData = Exclude<NodeData, { kind: 'source' | 'loop' }>;
+type ComputedData = Exclude<NodeData, { kind: 'source' | 'loop' | 'call' }>;
+type CallData = Extract<NodeData, { kind: 'call' }>;
 
 /**
  * A loop: its body is a graph whose sources are the body's arguments and whose outputs are the next states.
@@ -19,8 +20,19 @@ export interface GraphLoop extends LoopCount {
   readonly key: string;
 }
 
+/**
+ * A map that a routine does with values of its own, which are in no memory: a graph of one result, whose source 0 is
+ * such values, all of them, and whose other sources are the last inputs of the routine, in order.
+ */
+export interface ValueMap {
+  readonly graph: Graph;
+  /** Equal keys are equal maps. */
+  readonly key: string;
+}
+
 export type GraphNodeData =
   | ComputedData
+  | (CallData & { readonly valueMap?: ValueMap | undefined })
   /** Input array number `input`, at these offset and strides (elements) of its buffer. */
   | {
       readonly kind: 'source';
@@ -131,7 +143,8 @@ export function nodeFrom(
     }
     case 'call': {
       const { kind, routine, parameters, result, kernel } = data;
-      return { kind, routine, parameters, result, kernel, dtype, shape, id, inputs };
+      const { valueMap } = data as Extract<GraphNodeData, { kind: 'call' }>;
+      return { kind, routine, parameters, result, kernel, valueMap, dtype, shape, id, inputs };
     }
     case 'repeat':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };

@@ -67,7 +67,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'contract':
       return formatContract(node);
     case 'call':
-      return `${node.kernel?.key ?? node.routine}(${node.parameters.join(' ')}), result ${node.result}`;
+      return `${node.kernel?.key ?? node.routine}(${node.parameters.join(' ')})${formatValueMap(node)}, result ${node.result}`;
     case 'repeat':
       return `repeat, ${node.loop.values.length} values a step, state ${node.result}`;
     case 'function':
@@ -78,6 +78,12 @@ export function formatNodeData(node: GraphNodeData): string {
       return unreachable(node);
   }
 }
+
+/** The ops of a routine's map, in order. */
+const formatValueMap = ({ valueMap }: Extract<GraphNodeData, { kind: 'call' }>): string => {
+  const ops = valueMap?.graph.nodes.flatMap((node) => (node?.kind === 'map' ? [node.op] : []));
+  return ops === undefined ? '' : ` of ${ops.join(' ')}`;
+};
 
 export function printNode(node: GraphNode): string {
   const inputs = node.inputs.map((id) => ` %${id}`).join('');

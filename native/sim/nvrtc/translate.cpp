@@ -113,6 +113,8 @@ Kernel readKernel(const std::string& text, size_t line) {
 
 namespace {
 
+constexpr const char* kInstructions = "#if __CUDA_ARCH__ >= 800";
+
 // `isOwn`: whether a line that begins a kernel is one of Weft's.
 std::string translateLines(const std::string& source, bool (*isOwn)(const std::string& line),
                            std::vector<Kernel>& kernels) {
@@ -120,8 +122,14 @@ std::string translateLines(const std::string& source, bool (*isOwn)(const std::s
   std::string out, line, heading;
   size_t number = 0;
   out += "#line 1 \"weft.cu\"\n";
+  bool isOther = false;
   while (std::getline(lines, line)) {
     number++;
+    // Instructions of real devices, behind which stands the same without them. Lines keep their numbers.
+    if (line == kInstructions || isOther) {
+      isOther = line != "#else";
+      line = isOther ? "" : "#if 1";
+    }
     if (line.find("asm(") != std::string::npos || line.find("asm volatile") != std::string::npos)
       line = translateAsm(line, number);
     if (line.find("extern __shared__") != std::string::npos) line = translateShared(line, number);

@@ -109,10 +109,12 @@ export interface ElementMap {
   readonly buffers: readonly number[];
 }
 
-/** Maps that a routine does where it reads its first operand and where it writes its result. */
+/** Maps that a routine does where it reads its first operand, where it writes its result, and in between. */
 export interface RoutineMaps {
   /** Gives the elements of the operand, which is in no memory. */
   readonly prologue?: ElementMap | undefined;
+  /** Maps values of the routine's own, which are its buffer `given` and in no memory, as its results are. */
+  readonly values?: (ElementMap & { readonly given: number }) | undefined;
   /** Takes the routine's elements as its buffer number `given`, which is in no memory; it gives the result. */
   readonly epilogue?: (ElementMap & { readonly given: number }) | undefined;
 }
@@ -130,7 +132,6 @@ export interface RoutineStep extends CallBase {
    * then of results.
    */
   readonly columns?: readonly number[] | undefined;
-  /** On a GPU, of a scan that is not cut. */
   readonly maps?: RoutineMaps | undefined;
   /** Of the routine `kernel`. */
   readonly userKernel?: UserKernel | undefined;

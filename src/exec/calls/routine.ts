@@ -80,6 +80,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
         results: step.results.map((array) => moveOne(array)),
         maps: maps && {
           prologue: moveMap(maps.prologue, (k) => isRead(maps.prologue!, k)),
+          values: moveMap(maps.values, (k) => isRead(maps.values!, k)),
           epilogue: moveMap(maps.epilogue, (k) => isRead(maps.epilogue!, k)),
         },
       };
@@ -117,12 +118,13 @@ const print = ({ call, parameters, operands, columns, maps, userKernel }: Routin
     `(${parameters.join(' ')})`,
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
+    ...(maps?.values === undefined ? [] : [`with ${maps.values.kernel.name}`]),
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
 
 /** The kernels of a step's maps, as text. */
 const mapTexts = ({ maps }: RoutineStep): string =>
-  [maps?.prologue, maps?.epilogue]
+  [maps?.prologue, maps?.values, maps?.epilogue]
     .map((map) => (map === undefined ? '' : ` ${printKernel(map.kernel)}`))
     .join('');
 
@@ -138,10 +140,11 @@ const operandsOf = ({ operands, maps }: RoutineStep): readonly BufferArray[] =>
 
 /** The plan's buffers that a step reads. */
 function readsOf(step: RoutineStep): number[] {
-  const { prologue, epilogue } = step.maps ?? {};
+  const { prologue, values, epilogue } = step.maps ?? {};
   const ofMap = (map: ElementMap | undefined): number[] =>
     map?.buffers.filter((_, k) => isRead(map, k)) ?? [];
-  return [...ofMap(prologue), ...operandsOf(step).map(({ buffer }) => buffer), ...ofMap(epilogue)];
+  const own = operandsOf(step).map(({ buffer }) => buffer);
+  return [...ofMap(prologue), ...own, ...ofMap(values), ...ofMap(epilogue)];
 }
 
 /** The reads of units [first, last) by maps, which are of the elements of the first operand. */
@@ -151,18 +154,16 @@ function mapTouches(routine: Routine, step: RoutineStep, first: number, last: nu
   const size = routine.unitSize(step, array!) ?? count;
   const [from, to] = [Math.min(count, first * size), Math.min(count, last * size)];
   return [step.maps?.prologue, step.maps?.epilogue].flatMap((map: RoutineMap | undefined) =>
-    map === undefined
-      ? []
-      : elementReads(map.kernel, from, to, map.given).map((region) => {
-          const bytes = byteLengthOf(map.kernel.buffers[region.buffer]!.dtype);
-          return {
-            buffer: map.buffers[region.buffer]!,
-            first: region.first * bytes,
-            last: region.last * bytes,
-          };
-        }),
+    map === undefined ? [] : readsOfMap(map, from, to),
   );
 }
+
+/** The reads of elements [first, last) by a map. */
+export const readsOfMap = ({ kernel, buffers, given }: RoutineMap, from: number, to: number): Touch[] =>
+  elementReads(kernel, from, to, given).map((region) => {
+    const bytes = byteLengthOf(kernel.buffers[region.buffer]!.dtype);
+    return { buffer: buffers[region.buffer]!, first: region.first * bytes, last: region.last * bytes };
+  });
 
 /** Bytes that a step reads. */
 function bytesRead(step: RoutineStep): number {
@@ -172,7 +173,8 @@ function bytesRead(step: RoutineStep): number {
       (sum, { dtype, elementCount }, k) => sum + (isRead(map, k) ? elementCount * byteLengthOf(dtype) : 0),
       0,
     ) ?? 0;
-  return ofMap(maps?.prologue) + totalOf(operandsOf(step)) + ofMap(maps?.epilogue);
+  const ofMaps = ofMap(maps?.prologue) + ofMap(maps?.values) + ofMap(maps?.epilogue);
+  return ofMaps + totalOf(operandsOf(step));
 }
 
 function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
@@ -185,6 +187,7 @@ function specOf(routine: Routine, step: RoutineStep): RoutineSpec {
     results: results.map(({ buffer }) => buffer),
     workspace,
     ...(maps?.prologue === undefined ? {} : { prologue: mapSpec(maps.prologue) }),
+    ...(maps?.values === undefined ? {} : { values: mapSpec(maps.values) }),
     ...(maps?.epilogue === undefined ? {} : { epilogue: mapSpec(maps.epilogue) }),
   };
 }

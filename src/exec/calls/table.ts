@@ -3,6 +3,7 @@
  */
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { RoutineName } from '../../graph/routines.js';
+import { ATTENTION } from './attention.js';
 import { BINS, HISTOGRAM } from './bins.js';
 import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
@@ -61,6 +62,7 @@ export const CALLS: Rows = {
   eigh: EIGH,
   eig: EIG,
   svd: SVD,
+  attention: ATTENTION,
   kernel: USER_KERNEL,
 };
 

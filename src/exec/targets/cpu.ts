@@ -12,6 +12,7 @@ import { timedSlices } from '../native/recorder.js';
 import { inTurns } from '../native/turns.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
+import { cpuAttention } from './attention-choice.js';
 import { cpuProgramInSlices } from './program-cpu.js';
 import type { Target } from './target.js';
 
@@ -64,7 +65,11 @@ export function hostTotalBytes(): number {
 }
 
 /** Operands are packed from where they lie, batches are tasks of threads: no copies, whatever the strides. */
-const PRODUCTS: ProductTraits = { hasOwnProducts: true, isReadable: asStrided };
+const PRODUCTS: ProductTraits = {
+  hasOwnProducts: true,
+  isReadable: asStrided,
+  attention: { canMap: isElementTape, choose: cpuAttention },
+};
 
 export const CPU_TARGET: Target = {
   passes: [EXPAND_CUDA, ...passesWith(PRODUCTS)],

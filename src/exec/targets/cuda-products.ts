@@ -3,6 +3,7 @@
  * to fifteen layouts in five dtypes on an H100, each in every way (`bench/product-ways.ts`, figures in
  * `bench/results/2026-11-26-h100-contractions`). Complex numbers are taken for their parts: they were not measured.
  */
+import { canBeElement } from '../../codegen/cuts/element-map.js';
 import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
 import type { CallTraits } from '../../fusion/passes/product-costs.js';
@@ -11,6 +12,7 @@ import type { DType } from '../../graph/dtype.js';
 import type { Precision } from '../../graph/expr.js';
 import { callSeconds } from '../calls/matmul-cost.js';
 import { cudaInfo } from '../native/native.js';
+import { cudaAttention } from './attention-choice.js';
 
 /** As measured on an H200. */
 const PRODUCT_COSTS: ProductCosts = {
@@ -87,4 +89,5 @@ export const CUDA_PRODUCTS: ProductTraits = {
   calls: CALLS,
   tf32: { leastResults: LEAST_UNSPLIT, leastNarrowTerms: LEAST_NARROW_TERMS },
   tensors: TENSORS,
+  attention: { canMap: canBeElement, choose: cudaAttention },
 };

@@ -205,8 +205,8 @@ function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Reada
   return operandThroughViews(graph, id, (i) => stored.has(i), isReadable)!;
 }
 
-const routineKey = ({ routine, parameters }: GraphNodeOf<'call'>): string =>
-  `${routine} ${parameters.join(' ')}`;
+const routineKey = ({ routine, parameters, valueMap }: GraphNodeOf<'call'>): string =>
+  `${routine} ${parameters.join(' ')} ${valueMap?.key ?? ''}`;
 
 /** The loops or routines of a graph, each as the nodes of its results. `keyOf`: equal for those of one. */
 function together<Kind extends 'call' | 'loop'>(

@@ -24,6 +24,7 @@ import { type ContractionPath, contractionPath, elementLimit } from '../paths/co
 import type { Pair } from '../paths/exact-order.js';
 import type { Network } from '../paths/network.js';
 import { reportPath } from '../paths/path-report.js';
+import type { AttentionTraits } from './attention-traits.js';
 import type { ContractionReport } from './contraction-report.js';
 import { copiedBytes, type ProductCosts, suitsKernel } from './kernel-contractions.js';
 import { type Context, type InKernel, NEVER, type Tf32Traits } from './lowering-context.js';
@@ -52,6 +53,8 @@ export interface ProductTraits {
   readonly tf32?: Tf32Traits;
   /** cuTENSOR; a target that never has it has no copies for it to spare. */
   readonly tensors?: TensorTraits;
+  /** Without them, no attention is fused. */
+  readonly attention?: AttentionTraits;
   /** Whether its library's products may be Weft's own. */
   readonly hasOwnProducts?: boolean;
 }

@@ -92,6 +92,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       to.putAll(node.parameters);
       to.put(node.result);
       if (node.kernel !== undefined) to.putText(node.kernel.key);
+      if (node.valueMap !== undefined) to.putText(node.valueMap.key);
       break;
     case 'repeat':
     case 'loop':

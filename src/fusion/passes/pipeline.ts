@@ -14,6 +14,7 @@ import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { cutRoutines } from './cut-routines.js';
 import { expandCuda } from './expand-cuda.js';
+import { fuseAttention } from './fuse-attention.js';
 import { fuseEpilogues } from './fuse-epilogues.js';
 import { lowerContractions, type ProductTraits } from './lower-contractions.js';
 import { mergeContractions } from './merge-contractions.js';
@@ -35,6 +36,7 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'online-formulas', run: onlineFormulas, rounds: true },
   { name: 'push-slices', run: pushSlices, rounds: false },
+  { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
 ];

@@ -130,6 +130,11 @@ __device__ __forceinline__ void weft_wait_copies() {}`,
     ),
   ),
   piece(`
+/* The value of the lane whose number differs in a bit. */
+__device__ __forceinline__ float weft_across(float a, int apart) {
+  return __int_as_float((int)__shfl_xor_sync(0xffffffffu, (unsigned int)__float_as_int(a), apart));
+}`),
+  piece(`
 /* 2 to the power of a, 0 below the normal numbers; its last bits are the device's own. */
 __device__ __forceinline__ float weft_power_of_two(float a) {
   float r;

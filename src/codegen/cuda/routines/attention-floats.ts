@@ -136,7 +136,7 @@ ${scoreText(form, columns, {
 #pragma unroll
       for (int c = 1; c < ${C}; c++) largest = fmaxf(largest, s[r][c]);
 #pragma unroll
-      for (int apart = 8; apart > 0; apart /= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, apart));
+      for (int apart = 8; apart > 0; apart /= 2) largest = fmaxf(largest, weft_across(largest, apart));
       const float next = fmaxf(most[r], largest * scale);
       // A row of which nothing is there yet: no difference of infinities.
       const float base = next == -weft_infinity() ? 0.0f : next;
@@ -182,7 +182,7 @@ ${scoreText(form, columns, {
   for (int r = 0; r < ${R}; r++) {
     float sum = total[r];
 #pragma unroll
-    for (int apart = 8; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    for (int apart = 8; apart > 0; apart /= 2) sum += weft_across(sum, apart);
     const int row = first_row + y + r * ${SIDE};
     if (row >= m) continue;
 #pragma unroll

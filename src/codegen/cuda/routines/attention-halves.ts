@@ -134,8 +134,8 @@ ${scoreText(form, columns, {
         float largest = s[r][0][2 * h];
 #pragma unroll
         for (int c = 0; c < ${columns / 8}; c++) largest = fmaxf(largest, fmaxf(s[r][c][2 * h], s[r][c][2 * h + 1]));
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+        largest = fmaxf(largest, weft_across(largest, 1));
+        largest = fmaxf(largest, weft_across(largest, 2));
         const float next = fmaxf(most[r][h], largest * scale);
         // A row of which nothing is there yet: no difference of infinities.
         const float base = next == -weft_infinity() ? 0.0f : next;
@@ -182,8 +182,8 @@ ${scoreText(form, columns, {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       float sum = total[r][h];
-      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      sum += weft_across(sum, 1);
+      sum += weft_across(sum, 2);
       const int row = first_row + warp_row + r * 16 + g + h * 8;
       if (row < m) {
 #pragma unroll

@@ -80,9 +80,14 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
 
 /** The functions with all that they call. */
 export function withPrelude(functions: readonly ElementFunction[]): string {
+  const whole = withoutPrelude(functions);
+  return `${preludeFor(whole)}${whole}`;
+}
+
+/** The functions with what they call, but the prelude's. */
+export function withoutPrelude(functions: readonly ElementFunction[]): string {
   const text = functions.map(({ text }) => text).join('');
   const loops = loopFunctions(functions.flatMap(({ loops }) => loops));
   const own = cudaFunctions(functions.flatMap(({ cuda }) => cuda));
-  const whole = `${own}${apartFunctions(text)}${loops}${text}`;
-  return `${preludeFor(whole)}${whole}`;
+  return `${own}${apartFunctions(text)}${loops}${text}`;
 }

@@ -1,0 +1,180 @@
+/**
+ * Attention without the matrix of scores (`codegen/cuda/routines/attention-*.ts`, `native/cpu/attention.cpp`). Units are
+ * stretches of rows of a batch of Q, which need all of that batch of K and V.
+ */
+import {
+  ATTENTION_NAME,
+  type AttentionForm,
+  attentionKernel,
+} from '../../codegen/cuda/routines/attention.js';
+import { elementFunction } from '../../codegen/cuda/routines/element-function.js';
+import { scalarBytes } from '../../codegen/cuda/literals.js';
+import { valueMapKernel } from '../../fusion/partition/value-map.js';
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import { InternalError } from '../../host/errors.js';
+import type { LaunchArgument } from '../native/program-types.js';
+import type { Cut, Touch } from '../tiles/sweep-cuts.js';
+import type { BufferArray, RoutineStep } from './call.js';
+import type { CallKernels, CallRow } from './call-row.js';
+import { int32 } from './launch-arguments.js';
+import { type Routine, readsOfMap, routineCall } from './routine.js';
+
+/** Rows of a unit: those of one or two blocks of a GPU. */
+const UNIT_ROWS = 128;
+
+interface Sizes {
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly inner: number;
+  readonly width: number;
+  readonly repeats: number;
+  /** Units of a batch. */
+  readonly units: number;
+}
+
+function sizesOf({ operands, results, parameters }: RoutineStep): Sizes {
+  const [batch, m, width] = results[0]!.shape as readonly [number, number, number];
+  const [, n, inner] = operands[1]!.shape as readonly [number, number, number];
+  return { batch, m, n, inner, width, repeats: parameters[3]!, units: Math.ceil(m / UNIT_ROWS) };
+}
+
+function formOf(step: RoutineStep): AttentionForm {
+  const { inner, width } = sizesOf(step);
+  const { values } = step.maps ?? {};
+  return {
+    dtype: step.results[0]!.dtype,
+    inner,
+    width,
+    isCausal: step.parameters[1] === 1,
+    map: values && elementFunction(values.kernel, 'weft_scores', values.given),
+  };
+}
+
+const float32 = (value: number): LaunchArgument => ({ bytes: scalarBytes('float32', value) });
+
+function kernelsOf(step: RoutineStep): CallKernels {
+  const { batch, m, n, repeats, units } = sizesOf(step);
+  const form = formOf(step);
+  const { source, rows, threads, sharedByteLength } = attentionKernel(form);
+  const unitBlocks = UNIT_ROWS / rows;
+  const [scale, , offset] = step.parameters as readonly [number, number, number];
+  const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
+  const further = form.map?.args.map((argument) =>
+    'buffer' in argument ? { buffer: step.maps!.values!.buffers[argument.buffer]! } : argument,
+  ) as readonly LaunchArgument[] | undefined;
+  return {
+    source,
+    launches: [
+      {
+        function: ATTENTION_NAME,
+        blocks: batch * units * unitBlocks,
+        threads,
+        sharedByteLength,
+        args: [
+          { block: 'x' },
+          ...arrays,
+          ...[m, n, units * unitBlocks, repeats, offset].map(int32),
+          // Powers are of two.
+          float32((form.map === undefined ? scale : 1) * Math.LOG2E),
+          ...(further ?? []),
+        ],
+      },
+    ],
+  };
+}
+
+const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
+
+/** A number of float64 as two of 32 bits. */
+function wordsOf(value: number): readonly [number, number] {
+  const [low, high] = new Uint32Array(Float64Array.of(value).buffer) as unknown as [number, number];
+  return [low, high];
+}
+
+const ATTENDING: Routine = {
+  units: (step) => sizesOf(step).batch * sizesOf(step).units,
+  unitSize: () => undefined,
+  numbers: (step) => {
+    const { batch, m, n, inner, width, repeats } = sizesOf(step);
+    const [scale, isCausal, offset] = step.parameters as readonly [number, number, number];
+    const sizes = [batch, m, n, inner, width, repeats, UNIT_ROWS];
+    return [dtypeCode(step.results[0]!.dtype), ...sizes, isCausal, offset, ...wordsOf(scale)];
+  },
+  kernels: kernelsOf,
+  cudaWorkspace: () => ({ most: 0, least: 0 }),
+  work: ({ operands, results }) => ({
+    bytes: [...operands, ...results].reduce((sum, array) => sum + bytesOf(array), 0),
+    launches: 1,
+  }),
+  method: (step) => {
+    const { batch, m, n } = sizesOf(step);
+    const stored = batch * m * n * byteLengthOf(step.results[0]!.dtype);
+    const columns = step.parameters[1] === 1 ? `, columns up to row + ${step.parameters[2]}` : '';
+    return `tiles of scores in registers, ${stored} B of them not stored${columns}`;
+  },
+};
+
+/** Units of rows: stretches of Q and the result, and the batches of K and V that those need. */
+function cutOf(step: RoutineStep): Cut {
+  const { batch, m, n, inner, width, repeats, units } = sizesOf(step);
+  const [q, k, v] = step.operands as readonly [BufferArray, BufferArray, BufferArray];
+  /** The first row of a unit, of those of all batches. */
+  const rowOf = (unit: number): number =>
+    Math.floor(unit / units) * m + Math.min(m, (unit % units) * UNIT_ROWS);
+  const touch = ({ buffer, dtype }: BufferArray, from: number, to: number): Touch => {
+    const bytes = byteLengthOf(dtype);
+    return { buffer, first: from * bytes, last: to * bytes };
+  };
+  const { values } = step.maps ?? {};
+  return {
+    units: batch * units,
+    touches: (first, last) => {
+      const [from, to] = [rowOf(first), rowOf(last)];
+      const other = Math.floor(Math.floor(first / units) / repeats);
+      const end = Math.floor(Math.floor((last - 1) / units) / repeats) + 1;
+      return {
+        get reads() {
+          return [
+            touch(q, from * inner, to * inner),
+            touch(k, other * n * inner, end * n * inner),
+            touch(v, other * n * width, end * n * width),
+            ...(values === undefined ? [] : readsOfMap(values, from * n, to * n)),
+          ];
+        },
+        writes: [touch(step.results[0]!, from * width, to * width)],
+      };
+    },
+    ranges: (first, last) => [[first, last, 0, 0, 0, 0]],
+    pitches: () => [],
+  };
+}
+
+const BASE = routineCall(ATTENDING);
+
+export const ATTENTION: CallRow<RoutineStep> = {
+  ...BASE,
+  lower: (nodes, operands, results, unitElements) => {
+    const step = BASE.lower(nodes, operands.slice(0, 3), results, unitElements);
+    const [node] = nodes;
+    const valueMap = node?.kind === 'call' ? node.valueMap : undefined;
+    if (valueMap === undefined) return step;
+    const found = valueMapKernel(valueMap);
+    if (found === undefined) throw new InternalError('a map of scores that is no kernel');
+    const { kernel, given, sources } = found;
+    // Source k > 0 is the operand behind Q, K and V; scores and what the map gives are in no memory.
+    const buffers = sources.map((k) => (k === undefined || k === 0 ? -1 : operands[k + 2]!.at.buffer));
+    return { ...step, maps: { values: { kernel, given, buffers } } };
+  },
+  costOf: (step, multiprocessors) => {
+    const { batch, m, n, inner, width, units } = sizesOf(step);
+    const share = Math.min(1, (batch * units) / multiprocessors);
+    const seconds = (2 * batch * m * n * (inner + width)) / (ARITHMETIC_RATE * share);
+    return { seconds: Math.max(seconds, 5e-6), share, queueSeconds: 2.5e-6 };
+  },
+  forms: (step) => (ATTENDING.units(step) > 1 ? [{ cut: cutOf(step), repeats: true }] : []),
+};
+
+/** Multiplications and additions a second, of any dtype: for the choice of streams and tiles. */
+const ARITHMETIC_RATE = 1e14;

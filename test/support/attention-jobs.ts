@@ -1,0 +1,104 @@
+/** Jobs of attention in the ways that users write it, and their values in float64. */
+import { arange, type DType, lazy, type Lazy, where } from '../../src/index.js';
+
+export interface AttentionJob {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly inner: number;
+  readonly width: number;
+  readonly mask?: 'causal' | 'boolean' | 'additive' | 'wholly';
+}
+
+const JOB: AttentionJob = { name: '', dtype: 'float32', batch: 2, m: 9, n: 13, inner: 8, width: 8 };
+const job = (name: string, changes: Partial<AttentionJob>): AttentionJob => ({ ...JOB, name, ...changes });
+
+export const ATTENTION_JOBS: readonly AttentionJob[] = [
+  job('float32, odd sizes', { inner: 5, width: 3 }),
+  job('float32, one row and column', { m: 1, n: 1 }),
+  job('float32, more than a tile', { batch: 1, m: 130, n: 70, inner: 20, width: 40 }),
+  job('float32, causal', { m: 70, n: 70, mask: 'causal' }),
+  job('float32, additive mask', { mask: 'additive' }),
+  job('float32, boolean mask with a row of none', { mask: 'wholly' }),
+  job('float16', { dtype: 'float16', m: 20, n: 70, inner: 16, width: 16 }),
+  job('float16, odd sizes', { dtype: 'float16', batch: 1, m: 3, n: 5, inner: 7, width: 9 }),
+  job('float16, boolean mask', { dtype: 'float16', inner: 24, mask: 'boolean' }),
+  job('bfloat16, causal', { dtype: 'bfloat16', batch: 1, m: 40, n: 40, inner: 16, mask: 'causal' }),
+];
+
+/** Numbers between -2 and 2 that halves have, too. */
+const numbers = (count: number, seed: number): Float32Array =>
+  Float32Array.from({ length: count }, (_, i) => (((i + seed) * 7919) % 257) / 64 - 2);
+
+export interface AttentionCase {
+  readonly output: Lazy;
+  readonly expected: Float64Array;
+}
+
+/** The mask of a job: the columns that a row has, or what is added to its scores. */
+function maskOf({ mask, m, n }: AttentionJob): { kept: (i: number, j: number) => boolean; added: Float32Array } {
+  const added = mask === 'additive' ? numbers(m * n, 5) : new Float32Array(m * n);
+  switch (mask) {
+    case 'causal':
+      return { kept: (i, j) => j <= i, added };
+    case 'boolean':
+      return { kept: (i, j) => (i * 3 + j) % 4 !== 0, added };
+    case 'wholly':
+      return { kept: (i, j) => i !== 2 && j !== 1, added };
+    default:
+      return { kept: () => true, added };
+  }
+}
+
+export function attentionCase(each: AttentionJob): AttentionCase {
+  const { dtype, batch, m, n, inner, width, mask } = each;
+  const data = [numbers(batch * m * inner, 1), numbers(batch * n * inner, 2), numbers(batch * n * width, 3)];
+  const [q, k, v] = (
+    [
+      [m, inner],
+      [n, inner],
+      [n, width],
+    ] as const
+  ).map(([rows, columns], at) => lazy(data[at]!).reshape([batch, rows, columns]).astype(dtype));
+  const { kept, added } = maskOf(each);
+  let scores = q!.matmul(k!.transpose([0, 2, 1])).div(Math.sqrt(inner));
+  if (mask === 'causal')
+    scores = where(arange(m, { dtype: 'int64' }).reshape([m, 1]).greaterEqual(arange(n, { dtype: 'int64' })), scores, Number.NEGATIVE_INFINITY);
+  if (mask === 'boolean' || mask === 'wholly') {
+    const bits = Uint8Array.from({ length: m * n }, (_, at) => Number(kept(Math.floor(at / n), at % n)));
+    scores = where(lazy(bits).reshape([m, n]).astype('bool'), scores, Number.NEGATIVE_INFINITY);
+  }
+  if (mask === 'additive') scores = scores.add(lazy(added).reshape([m, n]).astype(dtype));
+  return {
+    output: scores.softmax(-1).matmul(v!),
+    expected: expectedOf(each, data as [Float32Array, Float32Array, Float32Array], kept, added),
+  };
+}
+
+function expectedOf(
+  { batch, m, n, inner, width }: AttentionJob,
+  [q, k, v]: readonly [Float32Array, Float32Array, Float32Array],
+  kept: (i: number, j: number) => boolean,
+  added: Float32Array,
+): Float64Array {
+  const out = new Float64Array(batch * m * width);
+  for (let b = 0; b < batch; b++)
+    for (let i = 0; i < m; i++) {
+      const scores = Array.from({ length: n }, (_, j) => {
+        let sum = 0;
+        for (let d = 0; d < inner; d++) sum += q[(b * m + i) * inner + d]! * k[(b * n + j) * inner + d]!;
+        return kept(i, j) ? sum / Math.sqrt(inner) + added[i * n + j]! : Number.NEGATIVE_INFINITY;
+      });
+      const most = Math.max(...scores);
+      const powers = scores.map((score) => Math.exp(score - most));
+      const total = powers.reduce((sum, power) => sum + power, 0);
+      for (let e = 0; e < width; e++) {
+        let sum = 0;
+        for (let j = 0; j < n; j++) sum += powers[j]! * v[(b * n + j) * width + e]!;
+        out[(b * m + i) * width + e] = sum / total;
+      }
+    }
+  return out;
+}
