@@ -3,7 +3,7 @@
 // Integers wrap, floats saturate to integers and NaN becomes 0, anything becomes true unless it is 0. Casts
 // that pass through another dtype (int8 to float16 through float32) are split by the encoder, `castHops` in
 // tape-domain.ts.
-#include "cpu/isa-scope.h"
+#include "cpu/half-lanes.h"
 
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -67,9 +67,6 @@ void addReal(Registry& registry) {
   (addFrom<T, T...>(registry), ...);
 }
 
-uint32_t bitsOf(float value) { return __builtin_bit_cast(uint32_t, value); }
-float floatOf(uint32_t bits) { return __builtin_bit_cast(float, bits); }
-
 // float64 to float32 with the last bit set where anything was lost: rounding the result again then gives what
 // rounding once would have.
 float toOdd(double value) {
@@ -80,16 +77,6 @@ float toOdd(double value) {
   return back == value || value != value ? rounded : floatOf(truncated | 1);
 }
 
-struct FromBrain {
-  static float run(uint16_t bits) { return floatOf(static_cast<uint32_t>(bits) << 16); }
-};
-struct ToBrain {
-  static uint16_t run(float value) {
-    const uint32_t bits = bitsOf(value);
-    const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
-    return static_cast<uint16_t>((value != value ? bits | 0x400000 : rounded) >> 16);
-  }
-};
 struct WideToBrain {
   static uint16_t run(double value) { return ToBrain::run(toOdd(value)); }
 };
@@ -109,30 +96,6 @@ inline void storeHalves(uint16_t* d, const float* a) {
   }
 }
 #else
-struct FromHalf {
-  static float run(uint16_t half) {
-    const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
-    const uint32_t magnitude = half & 0x7fff;
-    // Subnormals are counts of 2^-24; others are rebiased, infinities and NaNs to the largest exponent.
-    const float small = static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f;
-    const uint32_t normal = (magnitude << 13) + ((magnitude >= 0x7c00 ? 224u : 112u) << 23);
-    return floatOf(sign | (magnitude < 0x400 ? bitsOf(small) : normal));
-  }
-};
-struct ToHalf {
-  static uint16_t run(float value) {
-    const uint32_t bits = bitsOf(value);
-    const uint32_t sign = (bits >> 16) & 0x8000;
-    const uint32_t magnitude = bits & 0x7fffffff;
-    // Adding 0.5 leaves the subnormal's bits, rounded to nearest even, at the bottom of the sum.
-    const uint32_t small = bitsOf(floatOf(magnitude) + 0.5f) - bitsOf(0.5f);
-    const uint32_t normal = (magnitude + 0xfff + ((magnitude >> 13) & 1) - (112u << 23)) >> 13;
-    const uint32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);
-    const uint32_t finite = magnitude < 0x38800000 ? small : normal;
-    const uint32_t half = magnitude > 0x7f800000 ? nan : magnitude >= 0x477ff000 ? 0x7c00 : finite;
-    return static_cast<uint16_t>(sign | half);
-  }
-};
 void halfToFloat(Extent n, const Operand& out, const Operand* const* args) {
   unary<FromHalf, float, uint16_t>(n, out, args);
 }

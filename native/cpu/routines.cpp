@@ -35,6 +35,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"eigh", &kEigh},
                                                            {"eig", &kEig},
                                                            {"svd", &kSvd},
+                                                           {"attention", &kAttention},
                                                            {"kernel", &kUserKernel}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;

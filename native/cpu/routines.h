@@ -29,6 +29,8 @@ struct RoutineNeed {
   int64_t units = 0;
   // Null: runs read the numbers.
   std::shared_ptr<const PreparedRoutine> prepared{};
+  // Of values that it has in no memory and that a map may be of; 0: none.
+  size_t values = 0;
 };
 
 // Addresses of arrays, or where their first elements would be: those of the units that run are there.
@@ -37,7 +39,7 @@ struct RoutineJob {
   const std::vector<std::byte*>& operands;
   const std::vector<std::byte*>& results;
   Workspace workspace;
-  // Of a scan: gives the elements of the first operand, which is then not among `operands`.
+  // Of a scan: gives the elements of the first operand, which is then not among `operands`. Of attention: maps scores.
   const ElementMap* prologue = nullptr;
   // Of a scan: takes its elements, and writes the result.
   const ElementMap* epilogue = nullptr;
@@ -57,6 +59,8 @@ struct Routine {
 // Null: there is none of that name.
 const Routine* findRoutine(const std::string& name);
 
+// attention.cpp
+extern const Routine kAttention;
 // bins.cpp: by keys, and by edges
 extern const Routine kBins;
 // compact.cpp

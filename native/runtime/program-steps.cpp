@@ -198,6 +198,10 @@ Step readRoutine(const Fields& fields, const Program& program) {
     step.prologue = readRoutineMap(fields.object("prologue"), program, need.operands[0], true);
     need.operands.erase(need.operands.begin());
   }
+  if (fields.has("values")) {
+    if (!isHost || need.values == 0) fields.reject("name", "a routine with values of its own: " + step.name);
+    step.prologue = readRoutineMap(fields.object("values"), program, need.values, false);
+  }
   if (fields.has("epilogue")) {
     step.epilogue = readRoutineMap(fields.object("epilogue"), program, need.results[0], false);
     const cpu::Buffer& result = step.epilogue->tape->buffers[step.epilogue->result];

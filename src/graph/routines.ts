@@ -250,7 +250,9 @@ export const ROUTINES = {
    * map, which is f. Parameters: the scale of scores, which is f without a map; whether row i has only columns up to
    * i + offset (0 or 1); that offset; how many batches of Q one of K and V has.
    */
-  attention: { results: ([q, , v]) => [{ dtype: q!.dtype, shape: [q!.shape[0]!, q!.shape[1]!, v!.shape[2]!] }] },
+  attention: {
+    results: ([q, , v]) => [{ dtype: q!.dtype, shape: [q!.shape[0]!, q!.shape[1]!, v!.shape[2]!] }],
+  },
   /** A kernel of the user's own, which says what its results are. Without parameters. */
   kernel: { results: (_inputs, _parameters, kernel) => kernel!.outputs },
 } as const satisfies Readonly<Record<string, RoutineRow>>;

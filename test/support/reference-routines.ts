@@ -47,6 +47,7 @@ export function routineValues(
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];
   if (routine === 'compact' || routine === 'distinct') return kept(routine, inputs);
   if (routine === 'components') return [componentRoots(parameters, input)];
+  if (routine === 'attention') return [attention(parameters, inputs)];
   if (routine === 'sparseProduct') return [sparseProduct(parameters[0]!, inputs)];
   if (routine === 'sparseTriangularSolve') return [sparseTriangularSolve(parameters, inputs)];
   if (routine === 'runProducts') return [runProducts(input, before!)];
@@ -226,6 +227,32 @@ function combined(op: ScanOp, a: Scalar, b: Scalar, dtype: DType): Scalar {
     if (a.re === 1 && a.im === 0) return b;
   }
   return reduceValues(op, [a, b], dtype);
+}
+
+/** softmax(Q Kᵀ · scale) V, where row i may have only columns up to i + offset; without a map of scores. */
+function attention(
+  [scale, isCausal, offset, repeats]: readonly number[],
+  [q, k, v]: readonly RoutineInput[],
+): Values {
+  const [batch, m, inner] = q!.shape as [number, number, number];
+  const [, n, width] = v!.shape as [number, number, number];
+  const at = ({ values }: RoutineInput, place: number): number => Number(values[place]!);
+  return [...indices([batch, m, width])].map((index) => {
+    const [b, i, e] = index as [number, number, number];
+    const other = Math.floor(b / repeats!) * n;
+    const columns = isCausal === 1 ? Math.max(0, Math.min(n, i + offset! + 1)) : n;
+    const scores = Array.from({ length: columns }, (_, j) =>
+      Array.from(
+        { length: inner },
+        (__, d) => at(q!, (b * m + i) * inner + d) * at(k!, (other + j) * inner + d) * scale!,
+      ).reduce((sum, product) => sum + product, 0),
+    );
+    const most = Math.max(...scores);
+    const powers = scores.map((score) => Math.exp(score - most));
+    const total = powers.reduce((sum, power) => sum + power, 0);
+    const sum = powers.reduce((all, power, j) => all + power * at(v!, (other + j) * width + e), 0);
+    return castScalar(sum / total, q!.dtype);
+  });
 }
 
 /** The elements at ranks of sorted rows, or the first elements of rows in order and their indices. */

@@ -2,13 +2,16 @@
  * Attention without the matrix of scores (`codegen/cuda/routines/attention-*.ts`, `native/cpu/attention.cpp`). Units are
  * stretches of rows of a batch of Q, which need all of that batch of K and V.
  */
+
+import { scalarBytes } from '../../codegen/cuda/literals.js';
 import {
   ATTENTION_NAME,
   type AttentionForm,
   attentionKernel,
+  UNIT_ROWS,
 } from '../../codegen/cuda/routines/attention.js';
 import { elementFunction } from '../../codegen/cuda/routines/element-function.js';
-import { scalarBytes } from '../../codegen/cuda/literals.js';
+import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { valueMapKernel } from '../../fusion/partition/value-map.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -19,9 +22,6 @@ import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 import { int32 } from './launch-arguments.js';
 import { type Routine, readsOfMap, routineCall } from './routine.js';
-
-/** Rows of a unit: those of one or two blocks of a GPU. */
-const UNIT_ROWS = 128;
 
 interface Sizes {
   readonly batch: number;
@@ -54,10 +54,10 @@ function formOf(step: RoutineStep): AttentionForm {
 
 const float32 = (value: number): LaunchArgument => ({ bytes: scalarBytes('float32', value) });
 
-function kernelsOf(step: RoutineStep): CallKernels {
+function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const { batch, m, n, repeats, units } = sizesOf(step);
   const form = formOf(step);
-  const { source, rows, threads, sharedByteLength } = attentionKernel(form);
+  const { source, rows, threads, sharedByteLength } = attentionKernel(form, { batch, m }, limits);
   const unitBlocks = UNIT_ROWS / rows;
   const [scale, , offset] = step.parameters as readonly [number, number, number];
   const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
@@ -100,7 +100,7 @@ const ATTENDING: Routine = {
     const { batch, m, n, inner, width, repeats } = sizesOf(step);
     const [scale, isCausal, offset] = step.parameters as readonly [number, number, number];
     const sizes = [batch, m, n, inner, width, repeats, UNIT_ROWS];
-    return [dtypeCode(step.results[0]!.dtype), ...sizes, isCausal, offset, ...wordsOf(scale)];
+    return [dtypeCode(step.results[0]!.dtype), ...sizes, isCausal, offset + m, ...wordsOf(scale)];
   },
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
@@ -110,9 +110,9 @@ const ATTENDING: Routine = {
   }),
   method: (step) => {
     const { batch, m, n } = sizesOf(step);
-    const stored = batch * m * n * byteLengthOf(step.results[0]!.dtype);
+    const scores = batch * m * n * byteLengthOf(step.results[0]!.dtype);
     const columns = step.parameters[1] === 1 ? `, columns up to row + ${step.parameters[2]}` : '';
-    return `tiles of scores in registers, ${stored} B of them not stored${columns}`;
+    return `scores in tiles, ${scores} B not stored${columns}`;
   },
 };
 

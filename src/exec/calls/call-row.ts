@@ -3,6 +3,7 @@
  * a form of its data in `call.ts` and the file that implements the row; nothing else names it.
  */
 
+import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import type { CudaSource } from '../../codegen/cuda/source.js';
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { ArrayType } from '../../graph/routines.js';
@@ -101,8 +102,8 @@ export interface CallRow<Step extends CallStep> {
   readonly inSlots: (step: Step, pitches: BytePitches, inSlot: BytePitches) => Step;
   /** Its step in a native program: on the CPU, and on a GPU where there is no `kernels`. */
   readonly spec: (step: Step) => Exclude<StepSpec, { kind: 'sweep' }>;
-  /** On a GPU, the kernels of Weft's own that compute it. */
-  readonly kernels?: (step: Step) => CallKernels | undefined;
+  /** On a GPU with these limits, the kernels of Weft's own that compute it. */
+  readonly kernels?: (step: Step, limits: DeviceLimits) => CallKernels | undefined;
   /** One line, without its buffers. */
   readonly print: (step: Step) => string;
   readonly explain: (step: Step, kind: TargetKind) => CallText;

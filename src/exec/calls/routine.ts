@@ -5,6 +5,7 @@
  */
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
+import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { elementReads } from '../../codegen/cuts/element-map.js';
 import type { Shift } from '../../codegen/cuts/shift.js';
 import { printKernel } from '../../fusion/kernel/print.js';
@@ -35,7 +36,7 @@ export interface Routine {
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
-  readonly kernels?: (step: RoutineStep) => CallKernels | undefined;
+  readonly kernels?: (step: RoutineStep, limits: DeviceLimits) => CallKernels | undefined;
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };

@@ -73,7 +73,7 @@ export function sourcesOf(plan: DevicePlan, device: Device): Sources {
     plan.steps.flatMap((step) => [
       ...kernelsOf(step).map((kernel) => sourceOf(kernel, limits)),
       ...callsOf(step).flatMap((call) => {
-        const kernels = callRow(call).kernels?.(call);
+        const kernels = callRow(call).kernels?.(call, limits);
         return kernels === undefined ? [] : callSource(kernels);
       }),
       ...(recordsOf(step).length > 0 ? [generatedSource(LOOP_CHECK)] : []),
@@ -123,7 +123,7 @@ export function graphSizes(plan: DevicePlan, device: Device): number[] {
   const limits = limitsOf(device);
   const counts = plan.steps.map((step): number => {
     if (step.kind === 'sweep' || step.kind === 'loop') return 1;
-    if (step.kind === 'call') return callRow(step).kernels?.(step)?.launches.length ?? 1;
+    if (step.kind === 'call') return callRow(step).kernels?.(step, limits)?.launches.length ?? 1;
     const { scratch, launches } = footprintOf(step.kernel, limits);
     if (step.kind === 'finish') return launches.length - PARTIAL_LAUNCHES;
     return launches.length + scratch.filter((buffer) => buffer.zeroed).length;
@@ -177,9 +177,9 @@ function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclud
 
 /** A call as its kernels' launches, or as one step of a library. */
 function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepSpec>[] {
-  const { images } = emitting;
+  const { images, limits } = emitting;
   const row = callRow(step);
-  const kernels = row.kernels?.(step);
+  const kernels = row.kernels?.(step, limits);
   if (kernels === undefined) return [withAlgorithm(row.spec(step), step, emitting)];
   const source = callSource(kernels);
   const image = images.positionOf(source);
@@ -233,7 +233,7 @@ function sweepSpec(sweep: SweepStep, emitting: Emitting): SweepSpec {
   const body = sweep.body.flatMap(({ step, ranges }) => {
     const launches = launchSpecs(step, emitting).filter(({ kind }) => kind !== 'zero');
     if (step.kind === 'loop') return [{ step: launches[0]!, ranges: joinedRanges(ranges) }];
-    const own = step.kind === 'call' ? callRow(step).kernels?.(step)?.launches : undefined;
+    const own = step.kind === 'call' ? callRow(step).kernels?.(step, emitting.limits)?.launches : undefined;
     if (step.kind === 'call' && own !== undefined)
       return own.map((launch, k) => ({ step: launches[k]!, ranges: blockRanges(step, launch, ranges[0]!) }));
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));

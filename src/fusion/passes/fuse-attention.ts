@@ -82,7 +82,16 @@ function isChosen(
     const found = valueMapKernel(map.value);
     if (found === undefined || !traits.canMap(found.kernel, batch * m * n, found.given)) return false;
   }
-  const sizes = { dtype, batch, m, n, inner, width, isCausal: causal !== undefined, isMapped: map !== undefined };
+  const sizes = {
+    dtype,
+    batch,
+    m,
+    n,
+    inner,
+    width,
+    isCausal: causal !== undefined,
+    isMapped: map !== undefined,
+  };
   const { isOwn, reason } = traits.choose(sizes);
   report?.choice({
     subscripts: `attention (${batch}, ${m}, ${n}), rows of ${inner} and ${width},`,
@@ -95,15 +104,17 @@ function isChosen(
 }
 
 function attentionNode(
-  { q, k, v, batch, m, width, repeats, result }: AttentionOperands,
+  { q, k, v, batch, m, n, width, repeats, result }: AttentionOperands,
   { scale, causal, map }: MappedProduct,
   { dtype }: Contract,
   editor: Editor,
 ): number {
+  // Beyond these, rows have no columns, or all.
+  const offset = Math.max(-m, Math.min(n, causal ?? 0));
   const made = editor.add({
     kind: 'call',
     routine: 'attention',
-    parameters: [scale, causal === undefined ? 0 : 1, causal ?? 0, repeats],
+    parameters: [scale, causal === undefined ? 0 : 1, offset, repeats],
     result: 0,
     valueMap: map?.value,
     dtype,

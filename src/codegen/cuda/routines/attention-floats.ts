@@ -4,8 +4,8 @@
  * column; exponentials go through shared memory, where the 16 threads of a row, half a warp, read them again.
  */
 import {
-  type AttentionForm,
   ATTENTION_NAME,
+  type AttentionForm,
   attentionHead,
   attentionPlace,
   attentionTiles,
@@ -37,17 +37,22 @@ const paddedWidth = (width: number): number => {
   return SIDE * vector * times;
 };
 
-export const floatsTile = (inner: number, width: number): FloatsTile => {
-  const most = Math.max(inner, width);
-  if (most <= 64) return { rows: 8, columns: 4, blocks: 2 };
-  return { rows: 4, columns: 2, blocks: most <= 128 ? 2 : 1 };
-};
+/** The fastest first, as measured on an H100. */
+export function floatsTiles(inner: number, width: number): readonly FloatsTile[] {
+  const small = [
+    { rows: 4, columns: 2, blocks: 1 },
+    { rows: 2, columns: 1, blocks: 1 },
+    { rows: 1, columns: 1, blocks: 1 },
+  ];
+  return Math.max(inner, width) <= 128 ? [{ rows: 8, columns: 4, blocks: 1 }, ...small] : small;
+}
 
 export const floatsRows = ({ rows }: FloatsTile): number => SIDE * rows;
 
 export function floatsSharedBytes({ inner, width }: AttentionForm, tile: FloatsTile): number {
   const [rows, columns] = [floatsRows(tile), SIDE * tile.columns];
-  const chunks = (rows + columns) * pitchOf(inner) + columns * (paddedWidth(width) / 4) + rows * pitchOf(columns);
+  const chunks =
+    (rows + columns) * pitchOf(inner) + columns * (paddedWidth(width) / 4) + rows * pitchOf(columns);
   return 16 * chunks;
 }
 

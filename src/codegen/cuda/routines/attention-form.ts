@@ -29,6 +29,7 @@ export const attentionPlace = ({ inner, width, isCausal }: AttentionForm, rows: 
   return `  const unsigned int block = first_x + ${block};
   const long long batch = block / batch_blocks, other = batch / repeats;
   const int first_row = (int)(block - (unsigned int)batch * batch_blocks) * ${rows};
+  if (first_row >= m) return;
   q += batch * m * ${inner};
   k += other * n * ${inner};
   v += other * n * ${width};

@@ -5,8 +5,8 @@
  * the scores of a tile are computed, its rows of V are copied to shared memory; while they are multiplied, the next of K.
  */
 import {
-  type AttentionForm,
   ATTENTION_NAME,
+  type AttentionForm,
   attentionHead,
   attentionPlace,
   attentionTiles,
@@ -28,12 +28,23 @@ const pitchOf = (width: number): number => (width / 8) | 1;
 
 const padded = (width: number): number => Math.ceil(width / 16) * 16;
 
-export const halvesTile = (inner: number, width: number): HalvesTile => {
+/** The fastest first, as measured on an H100; `blockCount`: how many blocks of 256 rows there are. */
+export function halvesTiles(inner: number, width: number, blockCount: number): readonly HalvesTile[] {
   const most = Math.max(padded(inner), padded(width));
-  if (most <= 64) return { warps: 4, stretches: 2, columns: 64, blocks: 2 };
-  if (most <= 128) return { warps: 4, stretches: 2, columns: 64, blocks: 2 };
-  return { warps: 8, stretches: 1, columns: 32, blocks: 1 };
-};
+  if (most <= 64) return [{ warps: 4, stretches: 2, columns: 64, blocks: 2 }];
+  const narrow = { warps: 4, stretches: 2, columns: 32, blocks: 2 };
+  if (most <= 128)
+    return blockCount < FILLING_BLOCKS
+      ? [narrow]
+      : [{ warps: 8, stretches: 2, columns: 64, blocks: 1 }, narrow];
+  return [
+    { warps: 8, stretches: 1, columns: 32, blocks: 1 },
+    { warps: 4, stretches: 1, columns: 16, blocks: 1 },
+  ];
+}
+
+/** As many as fill an H100. */
+const FILLING_BLOCKS = 132;
 
 export const halvesRows = ({ warps, stretches }: HalvesTile): number => warps * stretches * 16;
 

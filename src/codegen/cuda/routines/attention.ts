@@ -1,9 +1,23 @@
 /** The kernel that computes attention of a form. Launches are made by `exec/calls/attention.ts`. */
 import { isHalf } from '../../../graph/dtype.js';
 import { preludeFor } from '../prelude/prelude.js';
-import { floatsRows, floatsSharedBytes, FLOATS_THREADS, floatsTile, printFloats } from './attention-floats.js';
+import type { DeviceLimits } from '../schedules/schedule-rows.js';
+import {
+  FLOATS_THREADS,
+  type FloatsTile,
+  floatsRows,
+  floatsSharedBytes,
+  floatsTiles,
+  printFloats,
+} from './attention-floats.js';
 import type { AttentionForm } from './attention-form.js';
-import { halvesRows, halvesSharedBytes, halvesTile, printHalves } from './attention-halves.js';
+import {
+  type HalvesTile,
+  halvesRows,
+  halvesSharedBytes,
+  halvesTiles,
+  printHalves,
+} from './attention-halves.js';
 import { withoutPrelude } from './element-function.js';
 
 export { ATTENTION_NAME, type AttentionForm } from './attention-form.js';
@@ -16,30 +30,47 @@ export interface AttentionKernel {
   readonly sharedByteLength: number;
 }
 
+/** Rows of a unit: those of blocks of every size. */
+export const UNIT_ROWS = 256;
+
 /** The most elements of a row of Q or V. */
 export const MOST_WIDTH = 256;
 
-export function attentionKernel(form: AttentionForm): AttentionKernel {
-  const { dtype, map } = form;
-  const own = isHalf(dtype) ? halvesKernel(form) : floatsKernel(form);
+/** Shared memory of a block that the driver reserves. */
+const RESERVED_BYTES = 1024;
+
+/** The kernel on devices with such limits; `batch` and `m` of the problem. */
+export function attentionKernel(
+  form: AttentionForm,
+  { batch, m }: { readonly batch: number; readonly m: number },
+  { sharedByteLength }: DeviceLimits,
+): AttentionKernel {
+  const { dtype, inner, width, map } = form;
+  const all: readonly Candidate[] = isHalf(dtype)
+    ? halvesTiles(inner, width, batch * Math.ceil(m / UNIT_ROWS)).map((tile) => halvesKernel(form, tile))
+    : floatsTiles(inner, width).map((tile) => floatsKernel(form, tile));
+  const fitting = all.find((each) => each.sharedByteLength + RESERVED_BYTES <= sharedByteLength);
+  const chosen = fitting ?? all.at(-1)!;
+  const own = { ...chosen, source: chosen.print() };
   const text = (map === undefined ? '' : withoutPrelude([map])) + own.source;
-  return { ...own, source: preludeFor(text) + text };
+  const { rows, threads } = own;
+  return { source: preludeFor(text) + text, rows, threads, sharedByteLength: own.sharedByteLength };
 }
 
-function halvesKernel(form: AttentionForm): AttentionKernel {
-  const tile = halvesTile(form.inner, form.width);
+type Candidate = Omit<AttentionKernel, 'source'> & { readonly print: () => string };
+
+function halvesKernel(form: AttentionForm, tile: HalvesTile): Candidate {
   return {
-    source: printHalves(form, tile),
+    print: () => printHalves(form, tile),
     rows: halvesRows(tile),
     threads: tile.warps * 32,
     sharedByteLength: halvesSharedBytes(form, tile),
   };
 }
 
-function floatsKernel(form: AttentionForm): AttentionKernel {
-  const tile = floatsTile(form.inner, form.width);
+function floatsKernel(form: AttentionForm, tile: FloatsTile): Candidate {
   return {
-    source: printFloats(form, tile),
+    print: () => printFloats(form, tile),
     rows: floatsRows(tile),
     threads: FLOATS_THREADS,
     sharedByteLength: floatsSharedBytes(form, tile),
