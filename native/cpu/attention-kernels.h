@@ -13,8 +13,8 @@ struct AttentionRow {
 };
 
 struct AttentionKernels {
-  // Scales `count` scores and makes them exponentials, less the largest so far, in their place; gives the factor for what
-  // was summed before. `count` is a multiple of kAttentionLanes.
+  // Scales `count` scores and makes them exponentials, less the largest so far, in their place; gives the
+  // factor for what was summed before. `count` is a multiple of kAttentionLanes.
   float (*exponentials)(int64_t count, float scale, float* scores, AttentionRow& row);
   // x *= factor.
   void (*multiply)(int64_t count, float factor, float* x);

@@ -1,7 +1,7 @@
-// Attention, softmax(f(Q Kᵀ)) V, without the matrix of scores: a task has some rows of Q and passes over blocks of rows
-// of K and V. Scores of a block become exponentials less the row's largest score so far; what was summed before is
-// scaled when that grows (Milakov and Gimelshein, 2018). Blocks begin at the first row of K, so that the order of each
-// sum depends on sizes alone.
+// Attention, softmax(f(Q Kᵀ)) V, without the matrix of scores: a task has some rows of Q and passes over
+// blocks of rows of K and V. Scores of a block become exponentials less the row's largest score so far; what
+// was summed before is scaled when that grows (Milakov and Gimelshein, 2018). Blocks begin at the first row
+// of K, so that the order of each sum depends on sizes alone.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -19,9 +19,9 @@
 
 namespace weft::cpu {
 
-#define WEFT_DECLARE_ATTENTION(isa)            \
-  namespace isa {                              \
-  const AttentionKernels& attentionKernels();  \
+#define WEFT_DECLARE_ATTENTION(isa)           \
+  namespace isa {                             \
+  const AttentionKernels& attentionKernels(); \
   }
 WEFT_DECLARE_ATTENTION(baseline)
 #ifdef WEFT_HAS_AVX
@@ -89,11 +89,10 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
     return static_cast<size_t>(batch * rows * columns * bytesOf(a.dtype));
   };
   const int64_t others = a.batch / a.repeats;
-  RoutineNeed need{
-      {bytes(a.batch, a.m, a.inner), bytes(others, a.n, a.inner), bytes(others, a.n, a.width)},
-      {bytes(a.batch, a.m, a.width)},
-      {},
-      a.units()};
+  RoutineNeed need{{bytes(a.batch, a.m, a.inner), bytes(others, a.n, a.inner), bytes(others, a.n, a.width)},
+                   {bytes(a.batch, a.m, a.width)},
+                   {},
+                   a.units()};
   need.values = static_cast<size_t>(a.batch * a.m * a.n) * sizeof(float);
   return need;
 }
@@ -102,7 +101,12 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
 class Rows {
  public:
   Rows(const Attention& a, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel)
-      : a_(a), job_(job), pool_(pool), cancel_(cancel), kernels_(kernels()), scratch_(floats() * sizeof(float)) {
+      : a_(a),
+        job_(job),
+        pool_(pool),
+        cancel_(cancel),
+        kernels_(kernels()),
+        scratch_(floats() * sizeof(float)) {
     if (job.prologue != nullptr) map_.emplace(*job.prologue, cancel);
   }
 
@@ -134,7 +138,7 @@ class Rows {
   static int64_t padded(int64_t count) { return (count + 15) / 16 * 16; }
   size_t floats() const {
     const int64_t wide = a_.dtype == DType::float32 ? 0 : 1;
-    const int64_t all[] = {kTaskRows * a_.pitch(), kTaskRows * a_.width,   a_.pitch(),
+    const int64_t all[] = {kTaskRows * a_.pitch(), kTaskRows * a_.width,         a_.pitch(),
                            kTaskRows * a_.inner,   a_.block() * a_.inner * wide, a_.block() * a_.width * wide,
                            2 * kTaskRows};
     int64_t sum = 0;
@@ -164,7 +168,13 @@ class Rows {
     const int64_t other = batch_ / a_.repeats * a_.n + column;
     const float* k = asFloats(1, other * a_.inner, count * a_.inner);
     const float* v = asFloats(2, other * a_.width, count * a_.width);
-    Matmul job{DType::float32, rows_, count, a_.inner, 1, matrix(q, a_.inner, 1), matrix(k, 1, a_.inner),
+    Matmul job{DType::float32,
+               rows_,
+               count,
+               a_.inner,
+               1,
+               matrix(q, a_.inner, 1),
+               matrix(k, 1, a_.inner),
                matrix(scores_, a_.pitch(), 1)};
     job.ownKernels = true;
     matmul(job, pool_, cancel_);

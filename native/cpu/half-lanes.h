@@ -1,5 +1,5 @@
-// Casts between float32 and halves, bit by bit: loops over them become vector instructions. For files compiled once per
-// instruction set.
+// Casts between float32 and halves, bit by bit: loops over them become vector instructions. For files
+// compiled once per instruction set.
 #pragma once
 #include "cpu/isa-scope.h"
 

@@ -39,7 +39,8 @@ struct RoutineJob {
   const std::vector<std::byte*>& operands;
   const std::vector<std::byte*>& results;
   Workspace workspace;
-  // Of a scan: gives the elements of the first operand, which is then not among `operands`. Of attention: maps scores.
+  // Of a scan: gives the elements of the first operand, which is then not among `operands`. Of attention:
+  // maps scores.
   const ElementMap* prologue = nullptr;
   // Of a scan: takes its elements, and writes the result.
   const ElementMap* epilogue = nullptr;

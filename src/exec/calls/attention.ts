@@ -40,7 +40,7 @@ function sizesOf({ operands, results, parameters }: RoutineStep): Sizes {
   return { batch, m, n, inner, width, repeats: parameters[3]!, units: Math.ceil(m / UNIT_ROWS) };
 }
 
-function formOf(step: RoutineStep): AttentionForm {
+function kernelForm(step: RoutineStep): AttentionForm {
   const { inner, width } = sizesOf(step);
   const { values } = step.maps ?? {};
   return {
@@ -56,7 +56,7 @@ const float32 = (value: number): LaunchArgument => ({ bytes: scalarBytes('float3
 
 function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const { batch, m, n, repeats, units } = sizesOf(step);
-  const form = formOf(step);
+  const form = kernelForm(step);
   const { source, rows, threads, sharedByteLength } = attentionKernel(form, { batch, m }, limits);
   const unitBlocks = UNIT_ROWS / rows;
   const [scale, , offset] = step.parameters as readonly [number, number, number];
