@@ -87,6 +87,7 @@ describe('attention is recognized', () => {
         ),
       '(0.25 1 2 1)',
     ],
+    ['of long rows', () => p(8, 16).matmul(p(200_000, 16).T).softmax(-1).matmul(p(200_000, 8)), '(1 0 0 1)'],
     [
       'with any map of scores',
       () => attending(scores().div(30).tanh().mul(30).softmax(-1)),

@@ -17,6 +17,9 @@ const MAPPED = 0.5;
 const UNIT_ROWS = 128;
 const LAUNCH_SECONDS = 5e-6;
 
+/** Rows that kernels count in 32 bits, up to the end of a tile. */
+const MOST_ROWS = 2 ** 31 - 1024;
+
 /** Bytes of scores a second that a softmax reads or writes. */
 const MEMORY_RATE = 2.5e12;
 
@@ -43,6 +46,8 @@ const inMicroseconds = (seconds: number): string => `${(seconds * 1e6).toPrecisi
 export const cudaAttention: AttentionTraits['choose'] = (sizes) => {
   if (Math.max(sizes.inner, sizes.width) > MOST_WIDTH)
     return { isOwn: false, reason: `with scores in memory: rows of more than ${MOST_WIDTH} elements` };
+  if (Math.max(sizes.m, sizes.n) > MOST_ROWS)
+    return { isOwn: false, reason: `with scores in memory: more than ${MOST_ROWS} rows` };
   const [own, library] = [ownSeconds(sizes), librarySeconds(sizes)];
   const isOwn = own < library;
   const times = `about ${inMicroseconds(isOwn ? own : library)}, else ${inMicroseconds(isOwn ? library : own)}`;

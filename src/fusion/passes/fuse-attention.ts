@@ -5,7 +5,7 @@
  *     contract (softmax (where rows >= columns (contract q k) -inf)) v →   attention q k v, causal
  *     contract (softmax (contract q k + bias)) v                       →   attention q k v bias, of add
  *
- * Before `merge-contractions`, for targets that say when it takes less time (`AttentionTraits`). Values change by
+ * Before formulas and contractions are rewritten, for targets that say when it takes less time (`AttentionTraits`). Values change by
  * rounding, and where not all numbers are finite: columns that a causal mask leaves out are not read, so that an
  * infinity or NaN of V there makes no NaN; and of halves, what is between the products is in float32.
  */

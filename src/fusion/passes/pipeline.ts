@@ -34,9 +34,9 @@ export interface Pass {
 /** The passes for a target, by what its products are like. */
 export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
+  { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'online-formulas', run: onlineFormulas, rounds: true },
   { name: 'push-slices', run: pushSlices, rounds: false },
-  { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
 ];
