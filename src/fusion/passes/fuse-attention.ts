@@ -11,6 +11,7 @@
  */
 import { isHalf } from '../../graph/dtype.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import { valueMapKernel } from '../partition/value-map.js';
 import { type AttentionOperands, attentionOperands } from './attention-labels.js';
 import type { AttentionTraits } from './attention-traits.js';
@@ -24,9 +25,8 @@ import { softmaxArgument } from './softmax-form.js';
 
 type Contract = GraphNodeOf<'contract'>;
 
-export const fuseAttention =
-  (traits: AttentionTraits | undefined) =>
-  (graph: MutableGraph, report?: ContractionReport): void => {
+export const fuseAttention = (traits: AttentionTraits | undefined) =>
+  function* (graph: MutableGraph, report?: ContractionReport): Slices<void> {
     if (traits === undefined || !hasContractions(graph)) return;
     const reading = readingOf(graph);
     let isFused = false;
@@ -36,8 +36,8 @@ export const fuseAttention =
       isFused ||= made !== undefined;
       return made;
     };
-    rewriteInOneWalk(graph, { contract: [rule] });
-    if (isFused) simplify(graph); // views of views
+    yield* rewriteInOneWalk(graph, { contract: [rule] });
+    if (isFused) yield* simplify(graph); // views of views
   };
 
 interface Context {
