@@ -68,6 +68,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::configureCpu>(exports, "configureCpu");
   add<weft::beginProfile>(exports, "beginProfile");
   add<weft::endProfile>(exports, "endProfile");
+  add<weft::workTotals>(exports, "workTotals");
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::productWorkspace>(exports, "productWorkspace");
   add<weft::routineWorkspace>(exports, "routineWorkspace");

@@ -6,7 +6,6 @@
 export {
   Batch,
   type BatchOptions,
-  type BatchProgress,
   type BatchResult,
   type BatchSummary,
   batch,
@@ -37,6 +36,7 @@ export {
   zeros,
   zerosLike,
 } from './api/creation.js';
+export { type Dashboard, type DashboardOptions, dashboard } from './api/dashboard.js';
 export {
   type CudaElementFunction,
   type CudaResults,
@@ -287,6 +287,7 @@ export {
 export type { ComputeOptions } from './exec/run/compute-options.js';
 export type { OnProgress, Progress } from './exec/run/progress.js';
 export { synchronize } from './exec/run/synchronize.js';
+export type { BatchProgress } from './exec/run/watch.js';
 export type { DevicesOption } from './exec/targets/devices.js';
 export type { ReduceOptions, SumOptions, VarianceOptions } from './graph/arguments.js';
 export type { OutOfRange } from './graph/bin-arguments.js';

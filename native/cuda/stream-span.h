@@ -1,6 +1,6 @@
 // StreamSpan: times what is queued in a stream while it lives, by two events around it, for profile().
-// Without a recording it looks at a flag and does nothing. The events' times are asked for when the recording
-// ends.
+// Without a recording it counts the work, looks at a flag and does nothing. The events' times are asked for
+// when the recording ends.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -17,12 +17,14 @@ class StreamSpan {
  public:
   // On a thread that has the stream's context. No two of one stream at a time on one thread.
   StreamSpan(CUstream stream, recorder::Kind kind, size_t byteLength) {
+    recorder::count(kind, byteLength);
     if (recorder::isOn()) begin(stream, kind, {}, byteLength, -1);
   }
   // `name` gives what it is called, and is called only where that is recorded.
   template <typename Name>
   StreamSpan(CUstream stream, recorder::Kind kind, const Name& name, size_t byteLength = 0,
              int64_t tile = -1) {
+    recorder::count(kind, byteLength);
     if (recorder::isOn()) begin(stream, kind, name(), byteLength, tile);
   }
   ~StreamSpan() {

@@ -63,9 +63,11 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     void operator()(const std::shared_ptr<const Loop>& s) { steps.loop(*s, done); }
   };
   // Loops and sweeps tell of what is in them.
-  if (!recorder::isOn() || std::holds_alternative<std::shared_ptr<const Loop>>(step) ||
+  if (std::holds_alternative<std::shared_ptr<const Loop>>(step) ||
       std::holds_alternative<std::shared_ptr<const Sweep>>(step))
     return std::visit(Whole{*this, done}, step);
+  recorder::count(kindOf(step), 0);
+  if (!recorder::isOn()) return std::visit(Whole{*this, done}, step);
   const recorder::HostSpan span(recorder::HostSpan::OfStep::yes, kindOf(step), nameOf(step));
   std::visit(Whole{*this, done}, step);
 }
@@ -97,6 +99,7 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
     void operator()(const std::shared_ptr<const Sweep>&) { misplaced("a sweep"); }
     void operator()(const std::shared_ptr<const Loop>&) { misplaced("a loop in a loop"); }
   };
+  recorder::count(kindOf(step), 0);
   if (!recorder::isOn()) return std::visit(RunRange{*this, range}, step);
   const recorder::HostSpan span(recorder::HostSpan::OfStep::yes, kindOf(step), nameOf(step), tile);
   std::visit(RunRange{*this, range}, step);
@@ -234,6 +237,7 @@ void CpuSteps::runSkewed(const Loop& loop, const std::vector<LoopRun>& turns, in
   const auto turn = [&](size_t k) { return buffers[std::min(k, buffers.size() - 1)].data(); };
   const cpu::TapeRuns runs{
       count, {turn(0), turn(1), turn(2)}, loop.skew->tiles, loop.skew->counters, turns[0].done, done};
+  recorder::count(recorder::Kind::kernel, 0);
   std::optional<recorder::HostSpan> span;
   if (recorder::isOn())
     span.emplace(recorder::HostSpan::OfStep::yes, kindOf(loop.body[0]), nameOf(loop.body[0]));

@@ -1,6 +1,7 @@
 #include "runtime/profile.h"
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "runtime/device.h"
@@ -36,36 +37,40 @@ class Names {
 
 class TakeTask : public BlockingTask {
  public:
-  void run() override { recording_ = recorder::take(); }
+  explicit TakeTask(uint64_t number) : number_(number) {}
+
+  void run() override { taken_ = recorder::take(number_); }
 
   Napi::Value result(Napi::Env env) override {
+    if (!taken_.has_value()) return env.Null();
+    const recorder::Recording& recording = *taken_;
     Names names(env);
-    Napi::Array tracks = Napi::Array::New(env, recording_.tracks.size());
-    for (uint32_t i = 0; i < recording_.tracks.size(); i++) {
+    Napi::Array tracks = Napi::Array::New(env, recording.tracks.size());
+    for (uint32_t i = 0; i < recording.tracks.size(); i++) {
       Napi::Object track = Napi::Object::New(env);
-      track.Set("device", recording_.tracks[i].device);
-      track.Set("name", recording_.tracks[i].name);
+      track.Set("device", recording.tracks[i].device);
+      track.Set("name", recording.tracks[i].name);
       tracks.Set(i, track);
     }
-    Napi::Float64Array spans = Napi::Float64Array::New(env, recording_.spans.size() * kSpanFields);
+    Napi::Float64Array spans = Napi::Float64Array::New(env, recording.spans.size() * kSpanFields);
     double* out = spans.Data();
-    for (const recorder::Span& span : recording_.spans) {
+    for (const recorder::Span& span : recording.spans) {
       const auto at = [&](SpanField field) -> double& { return out[static_cast<size_t>(field)]; };
       at(SpanField::track) = static_cast<double>(span.track);
       at(SpanField::kind) = static_cast<double>(span.kind);
       at(SpanField::name) = names.at(span.name);
-      at(SpanField::begin) = static_cast<double>(span.begin - recording_.begin);
-      at(SpanField::end) = static_cast<double>(span.end - recording_.begin);
+      at(SpanField::begin) = static_cast<double>(span.begin - recording.begin);
+      at(SpanField::end) = static_cast<double>(span.end - recording.begin);
       at(SpanField::bytes) = static_cast<double>(span.byteLength);
       at(SpanField::tile) = static_cast<double>(span.tile);
       out += kSpanFields;
     }
-    Napi::Float64Array samples = Napi::Float64Array::New(env, recording_.samples.size() * kSampleFields);
+    Napi::Float64Array samples = Napi::Float64Array::New(env, recording.samples.size() * kSampleFields);
     out = samples.Data();
-    for (const recorder::Sample& sample : recording_.samples) {
+    for (const recorder::Sample& sample : recording.samples) {
       const auto at = [&](SampleField field) -> double& { return out[static_cast<size_t>(field)]; };
       at(SampleField::device) = names.at(sample.device);
-      at(SampleField::time) = static_cast<double>(sample.time - recording_.begin);
+      at(SampleField::time) = static_cast<double>(sample.time - recording.begin);
       at(SampleField::bytes) = static_cast<double>(sample.byteLength);
       out += kSampleFields;
     }
@@ -74,35 +79,50 @@ class TakeTask : public BlockingTask {
     result.Set("names", names.list());
     result.Set("spans", spans);
     result.Set("samples", samples);
-    result.Set("nanoseconds", static_cast<double>(recording_.end - recording_.begin));
-    result.Set("dropped", static_cast<double>(recording_.dropped));
+    result.Set("nanoseconds", static_cast<double>(recording.end - recording.begin));
+    result.Set("dropped", static_cast<double>(recording.dropped));
     return result;
   }
 
  private:
-  recorder::Recording recording_;
+  uint64_t number_;
+  std::optional<recorder::Recording> taken_;
 };
 
 }  // namespace
 
 Napi::Value beginProfile(const Napi::CallbackInfo& info) {
   recorder::callThreadJavaScript();
-  const int64_t begin = recorder::begin();
-  if (begin == 0) {
+  const std::optional<recorder::Begun> begun = recorder::begin(info[0].ToBoolean());
+  if (!begun.has_value()) {
     throw Failure(FailureCode::argument,
                   "[profile] expected no other profile to be under way in this process");
   }
   // A worker may be gone before it ends what it began.
   const auto abandon = [](void* number) { recorder::abandon(reinterpret_cast<uintptr_t>(number)); };
-  napi_add_env_cleanup_hook(info.Env(), abandon, reinterpret_cast<void*>(recorder::number()));
+  napi_add_env_cleanup_hook(info.Env(), abandon, reinterpret_cast<void*>(begun->number));
   for (const Device* device : openedDevices())
     recorder::sample(device->isHost() ? "host" : device->name(), device->memory().inUse);
-  return Napi::Number::New(info.Env(), static_cast<double>(begin));
+  Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("begin", static_cast<double>(begun->time));
+  result.Set("number", static_cast<double>(begun->number));
+  return result;
 }
 
 Napi::Value endProfile(const Napi::CallbackInfo& info) {
-  if (!recorder::stop()) throw Failure(FailureCode::argument, "[profile] expected a profile under way");
-  return Environment::of(info.Env()).start(info.Env(), std::make_shared<TakeTask>(), profileExecutor());
+  const auto number = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
+  if (!recorder::stop(number)) return info.Env().Null();
+  return Environment::of(info.Env()).start(info.Env(), std::make_shared<TakeTask>(number), profileExecutor());
+}
+
+Napi::Value workTotals(const Napi::CallbackInfo& info) {
+  Napi::Float64Array result = Napi::Float64Array::New(info.Env(), 2 * recorder::kKinds);
+  for (size_t k = 0; k < recorder::kKinds; k++) {
+    const recorder::Total& total = recorder::totals[k];
+    result[2 * k] = static_cast<double>(total.count.load(std::memory_order_relaxed));
+    result[2 * k + 1] = static_cast<double>(total.byteLength.load(std::memory_order_relaxed));
+  }
+  return result;
 }
 
 }  // namespace weft

@@ -18,6 +18,7 @@ constexpr size_t kMostSamples = size_t{1} << 18;
 struct State {
   std::mutex mutex;
   bool isTaken = true;
+  bool yields = false;
   Recording now;
   void (*settle)() = nullptr;
   std::map<std::pair<std::string, std::string>, size_t> tracks;
@@ -52,23 +53,24 @@ std::string nameOfThisThread() {
 
 uint64_t number() { return current.load(std::memory_order_acquire); }
 
-int64_t begin() {
+std::optional<Begun> begin(bool yields) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  if (!all.isTaken) return 0;
+  if (!all.isTaken && (yields || !all.yields)) return std::nullopt;
   all.isTaken = false;
+  all.yields = yields;
   all.now = {};
   all.tracks.clear();
   all.now.begin = Timeline::now();
-  current++;
+  const uint64_t number = ++current;
   recording = true;
-  return all.now.begin;
+  return Begun{all.now.begin, number};
 }
 
-bool stop() {
+bool stop(uint64_t of) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  if (!recording.exchange(false)) return false;
+  if (of != number() || !recording.exchange(false)) return false;
   all.now.end = Timeline::now();
   return true;
 }
@@ -79,7 +81,7 @@ void settleWith(void (*settle)()) {
   all.settle = settle;
 }
 
-Recording take() {
+std::optional<Recording> take(uint64_t of) {
   State& all = state();
   void (*settle)() = nullptr;
   {
@@ -88,6 +90,7 @@ Recording take() {
   }
   if (settle != nullptr) settle();
   const std::lock_guard lock(all.mutex);
+  if (all.isTaken || of != number()) return std::nullopt;
   all.isTaken = true;
   return std::exchange(all.now, {});
 }
@@ -116,7 +119,7 @@ void add(uint64_t of, Span span) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   if (all.isTaken || of != number()) return;
-  if (all.now.spans.size() < kMostSpans) {
+  if (all.now.spans.size() < (all.yields ? kMostYieldingSpans : kMostSpans)) {
     all.now.spans.push_back(std::move(span));
   } else {
     all.now.dropped++;
@@ -133,7 +136,7 @@ void sample(const std::string& device, size_t byteLength) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   if (all.isTaken) return;
-  if (all.now.samples.size() < kMostSamples) {
+  if (all.now.samples.size() < (all.yields ? kMostYieldingSpans : kMostSamples)) {
     all.now.samples.push_back({device, Timeline::now(), byteLength});
   } else {
     all.now.dropped++;
@@ -150,6 +153,7 @@ void abandon(uint64_t of) {
 }
 
 HostSpan::HostSpan(Kind kind, const char* name, size_t byteLength) {
+  count(kind, byteLength);
   if (!isOn()) return;
   number_ = number();
   span_ = {trackOfThread(), kind, name, Timeline::now(), 0, byteLength, -1};

@@ -1,12 +1,15 @@
 // Recorder: what profile() records while it is on: spans of work, on threads of this process and in streams
 // of devices, and how much memory is out. While it is off, work pays for one look at a flag.
 //
-// One recording at a time in a process, whichever thread of JavaScript's asked for it. Times are nanoseconds
+// One recording at a time in a process, whichever thread of JavaScript's asked for it. One that yields (the
+// dashboard's) is dropped where another begins, so that profile() always gets its turn. Times are nanoseconds
 // of the steady clock; those of streams come from their devices (cuda/stream-span.*) when the recording ends.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,18 +48,39 @@ struct Recording {
   size_t dropped = 0;
 };
 
+// Work of a kind since the process began, whether it is recorded or not: how often, and its bytes.
+struct Total {
+  std::atomic<uint64_t> count{0}, byteLength{0};
+};
+#define WEFT_ONE(...) +1
+inline constexpr size_t kKinds = 0 WEFT_SPAN_KINDS(WEFT_ONE);
+#undef WEFT_ONE
+inline std::array<Total, kKinds> totals;
+// Any thread.
+inline void count(Kind kind, size_t byteLength) {
+  Total& total = totals[static_cast<size_t>(kind)];
+  total.count.fetch_add(1, std::memory_order_relaxed);
+  total.byteLength.fetch_add(byteLength, std::memory_order_relaxed);
+}
+
 inline std::atomic<bool> recording{false};
 // Any thread.
 inline bool isOn() { return recording.load(std::memory_order_relaxed); }
 // Counts recordings: what was begun in one is no part of the next.
 uint64_t number();
 
-// Begins one, and gives when; 0: there is one already.
-int64_t begin();
-// Nothing more is begun in it. False: there is none that was not stopped.
-bool stop();
-// Waits for what devices have to tell, and gives what there is. Once after `stop`.
-Recording take();
+// When a recording began, and its number.
+struct Begun {
+  int64_t time;
+  uint64_t number;
+};
+
+// Begins one; none: there is one already that does not yield to it.
+std::optional<Begun> begin(bool yields);
+// Nothing more is begun in the recording of a number. False: it was dropped, or stopped before.
+bool stop(uint64_t number);
+// Waits for what devices have to tell, and gives what there is. Once after `stop`; none: it was dropped.
+std::optional<Recording> take(uint64_t number);
 // Ends a recording whose timeline nobody will ask for any more, if it is under way.
 void abandon(uint64_t number);
 // Has `settle` called by `take`, to add what was recorded on devices. Called once.
@@ -75,8 +99,8 @@ void drop(uint64_t number, size_t count);
 // Notes what a device has out now.
 void sample(const std::string& device, size_t byteLength);
 
-// The most spans of a recording.
-inline constexpr size_t kMostSpans = size_t{1} << 18;
+// The most spans of a recording, and of one that yields: nobody waits for that, so it is to be short work.
+inline constexpr size_t kMostSpans = size_t{1} << 18, kMostYieldingSpans = size_t{1} << 13;
 
 // A span of this thread for the object's lifetime; on the row of the thread, or of a device that computes on
 // it.

@@ -5,12 +5,13 @@
  */
 import { setMaxListeners } from 'node:events';
 import { type ComputeOptions, checkComputeOptions } from '../exec/run/compute-options.js';
+import { type BatchProgress, type BatchWatch, watcher } from '../exec/run/watch.js';
 import { type DevicesOption, devicesFrom, probeForAll } from '../exec/targets/devices.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
 import { ArgumentError, DeviceLostError, expected, RangeArgumentError } from '../host/errors.js';
 import { ignoreRejections } from '../host/refused-promises.js';
-import { called } from '../host/site.js';
+import { called, currentSite } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
 import type { Sinks } from '../io/store.js';
 import { JobPool } from './batch-pool.js';
@@ -58,17 +59,6 @@ export interface BatchOptions extends Omit<ComputeOptions, 'device' | 'onProgres
   readonly order?: 'input' | 'completed' | undefined;
   /** Called for every job that begins or ends. An error that it throws stops the batch. */
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
-}
-
-/** How far a batch is, in jobs. */
-export interface BatchProgress {
-  /** Jobs that succeeded, failed, are being computed, and are being loaded or wait for a device. */
-  readonly done: number;
-  readonly failed: number;
-  readonly running: number;
-  readonly loading: number;
-  /** Since the batch began. */
-  readonly seconds: number;
 }
 
 interface JobOutcome {
@@ -155,6 +145,8 @@ export class Batch implements AsyncIterable<BatchResult> {
   readonly #jobs: Iterable<Job> | AsyncIterable<Job>;
   readonly #options: BatchOptions;
   readonly #stop = new AbortController();
+  readonly #site = currentSite();
+  #watch: BatchWatch | undefined;
   #pool: JobPool | undefined;
   #start: number | undefined;
   #end: number | undefined;
@@ -204,13 +196,15 @@ export class Batch implements AsyncIterable<BatchResult> {
     if (this.#start !== undefined)
       throw new ArgumentError(expected('batch', 'to be iterated over once', 'a batch that was'));
     this.#start = performance.now();
+    this.#watch = this.#begunWatch();
     // Each job that waits or runs listens.
     setMaxListeners(0, this.#stop.signal);
     const { signal, devices = 'all', concurrency = CONCURRENCY, lookAhead, order = 'input' } = this.#options;
-    signal?.throwIfAborted();
     const abort = (): void => this.#stop.abort(signal!.reason);
-    signal?.addEventListener('abort', abort, { once: true });
+    let failure: { readonly error: unknown } | undefined;
     try {
+      signal?.throwIfAborted();
+      signal?.addEventListener('abort', abort, { once: true });
       await probeForAll(devices);
       const names = devicesFrom(devices).map(({ name }) => name);
       this.#pool = new JobPool(names, concurrency);
@@ -226,10 +220,22 @@ export class Batch implements AsyncIterable<BatchResult> {
         results.stop();
         await feeding;
       }
+    } catch (error) {
+      failure = { error };
+      throw error;
     } finally {
       this.#end = performance.now();
       signal?.removeEventListener('abort', abort);
+      this.#watch?.ended(failure);
     }
+  }
+
+  #begunWatch(): BatchWatch | undefined {
+    const jobs = this.#jobs;
+    const total = Array.isArray(jobs) ? jobs.length : jobs instanceof Set ? jobs.size : undefined;
+    const counts = (): BatchProgress => this.#progress();
+    const devices = (): BatchSummary['devices'] => this.#pool?.counts() ?? [];
+    return watcher()?.batch({ site: this.#site, total, counts, devices }, this.#options.signal);
   }
 
   /** Takes jobs as there is room for them. Ends when all have. */
@@ -285,6 +291,7 @@ export class Batch implements AsyncIterable<BatchResult> {
         error: error instanceof JobError ? atCaller(error.cause, this.#run) : error,
       };
       this.#failed++;
+      this.#watch?.jobFailed(result, result.error);
     }
     this.#loading--;
     this.#tell();
@@ -339,17 +346,21 @@ export class Batch implements AsyncIterable<BatchResult> {
     return this.#start === undefined ? 0 : ((this.#end ?? performance.now()) - this.#start) / 1000;
   }
 
+  #progress(): BatchProgress {
+    return {
+      done: this.#done,
+      failed: this.#failed,
+      running: this.#running,
+      loading: this.#loading,
+      seconds: this.#seconds(),
+    };
+  }
+
   #tell(): void {
     const { onProgress } = this.#options;
     if (onProgress === undefined || this.#stop.signal.aborted) return;
     try {
-      onProgress({
-        done: this.#done,
-        failed: this.#failed,
-        running: this.#running,
-        loading: this.#loading,
-        seconds: this.#seconds(),
-      });
+      onProgress(this.#progress());
     } catch (error) {
       // An error of the listener stops the batch, and the iteration throws it.
       this.#stop.abort(error);

@@ -60,18 +60,18 @@ export async function profile(
   options?: ComputeOptions,
   ...more: readonly unknown[]
 ): Promise<Profiled<unknown>> {
-  await calledAsync(profile, async () => {
+  const recording = await calledAsync(profile, async () => {
     refuseMore('profile', typeof work === 'function' ? 1 : 2, [work, options, ...more]);
-    beginRecording();
+    return beginRecording();
   });
   let result: unknown;
   try {
     result = await resultOf(work, options);
   } catch (error) {
-    await endRecording();
+    await endRecording(recording);
     throw typeof work === 'function' ? error : atCaller(error, profile);
   }
-  return { result, timeline: timelineOf(await endRecording()) };
+  return { result, timeline: timelineOf((await endRecording(recording))!) };
 }
 
 function resultOf(work: unknown, options?: ComputeOptions): unknown {

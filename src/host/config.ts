@@ -77,6 +77,8 @@ export interface Config {
   readonly deadline: number;
   /** `WEFT_DECODE_DEADLINE`: milliseconds that the decoding of a file may take without progress. */
   readonly decodeDeadline: number;
+  /** `WEFT_DASHBOARD`: the port of a dashboard that begins with the first compute; 0: any that is free. */
+  readonly dashboard: number | undefined;
   /** Where the CUDA libraries may be; see `exec/native/cuda-libraries.ts`. */
   readonly cuda: CudaSearchPaths;
 }
@@ -108,6 +110,7 @@ export interface CudaSearchPaths {
 
 const DEFAULT_CACHE_BYTES = 512 * 2 ** 20;
 const MAX_THREADS = 1024;
+export const MOST_PORT = 65_535;
 const DEFAULT_DEADLINE_MS = 120_000;
 const DEFAULT_DECODE_DEADLINE_MS = 20_000;
 
@@ -212,6 +215,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     deadline: integer(env, 'WEFT_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DEADLINE_MS,
     decodeDeadline:
       integer(env, 'WEFT_DECODE_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DECODE_DEADLINE_MS,
+    dashboard: integer(env, 'WEFT_DASHBOARD', 0, MOST_PORT),
     cuda: {
       driver: given(env.WEFT_CUDA_DRIVER)[0],
       nvrtc: given(env.WEFT_NVRTC)[0],

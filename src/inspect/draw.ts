@@ -17,7 +17,9 @@ export interface PlanNode {
  * The plan as a directed graph: a node per step (`step 0`), per input array (`source 0 float32`) and per
  * result, an edge for every buffer that one hands to another, labelled with it.
  */
-export function planAsGraph(data: ExplanationData): Graph<string, PlanNode, string> {
+export function planAsGraph(
+  data: Pick<ExplanationData, 'steps' | 'results'>,
+): Graph<string, PlanNode, string> {
   // A step may read several buffers of another.
   const graph = new Graph<string, PlanNode, string>({ directed: true, multigraph: true });
   const writer = new Map<string, string>();

@@ -10,6 +10,7 @@ import {
   type LoopStep,
   type Phase,
   type PhaseStep,
+  type Plan,
   type Step,
   type SweepStep,
 } from '../exec/plan/plan.js';
@@ -47,7 +48,16 @@ export function explainSteps(
   { devices, tune }: ComputeTarget,
   lines: Lines,
 ): LocatedStep[] {
-  const explainer = new Explainer(devices[0]!, tune, lines);
+  return stepsOfPhases(new Explainer(devices[0]!, tune, lines), graph, plan);
+}
+
+/** The steps of a plan whose graph is not kept: without the user's lines, and on request without sources. */
+export const explainPlan = (plan: Plan, device: Device, withSources: boolean): ExplainedStep[] =>
+  stepsOfPhases(new Explainer(device, false, undefined, withSources), undefined, plan).map(
+    ({ step }) => step,
+  );
+
+function stepsOfPhases(explainer: Explainer, graph: Graph | undefined, plan: Plan): LocatedStep[] {
   if (plan.devices.length === 1)
     return plan.phases.flatMap(({ runs }) => runs.flatMap((run) => explainer.ofRun(graph, run.plan)));
   return plan.phases.flatMap(({ runs, loop }, number) => {
@@ -68,16 +78,18 @@ export function explainSteps(
 class Explainer {
   readonly #device: Device;
   readonly #isTuned: boolean;
-  readonly #lines: Lines;
+  readonly #lines: Lines | undefined;
+  readonly #withSources: boolean;
   #sweeps = 0;
   #loops = 0;
   /** Numbers of loops whose rounds are phases, by their nodes. */
   readonly #opened = new Map<string, number>();
 
-  constructor(device: Device, isTuned: boolean, lines: Lines) {
+  constructor(device: Device, isTuned: boolean, lines: Lines | undefined, withSources = true) {
     this.#device = device;
     this.#isTuned = isTuned;
     this.#lines = lines;
+    this.#withSources = withSources;
   }
 
   /** The loop that a phase is in, and how often it is done. */
@@ -90,7 +102,7 @@ class Explainer {
   }
 
   /** `loop`: the nodes of a loop whose body the steps are of. */
-  ofRun(graph: Graph, plan: DevicePlan, loop?: readonly number[]): LocatedStep[] {
+  ofRun(graph: Graph | undefined, plan: DevicePlan, loop?: readonly number[]): LocatedStep[] {
     const explained = plan.steps.map((step) =>
       loop === undefined
         ? this.#in(graph, step, plan, '')
@@ -105,7 +117,13 @@ class Explainer {
         );
   }
 
-  #in(graph: Graph, step: Step, plan: DevicePlan, loops = '', isTuned = this.#isTuned): LocatedStep[] {
+  #in(
+    graph: Graph | undefined,
+    step: Step,
+    plan: DevicePlan,
+    loops = '',
+    isTuned = this.#isTuned,
+  ): LocatedStep[] {
     if (step.kind === 'sweep') {
       const sweep = { number: this.#sweeps++, tiles: step.tiles };
       return step.body.flatMap((part) =>
@@ -116,9 +134,9 @@ class Explainer {
       );
     }
     if (step.kind !== 'loop')
-      return explainStep(step, plan, this.#device, isTuned).map((one) => ({
+      return explainStep(step, plan, this.#device, isTuned, this.#withSources).map((one) => ({
         at: locationOf(loops, one.nodes),
-        step: { ...one, lines: this.#lines.of(graph, one.nodes) },
+        step: { ...one, lines: graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []) },
       }));
     const body = bodyOf(graph, step.nodes);
     const loop = { number: this.#loops++, count: countOf(step) };
@@ -134,7 +152,8 @@ class Explainer {
 }
 
 /** The graph of a loop's body, in which the nodes of its steps are. */
-function bodyOf(graph: Graph, nodes: readonly number[]): Graph {
+function bodyOf(graph: Graph | undefined, nodes: readonly number[]): Graph | undefined {
+  if (graph === undefined) return undefined;
   const node = nodeOf(graph, nodes[0]!);
   return node.kind === 'loop' ? node.loop.body : graph;
 }
@@ -156,17 +175,25 @@ function explainStep(
   plan: DevicePlan,
   device: Device,
   isTuned: boolean,
+  withSource: boolean,
 ): StepData[] {
   if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
   return [
-    step.kind === 'call' ? explainCall(step, plan, device, isTuned) : explainKernel(step, plan, device),
+    step.kind === 'call'
+      ? explainCall(step, plan, device, isTuned)
+      : explainKernel(step, plan, device, withSource),
   ];
 }
 
 const labelsOf = (plan: DevicePlan, buffers: readonly number[]): string[] =>
   buffers.map((b) => plan.buffers[b]!.label);
 
-function explainKernel(step: KernelStep | PhaseStep, plan: DevicePlan, device: Device): StepData {
+function explainKernel(
+  step: KernelStep | PhaseStep,
+  plan: DevicePlan,
+  device: Device,
+  withSource: boolean,
+): StepData {
   const { kernel } = step;
   const ofRole = (role: 'input' | 'output'): string[] =>
     labelsOf(
@@ -183,7 +210,7 @@ function explainKernel(step: KernelStep | PhaseStep, plan: DevicePlan, device: D
     text: printKernel(kernel),
   };
   const { sourceOf } = targetOf(device);
-  return sourceOf === undefined ? data : { ...data, source: sourceOf(kernel, device) };
+  return sourceOf === undefined || !withSource ? data : { ...data, source: sourceOf(kernel, device) };
 }
 
 /** `isTuned`: it runs as a whole, in a compute that measures the algorithms of products. */

@@ -2,11 +2,11 @@
  * Timelines as pictures: rows are streams and groups of threads, colours are kinds of work, an axis in
  * milliseconds above, the memory that devices hold below, a legend at the end. Called by `Timeline`.
  */
-import { deviceNamed } from '../exec/targets/device.js';
 import { formatBytes } from '../graph/format.js';
 import { escaped } from '../host/display.js';
-import { devicesOf, rowsOf } from './chrome-trace.js';
-import type { SpanKind, TimelineData, TimelineSpan } from './timeline-data.js';
+import { devicesOf } from './chrome-trace.js';
+import type { SpanKind, TimelineData } from './timeline-data.js';
+import { barsOf, FINE, type Row, rowsToDraw } from './timeline-rows.js';
 import { busyOf } from './timeline-summary.js';
 
 /** Options of `Timeline.toSVG`. */
@@ -51,14 +51,6 @@ const BAR = 15;
 const MEMORY = 46;
 const HEAD = 44;
 const LEGEND = 20;
-/** Pixels between bars that touch; bars of a kind that do are one where one of them is narrow. */
-const FINE = 0.4;
-const NARROW = 2;
-
-interface Row {
-  readonly label: string;
-  readonly spans: readonly TimelineSpan[];
-}
 
 /** The horizontal scale. */
 interface Scale {
@@ -68,27 +60,6 @@ interface Scale {
 }
 
 const px = (value: number): string => String(Math.round(value * 10) / 10);
-
-/** Threads that do the same are one row: `weft-in 7` and `weft-in 8`. */
-function rowsToDraw(timeline: TimelineData, withHost: boolean): Row[] {
-  return devicesOf(timeline).flatMap((device): Row[] => {
-    const own = timeline.spans.filter((span) => span.device === device);
-    const names = rowsOf(timeline.spans, device);
-    if (device !== 'host') {
-      return names.map((name) => ({
-        label: deviceNamed(device).isHost ? device : `${device} ${name}`,
-        spans: own.filter(({ row }) => row === name),
-      }));
-    }
-    if (!withHost) return [];
-    const groups = [...new Set(names.map((name) => name.replace(/ \d+$/, '')))];
-    return groups.map((group) => {
-      const members = names.filter((name) => name.replace(/ \d+$/, '') === group);
-      const count = members.length > 1 ? ` (${members.length} threads)` : '';
-      return { label: `${group}${count}`, spans: own.filter(({ row }) => members.includes(row)) };
-    });
-  });
-}
 
 export function drawTimeline(timeline: TimelineData, options: PictureOptions = {}): string {
   const { width = 1100, from = 0, to = timeline.duration, host = true, title } = options;
@@ -148,7 +119,7 @@ function drawAxis({ from, to, at }: Scale, right: number, bottom: number): strin
 function drawRow({ label, spans }: Row, top: number, { from, to, at }: Scale): string {
   const shown = spans.filter(({ begin, end }) => end >= from && begin <= to);
   const bars: string[] = [];
-  for (const { begin, end, kind, names } of joined(shown, at, from, to)) {
+  for (const { begin, end, kind, names } of barsOf(shown, at, from, to)) {
     const width = Math.max(end - begin, FINE);
     bars.push(
       `<rect x="${px(begin)}" y="${px(top + (ROW - BAR) / 2)}" width="${px(width)}" height="${BAR}" fill="${COLOURS[kind]}"><title>${escaped(names)}</title></rect>`,
@@ -166,49 +137,6 @@ function drawRow({ label, spans }: Row, top: number, { from, to, at }: Scale): s
     ...bars,
     `<text x="${px(at(to) + SHARES - 6)}" y="${px(middle)}" text-anchor="end" fill="#1a202c">${share} %</text>`,
   ].join('\n');
-}
-
-interface Bar {
-  begin: number;
-  end: number;
-  kind: SpanKind;
-  names: string;
-}
-
-/**
- * Bars in pixels: those of a kind that touch are one, or a picture of thousands of spans would be too large.
- */
-function joined(
-  spans: readonly TimelineSpan[],
-  at: (time: number) => number,
-  from: number,
-  to: number,
-): readonly Bar[] {
-  const bars: Bar[] = [];
-  const last = new Map<SpanKind, { readonly bar: Bar; count: number }>();
-  for (const { kind, name, begin, end } of spans) {
-    const x = at(Math.max(begin, from));
-    const reach = at(Math.min(end, to));
-    const before = last.get(kind);
-    const isInside = before !== undefined && reach <= before.bar.end;
-    const isNext = before !== undefined && bars.at(-1) === before.bar && x - before.bar.end < FINE;
-    const isNarrow = before !== undefined && Math.min(reach - x, before.bar.end - before.bar.begin) < NARROW;
-    if (before !== undefined && isNarrow && (isNext || isInside)) {
-      before.bar.end = Math.max(before.bar.end, reach);
-      before.count++;
-      before.bar.names = `${before.count} x ${kind}`;
-      continue;
-    }
-    const bar = {
-      begin: x,
-      end: reach,
-      kind,
-      names: `${name === '' ? kind : name}, ${(end - begin).toFixed(3)} ms`,
-    };
-    bars.push(bar);
-    last.set(kind, { bar, count: 1 });
-  }
-  return bars;
 }
 
 function drawMemory(timeline: TimelineData, device: string, top: number, { from, to, at }: Scale): string {

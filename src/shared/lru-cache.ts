@@ -45,4 +45,8 @@ export class LruCache<V> {
   get size(): number {
     return this.#entries.size;
   }
+
+  get weight(): number {
+    return this.#weight;
+  }
 }

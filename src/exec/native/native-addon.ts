@@ -90,8 +90,9 @@ interface Addon {
       readonly externalByteLength: number;
     },
   ): void;
-  beginProfile(): number;
-  endProfile(): Promise<RawTimeline>;
+  beginProfile(yields: boolean): { readonly begin: number; readonly number: number };
+  workTotals(): Float64Array;
+  endProfile(number: number): Promise<RawTimeline | null> | null;
   cpuInfo(): CpuInfo;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
   routineWorkspace(routine: RoutineSpec): WorkspaceNeed;

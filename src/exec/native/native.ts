@@ -105,11 +105,22 @@ export async function trim(only?: string): Promise<void> {
   await Promise.all(opened.map(({ device }) => settled(guarded(() => addon().trim(device)))));
 }
 
-/** Begins to record what runs in this process; gives the begin in nanoseconds of `process.hrtime`. */
-export const beginProfile = (): number => guarded(() => addon().beginProfile());
+/**
+ * Begins to record what runs in this process; gives the begin in nanoseconds of `process.hrtime`, and the
+ * recording's number. One that `yields` is dropped where another begins.
+ */
+export const beginProfile = (yields: boolean): { readonly begin: number; readonly number: number } =>
+  guarded(() => addon().beginProfile(yields));
 
-/** Ends the recording. */
-export const endProfile = (): Promise<RawTimeline> => settled(guarded(() => addon().endProfile()));
+/** Ends the recording of a number; null: it was dropped for another. */
+export const endProfile = async (number: number): Promise<RawTimeline | null> =>
+  settled(Promise.resolve(guarded(() => addon().endProfile(number))));
+
+/**
+ * For each of `NATIVE_SPAN_KINDS`: how often there was such work since the process began, and its bytes, on all
+ * threads.
+ */
+export const workTotals = (): Float64Array => guarded(() => addon().workTotals());
 
 /** The most pinned memory that copies to and from a GPU go through. */
 export const stagingLimits = (): StagingLimits => guarded(() => addon().stagingLimits());

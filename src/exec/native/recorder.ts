@@ -22,21 +22,32 @@ export interface Recording {
   readonly spans: readonly HostSpan[];
 }
 
-let recorded: { readonly begin: number; readonly spans: HostSpan[] } | undefined;
+/** A recording under way. */
+export interface OpenRecording {
+  readonly begin: number;
+  readonly number: number;
+  readonly spans: HostSpan[];
+}
+
+let recorded: OpenRecording | undefined;
 
 // The clock of the addon's recorder.
 const now = (): number => Number(process.hrtime.bigint());
 
-/** Begins a recording. Throws an ArgumentError where one is under way in this process. */
-export function beginRecording(): void {
-  recorded = { begin: beginProfile(), spans: [] };
+/**
+ * Begins a recording. One that `yields` is dropped where another begins. Throws an ArgumentError where one that
+ * does not is under way in this process.
+ */
+export function beginRecording(yields = false): OpenRecording {
+  recorded = { ...beginProfile(yields), spans: [] };
+  return recorded;
 }
 
-/** Ends the recording. */
-export async function endRecording(): Promise<Recording> {
-  const { spans } = recorded!;
-  recorded = undefined;
-  return { native: await endProfile(), spans };
+/** Ends a recording; undefined: it was dropped for another. */
+export async function endRecording(open: OpenRecording): Promise<Recording | undefined> {
+  if (recorded === open) recorded = undefined;
+  const native = await endProfile(open.number);
+  return native === null ? undefined : { native, spans: open.spans };
 }
 
 /** Pauses of slices up to so many nanoseconds are no turns of the event loop: one span goes on. */

@@ -30,6 +30,7 @@ import type { Program } from './program.js';
 import { type Executed, runProgram } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses } from './statuses.js';
+import { type Subject, subjectOf, watched, watcher } from './watch.js';
 
 /** Where results are wanted. */
 export type TracedDestination = 'host' | 'device';
@@ -56,6 +57,7 @@ export class TracedGraph {
   /** The program that ran before, to be run with other arguments. */
   readonly #known: { [D in TracedDestination]?: Program } = {};
   readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
+  readonly #subject: Subject;
 
   /** `placeholders`: by position of the arguments; those that are no arrays have none. */
   constructor(
@@ -67,10 +69,11 @@ export class TracedGraph {
     this.#options = options;
     const quiet = { ...options, signal: undefined, onProgress: undefined };
     this.#settings = {
-      host: settingsOf(quiet, 'host', false, undefined),
+      host: settingsOf(quiet, 'host', false, undefined, undefined),
       // Later calls come after this one's work, so that nothing need wait for it.
-      device: settingsOf(quiet, 'device', true, undefined),
+      device: settingsOf(quiet, 'device', true, undefined, undefined),
     };
+    this.#subject = subjectOf(exprs, true);
     this.#canonical = canonicalize(exprs);
     this.#checks = checksBelow(this.#canonical);
     const ends = this.#checks.flatMap((check) => check.ends);
@@ -89,14 +92,25 @@ export class TracedGraph {
   }
 
   /** Runs the graph; `args` are by position, like the placeholders. */
-  async run(args: Arguments, destination: TracedDestination): Promise<Executed> {
+  run(args: Arguments, destination: TracedDestination): Promise<Executed> {
+    const watch = watcher()?.compute(this.#subject, undefined);
+    const settings = this.#settings[destination];
+    if (watch === undefined) return this.#run(args, destination, settings);
+    return watched(watch, this.#run(args, destination, { ...settings, watch }));
+  }
+
+  async #run(
+    args: Arguments,
+    destination: TracedDestination,
+    settings: ExecutionSettings,
+  ): Promise<Executed> {
     if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, destination);
     const program = this.#knownFor(destination);
     try {
       return await this.#looked(
         program === undefined
-          ? this.#runFirst(args, destination)
-          : runProgram(program, this.#inputsOf(args), this.#settings[destination]),
+          ? this.#runFirst(args, destination, settings)
+          : runProgram(program, this.#inputsOf(args), settings),
         destination,
       );
     } catch (error) {
@@ -104,7 +118,7 @@ export class TracedGraph {
     }
     // There may be room for it in tiles.
     try {
-      return await this.#looked(this.#runFirst(args, destination), destination);
+      return await this.#looked(this.#runFirst(args, destination, settings), destination);
     } catch (error) {
       throw this.#refused(error, destination);
     }
@@ -150,7 +164,11 @@ export class TracedGraph {
   }
 
   /** Finds or makes the program, and keeps the one that ran. */
-  async #runFirst(args: Arguments, destination: TracedDestination): Promise<Executed> {
+  async #runFirst(
+    args: Arguments,
+    destination: TracedDestination,
+    settings: ExecutionSettings,
+  ): Promise<Executed> {
     if (destination === 'host') checkHostResults(this.exprs);
     const canonical = this.#canonical;
     // Views are taken before anything is waited for.
@@ -161,7 +179,6 @@ export class TracedGraph {
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
     const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
-    const settings = this.#settings[destination];
     const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
     const executed = await execute(job, target, settings);
     // Captured graphs in segments are computed at each call.

@@ -32,6 +32,7 @@ import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, type ReadCodes } from './statuses.js';
 import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
+import { type ComputeWatch, subjectOf, watched, watcher } from './watch.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
@@ -177,6 +178,18 @@ async function compute(
   destination: Destination,
   filesOf?: FilesOf,
 ): Promise<Executed> {
+  const watch = watcher()?.compute(subjectOf(exprs, false), options.signal);
+  const computing = computeWatched(exprs, options, destination, filesOf, watch);
+  return watch === undefined ? computing : watched(watch, computing);
+}
+
+async function computeWatched(
+  exprs: readonly Expr[],
+  options: ComputeOptions,
+  destination: Destination,
+  filesOf: FilesOf | undefined,
+  watch: ComputeWatch | undefined,
+): Promise<Executed> {
   checkComputeOptions('compute', options);
   if (destination === 'host') checkHostResults(exprs);
   const { signal } = options;
@@ -194,7 +207,7 @@ async function compute(
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    const executed = await execute(job, target, settingsOf(options, destination, false, filesOf));
+    const executed = await execute(job, target, settingsOf(options, destination, false, filesOf, watch));
     await checkStatuses(canonical, executed, destination, readCodes);
     return executed;
   } catch (error) {

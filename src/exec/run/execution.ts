@@ -20,6 +20,7 @@ import { processLimitOf } from './process-limit.js';
 import { runInBudget } from './run-in-budget.js';
 import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
 import type { Segments } from './segments.js';
+import type { ComputeWatch } from './watch.js';
 
 /** A graph with what it reads. */
 export interface Job {
@@ -39,6 +40,7 @@ export const settingsOf = (
   destination: Destination,
   whenQueued: boolean,
   filesOf: FilesOf | undefined,
+  watch: ComputeWatch | undefined,
 ): ExecutionSettings => ({
   destination,
   whenQueued,
@@ -46,6 +48,7 @@ export const settingsOf = (
   deadline,
   signal,
   onProgress,
+  watch,
   segments: undefined,
   onDeviceLost,
 });
@@ -53,6 +56,7 @@ export const settingsOf = (
 /** Computes a job for a target. */
 export function execute(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
   const { segments } = job;
+  settings.watch?.chosen(target);
   return segments === undefined
     ? onRemainingDevices(job, target, settings)
     : executeAfterParts(job, segments, target, settings);
@@ -65,7 +69,7 @@ async function executeAfterParts(
   settings: ExecutionSettings,
 ): Promise<Executed> {
   try {
-    await segments.compute(target, settings.signal);
+    await segments.compute(target, settings);
     return await onRemainingDevices(job, target, { ...settings, segments });
   } finally {
     segments.clear();

@@ -95,6 +95,12 @@ export class ImageFolder {
     return problem === undefined;
   }
 
+  /** The images that are kept, and their bytes; none where the folder cannot be read. */
+  async size(): Promise<{ readonly images: number; readonly byteLength: number }> {
+    const images = (await this.#entries().catch(() => [])).filter(({ path }) => path.endsWith(SUFFIX));
+    return { images: images.length, byteLength: images.reduce((sum, image) => sum + image.byteLength, 0) };
+  }
+
   fileOf(key: string): string {
     return join(this.path, `${key}${SUFFIX}`);
   }

@@ -75,6 +75,26 @@ export class KernelCache {
     return this.#folder === undefined ? 'it is turned off' : this.#folder.problem;
   }
 
+  /** The folder of kernels on disk, how many it has and their bytes; undefined: it is turned off. */
+  async disk(): Promise<
+    | {
+        readonly path: string;
+        readonly images: number;
+        readonly byteLength: number;
+        readonly byteLimit: number;
+      }
+    | undefined
+  > {
+    const folder = this.#folder;
+    if (folder === undefined) return undefined;
+    return { path: folder.path, byteLimit: this.#options.byteLimit, ...(await folder.size()) };
+  }
+
+  /** Images in memory. */
+  get size(): number {
+    return this.#memory.size;
+  }
+
   /** The key of a compilation. */
   keyOf(source: string, architecture: string, options: readonly string[], entry?: string): string {
     const parts = [

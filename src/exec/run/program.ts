@@ -67,6 +67,17 @@ const NODES = 1 << 18;
  */
 const programs = new LruCache<Map<string, Promise<Program>>>(GRAPHS, NODES);
 
+/** How many graphs have a program that is kept, of how many at most, and the nodes of those graphs. */
+export const keptPrograms = (): {
+  readonly graphs: number;
+  readonly most: number;
+  readonly nodes: number;
+} => ({
+  graphs: programs.size,
+  most: GRAPHS,
+  nodes: programs.weight,
+});
+
 /** Drops all kept programs; their device code goes with them. */
 export function clearPrograms(): void {
   programs.clear();

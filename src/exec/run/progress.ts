@@ -3,7 +3,7 @@
  * looks at the count and turns it into the reports that the user asked for. Called by `run-program.ts`.
  */
 import { WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
-import { type DevicePlan, type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
+import { type Step, type SweepStep, stepName, sweepsOf } from '../plan/plan.js';
 
 /** How far a compute is. A compute that fits as a whole is one tile; a step of `iterate` counts as a tile. */
 export interface Progress {
@@ -34,33 +34,55 @@ interface Stage {
   readonly bytes: Float64Array | undefined;
 }
 
+/** Whether tiles of some steps are counted: whether they are more than one piece. */
+export const isCounted = (steps: readonly Step[]): boolean =>
+  steps.some((step) => step.kind === 'sweep' || (step.kind === 'loop' && step.condition < 0));
+
+/** The tiles of some steps, and the bytes that are copied with them. */
+export class ProgressScale {
+  readonly totalTiles: number;
+  readonly totalBytes: number;
+  readonly #stages: readonly Stage[];
+  readonly #names: readonly string[];
+
+  constructor(steps: readonly Step[]) {
+    this.#stages = steps.flatMap(stagesOf);
+    this.#names = steps.flatMap(namesOf);
+    this.totalTiles = Math.max(1, sum(this.#stages.map(({ tiles }) => tiles)));
+    this.totalBytes = sum(this.#stages.map(({ bytes }) => bytes?.at(-1) ?? 0));
+  }
+
+  /** The progress after so many tiles and seconds. */
+  at(tiles: number, seconds: number): Progress {
+    const { totalTiles, totalBytes } = this;
+    const bytes = bytesAfter(this.#stages, tiles);
+    return {
+      tiles,
+      totalTiles,
+      bytes,
+      totalBytes,
+      bytesPerSecond: bytes / seconds,
+      secondsLeft: tiles === 0 ? Number.POSITIVE_INFINITY : (seconds * (totalTiles - tiles)) / tiles,
+      steps: stageAt(this.#stages, tiles)?.steps ?? this.#names,
+    };
+  }
+}
+
 /** Starts to tell; gives what ends it. `count`: tiles done so far; `failed` takes what `report` throws. */
 export function watchProgress(
-  plan: Pick<DevicePlan, 'steps'>,
+  scale: ProgressScale,
   count: () => number,
   report: OnProgress,
   failed: (error: unknown) => void,
 ): (isComplete: boolean) => void {
-  const stages = plan.steps.flatMap(stagesOf);
-  const total = Math.max(1, sum(stages.map(({ tiles }) => tiles)));
-  const totalBytes = sum(stages.map(({ bytes }) => bytes?.at(-1) ?? 0));
+  const { totalTiles: total } = scale;
   const start = performance.now();
   let last = -1;
   const tell = (tiles: number): void => {
     if (tiles === last) return;
     last = tiles;
-    const seconds = (performance.now() - start) / 1000;
-    const bytes = bytesAfter(stages, tiles);
     try {
-      report({
-        tiles,
-        totalTiles: total,
-        bytes,
-        totalBytes,
-        bytesPerSecond: bytes / seconds,
-        secondsLeft: tiles === 0 ? Number.POSITIVE_INFINITY : (seconds * (total - tiles)) / tiles,
-        steps: stageAt(stages, tiles)?.steps ?? plan.steps.flatMap(namesOf),
-      });
+      report(scale.at(tiles, (performance.now() - start) / 1000));
     } catch (error) {
       failed(error);
     }

@@ -21,8 +21,9 @@ import type { Destination } from '../plan/plan-graph.js';
 import { ShardedRun } from '../shards/sharded-run.js';
 import { type InputOf, runWithInputs, type SegmentValues } from './inputs.js';
 import type { OneRun, Program } from './program.js';
-import { type OnProgress, watchProgress } from './progress.js';
+import { isCounted, type OnProgress, ProgressScale, watchProgress } from './progress.js';
 import { synchronize } from './synchronize.js';
+import type { ComputeWatch } from './watch.js';
 
 /** The files of an output, of which `outputs` says which of the graph's it is. */
 export type FilesOf = (outputs: readonly number[], output: number) => readonly FileOutput[];
@@ -38,6 +39,7 @@ export interface RunSettings {
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: OnProgress | undefined;
+  readonly watch: ComputeWatch | undefined;
   /** Values of the segments below the graph that were computed before it. */
   readonly segments: SegmentValues | undefined;
 }
@@ -77,15 +79,23 @@ function begin(
   settings: RunSettings,
 ): Running['result'] {
   const options = runOptionsOf(program, byPlace, settings);
-  if (settings.signal === undefined && settings.onProgress === undefined) return run(native, inputs, options);
+  const { signal, onProgress, watch } = settings;
+  const isCountedFor = watch !== undefined && isCounted(plan.steps);
+  if (!isCountedFor) watch?.running(program);
+  if (signal === undefined && onProgress === undefined && !isCountedFor) return run(native, inputs, options);
   const token = createCancel();
   const running = {
     result: run(native, inputs, { ...options, cancel: token }),
     tilesDone: () => tilesDone(token),
     stop: () => cancel(token),
   };
+  if (isCountedFor) watch.running(program, running.tilesDone);
   return supervised(running, () => plan.steps, settings);
 }
+
+/** The tiles and bytes of a program, for its progress. */
+export const scaleOf = (program: Program): ProgressScale =>
+  new ProgressScale(program.one?.plan.steps ?? stepsOf(program));
 
 function runOptionsOf(
   { outputs, results }: Program,
@@ -111,6 +121,7 @@ async function runPhases(program: Program, inputOf: InputOf, settings: RunSettin
     await settle(inputs);
     signal?.throwIfAborted();
     const running = new ShardedRun(program, inputs, deadline, files);
+    settings.watch?.running(program, () => running.tilesDone());
     return supervised(running, () => stepsOf(program), settings);
   });
   return { program, outputs, checksums };
@@ -169,7 +180,8 @@ async function supervise(
     thrown ??= { error };
     stop();
   };
-  const end = onProgress && watchProgress({ steps: steps() }, () => running.tilesDone(), onProgress, failed);
+  const end =
+    onProgress && watchProgress(new ProgressScale(steps()), () => running.tilesDone(), onProgress, failed);
   const isComplete = await running.result.then(
     () => true,
     () => false,

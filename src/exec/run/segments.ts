@@ -75,7 +75,10 @@ export class Segments implements SegmentValues {
   }
 
   /** Computes all segments, on the first device of the target. */
-  async compute({ devices, ...above }: ComputeTarget, signal: AbortSignal | undefined): Promise<void> {
+  async compute(
+    { devices, ...above }: ComputeTarget,
+    { signal, watch }: Pick<RunSettings, 'signal' | 'watch'>,
+  ): Promise<void> {
     const [device] = devices;
     if (above.isSharded) this.#refuseOthersThan(device!);
     const target = { ...above, devices: [device!], isSharded: false };
@@ -84,7 +87,7 @@ export class Segments implements SegmentValues {
       const canonical = canonicalOfSegment(segment);
       this.#values.set(
         segment,
-        await valuesOf(canonical, inputs, target, { ...QUIET, signal, segments: this }),
+        await valuesOf(canonical, inputs, target, { ...QUIET, signal, watch, segments: this }),
       );
       this.#checkHost(target);
       this.release(canonical);
