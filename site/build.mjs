@@ -70,6 +70,7 @@ const GUIDE = [
   'sparse',
   'profiling',
   'showing',
+  'watching',
 ];
 const DESIGN = [
   'kernels',
@@ -104,7 +105,8 @@ async function makePages() {
       return { text: titleOf(text), link: `/${folder}/${name}` };
     });
   mkdirSync(join(PAGES, 'public'), { recursive: true });
-  cpSync(join(ROOT, 'docs/timeline.svg'), join(PAGES, 'public/timeline.svg'));
+  for (const picture of ['timeline.svg', 'dashboard.png'])
+    cpSync(join(ROOT, 'docs', picture), join(PAGES, 'public', picture));
   cpSync(join(ROOT, 'docs/cookbook'), join(PAGES, 'public/cookbook'), { recursive: true });
   write('cookbook/index.md', page('docs/cookbook.md'));
   const programs = recipes();

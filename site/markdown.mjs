@@ -11,7 +11,7 @@ function addressOf(path) {
   if (path === 'README.md') return '/readme';
   if (path === 'src/ARCHITECTURE.md') return '/design/architecture';
   if (path === 'docs/api.md') return '/reference/';
-  if (path === 'docs/timeline.svg') return '/timeline.svg';
+  if (path === 'docs/timeline.svg' || path === 'docs/dashboard.png') return path.slice('docs'.length);
   if (path === 'docs/cookbook.md') return '/cookbook/';
   if (path.startsWith('docs/cookbook/')) return path.slice('docs'.length);
   const program = /^examples\/cookbook\/([\w-]+)\.ts$/.exec(path)?.[1];

@@ -118,24 +118,37 @@ await all('at rest', async (page) => {
 job.say('batch');
 await all('a batch', async (page) => {
   const batch = page.locator('#active .work').filter({ hasText: 'Batch of 24 jobs' });
-  await batch.filter({ hasText: /\d+ of 24 done.*\d running.*left|left.*\d+ of 24 done/s }).waitFor({ timeout: PATIENCE });
+  await batch
+    .filter({ hasText: /\d+ of 24 done.*\d running.*left|left.*\d+ of 24 done/s })
+    .waitFor({ timeout: PATIENCE });
   const bar = batch.getByRole('progressbar', { name: 'progress of the batch' });
-  await page.waitForFunction((element) => Number(element.ariaValueNow ?? element.getAttribute('aria-valuenow')) > 20, await bar.elementHandle());
-  await batch.filter({ hasText: 'job 6: Error: sensor-6.npy holds no samples' }).waitFor({ timeout: PATIENCE });
+  await page.waitForFunction(
+    (element) => Number(element.ariaValueNow ?? element.getAttribute('aria-valuenow')) > 20,
+    await bar.elementHandle(),
+  );
+  await batch
+    .filter({ hasText: 'job 6: Error: sensor-6.npy holds no samples' })
+    .waitFor({ timeout: PATIENCE });
 });
 await photograph('batch');
 await job.until('done batch');
-await all('the end of a batch', (page) => sees(page, '#active .work', /done after .*22 of 24 done.*2 failed/s));
+await all('the end of a batch', (page) =>
+  sees(page, '#active .work', /done after .*22 of 24 done.*2 failed/s),
+);
 
 job.say('large');
 await all('a job larger than its memory', async (page) => {
   const work = page.locator('#active .work').filter({ hasText: /of \d+ tiles/ });
-  await work.filter({ hasText: /left/ }).filter({ hasText: 'cuda:0, cuda:1, cuda:2' }).waitFor({ timeout: PATIENCE });
+  await work
+    .filter({ hasText: /left/ })
+    .filter({ hasText: 'cuda:0, cuda:1, cuda:2' })
+    .waitFor({ timeout: PATIENCE });
   await work.filter({ hasText: '3.00 MiB allowed' }).waitFor({ timeout: PATIENCE });
   const budget = page.locator('.device').filter({ hasText: 'cuda:2' }).filter({ hasText: '3.00 MiB budget' });
   await budget.waitFor({ timeout: PATIENCE });
   const meter = budget.getByRole('meter', { name: 'memory in use on cuda:2' });
-  if (Number(await meter.getAttribute('aria-valuenow')) > 3 * 2 ** 20) throw new Error('more than the budget is in use');
+  if (Number(await meter.getAttribute('aria-valuenow')) > 3 * 2 ** 20)
+    throw new Error('more than the budget is in use');
   await sees(page, '.rate', 'Bus, to devices');
   await page.locator('#recorded svg .kind-copy-in').first().waitFor({ state: 'attached', timeout: PATIENCE });
 });
@@ -151,7 +164,10 @@ await all('a cancelled job', async (page) => {
   await sees(page, '#ended-list li', 'AbortError');
   await sees(page, '#ended-list li .chip', 'cancelled');
   await sees(page, '#totals', '1 cancelled');
-  await page.locator('#news').filter({ hasText: 'cancelled' }).waitFor({ state: 'attached', timeout: PATIENCE });
+  await page
+    .locator('#news')
+    .filter({ hasText: 'cancelled' })
+    .waitFor({ state: 'attached', timeout: PATIENCE });
 });
 
 job.say('plan');
@@ -169,7 +185,10 @@ await all('the plan of a job', async (page) => {
   await step.focus();
   await page.keyboard.press('Enter');
   await sees(page, '#plan .step-detail h3', 'sort');
-  await page.getByRole('button', { name: /^step \d+: reduce/ }).first().click();
+  await page
+    .getByRole('button', { name: /^step \d+: reduce/ })
+    .first()
+    .click();
   await page.locator('#plan summary').filter({ hasText: 'Generated CUDA C' }).click();
   await sees(page, '#plan pre', '__global__');
   await page.getByRole('button', { name: 'Follow what runs' }).waitFor({ timeout: PATIENCE });

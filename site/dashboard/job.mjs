@@ -22,7 +22,13 @@ async function runBatch() {
     await setTimeout(60 + 15 * (k % 5));
     if (k % 11 === 6) throw new Error(`sensor-${k}.npy holds no samples`);
     const samples = lazy(values.subarray(k * 1000, k * 1000 + 64 * 1024), { shape: [64, 1024] });
-    return { name: `sensor-${k}`, compute: samples.sub(samples.mean(1, { keepdims: true })).square().sum(1) };
+    return {
+      name: `sensor-${k}`,
+      compute: samples
+        .sub(samples.mean(1, { keepdims: true }))
+        .square()
+        .sum(1),
+    };
   });
   slow(30);
   for await (const _ of batch(jobs, { devices: GPUS.slice(0, 2) }));
@@ -54,7 +60,10 @@ const COMMANDS = {
     controller.abort();
   },
   async fail() {
-    await linalg.inv(ones([3, 3], 'float32')).compute({ device: 'cpu' }).catch(() => undefined);
+    await linalg
+      .inv(ones([3, 3], 'float32'))
+      .compute({ device: 'cpu' })
+      .catch(() => undefined);
   },
   async plan() {
     const x = table.slice([0, 512]);

@@ -50,10 +50,13 @@ export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
 }
 
 /** Runs a program; `inputOf` gives what a source of its graph is read from. */
-export const runProgram = (program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> =>
-  program.one === undefined
+export function runProgram(program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> {
+  // Before inputs are read, which may take longer than all else.
+  settings.watch?.running(program);
+  return program.one === undefined
     ? runPhases(program, inputOf, settings)
     : runOne(program, program.one, inputOf, settings);
+}
 
 /** Few promises and closures: a repeated small compute waits for little else. */
 async function runOne(
@@ -81,7 +84,6 @@ function begin(
   const options = runOptionsOf(program, byPlace, settings);
   const { signal, onProgress, watch } = settings;
   const isCountedFor = watch !== undefined && isCounted(plan.steps);
-  if (!isCountedFor) watch?.running(program);
   if (signal === undefined && onProgress === undefined && !isCountedFor) return run(native, inputs, options);
   const token = createCancel();
   const running = {

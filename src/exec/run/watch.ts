@@ -27,7 +27,10 @@ export interface Subject {
 export interface ComputeWatch {
   /** Its devices and budgets are known. */
   chosen(target: ComputeTarget): void;
-  /** A program runs for it now. `tilesDone`: tiles so far; absent: the program is one piece. */
+  /**
+   * A program runs for it now. Called again with `tilesDone`, tiles so far, once it has begun and is more than one
+   * piece.
+   */
   running(program: Program, tilesDone?: () => number): void;
   /** It is over. `failure`: what it rejects with. */
   ended(failure?: { readonly error: unknown }): void;

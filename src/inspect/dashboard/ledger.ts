@@ -5,7 +5,7 @@
  */
 import { namesOf } from '../../exec/plan/phases.js';
 import { kernelsOf, type Plan, type Step } from '../../exec/plan/plan.js';
-import { budgetIn } from '../../exec/run/compute-target.js';
+import { budgetIn, type ComputeTarget } from '../../exec/run/compute-target.js';
 import type { Program } from '../../exec/run/program.js';
 import type { ProgressScale } from '../../exec/run/progress.js';
 import { scaleOf } from '../../exec/run/run-program.js';
@@ -33,17 +33,50 @@ export interface SeenProgram {
 }
 
 /** A compute under way. */
-export interface OpenCompute {
-  readonly id: number;
-  readonly subject: Subject;
-  readonly begin: number;
-  devices: readonly string[];
-  budget: number | undefined;
-  program: SeenProgram | undefined;
+export class OpenCompute implements ComputeWatch {
+  readonly begin = performance.now();
+  devices: readonly string[] = [];
+  budget: number | undefined = undefined;
+  program: SeenProgram | undefined = undefined;
   /** When the program that runs now began. */
-  runBegin: number;
-  tilesDone: (() => number) | undefined;
-  scale: (() => ProgressScale) | undefined;
+  runBegin = 0;
+  tilesDone: (() => number) | undefined = undefined;
+  #scale: ProgressScale | undefined = undefined;
+  #native: Program | undefined = undefined;
+  readonly #ledger: Ledger;
+
+  constructor(
+    readonly id: number,
+    readonly subject: Subject,
+    readonly signal: AbortSignal | undefined,
+    ledger: Ledger,
+  ) {
+    this.#ledger = ledger;
+  }
+
+  chosen(target: ComputeTarget): void {
+    this.devices = target.devices.map(({ name }) => name);
+    this.budget = target.isSharded ? target.budget : budgetIn(target);
+  }
+
+  running(program: Program, tilesDone?: () => number): void {
+    this.program = this.#ledger.see(program);
+    this.devices = program.plan.devices;
+    this.runBegin = performance.now();
+    this.tilesDone = tilesDone;
+    this.#native = program;
+    this.#scale = undefined;
+  }
+
+  /** The tiles of the program that runs now. */
+  scale(): ProgressScale {
+    this.#scale ??= scaleOf(this.#native!);
+    return this.#scale;
+  }
+
+  ended(failure?: { readonly error: unknown }): void {
+    this.#ledger.close(this, failure);
+  }
 }
 
 /** Computes that are over: one, or several of the same kernels that came after each other. */
@@ -110,42 +143,16 @@ export class Ledger implements Watcher {
   }
 
   compute(subject: Subject, signal: AbortSignal | undefined): ComputeWatch {
-    const open: OpenCompute = {
-      id: ++this.#ids,
-      subject,
-      begin: performance.now(),
-      devices: [],
-      budget: undefined,
-      program: undefined,
-      runBegin: 0,
-      tilesDone: undefined,
-      scale: undefined,
-    };
+    const open = new OpenCompute(++this.#ids, subject, signal, this);
     this.open.add(open);
     this.changes++;
     this.onBegin?.();
-    return {
-      chosen: (target) => {
-        open.devices = target.devices.map(({ name }) => name);
-        open.budget = target.isSharded ? target.budget : budgetIn(target);
-      },
-      running: (program, tilesDone) => {
-        open.program = this.#see(program);
-        open.devices = program.plan.devices;
-        open.runBegin = performance.now();
-        open.tilesDone = tilesDone;
-        open.scale = tilesDone && scaleOnce(program);
-      },
-      ended: (failure) => this.#end(open, failure, signal),
-    };
+    return open;
   }
 
-  #end(
-    open: OpenCompute,
-    failure: { readonly error: unknown } | undefined,
-    signal: AbortSignal | undefined,
-  ): void {
-    const { id, subject, begin, devices, budget, program } = open;
+  /** A compute is over. */
+  close(open: OpenCompute, failure: { readonly error: unknown } | undefined): void {
+    const { id, subject, begin, devices, budget, program, signal } = open;
     const end = performance.now();
     this.open.delete(open);
     this.changes++;
@@ -184,7 +191,7 @@ export class Ledger implements Watcher {
     if (this.closed.length > CLOSED) this.closed.shift();
   }
 
-  #see(program: Program): SeenProgram {
+  see(program: Program): SeenProgram {
     const known = this.#seen.get(program);
     if (known !== undefined) return known;
     const seen = seenProgram(++this.#ids, program.plan);
@@ -228,14 +235,6 @@ const outcomeOf = (
   failure: { readonly error: unknown } | undefined,
   signal: AbortSignal | undefined,
 ): Outcome => (failure === undefined ? 'done' : signal?.aborted === true ? 'cancelled' : 'failed');
-
-function scaleOnce(program: Program): () => ProgressScale {
-  let scale: ProgressScale | undefined;
-  return () => {
-    scale ??= scaleOf(program);
-    return scale;
-  };
-}
 
 const NAMES = 3;
 

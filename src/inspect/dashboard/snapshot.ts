@@ -90,19 +90,20 @@ export class Snapshots {
   }
 
   #active(open: OpenCompute, now: number): ActiveCompute {
-    const { program, tilesDone, scale, runBegin } = open;
+    const { program, tilesDone, runBegin } = open;
     const compute = { ...this.#compute(open), milliseconds: now - open.begin };
     const elapsed = now - runBegin;
     const none = { progress: undefined, millisecondsLeft: undefined, share: undefined };
     if (program === undefined) return { ...compute, ...none, stage: 'planning' };
-    if (tilesDone === undefined || scale === undefined) {
+    if (tilesDone === undefined) {
       const { last } = program;
       if (last === undefined || elapsed > last) return { ...compute, ...none, stage: 'running' };
       const share = elapsed / last;
       return { ...compute, progress: undefined, millisecondsLeft: last - elapsed, share, stage: 'running' };
     }
-    const { totalTiles } = scale();
-    const progress = scale().at(Math.min(tilesDone(), totalTiles), elapsed / SECOND);
+    const scale = open.scale();
+    const { totalTiles } = scale;
+    const progress = scale.at(Math.min(tilesDone(), totalTiles), elapsed / SECOND);
     const { tiles, bytes, totalBytes, secondsLeft, steps } = progress;
     return {
       ...compute,

@@ -28,6 +28,7 @@ export class EventStream {
   #timer: NodeJS.Timeout | undefined;
   #sentChanges = -1;
   #sentTimeline = 0;
+  #sentRecording = false;
   #quiet = 0;
 
   constructor(ledger: Ledger, snapshots: Snapshots, recordings: Recordings) {
@@ -80,11 +81,14 @@ export class EventStream {
     const isBusy = open.size > 0 || batches.some(({ outcome }) => outcome === 'running');
     if (open.size > 0) this.#recordings.offer();
     const { count, isOpen } = this.#recordings;
-    const isQuiet = !isBusy && !isOpen && changes === this.#sentChanges && count === this.#sentTimeline;
+    const isSame =
+      changes === this.#sentChanges && count === this.#sentTimeline && isOpen === this.#sentRecording;
+    const isQuiet = !isBusy && !isOpen && isSame;
     if (isQuiet && ++this.#quiet < QUIET_PERIODS) return;
     this.#quiet = 0;
     this.#sentChanges = changes;
     this.#sentTimeline = count;
+    this.#sentRecording = isOpen;
     const event = this.#event();
     for (const page of this.#pages) {
       if (!page.response.writableNeedDrain) page.behind = 0;

@@ -64,21 +64,20 @@ function draw(element, state) {
     mark.style.display = budget === undefined ? 'none' : '';
     mark.style.left = `calc(${share(budget ?? 0)} - 1px)`;
   }
-  const allowed = budget ?? bound;
-  const of = allowed === undefined ? '' : ` of ${bytes(allowed)}`;
+  const of = bound === undefined ? '' : ` of ${bytes(bound)}`;
   set(meter, {
     'aria-label': `memory in use on ${device}`,
     'aria-valuemin': 0,
     'aria-valuemax': Math.round(whole),
     'aria-valuenow': Math.round(Math.min(inUse, whole)),
     'aria-valuetext': `${bytes(inUse)} in use${of}`,
-    class: allowed !== undefined && inUse > allowed ? 'meter wide over' : 'meter wide',
+    class: bound !== undefined && inUse > bound ? 'meter wide over' : 'meter wide',
   });
   /** @type {(readonly [key: string, text: string])[]} */
   const lines = [
     ['used', `${bytes(inUse)} in use`],
     ['held', `${bytes(held - Math.min(held, inUse))} kept for reuse`],
-    ['mark', budget === undefined ? '' : `${bytes(budget)} budget`],
+    ['mark', budget === undefined ? '' : `${bytes(budget)} budget of a compute`],
     [
       '',
       limit === undefined

@@ -10,29 +10,41 @@
 /** @typedef {{ readonly from: string, readonly to: string }} Edge */
 
 const SWEEPS = 6;
+/** How the ids of bends begin. */
+export const BEND = 'bend ';
 
 /**
- * The layers of nodes, by id.
+ * The layers of nodes, by id, and for each edge the ids from its begin to its end: one that passes layers has a bend in
+ * each, which has a place there like a node.
  * @param {readonly string[]} ids
  * @param {readonly Edge[]} edges
- * @returns {string[][]}
+ * @returns {{ layers: string[][], ways: string[][] }}
  */
 export function layersOf(ids, edges) {
   const layer = longestPaths(ids, edges);
   /** @type {string[][]} */
   const layers = [];
-  for (const id of ids) {
-    const at = /** @type {number} */ (layer.get(id));
+  const put = (/** @type {string} */ id, /** @type {number} */ at) => {
     layers[at] ??= [];
     layers[at].push(id);
-  }
-  const [above, below] = [neighbours(edges, 'to', 'from'), neighbours(edges, 'from', 'to')];
+  };
+  for (const id of ids) put(id, layer.get(id) ?? 0);
+  const ways = edges.map(({ from, to }, k) => {
+    const way = [from];
+    for (let at = (layer.get(from) ?? 0) + 1; at < (layer.get(to) ?? 0); at++) {
+      put(`${BEND}${k} ${at}`, at);
+      way.push(`${BEND}${k} ${at}`);
+    }
+    return [...way, to];
+  });
+  const parts = ways.flatMap((way) => way.slice(1).map((to, k) => ({ from: way[k] ?? '', to })));
+  const [above, below] = [neighbours(parts, 'to', 'from'), neighbours(parts, 'from', 'to')];
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     const isDown = sweep % 2 === 0;
     const order = isDown ? layers.keys() : [...layers.keys()].reverse();
     for (const at of order) reorder(layers, at, isDown ? above : below);
   }
-  return layers;
+  return { layers, ways };
 }
 
 /**

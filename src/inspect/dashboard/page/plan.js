@@ -1,13 +1,15 @@
 /** The plan of a program: its steps and the buffers between them as a graph; of the chosen step, the kernel. */
 import { byId, html, set, svg } from './elements.js';
 import { bytes, plural } from './format.js';
-import { layersOf } from './layers.js';
+import { BEND, layersOf } from './layers.js';
 
 /** @import { PageProgram } from '../state.js' */
 
-const BOX = 190;
+const BOX = 226;
 const TALL = 42;
 const LOW = 26;
+/** The room of a bend. */
+const NARROW = 20;
 const GAP_X = 18;
 const GAP_Y = 34;
 
@@ -55,43 +57,20 @@ export function drawPlan(program) {
  * @param {(step: number) => void} choose
  */
 function drawGraph({ nodes, edges, steps }, choose) {
-  const layers = layersOf(
+  const { layers, ways } = layersOf(
     nodes.map(({ id }) => id),
     edges,
   );
-  const widest = Math.max(...layers.map((layer) => layer.length));
-  const width = widest * (BOX + GAP_X);
-  const kinds = new Map(nodes.map((node) => [node.id, node]));
-  /** @type {Map<string, { x: number, y: number, height: number }>} */
-  const places = new Map();
-  let y = 4;
-  for (const layer of layers) {
-    const height = Math.max(...layer.map((id) => (kinds.get(id)?.kind === 'step' ? TALL : LOW)));
-    const first = (width - layer.length * (BOX + GAP_X)) / 2 + GAP_X / 2;
-    for (const [k, id] of layer.entries()) {
-      const own = kinds.get(id)?.kind === 'step' ? TALL : LOW;
-      places.set(id, { x: first + k * (BOX + GAP_X), y: y + (height - own) / 2, height: own });
-    }
-    y += height + GAP_Y;
-  }
-  const height = y - GAP_Y + 4;
-  const lines = edges.map(({ from, to, buffer }) => {
-    const [a, b] = [places.get(from), places.get(to)];
-    if (a === undefined || b === undefined) return svg('g');
-    const [x1, y1, x2, y2] = [a.x + BOX / 2, a.y + a.height, b.x + BOX / 2, b.y - 2];
-    const bend = (y2 - y1) / 2;
-    return svg(
+  const { places, width, height } = placed(layers, new Map(nodes.map(({ id, kind }) => [id, kind])));
+  const lines = edges.map(({ buffer }, k) =>
+    svg(
       'path',
-      {
-        class: 'edge',
-        'marker-end': 'url(#arrow)',
-        d: `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`,
-      },
+      { class: 'edge', 'marker-end': 'url(#arrow)', d: pathThrough(ways[k] ?? [], places) },
       svg('title', {}, buffer),
-    );
-  });
+    ),
+  );
   const boxes = nodes.map((node) => {
-    const place = /** @type {{ x: number, y: number, height: number }} */ (places.get(node.id));
+    const place = /** @type {Box} */ (places.get(node.id));
     return drawNode(node, place, node.step === undefined ? undefined : steps[node.step], choose);
   });
   const arrow = svg(
@@ -108,12 +87,65 @@ function drawGraph({ nodes, edges, steps }, choose) {
   );
 }
 
+/** @typedef {{ readonly x: number, readonly y: number, readonly width: number, readonly height: number }} Box */
+
+/**
+ * The boxes of nodes and bends: layers below each other, each in the middle.
+ * @param {string[][]} layers
+ * @param {ReadonlyMap<string, string>} kinds
+ */
+function placed(layers, kinds) {
+  const tall = (/** @type {string} */ id) => (kinds.get(id) === 'step' ? TALL : LOW);
+  const wide = (/** @type {string} */ id) => (id.startsWith(BEND) ? NARROW : BOX) + GAP_X;
+  const widths = layers.map((layer) => layer.reduce((sum, id) => sum + wide(id), 0));
+  const width = Math.max(...widths);
+  /** @type {Map<string, Box>} */
+  const places = new Map();
+  let y = 4;
+  for (const [at, layer] of layers.entries()) {
+    const height = Math.max(...layer.map(tall));
+    let x = (width - (widths[at] ?? 0)) / 2 + GAP_X / 2;
+    for (const id of layer) {
+      const isBend = id.startsWith(BEND);
+      const own = isBend ? height : tall(id);
+      places.set(id, { x, y: y + (height - own) / 2, width: wide(id) - GAP_X, height: own });
+      x += wide(id);
+    }
+    y += height + GAP_Y;
+  }
+  return { places, width, height: y - GAP_Y + 4 };
+}
+
+/**
+ * A curve from the lower edge of a box to the upper edge of another, straight down through the bends between.
+ * @param {readonly string[]} way
+ * @param {ReadonlyMap<string, Box>} places
+ */
+function pathThrough(way, places) {
+  const boxes = way.flatMap((id) => places.get(id) ?? []);
+  return boxes
+    .map((box, k) => {
+      const x = box.x + box.width / 2;
+      const isLast = k === boxes.length - 1;
+      const before = boxes[k - 1];
+      if (before === undefined) return `M${x},${box.y + box.height}`;
+      const [x0, y0, y1] = [
+        before.x + before.width / 2,
+        before.y + before.height,
+        isLast ? box.y - 2 : box.y,
+      ];
+      const half = (y1 - y0) / 2;
+      return `C${x0},${y0 + half} ${x},${y1 - half} ${x},${y1}${isLast ? '' : `V${box.y + box.height}`}`;
+    })
+    .join('');
+}
+
 /** @param {string} text */
-const short = (text) => (text.length > 28 ? `${text.slice(0, 27)}…` : text);
+const short = (text) => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
 
 /**
  * @param {PageProgram['nodes'][number]} node
- * @param {{ x: number, y: number, height: number }} place
+ * @param {Box} place
  * @param {PageProgram['steps'][number] | undefined} step
  * @param {(step: number) => void} choose
  */

@@ -143,7 +143,7 @@ const legend = (entries) =>
         {},
         svg(
           'svg',
-          { viewBox: '0 0 10 10', 'aria-hidden': 'true' },
+          { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
           svg('rect', { class: className, width: 10, height: 10, rx: 2 }),
         ),
         name,
@@ -172,7 +172,7 @@ export function drawRecording(timeline) {
   const names = namesOf(width);
   const shares = 46;
   const at = (/** @type {number} */ unit) => names + (unit / 1000) * (width - names - shares);
-  const devices = [...new Set(memory.map(([device]) => device))].sort();
+  const devices = [...new Set(memory.flatMap(([device, , held]) => (held > 0 ? [device] : [])))].sort();
   const below = HEAD + rows.length * ROW;
   const height = below + devices.length * MEMORY + 4;
   const picture = svg(
@@ -278,7 +278,7 @@ function workTable({ work, rates }) {
           'tr',
           {},
           html('td', {}, kind === 'kernel' ? name : `${name === kind ? '' : `${name}, `}${kind}`),
-          html('td', {}, device),
+          html('td', { class: 'device-name' }, device),
           html('td', { class: 'number' }, String(count)),
           html('td', { class: 'number' }, time(milliseconds)),
         ),

@@ -54,16 +54,10 @@ export function showWork(select) {
   };
   /** @param {DashboardState} state */
   return ({ active, batches }) => {
-    const shownBatches = batches.filter(
-      ({ outcome, id }) =>
-        outcome === 'running' ||
-        batches
-          .filter((batch) => batch.outcome !== 'running')
-          .slice(0, OVER)
-          .some((batch) => batch.id === id),
-    );
+    const isOpen = (/** @type {BatchState} */ { outcome }) => outcome === 'running';
+    const over = batches.filter((batch) => !isOpen(batch)).slice(0, OVER);
     /** @type {(ActiveCompute | BatchState)[]} */
-    const items = [...shownBatches, ...active];
+    const items = [...batches.filter(isOpen), ...active, ...over];
     const parent = byId('active');
     parent.querySelector('.empty')?.remove();
     each(
