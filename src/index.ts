@@ -36,7 +36,6 @@ export {
   zeros,
   zerosLike,
 } from './api/creation.js';
-export { type Dashboard, type DashboardOptions, dashboard } from './api/dashboard.js';
 export {
   type CudaElementFunction,
   type CudaResults,
@@ -44,6 +43,7 @@ export {
   elementwiseCuda,
 } from './api/cuda-functions.js';
 export { type CudaReduction, type ReductionCudaOptions, reductionCuda } from './api/cuda-reductions.js';
+export { type Dashboard, type DashboardOptions, dashboard } from './api/dashboard.js';
 export {
   type DevicePointer,
   devicePointer,

@@ -104,7 +104,7 @@ describe('messages', () => {
     };
     // Functions that run, read or write reject later; they are not called here.
     const running =
-      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|limitMemory|devices|devicePointer|pinned|precompile|progressLine|fromDLPack|fromDuckDB|fromTensor|toDLPack|toArrow|toTensor|toImage|toDuckDB)/;
+      /^([A-Z]|load|save|fromFile|batch|compute|persist|profile|synchronize|trim|memory|limitMemory|dashboard|devices|devicePointer|pinned|precompile|progressLine|fromDLPack|fromDuckDB|fromTensor|toDLPack|toArrow|toTensor|toImage|toDuckDB)/;
     for (const [name, value] of Object.entries(weft)) {
       if (typeof value !== 'function' || running.test(name)) continue;
       const call = value as (...args: unknown[]) => unknown;
@@ -149,12 +149,12 @@ describe('messages', () => {
   });
 
   it("of functions that give promises have traces that begin at the user's line", async () => {
-    const { compute, persist, trim, synchronize, pinned, precompile, profile } = weft;
+    const { compute, dashboard, persist, trim, synchronize, pinned, precompile, profile } = weft;
     const { loadNpy, loadNpz, loadSafetensors, loadSafetensorsMetadata, loadParquet, loadZarr, fromFile } =
       weft;
     const { saveNpy, saveRaw, saveZarr, saveNpz, saveSafetensors } = weft;
     const given: Readonly<Record<string, (...args: never[]) => Promise<unknown>>> = {
-      ...{ compute, persist, trim, synchronize, pinned, precompile, profile },
+      ...{ compute, dashboard, persist, trim, synchronize, pinned, precompile, profile },
       ...{ loadNpy, loadNpz, loadSafetensors, loadSafetensorsMetadata, loadParquet, loadZarr, fromFile },
       ...{ saveNpy, saveRaw, saveZarr, saveNpz, saveSafetensors },
       'x.compute': (options) => x.compute(options),

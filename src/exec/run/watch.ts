@@ -23,7 +23,7 @@ export interface Subject {
   readonly isCompiled: boolean;
 }
 
-/** Told of one compute. */
+/** Receives the events of one compute. */
 export interface ComputeWatch {
   /** Its devices and budgets are known. */
   chosen(target: ComputeTarget): void;
@@ -57,7 +57,7 @@ export interface WatchedBatch {
   devices(): readonly { readonly device: string; readonly jobs: number }[];
 }
 
-/** Told of one batch. */
+/** Receives the events of one batch. */
 export interface BatchWatch {
   jobFailed(
     job: { index: number; name: string | undefined; device: string | undefined },
@@ -66,7 +66,7 @@ export interface BatchWatch {
   ended(failure?: { readonly error: unknown }): void;
 }
 
-/** Told of all that this thread computes. */
+/** Receives the begin of all that this thread computes. */
 export interface Watcher {
   /** `signal`: an end after it was aborted is a cancellation. */
   compute(subject: Subject, signal: AbortSignal | undefined): ComputeWatch;
@@ -76,7 +76,7 @@ export interface Watcher {
 let current: Watcher | undefined;
 let first: (() => void) | undefined;
 
-/** Has a watcher told of all that begins from now on; undefined: nobody. */
+/** Reports all that begins from now on to a watcher; undefined: to nobody. */
 export function watch(watcher: Watcher | undefined): void {
   current = watcher;
 }
@@ -86,7 +86,7 @@ export function beforeFirst(begin: () => void): void {
   first = begin;
 }
 
-/** Who is told, if anybody is. */
+/** The watcher of this thread, if there is one. */
 export function watcher(): Watcher | undefined {
   if (first !== undefined) {
     const begin = first;
@@ -105,7 +105,7 @@ export const subjectOf = (exprs: readonly Expr[], isCompiled: boolean): Subject 
   isCompiled,
 });
 
-/** Work whose end a watcher is told of. */
+/** Work whose end is reported to a watcher. */
 export async function watched<T>(watch: ComputeWatch, work: Promise<T>): Promise<T> {
   let result: T;
   try {

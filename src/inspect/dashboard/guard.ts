@@ -30,7 +30,7 @@ export function pathAfterToken(url: string, token: string): string | undefined {
   return own.length === other.length && timingSafeEqual(own, other) ? (rest ?? '') : undefined;
 }
 
-/** Nothing is loaded from elsewhere, run inline, framed, cached or told to other sites. */
+/** Nothing is loaded from elsewhere, run inline, framed, cached or named to other sites. */
 export const SECURITY_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -1,6 +1,6 @@
 /**
- * Ledger: the computes and batches of this thread, those under way and the last ones. It is what the dashboard has
- * told of each (`exec/run/watch.ts`); texts are made when a page asks (`snapshot.ts`). An end keeps no array, no
+ * Ledger: the computes and batches of this thread, those under way and the last ones. It has what is
+ * reported of each (`exec/run/watch.ts`); texts are made when a page asks (`snapshot.ts`). An end keeps no array, no
  * native program and no error object alive.
  */
 import { namesOf } from '../../exec/plan/phases.js';

@@ -4,6 +4,8 @@ import type { Step } from '../../exec/plan/plan.js';
 import { deviceNamed } from '../../exec/targets/device.js';
 import { planAsGraph } from '../draw.js';
 import { explainPlan } from '../explain-steps.js';
+import type { ExplainedStep } from '../explanation-data.js';
+import { layeredGraph } from '../layered-graph.js';
 import type { SeenProgram } from './ledger.js';
 import type { PageProgram } from './state.js';
 
@@ -11,6 +13,8 @@ import type { PageProgram } from './state.js';
 const MOST_STEPS = 200;
 /** Sources of more kernels are not printed, for the same reason. */
 const MOST_SOURCES = 24;
+/** Pixels, as in `page/plan.js`. */
+const BOX_WIDTH = 226;
 
 const stepsIn = (steps: readonly Step[]): number =>
   steps.reduce((sum, step) => {
@@ -23,8 +27,6 @@ export function pageProgram({ id, title, plan }: SeenProgram): PageProgram {
   const device = deviceNamed(plan.devices[0]!);
   const explained = count > MOST_STEPS ? [] : explainPlan(plan, device, count <= MOST_SOURCES);
   const results = plan.values.filter(({ role }) => role === 'output').map(({ label }) => label);
-  const graph = planAsGraph({ steps: explained, results });
-  const positions = new Map(explained.map((_, k) => [`step ${k}`, k]));
   return {
     id,
     title,
@@ -32,7 +34,41 @@ export function pageProgram({ id, title, plan }: SeenProgram): PageProgram {
     peakBytes: Math.max(0, ...plan.peakBytes),
     count: explained.length > 0 ? explained.length : count,
     steps: explained.map(({ nodes: _, lines: __, ...step }) => step),
-    nodes: graph.nodes().map((node) => ({ id: node, ...graph.node(node)!, step: positions.get(node) })),
-    edges: graph.edges().map((edge) => ({ from: edge.v, to: edge.w, buffer: graph.edge(edge)! })),
+    ...drawnGraph(explained, results),
+  };
+}
+
+/** Nodes are listed after those that they read. */
+const RANKS = { input: 0, step: 1, output: 2 } as const;
+
+/** The places of a plan's nodes, in boxes of one width, and the routes of its edges. */
+function drawnGraph(
+  steps: readonly ExplainedStep[],
+  results: readonly string[],
+): Pick<PageProgram, 'nodes' | 'edges' | 'width' | 'layers'> {
+  const graph = planAsGraph({ steps, results });
+  const rank = (id: string): number => RANKS[graph.node(id)!.kind];
+  const ids = graph.nodes().sort((a, b) => rank(a) - rank(b));
+  const positions = new Map(ids.map((id, k) => [id, k]));
+  const stepOf = new Map(steps.map((_, k) => [`step ${k}`, k]));
+  const edges = graph.edges();
+  const { width, layerCount, layers, centres, routes } = layeredGraph(
+    ids.map(() => ({ width: BOX_WIDTH })),
+    edges.map(({ v, w }) => ({ from: positions.get(v)!, to: positions.get(w)! })),
+  );
+  return {
+    nodes: ids.map((id, k) => ({
+      ...graph.node(id)!,
+      step: stepOf.get(id),
+      layer: layers[k]!,
+      centre: centres[k]!,
+    })),
+    edges: edges.map((edge, k) => ({
+      layer: layers[positions.get(edge.v)!]!,
+      route: routes[k]!,
+      buffer: graph.edge(edge)!,
+    })),
+    width,
+    layers: layerCount,
   };
 }

@@ -31,7 +31,6 @@ const FILES: Readonly<Record<string, string>> = {
   'work.js': 'text/javascript; charset=utf-8',
   'devices.js': 'text/javascript; charset=utf-8',
   'timeline.js': 'text/javascript; charset=utf-8',
-  'layers.js': 'text/javascript; charset=utf-8',
   'plan.js': 'text/javascript; charset=utf-8',
 };
 

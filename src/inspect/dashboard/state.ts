@@ -177,11 +177,19 @@ export interface PageProgram {
   readonly steps: readonly Omit<ExplainedStep, 'nodes' | 'lines'>[];
   /** Steps, inputs and results; of a step, `step` is its position. */
   readonly nodes: readonly {
-    readonly id: string;
     readonly kind: PlanNode['kind'];
     readonly label: string;
     readonly step: number | undefined;
+    /** Its layer from above, and its centre across. */
+    readonly layer: number;
+    readonly centre: number;
   }[];
-  /** Buffers that one node hands to another. */
-  readonly edges: readonly { readonly from: string; readonly to: string; readonly buffer: string }[];
+  /** Buffers that one node hands to another; `route`: centres across, in each layer from the first node's on. */
+  readonly edges: readonly {
+    readonly layer: number;
+    readonly route: readonly number[];
+    readonly buffer: string;
+  }[];
+  readonly width: number;
+  readonly layers: number;
 }

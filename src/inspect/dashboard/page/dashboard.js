@@ -19,7 +19,7 @@ let timelineDrawn = 0;
 let recording = null;
 /** @type {DashboardState | undefined} */
 let state;
-/** Ends that were told, by their number. @type {Set<number> | undefined} */
+/** Ends that were announced, by their number. @type {Set<number> | undefined} */
 let told;
 
 const select = (/** @type {number} */ program) => {

@@ -1,17 +1,14 @@
 /** The plan of a program: its steps and the buffers between them as a graph; of the chosen step, the kernel. */
 import { byId, html, set, svg } from './elements.js';
 import { bytes, plural } from './format.js';
-import { BEND, layersOf } from './layers.js';
 
 /** @import { PageProgram } from '../state.js' */
 
 const BOX = 226;
 const TALL = 42;
 const LOW = 26;
-/** The room of a bend. */
-const NARROW = 20;
-const GAP_X = 18;
-const GAP_Y = 34;
+const GAP = 34;
+const MARGIN = 4;
 
 /** @type {{ program: number, step: number } | undefined} */
 let chosen;
@@ -56,23 +53,19 @@ export function drawPlan(program) {
  * @param {PageProgram} program
  * @param {(step: number) => void} choose
  */
-function drawGraph({ nodes, edges, steps }, choose) {
-  const { layers, ways } = layersOf(
-    nodes.map(({ id }) => id),
-    edges,
-  );
-  const { places, width, height } = placed(layers, new Map(nodes.map(({ id, kind }) => [id, kind])));
-  const lines = edges.map(({ buffer }, k) =>
+function drawGraph({ nodes, edges, steps, width: inner, layers }, choose) {
+  const width = inner + 2 * MARGIN;
+  const height = layers * (TALL + GAP) - GAP + 2 * MARGIN;
+  const lines = edges.map(({ layer, route, buffer }) =>
     svg(
       'path',
-      { class: 'edge', 'marker-end': 'url(#arrow)', d: pathThrough(ways[k] ?? [], places) },
+      { class: 'edge', 'marker-end': 'url(#arrow)', d: pathThrough(layer, route) },
       svg('title', {}, buffer),
     ),
   );
-  const boxes = nodes.map((node) => {
-    const place = /** @type {Box} */ (places.get(node.id));
-    return drawNode(node, place, node.step === undefined ? undefined : steps[node.step], choose);
-  });
+  const boxes = nodes.map((node) =>
+    drawNode(node, node.step === undefined ? undefined : steps[node.step], choose),
+  );
   const arrow = svg(
     'marker',
     { id: 'arrow', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' },
@@ -87,55 +80,26 @@ function drawGraph({ nodes, edges, steps }, choose) {
   );
 }
 
-/** @typedef {{ readonly x: number, readonly y: number, readonly width: number, readonly height: number }} Box */
+/** The upper edge of a layer. @param {number} layer */
+const topOf = (layer) => MARGIN + layer * (TALL + GAP);
 
 /**
- * The boxes of nodes and bends: layers below each other, each in the middle.
- * @param {string[][]} layers
- * @param {ReadonlyMap<string, string>} kinds
+ * A curve from the lower edge of a layer to the upper edge of another, straight down through those between.
+ * @param {number} first
+ * @param {readonly number[]} route
  */
-function placed(layers, kinds) {
-  const tall = (/** @type {string} */ id) => (kinds.get(id) === 'step' ? TALL : LOW);
-  const wide = (/** @type {string} */ id) => (id.startsWith(BEND) ? NARROW : BOX) + GAP_X;
-  const widths = layers.map((layer) => layer.reduce((sum, id) => sum + wide(id), 0));
-  const width = Math.max(...widths);
-  /** @type {Map<string, Box>} */
-  const places = new Map();
-  let y = 4;
-  for (const [at, layer] of layers.entries()) {
-    const height = Math.max(...layer.map(tall));
-    let x = (width - (widths[at] ?? 0)) / 2 + GAP_X / 2;
-    for (const id of layer) {
-      const isBend = id.startsWith(BEND);
-      const own = isBend ? height : tall(id);
-      places.set(id, { x, y: y + (height - own) / 2, width: wide(id) - GAP_X, height: own });
-      x += wide(id);
-    }
-    y += height + GAP_Y;
-  }
-  return { places, width, height: y - GAP_Y + 4 };
-}
-
-/**
- * A curve from the lower edge of a box to the upper edge of another, straight down through the bends between.
- * @param {readonly string[]} way
- * @param {ReadonlyMap<string, Box>} places
- */
-function pathThrough(way, places) {
-  const boxes = way.flatMap((id) => places.get(id) ?? []);
-  return boxes
-    .map((box, k) => {
-      const x = box.x + box.width / 2;
-      const isLast = k === boxes.length - 1;
-      const before = boxes[k - 1];
-      if (before === undefined) return `M${x},${box.y + box.height}`;
-      const [x0, y0, y1] = [
-        before.x + before.width / 2,
-        before.y + before.height,
-        isLast ? box.y - 2 : box.y,
-      ];
+function pathThrough(first, route) {
+  return route
+    .map((centre, k) => {
+      const x = centre + MARGIN;
+      const isLast = k === route.length - 1;
+      const before = route[k - 1];
+      if (before === undefined) return `M${x},${topOf(first) + TALL}`;
+      const y0 = topOf(first + k) - GAP;
+      const y1 = topOf(first + k) - (isLast ? 2 : 0);
       const half = (y1 - y0) / 2;
-      return `C${x0},${y0 + half} ${x},${y1 - half} ${x},${y1}${isLast ? '' : `V${box.y + box.height}`}`;
+      const down = isLast ? '' : `V${topOf(first + k) + TALL}`;
+      return `C${before + MARGIN},${y0 + half} ${x},${y1 - half} ${x},${y1}${down}`;
     })
     .join('');
 }
@@ -145,11 +109,14 @@ const short = (text) => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
 
 /**
  * @param {PageProgram['nodes'][number]} node
- * @param {Box} place
  * @param {PageProgram['steps'][number] | undefined} step
  * @param {(step: number) => void} choose
  */
-function drawNode({ kind, label, step: number }, { x, y, height }, step, choose) {
+function drawNode({ kind, label, step: number, layer, centre }, step, choose) {
+  // Inputs stand at the lower edge of their layer, results at the upper one: edges reach their boxes.
+  const height = kind === 'step' ? TALL : LOW;
+  const y = topOf(layer) + (kind === 'input' ? TALL - LOW : 0);
+  const x = centre + MARGIN - BOX / 2;
   const [title = ''] = step === undefined ? [label] : [step.name];
   const traffic = step === undefined ? '' : `${bytes(step.bytesRead)} in, ${bytes(step.bytesWritten)} out`;
   const isLibrary = step !== undefined && step.kind !== 'kernel';

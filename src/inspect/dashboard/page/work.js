@@ -1,4 +1,4 @@
-/** What runs: batches and computes under way; and the computes that are over. */
+/** Batches and computes under way, and the computes that are over. */
 import { byId, each, html, part, say, set } from './elements.js';
 import { bytes, percent, plural, time } from './format.js';
 
