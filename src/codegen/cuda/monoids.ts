@@ -105,6 +105,17 @@ function exponentials(dtype: DType, finish: Monoid['finish']): Monoid {
   };
 }
 
+/**
+ * Counts of at most 2^31 - 1 elements, in half the registers of int64: a thread holds several of each. Of what is true
+ * and false, which is cast to int64 before.
+ */
+export const COUNTS: Monoid = {
+  ...byOp('add', 'int32', '0'),
+  lift: ([x]) => `(int)${x}`,
+  push: (accumulator, [x]) => `${accumulator} + (int)${x}`,
+  finish: (accumulator) => `(long long)${accumulator}`,
+};
+
 /** The monoid of a reduction of values of `dtype`. `wide`: indices need 64 bits. */
 export function monoidOf(reduction: Exclude<ReductionName, 'monoid'>, dtype: DType, wide: boolean): Monoid {
   switch (reduction) {

@@ -12,6 +12,7 @@ import { completed, type Slices } from '../../host/slices.js';
 import type { PathReport } from '../paths/path-report.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
+import { countBands } from './count-bands.js';
 import { cutRoutines } from './cut-routines.js';
 import { expandCuda } from './expand-cuda.js';
 import { fuseAttention } from './fuse-attention.js';
@@ -35,6 +36,7 @@ export interface Pass {
 export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
+  { name: 'count-bands', run: countBands, rounds: false },
   { name: 'online-formulas', run: onlineFormulas, rounds: true },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },

@@ -5,11 +5,11 @@
  */
 
 import { coordinateOf } from '../../../fusion/kernel/algebra.js';
-import { type Reduction, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { castValueOf, type Reduction, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
+import { product } from '../../../fusion/kernel/kernel.js';
 import { InternalError } from '../../../host/errors.js';
 import type { Body } from '../body.js';
-import type { Monoid } from '../monoids.js';
-import { monoidOf } from '../monoids.js';
+import { COUNTS, type Monoid, monoidOf } from '../monoids.js';
 import { userMonoid } from '../user-monoids.js';
 import type { Writer } from '../writer.js';
 
@@ -51,8 +51,14 @@ export function accumulatorsOf(body: Body, phase?: number): Accumulator[] {
 function monoidFor(body: Body, { name, monoid, args, taken }: Reduction): Monoid {
   if (monoid !== undefined) return userMonoid(monoid.of);
   if (name === 'monoid') throw new InternalError('a reduction without its monoid');
+  const cast = castValueOf(body.instruction(args[0]!));
+  const isCount = name === 'sum' && cast !== undefined && body.instruction(cast).dtype === 'bool';
+  if (isCount && taken === 'int64' && product(body.kernel.reduced) < MOST_COUNTED) return COUNTS;
   return monoidOf(name, taken, isWide(body, args[1]));
 }
+
+/** Elements that a count in 32 bits is below. */
+const MOST_COUNTED = 2 ** 31;
 
 /** The results of reductions as expressions, by position; `item`: an index of the register arrays. */
 export const resultsAt = (accumulators: readonly Accumulator[], item: string): Map<number, string> =>
