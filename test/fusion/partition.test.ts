@@ -244,10 +244,11 @@ describe('partition', () => {
     expect(on(true, product(array([5000, 20]), array([5000, 30])))).toEqual(['matmul']);
     expect(on(true, product(computed(100, 5000), array([5000, 100])))).toEqual(['map_exp', 'matmul']);
     expect(on(true, product(computed(200, 5000), array([5000, 20])))).toEqual(['map_exp', 'matmul']);
-    // One copy serves both operands.
-    const [few, many] = [computed(20, 5000), computed(64, 5000)];
-    expect(on(true, product(few, few))).toEqual(['reduce_exp_multiply_sum']);
-    expect(on(true, product(many, many))).toEqual(['map_exp', 'matmul']);
+    // One copy serves both operands; up to 64 columns, a kernel takes them up once and computes a half.
+    const [few, many, more] = [20, 64, 80].map((columns) => computed(columns, 5000));
+    expect(on(true, product(few!, few!))).toEqual(['reduce_exp_multiply_sum']);
+    expect(on(true, product(many!, many!))).toEqual(['reduce_exp_multiply_sum']);
+    expect(on(true, product(more!, more!))).toEqual(['map_exp', 'matmul']);
     expect(on(true, product(computed(200, 300), array([300, 20])))).toEqual(['map_exp', 'matmul']);
     expect(
       on(true, product(map('exp', [array([5000, 20], 'float64')]), array([5000, 30], 'float64'))),

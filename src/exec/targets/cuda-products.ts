@@ -24,6 +24,9 @@ const PRODUCT_COSTS: ProductCosts = {
   kernelRate: 7,
   loadedBytes: 5,
   computedBytes: 22,
+  sharedBytes: 8,
+  mostShared: 64,
+  sharedPart: 0.625,
   copiedBytes: 8,
 };
 

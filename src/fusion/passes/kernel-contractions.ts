@@ -40,6 +40,13 @@ export interface ProductCosts {
    */
   readonly loadedBytes: number;
   readonly computedBytes: number;
+  /**
+   * The same where both operands are one, of so many rows at most: they are taken up once, and a part of the products is
+   * computed.
+   */
+  readonly sharedBytes: number;
+  readonly mostShared: number;
+  readonly sharedPart: number;
   /** Bytes of an element that is copied for a library: written and read. */
   readonly copiedBytes: number;
 }
@@ -69,7 +76,10 @@ export function suitsKernel(
   const padded = 2 * Math.max(m, costs.librarySide) * Math.max(n, costs.librarySide);
   // For each element of the contracted axis.
   const library = costs.copiedBytes * copied + padded / costs.libraryRate;
-  const kernel = bytesOf(a) * m + bytesOf(b) * n + (2 * m * n) / costs.kernelRate;
+  const isShared = m === n && m <= costs.mostShared && arranged(graph, left) === arranged(graph, right);
+  const kernel = isShared
+    ? costs.sharedBytes * m + (2 * m * n * costs.sharedPart) / costs.kernelRate
+    : bytesOf(a) * m + bytesOf(b) * n + (2 * m * n) / costs.kernelRate;
   return kernel < library;
 }
 
@@ -97,6 +107,14 @@ function libraryOperandOf(graph: Graph, id: number, isReadable?: Readable): Libr
   const node = operand?.node ?? id;
   const computed = isComputed(graph, id);
   return { node, isComputed: computed, isCopied: operand === undefined || computed };
+}
+
+/** The node whose elements an operand has, all of them, in another order or shape. */
+function arranged(graph: Graph, id: number): number {
+  let node = nodeOf(graph, id);
+  while (node.kind === 'view' && (node.view.type === 'permute' || node.view.type === 'reshape'))
+    node = nodeOf(graph, node.inputs[0]!);
+  return node.id;
 }
 
 /** Whether a kernel computes an operand, which then stores it as it is read. */

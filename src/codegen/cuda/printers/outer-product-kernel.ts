@@ -16,6 +16,7 @@ import { accumulatorByteLength } from '../monoids.js';
 import type { Parameters } from '../parameters.js';
 import {
   frontierOf,
+  mirrorOfTile,
   type OuterProductSchedule,
   packOf,
   type Side,
@@ -74,6 +75,8 @@ class OuterProductTile {
   readonly #accumulators: readonly Accumulator[];
   readonly #sides: readonly Side[];
   readonly #frontier: readonly number[];
+  /** Of a symmetric tile: the values of side i that those of side j are. */
+  readonly #mirror: readonly number[] | undefined;
   readonly #outer: readonly number[];
   #place: string[] = [];
 
@@ -84,6 +87,7 @@ class OuterProductTile {
     this.#accumulators = accumulatorsOf(body);
     this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
     this.#frontier = frontierOf(body.kernel, this.#sides);
+    this.#mirror = mirrorOfTile(body.kernel, schedule);
     this.#outer = body.kernel.parallel
       .map((_, k) => k)
       .filter((k) => k !== schedule.axisI && k !== schedule.axisJ);
@@ -111,8 +115,7 @@ class OuterProductTile {
     const out = this.#out;
     const { index } = this.#params;
     const grid = gridSizes(kernel, outerProductGrid(kernel, this.#schedule));
-    out.line(`const int tj = (int)threadIdx.x % ${TILE_SIDE};`);
-    out.line(`const int ti = (int)threadIdx.x / ${TILE_SIDE};`);
+    this.#printThreadPlace();
     out.line(`const ${index} block = ${blockIndex(this.#params)};`);
     const names = printCoordinates(out, this.#params, 'block', grid, 't');
     this.#outer.forEach((axis, k) => {
@@ -122,6 +125,7 @@ class OuterProductTile {
     out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${this.#side};`);
     for (const position of this.#frontier) {
       const common = this.#sides[position] === 'common';
+      if (this.#stagedAs(position) !== position) continue;
       const type = common ? STORAGE_TYPE[this.#dtype(position)] : this.#packType(position);
       out.line(`__shared__ ${type} s${position}[${common ? depth : (depth * this.#pitch) / this.#pack}];`);
     }
@@ -144,6 +148,7 @@ class OuterProductTile {
       out.line(`const ${index} end = begin + ${slot} < ${length} ? begin + ${slot} : ${length};`);
     }
     const [begin, end] = slots > 1 ? ['begin', 'end'] : ['0', length];
+    stage.printRowValues();
     stage.declareAhead();
     stage.loadAhead(begin!, end!);
     out.block(`for (${index} base = ${begin}; base < ${end}; base += ${depth})`, () => {
@@ -152,17 +157,48 @@ class OuterProductTile {
       out.line('__syncthreads();');
       stage.loadAhead(`(base + ${depth})`, end!);
       out.line(`const int count = ${end} - base < ${depth} ? (int)(${end} - base) : ${depth};`);
-      // With as many accumulators as registers allow, more at a time would be spilled.
-      out.line(`#pragma unroll ${items > 6 ? 2 : 4}`);
-      out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
+      this.#whereComputed(() => {
+        // With as many accumulators as registers allow, more at a time would be spilled.
+        out.line(`#pragma unroll ${items > 6 ? 2 : 4}`);
+        out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
+      });
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
     });
     if (fold > 0) this.#printFold();
-    if (slots > 1) this.#printPartials(fold > 0 ? 'f_' : '');
+    if (slots > 1) this.#whereComputed(() => this.#printPartials(fold > 0 ? 'f_' : ''));
     else this.#printResults(fold > 0 ? 'f_' : '');
     const launch = { ...outerProductLaunch(kernel, this.#schedule), sharedByteLength: 0 };
     // Two blocks to a multiprocessor, so that one computes while the other loads.
     return printFunction(name, out, this.#params, launch, 2);
+  }
+
+  /**
+   * The place of a thread in the tile. Of a symmetric one, rows r and 15 - r on and above the diagonal are 17 places
+   * together, which threads take one after the other: five warps compute, where eight would the whole.
+   */
+  #printThreadPlace(): void {
+    const out = this.#out;
+    if (this.#mirror === undefined) {
+      out.line(`const int tj = (int)threadIdx.x % ${TILE_SIDE};`);
+      out.line(`const int ti = (int)threadIdx.x / ${TILE_SIDE};`);
+      return;
+    }
+    out.line(`const bool computes = threadIdx.x < ${((TILE_SIDE + 1) * TILE_SIDE) / 2};`);
+    out.line(`const int row = computes ? (int)threadIdx.x / ${TILE_SIDE + 1} : 0;`);
+    out.line(`const int place = (int)threadIdx.x % ${TILE_SIDE + 1};`);
+    out.line(`const int ti = place < ${TILE_SIDE} - row ? row : ${TILE_SIDE - 1} - row;`);
+    out.line(`const int tj = place < ${TILE_SIDE} - row ? row + place : place - 1;`);
+  }
+
+  /** Prints what the threads alone do that have pairs. */
+  #whereComputed(inner: () => void): void {
+    if (this.#mirror === undefined) inner();
+    else this.#out.block('if (computes)', inner);
+  }
+
+  /** The value that is staged in the place of another. */
+  #stagedAs(position: number): number {
+    return this.#sides[position] === 'j' ? (this.#mirror?.[position] ?? position) : position;
   }
 
   #dtype(position: number) {
@@ -220,7 +256,7 @@ class OuterProductTile {
       out.line(`${this.#packType(position)} q${position}[${groups}];`);
       out.unrolled('h', groups, () => {
         const at = `k * ${this.#pitch / pack} + h * ${TILE_SIDE} + t${side}`;
-        out.line(`q${position}[h] = s${position}[${at}];`);
+        out.line(`q${position}[h] = s${this.#stagedAs(position)}[${at}];`);
       });
       const item = side === 'i' ? 'y' : 'x';
       known.set(position, fromStorage(dtype, `q${position}[${item} / ${pack}].v[${item} % ${pack}]`));
@@ -268,10 +304,14 @@ class OuterProductTile {
       out.line(`const ${index} i = ${this.#item('i', 'y')};`);
       out.line(`const ${index} j = ${this.#item('j', 'x')};`);
       out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
-        const row = affineExpression({ offset: 0, strides }, this.#coordinates('i', 'j', []), this.#params);
+        const row = (a: string, b: string): string =>
+          affineExpression({ offset: 0, strides }, this.#coordinates(a, b, []), this.#params);
         const first = `${blockIndex(this.#params, 'y')} * ${this.#params.size(product(parallel))}`;
         this.#accumulators.forEach(({ name, monoid }, k) => {
-          out.line(`${this.#params.scratch(k, monoid.type)}[${first} + ${row}] = ${prefix}${name}[y][x];`);
+          const slot = `${this.#params.scratch(k, monoid.type)}[${first} + `;
+          out.line(`${slot}${row('i', 'j')}] = ${prefix}${name}[y][x];`);
+          if (this.#mirror !== undefined)
+            out.line(`if (ti < tj) ${slot}${row('j', 'i')}] = ${prefix}${name}[y][x];`);
         });
       });
     });

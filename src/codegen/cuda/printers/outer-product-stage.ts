@@ -6,49 +6,34 @@
  * side. Where registers are left for it, what the next tile needs is on its way to them while the block
  * computes.
  */
-import type { Access } from '../../../fusion/kernel/kernel.js';
-import { byteLengthOf } from '../../../graph/dtype.js';
+
+import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { toStorage } from '../casts.js';
-import { type Chunking, ChunkLoads, elementCoordinates, isVector } from '../chunks.js';
+import { type Chunking, ChunkLoads, elementCoordinates } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
 import {
-  frontierOf,
   type OuterProductSchedule,
   packOf,
   type Side,
-  sidesOf,
   TILE_SIDE,
 } from '../schedules/schedule-outer-product.js';
 import type { Writer } from '../writer.js';
+import { BOTH, OuterProductLoads, PACK, type PackAxis, THREADS } from './outer-product-loads.js';
 
-/** Elements that a thread loads at once. */
-const PACK = 4;
-const THREADS = TILE_SIDE * TILE_SIDE;
-const BOTH = ['i', 'j'] as const;
 /** Registers for accumulators and loads, of the 128 that a thread has. */
 const MOST_WORDS = 64;
 
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
 export const pitchOf = ({ items }: OuterProductSchedule): number => TILE_SIDE * items + 4;
 
-/**
- * Where packs of loaded elements lie: an axis of the domain, and how many rows of the tile its next index is
- * further.
- */
-interface PackAxis {
-  readonly axis: number;
-  readonly step: number;
-}
-
 export class OuterProductStage {
   readonly #body: Body;
   readonly #params: Parameters;
   readonly #out: Writer;
   readonly #schedule: OuterProductSchedule;
-  readonly #sides: readonly Side[];
-  readonly #frontier: readonly number[];
+  readonly #tile: OuterProductLoads;
   /** Coordinates of row `m` of either side, given those of the reduced axes. */
   readonly #coordinates: (reduced: readonly string[]) => string[];
   /** Whether what a tile needs is loaded before the one before it is computed. */
@@ -67,53 +52,54 @@ export class OuterProductStage {
     this.#params = params;
     this.#out = out;
     this.#schedule = schedule;
-    this.#sides = sidesOf(body.kernel, schedule.axisI, schedule.axisJ);
-    this.#frontier = frontierOf(body.kernel, this.#sides);
+    this.#tile = new OuterProductLoads(body, schedule);
     this.#coordinates = coordinates;
-    this.#isAhead = words + this.#wordsAhead() <= MOST_WORDS;
+    this.#isAhead = words + this.#tile.wordsAhead() <= MOST_WORDS;
   }
 
-  /** Registers that hold the loads of the next tile; infinite if they cannot be held. */
-  #wordsAhead(): number {
-    const staged = BOTH.map((side) => this.#own(side)).filter((own) => own.length > 0);
-    const loaded = staged.flatMap((own) => this.#loadsOf(own));
-    const areDisjoint = new Set(loaded).size === loaded.length;
-    if (!areDisjoint || staged.some((own) => this.#packAxis(own) === undefined))
-      return Number.POSITIVE_INFINITY;
-    const bytes = loaded.reduce(
-      (sum, position) => sum + byteLengthOf(this.#body.instruction(position).dtype),
-      0,
-    );
-    return (this.#rounds * PACK * bytes) / 4;
+  /** Computes the values of rows that a thread holds. */
+  printRowValues(): void {
+    const out = this.#out;
+    for (const side of ['i', 'j'] as const) {
+      const held = this.#tile.rowValues(side);
+      if (held.length === 0) continue;
+      for (const position of held)
+        out.line(`${CUDA_TYPE[this.#body.instruction(position).dtype]} h${position}[${PACK}] = {};`);
+      const { axisI, axisJ } = this.#schedule;
+      const axis = side === 'i' ? axisI : axisJ;
+      out.block('', () => {
+        out.line(`const int m = ${this.#rowOfPacks()};`);
+        const size = this.#params.size(this.#body.kernel.parallel[axis]!);
+        out.block(`if (${side}0 + m < ${size})`, () => {
+          const at = this.#coordinates(this.#body.kernel.reduced.map(() => '0'));
+          out.unrolled('e', PACK, () => {
+            const scope = { coordinates: elementCoordinates(at, { axis, width: PACK }), known: new Map() };
+            this.#body.print(
+              out,
+              this.#body.closure(held, () => false),
+              scope,
+              this.#params,
+            );
+            for (const position of held)
+              out.line(`h${position}[e] = ${this.#body.value(position, scope, this.#params)};`);
+          });
+        });
+      });
+    }
   }
 
-  /** The staged values of a side. */
-  #own(side: Side): number[] {
-    return this.#frontier.filter((position) => this.#sides[position] === side);
-  }
-
-  /** The loads that values need. */
-  #loadsOf(own: readonly number[]): number[] {
-    return this.#body.closure(own, () => false).filter(this.#body.isLoad);
-  }
-
-  /** Packs of a side that a thread loads. */
-  get #rounds(): number {
-    return ((this.#schedule.depth / PACK) * this.#side) / THREADS;
-  }
-
-  /** Rows of a tile. */
-  get #side(): number {
-    return TILE_SIDE * this.#schedule.items;
+  /** The first row of a thread's packs along rows, the same in all of them. */
+  #rowOfPacks(): string {
+    return `(int)threadIdx.x % ${this.#tile.side / PACK} * ${PACK}`;
   }
 
   /** Computes what depends on one axis, or on none, and puts it into shared memory. */
   print(side: 'i' | 'j' | 'common', length: string): void {
-    const own = this.#own(side);
+    const own = this.#tile.own(side);
     if (own.length === 0) return;
     if (side === 'common') this.#printCommon(own, length);
     else {
-      const along = this.#packAxis(own);
+      const along = this.#tile.packAxis(side);
       if (along === undefined) this.#printCells(own, side, length);
       else this.#printPacks(own, side, length, along);
     }
@@ -134,7 +120,7 @@ export class OuterProductStage {
     const out = this.#out;
     const { depth, axisI, axisJ } = this.#schedule;
     const axis = side === 'i' ? axisI : axisJ;
-    const extent = this.#side;
+    const extent = this.#tile.side;
     const alongReduced = this.#isAlongReduced(own, axis);
     // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
     out.line('#pragma unroll 4');
@@ -159,11 +145,15 @@ export class OuterProductStage {
   /** Where the packs of a thread lie, those of the tile that begins at `base`: k, m and r. */
   #eachPack(base: string, { axis, step }: PackAxis, inner: () => void): void {
     const out = this.#out;
-    const extent = this.#side;
+    const extent = this.#tile.side;
     const columns = this.#schedule.depth / PACK;
+    if (step === 0) {
+      this.#eachRowPack(base, inner);
+      return;
+    }
     const besides = Math.min(2, columns);
     const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
-    out.unrolled('t', this.#rounds, () => {
+    out.unrolled('t', this.#tile.rounds, () => {
       out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
       const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
       const pack = `cell % ${besides}${beyond}`;
@@ -181,13 +171,24 @@ export class OuterProductStage {
     });
   }
 
+  /** The same of packs along rows: neighbouring threads have neighbouring packs. */
+  #eachRowPack(base: string, inner: () => void): void {
+    const out = this.#out;
+    const packs = this.#tile.side / PACK;
+    out.unrolled('t', this.#tile.rounds, () => {
+      out.line(`const int k = t * ${THREADS / packs} + (int)threadIdx.x / ${packs};`);
+      out.line(`const int m = ${this.#rowOfPacks()};`);
+      out.line(`const ${this.#params.index} r = ${base} + k;`);
+      inner();
+    });
+  }
+
   /** Declares what holds the loads of the next tile, where there is such. */
   declareAhead(): void {
     if (!this.#isAhead) return;
     for (const side of BOTH) {
-      const own = this.#own(side);
-      for (const position of this.#loadsOf(own))
-        this.#loads(this.#packAxis(own)!).declare(this.#out, position, [this.#rounds]);
+      for (const position of this.#tile.loadsOf(side))
+        this.#loads(this.#tile.packAxis(side)!).declare(this.#out, position, [this.#tile.rounds]);
     }
   }
 
@@ -195,14 +196,14 @@ export class OuterProductStage {
   loadAhead(base: string, length: string): void {
     if (!this.#isAhead) return;
     for (const side of BOTH) {
-      const own = this.#own(side);
-      const along = own.length === 0 ? undefined : this.#packAxis(own);
+      const along = this.#tile.own(side).length === 0 ? undefined : this.#tile.packAxis(side);
       if (along === undefined) continue;
       this.#eachPack(base, along, () =>
         this.#out.block(this.#inside(side, length), () => {
           const loads = this.#loads(along);
           const coordinates = this.#coordinates(this.#reduced());
-          for (const position of this.#loadsOf(own)) loads.load(this.#out, position, '[t]', coordinates);
+          for (const position of this.#tile.loadsOf(side))
+            loads.load(this.#out, position, '[t]', coordinates);
         }),
       );
     }
@@ -227,12 +228,15 @@ export class OuterProductStage {
   /** The element at (k, m) of a side's tile, or the pack of them from there on; zeros past the ends. */
   #printStaged(own: readonly number[], side: 'i' | 'j', length: string, along?: PackAxis): void {
     const { items } = this.#schedule;
-    const row = along === undefined ? 'k' : along.step === 1 ? '(k + e)' : `(k + e * ${along.step})`;
+    const isAlongRows = along?.step === 0;
+    const row =
+      along === undefined || isAlongRows ? 'k' : along.step === 1 ? '(k + e)' : `(k + e * ${along.step})`;
     const width = packOf(items);
-    const column = width === 1 ? 'm].v[0]' : `m / ${width}].v[m % ${width}]`;
+    const m = isAlongRows ? '(m + e)' : 'm';
+    const column = width === 1 ? `${m}].v[0]` : `${m} / ${width}].v[${m} % ${width}]`;
     const cellOf = (position: number): string =>
       `s${position}[${row} * ${pitchOf(this.#schedule) / width} + ${column}`;
-    this.#out.block(this.#inside(side, length), () => this.#printValues(own, cellOf, along));
+    this.#out.block(this.#inside(side, length), () => this.#printValues(own, cellOf, along, side));
     // Read with the rest of a pack, and by threads whose pairs are not stored.
     this.#out.block('else', () => {
       const clear = (): void => {
@@ -247,10 +251,16 @@ export class OuterProductStage {
    * Computes the element of the reduced index r, or the pack that begins there, and puts it where `cellOf`
    * says.
    */
-  #printValues(own: readonly number[], cellOf: (position: number) => string, along?: PackAxis): void {
+  #printValues(
+    own: readonly number[],
+    cellOf: (position: number) => string,
+    along?: PackAxis,
+    side: Side = 'common',
+  ): void {
     const out = this.#out;
     const coordinates = this.#coordinates(this.#reduced());
-    const all = this.#body.closure(own, () => false);
+    const held = this.#tile.rowValues(side);
+    const all = this.#body.closure(own, (position) => held.includes(position));
     const put = (scope: Scope, values: readonly number[]): void => {
       this.#body.print(out, values, scope, this.#params);
       for (const position of own) {
@@ -267,14 +277,17 @@ export class OuterProductStage {
     }
     const chunking: Chunking = { axis: along.axis, width: PACK };
     const loads = this.#loads(along);
-    const loaded = this.#loadsOf(own);
+    const loaded = this.#tile.loadsOf(side);
     if (!this.#isAhead)
       for (const position of loaded) {
         loads.declare(out, position, []);
         loads.load(out, position, '', coordinates);
       }
     const at = this.#isAhead ? '[t]' : '';
-    const known = new Map(loaded.map((position) => [position, loads.value(position, at)]));
+    const known = new Map([
+      ...loaded.map((position) => [position, loads.value(position, at)] as const),
+      ...held.map((position) => [position, `h${position}[e]`] as const),
+    ]);
     out.unrolled('e', PACK, () =>
       put(
         { coordinates: elementCoordinates(coordinates, chunking), known },
@@ -283,33 +296,9 @@ export class OuterProductStage {
     );
   }
 
-  /**
-   * The axis along which every load of these values moves as packs, if there is one, and a pack for every
-   * thread.
-   */
-  #packAxis(own: readonly number[]): PackAxis | undefined {
-    const { depth, tile } = this.#schedule;
-    const packs = (depth / PACK) * this.#side;
-    if (packs < THREADS || packs % THREADS !== 0) return undefined;
-    const loads = this.#accessesOf(own);
-    if (loads.length === 0) return undefined;
-    const last = this.#body.sizes.length - 1;
-    const candidates: PackAxis[] = [{ axis: last, step: 1 }];
-    if (tile.length === 2) candidates.push({ axis: last - 1, step: tile[1]!.length });
-    return candidates.find(
-      ({ axis }) =>
-        this.#body.sizes[axis]! % PACK === 0 &&
-        loads.every((access) => isVector(access, { axis, width: PACK })),
-    );
-  }
-
   /** Whether neighbouring threads should load along the reduced axis rather than the tile's. */
   #isAlongReduced(targets: readonly number[], axis: number): boolean {
     const last = this.#body.sizes.length - 1;
-    return !this.#accessesOf(targets).some(({ strides }) => strides[axis] === 1 && strides[last] !== 1);
-  }
-
-  #accessesOf(own: readonly number[]): Access[] {
-    return this.#loadsOf(own).map((position) => this.#body.accessAt(position)!);
+    return !this.#tile.accessesOf(targets).some(({ strides }) => strides[axis] === 1 && strides[last] !== 1);
   }
 }

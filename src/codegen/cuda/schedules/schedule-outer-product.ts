@@ -14,6 +14,7 @@ import {
   storesElements,
   takenByWalks,
 } from '../../../fusion/kernel/levels.js';
+import { mirrorOf } from '../../../fusion/kernel/symmetry.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
 import type { Stretch } from '../tile-reduced.js';
@@ -36,6 +37,11 @@ export interface OuterProductSchedule {
   readonly slots: number;
   /** A multiple of `depth`, and of `fold`. */
   readonly slotLength: number;
+  /**
+   * Whether the result is one tile in slots that is its own transpose: then a side is staged once, and only the threads
+   * on and above the diagonal compute.
+   */
+  readonly isSymmetric?: true;
 }
 
 /** Threads along each side of a tile. */
@@ -67,6 +73,12 @@ export function sidesOf(kernel: Kernel, axisI: number, axisJ: number): Side[] {
     on[axisI] ? (on[axisJ] ? 'both' : 'i') : on[axisJ] ? 'j' : 'common',
   );
 }
+
+/** The values of the other axis that are those of one with the axes exchanged, by position. */
+export const mirrorOfTile = (
+  kernel: Kernel,
+  { axisI, axisJ, isSymmetric }: OuterProductSchedule,
+): readonly number[] | undefined => (isSymmetric === true ? mirrorOf(kernel, axisI, axisJ) : undefined);
 
 /**
  * Values that staging hands to the arithmetic on pairs: arguments of a value of both axes, or of a reduction.
@@ -119,15 +131,12 @@ function sizePairs(
     bytes,
   };
   const chosen = wholePairs(size) ?? slottedPairs(size);
-  return (
-    chosen && {
-      kind: 'outer-product',
-      axisI,
-      axisJ,
-      ...chosen,
-      tile: tileOf(kernel, axisI, axisJ, sides, chosen.depth),
-    }
-  );
+  if (chosen === undefined) return undefined;
+  const isOneTile = chosen.slots > 1 && Math.max(size.rows, size.columns) <= TILE_SIDE * chosen.items;
+  const tile = tileOf(kernel, axisI, axisJ, sides, chosen.depth);
+  const schedule = { kind: 'outer-product', axisI, axisJ, ...chosen, tile } as const;
+  const isSymmetric = isOneTile && mirrorOf(kernel, axisI, axisJ) !== undefined;
+  return isSymmetric ? { ...schedule, isSymmetric } : schedule;
 }
 
 /** The inputs of the choice of tile sizes. */

@@ -1,0 +1,37 @@
+/** Kernels that are the same with two axes exchanged are found by their arithmetic. */
+import { expect, it } from 'vitest';
+import { mirrorOf } from '../../src/fusion/kernel/symmetry.js';
+import type { Expr } from '../../src/graph/expr.js';
+import { map, reduce } from '../../src/graph/infer.js';
+import { reshape } from '../../src/graph/view-nodes.js';
+import { array, partitionOf } from '../support/graphs.js';
+
+const X = array([20, 5]);
+const [ROWS, COLUMNS] = [reshape(X, [20, 1, 5]), reshape(X, [1, 20, 5])];
+const WEIGHTS = array([20, 1, 1]);
+
+/** Whether the kernel of pairs of rows is the same with both exchanged. */
+function isSymmetric(values: Expr): boolean {
+  const [step, ...others] = partitionOf([reduce('sum', values, [2])]).steps;
+  expect(others).toEqual([]);
+  if (step?.kind !== 'kernel') throw new Error('no kernel');
+  return mirrorOf(step.kernel.kernel, 0, 1) !== undefined;
+}
+
+it.each<[string, () => Expr, boolean]>([
+  ['products', () => map('multiply', [ROWS, COLUMNS]), true],
+  ['squared distances', () => map('square', [map('subtract', [ROWS, COLUMNS])]), true],
+  ['distances', () => map('abs', [map('subtract', [COLUMNS, ROWS])]), true],
+  ['functions of sums', () => map('exp', [map('add', [ROWS, COLUMNS])]), true],
+  ['differences', () => map('subtract', [ROWS, COLUMNS]), false],
+  ['exponentials of differences', () => map('exp', [map('subtract', [ROWS, COLUMNS])]), false],
+  ['products with other rows', () => map('multiply', [ROWS, reshape(array([20, 5]), [1, 20, 5])]), false],
+  [
+    'products with weights of one side',
+    () => map('multiply', [map('multiply', [ROWS, COLUMNS]), WEIGHTS]),
+    false,
+  ],
+  ['quotients', () => map('divide', [ROWS, COLUMNS]), false],
+])('%s', (_, build, wanted) => {
+  expect(isSymmetric(build())).toBe(wanted);
+});
