@@ -43,6 +43,8 @@ const AttentionKernels& kernels() {
 // Rows of K and V of a block, and of Q of a task.
 constexpr int64_t kBlock = 512;
 constexpr int64_t kTaskRows = 128;
+// Arrays of a task's scratch memory, each of which begins at a multiple of the lanes.
+constexpr int64_t kParts = 7;
 
 struct Attention {
   DType dtype;
@@ -137,13 +139,9 @@ class Rows {
  private:
   static int64_t padded(int64_t count) { return (count + 15) / 16 * 16; }
   size_t floats() const {
-    const int64_t wide = a_.dtype == DType::float32 ? 0 : 1;
-    const int64_t all[] = {kTaskRows * a_.pitch(), kTaskRows * a_.width,         a_.pitch(),
-                           kTaskRows * a_.inner,   a_.block() * a_.inner * wide, a_.block() * a_.width * wide,
-                           2 * kTaskRows};
-    int64_t sum = 0;
-    for (const int64_t count : all) sum += padded(count);
-    return static_cast<size_t>(sum);
+    const int64_t block = a_.block() * (a_.inner + a_.width);
+    const int64_t rows = kTaskRows * (a_.pitch() + a_.width + a_.inner + 2);
+    return static_cast<size_t>(rows + block + a_.pitch() + kParts * kAttentionLanes);
   }
 
   // Columns that a row has.
