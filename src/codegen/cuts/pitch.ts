@@ -130,10 +130,17 @@ export function pitchesOf(
       const right = Math.max(...reaches.map(({ first, rows }) => (first % pitch) + rows.width));
       return bottom * pitch + right <= elementCount;
     };
-    const pitches = candidates.filter(fits);
+    const ofStrides = candidates.filter(fits);
+    const pitches = ofStrides.length > 0 ? ofStrides : distancesOf(accesses, elementCount).filter(fits);
     if (pitches.length > 0) found.set(buffer, pitches);
   }
   return found;
+}
+
+/** How far accesses are apart that start at different places: those of the rows of an array that is in parts. */
+function distancesOf([first, ...others]: readonly Access[], elementCount: number): number[] {
+  const distances = others.map(({ offset }) => Math.abs(offset - first!.offset));
+  return [...new Set(distances)].filter((distance) => distance > 1 && distance <= elementCount);
 }
 
 /**

@@ -8,7 +8,7 @@
  */
 
 import { type Box, footprintOf, insideOf } from '../../fusion/kernel/boxes.js';
-import type { Access, Affine, Kernel } from '../../fusion/kernel/kernel.js';
+import { type Access, type Affine, type Kernel, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { type Pitches, type Rows, reachInRows } from './pitch.js';
 import type { Shift } from './shift.js';
 
@@ -88,16 +88,24 @@ export interface Works {
  * step along an axis passes all that the axes inside it reach.
  */
 export function buffersInOrder(stores: readonly Access[], sizes: readonly number[]): ReadonlySet<number> {
-  const buffers = stores.map(({ buffer }) => buffer);
-  const isAlone = (buffer: number): boolean => buffers.indexOf(buffer) === buffers.lastIndexOf(buffer);
-  return new Set(
-    stores.flatMap((store) => (isAlone(store.buffer) && isAscending(store, sizes) ? [store.buffer] : [])),
-  );
+  const inOrder = new Set<number>();
+  for (const buffer of new Set(stores.map((store) => store.buffer))) {
+    const own = stores.filter((store) => store.buffer === buffer);
+    const [first] = own as [Access, ...Access[]];
+    const offsets = own.map(({ offset }) => offset);
+    const isOneWalk = own.every(({ strides }) => sameNumbers(strides, first.strides));
+    const reach = Math.max(...offsets) - Math.min(...offsets) + 1;
+    if (isOneWalk && isAscending(first, sizes, reach)) inOrder.add(buffer);
+  }
+  return inOrder;
 }
 
-/** Whether each step along an axis of a domain passes all that the axes inside it reach. */
-export function isAscending({ strides }: Affine, sizes: readonly number[]): boolean {
-  let reach = 1;
+/**
+ * Whether each step along an axis of a domain passes all that the axes inside it reach, and `least` elements at each
+ * place: those of interleaved channels.
+ */
+export function isAscending({ strides }: Affine, sizes: readonly number[], least = 1): boolean {
+  let reach = least;
   for (let axis = sizes.length - 1; axis >= 0; axis--) {
     const [stride, size] = [strides[axis] ?? 0, sizes[axis]!];
     if (size <= 1) continue;
