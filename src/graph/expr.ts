@@ -268,6 +268,8 @@ export type NodeData =
       readonly axes: readonly number[];
     }
   | { readonly kind: 'view'; readonly view: View }
+  /** The inputs one after the other along an axis; their sizes along the others, and their dtypes, agree. */
+  | { readonly kind: 'join'; readonly axis: number }
   /**
    * Σ over the labels missing from `output` of the product of the inputs; `labels[i]` names input i's axes.
    * Labels are small integers; every label has one size. Inputs and result have one dtype. With an epilogue

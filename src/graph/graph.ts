@@ -134,6 +134,8 @@ export function nodeFrom(
       };
     case 'view':
       return { kind: data.kind, view: data.view, dtype, shape, id, inputs };
+    case 'join':
+      return { kind: data.kind, axis: data.axis, dtype, shape, id, inputs };
     case 'gather':
       return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
     case 'contract': {
@@ -153,6 +155,13 @@ export function nodeFrom(
     case 'loop':
       return { kind: data.kind, loop: data.loop, result: data.result, dtype, shape, id, inputs };
   }
+}
+
+/** The node in whose buffer an output's elements lie, in the same order. */
+export function storedNode(graph: Graph | MutableGraph, output: number): number {
+  let node = nodeOf(graph, output);
+  while (node.kind === 'view' && node.view.type === 'reshape') node = nodeOf(graph, node.inputs[0]!);
+  return node.id;
 }
 
 /** Ids of all nodes that the outputs need, inputs first. Iterative: graphs may be 100,000 nodes deep. */

@@ -1,6 +1,7 @@
 /**
- * Arrays put side by side: concat and stack. Parts are padded or broadcast to the full size, and an index
- * decides which one an element comes from: no data is copied until a kernel reads it.
+ * Arrays put side by side: concat and stack. A join is a node, which kernels write part by part, or read with an
+ * index that decides which part an element comes from: no data is copied until then. Where a part begins at a place
+ * that depends on data, parts are spread to the full size, and the index chooses from them.
  *
  * Called by the free functions of the same names; `masks.ts` uses the parts.
  */
@@ -12,7 +13,7 @@ import { sizeOfShape } from './graph.js';
 import { cast, constant, iota, isExpr, map, meetingDType } from './infer.js';
 import { addLengths, type Length, scaleLength } from './lengths.js';
 import { checkSize, normalizeAxis } from './shape.js';
-import { broadcast, gather, reshape, view } from './view-nodes.js';
+import { broadcast, gather, join, reshape, view } from './view-nodes.js';
 
 /** The index along an axis, shaped so that it broadcasts against an array of `ndim` axes. */
 export function indexAlong(axis: number, size: number, ndim: number): Expr {
@@ -74,17 +75,21 @@ function lineOf(op: string, x: Expr): Expr {
 const MOST_PARTS = 16;
 
 /**
- * The parts in one array. Kernels compute every part for every element, so that many parts are first joined
- * to fewer, which are stored where it pays (`fusion/partition/materialization.ts`): the work is parts ×
- * log(parts), not its square.
+ * The parts in one array. A kernel that reads it computes every part for every element, so that many parts are
+ * first joined to fewer, which are stored where it pays (`fusion/partition/materialization.ts`): the work is parts
+ * × log(parts), not its square.
  */
 function joined(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
-  if (parts.length <= MOST_PARTS) return chosen(parts, along, shape);
+  if (parts.length === 1) return parts[0]!;
+  if (parts.length <= MOST_PARTS) {
+    const isKnown = parts.every(({ extent }) => extent?.axis !== along);
+    return isKnown ? join(parts, along, shape) : chosen(parts, along, shape);
+  }
   const fewer: Expr[] = [];
   for (let k = 0; k < parts.length; k += MOST_PARTS) {
     const some = parts.slice(k, k + MOST_PARTS);
     const length = some.reduce((sum, x) => sum + x.shape[along]!, 0);
-    fewer.push(chosen(some, along, shape.with(along, length)));
+    fewer.push(joined(some, along, shape.with(along, length)));
   }
   return joined(fewer, along, shape);
 }
@@ -95,10 +100,11 @@ interface Placed {
   readonly start: Length;
 }
 
-/** A balanced tree of choices over the parts, so that an element is reached in log2(parts) steps. */
+/**
+ * Parts whose sizes depend on data, by a balanced tree of choices, so that an element is reached in log2(parts)
+ * steps.
+ */
 function chosen(parts: readonly Expr[], along: number, shape: readonly number[]): Expr {
-  const [first] = parts;
-  if (parts.length === 1) return first!;
   let end: Length = 0;
   let level = parts.map((x): Placed => {
     const start = end;

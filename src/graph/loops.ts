@@ -243,6 +243,7 @@ class Closure {
       case 'view':
         return this.#repeat(x, inputs, this.#costs.get(inputs[0]!)?.cost ?? 0);
       case 'cast':
+      case 'join':
         return this.#computed(x, inputs, 1);
       case 'repeat':
       case 'function':

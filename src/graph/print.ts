@@ -62,6 +62,8 @@ export function formatNodeData(node: GraphNodeData): string {
       return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]`;
     case 'view':
       return formatView(node.view);
+    case 'join':
+      return `join along ${node.axis}`;
     case 'gather':
       return `gather along ${node.axis}${node.mode === 'raise' ? '' : ` ${node.mode}`}`;
     case 'contract':

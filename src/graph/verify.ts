@@ -73,6 +73,8 @@ function problemOf(node: GraphNode, inputs: readonly GraphNode[]): string | unde
     }
     case 'view':
       return viewProblem(node, x!);
+    case 'join':
+      return joinProblem(node, inputs);
     case 'gather': {
       const [, index] = inputs;
       if (index?.dtype !== 'int64' || node.dtype !== x!.dtype) return 'wrong dtype';
@@ -113,6 +115,17 @@ function monoidProblem({ of: monoid, part }: MonoidPart, inputs: readonly GraphN
   if (part >= dtypes.length) return 'a part that accumulators lack';
   const isOneShape = inputs.every(({ shape }) => shape.join() === inputs[0]!.shape.join());
   return isOneShape ? undefined : 'accumulators of several shapes';
+}
+
+function joinProblem(
+  { axis, shape, dtype }: GraphNodeOf<'join'>,
+  inputs: readonly GraphNode[],
+): string | undefined {
+  if (inputs.some((input) => input.dtype !== dtype)) return 'part of another dtype';
+  const total = inputs.reduce((sum, input) => sum + input.shape[axis]!, 0);
+  if (total !== shape[axis]) return 'parts that do not fill the axis';
+  const agrees = ({ shape: own }: GraphNode): boolean => own.with(axis, total).join() === shape.join();
+  return inputs.every(agrees) ? undefined : 'part of another shape';
 }
 
 function repeatProblem(

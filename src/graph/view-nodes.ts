@@ -1,8 +1,8 @@
-/** Makes the nodes that read elements elsewhere, without arithmetic: views and gathers. */
+/** Makes the nodes that read elements elsewhere, without arithmetic: views, joins and gathers. */
 import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
 import type { Expr, GatherMode, Shape, View } from './expr.js';
-import { extentOfView, needSizes, withExtent } from './extent.js';
+import { extentOfView, meetingExtent, needSizes, withExtent } from './extent.js';
 import { sameShape } from './shape.js';
 
 /** A view whose shape and parameters the caller has worked out. */
@@ -32,6 +32,24 @@ export const reshape = (x: Expr, shape: Shape): Expr =>
 /** Broadcasts to a shape that `x` is known to broadcast to. */
 export const broadcast = (x: Expr, shape: Shape): Expr =>
   sameShape(x.shape, shape) ? x : view(x, BROADCAST, shape);
+
+/** Arrays of one dtype one after the other along an axis; the caller has worked out the shape. */
+export function join(parts: readonly Expr[], axis: number, shape: Shape): Expr {
+  const made: Expr = {
+    kind: 'join',
+    axis,
+    dtype: parts[0]!.dtype,
+    shape,
+    inputs: parts,
+    site: currentSite(),
+    depth: depthOf(parts),
+    weak: parts.every(({ weak }) => weak),
+  };
+  const extent = parts.some((x) => x.extent !== undefined)
+    ? meetingExtent('concat', parts, shape)
+    : undefined;
+  return extent === undefined ? made : { ...made, extent };
+}
 
 /**
  * The elements at int64 indices along an axis with elements; the caller has worked out the shape. `asked`: the

@@ -52,6 +52,7 @@ function ownExactness(node: Expr): Exactness {
     case 'const':
     case 'view':
     case 'cast':
+    case 'join':
     case 'gather':
     case 'call':
       return 'everywhere';

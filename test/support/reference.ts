@@ -74,6 +74,8 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
       return reduceNode(node, inputs[0]!);
     case 'view':
       return viewValues(node, inputs[0]!);
+    case 'join':
+      return joinedValues(node, inputs);
     case 'gather':
       return gatherValues(node, inputs);
     case 'contract':
@@ -85,6 +87,15 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
     case 'loop':
       return loopValues(node, inputs);
   }
+}
+
+function joinedValues({ axis, shape, inputs: parts }: ExprOf<'join'>, values: readonly Values[]): Values {
+  return Array.from(indices(shape), (place) => {
+    let [part, along] = [0, place[axis]!];
+    while (along >= parts[part]!.shape[axis]!) along -= parts[part++]!.shape[axis]!;
+    const strides = stridesOf(parts[part]!.shape);
+    return values[part]![place.with(axis, along).reduce((n, i, k) => n + i * strides[k]!, 0)]!;
+  });
 }
 
 function gatherValues(

@@ -14,10 +14,17 @@ import {
   sourceOfKey,
 } from '../../fusion/partition/buffer-key.js';
 import type { Operand } from '../../fusion/partition/operands.js';
-import { type FusedStep, type Partition, storedNode } from '../../fusion/partition/partition.js';
+import type { FusedStep, Partition } from '../../fusion/partition/partition.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
-import { type Graph, type GraphLoop, type GraphNodeOf, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import {
+  type Graph,
+  type GraphLoop,
+  type GraphNodeOf,
+  nodeOf,
+  sizeOfShape,
+  storedNode,
+} from '../../graph/graph.js';
 import { routineRow } from '../../graph/routines.js';
 import { InternalError } from '../../host/errors.js';
 import type { CallStep } from '../calls/call.js';

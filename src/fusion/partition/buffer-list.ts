@@ -12,11 +12,13 @@ export interface BufferUse {
   buffer: KernelBuffer;
   /** Different loads, in order of the tape. */
   loads: Access[];
-  store: Store | undefined;
+  /** One, or one for each part of a join that is stored part by part. */
+  stores: readonly Store[];
 }
 
 /** Of buffers without loads, which all share it. */
 const NO_LOADS: Access[] = [];
+export const NO_STORES: readonly Store[] = [];
 
 /** Lists of up to so many buffers are searched, which is faster than a table. */
 const SHORT = 8;
@@ -35,7 +37,7 @@ export class BufferList {
       if (buffer.elementCount > use.buffer.elementCount) use.buffer = buffer;
       return known;
     }
-    const count = this.all.push({ buffer, loads: NO_LOADS, store: undefined });
+    const count = this.all.push({ buffer, loads: NO_LOADS, stores: NO_STORES });
     if (this.#positions !== undefined) this.#positions.set(buffer.key, count - 1);
     else if (count > SHORT) this.#positions = new Map(this.all.map((use, k) => [use.buffer.key, k]));
     return count - 1;

@@ -15,7 +15,7 @@ import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
 import type { Slices } from '../../host/slices.js';
 import { loadOf } from '../kernel/algebra.js';
 import { create } from '../kernel/instruction.js';
-import { type Access, type Bound, sameNumbers } from '../kernel/kernel.js';
+import { type Access, type Affine, type Bound, sameNumbers } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
 import { DistinctList, mixAll } from '../passes/hash.js';
 import { combinePairwise, elementMaps, UNROLLED } from '../passes/unroll.js';
@@ -34,6 +34,7 @@ import {
   NotAffine,
   sameMap,
 } from './index-map.js';
+import { type ReachedPart, reachedParts } from './join-parts.js';
 import { KernelDomain } from './kernel-domain.js';
 import { MutableKernel } from './mutable-kernel.js';
 
@@ -75,6 +76,8 @@ export class KernelBuilder {
   readonly graph: Graph;
   /** Nodes that have a buffer of their own; may grow between kernels. */
   readonly stored: ReadonlySet<number>;
+  /** Joins that are stored part by part. */
+  readonly #inParts: ReadonlySet<number>;
   /** Values where the domain starts, by node: `values[id]` belongs to kernel number `kernels[id]`. */
   readonly values: Int32Array;
   readonly kernels: Int32Array;
@@ -83,9 +86,10 @@ export class KernelBuilder {
   readonly #domains = new DistinctList(hashOfAxes, sameAxes);
   #started = 0;
 
-  constructor(graph: Graph, stored: ReadonlySet<number>) {
+  constructor(graph: Graph, stored: ReadonlySet<number>, inParts: ReadonlySet<number>) {
     this.graph = graph;
     this.stored = stored;
+    this.#inParts = inParts;
     this.values = new Int32Array(graph.nodes.length);
     this.kernels = new Int32Array(graph.nodes.length);
     this.#storedNodes = new Array<Loadable>(graph.nodes.length);
@@ -95,10 +99,10 @@ export class KernelBuilder {
   /** The kernel that computes `root`. Throws `MustStore`. */
   *build(root: number): Slices<EmittedKernel> {
     const node = nodeOf(this.graph, root);
-    let domain =
-      node.kind === 'reduce'
-        ? this.#domainOf(nodeOf(this.graph, node.inputs[0]!).shape, node.axes)
-        : this.#domainOf(node.shape, NO_AXES);
+    let domain = this.#domainOf(
+      node.kind === 'reduce' || this.isInParts(node) ? nodeOf(this.graph, node.inputs[0]!).shape : node.shape,
+      node.kind === 'reduce' ? node.axes : NO_AXES,
+    );
     for (;;) {
       try {
         return yield* new KernelEmitter(this, node, domain, ++this.#started).build();
@@ -107,6 +111,11 @@ export class KernelBuilder {
         domain = domain.split(error);
       }
     }
+  }
+
+  /** Whether a node, where it is stored, is a join that is stored part by part. */
+  isInParts(node: GraphNode): node is GraphNodeOf<'join'> {
+    return this.#inParts.has(node.id);
   }
 
   #domainOf(shape: Shape, reduced: readonly number[]): KernelDomain {
@@ -195,17 +204,36 @@ class KernelEmitter {
   *build(): Slices<EmittedKernel> {
     const root = this.#root;
     this.#nodes.push(root.id);
-    const value = root.kind === 'reduce' ? yield* this.#reduce(root) : yield* this.#pull(root.id, root.id);
+    const isInParts = this.#builder.isInParts(root);
+    const values: number[] = [];
+    if (isInParts) for (const part of root.inputs) values.push(yield* this.#pull(part, undefined));
+    else if (root.kind === 'reduce') values.push(yield* this.#reduce(root));
+    else values.push(yield* this.#pull(root.id, root.id));
     this.#note(root.id);
     const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
-    const strides = this.#domain.outputStrides;
+    const { offset: step, strides } = isInParts ? this.#placeOfPart(root) : this.#wholePlace;
     const kernel = new MutableKernel(this.#domain.parallel, this.#domain.reduced, {
       tape: this.#tape,
       buffers: this.#buffers,
       nodes: this.#nodes,
-      stores: [{ value, access: { buffer, offset: 0, strides, bounds: [] } }],
+      stores: values.map((value, k) => ({
+        value,
+        access: { buffer, offset: k * step, strides, bounds: [] },
+      })),
     });
     return { kernel, origins: this.#origins };
+  }
+
+  /** The place of an element of the root. */
+  get #wholePlace(): Affine {
+    return { offset: 0, strides: this.#domain.outputStrides };
+  }
+
+  /** The place of an element of the second part of a join that is stored part by part, all of one size. */
+  #placeOfPart({ axis, inputs, shape }: GraphNodeOf<'join'>): Affine {
+    const dense = denseStrides(shape);
+    const size = shape[axis]! / inputs.length;
+    return combine(this.#start.map.coordinates, dense, size * dense[axis]!, this.#axes);
   }
 
   *#reduce(root: GraphNodeOf<'reduce'>): Slices<number> {
@@ -322,6 +350,17 @@ class KernelEmitter {
           throw error;
         }
       }
+      case 'join':
+        try {
+          const parts = this.#partsOf(node, scope.map);
+          return {
+            inputs: parts.map(({ position }) => node.inputs[position]!),
+            scopes: parts.map(({ map }) => this.#scopeOf(map)),
+          };
+        } catch (error) {
+          if (error instanceof NotAffine) throw new MustStore(node.id);
+          throw error;
+        }
       case 'gather': {
         if (scope.map.folds.length > 0) throw new MustStore(node.id);
         // The array that is read is stored: only the indices are computed here.
@@ -374,6 +413,8 @@ class KernelEmitter {
         return this.#tape.add(create.call(node.dtype, node.function, node.result, args));
       case 'view':
         return node.view.type === 'pad' ? this.#padded(args[0]!, scopes![0]!.map, map) : args[0]!;
+      case 'join':
+        return this.#chosen(node, args, map);
       case 'source':
         return this.#load(this.#builder.source(node), map);
       case 'gather':
@@ -383,6 +424,32 @@ class KernelEmitter {
       default:
         throw new MustStore(node.id); // a reduction or contraction inside another kernel: never inlined
     }
+  }
+
+  #partsOf(node: GraphNodeOf<'join'>, map: IndexMap): ReachedPart[] {
+    const shapes = node.inputs.map((id) => nodeOf(this.#graph, id).shape);
+    return reachedParts(node, shapes, map, this.#domain.sizes);
+  }
+
+  /**
+   * The value of the part that an element of a join comes from: a balanced tree of choices, so that it is reached in
+   * log2(parts) steps.
+   */
+  #chosen(node: GraphNodeOf<'join'>, values: readonly number[], map: IndexMap): number {
+    let level = this.#partsOf(node, map).map(({ start }, k) => ({ value: values[k]!, start }));
+    while (level.length > 1) {
+      const index = this.#coordinate(map, node.axis);
+      level = level.flatMap((left, k) => {
+        if (k % 2 === 1) return [];
+        const right = level[k + 1];
+        if (right === undefined) return [left];
+        const start = this.#tape.add(create.constant('int64', BigInt(right.start)));
+        const isLeft = this.#tape.map('less', [index, start]);
+        const value = this.#tape.map('where', [isLeft, left.value, right.value], node.dtype);
+        return [{ value, start: left.start }];
+      });
+    }
+    return level[0]!.value;
   }
 
   /** A short reduction inside another. Halves are summed in float32, as every reduction does. */

@@ -13,7 +13,7 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import { costOfLoop } from '../../graph/element-loop.js';
 import type { Shape } from '../../graph/expr.js';
 import {
-  Consumers,
+  type Consumers,
   type Graph,
   type GraphNode,
   type GraphNodeOf,
@@ -23,6 +23,7 @@ import {
 import { opRow } from '../../graph/ops.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
+import { readsFromMemory } from '../passes/join-form.js';
 import { UNROLLED } from '../passes/unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
@@ -47,15 +48,23 @@ const isBoundary = (node: GraphNode): boolean =>
 /** Nodes between pauses: each takes some 0.5 µs. */
 const NODES_OF_SLICE = 1024;
 
+/** Properties of a graph that the choice rests on. */
+interface Known {
+  /** Nodes that something reads from memory. */
+  readonly operands: ReadonlySet<number>;
+  readonly consumers: Consumers;
+  /** Joins that are stored part by part. */
+  readonly inParts: ReadonlySet<number>;
+}
+
 export function* chooseMaterialized(
   graph: Graph,
   order: readonly number[],
-  operands: ReadonlySet<number>,
+  { operands, consumers, inParts }: Known,
 ): Slices<Set<number>> {
   const work = new Work(graph, order);
   yield;
-  const consumers = new Consumers(graph, order);
-  const frames = new Frames(graph.nodes.length);
+  const frames = new Frames(graph.nodes.length, inParts);
   const roots = new Set<number>();
   const outputs = new Set(graph.outputs);
   for (let k = order.length - 1; k >= 0; k--) {
@@ -66,7 +75,11 @@ export function* chooseMaterialized(
     const nested = node.kind === 'reduce' && unrolls(graph, node, sites, work.cost[node.inputs[0]!]!);
     const forced =
       outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
-    if (forced || (isComputed(node) && (!repeats(node, sites, work) || isSpread(node, consumers, work)))) {
+    if (
+      forced ||
+      (isComputed(node) &&
+        (!repeats(node, sites, frames, work) || isSpread(node, { consumers, inParts }, work)))
+    ) {
       roots.add(id);
       const own = [id];
       frames.set(id, { frames: own, roots: own });
@@ -93,7 +106,7 @@ const isElementwiseKind = (kind: GraphNode['kind']): boolean =>
   kind === 'map' || kind === 'cast' || kind === 'repeat' || kind === 'function';
 
 const isComputed = ({ kind }: GraphNode): boolean =>
-  isElementwiseKind(kind) || kind === 'view' || kind === 'gather';
+  isElementwiseKind(kind) || kind === 'view' || kind === 'join' || kind === 'gather';
 
 /** A node's use sites: where in which kernel its value is needed. */
 interface UseSites {
@@ -108,12 +121,6 @@ interface UseSites {
 
 const NOWHERE: UseSites = { frames: [], roots: [] };
 
-/**
- * Whether what a node reads is stored anyway, if it is computed: operands, and the array that a gather reads.
- */
-const storesOperand = ({ kind, inputs }: GraphNode, input: number): boolean =>
-  kind === 'contract' || kind === 'call' || kind === 'loop' || (kind === 'gather' && inputs[0] === input);
-
 /** Whether a node computes each element from those of its inputs, which broadcast. */
 const isElementwise = ({ kind }: GraphNode): boolean => isElementwiseKind(kind);
 
@@ -123,19 +130,38 @@ interface Broadcast {
   readonly frame: number;
 }
 
+/** Views that leave elements in C order, each once where the size stays. */
+const KEEPS_ORDER: ReadonlySet<string> = new Set(['reshape', 'broadcast']);
+
+const wideAxes = (shape: Shape): Shape => shape.filter((size) => size !== 1);
+
 class Frames {
   readonly #sites: UseSites[];
   /** Frames of broadcast inputs, by the frame that they are broadcast in. */
   readonly #broadcasts = new Map<number, Broadcast[]>();
+  readonly #inParts: ReadonlySet<number>;
+  /** The sites of the parts of a join that is stored part by part, which are all in one frame, by join. */
+  readonly #partSites = new Map<number, UseSites>();
+  /** Elements that are needed in frames of slices, which are fewer than those of the array. */
+  readonly #limits = new Map<number, number>();
   #next: number;
 
-  constructor(nodeCount: number) {
+  constructor(nodeCount: number, inParts: ReadonlySet<number>) {
     this.#sites = new Array<UseSites>(nodeCount);
+    this.#inParts = inParts;
     this.#next = nodeCount;
   }
 
   set(id: number, sites: UseSites): void {
     this.#sites[id] = sites;
+  }
+
+  /** The elements of a node that are needed at all of its sites together, with repeats. */
+  elementsAt({ frames }: UseSites, { shape }: GraphNode): number {
+    const size = sizeOfShape(shape);
+    let count = 0;
+    for (let k = 0; k < frames.length; k++) count += Math.min(size, this.#limits.get(frames[k]!) ?? size);
+    return count;
   }
 
   sitesOf(node: GraphNode, { first, list }: Consumers): UseSites {
@@ -148,10 +174,11 @@ class Frames {
     const roots: number[] = [];
     for (let k = start; k < end; k++) {
       const consumer = list[k]!;
-      if (storesOperand(consumer, node.id)) continue;
-      const sites = this.#sites[consumer.id]!;
+      if (readsFromMemory(consumer, node.id)) continue;
+      const isPart = this.#isRootInParts(consumer);
+      const sites = isPart ? this.#sitesOfParts(consumer.id) : this.#sites[consumer.id]!;
       for (let p = 0; p < sites.frames.length; p++) {
-        const frame = this.#through(sites.frames[p]!, node, consumer);
+        const frame = isPart ? sites.frames[p]! : this.#through(sites.frames[p]!, node, consumer);
         const known = frames.indexOf(frame);
         if (known >= 0) {
           roots[known] = sites.roots[p]!;
@@ -175,8 +202,10 @@ class Frames {
     let shared: UseSites | undefined;
     for (let k = start; k < end; k++) {
       const consumer = consumers[k]!;
-      if (!isElementwise(consumer) || !sameShape(consumer.shape, node.shape)) return undefined;
-      const sites = this.#sites[consumer.id]!;
+      const isPart = this.#isRootInParts(consumer);
+      const isAlike = isPart || (isElementwise(consumer) && sameShape(consumer.shape, node.shape));
+      if (!isAlike) return undefined;
+      const sites = isPart ? this.#sitesOfParts(consumer.id) : this.#sites[consumer.id]!;
       if (shared !== undefined && sites !== shared) return undefined;
       shared = sites;
     }
@@ -185,19 +214,45 @@ class Frames {
 
   /** The sites of what one node alone reads: no two of that one's frames lead to the same. */
   #sitesThrough(consumer: GraphNode, node: GraphNode): UseSites {
-    if (storesOperand(consumer, node.id)) return NOWHERE;
+    if (readsFromMemory(consumer, node.id)) return NOWHERE;
     const { frames, roots } = this.#sites[consumer.id]!;
     return { frames: frames.map((frame) => this.#through(frame, node, consumer)), roots };
   }
 
+  /** Whether a node is a root that is stored part by part. */
+  #isRootInParts({ id }: GraphNode): boolean {
+    return this.#inParts.has(id) && this.#sites[id]!.frames.includes(id);
+  }
+
+  #sitesOfParts(join: number): UseSites {
+    let sites = this.#partSites.get(join);
+    if (sites === undefined) {
+      sites = { frames: [this.#next++], roots: [join] };
+      this.#partSites.set(join, sites);
+    }
+    return sites;
+  }
+
   /** The frame of an input of `consumer`, whose own frame is `frame`. */
   #through(frame: number, node: GraphNode, consumer: GraphNode): number {
-    // A view and a reduction have one input each, a gather one that is not stored: nothing else is in its
-    // frame.
-    if (consumer.kind === 'view' || consumer.kind === 'gather') return this.#next++;
+    // A reduction has one input, a gather one that is not stored, parts of joins are apart: nothing else is in
+    // its frame.
+    if (consumer.kind === 'gather' || consumer.kind === 'join') return this.#next++;
     if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
-    if (sameShape(consumer.shape, node.shape)) return frame;
+    if (sameShape(consumer.shape, node.shape) && consumer.kind !== 'view') return frame;
+    // Axes of one element do not change where an element is.
+    const keepsPlaces = consumer.kind !== 'view' || KEEPS_ORDER.has(consumer.view.type);
+    if (keepsPlaces && sameShape(wideAxes(consumer.shape), wideAxes(node.shape))) return frame;
+    if (consumer.kind === 'view') return this.#ofView(frame, consumer);
     return this.#broadcast(frame, node.shape, consumer.shape);
+  }
+
+  #ofView(outer: number, { view, shape }: GraphNodeOf<'view'>): number {
+    const frame = this.#next++;
+    const limit = this.#limits.get(outer) ?? Number.POSITIVE_INFINITY;
+    const needed = view.type === 'slice' ? Math.min(limit, sizeOfShape(shape)) : limit;
+    if (needed < Number.POSITIVE_INFINITY) this.#limits.set(frame, needed);
+    return frame;
   }
 
   /** The frame of what is broadcast from one shape to another; few are, in one frame. */
@@ -263,12 +318,15 @@ class Work {
 
 /** A gathered element costs what its line of memory does. */
 const GATHER_COST = 32;
+/** A comparison, and a choice of one of two parts by it. */
+const COST_OF_CHOICE = 2;
 
 function costOf(node: GraphNode): number {
   if (node.kind === 'map') return opRow(node.op).cost;
   if (node.kind === 'gather') return GATHER_COST;
   if (node.kind === 'repeat') return costOfLoop(node.loop);
   if (node.kind === 'function') return node.function.cost;
+  if (node.kind === 'join') return COST_OF_CHOICE * (node.inputs.length - 1);
   return node.kind === 'cast' ? 1 : 0;
 }
 
@@ -311,49 +369,45 @@ function countDistinct(numbers: readonly number[]): number {
 }
 
 /** Whether to compute a node at each of its sites instead of storing it once. */
-function repeats(node: GraphNode, { roots }: UseSites, work: Work): boolean {
+function repeats(node: GraphNode, uses: UseSites, frames: Frames, work: Work): boolean {
+  const { roots } = uses;
   const sites = roots.length;
   if (sites <= 1) return true;
   if (sites > MAX_FRAMES) return node.kind === 'view';
   const kernels = countDistinct(roots);
   const size = sizeOfShape(node.shape);
-  const compute = work.cost[node.id]! * size * BYTES_PER_COST;
+  const cost = work.cost[node.id]! * BYTES_PER_COST;
+  const compute = cost * size;
   const bytes = size * byteLengthOf(node.dtype);
   // Reads that both ways share are left out: the leaves once.
   const again = kernels === 1 ? 0 : (kernels - 1) * work.leafBytes[node.id]!;
-  const inline = again + sites * compute;
+  const inline = again + frames.elementsAt(uses, node) * cost;
   const stored = compute + bytes + kernels * bytes;
   return inline <= stored;
 }
 
-/**
- * Whether a view puts a value beside others: a pad, or a broadcast that a choice is made from (a column of a
- * stack).
- */
-const isPut = (
-  { id, view }: GraphNodeOf<'view'>,
-  first: Consumers['first'],
-  list: Consumers['list'],
-): boolean => {
-  if (view.type !== 'broadcast') return view.type === 'pad';
-  const consumer = list[first[id]!];
-  return consumer?.kind === 'map' && consumer.op === 'where';
-};
+/** Whether a node puts a value beside others: a pad, or a join that is read as a whole. */
+const isPut = (node: GraphNode, inParts: Known['inParts']): boolean =>
+  node.kind === 'view' ? node.view.type === 'pad' : node.kind === 'join' && !inParts.has(node.id);
 
 /**
  * Whether a value is better stored than computed for every element of a larger array that it is put into, as
  * the parts of a concat are. Slices are left alone: those of a roll read what another place computes anyway.
  */
-function isSpread(node: GraphNode, { first, list }: Consumers, work: Work): boolean {
+function isSpread(
+  node: GraphNode,
+  { consumers: { first, list }, inParts }: Pick<Known, 'consumers' | 'inParts'>,
+  work: Work,
+): boolean {
   const cost = work.cost[node.id]!;
   if (node.kind === 'view' || cost < LEAST_SPREAD_COST) return false;
   const size = sizeOfShape(node.shape);
   let id = node.id;
   while (first[id + 1]! - first[id]! === 1) {
     const consumer = list[first[id]!]!;
-    if (consumer.kind !== 'view') return false;
+    if (consumer.kind !== 'view' && consumer.kind !== 'join') return false;
     const spread = sizeOfShape(consumer.shape);
-    if (isPut(consumer, first, list) && spread >= 2 * size) {
+    if (isPut(consumer, inParts) && spread >= 2 * size) {
       const saved = cost * (spread - size) * BYTES_PER_COST;
       return saved > 2 * size * byteLengthOf(node.dtype) + LEAST_SPREAD_BYTES;
     }

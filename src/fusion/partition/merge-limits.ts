@@ -4,7 +4,7 @@
  * Called by `merge.ts`.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
-import { type Affine, product } from '../kernel/kernel.js';
+import { type Affine, product, type Store } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
 import type { IsLiveOut, Join, Reason } from './join.js';
 import type { MutableKernel } from './mutable-kernel.js';
@@ -40,11 +40,9 @@ export function limitOf(join: Join, isLiveOut: IsLiveOut): Reason | undefined {
   };
   const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
   const spreads = (kernel: MutableKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
-    for (const { buffer, store } of kernel.uses) {
-      if (store === undefined || isElement(levels[store.value]!)) continue;
-      if (walksRow(store.access, axisOf, join) && isLiveOut(buffer.key)) return true;
-    }
-    return false;
+    const isSpread = ({ value, access }: Store): boolean =>
+      !isElement(levels[value]!) && walksRow(access, axisOf, join);
+    return kernel.uses.some(({ buffer, stores }) => stores.some(isSpread) && isLiveOut(buffer.key));
   };
   // A value of the row, or a constant, is stored once for a row.
   if (spreads(first, axisOfFirst, levelsOfFirst) || spreads(second, axisOfSecond, levelsOfSecond))
@@ -75,13 +73,13 @@ export function rowsProblem(
 /** Buffers that the merged kernel reads and writes. */
 function bufferCount({ first, second }: Join, isLiveOut: IsLiveOut): number {
   let count = 0;
-  for (const { buffer, loads, store } of first.uses) {
+  for (const { buffer, loads, stores } of first.uses) {
     if (loads.length > 0) count++;
-    if (store !== undefined && isLiveOut(buffer.key)) count++;
+    if (stores.length > 0 && isLiveOut(buffer.key)) count++;
   }
-  for (const { buffer, loads, store } of second.uses) {
+  for (const { buffer, loads, stores } of second.uses) {
     if (loads.length > 0 && !first.touches(buffer.key)) count++;
-    if (store !== undefined && isLiveOut(buffer.key)) count++;
+    if (stores.length > 0 && isLiveOut(buffer.key)) count++;
   }
   return count;
 }

@@ -11,6 +11,7 @@
 import { type Access, sameNumbers } from '../kernel/kernel.js';
 import { type Alignment, align, matchRest } from './align.js';
 import type { BufferKey } from './buffer-key.js';
+import { NO_STORES } from './buffer-list.js';
 import { moveAffine } from './fused-kernel.js';
 import type { IsLiveOut, Join, Merge, Reason } from './join.js';
 import { limitOf } from './merge-limits.js';
@@ -29,7 +30,8 @@ export function mergeVertically(
   const loads = consumer.loadsOf(key);
   if (loads.length !== 1 || loads[0]!.bounds.length > 0 || loads[0]!.index !== undefined)
     return fail('read-elsewhere');
-  const aligned = align(producer, consumer, producer.storeOf(key)!.access, loads[0]!);
+  const store = producer.storeOf(key);
+  const aligned = store && align(producer, consumer, store.access, loads[0]!);
   if (aligned === undefined) return fail('read-elsewhere');
   const { first: p, second: c, match } = aligned;
   const open = c.sizes.flatMap((_, k) => (match.includes(k) ? [] : [k]));
@@ -137,8 +139,10 @@ function joinOf(
 function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Join): boolean {
   const axes = parallel.length + reduced.length;
   for (const { buffer, loads } of second.uses) {
-    const store = loads.length === 0 ? undefined : first.storeOf(buffer.key);
-    if (store === undefined) continue;
+    const stores = loads.length === 0 ? NO_STORES : first.storesOf(buffer.key);
+    if (stores.length === 0) continue;
+    const store = first.storeOf(buffer.key);
+    if (store === undefined) return false;
     for (const load of loads)
       if (!isSamePlace(store.access, axisOfFirst, load, axisOfSecond, axes)) return false;
   }

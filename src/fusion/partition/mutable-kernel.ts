@@ -17,7 +17,7 @@ import {
 } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
 import type { BufferKey } from './buffer-key.js';
-import { BufferList, type BufferUse } from './buffer-list.js';
+import { BufferList, type BufferUse, NO_STORES } from './buffer-list.js';
 import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
 import { SumMaps } from './sum-maps.js';
 import type { TapeLevels } from './tape-levels.js';
@@ -59,7 +59,7 @@ export class MutableKernel {
     this.nodes = written?.nodes ?? [];
     if (written === undefined) return;
     for (const i of this.tape) this.#note(i);
-    for (const store of written.stores) this.uses[store.access.buffer]!.store = store;
+    for (const store of written.stores) this.#store(store);
   }
 
   /** A fused kernel that may grow. */
@@ -92,14 +92,20 @@ export class MutableKernel {
     return this.useOf(key)?.loads ?? NO_LOADS;
   }
 
+  /** The store that writes all of a buffer; undefined for one that is written part by part, or not at all. */
   storeOf(key: BufferKey): Store | undefined {
-    return this.useOf(key)?.store;
+    const stores = this.storesOf(key);
+    return stores.length === 1 ? stores[0] : undefined;
+  }
+
+  storesOf(key: BufferKey): readonly Store[] {
+    return this.useOf(key)?.stores ?? NO_STORES;
   }
 
   /** Whether it loads or stores the buffer. */
   touches(key: BufferKey): boolean {
     const use = this.useOf(key);
-    return use !== undefined && (use.loads.length > 0 || use.store !== undefined);
+    return use !== undefined && (use.loads.length > 0 || use.stores.length > 0);
   }
 
   /** The buffers that it loads. */
@@ -110,7 +116,7 @@ export class MutableKernel {
 
   /** The buffers that it stores. */
   get writes(): readonly BufferKey[] {
-    this.#writes ??= this.uses.filter(({ store }) => store !== undefined).map(({ buffer }) => buffer.key);
+    this.#writes ??= this.uses.filter(({ stores }) => stores.length > 0).map(({ buffer }) => buffer.key);
     return this.#writes;
   }
 
@@ -160,10 +166,15 @@ export class MutableKernel {
       const at = this.#buffers.at(buffer);
       const access =
         axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
-      this.uses[at]!.store = { value: moved[store.value]!, access };
-      this.#writes = undefined;
+      this.#store({ value: moved[store.value]!, access });
     }
     for (let k = 0; k < part.nodes.length; k++) this.nodes.push(part.nodes[k]!);
+  }
+
+  #store(store: Store): void {
+    const use = this.uses[store.access.buffer]!;
+    use.stores = use.stores.length === 0 ? [store] : [...use.stores, store];
+    this.#writes = undefined;
   }
 
   #write(i: Instruction): number {
@@ -186,13 +197,13 @@ export class MutableKernel {
   /** Drops the stores of values that nobody else needs. */
   keepStores(isLiveOut: (key: BufferKey) => boolean): void {
     for (const use of this.uses)
-      if (use.store !== undefined && !isLiveOut(use.buffer.key)) use.store = undefined;
+      if (use.stores.length > 0 && !isLiveOut(use.buffer.key)) use.stores = NO_STORES;
     this.#writes = undefined;
   }
 
   toFused(): FusedKernel {
     const stores: Store[] = [];
-    for (const { store } of this.uses) if (store !== undefined) stores.push(store);
+    for (const use of this.uses) for (const store of use.stores) stores.push(store);
     return {
       parallel: this.#parallel,
       reduced: this.#reduced,

@@ -6,6 +6,7 @@
  * Values do not change: every instruction of the graph is computed as it stands, perhaps more than once.
  */
 import {
+  Consumers,
   denseStrides,
   type Graph,
   type GraphLoop,
@@ -13,12 +14,14 @@ import {
   type GraphNodeOf,
   nodeOf,
   sizeOfShape,
+  storedNode,
   topologicalOrder,
 } from '../../graph/graph.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
+import { joinsInParts } from './join-parts.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
 import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
 import { chooseMaterialized } from './materialization.js';
@@ -83,7 +86,9 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   yield;
-  const stored = yield* chooseMaterialized(graph, order, wantedWhole);
+  const consumers = new Consumers(graph, order);
+  const inParts = joinsInParts(graph, order, consumers);
+  const stored = yield* chooseMaterialized(graph, order, { operands: wantedWhole, consumers, inParts });
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
@@ -104,7 +109,7 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
   for (const call of calls) kernels.addCall(call);
-  for (const kernel of yield* buildAll(graph, order, stored)) kernels.addKernel(kernel);
+  for (const kernel of yield* buildAll(graph, order, stored, inParts)) kernels.addKernel(kernel);
   yield* kernels.mergeAll();
   const steps: FusedStep[] = [];
   for (const task of kernels.tasks()) {
@@ -115,13 +120,6 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
 }
 
 const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind === 'call' || kind === 'loop';
-
-/** The node in whose buffer an output's elements lie, in the same order. */
-export function storedNode(graph: Graph, output: number): number {
-  let node = nodeOf(graph, output);
-  while (node.kind === 'view' && node.view.type === 'reshape') node = nodeOf(graph, node.inputs[0]!);
-  return node.id;
-}
 
 function finish(
   task: Task,
@@ -247,9 +245,14 @@ function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
 }
 
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
-function* buildAll(graph: Graph, order: readonly number[], stored: Set<number>): Slices<MutableKernel[]> {
+function* buildAll(
+  graph: Graph,
+  order: readonly number[],
+  stored: Set<number>,
+  inParts: ReadonlySet<number>,
+): Slices<MutableKernel[]> {
   const kernels: MutableKernel[] = [];
-  const builder = new KernelBuilder(graph, stored);
+  const builder = new KernelBuilder(graph, stored, inParts);
   let spare = 0;
   const nextKey = (): BufferKey => partBufferKey(spare++);
   const built = new Set<number>();

@@ -42,9 +42,9 @@ function mapsOfMerged(join: Join, isLiveOut: IsLiveOut): MergedMaps {
   for (const map of first.sumMaps.whole) maps.add(first, map);
   for (const map of second.sumMaps.whole) if (held(join, map) === undefined) maps.add(second, map);
   for (const kernel of [first, second])
-    for (const { buffer, store } of kernel.uses)
-      if (store !== undefined && isLiveOut(buffer.key))
-        maps.add(kernel, { affine: store.access, buffer: -1 });
+    for (const { buffer, stores } of kernel.uses)
+      if (stores.length > 0 && isLiveOut(buffer.key))
+        for (const { access } of stores) maps.add(kernel, { affine: access, buffer: -1 });
   return maps;
 }
 

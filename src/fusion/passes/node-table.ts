@@ -73,6 +73,9 @@ function writeData(to: Records, node: GraphNodeData): void {
     case 'view':
       writeView(to, node.view);
       break;
+    case 'join':
+      to.put(node.axis);
+      break;
     case 'gather':
       to.put(node.axis);
       to.put(numberOf(node.mode));

@@ -24,6 +24,7 @@ import type { Origins } from './origins.js';
 import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
+import { splitJoins } from './split-joins.js';
 
 export interface Pass {
   readonly name: string;
@@ -38,6 +39,7 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'count-bands', run: countBands, rounds: false },
   { name: 'online-formulas', run: onlineFormulas, rounds: true },
+  { name: 'split-joins', run: splitJoins, rounds: false },
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },

@@ -29,6 +29,7 @@ export function* simplify(graph: MutableGraph): Slices<void> {
     cast: [dropEmpty, castOfConstant, castOfCast],
     reduce: [dropEmpty, trivialReduce],
     view: [dropEmpty, viewOfView],
+    join: [dropEmpty],
     contract: [dropEmpty],
     gather: [dropEmpty, indexValues],
     loop: [dropEmpty],
@@ -203,7 +204,8 @@ function changesNothing(view: View, node: GraphNode, input: GraphNode): boolean 
   }
 }
 
-const viewOfView: Rule = (node, editor) => {
+/** Views in a row as one, and none for one that changes nothing. */
+export const viewOfView: Rule = (node, editor) => {
   if (node.kind !== 'view') return undefined;
   const input = editor.node(node.inputs[0]!);
   if (changesNothing(node.view, node, input)) return input.id;

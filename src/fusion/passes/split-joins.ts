@@ -1,0 +1,129 @@
+/**
+ * Replaces slices of joins by their parts, through maps and views, and writes maps of joins part by part:
+ *
+ *     k = stack [f, g];  slice 0 of (y + h * k)      →   slice 0 of y + h * f
+ *     return y + h * stack [f, g]                    →   return join [slice 0 of y + h * f, slice 1 of y + h * g]
+ *
+ * An integrator that stacks its derivatives at each stage then is one kernel. Values do not change. Kernels write a
+ * join part by part where its parts have one size and no kernel reads it as a whole (`partition/join-parts.ts`), so
+ * that only such maps are written as joins.
+ */
+import {
+  Consumers,
+  type GraphNode,
+  type MutableGraph,
+  nodeOf,
+  storedNode,
+  topologicalOrder,
+} from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
+import { isElementwise, JoinCuts } from './join-cuts.js';
+import { isOnlyStored } from './join-form.js';
+import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
+import { viewOfView } from './simplify.js';
+import { SliceTaker } from './take-slices.js';
+
+/** Nodes that are made, at most, to write a map of a join part by part: as many as half a kernel holds. */
+const MOST_MADE = 512;
+
+export function* splitJoins(graph: MutableGraph): Slices<void> {
+  if (!graph.nodes.some((node) => node?.kind === 'join')) return;
+  const sliced = new Set<number>();
+  const cuts = new JoinCuts(graph);
+  const takePart: Rule = (node, editor) => {
+    if (node.kind !== 'view' || node.view.type !== 'slice') return undefined;
+    const [input] = node.inputs;
+    const { starts, steps } = node.view;
+    const parts = cuts.ofParts(input!, { starts, steps, sizes: node.shape });
+    if (parts === undefined) return undefined;
+    const taken = new SliceTaker(editor, cuts, sliced).take(input!, parts);
+    const rest = starts.map((start, axis) => start - parts.starts[axis]!);
+    return editor.view(taken, { type: 'slice', starts: rest, steps }, node.shape);
+  };
+  yield* rewrite(graph, { view: [viewOfView, takePart] });
+  yield* splitRoots(graph, sliced);
+}
+
+/** Writes the maps of joins that are only stored part by part. */
+function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<void> {
+  const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
+  const order = topologicalOrder({ ...graph, outputs: [...stored] });
+  const consumers = new Consumers(graph, order);
+  const cuts = new JoinCuts(graph);
+  const isRoot = (id: number): boolean => stored.has(id) || consumers.first[id]! < consumers.first[id + 1]!;
+  const roots = new Set(
+    order.filter((id) => cuts.of(id).length > 0 && isRoot(id) && isOnlyStored(id, consumers)),
+  );
+  const split: Rule = (node, editor) => {
+    if (!roots.has(node.id)) return undefined;
+    const found = cuts
+      .axesOf(node.id)
+      .flatMap((axis) => partsAlong(node, axis, { graph, cuts, sliced }) ?? []);
+    return found.length === 0
+      ? undefined
+      : joinOfSlices(node, found[0]!, new SliceTaker(editor, cuts, sliced));
+  };
+  if (roots.size > 0)
+    yield* rewriteInOneWalk(graph, {
+      map: [split],
+      cast: [split],
+      repeat: [split],
+      function: [split],
+      view: [split],
+    });
+}
+
+/** An axis of a node, and how many parts of one size it is joined of. */
+interface Parts {
+  readonly axis: number;
+  readonly count: number;
+}
+
+interface Region {
+  readonly graph: MutableGraph;
+  readonly cuts: JoinCuts;
+  readonly sliced: ReadonlySet<number>;
+}
+
+/**
+ * The parts by which a node can be written along an axis, of one size; those of the joins below it. undefined: these
+ * do not agree, or more would be computed apart than is worth it, or the node ends a reduction, whose kernel computes
+ * it where it stays whole.
+ */
+function partsAlong(root: GraphNode, along: number, { graph, cuts, sliced }: Region): Parts | undefined {
+  const places = cuts.of(root.id)[along]!;
+  const count = places.length - 1;
+  if (places.some((place, k) => place * count !== k * root.shape[along]!)) return undefined;
+  let made = 0;
+  const seen = new Set<number>();
+  const stack = [{ id: root.id, axis: along }];
+  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+    const { id, axis } = at;
+    const node = nodeOf(graph, id);
+    if (seen.has(id) || sliced.has(id)) continue;
+    seen.add(id);
+    if (node.kind === 'reduce') return undefined;
+    if (node.kind === 'join' && node.axis === axis) {
+      if (node.inputs.length !== count || node.inputs.some((part) => nodeOf(graph, part).kind === 'join'))
+        return undefined;
+      continue;
+    }
+    if (isElementwise(node)) made++;
+    if (made * count > MOST_MADE) return undefined;
+    for (const below of cuts.below(node, axis)) stack.push(below);
+  }
+  return { axis: along, count };
+}
+
+function joinOfSlices(node: GraphNode, { axis, count }: Parts, taker: SliceTaker): number {
+  const { shape, dtype } = node;
+  const size = shape[axis]! / count;
+  const parts = Array.from({ length: count }, (_, k) =>
+    taker.take(node.id, {
+      starts: shape.map((_, j) => (j === axis ? k * size : 0)),
+      steps: shape.map(() => 1),
+      sizes: shape.with(axis, size),
+    }),
+  );
+  return taker.editor.add({ kind: 'join', axis, dtype, shape, inputs: parts });
+}

@@ -1,0 +1,166 @@
+/**
+ * Takes a slice of a node by what it needs of the joins below, through maps and views:
+ *
+ *     rows 2 … 3 of exp(join [a, b]), a of 2 rows   →   exp(b)
+ *
+ * Slices are from cut to cut: of whole parts. Called by `split-joins.ts`.
+ */
+import type { Shape, View } from '../../graph/expr.js';
+import type { GraphNode, GraphNodeOf } from '../../graph/graph.js';
+import { sameShape } from '../../graph/shape.js';
+import { type JoinCuts, type Slice, unitReshapeAxes } from './join-cuts.js';
+import type { Editor } from './rewrite.js';
+
+/** A slice that is wanted of a node. */
+interface Wanted {
+  readonly id: number;
+  readonly slice: Slice;
+  readonly key: string;
+}
+
+const wantedOf = (id: number, slice: Slice): Wanted => ({
+  id,
+  slice,
+  key: `${id};${slice.starts.join()};${slice.steps.join()};${slice.sizes.join()}`,
+});
+
+/** The slices that a wanted one is made of, and how. */
+interface Made {
+  readonly needs: readonly Wanted[];
+  readonly make: (inputs: readonly number[]) => number;
+}
+
+export class SliceTaker {
+  readonly editor: Editor;
+  readonly #cuts: JoinCuts;
+  /** The nodes that slices were taken of through. */
+  readonly #sliced: Set<number>;
+  readonly #taken = new Map<string, number>();
+
+  constructor(editor: Editor, cuts: JoinCuts, sliced: Set<number>) {
+    this.editor = editor;
+    this.#cuts = cuts;
+    this.#sliced = sliced;
+  }
+
+  /** A node that is the slice. Iterative: maps may be in long chains. */
+  take(id: number, slice: Slice): number {
+    const first = wantedOf(id, slice);
+    const stack = [first];
+    for (let wanted = stack.at(-1); wanted !== undefined; wanted = stack.at(-1)) {
+      const { needs, make } = this.#plan(wanted);
+      const missing = needs.filter(({ key }) => !this.#taken.has(key));
+      if (missing.length > 0) {
+        stack.push(...missing.reverse());
+        continue;
+      }
+      stack.pop();
+      if (!this.#taken.has(wanted.key))
+        this.#taken.set(wanted.key, make(needs.map(({ key }) => this.#taken.get(key)!)));
+    }
+    return this.#taken.get(first.key)!;
+  }
+
+  #plan({ id, slice }: Wanted): Made {
+    const { editor } = this;
+    const node = editor.node(id);
+    if (!this.#cuts.narrows(id, slice)) return { needs: [], make: () => this.#view(node, slice) };
+    this.#sliced.add(id);
+    const { sizes } = slice;
+    if (node.kind === 'join') return this.#ofJoin(node, slice);
+    if (node.kind === 'view') {
+      const input = editor.node(node.inputs[0]!);
+      return {
+        needs: [wantedOf(input.id, sliceBelow(node.view, node.shape, input.shape, slice))],
+        make: ([x]) => (node.view.type === 'slice' ? x! : this.#again(x!, node.view, sizes)),
+      };
+    }
+    const { id: _, ...data } = node;
+    const needs = node.inputs.map((input) =>
+      wantedOf(input, broadcastSlice(slice, editor.node(input).shape)),
+    );
+    return { needs, make: (inputs) => editor.add({ ...data, shape: sizes, inputs }) };
+  }
+
+  /** A slice of a node as a view of it, or of what it is a slice of; the node where it is whole. */
+  #view(node: GraphNode, slice: Slice): number {
+    const { starts, steps, sizes } = slice;
+    const isWhole = sameShape(sizes, node.shape) && steps.every((step, k) => step === 1 || sizes[k] === 1);
+    if (isWhole) return node.id;
+    if (node.kind === 'view' && node.view.type === 'slice') {
+      const { starts: from, steps: by } = composed(node.view, slice);
+      return this.editor.view(node.inputs[0]!, { type: 'slice', starts: from, steps: by }, sizes);
+    }
+    return this.editor.view(node.id, { type: 'slice', starts, steps }, sizes);
+  }
+
+  #again(x: number, view: View, sizes: Shape): number {
+    return view.type === 'permute' || !sameShape(this.editor.node(x).shape, sizes)
+      ? this.editor.view(x, view, sizes)
+      : x;
+  }
+
+  /** The parts that a slice takes. */
+  #ofJoin({ axis, inputs, dtype }: GraphNodeOf<'join'>, slice: Slice): Made {
+    const { starts, sizes } = slice;
+    let begin = 0;
+    const needs = inputs.flatMap((id): Wanted[] => {
+      const size = this.editor.node(id).shape[axis]!;
+      const at = begin - starts[axis]!;
+      begin += size;
+      if (at < 0 || at >= sizes[axis]!) return [];
+      return [wantedOf(id, { ...slice, starts: starts.with(axis, 0), sizes: sizes.with(axis, size) })];
+    });
+    const make = (parts: readonly number[]): number =>
+      parts.length === 1
+        ? parts[0]!
+        : this.editor.add({ kind: 'join', axis, dtype, shape: sizes, inputs: parts });
+    return { needs, make };
+  }
+}
+
+/** The slice of an input that a slice of a node which it broadcasts to needs. */
+function broadcastSlice({ starts, steps, sizes }: Slice, input: Shape): Slice {
+  const lead = sizes.length - input.length;
+  return {
+    starts: input.map((n, k) => (n === 1 ? 0 : starts[lead + k]!)),
+    steps: input.map((n, k) => (n === 1 ? 1 : steps[lead + k]!)),
+    sizes: input.map((n, k) => (n === 1 ? 1 : sizes[lead + k]!)),
+  };
+}
+
+function composed({ starts, steps }: Pick<Slice, 'starts' | 'steps'>, outer: Slice): Slice {
+  return {
+    starts: starts.map((start, k) => start + outer.starts[k]! * steps[k]!),
+    steps: steps.map((step, k) => step * outer.steps[k]!),
+    sizes: outer.sizes,
+  };
+}
+
+/** The slice of a view's input that a slice of the view needs. */
+function sliceBelow(view: View, shape: Shape, input: Shape, slice: Slice): Slice {
+  switch (view.type) {
+    case 'slice':
+      return composed(view, slice);
+    case 'permute': {
+      const at = input.map((_, axis) => view.order.indexOf(axis));
+      return {
+        starts: at.map((k) => slice.starts[k]!),
+        steps: at.map((k) => slice.steps[k]!),
+        sizes: at.map((k) => slice.sizes[k]!),
+      };
+    }
+    case 'reshape': {
+      // Of axes that both have; others have one element.
+      const axes = unitReshapeAxes(shape, input)!;
+      const at = input.map((_, axis) => axes.indexOf(axis));
+      return {
+        starts: at.map((k) => slice.starts[k] ?? 0),
+        steps: at.map((k) => slice.steps[k] ?? 1),
+        sizes: at.map((k) => slice.sizes[k] ?? 1),
+      };
+    }
+    default:
+      return broadcastSlice(slice, input);
+  }
+}
