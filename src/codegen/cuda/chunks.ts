@@ -12,6 +12,7 @@ import { InternalError } from '../../host/errors.js';
 import type { Body } from './body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from './casts.js';
 import { addressExpression, affineExpression, boundsExpression } from './index-math.js';
+import { type Interleaved, interleavedOf, isAlignedGroup } from './interleaved.js';
 import { zeroLiteral } from './literals.js';
 import type { Parameters } from './parameters.js';
 import type { Writer } from './writer.js';
@@ -75,6 +76,87 @@ const packType = (dtype: DType, width: number): string => `weft_pack<${STORAGE_T
 /** The zero of a dtype as it lies in memory. */
 const storageZero = (dtype: DType): string => (dtype === 'bool' ? '(unsigned char)0' : zeroLiteral(dtype));
 
+/** A place of chunks: its index in register arrays, coordinates, and the names of buffers. */
+interface ChunkPlace {
+  readonly index: string;
+  readonly at: ChunkCoordinates;
+  readonly params: Parameters;
+}
+
+/** The chunks among some loads or stores that move together, all at the first of each group. */
+class InterleavedChunks {
+  readonly #width: number;
+  readonly #areStores: boolean;
+  readonly #groups = new Map<
+    number,
+    { readonly group: Interleaved; readonly members: Map<number, number> }
+  >();
+
+  constructor(
+    positions: readonly number[],
+    accesses: readonly Access[],
+    { axis, width }: Chunking,
+    areStores: boolean,
+  ) {
+    this.#width = width;
+    this.#areStores = areStores;
+    for (const group of interleavedOf(accesses, axis, areStores)) {
+      if (!isAlignedGroup(group, axis, width)) continue;
+      const members = new Map([...group.members].map(([k, channel]) => [positions[k]!, channel]));
+      for (const position of members.keys()) this.#groups.set(position, { group, members });
+    }
+  }
+
+  has(position: number): boolean {
+    return this.#groups.has(position);
+  }
+
+  load(out: Writer, position: number, dtype: DType, place: ChunkPlace): void {
+    this.#move(out, position, dtype, place, (inPacks, address) => {
+      this.#packs(out, position, (p) => out.line(`wide[${p}] = ${address}[${p}];`));
+      inPacks((member, pack) => `l${member}${place.index}.v[e] = ${pack};`);
+    });
+  }
+
+  store(out: Writer, position: number, dtype: DType, place: ChunkPlace): void {
+    this.#move(out, position, dtype, place, (inPacks, address) => {
+      inPacks((member, pack) => `${pack} = o${member}${place.index}.v[e];`);
+      this.#packs(out, position, (p) => out.line(`${address}[${p}] = wide[${p}];`));
+    });
+  }
+
+  #packs(out: Writer, position: number, each: (p: string) => void): void {
+    out.unrolled('p', this.#groups.get(position)!.group.channels, () => each('p'));
+  }
+
+  /** Moves all chunks of a group where the first of it is asked for. */
+  #move(
+    out: Writer,
+    position: number,
+    dtype: DType,
+    { at, params }: ChunkPlace,
+    move: (inPacks: (line: (member: number, pack: string) => string) => void, address: string) => void,
+  ): void {
+    const { group, members } = this.#groups.get(position)!;
+    if ([...members.keys()][0] !== position) return;
+    const { channels, first } = group;
+    const isConst = !this.#areStores;
+    const pack = packType(dtype, this.#width);
+    const place = `${params.buffer(first.buffer)} + (${affineExpression(first, at, params)})`;
+    const inPacks = (line: (member: number, pack: string) => string): void =>
+      out.unrolled('e', this.#width, () => {
+        for (const [member, channel] of members) {
+          const k = `(e * ${channels} + ${channel})`;
+          out.line(line(member, `wide[${k} / ${this.#width}].v[${k} % ${this.#width}]`));
+        }
+      });
+    out.block('', () => {
+      out.line(`${pack} wide[${channels}];`);
+      move(inPacks, `(reinterpret_cast<${isConst ? 'const ' : ''}${pack}*>(${place}))`);
+    });
+  }
+}
+
 /** Register arrays that hold loaded chunks: `l<position>`, with the given dimensions. */
 export class ChunkLoads {
   readonly #body: Body;
@@ -87,11 +169,16 @@ export class ChunkLoads {
     return this.#chunking;
   }
 
+  /** Interleaved loads, by those of the first channel that is loaded, and the others of them. */
+  readonly #interleaved: InterleavedChunks;
+
   /** `together`: loads whose chunks are all there at once, so that some may take elements from others. */
   constructor(body: Body, chunking: Chunking, params: Parameters, together: readonly number[] = []) {
     this.#body = body;
     this.#chunking = chunking;
     this.#params = params;
+    const accesses = together.map((position) => this.#load(position).access);
+    this.#interleaved = new InterleavedChunks(together, accesses, chunking, false);
     for (const position of together) {
       for (const from of together) {
         const by = shiftFrom(this.#load(from).access, this.#load(position).access, chunking);
@@ -129,6 +216,10 @@ export class ChunkLoads {
     const { access, dtype } = this.#load(position);
     const { width } = this.#chunking;
     const target = `l${position}${index}`;
+    if (this.#interleaved.has(position)) {
+      this.#interleaved.load(out, position, dtype, { index, at, params: this.#params });
+      return;
+    }
     const source = this.#params.buffer(access.buffer);
     const mode = modeOf(access, this.#chunking);
     const element = (coordinates: readonly string[]): string => {
@@ -190,11 +281,15 @@ export class ChunkStores {
   readonly #body: Body;
   readonly #chunking: Chunking;
   readonly #params: Parameters;
+  readonly #interleaved: InterleavedChunks;
 
-  constructor(body: Body, chunking: Chunking, params: Parameters) {
+  /** `together`: stores whose chunks are flushed one after the other. */
+  constructor(body: Body, chunking: Chunking, params: Parameters, together: readonly number[] = []) {
     this.#body = body;
     this.#chunking = chunking;
     this.#params = params;
+    const accesses = together.map((store) => body.kernel.stores[store]!.access);
+    this.#interleaved = new InterleavedChunks(together, accesses, chunking, true);
   }
 
   #dtype(store: number): DType {
@@ -224,6 +319,10 @@ export class ChunkStores {
     const target = this.#params.buffer(access.buffer);
     const { width } = this.#chunking;
     const chunk = `o${store}${index}`;
+    if (this.#interleaved.has(store)) {
+      this.#interleaved.store(out, store, this.#dtype(store), { index, at, params: this.#params });
+      return;
+    }
     if (isVector(access, this.#chunking)) {
       const address = affineExpression(access, at, this.#params);
       out.line(

@@ -73,7 +73,7 @@ interface Walk {
 
 function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chunking, walk: Walk): void {
   const { kernel } = body;
-  const stores = new ChunkStores(body, chunking, params);
+  const stores = new ChunkStores(body, chunking, params, [...kernel.stores.keys()]);
   const used = body.closure(
     kernel.stores.map((store) => store.value),
     () => false,

@@ -6,6 +6,7 @@ import { arithmeticOf, cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/a
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body } from '../body.js';
 import { ANY_LENGTH, chunkWidth, isAligned, shiftFrom } from '../chunks.js';
+import { interleavedOf } from '../interleaved.js';
 import { accessesOf } from './schedule-rows.js';
 
 export interface MapSchedule {
@@ -31,6 +32,8 @@ const THREADS = 128;
 /** Loads beyond which chunks are short: all of them are in registers at once. */
 const MANY_LOADS = 24;
 const MANY_LOADS_WIDTH = 2;
+/** The same where interleaved channels are computed on at length, for each element of a chunk. */
+const HEAVY_CHANNELS_WIDTH = 4;
 /** Chunks are not worth it where one in so many accesses is element by element. */
 const BROKEN_SHARE = 3;
 /** Elements from which on every thread of a device has several chunks. */
@@ -49,6 +52,19 @@ export function columnValues(body: Body, positions: readonly number[]): number[]
   return positions.filter((position) => body.depends[position]!.every((on, axis) => !on || axis === last));
 }
 
+type Accesses = ReturnType<typeof accessesOf>;
+
+const NO_ACCESSES: ReadonlySet<Access> = new Set();
+
+/** The accesses that are of interleaved channels. */
+function interleavedAccesses(accesses: Accesses, axis: number): ReadonlySet<Access> {
+  const found = [false, true].flatMap((store) => {
+    const own = accesses.filter((each) => each.store === store).map(({ access }) => access);
+    return interleavedOf(own, axis, store).flatMap(({ members }) => [...members.keys()].map((k) => own[k]!));
+  });
+  return new Set(found);
+}
+
 export function chooseMap(kernel: Kernel): MapSchedule {
   // A warp goes on until the last of its loops has ended: neighbouring elements end at about the same step.
   if (loopsIn(kernel).length > 0 || cudaFunctionsIn(kernel).some(({ hasLoop }) => hasLoop))
@@ -56,14 +72,17 @@ export function chooseMap(kernel: Kernel): MapSchedule {
   const last = kernel.parallel.length - 1;
   const count = product(kernel.parallel);
   const accesses = accessesOf(kernel);
+  const channels = last < 0 ? NO_ACCESSES : interleavedAccesses(accesses, last);
   const along = accesses
-    .filter(({ access }) => last >= 0 && access.strides[last] === 1)
+    .filter(({ access }) => last >= 0 && (access.strides[last] === 1 || channels.has(access)))
     .map(({ dtype }) => dtype);
   // A single axis may end inside a chunk (there is a scalar tail); rows may not.
   const multiple = kernel.parallel.length > 1 ? kernel.parallel[last]! : ANY_LENGTH;
   const loads = accesses.filter(({ store }) => !store).length;
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
   if (loads > MANY_LOADS) width = Math.min(width, MANY_LOADS_WIDTH);
+  const heavy = arithmeticOf(kernel) > LIGHT_TAPE;
+  if (channels.size > 0 && heavy) width = Math.min(width, HEAVY_CHANNELS_WIDTH);
   // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do
   // better with neighbouring elements. Loads that share most elements with another one cost only the rest.
   const chunking = { axis: last, width };
@@ -74,7 +93,6 @@ export function chooseMap(kernel: Kernel): MapSchedule {
       last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
   );
   if (BROKEN_SHARE * broken.length >= accesses.length) width = 1;
-  const heavy = arithmeticOf(kernel) > LIGHT_TAPE;
   const big = count >= MANY_ELEMENTS;
   if (big && sharesColumns(kernel, 2, THREADS * width)) {
     const columns = arithmeticOf(kernel, columnValues(new Body(kernel), [...kernel.tape.keys()]));
