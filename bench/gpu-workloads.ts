@@ -5,6 +5,7 @@
  */
 import { type DType, fft, type Lazy, sparse, topK } from '../src/index.js';
 import * as expressions from './expressions.js';
+import { lorenzStep, rgbToHsv } from './joined-expressions.js';
 import { elementCount, type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
 
 type Shape = readonly number[];
@@ -26,6 +27,7 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...orders(size),
     ...transforms(size),
     ...ownKernels(size),
+    ...joins(size),
     diffusion(size(2000, 256), size(10_000, 50)),
     ...latencies(),
   ];
@@ -111,6 +113,17 @@ function randomNumbers(size: Size): Workload[] {
     make('random_normal', [n], [], expressions.normalNumbers(n), { bytes: 4 * n }),
     make('pi_mc', [points], [], expressions.pi(points), { budgetSeconds: 1 }),
     make('monte_carlo_asian', [paths, days], [], expressions.asianOption(paths, days), {}),
+  ];
+}
+
+/** Arrays that are taken apart and joined again. */
+function joins(size: Size): Workload[] {
+  const [states, image] = [[3, size(10 ** 7, 1000)], size([8192, 8192, 3], [64, 65, 3])];
+  return [
+    make('runge_kutta', states, [{ shape: states, seed: 1, low: -10, high: 30 }], lorenzStep, {
+      bytes: 8 * elementCount(states),
+    }),
+    make('rgb_to_hsv', image, [{ shape: image, seed: 1 }], rgbToHsv, { bytes: 8 * elementCount(image) }),
   ];
 }
 

@@ -5,6 +5,7 @@
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
 import { filteredRows, realParts, realRows, sizesOfSquare } from './bench-fourier.js';
+import { hsvByLoop, lorenzStepByLoop } from './bench-joined.js';
 import { normalsOfWords, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
 
 /** The numbers of `uniform`, rounded to the input's dtype. */
@@ -192,6 +193,8 @@ const smallKernels: Reference = ({ shape }, x) => {
 const REFERENCES: Readonly<Record<string, Reference>> = {
   diffusion,
   saxpy_trig: (_, x, y) => map(x!, (value, i) => Math.exp(0.5 * Math.sin(value) + Math.cos(y![i]!))),
+  runge_kutta: (_, x) => lorenzStepByLoop(x!),
+  rgb_to_hsv: (_, x) => hsvByLoop(x!),
   softplus: (_, x) => map(x!, (value) => Math.max(0, value) + Math.log1p(Math.exp(-Math.abs(value)))),
   long_chain: ({ flops }, x) =>
     flops === undefined

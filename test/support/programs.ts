@@ -5,6 +5,7 @@
  */
 import { GRAPH_PROGRAMS } from './graph-programs.js';
 import { INDEXING_PROGRAMS } from './indexing-programs.js';
+import { JOIN_PROGRAMS } from './join-programs.js';
 import { KERNEL_PROGRAMS } from './kernel-programs.js';
 import { LOOP_PROGRAMS } from './loop-programs.js';
 import { NORMALISATION_PROGRAMS, PAIR_PROGRAMS } from './normalisation-programs.js';
@@ -18,6 +19,7 @@ const ALL = [
   ...SHAPE_PROGRAMS,
   ...MIXED_PROGRAMS,
   ...GRAPH_PROGRAMS,
+  ...JOIN_PROGRAMS,
   ...KERNEL_PROGRAMS,
   ...LOOP_PROGRAMS,
   ...INDEXING_PROGRAMS,
