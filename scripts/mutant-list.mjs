@@ -343,9 +343,8 @@ export const MUTANTS = [
   {
     name: 'a fusion that spreads the value of a row',
     file: 'src/fusion/partition/merge-limits.ts',
-    find: 'walksRow(store.access, axisOf, join) && isLiveOut(buffer.key)) return true;',
-    replace:
-      'walksRow(store.access, axisOf, join) && isLiveOut(buffer.key) && axisOf.length > 99) return true;',
+    find: 'stores.some(isSpread) && isLiveOut(buffer.key));',
+    replace: 'stores.some(isSpread) && isLiveOut(buffer.key) && axisOf.length > 99);',
     tests: PROGRAMS,
   },
   {
