@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "cuda/info.h"
+#include "cuda/kernel-resources.h"
 #include "cuda/lt-tuning.h"
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
@@ -97,6 +98,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
   add<weft::cuda::compileCuda>(exports, "compileCuda");
   add<weft::cuda::tuneProduct>(exports, "tuneProduct");
+  add<weft::cuda::kernelResources>(exports, "kernelResources");
   return exports;
 }
 

@@ -131,6 +131,8 @@ enum class Attribute : int {
   memoryPoolsSupported = 115,
 };
 
+enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers = 4 };
+
 // (name, symbol, parameters): everything the addon calls of every driver.
 #define WEFT_CUDA_DRIVER(X)                                                                                  \
   X(cuInit, "cuInit", unsigned flags)                                                                        \
@@ -163,6 +165,9 @@ enum class Attribute : int {
   X(cuModuleUnload, "cuModuleUnload", CUmodule module)                                                       \
   X(cuModuleGetFunction, "cuModuleGetFunction", CUfunction* function, CUmodule module, const char* name)     \
   X(cuFuncSetAttribute, "cuFuncSetAttribute", CUfunction function, int attribute, int value)                 \
+  X(cuFuncGetAttribute, "cuFuncGetAttribute", int* value, int attribute, CUfunction function)                \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor", int* blocks, \
+    CUfunction function, int threads, size_t sharedByteLength)                                               \
   X(cuLaunchKernel, "cuLaunchKernel", CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,   \
     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedByteLength, CUstream stream,           \
     void** parameters, void** extra)                                                                         \

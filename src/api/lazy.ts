@@ -31,7 +31,7 @@ import { ignoreRejections } from '../host/refused-promises.js';
 import { refuseMethods } from '../host/result-hints.js';
 import { called } from '../host/site.js';
 import { atCaller, bounded } from '../host/stack-traces.js';
-import { type Explanation, explainExprs } from '../inspect/explain.js';
+import { type Explanation, explainExprs, explainMeasured } from '../inspect/explain.js';
 import { expressionAsHtml } from '../inspect/explanation-html.js';
 import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { evaluateTo, type Sinks } from '../io/store.js';
@@ -216,12 +216,20 @@ export class Lazy<out D extends DType = DType> {
    * memory, a reason for every edge that was not fused, and the generated source. Prints as text; `toJSON()`
    * gives it as stable data.
    *
+   * With `measure: true` it is a promise, and kernels on a GPU are compiled: it tells their registers, bytes of local memory
+   * (spilled registers) and of shared memory, and how many blocks a multiprocessor runs at a time. Rejects with a
+   * CompileError for a kernel of your own that does not compile. The CPU has nothing to measure.
+   *
    * @example
    * lazy(new Float32Array(1000)).exp().mul(2).explain({ device: 'cpu' }).steps.map(({ name }) => name)
    * //=> [ 'map_exp_multiply' ]
    */
+  explain(options: (ComputeOptions | ComputeToOptions) & Measured): Promise<Explanation>;
   explain(options?: ComputeOptions | ComputeToOptions): Explanation;
-  explain(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): Explanation {
+  explain(
+    options?: (ComputeOptions | ComputeToOptions) & Partial<Measured>,
+    ...more: readonly unknown[]
+  ): Explanation | Promise<Explanation> {
     return called(this.explain, () => {
       refuseMore('explain', 1, [options, ...more]);
       return explain([this], options);
@@ -487,6 +495,11 @@ export async function persist(
   }
 }
 
+/** An option of `explain`: kernels are compiled, and say what they take of the device. */
+export interface Measured {
+  readonly measure: true;
+}
+
 /**
  * The work that `compute` of several arrays would do; see `Lazy.explain`.
  *
@@ -495,6 +508,10 @@ export async function persist(
  * explain([x.exp().sum(), x.max()], { device: 'cpu' }).steps.map(({ name }) => name)
  * //=> [ 'reduce_exp_sum_max' ]
  */
+export function explain(
+  arrays: ListOfArrays,
+  options: (ComputeOptions | ComputeToOptions) & Measured,
+): Promise<Explanation>;
 export function explain(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): Explanation;
 /** The same of arrays in an object, or in lists and objects in each other. */
 export function explain<const T extends object>(
@@ -503,14 +520,17 @@ export function explain<const T extends object>(
 ): Explanation;
 export function explain(
   arrays: unknown,
-  options?: ComputeOptions | ComputeToOptions,
+  options?: (ComputeOptions | ComputeToOptions) & Partial<Measured>,
   ...more: readonly unknown[]
-): Explanation {
+): Explanation | Promise<Explanation> {
   return called(explain, () => {
     refuseMore('explain', 2, [arrays, options, ...more], LISTED);
     const [exprs] = exprsOf('explain', arrays);
-    checkOptions('explain', options, COMPUTE_TO_OPTIONS);
-    return explainExprs(exprs, options, placeOf(options));
+    checkOptions('explain', options, [...COMPUTE_TO_OPTIONS, 'measure']);
+    const { measure = false, ...own } = options ?? {};
+    if (typeof measure !== 'boolean')
+      throw new ArgumentError(expected('explain', 'measure to be true or false', formatValue(measure)));
+    return measure ? explainMeasured(exprs, own, placeOf(own)) : explainExprs(exprs, own, placeOf(own));
   });
 }
 

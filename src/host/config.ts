@@ -8,6 +8,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentError } from './errors.js';
 import { parseSize, type Size } from './parse-size.js';
+import { simulatedLibraries, simulatorFolder } from './simulator.js';
 
 export const DEBUG_TOPICS = ['graph', 'passes', 'kernels', 'cuda', 'plan', 'time'] as const;
 export type DebugTopic = (typeof DEBUG_TOPICS)[number];
@@ -49,9 +50,11 @@ export interface Config {
   readonly poison: boolean;
   /**
    * `WEFT_CHECK=1`: kernels that users write as functions are checked on the CPU, for races, reads of elements that
-   * nothing wrote, and outputs that are not written.
+   * nothing wrote, and outputs that are not written; computes on a GPU run on the simulated one.
    */
   readonly checksKernels: boolean;
+  /** `WEFT_SIMULATOR`, or the build of this package: the folder of the simulated GPU, where kernels are checked on it. */
+  readonly simulatorFolder: string | undefined;
   /**
    * `WEFT_BLAS`: a BLAS library for large products on the CPU, `none`, or `auto`: one must be found;
    * undefined: one if it is found.
@@ -193,6 +196,10 @@ function memory(env: Environment, name: string): Size | undefined {
 /** Reads settings from an environment; for tests, which have their own. */
 export function readConfig(env: Environment, home: string | undefined = homeFolder()): Config {
   const [isa] = given(env.WEFT_ISA);
+  const checksKernels = integer(env, 'WEFT_CHECK', 0, 1) === 1;
+  // A driver that is named stands alone.
+  const isReplaced = checksKernels && given(env.WEFT_CUDA_DRIVER)[0] === undefined;
+  const simulated = isReplaced ? simulatorFolder(given(env.WEFT_SIMULATOR)[0]) : undefined;
   return {
     device: device(given(env.WEFT_DEVICE)[0]),
     devices: devices(given(env.WEFT_DEVICES)[0]),
@@ -200,14 +207,15 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
       given(...(env.WEFT_DEBUG ?? '').split(',')).map((t) => word('WEFT_DEBUG', t.trim(), DEBUG_TOPICS)),
     ),
     dumpFolder: given(env.WEFT_DUMP)[0],
-    cacheFolder: cacheFolder(env, home),
+    cacheFolder: simulated === undefined ? cacheFolder(env, home) : undefined,
     kernelFolder: given(env.WEFT_KERNELS)[0],
     scratchFolder: given(env.WEFT_SCRATCH, env.TMPDIR)[0] ?? '/var/tmp',
     cacheByteLimit: integer(env, 'WEFT_CACHE_BYTES', 0, Number.MAX_SAFE_INTEGER) ?? DEFAULT_CACHE_BYTES,
     threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
-    poison: integer(env, 'WEFT_POISON', 0, 1) === 1,
-    checksKernels: integer(env, 'WEFT_CHECK', 0, 1) === 1,
+    poison: integer(env, 'WEFT_POISON', 0, 1) === 1 || simulated !== undefined,
+    checksKernels,
+    simulatorFolder: simulated,
     blas: given(env.WEFT_BLAS)[0],
     memory: memory(env, 'WEFT_MEMORY'),
     processMemory: memory(env, 'WEFT_PROCESS_MEMORY'),
@@ -224,6 +232,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
       cutensor: given(env.WEFT_CUTENSOR)[0],
       cufft: given(env.WEFT_CUFFT)[0],
       cusolver: given(env.WEFT_CUSOLVER)[0],
+      ...(simulated === undefined ? {} : simulatedLibraries(simulated)),
       toolkits: given(env.WEFT_CUDA_PATH, env.CUDA_HOME, env.CUDA_PATH),
       pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),
       binFolders: given(...(env.PATH ?? '').split(':')),

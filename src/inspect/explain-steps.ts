@@ -12,7 +12,6 @@ import {
   type PhaseStep,
   type Plan,
   type Step,
-  type SweepStep,
 } from '../exec/plan/plan.js';
 import { countOf, roundsText } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
@@ -28,13 +27,17 @@ import type { Lines } from './lines.js';
 
 /** A step without the user's lines. */
 type StepData = Omit<ExplainedStep, 'lines'>;
-type BodyStep = Exclude<Step, SweepStep>;
 
 /** An explained step, and which nodes it computes: of a loop's body, after those of the loop. */
 export interface LocatedStep {
   readonly step: ExplainedStep;
   readonly at: string;
+  /** The step of the plan. */
+  readonly own: LaunchingStep;
 }
+
+/** A step of kernels, or of a library. */
+export type LaunchingStep = KernelStep | PhaseStep | CallStep;
 
 /** Names the nodes of a step, in loops of some nodes. */
 export const locationOf = (loops: string, nodes: readonly number[]): string => `${loops}${nodes.join()};`;
@@ -65,11 +68,11 @@ function stepsOfPhases(explainer: Explainer, graph: Graph | undefined, plan: Pla
     const phase = { number, devices };
     const known = new Set<string>();
     return runs.slice(0, 1).flatMap((run) =>
-      explainer.ofRun(graph, run.plan, loop?.nodes).flatMap(({ step, at }) => {
+      explainer.ofRun(graph, run.plan, loop?.nodes).flatMap(({ step, at, own }) => {
         const key = [at, step.name, ...step.reads, ...step.writes].join(' ');
         if (known.has(key)) return [];
         known.add(key);
-        return [{ at, step: { ...explainer.roundsOf(loop), ...step, phase } }];
+        return [{ at, own, step: { ...explainer.roundsOf(loop), ...step, phase } }];
       }),
     );
   });
@@ -113,7 +116,7 @@ class Explainer {
     return streams === undefined
       ? explained.flat()
       : explained.flatMap((some, k) =>
-          some.map(({ step, at }) => ({ at, step: { ...step, ...streams.steps[k]! } })),
+          some.map(({ step, ...place }) => ({ ...place, step: { ...step, ...streams.steps[k]! } })),
         );
   }
 
@@ -133,19 +136,20 @@ class Explainer {
         })),
       );
     }
-    if (step.kind !== 'loop')
-      return explainStep(step, plan, this.#device, isTuned, this.#withSources).map((one) => ({
-        at: locationOf(loops, one.nodes),
-        step: { ...one, lines: graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []) },
-      }));
+    if (step.kind !== 'loop') {
+      if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
+      const one = explainStep(step, plan, this.#device, isTuned, this.#withSources);
+      const lines = graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []);
+      return [{ at: locationOf(loops, one.nodes), step: { ...one, lines }, own: step }];
+    }
     const body = bodyOf(graph, step.nodes);
     const loop = { number: this.#loops++, count: countOf(step) };
     const named = namesOfStates(step, plan);
     const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
     return step.body
       .flatMap((inner) => this.#in(body, inner, plan, locationOf(loops, step.nodes), isTuned))
-      .map(({ at, step: s }) => ({
-        at,
+      .map(({ step: s, ...place }) => ({
+        ...place,
         step: { loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) },
       }));
   }
@@ -170,20 +174,16 @@ function namesOfStates({ states }: LoopStep, { buffers }: DevicePlan): ReadonlyM
 }
 
 /** Of a kernel in phases, the first phase stands for all: it has the others' text and traffic. */
-function explainStep(
-  step: Exclude<BodyStep, LoopStep>,
+const explainStep = (
+  step: LaunchingStep,
   plan: DevicePlan,
   device: Device,
   isTuned: boolean,
   withSource: boolean,
-): StepData[] {
-  if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-  return [
-    step.kind === 'call'
-      ? explainCall(step, plan, device, isTuned)
-      : explainKernel(step, plan, device, withSource),
-  ];
-}
+): StepData =>
+  step.kind === 'call'
+    ? explainCall(step, plan, device, isTuned)
+    : explainKernel(step, plan, device, withSource);
 
 const labelsOf = (plan: DevicePlan, buffers: readonly number[]): string[] =>
   buffers.map((b) => plan.buffers[b]!.label);

@@ -13,6 +13,7 @@ import { printPlan, printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { peaksOf, planJob } from '../exec/run/plan-job.js';
 import type { Observers } from '../exec/run/planned.js';
+import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
@@ -99,7 +100,10 @@ export class Explanation implements ExplanationData {
         ...pass.choices.map((choice) => indent(printChoice(choice))),
       ]),
       ...(changed.length > 0 ? ['', 'optimized graph', indent(this.optimizedGraph)] : ['']),
-      ...steps.map((step, k) => `${headOf(step, k)}\n${indent(`${madeAt(step.lines)}${step.text}`)}`),
+      ...steps.map(
+        (step, k) =>
+          `${headOf(step, k)}\n${indent(`${madeAt(step.lines)}${step.text}${resourcesText(step)}`)}`,
+      ),
       ...edges.map(
         (e) =>
           `not fused: step ${e.from} to step ${e.to} through ${e.buffer}: ${e.reason} (${formatBytes(e.bytes)})\n${indent(e.advice)}`,
@@ -165,6 +169,15 @@ function madeAt(lines: readonly string[]): string {
   return `at ${[...byFile].map(([file, numbers]) => `${file}:${numbers.join(',')}`).join(' ')}\n`;
 }
 
+/** `map_exp_map: 256 threads, 32 registers, 0 B of local memory, 0 B shared, 8 blocks at a time, occupancy 100 %`. */
+const resourcesText = ({ kernels = [] }: ExplainedStep): string =>
+  kernels
+    .map(
+      ({ name, threads, registers, localBytes, sharedBytes, blocks, occupancy }) =>
+        `${name}: ${threads} threads, ${registers} registers, ${formatBytes(localBytes)} of local memory, ${formatBytes(sharedBytes)} shared, ${blocks} blocks at a time, occupancy ${Math.round(100 * occupancy)} %\n`,
+    )
+    .join('');
+
 /**
  * Explains the compute of several results together. Throws what `compute` would reject with before it runs
  * anything.
@@ -174,6 +187,33 @@ export function explainExprs(
   options: ComputeOptions = {},
   destination: Destination = 'host',
 ): Explanation {
+  return new Explanation(explained(exprs, options, destination).data);
+}
+
+/** The same with what its kernels take of the device, for which they are compiled. */
+export async function explainMeasured(
+  exprs: readonly Expr[],
+  options: ComputeOptions,
+  destination: Destination,
+): Promise<Explanation> {
+  const { data, located, device } = explained(exprs, options, destination);
+  const { resourcesOf } = targetOf(device);
+  if (resourcesOf === undefined) return new Explanation(data);
+  const kernels = await Promise.all(located.map(({ own }) => resourcesOf(own, device)));
+  return new Explanation({
+    ...data,
+    steps: data.steps.map((step, k) => (kernels[k]!.length === 0 ? step : { ...step, kernels: kernels[k]! })),
+  });
+}
+
+interface Explained {
+  readonly data: ExplanationData;
+  readonly located: readonly LocatedStep[];
+  /** The first; all are of one kind. */
+  readonly device: Device;
+}
+
+function explained(exprs: readonly Expr[], options: ComputeOptions, destination: Destination): Explained {
   const canonical = canonicalize(exprs);
   const passes: PassChanges[] = [];
   const origins = new Origins();
@@ -185,7 +225,7 @@ export function explainExprs(
   const located = explainSteps(own, target, new Lines(canonical, origins));
   const steps = located.map(({ step }) => step);
   const only = onlyRunOf(plan);
-  return new Explanation({
+  const data: ExplanationData = {
     device: target.devices.map(({ name }) => name).join(','),
     deviceReason: job.chosen.reason,
     segments: segments.count,
@@ -205,7 +245,8 @@ export function explainExprs(
     graphs: only === undefined ? [] : targetOf(device).graphSizes(only, device),
     sharding: plan.devices.length > 1 ? printPlan(plan) : '',
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
-  });
+  };
+  return { data, located, device };
 }
 
 /**

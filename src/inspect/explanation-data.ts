@@ -1,4 +1,5 @@
 /** The findings of `explain.ts` as plain data. */
+import type { LaunchedKernel } from '../exec/targets/target.js';
 import type { Reason } from '../fusion/partition/join.js';
 import type { PassChanges } from '../fusion/passes/pipeline.js';
 
@@ -35,6 +36,8 @@ export interface ExplainedStep {
   readonly text: string;
   /** The CUDA C that runs, on a GPU. */
   readonly source?: string;
+  /** With `measure`, on a GPU: the kernels that it launches, with what they take of a multiprocessor. */
+  readonly kernels?: readonly LaunchedKernel[];
 }
 
 /** A value that goes through memory from one step to another. */

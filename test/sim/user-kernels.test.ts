@@ -90,6 +90,27 @@ describe('kernels in CUDA C', () => {
     await expect(cuda.myAdd(x, x).compute({ device: 'cuda', memory: 65_536 })).rejects.toThrow(/my_add/);
   });
 
+  it('tell what they take of a multiprocessor, as all kernels do', async () => {
+    const x = lazy(
+      floats(4096, (k) => k),
+      { shape: [64, 64] },
+    );
+    const explained = await cuda
+      .tiledProduct(x.add(1), x, 64, 64, 64)
+      .explain({ device: 'cuda', measure: true });
+    const [sum, product] = explained.steps.map(({ kernels }) => kernels!);
+    // Registers are those of real code.
+    expect(sum).toMatchObject([{ registers: 0, localBytes: 0, sharedBytes: 0, blocks: 16, occupancy: 1 }]);
+    expect(product).toMatchObject([
+      { name: 'product', threads: 256, sharedBytes: 2048, blocks: 8, occupancy: 1 },
+    ]);
+    expect(explained.toString()).toContain(
+      'product: 256 threads, 0 registers, 0 B of local memory, 2.00 KiB shared, 8 blocks at a time, occupancy 100 %',
+    );
+    expect(JSON.parse(JSON.stringify(explained)).steps[1].kernels).toEqual(product);
+    expect(() => x.explain({ measure: 1 as never })).toThrow('measure to be true or false: 1');
+  });
+
   it('say where their source does not compile, in the file of the user', async () => {
     const wrong = kernel(
       `extern "C" __global__ void wrong(float* y) {

@@ -97,6 +97,7 @@ void race(Address address, Hazard hazard) {
 // which blocks tell one another something, may meet those of other threads: they are not watched.
 [[gnu::always_inline]] inline void access(void* pointer, size_t byteLength, AccessKind kind,
                                           bool isWatched = true) {
+  running.place = __builtin_return_address(0);
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   const uintptr_t offset = address - running.base;
   const bool write = kind == AccessKind::write;

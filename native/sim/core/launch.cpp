@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/running.h"
+#include "core/source-line.h"
 #include "core/status.h"
 #include "shared/layout.h"
 
@@ -191,6 +192,7 @@ void Running::wait(Wait reason) {
 void Running::stop(int stopStatus, std::string what) {
   status = stopStatus;
   problem = std::move(what) + where();
+  problemPlace = place;
   wait(Wait::done);
 }
 
@@ -202,7 +204,7 @@ std::string Running::where() const {
 }
 
 void Running::mistake(const std::string& what) {
-  if (mistakes.size() < kMostMistakes) mistakes.push_back(what + where());
+  if (mistakes.size() < kMostMistakes) mistakes.push_back({what + where(), place});
 }
 
 LaunchOutcome runLaunch(const LaunchSpec& spec, void** arguments, DeviceMemory& memory,
@@ -217,7 +219,12 @@ LaunchOutcome runLaunch(const LaunchSpec& spec, void** arguments, DeviceMemory& 
   for (Thread& thread : running.threads) {
     if (thread.stack != nullptr) stacks().give(thread.stack);
   }
-  return {running.status, running.problem, running.mistakes};
+  // Here and not on a fiber, whose stack is short.
+  LaunchOutcome outcome{running.status, running.problem, {}};
+  if (!outcome.problem.empty()) outcome.problem += lineOf(running.problemPlace);
+  for (const Running::Mistake& mistake : running.mistakes)
+    outcome.mistakes.push_back(mistake.text + lineOf(mistake.at));
+  return outcome;
 }
 
 }  // namespace weft::sim

@@ -60,7 +60,15 @@ struct Running {
 
   int status = 0;
   std::string problem;
-  std::vector<std::string> mistakes;
+  // With the address in the kernel that each was found at.
+  struct Mistake {
+    std::string text;
+    const void* at;
+  };
+  std::vector<Mistake> mistakes;
+  // Where the access that is looked at returns to in the kernel.
+  const void* place = nullptr;
+  const void* problemPlace = nullptr;
 
   // On a fiber: goes back to the scheduler, and on when what it waits for has come.
   void wait(Wait reason);

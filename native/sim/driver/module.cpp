@@ -4,9 +4,11 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
+#include "core/source-line.h"
 #include "driver/enter.h"
 #include "driver/queueing.h"
 
@@ -35,6 +37,7 @@ void* openImage(const void* image, size_t byteLength) {
   close(file);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   unlink(path.c_str());
+  if (library != nullptr) keepLines(path, image, byteLength);
   return library;
 }
 
@@ -48,7 +51,9 @@ void unload(Simulator& simulator, Module* module) {
   // Queued launches still need the code.
   const bool pending = module->pending > 0;
   simulator.modules.destroy(module);
-  if (!pending) dlclose(library);
+  if (pending) return;
+  forgetLines(library);
+  dlclose(library);
 }
 
 }  // namespace
@@ -66,6 +71,7 @@ WEFT_SIM_API cuModuleLoadData(Module** out, const void* image) {
             ? kNoBinaryForGpu
             : kSuccess;
     if (status != kSuccess) {
+      forgetLines(library);
       dlclose(library);
       return status;
     }
@@ -118,6 +124,41 @@ WEFT_SIM_API cuFuncSetAttribute(Function* handle, int attribute, int value) {
       return kInvalidValue;
     return function->maxDynamicShared = std::max(kPlainShared, static_cast<size_t>(value)), kSuccess;
   });
+}
+
+// Registers and memory of threads are those of real code, of which there is none: 0.
+WEFT_SIM_API cuFuncGetAttribute(int* value, int attribute, Function* handle) {
+  return enter("cuFuncGetAttribute", Needs::context, [&](Simulator& simulator, Context*) {
+    Function* function = simulator.object(simulator.functions, handle, "function");
+    if (function == nullptr) return kInvalidHandle;
+    constexpr int kSharedBytes = 1, kLocalBytes = 3, kRegisters = 4;
+    switch (attribute) {
+      case kSharedBytes:
+        return *value = static_cast<int>(function->staticSharedBytes), kSuccess;
+      case kLocalBytes:
+      case kRegisters:
+        return *value = 0, kSuccess;
+      default:
+        return kInvalidValue;
+    }
+  });
+}
+
+// By threads, blocks and shared memory, the limits that the simulated device has.
+WEFT_SIM_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* handle, int threads,
+                                                         size_t sharedByteLength) {
+  return enter("cuOccupancyMaxActiveBlocksPerMultiprocessor", Needs::context,
+               [&](Simulator& simulator, Context* context) {
+                 Function* function = simulator.object(simulator.functions, handle, "function");
+                 if (function == nullptr) return kInvalidHandle;
+                 constexpr size_t kMostThreads = 2048, kMostBlocks = 32, kWarp = 32, kReservedShared = 1024;
+                 if (threads < 1 || threads > 1024) return kInvalidValue;
+                 const size_t warps = (static_cast<size_t>(threads) + kWarp - 1) / kWarp;
+                 const size_t shared = function->staticSharedBytes + sharedByteLength + kReservedShared;
+                 const size_t most = context->config.sharedMemoryPerMultiprocessor / shared;
+                 *blocks = static_cast<int>(std::min({kMostBlocks, kMostThreads / kWarp / warps, most}));
+                 return kSuccess;
+               });
 }
 
 WEFT_SIM_API cuLaunchKernel(Function* handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,

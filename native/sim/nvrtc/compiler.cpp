@@ -32,6 +32,9 @@ const std::vector<std::string> kFlags = {
     // Accesses to volatile memory by calls of their own: blocks of a launch may tell one another by them.
     "--param=tsan-distinguish-volatile=1"};
 
+// Of users' kernels: mistakes in them are reported with their lines.
+const std::string kLines = "-g1";
+
 // Where the simulator's libraries and kernel.h are.
 const fs::path& home() {
   static const fs::path& path = *new fs::path([] {
@@ -120,7 +123,7 @@ Compilation compileKernel(const std::string& translated, bool isUsers,
   static const std::string& further = *new std::string(readText(home() / "user-kernel.h"));
   std::vector<std::string> parts = {translated, header, compilerVersion(folder)};
   parts.insert(parts.end(), kFlags.begin(), kFlags.end());
-  if (isUsers) parts.push_back(further);
+  if (isUsers) parts.insert(parts.end(), {further, kLines});
   parts.insert(parts.end(), options.begin(), options.end());
   const fs::path kept = folder / (digest(parts) + ".so");
   if (fs::exists(kept)) return {true, readAll(kept), {}};
@@ -133,7 +136,7 @@ Compilation compileKernel(const std::string& translated, bool isUsers,
   command.insert(command.end(), kFlags.begin(), kFlags.end());
   command.insert(command.end(), options.begin(), options.end());
   const std::string last = (home() / (isUsers ? "user-kernel.h" : "kernel.h")).string();
-  if (isUsers) command.insert(command.end(), {"-include", (home() / "kernel.h").string()});
+  if (isUsers) command.insert(command.end(), {kLines, "-include", (home() / "kernel.h").string()});
   for (const std::string& argument :
        {std::string("-include"), last, source.string(), std::string("-o"), library.string(),
         "-L" + home().string(), std::string("-lweft-sim-core"), std::string("-lm")})

@@ -35,12 +35,14 @@ import type {
   FileOutput,
   HostMemory,
   KeptObjects,
+  KernelResources,
   LibraryInfo,
   Lookup,
   MeasuredAlgorithm,
   MemoryReport,
   NvrtcInfo,
   RawTimeline,
+  ResourceLaunch,
   StagingLimits,
 } from './native-types.js';
 import type { ProductSpec, ProgramSpec, RoutineSpec } from './program-types.js';
@@ -125,6 +127,11 @@ interface Addon {
     byteLengths: readonly number[],
     most: number,
   ): Promise<MeasuredAlgorithm[]>;
+  kernelResources(
+    device: string,
+    image: Uint8Array,
+    launches: readonly ResourceLaunch[],
+  ): Promise<KernelResources[]>;
   compileCuda(source: string, options: readonly string[], entry?: string): Promise<CompiledImage>;
 }
 

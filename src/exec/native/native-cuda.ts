@@ -11,7 +11,9 @@ import type {
   CudaEntryPoints,
   CudaInfo,
   KeptObjects,
+  KernelResources,
   MeasuredAlgorithm,
+  ResourceLaunch,
 } from './native-types.js';
 import type { ProductSpec } from './program-types.js';
 import { isAtLeast } from './version.js';
@@ -123,6 +125,13 @@ export const tuneProduct = (
   most: number,
 ): Promise<MeasuredAlgorithm[]> =>
   settled(guarded(() => cudaAddon().tuneProduct(device, product, byteLengths, most)));
+
+/** The resources that launches of functions of an image take of a device, in their order. */
+export const kernelResources = (
+  device: string,
+  image: Uint8Array,
+  launches: readonly ResourceLaunch[],
+): Promise<KernelResources[]> => settled(guarded(() => cudaAddon().kernelResources(device, image, launches)));
 
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());

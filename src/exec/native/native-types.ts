@@ -303,6 +303,27 @@ export interface MeasuredAlgorithm {
   readonly seconds: number;
 }
 
+/** A launch, as far as its resources go. */
+export interface ResourceLaunch {
+  readonly function: string;
+  /** Of a block. */
+  readonly threads: number;
+  /** Dynamic, of a block. */
+  readonly sharedByteLength: number;
+}
+
+/** The resources of a multiprocessor that a kernel takes, for a block of some threads. */
+export interface KernelResources {
+  /** Of a thread; 0 on the simulated GPU, which has none. */
+  readonly registers: number;
+  /** Memory of a thread: registers that were spilled, and arrays with indices that are not known. */
+  readonly localBytes: number;
+  /** Of a block, static and dynamic. */
+  readonly sharedBytes: number;
+  /** Blocks that a multiprocessor runs at a time. */
+  readonly blocks: number;
+}
+
 export interface CompiledImage {
   /** Machine code (cubin) where the options name a real architecture (`sm_90`), PTX for a virtual one. */
   readonly image: Uint8Array;

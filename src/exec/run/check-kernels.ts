@@ -4,8 +4,10 @@ import { cudaFunctionsOfStep } from '../../graph/cuda-function.js';
 import type { Graph, GraphNode } from '../../graph/graph.js';
 import type { CudaFunction } from '../../graph/loop-step.js';
 import type { KernelCode } from '../../graph/user-kernel.js';
+import { config } from '../../host/config.js';
 import { DeviceError, expected } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
+import { SIMULATOR_HINT } from '../targets/cuda-device.js';
 import type { Device } from '../targets/device.js';
 import { targetOf } from '../targets/table.js';
 
@@ -41,7 +43,7 @@ function wantedBy(node: GraphNode, there: readonly KernelCode['kind'][]): Wanted
       asked: `a GPU for the kernel ${node.kernel.name}, which is CUDA C`,
       hint: 'a kernel written as a function of TypeScript runs on every device',
     };
-  if (there.includes('elements')) return undefined;
+  if (there.includes('elements')) return needSimulator(node);
   const lacking = cudaFunctionsOf(node)
     .map(lackingVersion)
     .find((own) => own !== undefined);
@@ -49,6 +51,18 @@ function wantedBy(node: GraphNode, there: readonly KernelCode['kind'][]): Wanted
   return {
     asked: `a GPU for ${lacking.operation.owner}, which is CUDA C`,
     hint: 'the option cpu gives it a version in TypeScript',
+  };
+}
+
+/** `WEFT_CHECK` looks at CUDA C on the simulated GPU alone. */
+function needSimulator(node: GraphNode): Wanted | undefined {
+  const { checksKernels, simulatorFolder, cuda } = config();
+  const name = node.kind === 'call' ? node.kernel?.name : cudaFunctionsOf(node)[0]?.operation.owner;
+  if (!checksKernels || name === undefined || simulatorFolder !== undefined || cuda.driver !== undefined)
+    return undefined;
+  return {
+    asked: `the simulated GPU, on which WEFT_CHECK=1 runs ${name}`,
+    hint: SIMULATOR_HINT,
   };
 }
 

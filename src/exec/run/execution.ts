@@ -20,6 +20,7 @@ import { processLimitOf } from './process-limit.js';
 import { runInBudget } from './run-in-budget.js';
 import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
 import type { Segments } from './segments.js';
+import { checked } from './simulated-checks.js';
 import type { ComputeWatch } from './watch.js';
 
 /** A graph with what it reads. */
@@ -57,9 +58,11 @@ export const settingsOf = (
 export function execute(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
   const { segments } = job;
   settings.watch?.chosen(target);
-  return segments === undefined
-    ? onRemainingDevices(job, target, settings)
-    : executeAfterParts(job, segments, target, settings);
+  const executed =
+    segments === undefined
+      ? onRemainingDevices(job, target, settings)
+      : executeAfterParts(job, segments, target, settings);
+  return config().simulatorFolder === undefined ? executed : checked(executed);
 }
 
 async function executeAfterParts(

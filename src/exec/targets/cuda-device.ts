@@ -15,13 +15,18 @@ export const probed = (hasProducts: boolean): Promise<void> => {
   return probingProducts;
 };
 
+/** How to have CUDA C checked without a GPU. */
+export const SIMULATOR_HINT =
+  'WEFT_CHECK runs CUDA C on the simulated GPU, which npm run build:sim builds in a clone of the repository: WEFT_SIMULATOR names its folder build/sim';
+
 /** Why a GPU cannot be used; `undefined`: it can. */
 export function gpuProblem({ name, number }: Device): string | undefined {
   const info = cudaInfo();
   const { driver, nvrtc } = config().cuda;
   const asked = (tried: readonly string[], place: string | undefined): string =>
     place === undefined ? '' : `: ${tried.join('; ')}`;
-  if (info.driver === null) return `no NVIDIA driver was found${asked(info.tried.driver, driver)}`;
+  if (info.driver === null)
+    return `no NVIDIA driver was found${asked(info.tried.driver, driver)}${config().checksKernels ? `; ${SIMULATOR_HINT}` : ''}`;
   const device = info.devices[number];
   if (device === undefined) return `the machine has ${info.devices.length} usable GPUs`;
   if (device.error !== undefined) return device.error;
@@ -86,6 +91,9 @@ export function limitsOf(device: Device): DeviceLimits {
 const USUAL_MULTIPROCESSORS = 132;
 export const multiprocessorsOf = (device: Device): number =>
   infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
+
+/** The most threads that a multiprocessor of a device here holds. */
+export const residentThreadsOf = (device: Device): number => infoOf(device)!.maxThreadsPerMultiprocessor;
 
 /** NVRTC's name of a GPU's architecture: `sm_90`. */
 export const architectureOf = (device: Device): string =>

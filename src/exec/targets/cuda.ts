@@ -4,6 +4,7 @@ import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
 import { CUDA_PRODUCTS } from './cuda-products.js';
+import { resourcesOf } from './kernel-resources.js';
 import { explainTuning } from './product-tuning.js';
 import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
 import type { Target } from './target.js';
@@ -27,5 +28,6 @@ export const CUDA_TARGET: Target = {
   explainTuning: (step, plan, device) =>
     step.call === 'matmul' ? explainTuning(step, plan, device) : undefined,
   graphSizes,
+  resourcesOf,
   sourceOf: (kernel, device) => cudaOf(kernel, limitsOf(device)).source,
 };

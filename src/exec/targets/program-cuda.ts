@@ -63,7 +63,8 @@ export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): C
   return cuda;
 }
 
-const sourceOf = (kernel: Kernel, limits: DeviceLimits): CudaSource =>
+/** The CUDA C of a kernel with the user's texts in it. */
+export const sourceOfKernel = (kernel: Kernel, limits: DeviceLimits): CudaSource =>
   generatedSource(cudaOf(kernel, limits).source, textsOfCuda(cudaFunctionsIn(kernel)));
 
 /** The sources of all that a plan launches on a device, each once. */
@@ -71,7 +72,7 @@ export function sourcesOf(plan: DevicePlan, device: Device): Sources {
   const limits = limitsOf(device);
   return sourcesByKey(
     plan.steps.flatMap((step) => [
-      ...kernelsOf(step).map((kernel) => sourceOf(kernel, limits)),
+      ...kernelsOf(step).map((kernel) => sourceOfKernel(kernel, limits)),
       ...callsOf(step).flatMap((call) => {
         const kernels = callRow(call).kernels?.(call, limits);
         return kernels === undefined ? [] : callSource(kernels);

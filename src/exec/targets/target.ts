@@ -8,9 +8,10 @@ import type { Pass } from '../../fusion/passes/pipeline.js';
 import type { ProductLibrary } from '../../graph/expr.js';
 import type { KernelCode } from '../../graph/user-kernel.js';
 import type { CallStep } from '../calls/call.js';
+import type { KernelResources } from '../native/native-types.js';
 import type { ProgramSpec } from '../native/program-types.js';
 import type { DeviceModel } from '../plan/device-model.js';
-import type { DevicePlan } from '../plan/plan.js';
+import type { DevicePlan, KernelStep, PhaseStep } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import type { Device } from './device.js';
 
@@ -21,6 +22,15 @@ export interface EmitOptions {
   readonly hostBudget: number | undefined;
   /** Whether the algorithms of products are measured. */
   readonly tune: boolean;
+}
+
+/** A kernel as a step launches it. */
+export interface LaunchedKernel extends KernelResources {
+  readonly name: string;
+  /** Of a block. */
+  readonly threads: number;
+  /** Threads that a multiprocessor runs at a time, of the most that it holds: 0 … 1. */
+  readonly occupancy: number;
 }
 
 export interface Target {
@@ -57,6 +67,11 @@ export interface Target {
   readonly explainTuning?: (step: CallStep, plan: DevicePlan, device: Device) => string | undefined;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */
   readonly graphSizes: (plan: DevicePlan, device: Device) => readonly number[];
+  /** The kernels of a step with what they take of the device, where there are such. */
+  readonly resourcesOf?: (
+    step: KernelStep | PhaseStep | CallStep,
+    device: Device,
+  ) => Promise<readonly LaunchedKernel[]>;
   /** The source that a kernel is printed as, where it is. */
   readonly sourceOf?: (kernel: Kernel, device: Device) => string;
 }

@@ -203,8 +203,9 @@ function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Reada
   return operandThroughViews(graph, id, (i) => stored.has(i), isReadable)!;
 }
 
-const routineKey = ({ routine, parameters, valueMap }: GraphNodeOf<'call'>): string =>
-  `${routine} ${parameters.join(' ')} ${valueMap?.key ?? ''}`;
+/** Kernels of the user's own, and maps of values, differ by their keys. */
+const routineKey = ({ routine, parameters, kernel, valueMap }: GraphNodeOf<'call'>): string =>
+  `${kernel?.key ?? routine} ${parameters.join(' ')} ${valueMap?.key ?? ''}`;
 
 /** The loops or routines of a graph, each as the nodes of its results. `keyOf`: equal for those of one. */
 function together<Kind extends 'call' | 'loop'>(

@@ -1,0 +1,46 @@
+/** The resources of a GPU's multiprocessor that the kernels of a step take, by the driver. For `explain`. */
+import type { CallStep } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
+import { kernelResources } from '../native/native.js';
+import type { ResourceLaunch } from '../native/native-types.js';
+import type { KernelStep, PhaseStep } from '../plan/plan.js';
+import { architectureOf, limitsOf, residentThreadsOf } from './cuda-device.js';
+import { callSource, loadSource } from './cuda-images.js';
+import type { Device } from './device.js';
+import { cudaOf, sourceOfKernel } from './program-cuda.js';
+import type { LaunchedKernel } from './target.js';
+
+/** The kernels of a step in the order of their launches; none: a library does it. */
+export async function resourcesOf(
+  step: KernelStep | PhaseStep | CallStep,
+  device: Device,
+): Promise<readonly LaunchedKernel[]> {
+  const limits = limitsOf(device);
+  const kernels = step.kind === 'call' ? callRow(step).kernels?.(step, limits) : undefined;
+  if (step.kind === 'call' && kernels === undefined) return [];
+  const source = step.kind === 'call' ? callSource(kernels!) : sourceOfKernel(step.kernel, limits);
+  const launches =
+    step.kind === 'call'
+      ? kernels!.launches.map(({ function: name, threads, sharedByteLength = 0 }): ResourceLaunch => {
+          return { function: name, threads: product(threads), sharedByteLength };
+        })
+      : cudaOf(step.kernel, limits).launches.map(
+          ({ function: name, block, sharedByteLength }): ResourceLaunch => {
+            return { function: name, threads: product(block), sharedByteLength };
+          },
+        );
+  if (launches.length === 0) return [];
+  const image = await loadSource(source, architectureOf(device));
+  const named = launches.map((launch) =>
+    launch.function === source.entry ? { ...launch, function: image.entry! } : launch,
+  );
+  const found = await kernelResources(device.name, image.bytes, named);
+  const most = residentThreadsOf(device);
+  return found.map((resources, k): LaunchedKernel => {
+    const { function: name, threads } = launches[k]!;
+    return { name, threads, ...resources, occupancy: (resources.blocks * threads) / most };
+  });
+}
+
+const product = (sizes: number | readonly number[]): number =>
+  typeof sizes === 'number' ? sizes : sizes.reduce((all, size) => all * size, 1);

@@ -1,0 +1,103 @@
+/** The examples of the user guides of CuPy and Numba; those that `user-kernels` and `cuda-functions` have stand there. */
+import { describe, expect, it } from 'vitest';
+import { lazy } from '../../src/api/creation.js';
+import { elementwiseCuda } from '../../src/api/cuda-functions.js';
+import { elementwise } from '../../src/api/element-functions.js';
+import type { Lazy } from '../../src/api/lazy.js';
+import { iterate } from '../../src/api/loops.js';
+import { arange } from '../../src/api/ranges.js';
+import { reduction } from '../../src/api/user-reductions.js';
+import { run } from '../support/api.js';
+import { backends } from '../support/backends.js';
+import * as guide from '../support/guide-kernels.js';
+import { toScalars } from '../support/host.js';
+
+const devices = backends().filter((device) => !['reference', 'interpreted'].includes(device));
+const x1 = arange(25, { dtype: 'float32' });
+
+describe.each(devices)("the guides' kernels on %s", (device) => {
+  const numbersOf = async (x: Lazy): Promise<number[]> => toScalars((await run(device, [x]))[0]!).map(Number);
+
+  it('of CuPy: a copy by strides of the grid', async () => {
+    const x = arange(1000, { dtype: 'float32' });
+    expect(await numbersOf(guide.elementwiseCopy(x, 1000))).toEqual([...Array(1000).keys()]);
+  });
+
+  it.skipIf(device === 'cpu')(
+    'of CuPy: squared differences, generic or not, and two kernels of a module',
+    async () => {
+      const text = 'z = (x - y) * (x - y)';
+      const plain = elementwiseCuda('float32 x, float32 y', 'float32 z', text, { name: 'squared_diff' });
+      const generic = elementwiseCuda('X x, Y y', 'X z', text, { name: 'squared_diff_generic' });
+      const x = arange(10, { dtype: 'float32' }).reshape([2, 5]);
+      const y = arange(5, { dtype: 'float32' });
+      const wanted = [0, 0, 0, 0, 0, 25, 25, 25, 25, 25];
+      expect(await numbersOf(plain(x, y))).toEqual(wanted);
+      expect(await numbersOf(plain(x, 5))).toEqual([25, 16, 9, 4, 1, 0, 1, 4, 9, 16]);
+      expect(await numbersOf(generic(x, y.astype('int64')))).toEqual(wanted);
+      const [sum, product] = [guide.ofModule('test_sum'), guide.ofModule('test_multiply')];
+      const both = sum(x1, x1, 25).add(product(x1, x1, 25));
+      expect(await numbersOf(both)).toEqual([...Array(25).keys()].map((k) => 2 * k + k * k));
+    },
+  );
+
+  it('of Numba: functions of elements and of rows, and a reduction', async () => {
+    const f = elementwise((x: number, y: number) => x + y);
+    const a = arange(6, { dtype: 'int64' }).reshape([2, 3]);
+    expect(await numbersOf(f(a, a))).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(await numbersOf(guide.rowsPlus(a, arange(2, { dtype: 'int64' }).add(10n)))).toEqual([
+      10, 11, 12, 14, 15, 16,
+    ]);
+    const sumReduce = reduction({ identity: 0, combine: (x: number, y: number) => x + y });
+    expect(await numbersOf(sumReduce(arange(1234, { dtype: 'float64' }).add(1), null))).toEqual([
+      (1234 * 1235) / 2,
+    ]);
+  });
+
+  it('of Numba: products, a transposition, points in a circle and Laplace’s equation', async () => {
+    const a = arange(24, { dtype: 'float64' }).reshape([4, 6]);
+    const b = arange(30, { dtype: 'float64' }).reshape([6, 5]);
+    expect(await numbersOf(guide.product(a, b))).toEqual(await numbersOf(a.matmul(b)));
+    const x = arange(13 * 19, { dtype: 'float32' }).reshape([13, 19]);
+    expect(await numbersOf(guide.transposed(x))).toEqual(await numbersOf(x.permuteDims()));
+    const inside = await numbersOf(guide.pointsInside(200).sum());
+    expect(inside).toEqual([pointsInside(128, 200)]);
+    const plate = lazy(
+      Float64Array.from({ length: 100 }, (_, k) => (k % 10 === 0 ? 1 : 0)),
+      { shape: [10, 10] },
+    );
+    const found = await numbersOf(iterate(20, plate, (t: Lazy) => guide.relaxed(t) as Lazy));
+    expect(found).toEqual(laplace(20));
+  });
+});
+
+/** The same draws in JavaScript. */
+function pointsInside(threads: number, points: number): number {
+  let count = 0;
+  for (let i = 0; i < threads; i++) {
+    let state = Math.imul(i + 1, 2654435769);
+    const drawn = (): number => {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      return (state >>> 8) / 16777216;
+    };
+    for (let k = 0; k < points; k++) {
+      const [x, y] = [drawn(), drawn()];
+      if (x * x + y * y <= 1) count++;
+    }
+  }
+  return count;
+}
+
+/** The same steps in JavaScript. */
+function laplace(steps: number): number[] {
+  let a = Array.from({ length: 100 }, (_, k): number => (k % 10 === 0 ? 1 : 0));
+  for (let step = 0; step < steps; step++)
+    a = a.map((v, k) => {
+      const [i, j] = [Math.floor(k / 10), k % 10];
+      if (i === 0 || j === 0 || i === 9 || j === 9) return v;
+      return 0.25 * (a[k + 1]! + a[k - 1]! + a[k - 10]! + a[k + 10]!);
+    });
+  return a;
+}
