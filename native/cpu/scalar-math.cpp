@@ -1,4 +1,8 @@
 // The C library's functions, one lane at a time: for what the vector library lacks, and where there is none.
+// macOS declares lgamma_r for threaded programs alone, and its compilers do not say that they are such.
+#if defined(__APPLE__) && !defined(_REENTRANT)
+#define _REENTRANT
+#endif
 #include <math.h>
 
 #include "cpu/scalar-calls.h"

@@ -1,10 +1,17 @@
 /** Checks that an addon runs where its package is installed: on its processor, with nothing but the C library. */
 import { statSync } from 'node:fs';
 import { readElf } from './elf.mjs';
-import { GLIBC, PLATFORMS } from './platforms.mjs';
+import { readMachO } from './mach-o.mjs';
+import { PLATFORMS } from './platforms.mjs';
 
 /** Node looks for these by name. */
 const EXPORTS = ['napi_register_module_v1', 'node_api_module_get_api_version_v1'];
+
+/** Zig exports these from what it links for macOS, whatever their visibility: operators new and delete. */
+const MEMORY_OPERATORS = /^_Z(?:n[wa]m|d[la]Pv)/;
+
+/** Names that the linker of macOS adds to every library. */
+const MACH_O_NAMES = ['_mh_dylib_header', '__dso_handle'];
 
 /** More than the largest addon takes; the loader maps all of it. */
 const MOST_BYTES = 16 * 2 ** 20;
@@ -21,27 +28,42 @@ export const glibcOf = ({ versions }) =>
       undefined,
     );
 
+/** What a loader reads from an addon; `from`: the oldest C library or system that it runs on, in words. */
+function readAddon(path, { system }) {
+  if (system === 'Darwin') {
+    const library = readMachO(path);
+    const exported = library.exported.filter(
+      (symbol) => !MEMORY_OPERATORS.test(symbol) && !MACH_O_NAMES.includes(symbol),
+    );
+    return { ...library, exported, from: `macOS ${library.oldest}`, hasSymbolTable: false };
+  }
+  const library = readElf(path);
+  const oldest = glibcOf(library);
+  return { ...library, oldest, from: oldest === undefined ? '' : `glibc ${oldest}` };
+}
+
 /** Throws an error that names all that is wrong with an addon; gives its row of the table of packages. */
 export function checkAddon(name, path, { isLocal }) {
-  const { machine, needs } = PLATFORMS[name];
-  const elf = readElf(path);
+  const platform = PLATFORMS[name];
+  const addon = readAddon(path, platform);
   const { size } = statSync(path);
-  const glibc = glibcOf(elf);
-  const extra = elf.exported.filter((symbol) => !EXPORTS.includes(symbol));
-  const foreign = elf.needed.filter((library) => !needs.includes(library));
+  const extra = addon.exported.filter((symbol) => !EXPORTS.includes(symbol));
+  const foreign = addon.needed.filter((library) => !platform.needs.includes(library));
   const problems = [
-    elf.machine !== machine && `it is for processor ${elf.machine} of ELF's list, not ${machine}`,
-    EXPORTS.some((symbol) => !elf.exported.includes(symbol)) && `it does not export ${EXPORTS.join(' and ')}`,
+    addon.machine !== platform.machine &&
+      `it is for processor ${addon.machine} of the format's list, not ${platform.machine}`,
+    EXPORTS.some((symbol) => !addon.exported.includes(symbol)) &&
+      `it does not export ${EXPORTS.join(' and ')}`,
     extra.length > 0 && `it exports ${extra.length} symbols more: ${extra.slice(0, 5).join(', ')}`,
     foreign.length > 0 && `it needs ${foreign.join(', ')}`,
     // Those of a build for this machine alone are as they are.
     !isLocal &&
-      glibc !== undefined &&
-      isLater(glibc, GLIBC) &&
-      `it needs glibc ${glibc}, later than ${GLIBC}`,
-    !isLocal && elf.hasSymbolTable && 'it is not stripped',
+      addon.oldest !== undefined &&
+      isLater(addon.oldest, platform.oldest) &&
+      `it needs ${addon.from}, later than ${platform.oldest}`,
+    !isLocal && addon.hasSymbolTable && 'it is not stripped',
     size > MOST_BYTES && `it has ${size} bytes, more than ${MOST_BYTES}`,
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new Error(`${path}, the addon of ${name}: ${problems.join('; ')}`);
-  return { bytes: size, needed: elf.needed, glibc };
+  return { bytes: size, needed: addon.needed, from: addon.from };
 }

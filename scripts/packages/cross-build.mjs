@@ -16,19 +16,22 @@ const includes = () => [
 
 /** Builds in `folder`; gives the path of the addon. */
 export function crossBuild(name, tree, folder) {
-  const { target, processor } = PLATFORMS[name];
+  const { target, system, linking, processor } = PLATFORMS[name];
   const tools = writeTools(findZig(), target, join(folder, 'tools'));
   const build = join(folder, 'build');
   const env = zigEnvironment();
   const settings = {
     CMAKE_BUILD_TYPE: 'Release',
-    CMAKE_SYSTEM_NAME: 'Linux',
+    CMAKE_SYSTEM_NAME: system,
     CMAKE_SYSTEM_PROCESSOR: processor,
     CMAKE_CXX_COMPILER: tools.compiler,
     CMAKE_AR: tools.ar,
     CMAKE_RANLIB: tools.ranlib,
     CMAKE_JS_INC: includes().join(';'),
-    CMAKE_SHARED_LINKER_FLAGS: '-s',
+    CMAKE_SHARED_LINKER_FLAGS: linking,
+    // No path of this machine in the file, which macOS would look for.
+    CMAKE_BUILD_WITH_INSTALL_NAME_DIR: 'ON',
+    CMAKE_INSTALL_NAME_DIR: '@rpath',
   };
   const defined = Object.entries(settings).map(([key, value]) => `-D${key}=${value}`);
   run('cmake', ['-S', tree, '-B', build, '--log-level=WARNING', ...defined], { env });

@@ -83,21 +83,21 @@ function packPlatform(name, work, out, isLocal) {
   const addon = isLocal
     ? join(tree, 'build', 'Release', 'weft.node')
     : crossBuild(name, tree, join(work, `addon-${name}`));
-  const { needed, glibc } = checkAddon(name, addon, { isLocal });
+  const { needed, from } = checkAddon(name, addon, { isLocal });
   const folder = join(work, name);
   stage(folder, platformManifest(own, name, statSync(addon).size));
   copyFileSync(addon, join(folder, 'weft.node'));
-  return { ...pack(folder, out), needed, glibc };
+  return { ...pack(folder, out), needed, from };
 }
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`;
 
 function printTable(rows) {
-  const cells = rows.map(({ name, archive, unpacked, glibc, needed }) => [
+  const cells = rows.map(({ name, archive, unpacked, from, needed }) => [
     name,
     megabytes(archive),
     megabytes(unpacked),
-    glibc === undefined ? '' : `glibc ${glibc}`,
+    from ?? '',
     (needed ?? []).join(' '),
   ]);
   const table = [['package', 'archive', 'unpacked', 'from', 'needs'], ...cells];

@@ -3,25 +3,50 @@
  * The loader's list is `src/exec/native/platform.ts`; `test/exec/addon-file.test.ts` holds one to the other.
  */
 
+/** The oldest glibc that packages run on: that of Node.js 20. */
+const GLIBC = '2.28';
+
+/** The first version of macOS that Node.js 20 runs on. */
+const MACOS = '11.0';
+
+/** Of a platform of macOS. Zig binds the functions of Node-API when the addon is loaded. */
+const macOS = (cpu, processor, machine) => ({
+  manifest: { os: ['darwin'], cpu: [cpu] },
+  target: `${processor === 'arm64' ? 'aarch64' : processor}-macos.${MACOS}-none`,
+  system: 'Darwin',
+  linking: '-undefined dynamic_lookup',
+  processor,
+  machine,
+  oldest: MACOS,
+  needs: ['/usr/lib/libSystem.B.dylib'],
+});
+
 /**
- * `target`: Zig's name of the machine and the C library, with the oldest version of glibc to run on.
- * `processor`, `machine`: the processor, for CMake and in the header of the addon. `needs`: the libraries
- * that the addon may need, all of them parts of the C library. `emulation`: the emulator that runs its
- * programs, its libraries, and the npm package with Node.js for it.
+ * `target`: Zig's name of the machine and the C library, with the oldest version of glibc or macOS to run on.
+ * `system`, `linking`: CMake's name of the system, and flags of the linker. `processor`, `machine`: the processor, for
+ * CMake and in the header of the addon. `oldest`: of glibc or macOS, the version that the addon may ask for. `needs`:
+ * the libraries that the addon may need, all of them parts of the C library. `emulation`: the emulator that runs
+ * its programs, its libraries, and the npm package with Node.js for it.
  */
 export const PLATFORMS = {
   'linux-x64-gnu': {
     manifest: { os: ['linux'], cpu: ['x64'], libc: ['glibc'] },
     target: 'x86_64-linux-gnu.2.28',
+    system: 'Linux',
+    linking: '-s',
     processor: 'x86_64',
     machine: 62,
+    oldest: GLIBC,
     needs: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'ld-linux-x86-64.so.2'],
   },
   'linux-arm64-gnu': {
     manifest: { os: ['linux'], cpu: ['arm64'], libc: ['glibc'] },
     target: 'aarch64-linux-gnu.2.28',
+    system: 'Linux',
+    linking: '-s',
     processor: 'aarch64',
     machine: 183,
+    oldest: GLIBC,
     needs: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'ld-linux-aarch64.so.1'],
     emulation: {
       emulator: 'qemu-aarch64-static',
@@ -32,13 +57,14 @@ export const PLATFORMS = {
   'linux-x64-musl': {
     manifest: { os: ['linux'], cpu: ['x64'], libc: ['musl'] },
     target: 'x86_64-linux-musl',
+    system: 'Linux',
+    linking: '-s',
     processor: 'x86_64',
     machine: 62,
     needs: ['libc.so'],
   },
+  'darwin-arm64': macOS('arm64', 'arm64', 0x0100000c),
+  'darwin-x64': macOS('x64', 'x86_64', 0x01000007),
 };
-
-/** The oldest glibc that packages run on: that of Node.js 20. */
-export const GLIBC = '2.28';
 
 export const packageOf = (platform) => `@weftjs/${platform}`;

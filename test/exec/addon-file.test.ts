@@ -167,4 +167,42 @@ describe('packages', () => {
     expect(manifest).not.toHaveProperty('scripts');
     expect(manifest).toMatchObject({ os: ['linux'], cpu: ['x64'], libc: ['musl'], addonByteLength: 9 });
   });
+
+  it('of macOS are read by their load commands', async () => {
+    const { readMachO } = await import(new URL('../../scripts/packages/mach-o.mjs', import.meta.url).href);
+    const path = join(project, 'weft.node');
+    write(
+      path,
+      machO('/usr/lib/libSystem.B.dylib', { _napi_register_module_v1: 0x0f, _malloc: 0x01, _local: 0x0e }),
+    );
+    expect(readMachO(path)).toEqual({
+      machine: 0x0100000c,
+      needed: ['/usr/lib/libSystem.B.dylib'],
+      oldest: '11.3',
+      exported: ['napi_register_module_v1'],
+      imported: ['malloc'],
+    });
+    write(path, 'no library');
+    expect(() => readMachO(path)).toThrow(/weft.node is no 64-bit Mach-O file$/);
+  });
 });
+
+/** A library of Mach-O for arm64 that needs another one, and has symbols of some types. */
+function machO(needed: string, symbols: Record<string, number>): Buffer {
+  const numbers = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer);
+  const command = (number: number, fields: Buffer): Buffer =>
+    Buffer.concat([numbers(number, 8 + fields.length), fields]);
+  const names = Object.keys(symbols);
+  const texts = Buffer.from(`\0${names.map((name) => `${name}\0`).join('')}`, 'latin1');
+  const library = command(0x0c, Buffer.concat([numbers(24, 0, 0, 0), Buffer.from(`${needed}\0`, 'latin1')]));
+  const system = command(0x32, numbers(1, 0x000b0300, 0, 0));
+  const tableAt = 32 + library.length + system.length + 24;
+  const textsAt = tableAt + 16 * names.length;
+  const table = names.map((name, k) => {
+    const at = names.slice(0, k).reduce((sum, before) => sum + before.length + 1, 1);
+    return numbers(at, symbols[name] ?? 0, 0, 0);
+  });
+  const head = numbers(0xfeedfacf, 0x0100000c, 0, 6, 3, tableAt - 32, 0, 0);
+  const symbolTable = command(0x02, numbers(tableAt, names.length, textsAt, texts.length));
+  return Buffer.concat([head, library, system, symbolTable, ...table, texts]);
+}
