@@ -9,18 +9,6 @@ const GLIBC = '2.28';
 /** The first version of macOS that Node.js 20 runs on. */
 const MACOS = '11.0';
 
-/** Of a platform of macOS. Zig binds the functions of Node-API when the addon is loaded. */
-const macOS = (cpu, processor, machine) => ({
-  manifest: { os: ['darwin'], cpu: [cpu] },
-  target: `${processor === 'arm64' ? 'aarch64' : processor}-macos.${MACOS}-none`,
-  system: 'Darwin',
-  linking: '-undefined dynamic_lookup',
-  processor,
-  machine,
-  oldest: MACOS,
-  needs: ['/usr/lib/libSystem.B.dylib'],
-});
-
 /**
  * `target`: Zig's name of the machine and the C library, with the oldest version of glibc or macOS to run on.
  * `system`, `linking`: CMake's name of the system, and flags of the linker. `processor`, `machine`: the processor, for
@@ -63,8 +51,17 @@ export const PLATFORMS = {
     machine: 62,
     needs: ['libc.so'],
   },
-  'darwin-arm64': macOS('arm64', 'arm64', 0x0100000c),
-  'darwin-x64': macOS('x64', 'x86_64', 0x01000007),
+  'darwin-arm64': {
+    manifest: { os: ['darwin'], cpu: ['arm64'] },
+    target: `aarch64-macos.${MACOS}-none`,
+    system: 'Darwin',
+    // Functions of Node-API are bound when the addon is loaded.
+    linking: '-undefined dynamic_lookup',
+    processor: 'arm64',
+    machine: 0x0100000c,
+    oldest: MACOS,
+    needs: ['/usr/lib/libSystem.B.dylib'],
+  },
 };
 
 export const packageOf = (platform) => `@weftjs/${platform}`;
