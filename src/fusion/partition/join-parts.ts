@@ -49,7 +49,9 @@ export function reachedParts(
   const [low, high] = rangeOf(along, sizes);
   // Beyond the axis are elements that a pad leaves out.
   const last = shape[axis]! - 1;
-  const [from, to] = [Math.min(Math.max(low, 0), last), Math.max(Math.min(high, last), 0)];
+  const from = Math.min(Math.max(low, 0), last);
+  // Of a domain without elements the range ends before it begins.
+  const to = Math.max(Math.min(high, last), from, 0);
   const reached: ReachedPart[] = [];
   let start = 0;
   for (const [position, part] of parts.entries()) {

@@ -64,7 +64,8 @@ export class SliceTaker {
   #plan({ id, slice }: Wanted): Made {
     const { editor } = this;
     const node = editor.node(id);
-    if (!this.#cuts.narrows(id, slice)) return { needs: [], make: () => this.#view(node, slice) };
+    if (!this.#cuts.narrows(id, slice) || (node.kind === 'join' && !this.#isOfParts(node, slice)))
+      return { needs: [], make: () => this.#view(node, slice) };
     this.#sliced.add(id);
     const { sizes } = slice;
     if (node.kind === 'join') return this.#ofJoin(node, slice);
@@ -98,6 +99,17 @@ export class SliceTaker {
     return view.type === 'permute' || !sameShape(this.editor.node(x).shape, sizes)
       ? this.editor.view(x, view, sizes)
       : x;
+  }
+
+  /**
+   * Whether a slice of a join is of whole parts. Not where a view that is sliced for the parts of another axis reads
+   * this one in an order of its own, or in part.
+   */
+  #isOfParts({ id, axis }: GraphNodeOf<'join'>, { starts, steps, sizes }: Slice): boolean {
+    const [start, size] = [starts[axis]!, sizes[axis]!];
+    const cuts = this.#cuts.of(id)[axis];
+    if (cuts === undefined || size === 0 || (steps[axis] !== 1 && size !== 1)) return false;
+    return cuts.includes(start) && cuts.includes(start + size);
   }
 
   /** The parts that a slice takes. */
