@@ -55,12 +55,12 @@ const TYPES = {
   float32: 'FLOAT',
   float64: 'DOUBLE',
 } as const;
-const DTYPES = new Map<string, DType>(Object.entries(TYPES).map(([dtype, name]) => [name, dtype as DType]));
+const DTYPE_OF = new Map<string, DType>(Object.entries(TYPES).map(([dtype, name]) => [name, dtype as DType]));
 
 /** The dtype of a column: instants are their numbers, of days, seconds or parts of them. */
 function dtypeOf(name: string, type: string): DType {
   const dtype =
-    DTYPES.get(type) ?? (type === 'DATE' ? 'int32' : type.startsWith('TIMESTAMP') ? 'int64' : undefined);
+    DTYPE_OF.get(type) ?? (type === 'DATE' ? 'int32' : type.startsWith('TIMESTAMP') ? 'int64' : undefined);
   if (dtype !== undefined) return dtype;
   const hint = 'select x::DOUBLE converts';
   throw new DTypeError(expected('fromDuckDB', `a column of numbers or booleans in ${name}`, type, hint));

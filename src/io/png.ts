@@ -35,7 +35,7 @@ const MOST = 2 ** 31 - 1;
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 /** Bytes that are handed to zlib at once, and bytes of a chunk of the file. */
 const PIECE = 2 ** 26;
-const CHUNK = 2 ** 18;
+const CHUNK_BYTES = 2 ** 18;
 
 /** Colour types by channels; 3 is grey with a palette. */
 const COLOR_TYPES: Readonly<Record<number, number>> = { 1: 0, 3: 2, 4: 6 };
@@ -103,7 +103,7 @@ function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
 /** The compressed rows, a chunk of the file for each piece that zlib gives. */
 async function compressed(rows: Uint8Array, level: number): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
-  const deflate = Readable.from(piecesOf(rows)).pipe(createDeflate({ level, chunkSize: CHUNK }));
+  const deflate = Readable.from(piecesOf(rows)).pipe(createDeflate({ level, chunkSize: CHUNK_BYTES }));
   for await (const data of deflate) chunks.push(chunk('IDAT', data as Uint8Array));
   return chunks;
 }

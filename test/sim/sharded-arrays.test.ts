@@ -82,7 +82,7 @@ describe('a persisted array', () => {
 
   it('is copied from device to device where work needs it elsewhere', async () => {
     using held = await x.mul(2).persist({ devices: ['cuda:2', 'cuda:1'] });
-    const host = x.mul(2);
+    using host = await x.mul(2).persist({ device: 'cuda:0' });
     const works = (a: Lazy): Lazy[] => [
       a.flip(0).add(1),
       a.roll(3, 0).sub(a),

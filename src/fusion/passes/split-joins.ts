@@ -18,7 +18,7 @@ import {
 } from '../../graph/graph.js';
 import type { Slices } from '../../host/slices.js';
 import { isElementwise, JoinCuts } from './join-cuts.js';
-import { isOnlyStored } from './join-form.js';
+import { isInStretches, isOnlyStored } from './join-form.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { viewOfView } from './simplify.js';
 import { SliceTaker } from './take-slices.js';
@@ -94,6 +94,7 @@ function partsAlong(root: GraphNode, along: number, { graph, cuts, sliced }: Reg
   const places = cuts.of(root.id)[along]!;
   const count = places.length - 1;
   if (places.some((place, k) => place * count !== k * root.shape[along]!)) return undefined;
+  if (!isInStretches(root.shape, along, count)) return undefined;
   let made = 0;
   const seen = new Set<number>();
   const stack = [{ id: root.id, axis: along }];
