@@ -1,0 +1,60 @@
+/** Random programs of joins, slices of them in any order, and maps between them. */
+import { describe, expect, it } from 'vitest';
+import { concat, type Lazy, stack } from '../../src/index.js';
+import { referenceOf, run, toLazy } from '../support/api.js';
+import { backends, isSimulated } from '../support/backends.js';
+import { generator, randomValues } from '../support/random.js';
+
+type Pick = (n: number) => number;
+type Step = (x: Lazy, pick: Pick) => Lazy;
+
+/** A selector of a range, forwards or backwards, by one or two; it may be empty. */
+function range(pick: Pick): string {
+  if (pick(4) === 0) return '::-1';
+  const end = pick(5) === 0 ? '' : 1 + pick(6);
+  return `${pick(4)}:${end}:${pick(3) === 0 ? 2 : 1}`;
+}
+
+const STEPS: readonly Step[] = [
+  (x, pick) => concat([x, x.neg()], pick(x.ndim)),
+  (x, pick) => {
+    const axis = pick(x.ndim);
+    const some = x.slice(...Array.from({ length: x.ndim }, (_, k) => (k === axis ? '1:3' : ':')));
+    return concat([x.mul(0.5), some, x], axis);
+  },
+  (x, pick) => (x.ndim < 3 ? stack([x, x.square(), x.add(1)], pick(x.ndim + 1)) : x),
+  (x, pick) => x.slice(...Array.from({ length: x.ndim }, () => (pick(2) === 0 ? ':' : range(pick)))),
+  (x, pick) => x.flip(pick(x.ndim)),
+  (x, pick) => x.roll(1 + pick(3), pick(x.ndim)),
+  (x) => x.transpose(),
+  (x) => x.mul(x.flip(0)).add(1),
+  (x, pick) => (x.ndim > 1 ? x.sub(x.sum(pick(x.ndim), { keepdims: true })) : x),
+];
+
+/** The computed values are small integers and halves: sums are exact. */
+const bytesOf = ({ data }: { data: ArrayBufferView }): Buffer =>
+  Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+
+describe.each(backends())('random programs of joins on %s', (device) => {
+  const count = isSimulated(device) ? 20 : 150;
+  it(`give what the reference gives, ${count} times`, async () => {
+    for (let seed = 0; seed < count; seed++) {
+      const next = generator(seed);
+      const pick: Pick = (n) => Math.floor(next() * n);
+      const shape = Array.from({ length: 1 + pick(2) }, () => 1 + pick(6));
+      let x: Lazy = toLazy(randomValues('int32', shape, seed, -4, 4)).astype('float64');
+      const outputs: Lazy[] = [];
+      for (let step = 0; step < 7 && x.size < 5000; step++) {
+        x = STEPS[pick(STEPS.length)]!(x, pick);
+        if (pick(3) === 0) outputs.push(x);
+      }
+      outputs.push(x);
+      const expected = referenceOf(outputs);
+      const actual = await run(device, outputs);
+      for (const [k, own] of actual.entries()) {
+        expect(own.shape).toEqual(expected[k]!.shape);
+        expect(Buffer.compare(bytesOf(own), bytesOf(expected[k]!)), `seed ${seed}, result ${k}`).toBe(0);
+      }
+    }
+  }, 60_000);
+});
