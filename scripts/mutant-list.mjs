@@ -335,7 +335,7 @@ export const MUTANTS = [
     file: 'src/fusion/partition/merge.ts',
     // Either of the two checks would do.
     edits: [
-      ["readsInPlace(join) ? limitOf(join, isLiveOut) : 'read-elsewhere'", 'limitOf(join, isLiveOut)'],
+      ["readsInPlace(union) ? limitOf(union, isLiveOut) : 'read-elsewhere'", 'limitOf(union, isLiveOut)'],
       ['loads.length !== 1 || loads[0]!.bounds.length > 0', 'loads.length === 0'],
     ],
     tests: VALUES,

@@ -1,5 +1,5 @@
 /** Advice on a value that goes through memory, for each reason why two steps are not one. */
-import type { Reason } from '../fusion/partition/join.js';
+import type { Reason } from '../fusion/partition/union.js';
 
 /** One sentence for each code. */
 export const ADVICE: Readonly<Record<Reason, string>> = {

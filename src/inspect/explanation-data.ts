@@ -1,6 +1,6 @@
 /** The findings of `explain.ts` as plain data. */
 import type { LaunchedKernel } from '../exec/targets/target.js';
-import type { Reason } from '../fusion/partition/join.js';
+import type { Reason } from '../fusion/partition/union.js';
 import type { PassChanges } from '../fusion/passes/pipeline.js';
 
 /** One step of the plan: a generated kernel, or a matrix product by a library. */

@@ -6,12 +6,12 @@ import type { Slices } from '../../host/slices.js';
 import { affineLoadOf } from '../kernel/algebra.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { FusedKernel } from './fused-kernel.js';
-import type { IsLiveOut, Merge, Reason } from './join.js';
-import { join, mergeHorizontally, mergeVertically } from './merge.js';
+import { mergeHorizontally, mergeVertically, unite } from './merge.js';
 import { MAX_BUFFERS } from './merge-limits.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
 import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
+import type { IsLiveOut, Merge, Reason } from './union.js';
 
 /** A kernel, or a call or a loop between kernels. */
 export type Task =
@@ -93,7 +93,7 @@ export class KernelGraph {
         continue;
       }
       const { rank } = consumer;
-      this.#graph.merge(producer, consumer, join(merge, this.#isLiveOut(producer, consumer)));
+      this.#graph.merge(producer, consumer, unite(merge, this.#isLiveOut(producer, consumer)));
       producer.rank = rank;
       return producer;
     }
@@ -153,7 +153,7 @@ export class KernelGraph {
         task.apartFromSiblings.add(sibling.number);
         continue;
       }
-      this.#graph.merge(into, other, join(merge, this.#isLiveOut(into, other)));
+      this.#graph.merge(into, other, unite(merge, this.#isLiveOut(into, other)));
       into.level = Math.max(into.level, other.level);
       this.#graph.raiseReaders(into);
       siblings[k] = into;

@@ -6,9 +6,9 @@
 import { byteLengthOf } from '../../graph/dtype.js';
 import { type Affine, product, type Store } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
-import type { IsLiveOut, Join, Reason } from './join.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { isElement, type Level, levelsIn, type TapeLevels } from './tape-levels.js';
+import type { IsLiveOut, Reason, Union } from './union.js';
 
 /** Most arrays one kernel reads and writes: their addresses and strides are its arguments. */
 export const MAX_BUFFERS = 96;
@@ -29,10 +29,10 @@ export const ROW_LIMITS = {
 } as const;
 
 /** Why the two must not be one; `undefined`: they may. */
-export function limitOf(join: Join, isLiveOut: IsLiveOut): Reason | undefined {
-  if (bufferCount(join, isLiveOut) > MAX_BUFFERS) return 'buffer-limit';
-  if (join.reduced.length === 0) return undefined;
-  const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = join;
+export function limitOf(union: Union, isLiveOut: IsLiveOut): Reason | undefined {
+  if (bufferCount(union, isLiveOut) > MAX_BUFFERS) return 'buffer-limit';
+  if (union.reduced.length === 0) return undefined;
+  const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = union;
   const levelsOfFirst = levelsIn(first, axisOfFirst, parallel.length);
   const held = (key: BufferKey): Level | undefined => {
     const store = first.storeOf(key);
@@ -41,7 +41,7 @@ export function limitOf(join: Join, isLiveOut: IsLiveOut): Reason | undefined {
   const levelsOfSecond = levelsIn(second, axisOfSecond, parallel.length, held);
   const spreads = (kernel: MutableKernel, axisOf: readonly number[], { levels }: TapeLevels): boolean => {
     const isSpread = ({ value, access }: Store): boolean =>
-      !isElement(levels[value]!) && walksRow(access, axisOf, join);
+      !isElement(levels[value]!) && walksRow(access, axisOf, union);
     return kernel.uses.some(({ buffer, stores }) => stores.some(isSpread) && isLiveOut(buffer.key));
   };
   // A value of the row, or a constant, is stored once for a row.
@@ -51,7 +51,7 @@ export function limitOf(join: Join, isLiveOut: IsLiveOut): Reason | undefined {
   if (phases === 1) return undefined;
   if (phases > MAX_PHASES) return 'phase-limit';
   const length = product(reduced);
-  return rowsProblem(product(parallel), length, length * rowBytes(join), rowsAreContiguous(join));
+  return rowsProblem(product(parallel), length, length * rowBytes(union), rowsAreContiguous(union));
 }
 
 /**
@@ -71,7 +71,7 @@ export function rowsProblem(
 }
 
 /** Buffers that the merged kernel reads and writes. */
-function bufferCount({ first, second }: Join, isLiveOut: IsLiveOut): number {
+function bufferCount({ first, second }: Union, isLiveOut: IsLiveOut): number {
   let count = 0;
   for (const { buffer, loads, stores } of first.uses) {
     if (loads.length > 0) count++;
@@ -85,14 +85,14 @@ function bufferCount({ first, second }: Join, isLiveOut: IsLiveOut): number {
 }
 
 /** Whether an access moves along a reduced axis of the merged kernel. */
-const walksRow = ({ strides }: Affine, axisOf: readonly number[], { parallel, reduced }: Join): boolean =>
+const walksRow = ({ strides }: Affine, axisOf: readonly number[], { parallel, reduced }: Union): boolean =>
   strides.some((stride, k) => {
     const axis = axisOf[k]! - parallel.length;
     return stride !== 0 && axis >= 0 && reduced[axis] !== 1;
   });
 
 /** Bytes of the widest element loaded along the row. */
-function rowBytes({ first, second }: Join): number {
+function rowBytes({ first, second }: Union): number {
   let most = 1;
   for (const kernel of [first, second]) {
     for (const { buffer, loads } of kernel.uses)
@@ -103,7 +103,7 @@ function rowBytes({ first, second }: Join): number {
 }
 
 /** Whether some load walks a reduced axis with stride 1. */
-function rowsAreContiguous({ first, second, axisOfFirst, axisOfSecond, parallel }: Join): boolean {
+function rowsAreContiguous({ first, second, axisOfFirst, axisOfSecond, parallel }: Union): boolean {
   const walks = ({ strides }: Affine, axisOf: readonly number[]): boolean =>
     strides.some((stride, k) => axisOf[k]! >= parallel.length && Math.abs(stride) === 1);
   for (const { loads } of first.uses) if (loads.some((load) => walks(load, axisOfFirst))) return true;

@@ -13,10 +13,10 @@ import { type Alignment, align, matchRest } from './align.js';
 import type { BufferKey } from './buffer-key.js';
 import { NO_STORES } from './buffer-list.js';
 import { moveAffine } from './fused-kernel.js';
-import type { IsLiveOut, Join, Merge, Reason } from './join.js';
 import { limitOf } from './merge-limits.js';
 import { MutableKernel } from './mutable-kernel.js';
 import { keepsOrder } from './sum-order.js';
+import type { IsLiveOut, Merge, Reason, Union } from './union.js';
 
 const fail = (reason: Reason): Merge => ({ reason });
 
@@ -122,7 +122,7 @@ function joinOf(
 ): Merge {
   const { parallel, reduced } = domain === 'first' ? first : second;
   const identity = identityOf(parallel.length + reduced.length);
-  const join: Join = {
+  const union: Union = {
     first,
     second,
     axisOfFirst: domain === 'first' ? identity : match,
@@ -130,13 +130,13 @@ function joinOf(
     parallel,
     reduced,
   };
-  const reason = readsInPlace(join) ? limitOf(join, isLiveOut) : 'read-elsewhere';
-  if (reason === undefined && !keepsOrder(join, isLiveOut)) return fail('sum-order');
-  return reason === undefined ? join : fail(reason);
+  const reason = readsInPlace(union) ? limitOf(union, isLiveOut) : 'read-elsewhere';
+  if (reason === undefined && !keepsOrder(union, isLiveOut)) return fail('sum-order');
+  return reason === undefined ? union : fail(reason);
 }
 
 /** Whether what the second kernel reads of the first's values, it reads where they are made. */
-function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Join): boolean {
+function readsInPlace({ first, second, axisOfFirst, axisOfSecond, parallel, reduced }: Union): boolean {
   const axes = parallel.length + reduced.length;
   for (const { buffer, loads } of second.uses) {
     const stores = loads.length === 0 ? NO_STORES : first.storesOf(buffer.key);
@@ -170,7 +170,7 @@ function strideAlong({ strides }: Access, axisOf: readonly number[], axis: numbe
 }
 
 /** The merged kernel. Both are used up: the first grows where its axes stay as they are. */
-export function join(merge: Join, isLiveOut: IsLiveOut): MutableKernel {
+export function unite(merge: Union, isLiveOut: IsLiveOut): MutableKernel {
   const { first, second, axisOfFirst, axisOfSecond, parallel, reduced } = merge;
   let merged = first;
   if (staysInPlace(axisOfFirst, parallel.length + reduced.length)) {

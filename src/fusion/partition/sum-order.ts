@@ -6,24 +6,24 @@
 import { hasMonoid } from '../kernel/arithmetic.js';
 import type { Affine, Store } from '../kernel/kernel.js';
 import { moveAffine } from './fused-kernel.js';
-import type { IsLiveOut, Join } from './join.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { walkOf } from './reduced-order.js';
 import { type IndexMap, mapsOf } from './sum-maps.js';
+import type { IsLiveOut, Union } from './union.js';
 
 /** Index maps on the axes of a merged kernel, in order of its tape. */
 class MergedMaps {
   readonly loads: Affine[] = [];
   /** Those of loads among them. */
   readonly all: Affine[] = [];
-  readonly #join: Join;
+  readonly #union: Union;
 
-  constructor(join: Join) {
-    this.#join = join;
+  constructor(union: Union) {
+    this.#union = union;
   }
 
   add(kernel: MutableKernel, { affine, buffer }: IndexMap): void {
-    const { first, axisOfFirst, axisOfSecond, parallel, reduced } = this.#join;
+    const { first, axisOfFirst, axisOfSecond, parallel, reduced } = this.#union;
     const axisOf = kernel === first ? axisOfFirst : axisOfSecond;
     const moved = moveAffine(affine, axisOf, parallel.length + reduced.length);
     this.all.push(moved);
@@ -32,15 +32,15 @@ class MergedMaps {
 }
 
 /** The store by which the first kernel holds what the second one loads. */
-const held = ({ first, second }: Join, { buffer }: IndexMap): Store | undefined =>
+const held = ({ first, second }: Union, { buffer }: IndexMap): Store | undefined =>
   buffer < 0 ? undefined : first.storeOf(second.uses[buffer]!.buffer.key);
 
 /** The index maps of the merged kernel. */
-function mapsOfMerged(join: Join, isLiveOut: IsLiveOut): MergedMaps {
-  const { first, second } = join;
-  const maps = new MergedMaps(join);
+function mapsOfMerged(union: Union, isLiveOut: IsLiveOut): MergedMaps {
+  const { first, second } = union;
+  const maps = new MergedMaps(union);
   for (const map of first.sumMaps.whole) maps.add(first, map);
-  for (const map of second.sumMaps.whole) if (held(join, map) === undefined) maps.add(second, map);
+  for (const map of second.sumMaps.whole) if (held(union, map) === undefined) maps.add(second, map);
   for (const kernel of [first, second])
     for (const { buffer, stores } of kernel.uses)
       if (stores.length > 0 && isLiveOut(buffer.key))
@@ -49,13 +49,13 @@ function mapsOfMerged(join: Join, isLiveOut: IsLiveOut): MergedMaps {
 }
 
 /** The index maps by which the merged kernel computes the sum that stands for all of `kernel`. */
-function mapsOfSum(join: Join, kernel: MutableKernel): MergedMaps {
-  const { first, second } = join;
-  const maps = new MergedMaps(join);
+function mapsOfSum(union: Union, kernel: MutableKernel): MergedMaps {
+  const { first, second } = union;
+  const maps = new MergedMaps(union);
   const own = kernel.sumMaps.ofSum;
-  const values = kernel === first ? [] : own.flatMap((map) => held(join, map)?.value ?? []);
+  const values = kernel === first ? [] : own.flatMap((map) => held(union, map)?.value ?? []);
   if (values.length > 0) for (const map of mapsOf(first.tape, values)) maps.add(first, map);
-  for (const map of own) if (kernel !== second || held(join, map) === undefined) maps.add(kernel, map);
+  for (const map of own) if (kernel !== second || held(union, map) === undefined) maps.add(kernel, map);
   return maps;
 }
 
@@ -83,27 +83,27 @@ function readsOf({ loads }: MergedMaps): string {
 }
 
 /** Whether the reduced axes of a kernel are in their order in the merged one. */
-function keepsAxes({ first, axisOfFirst, axisOfSecond }: Join, kernel: MutableKernel): boolean {
+function keepsAxes({ first, axisOfFirst, axisOfSecond }: Union, kernel: MutableKernel): boolean {
   const axisOf = kernel === first ? axisOfFirst : axisOfSecond;
   const places = kernel.reduced.map((_, k) => axisOf[kernel.parallel.length + k]!);
   return places.every((place, k) => k === 0 || place > places[k - 1]!);
 }
 
 /** Whether every sum of the merged kernel still meets its elements in the order in which it would alone. */
-export function keepsOrder(join: Join, isLiveOut: IsLiveOut): boolean {
-  const { first, second, parallel, reduced } = join;
+export function keepsOrder(union: Union, isLiveOut: IsLiveOut): boolean {
+  const { first, second, parallel, reduced } = union;
   if (reduced.length === 0) return true;
   // Sums that are in one kernel agree already: one of each side stands for all, so that merging stays linear.
   const sides = [first, second].filter(({ sumMaps }) => sumMaps.sum >= 0);
   const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
   if (sides.length === 0 || (isOneAxis && sides.length === 1)) return true;
-  const sums = sides.map((kernel) => mapsOfSum(join, kernel));
+  const sums = sides.map((kernel) => mapsOfSum(union, kernel));
   const reads = sums.map(readsOf);
   if (!reads.every((text) => text === reads[0])) return false;
   if (isOneAxis) return true;
-  if (!sides.every((kernel) => !hasMonoid(kernel) || keepsAxes(join, kernel))) return false;
+  if (!sides.every((kernel) => !hasMonoid(kernel) || keepsAxes(union, kernel))) return false;
   const axes = { first: parallel.length, sizes: reduced };
-  const { loads, all } = mapsOfMerged(join, isLiveOut);
+  const { loads, all } = mapsOfMerged(union, isLiveOut);
   const whole = walkOf(axes, loads, all);
   return sums.every((sum) => walkOf(axes, sum.loads, sum.all) === whole);
 }

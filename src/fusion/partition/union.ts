@@ -1,5 +1,5 @@
 /**
- * Join: how two kernels become one, or the reason why they stay apart. Found by `merge.ts`, within
+ * Union: how two kernels become one, or the reason why they stay apart. Found by `merge.ts`, within
  * `merge-limits.ts`.
  */
 import type { BufferKey } from './buffer-key.js';
@@ -39,7 +39,7 @@ export type Reason =
   | 'no-shared-input';
 
 /** How two kernels become one: the domain, and where each one's axes are in it. */
-export interface Join {
+export interface Union {
   readonly first: MutableKernel;
   readonly second: MutableKernel;
   readonly axisOfFirst: readonly number[];
@@ -48,7 +48,7 @@ export interface Join {
   readonly reduced: readonly number[];
 }
 
-export type Merge = Join | { readonly reason: Reason };
+export type Merge = Union | { readonly reason: Reason };
 
 /** Whether a value must still be stored once the two kernels are one. */
 export type IsLiveOut = (key: BufferKey) => boolean;
