@@ -7,8 +7,9 @@ const SETUP = ['test/support/same-bits.ts', 'test/sanitize/setup.ts'];
 const ON_CPU = { WEFT_TEST_ONLY: 'cpu' };
 const common = { testTimeout: 300_000, hookTimeout: 120_000, pool: 'forks' };
 
-/** On the CPU: reads and writes of kernels, handles, files, loops. */
+/** On the CPU: reads and writes of kernels and attention, handles, files, loops. */
 const CPU = [
+  'test/fusion/attention.test.ts',
   'test/conformance/programs.test.ts',
   'test/conformance/matmul.test.ts',
   'test/exec/native.test.ts',
