@@ -33,7 +33,7 @@ struct Tensor {
 
 inline constexpr uint64_t kReadOnly = 1;
 
-// DLManagedTensorVersioned. Whoever has it calls `deleter` once, on any thread, and uses nothing of it after.
+// DLManagedTensorVersioned. Its holder calls `deleter` once, on any thread, and uses nothing of it after.
 struct ManagedTensor {
   Version version;
   void* context;

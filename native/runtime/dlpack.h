@@ -1,6 +1,6 @@
 // Tensors of DLPack in capsules: externals of Node-API with the type tag below, whose data is the address of
-// a cell that has the address of a DLManagedTensorVersioned. Whoever takes the tensor puts null into the
-// cell, on the JavaScript thread; a tensor that nobody took is deleted with its capsule. The convention is
+// a cell that has the address of a DLManagedTensorVersioned. The taker of the tensor puts null into the
+// cell, on the JavaScript thread; a tensor that was not taken is deleted with its capsule. The convention is
 // Weft's proposal for Node.js, for which DLPack has none; docs/guide/exchange.md describes it for other
 // addons.
 #pragma once

@@ -139,7 +139,7 @@ export async function fromDLPack(
 
 /**
  * Takes the tensor out of a capsule: the address of its `DLManagedTensorVersioned`, for libraries that know no capsules
- * of Node.js, such as Python in the process. Who has it calls its deleter once, or gives the address to `fromDLPack`.
+ * of Node.js, such as Python in the process. Its holder calls its deleter once, or gives the address to `fromDLPack`.
  *
  * Throws an ArgumentError for another value, and for a capsule whose tensor was taken.
  *

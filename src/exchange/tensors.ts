@@ -58,8 +58,8 @@ const isOrt = (value: unknown): value is OrtTensor => hasMembers(value, 'type', 
 const isTf = (value: unknown): value is TfTensor => hasMembers(value, 'dtype', 'shape', 'data', 'dataSync');
 
 /**
- * A tensor of onnxruntime or TensorFlow.js as an array. What lies in memory of JavaScript (all of onnxruntime's on the
- * CPU, those of TensorFlow.js's backend `cpu`) is not copied; from other backends the library downloads it.
+ * A tensor of onnxruntime or TensorFlow.js as an array. Tensors in memory of JavaScript (all of onnxruntime's on
+ * the CPU, those of TensorFlow.js's backend `cpu`) are not copied; from other backends the library downloads them.
  *
  * Rejects with a DTypeError for a dtype that has no counterpart (text, `int4`), with an ArgumentError for what is no
  * tensor.

@@ -47,6 +47,8 @@ const largest = reductionCuda(
 describe.each(backends())('functions in CUDA C on %s', (device) => {
   const isCuda = device.startsWith('cuda');
   const isPlanned = isCuda || device === 'cpu';
+  const whyNotPlanned = isPlanned ? '' : ' (skipped: this backend has no plans, and no budgets)';
+  const whyNotCuda = isCuda ? '' : ' (skipped: raw parameters have no version for the CPU)';
   const numbersOf = async (...arrays: Lazy[]): Promise<number[][]> =>
     (await run(device, arrays)).map((x) => toScalars(x).map(Number));
 
@@ -117,7 +119,7 @@ describe.each(backends())('functions in CUDA C on %s', (device) => {
     expect(await numbersOf(steps(lazy([0.5, 2, 9, 1000])))).toEqual([[0, 1, 4, 10]]);
   });
 
-  it.skipIf(!isPlanned)('reduce over any axes, in one kernel', async () => {
+  it.skipIf(!isPlanned)(`reduce over any axes, in one kernel${whyNotPlanned}`, async () => {
     const x = arange(24, { dtype: 'float32' }).reshape([2, 3, 4]);
     const norms = l2norm(x.mul(2), [0, 2]);
     const [y, mean] = largest(x, { axis: 1, keepdims: true }) as [Lazy, Lazy];
@@ -130,7 +132,7 @@ describe.each(backends())('functions in CUDA C on %s', (device) => {
     expect(await numbersOf(l2norm(lazy(new Float64Array(0)), null), l2norm([3, 4], 0))).toEqual([[0], [5]]);
   });
 
-  it.skipIf(!isCuda)('may read arrays as a whole, also within a budget', async () => {
+  it.skipIf(!isCuda)(`may read arrays as a whole, also within a budget${whyNotCuda}`, async () => {
     const addReverse = elementwiseCuda('T x, raw T y', 'T z', 'z = x + y[_ind.size() - i - 1]', {
       name: 'add_reverse',
     });

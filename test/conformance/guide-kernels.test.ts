@@ -23,8 +23,9 @@ describe.each(devices)("the guides' kernels on %s", (device) => {
     expect(await numbersOf(guide.elementwiseCopy(x, 1000))).toEqual([...Array(1000).keys()]);
   });
 
+  const why = device === 'cpu' ? ' (skipped: CUDA C without a version for the CPU)' : '';
   it.skipIf(device === 'cpu')(
-    'of CuPy: squared differences, generic or not, and two kernels of a module',
+    `of CuPy: squared differences, generic or not, and two kernels of a module${why}`,
     async () => {
       const text = 'z = (x - y) * (x - y)';
       const plain = elementwiseCuda('float32 x, float32 y', 'float32 z', text, { name: 'squared_diff' });
