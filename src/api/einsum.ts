@@ -13,6 +13,7 @@ import {
 } from '../graph/einsum.js';
 import type { Expr } from '../graph/expr.js';
 import { called } from '../host/site.js';
+import { completed } from '../host/slices.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
 
@@ -107,7 +108,7 @@ export function einsumPath(
     const network = networkOf(expr, terms);
     const limit = expr.kind === 'contract' ? expr.memoryLimit : undefined;
     const bytes = byteLengthOf(expr.dtype);
-    const path = contractionPath(network, elementLimit(bytes, limit));
+    const path = completed(contractionPath(network, elementLimit(bytes, limit)));
     return new EinsumPath(reportPath(network, path, bytes, nameOf));
   });
 }

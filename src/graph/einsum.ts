@@ -167,11 +167,9 @@ export function einsumTerms(expression: Expression, arrays: readonly Expr[]): Ei
  */
 export function einsum(expression: Expression, arrays: readonly Expr[], options: EinsumOptions = {}): Expr {
   const { operands, labels, output, names } = einsumTerms(expression, arrays);
+  checkDType(expression, arrays, options);
   if (operands.length > 1)
     return sumOfProducts('einsum', labels, output, operands, { ...options, written: { expression, names } });
-  const dtype = meetingDType('einsum', arrays);
-  reducedPrecision('einsum', options.precision, dtype);
-  libraryFor('einsum', options.library, dtype);
   const [x] = operands as readonly [Expr];
   const [own] = labels as readonly [readonly number[]];
   const summed = own.flatMap((label, axis) => (output.includes(label) ? [] : [axis]));
@@ -179,6 +177,19 @@ export function einsum(expression: Expression, arrays: readonly Expr[], options:
   const order = output.map((label) => left.indexOf(label));
   const sum = summed.length === 0 ? x : cast(reduceAlong('einsum', 'sum', x, summed), x.dtype);
   return permuteDims(sum, order);
+}
+
+/** Throws a DTypeError for a precision or library that the dtype of the operands lacks; it marks those of that dtype. */
+function checkDType(
+  expression: Expression,
+  arrays: readonly Expr[],
+  { precision, library }: EinsumOptions,
+): void {
+  if (precision === undefined && library === undefined) return;
+  const dtype = meetingDType('einsum', arrays);
+  const marks = expression.markedOperands(arrays.flatMap((x, k) => (x.dtype === dtype ? [k] : [])));
+  reducedPrecision('einsum', precision, dtype, marks);
+  libraryFor('einsum', library, dtype, marks);
 }
 
 interface Labelled {

@@ -30,16 +30,20 @@ const DTYPES: Readonly<Record<ProductPrecision | Precision, readonly DType[]>> =
 export const hasPrecision = (dtype: DType, precision: ProductPrecision | Precision): boolean =>
   DTYPES[precision].includes(dtype);
 
-/** Less than the dtype's own precision, if anything. Throws a DTypeError for one that the dtype lacks. */
+/**
+ * Less than the dtype's own precision, if anything. Throws a DTypeError for one that the dtype lacks; `marks`: the
+ * user's expression with the operands of that dtype marked.
+ */
 export function reducedPrecision(
   op: string,
   precision: ProductPrecision | undefined,
   dtype: DType,
+  marks = '',
 ): Precision | undefined {
   if (precision === undefined) return undefined;
   if (!hasPrecision(dtype, precision))
     throw new DTypeError(
-      expected(op, `${DTYPES[precision].join(' or ')} for precision '${precision}'`, dtype),
+      `${expected(op, `${DTYPES[precision].join(' or ')} for precision '${precision}'`, dtype)}${marks}`,
     );
   return precision === 'float32' ? undefined : precision;
 }

@@ -34,12 +34,15 @@ export function checkProductOptions(op: string, options: ProductOptions | undefi
   if (options?.library !== undefined) oneOf(op, 'a library', LIBRARIES, options.library);
 }
 
-/** The library of products of a dtype. Throws a DTypeError for one that does not multiply it. */
+/** The library of products of a dtype. Throws a DTypeError for one that does not multiply it, with `marks` behind. */
 export function libraryFor(
   op: string,
   library: ProductLibrary | undefined,
   dtype: DType,
+  marks = '',
 ): ProductLibrary | undefined {
   if (library === undefined || library === 'weft' || isFloat(dtype) || isComplex(dtype)) return library;
-  throw new DTypeError(expected(op, `floats or complex numbers for library '${library}'`, dtype));
+  throw new DTypeError(
+    `${expected(op, `floats or complex numbers for library '${library}'`, dtype)}${marks}`,
+  );
 }

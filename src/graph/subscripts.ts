@@ -40,6 +40,14 @@ export class Expression {
     this.result = result;
   }
 
+  /** The expression with carets under operands. */
+  markedOperands(operands: readonly number[]): string {
+    return withCarets(
+      this.text,
+      operands.map((k) => this.inputs[k]!),
+    );
+  }
+
   /** The expression with carets under every place of a label. */
   marked(label: Label): string {
     const name = label.startsWith(ELLIPSIS) ? ELLIPSIS : label;

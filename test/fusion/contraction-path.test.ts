@@ -1,13 +1,20 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ContractionPath, contractionPath } from '../../src/fusion/paths/contraction-path.js';
+import {
+  type ContractionPath,
+  contractionPath as searchedPath,
+} from '../../src/fusion/paths/contraction-path.js';
 import { greedyPairs, randomFrom } from '../../src/fusion/paths/greedy-order.js';
 import { OrderTree } from '../../src/fusion/paths/improve-order.js';
 import { indexSets, type Network } from '../../src/fusion/paths/network.js';
 import { pathCost } from '../../src/fusion/paths/path-steps.js';
 import { searchPairs } from '../../src/fusion/paths/search.js';
+import { completed } from '../../src/host/slices.js';
 import { einsum, placeholder } from '../../src/index.js';
+
+const contractionPath = (network: Network, limit?: number): ContractionPath =>
+  completed(searchedPath(network, limit));
 
 type Operands = readonly (readonly number[])[];
 
@@ -105,8 +112,30 @@ describe('the contraction path', () => {
   it('is the same path each time', () => {
     const { subscripts, sizes } = fixtures.find(({ name }) => name === 'random 4-regular of 30')!;
     const network = networkOf(subscripts, sizes);
-    expect(searchPairs(network)).toEqual(searchPairs(network));
+    expect(completed(searchPairs(network))).toEqual(completed(searchPairs(network)));
     expect(contractionPath(network)).toBe(contractionPath(network)); // it is kept
+  });
+
+  it('is searched in parts of a few milliseconds, so that the event loop turns', () => {
+    const { subscripts, sizes } = fixtures.find(({ name }) => name === 'random 3-regular of 120')!;
+    const labels = Array.from({ length: 14 }, (_, k) => k);
+    const fourteen = {
+      operands: labels.map((k) => [k, (k + 1) % 14, (k + 5) % 14]),
+      output: [],
+      sizeOf: () => 3,
+    };
+    for (const network of [networkOf(subscripts, sizes), fourteen]) {
+      let parts = 0;
+      let longest = 0;
+      const work = searchPairs(network);
+      for (let isDone = false; !isDone; parts++) {
+        const before = process.cpuUsage().user;
+        isDone = work.next().done === true;
+        longest = Math.max(longest, process.cpuUsage().user - before);
+      }
+      expect(parts).toBeGreaterThan(20);
+      expect(longest).toBeLessThan(20_000); // microseconds; 1 to 4 on a quiet machine
+    }
   });
 
   it('is improved until a bound on the work is reached, whatever the time', () => {
@@ -116,7 +145,7 @@ describe('the contraction path', () => {
     const improved = (left: number): { cost: number; left: number } => {
       const tree = new OrderTree(sets, pairs, Number.POSITIVE_INFINITY);
       const effort = { left };
-      tree.improve(7, 24, effort);
+      completed(tree.improve(7, 24, effort));
       return { cost: tree.cost, left: effort.left };
     };
     const [none, some, all] = [improved(0), improved(200_000), improved(Number.POSITIVE_INFINITY)];

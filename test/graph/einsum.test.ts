@@ -109,6 +109,24 @@ describe('the arguments of einsum', () => {
         '        ^^    ^^',
       ],
     ],
+    [
+      'a precision that the dtype of an operand lacks',
+      () => einsum('ij,jk->ik', ones([2, 3], 'float32'), ones([3, 4], 'float64'), { precision: 'tf32' }),
+      [
+        "DTypeError [einsum] expected float32 or complex64 for precision 'tf32': float64",
+        '    ij,jk->ik',
+        '       ^^',
+      ],
+    ],
+    [
+      'a library that has no such dtype',
+      () => einsum('ij->i', ones([2, 3], 'int32'), { library: 'cublas' }),
+      [
+        "DTypeError [einsum] expected floats or complex numbers for library 'cublas': int32",
+        '    ij->i',
+        '    ^^',
+      ],
+    ],
   ])('refused: %s', (_, act, lines) => {
     expect(messageOf(act)).toBe(lines.join('\n'));
   });

@@ -251,7 +251,7 @@ describe('a library that is asked for', () => {
     const computing = a.matmul(b, { library: 'cublas' }).sum().compute({ device: 'cpu' });
     await expect(computing).rejects.toBeInstanceOf(DeviceError);
     await expect(computing).rejects.toThrow(
-      /library 'cublas', which a product asks for: cpu has 'weft'.*for what was made at .*cutensor\.test\.ts/s,
+      /library 'cublas', which the product 'ab,bc->ac' asks for: cpu has 'weft'.*for what was made at .*cutensor\.test\.ts/s,
     );
     await a.matmul(b, { library: 'weft' }).compute({ device: 'cpu' });
   });

@@ -16,7 +16,7 @@ import {
   SPLIT_CONTRACTIONS,
 } from '../../fusion/passes/pipeline.js';
 import type { Graph } from '../../graph/graph.js';
-import { printGraph } from '../../graph/print.js';
+import { formatSubscripts, printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { completed, type Slices } from '../../host/slices.js';
@@ -83,7 +83,8 @@ function checkLibraries(canonical: Canonical, device: Device): void {
   const there = targetOf(device).productLibraries();
   for (const node of pinned) {
     if (node?.kind !== 'contract' || there.includes(node.library!)) continue;
-    const asked = `a device with library '${node.library!}', which a product asks for`;
+    const product = formatSubscripts(node.labels, node.output);
+    const asked = `a device with library '${node.library!}', which the product '${product}' asks for`;
     const found = `${device.name} has ${there.map((library) => `'${library}'`).join(' and ')}`;
     const place = formatSite(canonical.sites.get(node.id));
     const made = place === undefined ? '' : `\n    for what was made at ${place}`;

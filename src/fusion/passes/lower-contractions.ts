@@ -15,7 +15,13 @@
  * labels of one operand.
  */
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
-import { type GraphNodeOf, type MutableGraph, sharedNodes } from '../../graph/graph.js';
+import {
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+  sharedNodes,
+  topologicalOrder,
+} from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
@@ -75,6 +81,7 @@ export const lowerContractions = ({
         : (dtype, left, right, size) => suitsKernel(graph, costs, dtype, left, right, size);
     const shared = tensors === undefined ? undefined : sharedNodes(graph);
     const made = new Set<number>();
+    const paths = yield* searchedPaths(graph);
     const rule: Rule = (node, editor) => {
       if (node.kind !== 'contract' || made.has(node.id)) return undefined;
       const context = {
@@ -90,6 +97,7 @@ export const lowerContractions = ({
         isShared: (id: number) => shared?.has(id) === true,
         made,
         report,
+        paths,
       };
       return isMatmul(node, context) ? undefined : lower(node, context);
     };
@@ -113,19 +121,38 @@ const isMatmul = (
   return suitsLibrary(node.dtype, m, n, k) && !inKernel(node.dtype, left, right, { batch, m, n, k });
 };
 
-function lower(node: GraphNodeOf<'contract'>, context: Context): number {
-  const { editor, report } = context;
+type Contraction = GraphNodeOf<'contract'>;
+
+/** The paths of the contractions of a graph with more than two operands, found before anything is changed. */
+function* searchedPaths(graph: MutableGraph): Slices<ReadonlyMap<number, ContractionPath>> {
+  const paths = new Map<number, ContractionPath>();
+  for (const id of topologicalOrder(graph)) {
+    const node = nodeOf(graph, id);
+    if (node.kind !== 'contract' || node.inputs.length < 3) continue;
+    const network = networkOf(node, (input) => nodeOf(graph, input).shape);
+    const limit = elementLimit(byteLengthOf(node.dtype), node.memoryLimit);
+    paths.set(node.id, yield* contractionPath(network, limit));
+  }
+  return paths;
+}
+
+function networkOf(node: Contraction, shapeOf: (id: number) => readonly number[]): Network {
   const sizes: number[] = []; // by label
   node.labels.forEach((labels, k) => {
-    const { shape } = editor.node(node.inputs[k]!);
+    const shape = shapeOf(node.inputs[k]!);
     labels.forEach((label, axis) => {
       sizes[label] = shape[axis]!;
     });
   });
-  const sizeOf = (label: number): number => sizes[label]!;
+  return { operands: node.labels, output: node.output, sizeOf: (label) => sizes[label]! };
+}
+
+function lower(node: Contraction, context: Context): number {
+  const { editor, report, paths } = context;
+  const network = networkOf(node, (id) => editor.node(id).shape);
+  const { sizeOf } = network;
   if (node.inputs.length === 2) return lowerPairs(node, { inputs: node.inputs, sizeOf }, ONE_PAIR, context);
-  const network: Network = { operands: node.labels, output: node.output, sizeOf };
-  const path = contractionPath(network, elementLimit(byteLengthOf(node.dtype), node.memoryLimit));
+  const path = paths.get(node.id)!;
   report?.path(() => reportPath(network, path, byteLengthOf(node.dtype), labelName));
   if (path.slices.length === 0) return lowerPairs(node, { inputs: node.inputs, sizeOf }, path.pairs, context);
   return lowerSliced(node, sizeOf, path, context);

@@ -2,6 +2,7 @@
 import type { DType } from '../../graph/dtype.js';
 import type { MutableGraph } from '../../graph/graph.js';
 import type { Readable } from '../partition/operands.js';
+import type { ContractionPath } from '../paths/contraction-path.js';
 import type { ContractionReport } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
 import type { CallTraits } from './product-costs.js';
@@ -42,6 +43,8 @@ export interface Context {
   readonly hasOwnProducts: boolean;
   /** Whether a node is a result, or several nodes read it. */
   readonly isShared: (id: number) => boolean;
+  /** By node: the paths of contractions of more than two operands. */
+  readonly paths: ReadonlyMap<number, ContractionPath>;
   /** The products for libraries that were made, which stay as they are. */
   readonly made: Set<number>;
   readonly report: ContractionReport | undefined;

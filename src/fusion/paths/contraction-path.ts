@@ -2,6 +2,7 @@
  * The path of a contraction: the order of its pairs, what that costs, and the labels that are sliced where an
  * intermediate would be too large. Called by the pass that lowers contractions, and by `einsumPath`.
  */
+import type { Slices } from '../../host/slices.js';
 import type { Pair } from './exact-order.js';
 import { type Network, ownLabels } from './network.js';
 import { pathCost } from './path-steps.js';
@@ -35,19 +36,22 @@ const kept = new Map<string, ContractionPath>();
  * `limit`: the most elements of an intermediate, but no fewer than of the largest operand and the result. Of
  * all orders that keep to it, that with the least work; where none does, labels are sliced.
  */
-export function contractionPath(network: Network, limit = Number.POSITIVE_INFINITY): ContractionPath {
-  if (network.operands.length < MANY_OPERANDS) return searchedPath(network, limit);
+export function* contractionPath(
+  network: Network,
+  limit = Number.POSITIVE_INFINITY,
+): Slices<ContractionPath> {
+  if (network.operands.length < MANY_OPERANDS) return yield* searchedPath(network, limit);
   const { operands, output, sizeOf } = network;
   const sizes = new Map(operands.flat().map((label) => [label, sizeOf(label)]));
   const key = JSON.stringify([operands, output, [...sizes], String(limit)]);
-  const path = kept.get(key) ?? searchedPath(network, limit);
+  const path = kept.get(key) ?? (yield* searchedPath(network, limit));
   kept.delete(key); // the one that was asked for last is the last one to go
   kept.set(key, path);
   for (const oldest of kept.keys()) if (kept.size > KEPT_PATHS) kept.delete(oldest);
   return path;
 }
 
-function searchedPath(network: Network, limit: number): ContractionPath {
+function* searchedPath(network: Network, limit: number): Slices<ContractionPath> {
   const own = ownLabels(network);
   const operands = network.operands.map((labels, k) => labels.filter((label) => !own[k]!.includes(label)));
   const summed: Network = { ...network, operands };
@@ -58,11 +62,12 @@ function searchedPath(network: Network, limit: number): ContractionPath {
     (sum, labels, k) => (own[k]!.length > 0 ? sum + volumeOf(labels) : sum),
     0,
   );
-  const within = searchPairs(summed, most);
+  const within = yield* searchPairs(summed, most);
   const cost = pathCost(summed, within);
   if (cost.largest <= most)
     return { pairs: within, slices: [], ...cost, operations: cost.operations + additions };
-  const { pairs, slices, ...sliced } = sliceLabels(summed, searchPairs(summed), most);
+  const unlimited = yield* searchPairs(summed);
+  const { pairs, slices, ...sliced } = yield* sliceLabels(summed, unlimited, most);
   return { pairs, slices, ...sliced, operations: sliced.operations + additions };
 }
 

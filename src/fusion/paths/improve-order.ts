@@ -3,6 +3,7 @@
  * are, until none is better. (The subtree reconfiguration of Gray and Kourtis, "Hyper-optimized tensor network
  * contraction", 2021.)
  */
+import type { Slices } from '../../host/slices.js';
 import { exactOrder, exactSteps, OVERSIZE_WEIGHT, type Pair } from './exact-order.js';
 import { type IndexSets, setVolume, wordVolume } from './network.js';
 import { subnetworkOf } from './subnetwork.js';
@@ -104,19 +105,20 @@ export class OrderTree {
    * Goes over all subtrees of `leaves` leaves at most until none can be improved, `rounds` times at most, or until no
    * effort is left.
    */
-  improve(leaves: number, rounds: number, effort: Effort): void {
+  *improve(leaves: number, rounds: number, effort: Effort): Slices<void> {
     this.#best.fill(0); // of other numbers of leaves
     for (let round = 0; round < rounds; round++) {
       let isBetter = false;
       for (let k = this.#left.length - 1; k >= this.#count; k--) {
         if (effort.left <= 0) return;
-        if (this.#improveBelow(k, leaves, effort)) isBetter = true;
+        if (yield* this.#improveBelow(k, leaves, effort)) isBetter = true;
+        yield;
       }
       if (!isBetter) return;
     }
   }
 
-  #improveBelow(root: number, leaves: number, effort: Effort): boolean {
+  *#improveBelow(root: number, leaves: number, effort: Effort): Slices<boolean> {
     const tops: number[] = [this.#left[root]!, this.#right[root]!];
     const inner = [root];
     while (tops.length < leaves) {
@@ -134,7 +136,7 @@ export class OrderTree {
     const { sets, expand } = subnetworkOf(this.#sets, this.#open, tops, root);
     effort.left -=
       SUBTREE_STEPS[this.#sets.words === 1 ? 'one' : 'several'] + exactSteps(tops.length, sets.words);
-    const order = exactOrder(sets, this.#limit, before * LEAST_GAIN, this.#weightOf(root));
+    const order = yield* exactOrder(sets, this.#limit, before * LEAST_GAIN, this.#weightOf(root));
     this.#best[root] = ++this.#time;
     if (order === undefined) return false;
     const { words } = this.#sets;

@@ -2,6 +2,7 @@
  * Searches the order of the pairs of a network: exactly for a few operands, by many greedy orders and their
  * improvement beyond, as many as a bound on the work allows. The result depends on the network alone, not on time.
  */
+import type { Slices } from '../../host/slices.js';
 import { exactOrder, type Pair } from './exact-order.js';
 import { greedyPairs, randomFrom } from './greedy-order.js';
 import { type Effort, OrderTree } from './improve-order.js';
@@ -30,45 +31,45 @@ const LAST_SHARE = 0.15;
  * The pairs of the order with the least work in which no intermediate has more than `limit` elements, if any.
  * `steps`: the bound on the work of finding it, where that is not exact.
  */
-export function searchPairs(
+export function* searchPairs(
   network: Network,
   limit = Number.POSITIVE_INFINITY,
   steps = searchSteps(network.operands.length),
-): Pair[] {
+): Slices<Pair[]> {
   const count = network.operands.length;
   if (count < 2) return [];
   if (count === 2) return [[0, 1]];
-  if (count <= MAX_EXACT) return exactPairs(indexSets(network), limit, count);
+  if (count <= MAX_EXACT) return yield* exactPairs(indexSets(network), limit, count);
   const components = componentsOf(network);
   return components.length === 1
-    ? improvedPairs(indexSets(network), limit, steps)
-    : byComponent(network, components, limit, steps);
+    ? yield* improvedPairs(indexSets(network), limit, steps)
+    : yield* byComponent(network, components, limit, steps);
 }
 
-function exactPairs(sets: IndexSets, limit: number, count: number): Pair[] {
-  if (count <= FEW) return [...exactOrder(sets, limit)!.pairs];
-  const guess = improved(sets, limit, 0, { left: searchSteps(count) });
-  return [...(exactOrder(sets, limit, guess.cost)?.pairs ?? guess.pairs())];
+function* exactPairs(sets: IndexSets, limit: number, count: number): Slices<Pair[]> {
+  if (count <= FEW) return [...(yield* exactOrder(sets, limit))!.pairs];
+  const guess = yield* improved(sets, limit, 0, { left: searchSteps(count) });
+  return [...((yield* exactOrder(sets, limit, guess.cost))?.pairs ?? guess.pairs())];
 }
 
 /** A greedy order with its subtrees improved; number 0 is without noise. */
-function improved(sets: IndexSets, limit: number, number: number, effort: Effort): OrderTree {
+function* improved(sets: IndexSets, limit: number, number: number, effort: Effort): Slices<OrderTree> {
   const temperature = TEMPERATURES[number % TEMPERATURES.length]!;
   const tree = new OrderTree(sets, greedyPairs(sets, randomFrom(number), temperature), limit);
   effort.left -= GREEDY_STEPS * sets.operands.length;
-  tree.improve(LEAVES, MOST_ROUNDS, effort);
+  yield* tree.improve(LEAVES, MOST_ROUNDS, effort);
   return tree;
 }
 
-function improvedPairs(sets: IndexSets, limit: number, steps: number): Pair[] {
+function* improvedPairs(sets: IndexSets, limit: number, steps: number): Slices<Pair[]> {
   const first = { left: steps * FIRST_SHARE };
-  let best = improved(sets, limit, 0, first);
+  let best = yield* improved(sets, limit, 0, first);
   const others = { left: first.left + steps * (1 - FIRST_SHARE - LAST_SHARE) };
   for (let k = 1; k < ORDERS && others.left > 0; k++) {
-    const tree = improved(sets, limit, k, others);
+    const tree = yield* improved(sets, limit, k, others);
     if (tree.cost < best.cost) best = tree;
   }
-  best.improve(LAST_LEAVES, 2, { left: others.left + steps * LAST_SHARE });
+  yield* best.improve(LAST_LEAVES, 2, { left: others.left + steps * LAST_SHARE });
   return best.pairs();
 }
 
@@ -94,30 +95,28 @@ function componentsOf({ operands }: Network): number[][] {
 }
 
 /** Each component by itself, then their results, which share nothing. */
-function byComponent(
+function* byComponent(
   network: Network,
   components: readonly (readonly number[])[],
   limit: number,
   steps: number,
-): Pair[] {
+): Slices<Pair[]> {
   const { operands, output, sizeOf } = network;
   const share = steps / components.length;
   const pairs: Pair[] = [];
-  const results = components.map((members) => {
+  const results: { readonly at: number; readonly labels: readonly number[] }[] = [];
+  for (const members of components) {
     const labels = members.map((k) => operands[k]!);
     const own = new Set(labels.flat());
     const kept = output.filter((label) => own.has(label));
-    const at = append(
-      pairs,
-      operands.length,
-      members,
-      searchPairs({ operands: labels, output: kept, sizeOf }, limit, share),
-    );
-    return { at, labels: kept };
-  });
+    const order = yield* searchPairs({ operands: labels, output: kept, sizeOf }, limit, share);
+    results.push({ at: append(pairs, operands.length, members, order), labels: kept });
+  }
   const last: Network = { operands: results.map(({ labels }) => labels), output, sizeOf };
   const order =
-    results.length <= MAX_EXACT ? searchPairs(last, limit) : greedyPairs(indexSets(last), randomFrom(0), 0);
+    results.length <= MAX_EXACT
+      ? yield* searchPairs(last, limit)
+      : greedyPairs(indexSets(last), randomFrom(0), 0);
   append(
     pairs,
     operands.length,

@@ -7,6 +7,7 @@
  * Pairs below which no operand has a sliced label are computed once. Only summed labels are sliced: with all
  * of them, an intermediate is no larger than the result. Called by `contraction-path.ts`.
  */
+import type { Slices } from '../../host/slices.js';
 import type { Pair } from './exact-order.js';
 import type { Network } from './network.js';
 import { operationsOf, type PathStep, pathSteps } from './path-steps.js';
@@ -45,7 +46,7 @@ interface SlicedSteps extends SlicedPath {
 }
 
 /** Slices labels until no intermediate has more than `limit` elements, or there would be too many parts. */
-export function sliceLabels(network: Network, pairs: readonly Pair[], limit: number): SlicedPath {
+export function* sliceLabels(network: Network, pairs: readonly Pair[], limit: number): Slices<SlicedPath> {
   const orderOf = (found: readonly Pair[]): StepList => ({ pairs: found, steps: pathSteps(network, found) });
   let path = slicedCost(network, orderOf(pairs), []);
   while (path.largest > limit && path.largest <= MOST_EXCESS * limit) {
@@ -53,7 +54,7 @@ export function sliceLabels(network: Network, pairs: readonly Pair[], limit: num
     if (next === undefined) break;
     // With a label short, another order may be cheaper.
     const effort = SEARCH_SHARE * searchSteps(network.operands.length);
-    const order = searchPairs(slicedNetwork(network, next.slices), limit, effort);
+    const order = yield* searchPairs(slicedNetwork(network, next.slices), limit, effort);
     const again = slicedCost(network, orderOf(order), next.slices);
     path = again.largest <= next.largest && again.operations < next.operations ? again : next;
   }
