@@ -61,7 +61,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Of float32: its precisions that are less. */
-const KINDS = ['float32', 'float16', 'bfloat16', 'float64', 'tf32'] as const;
+const KINDS = ['float32', 'float16', 'bfloat16', 'float64', 'complex64', 'complex128', 'tf32'] as const;
 
 /** The costs by which a way is chosen, changed so that it is. */
 const COSTS = CUDA_TARGET.products!.calls as { -readonly [Name in keyof CallTraits]: CallTraits[Name] };
@@ -104,7 +104,7 @@ function workloadOf(
   const dtype: DType = kind === 'tf32' ? 'float32' : kind;
   const precision: ProductPrecision | undefined = kind === 'tf32' ? kind : undefined;
   const options = { precision, library: WAYS[way]?.library };
-  const flops = 2 * elementCount(Object.values(sizes));
+  const flops = (dtype.startsWith('complex') ? 8 : 2) * elementCount(Object.values(sizes));
   return {
     name: row.name,
     dtype,
