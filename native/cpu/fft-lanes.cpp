@@ -43,19 +43,19 @@ size_t stepScratch(const FftPlan& plan) {
 }
 
 // Columns [first, last) of the sequence as n1 rows of n2.
-template <typename T>
-void firstStep(const FftPlan& plan, const void* from, std::byte* between, int64_t first, int64_t last,
-               bool inverse, std::byte* scratch) {
+// `sourceOf(j, count)` gives the columns from j on.
+template <typename T, typename SourceOf>
+WEFT_FFT_INLINE void firstStepOf(const FftPlan& plan, const SourceOf& sourceOf, std::byte* between,
+                                 int64_t first, int64_t last, std::byte* scratch) {
   constexpr int64_t L = kLanes<T>;
   const int64_t n1 = plan.first->length, n2 = plan.second->length, line = betweenLine<T>(plan);
-  T* const in = const_cast<T*>(static_cast<const T*>(from));
   T *const re = reinterpret_cast<T*>(between), *const im = imaginary<T>(plan, between);
   const Local<T> a = localAt<T>(scratch), b = localAt<T>(scratch + localBytes<T>(n1)),
                  done = localAt<T>(scratch + 2 * localBytes<T>(n1));
   const T* const table = static_cast<const T*>(plan.table);
   for (int64_t j = first; j < last; j += L) {
     const int64_t count = last - j < L ? last - j : L;
-    transform<T>(*plan.first, Pairs<T>{in + 2 * j, 2 * n2, count, inverse}, done, a, b);
+    transform<T>(*plan.first, sourceOf(j, count), done, a, b);
     const T* twiddles = table + j;
     for (int64_t k = 0; k < n1; k += L) {
       Vector<T> reals[L], imaginaries[L];
@@ -80,21 +80,40 @@ void firstStep(const FftPlan& plan, const void* from, std::byte* between, int64_
   }
 }
 
-// Columns [first, last) of n2 rows of n1.
 template <typename T>
-void secondStep(const FftPlan& plan, const std::byte* between, void* to, int64_t first, int64_t last,
-                bool inverse, std::byte* scratch) {
+void firstStep(const FftPlan& plan, const void* from, std::byte* between, int64_t first, int64_t last,
+               bool inverse, std::byte* scratch) {
+  T* const in = const_cast<T*>(static_cast<const T*>(from));
+  const int64_t stride = 2 * plan.second->length;
+  const auto columns = [&](int64_t j, int64_t count) { return Pairs<T>{in + 2 * j, stride, count, inverse}; };
+  firstStepOf<T>(plan, columns, between, first, last, scratch);
+}
+
+// Columns [first, last) of n2 rows of n1.
+template <typename T, typename SinkOf>
+WEFT_FFT_INLINE void secondStepOf(const FftPlan& plan, const std::byte* between, const SinkOf& sinkOf,
+                                  int64_t first, int64_t last, std::byte* scratch) {
   constexpr int64_t L = kLanes<T>;
   const int64_t n1 = plan.first->length, n2 = plan.second->length, line = betweenLine<T>(plan);
   const T* const re = reinterpret_cast<const T*>(between);
   const T* const im = imaginary<T>(plan, const_cast<std::byte*>(between));
-  T* const out = static_cast<T*>(to);
   const Local<T> a = localAt<T>(scratch), b = localAt<T>(scratch + localBytes<T>(n2));
   for (int64_t k = first; k < last; k += L) {
     const int64_t count = last - k < L ? last - k : L;
-    transform<T>(*plan.second, Lines<T>{re + k, im + k, line}, Pairs<T>{out + 2 * k, 2 * n1, count, inverse},
-                 a, b);
+    transform<T>(*plan.second, Lines<T>{const_cast<T*>(re) + k, const_cast<T*>(im) + k, line, L},
+                 sinkOf(k, count), a, b);
   }
+}
+
+template <typename T>
+void secondStep(const FftPlan& plan, const std::byte* between, void* to, int64_t first, int64_t last,
+                bool inverse, std::byte* scratch) {
+  T* const out = static_cast<T*>(to);
+  const int64_t stride = 2 * plan.first->length;
+  const auto columns = [&](int64_t k, int64_t count) {
+    return Pairs<T>{out + 2 * k, stride, count, inverse};
+  };
+  secondStepOf<T>(plan, between, columns, first, last, scratch);
 }
 
 // ---------------------------------------------------------------- sequences side by side
@@ -133,13 +152,46 @@ void columnsInSteps(const FftPlan& plan, T* in, T* out, int64_t stride, int64_t 
 
 // ---------------------------------------------------------------- sequences one after the other
 
+// Bytes of a sequence as lines of real and of imaginary parts, where both fit the second-level cache: steps
+// go over a sequence with strides, which hardware does not prefetch, so that it is read and written in order
+// (1024 rows of 1024 complex128: 4.3 ms, and 7.5 with strides).
+template <typename T>
+size_t stagedBytes(const FftPlan& plan) {
+  constexpr size_t kMost = size_t{256} << 10;
+  const size_t bytes = 2 * padded(static_cast<size_t>(plan.length + kLanes<T>) * sizeof(T));
+  return bytes <= kMost ? bytes : 0;
+}
+
+// One sequence in steps, by way of the lines.
+template <typename T>
+void stagedRow(const FftPlan& plan, const T* in, T* out, bool inverse, std::byte* scratch) {
+  constexpr int64_t L = kLanes<T>;
+  std::byte *const between = scratch, *const local = between + betweenBytes<T>(plan);
+  std::byte* const lines = local + stepScratch<T>(plan);
+  const int64_t n = plan.length, n1 = plan.first->length, n2 = plan.second->length;
+  T *const re = reinterpret_cast<T*>(lines), *const im = re + stagedBytes<T>(plan) / 2 / sizeof(T);
+  for (int64_t i = 0; i < n; i += L) {
+    const Complexes<T> x = swapped(loadPairs<T>(in + 2 * i, n - i < L ? n - i : L), inverse);
+    storeVector(re + i, x.re);
+    storeVector(im + i, x.im);
+  }
+  const auto sources = [&](int64_t j, int64_t) { return Lines<T>{re + j, im + j, n2, L}; };
+  firstStepOf<T>(plan, sources, between, 0, n2, local);
+  const auto sinks = [&](int64_t k, int64_t count) { return Lines<T>{re + k, im + k, n1, count}; };
+  secondStepOf<T>(plan, between, sinks, 0, n1, local);
+  for (int64_t i = 0; i < n; i += L) {
+    const Complexes<T> x = swapped<T>({loadVector(re + i), loadVector(im + i)}, inverse);
+    storePairs<T>(out + 2 * i, x, n - i < L ? n - i : L);
+  }
+}
+
 template <typename T>
 size_t rowsScratch(const FftPlan& plan) {
   switch (plan.kind) {
     case FftPlan::Kind::direct:
       return 3 * localBytes<T>(plan.length + kLanes<T>);
     case FftPlan::Kind::steps:
-      return betweenBytes<T>(plan) + stepScratch<T>(plan);
+      return betweenBytes<T>(plan) + stepScratch<T>(plan) + stagedBytes<T>(plan);
     default:
       // As many sequences of the convolution as a direct plan takes at a time.
       return padded(static_cast<size_t>(plan.padded->length) * 2 * sizeof(T)) *
@@ -257,10 +309,14 @@ void rows(const FftPlan& plan, const FftRows& given, int64_t count, bool inverse
   }
   std::byte* const local = scratch + betweenBytes<T>(plan);
   for (int64_t k = 0; k < count; k++) {
-    firstStep<T>(plan, static_cast<const T*>(given.in) + 2 * k * given.inNext, scratch, 0,
-                 plan.second->length, inverse, local);
-    secondStep<T>(plan, scratch, static_cast<T*>(given.out) + 2 * k * given.outNext, 0, plan.first->length,
-                  inverse, local);
+    const T* const in = static_cast<const T*>(given.in) + 2 * k * given.inNext;
+    T* const out = static_cast<T*>(given.out) + 2 * k * given.outNext;
+    if (stagedBytes<T>(plan) > 0) {
+      stagedRow<T>(plan, in, out, inverse, scratch);
+    } else {
+      firstStep<T>(plan, in, scratch, 0, plan.second->length, inverse, local);
+      secondStep<T>(plan, scratch, out, 0, plan.first->length, inverse, local);
+    }
   }
 }
 

@@ -11,8 +11,8 @@ namespace {
 template <typename T>
 struct Local {
   Vector<T>* data;
-  Complexes<T> get(int64_t i) const { return {data[2 * i], data[2 * i + 1]}; }
-  void set(int64_t i, Complexes<T> x) const {
+  WEFT_FFT_INLINE Complexes<T> get(int64_t i) const { return {data[2 * i], data[2 * i + 1]}; }
+  WEFT_FFT_INLINE void set(int64_t i, Complexes<T> x) const {
     data[2 * i] = x.re;
     data[2 * i + 1] = x.im;
   }
@@ -24,27 +24,37 @@ struct Pairs {
   T* data;
   int64_t stride, count;
   bool swaps;
-  Complexes<T> get(int64_t i) const { return swapped(loadPairs<T>(data + i * stride, count), swaps); }
-  void set(int64_t i, Complexes<T> x) const { storePairs<T>(data + i * stride, swapped(x, swaps), count); }
+  WEFT_FFT_INLINE Complexes<T> get(int64_t i) const {
+    return swapped(loadPairs<T>(data + i * stride, count), swaps);
+  }
+  WEFT_FFT_INLINE void set(int64_t i, Complexes<T> x) const {
+    storePairs<T>(data + i * stride, swapped(x, swaps), count);
+  }
 };
 
-// Lines of real and of imaginary parts, `stride` reals apart.
+// Lines of real and of imaginary parts, `stride` reals apart, of which `count` lanes are written.
 template <typename T>
 struct Lines {
-  const T *re, *im;
-  int64_t stride;
-  Complexes<T> get(int64_t i) const { return {loadVector(re + i * stride), loadVector(im + i * stride)}; }
+  T *re, *im;
+  int64_t stride, count;
+  WEFT_FFT_INLINE Complexes<T> get(int64_t i) const {
+    return {loadVector(re + i * stride), loadVector(im + i * stride)};
+  }
+  WEFT_FFT_INLINE void set(int64_t i, Complexes<T> x) const {
+    storeLanes(re + i * stride, x.re, count);
+    storeLanes(im + i * stride, x.im, count);
+  }
 };
 
 template <typename T>
-inline void butterfly2(Complexes<T>* a) {
+WEFT_FFT_INLINE void butterfly2(Complexes<T>* a) {
   const Complexes<T> x = a[0], y = a[1];
   a[0] = x + y;
   a[1] = x - y;
 }
 
 template <typename T>
-inline void butterfly4(Complexes<T>* a) {
+WEFT_FFT_INLINE void butterfly4(Complexes<T>* a) {
   const Complexes<T> s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3], e = turned(a[1] - a[3]);
   a[0] = s + t;
   a[1] = d + e;
@@ -53,7 +63,7 @@ inline void butterfly4(Complexes<T>* a) {
 }
 
 template <typename T>
-inline void butterfly8(Complexes<T>* a) {
+WEFT_FFT_INLINE void butterfly8(Complexes<T>* a) {
   Complexes<T> even[4] = {a[0] + a[4], a[1] + a[5], a[2] + a[6], a[3] + a[7]};
   Complexes<T> odd[4] = {a[0] - a[4], a[1] - a[5], turned(a[2] - a[6]), a[3] - a[7]};
   const Vector<T> half = broadcast<T>(static_cast<T>(0.70710678118654752440));
@@ -103,7 +113,7 @@ inline void butterflyOdd(Complexes<T>* a, int radix, const T* roots) {
 }
 
 template <typename T, int Radix>
-inline void butterfly(Complexes<T>* a, const T* roots) {
+WEFT_FFT_INLINE void butterfly(Complexes<T>* a, const T* roots) {
   if constexpr (Radix == 2) {
     butterfly2(a);
   } else if constexpr (Radix == 4) {

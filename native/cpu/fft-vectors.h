@@ -3,6 +3,9 @@
 #pragma once
 #include "cpu/isa-scope.h"
 
+// Vectors that are passed to a function that is not inlined go through memory.
+#define WEFT_FFT_INLINE __attribute__((always_inline)) inline
+
 namespace weft::cpu::WEFT_ISA {
 namespace {
 
@@ -13,29 +16,29 @@ struct Complexes {
 };
 
 template <typename T>
-inline Vector<T> broadcast(T x) {
+WEFT_FFT_INLINE Vector<T> broadcast(T x) {
   return x - Vector<T>{};
 }
 
 template <typename T>
-inline Complexes<T> operator+(Complexes<T> a, Complexes<T> b) {
+WEFT_FFT_INLINE Complexes<T> operator+(Complexes<T> a, Complexes<T> b) {
   return {a.re + b.re, a.im + b.im};
 }
 template <typename T>
-inline Complexes<T> operator-(Complexes<T> a, Complexes<T> b) {
+WEFT_FFT_INLINE Complexes<T> operator-(Complexes<T> a, Complexes<T> b) {
   return {a.re - b.re, a.im - b.im};
 }
 template <typename T>
-inline Complexes<T> times(Complexes<T> a, Vector<T> re, Vector<T> im) {
+WEFT_FFT_INLINE Complexes<T> times(Complexes<T> a, Vector<T> re, Vector<T> im) {
   return {a.re * re - a.im * im, a.re * im + a.im * re};
 }
 // a · -i.
 template <typename T>
-inline Complexes<T> turned(Complexes<T> a) {
+WEFT_FFT_INLINE Complexes<T> turned(Complexes<T> a) {
   return {a.im, -a.re};
 }
 template <typename T>
-inline Complexes<T> swapped(Complexes<T> a, bool swaps) {
+WEFT_FFT_INLINE Complexes<T> swapped(Complexes<T> a, bool swaps) {
   return swaps ? Complexes<T>{a.im, a.re} : a;
 }
 
@@ -54,7 +57,7 @@ struct IndexOf {
 };
 
 template <typename T, int... P>
-inline Vector<T> shuffled(Vector<T> a, Vector<T> b, Places<P...>) {
+WEFT_FFT_INLINE Vector<T> shuffled(Vector<T> a, Vector<T> b, Places<P...>) {
 #ifdef __clang__
   return __builtin_shufflevector(a, b, P...);
 #else
@@ -63,7 +66,7 @@ inline Vector<T> shuffled(Vector<T> a, Vector<T> b, Places<P...>) {
 }
 
 template <typename T, template <int> class At, int... I>
-inline Vector<T> shuffledBy(Vector<T> a, Vector<T> b, Places<I...>) {
+WEFT_FFT_INLINE Vector<T> shuffledBy(Vector<T> a, Vector<T> b, Places<I...>) {
   return shuffled<T>(a, b, Places<At<I>::place...>());
 }
 
@@ -111,28 +114,28 @@ using LanesTo = typename PlacesTo<kLanes<T>>::type;
 
 // Pairs in memory, and their parts.
 template <typename T>
-inline Complexes<T> loadPairs(const T* from) {
+WEFT_FFT_INLINE Complexes<T> loadPairs(const T* from) {
   using L = Lane<kLanes<T>>;
   const Vector<T> a = loadVector(from), b = loadVector(from + kLanes<T>);
   return {shuffledBy<T, L::template Even>(a, b, LanesTo<T>()),
           shuffledBy<T, L::template Odd>(a, b, LanesTo<T>())};
 }
 template <typename T>
-inline void storePairs(T* to, Complexes<T> x) {
+WEFT_FFT_INLINE void storePairs(T* to, Complexes<T> x) {
   using L = Lane<kLanes<T>>;
   storeVector(to, shuffledBy<T, L::template Low>(x.re, x.im, LanesTo<T>()));
   storeVector(to + kLanes<T>, shuffledBy<T, L::template High>(x.re, x.im, LanesTo<T>()));
 }
 // The first `count` of them; the other lanes are 0.
 template <typename T>
-inline Complexes<T> loadPairs(const T* from, int64_t count) {
+WEFT_FFT_INLINE Complexes<T> loadPairs(const T* from, int64_t count) {
   if (count == kLanes<T>) return loadPairs(from);
   T padded[2 * kLanes<T>] = {};
   for (int64_t i = 0; i < 2 * count; i++) padded[i] = from[i];
   return loadPairs<T>(padded);
 }
 template <typename T>
-inline void storePairs(T* to, Complexes<T> x, int64_t count) {
+WEFT_FFT_INLINE void storePairs(T* to, Complexes<T> x, int64_t count) {
   if (count == kLanes<T>) return storePairs(to, x);
   T padded[2 * kLanes<T>];
   storePairs<T>(padded, x);
@@ -140,13 +143,21 @@ inline void storePairs(T* to, Complexes<T> x, int64_t count) {
 }
 
 template <typename T>
-inline Vector<T> backwards(Vector<T> a) {
+WEFT_FFT_INLINE void storeLanes(T* to, Vector<T> x, int64_t count) {
+  if (count == kLanes<T>) return storeVector(to, x);
+  T lanes[kLanes<T>];
+  storeVector<T>(lanes, x);
+  for (int64_t i = 0; i < count; i++) to[i] = lanes[i];
+}
+
+template <typename T>
+WEFT_FFT_INLINE Vector<T> backwards(Vector<T> a) {
   return shuffledBy<T, Lane<kLanes<T>>::template Back>(a, a, LanesTo<T>());
 }
 
 // Lanes become vectors: v[i][l] is v[l][i] afterwards.
 template <typename T, int D = 1>
-inline void transposeVectors(Vector<T>* v) {
+WEFT_FFT_INLINE void transposeVectors(Vector<T>* v) {
   if constexpr (D < kLanes<T>) {
     using L = Lane<kLanes<T>>;
 #pragma GCC unroll 16
