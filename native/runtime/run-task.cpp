@@ -1,5 +1,6 @@
 #include "runtime/run-task.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/buffer-handle.h"
@@ -93,7 +94,7 @@ bool RunTask::placeInEngine(Napi::Env env) {
   std::optional<Napi::Array> made;
   for (uint32_t i = 0; i < program->outputs.size(); i++) {
     const size_t byteLength = program->buffers[program->outputs[i]].byteLength;
-    if (byteLength <= mostExternalByteLength() || !becomesArray(i)) continue;
+    if (byteLength <= std::max(kCopiedByteLength, mostExternalByteLength()) || !becomesArray(i)) continue;
     if (!made) made = Napi::Array::New(env, program->outputs.size());
     const Napi::ArrayBuffer array = newArrayBuffer(env, byteLength);
     made->Set(i, array);

@@ -34,9 +34,10 @@ const ARRAY_CLASS: Readonly<Record<DType, ArrayClass>> = {
 const MOST_VALUES = constants.MAX_LENGTH;
 /**
  * The most bytes of an ArrayBuffer over memory that the engine did not allocate: Node makes it as a Buffer. A
- * larger result is an ArrayBuffer of the engine's, which runs write to.
+ * larger result is an ArrayBuffer of the engine's, which runs write to. In Electron all are: its V8 keeps
+ * ArrayBuffers in a sandbox (https://www.electronjs.org/blog/v8-memory-cage).
  */
-export const MOST_EXTERNAL_BYTES = constants.MAX_LENGTH;
+export const MOST_EXTERNAL_BYTES = process.versions.electron === undefined ? constants.MAX_LENGTH : 0;
 
 /** Throws a MemoryError for elements that no typed array of this engine can hold. */
 export function checkHostArray(op: string, dtype: DType, shape: Shape, hint: string): void {
