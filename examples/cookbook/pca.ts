@@ -1,5 +1,5 @@
 /**
- * PCA of files larger than memory: a matrix in four .npy files, whose principal components are found within a quarter of
+ * PCA of files larger than memory: a matrix in four .npy files, whose principal components are found within a third of
  * its bytes: the files are added up to the matrix of covariances, tile by tile, whose eigenvectors are the components. Checked by
  * the directions and variances that the data was made of.
  */
@@ -47,7 +47,7 @@ export async function pca({ size, device }: Settings): Promise<Picture> {
     // They ascend: the last are the largest.
     const components = eigenvectors.T.flip(0).slice([0, DEVIATIONS.length]);
     const alike = components.matmul(directions().T).abs();
-    const options = { device, memory: (8 * size * COLUMNS) / 4 };
+    const options = { device, memory: (8 * size * COLUMNS) / 3 };
     const found = await compute({ mean, components, alike, variance: eigenvalues.flip(0) }, options);
     for (const [k, deviation] of DEVIATIONS.entries()) {
       check(`component ${k} along its direction`, Number(found.alike.at(k, k)), 1, 0.01);

@@ -115,6 +115,7 @@ CUstream makeStream(CUcontext context, const std::string& device, const std::str
 
 void StreamSpan::begin(CUstream stream, recorder::Kind kind, std::string name, size_t byteLength,
                        int64_t tile) {
+  if (!recorder::admit()) return;
   TimedStream* found = nullptr;
   {
     const std::lock_guard lock(streams().mutex);

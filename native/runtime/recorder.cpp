@@ -13,11 +13,12 @@
 namespace weft::recorder {
 namespace {
 
-constexpr size_t kMostSamples = size_t{1} << 18;
+constexpr size_t kMostSamples = size_t{1} << 18, kMostYieldingSamples = size_t{1} << 13;
 
 struct State {
   std::mutex mutex;
   bool isTaken = true;
+  bool isStopped = true;
   bool yields = false;
   Recording now;
   void (*settle)() = nullptr;
@@ -30,6 +31,8 @@ State& state() {
 }
 
 std::atomic<uint64_t> current{0};
+// Spans that the recording has room for.
+std::atomic<int64_t> room{0};
 
 thread_local bool isJavaScript = false;
 
@@ -57,8 +60,9 @@ std::optional<Begun> begin(bool yields) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   if (!all.isTaken && (yields || !all.yields)) return std::nullopt;
-  all.isTaken = false;
+  all.isTaken = all.isStopped = false;
   all.yields = yields;
+  room = static_cast<int64_t>(yields ? kMostYieldingSpans : kMostSpans);
   all.now = {};
   all.tracks.clear();
   all.now.begin = Timeline::now();
@@ -70,9 +74,22 @@ std::optional<Begun> begin(bool yields) {
 bool stop(uint64_t of) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  if (of != number() || !recording.exchange(false)) return false;
-  all.now.end = Timeline::now();
+  if (of != number() || all.isStopped) return false;
+  all.isStopped = true;
+  if (recording.exchange(false)) all.now.end = Timeline::now();
   return true;
+}
+
+bool admit() {
+  if (room.fetch_sub(1, std::memory_order_relaxed) > 0) return true;
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  if (!all.yields) {
+    all.now.dropped++;
+  } else if (recording.exchange(false)) {
+    all.now.end = Timeline::now();
+  }
+  return false;
 }
 
 void settleWith(void (*settle)()) {
@@ -119,11 +136,7 @@ void add(uint64_t of, Span span) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   if (all.isTaken || of != number()) return;
-  if (all.now.spans.size() < (all.yields ? kMostYieldingSpans : kMostSpans)) {
-    all.now.spans.push_back(std::move(span));
-  } else {
-    all.now.dropped++;
-  }
+  all.now.spans.push_back(std::move(span));
 }
 
 void drop(uint64_t of, size_t count) {
@@ -136,7 +149,7 @@ void sample(const std::string& device, size_t byteLength) {
   State& all = state();
   const std::lock_guard lock(all.mutex);
   if (all.isTaken) return;
-  if (all.now.samples.size() < (all.yields ? kMostYieldingSpans : kMostSamples)) {
+  if (all.now.samples.size() < (all.yields ? kMostYieldingSamples : kMostSamples)) {
     all.now.samples.push_back({device, Timeline::now(), byteLength});
   } else {
     all.now.dropped++;
@@ -148,13 +161,13 @@ void abandon(uint64_t of) {
   const std::lock_guard lock(all.mutex);
   if (all.isTaken || of != number()) return;
   recording = false;
-  all.isTaken = true;
+  all.isTaken = all.isStopped = true;
   all.now = {};
 }
 
 HostSpan::HostSpan(Kind kind, const char* name, size_t byteLength) {
   count(kind, byteLength);
-  if (!isOn()) return;
+  if (!isOn() || !admit()) return;
   number_ = number();
   span_ = {trackOfThread(), kind, name, Timeline::now(), 0, byteLength, -1};
 }
@@ -163,7 +176,7 @@ HostSpan::HostSpan(Kind kind, const std::string& name, size_t byteLength)
     : HostSpan(kind, name.c_str(), byteLength) {}
 
 HostSpan::HostSpan(OfStep, Kind kind, const std::string& name, int64_t tile) {
-  if (!isOn()) return;
+  if (!isOn() || !admit()) return;
   number_ = number();
   span_ = {trackOf("cpu", "steps"), kind, name, Timeline::now(), 0, 0, tile};
 }

@@ -2,8 +2,9 @@
 // of devices, and how much memory is out. While it is off, work pays for one look at a flag.
 //
 // One recording at a time in a process, whichever thread of JavaScript's asked for it. One that yields (the
-// dashboard's) is dropped where another begins, so that profile() always gets its turn. Times are nanoseconds
-// of the steady clock; those of streams come from their devices (cuda/stream-span.*) when the recording ends.
+// dashboard's) is dropped where another begins, so that profile() always gets its turn, and stops where it is
+// full, so that its cost is bounded however short the calls are. Times are nanoseconds of the steady clock;
+// those of streams come from their devices (cuda/stream-span.*) when the recording ends.
 #pragma once
 #include <array>
 #include <atomic>
@@ -66,6 +67,9 @@ inline void count(Kind kind, size_t byteLength) {
 inline std::atomic<bool> recording{false};
 // Any thread.
 inline bool isOn() { return recording.load(std::memory_order_relaxed); }
+// Any thread. Whether there is room for one more span, which the caller begins then; one that is refused
+// costs no event and no lock.
+bool admit();
 // Counts recordings: what was begun in one is no part of the next.
 uint64_t number();
 
@@ -92,15 +96,16 @@ size_t trackOf(const std::string& device, const std::string& name);
 size_t trackOfThread();
 // This thread is the one that JavaScript runs on and that began a recording.
 void callThreadJavaScript();
-// Adds a span to the recording of a number.
+// Adds a span that was admitted to the recording of a number.
 void add(uint64_t number, Span span);
 // Counts spans of a recording that are lost.
 void drop(uint64_t number, size_t count);
 // Notes what a device has out now.
 void sample(const std::string& device, size_t byteLength);
 
-// The most spans of a recording, and of one that yields: nobody waits for that, so it is to be short work.
-inline constexpr size_t kMostSpans = size_t{1} << 18, kMostYieldingSpans = size_t{1} << 13;
+// The most spans of a recording, and of one that yields: nobody waits for that, so it is to be short work. A
+// span of a stream takes two events of the driver, some 30 us on the thread of a call of 9 us.
+inline constexpr size_t kMostSpans = size_t{1} << 18, kMostYieldingSpans = size_t{1} << 11;
 
 // A span of this thread for the object's lifetime; on the row of the thread, or of a device that computes on
 // it.

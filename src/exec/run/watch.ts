@@ -105,15 +105,11 @@ export const subjectOf = (exprs: readonly Expr[], isCompiled: boolean): Subject 
   isCompiled,
 });
 
-/** Work whose end is reported to a watcher. */
-export async function watched<T>(watch: ComputeWatch, work: Promise<T>): Promise<T> {
-  let result: T;
-  try {
-    result = await work;
-  } catch (error) {
-    watch.ended({ error });
-    throw error;
-  }
-  watch.ended();
-  return result;
+/** Work whose end is reported to a watcher, before those who wait for it go on. */
+export function watched<T>(watch: ComputeWatch, work: Promise<T>): Promise<T> {
+  work.then(
+    () => watch.ended(),
+    (error) => watch.ended({ error }),
+  );
+  return work;
 }

@@ -128,8 +128,8 @@ export class Ledger implements Watcher {
   readonly totals: Record<Outcome, number> = { done: 0, failed: 0, cancelled: 0 };
   /** Bytes of the kernels of all runs that ended. */
   kernelBytes = 0;
-  /** Called where a compute begins. */
-  onBegin: (() => void) | undefined;
+  /** Called where a compute begins, with the time. */
+  onBegin: ((now: number) => void) | undefined;
   /** Changes with all that begins or ends. */
   changes = 0;
   #ids = 0;
@@ -146,7 +146,7 @@ export class Ledger implements Watcher {
     const open = new OpenCompute(++this.#ids, subject, signal, this);
     this.open.add(open);
     this.changes++;
-    this.onBegin?.();
+    this.onBegin?.(open.begin);
     return open;
   }
 
@@ -161,10 +161,7 @@ export class Ledger implements Watcher {
     if (program !== undefined && outcome === 'done') {
       program.last = end - open.runBegin;
       this.kernelBytes += program.kernelBytes;
-      const { title } = program;
-      const same = this.closed
-        .slice(-LOOKED_AT)
-        .findLast((one) => one.program?.title === title && one.outcome === 'done');
+      const same = this.#lastOf(program.title);
       if (same !== undefined && begin - same.end < TOGETHER) {
         same.program = program;
         same.end = end;
@@ -189,6 +186,16 @@ export class Ledger implements Watcher {
       milliseconds,
     });
     if (this.closed.length > CLOSED) this.closed.shift();
+  }
+
+  /** The entry that an end of some kernels may belong to. Calls may be of microseconds: no list is made. */
+  #lastOf(title: string): ClosedCompute | undefined {
+    const { closed } = this;
+    for (let k = closed.length - 1; k >= 0 && k >= closed.length - LOOKED_AT; k--) {
+      const one = closed[k]!;
+      if (one.program?.title === title && one.outcome === 'done') return one;
+    }
+    return undefined;
   }
 
   see(program: Program): SeenProgram {

@@ -36,12 +36,12 @@ export class Recordings {
     this.#at = performance.now();
   }
 
-  /** Records if that is due: called while a page is open and something runs. */
-  offer(): void {
-    const now = performance.now();
+  /** Records if that is due: called while a page is open and something runs, at each of its calls. */
+  offer(now = performance.now()): void {
+    if (this.isOpen) return;
     this.#allowed = Math.min(MOST_MS, this.#allowed + SHARE * (now - this.#at));
     this.#at = now;
-    if (this.isOpen || this.#allowed < LEAST_MS) return;
+    if (this.#allowed < LEAST_MS) return;
     const length = this.#allowed;
     if (this.record(length)) this.#allowed = 0;
   }

@@ -36,8 +36,8 @@ export class EventStream {
     this.#snapshots = snapshots;
     this.#recordings = recordings;
     // A compute may be over before the next period.
-    ledger.onBegin = () => {
-      if (this.#pages.size > 0) recordings.offer();
+    ledger.onBegin = (now) => {
+      if (this.#pages.size > 0) recordings.offer(now);
     };
   }
 
