@@ -356,7 +356,15 @@ export {
 export { loadParquet, type ParquetOptions } from './io/parquet.js';
 export type { PngOptions } from './io/png.js';
 export { type FromReaderOptions, fromReader, type ReadElements } from './io/reader.js';
-export { type SaveOptions, saveNpy, saveNpz, saveRaw, saveSafetensors, saveZarr } from './io/save.js';
+export {
+  type SaveOptions,
+  saveNpy,
+  saveNpz,
+  savePng,
+  saveRaw,
+  saveSafetensors,
+  saveZarr,
+} from './io/save.js';
 export {
   type NpyOptions,
   npy,

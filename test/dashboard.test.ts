@@ -77,7 +77,17 @@ describe('a request', () => {
     expect(headers['referrer-policy']).toBe('no-referrer');
     expect(headers['cache-control']).toBe('no-store');
     const files = [...body.matchAll(/(?:src|href)="([^#"]+)"/g)].map(([, file]) => file!);
-    expect(new Set(files)).toEqual(new Set(['icon.svg', 'style.css', 'dashboard.js']));
+    const styles = files.filter((file) => file.endsWith('.css'));
+    expect(new Set(files)).toEqual(new Set(['icon.svg', ...styles, 'dashboard.js']));
+    expect(styles.length).toBeGreaterThan(5);
+    for (const file of styles) {
+      const style = await ask(path(file));
+      expect([file, style.status, style.headers['content-type']]).toEqual([
+        file,
+        200,
+        'text/css; charset=utf-8',
+      ]);
+    }
     expect(body).not.toMatch(/ style=| on\w+="/);
   });
 
@@ -228,6 +238,18 @@ describe('a recording', () => {
     while (recordings.isOpen) await new Promise((resolve) => setTimeout(resolve, 5));
     recordings.offer();
     expect(recordings.isOpen).toBe(false);
+  });
+
+  it('stops where it is full, so that calls of microseconds do not pay for all of its time', async () => {
+    const step = compile((y: Lazy) => y.mul(0.5).add(1), { device: 'cpu' });
+    for (let k = 0; k < 10; k++) await step(new Float32Array(16));
+    await stateWhere(({ recording }) => !recording);
+    const recordings = new Recordings(performance.now());
+    expect(recordings.record(60_000)).toBe(true);
+    for (let k = 0; k < 2500; k++) await step(new Float32Array(16));
+    await recordings.stop();
+    const { work, dropped, rows } = recordings.last!;
+    expect([rows.length, work.map(({ count }) => count), dropped]).toEqual([1, [2048], 0]);
   });
 
   it('is made when it is asked for, and dropped for a profile', async () => {

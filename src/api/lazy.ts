@@ -381,7 +381,7 @@ const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
   signal: true,
   tune: true,
 };
-const COMPUTE_OPTIONS = Object.keys(OPTIONS);
+export const COMPUTE_OPTIONS = Object.keys(OPTIONS);
 const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
 
 /**

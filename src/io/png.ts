@@ -1,10 +1,13 @@
 /**
  * Arrays as PNG files (W3C, "Portable Network Graphics Specification"): 8 bits a channel, grey, with a palette, RGB or
- * RGBA. A graph makes the rows (`graph/pixels.ts`), which is computed on the CPU; zlib's threads compress them. Called
- * by `NDArray.toPNG`.
+ * RGBA. A graph makes the rows (`graph/pixels.ts`); zlib's threads compress them. `NDArray.toPNG` makes a file in memory,
+ * `savePng` writes one whose image may be larger than memory.
  */
+import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { crc32, createDeflate } from 'node:zlib';
+import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { evaluate } from '../exec/run/evaluate.js';
 import { checkOptions } from '../graph/arguments.js';
 import { isComplex, isFloat } from '../graph/dtype.js';
@@ -14,8 +17,12 @@ import { filteredRows, type PixelRange, pixelBytes } from '../graph/pixels.js';
 import { reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { COLOR_MAPS, type Color, type ColorMap, paletteOf } from './color-maps.js';
+import { OutputFile } from './output-file.js';
+import { raw } from './sinks.js';
+import { evaluateTo } from './store.js';
+import { Temporary } from './temporary.js';
 
-/** Options of `NDArray.toPNG`. */
+/** Options of `NDArray.toPNG` and `savePng`. */
 export interface PngOptions {
   /**
    * The elements that are black and white, or the first and the last colour; `'minmax'` takes the least and the largest
@@ -31,10 +38,13 @@ export interface PngOptions {
   readonly level?: number | undefined;
 }
 
+export const PNG_OPTIONS = ['range', 'colors', 'level'];
+
 const MOST = 2 ** 31 - 1;
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
-/** Bytes that are handed to zlib at once, and bytes of a chunk of the file. */
+/** Bytes that are handed to zlib at once, of memory and of a file, and bytes of a chunk of the file. */
 const PIECE = 2 ** 26;
+const READ_BYTES = 2 ** 20;
 const CHUNK_BYTES = 2 ** 18;
 
 /** Colour types by channels; 3 is grey with a palette. */
@@ -101,16 +111,30 @@ function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /** The compressed rows, a chunk of the file for each piece that zlib gives. */
-async function compressed(rows: Uint8Array, level: number): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
-  const deflate = Readable.from(piecesOf(rows)).pipe(createDeflate({ level, chunkSize: CHUNK_BYTES }));
-  for await (const data of deflate) chunks.push(chunk('IDAT', data as Uint8Array));
-  return chunks;
+async function* compressed(
+  rows: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  level: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer, void, void> {
+  const deflate = createDeflate({ level, chunkSize: CHUNK_BYTES });
+  // An error, or an early end, destroys both streams, and is thrown to the reader.
+  const piped = pipeline(Readable.from(rows, { signal }), deflate);
+  piped.catch(() => undefined);
+  for await (const data of deflate) yield chunk('IDAT', data as Uint8Array);
+  await piped;
 }
 
-/** The file of an image. Throws and rejects as `NDArray.toPNG` says. */
-export function encodePng(op: string, image: Expr, options: PngOptions = {}): Promise<Uint8Array> {
-  checkOptions(op, options, ['range', 'colors', 'level']);
+/** An image before it is computed. */
+interface Png {
+  /** The file before the rows, and after them. */
+  readonly head: Buffer;
+  readonly end: Buffer;
+  /** Bytes of shape (height, 1 + width · channels), to be compressed. */
+  readonly rows: Expr;
+  readonly level: number;
+}
+
+function pngOf(op: string, image: Expr, options: PngOptions): Png {
   const channels = channelsOf(op, image.shape);
   const range = rangeOf(op, image, options.range);
   const colors = coloursOf(op, image, options.colors);
@@ -120,23 +144,65 @@ export function encodePng(op: string, image: Expr, options: PngOptions = {}): Pr
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, colors === undefined ? COLOR_TYPES[channels]! : PALETTE], 8);
+  const palette = colors === undefined ? [] : [chunk('PLTE', paletteOf(colors))];
   const bytes = reshape(pixelBytes(image, range), [height, width * channels]);
-  return finish(bytes, channels, level, [
-    SIGNATURE,
-    chunk('IHDR', header),
-    ...(colors === undefined ? [] : [chunk('PLTE', paletteOf(colors))]),
-  ]);
+  return {
+    head: Buffer.concat([SIGNATURE, chunk('IHDR', header), ...palette]),
+    end: chunk('IEND', new Uint8Array(0)),
+    rows: filteredRows(bytes, channels),
+    level,
+  };
 }
 
-async function finish(
-  bytes: Expr,
-  channels: number,
-  level: number,
-  head: readonly Buffer[],
-): Promise<Uint8Array> {
-  const [rows] = await evaluate([filteredRows(bytes, channels)], { device: 'cpu' });
+/** The file of an image. Throws and rejects as `NDArray.toPNG` says. */
+export function encodePng(op: string, image: Expr, options: PngOptions = {}): Promise<Uint8Array> {
+  checkOptions(op, options, PNG_OPTIONS);
+  return encode(pngOf(op, image, options));
+}
+
+async function encode({ head, end, rows: expr, level }: Png): Promise<Uint8Array> {
+  const [rows] = await evaluate([expr], { device: 'cpu' });
   const data = typeof rows!.data === 'function' ? rows!.data() : rows!.data;
-  const body = await compressed(data as Uint8Array, level);
-  const file = Buffer.concat([...head, ...body, chunk('IEND', new Uint8Array(0))]);
+  const parts = [head];
+  for await (const part of compressed(piecesOf(data as Uint8Array), level)) parts.push(part);
+  const file = Buffer.concat([...parts, end]);
   return new Uint8Array(file.buffer, file.byteOffset, file.length);
+}
+
+/**
+ * Writes the file of an image that may be larger than memory. Where each byte of a compressed file goes is not known
+ * before the ones in front of it are there, so tiles cannot be written in their places: the rows go to a temporary file
+ * beside it, which is compressed from the first to the last. Throws and rejects as `savePng` says.
+ */
+export async function writePng(
+  op: string,
+  path: string,
+  image: Expr,
+  options: PngOptions,
+  running: ComputeOptions,
+): Promise<void> {
+  const { head, end, rows, level } = pngOf(op, image, options);
+  const { signal } = running;
+  signal?.throwIfAborted();
+  const file = await OutputFile.create(op, path);
+  const scratch = Temporary.beside(file.path);
+  try {
+    await evaluateTo([rows], raw(scratch.path), running);
+    let at = 0;
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      signal?.throwIfAborted();
+      await file.write(bytes, at);
+      at += bytes.length;
+    };
+    await write(head);
+    const stored = createReadStream(scratch.path, { highWaterMark: READ_BYTES });
+    for await (const part of compressed(stored, level, signal)) await write(part);
+    await write(end);
+    await file.complete(at);
+    signal?.throwIfAborted();
+    await file.publish();
+  } finally {
+    await file.discard();
+    await scratch.remove();
+  }
 }

@@ -1,17 +1,19 @@
 /**
  * Arrays into files: `saveNpy` and `saveNpz`, as NumPy's functions are called, `saveSafetensors`, `saveZarr`,
- * `saveRaw`. Each is `compute` with a file as the place for the results.
+ * `saveRaw`, `savePng`. Each but the last is `compute` with a file as the place for the results.
  */
 
 import type { ArrayLike } from '../api/fluent-types.js';
-import { compute, Lazy } from '../api/lazy.js';
+import { COMPUTE_OPTIONS, compute, exprOf, Lazy } from '../api/lazy.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { refuseMore } from '../graph/arguments.js';
+import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { needSizes } from '../graph/extent.js';
 import { formatValue } from '../graph/format.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { calledAsync } from '../host/site.js';
-import type { FilePath } from './data-file.js';
+import { type FilePath, pathOf } from './data-file.js';
 import type { LazyRecord } from './load.js';
+import { PNG_OPTIONS, type PngOptions, writePng } from './png.js';
 import {
   NPY_OPTIONS,
   type NpyOptions,
@@ -107,6 +109,39 @@ export async function saveZarr(
   return await calledAsync(saveZarr, async () => {
     refuseMore('saveZarr', 3, [path, array, options, ...more]);
     return saveOne(array, zarr(path), options ?? {});
+  });
+}
+
+/**
+ * Computes an array of pixels into a `.png` file, with the options of `toPNG` and of `compute`. The image may be larger
+ * than memory and than `memory` and `hostMemory`: its rows, one byte a channel, go to a temporary file beside it, and
+ * zlib's threads compress them from there. The file appears when it is complete: a failed or aborted compute leaves
+ * none, and keeps one that was there. There is no sink for `to`, whose tiles are written where they belong: in a
+ * compressed file that is known from the first row to the last alone.
+ *
+ * Rejects with a FileError for a file that cannot be written, and as `toPNG` for shapes, dtypes and options.
+ *
+ * @example
+ * await savePng('ramp.png', linspace(0, 1, 256).reshape([1, 256]).mul(ones([64, 1])), { colors: 'heat' })
+ */
+export function savePng(
+  path: FilePath,
+  image: ArrayLike,
+  options?: ComputeOptions & PngOptions,
+): Promise<void>;
+export async function savePng(
+  path: FilePath,
+  image: ArrayLike,
+  options?: ComputeOptions & PngOptions,
+  ...more: readonly unknown[]
+): Promise<void> {
+  return await calledAsync(savePng, async () => {
+    refuseMore('savePng', 3, [path, image, options, ...more]);
+    checkOptions('savePng', options, [...PNG_OPTIONS, ...COMPUTE_OPTIONS]);
+    const [own, running] = split<PngOptions>(options, PNG_OPTIONS);
+    const expr = exprOf('savePng', image);
+    needSizes('savePng', expr);
+    await writePng('savePng', pathOf('savePng', path), expr, own, running);
   });
 }
 

@@ -29,6 +29,7 @@ export class Recordings {
   readonly #origin: number;
   #allowed = MOST_MS;
   #at: number;
+  #stop: (() => Promise<void>) | undefined;
 
   /** `origin`: when the dashboard began. */
   constructor(origin: number) {
@@ -53,12 +54,23 @@ export class Recordings {
       const open = beginRecording(true);
       const begin = performance.now() - this.#origin;
       this.isOpen = true;
-      setTimeout(() => this.#end(open, begin), milliseconds).unref();
+      const timer = setTimeout(() => void this.stop(), milliseconds).unref();
+      this.#stop = () => {
+        clearTimeout(timer);
+        return this.#end(open, begin);
+      };
       return true;
     } catch (error) {
       if (error instanceof ArgumentError) return false;
       throw error;
     }
+  }
+
+  /** Ends the one that is under way, before its time. */
+  async stop(): Promise<void> {
+    const stop = this.#stop;
+    this.#stop = undefined;
+    await stop?.();
   }
 
   async #end(open: ReturnType<typeof beginRecording>, begin: number): Promise<void> {

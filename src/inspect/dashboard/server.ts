@@ -4,9 +4,11 @@
  * `api/dashboard.ts`.
  */
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ArgumentError, expected } from '../../host/errors.js';
 import { isLocal, pathAfterToken, SECURITY_HEADERS } from './guard.js';
 import type { Ledger } from './ledger.js';
@@ -19,19 +21,12 @@ const ADDRESS = '127.0.0.1';
 const TOKEN_BYTES = 18;
 const MOST_CONNECTIONS = 64;
 
-/** The files of the page, and their types. */
-const FILES: Readonly<Record<string, string>> = {
-  'index.html': 'text/html; charset=utf-8',
-  'style.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-  'dashboard.js': 'text/javascript; charset=utf-8',
-  'elements.js': 'text/javascript; charset=utf-8',
-  'format.js': 'text/javascript; charset=utf-8',
-  'history.js': 'text/javascript; charset=utf-8',
-  'work.js': 'text/javascript; charset=utf-8',
-  'devices.js': 'text/javascript; charset=utf-8',
-  'timeline.js': 'text/javascript; charset=utf-8',
-  'plan.js': 'text/javascript; charset=utf-8',
+/** The files of the page that are served, by their endings. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 
 /** A server that listens. */
@@ -67,7 +62,7 @@ class Pages {
   readonly #files: ReadonlyMap<string, Reply>;
   readonly #ledger: Ledger;
   readonly #token: string;
-  readonly #recordings: Recordings;
+  readonly recordings: Recordings;
   readonly events: EventStream;
 
   constructor(ledger: Ledger, token: string, files: ReadonlyMap<string, Reply>) {
@@ -75,8 +70,8 @@ class Pages {
     this.#ledger = ledger;
     this.#token = token;
     this.#files = files;
-    this.#recordings = new Recordings(begin);
-    this.events = new EventStream(ledger, new Snapshots(ledger, begin), this.#recordings);
+    this.recordings = new Recordings(begin);
+    this.events = new EventStream(ledger, new Snapshots(ledger, begin), this.recordings);
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
@@ -95,11 +90,11 @@ class Pages {
     if (path === '') return text(308, 'The page is at the same address with a slash at its end.');
     if (path === '/record') {
       if (method !== 'POST') return text(405, 'expected POST');
-      return json({ recording: this.#recordings.record() });
+      return json({ recording: this.recordings.record() });
     }
     if (method !== 'GET' && method !== 'HEAD') return text(405, 'expected GET');
     if (path === '/events') return text(503, `expected at most ${MOST_PAGES} pages at a time`);
-    if (path === '/timeline') return json(this.#recordings.last ?? null);
+    if (path === '/timeline') return json(this.recordings.last ?? null);
     const [, id] = /^\/program\/(\d{1,12})$/.exec(path) ?? [];
     const program = id === undefined ? undefined : this.#ledger.programOf(Number(id));
     if (program !== undefined) return json(pageProgram(program));
@@ -118,11 +113,12 @@ const WRONG_TOKEN = text(
 
 /** The page's files by path: that of the page itself is `/`. */
 async function pageFiles(): Promise<ReadonlyMap<string, Reply>> {
-  const folder = new URL('./page/', import.meta.url);
+  const folder = fileURLToPath(new URL('./page/', import.meta.url));
+  const names = (await readdir(folder, { recursive: true })).filter((name) => extname(name) in TYPES);
   const files = await Promise.all(
-    Object.entries(FILES).map(async ([name, type]): Promise<[string, Reply]> => {
-      const body = await readFile(new URL(name, folder));
-      return [name === 'index.html' ? '/' : `/${name}`, { status: 200, type, body }];
+    names.map(async (name): Promise<[string, Reply]> => {
+      const reply = { status: 200, type: TYPES[extname(name)]!, body: await readFile(join(folder, name)) };
+      return [name === 'index.html' ? '/' : `/${name.replaceAll('\\', '/')}`, reply];
     }),
   );
   return new Map(files);
@@ -149,6 +145,7 @@ export async function serve(ledger: Ledger, port: number): Promise<DashboardServ
       process.off('exit', ending);
       ending();
       ledger.onBegin = undefined;
+      void pages.recordings.stop();
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
