@@ -36,7 +36,7 @@ let open: Promise<Dashboard> | undefined;
  * keeps no process alive: it ends with the program.
  *
  * One at a time in a process: a second call gives the one that is open. Without a page that is open, a compute pays
- * less than a microsecond; with one, short recordings are made of at most a fiftieth of the time. Computes of other
+ * less than a microsecond; with one, short recordings are made of at most a hundredth of the time. Computes of other
  * threads (workers) count in rates and memory alone.
  *
  * Rejects with an ArgumentError for a port that another program uses or that may not be opened, and where one is open

@@ -1,6 +1,6 @@
 /**
  * Short recordings of what streams and threads do, for the dashboard's timeline and rates. They are taken while a page
- * is open and something is computed, for at most a fiftieth of the time, and for two seconds when a person asks.
+ * is open and something is computed, for at most a hundredth of the time, and for two seconds when a person asks.
  * `profile()` has precedence: a recording that is under way is dropped for it. Called by `server.ts`.
  */
 import { beginRecording, endRecording } from '../../exec/native/recorder.js';
@@ -12,7 +12,7 @@ import { busyOf, summarize } from '../timeline-summary.js';
 import type { PageTimeline } from './state.js';
 
 /** The share of the time that is recorded, the shortest recording worth its while, and the longest by itself. */
-const SHARE = 0.02;
+const SHARE = 0.01;
 const LEAST_MS = 200;
 const MOST_MS = 400;
 const ASKED_MS = 2000;
