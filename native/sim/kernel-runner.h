@@ -5,7 +5,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +15,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "core/fiber.h"
 
 // Local statics of all kernels lie together, so that they can be poisoned. The linker defines the section's
 // ends.
@@ -36,8 +37,7 @@ inline constexpr int kPoison = 0xa5;
 enum class Wait { none, warp, block, done };
 
 struct Fiber {
-  ucontext_t context;
-  std::unique_ptr<char[]> stack;
+  weft::sim::FiberContext context = nullptr;
   Wait wait = Wait::none;
   Dim3 index;
 };
@@ -51,6 +51,13 @@ struct Warp {
 
 class Block;
 inline Block* running = nullptr;
+
+// The stack of a thread of a block, not zeroed: that would be most of the time.
+inline char* stackOf(std::size_t thread) {
+  static std::vector<std::unique_ptr<char[]>> stacks;
+  while (stacks.size() <= thread) stacks.emplace_back(new char[kStackBytes]);
+  return stacks[thread].get();
+}
 
 class Block {
  public:
@@ -72,7 +79,7 @@ class Block {
 
   void wait(Wait reason) {
     fibers_[current_].wait = reason;
-    swapcontext(&fibers_[current_].context, &scheduler_);
+    weft::sim::switchFiber(fibers_[current_].context, scheduler_);
   }
 
   std::uint64_t exchange(unsigned int mask, std::uint64_t value, unsigned int source) {
@@ -95,12 +102,7 @@ class Block {
   void start(unsigned int t) {
     Fiber& fiber = fibers_[t];
     fiber.index = {t % size_.x, t / size_.x % size_.y, t / size_.x / size_.y};
-    fiber.stack.reset(new char[kStackBytes]);  // not zeroed: that would be most of the time
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Block::enter), 0);
+    fiber.context = weft::sim::prepareFiber(stackOf(t), kStackBytes, &Block::enter);
   }
 
   static void enter() {
@@ -112,7 +114,8 @@ class Block {
   // Runs every thread up to its next wait, then lets go of whom nothing holds. False once all are done.
   bool pass() {
     for (current_ = 0; current_ < fibers_.size(); ++current_) {
-      if (fibers_[current_].wait == Wait::none) swapcontext(&scheduler_, &fibers_[current_].context);
+      Fiber& fiber = fibers_[current_];
+      if (fiber.wait == Wait::none) weft::sim::switchFiber(scheduler_, fiber.context);
     }
     std::size_t done = 0, atBlock = 0;
     for (const Fiber& fiber : fibers_) {
@@ -142,7 +145,7 @@ class Block {
   const std::function<void()>& body_;
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
-  ucontext_t scheduler_;
+  weft::sim::FiberContext scheduler_ = nullptr;
   unsigned int current_ = 0;
 };
 

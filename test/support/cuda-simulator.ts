@@ -236,11 +236,9 @@ export function simulate(cases: readonly SimulatedCase[]): TypedArray[][] {
     writeFileSync(kernels, kernelsOf(cases));
     writeFileSync(runner, RUNNER);
     writeFileSync(input, job(cases));
-    execFileSync(
-      'g++',
-      ['-std=c++17', '-O1', '-ffp-contract=off', '-w', '-I', 'native/sim', kernels, runner, '-o', binary],
-      { stdio: ['ignore', 'inherit', 'inherit'] },
-    );
+    const options = ['-std=c++17', '-O1', '-ffp-contract=off', '-w', '-I', 'native/sim'];
+    const sources = [kernels, runner, 'native/sim/core/fiber.cpp'];
+    execFileSync('g++', [...options, ...sources, '-o', binary], { stdio: ['ignore', 'inherit', 'inherit'] });
     execFileSync(binary, [input, output], { stdio: ['ignore', 'inherit', 'inherit'] });
     const bytes = readFileSync(output);
     let place = 0;
