@@ -40,7 +40,6 @@ describe('a function in CUDA C', () => {
     for (const name of ['i', 'n', '_a', 'weft_exp'])
       expect(made(`T ${name}`, 'T z', 'z = 1')).toThrow('which have a meaning');
     expect(made('T x', '', 'z = x')).toThrow("an output, as in 'T z': none");
-    expect(made('X x, Y y', 'Z z', 'z = x')).toThrow('a dtype for z, or the letter of an input: Z at line 1');
     expect(made('T x', 'raw T z', 'z[0] = x')).toThrow('z to be written at its own place alone');
     expect(made('T x', 'T x', 'x = 1')).toThrow('names that inputs do not have: x');
     expect(made('T x', 'T z', 'z = (x + 1')).toThrow(
@@ -76,6 +75,20 @@ describe('a function in CUDA C', () => {
     expect(() => places(x)).toThrow('a shape, which no input says: none (f(y, { shape }))');
     expect(() => places(1, { shape: 3 })).toThrow('an array for y, which is raw: 1');
     expect(() => f(x, x, 1, { shape: [2] })).toThrow('[scaled]');
+  });
+
+  it('is told the dtypes of letters that outputs alone have', () => {
+    const f = elementwiseCuda('T x', 'U z, V w', 'z = x; w = x', { name: 'as' });
+    const [z, w] = f(x, { dtypes: { U: 'float64', V: 'int8' } }) as unknown as Lazy[];
+    expect([z!.dtype, w!.dtype]).toEqual(['float64', 'int8']);
+    expect(() => f(x)).toThrow(
+      "[as] expected a dtype for U, which no input has: none (f(…, { dtypes: { U: 'float32', V: 'float32' } }))",
+    );
+    expect(() => f(x, { dtypes: { U: 'float64' } })).toThrow('a dtype for V, which no input has: none');
+    expect(() => f(x, { dtypes: { U: 'double' as never, V: 'int8' } })).toThrow(
+      '[as] expected dtypes by letters',
+    );
+    expect(() => f(x, { dtypes: { T: 'int8' } })).toThrow('dtypes of letters that outputs alone have: T');
   });
 
   it('runs on the CPU where it has a version, and is refused by its name before anything runs', async () => {
@@ -128,7 +141,22 @@ describe('a reduction in CUDA C', () => {
     );
     expect(of('T x', 'T y', 'x', 'a + b', 'y = a', '-INFINITY')).not.toThrow();
     expect(of('T x', 'T y', 'x', 'a + b', 'y = a', 0, { reduceType: 'U' })).toThrow(
-      'the letter of an input, as reduceType: U',
+      "the letter of an input or output, as reduceType: 'U'",
+    );
+    const pair = { reduceType: 'T value, int64 at' };
+    expect(of('T x', 'T y', '{x, i}', 'a', 'y = a.value', [0, 0], pair)).not.toThrow();
+    expect(of('T x', 'T y', '{x, i}', 'a', 'y = a.value', 0, pair)).toThrow(
+      'an identity of 2 numbers, as reduceType has: 0',
+    );
+    expect(of('T x', 'T y', '{x, i}', 'a', 'y = a.value', [0, ''], pair)).toThrow(
+      'an identity that is a number',
+    );
+    expect(of('T x', 'T y', '{x}', 'a', 'y = a.value', [0], { reduceType: 'T for' })).toThrow(
+      'a name that C++ and CUDA leave free: for at line 1, column 3 of the reduceType',
+    );
+    const single = { map: (v: number) => v, combine: ([a]: number[]) => [a], finish: ([a]: number[]) => a };
+    expect(of('T x', 'T y', '{x, i}', 'a', 'y = a.value', [0, 0], { ...pair, cpu: single })).toThrow(
+      'a version for the CPU with the parameters a list of 2, a list of 2: 1 of them',
     );
     expect(of('raw T x', 'T y', 'x[i]', 'a + b', 'y = a', 0)).toThrow('an input that is not raw');
     expect(of('T x', 'T y', 'x', 'a + b', 'y = a')).toThrow('an identity that is a number: undefined');

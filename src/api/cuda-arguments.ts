@@ -1,15 +1,16 @@
 /** Arguments of functions in CUDA C: the dtypes that their letters stand for, and arrays of those. */
-import { type DType, promote } from '../graph/dtype.js';
+import { type DType, isDType, promote } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { cast, constant, isExpr, toExpr } from '../graph/infer.js';
 import { isScalar } from '../graph/scalar.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
-import type { CudaParameter } from '../language/cuda-declaration.js';
+import { type CudaParameter, lettersOf } from '../language/cuda-declaration.js';
 import { CudaDefinition, type CudaTypes } from '../language/cuda-definition.js';
 import type { ArrayLike } from './fluent-types.js';
 import { scalarOf } from './kernel-options.js';
 import { exprOf } from './lazy.js';
+import { isRecord } from './structure.js';
 
 /** Arguments with the dtypes of a call. */
 export interface CudaArguments {
@@ -22,11 +23,16 @@ export interface CudaArguments {
 const isSoft = (value: unknown, array: Expr): boolean =>
   isScalar(value) || Array.isArray(value) || array.weak;
 
-/** `op`: the function's name. */
+/** Dtypes by the letters that no input has. */
+export type GivenDTypes = Readonly<Record<string, DType>>;
+
+/** `op`: the function's name; `outputs`: whose letters may be others than those of the inputs; `dtypes` says these. */
 export function cudaArguments(
   op: string,
   parameters: readonly CudaParameter[],
   args: readonly unknown[],
+  outputs: readonly CudaParameter[],
+  dtypes?: unknown,
 ): CudaArguments {
   if (args.length !== parameters.length) {
     const names = parameters.map(({ name }) => name).join(', ');
@@ -37,8 +43,32 @@ export function cudaArguments(
     const array = isScalar(value) || isExpr(value) ? toExpr(op, value) : exprOf(op, value as ArrayLike);
     return { parameter: parameters[k]!, value, array, isSoft: isSoft(value, array) };
   });
-  const types = typesOf(op, given);
+  const types = withGiven(op, typesOf(op, given), lettersOf(outputs), dtypes);
   return { types, arrays: given.map((each) => arrayOf(op, each, types)) };
+}
+
+/** With the dtypes of letters that outputs alone have. */
+function withGiven(
+  op: string,
+  types: CudaTypes,
+  ofOutputs: readonly string[],
+  given: unknown = {},
+): CudaTypes {
+  const own = ofOutputs.filter((letter) => !types.has(letter));
+  const form = `{ ${own.map((letter) => `${letter}: 'float32'`).join(', ')} }`;
+  const isDTypes =
+    isRecord(given) && Object.values(given).every((each) => typeof each === 'string' && isDType(each));
+  if (!isDTypes) throw new ArgumentError(expected(op, `dtypes by letters, ${form}`, formatValue(given)));
+  const dtypes = given as GivenDTypes;
+  const unknown = Object.keys(dtypes).find((letter) => !own.includes(letter));
+  if (unknown !== undefined)
+    throw new ArgumentError(expected(op, 'dtypes of letters that outputs alone have', unknown));
+  const missing = own.find((letter) => dtypes[letter] === undefined);
+  if (missing !== undefined)
+    throw new ArgumentError(
+      expected(op, `a dtype for ${missing}, which no input has`, 'none', `f(…, { dtypes: ${form} })`),
+    );
+  return new Map([...types, ...own.map((letter) => [letter, dtypes[letter]!] as const)]);
 }
 
 interface Given {

@@ -19,10 +19,11 @@ import { CpuVersion } from './cuda-versions.js';
 import { userKernelKey } from './declared-kernel.js';
 import { checkGrid } from './kernel-launch.js';
 
-/** The version for the CPU: a function of scalars, and its captures. */
+/** The version for the CPU: a function of scalars, and its captures; its first parameters may be lists of numbers. */
 export interface CudaVersion {
   readonly fn: CallableFunction | undefined;
   readonly captures: Captures | undefined;
+  readonly lengths?: readonly number[] | undefined;
 }
 
 /** The numbers of elements that an operation may ask for. */
@@ -34,10 +35,10 @@ export class CudaElements {
   readonly #version: CpuVersion | undefined;
 
   /** `op`: the function that the texts were given to. */
-  constructor(op: string, name: string, texts: CudaTexts, { fn, captures }: CudaVersion) {
+  constructor(op: string, name: string, texts: CudaTexts, { fn, ...version }: CudaVersion) {
     this.#name = name;
     this.definition = new CudaDefinition(texts);
-    this.#version = fn === undefined ? undefined : new CpuVersion(op, name, fn, captures);
+    this.#version = fn === undefined ? undefined : new CpuVersion(op, name, fn, version);
     this.#version?.check(this.definition);
   }
 

@@ -7,9 +7,10 @@ import { cast } from '../graph/infer.js';
 import { broadcastShapes, checkShape } from '../graph/shape.js';
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
+import { lettersOf } from '../language/cuda-declaration.js';
 import { CudaDefinition } from '../language/cuda-definition.js';
 import type { Captures } from '../language/names.js';
-import { cudaArguments } from './cuda-arguments.js';
+import { cudaArguments, type GivenDTypes } from './cuda-arguments.js';
 import { CudaElements } from './cuda-elements.js';
 import { GivenTexts } from './cuda-texts.js';
 import { registerCallable } from './element-functions.js';
@@ -35,9 +36,16 @@ export interface ElementwiseCudaOptions {
 /** An array, or a list of them where there are several outputs. */
 export type CudaResults<Outputs extends string> = Outputs extends `${string},${string}` ? Lazy[] : Lazy;
 
-/** A function of arrays, which broadcast: an array for each input, then maybe `{ shape }`. */
+/** Options of a call: a shape, and dtypes, that no input says. */
+export interface CudaElementOptions {
+  readonly shape?: readonly number[] | number | undefined;
+  /** Dtypes by the letters that outputs alone have. */
+  readonly dtypes?: GivenDTypes | undefined;
+}
+
+/** A function of arrays, which broadcast: an array for each input, then maybe `{ shape, dtypes }`. */
 export type CudaElementFunction<Outputs extends string> = (
-  ...args: (ArrayLike | { readonly shape: readonly number[] | number })[]
+  ...args: (ArrayLike | CudaElementOptions)[]
 ) => CudaResults<Outputs>;
 
 const OP = 'elementwiseCuda';
@@ -51,7 +59,8 @@ const OPTIONS = ['name', 'preamble', 'cpu', 'captures'];
  * be of the dtype; numbers and lists take it. Arrays broadcast. `i` is the place of the element in C order and `n` the number
  * of elements, both int64. An input that is `raw` is read as a whole, `y[n - i - 1]`, in C order; it has `size()` and
  * `shape()`. Halves are computed in float32, and their type is `float`; complex numbers are of a class `complex<float>`, with
- * CuPy's names. Outputs are 0 before. Where no input says the shape, the call does: `f(x, { shape: [3] })`.
+ * CuPy's names. Outputs are 0 before. Where no input says the shape, the call does: `f(x, { shape: [3] })`; so it does the
+ * dtypes of letters that outputs alone have: `f(x, { dtypes: { U: 'float64' } })`.
  *
  * It is fused with what is around it, tiled, and run on several GPUs as any function of elements is; with a raw input it is
  * a kernel of its own, and those are stored first.
@@ -116,10 +125,11 @@ class ElementwiseCuda {
   call(args: readonly unknown[]): readonly Expr[] {
     const { inputs, outputs } = this.elements.definition;
     const last = args[inputs.length];
-    const hasShape = args.length === inputs.length + 1 && isRecord(last) && !(last instanceof Lazy);
-    if (hasShape) checkOptions(this.name, last as object, ['shape']);
-    const wanted = hasShape ? (last as { shape?: unknown }).shape : undefined;
-    const { types, arrays } = cudaArguments(this.name, inputs, hasShape ? args.slice(0, -1) : args);
+    const hasOptions = args.length === inputs.length + 1 && isRecord(last) && !(last instanceof Lazy);
+    if (hasOptions) checkOptions(this.name, last as object, ['shape', 'dtypes']);
+    const { shape: wanted, dtypes } = hasOptions ? (last as CudaElementOptions) : {};
+    const given = hasOptions ? args.slice(0, -1) : args;
+    const { types, arrays } = cudaArguments(this.name, inputs, given, outputs, dtypes);
     const shape = this.#shapeOf(arrays, wanted);
     const made = this.elements.wide(types, arrays, shape, { n: sizeOfShape(shape) });
     return made.map((x, k) => cast(x, CudaDefinition.dtypeOf(outputs[k]!, types)));
@@ -128,7 +138,9 @@ class ElementwiseCuda {
   /** Whether functions of scalars may call it. */
   get isScalar(): boolean {
     const { inputs, outputs, numbers } = this.elements.definition;
-    return inputs.length > 0 && outputs.length === 1 && numbers.length === 0 && !this.elements.isRaw;
+    if (inputs.length === 0 || outputs.length > 1 || numbers.length > 0 || this.elements.isRaw) return false;
+    const known = lettersOf(inputs);
+    return lettersOf(outputs).every((letter) => known.includes(letter));
   }
 
   /** The shape that elements of the inputs have, or the one that is asked for. */

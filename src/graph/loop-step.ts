@@ -69,6 +69,16 @@ export interface CudaText {
   readonly place?: { readonly path: string; readonly line: number; readonly column?: number } | undefined;
 }
 
+/**
+ * An accumulator of several numbers, which the texts see as a struct: parameters from the first one on, as many for each
+ * name as there are fields; `isMade`: the results are its fields, too.
+ */
+export interface CudaAccumulator {
+  readonly fields: readonly CudaVariable[];
+  readonly names: readonly string[];
+  readonly isMade: boolean;
+}
+
 /** A function of scalars that the user wrote in CUDA C. */
 export interface CudaFunction {
   readonly parameters: readonly CudaVariable[];
@@ -78,6 +88,7 @@ export interface CudaFunction {
   /** Statements that assign the results; or an expression, and the result that it is assigned to. */
   readonly operation: CudaText;
   readonly assigns: string | undefined;
+  readonly accumulator: CudaAccumulator | undefined;
   /** Objects that the operation sees, whose `size()` is that of a parameter. */
   readonly indexers: readonly { readonly name: string; readonly size: string }[];
   /** Definitions in front of the function. */

@@ -21,6 +21,11 @@ export interface OwnText extends GivenText {
   readonly op: string;
 }
 
+/** The letters of some parameters, each once. */
+export const lettersOf = (parameters: readonly Pick<CudaParameter, 'type'>[]): string[] => [
+  ...new Set(parameters.flatMap(({ type }) => (typeof type === 'string' ? [] : [type.letter]))),
+];
+
 /** Refuses a part of the text. */
 export function refuseAt({ op, ...given }: OwnText, offset: number, wanted: string, received: string): never {
   throw pointedAt(new ArgumentError(expected(op, wanted, received)), given, offset);
@@ -70,13 +75,10 @@ export function checkOutputs(
   outputs: readonly CudaParameter[],
 ): void {
   if (outputs.length === 0) refuseAt(given, 0, "an output, as in 'T z'", 'none');
-  const letters = inputs.flatMap(({ type }) => (typeof type === 'string' ? [] : [type.letter]));
-  for (const { name, type, isRaw } of outputs) {
+  for (const { name, isRaw } of outputs) {
     const at = new RegExp(`\\b${name}\\s*(,|$)`).exec(given.text)!.index;
     if (isRaw) refuseAt(given, at, `${name} to be written at its own place alone, or a kernel()`, 'raw');
     if (inputs.some((input) => input.name === name))
       refuseAt(given, at, 'names that inputs do not have', name);
-    if (typeof type !== 'string' && !letters.includes(type.letter))
-      refuseAt(given, at, `a dtype for ${name}, or the letter of an input`, type.letter);
   }
 }

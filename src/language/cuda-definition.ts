@@ -19,8 +19,17 @@ export interface CudaTexts {
   readonly operation: OwnText;
   readonly assigns?: string | undefined;
   readonly preamble?: OwnText | undefined;
+  /** Where its inputs, or its outputs, are the numbers of accumulators. */
+  readonly accumulator?: AccumulatorTexts | undefined;
   /** Numbers that the operation may name beside its inputs. */
   readonly numbers: readonly CudaNumber[];
+}
+
+/** Accumulators of several numbers, as `CudaAccumulator` has them. */
+export interface AccumulatorTexts {
+  readonly fields: readonly CudaParameter[];
+  readonly names: readonly string[];
+  readonly isMade: boolean;
 }
 
 /** The place of the element, and numbers of elements: of the array, of what is reduced, and of its results. */
@@ -40,15 +49,17 @@ export class CudaDefinition {
   readonly #operation: CudaText;
   readonly #preamble: CudaText | undefined;
   readonly #assigns: string | undefined;
+  readonly #accumulator: AccumulatorTexts | undefined;
   readonly #indexers: readonly string[];
   readonly #tokens: readonly CudaToken[];
   readonly #made = new Map<string, CudaFunction>();
 
   /** Throws an ArgumentError for texts that cannot be a function, with the place. */
-  constructor({ inputs, outputs, operation, assigns, preamble, numbers }: CudaTexts) {
+  constructor({ inputs, outputs, operation, assigns, accumulator, preamble, numbers }: CudaTexts) {
     this.inputs = inputs;
     this.outputs = outputs;
     this.#assigns = assigns;
+    this.#accumulator = accumulator;
     this.#tokens = checkedTokens(operation);
     const named = new Set(this.#tokens.filter(({ kind }) => kind === 'name').map(({ text }) => text));
     this.#indexers = Object.keys(SIZES).filter((name) => named.has(name) && numbers.includes(SIZES[name]!));
@@ -90,6 +101,8 @@ export class CudaDefinition {
     const results = this.outputs.map(variable);
     const named = [...types].map(([name, dtype]): CudaVariable => ({ name, dtype: passedAs(dtype) }));
     const [operation, preamble, assigns] = [this.#operation, this.#preamble, this.#assigns];
+    const own = this.#accumulator;
+    const accumulator = own && { ...own, fields: own.fields.map(variable) };
     const indexers = this.#indexers.map((name) => ({ name, size: SIZES[name]! }));
     const dtypesOf = (list: readonly CudaVariable[]): DType[] => list.map(({ dtype }) => dtype);
     const cpu = cpuFor?.(dtypesOf(parameters), dtypesOf(results));
@@ -100,12 +113,20 @@ export class CudaDefinition {
       types: named,
       operation,
       assigns,
+      accumulator,
       indexers,
       preamble,
       cost: costOf(this.#tokens),
       hasLoop: hasLoop(this.#tokens),
       cpu,
-      key: JSON.stringify([parameters, results, named, texts, cpu?.key]),
+      key: JSON.stringify([
+        parameters,
+        results,
+        named,
+        texts,
+        cpu?.key,
+        ...(accumulator ? [accumulator] : []),
+      ]),
     };
   }
 }

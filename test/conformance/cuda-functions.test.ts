@@ -44,6 +44,31 @@ const largest = reductionCuda(
   },
 );
 
+/** The element farthest from 0, the first of equal ones, with its place: an accumulator of two numbers. */
+const farther = ([a, i]: [number, number], [b, j]: [number, number]): [number, number] => {
+  if (Math.abs(b) > Math.abs(a)) return [b, j];
+  return [a, i];
+};
+const farthest = reductionCuda(
+  'T x',
+  'T most, int64 at, U half',
+  '{x, i}',
+  'farther(a, b)',
+  'most = a.value; at = a.at; half = fabs((double)a.value) / 2',
+  [0, -1],
+  {
+    reduceType: 'T value, int64 at',
+    preamble: `__device__ accumulator farther(const accumulator& a, const accumulator& b) {
+  return fabs((double)b.value) > fabs((double)a.value) ? b : a;
+}`,
+    cpu: {
+      map: (x: number, i: number) => [x, i],
+      combine: farther,
+      finish: ([x, i]: [number, number]) => [x, i, Math.abs(x) / 2],
+    },
+  },
+);
+
 describe.each(backends())('functions in CUDA C on %s', (device) => {
   const isCuda = device.startsWith('cuda');
   const isPlanned = isCuda || device === 'cpu';
@@ -130,6 +155,28 @@ describe.each(backends())('functions in CUDA C on %s', (device) => {
     expect(means).toEqual(most!.map((v) => v / 24));
     expect(norms.explain({ device }).steps).toHaveLength(1);
     expect(await numbersOf(l2norm(lazy(new Float64Array(0)), null), l2norm([3, 4], 0))).toEqual([[0], [5]]);
+  });
+
+  it.skipIf(!isPlanned)(`reduce accumulators of several numbers, in one kernel${whyNotPlanned}`, async () => {
+    const x = lazy([
+      [3, -7, 9, 1, 9],
+      [2, 2, -8, 0, 1],
+    ]).astype('float32');
+    const [most, at, size] = farthest(x, { axis: 1, dtypes: { U: 'float64' } }) as unknown as [
+      Lazy,
+      Lazy,
+      Lazy,
+    ];
+    expect([most.dtype, at.dtype, size.dtype]).toEqual(['float32', 'int64', 'float64']);
+    expect(await numbersOf(most, at, size)).toEqual([
+      [9, -8],
+      [2, 7],
+      [4.5, 4],
+    ]);
+    expect(most.add(size).explain({ device }).steps).toHaveLength(1);
+    expect(
+      await numbersOf(farthest(lazy(new Float32Array(0)), { axis: 0, dtypes: { U: 'float32' } })[1]!),
+    ).toEqual([[-1]]);
   });
 
   it.skipIf(!isCuda)(`may read arrays as a whole, also within a budget${whyNotCuda}`, async () => {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type DType, isComplex } from '../../graph/dtype.js';
-import type { CudaFunction, CudaText, CudaVariable } from '../../graph/loop-step.js';
+import type { CudaAccumulator, CudaFunction, CudaText, CudaVariable } from '../../graph/loop-step.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
 import { castExpression, fromStorage, STORAGE_TYPE } from './casts.js';
 import { COMPLEX_CLASS } from './complex-class.js';
@@ -56,6 +56,7 @@ function define(own: CudaFunction, name: string): string {
   out.line(`namespace ${name}_own {`);
   if (types.length > 0) out.line(list(types, (type) => `typedef ${userType(type.dtype)} ${type.name};`));
   if (usesComplex(own)) out.line('using namespace weft_user;');
+  if (own.accumulator !== undefined) out.line(accumulatorStruct(own.accumulator));
   parameters.forEach((each, k) => {
     if (each.raw !== undefined) out.line(rawStruct(rawType(name, k), each.dtype, each.raw));
   });
@@ -71,8 +72,8 @@ function define(own: CudaFunction, name: string): string {
   for (const { dtype, name: result } of results) out.line(`${userType(dtype)} ${result}{};`);
   for (const { name: indexer, size } of indexers) out.line(indexerOf(indexer, size));
   // In a scope of its own, a variable may have the name of a parameter.
-  out.line(assigns === undefined ? '{' : `{ ${assigns} =`);
-  userText(out, operation, operation.text, '; }');
+  out.line(['{', ...accumulatorsOf(own), ...(assigns === undefined ? [] : [`${assigns} =`])].join(' '));
+  userText(out, operation, operation.text, `; ${resultsOf(own)}}`);
   out.line(`return {${results.map((result) => result.name).join(', ')}};`);
   out.line('}');
   out.line('}');
@@ -87,6 +88,31 @@ function define(own: CudaFunction, name: string): string {
   out.line(`__device__ __forceinline__ ${name}_states ${name}(${passed}) { return ${call}; }`);
   return `${out.toString()}\n`;
 }
+
+/** The class of accumulators that the texts see. */
+const ACCUMULATOR = 'accumulator';
+/** An accumulator that an expression gives. */
+const MADE = '_made';
+
+const accumulatorStruct = ({ fields }: CudaAccumulator): string =>
+  `struct ${ACCUMULATOR} { ${fields.map(({ dtype, name }) => `${userType(dtype)} ${name};`).join(' ')} };`;
+
+/** The accumulators among the parameters, and the type of the one that is made. */
+function accumulatorsOf({ parameters, accumulator }: CudaFunction): string[] {
+  if (accumulator === undefined) return [];
+  const { fields, names, isMade } = accumulator;
+  const given = names.map((name, k) => {
+    const own = parameters.slice(k * fields.length, (k + 1) * fields.length);
+    return `const ${ACCUMULATOR} ${name} = {${own.map((each) => each.name).join(', ')}};`;
+  });
+  return [...given, ...(isMade ? [`const ${ACCUMULATOR}`] : [])];
+}
+
+/** The fields of what an expression gives, as results. */
+const resultsOf = ({ results, accumulator }: CudaFunction): string =>
+  accumulator?.isMade
+    ? results.map(({ name }, k) => `${name} = ${MADE}.${accumulator.fields[k]!.name}; `).join('')
+    : '';
 
 const usesComplex = ({ parameters, results, types }: CudaFunction): boolean =>
   [...parameters, ...results, ...types].some(({ dtype }) => isComplex(dtype));
