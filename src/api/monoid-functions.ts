@@ -13,7 +13,13 @@ import { isScalar } from '../graph/scalar.js';
 import { type Axes, ascendingAxes, normalizeAxis } from '../graph/shape.js';
 import { reduceByTree } from '../graph/tree-reduction.js';
 import { inclusiveScan, type Scanning, shifted } from '../graph/tree-scan.js';
-import { type Accumulator, type Combine, reduceByMonoid, userMonoid } from '../graph/user-monoid.js';
+import {
+  type Accumulator,
+  type Combine,
+  reduceByMonoid,
+  scanByMonoid,
+  userMonoid,
+} from '../graph/user-monoid.js';
 import { broadcast, reshape } from '../graph/view-nodes.js';
 import { flatten, flip, moveaxis, permuteDims } from '../graph/views.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
@@ -134,6 +140,10 @@ export class MonoidFunctions {
     const source = axis === null ? mapped.map(flatten) : mapped;
     const last = source[0]!.shape.length - 1;
     const at = normalizeAxis(this.#name, axis ?? 0, last + 1);
+    const wide = source.map((x) => cast(x, accumulatorOf(x.dtype)));
+    const monoid = this.#monoidOf(wide.map(({ dtype }) => dtype));
+    const builtIn = scanByMonoid(monoid, wide, at, { exclusive, reverse });
+    if (builtIn !== undefined) return this.#finished(builtIn.map((x, k) => cast(x, source[k]!.dtype)));
     const lines = source.map((x) => directed(moveaxis(x, at, last), reverse));
     const scanned = this.#scanned(lines, exclusive).map((x) => moveaxis(directed(x, reverse), last, at));
     return this.#finished(scanned);

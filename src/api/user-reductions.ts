@@ -70,7 +70,8 @@ export function reduction(monoid: Monoid<ScalarResult, ScalarResult>, ...more: r
  *
  * The order is a tree that follows from the length of the axis alone, so the bits are the same whatever the tiles;
  * `combine` has to be associative, and need not commute. Totals of eight neighbours are scanned first, so that elements
- * are read twice and written once.
+ * are read twice and written once; where `combine` adds, multiplies or takes the least or largest, it is Weft's own scan, which
+ * reads them once.
  *
  * Throws an ArgumentError for functions that are not in the language, or where the axis has to be named, a DTypeError where
  * `combine` gives another dtype each time.

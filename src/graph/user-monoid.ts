@@ -16,6 +16,7 @@ import type { UserMonoid } from './loop-step.js';
 import { argumentLike } from './loops.js';
 import type { OpName } from './ops.js';
 import type { ReductionName } from './reductions.js';
+import { cumulativeMax, cumulativeMin, cumulativeProd, cumulativeSum } from './scans.js';
 
 /** The parts of an accumulator. */
 export type Accumulator = readonly Expr[];
@@ -56,6 +57,37 @@ function builtInOf({ dtypes, identity, combine }: UserMonoid): readonly Reductio
     return reduction !== undefined && isOfPart && identity[part] === neutral ? [reduction] : [];
   });
   return found.length === dtypes.length ? found : undefined;
+}
+
+/** How a scan goes along its axis. */
+export interface ScanWay {
+  readonly exclusive: boolean;
+  readonly reverse: boolean;
+}
+
+/**
+ * The scans of the table that a monoid is, one for each part, along an axis: these read elements once. Undefined: it is
+ * another one.
+ */
+export function scanByMonoid(
+  monoid: UserMonoid,
+  values: Accumulator,
+  axis: number,
+  { exclusive, reverse }: ScanWay,
+): Expr[] | undefined {
+  const builtIn = builtInOf(monoid);
+  const isSum = (name: ReductionName): boolean => name === 'sum' || name === 'prod';
+  if (builtIn === undefined || (exclusive && !builtIn.every(isSum))) return undefined;
+  return builtIn.map((name, part) => {
+    const x = values[part]!;
+    const scanned =
+      name === 'sum'
+        ? cumulativeSum(x, axis, { exclusive, reverse })
+        : name === 'prod'
+          ? cumulativeProd(x, axis, { exclusive, reverse })
+          : (name === 'min' ? cumulativeMin : cumulativeMax)(x, axis, { reverse });
+    return cast(scanned, monoid.dtypes[part]!);
+  });
 }
 
 /** The parts of the accumulator of some axes (ascending) of arrays of one shape. */

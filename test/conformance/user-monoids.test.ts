@@ -196,6 +196,19 @@ describe.each(devices)('scans of the user on %s', (device) => {
     for (const axis of device === 'cpu' ? [1, -1, null] : [1])
       expect(await elements(total(x, axis))).toEqual(await elements(x.cumulativeSum(axis)));
     expect(total(x.astype('float32'), 1).dtype).toBe('float32');
+    const most = scan({
+      identity: [Number.NEGATIVE_INFINITY, 1],
+      map: (a: number): [number, number] => [a % 7, a % 2 === 0 ? 1 : -1],
+      combine: ([a, b]: [number, number], [c, d]: [number, number]): [number, number] => [
+        Math.max(a, c),
+        b * d,
+      ],
+    });
+    const [largest, signs] = most(x, { axis: 1, reverse: true }) as [Lazy, Lazy];
+    expect(await elements(largest)).toEqual(
+      await elements(x.remainder(7).cumulativeMax(1, { reverse: true })),
+    );
+    expect((await elements(signs)).slice(-4)).toEqual([1, 1, 1, -1]);
     expect(await elements(total(x.slice([0, 0]), 1))).toEqual([]);
   });
 });
