@@ -95,6 +95,52 @@ describe('a kernel that is checked', () => {
   });
 });
 
+describe('warps of a kernel that is checked', () => {
+  it('may share elements between their barriers, and not without', async () => {
+    const turned = await run(({ threadIdx, blockIdx, shared, syncwarp }, x, y) => {
+      const own = shared('float32', 4);
+      const at = blockIdx.x * 4 + threadIdx.x;
+      own[threadIdx.x] = x[at]!;
+      syncwarp();
+      const before = own[3 - threadIdx.x]! + own[threadIdx.x ^ 1]!;
+      syncwarp();
+      own[threadIdx.x] = before;
+      y[at] = own[threadIdx.x]!;
+    });
+    expect(turned.toArray()).toEqual([6, 4, 6, 4, 14, 12, 14, 12]);
+    const racing = run(({ threadIdx, blockIdx, shared, syncwarp }, x, y) => {
+      const own = shared('float32', 4);
+      own[threadIdx.x] = x[threadIdx.x]!;
+      syncwarp();
+      const before = own[0]!;
+      own[threadIdx.x] = before;
+      y[blockIdx.x * 4 + threadIdx.x] = own[threadIdx.x]!;
+    });
+    await expect(racing).rejects.toThrow(/share an element: thread 3 reads it, too .* at line 6, column 4/);
+  });
+
+  it('call together with the lanes of their mask, and read one of those', async () => {
+    const apart = run(({ threadIdx, shflSync }, x, y) => {
+      if (threadIdx.x < 2) y[threadIdx.x] = shflSync(0xf, x[threadIdx.x]!, 0);
+    });
+    await expect(apart).rejects.toThrow(
+      /the lanes of the mask to call together: lane 2 does not \(block 0, 0, 0; thread 0, 0, 0\) at line 2, column 42/,
+    );
+    const others = run(({ threadIdx, ballotSync }, _x, y) => {
+      y[threadIdx.x] = ballotSync(threadIdx.x < 2 ? 0xf : 0x7, true);
+    });
+    await expect(others).rejects.toThrow('one mask of the lanes in it: another of lane 2');
+    const without = run(({ threadIdx, anySync }, _x, y) => {
+      y[threadIdx.x] = anySync(0b1101, true) ? 1 : 0;
+    });
+    await expect(without).rejects.toThrow(/a mask with the lane that calls: without it .*thread 1, 0, 0/);
+    const beyond = run(({ threadIdx, shflDownSync }, x, y) => {
+      y[threadIdx.x] = shflDownSync(0xffffffff, x[threadIdx.x]!, 1);
+    });
+    await expect(beyond).rejects.toThrow(/a lane to read that takes part: lane 4 does not .*thread 3, 0, 0/);
+  });
+});
+
 describe('integers without a dtype', () => {
   it('have 32 bits where arrays are short, and are refused where a literal has more', () => {
     const beyond: KernelBody = (_, _x, y) => {
@@ -137,6 +183,27 @@ describe('a function that is no kernel', () => {
         y[0] = k.atomicAnd(y, 0, 1);
       }),
     ).toThrow('an array of int32, uint32, int64, uint64 for atomicAnd: float32');
+    const warps: readonly [KernelBody, string][] = [
+      [
+        (k, x, y) => {
+          y[0] = k.shflSync(0xf, x[0]!, 0, 5);
+        },
+        'a width that is known, a power of two up to 32: 5',
+      ],
+      [
+        (k, x, y) => {
+          y[0] = k.reduceAddSync(0xf, x[0]!);
+        },
+        'a value of int32 or uint32 for reduceAddSync: float32',
+      ],
+      [
+        (k, _x, y) => {
+          y[0] = (k.ballotSync as (mask: number) => number)(1);
+        },
+        'ballotSync(mask, condition) of numbers',
+      ],
+    ];
+    for (const [fn, message] of warps) expect(refused(fn)).toThrow(`${message}`);
     expect(
       refused(({ shared, threadIdx }, _x, y) => {
         if (threadIdx.x > 0) {

@@ -4,7 +4,8 @@
 
 namespace weft::cpu {
 
-KernelRaces::KernelRaces(const UserKernel& kernel) : kernel_(kernel) {
+KernelRaces::KernelRaces(const UserKernel& kernel)
+    : kernel_(kernel), warpSyncs_(static_cast<size_t>(kernel.threads())) {
   for (size_t k = 0; k < kernel.arrays.size(); k++) {
     const KernelMemory& memory = kernel.arrays[k];
     const bool isLooked = memory.kind != MemoryKind::input;
@@ -27,7 +28,9 @@ void KernelRaces::begin(const Dim3& block) {
 bool KernelRaces::meets(const Access& before, int64_t lane, bool isShared) const {
   if (before.block < 0) return false;
   if (before.block != block_) return !isShared;
-  return before.phase == phase_ && before.lane != lane;
+  if (before.phase != phase_ || before.lane == lane) return false;
+  const bool isOfWarp = before.lane / kWarpLanes == lane / kWarpLanes;
+  return !isOfWarp || before.warpSyncs == warpSyncs_[static_cast<size_t>(lane)];
 }
 
 std::string KernelRaces::describe(const Access& before, const char* what) const {
@@ -51,18 +54,22 @@ std::string KernelRaces::look(const KernelInstruction& it, int64_t at, int64_t l
   const bool isOrdered = isAtomic && element.write.isAtomic;
   if (problem.empty() && !isOrdered && meets(element.write, lane, isShared))
     problem = describe(element.write, "writes");
+  const int32_t syncs = warpSyncs_[static_cast<size_t>(lane)];
+  const bool isSameSync = element.read.warpSyncs == syncs;
+  const bool isReadByOthers = element.isReadByWarps || (element.isReadByLanes && isSameSync);
   const bool isReadNow = element.read.block == block_ && element.read.phase == phase_;
-  if (problem.empty() && isWrite &&
-      (meets(element.read, lane, isShared) || (isReadNow && element.isReadByOthers)))
+  if (problem.empty() && isWrite && (meets(element.read, lane, isShared) || (isReadNow && isReadByOthers)))
     if (!isAtomic || element.read.block >= 0) problem = describe(element.read, "reads");
-  const Access own{block_, phase_, static_cast<int32_t>(lane), isAtomic};
+  const Access own{block_, phase_, static_cast<int32_t>(lane), syncs, isAtomic};
   if (isWrite) {
     element.write = own;
     element.read = {};
-    element.isReadByOthers = false;
+    element.isReadByWarps = element.isReadByLanes = false;
     element.isDefined = true;
   } else {
-    element.isReadByOthers = isReadNow && (element.isReadByOthers || element.read.lane != lane);
+    const bool isSameWarp = isReadNow && element.read.lane / kWarpLanes == lane / kWarpLanes;
+    element.isReadByWarps = isReadNow && (element.isReadByWarps || !isSameWarp);
+    element.isReadByLanes = isSameWarp && isSameSync && (element.isReadByLanes || element.read.lane != lane);
     element.read = own;
   }
   return problem;

@@ -17,6 +17,8 @@ class KernelRaces {
   void begin(const Dim3& block);
   // The threads of the block have met.
   void sync() { phase_++; }
+  // A lane has met others of its warp.
+  void syncLane(int64_t lane) { warpSyncs_[static_cast<size_t>(lane)]++; }
   // The problem of an access; empty: none.
   std::string look(const KernelInstruction& it, int64_t at, int64_t lane);
   // The first element of an output that nothing wrote; -1: there is none.
@@ -28,13 +30,15 @@ class KernelRaces {
     int64_t block = -1;
     int64_t phase = 0;
     int32_t lane = 0;
+    // Barriers of its warp that the thread has passed.
+    int32_t warpSyncs = 0;
     bool isAtomic = false;
   };
   struct Element {
     Access write, read;
     bool isDefined = false;
-    // Several threads have read it since.
-    bool isReadByOthers = false;
+    // Threads of several warps have read it since; or several of one warp since that one's last barrier.
+    bool isReadByWarps = false, isReadByLanes = false;
   };
 
   bool meets(const Access& before, int64_t lane, bool isShared) const;
@@ -44,6 +48,7 @@ class KernelRaces {
   std::vector<std::vector<Element>> elements_;
   int64_t block_ = 0;
   int64_t phase_ = 0;
+  std::vector<int32_t> warpSyncs_;
 };
 
 }  // namespace weft::cpu

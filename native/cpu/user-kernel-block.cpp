@@ -173,6 +173,8 @@ void KernelBlock::step(const KernelInstruction& it, Mask& mask) {
       return checkBound(it, mask);
     case KernelCode::sync:
       return sync(it, mask);
+    case KernelCode::warp:
+      return warps(it, mask);
     case KernelCode::branch:
       return branch(it, mask);
     case KernelCode::loop:

@@ -136,6 +136,54 @@ class Reader {
     if (!out.function) malformed("op " + name);
   }
 
+  // Registers by their numbers and 1, 0 for none.
+  int registerOrNone() { return orNone(static_cast<int64_t>(kernel_->registers.size()) - 1); }
+
+  void warp(KernelInstruction& out) {
+    out.warp = static_cast<WarpOp>(next(0, static_cast<int64_t>(WarpOp::sync)));
+    out.to = reg();
+    out.mask = registerOrNone();
+    out.from = registerOrNone();
+    out.lane = registerOrNone();
+    out.width = static_cast<int>(next(1, kWarpLanes));
+    const auto is = [&](int found, DType dtype) { return found >= 0 && dtypeOf(found) == dtype; };
+    const bool isMask = out.warp == WarpOp::activemask ? out.mask < 0 : is(out.mask, DType::uint32);
+    if (!isMask || (out.width & (out.width - 1)) != 0 || !isWarpValue(out, is)) malformed("a warp function");
+  }
+
+  // Whether the registers of a warp function have dtypes that it takes.
+  template <typename Is>
+  bool isWarpValue(const KernelInstruction& it, const Is& is) const {
+    switch (it.warp) {
+      case WarpOp::shfl:
+      case WarpOp::shflUp:
+      case WarpOp::shflDown:
+      case WarpOp::shflXor:
+        return it.from >= 0 && is(it.to, dtypeOf(it.from)) && is(it.lane, DType::int32) &&
+               isExchanged(dtypeOf(it.from));
+      case WarpOp::ballot:
+        return is(it.to, DType::uint32) && is(it.from, DType::boolean);
+      case WarpOp::any:
+      case WarpOp::all:
+        return is(it.to, DType::boolean) && is(it.from, DType::boolean);
+      case WarpOp::matchAny:
+      case WarpOp::matchAll:
+        return is(it.to, DType::uint32) && it.from >= 0 && isExchanged(dtypeOf(it.from));
+      case WarpOp::activemask:
+        return is(it.to, DType::uint32);
+      case WarpOp::sync:
+        return true;
+      default:
+        return it.from >= 0 && is(it.to, dtypeOf(it.from)) &&
+               (is(it.from, DType::int32) || is(it.from, DType::uint32));
+    }
+  }
+
+  static bool isExchanged(DType dtype) {
+    return dtype == DType::int32 || dtype == DType::uint32 || dtype == DType::int64 ||
+           dtype == DType::uint64 || dtype == DType::float32 || dtype == DType::float64;
+  }
+
   void instruction(KernelInstruction& out, int depth) {
     out.code = static_cast<KernelCode>(next(0, static_cast<int64_t>(KernelCode::leave)));
     switch (out.code) {
@@ -188,6 +236,9 @@ class Reader {
         out.from = indexRegister();
         return place(out);
       case KernelCode::sync:
+        return place(out);
+      case KernelCode::warp:
+        warp(out);
         return place(out);
       case KernelCode::branch:
         out.from = boolean();

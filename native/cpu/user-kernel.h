@@ -2,7 +2,7 @@
 // next one, so that a barrier needs no waiting. Lanes that a condition, or a loop, leaves out are masked.
 //
 // `user-kernel-parse.cpp` reads what `codegen/cpu/kernel-program.ts` writes, `user-kernel-block.cpp` runs a
-// block.
+// block, `user-kernel-warp.cpp` what the lanes of a warp do together.
 #pragma once
 #include <array>
 #include <atomic>
@@ -28,6 +28,7 @@ enum class KernelCode {
   atomic,
   bound,
   sync,
+  warp,
   branch,
   loop,
   scope,
@@ -35,7 +36,28 @@ enum class KernelCode {
 };
 enum class KernelNumber { threadIdx, blockIdx, blockDim, gridDim, size, scalar };
 enum class AtomicOp { add, min, max, bitAnd, bitOr, bitXor, exchange, compare };
+enum class WarpOp {
+  shfl,
+  shflUp,
+  shflDown,
+  shflXor,
+  ballot,
+  any,
+  all,
+  matchAny,
+  matchAll,
+  reduceAdd,
+  reduceMin,
+  reduceMax,
+  reduceAnd,
+  reduceOr,
+  reduceXor,
+  activemask,
+  sync
+};
 enum class MemoryKind { input, output, shared };
+
+constexpr int64_t kWarpLanes = 32;
 
 using Bits = std::array<uint32_t, 4>;
 using Dim3 = std::array<int64_t, 3>;
@@ -53,6 +75,9 @@ struct KernelInstruction {
   KernelNumber number{};
   int axis = 0;
   AtomicOp atomic{};
+  WarpOp warp{};
+  // Of a warp function: registers of its mask and its lane, and lanes of a part of the warp.
+  int mask = -1, lane = -1, width = 32;
   // Scopes: of a scope or leave; of a loop, of its body and of all of it.
   int scope = 0, end = 0;
   // Of a branch: both sides; of a loop: test, body, update; of a scope: its body.
@@ -132,6 +157,9 @@ class KernelBlock {
   void access(const KernelInstruction& it, const Mask& mask);
   void checkBound(const KernelInstruction& it, const Mask& mask);
   void sync(const KernelInstruction& it, const Mask& mask);
+  void warps(const KernelInstruction& it, const Mask& mask);
+  void warp(const KernelInstruction& it, const Mask& mask, int64_t first);
+  void exchange(const KernelInstruction& it, uint32_t active, int64_t first);
   int64_t indexAt(int reg, int64_t lane) const;
   [[noreturn]] void fail(const KernelInstruction& it, int64_t lane, const std::string& what) const;
 

@@ -53,6 +53,43 @@ export interface KernelContext {
   atomicExch(array: KernelView, index: number, value: number): number;
   /** Replaces an element that equals `compare`. */
   atomicCAS(array: KernelView, index: number, compare: number, value: number): number;
+  /** The number of the thread within its warp: 32 neighbours of a block, x first. */
+  readonly laneId: number;
+  /** 32. */
+  readonly warpSize: number;
+  /**
+   * The value of a lane of the warp. A mask has a bit for each lane that takes part, `0xffffffff` for all: each of them that
+   * has not returned calls the function with that mask, and the lane that is read is one of them. `width`, a power of
+   * two, parts the warp: lanes count from the first one of a part.
+   */
+  shflSync(mask: number, value: number, lane: number, width?: number): number;
+  /** The value of the lane `delta` below; without one, in the part of the warp, the own value. */
+  shflUpSync(mask: number, value: number, delta: number, width?: number): number;
+  /** The value of the lane `delta` above. */
+  shflDownSync(mask: number, value: number, delta: number, width?: number): number;
+  /** The value of the lane `laneId ^ laneMask`. */
+  shflXorSync(mask: number, value: number, laneMask: number, width?: number): number;
+  /** A bit for each lane whose condition holds, as an uint32. */
+  ballotSync(mask: number, condition: unknown): number;
+  /** Whether the condition of some lane holds. */
+  anySync(mask: number, condition: unknown): boolean;
+  /** Whether the conditions of all lanes hold. */
+  allSync(mask: number, condition: unknown): boolean;
+  /** The lanes whose values have the bits of the own one, as a mask. */
+  matchAnySync(mask: number, value: number): number;
+  /** The mask of the lanes where all values have the same bits, else 0. */
+  matchAllSync(mask: number, value: number): number;
+  /** The sum of the values of the lanes, of int32 or uint32; it wraps around. So are the others. */
+  reduceAddSync(mask: number, value: number): number;
+  reduceMinSync(mask: number, value: number): number;
+  reduceMaxSync(mask: number, value: number): number;
+  reduceAndSync(mask: number, value: number): number;
+  reduceOrSync(mask: number, value: number): number;
+  reduceXorSync(mask: number, value: number): number;
+  /** The lanes that are here together now, as a mask: others may come later, also where nothing parted them. */
+  activemask(): number;
+  /** Waits for the lanes of a mask, without one for all of the warp: they see what the others wrote before. */
+  syncwarp(mask?: number): void;
 }
 
 /** The function of a kernel. It is not called: its source is read. */

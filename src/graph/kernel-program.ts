@@ -30,6 +30,28 @@ export interface KernelPlace {
 export const ATOMICS = ['add', 'min', 'max', 'and', 'or', 'xor', 'exchange', 'compare'] as const;
 export type AtomicName = (typeof ATOMICS)[number];
 
+/** Functions of the lanes of a warp, as CUDA has them. `activemask` has no mask, `sync` gives nothing. */
+export const WARP_FUNCTIONS = [
+  'shfl',
+  'shflUp',
+  'shflDown',
+  'shflXor',
+  'ballot',
+  'any',
+  'all',
+  'matchAny',
+  'matchAll',
+  'reduceAdd',
+  'reduceMin',
+  'reduceMax',
+  'reduceAnd',
+  'reduceOr',
+  'reduceXor',
+  'activemask',
+  'sync',
+] as const;
+export type WarpFunction = (typeof WARP_FUNCTIONS)[number];
+
 export type KernelInstruction =
   | { readonly kind: 'map'; readonly op: OpName; readonly to: number; readonly args: readonly number[] }
   | { readonly kind: 'cast'; readonly to: number; readonly from: number }
@@ -62,6 +84,18 @@ export type KernelInstruction =
   /** Refuses an index along an axis of an array that is out of range, where indices are checked. */
   | ({ readonly kind: 'bound'; readonly index: number; readonly size: number } & KernelPlace)
   | ({ readonly kind: 'sync' } & KernelPlace)
+  | ({
+      readonly kind: 'warp';
+      readonly name: WarpFunction;
+      /** Of `sync`, a register that nothing reads. */
+      readonly to: number;
+      /** The lanes that take part, an uint32. */
+      readonly mask?: number | undefined;
+      readonly from?: number | undefined;
+      /** Of shuffles: the lane that is read, or how far away it is, an int32; and lanes of a part of the warp. */
+      readonly lane?: number | undefined;
+      readonly width?: number | undefined;
+    } & KernelPlace)
   | {
       readonly kind: 'if';
       readonly condition: number;

@@ -1,12 +1,13 @@
 /**
  * Memory in a kernel's function: elements of arrays, shared memory, barriers, atomic operations, and the numbers of its
- * launch.
+ * launch. Functions of warps are in `kernel-warps.ts`.
  */
 import { byteLengthOf, type DType, isDType, isInteger } from '../graph/dtype.js';
 import { isExpr, map } from '../graph/infer.js';
 import type { AtomicName, KernelInstruction, KernelMemory, KernelNumber } from '../graph/kernel-program.js';
 import { binary } from './arithmetic.js';
 import { ArrayView, isNumber, type KernelValue, LocalElements, ShapeView, Text } from './kernel-values.js';
+import { callOfWarp, isWarpFunction, WARP_NAMES } from './kernel-warps.js';
 import type { KernelWriter } from './kernel-writer.js';
 import type { Node, Source } from './source.js';
 import type { StateType } from './state-types.js';
@@ -25,7 +26,7 @@ const ATOMIC: Readonly<Record<string, AtomicName>> = {
   atomicCAS: 'compare',
 };
 
-const FUNCTIONS = ['shared', 'sync', ...Object.keys(ATOMIC)];
+const FUNCTIONS = ['shared', 'sync', ...Object.keys(ATOMIC), ...WARP_NAMES];
 
 const WIDE: readonly DType[] = ['int32', 'uint32', 'int64', 'uint64'];
 const NUMBERS: readonly DType[] = [...WIDE, 'float32', 'float64'];
@@ -159,6 +160,7 @@ export class KernelArrays {
       this.writer.emit({ kind: 'sync', ...this.source.placeOf(node) });
       return 0;
     }
+    if (isWarpFunction(name)) return callOfWarp(this.source, this.writer, node, name, args);
     return this.#atomic(node, name, args);
   }
 

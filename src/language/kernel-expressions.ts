@@ -31,6 +31,7 @@ import {
   Text,
 } from './kernel-values.js';
 import type { KernelVariables } from './kernel-variables.js';
+import { laneOf, WARP_SIZE } from './kernel-warps.js';
 import type { KernelWriter } from './kernel-writer.js';
 import { isCallable, type Names } from './names.js';
 import { truth } from './operands.js';
@@ -147,6 +148,8 @@ export class KernelExpressions {
   property(node: Node, value: KernelValue, name: string): KernelValue {
     if (value instanceof Context) {
       const place = PLACES.find((each) => each === name);
+      if (name === 'warpSize') return WARP_SIZE;
+      if (name === 'laneId') return laneOf((number) => this.arrays.number(number));
       return place === undefined ? this.#contextFunction(node, name) : new Places(place);
     }
     if (value instanceof Places && AXES.includes(name))
@@ -166,7 +169,7 @@ export class KernelExpressions {
     if (!this.arrays.hasFunction(name))
       this.source.refuse(
         node,
-        `a function of kernels, ${[...PLACES, ...this.arrays.functions].join(', ')}`,
+        `a function of kernels, ${[...PLACES, 'laneId', 'warpSize', ...this.arrays.functions].join(', ')}`,
         name,
       );
     return new ContextFunction(name);

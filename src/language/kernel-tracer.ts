@@ -20,6 +20,7 @@ import type { DType } from '../graph/dtype.js';
 import type { KernelInstruction, KernelProgram } from '../graph/kernel-program.js';
 import { assignedNames } from './assigned.js';
 import { KernelArrays } from './kernel-arrays.js';
+import { type KernelStatements, traceForOf, traceSwitch } from './kernel-branches.js';
 import { KernelExpressions } from './kernel-expressions.js';
 import {
   ArrayView,
@@ -51,9 +52,7 @@ export type KernelParameter =
 const REFUSED: Readonly<Record<string, string>> = {
   ClassDeclaration: 'a class',
   ForInStatement: 'for … in',
-  ForOfStatement: 'for … of',
   LabeledStatement: 'a label',
-  SwitchStatement: 'switch',
   ThrowStatement: 'throw',
   TryStatement: 'try',
 };
@@ -117,6 +116,22 @@ class KernelTracer {
       this.#arrays,
       (fn, args) => this.#call(fn, args),
     );
+  }
+
+  /** The tracer as `kernel-branches.ts` takes it. */
+  get #branches(): KernelStatements {
+    return {
+      expressions: this.#expressions,
+      newScope: () => this.#scopes++,
+      inner: (run) => this.#inner(run),
+      run: (statement, scope) => this.#statement(statement, scope),
+      bind: (pattern, value, scope, isConstant) => this.#bind(pattern, value, scope, isConstant),
+      leaving: ({ end, next = this.#loops.at(-1)?.next ?? end }, run) => {
+        this.#loops.push({ next, end });
+        run();
+        this.#loops.pop();
+      },
+    };
   }
 
   get isWider(): boolean {
@@ -237,6 +252,12 @@ class KernelTracer {
       case 'DoWhileStatement':
         this.#loop(node.type === 'WhileStatement', node.test, undefined, node.body, scope);
         return;
+      case 'SwitchStatement':
+        traceSwitch(this.#branches, node, scope);
+        return;
+      case 'ForOfStatement':
+        traceForOf(this.#branches, node, scope);
+        return;
       case 'BreakStatement':
       case 'ContinueStatement': {
         if (node.label) this.#source.refuse(node, 'loops without labels');
@@ -245,7 +266,11 @@ class KernelTracer {
         return;
       }
       default:
-        this.#source.refuse(node, 'if, for, while, do, let, const, return', REFUSED[node.type] ?? node.type);
+        this.#source.refuse(
+          node,
+          'if, switch, for, while, do, let, const, return',
+          REFUSED[node.type] ?? node.type,
+        );
     }
   }
 

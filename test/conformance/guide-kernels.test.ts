@@ -55,6 +55,26 @@ describe.each(devices)("the guides' kernels on %s", (device) => {
     ]);
   });
 
+  it('of Numba: vectors, a function of both, heat in a rod and sessions of users', async () => {
+    const [a, b] = [arange(70), arange(70).mul(0.5)];
+    expect(await numbersOf(guide.vectorSum(a, b))).toEqual(await numbersOf(a.add(b)));
+    const [found, wanted] = await Promise.all([
+      numbersOf(guide.applied(a, b, b)),
+      numbersOf(elementwise(guide.businessLogic)(a, b, b)),
+    ]);
+    expect(
+      found.map((value, k) => Math.abs(value - wanted[k]!) <= 1e-9 * Math.abs(wanted[k]!)),
+    ).not.toContain(false);
+    const rod = Float64Array.from({ length: 66 }, (_, k) => (k === 33 ? 1024 : 0));
+    let u = [...rod];
+    for (let step = 0; step < 5; step++)
+      u = u.map((x, k) => (k === 0 || k === 65 ? x : x + 0.25 * (u[k - 1]! - 2 * x + u[k + 1]!)));
+    expect(await numbersOf(iterate(5, lazy(rod), (x: Lazy) => guide.cooled(x) as Lazy))).toEqual(u);
+    const ids = lazy([1, 1, 1, 2, 2, 2, 2, 3, 3].map(BigInt)).astype('int64');
+    const times = lazy([0, 10, 400, 0, 100, 150, 600, 0, 5].map(BigInt)).astype('int64');
+    expect(await numbersOf(guide.sessions(ids, times, 120))).toEqual([0, 0, 2, 3, 3, 3, 6, 7, 7]);
+  });
+
   it('of Numba: products, a transposition, points in a circle and Laplace’s equation', async () => {
     const a = arange(24, { dtype: 'float64' }).reshape([4, 6]);
     const b = arange(30, { dtype: 'float64' }).reshape([6, 5]);

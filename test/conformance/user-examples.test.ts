@@ -3,9 +3,10 @@
  * (squared difference, its L2 norm), Numba's `vectorize` and `reduce`, Game of Life, forces between bodies.
  */
 import { describe, expect, it } from 'vitest';
-import { arange, elementwise, type Lazy, lazy, reduction, roll } from '../../src/index.js';
+import { arange, elementwise, erf, type Lazy, lazy, reduction, roll } from '../../src/index.js';
 import { backends } from '../support/backends.js';
 
+const [rate, vol] = [0.1, 0.2];
 const devices = backends().filter((device) => device === 'cpu' || device.startsWith('cuda'));
 
 describe.each(devices)('examples of guides on %s', (device) => {
@@ -64,6 +65,46 @@ describe.each(devices)('examples of guides on %s', (device) => {
     expect(await elements(cells)).toEqual(
       await elements(roll(lazy(new Int32Array(glider)).reshape([5, 5]), [1, 1], [0, 1])),
     );
+  });
+
+  it('are a Mandelbrot set by an escape loop, in one kernel with its counts', async () => {
+    const steps = (a: number, b: number): number => {
+      let [x, y, n] = [0, 0, 0];
+      while (n < 30 && x * x + y * y <= 4) {
+        [x, y] = [x * x - y * y + a, 2 * x * y + b];
+        n++;
+      }
+      return n;
+    };
+    const [re, im] = [48, 32].map((n) => Array.from({ length: n }, (_, k) => (4 * k) / n - 2.1)) as [
+      number[],
+      number[],
+    ];
+    const counts = elementwise(steps)(lazy(re), lazy(im).expandDims(1)).sum(1);
+    expect(counts.explain({ device }).steps).toHaveLength(1);
+    const wanted = im.map((b) => re.reduce((sum, a) => sum + steps(a, b), 0));
+    expect(await elements(counts)).toEqual(wanted);
+  });
+
+  it('are the prices of Black and Scholes, with a function of Weft’s among the captures', async () => {
+    const phi = erf as unknown as (x: number) => number;
+    const prices = elementwise(
+      (s: number, k: number, t: number): [number, number] => {
+        const cumulated = (x: number): number => 0.5 * (1 + phi(x / Math.SQRT2));
+        const d1 = (Math.log(s / k) + (rate + 0.5 * vol ** 2) * t) / (vol * Math.sqrt(t));
+        const d2 = d1 - vol * Math.sqrt(t);
+        const paid = k * Math.exp(-rate * t);
+        return [s * cumulated(d1) - paid * cumulated(d2), paid * cumulated(-d2) - s * cumulated(-d1)];
+      },
+      { captures: { phi: erf, rate, vol } },
+    );
+    const [call, put] = prices(lazy([42, 100, 60]), lazy([40, 100, 65]), lazy([0.5, 1, 0.25])) as [
+      Lazy,
+      Lazy,
+    ];
+    // Hull, "Options, Futures, and Other Derivatives", has 4.76 and 0.81 for the first.
+    expect(await elements(call)).toEqual([4.759422, 13.26967, 1.125937].map((x) => expect.closeTo(x, 3)));
+    expect(await elements(put)).toEqual([0.808599, 3.753418, 4.521081].map((x) => expect.closeTo(x, 3)));
   });
 
   it('are forces between bodies, in one kernel', async () => {

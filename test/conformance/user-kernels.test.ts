@@ -1,5 +1,6 @@
 /** Kernels of users' own, written as functions: on the CPU, and as CUDA C on GPUs. */
 import { describe, expect, it } from 'vitest';
+import type { KernelBody } from '../../src/api/kernel-functions.js';
 import { kernel, lazy, plan } from '../../src/index.js';
 import { backends } from '../support/backends.js';
 import * as kernels from '../support/kernels.js';
@@ -122,6 +123,40 @@ describe.each(devices)('kernels written as functions on %s', (device) => {
   it('take empty arrays, and launch nothing', async () => {
     const y = await kernels.increment(lazy(new Float32Array(0))).compute({ device });
     expect(y.shape).toEqual([0]);
+  });
+
+  it('enter cases of a switch, fall through to later ones, and go through local arrays', async () => {
+    const text = `({ threadIdx }, x, y) => {
+      let found = 0;
+      for (const each of [3, 1, x[threadIdx.x], 4]) {
+        if (each === 1) continue;
+        switch (each + (threadIdx.x % 3)) {
+          case 2:
+            found += 10;
+          case 3:
+            found += 1;
+            break;
+          default:
+            found += 100;
+          case 0:
+            if (threadIdx.x > 20) break;
+            found += 1000;
+        }
+        if (found > 1000 && each === 2) break;
+      }
+      y[threadIdx.x] = found;
+    }`;
+    const fn = new Function(`return ${text}`)() as KernelBody & ((...args: unknown[]) => void);
+    const x = Int32Array.from({ length: 40 }, (_, k) => k % 5);
+    const found = await kernel(fn, {
+      inputs: { x: 'int32' },
+      outputs: { y: { dtype: 'int32', shape: 40 } },
+      grid: 1,
+      block: 40,
+    })(lazy(x)).compute({ device });
+    const wanted = new Int32Array(40);
+    for (let k = 0; k < 40; k++) fn({ threadIdx: { x: k } }, x, wanted);
+    expect(found.data).toEqual(wanted);
   });
 
   it('are read again with wider variables where an assignment needs it', async () => {

@@ -136,3 +136,68 @@ export const rowsPlus = kernel(
     block: 32,
   },
 );
+
+/** A launch of a thread for each element, of numbers of float64. */
+const ofEach = <const Names extends string>(...names: readonly Names[]) => ({
+  inputs: Object.fromEntries(names.map((name) => [name, 'float64'])) as Record<Names, 'float64'>,
+  grid: 3,
+  block: 32,
+});
+
+/** Numba's guide, vector addition. */
+export const vectorSum = kernel(
+  ({ threadIdx, blockIdx, blockDim }, a, b, c) => {
+    const i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < c.length) c[i] = a.at(i) + b.at(i);
+  },
+  { ...ofEach('a', 'b'), outputs: { c: { dtype: 'float64', shape: ({ a }) => a.shape } } },
+);
+
+/** Numba's guide, a function for the CPU and the GPU. */
+export const businessLogic = (x: number, y: number, z: number): number =>
+  4 * z * (2 * x - ((4 * y) / 2) * Math.PI);
+export const applied = kernel(
+  ({ threadIdx, blockIdx, blockDim }, a, b, c, r) => {
+    const i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < r.length) r[i] = logic(a.at(i), b.at(i), Math.max(c.at(i), Math.sin(c.at(i))));
+  },
+  {
+    ...ofEach('a', 'b', 'c'),
+    outputs: { r: { dtype: 'float64', shape: ({ a }) => a.shape } },
+    captures: { logic: businessLogic },
+  },
+);
+declare const logic: typeof businessLogic;
+
+/** Numba's guide, one-dimensional heat equation: a step, whose ends stay cold. */
+export const cooled = kernel(
+  ({ threadIdx, blockIdx, blockDim }, u, next) => {
+    const i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= u.length) return;
+    const isEnd = i === 0 || i === u.length - 1;
+    next[i] = isEnd ? u.at(i) : u.at(i) + 0.25 * (u.at(i - 1) - 2 * u.at(i) + u.at(i + 1));
+  },
+  { ...ofEach('u'), outputs: { next: { dtype: 'float64', shape: ({ u }) => u.shape } } },
+);
+
+/** Numba's guide, sessions: clicks of one user, none of them long after the one before, by the place of the first. */
+export const sessions = kernel(
+  ({ threadIdx, blockIdx, blockDim }, user, time, longest, first) => {
+    const n = user.length;
+    const begins = (k: number): boolean =>
+      k === 0 || user.at(k) !== user.at(k - 1) || time.at(k) - time.at(k - 1) > longest;
+    const i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || !begins(i)) return;
+    first[i] = i;
+    for (let k = i + 1; k < n; k++) {
+      if (begins(k)) break;
+      first[k] = i;
+    }
+  },
+  {
+    inputs: { user: 'int64', time: 'int64', longest: { scalar: 'int64' } },
+    outputs: { first: { dtype: 'int64', shape: ({ user }) => user.shape } },
+    grid: ({ user }) => Math.ceil(user.size / 32),
+    block: 32,
+  },
+);

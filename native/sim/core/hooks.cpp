@@ -182,31 +182,49 @@ WEFT_SIM_HOOK const unsigned* weft_sim_place(int which) {
 WEFT_SIM_HOOK void weft_sim_barrier() { running.wait(Wait::block); }
 WEFT_SIM_HOOK void* weft_sim_dynamic_shared() { return running.dynamicShared.begin(); }
 
+namespace {
+// The value that a lane of the warp gave; a mistake where it takes no part.
+uint64_t exchangedBy(unsigned lane) {
+  const weft::sim::Thread& own = running.threads[running.current];
+  if ((own.present >> lane & 1) == 0) {
+    running.mistake("reads the value of a lane that takes no part in a shuffle");
+    return own.exchanged;
+  }
+  return running.threads[running.current / weft::sim::kWarp * weft::sim::kWarp + lane].exchanged;
+}
+}  // namespace
+
 WEFT_SIM_HOOK unsigned long long weft_sim_shuffle(unsigned mask, unsigned long long value, unsigned source) {
-  using weft::sim::kWarp;
-  if (mask != 0xffffffffU) running.stop(weft::sim::kLaunchFailed, "a shuffle of a part of a warp");
-  const unsigned thread = running.current;
-  const unsigned turn = running.turns[thread]++ % 2;
-  running.slots[turn * size_t{running.threadCount} + thread] = value;
-  running.wait(Wait::warp);
-  return running.slots[turn * size_t{running.threadCount} + thread / kWarp * kWarp + source % kWarp];
+  running.place = __builtin_return_address(0);
+  running.exchange(mask, value);
+  return exchangedBy(source % weft::sim::kWarp);
 }
 WEFT_SIM_HOOK unsigned weft_sim_ballot(unsigned mask, bool holds) {
-  using weft::sim::kWarp;
-  if (mask != 0xffffffffU) running.stop(weft::sim::kLaunchFailed, "a ballot of a part of a warp");
-  const unsigned thread = running.current;
-  const size_t turn = running.turns[thread]++ % 2 * size_t{running.threadCount};
-  running.slots[turn + thread] = holds ? 1 : 0;
-  running.wait(Wait::warp);
+  running.place = __builtin_return_address(0);
+  running.exchange(mask, holds ? 1 : 0);
+  const unsigned present = running.threads[running.current].present;
   unsigned bits = 0;
-  for (unsigned lane = 0; lane < kWarp; lane++)
-    bits |= static_cast<unsigned>(running.slots[turn + thread / kWarp * kWarp + lane]) << lane;
+  for (unsigned lane = 0; lane < weft::sim::kWarp; lane++)
+    if ((present >> lane & 1) != 0 && exchangedBy(lane) != 0) bits |= 1U << lane;
   return bits;
 }
-WEFT_SIM_HOOK void weft_sim_warp_barrier() {
-  running.warpBarriers[running.current]++;
-  running.wait(Wait::warp);
+// Gives a value to the lanes of a mask, whose values are written to `values`, a place for each lane; the
+// lanes that were there.
+WEFT_SIM_HOOK unsigned weft_sim_exchange(unsigned mask, unsigned long long value,
+                                         unsigned long long* values) {
+  running.place = __builtin_return_address(0);
+  running.exchange(mask, value);
+  const unsigned present = running.threads[running.current].present;
+  for (unsigned lane = 0; lane < weft::sim::kWarp; lane++)
+    values[lane] = (present >> lane & 1) != 0 ? exchangedBy(lane) : 0;
+  return present;
 }
+WEFT_SIM_HOOK void weft_sim_lanes_barrier(unsigned mask) {
+  running.place = __builtin_return_address(0);
+  running.warpBarriers[running.current]++;
+  running.exchange(mask, 0);
+}
+WEFT_SIM_HOOK void weft_sim_warp_barrier() { weft_sim_lanes_barrier(0xffffffffU); }
 WEFT_SIM_HOOK void weft_sim_sleep() { running.wait(Wait::asleep); }
 WEFT_SIM_HOOK unsigned weft_sim_lane() { return running.current % weft::sim::kWarp; }
 

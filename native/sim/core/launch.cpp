@@ -73,15 +73,42 @@ void resume(unsigned t) {
   }
 }
 
-// Lets a warp go on once all of its lanes wait for one another.
-bool releaseWarp(unsigned first) {
-  const unsigned end = first + kWarp;
-  if (end > running.threadCount) return false;
-  for (unsigned t = first; t < end; t++) {
-    if (running.threads[t].wait != Wait::warp) return false;
+// The lanes of a mask that are not done; `isMet`: all of them wait with that mask.
+struct Lanes {
+  unsigned present = 0;
+  bool isMet = true;
+};
+
+Lanes lanesOf(unsigned first, unsigned mask) {
+  Lanes lanes;
+  for (unsigned lane = 0; lane < kWarp && first + lane < running.threadCount; lane++) {
+    const Thread& thread = running.threads[first + lane];
+    if ((mask >> lane & 1) == 0 || thread.wait == Wait::done) continue;
+    lanes.present |= 1U << lane;
+    lanes.isMet &= thread.wait == Wait::warp && thread.mask == mask;
   }
-  for (unsigned t = first; t < end; t++) running.threads[t].wait = Wait::none;
-  return true;
+  return lanes;
+}
+
+// Lets lanes of a warp go on that all wait for one another. No lane reads what was exchanged before all have
+// gone on.
+bool releaseWarp(unsigned first) {
+  const unsigned end = std::min(first + kWarp, running.threadCount);
+  bool released = false;
+  for (unsigned t = first; t < end; t++) {
+    if (running.threads[t].wait != Wait::warp) continue;
+    const Lanes lanes = lanesOf(first, running.threads[t].mask);
+    if (!lanes.isMet) continue;
+    for (unsigned other = first; other < end; other++) {
+      if ((lanes.present >> (other - first) & 1) == 0) continue;
+      Thread& thread = running.threads[other];
+      thread.wait = Wait::none;
+      thread.present = lanes.present;
+      thread.exchanged = thread.given;
+    }
+    released = true;
+  }
+  return released;
 }
 
 // Runs every thread that may go on up to its next wait, then lets go of those that nothing holds any more.
@@ -129,7 +156,6 @@ void runBlock(uint64_t block, std::mt19937_64& random) {
   running.blockIndex = {static_cast<unsigned>(block % grid.x), static_cast<unsigned>(block / grid.x % grid.y),
                         static_cast<unsigned>(block / grid.x / grid.y)};
   for (unsigned t = 0; t < running.threadCount; t++) running.threads[t].wait = Wait::none;
-  std::memset(running.turns.data(), 0, running.turns.size());
   running.sleeps = 0;
   running.epochs.block = ++running.epochs.now;
   running.firstThread = static_cast<uint32_t>(block * running.threadCount);
@@ -150,8 +176,6 @@ void prepare(const LaunchSpec& spec, void** arguments, DeviceMemory& memory) {
   running.blockDim = spec.block;
   running.threadCount = static_cast<unsigned>(spec.block.count());
   running.threads.assign(running.threadCount, Thread{});
-  running.slots.resize(2 * size_t{running.threadCount});
-  running.turns.assign(running.threadCount, 0);
   running.warpBarriers.assign(running.threadCount, 0);
   running.memory = &memory;
   running.base = memory.base();
@@ -187,6 +211,15 @@ void Running::wait(Wait reason) {
   Thread& thread = threads[current];
   thread.wait = reason;
   switchFiber(thread.place, scheduler);
+}
+
+void Running::exchange(unsigned mask, uint64_t value) {
+  Thread& thread = threads[current];
+  if ((mask >> (current % kWarp) & 1) == 0)
+    stop(kLaunchFailed, "a warp function whose mask leaves out the lane that calls it");
+  thread.given = value;
+  thread.mask = mask;
+  wait(Wait::warp);
 }
 
 void Running::stop(int stopStatus, std::string what) {

@@ -22,6 +22,12 @@ struct Thread {
   FiberContext place = nullptr;
   char* stack = nullptr;
   Wait wait = Wait::none;
+  // A value for the lanes of its warp that the mask names, which it waits for.
+  uint64_t given = 0;
+  unsigned mask = 0;
+  // The lanes that were there when the warp went on, and what this one gave them.
+  unsigned present = 0;
+  uint64_t exchanged = 0;
 };
 
 struct Running {
@@ -32,10 +38,6 @@ struct Running {
   unsigned current = 0;
   FiberContext scheduler = nullptr;
   std::vector<Thread> threads;
-  // Values exchanged by lanes: two places for each thread, used in turn, for a lane may reach the next
-  // shuffle before another has read.
-  std::vector<uint64_t> slots;
-  std::vector<uint8_t> turns;
   // Passes over the threads in a row in which all that ran slept.
   unsigned sleeps = 0;
   // Barriers of its warp that each thread has passed.
@@ -72,6 +74,8 @@ struct Running {
 
   // On a fiber: goes back to the scheduler, and on when what it waits for has come.
   void wait(Wait reason);
+  // On a fiber: gives a value to the lanes of a mask, and waits for theirs.
+  void exchange(unsigned mask, uint64_t value);
   // On a fiber: ends the launch.
   void stop(int stopStatus, std::string what);
   void mistake(const std::string& what);

@@ -73,6 +73,11 @@ WEFT_SIM_BIT_ATOMICS(int)
 WEFT_SIM_BIT_ATOMICS(unsigned)
 WEFT_SIM_BIT_ATOMICS(unsigned long long)
 
+extern "C" {
+unsigned weft_sim_exchange(unsigned mask, unsigned long long value, unsigned long long* values);
+void weft_sim_lanes_barrier(unsigned mask);
+}
+
 // With the width of a part of the warp.
 template <class T>
 inline T __shfl_down_sync(unsigned mask, T value, unsigned lanes, int width) {
@@ -84,9 +89,12 @@ inline T __shfl_up_sync(unsigned mask, T value, unsigned lanes, int width) {
   const unsigned own = weft_sim_lane();
   return weft_sim_shuffle_value(mask, value, own % (unsigned)width < lanes ? own : own - lanes);
 }
+// Of a later part the own value; of an earlier one that of the lane there.
 template <class T>
-inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int = 32) {
-  return weft_sim_shuffle_value(mask, value, weft_sim_lane() ^ (unsigned)lanes);
+inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
+  const unsigned own = weft_sim_lane(), from = own ^ (unsigned)lanes;
+  return weft_sim_shuffle_value(mask, value,
+                                from / (unsigned)width > own / (unsigned)width ? own : from % 32);
 }
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int lane, int width) {
@@ -94,7 +102,59 @@ inline T __shfl_sync(unsigned mask, T value, int lane, int width) {
   return weft_sim_shuffle_value(mask, value, own - own % (unsigned)width + (unsigned)lane % (unsigned)width);
 }
 inline int __any_sync(unsigned mask, int holds) { return __ballot_sync(mask, holds) != 0; }
-inline void __syncwarp(unsigned) { weft_sim_warp_barrier(); }
+// Of a part of the warp, too.
+inline int weft_sim_all(unsigned mask, int holds) { return __ballot_sync(mask, !holds) == 0; }
+#define __all_sync weft_sim_all
+inline void __syncwarp(unsigned mask) { weft_sim_lanes_barrier(mask); }
+// Lanes go on by themselves: each may find itself alone.
+inline unsigned __activemask() { return 1u << weft_sim_lane(); }
+
+// The lanes whose values have the same bits.
+template <class T>
+WEFT_SIM_UNCHECKED inline unsigned weft_sim_match(unsigned mask, T value, unsigned* all) {
+  static_assert(sizeof(T) <= 8);
+  unsigned long long bits = 0, values[warpSize];
+  __builtin_memcpy(&bits, &value, sizeof value);
+  const unsigned present = weft_sim_exchange(mask, bits, values);
+  unsigned same = 0;
+  for (int lane = 0; lane < warpSize; lane++)
+    if ((present >> lane & 1) != 0 && values[lane] == bits) same |= 1u << lane;
+  *all = present;
+  return same;
+}
+template <class T>
+inline unsigned __match_any_sync(unsigned mask, T value) {
+  unsigned all;
+  return weft_sim_match(mask, value, &all);
+}
+template <class T>
+inline unsigned __match_all_sync(unsigned mask, T value, int* holds) {
+  unsigned all;
+  *holds = weft_sim_match(mask, value, &all) == all;
+  return *holds ? all : 0;
+}
+
+#define WEFT_SIM_REDUCE(name, T, combined)                                          \
+  WEFT_SIM_UNCHECKED inline T __reduce_##name##_sync(unsigned mask, T value) {      \
+    unsigned long long values[warpSize];                                            \
+    const unsigned present = weft_sim_exchange(mask, (unsigned)value, values);      \
+    T a = value;                                                                    \
+    for (int lane = 0; lane < warpSize; lane++) {                                   \
+      const T b = (T)(unsigned)values[lane];                                        \
+      if ((present >> lane & 1) != 0 && lane != (int)weft_sim_lane()) a = combined; \
+    }                                                                               \
+    return a;                                                                       \
+  }
+WEFT_SIM_REDUCE(add, unsigned, a + b)
+WEFT_SIM_REDUCE(add, int, (int)((unsigned)a + (unsigned)b))
+WEFT_SIM_REDUCE(min, unsigned, b < a ? b : a)
+WEFT_SIM_REDUCE(min, int, b < a ? b : a)
+WEFT_SIM_REDUCE(max, unsigned, a < b ? b : a)
+WEFT_SIM_REDUCE(max, int, a < b ? b : a)
+WEFT_SIM_REDUCE(and, unsigned, a& b)
+WEFT_SIM_REDUCE(or, unsigned, a | b)
+WEFT_SIM_REDUCE(xor, unsigned, a ^ b)
+
 inline void __threadfence_block() {}
 inline int __clz(int a) { return a == 0 ? 32 : __builtin_clz((unsigned)a); }
 inline int __ffs(int a) { return __builtin_ffs(a); }

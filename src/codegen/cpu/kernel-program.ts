@@ -8,6 +8,7 @@ import {
   type KernelInstruction,
   type KernelNumber,
   type KernelProgram,
+  WARP_FUNCTIONS,
 } from '../../graph/kernel-program.js';
 import { scalarBytes } from '../cuda/literals.js';
 import { castHops } from './tape-domain.js';
@@ -23,6 +24,7 @@ const KINDS = [
   'atomic',
   'bound',
   'sync',
+  'warp',
   'if',
   'loop',
   'scope',
@@ -106,6 +108,11 @@ class Encoder {
         return [[kind, instruction.index, instruction.size, ...placeWords(instruction)]];
       case 'sync':
         return [[kind, ...placeWords(instruction)]];
+      case 'warp': {
+        const { name, to, mask = -1, from = -1, lane = -1, width = 32 } = instruction;
+        const operands = [mask, from, lane].map((register) => register + 1);
+        return [[kind, WARP_FUNCTIONS.indexOf(name), to, ...operands, width, ...placeWords(instruction)]];
+      }
       case 'if': {
         const { condition, yes, no } = instruction;
         return [[kind, condition, ...this.list(yes), ...this.list(no)]];

@@ -47,9 +47,40 @@ const swapped = (name: string, type: string, word: string, to: string, from: str
   return ${from}(seen);
 }
 `;
+/** `redux.sync` came with compute capability 8.0; before, each lane goes through the values of all that are there. */
+const reduced = (name: string, combined: string): string => `template <class T>
+__device__ T weft_reduce_${name}(unsigned int mask, T value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return (T)__reduce_${name}_sync(mask, ${BITWISE.includes(name) ? '(unsigned int)' : ''}value);
+#else
+  const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const int behind = blockDim.x * blockDim.y * blockDim.z - thread / 32 * 32;
+  unsigned int left = behind < 32 ? mask & ((1u << behind) - 1u) : mask;
+  T a = __shfl_sync(mask, value, __ffs(left) - 1);
+  while ((left &= left - 1u) != 0u) {
+    const T b = __shfl_sync(mask, value, __ffs(left) - 1);
+    a = ${combined};
+  }
+  return a;
+#endif
+}
+`;
+const BITWISE: readonly string[] = ['and', 'or', 'xor'];
 const F32 = ['float', 'int', '__float_as_int', '__int_as_float'] as const;
 const WORD = 'unsigned long long';
 const HELPERS: Readonly<Record<string, string>> = {
+  weft_match_all: `template <class T>
+__device__ unsigned int weft_match_all(unsigned int mask, T value) {
+  int same;
+  return __match_all_sync(mask, value, &same);
+}
+`,
+  weft_reduce_add: reduced('add', '(T)((unsigned int)a + (unsigned int)b)'),
+  weft_reduce_min: reduced('min', 'b < a ? b : a'),
+  weft_reduce_max: reduced('max', 'a < b ? b : a'),
+  weft_reduce_and: reduced('and', 'a & b'),
+  weft_reduce_or: reduced('or', 'a | b'),
+  weft_reduce_xor: reduced('xor', 'a ^ b'),
   weft_double_bits: `__device__ ${WORD} weft_double_bits(double a) { return (${WORD})__double_as_longlong(a); }
 __device__ double weft_bits_double(${WORD} a) { return __longlong_as_double((long long)a); }
 `,
@@ -72,6 +103,13 @@ __device__ double weft_bits_double(${WORD} a) { return __longlong_as_double((lon
     'value > old',
   ),
 };
+
+const CUDA_SHUFFLE = {
+  shfl: '__shfl_sync',
+  shflUp: '__shfl_up_sync',
+  shflDown: '__shfl_down_sync',
+  shflXor: '__shfl_xor_sync',
+} as const;
 
 const CUDA_ATOMIC: Readonly<Record<AtomicName, string>> = {
   add: 'atomicAdd',
@@ -139,6 +177,13 @@ class ProgramPrinter {
       case 'sync':
         out.line('__syncthreads();');
         return;
+      case 'warp':
+        out.line(
+          instruction.name === 'sync'
+            ? `__syncwarp(v${instruction.mask});`
+            : `v${instruction.to} = ${this.#warp(instruction)};`,
+        );
+        return;
       case 'write': {
         const { array, index, from } = instruction;
         out.line(`a${array}[v${index}] = ${toStorage(this.#dtype(from), `v${from}`)};`);
@@ -177,7 +222,7 @@ class ProgramPrinter {
     if (this.#left.has(id)) this.#out.line(`end_${id}:;`);
   }
 
-  #expression(instruction: Extract<KernelInstruction, { to: number }>): string {
+  #expression(instruction: Exclude<Extract<KernelInstruction, { to: number }>, { kind: 'warp' }>): string {
     const { to } = instruction;
     switch (instruction.kind) {
       case 'map': {
@@ -216,6 +261,32 @@ class ProgramPrinter {
         return `size${sizesIn(this.#program).findIndex((each) => each.array === number.array && each.axis === number.axis)}`;
       default:
         return `${number.of}.${AXES[number.axis]}`;
+    }
+  }
+
+  #warp({ name, mask, from, lane, width }: Extract<KernelInstruction, { kind: 'warp' }>): string {
+    switch (name) {
+      case 'shfl':
+      case 'shflUp':
+      case 'shflDown':
+      case 'shflXor':
+        return `${CUDA_SHUFFLE[name]}(v${mask}, v${from}, v${lane}, ${width})`;
+      case 'matchAll':
+        this.helpers.add('weft_match_all');
+        return `weft_match_all(v${mask}, v${from})`;
+      case 'activemask':
+        return '__activemask()';
+      case 'ballot':
+      case 'any':
+      case 'all':
+        return `__${name}_sync(v${mask}, v${from})`;
+      case 'matchAny':
+        return `__match_any_sync(v${mask}, v${from})`;
+      default: {
+        const helper = `weft_reduce_${name.slice('reduce'.length).toLowerCase()}`;
+        this.helpers.add(helper);
+        return `${helper}(v${mask}, v${from})`;
+      }
     }
   }
 
