@@ -1,7 +1,7 @@
 /**
  * Arrays zoomed, shifted, turned and read at coordinates, with the names and the meaning of SciPy's `ndimage`, whose
  * rounding of integers is theirs too. Coordinates are float64, weights and sums float32 of float32 and halves. Splines of
- * order 2 and 3 of `'reflect'` go through the elements, where SciPy's miss them slightly in short arrays.
+ * order 2 to 5 of `'reflect'` go through the elements, where SciPy's miss them slightly in short arrays.
  */
 import { checkOptions, finiteNumber, oneOf } from '../graph/arguments.js';
 import { slice } from '../graph/basic-slicing.js';
@@ -30,8 +30,8 @@ import { exprOf, Lazy } from './lazy.js';
 
 /** Options of all interpolation. */
 export interface InterpolationOptions<D extends DType = DType> {
-  /** The order of the splines: 0 (the nearest element), 1 (linear), 2 or 3 (cubic), which is the default. */
-  readonly order?: 0 | 1 | 2 | 3 | undefined;
+  /** The order of the splines: 0 (the nearest element), 1 (linear), to 5. 3 (cubic) is the default. */
+  readonly order?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
   /** The elements outside of the array, `'constant'` by default. */
   readonly mode?: InterpolationMode | undefined;
   /** The value outside of the array with a constant mode; 0 by default. */
@@ -67,7 +67,7 @@ export interface AffineOptions<D extends DType = DType> extends InterpolationOpt
 /** Options of `splineFilter`. */
 export interface SplineFilterOptions<D extends DType = DType> {
   /** 3 by default. */
-  readonly order?: 2 | 3 | undefined;
+  readonly order?: 2 | 3 | 4 | 5 | undefined;
   /** `'mirror'` by default. */
   readonly mode?: Exclude<BorderMode, 'constant'> | undefined;
   /** float64 by default. */
@@ -82,7 +82,7 @@ interface Given {
   readonly dtype: DType;
 }
 
-const ORDERS = [0, 1, 2, 3] as const;
+const ORDERS = [0, 1, 2, 3, 4, 5] as const;
 
 function givenOf(
   op: string,
@@ -95,7 +95,7 @@ function givenOf(
   needSizes(op, x);
   const { order = 3, mode = 'constant', cval = 0, prefilter = true, dtype } = options ?? {};
   if (!ORDERS.includes(order))
-    throw new RangeArgumentError(expected(op, 'an order from 0 to 3', formatValue(order)));
+    throw new RangeArgumentError(expected(op, 'an order from 0 to 5', formatValue(order)));
   if (typeof prefilter !== 'boolean')
     throw new ArgumentError(expected(op, 'prefilter to be true or false', formatValue(prefilter)));
   const how: Interpolation = {
@@ -372,7 +372,7 @@ export function mapCoordinates<T extends ArrayLike, D extends DType | undefined 
 
 /**
  * The coefficients of the splines whose values are the elements, as SciPy's `spline_filter`: what interpolation of order
- * 2 and 3 computes first, and need not again with `{ prefilter: false }`.
+ * 2 to 5 computes first, and need not again with `{ prefilter: false }`.
  *
  * @example
  * await ndimage.splineFilter([0, 0, 1, 0, 0]).compute()
@@ -388,8 +388,8 @@ export function splineFilter<D extends DType = 'float64'>(
     const given = exprOf(op, x);
     needSizes(op, given);
     const order = checkInteger(op, 'an order', options?.order ?? 3);
-    if (order !== 2 && order !== 3)
-      throw new RangeArgumentError(expected(op, 'an order of 2 or 3', `${order}`));
+    if (order < 2 || order > 5)
+      throw new RangeArgumentError(expected(op, 'an order from 2 to 5', `${order}`));
     const mode = oneOf(
       op,
       'a mode',

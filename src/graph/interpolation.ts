@@ -2,7 +2,7 @@
  * Interpolation by B-splines between the elements of an array, as SciPy's `ndimage` does it. Called by
  * `api/ndimage-interpolation.ts`.
  *
- * An array is filtered to coefficients first, where splines of order 2 and 3 need it: the recursive filter of SciPy as
+ * An array is filtered to coefficients first, where splines of order 2 to 5 need it: the recursive filter of SciPy as
  * a sum over neighbours, whose weights z^|k| end where a dtype no longer sees them, so that it is a stencil like others
  * (M. Unser, "Splines: a perfect fit for signal and image processing", IEEE Signal Processing Magazine 16, 1999). Where
  * each coordinate depends on one axis alone, the array is interpolated along one axis after the other.
@@ -41,7 +41,7 @@ export const INTERPOLATION_MODES = [
 ] as const;
 
 export interface Interpolation {
-  readonly order: 0 | 1 | 2 | 3;
+  readonly order: 0 | 1 | 2 | 3 | 4 | 5;
   readonly mode: InterpolationMode;
   readonly value: number;
   readonly prefilter: boolean;
@@ -53,24 +53,28 @@ interface Coefficients {
   readonly before: number;
 }
 
-/** Poles of the filters that give the coefficients of splines, and the weights of their neighbours in an element. */
-const POLES: Readonly<Record<number, readonly [pole: number, neighbour: number]>> = {
-  2: [Math.sqrt(8) - 3, 1 / 8],
-  3: [Math.sqrt(3) - 2, 1 / 6],
+/** Poles of the filters that give the coefficients of splines. */
+const POLES: Readonly<Record<number, readonly number[]>> = {
+  2: [Math.sqrt(8) - 3],
+  3: [Math.sqrt(3) - 2],
+  4: [-1, 1].map((sign) => Math.sqrt(664 + sign * Math.sqrt(438976)) - sign * Math.sqrt(304) - 19),
+  5: [-1, 1].map((sign) => Math.sqrt(67.5 + sign * Math.sqrt(4436.25)) - sign * Math.sqrt(26.25) - 6.5),
 };
 
 /** The coefficients of splines along all axes whose values are the elements. */
 export function splineCoefficients(x: Expr, order: number, fold: Fold, dtype: DType): Expr {
-  const found = POLES[order];
-  if (found === undefined || x.shape.includes(0)) return cast(x, dtype);
-  const [pole, neighbour] = found;
+  const poles = POLES[order];
+  if (poles === undefined || x.shape.includes(0)) return cast(x, dtype);
   const least = sumDType(dtype) === 'float32' || dtype === 'complex64' ? 1e-9 : 1e-17;
-  const reach = Math.ceil(Math.log(least) / Math.log(-pole));
-  const factor = -pole / (neighbour * (1 - pole * pole));
-  const weights = Array.from({ length: 2 * reach + 1 }, (_, k) => factor * pole ** Math.abs(k - reach));
+  const border = { mode: fold, value: 0 } as const;
+  const filtered = (y: Expr, axis: number, pole: number): Expr => {
+    const reach = Math.ceil(Math.log(least) / Math.log(-pole));
+    const factor = (1 - pole) / (1 + pole);
+    const weights = Array.from({ length: 2 * reach + 1 }, (_, k) => factor * pole ** Math.abs(k - reach));
+    return correlatedAlong(y, axis, weights, -reach, border, dtype);
+  };
   return x.shape.reduce(
-    (y, size, axis) =>
-      size === 1 ? y : correlatedAlong(y, axis, weights, -reach, { mode: fold, value: 0 }, dtype),
+    (y, size, axis) => (size === 1 ? y : poles.reduce((part, pole) => filtered(part, axis, pole), y)),
     cast(x, dtype),
   );
 }
@@ -162,6 +166,7 @@ function weightsOf(t: Expr, order: number): (Expr | undefined)[] {
     const left = map('multiply', [map('square', [map('subtract', [0.5, t])]), 0.5]);
     return [left, centre, map('subtract', [map('subtract', [1, left]), centre])];
   }
+  if (order > 3) return order === 4 ? quarticWeights(t) : quinticWeights(t, rest);
   // (t² (t - 2) · 3 + 4) / 6 of the element at a distance t below 1.
   const near = (d: Expr): Expr => {
     const cubic = map('multiply', [map('square', [d]), map('subtract', [d, 2])]);
@@ -173,7 +178,39 @@ function weightsOf(t: Expr, order: number): (Expr | undefined)[] {
   return [far, second, third, map('subtract', [1, sum])];
 }
 
-/** Indices folded back from anywhere; `isNear`: from at most two elements outside, or of values that are not used. */
+/** Σ coefficients[k] x^k, by Horner's rule. */
+const polynomial = (x: Expr, coefficients: readonly number[]): Expr =>
+  coefficients
+    .slice(0, -1)
+    .reduceRight<Expr>(
+      (sum, coefficient) => map('add', [map('multiply', [sum, x]), coefficient]),
+      constant(coefficients.at(-1)!, x.dtype),
+    );
+
+/** All weights, whose sum is 1, by all but the last. */
+const withLast = (weights: readonly Expr[]): Expr[] => [
+  ...weights,
+  map('subtract', [1, combined('add', weights)]),
+];
+
+/** Of elements 2 before to 2 behind the nearest one, which is t away. */
+function quarticWeights(t: Expr): Expr[] {
+  const near = (d: Expr): Expr => polynomial(d, [55 / 96, 5 / 24, -5 / 4, 5 / 6, -1 / 6]);
+  const far = map('multiply', [map('square', [map('square', [map('subtract', [0.5, t])])]), 1 / 24]);
+  const centre = polynomial(map('square', [t]), [115 / 192, -5 / 8, 1 / 4]);
+  return withLast([far, near(map('add', [t, 1])), centre, near(map('subtract', [1, t]))]);
+}
+
+/** Of elements 2 before to 3 behind the one that is t before. */
+function quinticWeights(t: Expr, rest: Expr): Expr[] {
+  const centre = (d: Expr): Expr => polynomial(d, [11 / 20, 0, -1 / 2, 0, 1 / 4, -1 / 12]);
+  const near = (d: Expr): Expr => polynomial(d, [17 / 40, 5 / 8, -7 / 4, 5 / 4, -3 / 8, 1 / 24]);
+  const far = map('multiply', [map('multiply', [map('square', [map('square', [rest])]), rest]), 1 / 120]);
+  const [second, fifth] = [near(map('add', [t, 1])), near(map('subtract', [2, t]))];
+  return withLast([far, second, centre(t), centre(rest), fifth]);
+}
+
+/** Indices folded back from anywhere; `isNear`: from at most three elements outside, or of values that are not used. */
 function foldedAnywhere(index: Expr, n: number, fold: Fold, isNear: boolean): Expr {
   const clipped = (i: Expr): Expr => map('minimum', [map('maximum', [i, 0]), n - 1]);
   if (fold === 'nearest' || n === 1) return clipped(index);
