@@ -81,8 +81,8 @@ export interface CallRow<Step extends CallStep> {
   readonly withBuffers: (step: Step, moved: (buffer: number) => number) => Step;
   /** Equal for calls that differ at most in the buffers they name. */
   readonly keyOf: (step: Step) => string;
-  /** Whether the CPU may write its first result over its first operand, which is of the same size. */
-  readonly overwrites?: boolean | undefined;
+  /** Where it may write its first result over its first operand, if that is of the same size; without it, nowhere. */
+  readonly overwrites?: readonly TargetKind[] | undefined;
   /** Whether it has nothing to compute. */
   readonly isEmpty: (step: Step) => boolean;
   readonly workspace: Readonly<Record<TargetKind, (step: Step) => WorkspaceNeed>>;

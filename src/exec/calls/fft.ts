@@ -74,6 +74,8 @@ const TRANSFORMING: Routine = {
     return [KINDS.indexOf(kind), isDouble(step) ? 1 : 0, inverse, outer, inner, perUnit, ...dims];
   },
   cudaWorkspace: cudaWorkspaceOf,
+  // Of complex numbers: real arrays and spectra are not of the same size.
+  overwrites: ['cpu', 'cuda'],
   work: (step) => {
     const { outer, perUnit, inner } = planOf(step);
     const arrays = [...step.operands, ...step.results];

@@ -68,7 +68,7 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true, 
       const launches = kernels?.(step) === undefined ? 4 * count(step) : 1;
       return { bytes: moved + computed, launches };
     },
-    overwrites,
+    overwrites: overwrites ? ['cpu'] : undefined,
     ...(kernels === undefined ? {} : { kernels }),
     method: () => method,
   };

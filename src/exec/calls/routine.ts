@@ -14,6 +14,7 @@ import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
+import type { TargetKind } from '../targets/device.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallForm, CallKernels, CallRow } from './call-row.js';
@@ -41,7 +42,7 @@ export interface Routine {
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
   /** As of `CallRow`. */
-  readonly overwrites?: boolean;
+  readonly overwrites?: readonly TargetKind[] | undefined;
   /** Its method, for `explain()`. */
   readonly method: (step: RoutineStep) => string;
 }

@@ -40,8 +40,8 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
   readonly workspaceOf: (step: CallStep) => WorkspaceNeed;
   /** Bytes of pinned memory that the copies of each kind go through: what is of use, and the least. */
   readonly copies?: { readonly most: number; readonly least: number } | undefined;
-  /** Whether calls that may (`CallRow.overwrites`) write results over operands; without it, none does. */
-  readonly overwritesInCalls?: boolean | undefined;
+  /** Whether a call may write its first result over its first operand (`CallRow.overwrites`); without it, none may. */
+  readonly overwrites?: ((step: CallStep) => boolean) | undefined;
   /** How steps may run at a time; without it, they run one after the other. */
   readonly streams?: StreamNeeds | undefined;
   /**

@@ -97,7 +97,7 @@ class StepListPlanner {
     this.#decided = once(() => planWhole(inReadBlocks(this.#recorded(), model), model));
     this.#whole = once(() => (this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model)));
     this.#inPlace = once(() => {
-      const shared = model.isByElement && inPlace(stepList, model.isByElement, model.overwritesInCalls);
+      const shared = model.isByElement && inPlace(stepList, model.isByElement, model.overwrites);
       return shared && planWhole(shared, model);
     });
     this.#swept = once(() => {

@@ -5,7 +5,7 @@
  *
  * A result takes the memory of an argument only where every element is read by the thread that then writes
  * it: the map's loads of it are where its store is. The arithmetic stays as it is. Calls whose rows say so do
- * the same on the CPU. Called by `device-planner.ts`.
+ * the same. Called by `device-planner.ts`.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -23,7 +23,7 @@ import type { StepList } from './step-list.js';
 export function inPlace(
   stepList: StepList,
   isByElement: (kernel: Kernel) => boolean,
-  overwritesInCalls = false,
+  overwrites: (step: CallStep) => boolean = () => false,
 ): StepList | undefined {
   const sharing = new Sharing(stepList);
   // From the last step on, so that a chain of maps shares the memory of its last result.
@@ -31,7 +31,7 @@ export function inPlace(
     const step = stepList.steps[at]!;
     if (step.kind === 'kernel' && step.scratch.length === 0 && isByElement(step.kernel))
       sharing.look(step, at);
-    if (step.kind === 'call' && overwritesInCalls && callRow(step).overwrites) sharing.lookCall(step, at);
+    if (step.kind === 'call' && overwrites(step)) sharing.lookCall(step, at);
   }
   return sharing.stepList();
 }

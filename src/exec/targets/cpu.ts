@@ -40,7 +40,7 @@ export const CPU_MODEL: DeviceModel = {
   skewOf,
   isElementMap: isElementTape,
   isByElement: ({ reduced }) => reduced.length === 0,
-  overwritesInCalls: true,
+  overwrites: (step) => callRow(step).overwrites?.includes('cpu') ?? false,
   // A tile need hold no more rows than fill the second-level cache.
   unitElements: 2 ** 14,
   sweeps: CPU_SWEEPS,

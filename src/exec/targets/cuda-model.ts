@@ -56,6 +56,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
       device.architecture === undefined && hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name)
         ? LOOP_RECORD_BYTES
         : 0,
+    overwrites: (step) => callRow(step).overwrites?.includes('cuda') ?? false,
     isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),
