@@ -42,6 +42,27 @@ size_t stepScratch(const FftPlan& plan) {
   return 3 * localBytes<T>(n1 > n2 ? n1 : n2);
 }
 
+// Twiddles k1 = k of the neighbours from j2 = j on, which is a multiple of the lanes.
+template <typename T>
+WEFT_FFT_INLINE Complexes<T> twiddlesAt(const FftPlan& plan, int64_t k, int64_t j) {
+  const int64_t line = plan.tableLine();
+  const T* const table = static_cast<const T*>(plan.table) + 2 * k * line;
+  if (plan.isWhole()) return {loadVector(table + j), loadVector(table + line + j)};
+  const T *const coarse = table + j / kFine, *const fine = static_cast<const T*>(plan.fine) + 2 * k * kFine;
+  const Complexes<T> w = {loadVector(fine + j % kFine), loadVector(fine + kFine + j % kFine)};
+  return times(w, broadcast<T>(coarse[0]), broadcast<T>(coarse[line]));
+}
+// The one at j in every lane.
+template <typename T>
+WEFT_FFT_INLINE Complexes<T> twiddleAt(const FftPlan& plan, int64_t k, int64_t j) {
+  const int64_t line = plan.tableLine();
+  const T* const table = static_cast<const T*>(plan.table) + 2 * k * line;
+  if (plan.isWhole()) return {broadcast<T>(table[j]), broadcast<T>(table[line + j])};
+  const T *const coarse = table + j / kFine, *const fine = static_cast<const T*>(plan.fine) + 2 * k * kFine;
+  const Complexes<T> w = {broadcast<T>(fine[j % kFine]), broadcast<T>(fine[kFine + j % kFine])};
+  return times(w, broadcast<T>(coarse[0]), broadcast<T>(coarse[line]));
+}
+
 // Columns [first, last) of the sequence as n1 rows of n2.
 // `sourceOf(j, count)` gives the columns from j on.
 template <typename T, typename SourceOf>
@@ -52,20 +73,17 @@ WEFT_FFT_INLINE void firstStepOf(const FftPlan& plan, const SourceOf& sourceOf, 
   T *const re = reinterpret_cast<T*>(between), *const im = imaginary<T>(plan, between);
   const Local<T> a = localAt<T>(scratch), b = localAt<T>(scratch + localBytes<T>(n1)),
                  done = localAt<T>(scratch + 2 * localBytes<T>(n1));
-  const T* const table = static_cast<const T*>(plan.table);
   for (int64_t j = first; j < last; j += L) {
     const int64_t count = last - j < L ? last - j : L;
     transform<T>(*plan.first, sourceOf(j, count), done, a, b);
-    const T* twiddles = table + j;
     for (int64_t k = 0; k < n1; k += L) {
       Vector<T> reals[L], imaginaries[L];
 #pragma GCC unroll 16
       for (int64_t i = 0; i < L; i++) {
         Complexes<T> x{};
         if (k + i < n1) {
-          x = done.get(k + i);
-          x = times(x, loadVector(twiddles), loadVector(twiddles + plan.tableLine()));
-          twiddles += 2 * plan.tableLine();
+          const Complexes<T> w = twiddlesAt<T>(plan, k + i, j);
+          x = times(done.get(k + i), w.re, w.im);
         }
         reals[i] = x.re;
         imaginaries[i] = x.im;
@@ -139,10 +157,10 @@ void columnsInSteps(const FftPlan& plan, T* in, T* out, int64_t stride, int64_t 
                  between = localAt<T>(scratch + 3 * localBytes<T>(most));
   for (int64_t j = 0; j < n2; j++) {
     transform<T>(*plan.first, Pairs<T>{in + j * stride, n2 * stride, count, inverse}, done, a, b);
-    const T* twiddles = static_cast<const T*>(plan.table) + j;
-    for (int64_t k = 0; k < n1; k++, twiddles += 2 * plan.tableLine())
-      between.set(k * n2 + j,
-                  times(done.get(k), broadcast<T>(twiddles[0]), broadcast<T>(twiddles[plan.tableLine()])));
+    for (int64_t k = 0; k < n1; k++) {
+      const Complexes<T> w = twiddleAt<T>(plan, k, j);
+      between.set(k * n2 + j, times(done.get(k), w.re, w.im));
+    }
   }
   for (int64_t k = 0; k < n1; k++) {
     const Local<T> from{between.data + 2 * k * n2};

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <map>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "cpu/fft.h"
@@ -40,19 +41,6 @@ Complex root(int64_t k, int64_t n) {
       return {s, c};
   }
 }
-
-// Plans and tables live as long as the process, at fixed addresses.
-template <typename T>
-struct Owned {
-  FftPlan plan{};
-  std::vector<FftPass> passes;
-  std::vector<std::unique_ptr<T[]>> tables;
-
-  T* table(int64_t size) {
-    tables.push_back(std::make_unique<T[]>(static_cast<size_t>(size)));
-    return tables.back().get();
-  }
-};
 
 std::vector<int64_t> primeFactors(int64_t n) {
   std::vector<int64_t> factors;
@@ -101,155 +89,262 @@ void put(T* to, Complex value) {
   to[1] = static_cast<T>(value.imag());
 }
 
+// A plan with its tables, and the plans that it is made of.
 template <typename T>
-class Plans {
- public:
-  static const FftPlan& get(int64_t length) {
-    static Plans& all = *new Plans();
-    const std::lock_guard lock(all.mutex_);
-    return all.find(length);
+struct Owned : FftPlan {
+  explicit Owned(int64_t size) : FftPlan{} { length = size; }
+  std::vector<FftPass> radixPasses;
+  std::vector<std::shared_ptr<Owned>> parts;
+  std::vector<std::unique_ptr<T[]>> tables;
+  std::once_flag filled;
+
+  T* table(int64_t size) {
+    tables.push_back(std::make_unique<T[]>(static_cast<size_t>(size)));
+    return tables.back().get();
   }
-  static const RealTable& real(int64_t length) {
-    static Plans& all = *new Plans();
-    const std::lock_guard lock(all.mutex_);
-    return all.findReal(length);
+};
+
+template <typename T>
+struct OwnedReal : RealTable {
+  explicit OwnedReal(int64_t size) : RealTable{} { half = size / 2; }
+  std::unique_ptr<T[]> parts;
+  std::once_flag filled;
+};
+
+// Values by length, as long as they are used, and those that were used last within some bytes.
+template <typename Value>
+class Kept {
+ public:
+  template <typename Make>
+  std::shared_ptr<Value> get(int64_t length, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(latest_.begin(), latest_.end(),
+                                    [&](const Entry& entry) { return entry.length == length; });
+    if (found != latest_.end()) {
+      latest_.splice(latest_.begin(), latest_, found);
+      return latest_.front().value;
+    }
+    auto [value, bytes] = make();
+    latest_.push_front({length, value, bytes});
+    bytes_ += bytes;
+    for (; bytes_ > kMostBytes && latest_.size() > 1; latest_.pop_back()) bytes_ -= latest_.back().bytes;
+    return value;
   }
 
  private:
-  const FftPlan& find(int64_t length) {
-    std::unique_ptr<Owned<T>>& own = plans_[length];
-    if (own) return own->plan;
-    auto made = std::make_unique<Owned<T>>();
-    made->plan.length = length;
+  struct Entry {
+    int64_t length;
+    std::shared_ptr<Value> value;
+    size_t bytes;
+  };
+  static constexpr size_t kMostBytes = size_t{64} << 20;
+  std::mutex mutex_;
+  std::list<Entry> latest_;
+  size_t bytes_ = 0;
+};
+
+int64_t twiddlesOf(const FftPass& pass) { return 2 * pass.m * (pass.radix - 1); }
+
+template <typename T>
+std::shared_ptr<Owned<T>> planOf(int64_t length, bool isDirect = false);
+
+template <typename T>
+void shapeDirect(Owned<T>& own) {
+  own.kind = FftPlan::Kind::direct;
+  int64_t n = own.length, s = 1, elements = 0;
+  for (const int64_t radix : radicesOf(n)) {
+    own.radixPasses.push_back({radix, n / radix, s, nullptr, nullptr});
+    elements += twiddlesOf(own.radixPasses.back()) + 2 * radix;
+    n /= radix;
+    s *= radix;
+  }
+  own.passes = own.radixPasses.data();
+  own.passCount = static_cast<int>(own.radixPasses.size());
+  own.tableBytes = static_cast<size_t>(elements) * sizeof(T);
+}
+
+template <typename T>
+void shapeSteps(Owned<T>& own) {
+  FftPlan& plan = own;
+  plan.kind = FftPlan::Kind::steps;
+  const int64_t n1 = nearRoot(plan.length);
+  own.parts = {planOf<T>(n1, true), planOf<T>(plan.length / n1, true)};
+  plan.first = own.parts[0].get();
+  plan.second = own.parts[1].get();
+  const int64_t elements = 2 * n1 * (plan.tableLine() + (plan.isWhole() ? 0 : kFine));
+  plan.tableBytes =
+      static_cast<size_t>(elements) * sizeof(T) + plan.first->tableBytes + plan.second->tableBytes;
+}
+
+template <typename T>
+void shapeChirp(Owned<T>& own) {
+  FftPlan& plan = own;
+  plan.kind = FftPlan::Kind::chirp;
+  own.parts = {planOf<T>(smoothFrom(2 * plan.length - 1))};
+  plan.padded = own.parts[0].get();
+  const int64_t elements = 2 * (plan.length + plan.padded->length);
+  plan.tableBytes = static_cast<size_t>(elements) * sizeof(T) + plan.padded->tableBytes;
+}
+
+// `isDirect`: of a part of steps, which may be longer than what is direct else.
+template <typename T>
+std::shared_ptr<Owned<T>> planOf(int64_t length, bool isDirect) {
+  const auto make = [&] {
+    auto own = std::make_shared<Owned<T>>(length);
     const std::vector<int64_t> primes = primeFactors(length);
-    if (!primes.empty() && primes.back() > kMostRadix) {
-      makeChirp(*made);
-    } else if (length <= kMostDirect || nearRoot(length) == 1) {
-      makeDirect(*made);
+    if (!primes.empty() && primes.back() > kMostRadix && !isDirect) {
+      shapeChirp(*own);
+    } else if (isDirect || length <= kMostDirect || nearRoot(length) == 1) {
+      shapeDirect(*own);
     } else {
-      makeSteps(*made);
+      shapeSteps(*own);
     }
-    // A plan that was made meanwhile, for a part, may have moved the map's other nodes, not this one.
-    own = std::move(made);
-    return own->plan;
+    return std::pair{own, own->tableBytes};
+  };
+  static auto &all = *new Kept<Owned<T>>(), &direct = *new Kept<Owned<T>>();
+  // Parts are made while their wholes are: of steps by a lock of their own, of chirps before their wholes.
+  if (isDirect) return direct.get(length, make);
+  const std::vector<int64_t> primes = primeFactors(length);
+  if (!primes.empty() && primes.back() > kMostRadix) {
+    static auto& chirps = *new Kept<Owned<T>>();
+    return chirps.get(length, make);
   }
+  return all.get(length, make);
+}
 
-  // Of lengths that no plan is made of in two steps alone, n1 and n2 may be steps' own parts, but are direct.
-  const FftPlan& findDirect(int64_t length) {
-    std::unique_ptr<Owned<T>>& own = directs_[length];
-    if (!own) {
-      own = std::make_unique<Owned<T>>();
-      own->plan.length = length;
-      makeDirect(*own);
-    }
-    return own->plan;
+template <typename T>
+void fill(Owned<T>& own);
+
+template <typename T>
+void fillDirect(Owned<T>& own) {
+  int64_t n = own.length;
+  for (FftPass& pass : own.radixPasses) {
+    T* twiddles = own.table(twiddlesOf(pass));
+    T* at = twiddles;
+    for (int64_t p = 0; p < pass.m; p++)
+      for (int64_t j = 1; j < pass.radix; j++, at += 2) put(at, root(p * j, n));
+    T* roots = own.table(2 * pass.radix);
+    for (int64_t j = 0; j < pass.radix; j++) put(roots + 2 * j, std::conj(root(j, pass.radix)));
+    pass.twiddles = twiddles;
+    pass.roots = roots;
+    n = pass.m;
   }
+}
 
-  void makeDirect(Owned<T>& own) {
-    own.plan.kind = FftPlan::Kind::direct;
-    int64_t n = own.plan.length, s = 1;
-    for (const int64_t radix : radicesOf(n)) {
-      const int64_t m = n / radix;
-      T* twiddles = own.table(2 * m * (radix - 1));
-      T* at = twiddles;
-      for (int64_t p = 0; p < m; p++)
-        for (int64_t j = 1; j < radix; j++, at += 2) put(at, root(p * j, n));
-      T* roots = own.table(2 * radix);
-      for (int64_t j = 0; j < radix; j++) put(roots + 2 * j, std::conj(root(j, radix)));
-      own.passes.push_back({radix, m, s, twiddles, roots});
-      n = m;
-      s *= radix;
-    }
-    own.plan.passes = own.passes.data();
-    own.plan.passCount = static_cast<int>(own.passes.size());
-  }
-
-  void makeSteps(Owned<T>& own) {
-    FftPlan& plan = own.plan;
-    plan.kind = FftPlan::Kind::steps;
-    const int64_t n = plan.length, n1 = nearRoot(n);
-    plan.first = &findDirect(n1);
-    plan.second = &findDirect(n / n1);
-    const int64_t line = plan.tableLine();
-    T* table = own.table(2 * n1 * line);
-    for (int64_t k = 0; k < n1; k++) {
-      for (int64_t j = 0; j < n / n1; j++) {
-        const Complex w = root(k * j, n);
-        table[2 * k * line + j] = static_cast<T>(w.real());
-        table[(2 * k + 1) * line + j] = static_cast<T>(w.imag());
-      }
-    }
-    plan.table = table;
-  }
-
-  void makeChirp(Owned<T>& own) {
-    FftPlan& plan = own.plan;
-    plan.kind = FftPlan::Kind::chirp;
-    const int64_t n = plan.length, padded = smoothFrom(2 * n - 1);
-    plan.padded = &find(padded);
-    // In float64, whatever the plan's precision.
-    std::vector<Complex> wave(static_cast<size_t>(padded));
-    T* chirp = own.table(2 * n);
-    for (int64_t j = 0; j < n; j++) {
-      const Complex value = root(static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n)), 2 * n);
-      put(chirp + 2 * j, value);
-      const Complex back = std::conj(value) / static_cast<double>(padded);
-      wave[static_cast<size_t>(j)] = back;
-      if (j > 0) wave[static_cast<size_t>(padded - j)] = back;
-    }
-    const FftKernels& kernels = fftKernels(true);
-    const FftPlan& inner = fftPlanOfSpectrum(padded);
-    const Scratch scratch(kernels.rowsScratch(inner));
-    kernels.rows(inner, {wave.data(), wave.data(), padded, padded}, 1, false,
-                 reinterpret_cast<std::byte*>(scratch.data()));
-    T* spectrum = own.table(2 * padded);
-    for (int64_t k = 0; k < padded; k++) put(spectrum + 2 * k, wave[static_cast<size_t>(k)]);
-    plan.chirp = chirp;
-    plan.spectrum = spectrum;
-  }
-
-  const FftPlan& fftPlanOfSpectrum(int64_t length) {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return find(length);
-    } else {
-      return Plans<double>::get(length);
+// Lines of real and of imaginary parts, `line` apart: for each k1 the twiddles of j2 = 0, step, 2 step …
+template <typename T>
+T* twiddleLines(Owned<T>& own, int64_t line, int64_t count, int64_t step) {
+  const int64_t n1 = own.first->length;
+  T* const table = own.table(2 * n1 * line);
+  for (int64_t k = 0; k < n1; k++) {
+    for (int64_t j = 0; j < count; j++) {
+      const Complex w = root(k * j * step, own.length);
+      table[2 * k * line + j] = static_cast<T>(w.real());
+      table[(2 * k + 1) * line + j] = static_cast<T>(w.imag());
     }
   }
+  return table;
+}
 
-  const RealTable& findReal(int64_t length) {
-    std::unique_ptr<RealOwned>& own = reals_[length];
-    if (own) return own->table;
-    own = std::make_unique<RealOwned>();
-    const int64_t half = length / 2, size = half / 2 + 1 + kMostFftLanes;
-    own->parts = std::make_unique<T[]>(static_cast<size_t>(2 * size));
-    T *re = own->parts.get(), *im = re + size;
-    for (int64_t k = 0; k <= half / 2; k++) {
-      const Complex u = root(k, length) * Complex(0, -0.5);
+template <typename T>
+void fillSteps(Owned<T>& own) {
+  FftPlan& plan = own;
+  const int64_t n2 = plan.second->length, line = plan.tableLine();
+  if (plan.isWhole()) {
+    plan.table = twiddleLines(own, line, n2, 1);
+  } else {
+    plan.table = twiddleLines(own, line, (n2 + kFine - 1) / kFine, kFine);
+    plan.fine = twiddleLines(own, kFine, kFine, 1);
+  }
+}
+
+template <typename T>
+void fillChirp(Owned<T>& own) {
+  FftPlan& plan = own;
+  const int64_t n = plan.length, padded = plan.padded->length;
+  // In float64, whatever the plan's precision.
+  std::vector<Complex> wave(static_cast<size_t>(padded));
+  T* chirp = own.table(2 * n);
+  for (int64_t j = 0; j < n; j++) {
+    const Complex value = root(static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n)), 2 * n);
+    put(chirp + 2 * j, value);
+    const Complex back = std::conj(value) / static_cast<double>(padded);
+    wave[static_cast<size_t>(j)] = back;
+    if (j > 0) wave[static_cast<size_t>(padded - j)] = back;
+  }
+  const FftKernels& kernels = fftKernels(true);
+  const std::shared_ptr<Owned<double>> inner = planOf<double>(padded);
+  fill(*inner);
+  const Scratch scratch(kernels.rowsScratch(*inner));
+  kernels.rows(*inner, {wave.data(), wave.data(), padded, padded}, 1, false,
+               reinterpret_cast<std::byte*>(scratch.data()));
+  T* spectrum = own.table(2 * padded);
+  for (int64_t k = 0; k < padded; k++) put(spectrum + 2 * k, wave[static_cast<size_t>(k)]);
+  plan.chirp = chirp;
+  plan.spectrum = spectrum;
+}
+
+template <typename T>
+void fill(Owned<T>& own) {
+  std::call_once(own.filled, [&] {
+    for (const auto& part : own.parts) fill(*part);
+    switch (own.kind) {
+      case FftPlan::Kind::direct:
+        return fillDirect(own);
+      case FftPlan::Kind::steps:
+        return fillSteps(own);
+      case FftPlan::Kind::chirp:
+        return fillChirp(own);
+    }
+  });
+}
+
+template <typename T>
+std::shared_ptr<OwnedReal<T>> realOf(int64_t length) {
+  static auto& all = *new Kept<OwnedReal<T>>();
+  return all.get(length, [&] {
+    auto own = std::make_shared<OwnedReal<T>>(length);
+    const int64_t size = own->half / 2 + 1 + kMostFftLanes;
+    own->tableBytes = static_cast<size_t>(2 * size) * sizeof(T);
+    return std::pair{own, own->tableBytes};
+  });
+}
+
+template <typename T>
+void fill(OwnedReal<T>& own) {
+  std::call_once(own.filled, [&] {
+    RealTable& table = own;
+    const auto size = static_cast<int64_t>(table.tableBytes / sizeof(T) / 2);
+    own.parts = std::make_unique<T[]>(static_cast<size_t>(2 * size));
+    T *re = own.parts.get(), *im = re + size;
+    for (int64_t k = 0; k <= table.half / 2; k++) {
+      const Complex u = root(k, 2 * table.half) * Complex(0, -0.5);
       re[k] = static_cast<T>(u.real());
       im[k] = static_cast<T>(u.imag());
     }
-    own->table = {half, re, im};
-    return own->table;
-  }
-
-  struct RealOwned {
-    RealTable table{};
-    std::unique_ptr<T[]> parts;
-  };
-
-  std::mutex mutex_;
-  std::map<int64_t, std::unique_ptr<Owned<T>>> plans_, directs_;
-  std::map<int64_t, std::unique_ptr<RealOwned>> reals_;
-};
+    table.re = re;
+    table.im = im;
+  });
+}
 
 }  // namespace
 
-const FftPlan& fftPlan(int64_t length, bool isDouble) {
-  return isDouble ? Plans<double>::get(length) : Plans<float>::get(length);
+FftPlanPointer fftPlan(int64_t length, bool isDouble) {
+  if (isDouble) return planOf<double>(length);
+  return planOf<float>(length);
 }
 
-const RealTable& realTable(int64_t length, bool isDouble) {
-  return isDouble ? Plans<double>::real(length) : Plans<float>::real(length);
+RealTablePointer realTable(int64_t length, bool isDouble) {
+  if (isDouble) return realOf<double>(length);
+  return realOf<float>(length);
+}
+
+void fillTables(FftPlan& plan, bool isDouble) {
+  isDouble ? fill(static_cast<Owned<double>&>(plan)) : fill(static_cast<Owned<float>&>(plan));
+}
+
+void fillTables(RealTable& table, bool isDouble) {
+  isDouble ? fill(static_cast<OwnedReal<double>&>(table)) : fill(static_cast<OwnedReal<float>&>(table));
 }
 
 }  // namespace weft::cpu

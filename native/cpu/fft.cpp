@@ -43,7 +43,7 @@ size_t aligned(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignm
 
 // One axis of all that are transformed: `groups` of each of `outer`, `after` elements behind each of its own.
 struct Axis {
-  const FftPlan* plan;
+  FftPlanPointer plan;
   int64_t groups, after;
 };
 
@@ -52,14 +52,14 @@ std::vector<Axis> axesOf(const Fft& fft) {
   int64_t after = fft.inner, before = fft.elements() / fft.inner;
   for (size_t k = fft.dims.size(); k-- > 0;) {
     before /= fft.dims[k];
-    axes.push_back({&fftPlan(fft.dims[k], fft.isDouble), before, after});
+    axes.push_back({fftPlan(fft.dims[k], fft.isDouble), before, after});
     after *= fft.dims[k];
   }
   return axes;
 }
 
 // The complex transform that a real one is made of: of half the length where that is even.
-const FftPlan& planOfReal(const Fft& fft) {
+FftPlanPointer planOfReal(const Fft& fft) {
   const int64_t n = fft.length();
   return fftPlan(n % 2 == 0 ? n / 2 : n, fft.isDouble);
 }
@@ -78,38 +78,57 @@ bool isShared(const FftPlan& plan) {
 class Job {
  public:
   Job(const Fft& fft, ThreadPool& pool, const std::atomic<bool>* cancel, Workspace workspace)
-      : fft_(fft), kernels_(fftKernels(fft.isDouble)), pool_(pool), cancel_(cancel), workspace_(workspace) {}
+      : fft_(fft), kernels_(fftKernels(fft.isDouble)), pool_(pool), cancel_(cancel), workspace_(workspace) {
+    if (fft.kind == FftKind::complex) {
+      axes_ = axesOf(fft);
+    } else {
+      plan_ = planOfReal(fft);
+      if (fft.length() % 2 == 0) table_ = realTable(fft.length(), fft.isDouble);
+    }
+    // Tables are kept beside the workspace, which has as many bytes more for them.
+    if (workspace_.data != nullptr) workspace_.byteLength -= std::min(workspace_.byteLength, tableBytes());
+  }
+
+  size_t tableBytes() const {
+    size_t bytes = table_ ? table_->tableBytes : 0;
+    for (const Axis& axis : axes_) bytes += axis.plan->tableBytes;
+    return aligned(bytes + (plan_ ? plan_->tableBytes : 0));
+  }
+
+  void fill() const {
+    for (const Axis& axis : axes_) fillTables(*axis.plan, fft_.isDouble);
+    if (plan_) fillTables(*plan_, fft_.isDouble);
+    if (table_) fillTables(*table_, fft_.isDouble);
+  }
 
   // Scratch of one thread.
   size_t scratchBytes() const {
     if (fft_.kind != FftKind::complex) {
-      const FftPlan& plan = planOfReal(fft_);
-      const size_t own = aligned(kernels_.rowsScratch(plan));
-      return own + (fft_.length() % 2 == 0 ? 0 : together(plan, kernels_) * rowBytes());
+      const size_t own = aligned(kernels_.rowsScratch(*plan_));
+      return own + (fft_.length() % 2 == 0 ? 0 : together(*plan_, kernels_) * rowBytes());
     }
     size_t most = 0;
-    for (const Axis& axis : axesOf(fft_))
+    for (const Axis& axis : axes_)
       most = std::max(
           most, axis.after == 1 ? kernels_.rowsScratch(*axis.plan) : kernels_.columnsScratch(*axis.plan));
     return aligned(most);
   }
 
   void complex(const std::byte* in, std::byte* out, int64_t items) {
-    const std::vector<Axis> axes = axesOf(fft_);
     const auto bytes = static_cast<size_t>(fft_.elements()) * 2 * fft_.realBytes();
     constexpr size_t kCached = size_t{512} << 10;
-    if (axes.size() > 1 && items >= 2 * pool_.workers() && bytes <= kCached) {
+    if (axes_.size() > 1 && items >= 2 * pool_.workers() && bytes <= kCached) {
       each(items, [&](int64_t item, std::byte* scratch) {
         const std::byte* from = in + item * static_cast<int64_t>(bytes);
         std::byte* const to = out + item * static_cast<int64_t>(bytes);
-        for (const Axis& axis : axes) {
+        for (const Axis& axis : axes_) {
           for (int64_t block = 0; block < blocksOf(axis, 1); block++) run(axis, 1, block, from, to, scratch);
           from = to;
         }
       });
       return;
     }
-    for (const Axis& axis : axes) {
+    for (const Axis& axis : axes_) {
       if (axis.after == 1 && sharesRows(*axis.plan, items * axis.groups)) {
         for (int64_t k = 0; k < items * axis.groups; k++) {
           const auto at = k * axis.plan->length * static_cast<int64_t>(2 * fft_.realBytes());
@@ -124,10 +143,10 @@ class Job {
   }
 
   void fromReal(const std::byte* in, std::byte* out, int64_t items) {
-    const FftPlan& plan = planOfReal(fft_);
+    const FftPlan& plan = *plan_;
     const int64_t n = fft_.length(), half = n / 2, real = static_cast<int64_t>(fft_.realBytes());
     if (n % 2 == 0) {
-      const RealTable& table = realTable(n, fft_.isDouble);
+      const RealTable& table = *table_;
       eachRows(plan, items, [&](int64_t first, int64_t count, std::byte* scratch) {
         const std::byte* const from = in + first * n * real;
         std::byte* const to = out + first * (half + 1) * 2 * real;
@@ -144,10 +163,10 @@ class Job {
   }
 
   void toReal(const std::byte* in, std::byte* out, int64_t items) {
-    const FftPlan& plan = planOfReal(fft_);
+    const FftPlan& plan = *plan_;
     const int64_t n = fft_.length(), half = n / 2, real = static_cast<int64_t>(fft_.realBytes());
     if (n % 2 == 0) {
-      const RealTable& table = realTable(n, fft_.isDouble);
+      const RealTable& table = *table_;
       eachRows(plan, items, [&](int64_t first, int64_t count, std::byte* scratch) {
         std::byte* const to = out + first * n * real;
         for (int64_t k = 0; k < count; k++)
@@ -302,6 +321,11 @@ class Job {
   }
 
   const Fft& fft_;
+  // Of complex transforms.
+  std::vector<Axis> axes_;
+  // Of real ones, and of those of even length.
+  FftPlanPointer plan_;
+  RealTablePointer table_;
   const FftKernels& kernels_;
   ThreadPool& pool_;
   const std::atomic<bool>* cancel_;
@@ -310,11 +334,12 @@ class Job {
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Fft fft = readFftNumbers(numbers);
-  const size_t own = Job(fft, const_cast<ThreadPool&>(pool), nullptr, {}).scratchBytes();
+  const Job job(fft, const_cast<ThreadPool&>(pool), nullptr, {});
+  const size_t own = job.scratchBytes(), tables = job.tableBytes();
   const auto outer = static_cast<size_t>(fft.outer);
   return {{outer * fft.inBytes()},
           {outer * fft.outBytes()},
-          {static_cast<size_t>(pool.workers()) * own, own},
+          {static_cast<size_t>(pool.workers()) * own + tables, own + tables},
           fft.units()};
 }
 
@@ -323,6 +348,7 @@ void runFft(const RoutineJob& job, Range units, ThreadPool& pool, const std::ato
   const int64_t first = units.first * fft.outerPerUnit;
   const int64_t items = std::min(fft.outer, units.last * fft.outerPerUnit) - first;
   Job work(fft, pool, cancel, job.workspace);
+  work.fill();
   const std::byte* const in = job.operands[0] + first * static_cast<int64_t>(fft.inBytes());
   std::byte* const out = job.results[0] + first * static_cast<int64_t>(fft.outBytes());
   switch (fft.kind) {

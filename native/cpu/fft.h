@@ -14,6 +14,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace weft::cpu {
 
@@ -23,6 +24,11 @@ inline constexpr int64_t kMostFftLanes = 16;
 inline constexpr int64_t kMostDirect = 128;
 // Factors that have passes of their own.
 inline constexpr int64_t kMostRadix = 61;
+// Longer sequences in steps have twiddles as products of a coarse and a fine one: those of 2^26 elements are
+// a table of 64 MB in place of 512.
+inline constexpr int64_t kMostWhole = 1 << 16;
+// Neighbours that share a coarse twiddle.
+inline constexpr int64_t kFine = kMostFftLanes;
 
 struct FftPass {
   int64_t radix;
@@ -34,7 +40,7 @@ struct FftPass {
   const void* roots;
 };
 
-// Tables hold elements of the plan's precision.
+// Tables hold elements of the plan's precision, and are there once `fillTables` has run.
 struct FftPlan {
   enum class Kind { direct, steps, chirp };
   Kind kind;
@@ -43,15 +49,24 @@ struct FftPlan {
   const FftPass* passes;
   int passCount;
   // steps: those of n1 and n2. For each k1 < n1 a line of n2 real and a line of n2 imaginary parts of
-  // e^(-2πi k1 j2 / n), each padded to a multiple of kMostFftLanes.
+  // e^(-2πi k1 j2 / n), each padded to a multiple of kMostFftLanes. Of sequences longer than kMostWhole the
+  // lines have j2 = 0, kFine, 2 kFine …, and `fine` has for each k1 the real and the imaginary parts of j2 <
+  // kFine.
   const FftPlan *first, *second;
-  const void* table;
+  const void *table, *fine;
   // chirp: the plan of the convolution, e^(-iπ j²/n) in pairs, and the transform of its conjugate over the
   // length of the convolution.
   const FftPlan* padded;
   const void *chirp, *spectrum;
 
-  int64_t tableLine() const { return (second->length + kMostFftLanes - 1) / kMostFftLanes * kMostFftLanes; }
+  // Bytes of its tables and of those of its parts.
+  size_t tableBytes;
+
+  bool isWhole() const { return length <= kMostWhole; }
+  int64_t tableLine() const {
+    const int64_t entries = isWhole() ? second->length : (second->length + kFine - 1) / kFine;
+    return (entries + kMostFftLanes - 1) / kMostFftLanes * kMostFftLanes;
+  }
 };
 
 // Of a real transform of even length n by a complex one of n/2: -i e^(-2πi k/n) / 2 for k <= n/4, real parts
@@ -59,6 +74,7 @@ struct FftPlan {
 struct RealTable {
   int64_t half;
   const void *re, *im;
+  size_t tableBytes;
 };
 
 // Sequences, each of elements `step` complex numbers apart, and each `next` after the one before it.
@@ -98,8 +114,15 @@ struct FftKernels {
 // Of float32 or float64, for the instruction set that runs.
 const FftKernels& fftKernels(bool isDouble);
 
-// The plan of a length, and the table of a real one of even length; made once and kept. Any thread.
-const FftPlan& fftPlan(int64_t length, bool isDouble);
-const RealTable& realTable(int64_t length, bool isDouble);
+// The plan of a length, and the table of a real one of even length: those used last are kept, as long as
+// their tables are within some megabytes. Without tables until they are filled, so that sizes are known at
+// once. Any thread.
+using FftPlanPointer = std::shared_ptr<FftPlan>;
+using RealTablePointer = std::shared_ptr<RealTable>;
+FftPlanPointer fftPlan(int64_t length, bool isDouble);
+RealTablePointer realTable(int64_t length, bool isDouble);
+// Computes the tables that are not there yet: seconds for sequences of 2^28 elements.
+void fillTables(FftPlan& plan, bool isDouble);
+void fillTables(RealTable& table, bool isDouble);
 
 }  // namespace weft::cpu

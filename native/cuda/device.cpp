@@ -364,6 +364,10 @@ KeptObjects CudaDevice::keptObjects() const {
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.streams += r.graphs.streamCount();
+  if (r.fft) {
+    kept.streams += r.fft->streamCount();
+    kept.events += r.fft->eventCount();
+  }
   kept.graphs = r.graphs.count();
   kept.graphExecs = r.graphs.execCount();
   if (const CopyStreams* copies = r.copies.load()) {

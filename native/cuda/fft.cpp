@@ -77,6 +77,18 @@ size_t copyBytes(const FftNumbers& fft, int64_t count) {
   return fft.kind == FftKind::toReal ? padded(static_cast<size_t>(count) * fft.inBytes()) : 0;
 }
 
+// About the bytes of a plan's tables: twiddles of each axis, of a convolution where a prime factor is large.
+size_t tableBytesOf(const FftNumbers& fft) {
+  size_t elements = 0;
+  for (const int64_t n : fft.dims) {
+    int64_t rest = n;
+    for (const int64_t p : {2, 3, 5, 7})
+      while (rest % p == 0) rest /= p;
+    elements += static_cast<size_t>(n) * (rest == 1 ? 1 : 8);
+  }
+  return elements * 2 * fft.realBytes();
+}
+
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
@@ -119,6 +131,31 @@ Fft::~Fft() {
   dropped_->destroy();
 }
 
+Fft::Side::Side() { WEFT_CU(cuStreamCreate, &stream, kStreamNonBlocking); }
+
+// While it lives, the side stream goes on from where a stream is; afterwards that one from where both are.
+class Fft::Fork {
+ public:
+  Fork(Side& side, CUstream stream) : side_(side), stream_(stream) {
+    side.forked.record(stream);
+    side.forked.holdBack(side.stream);
+  }
+  ~Fork() {
+    try {
+      side_.joined.record(side_.stream);
+      side_.joined.holdBack(stream_);
+    } catch (const Failure&) {
+      // Of a lost device, which the next call on the stream reports.
+    }
+  }
+  Fork(const Fork&) = delete;
+  Fork& operator=(const Fork&) = delete;
+
+ private:
+  Side& side_;
+  CUstream stream_;
+};
+
 Fft::PlanPointer Fft::planOf(const FftNumbers& fft, int64_t batch) {
   Key key{static_cast<int64_t>(fft.kind), fft.isDouble ? 1 : 0, batch, fft.inner};
   key.insert(key.end(), fft.dims.begin(), fft.dims.end());
@@ -127,8 +164,12 @@ Fft::PlanPointer Fft::planOf(const FftNumbers& fft, int64_t batch) {
   if (found != plans_.end()) {
     plans_.splice(plans_.begin(), plans_, found);
   } else {
-    plans_.push_front({std::move(key), makePlan(fft, batch)});
-    if (plans_.size() > kMostPlans) plans_.pop_back();
+    plans_.push_front({std::move(key), makePlan(fft, batch), tableBytesOf(fft)});
+    tableBytes_ += plans_.front().tableBytes;
+    while (plans_.size() > 1 && (plans_.size() > kMostPlans || tableBytes_ > kMostTableBytes)) {
+      tableBytes_ -= plans_.back().tableBytes;
+      plans_.pop_back();
+    }
   }
   return plans_.front().plan;
 }
@@ -188,12 +229,28 @@ std::shared_ptr<const void> Fft::prepare(const FftNumbers& fft, size_t workspace
                   "[cuda] cuFFT needs " + std::to_string(plan.workBytes) +
                       " bytes of workspace, more than were planned: " + std::to_string(workspaceBytes));
   });
+  if (!side_ && areApart(fft, workspaceBytes, units)) side_.emplace();
   return used;
 }
 
+bool Fft::areApart(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
+  bool areApart = copyBytes(fft, 1) == 0;
+  int64_t calls = 0;
+  eachBatch(fft, workspaceBytes, units, [&](int64_t, int64_t count) {
+    calls++;
+    areApart = areApart && planOf(fft, fft.inner > 1 ? fft.inner : count)->workBytes == 0;
+  });
+  return areApart && calls > 1;
+}
+
 void Fft::queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream) {
-  eachBatch(fft, job.workspaceBytes, job.units,
-            [&](int64_t first, int64_t count) { execute(fft, job, first, count, stream); });
+  std::optional<Fork> fork;
+  if (side_ && areApart(fft, job.workspaceBytes, job.units)) fork.emplace(*side_, stream);
+  bool isAside = false;
+  eachBatch(fft, job.workspaceBytes, job.units, [&](int64_t first, int64_t count) {
+    execute(fft, job, first, count, isAside ? side_->stream : stream);
+    isAside = fork.has_value() && !isAside;
+  });
 }
 
 void Fft::execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count,

@@ -8,9 +8,11 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "cpu/fft-numbers.h"
+#include "cuda/event.h"
 #include "cuda/library-routines.h"
 #include "cuda/library.h"
 
@@ -58,6 +60,9 @@ class Fft {
 
   // Plans that exist.
   size_t planCount() const { return dropped_->planCount; }
+  // Of the stream beside those of jobs, and its events.
+  size_t streamCount() const { return side_ ? 1 : 0; }
+  size_t eventCount() const { return side_ ? 2 : 0; }
   // The plans of a job, as LibraryRoutine::prepare says.
   std::shared_ptr<const void> prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units);
   void queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream);
@@ -86,11 +91,21 @@ class Fft {
   struct Kept {
     Key key;
     PlanPointer plan;
+    size_t tableBytes;
   };
+  // A stream of the context beside that of a job: the last blocks of one call run with the first ones of the
+  // next.
+  struct Side {
+    CUstream stream = nullptr;
+    Event forked, joined;
+    Side();
+  };
+  class Fork;
 
-  // Plans that are kept beside those of graphs and of the job at hand: some megabytes of twiddles each at
-  // most.
+  // Plans that are kept beside those of graphs and of the job at hand: so many, whose twiddles are about so
+  // many bytes of device memory, which no budget counts.
   static constexpr size_t kMostPlans = 64;
+  static constexpr size_t kMostTableBytes = size_t{64} << 20;
 
   PlanPointer planOf(const FftNumbers& fft, int64_t batch);
   PlanPointer makePlan(const FftNumbers& fft, int64_t batch);
@@ -99,11 +114,15 @@ class Fft {
   // Calls `work(first, count)` for the transforms of each call.
   template <typename Work>
   void eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units, const Work& work);
+  // Whether the calls of a job share no memory, so that two of them may run at a time.
+  bool areApart(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units);
   void execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count, CUstream stream);
 
   const std::shared_ptr<Dropped> dropped_ = std::make_shared<Dropped>();
   // Latest use first.
   std::list<Kept> plans_;
+  size_t tableBytes_ = 0;
+  std::optional<Side> side_;
 };
 
 extern const LibraryRoutine kFftRoutine;
