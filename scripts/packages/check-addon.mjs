@@ -7,8 +7,11 @@ import { PLATFORMS } from './platforms.mjs';
 /** Node looks for these by name. */
 const EXPORTS = ['napi_register_module_v1', 'node_api_module_get_api_version_v1'];
 
-/** Zig exports these from what it links for macOS, whatever their visibility: operators new and delete. */
-const MEMORY_OPERATORS = /^_Z(?:n[wa]m|d[la]Pv)/;
+/**
+ * Zig exports these from what it links for macOS, whatever their visibility: operators new and delete, and on x64 the
+ * type of functions without arguments, of which each library has one.
+ */
+const SHARED_NAMES = /^_Z(?:n[wa]m|d[la]Pv|T[IS]P?FvvE$)/;
 
 /** Names that the linker of macOS adds to every library. */
 const MACH_O_NAMES = ['_mh_dylib_header', '__dso_handle'];
@@ -33,7 +36,7 @@ function readAddon(path, { system }) {
   if (system === 'Darwin') {
     const library = readMachO(path);
     const exported = library.exported.filter(
-      (symbol) => !MEMORY_OPERATORS.test(symbol) && !MACH_O_NAMES.includes(symbol),
+      (symbol) => !SHARED_NAMES.test(symbol) && !MACH_O_NAMES.includes(symbol),
     );
     return { ...library, exported, from: `macOS ${library.oldest}`, hasSymbolTable: false };
   }

@@ -62,6 +62,16 @@ export const PLATFORMS = {
     oldest: MACOS,
     needs: ['/usr/lib/libSystem.B.dylib'],
   },
+  'darwin-x64': {
+    manifest: { os: ['darwin'], cpu: ['x64'] },
+    target: `x86_64-macos.${MACOS}-none`,
+    system: 'Darwin',
+    linking: '-undefined dynamic_lookup',
+    processor: 'x86_64',
+    machine: 0x01000007,
+    oldest: MACOS,
+    needs: ['/usr/lib/libSystem.B.dylib'],
+  },
 };
 
 export const packageOf = (platform) => `@weftjs/${platform}`;

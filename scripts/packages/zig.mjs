@@ -50,8 +50,13 @@ export function writeTools(zig, target, folder) {
   );
 }
 
-/** The environment of builds: Zig keeps the libc++ that it built for a target, for all builds. */
+/**
+ * The environment of builds: Zig keeps the libc++ that it built for a target, for all builds. Where a compiler cache is
+ * used, it knows the compiler by the script's text, which names Zig's version and the target.
+ */
 export const zigEnvironment = () => ({
   ...process.env,
+  CCACHE_COMPILERTYPE: 'clang',
+  CCACHE_COMPILERCHECK: 'content',
   ZIG_GLOBAL_CACHE_DIR: process.env.ZIG_GLOBAL_CACHE_DIR ?? join(cache, 'zig'),
 });

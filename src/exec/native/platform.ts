@@ -2,7 +2,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** As Node.js names the system and the processor, then the C library where there are several. */
-export const PLATFORMS = ['linux-x64-gnu', 'linux-arm64-gnu', 'linux-x64-musl', 'darwin-arm64'] as const;
+export const PLATFORMS = [
+  'linux-x64-gnu',
+  'linux-arm64-gnu',
+  'linux-x64-musl',
+  'darwin-arm64',
+  'darwin-x64',
+] as const;
 
 export type Platform = (typeof PLATFORMS)[number];
 
