@@ -41,6 +41,7 @@ export class OpenCompute implements ComputeWatch {
   /** When the program that runs now began. */
   runBegin = 0;
   tilesDone: (() => number) | undefined = undefined;
+  #isPlanned = false;
   #scale: ProgressScale | undefined = undefined;
   #native: Program | undefined = undefined;
   readonly #ledger: Ledger;
@@ -55,14 +56,16 @@ export class OpenCompute implements ComputeWatch {
   }
 
   chosen(target: ComputeTarget): void {
+    this.#isPlanned = true;
     this.devices = target.devices.map(({ name }) => name);
     this.budget = target.isSharded ? target.budget : budgetIn(target);
   }
 
   running(program: Program, tilesDone?: () => number): void {
+    // Calls of a program that is known may be of microseconds: no plan was made between, and no clock is read.
+    this.runBegin = this.#isPlanned ? performance.now() : this.begin;
     this.program = this.#ledger.see(program);
     this.devices = program.plan.devices;
-    this.runBegin = performance.now();
     this.tilesDone = tilesDone;
     this.#native = program;
     this.#scale = undefined;
