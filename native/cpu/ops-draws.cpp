@@ -77,6 +77,8 @@ void addDraws(Registry& registry) {
   registry.addOp("drawGamma", DType::float64, drawn<weft_drawGamma>);
   registry.addOp("drawLogGamma", DType::float64, drawn<weft_drawLogGamma>);
   registry.addOp("drawPoisson", DType::float64, drawn<weft_drawPoisson>);
+  registry.addOp("drawVonMises", DType::float64, drawn<weft_drawVonMises>);
+  registry.addOp("drawZipf", DType::float64, drawn<weft_drawZipf>);
   registry.addOp("drawBinomial", DType::float64, drawnBinomial);
   addPortable<float>(registry);
   addPortable<double>(registry);

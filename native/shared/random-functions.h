@@ -215,3 +215,92 @@ WEFT_DEVICE double weft_drawBinomial(unsigned long long seed, double trials, dou
   const double k = isSmall ? weft_binomial_search(seed, n, less) : weft_binomial_attempts(seed, n, less);
   return p <= 0.5 ? k : n - k;
 }
+
+/* The arc cosine of -1 to 1: of arguments up to 1/2 by the power series of the arc sine. */
+WEFT_DEVICE double weft_portable_acos(double x) {
+  const double size = fabs(x);
+  const bool isNear = size > 0.5;
+  const double square = isNear ? weft_rounded_product(0.5, 1.0 - size) : weft_rounded_product(size, size);
+  const double y = isNear ? sqrt(square) : size;
+  double term = y, sum = y;
+  for (int k = 1; k < 60; ++k) {
+    const double odd = (double)(2 * k - 1);
+    term = weft_rounded_product(weft_rounded_product(term, square), odd / (double)(2 * k));
+    const double next = sum + term / (double)(2 * k + 1);
+    if (next == sum) break;
+    sum = next;
+  }
+  if (!isNear) return x < 0.0 ? 1.5707963267948966 + sum : 1.5707963267948966 - sum;
+  const double angle = weft_rounded_product(2.0, sum);
+  return x < 0.0 ? 3.141592653589793 - angle : angle;
+}
+
+/* The sum whose half a wrapped Cauchy distribution is about as concentrated as von Mises' of kappa. */
+WEFT_DEVICE double weft_von_mises_shape(double kappa) {
+  if (kappa < 1e-5) return 1.0 / kappa + kappa;
+  const double r = 1.0 + sqrt(fma(weft_rounded_product(4.0, kappa), kappa, 1.0));
+  const double rho = (r - sqrt(weft_rounded_product(2.0, r))) / weft_rounded_product(2.0, kappa);
+  return fma(rho, rho, 1.0) / weft_rounded_product(2.0, rho);
+}
+
+/*
+ * An angle of von Mises' distribution around 0: Best and Fisher, "Efficient simulation of the von Mises
+ * distribution" (1979), whose cosine of a uniform angle is that of twice the angle of a point in a disk. From
+ * 10^6 on a normal number over the root of kappa. NaN of no kappa.
+ */
+WEFT_DEVICE double weft_drawVonMises(unsigned long long seed, double kappa) {
+  if (!(kappa >= 0.0)) return weft_undefined();
+  const double shape = kappa > 1e-8 && kappa < 1e6 ? weft_von_mises_shape(kappa) : 1.0;
+  for (unsigned int attempt = 1; attempt < 10000u; ++attempt) {
+    const weft_words word = weft_philox_block(4ull * attempt, seed);
+    const double p = weft_signed_unit(word.x), q = weft_signed_unit(word.y);
+    if (kappa <= 1e-8) return weft_rounded_product(3.141592653589793, p);
+    const double square = weft_rounded_product(q, q);
+    const double s = fma(p, p, square);
+    if (s >= 1.0) continue;
+    if (kappa >= 1e6) {
+      const double z = weft_rounded_product(p, sqrt(weft_rounded_product(-2.0, weft_log_exactly(s)) / s));
+      return z / sqrt(kappa);
+    }
+    const double z = fma(p, p, -square) / s;
+    const double w = fma(shape, z, 1.0) / (shape + z);
+    const double y = weft_rounded_product(kappa, shape - w);
+    const double v = weft_open_unit(word.z, word.w);
+    const bool isIn = weft_rounded_product(y, 2.0 - y) >= v || weft_log_exactly(y / v) + 1.0 >= y;
+    if (!isIn) continue;
+    const double angle = weft_portable_acos(w < -1.0 ? -1.0 : w > 1.0 ? 1.0 : w);
+    return (word.w & 1u) != 0u ? -angle : angle;
+  }
+  return 0.0;
+}
+
+/* (1 + 1/x)^power - 1 for x >= 1. */
+WEFT_DEVICE double weft_next_power(double x, double power) {
+  const double y = 1.0 / x;
+  const double series = weft_rounded_product(y, fma(-0.5, y, 1.0));
+  const double t = weft_rounded_product(power, x > 1e6 ? series : weft_log_exactly(1.0 + y));
+  return t < 1e-5 ? weft_rounded_product(t, fma(0.5, t, 1.0)) : weft_exp_exactly(t) - 1.0;
+}
+
+/*
+ * A number of Zipf's distribution, of probability k^-a / zeta(a), up to 2^62: Devroye, "Non-Uniform Random
+ * Variate Generation" (1986), X.6.1. -1 of an a that is not above 1.
+ */
+WEFT_DEVICE double weft_drawZipf(unsigned long long seed, double a) {
+  if (!(a > 1.0)) return -1.0;
+  if (a >= 1000.0) return 1.0;
+  const double power = a - 1.0;
+  const double less = weft_exp_exactly(weft_rounded_product(-power, 42.97512519471661));
+  const double most = weft_exp_exactly(weft_rounded_product(power, 0.6931471805599453));
+  const double above = weft_next_power(1.0, power);
+  for (unsigned int attempt = 1; attempt < 10000u; ++attempt) {
+    const weft_words word = weft_philox_block(4ull * attempt, seed);
+    const double u = weft_open_unit(word.x, word.y), v = weft_open_unit(word.z, word.w);
+    const double chance = fma(u, less, 1.0 - u);
+    const double x = floor(weft_exp_exactly(-weft_log_exactly(chance) / power));
+    if (!(x >= 1.0 && x <= 4611686018427387904.0)) continue;
+    const double next = weft_next_power(x, power);
+    if (weft_rounded_product(weft_rounded_product(v, x), next / above) <= (next + 1.0) / most) return x;
+  }
+  return 1.0;
+}

@@ -81,6 +81,8 @@ export function weightsOf(op: string, p: ArrayLike, n: number): Expr {
 const RANGES = {
   'not negative': (x: number) => x >= 0,
   positive: (x: number) => x > 0,
+  'above 1': (x: number) => x > 1,
+  'from 0 to below 1': (x: number) => x >= 0 && x < 1,
   'from 0 to 1': (x: number) => x >= 0 && x <= 1,
   'above 0 and at most 1': (x: number) => x > 0 && x <= 1,
 } as const;

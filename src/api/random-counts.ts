@@ -36,6 +36,8 @@ const COUNTS = {
       ['the probability', 'above 0 and at most 1'],
     ],
   },
+  zipf: { node: distributions.zipf, parameters: [['a', 'above 1']] },
+  logseries: { node: distributions.logseries, parameters: [['the probability', 'from 0 to below 1']] },
   geometric: { node: distributions.geometric, parameters: [['the probability', 'above 0 and at most 1']] },
 } as const satisfies Record<string, Distribution>;
 
@@ -109,6 +111,42 @@ export function geometric<D extends DType = 'int64'>(
   options?: SampleOptions<D>,
 ): Lazy<D> {
   return called(geometric, () => counts('geometric', from, shape, options, p));
+}
+
+/**
+ * Numbers from 1 on, each with the probability k^-a / ζ(a), as NumPy's `zipf`: int64 unless a dtype is given. At most
+ * 2^62. Drawn by Devroye's rejection (1986). -1 where an element of an array is not above 1. Throws a
+ * RangeArgumentError for such a number.
+ *
+ * @example
+ * await random.zipf(random.key(7), [3], 2).compute()
+ * //=> [1 1 2]
+ */
+export function zipf<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  a: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(zipf, () => counts('zipf', from, shape, options, a));
+}
+
+/**
+ * Numbers from 1 on, each with the probability p^k / (-k log(1 - p)), as NumPy's `logseries`: int64 unless a dtype is
+ * given. By Kemp's algorithm (1981). -1 where an element of an array is no probability below 1. Throws a
+ * RangeArgumentError for such a number.
+ *
+ * @example
+ * await random.logseries(random.key(7), [3], 0.9).compute()
+ * //=> [1 1 3]
+ */
+export function logseries<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  p: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(logseries, () => counts('logseries', from, shape, options, p));
 }
 
 /**

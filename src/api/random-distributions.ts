@@ -60,6 +60,14 @@ const DISTRIBUTIONS = {
   weibull: { node: distributions.weibull, parameters: [['the shape', 'positive']] },
   pareto: { node: distributions.pareto, parameters: [['the shape', 'positive']] },
   power: { node: distributions.power, parameters: [['the shape', 'positive']] },
+  vonmises: { node: distributions.vonmises, parameters: [['mu'], ['the concentration', 'not negative']] },
+  wald: {
+    node: distributions.wald,
+    parameters: [
+      ['the mean', 'positive'],
+      ['the scale', 'positive'],
+    ],
+  },
   triangular: { node: distributions.triangular, parameters: [['left'], ['mode'], ['right']] },
   laplace: { node: distributions.standardLaplace, parameters: [], options: ['loc', 'scale'] },
   logistic: { node: distributions.standardLogistic, parameters: [], options: ['loc', 'scale'] },
@@ -220,6 +228,43 @@ export function triangular<D extends DType = 'float64'>(
   options?: SampleOptions<D>,
 ): Lazy<D> {
   return called(triangular, () => floats('triangular', from, shape, options, left, mode, right));
+}
+
+/**
+ * Angles from -π to π around `mu`, of the concentration kappa, as NumPy's `vonmises`: uniform where kappa is 0, about
+ * normal of variance 1 / kappa where it is large. Drawn by Best and Fisher's rejection (1979), each from a stream of its
+ * own. Throws a RangeArgumentError for a negative kappa.
+ *
+ * @example
+ * await random.vonmises(random.key(7), [3], 0, 4).compute()
+ * //=> [ 0.61230508 -1.03332507  0.34587493]
+ */
+export function vonmises<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  mu: ArrayLike,
+  kappa: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(vonmises, () => floats('vonmises', from, shape, options, mu, kappa));
+}
+
+/**
+ * Numbers of the inverse Gaussian distribution of a mean and a scale, as NumPy's `wald`. By Michael, Schucany and Haas
+ * (1976). Throws a RangeArgumentError for parameters that are not positive.
+ *
+ * @example
+ * await random.wald(random.key(7), [3], 3, 2).compute()
+ * //=> [0.90142282 0.85567804 1.69113084]
+ */
+export function wald<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  mean: ArrayLike,
+  scale: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(wald, () => floats('wald', from, shape, options, mean, scale));
 }
 
 // ---------------------------------------------------------------- of location and scale

@@ -28,7 +28,15 @@ import {
   sizeOf,
   weightsOf,
 } from './random-arguments.js';
-import { binomial, geometric, multinomial, negativeBinomial, poisson } from './random-counts.js';
+import {
+  binomial,
+  geometric,
+  logseries,
+  multinomial,
+  negativeBinomial,
+  poisson,
+  zipf,
+} from './random-counts.js';
 import {
   beta,
   cauchy,
@@ -45,6 +53,8 @@ import {
   rayleigh,
   standardT,
   triangular,
+  vonmises,
+  wald,
   weibull,
 } from './random-distributions.js';
 import { multivariateNormal } from './random-multivariate.js';
@@ -351,6 +361,7 @@ export const random = {
   binomial,
   negativeBinomial,
   geometric,
+  logseries,
   multinomial,
   multivariateNormal,
   dirichlet,
@@ -360,7 +371,10 @@ export const random = {
   lognormal,
   pareto,
   power,
+  vonmises,
+  wald,
   weibull,
+  zipf,
   rayleigh,
   triangular,
   cauchy,

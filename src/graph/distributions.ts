@@ -103,6 +103,21 @@ export const binomial = (sampling: Sampling, n: Operand, p: Operand): Expr =>
     map('drawBinomial', [seedsOf(full.key, full.shape), given(full, n), given(full, p)]),
   );
 
+/** Angles from -π to π around `mu`, of a concentration; NaN where it is none. */
+export const vonmises = (sampling: Sampling, mu: Operand, kappa: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const angle = add(
+      map('drawVonMises', [seedsOf(full.key, full.shape), given(full, kappa)]),
+      given(full, mu),
+    );
+    const turned = subtract(map('remainder', [add(angle, Math.PI), 2 * Math.PI]), Math.PI);
+    return map('where', [map('lessEqual', [map('abs', [angle]), Math.PI]), angle, turned]);
+  });
+
+/** Of probability k^-a / ζ(a); -1 where a is not above 1. */
+export const zipf = (sampling: Sampling, a: Operand): Expr =>
+  inFull(sampling, (full) => map('drawZipf', [seedsOf(full.key, full.shape), given(full, a)]));
+
 /** Failures before n successes: a Poisson number whose mean is gamma distributed. */
 export const negativeBinomial = (sampling: Sampling, n: Operand, p: Operand): Expr =>
   inFull(sampling, (full) => {
@@ -195,6 +210,41 @@ export const geometric = (sampling: Sampling, p: Operand): Expr =>
     const isChance = map('logicalAnd', [map('greater', [chance, 0]), map('lessEqual', [chance, 1])]);
     const most = map('minimum', [map('maximum', [trials, 1]), 2 ** 62]);
     return map('where', [isChance, map('where', [isSure, 1, most]), -1]);
+  });
+
+/**
+ * The inverse Gaussian distribution: Michael, Schucany and Haas, "Generating random variates using transformations with
+ * multiple roots" (1976). The roots are mean / r and mean · r, without differences of near numbers.
+ */
+export const wald = (sampling: Sampling, mean: Operand, scale: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const centre = given(full, mean);
+    const z = standardNormal(further(full.key, 0), full.shape, 'float64');
+    const spread = divide(centre, multiply(given(full, scale), 2));
+    const w = multiply(multiply(z, z), spread);
+    const r = add(add(w, map('sqrt', [multiply(w, add(w, 2))])), 1);
+    const u = unitOf({ ...full, key: further(full.key, 1) });
+    // Of the smaller root with probability mean / (mean + mean / r).
+    const isSmall = map('lessEqual', [u, divide(r, add(r, 1))]);
+    return map('where', [isSmall, divide(centre, r), multiply(centre, r)]);
+  });
+
+/**
+ * Of probability p^k / (-k log(1 - p)): Kemp, "Efficient generation of logarithmically distributed pseudo-random
+ * variables" (1981), LK. -1 of no p.
+ */
+export const logseries = (sampling: Sampling, p: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const chance = given(full, p);
+    const [v, u] = [0, 1].map((k) => unitOf({ ...full, key: further(full.key, k) })) as [Expr, Expr];
+    const q = subtract(1, exp(multiply(log(subtract(1, chance)), u)));
+    const far = map('floor', [add(divide(log(v), log(q)), 1)]);
+    const most = map('minimum', [map('maximum', [far, 1]), 2 ** 62]);
+    const isOne = map('logicalOr', [map('greaterEqual', [v, chance]), map('greaterEqual', [v, q])]);
+    const isFar = map('lessEqual', [v, multiply(q, q)]);
+    const number = map('where', [isOne, 1, map('where', [isFar, most, 2])]);
+    const isChance = map('logicalAnd', [map('greaterEqual', [chance, 0]), map('less', [chance, 1])]);
+    return map('where', [isChance, number, -1]);
   });
 
 // ---------------------------------------------------------------- of several numbers

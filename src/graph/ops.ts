@@ -481,6 +481,25 @@ export const OPS = {
    * //=> [39. 20.]
    */
   drawBinomial: { arity: 3, dtype: drawn, first: 'uint64', cuda: prelude('drawBinomial'), sample: within(0, 0, 1), numpy: null, cost: 300 },
+  /**
+   * An angle of von Mises' distribution around 0, of a concentration, by a seed: Best and Fisher (1979). NaN of no
+   * concentration.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawVonMises(2.5).compute()
+   * //=> [0.3139796 1.5738658]
+   */
+  drawVonMises: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawVonMises'), sample: within(2 ** 20, 0.2, 40), numpy: null, cost: 300 },
+  /**
+   * A number of Zipf's distribution by a seed: Devroye's rejection (1986). -1 of a parameter that is not above 1.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawZipf(1.5).compute()
+   * //=> [2. 3.]
+   */
+  drawZipf: { arity: 2, dtype: drawn, first: 'uint64', cuda: prelude('drawZipf'), sample: within(0, 1.2, 40), numpy: null, cost: 300 },
   /** The natural logarithm with the same bits on every device: what random numbers are made with. */
   portableLog: { arity: 1, dtype: toRealFloat, cuda: prelude('portableLog'), sample: within(8, 0.1, 10), numpy: 'log', cost: 16 },
   /** e raised to each element, with the same bits on every device. */

@@ -42,6 +42,35 @@ const poissonBelow =
   (k: Lazy): Lazy =>
     k.add(1).gammaincc(mean);
 
+/** The integral of von Mises' density e^(κ cos x), by its series of Bessel functions. */
+function vonMisesBelow(kappa: number, x: Lazy): Lazy {
+  const bessel = (order: number): number => {
+    let [term, sum] = [1, 0];
+    for (let j = 1; j <= order; j++) term *= kappa / 2 / j;
+    for (let k = 1; k < 60; k++) {
+      sum += term;
+      term *= (kappa / 2) ** 2 / (k * (k + order));
+    }
+    return sum;
+  };
+  const terms = Array.from({ length: 25 }, (_, j) =>
+    x
+      .mul(j + 1)
+      .sin()
+      .mul((2 * bessel(j + 1)) / ((j + 1) * bessel(0))),
+  );
+  return terms
+    .reduce((sum, term) => sum.add(term), x)
+    .div(2 * Math.PI)
+    .add(0.5);
+}
+
+/** Σ probabilities of 1 … k. */
+const sumsOf =
+  (probability: (k: Lazy) => Lazy) =>
+  (k: Lazy): Lazy =>
+    where(k.less(1), 0, probability(k.maximum(1))).cumulativeSum();
+
 // biome-ignore format: a table, one row a line
 export const DISTRIBUTIONS: readonly Case[] = [
   { name: 'normal of float32', draw: (key, n) => random.normal(key, [n], { dtype: 'float32' }), cdf: (x) => stats.norm.cdf(x.astype('float64')) },
@@ -59,6 +88,9 @@ export const DISTRIBUTIONS: readonly Case[] = [
   { name: 'Pareto', draw: (key, n) => random.pareto(key, [n], 3), cdf: (x) => x.add(1).pow(-3).neg().add(1) },
   { name: 'power', draw: (key, n) => random.power(key, [n], 2), cdf: (x) => x.square() },
   { name: 'triangular', draw: (key, n) => random.triangular(key, [n], -1, 0.5, 3), cdf: (x) => where(x.less(0.5), x.add(1).square().div(6), x.sub(3).square().div(-10).add(1)) },
+  { name: 'von Mises of 0.5', draw: (key, n) => random.vonmises(key, [n], 0, 0.5), cdf: (x) => vonMisesBelow(0.5, x) },
+  { name: 'von Mises of 8', draw: (key, n) => random.vonmises(key, [n], 0, 8), cdf: (x) => vonMisesBelow(8, x) },
+  { name: 'Wald', draw: (key, n) => random.wald(key, [n], 3, 2), cdf: (x) => stats.norm.cdf(x.div(3).sub(1).mul(x.reciprocal().mul(2).sqrt())).add(stats.norm.cdf(x.div(-3).sub(1).mul(x.reciprocal().mul(2).sqrt())).mul(Math.exp(4 / 3))) },
   { name: 'Laplace', draw: (key, n) => random.laplace(key, [n], { loc: 1, scale: 2 }), cdf: (x) => where(x.less(1), x.sub(1).div(2).minimum(0).exp().div(2), x.sub(1).div(-2).minimum(0).exp().div(-2).add(1)) },
   { name: 'logistic', draw: (key, n) => random.logistic(key, [n]), cdf: (x) => x.sigmoid() },
   { name: 'Gumbel', draw: (key, n) => random.gumbel(key, [n]), cdf: (x) => x.neg().exp().neg().exp() },
@@ -72,6 +104,8 @@ export const DISTRIBUTIONS: readonly Case[] = [
   { name: 'binomial of 100', draw: (key, n) => random.binomial(key, [n], 100, 0.4), cdf: binomialBelow(100, 0.4), most: 101 },
   { name: 'binomial of 1000', draw: (key, n) => random.binomial(key, [n], 1000, 0.9), cdf: binomialBelow(1000, 0.9), most: 1001 },
   { name: 'negative binomial', draw: (key, n) => random.negativeBinomial(key, [n], 3, 0.4), cdf: (k) => k.mul(0).add(3).betainc(k.add(1), k.mul(0).add(0.4)), most: 100 },
+  { name: 'Zipf of 4', draw: (key, n) => random.zipf(key, [n], 4).minimum(9999), cdf: sumsOf((k) => k.pow(-4).mul(90 / Math.PI ** 4)), most: 9999 },
+  { name: 'logarithmic series', draw: (key, n) => random.logseries(key, [n], 0.9), cdf: sumsOf((k) => k.mul(Math.log(0.9)).exp().div(k).div(Math.log(10))), most: 400 },
   { name: 'geometric', draw: (key, n) => random.geometric(key, [n], 0.2), cdf: (k) => k.mul(Math.log(0.8)).expm1().neg(), most: 200 },
 ];
 

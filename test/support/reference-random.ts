@@ -166,6 +166,42 @@ function manyOf(seed: bigint, n: number, p: number): number {
   return transformed(seed, hat, (k) => logarithm(k) - logarithm(mode)) ?? mode;
 }
 
+/** Best and Fisher's angle. */
+function vonMises(seed: bigint, kappa: number): number {
+  if (!(kappa >= 0)) return Number.NaN;
+  const r = 1 + Math.sqrt(1 + 4 * kappa * kappa);
+  const rho = (r - Math.sqrt(2 * r)) / (2 * kappa);
+  const shape = kappa < 1e-5 ? 1 / kappa + kappa : (1 + rho * rho) / (2 * rho);
+  const found = attempts(seed, 10_000, ([x, y, high, low]) => {
+    const [p, q] = [signed(x), signed(y)];
+    if (kappa <= 1e-8) return Math.PI * p;
+    const s = p * p + q * q;
+    if (s >= 1) return undefined;
+    if (kappa >= 1e6) return (p * Math.sqrt((-2 * Math.log(s)) / s)) / Math.sqrt(kappa);
+    const z = (p * p - q * q) / s;
+    const w = (1 + shape * z) / (shape + z);
+    const far = kappa * (shape - w);
+    const v = open(high, low);
+    if (far * (2 - far) < v && Math.log(far / v) + 1 < far) return undefined;
+    return Math.acos(Math.max(-1, Math.min(1, w))) * (low & 1n ? -1 : 1);
+  });
+  return found ?? 0;
+}
+
+/** Devroye's number. */
+function zipf(seed: bigint, a: number): number {
+  if (!(a > 1)) return -1;
+  if (a >= 1000) return 1;
+  const found = attempts(seed, 10_000, ([x, y, z, w]) => {
+    const [u, v] = [open(x, y), open(z, w)];
+    const k = Math.floor((u * 2 ** (-62 * (a - 1)) + 1 - u) ** (-1 / (a - 1)));
+    if (!(k >= 1 && k <= 2 ** 62)) return undefined;
+    const next = Math.expm1((a - 1) * Math.log1p(1 / k));
+    return (v * k * next) / (2 ** (a - 1) - 1) <= (next + 1) / 2 ** (a - 1) ? k : undefined;
+  });
+  return found ?? 1;
+}
+
 type Arguments = readonly (number | bigint)[];
 /** Ops of words, or of a seed and parameters, that give floats. */
 export const RANDOM_OPS: Readonly<Partial<Record<OpName, (args: Arguments) => number>>> = {
@@ -176,5 +212,7 @@ export const RANDOM_OPS: Readonly<Partial<Record<OpName, (args: Arguments) => nu
   },
   drawLogGamma: ([seed, a]) => logGamma(BigInt(seed!), Number(a)),
   drawPoisson: ([seed, mean]) => poisson(BigInt(seed!), Number(mean)),
+  drawVonMises: ([seed, kappa]) => vonMises(BigInt(seed!), Number(kappa)),
+  drawZipf: ([seed, a]) => zipf(BigInt(seed!), Number(a)),
   drawBinomial: ([seed, n, p]) => binomial(BigInt(seed!), Number(n), Number(p)),
 };
