@@ -103,7 +103,7 @@ function coefficientsOf(x: Expr, { order, mode, value, prefilter }: Interpolatio
 
 /** The elements that a coordinate along an axis lies between, with their weights. */
 interface Taps {
-  /** int64 indices in range, and the weight of each. */
+  /** Indices in range, and the weight of each. */
   readonly taps: readonly {
     readonly index: Expr;
     readonly weight: Expr | undefined;
@@ -126,7 +126,13 @@ const TAP_FOLDS: Readonly<Record<InterpolationMode, Fold>> = {
 };
 
 /** The taps of float64 coordinates along an axis of so many elements, with weights in a dtype. */
-function tapsAt(coordinate: Expr, size: number, { order, mode }: Interpolation, dtype: DType): Taps {
+function tapsAt(
+  coordinate: Expr,
+  size: number,
+  { order, mode }: Interpolation,
+  dtype: DType,
+  isNarrow: boolean,
+): Taps {
   const last = size - 1;
   let at = coordinate;
   if (mode === 'nearest') at = map('minimum', [map('maximum', [at, 0]), last]);
@@ -136,7 +142,11 @@ function tapsAt(coordinate: Expr, size: number, { order, mode }: Interpolation, 
       ? map('logicalAnd', [map('greaterEqual', [at, 0]), map('lessEqual', [at, last])])
       : undefined;
   const low = map('floor', [order % 2 === 1 ? at : map('add', [at, 0.5])]);
-  const first = map('subtract', [cast(low, 'int64'), Math.floor(order / 2)]);
+  // Where the array has no place beyond int32, indices are clipped first; those outside are not used, or are none.
+  const clipped = (): Expr => map('minimum', [map('maximum', [low, -1]), size]);
+  const place =
+    isNarrow && (mode === 'constant' || mode === 'nearest') ? cast(clipped(), 'int32') : cast(low, 'int64');
+  const first = map('subtract', [place, Math.floor(order / 2)]);
   const weights = weightsOf(cast(map('subtract', [at, low]), dtype), order);
   const taps = weights.map((weight, k) => {
     const index = k === 0 ? first : map('add', [first, k]);
@@ -235,7 +245,8 @@ export function interpolated(
   const { array, before } = coefficientsOf(x, how);
   const real = isComplex(work) ? (work === 'complex64' ? 'float32' : 'float64') : work;
   const moved = coordinates.map((at) => (before === 0 ? at : map('add', [at, before])));
-  const axes = moved.map((at, axis) => tapsAt(at, array.shape[axis]!, how, real));
+  const isNarrow = sizeOfShape(array.shape) < 2 ** 31;
+  const axes = moved.map((at, axis) => tapsAt(at, array.shape[axis]!, how, real, isNarrow));
   const outside = cast(constant(how.value, 'float64'), work);
   const isSeparable = moved.every((at, axis) => at.shape.every((n, k) => n === 1 || k === axis));
   const value = isSeparable
@@ -274,7 +285,7 @@ function alongAxes(
     const line = (index: Expr): Expr =>
       reshape(
         broadcast(
-          index,
+          cast(index, 'int64'),
           own.map((_, k) => (k === axis ? size : 1)),
         ),
         [size],
@@ -293,9 +304,10 @@ function aroundPoints(
 ): Expr {
   const strides = denseStrides(array.shape);
   const line = reshape(array, [sizeOfShape(array.shape)]);
+  const placeOf = (place: Expr): Expr => broadcast(cast(place, 'int64'), shape);
   const around = (axis: number, place: Expr | undefined): Expr => {
     if (axis === axes.length)
-      return cast(gather(line, broadcast(place ?? constant(0n, 'int64'), shape), 0, 'clip', shape), dtype);
+      return cast(gather(line, placeOf(place ?? constant(0n, 'int64')), 0, 'clip', shape), dtype);
     return weighted(
       axes[axis]!.taps,
       (index) => {

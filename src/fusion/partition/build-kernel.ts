@@ -507,13 +507,9 @@ class KernelEmitter {
     const size = array.shape[node.axis]!;
     const outer = [...coordinates];
     outer.splice(node.axis, indices.shape.length, constantAffine(0, this.#axes));
-    const found = belowViews(this.#graph, array, gatherMap(outer, node.axis), {
-      sizes: [...this.#domain.sizes, size],
-      isStored: (id) => this.#builder.stored.has(id),
-    });
-    if (found === undefined) throw new MustStore(array.id);
-    const { buffer, strides, offset } = this.#loadable(found.base, array);
-    const address = combine(found.map.coordinates, strides, offset, this.#axes + 1);
+    const { at, map } = this.#gathered(array, gatherMap(outer, node.axis), size);
+    const { buffer, strides, offset } = at;
+    const address = combine(map.coordinates, strides, offset, this.#axes + 1);
     const access: Access = {
       offset: address.offset,
       strides: address.strides.slice(0, -1),
@@ -526,6 +522,31 @@ class KernelEmitter {
       },
     };
     return this.#tape.add(create.load(buffer.dtype, access));
+  }
+
+  /** The memory that a gather reads its array from, and the map of the coordinates there. */
+  #gathered(array: GraphNode, map: IndexMap, size: number): { at: Loadable; map: IndexMap } {
+    const line = this.#reshaped(array);
+    if (line !== undefined) return { at: line, map };
+    const found = belowViews(this.#graph, array, map, {
+      sizes: [...this.#domain.sizes, size],
+      isStored: (id) => this.#builder.stored.has(id),
+    });
+    if (found === undefined) throw new MustStore(array.id);
+    return { at: this.#loadable(found.base, array), map: found.map };
+  }
+
+  /** A reshape of an array that is in memory in C order: the same elements, with strides of its own. */
+  #reshaped(array: GraphNode): Loadable | undefined {
+    let base = array;
+    while (base.kind === 'view' && base.view.type === 'reshape' && !this.#builder.stored.has(base.id))
+      base = nodeOf(this.#graph, base.inputs[0]!);
+    if (base === array || (base.kind !== 'source' && !this.#builder.stored.has(base.id))) return undefined;
+    const { buffer, strides, offset } = this.#loadable(base, array);
+    const { shape } = base;
+    const dense = denseStrides(shape);
+    const isDense = strides.every((stride, k) => shape[k] === 1 || stride === dense[k]);
+    return isDense ? { buffer, strides: denseStrides(array.shape), offset } : undefined;
   }
 
   #loadable(base: GraphNode, array: GraphNode): Loadable {
