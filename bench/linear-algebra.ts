@@ -44,12 +44,45 @@ async function dense(
   return { shape, run };
 }
 
-/** 200 steps of conjugate gradients for the five-point Laplacian of a square, float64. */
-async function poisson(side: number, device: string): Promise<Work> {
+/** The five-point Laplacian of a square, float64, resident. */
+function laplacian(side: number, device: string): Promise<SparseMatrix> {
   const line = sparse.diags([-1, 2, -1], [-1, 0, 1], [side, side]);
   const identity = sparse.eye(side);
-  const sum = sparse.kron(line, identity).add(sparse.kron(identity, line));
-  const matrix = await sum.persist({ device });
+  return sparse.kron(line, identity).add(sparse.kron(identity, line)).persist({ device });
+}
+
+/** A sparse function of the Laplacian, all three lines of its result. */
+async function ofLaplacian(
+  side: number,
+  device: string,
+  of: (a: SparseMatrix, squared: SparseMatrix) => SparseMatrix,
+): Promise<Work> {
+  const matrix = await laplacian(side, device);
+  const squared = await matrix.matmul(matrix).persist({ device });
+  const run = async (): Promise<number> => {
+    const { data, indices, indptr } = of(matrix, squared);
+    const lines = await persist([data, indices, indptr], { device });
+    await synchronize(device);
+    const total = await lines[0].sum().compute({ device });
+    for (const each of lines) each.dispose();
+    return Number(total.item());
+  };
+  return { shape: [side * side], run };
+}
+
+/** A direct solve with the Laplacian: its factors, which the CPU makes, and two triangles. */
+async function direct(side: number, device: string): Promise<Work> {
+  const matrix = await laplacian(side, device);
+  const run = async (): Promise<number> => {
+    const x = await sparse.spsolve(matrix, ones([side * side]), { device });
+    return Number((await x.sum().compute({ device })).item());
+  };
+  return { shape: [side * side], run };
+}
+
+/** 200 steps of conjugate gradients for the Laplacian. */
+async function poisson(side: number, device: string): Promise<Work> {
+  const matrix = await laplacian(side, device);
   const [b] = await persist([ones([side * side])], { device });
   const run = async (): Promise<number> => {
     const { x, iterations } = sparse.cg(matrix, b, { maxiter: 200 });
@@ -105,6 +138,10 @@ function works(isSmall: boolean, device: string): Readonly<Record<string, () => 
     solve_batched: () => dense([solved, 16, 16], device, (x) => linalg.solve(x, x.slice([], [], [0, 1]))),
     svd_batched: () => dense([decomposed, 16, 16], device, (x) => linalg.svd(x).s),
     cg_poisson: () => poisson(size(2048, 64), device),
+    sparse_matmul: () => ofLaplacian(size(1024, 64), device, (a) => a.matmul(a)),
+    sparse_add: () => ofLaplacian(size(1024, 64), device, (a, squared) => a.add(squared)),
+    sparse_transpose: () => ofLaplacian(size(1024, 64), device, (a) => a.T),
+    sparse_solve: () => direct(size(256, 32), device),
     ridge_lsmr: () => ridge(size(15_000, 500), device),
   };
 }

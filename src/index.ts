@@ -226,6 +226,7 @@ export {
 export { sparse } from './api/sparse.js';
 export type { MatrixShape } from './api/sparse-arguments.js';
 export type { CompressedArrays, CoordinateArrays, SparseDiagonalOptions } from './api/sparse-construction.js';
+export { SparseLU, type SparseLuOptions, type SparseTranspose } from './api/sparse-direct.js';
 export type {
   EigshOptions,
   SparseEigh,

@@ -98,6 +98,17 @@ extern const Routine kScanBefore;
 // select.cpp
 extern const Routine kRanks;
 extern const Routine kTop;
+// sparse-lu.cpp
+extern const Routine kSparseLu;
+// sparse-matmul.cpp
+extern const Routine kSparseMatmulCounts;
+extern const Routine kSparseMatmul;
+// sparse-merge.cpp
+extern const Routine kSparseMergeCounts;
+extern const Routine kSparseMerge;
+extern const Routine kSparseRows;
+// sparse-order.cpp
+extern const Routine kSparseOrder;
 // sparse-product.cpp
 extern const Routine kSparseProduct;
 // sparse-triangular.cpp

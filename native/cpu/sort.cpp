@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "cpu/counting-order.h"
 #include "cpu/routines.h"
 #include "cpu/sort-keys.h"
 #include "cpu/tape.h"
@@ -28,16 +29,26 @@ struct Rows {
   DType dtype;
   int64_t rows, length, rowsPerUnit;
   bool descending;
+  // Whole numbers below it, from 0 on; 0: any elements.
+  int64_t below;
+
+  // Whether positions are counted, not sorted by digits: of one row, ascending.
+  bool isCounted() const { return below > 0 && below <= 2 * length && rows == 1 && !descending; }
+  CountedLine counted() const { return {length, below}; }
 };
 
 Rows readRows(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 5) throw std::invalid_argument("five numbers");
+  if (numbers.size() != 6) throw std::invalid_argument("six numbers");
   const auto [dtype, rows, length, rowsPerUnit, descending] =
       std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
   if (dtype < 0 || dtype >= kDTypes) throw std::invalid_argument("a dtype");
   if (rows < 1 || length < 1 || rowsPerUnit < 1 || rows > std::numeric_limits<int64_t>::max() / 16 / length)
     throw std::invalid_argument("rows with elements");
-  return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0};
+  const int64_t below = numbers[5];
+  const bool isWhole = dtype == static_cast<int64_t>(DType::int32) || dtype == static_cast<int64_t>(DType::int64);
+  if (below < 0 || below > std::numeric_limits<int64_t>::max() / 16 || (below > 0 && !isWhole))
+    throw std::invalid_argument("whole numbers below a number");
+  return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0, below};
 }
 
 // The items that are moved: a key, or a key and its position.
@@ -211,12 +222,29 @@ auto withSorter(const Rows& r, const Use& use) {
   return withRealKeys<isArg>(r.dtype, [&](auto keys) { return withKeys<isArg, decltype(keys)>(r, use); });
 }
 
+WorkspaceNeed countedNeed(const Rows& r, const ThreadPool& pool) {
+  const CountedLine line = r.counted();
+  return {line.workspace(line.stretches(pool.workers())), line.workspace(1)};
+}
+
+void runCounted(const Rows& r, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const CountedLine line = r.counted();
+  const auto fitting = static_cast<int64_t>(job.workspace.byteLength / line.workspace(1));
+  const int64_t stretches = std::min(line.stretches(pool.workers()), fitting);
+  const auto order = [&](const auto* keys) {
+    countingOrder(line, keys, reinterpret_cast<int64_t*>(job.results[0]),
+                  reinterpret_cast<int64_t*>(job.workspace.data), stretches, pool, cancel);
+  };
+  if (r.dtype == DType::int32) return order(reinterpret_cast<const int32_t*>(job.operands[0]));
+  order(reinterpret_cast<const int64_t*>(job.operands[0]));
+}
+
 template <bool isArg>
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Rows r = readRows(numbers);
   const auto elements = static_cast<size_t>(r.rows * r.length);
   const auto size = static_cast<size_t>(byteLengthOf(r.dtype));
-  const WorkspaceNeed workspace =
+  const WorkspaceNeed workspace = isArg && r.isCounted() ? countedNeed(r, pool) :
       withSorter<isArg>(r, [&](auto sorter) { return decltype(sorter)::needOf(r, pool); });
   const int64_t units = (r.rows + r.rowsPerUnit - 1) / r.rowsPerUnit;
   return {{elements * size}, {elements * (isArg ? sizeof(int64_t) : size)}, workspace, units};
@@ -225,6 +253,7 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
 template <bool isArg>
 void runSort(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Rows r = readRows(job.numbers);
+  if (isArg && r.isCounted()) return runCounted(r, job, pool, cancel);
   withSorter<isArg>(r, [&](auto sorter) {
     decltype(sorter)::run(r, job, units, pool, cancel);
     return 0;

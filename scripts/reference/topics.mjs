@@ -94,6 +94,7 @@ const PAGES = [
       'api/sparse-lsmr',
       'api/sparse-lsqr',
       'api/sparse-triangular',
+      'api/sparse-direct',
       'api/sparse-eigen',
     ],
   ],

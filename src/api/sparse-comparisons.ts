@@ -1,8 +1,9 @@
 /** Comparisons of sparse matrices with numbers and with one another. */
 import { map } from '../graph/infer.js';
 import type { OpName } from '../graph/ops.js';
-import { canonical, withValues } from '../graph/sparse.js';
+import { withValues } from '../graph/sparse.js';
 import { ofEither, withoutZeros } from '../graph/sparse-elements.js';
+import { canonical } from '../graph/sparse-matmul.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { SparseElementwise } from './sparse-elementwise.js';

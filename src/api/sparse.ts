@@ -5,6 +5,7 @@ import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { partsOf, sizes } from './sparse-arguments.js';
 import { coo, csc, csr, diags, eye, fromDense } from './sparse-construction.js';
+import { factorized, splu, spsolve } from './sparse-direct.js';
 import { eigsh, svds } from './sparse-eigen.js';
 import { loadNpz, saveNpz } from './sparse-files.js';
 import { gmres } from './sparse-gmres.js';
@@ -88,6 +89,7 @@ export const sparse = {
   diags,
   eigsh,
   eye,
+  factorized,
   fromDense,
   gmres,
   hstack,
@@ -100,6 +102,8 @@ export const sparse = {
   random,
   saveNpz,
   solveTriangular,
+  splu,
+  spsolve,
   svds,
   vstack,
 } as const;

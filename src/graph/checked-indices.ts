@@ -1,7 +1,7 @@
 /** Which indices have to be in range before a graph runs: those of gathers and of bins whose mode says so, of sparse
  * matrices, and all of these in a loop's body. */
 import { BIN_MODES } from './bin-units.js';
-import type { CheckedIndices, Expr } from './expr.js';
+import type { CheckedIndices, Expr, ExprOf } from './expr.js';
 
 const NONE: readonly CheckedIndices[] = [];
 
@@ -17,12 +17,13 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     ];
   }
   if (x.kind !== 'call') return NONE;
-  if (x.routine === 'sparseProduct' && x.parameters[1] === 1) {
-    const [starts, places, , dense] = x.inputs as readonly [Expr, Expr, Expr, Expr];
+  const columns = columnsOfGiven(x);
+  if (columns !== undefined) {
+    const [starts, places] = x.inputs as readonly [Expr, Expr];
     const op = x.asked ?? 'sparse.matmul';
     return [
       { indices: starts, op: `${op}: indptr`, axis: 0, from: 0, size: places.shape[0]! + 1, site },
-      { indices: places, op: `${op}: indices`, axis: 1, from: 0, size: dense.shape[0]!, site },
+      { indices: places, op: `${op}: indices`, axis: 1, from: 0, size: columns, site },
     ];
   }
   if (x.routine !== 'bins') return NONE;
@@ -31,4 +32,11 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   if (mode !== 'raise' && mode !== 'raiseFromEnd') return NONE;
   const from = mode === 'raise' ? 0 : -size;
   return [{ indices: x.inputs[0]!, op: x.asked ?? 'bins', axis: 0, from, size, site }];
+}
+
+/** The columns of the sparse matrix that a user gave and a product begins with; undefined: there is none. */
+function columnsOfGiven({ routine, parameters, inputs }: ExprOf<'call'>): number | undefined {
+  if (routine === 'sparseProduct' && parameters[1] === 1) return inputs[3]!.shape[0]!;
+  if (routine === 'sparseMatmulCounts' && parameters[3] === 1) return inputs[2]!.shape[0]! - 1;
+  return undefined;
 }

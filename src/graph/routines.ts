@@ -31,7 +31,8 @@ export const ROUTINES = {
   sort: { results: ([x]) => [x!] },
   /**
    * The int64 indices that sort the rows along the last axis, those of equal elements ascending; NaN last, -0
-   * and 0 are equal. Parameters: whether descending (0 or 1).
+   * and 0 are equal. Parameters: whether descending (0 or 1); then, where it is said of whole numbers, how many rows a
+   * unit has at most (0: any), and that they are from 0 up to below a number, by which the CPU counts them.
    */
   argsort: { results: ([x]) => [{ dtype: 'int64', shape: x!.shape }] },
   /**
@@ -133,6 +134,78 @@ export const ROUTINES = {
    * a diagonal. Parameters: partial sums, as of `sparseProduct`, and whether A is the upper triangle (0 or 1).
    */
   sparseTriangularSolve: { results: ([b]) => [b!] },
+  /**
+   * The row of each stored element, by the starts of rows [rows + 1]: int32, or int64 from 2^31 rows on; the number of
+   * rows behind the last one. Parameters: how many elements there are up to the bound.
+   */
+  sparseRows: {
+    results: ([starts], [bound]) => [{ dtype: placeDType(starts!.shape[0]!), shape: [bound!] }],
+  },
+  /**
+   * An order of the unknowns of a square sparse matrix that keeps its factors sparse, int64 [n], and how many elements the
+   * Cholesky factor of the pattern of A + Aᵀ has in it. Inputs: starts and places of A, by rows or by columns. On the CPU
+   * alone. Parameters: the order's place in `SPARSE_ORDERS`.
+   */
+  sparseOrder: {
+    results: ([starts]) => [
+      { dtype: 'int64', shape: [starts!.shape[0]! - 1] },
+      { dtype: 'int64', shape: [] },
+    ],
+  },
+  /**
+   * The LU factors of a square sparse matrix of float64 or complex128: the row of each pivot, int64 [n]; starts, int64
+   * [n + 1], places and values of L by columns, the ones of its diagonal first, then of U, its diagonal last, up to a bound;
+   * and a status: 0, the number of a column without a pivot from 1 on, or -1 where the bound is too small. Inputs: starts,
+   * places and values by columns, and their int64 order [n]. On the CPU alone. Parameters: the bound, and by millionths how
+   * large the element of the diagonal is beside the largest one of its column so that it is the pivot.
+   */
+  sparseLu: {
+    results: ([starts, , values], [bound]) => {
+      const n = starts!.shape[0]! - 1;
+      const factor = [
+        { dtype: 'int64', shape: [n + 1] },
+        { dtype: 'int64', shape: [bound!] },
+        { dtype: values!.dtype, shape: [bound!] },
+      ] as const;
+      return [{ dtype: 'int64', shape: [n] }, ...factor, ...factor, { dtype: 'int64', shape: [] }];
+    },
+  },
+  /**
+   * How many elements the rows of a product of two sparse matrices have: int64 [rows]. Inputs: starts and columns of A,
+   * and of B, whose rows are in the order of their columns without any twice; all int32, or all int64. Parameters:
+   * columns of B; products of a row at most; stored elements that a row of B has at most; and whether starts and columns
+   * of A are looked at before anything runs (1).
+   */
+  sparseMatmulCounts: { results: ([starts]) => [{ dtype: 'int64', shape: [starts!.shape[0]! - 1] }] },
+  /**
+   * Columns, int32 or int64, and values of that product, up to a bound. Inputs: starts, columns and values of A and of B,
+   * and the int64 starts of the product's rows. An element is summed in the order of A's row, floats in float64, rounded
+   * once; behind the last one are zeros. Parameters: columns of B, products and stored elements of a row as before, and
+   * the bound.
+   */
+  sparseMatmul: {
+    results: ([, , values], [columns, , , bound]) => [
+      { dtype: placeDType(Math.max(columns!, bound!)), shape: [bound!] },
+      { dtype: values!.dtype, shape: [bound!] },
+    ],
+  },
+  /**
+   * How many elements the rows of two sparse matrices have together, or both: int64 [rows]. Inputs: starts and columns of
+   * A, and of B, rows in the order of their columns without any twice; all int32, or all int64. Parameters: whether of
+   * both (1).
+   */
+  sparseMergeCounts: { results: ([starts]) => [{ dtype: 'int64', shape: [starts!.shape[0]! - 1] }] },
+  /**
+   * The columns of those elements, and their places in the lines of A and of B, -1 where a matrix has none: int32 or int64,
+   * up to a bound, 0 behind the last one. Inputs: as before, and the int64 starts of the result's rows. Parameters: whether
+   * of both (1), columns of the matrices, the bound.
+   */
+  sparseMerge: {
+    results: ([, ofA, , ofB], [, columns, bound]) => {
+      const most = Math.max(columns!, bound!, ofA!.shape[0]!, ofB!.shape[0]!);
+      return Array.from({ length: 3 }, () => ({ dtype: placeDType(most), shape: [bound!] }));
+    },
+  },
   /**
    * The Fourier transform along all axes but the first and the last: complex numbers [outer, one to three axes,
    * inner], no size 0. Parameters: whether with the inverse's sign (0 or 1). Nothing is scaled.
@@ -306,6 +379,9 @@ function binResult(
 /** Ranks of a row that are looked for at a time, elements that are sorted after they were selected. */
 export const SELECTED_RANKS = 4;
 export const SELECTED_MOST = 2048;
+
+/** The orders of `sparseOrder`: as they are, of least degree, and by breadth, reversed. */
+export const SPARSE_ORDERS = ['natural', 'amd', 'rcm'] as const;
 
 /** The operations of scans. */
 export const SCAN_OPS = ['sum', 'prod', 'min', 'max', 'logsumexp'] as const;

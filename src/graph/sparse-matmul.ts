@@ -1,39 +1,38 @@
 /**
- * The product of two sparse matrices by expansion, sorting and compression (Bell, Dalton and Olson, "Exposing
- * fine-grained parallelism in algebraic multigrid methods", 2012), of nodes that are there: an expansion, a stable
- * sort, and sums of runs in the order of the first matrix's row, so that the bits are the same everywhere.
+ * The product of two sparse matrices, row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978), in two
+ * steps: how many elements each row has, then the elements. Sums are in the order of the first matrix's row, so that the
+ * bits are the same everywhere. And the canonical form of a matrix, which is its product with ones on the diagonal.
  *
- *     row i of A (k, a) (l, b)   →   a · row k of B, b · row l of B   →   sorted by column, equal ones added
+ *     row i of A (k, a) (l, b)   →   a · row k of B + b · row l of B, by column
  */
 import { expected, RangeArgumentError } from '../host/errors.js';
+import { call } from './calls.js';
+import type { DType } from './dtype.js';
+import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, constant, iota, map, meetingDType } from './infer.js';
-import { argsort } from './sorting.js';
+import { cast, constant, iota, meetingDType } from './infer.js';
 import {
   at,
+  bounded,
   boundOf,
-  columnsOf,
   emptyMatrix,
-  inRows,
-  product,
+  indexDType,
+  keysOf,
+  pairLines,
   rowBoundOf,
-  rowsOf,
-  runsOf,
   type SparseParts,
-  startsOf,
+  startsOfCounts,
+  sumDType,
 } from './sparse.js';
-import { expansion } from './sparse-expansion.js';
-import { reshape, view } from './view-nodes.js';
+import { broadcast, reshape } from './view-nodes.js';
+import { updatedIn } from './writing.js';
 
-/** Products that are sorted at most: more than any device holds, and than a plan would be tried for. */
+/** Products of elements at most: more than any device holds, and than a plan would be tried for. */
 const MOST_PRODUCTS = 2 ** 36;
 
 /** The product of matrices whose sizes fit, of the dtype in which both meet. */
 export function matrixProduct(op: string, a: SparseParts, b: SparseParts): SparseParts {
-  const [rows, columns] = [a.shape[0], b.shape[1]];
-  const dtype = meetingDType(op, [a.values, b.values]);
   const bound = boundOf(a) * rowBoundOf(b);
-  if (bound === 0 || rows * columns === 0) return emptyMatrix([rows, columns], dtype);
   if (bound > MOST_PRODUCTS) {
     const received = `up to ${boundOf(a)} · ${rowBoundOf(b)}`;
     const hint = 'await b.persist() first: the length of its longest row is known then';
@@ -41,38 +40,62 @@ export function matrixProduct(op: string, a: SparseParts, b: SparseParts): Spars
       expected(op, `at most ${MOST_PRODUCTS} products of elements`, received, hint),
     );
   }
-  const row = rowsOf(a, op);
-  const isThere = map('less', [row, BigInt(rows)]);
-  const { starts, from, places } = expansion(startsOf(b, op), columnsOf(a, op), bound, isThere);
-  const total = at(starts, constant(BigInt(boundOf(a)), 'int64'));
-  const key = map('add', [map('multiply', [at(row, from), BigInt(columns)]), at(columnsOf(b, op), places)]);
-  const keys = map('where', [map('less', [iota(bound), total]), key, BigInt(rows * columns)]);
-  const order = argsort(keys, 0);
-  const sorted = at(keys, order);
-  const runs = runsOf(sorted);
-  const sums = product(
-    op,
-    {
-      shape: [bound, boundOf(b)],
-      starts: runs.starts,
-      places: at(places, order),
-      values: cast(at(upToBound(a.values), at(from, order)), dtype),
-      isCanonical: false,
-      isGiven: false,
-    },
-    reshape(upToBound(b.values), [boundOf(b), 1]),
-  );
-  // Keys of no products are one more run.
-  const rowBound = Math.min(columns, rowBoundOf(a) * rowBoundOf(b));
-  const most = Math.min(bound, rows * rowBound);
-  const first = (line: typeof sorted): typeof sorted =>
-    line.shape[0] === most ? line : view(line, { type: 'slice', starts: [0], steps: [1] }, [most]);
-  const parts = inRows(
-    [rows, columns],
-    first(at(sorted, runs.places)),
-    first(reshape(sums, [bound])),
-    true,
-    runs.runs,
-  );
-  return { ...parts, rowBound };
+  return gustavson(op, a, canonical(b, op));
+}
+
+/** The matrix with rows in the order of their columns, and each place stored once. */
+export const canonical = (matrix: SparseParts, op: string): SparseParts =>
+  matrix.isCanonical || boundOf(matrix) === 0
+    ? matrix
+    : gustavson(op, matrix, identity(matrix.shape[1], matrix.values.dtype));
+
+function gustavson(op: string, a: SparseParts, b: SparseParts): SparseParts {
+  const [rows, columns] = [a.shape[0], b.shape[1]];
+  const dtype = meetingDType(op, [a.values, b.values]);
+  const products = Math.min(boundOf(a), rowBoundOf(a)) * rowBoundOf(b);
+  const rowBound = Math.min(columns, products);
+  const bound = Math.min(boundOf(a) * rowBoundOf(b), rows * rowBound);
+  if (bound === 0) return emptyMatrix([rows, columns], dtype);
+  const [startsA, placesA, startsB, placesB] = pairLines(a, b) as readonly [Expr, Expr, Expr, Expr];
+  const sizes = [columns, products, rowBoundOf(b)];
+  const lines = [startsA, placesA, startsB, placesB];
+  const [counts] = call('sparseMatmulCounts', [...sizes, a.isGiven ? 1 : 0], lines, op) as [Expr];
+  const starts = startsOfCounts(counts);
+  const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), sumDType(dtype))) as [Expr, Expr];
+  const inputs = [startsA, placesA, x, startsB, placesB, y, starts];
+  const [places, values] = call('sparseMatmul', [...sizes, bound], inputs, op) as [Expr, Expr];
+  const length = at(starts, constant(BigInt(rows), 'int64'));
+  return {
+    shape: [rows, columns],
+    starts: cast(starts, indexDType(Math.max(columns, bound))),
+    places: bounded(places, length),
+    values: bounded(cast(values, dtype), length),
+    isCanonical: true,
+    isGiven: false,
+    rowBound,
+  };
+}
+
+/** Ones on the diagonal. */
+function identity(size: number, dtype: DType): SparseParts {
+  const index = indexDType(size);
+  return {
+    shape: [size, size],
+    starts: cast(iota(size + 1), index),
+    places: cast(iota(size), index),
+    values: broadcast(constant(1, dtype), [size]),
+    isCanonical: true,
+    isGiven: false,
+    rowBound: 1,
+  };
+}
+
+/** The dense array: zeros where nothing is stored. */
+export function toDense(matrix: SparseParts, op: string): Expr {
+  const [rows, columns] = matrix.shape;
+  const { values, ...own } = canonical(matrix, op);
+  const zeros = broadcast(constant(0, values.dtype), [rows * columns]);
+  if (values.shape[0] === 0 || rows * columns === 0) return reshape(zeros, [rows, columns]);
+  const keys = keysOf({ ...own, values }, op);
+  return reshape(updatedIn(op, 'set', zeros, keys, 'within', upToBound(values)), [rows, columns]);
 }

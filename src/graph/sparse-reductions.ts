@@ -11,7 +11,8 @@ import { upToBound } from './extent.js';
 import { formatShape } from './format.js';
 import { astype, cast, constant, map, reduce } from './infer.js';
 import { reductionRow } from './reductions.js';
-import { canonical, columnsOf, product, rowsOf, type SparseParts, startsOf, withValues } from './sparse.js';
+import { columnsOf, product, rowsOf, type SparseParts, startsOf, withValues } from './sparse.js';
+import { canonical } from './sparse-matmul.js';
 import { broadcast, reshape } from './view-nodes.js';
 
 /** The axis that is reduced; undefined: both. */

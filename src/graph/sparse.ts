@@ -9,6 +9,7 @@
  * How many elements are stored may depend on data. Lines then have a bound, their extent and the last start say the
  * true number, and the keys of elements behind it (row · columns + column) are those of a row below the last one.
  */
+import { countsIn } from './binning.js';
 import { call } from './calls.js';
 import { firsts } from './compaction.js';
 import { type DType, isComplex, isFloat, isHalf } from './dtype.js';
@@ -16,10 +17,10 @@ import type { Expr } from './expr.js';
 import { throughBound, upToBound, withExtent } from './extent.js';
 import { cast, constant, iota, map, meetingDType } from './infer.js';
 import { concat } from './joins.js';
+import { cumulativeSum } from './scans.js';
 import { searchsorted } from './searching.js';
 import { argsort } from './sorting.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
-import { updatedIn } from './writing.js';
 
 /** A matrix by rows. `starts` and `places` are int32, or both int64; lines are up to their bounds. */
 export interface SparseParts {
@@ -74,8 +75,9 @@ export function startsOf(matrix: SparseParts, op: string): Expr {
 
 /** The int64 row of each stored element: behind the true number, the number of rows. */
 export function rowsOf(matrix: SparseParts, op: string): Expr {
-  const index = iota(boundOf(matrix));
-  return map('subtract', [searchsorted(startsOf(matrix, op), index, null, { side: 'right' }), 1n]);
+  const bound = boundOf(matrix);
+  if (bound === 0) return broadcast(constant(0n, 'int64'), [0]);
+  return cast(call('sparseRows', [bound], [startsOf(matrix, op)], op)[0]!, 'int64');
 }
 
 /** The int64 column of each stored element. Of a matrix that users gave, indices out of range are refused. */
@@ -84,6 +86,16 @@ export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): 
   if (!isGiven) return index;
   return gather(iota(shape[1]), index, 0, 'raiseFromStart', index.shape, `${op}: indices`);
 };
+
+/** Starts and columns of two matrices, all int32 or all int64. */
+export function pairLines(a: SparseParts, b: SparseParts): readonly Expr[] {
+  const lines = [a, b].flatMap(({ starts, places }) => [upToBound(starts), upToBound(places)]);
+  const dtype = lines.every((line) => line.dtype === 'int32') ? 'int32' : 'int64';
+  return lines.map((line) => cast(line, dtype));
+}
+
+/** Where rows begin that have so many elements, and the end: int64. */
+export const startsOfCounts = (counts: Expr): Expr => concat([constantLine(0n), cumulativeSum(counts)]);
 
 /** row · columns + column of each stored element. */
 export const keysOf = (matrix: SparseParts, op: string): Expr =>
@@ -186,16 +198,10 @@ export function inRows(
   };
 }
 
-/** The matrix with rows in the order of their columns, and each place stored once. */
-export const canonical = (matrix: SparseParts, op: string): SparseParts =>
-  matrix.isCanonical || boundOf(matrix) === 0
-    ? matrix
-    : fromKeys(matrix.shape, keysOf(matrix, op), upToBound(matrix.values), {
-        equal: 'added',
-        areStored: isExact(matrix),
-      });
-
-/** The matrix with rows as columns: the stored elements in a stable order of their columns. */
+/**
+ * The matrix with rows as columns: the stored elements in a stable order of their columns, whose starts are the counts of
+ * columns, summed.
+ */
 export function transposed(matrix: SparseParts, op: string): SparseParts {
   const [rows, columns] = matrix.shape;
   const stored = boundOf(matrix);
@@ -204,13 +210,13 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
   const column = columnsOf(matrix, op);
   const isStored = map('less', [row, BigInt(rows)]);
   const key = cast(map('where', [isStored, column, BigInt(columns)]), indexDType(columns + 1));
-  const order = argsort(key, 0);
+  const [order] = call('argsort', [0, 0, columns + 1], [key]) as [Expr];
   const index = indexDType(Math.max(rows, stored));
-  const starts = searchsorted(at(key, order), cast(iota(columns + 1), key.dtype));
+  const counts = countsIn({ asked: op, count: columns, keys: key, by: 'within' });
   const moved = (line: Expr): Expr => (isExact(matrix) ? line : bounded(line, storedOf(matrix)));
   return {
     shape: [columns, rows],
-    starts: cast(starts, index),
+    starts: cast(startsOfCounts(counts), index),
     places: moved(cast(map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]), index)),
     values: moved(at(matrix.values, order)),
     isCanonical: matrix.isCanonical,
@@ -243,16 +249,6 @@ export function product(op: string, matrix: SparseParts, dense: Expr): Expr {
   const lines = [matrix.starts, upToBound(matrix.places), values!, factors!];
   const [result] = call('sparseProduct', [lanesOf(matrix, stored, width), matrix.isGiven ? 1 : 0], lines, op);
   return cast(result!, dtype);
-}
-
-/** The dense array: zeros where nothing is stored. */
-export function toDense(matrix: SparseParts, op: string): Expr {
-  const [rows, columns] = matrix.shape;
-  const { values, ...own } = canonical(matrix, op);
-  const zeros = broadcast(constant(0, values.dtype), [rows * columns]);
-  if (values.shape[0] === 0 || rows * columns === 0) return reshape(zeros, [rows, columns]);
-  const keys = keysOf({ ...own, values }, op);
-  return reshape(updatedIn(op, 'set', zeros, keys, 'within', upToBound(values)), [rows, columns]);
 }
 
 /** The matrix with other values, a function of its own up to their bound. */

@@ -15,7 +15,10 @@ import {
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
+import { printSparseMatmul } from '../../src/codegen/cuda/routines/sparse-matmul.js';
+import { printSparseMerge } from '../../src/codegen/cuda/routines/sparse-merge.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
+import { printSparseRows } from '../../src/codegen/cuda/routines/sparse-rows.js';
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
 import { scanTile } from '../../src/graph/routines.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
@@ -120,6 +123,34 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
         isVector: false,
         isLong: true,
       }),
+    ]);
+  }, 30_000);
+
+  it('products of two sparse matrices, merged rows, and rows of elements', async () => {
+    const form = { indexDType: 'int32', placeDType: 'int32', lanes: 8, slots: 64, hasLong: false } as const;
+    const merge = {
+      isCount: false,
+      isOfBoth: false,
+      indexDType: 'int32',
+      placeDType: 'int32',
+      lanes: 4,
+    } as const;
+    await compileForHopper([
+      printSparseMatmul({ ...form, dtype: 'float32' }),
+      printSparseMatmul({ ...form, dtype: 'complex64', hasLong: true, lanes: 32, slots: 512 }),
+      printSparseMatmul({ ...form, hasLong: true }),
+      printSparseMatmul({
+        dtype: 'complex128',
+        indexDType: 'int64',
+        placeDType: 'int64',
+        lanes: 32,
+        slots: 256,
+        hasLong: true,
+      }),
+      printSparseMerge(merge),
+      printSparseMerge({ ...merge, isCount: true, lanes: 32, indexDType: 'int64' }),
+      printSparseMerge({ ...merge, isOfBoth: true, placeDType: 'int64', lanes: 1 }),
+      printSparseRows('int64', 'int32'),
     ]);
   }, 30_000);
 

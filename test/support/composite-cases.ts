@@ -38,6 +38,9 @@ export function prepareCases(
   }));
 }
 
+/** The arguments of a case, with arrays in the places of its inputs. */
+export const argumentsOf = (c: Case): unknown => withArrays(c.args, c);
+
 /** Arguments with the inputs in their places. */
 function withArrays(value: unknown, c: Case): unknown {
   if (Array.isArray(value)) return value.map((each) => withArrays(each, c));

@@ -5,7 +5,15 @@ import { indices } from './host.js';
 import { binValues, type RoutineInput } from './reference-bins.js';
 import { fourierValues } from './reference-fourier.js';
 import { reduceValues } from './reference-reduce.js';
-import { sparseProduct, sparseTriangularSolve } from './reference-sparse.js';
+import {
+  sparseMatmul,
+  sparseMatmulCounts,
+  sparseMerge,
+  sparseMergeCounts,
+  sparseProduct,
+  sparseRows,
+  sparseTriangularSolve,
+} from './reference-sparse.js';
 import { castScalar, integerRange, isComplexValue } from './scalar.js';
 
 type Values = readonly Scalar[];
@@ -50,6 +58,11 @@ export function routineValues(
   if (routine === 'attention') return [attention(parameters, inputs)];
   if (routine === 'sparseProduct') return [sparseProduct(parameters[0]!, inputs)];
   if (routine === 'sparseTriangularSolve') return [sparseTriangularSolve(parameters, inputs)];
+  if (routine === 'sparseRows') return [sparseRows(parameters, inputs)];
+  if (routine === 'sparseMatmulCounts') return [sparseMatmulCounts(inputs)];
+  if (routine === 'sparseMatmul') return sparseMatmul(parameters, inputs);
+  if (routine === 'sparseMergeCounts') return [sparseMergeCounts(parameters, inputs)];
+  if (routine === 'sparseMerge') return sparseMerge(parameters, inputs);
   if (routine === 'runProducts') return [runProducts(input, before!)];
   if (routine === 'fft' || routine === 'rfft' || routine === 'irfft')
     return [fourierValues(routine, parameters, input)];

@@ -1,4 +1,4 @@
-/** A sparse matrix times dense columns, slowly and obviously. Used by the interpreters. */
+/** Routines of sparse matrices, slowly and obviously. Used by the interpreters. */
 import { type Complex, type DType, isComplex, type Scalar } from '../../src/graph/dtype.js';
 import type { RoutineInput } from './reference-bins.js';
 import { reduceValues } from './reference-reduce.js';
@@ -73,4 +73,74 @@ export function sparseTriangularSolve(
     }
   }
   return x;
+}
+
+/** The places of a row's stored elements. */
+const placesOf = (starts: RoutineInput, row: number): number[] => {
+  const first = Number(starts.values[row]);
+  return Array.from({ length: Math.max(0, Number(starts.values[row + 1]) - first) }, (_, k) => first + k);
+};
+
+/** The row of each stored element; behind the last one the number of rows. */
+export function sparseRows([bound]: readonly number[], [starts]: readonly RoutineInput[]): readonly Scalar[] {
+  const rows = starts!.values.length - 1;
+  const found = Array.from({ length: rows }, (_, row) =>
+    placesOf(starts!, row).map(() => BigInt(row)),
+  ).flat();
+  return Array.from({ length: bound! }, (_, k) => found[k] ?? BigInt(rows));
+}
+
+/** The elements of each row of a product of two sparse matrices, by column. */
+function productRows(
+  [startsA, placesA, valuesA]: readonly RoutineInput[],
+  [startsB, placesB, valuesB]: readonly RoutineInput[],
+): readonly ReadonlyMap<bigint, Scalar>[] {
+  const dtype = valuesB?.dtype ?? 'float64';
+  return startsA!.values.slice(1).map((_, row) => {
+    const sums = new Map<bigint, Scalar>();
+    for (const k of placesOf(startsA!, row))
+      for (const j of placesOf(startsB!, Number(placesA!.values[k]))) {
+        const column = BigInt(Number(placesB!.values[j]));
+        const product = valuesB === undefined ? 0 : times(valuesA!.values[k]!, valuesB.values[j]!, dtype);
+        sums.set(column, plus(sums.get(column) ?? zeroOf(dtype), product, dtype));
+      }
+    return sums;
+  });
+}
+
+export const sparseMatmulCounts = ([startsA, placesA, startsB, placesB]: readonly RoutineInput[]): Scalar[] =>
+  productRows([startsA!, placesA!], [startsB!, placesB!]).map(({ size }) => BigInt(size));
+
+export function sparseMatmul([, , , bound]: readonly number[], inputs: readonly RoutineInput[]): Scalar[][] {
+  const { dtype } = inputs[2]!;
+  const found = productRows(inputs.slice(0, 3), inputs.slice(3, 6)).flatMap((row) =>
+    [...row].sort(([a], [b]) => Number(a - b)),
+  );
+  const filled = (none: Scalar, part: 0 | 1): Scalar[] =>
+    Array.from({ length: bound! }, (_, k) => found[k]?.[part] ?? none);
+  return [filled(0n, 0), filled(zeroOf(dtype), 1)];
+}
+
+/** Column, place in A and place in B of each element of a row that either matrix has, or both. */
+function mergedRows(isOfBoth: boolean, inputs: readonly RoutineInput[]): readonly (readonly bigint[][])[] {
+  const [startsA, placesA, startsB, placesB] = inputs as readonly RoutineInput[] & { length: 4 };
+  const inRow = (starts: RoutineInput, places: RoutineInput, row: number): Map<bigint, bigint> =>
+    new Map(placesOf(starts, row).map((k) => [BigInt(Number(places.values[k])), BigInt(k)]));
+  return startsA!.values.slice(1).map((_, row) => {
+    const [a, b] = [inRow(startsA!, placesA!, row), inRow(startsB!, placesB!, row)];
+    const columns = [...new Set([...a.keys(), ...b.keys()])].sort((x, y) => Number(x - y));
+    const wanted = isOfBoth ? columns.filter((column) => a.has(column) && b.has(column)) : columns;
+    return wanted.map((column) => [column, a.get(column) ?? -1n, b.get(column) ?? -1n]);
+  });
+}
+
+export const sparseMergeCounts = ([isOfBoth]: readonly number[], inputs: readonly RoutineInput[]): Scalar[] =>
+  mergedRows(isOfBoth === 1, inputs).map((row) => BigInt(row.length));
+
+export function sparseMerge(
+  [isOfBoth, , bound]: readonly number[],
+  inputs: readonly RoutineInput[],
+): Scalar[][] {
+  const found = mergedRows(isOfBoth === 1, inputs).flat();
+  return [0, 1, 2].map((part) => Array.from({ length: bound! }, (_, k) => found[k]?.[part] ?? 0n));
 }

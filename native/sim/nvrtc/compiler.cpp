@@ -116,14 +116,14 @@ const std::string& compilerVersion(const fs::path& folder) {
 
 }  // namespace
 
-Compilation compileKernel(const std::string& translated, bool isUsers,
+Compilation compileKernel(const std::string& translated, bool usesFurther,
                           const std::vector<std::string>& options) {
   static const fs::path& folder = *new fs::path(cacheFolder());
   static const std::string& header = *new std::string(readText(home() / "kernel.h"));
   static const std::string& further = *new std::string(readText(home() / "user-kernel.h"));
   std::vector<std::string> parts = {translated, header, compilerVersion(folder)};
   parts.insert(parts.end(), kFlags.begin(), kFlags.end());
-  if (isUsers) parts.insert(parts.end(), {further, kLines});
+  if (usesFurther) parts.insert(parts.end(), {further, kLines});
   parts.insert(parts.end(), options.begin(), options.end());
   const fs::path kept = folder / (digest(parts) + ".so");
   if (fs::exists(kept)) return {true, readAll(kept), {}};
@@ -135,8 +135,8 @@ Compilation compileKernel(const std::string& translated, bool isUsers,
   std::vector<std::string> command = {"g++"};
   command.insert(command.end(), kFlags.begin(), kFlags.end());
   command.insert(command.end(), options.begin(), options.end());
-  const std::string last = (home() / (isUsers ? "user-kernel.h" : "kernel.h")).string();
-  if (isUsers) command.insert(command.end(), {kLines, "-include", (home() / "kernel.h").string()});
+  const std::string last = (home() / (usesFurther ? "user-kernel.h" : "kernel.h")).string();
+  if (usesFurther) command.insert(command.end(), {kLines, "-include", (home() / "kernel.h").string()});
   for (const std::string& argument :
        {std::string("-include"), last, source.string(), std::string("-o"), library.string(),
         "-L" + home().string(), std::string("-lweft-sim-core"), std::string("-lm")})

@@ -13,8 +13,8 @@ struct Compilation {
 };
 
 // Any thread. The folder is WEFT_SIM_CACHE, else beside the simulator's libraries. `options`: further ones,
-// of a kernel of the user's, which user-kernel.h is compiled with.
-Compilation compileKernel(const std::string& translated, bool isUsers = false,
+// of a kernel of the user's. `usesFurther`: whether it takes user-kernel.h, too.
+Compilation compileKernel(const std::string& translated, bool usesFurther = false,
                           const std::vector<std::string>& options = {});
 
 }  // namespace weft::sim

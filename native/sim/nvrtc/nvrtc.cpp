@@ -182,9 +182,10 @@ WEFT_SIM_NVRTC int nvrtcCompileProgram(Program* program, int optionCount, const 
     const bool hasNames = !program->names.empty();
     const std::string text = hasNames ? translateUsers(program->source, options.architecture, program->names)
                                       : translate(program->source, options.architecture);
-    // Texts of users' own stand behind a `#line`.
-    const bool isUsers = hasNames || program->source.find("\n#line ") != std::string::npos;
-    Compilation result = compileKernel(text, isUsers, options.further);
+    // Texts of users' own stand behind a `#line`; of Weft's own kernels some compare and swap.
+    const auto has = [&](const char* part) { return program->source.find(part) != std::string::npos; };
+    const bool usesFurther = hasNames || has("\n#line ") || has("atomicCAS(");
+    Compilation result = compileKernel(text, usesFurther, options.further);
     program->log = std::move(result.log);
     program->image = std::move(result.image);
     program->isPtx = options.virtualArchitecture;

@@ -68,7 +68,7 @@ function planOf(step: RoutineStep): SortPlan {
   }
   const filling = Math.min(MOST_UNIT, Math.max(LEAST_UNIT, (rows * length) / 8));
   const elements = Math.min(step.unitElements ?? MOST_UNIT, filling);
-  const rowsPerUnit = Math.max(1, Math.min(step.parameters[1] ?? rows, Math.floor(elements / length)));
+  const rowsPerUnit = Math.max(1, Math.min(step.parameters[1] || rows, Math.floor(elements / length)));
   return { form, rows, length, rowsPerUnit, padded: undefined };
 }
 
@@ -196,7 +196,8 @@ const SORTING: Routine = {
   },
   numbers: (step) => {
     const { form, rows, length, rowsPerUnit } = planOf(step);
-    return [dtypeCode(form.dtype), rows, length, rowsPerUnit, form.descending ? 1 : 0];
+    const below = step.parameters[2] ?? 0;
+    return [dtypeCode(form.dtype), rows, length, rowsPerUnit, form.descending ? 1 : 0, below];
   },
   kernels: kernelsOf,
   cudaWorkspace: (step): WorkspaceNeed => {

@@ -19,7 +19,11 @@ import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS, TOP } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
+import { SPARSE_LU, SPARSE_ORDER } from './sparse-lu.js';
+import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
+import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
 import { SPARSE_PRODUCT } from './sparse-product.js';
+import { SPARSE_ROWS } from './sparse-rows.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { USER_KERNEL } from './user-kernel.js';
 
@@ -48,6 +52,13 @@ export const CALLS: Rows = {
   runProducts: RUN_PRODUCTS,
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,
+  sparseOrder: SPARSE_ORDER,
+  sparseLu: SPARSE_LU,
+  sparseRows: SPARSE_ROWS,
+  sparseMatmulCounts: SPARSE_MATMUL_COUNTS,
+  sparseMatmul: SPARSE_MATMUL,
+  sparseMergeCounts: SPARSE_MERGE_COUNTS,
+  sparseMerge: SPARSE_MERGE,
   fft: FFT,
   rfft: RFFT,
   irfft: IRFFT,

@@ -1,0 +1,340 @@
+// The product of two sparse matrices, row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): how
+// many elements each row has, and the elements. A row of few products is gathered in a hash table, another in a
+// dense line of its columns. Sums are in the order of the first matrix's row, so that bits do not depend on threads.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "cpu/routines.h"
+#include "cpu/scan-numbers.h"
+#include "cpu/sparse-lines.h"
+#include "cpu/threads.h"
+#include "shared/layout.h"
+
+namespace weft::cpu {
+namespace {
+
+// Slots of the hash table, of which a row's products fill at most a half.
+constexpr int kSlotBits = 12;
+constexpr int64_t kSlots = 1 << kSlotBits;
+// Elements that are sorted by insertion.
+constexpr int64_t kInserted = 32;
+
+struct Product {
+  DType index, dtype, placeIndex;
+  int64_t rows, storedA, inner, storedB, columns, products, bound;
+
+  // Whether some row may be gathered in a dense line.
+  bool isDense() const { return products > kSlots / 2; }
+  int64_t tasks() const { return (rows + kRowsAtOnce - 1) / kRowsAtOnce; }
+};
+
+Product readProduct(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 10) throw std::invalid_argument("ten numbers");
+  const Product p{static_cast<DType>(numbers[0]),
+                  static_cast<DType>(numbers[1]),
+                  static_cast<DType>(numbers[2]),
+                  numbers[3],
+                  numbers[4],
+                  numbers[5],
+                  numbers[6],
+                  numbers[7],
+                  numbers[8],
+                  numbers[9]};
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
+  for (size_t k = 3; k < 9; k++)
+    if (numbers[k] < 1 || numbers[k] > kMost) throw std::invalid_argument("two sparse matrices with elements");
+  if (p.bound < 0 || p.bound > kMost) throw std::invalid_argument("a bound of elements");
+  return p;
+}
+
+size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
+
+// Where a thread gathers a row. Of the hash table a key is a column, or -1.
+template <typename Wide>
+struct Space {
+  int64_t* keys;
+  Wide* sums;
+  // An element each: column · slots + slot, or its column in the dense line.
+  uint64_t* found;
+  uint8_t* isThere;
+  Wide* dense;
+  uint64_t* columns;
+
+  // `data` null: only the bytes.
+  static size_t at(const Product& p, bool hasSums, std::byte* data, Space* space) {
+    size_t bytes = 0;
+    const auto take = [&](auto*& line, int64_t count) {
+      if (space != nullptr) line = reinterpret_cast<std::remove_reference_t<decltype(line)>>(data + bytes);
+      bytes += padded(static_cast<size_t>(count) * sizeof(*line));
+    };
+    Space none{};
+    Space& own = space == nullptr ? none : *space;
+    take(own.keys, kSlots);
+    take(own.found, kSlots);
+    if (hasSums) take(own.sums, kSlots);
+    if (p.isDense()) {
+      take(own.isThere, p.columns);
+      take(own.columns, p.columns);
+      if (hasSums) take(own.dense, p.columns);
+    }
+    return bytes;
+  }
+};
+
+template <typename T>
+T times(T a, T b) {
+  return a * b;
+}
+ScanPair<double> times(ScanPair<double> a, ScanPair<double> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+template <typename N, typename Index>
+struct Matrices {
+  SparseLines<Index> a, b;
+  // Null: elements are counted.
+  const typename N::Element *valuesA, *valuesB;
+};
+
+// Calls `use` with each product of a row, its column and its factors' places, in the order of A's row.
+template <typename Index, typename Use>
+void products(const Product& p, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row, const Use& use) {
+  for (int64_t k = a.begin(row), last = a.end(row); k < last; k++) {
+    const int64_t place = std::clamp<int64_t>(a.places[k], 0, p.inner - 1);
+    for (int64_t i = b.begin(place), end = b.end(place); i < end; i++)
+      use(std::clamp<int64_t>(b.places[i], 0, p.columns - 1), k, i);
+  }
+}
+
+template <typename Index>
+int64_t productsOf(const Product& p, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row) {
+  int64_t count = 0;
+  for (int64_t k = a.begin(row), last = a.end(row); k < last; k++) {
+    const int64_t place = std::clamp<int64_t>(a.places[k], 0, p.inner - 1);
+    count += b.end(place) - b.begin(place);
+  }
+  return count;
+}
+
+// Gathers a row of up to so many products in the hash table; gives how many elements it has.
+template <bool hasSums, typename N, typename Index>
+int64_t gatherHashed(const Product& p, const Matrices<N, Index>& m, int64_t row, int64_t count,
+                     const Space<typename N::Wide>& space) {
+  int bits = 3;
+  while ((int64_t{1} << bits) < 2 * count) bits++;
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  std::fill(space.keys, space.keys + mask + 1, -1);
+  int64_t found = 0;
+  products(p, m.a, m.b, row, [&](int64_t column, int64_t k, int64_t i) {
+    uint64_t slot = (static_cast<uint64_t>(column) * 0x9E3779B97F4A7C15u) >> (64 - bits);
+    while (space.keys[slot] != column && space.keys[slot] >= 0) slot = (slot + 1) & mask;
+    const bool isNew = space.keys[slot] < 0;
+    if (isNew) {
+      space.keys[slot] = column;
+      space.found[found++] = static_cast<uint64_t>(column) << kSlotBits | slot;
+      if constexpr (hasSums) space.sums[slot] = typename N::Wide{};
+    }
+    if constexpr (hasSums)
+      space.sums[slot] = N::combine(space.sums[slot], times(N::widen(m.valuesA[k]), N::widen(m.valuesB[i])));
+  });
+  return found;
+}
+
+template <bool hasSums, typename N, typename Index>
+int64_t gatherDense(const Product& p, const Matrices<N, Index>& m, int64_t row,
+                    const Space<typename N::Wide>& space) {
+  int64_t found = 0;
+  products(p, m.a, m.b, row, [&](int64_t column, int64_t k, int64_t i) {
+    if (space.isThere[column] == 0) {
+      space.isThere[column] = 1;
+      space.columns[found++] = static_cast<uint64_t>(column);
+      if constexpr (hasSums) space.dense[column] = typename N::Wide{};
+    }
+    if constexpr (hasSums)
+      space.dense[column] =
+          N::combine(space.dense[column], times(N::widen(m.valuesA[k]), N::widen(m.valuesB[i])));
+  });
+  return found;
+}
+
+// Rows of a matrix whose own are in order are nearly so.
+void sortFound(uint64_t* found, int64_t count) {
+  if (count > kInserted) {
+    if (!std::is_sorted(found, found + count)) std::sort(found, found + count);
+    return;
+  }
+  for (int64_t i = 1; i < count; i++) {
+    const uint64_t own = found[i];
+    int64_t to = i;
+    for (; to > 0 && found[to - 1] > own; to--) found[to] = found[to - 1];
+    found[to] = own;
+  }
+}
+
+// The columns of the dense line in order: those found are sorted, or all are looked at where they are many.
+void sortDense(const Product& p, uint64_t* found, int64_t count, const uint8_t* isThere) {
+  if (count < p.columns / 32) return sortFound(found, count);
+  int64_t to = 0;
+  for (int64_t column = 0; column < p.columns; column++)
+    if (isThere[column] != 0) found[to++] = static_cast<uint64_t>(column);
+}
+
+template <typename Index>
+void clearDense(const uint64_t* found, int64_t count, Index* isThere) {
+  for (int64_t i = 0; i < count; i++) isThere[found[i]] = 0;
+}
+
+// Calls `work` with rows and a thread's own space.
+template <bool hasSums, typename Wide, typename Work>
+void eachRow(const Product& p, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel,
+             const Work& work) {
+  const size_t own = Space<Wide>::at(p, hasSums, nullptr, nullptr);
+  const auto most = static_cast<int>(std::min<size_t>(pool.workers(), job.workspace.byteLength / own));
+  const auto spaceOf = [&](int worker) {
+    Space<Wide> space{};
+    Space<Wide>::at(p, hasSums, job.workspace.data + static_cast<size_t>(worker) * own, &space);
+    return space;
+  };
+  if (p.isDense())
+    for (int worker = 0; worker < most; worker++) std::memset(spaceOf(worker).isThere, 0, p.columns);
+  pool.parallelFor(
+      p.tasks(),
+      [&](int64_t task, int worker) {
+        if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+        const Space<Wide> space = spaceOf(worker);
+        const int64_t last = std::min(p.rows, (task + 1) * kRowsAtOnce);
+        for (int64_t row = task * kRowsAtOnce; row < last; row++) work(row, space);
+      },
+      most);
+}
+
+template <typename Index>
+SparseLines<Index> linesAt(const RoutineJob& job, size_t k, size_t places, int64_t stored) {
+  return {reinterpret_cast<const Index*>(job.operands[k]), reinterpret_cast<const Index*>(job.operands[places]),
+          stored};
+}
+
+void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Product p = readProduct(job.numbers);
+  withIndex(p.index, [&](auto index) {
+    using Index = decltype(index);
+    using N = ScanReal<double, ScanOp::sum>;
+    const Matrices<N, Index> m{linesAt<Index>(job, 0, 1, p.storedA), linesAt<Index>(job, 2, 3, p.storedB), nullptr,
+                               nullptr};
+    auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
+    eachRow<false, double>(p, job, pool, cancel, [&](int64_t row, const Space<double>& space) {
+      const int64_t first = m.a.begin(row);
+      const int64_t some = productsOf(p, m.a, m.b, row);
+      if (some == 0 || m.a.end(row) == first + 1) {
+        counts[row] = some;
+      } else if (some <= kSlots / 2) {
+        counts[row] = gatherHashed<false>(p, m, row, some, space);
+      } else {
+        counts[row] = gatherDense<false>(p, m, row, space);
+        clearDense(space.columns, counts[row], space.isThere);
+      }
+    });
+    return 0;
+  });
+}
+
+// The elements of a row, in the order of their columns.
+template <typename N, typename Index, typename Place>
+void fillRow(const Product& p, const Matrices<N, Index>& m, int64_t row, const Space<typename N::Wide>& space,
+             Place* places, typename N::Element* values) {
+  const int64_t some = productsOf(p, m.a, m.b, row);
+  if (some == 0) return;
+  if (some <= kSlots / 2) {
+    const int64_t count = gatherHashed<true>(p, m, row, some, space);
+    sortFound(space.found, count);
+    for (int64_t i = 0; i < count; i++) {
+      places[i] = static_cast<Place>(space.found[i] >> kSlotBits);
+      values[i] = N::round(space.sums[space.found[i] & (kSlots - 1)]);
+    }
+    return;
+  }
+  const int64_t count = gatherDense<true>(p, m, row, space);
+  sortDense(p, space.columns, count, space.isThere);
+  for (int64_t i = 0; i < count; i++) {
+    places[i] = static_cast<Place>(space.columns[i]);
+    values[i] = N::round(space.dense[space.columns[i]]);
+  }
+  clearDense(space.columns, count, space.isThere);
+}
+
+// Zeros behind the last element.
+template <typename Place, typename Element>
+void clearTail(int64_t first, int64_t bound, Place* places, Element* values, ThreadPool& pool) {
+  constexpr int64_t kStretch = 1 << 18;
+  pool.parallelFor((bound - first + kStretch - 1) / kStretch, [&](int64_t task, int) {
+    const int64_t from = first + task * kStretch, to = std::min(bound, from + kStretch);
+    std::fill(places + from, places + to, Place{0});
+    std::memset(static_cast<void*>(values + from), 0, static_cast<size_t>(to - from) * sizeof(Element));
+  });
+}
+
+void fill(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Product p = readProduct(job.numbers);
+  const auto* starts = reinterpret_cast<const int64_t*>(job.operands[6]);
+  withScanNumbers(p.dtype, ScanOp::sum, [&](auto number) {
+    using N = decltype(number);
+    using Element = typename N::Element;
+    return withIndex(p.index, [&](auto index) {
+      using Index = decltype(index);
+      return withIndex(p.placeIndex, [&](auto placeIndex) {
+        using Place = decltype(placeIndex);
+        const Matrices<N, Index> m{linesAt<Index>(job, 0, 1, p.storedA), linesAt<Index>(job, 3, 4, p.storedB),
+                                   reinterpret_cast<const Element*>(job.operands[2]),
+                                   reinterpret_cast<const Element*>(job.operands[5])};
+        auto* places = reinterpret_cast<Place*>(job.results[0]);
+        auto* values = reinterpret_cast<Element*>(job.results[1]);
+        eachRow<true, typename N::Wide>(p, job, pool, cancel, [&](int64_t row, const auto& space) {
+          const int64_t to = starts[row];
+          if (to < 0 || starts[row + 1] > p.bound) return;
+          fillRow(p, m, row, space, places + to, values + to);
+        });
+        clearTail(std::clamp<int64_t>(starts[p.rows], 0, p.bound), p.bound, places, values, pool);
+        return 0;
+      });
+    });
+  });
+}
+
+size_t bytesOf(int64_t count, size_t size) { return static_cast<size_t>(count) * size; }
+
+RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Product p = readProduct(numbers);
+  const size_t index = byteLengthOf(p.index);
+  const size_t own = Space<double>::at(p, false, nullptr, nullptr);
+  const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), p.tasks()));
+  return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.inner + 1, index), bytesOf(p.storedB, index)},
+          {bytesOf(p.rows, sizeof(int64_t))},
+          {most, own},
+          1};
+}
+
+RoutineNeed fillNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Product p = readProduct(numbers);
+  return withScanNumbers(p.dtype, ScanOp::sum, [&](auto number) -> RoutineNeed {
+    using N = decltype(number);
+    constexpr size_t element = sizeof(typename N::Element);
+    const size_t index = byteLengthOf(p.index);
+    const size_t own = Space<typename N::Wide>::at(p, true, nullptr, nullptr);
+    const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), p.tasks()));
+    return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.storedA, element),
+             bytesOf(p.inner + 1, index), bytesOf(p.storedB, index), bytesOf(p.storedB, element),
+             bytesOf(p.rows + 1, sizeof(int64_t))},
+            {bytesOf(p.bound, byteLengthOf(p.placeIndex)), bytesOf(p.bound, element)},
+            {most, own},
+            1};
+  });
+}
+
+}  // namespace
+
+const Routine kSparseMatmulCounts{countNeed, count};
+const Routine kSparseMatmul{fillNeed, fill};
+
+}  // namespace weft::cpu

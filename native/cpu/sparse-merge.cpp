@@ -1,0 +1,183 @@
+// Rows of two sparse matrices merged by their columns, and the rows of stored elements.
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "cpu/routines.h"
+#include "cpu/sparse-lines.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
+
+struct Merge {
+  DType index, result;
+  int64_t rows, storedA, storedB, bound;
+  bool isOfBoth;
+  int64_t tasks() const { return (rows + kRowsAtOnce - 1) / kRowsAtOnce; }
+};
+
+Merge readMerge(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 7) throw std::invalid_argument("seven numbers");
+  const Merge m{static_cast<DType>(numbers[0]), static_cast<DType>(numbers[1]), numbers[2],     numbers[3],
+                numbers[4],                     numbers[5],                     numbers[6] != 0};
+  if (m.rows < 1 || m.rows > kMost || std::min({m.storedA, m.storedB, m.bound}) < 0 ||
+      std::max({m.storedA, m.storedB, m.bound}) > kMost)
+    throw std::invalid_argument("two sparse matrices");
+  return m;
+}
+
+// Calls `use` with each column of a row that is wanted, and its places in A and B, -1 where it is in none.
+template <typename Index, typename Use>
+void mergeRow(const Merge& m, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row,
+              const Use& use) {
+  int64_t i = a.begin(row), j = b.begin(row);
+  const int64_t lastA = a.end(row), lastB = b.end(row);
+  while (i < lastA && j < lastB) {
+    const Index x = a.places[i], y = b.places[j];
+    if (x == y) {
+      use(x, i++, j++);
+    } else if (x < y) {
+      if (!m.isOfBoth) use(x, i, -1);
+      i++;
+    } else {
+      if (!m.isOfBoth) use(y, -1, j);
+      j++;
+    }
+  }
+  if (m.isOfBoth) return;
+  for (; i < lastA; i++) use(a.places[i], i, -1);
+  for (; j < lastB; j++) use(b.places[j], -1, j);
+}
+
+template <typename Work>
+void eachTask(const Merge& m, ThreadPool& pool, const std::atomic<bool>* cancel, const Work& work) {
+  pool.parallelFor(m.tasks(), [&](int64_t task, int) {
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+    const int64_t last = std::min(m.rows, (task + 1) * kRowsAtOnce);
+    for (int64_t row = task * kRowsAtOnce; row < last; row++) work(row);
+  });
+}
+
+template <typename Index>
+SparseLines<Index> linesAt(const RoutineJob& job, size_t k, int64_t stored) {
+  return {reinterpret_cast<const Index*>(job.operands[k]), reinterpret_cast<const Index*>(job.operands[k + 1]), stored};
+}
+
+void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Merge m = readMerge(job.numbers);
+  auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
+  withIndex(m.index, [&](auto index) {
+    using Index = decltype(index);
+    const auto a = linesAt<Index>(job, 0, m.storedA), b = linesAt<Index>(job, 2, m.storedB);
+    eachTask(m, pool, cancel, [&](int64_t row) {
+      int64_t found = 0;
+      mergeRow(m, a, b, row, [&](Index, int64_t, int64_t) { found++; });
+      counts[row] = found;
+    });
+    return 0;
+  });
+}
+
+void fill(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Merge m = readMerge(job.numbers);
+  const auto* starts = reinterpret_cast<const int64_t*>(job.operands[4]);
+  withIndex(m.index, [&](auto index) {
+    using Index = decltype(index);
+    return withIndex(m.result, [&](auto result) {
+      using Place = decltype(result);
+      const auto a = linesAt<Index>(job, 0, m.storedA), b = linesAt<Index>(job, 2, m.storedB);
+      Place* out[3];
+      for (size_t k = 0; k < 3; k++) out[k] = reinterpret_cast<Place*>(job.results[k]);
+      eachTask(m, pool, cancel, [&](int64_t row) {
+        int64_t to = starts[row];
+        if (to < 0 || starts[row + 1] > m.bound) return;
+        mergeRow(m, a, b, row, [&](Index column, int64_t i, int64_t j) {
+          out[0][to] = static_cast<Place>(column);
+          out[1][to] = static_cast<Place>(i);
+          out[2][to++] = static_cast<Place>(j);
+        });
+      });
+      const int64_t first = std::clamp<int64_t>(starts[m.rows], 0, m.bound);
+      pool.parallelFor(3, [&](int64_t k, int) { std::fill(out[k] + first, out[k] + m.bound, Place{0}); });
+      return 0;
+    });
+  });
+}
+
+RoutineNeed needOf(const Merge& m, bool isCount) {
+  const auto bytes = [](int64_t size, DType dtype) {
+    return static_cast<size_t>(size) * static_cast<size_t>(byteLengthOf(dtype));
+  };
+  RoutineNeed need{{bytes(m.rows + 1, m.index), bytes(m.storedA, m.index), bytes(m.rows + 1, m.index),
+                    bytes(m.storedB, m.index)},
+                   {bytes(m.rows, DType::int64)},
+                   {},
+                   1};
+  if (isCount) return need;
+  need.operands.push_back(bytes(m.rows + 1, DType::int64));
+  need.results.assign(3, bytes(m.bound, m.result));
+  return need;
+}
+
+RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  return needOf(readMerge(numbers), true);
+}
+RoutineNeed fillNeed(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  return needOf(readMerge(numbers), false);
+}
+
+// The rows of stored elements: index and result dtypes, rows, elements, elements of a unit.
+struct Rows {
+  DType index, result;
+  int64_t rows, bound, unit;
+};
+
+Rows readRows(const std::vector<int64_t>& numbers) {
+  if (numbers.size() != 5) throw std::invalid_argument("five numbers");
+  const Rows r{static_cast<DType>(numbers[0]), static_cast<DType>(numbers[1]), numbers[2], numbers[3], numbers[4]};
+  if (r.rows < 0 || r.bound < 1 || r.unit < 1 || std::max({r.rows, r.bound, r.unit}) > kMost)
+    throw std::invalid_argument("rows of elements");
+  return r;
+}
+
+RoutineNeed rowsNeed(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  const Rows r = readRows(numbers);
+  return {{static_cast<size_t>(r.rows + 1) * byteLengthOf(r.index)},
+          {static_cast<size_t>(r.bound) * byteLengthOf(r.result)},
+          {},
+          (r.bound + r.unit - 1) / r.unit};
+}
+
+void rowsRun(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Rows r = readRows(job.numbers);
+  withIndex(r.index, [&](auto index) {
+    const auto* starts = reinterpret_cast<const decltype(index)*>(job.operands[0]);
+    return withIndex(r.result, [&](auto result) {
+      auto* out = reinterpret_cast<decltype(result)*>(job.results[0]);
+      pool.parallelFor(units.last - units.first, [&](int64_t task, int) {
+        if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+        const int64_t first = (units.first + task) * r.unit, last = std::min(r.bound, first + r.unit);
+        // The last row that begins at the element or before it.
+        int64_t row = std::upper_bound(starts, starts + r.rows + 1, first) - starts - 1;
+        for (int64_t k = first; k < last;) {
+          const int64_t next = row < r.rows ? std::clamp<int64_t>(starts[row + 1], k, last) : last;
+          std::fill(out + k, out + next, static_cast<decltype(result)>(std::max<int64_t>(row, 0)));
+          k = next;
+          row++;
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+}  // namespace
+
+const Routine kSparseMergeCounts{countNeed, count};
+const Routine kSparseMerge{fillNeed, fill};
+const Routine kSparseRows{rowsNeed, rowsRun};
+
+}  // namespace weft::cpu

@@ -1,0 +1,121 @@
+/**
+ * CUDA C that merges the rows of two sparse matrices by their columns: some lanes of a warp have a row, and each finds
+ * the place of its element among those of the other matrix's row by bisection. Launches are made by
+ * `exec/calls/sparse-merge.ts`.
+ */
+import type { DType } from '../../../graph/dtype.js';
+import { CUDA_TYPE } from '../../../graph/ops.js';
+
+export const MERGE_NAME = 'weft_sparse_merge';
+export const MERGE_TAIL_NAME = 'weft_sparse_merge_tail';
+export const MERGE_THREADS = 128;
+/** Elements that a block clears. */
+export const MERGE_TAIL = 16 * MERGE_THREADS;
+
+export interface MergeForm {
+  /** Whether the elements are counted. */
+  readonly isCount: boolean;
+  /** Of elements that both matrices have, or of those of either. */
+  readonly isOfBoth: boolean;
+  readonly indexDType: DType;
+  /** Of the results. */
+  readonly placeDType: DType;
+  /** Lanes that have a row. */
+  readonly lanes: number;
+}
+
+const ALL = '0xffffffffu';
+
+/** Goes through a row's elements of one matrix, and finds each in the other one's row. */
+const printSide = (
+  lanes: number,
+  { own, other }: { readonly own: string; readonly other: string },
+  each: string,
+): string => `  before = 0;
+  for (long long chunk = first_${own}; __ballot_sync(${ALL}, chunk < last_${own}) != 0; chunk += ${lanes}) {
+    const long long k = chunk + lane;
+    long long below = first_${other};
+    weft_index column = 0;
+    bool meets = false;
+    if (k < last_${own}) {
+      column = places_${own}[k];
+      for (long long end = last_${other}; below < end;) {
+        const long long half = below + (end - below) / 2;
+        if (places_${other}[half] < column) below = half + 1;
+        else end = half;
+      }
+      meets = below < last_${other} && places_${other}[below] == column;
+    }
+    const unsigned int those = __ballot_sync(${ALL}, meets) >> base & ${lanes === 32 ? ALL : `${2 ** lanes - 1}u`};
+${each}    before += __popc(those);
+  }
+`;
+
+/** Writes an element where it belongs; `met`: those before it that both matrices have. */
+const printWrite = (
+  condition: string,
+  at: string,
+  ofA: string,
+  ofB: string,
+): string => `    if (${condition}) {
+      const long long met = before + __popc(those & ((1u << lane) - 1u)), at = begin + ${at};
+      out_places[at] = (weft_place)column;
+      of_a[at] = (weft_place)${ofA};
+      of_b[at] = (weft_place)${ofB};
+    }
+`;
+
+export function printSparseMerge({ isCount, isOfBoth, indexDType, placeDType, lanes }: MergeForm): string {
+  const a = { own: 'a', other: 'b' };
+  const b = { own: 'b', other: 'a' };
+  const head = `typedef ${CUDA_TYPE[indexDType]} weft_index;
+typedef ${CUDA_TYPE[placeDType]} weft_place;
+__device__ __forceinline__ long long weft_within(long long at, long long size) {
+  return at < 0 ? 0 : at < size ? at : size;
+}
+`;
+  const outputs = isCount
+    ? 'long long* counts'
+    : 'const long long* __restrict__ begins, weft_place* out_places, weft_place* of_a, weft_place* of_b';
+  const counted = `${printSide(lanes, a, '')}  if (lane == 0 && row < rows) counts[row] = ${
+    isOfBoth ? 'before' : 'last_a - first_a + last_b - first_b - before'
+  };
+`;
+  const both = printSide(lanes, a, printWrite('meets', 'met', 'k', 'below'));
+  const either =
+    printSide(
+      lanes,
+      a,
+      printWrite('k < last_a', '(k - first_a) + (below - first_b) - met', 'k', '(meets ? below : -1)'),
+    ) +
+    printSide(
+      lanes,
+      b,
+      printWrite('k < last_b && !meets', '(k - first_b) + (below - first_a) - met', '-1', 'k'),
+    );
+  const row = (
+    name: string,
+  ): string => `  const long long first_${name} = row < rows ? weft_within(starts_${name}[row], stored_${name}) : 0;
+  const long long last_${name} = row < rows ? weft_within(starts_${name}[row + 1], stored_${name}) : 0;
+`;
+  const merge = `
+extern "C" __global__ void __launch_bounds__(${MERGE_THREADS})
+${MERGE_NAME}(unsigned int first_x, const weft_index* __restrict__ starts_a, const weft_index* __restrict__ places_a,
+    const weft_index* __restrict__ starts_b, const weft_index* __restrict__ places_b, ${outputs}, long long rows, long long stored_a, long long stored_b) {
+  const unsigned int lane = threadIdx.x % ${lanes}u, base = threadIdx.x % 32u - lane;
+  const long long row = ((long long)blockIdx.x + first_x) * ${MERGE_THREADS / lanes} + threadIdx.x / ${lanes}u;
+${row('a')}${row('b')}${isCount ? '' : '  const long long begin = row < rows ? begins[row] : 0;\n'}  long long before = 0;
+${isCount ? counted : isOfBoth ? both : either}}
+`;
+  const tail = `
+extern "C" __global__ void __launch_bounds__(${MERGE_THREADS})
+${MERGE_TAIL_NAME}(unsigned int first_x, const long long* begins, weft_place* out_places, weft_place* of_a, weft_place* of_b, long long rows, long long bound) {
+  const long long first = ((long long)blockIdx.x + first_x) * ${MERGE_TAIL};
+  const long long end = first + ${MERGE_TAIL} < bound ? first + ${MERGE_TAIL} : bound;
+  const long long stored = weft_within(begins[rows], bound);
+  for (long long at = first + threadIdx.x; at < end; at += ${MERGE_THREADS})
+    if (at >= stored) out_places[at] = of_a[at] = of_b[at] = 0;
+}
+`;
+  return isCount ? head + merge : head + merge + tail;
+}

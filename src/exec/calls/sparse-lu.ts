@@ -1,0 +1,44 @@
+/**
+ * Orders and LU factors of sparse matrices, on the CPU alone (`native/cpu/sparse-order.cpp`, `sparse-lu.cpp`): what asks for
+ * them computes them there (`api/sparse-direct.ts`). A column needs those before it, so that each is one unit.
+ */
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import type { RoutineStep } from './call.js';
+import { type Routine, routineCall } from './routine.js';
+
+const sizesOf = ({ operands }: RoutineStep): readonly number[] => [
+  operands[0]!.shape[0]! - 1,
+  operands[1]!.shape[0]!,
+];
+
+const ON_CPU = {
+  units: () => 1,
+  unitSize: () => undefined,
+  cudaWorkspace: () => ({ most: 0, least: 0 }),
+  work: ({ operands, results }) => ({
+    bytes: [...operands, ...results].reduce(
+      (sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype),
+      0,
+    ),
+    launches: 1,
+  }),
+} satisfies Partial<Routine>;
+
+const ORDER: Routine = {
+  ...ON_CPU,
+  numbers: (step) => [dtypeCode(step.operands[0]!.dtype), ...sizesOf(step), ...step.parameters],
+  method: () => 'on a quotient graph',
+};
+
+const LU: Routine = {
+  ...ON_CPU,
+  numbers: (step) => {
+    const codes = [step.operands[2]!, step.operands[0]!].map(({ dtype }) => dtypeCode(dtype));
+    return [...codes, ...sizesOf(step), ...step.parameters];
+  },
+  method: () => 'column by column',
+};
+
+export const SPARSE_ORDER = routineCall(ORDER);
+export const SPARSE_LU = routineCall(LU);
