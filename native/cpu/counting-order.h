@@ -1,5 +1,6 @@
-// The stable order of whole numbers below a bound, by counting each (Knuth, "The Art of Computer Programming",
-// volume 3, 5.2, algorithm D). Threads count stretches, which lie in the order one behind another.
+// The stable order of whole numbers below a bound, by counting each (Knuth, "The Art of Computer
+// Programming", volume 3, 5.2, algorithm D). Threads count stretches, which lie in the order one behind
+// another.
 #pragma once
 #include <algorithm>
 #include <atomic>

@@ -45,7 +45,8 @@ Rows readRows(const std::vector<int64_t>& numbers) {
   if (rows < 1 || length < 1 || rowsPerUnit < 1 || rows > std::numeric_limits<int64_t>::max() / 16 / length)
     throw std::invalid_argument("rows with elements");
   const int64_t below = numbers[5];
-  const bool isWhole = dtype == static_cast<int64_t>(DType::int32) || dtype == static_cast<int64_t>(DType::int64);
+  const bool isWhole =
+      dtype == static_cast<int64_t>(DType::int32) || dtype == static_cast<int64_t>(DType::int64);
   if (below < 0 || below > std::numeric_limits<int64_t>::max() / 16 || (below > 0 && !isWhole))
     throw std::invalid_argument("whole numbers below a number");
   return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0, below};
@@ -244,8 +245,10 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   const Rows r = readRows(numbers);
   const auto elements = static_cast<size_t>(r.rows * r.length);
   const auto size = static_cast<size_t>(byteLengthOf(r.dtype));
-  const WorkspaceNeed workspace = isArg && r.isCounted() ? countedNeed(r, pool) :
-      withSorter<isArg>(r, [&](auto sorter) { return decltype(sorter)::needOf(r, pool); });
+  const WorkspaceNeed workspace =
+      isArg && r.isCounted()
+          ? countedNeed(r, pool)
+          : withSorter<isArg>(r, [&](auto sorter) { return decltype(sorter)::needOf(r, pool); });
   const int64_t units = (r.rows + r.rowsPerUnit - 1) / r.rowsPerUnit;
   return {{elements * size}, {elements * (isArg ? sizeof(int64_t) : size)}, workspace, units};
 }

@@ -1,5 +1,5 @@
-// The starts and columns of a sparse matrix, given by rows, as routines read them: numbers that cannot be are found
-// before anything runs, and here read within their lines.
+// The starts and columns of a sparse matrix, given by rows, as routines read them: numbers that cannot be are
+// found before anything runs, and here read within their lines.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,7 @@
-// The LU factors of a sparse matrix, column by column (Gilbert and Peierls, "Sparse partial pivoting in time proportional
-// to arithmetic operations", 1988): the rows that a column fills are those that its own reach in the graph of L, found by
-// depth first. The pivot of a column is its largest element, or the diagonal's where that is not much less.
+// The LU factors of a sparse matrix, column by column (Gilbert and Peierls, "Sparse partial pivoting in time
+// proportional to arithmetic operations", 1988): the rows that a column fills are those that its own reach in
+// the graph of L, found by depth first. The pivot of a column is its largest element, or the diagonal's where
+// that is not much less.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -24,9 +25,12 @@ struct Job {
 Job readJob(const std::vector<int64_t>& numbers) {
   if (numbers.size() != 6) throw std::invalid_argument("six numbers");
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 256;
-  const Job job{static_cast<DType>(numbers[0]), static_cast<DType>(numbers[1]),
-                numbers[2],                     numbers[3],
-                numbers[4],                     static_cast<double>(numbers[5]) * 1e-6};
+  const Job job{static_cast<DType>(numbers[0]),
+                static_cast<DType>(numbers[1]),
+                numbers[2],
+                numbers[3],
+                numbers[4],
+                static_cast<double>(numbers[5]) * 1e-6};
   if (job.n < 1 || job.stored < 1 || job.bound < 1 || std::max({job.n, job.stored, job.bound}) > kMost ||
       !(job.threshold >= 0 && job.threshold <= 1))
     throw std::invalid_argument("a square sparse matrix, a bound and a threshold");
@@ -195,7 +199,7 @@ class Factorization {
     l_.starts[step + 1] = l_.count;
   }
 
-  // What is behind the last element.
+  // Zeros behind the last element.
   static void finish(Factor<T>& factor) {
     std::fill(factor.places + factor.count, factor.places + factor.bound, 0);
     std::fill(factor.values + factor.count, factor.values + factor.bound, T{});
@@ -224,7 +228,8 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
     const auto bytes = [](int64_t count, size_t size) { return static_cast<size_t>(count) * size; };
     const auto index = static_cast<size_t>(byteLengthOf(job.index));
     constexpr size_t word = sizeof(int64_t), own = sizeof(element);
-    const size_t starts = bytes(job.n + 1, word), places = bytes(job.bound, word), values = bytes(job.bound, own);
+    const size_t starts = bytes(job.n + 1, word), places = bytes(job.bound, word),
+                 values = bytes(job.bound, own);
     const size_t work = Factorization<decltype(element), int32_t>::workspace(job.n);
     return {{bytes(job.n + 1, index), bytes(job.stored, index), bytes(job.stored, own), bytes(job.n, word)},
             {bytes(job.n, word), starts, places, values, starts, places, values, word},

@@ -1,6 +1,7 @@
-// The product of two sparse matrices, row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): how
-// many elements each row has, and the elements. A row of few products is gathered in a hash table, another in a
-// dense line of its columns. Sums are in the order of the first matrix's row, so that bits do not depend on threads.
+// The product of two sparse matrices, row by row (Gustavson, "Two fast algorithms for sparse matrices",
+// 1978): how many elements each row has, and the elements. A row of few products is gathered in a hash table,
+// another in a dense line of its columns. Sums are in the order of the first matrix's row, so that bits do
+// not depend on threads.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -44,7 +45,8 @@ Product readProduct(const std::vector<int64_t>& numbers) {
                   numbers[9]};
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
   for (size_t k = 3; k < 9; k++)
-    if (numbers[k] < 1 || numbers[k] > kMost) throw std::invalid_argument("two sparse matrices with elements");
+    if (numbers[k] < 1 || numbers[k] > kMost)
+      throw std::invalid_argument("two sparse matrices with elements");
   if (p.bound < 0 || p.bound > kMost) throw std::invalid_argument("a bound of elements");
   return p;
 }
@@ -100,7 +102,8 @@ struct Matrices {
 
 // Calls `use` with each product of a row, its column and its factors' places, in the order of A's row.
 template <typename Index, typename Use>
-void products(const Product& p, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row, const Use& use) {
+void products(const Product& p, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row,
+              const Use& use) {
   for (int64_t k = a.begin(row), last = a.end(row); k < last; k++) {
     const int64_t place = std::clamp<int64_t>(a.places[k], 0, p.inner - 1);
     for (int64_t i = b.begin(place), end = b.end(place); i < end; i++)
@@ -212,8 +215,8 @@ void eachRow(const Product& p, const RoutineJob& job, ThreadPool& pool, const st
 
 template <typename Index>
 SparseLines<Index> linesAt(const RoutineJob& job, size_t k, size_t places, int64_t stored) {
-  return {reinterpret_cast<const Index*>(job.operands[k]), reinterpret_cast<const Index*>(job.operands[places]),
-          stored};
+  return {reinterpret_cast<const Index*>(job.operands[k]),
+          reinterpret_cast<const Index*>(job.operands[places]), stored};
 }
 
 void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
@@ -221,8 +224,8 @@ void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<boo
   withIndex(p.index, [&](auto index) {
     using Index = decltype(index);
     using N = ScanReal<double, ScanOp::sum>;
-    const Matrices<N, Index> m{linesAt<Index>(job, 0, 1, p.storedA), linesAt<Index>(job, 2, 3, p.storedB), nullptr,
-                               nullptr};
+    const Matrices<N, Index> m{linesAt<Index>(job, 0, 1, p.storedA), linesAt<Index>(job, 2, 3, p.storedB),
+                               nullptr, nullptr};
     auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
     eachRow<false, double>(p, job, pool, cancel, [&](int64_t row, const Space<double>& space) {
       const int64_t first = m.a.begin(row);
@@ -309,7 +312,8 @@ RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool& poo
   const size_t index = byteLengthOf(p.index);
   const size_t own = Space<double>::at(p, false, nullptr, nullptr);
   const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), p.tasks()));
-  return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.inner + 1, index), bytesOf(p.storedB, index)},
+  return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.inner + 1, index),
+           bytesOf(p.storedB, index)},
           {bytesOf(p.rows, sizeof(int64_t))},
           {most, own},
           1};

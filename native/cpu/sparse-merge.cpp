@@ -21,8 +21,13 @@ struct Merge {
 
 Merge readMerge(const std::vector<int64_t>& numbers) {
   if (numbers.size() != 7) throw std::invalid_argument("seven numbers");
-  const Merge m{static_cast<DType>(numbers[0]), static_cast<DType>(numbers[1]), numbers[2],     numbers[3],
-                numbers[4],                     numbers[5],                     numbers[6] != 0};
+  const Merge m{static_cast<DType>(numbers[0]),
+                static_cast<DType>(numbers[1]),
+                numbers[2],
+                numbers[3],
+                numbers[4],
+                numbers[5],
+                numbers[6] != 0};
   if (m.rows < 1 || m.rows > kMost || std::min({m.storedA, m.storedB, m.bound}) < 0 ||
       std::max({m.storedA, m.storedB, m.bound}) > kMost)
     throw std::invalid_argument("two sparse matrices");
@@ -63,7 +68,8 @@ void eachTask(const Merge& m, ThreadPool& pool, const std::atomic<bool>* cancel,
 
 template <typename Index>
 SparseLines<Index> linesAt(const RoutineJob& job, size_t k, int64_t stored) {
-  return {reinterpret_cast<const Index*>(job.operands[k]), reinterpret_cast<const Index*>(job.operands[k + 1]), stored};
+  return {reinterpret_cast<const Index*>(job.operands[k]),
+          reinterpret_cast<const Index*>(job.operands[k + 1]), stored};
 }
 
 void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
@@ -137,7 +143,8 @@ struct Rows {
 
 Rows readRows(const std::vector<int64_t>& numbers) {
   if (numbers.size() != 5) throw std::invalid_argument("five numbers");
-  const Rows r{static_cast<DType>(numbers[0]), static_cast<DType>(numbers[1]), numbers[2], numbers[3], numbers[4]};
+  const Rows r{static_cast<DType>(numbers[0]), static_cast<DType>(numbers[1]), numbers[2], numbers[3],
+               numbers[4]};
   if (r.rows < 0 || r.bound < 1 || r.unit < 1 || std::max({r.rows, r.bound, r.unit}) > kMost)
     throw std::invalid_argument("rows of elements");
   return r;

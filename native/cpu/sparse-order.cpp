@@ -1,7 +1,8 @@
 // Orders of the unknowns of a sparse system that keep its factors sparse, of the pattern of A + Aᵀ: by least
-// approximate degree on a quotient graph (Amestoy, Davis and Duff, "An approximate minimum degree ordering algorithm",
-// 1996, without their supervariables), or by reversed breadth (Cuthill and McKee, 1969; George, 1971). And how many
-// elements the Cholesky factor of that pattern has (Liu, "The role of elimination trees in sparse factorization", 1990).
+// approximate degree on a quotient graph (Amestoy, Davis and Duff, "An approximate minimum degree ordering
+// algorithm", 1996, without their supervariables), or by reversed breadth (Cuthill and McKee, 1969; George,
+// 1971). And how many elements the Cholesky factor of that pattern has (Liu, "The role of elimination trees
+// in sparse factorization", 1990).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,7 +27,8 @@ struct Job {
 Job readJob(const std::vector<int64_t>& numbers) {
   if (numbers.size() != 4) throw std::invalid_argument("four numbers");
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 256;
-  if (numbers[1] < 1 || numbers[1] > kMost || numbers[2] < 1 || numbers[2] > kMost || numbers[3] < 0 || numbers[3] > 2)
+  if (numbers[1] < 1 || numbers[1] > kMost || numbers[2] < 1 || numbers[2] > kMost || numbers[3] < 0 ||
+      numbers[3] > 2)
     throw std::invalid_argument("a square sparse matrix and an order");
   return {static_cast<DType>(numbers[0]), numbers[1], numbers[2], static_cast<Order>(numbers[3])};
 }
@@ -118,8 +120,9 @@ class DegreeLists {
   int64_t n_, least_ = 0;
 };
 
-// Minimum degree: an eliminated unknown is an element, whose line has the unknowns that it joined. An unknown has a
-// line of elements and one of other unknowns, which lie in its part of the pattern and only become shorter.
+// Minimum degree: an eliminated unknown is an element, whose line has the unknowns that it joined. An unknown
+// has a line of elements and one of other unknowns, which lie in its part of the pattern and only become
+// shorter.
 class Elimination {
  public:
   Elimination(const Pattern& p, Lines& lines)
@@ -222,7 +225,7 @@ class Elimination {
     const int64_t first = firsts_[pivot], size = sizes_[pivot];
     const int64_t base = base_;
     int64_t largest = 0;
-    // What each element has beside the pivot's.
+    // Unknowns of each element that are not in the pivot's line.
     for (int64_t j = first; j < first + size; j++) {
       const int64_t i = joined_[j];
       for (int64_t k = p_.starts[i]; k < p_.starts[i] + elements_[i]; k++) {
@@ -275,8 +278,8 @@ class Elimination {
   }
 
   const Pattern& p_;
-  // Of unknowns: elements of their line. Of elements: where their line begins. `sizes_` is -1 for unknowns, the length
-  // of an element's line, 0 for one that another has taken in and for unknowns that are left out.
+  // Of unknowns: elements of their line. Of elements: where their line begins. `sizes_` is -1 for unknowns,
+  // the length of an element's line, 0 for one that another has taken in and for unknowns that are left out.
   int64_t *elements_, *degrees_, *firsts_, *sizes_, *marks_, *outside_;
   int64_t capacity_;
   int64_t* joined_;
@@ -304,7 +307,8 @@ void byBreadth(const Pattern& p, int64_t* order, Lines& lines) {
           seen[p.neighbours[k]] = mark;
           order[end++] = p.neighbours[k];
         }
-        std::stable_sort(order + from, order + end, [&](int64_t a, int64_t b) { return degree(a) < degree(b); });
+        std::stable_sort(order + from, order + end,
+                         [&](int64_t a, int64_t b) { return degree(a) < degree(b); });
       }
     }
     return std::pair(level, end);
@@ -315,7 +319,8 @@ void byBreadth(const Pattern& p, int64_t* order, Lines& lines) {
     for (int pass = 0; pass < 3; pass++) {
       const auto [level, last] = levels(root, ++round);
       end = last;
-      root = *std::min_element(order + level, order + last, [&](int64_t a, int64_t b) { return degree(a) < degree(b); });
+      root = *std::min_element(order + level, order + last,
+                               [&](int64_t a, int64_t b) { return degree(a) < degree(b); });
     }
     done = end;
   }

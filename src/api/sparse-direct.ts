@@ -140,13 +140,7 @@ export class SparseLU {
       const op = 'sparse.splu.solve';
       if (!['N', 'T', 'H'].includes(transpose))
         throw new ArgumentError(expected(op, "'N', 'T' or 'H'", formatValue(transpose)));
-      const right = new Lazy(exprOf(op, b));
-      const [n] = this.shape;
-      const { shape } = right;
-      if (shape.length < 1 || shape.length > 2 || shape[0] !== n)
-        throw new ShapeError(
-          expected(op, `right-hand sides of shape (${n}) or (${n}, k)`, formatShape(shape)),
-        );
+      const right = rightSides(op, b, this.shape[0]);
       const { L, U, rows, columns } = this.#factors;
       if (transpose === 'N') {
         const y = solveTriangular(L, right.take(rows, 0), { unitDiagonal: true });
@@ -218,9 +212,17 @@ export function spsolve(
 ): Promise<Lazy> {
   return calledAsync(spsolve, async () => {
     const op = 'sparse.spsolve';
-    const right = new Lazy(exprOf(op, b));
+    const right = rightSides(op, b, partsOf(op, [a])[0]!.shape[0]);
     return (await factorsOf(op, a, options, more)).solve(right);
   });
+}
+
+/** Right-hand sides of n equations. */
+function rightSides(op: string, b: ArrayLike, n: number): Lazy {
+  const right = new Lazy(exprOf(op, b));
+  const { shape } = right;
+  if (shape.length >= 1 && shape.length <= 2 && shape[0] === n) return right;
+  throw new ShapeError(expected(op, `right-hand sides of shape (${n}) or (${n}, k)`, formatShape(shape)));
 }
 
 const ON_CPU = { device: 'cpu' } as const;

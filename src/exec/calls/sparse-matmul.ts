@@ -59,7 +59,7 @@ function sizesOf({ call, operands, parameters }: RoutineStep): Sizes {
   };
 }
 
-function formOf(step: RoutineStep): MatmulForm {
+function matmulForm(step: RoutineStep): MatmulForm {
   const { isCount, indexDType, columns, products, rowLength } = sizesOf(step);
   const types = {
     dtype: isCount ? undefined : step.results[1]!.dtype,
@@ -70,10 +70,10 @@ function formOf(step: RoutineStep): MatmulForm {
 
 /** The number of listed rows, and the rows. */
 const workspaceOf = (step: RoutineStep): number =>
-  formOf(step).hasLong ? LISTED_AT + 8 * sizesOf(step).rows : 0;
+  matmulForm(step).hasLong ? LISTED_AT + 8 * sizesOf(step).rows : 0;
 
 function kernelsOf(step: RoutineStep): CallKernels {
-  const form = formOf(step);
+  const form = matmulForm(step);
   const { isCount, rows, storedA, inner, storedB, columns, bound } = sizesOf(step);
   const block = { block: 'x' } as const;
   const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
@@ -123,10 +123,10 @@ const MATMUL: Routine = {
   work: (step) => {
     const arrays = [...step.operands, ...step.results];
     const bytes = arrays.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
-    return { bytes: 2 * bytes, launches: formOf(step).hasLong ? 4 : 2 };
+    return { bytes: 2 * bytes, launches: matmulForm(step).hasLong ? 4 : 2 };
   },
   method: (step) => {
-    const { lanes, slots, hasLong } = formOf(step);
+    const { lanes, slots, hasLong } = matmulForm(step);
     return `a row by ${lanes} lanes in ${slots} slots${hasLong ? ', long ones by a warp' : ''}`;
   },
 };

@@ -34,7 +34,7 @@ function sizesOf({ call, operands, results }: RoutineStep): Sizes {
 }
 
 /** About two elements of each matrix a lane. */
-function formOf(step: RoutineStep): MergeForm {
+function mergeForm(step: RoutineStep): MergeForm {
   const { isCount, rows, storedA, storedB } = sizesOf(step);
   const length = (storedA + storedB) / rows / 4;
   return {
@@ -47,7 +47,7 @@ function formOf(step: RoutineStep): MergeForm {
 }
 
 function kernelsOf(step: RoutineStep): CallKernels {
-  const form = formOf(step);
+  const form = mergeForm(step);
   const { isCount, rows, storedA, storedB, bound } = sizesOf(step);
   const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
   const merge = {
@@ -80,7 +80,7 @@ const MERGE: Routine = {
     const bytes = arrays.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
     return { bytes, launches: sizesOf(step).isCount ? 1 : 2 };
   },
-  method: (step) => `a row by ${formOf(step).lanes} lanes`,
+  method: (step) => `a row by ${mergeForm(step).lanes} lanes`,
 };
 
 export const SPARSE_MERGE = routineCall(MERGE);
