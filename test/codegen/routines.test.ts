@@ -138,6 +138,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     await compileForHopper([
       printSparseMatmul({ ...form, dtype: 'float32' }),
       printSparseMatmul({ ...form, dtype: 'complex64', hasLong: true, lanes: 32, slots: 512 }),
+      printSparseMatmul({ ...form, dtype: 'float64', lanes: 16, slots: 512 }),
       printSparseMatmul({ ...form, hasLong: true }),
       printSparseMatmul({
         dtype: 'complex128',

@@ -10,9 +10,9 @@ import {
   MATMUL_TAIL,
   MATMUL_TAIL_NAME,
   MATMUL_TAIL_THREADS,
-  MATMUL_THREADS,
   type MatmulForm,
   matmulTable,
+  matmulThreads,
   printSparseMatmul,
 } from '../../codegen/cuda/routines/sparse-matmul.js';
 import { byteLengthOf, type DType, dtypeCode } from '../../graph/dtype.js';
@@ -84,7 +84,8 @@ function kernelsOf(step: RoutineStep): CallKernels {
     threads,
     args: [block, ...arrays, ...work, ...[rows, storedA, inner, storedB, columns, blocks].map(int64)],
   });
-  const short = launch(MATMUL_NAME, Math.ceil((rows * form.lanes) / MATMUL_THREADS), MATMUL_THREADS);
+  const threads = matmulThreads(form);
+  const short = launch(MATMUL_NAME, Math.ceil((rows * form.lanes) / threads), threads);
   const long = form.hasLong
     ? [clearLaunch(work[0]!, LISTED_AT / 4), short, launch(MATMUL_LONG_NAME, Math.min(rows, LONG_BLOCKS), 32)]
     : [short];

@@ -16,7 +16,6 @@ import { printNumbers } from './scan-numbers.js';
 export const MATMUL_NAME = 'weft_sparse_matmul';
 export const MATMUL_LONG_NAME = 'weft_sparse_matmul_long';
 export const MATMUL_TAIL_NAME = 'weft_sparse_matmul_tail';
-export const MATMUL_THREADS = 128;
 export const MATMUL_TAIL_THREADS = 256;
 /** Elements that a block clears. */
 export const MATMUL_TAIL = 16 * MATMUL_TAIL_THREADS;
@@ -37,12 +36,22 @@ export interface MatmulForm {
   readonly hasLong: boolean;
 }
 
+/** Bytes of shared memory that a block may have. */
+const SHARED = 48 * 1024;
+/** Bytes of a slot: a key, its place in the order, and a sum. */
+const slotBytes = ({ dtype, placeDType }: Pick<MatmulForm, 'dtype' | 'placeDType'>): number =>
+  (dtype === undefined ? 0 : byteLengthOf(carriedDType('sum', dtype))) + byteLengthOf(placeDType) + 2;
+
+/** Threads of a block: fewer of large tables. */
+export const matmulThreads = (form: MatmulForm): number =>
+  (128 / form.lanes) * form.slots * slotBytes(form) <= SHARED ? 128 : 64;
+
 /** Slots of a table that are used: with those that the lanes of a step add, there is one free still. */
 const usedOf = (slots: number): number => (slots * 3) / 4;
 
 /**
- * The table for rows of up to so many elements, by lanes that are as many as a row of the second matrix has elements. Those
- * of a block hold at most 48 KiB.
+ * The table for rows of up to so many elements, by lanes that are as many as a row of the second matrix has elements. Where
+ * a table that holds any row takes half the threads of a block, it is worth them; beside a list of long rows it is small.
  */
 export function matmulTable(
   elements: number,
@@ -50,21 +59,17 @@ export function matmulTable(
   types: Pick<MatmulForm, 'dtype' | 'placeDType'>,
 ): Pick<MatmulForm, 'lanes' | 'slots' | 'hasLong'> {
   const lanes = Math.min(32, Math.max(4, powerFrom(rowLength)));
-  const most = isWide(types) ? 8 * lanes : 16 * lanes;
-  const slots = Math.min(most, Math.max(4 * lanes, powerFrom((elements * 4) / 3 + 1)));
+  const most = lanes * Math.min(32, powerUpTo(SHARED / 64 / slotBytes(types)));
+  const wanted = Math.max(4 * lanes, powerFrom((elements * 4) / 3 + 1));
+  const slots = wanted <= most ? wanted : most / 2;
   return { lanes, slots, hasLong: elements > usedOf(slots) };
 }
 
-/** Whether a slot takes more than 24 bytes: a key, its place in the order, and a sum. */
-function isWide({ dtype, placeDType }: Pick<MatmulForm, 'dtype' | 'placeDType'>): boolean {
-  const wide = dtype === undefined ? 0 : byteLengthOf(carriedDType('sum', dtype));
-  return wide + byteLengthOf(placeDType) + 2 > 24;
-}
-
+const powerUpTo = (size: number): number => 2 ** Math.floor(Math.log2(size));
 const powerFrom = (size: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, size)));
 
 /** Slots of a long row's table. */
-const longSlots = (form: MatmulForm): number => (isWide(form) ? 1024 : 2048);
+const longSlots = (form: MatmulForm): number => Math.min(2048, powerUpTo(SHARED / slotBytes(form)));
 
 const timesOf = (dtype: DType): string => {
   if (isComplex(dtype))
@@ -84,15 +89,17 @@ const printHead = ({ dtype, indexDType, placeDType }: MatmulForm): string => {
   return `${numbers}typedef ${CUDA_TYPE[indexDType]} weft_index;
 typedef ${CUDA_TYPE[placeDType]} weft_place;
 typedef ${key} weft_key;
+typedef ${indexDType === 'int32' ? 'unsigned int' : 'long long'} weft_at;
 #define WEFT_NONE ((weft_key)-1)
 struct weft_line {
   const weft_index* starts;
   const weft_index* places;
   const weft_element* values;
-  long long rows, stored;
+  weft_at rows, stored;
 };
-__device__ __forceinline__ long long weft_within(long long at, long long size) {
-  return at < 0 ? 0 : at < size ? at : size;
+/* Of int32 lines places take 32 bits, with those of the lanes beyond an end. */
+__device__ __forceinline__ weft_at weft_within(weft_index at, weft_at size) {
+  return at < 0 ? (weft_at)0 : (weft_at)at < size ? (weft_at)at : size;
 }
 __device__ __forceinline__ bool weft_any(bool is) { return __ballot_sync(${ALL}, is) != 0; }
 `;
@@ -106,24 +113,24 @@ const printProducts = (
   lanes: number,
   hasSums: boolean,
   { begin, inner }: { readonly begin: string; readonly inner: string },
-): string => `  for (long long chunk = first; weft_any(chunk < last && !full); chunk += ${lanes}) {
-    const long long k = chunk + lane;
-    long long own_begin = 0, own_end = 0;
+): string => `  for (weft_at chunk = first; weft_any(chunk < last && !full); chunk += ${lanes}) {
+    const weft_at k = chunk + lane;
+    weft_at own_begin = 0, own_end = 0;
 ${hasSums ? '    weft_wide own_factor = {};\n' : ''}    if (k < last) {
-      const long long place = weft_within(a.places[k], b.rows - 1);
+      const weft_at place = weft_within(a.places[k], b.rows - 1);
       own_begin = weft_within(b.starts[place], b.stored);
       own_end = weft_within(b.starts[place + 1], b.stored);
 ${hasSums ? '      own_factor = weft_widen(a.values[k]);\n' : ''}${begin}    }
     for (int j = 0; j < ${lanes} && weft_any(chunk + j < last && !full); ++j) {
-      const long long from = __shfl_sync(${ALL}, own_begin, (int)base + j), to = __shfl_sync(${ALL}, own_end, (int)base + j);
-${hasSums ? '      const weft_wide factor = weft_of_lane(own_factor, (int)base + j);\n' : ''}      for (long long i = from + lane; weft_any(i < to && !full); i += ${lanes}) {
+      const weft_at from = __shfl_sync(${ALL}, own_begin, (int)base + j), to = __shfl_sync(${ALL}, own_end, (int)base + j);
+${hasSums ? '      const weft_wide factor = weft_of_lane(own_factor, (int)base + j);\n' : ''}      for (weft_at i = from + lane; weft_any(i < to && !full); i += ${lanes}) {
 ${inner}      }
     }
   }
 `;
 
 /** Gathers a row in a table; gives how many elements it has, or more than are used of the table. */
-function printGather(name: string, lanes: number, slots: number, hasSums: boolean): string {
+function printGather(name: string, lanes: number, used: number, hasSums: boolean): string {
   const sums = hasSums ? ', weft_wide* sums' : '';
   const product = hasSums
     ? '          const weft_wide product = weft_times(factor, weft_widen(b.values[i]));\n'
@@ -132,24 +139,24 @@ function printGather(name: string, lanes: number, slots: number, hasSums: boolea
         unsigned int slot = 0;
         if (i < to && !full) {
           const weft_key column = (weft_key)b.places[i];
-${product}          slot = (unsigned int)(column * 2654435761u >> 7) & ${slots - 1}u;
+${product}          slot = (unsigned int)(column * 2654435761u >> 7) & slots - 1u;
           for (;;) {
             const weft_key there = atomicCAS(keys + slot, WEFT_NONE, column);
             is_new = there == WEFT_NONE;
             if (is_new || there == column) break;
-            slot = slot + 1u & ${slots - 1}u;
+            slot = slot + 1u & slots - 1u;
           }
 ${hasSums ? '          sums[slot] = weft_combine(is_new ? weft_wide{} : sums[slot], product);\n' : ''}        }
         const unsigned int those = __ballot_sync(${ALL}, is_new) >> base & ${lanes === 32 ? ALL : `${2 ** lanes - 1}u`};
         if (is_new) order[found + __popc(those & ((1u << lane) - 1u))] = (unsigned short)slot;
         found += __popc(those);
-        full = found > ${usedOf(slots)}u;
+        full = found > ${used}u;
         __syncwarp();
 `;
   return `
-__device__ __forceinline__ unsigned int ${name}(const weft_line& a, const weft_line& b, long long first, long long last,
-    unsigned int base, unsigned int lane, weft_key* keys, unsigned short* order${sums}) {
-  for (unsigned int slot = lane; slot < ${slots}u; slot += ${lanes}u) keys[slot] = WEFT_NONE;
+__device__ __forceinline__ unsigned int ${name}(const weft_line& a, const weft_line& b, weft_at first, weft_at last,
+    unsigned int base, unsigned int lane, unsigned int slots, weft_key* keys, unsigned short* order${sums}) {
+  for (unsigned int slot = lane; slot < slots; slot += ${lanes}u) keys[slot] = WEFT_NONE;
   __syncwarp();
   unsigned int found = 0;
   bool full = false;
@@ -200,8 +207,8 @@ __device__ __forceinline__ void ${name}(unsigned int found, unsigned int lane, c
 
 /** Gathers a long row in dense lines of so many columns; the next one begins at the first column that is left. */
 function printStretches(slots: number, hasSums: boolean): string {
-  const begin = `      for (long long end = own_end; own_begin < end;) {
-        const long long half = own_begin + (end - own_begin) / 2;
+  const begin = `      for (weft_at end = own_end; own_begin < end;) {
+        const weft_at half = own_begin + (end - own_begin) / 2;
         if ((long long)b.places[half] < window) own_begin = half + 1;
         else end = half;
       }
@@ -220,7 +227,7 @@ ${hasSums ? '            sums[at] = weft_combine(keys[at] ? sums[at] : weft_wide
         if (weft_any(is_behind)) break;
 `;
   return `
-__device__ __forceinline__ unsigned long long weft_stretches(const weft_line& a, const weft_line& b, long long first, long long last,
+__device__ __forceinline__ unsigned long long weft_stretches(const weft_line& a, const weft_line& b, weft_at first, weft_at last,
     unsigned int lane, long long columns, weft_key* keys${hasSums ? ', weft_wide* sums, weft_place* places, weft_element* values' : ''}) {
   const unsigned int base = 0;
   const bool full = false;
@@ -269,19 +276,20 @@ const parametersOf = (hasSums: boolean, hasLong: boolean): string => {
 
 const matrices = (
   hasSums: boolean,
-): string => `  const weft_line a{starts_a, places_a, ${hasSums ? 'values_a' : 'nullptr'}, rows, stored_a};
-  const weft_line b{starts_b, places_b, ${hasSums ? 'values_b' : 'nullptr'}, inner, stored_b};
+): string => `  const weft_line a{starts_a, places_a, ${hasSums ? 'values_a' : 'nullptr'}, (weft_at)rows, (weft_at)stored_a};
+  const weft_line b{starts_b, places_b, ${hasSums ? 'values_b' : 'nullptr'}, (weft_at)inner, (weft_at)stored_b};
 `;
 
-const ROW = `const long long first = row < rows ? weft_within(starts_a[row], stored_a) : 0;
-  const long long last = row < rows ? weft_within(starts_a[row + 1], stored_a) : 0;
+const ROW = `const weft_at first = row < rows ? weft_within(starts_a[row], (weft_at)stored_a) : 0;
+  const weft_at last = row < rows ? weft_within(starts_a[row + 1], (weft_at)stored_a) : 0;
 `;
 
 /** Rows that fit the small table; others are listed, in any order. */
 function printShortRows(form: MatmulForm): string {
   const { dtype, lanes, slots, hasLong } = form;
   const hasSums = dtype !== undefined;
-  const groups = MATMUL_THREADS / lanes;
+  const threads = matmulThreads(form);
+  const groups = threads / lanes;
   const list = (condition: string): string =>
     hasLong
       ? `  if (lane == 0 && row < rows && ${condition})
@@ -292,7 +300,7 @@ function printShortRows(form: MatmulForm): string {
   __shared__ unsigned short all_order[${groups * slots}];
 ${hasSums ? `  __shared__ weft_wide all_sums[${groups * slots}];\n` : ''}`;
   const own = `all_keys + group * ${slots}u, all_order + group * ${slots}u${hasSums ? `, all_sums + group * ${slots}u` : ''}`;
-  const gather = `weft_gather(a, b, first, last, base, lane, ${own})`;
+  const gather = `weft_gather(a, b, first, last, base, lane, ${slots}u, ${own})`;
   const counted = `  const unsigned int found = ${gather};
   if (lane == 0 && row < rows${hasLong ? ` && found <= ${usedOf(slots)}u` : ''}) counts[row] = found;
 ${list(`found > ${usedOf(slots)}u`)}`;
@@ -301,13 +309,22 @@ ${hasLong ? `  const bool is_long = row < rows && begins[row + 1] - begin > ${us
   weft_write(found, lane, ${own}, out_places + begin, out_values + begin);
 `;
   return `
-extern "C" __global__ void __launch_bounds__(${MATMUL_THREADS})
+extern "C" __global__ void __launch_bounds__(${threads})
 ${MATMUL_NAME}(${parametersOf(hasSums, hasLong)}) {
 ${shared}  const unsigned int lane = threadIdx.x % ${lanes}u, group = threadIdx.x / ${lanes}u, base = threadIdx.x % 32u - lane;
   const long long row = ((long long)blockIdx.x + first_x) * ${groups} + group;
-${matrices(hasSums)}  ${hasLong && hasSums ? ROW.replace('  const long long last', '  long long last') : ROW}${hasSums ? filled : counted}}
+${matrices(hasSums)}  ${hasLong && hasSums ? ROW.replace('  const weft_at last', '  weft_at last') : ROW}${hasSums ? filled : counted}}
 `;
 }
+
+/** Slots of a table for so many elements. */
+const printSlots = (most: number): string => `
+__device__ __forceinline__ unsigned int weft_slots(weft_at elements) {
+  unsigned int slots = 128;
+  while (slots < ${most}u && slots / 4 * 3 < elements) slots *= 2;
+  return slots;
+}
+`;
 
 /** The listed rows, a warp each. */
 function printLongRows(form: MatmulForm): string {
@@ -316,8 +333,19 @@ function printLongRows(form: MatmulForm): string {
   const shared = `  __shared__ weft_key keys[${slots}];
   __shared__ unsigned short order[${slots}];
 ${hasSums ? `  __shared__ weft_wide sums[${slots}];\n` : ''}`;
-  const gather = `weft_gather_long(a, b, first, last, 0u, lane, keys, order${hasSums ? ', sums' : ''})`;
-  const counted = `    unsigned long long found = ${gather};
+  const gather = `weft_gather_long(a, b, first, last, 0u, lane, slots, keys, order${hasSums ? ', sums' : ''})`;
+  const counted = `    weft_at products = 0;
+    for (weft_at k = first + lane; k < last; k += 32) {
+      const weft_at place = weft_within(places_a[k], b.rows - 1);
+      const weft_at begin = weft_within(starts_b[place], b.stored), end = weft_within(starts_b[place + 1], b.stored);
+      if (begin < end) products += end - begin < ${slots} ? end - begin : ${slots};
+    }
+    for (int far = 16; far > 0; far /= 2) {
+      products = products < ${slots} ? products : ${slots};
+      products += __shfl_sync(${ALL}, products, (int)lane ^ far);
+    }
+    const unsigned int slots = weft_slots(products);
+    unsigned long long found = ${gather};
     __syncwarp();
     if (found > ${usedOf(slots)}u) found = weft_stretches(a, b, first, last, lane, columns, keys);
     if (lane == 0) counts[row] = (long long)found;
@@ -326,6 +354,7 @@ ${hasSums ? `  __shared__ weft_wide sums[${slots}];\n` : ''}`;
     if (begins[row + 1] - begin > ${usedOf(slots)}) {
       weft_stretches(a, b, first, last, lane, columns, keys, sums, out_places + begin, out_values + begin);
     } else {
+      const unsigned int slots = weft_slots((weft_at)(begins[row + 1] - begin));
       const unsigned int found = ${gather};
       weft_write_long(found, lane, keys, order, sums, out_places + begin, out_values + begin);
     }
@@ -349,7 +378,7 @@ extern "C" __global__ void __launch_bounds__(${MATMUL_TAIL_THREADS})
 ${MATMUL_TAIL_NAME}(unsigned int first_x, const long long* begins, weft_place* out_places, weft_element* out_values, long long rows, long long bound) {
   const long long first = ((long long)blockIdx.x + first_x) * ${MATMUL_TAIL};
   const long long end = first + ${MATMUL_TAIL} < bound ? first + ${MATMUL_TAIL} : bound;
-  const long long stored = weft_within(begins[rows], bound);
+  const long long stored = begins[rows];
   for (long long at = first + threadIdx.x; at < end; at += ${MATMUL_TAIL_THREADS})
     if (at >= stored) {
       out_places[at] = 0;
@@ -361,11 +390,12 @@ ${MATMUL_TAIL_NAME}(unsigned int first_x, const long long* begins, weft_place* o
 export function printSparseMatmul(form: MatmulForm): string {
   const { dtype, lanes, slots, hasLong } = form;
   const hasSums = dtype !== undefined;
-  const parts = [printHead(form), printGather('weft_gather', lanes, slots, hasSums)];
+  const parts = [printHead(form), printGather('weft_gather', lanes, usedOf(slots), hasSums)];
   if (hasSums) parts.push(printWrite('weft_write', lanes), TAIL);
   parts.push(printShortRows(form));
   if (!hasLong) return parts.join('');
-  parts.push(CLEAR_KERNEL, printGather('weft_gather_long', 32, longSlots(form), hasSums));
+  parts.push(CLEAR_KERNEL, printGather('weft_gather_long', 32, usedOf(longSlots(form)), hasSums));
   if (hasSums) parts.push(printWrite('weft_write_long', 32));
-  return [...parts, printStretches(longSlots(form), hasSums), printLongRows(form)].join('');
+  parts.push(printSlots(longSlots(form)), printStretches(longSlots(form), hasSums), printLongRows(form));
+  return parts.join('');
 }

@@ -32,15 +32,15 @@ const printSide = (
   { own, other }: { readonly own: string; readonly other: string },
   each: string,
 ): string => `  before = 0;
-  for (long long chunk = first_${own}; __ballot_sync(${ALL}, chunk < last_${own}) != 0; chunk += ${lanes}) {
-    const long long k = chunk + lane;
-    long long below = first_${other};
+  for (weft_at chunk = first_${own}; __ballot_sync(${ALL}, chunk < last_${own}) != 0; chunk += ${lanes}) {
+    const weft_at k = chunk + lane;
+    weft_at below = first_${other};
     weft_index column = 0;
     bool meets = false;
     if (k < last_${own}) {
       column = places_${own}[k];
-      for (long long end = last_${other}; below < end;) {
-        const long long half = below + (end - below) / 2;
+      for (weft_at end = last_${other}; below < end;) {
+        const weft_at half = below + (end - below) / 2;
         if (places_${other}[half] < column) below = half + 1;
         else end = half;
       }
@@ -58,7 +58,8 @@ const printWrite = (
   ofA: string,
   ofB: string,
 ): string => `    if (${condition}) {
-      const long long met = before + __popc(those & ((1u << lane) - 1u)), at = begin + ${at};
+      const weft_at met = before + __popc(those & ((1u << lane) - 1u));
+      const long long at = begin + (${at});
       out_places[at] = (weft_place)column;
       of_a[at] = (weft_place)${ofA};
       of_b[at] = (weft_place)${ofB};
@@ -70,8 +71,10 @@ export function printSparseMerge({ isCount, isOfBoth, indexDType, placeDType, la
   const b = { own: 'b', other: 'a' };
   const head = `typedef ${CUDA_TYPE[indexDType]} weft_index;
 typedef ${CUDA_TYPE[placeDType]} weft_place;
-__device__ __forceinline__ long long weft_within(long long at, long long size) {
-  return at < 0 ? 0 : at < size ? at : size;
+/* Of int32 lines places take 32 bits, with those of the lanes beyond an end. */
+typedef ${indexDType === 'int32' ? 'unsigned int' : 'long long'} weft_at;
+__device__ __forceinline__ weft_at weft_within(weft_index at, weft_at size) {
+  return at < 0 ? (weft_at)0 : (weft_at)at < size ? (weft_at)at : size;
 }
 `;
   const outputs = isCount
@@ -86,7 +89,12 @@ __device__ __forceinline__ long long weft_within(long long at, long long size) {
     printSide(
       lanes,
       a,
-      printWrite('k < last_a', '(k - first_a) + (below - first_b) - met', 'k', '(meets ? below : -1)'),
+      printWrite(
+        'k < last_a',
+        '(k - first_a) + (below - first_b) - met',
+        'k',
+        '(meets ? (weft_place)below : (weft_place)-1)',
+      ),
     ) +
     printSide(
       lanes,
@@ -95,8 +103,8 @@ __device__ __forceinline__ long long weft_within(long long at, long long size) {
     );
   const row = (
     name: string,
-  ): string => `  const long long first_${name} = row < rows ? weft_within(starts_${name}[row], stored_${name}) : 0;
-  const long long last_${name} = row < rows ? weft_within(starts_${name}[row + 1], stored_${name}) : 0;
+  ): string => `  const weft_at first_${name} = row < rows ? weft_within(starts_${name}[row], (weft_at)stored_${name}) : 0;
+  const weft_at last_${name} = row < rows ? weft_within(starts_${name}[row + 1], (weft_at)stored_${name}) : 0;
 `;
   const merge = `
 extern "C" __global__ void __launch_bounds__(${MERGE_THREADS})
@@ -104,7 +112,7 @@ ${MERGE_NAME}(unsigned int first_x, const weft_index* __restrict__ starts_a, con
     const weft_index* __restrict__ starts_b, const weft_index* __restrict__ places_b, ${outputs}, long long rows, long long stored_a, long long stored_b) {
   const unsigned int lane = threadIdx.x % ${lanes}u, base = threadIdx.x % 32u - lane;
   const long long row = ((long long)blockIdx.x + first_x) * ${MERGE_THREADS / lanes} + threadIdx.x / ${lanes}u;
-${row('a')}${row('b')}${isCount ? '' : '  const long long begin = row < rows ? begins[row] : 0;\n'}  long long before = 0;
+${row('a')}${row('b')}${isCount ? '' : '  const long long begin = row < rows ? begins[row] : 0;\n'}  weft_at before = 0;
 ${isCount ? counted : isOfBoth ? both : either}}
 `;
   const tail = `
@@ -112,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(${MERGE_THREADS})
 ${MERGE_TAIL_NAME}(unsigned int first_x, const long long* begins, weft_place* out_places, weft_place* of_a, weft_place* of_b, long long rows, long long bound) {
   const long long first = ((long long)blockIdx.x + first_x) * ${MERGE_TAIL};
   const long long end = first + ${MERGE_TAIL} < bound ? first + ${MERGE_TAIL} : bound;
-  const long long stored = weft_within(begins[rows], bound);
+  const long long stored = begins[rows];
   for (long long at = first + threadIdx.x; at < end; at += ${MERGE_THREADS})
     if (at >= stored) out_places[at] = of_a[at] = of_b[at] = 0;
 }
