@@ -21,7 +21,7 @@ print(json.dumps([[p for p in sys.path if p], [n for n in ('torch', 'cupy', 'jax
   return JSON.parse(execFileSync(PYTHON, ['-c', text], { encoding: 'utf8' }));
 }
 
-const hasGpu = (await devices()).some(({ name }) => name === device);
+const hasGpu = (await devices()).some((each) => each.device === device && each.isUsable);
 const [paths, libraries] = hasGpu ? pythonHere() : [[], []];
 const without = hasGpu ? [] : ['there is no GPU'];
 
@@ -40,7 +40,7 @@ strided = lambda: torch.arange(24, device='cuda', dtype=torch.float32).reshape(4
 typed = lambda name: torch.tensor([0, 1], device='cuda').to(getattr(torch, name))
 def in_stream(address, stream):
     with torch.cuda.stream(torch.cuda.ExternalStream(int(stream))):
-        return work(address)
+        return work(address, int(stream))
 def stream():
     held['stream'] = torch.cuda.Stream()
     return str(held['stream'].cuda_stream)
@@ -53,7 +53,7 @@ strided = lambda: cupy.arange(24, dtype='float32').reshape(4, 6)[1:3, 1:4].T
 typed = lambda name: cupy.array([0, 1]).astype(name)
 def in_stream(address, stream):
     with cupy.cuda.ExternalStream(int(stream)):
-        return work(address)
+        return work(address, int(stream))
 def stream():
     held['stream'] = cupy.cuda.Stream(non_blocking=True)
     return str(held['stream'].ptr)
@@ -69,12 +69,12 @@ typed = lambda name: jnp.array([0, 1]).astype(name)
 };
 const COMMON = `
 held = {}
-def work(address):
+def work(address, stream=1):
     x = take(address)
     y = x * 2
     for _ in range(100): y = y + 1
     del x
-    return give(y)
+    return give(y, stream=stream)
 def address_of(address):
     held['x'] = take(address)
     return [str(pointer(held['x'])), str(held['x'].dtype), list(held['x'].shape)]
