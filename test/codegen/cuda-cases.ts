@@ -146,7 +146,7 @@ function reductions(): void {
     kind: 'outer-product',
     axisI: 0,
     axisJ: 1,
-    items: 8,
+    items: { i: 8, j: 8 },
     depth: 16,
     fold: 0,
     tile: [],
@@ -156,7 +156,7 @@ function reductions(): void {
   add('pairs of rows', distances(130, 72, 20, 'float32'), pairs);
   add('pairs of rows not aligned', distances(65, 67, 33, 'float64'), {
     ...pairs,
-    items: 4,
+    items: { i: 4, j: 4 },
     depth: 8,
     fold: 16,
   });
@@ -172,9 +172,21 @@ function reductions(): void {
     add(
       'pairs in a batch with three sides',
       b.store(b.reduce('max', product)).store(b.reduce('argmin', product)),
-      { ...pairs, axisI: 1, axisJ: 2, items: 4 },
+      { ...pairs, axisI: 1, axisJ: 2, items: { i: 4, j: 4 } },
     );
   }
+  add('pairs of many rows and few columns', distances(300, 11, 100, 'float32'), {
+    ...pairs,
+    items: { i: 8, j: 1 },
+    depth: 64,
+    slotLength: 128,
+  });
+  add('pairs of few rows and many columns', distances(19, 150, 36, 'float64'), {
+    ...pairs,
+    items: { i: 2, j: 4 },
+    depth: 8,
+    fold: 16,
+  });
   {
     // Each side lies along another reduced axis; the last slot is shorter.
     const b = new KernelBuilder([20, 70], [16, 3, 24]);
@@ -182,7 +194,7 @@ function reductions(): void {
     const y = b.load('float32', [0, 16, 1, 1120, 3360]);
     add('pairs of slots in tiles', b.store(b.map('sqrt', b.reduce('sum', b.map('multiply', x, y)))), {
       ...pairs,
-      items: 6,
+      items: { i: 6, j: 6 },
       depth: 32,
       tile: [
         { axis: 2, length: 8 },
@@ -198,7 +210,7 @@ function reductions(): void {
     const y = b.load('float64', [0, 1, 8]);
     add('pairs of slots of few results', b.store(b.reduce('sum', b.map('multiply', isIn, y))), {
       ...pairs,
-      items: 1,
+      items: { i: 1, j: 1 },
       depth: 32,
       fold: 1024,
       slots: 2,

@@ -221,14 +221,14 @@ describe('cudaKernel', () => {
     const inOrder = pairs(96, 96, [64, 64, 96], [96, 0, 589824, 9216, 1], [0, 64, 1, 6144, 393216]);
     expect(scheduleOf(pairs(96, 96, [8192], [8192, 0, 1], [0, 8192, 1]))).toMatchObject({
       kind: 'outer-product',
-      items: 6,
+      items: { i: 6, j: 6 },
       slots: 64,
       slotLength: 128,
       tile: [],
     });
     // Smaller tiles where there are few slots.
     expect(scheduleOf(pairs(96, 96, [4096], [4096, 0, 1], [0, 4096, 1]))).toMatchObject({
-      items: 2,
+      items: { i: 2, j: 2 },
       slots: 32,
     });
     expect(scheduleOf(inOrder)).toMatchObject({
@@ -238,7 +238,20 @@ describe('cudaKernel', () => {
       ],
     });
     // Enough tiles without slots; too few results for a tile; too few elements for slots.
-    expect(scheduleOf(pairs(2048, 2048, [64], [64, 0, 1], [0, 64, 1]))).toMatchObject({ items: 8, slots: 1 });
+    expect(scheduleOf(pairs(2048, 2048, [64], [64, 0, 1], [0, 64, 1]))).toMatchObject({
+      items: { i: 8, j: 8 },
+      slots: 1,
+    });
+    // Tiles with a short side, of few rows or columns: their threads hold fewer of them.
+    expect(scheduleOf(pairs(16384, 16, [1000], [1000, 0, 1], [0, 1, 16]))).toMatchObject({
+      items: { i: 8, j: 1 },
+      depth: 64,
+      slots: 1,
+    });
+    expect(scheduleOf(pairs(30, 2 ** 16, [64], [64, 0, 1], [0, 1, 2 ** 16]))).toMatchObject({
+      items: { i: 2, j: 8 },
+      slots: 1,
+    });
     expect(scheduleOf(pairs(3, 96, [2 ** 20], [2 ** 20, 0, 1], [0, 2 ** 20, 1]))).toMatchObject({
       kind: 'reduce',
     });

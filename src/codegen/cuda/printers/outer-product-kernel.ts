@@ -1,6 +1,6 @@
 /**
- * Prints a reduction over pairs as a tiled product: a block computes a square of results. A value that
- * depends on one axis only is computed once and staged in shared memory; each thread combines items × items
+ * Prints a reduction over pairs as a tiled product: a block computes a rectangle of results. A value that
+ * depends on one axis only is computed once and staged in shared memory; each thread combines items.i × items.j
  * pairs in registers. Blocks of several slots leave their accumulators in scratch, which a second launch
  * combines in slot order.
  */
@@ -35,8 +35,11 @@ const THREADS = TILE_SIDE * TILE_SIDE;
 /** The grid of tiles: all other axes in order, then the two of a pair. */
 export function outerProductGrid(kernel: Kernel, { axisI, axisJ, items }: OuterProductSchedule): TileGrid {
   const outer = kernel.parallel.map((_, k) => k).filter((k) => k !== axisI && k !== axisJ);
-  const length = TILE_SIDE * items;
-  return [...outer.map((k) => ({ axis: k, length: 1 })), { axis: axisI, length }, { axis: axisJ, length }];
+  return [
+    ...outer.map((k) => ({ axis: k, length: 1 })),
+    { axis: axisI, length: TILE_SIDE * items.i },
+    { axis: axisJ, length: TILE_SIDE * items.j },
+  ];
 }
 
 /** The launch over the tiles; of one in slots, the first of two. */
@@ -93,20 +96,9 @@ class OuterProductTile {
       .filter((k) => k !== schedule.axisI && k !== schedule.axisJ);
   }
 
-  /** Results along each side of a block's tile, and of one group of packs. */
-  get #side(): number {
-    return TILE_SIDE * this.#schedule.items;
-  }
-  get #group(): number {
-    return TILE_SIDE * this.#pack;
-  }
-  /** Items of a thread that lie side by side. */
-  get #pack(): number {
-    return packOf(this.#schedule.items);
-  }
-  /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
-  get #pitch(): number {
-    return pitchOf(this.#schedule);
+  /** Items of a thread that lie side by side, along a side. */
+  #pack(side: 'i' | 'j'): number {
+    return packOf(this.#schedule.items[side]);
   }
 
   print(name: string): CudaFunction {
@@ -121,13 +113,15 @@ class OuterProductTile {
     this.#outer.forEach((axis, k) => {
       this.#place[axis] = names[k]!;
     });
-    out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${this.#side};`);
-    out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${this.#side};`);
+    out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${TILE_SIDE * items.i};`);
+    out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${TILE_SIDE * items.j};`);
     for (const position of this.#frontier) {
-      const common = this.#sides[position] === 'common';
+      const side = this.#sides[position]!;
       if (this.#stagedAs(position) !== position) continue;
-      const type = common ? STORAGE_TYPE[this.#dtype(position)] : this.#packType(position);
-      out.line(`__shared__ ${type} s${position}[${common ? depth : (depth * this.#pitch) / this.#pack}];`);
+      if (side === 'i' || side === 'j') {
+        const packs = (depth * pitchOf(this.#schedule, side)) / this.#pack(side);
+        out.line(`__shared__ ${this.#packType(position, side)} s${position}[${packs}];`);
+      } else out.line(`__shared__ ${STORAGE_TYPE[this.#dtype(position)]} s${position}[${depth}];`);
     }
     for (const a of this.#accumulators) this.#printStart(a, a.name);
     if (fold > 0) for (const a of this.#accumulators) this.#printStart(a, `f_${a.name}`);
@@ -140,7 +134,7 @@ class OuterProductTile {
       out,
       this.#schedule,
       (reduced) => this.#coordinates('(i0 + m)', '(j0 + m)', reduced),
-      items * items * words * sets,
+      items.i * items.j * words * sets,
     );
     if (slots > 1) {
       const slot = this.#params.size(slotLength);
@@ -159,7 +153,7 @@ class OuterProductTile {
       out.line(`const int count = ${end} - base < ${depth} ? (int)(${end} - base) : ${depth};`);
       this.#whereComputed(() => {
         // With as many accumulators as registers allow, more at a time would be spilled.
-        out.line(`#pragma unroll ${items > 6 ? 2 : 4}`);
+        out.line(`#pragma unroll ${items.i * items.j > 36 ? 2 : 4}`);
         out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
       });
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
@@ -205,18 +199,18 @@ class OuterProductTile {
     return this.#body.instruction(position).dtype;
   }
 
-  #packType(position: number): string {
-    return `weft_pack<${STORAGE_TYPE[this.#dtype(position)]}, ${this.#pack}>`;
+  #packType(position: number, side: 'i' | 'j'): string {
+    return `weft_pack<${STORAGE_TYPE[this.#dtype(position)]}, ${this.#pack(side)}>`;
   }
 
   #pairs(inner: () => void): void {
     const { items } = this.#schedule;
-    this.#out.unrolled('y', items, () => this.#out.unrolled('x', items, inner));
+    this.#out.unrolled('y', items.i, () => this.#out.unrolled('x', items.j, inner));
   }
 
   #printStart({ monoid }: Accumulator, name: string): void {
     const { items } = this.#schedule;
-    this.#out.line(`${monoid.type} ${name}[${items}][${items}];`);
+    this.#out.line(`${monoid.type} ${name}[${items.i}][${items.j}];`);
     this.#pairs(() => this.#out.line(`${name}[y][x] = ${monoid.identity};`));
   }
 
@@ -244,18 +238,18 @@ class OuterProductTile {
     const out = this.#out;
     const { kernel } = this.#body;
     const known = new Map<number, string>();
-    const pack = this.#pack;
-    const groups = this.#schedule.items / pack;
     for (const position of this.#frontier) {
       const side = this.#sides[position]!;
       const dtype = this.#dtype(position);
-      if (side === 'common') {
+      if (side !== 'i' && side !== 'j') {
         known.set(position, fromStorage(dtype, `s${position}[k]`));
         continue;
       }
-      out.line(`${this.#packType(position)} q${position}[${groups}];`);
+      const pack = this.#pack(side);
+      const groups = this.#schedule.items[side] / pack;
+      out.line(`${this.#packType(position, side)} q${position}[${groups}];`);
       out.unrolled('h', groups, () => {
-        const at = `k * ${this.#pitch / pack} + h * ${TILE_SIDE} + t${side}`;
+        const at = `k * ${pitchOf(this.#schedule, side) / pack} + h * ${TILE_SIDE} + t${side}`;
         out.line(`q${position}[h] = s${this.#stagedAs(position)}[${at}];`);
       });
       const item = side === 'i' ? 'y' : 'x';
@@ -288,8 +282,8 @@ class OuterProductTile {
 
   /** The coordinate of item `item` of a side. */
   #item(side: 'i' | 'j', item: string): string {
-    const pack = this.#pack;
-    return `(${side}0 + ${item} / ${pack} * ${this.#group} + t${side} * ${pack} + ${item} % ${pack})`;
+    const pack = this.#pack(side);
+    return `(${side}0 + ${item} / ${pack} * ${TILE_SIDE * pack} + t${side} * ${pack} + ${item} % ${pack})`;
   }
 
   /** Leaves the slot's accumulators in scratch. */
@@ -322,13 +316,14 @@ class OuterProductTile {
     const { kernel } = this.#body;
     const { axisI, axisJ, items } = this.#schedule;
     const { index } = this.#params;
-    const width = kernel.parallel[axisJ]! % this.#pack === 0 ? this.#pack : 1;
+    const pack = this.#pack('j');
+    const width = kernel.parallel[axisJ]! % pack === 0 ? pack : 1;
     const chunking: Chunking = { axis: axisJ, width };
     const stores = new ChunkStores(this.#body, chunking, this.#params);
     const reduced = kernel.reduced.map(() => '0');
-    out.unrolled('y', items, () => {
+    out.unrolled('y', items.i, () => {
       out.line(`const ${index} i = ${this.#item('i', 'y')};`);
-      out.unrolled('c', items / width, () => {
+      out.unrolled('c', items.j / width, () => {
         const first = width === 1 ? 'c' : `c * ${width}`;
         out.line(`const ${index} j = ${this.#item('j', `(${first})`)};`);
         const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(kernel.parallel[axis]!));

@@ -60,7 +60,7 @@ export class OuterProductLoads {
    * the same rows in all tiles.
    */
   rowValues(side: Side): number[] {
-    if (this.packAxis(side)?.step !== 0) return [];
+    if ((side !== 'i' && side !== 'j') || this.packAxis(side)?.step !== 0) return [];
     const own = this.own(side);
     const { element } = this.#body.levels;
     const taken = this.#body
@@ -76,9 +76,9 @@ export class OuterProductLoads {
    * The axis along which every load of these values moves as packs, if there is one, and a pack for every
    * thread.
    */
-  packAxis(side: Side): PackAxis | undefined {
+  packAxis(side: 'i' | 'j'): PackAxis | undefined {
     const { depth, tile } = this.#schedule;
-    const count = (depth / PACK) * this.side;
+    const count = (depth / PACK) * this.extent(side);
     if (count < THREADS || count % THREADS !== 0) return undefined;
     const loads = this.accessesOf(this.own(side));
     if (loads.length === 0) return undefined;
@@ -95,7 +95,7 @@ export class OuterProductLoads {
   }
 
   /** Packs along the rows of a tile, where all that is loaded for each reduced element lies so. */
-  #rowPacks(side: Side): PackAxis | undefined {
+  #rowPacks(side: 'i' | 'j'): PackAxis | undefined {
     const { axisI, axisJ } = this.#schedule;
     const axis = side === 'i' ? axisI : axisJ;
     const { element } = this.#body.levels;
@@ -104,7 +104,7 @@ export class OuterProductLoads {
       .filter((position) => this.#body.isLoad(position) && element[position]!);
     const isPack = (position: number): boolean =>
       isVector(this.#body.accessAt(position)!, { axis, width: PACK });
-    const isHeld = THREADS % (this.side / PACK) === 0;
+    const isHeld = THREADS % (this.extent(side) / PACK) === 0;
     if (!isHeld || loads.length === 0 || this.#body.sizes[axis]! % PACK !== 0) return undefined;
     return loads.every(isPack) ? { axis, step: 0 } : undefined;
   }
@@ -114,14 +114,15 @@ export class OuterProductLoads {
       .closure(own, () => false)
       .flatMap((position) => (this.#body.isLoad(position) ? [this.#body.accessAt(position)!] : []));
   }
+
   /** Packs of a side that a thread loads. */
-  get rounds(): number {
-    return ((this.#schedule.depth / PACK) * this.side) / THREADS;
+  rounds(side: 'i' | 'j'): number {
+    return ((this.#schedule.depth / PACK) * this.extent(side)) / THREADS;
   }
 
-  /** Rows of a tile. */
-  get side(): number {
-    return TILE_SIDE * this.#schedule.items;
+  /** Rows or columns of a tile. */
+  extent(side: 'i' | 'j'): number {
+    return TILE_SIDE * this.#schedule.items[side];
   }
 
   /** Registers that hold the loads of the next tile; infinite if they cannot be held. */
@@ -131,10 +132,11 @@ export class OuterProductLoads {
     const areDisjoint = new Set(loaded).size === loaded.length;
     if (!areDisjoint || staged.some((side) => this.packAxis(side) === undefined))
       return Number.POSITIVE_INFINITY;
-    const bytes = loaded.reduce(
-      (sum, position) => sum + byteLengthOf(this.#body.instruction(position).dtype),
-      0,
-    );
-    return (this.rounds * PACK * bytes) / 4;
+    const bytesOf = (side: 'i' | 'j'): number =>
+      this.loadsOf(side).reduce(
+        (sum, position) => sum + byteLengthOf(this.#body.instruction(position).dtype),
+        0,
+      );
+    return staged.reduce((sum, side) => sum + (this.rounds(side) * PACK * bytesOf(side)) / 4, 0);
   }
 }

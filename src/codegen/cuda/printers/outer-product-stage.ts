@@ -26,7 +26,8 @@ import { BOTH, OuterProductLoads, PACK, type PackAxis, THREADS } from './outer-p
 const MOST_WORDS = 64;
 
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
-export const pitchOf = ({ items }: OuterProductSchedule): number => TILE_SIDE * items + 4;
+export const pitchOf = ({ items }: OuterProductSchedule, side: 'i' | 'j'): number =>
+  TILE_SIDE * items[side] + 4;
 
 export class OuterProductStage {
   readonly #body: Body;
@@ -68,7 +69,7 @@ export class OuterProductStage {
       const { axisI, axisJ } = this.#schedule;
       const axis = side === 'i' ? axisI : axisJ;
       out.block('', () => {
-        out.line(`const int m = ${this.#rowOfPacks()};`);
+        out.line(`const int m = ${this.#rowOfPacks(side)};`);
         const size = this.#params.size(this.#body.kernel.parallel[axis]!);
         out.block(`if (${side}0 + m < ${size})`, () => {
           const at = this.#coordinates(this.#body.kernel.reduced.map(() => '0'));
@@ -89,8 +90,8 @@ export class OuterProductStage {
   }
 
   /** The first row of a thread's packs along rows, the same in all of them. */
-  #rowOfPacks(): string {
-    return `(int)threadIdx.x % ${this.#tile.side / PACK} * ${PACK}`;
+  #rowOfPacks(side: 'i' | 'j'): string {
+    return `(int)threadIdx.x % ${this.#tile.extent(side) / PACK} * ${PACK}`;
   }
 
   /** Computes what depends on one axis, or on none, and puts it into shared memory. */
@@ -120,7 +121,7 @@ export class OuterProductStage {
     const out = this.#out;
     const { depth, axisI, axisJ } = this.#schedule;
     const axis = side === 'i' ? axisI : axisJ;
-    const extent = this.#tile.side;
+    const extent = this.#tile.extent(side);
     const alongReduced = this.#isAlongReduced(own, axis);
     // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
     out.line('#pragma unroll 4');
@@ -139,21 +140,21 @@ export class OuterProductStage {
    * different banks of shared memory.
    */
   #printPacks(own: readonly number[], side: 'i' | 'j', length: string, along: PackAxis): void {
-    this.#eachPack('base', along, () => this.#printStaged(own, side, length, along));
+    this.#eachPack('base', side, along, () => this.#printStaged(own, side, length, along));
   }
 
   /** Where the packs of a thread lie, those of the tile that begins at `base`: k, m and r. */
-  #eachPack(base: string, { axis, step }: PackAxis, inner: () => void): void {
+  #eachPack(base: string, side: 'i' | 'j', { axis, step }: PackAxis, inner: () => void): void {
     const out = this.#out;
-    const extent = this.#tile.side;
+    const extent = this.#tile.extent(side);
     const columns = this.#schedule.depth / PACK;
     if (step === 0) {
-      this.#eachRowPack(base, inner);
+      this.#eachRowPack(base, side, inner);
       return;
     }
     const besides = Math.min(2, columns);
     const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
-    out.unrolled('t', this.#tile.rounds, () => {
+    out.unrolled('t', this.#tile.rounds(side), () => {
       out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
       const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
       const pack = `cell % ${besides}${beyond}`;
@@ -172,12 +173,12 @@ export class OuterProductStage {
   }
 
   /** The same of packs along rows: neighbouring threads have neighbouring packs. */
-  #eachRowPack(base: string, inner: () => void): void {
+  #eachRowPack(base: string, side: 'i' | 'j', inner: () => void): void {
     const out = this.#out;
-    const packs = this.#tile.side / PACK;
-    out.unrolled('t', this.#tile.rounds, () => {
+    const packs = this.#tile.extent(side) / PACK;
+    out.unrolled('t', this.#tile.rounds(side), () => {
       out.line(`const int k = t * ${THREADS / packs} + (int)threadIdx.x / ${packs};`);
-      out.line(`const int m = ${this.#rowOfPacks()};`);
+      out.line(`const int m = ${this.#rowOfPacks(side)};`);
       out.line(`const ${this.#params.index} r = ${base} + k;`);
       inner();
     });
@@ -188,7 +189,7 @@ export class OuterProductStage {
     if (!this.#isAhead) return;
     for (const side of BOTH) {
       for (const position of this.#tile.loadsOf(side))
-        this.#loads(this.#tile.packAxis(side)!).declare(this.#out, position, [this.#tile.rounds]);
+        this.#loads(this.#tile.packAxis(side)!).declare(this.#out, position, [this.#tile.rounds(side)]);
     }
   }
 
@@ -198,7 +199,7 @@ export class OuterProductStage {
     for (const side of BOTH) {
       const along = this.#tile.own(side).length === 0 ? undefined : this.#tile.packAxis(side);
       if (along === undefined) continue;
-      this.#eachPack(base, along, () =>
+      this.#eachPack(base, side, along, () =>
         this.#out.block(this.#inside(side, length), () => {
           const loads = this.#loads(along);
           const coordinates = this.#coordinates(this.#reduced());
@@ -231,11 +232,11 @@ export class OuterProductStage {
     const isAlongRows = along?.step === 0;
     const row =
       along === undefined || isAlongRows ? 'k' : along.step === 1 ? '(k + e)' : `(k + e * ${along.step})`;
-    const width = packOf(items);
+    const width = packOf(items[side]);
     const m = isAlongRows ? '(m + e)' : 'm';
     const column = width === 1 ? `${m}].v[0]` : `${m} / ${width}].v[${m} % ${width}]`;
     const cellOf = (position: number): string =>
-      `s${position}[${row} * ${pitchOf(this.#schedule) / width} + ${column}`;
+      `s${position}[${row} * ${pitchOf(this.#schedule, side) / width} + ${column}`;
     this.#out.block(this.#inside(side, length), () => this.#printValues(own, cellOf, along, side));
     // Read with the rest of a pack, and by threads whose pairs are not stored.
     this.#out.block('else', () => {

@@ -25,8 +25,8 @@ export interface OuterProductSchedule {
   /** Domain axes of the tile; `axisJ` is the last parallel one, along which results are stored. */
   readonly axisI: number;
   readonly axisJ: number;
-  /** A thread holds items × items accumulators; a block has 16 × 16 threads. */
-  readonly items: number;
+  /** A thread holds items.i × items.j accumulators; a block has 16 × 16 threads. */
+  readonly items: Items;
   /** Reduced elements in shared memory at a time. */
   readonly depth: number;
   /** Elements after which accumulators are folded into a second set; 0: never. */
@@ -43,6 +43,11 @@ export interface OuterProductSchedule {
    */
   readonly isSymmetric?: true;
 }
+
+/** Rows and columns of a tile that a thread has. */
+export type Items = Readonly<Record<'i' | 'j', number>>;
+
+const square = (side: number): Items => ({ i: side, j: side });
 
 /** Threads along each side of a tile. */
 export const TILE_SIDE = 16;
@@ -61,6 +66,8 @@ const LEAST_SIDE = 4;
 const LEAST_RESULTS = 64;
 /** Reduced elements of a tile: as many as shared memory holds between these. */
 const MOST_DEPTH = 32;
+/** Of tiles with a short side, whose threads have fewer loads. */
+const MOST_DEPTH_BESIDE_SHORT = 64;
 const LEAST_DEPTH = 4;
 /** Accumulators of a thread, in words: what registers hold. */
 const MOST_WORDS = 72;
@@ -119,10 +126,12 @@ function sizePairs(
     0,
   );
   if (words > 4) return undefined;
-  const bytes = frontierOf(kernel, sides).reduce(
-    (sum, position) => sum + byteLengthOf(kernel.tape[position]!.dtype),
-    0,
-  );
+  const bytesOf = (side: Side): number =>
+    frontierOf(kernel, sides).reduce(
+      (sum, position) => sum + (sides[position] === side ? byteLengthOf(kernel.tape[position]!.dtype) : 0),
+      0,
+    );
+  const bytes = { i: bytesOf('i'), j: bytesOf('j'), common: bytesOf('common') };
   const size: OuterProductSize = {
     kernel,
     rows: kernel.parallel[axisI]!,
@@ -132,7 +141,7 @@ function sizePairs(
   };
   const chosen = wholePairs(size) ?? slottedPairs(size);
   if (chosen === undefined) return undefined;
-  const isOneTile = chosen.slots > 1 && Math.max(size.rows, size.columns) <= TILE_SIDE * chosen.items;
+  const isOneTile = chosen.slots > 1 && Math.max(size.rows, size.columns) <= TILE_SIDE * chosen.items.i;
   const tile = tileOf(kernel, axisI, axisJ, sides, chosen.depth);
   const schedule = { kind: 'outer-product', axisI, axisJ, ...chosen, tile } as const;
   const isSymmetric = isOneTile && mirrorOf(kernel, axisI, axisJ) !== undefined;
@@ -146,26 +155,30 @@ interface OuterProductSize {
   readonly columns: number;
   /** Of the accumulators of a pair. */
   readonly words: number;
-  /** Staged bytes of a row and a reduced index. */
-  readonly bytes: number;
+  /** Staged bytes of a row, of a column, and of neither, for a reduced index. */
+  readonly bytes: Readonly<Record<'i' | 'j' | 'common', number>>;
 }
 
 type Sized = Pick<OuterProductSchedule, 'items' | 'depth' | 'fold' | 'slots' | 'slotLength'>;
 
 /** Tiles of pairs, with so many items along each side. */
-function tilesOf({ kernel, rows, columns }: OuterProductSize, items: number): number {
-  const side = TILE_SIDE * items;
-  return (product(kernel.parallel) / rows / columns) * Math.ceil(rows / side) * Math.ceil(columns / side);
+function tilesOf({ kernel, rows, columns }: OuterProductSize, items: Items): number {
+  const along = (size: number, own: number): number => Math.ceil(size / (TILE_SIDE * own));
+  return (product(kernel.parallel) / rows / columns) * along(rows, items.i) * along(columns, items.j);
 }
 
 /**
  * As many reduced elements as shared memory holds, and as make whole rounds of a block's loads; undefined:
  * none.
  */
-function depthOf({ bytes }: OuterProductSize, items: number): number | undefined {
-  for (let depth = MOST_DEPTH; depth >= LEAST_DEPTH; depth /= 2) {
-    if ((depth * TILE_SIDE * items) % (TILE_SIDE * TILE_SIDE) !== 0) return undefined;
-    if (depth * (TILE_SIDE * items + 4) * bytes <= SHARED_BYTES) return depth;
+function depthOf({ bytes }: OuterProductSize, items: Items, most = MOST_DEPTH): number | undefined {
+  const staged = (['i', 'j'] as const).reduce(
+    (sum, side) => sum + (TILE_SIDE * items[side] + 4) * bytes[side],
+    bytes.common,
+  );
+  for (let depth = most; depth >= LEAST_DEPTH; depth /= 2) {
+    if ((depth * Math.min(items.i, items.j)) % TILE_SIDE !== 0) return undefined;
+    if (depth * staged <= SHARED_BYTES) return depth;
   }
   return undefined;
 }
@@ -174,19 +187,38 @@ function depthOf({ bytes }: OuterProductSize, items: number): number | undefined
 function wholePairs(size: OuterProductSize): Sized | undefined {
   const length = product(size.kernel.reduced);
   const fold = length > LONGEST_CHAIN ? LONGEST_CHAIN : 0;
-  const items = size.words > 1 || fold > 0 || tilesOf(size, 8) < 2 * FEWEST_TILES ? 4 : 8;
+  const isSmall = size.words > 1 || fold > 0 || tilesOf(size, square(8)) < 2 * FEWEST_TILES;
+  const items = square(isSmall ? 4 : 8);
   const depth = depthOf(size, items);
   if (depth === undefined || tilesOf(size, items) < FEWEST_TILES) return undefined;
-  return { items, depth, fold, slots: 1, slotLength: Math.ceil(length / depth) * depth };
+  const sized = narrowPairs(size, fold > 0 ? 2 : 1) ?? { items, depth };
+  return { ...sized, fold, slots: 1, slotLength: Math.ceil(length / sized.depth) * sized.depth };
+}
+
+/**
+ * Tiles with a short side, for results of few rows or columns: a square one would be mostly empty. They add in the same
+ * order as square ones. `sets`: of accumulators; undefined: both sides are long.
+ */
+function narrowPairs(size: OuterProductSize, sets: number): Pick<Sized, 'items' | 'depth'> | undefined {
+  const { rows, columns, words } = size;
+  const short = [1, 2].find((own) => Math.min(rows, columns) <= TILE_SIDE * own);
+  if (short === undefined) return undefined;
+  for (const long of [8, 4]) {
+    const items = rows < columns ? { i: short, j: long } : { i: long, j: short };
+    const depth = depthOf(size, items, MOST_DEPTH_BESIDE_SHORT);
+    const isHeld = short * long * words * sets <= MOST_WORDS;
+    if (depth !== undefined && isHeld && tilesOf(size, items) >= FEWEST_TILES) return { items, depth };
+  }
+  return undefined;
 }
 
 /**
  * The cost of a tile's pairs, padding included: arithmetic, and reads from shared memory for
  * it.
  */
-function costOf(size: OuterProductSize, items: number): number {
-  const reads = (2 * items) / packOf(items);
-  return tilesOf(size, items) * (items * items + reads);
+function costOf(size: OuterProductSize, { i, j }: Items): number {
+  const reads = i / packOf(i) + j / packOf(j);
+  return tilesOf(size, { i, j }) * (i * j + reads);
 }
 
 /** Few tiles: the reduced axes are cut as well. */
@@ -195,7 +227,7 @@ function slottedPairs(size: OuterProductSize): Sized | undefined {
   const length = product(size.kernel.reduced);
   if (Math.min(rows, columns) < LEAST_SIDE || rows * columns < LEAST_RESULTS) return undefined;
   let best: Sized | undefined;
-  for (const items of [1, 2, 4, 6, 8]) {
+  for (const items of [1, 2, 4, 6, 8].map(square)) {
     const depth = depthOf(size, items);
     if (depth === undefined) continue;
     const tiles = tilesOf(size, items);
@@ -204,7 +236,7 @@ function slottedPairs(size: OuterProductSize): Sized | undefined {
     const unit = isLong ? LONGEST_CHAIN : depth;
     const slotLength = Math.ceil((chunks * depth) / unit) * unit;
     const slots = Math.ceil(length / slotLength);
-    if (items * items * words * (isLong ? 2 : 1) > MOST_WORDS || tiles * slots < FEWEST_TILES) continue;
+    if (items.i * items.j * words * (isLong ? 2 : 1) > MOST_WORDS || tiles * slots < FEWEST_TILES) continue;
     if (best !== undefined && costOf(size, best.items) < costOf(size, items)) continue;
     best = { items, depth, fold: isLong ? LONGEST_CHAIN : 0, slots, slotLength };
   }

@@ -104,10 +104,14 @@ const printItem = (item: number | Stretch): string =>
   typeof item === 'number' ? `${item}` : `${item.axis}: ${item.length}`;
 
 /** A schedule as one line: for `explain` and golden files. */
+/** A list, the sides of a tile, or a plain value. */
+function printField(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(printItem).join(', ')}]`;
+  return typeof value === 'object' && value !== null ? Object.values(value).join(' × ') : String(value);
+}
+
 export function printSchedule(schedule: Schedule): string {
   const { kind, ...rest } = schedule;
-  const fields = Object.entries(rest).map(
-    ([name, value]) => `${name} ${Array.isArray(value) ? `[${value.map(printItem).join(', ')}]` : value}`,
-  );
+  const fields = Object.entries(rest).map(([name, value]) => `${name} ${printField(value)}`);
   return fields.length === 0 ? kind : `${kind}: ${fields.join(', ')}`;
 }
