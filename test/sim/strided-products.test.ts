@@ -56,6 +56,21 @@ afterEach(() => {
   expect(takeProblems()).toEqual([]);
 });
 
+describe('products of many rows by few columns', () => {
+  it('are a kernel, as fast as memory gives the rows, where cuBLAS is slower', () => {
+    const stepsOfProduct = (rows: number, columns: number): string[] =>
+      stepsOf(p(rows, 1024).matmul(p(1024, columns)).add(1).explain({ device }));
+    expect(stepsOfProduct(16384, 16)).toEqual(['reduce_multiply_sum_add']);
+    for (const [rows, columns] of [
+      [16384, 32],
+      [16384, 8],
+      [4096, 16],
+      [16, 16384],
+    ] as const)
+      expect(stepsOfProduct(rows, columns)[0]).toBe('matmul');
+  });
+});
+
 describe('attention with heads behind positions', () => {
   it.each(Object.keys(ROUNDED) as DType[])('is a call for each of its batches, of %s', async (dtype) => {
     COSTS.copySeconds = 1;

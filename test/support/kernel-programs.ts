@@ -83,6 +83,15 @@ export const KERNEL_PROGRAMS: readonly Program[] = [
     },
   },
   {
+    name: 'pairs of many rows and few columns, and of few rows and many columns',
+    build: () => {
+      const { integers } = arrays();
+      const [rows, few] = [integers('float32', 33, 140, 1, 3), integers('float32', 33, 1, 11, 3)];
+      const [x, y] = [integers('int32', 64, 20, 3), integers('int32', 64, 3, 70)];
+      return [rows.subtract(few).abs().sum(-1), x.matmul(y).add(1)];
+    },
+  },
+  {
     name: 'distances of many small groups of points',
     build: () => {
       const { integers } = arrays();

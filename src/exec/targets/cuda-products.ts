@@ -29,6 +29,8 @@ const PRODUCT_COSTS: ProductCosts = {
   mostShared: 64,
   sharedPart: 0.625,
   copiedBytes: 8,
+  narrowRows: 8192,
+  narrowColumns: [12, 16],
 };
 
 /** Bytes of copies a second, each of which is read and written, and then read once more; and beside that. */

@@ -203,7 +203,8 @@ function narrowPairs(size: OuterProductSize, sets: number): Pick<Sized, 'items' 
   const { rows, columns, words } = size;
   const short = [1, 2].find((own) => Math.min(rows, columns) <= TILE_SIDE * own);
   if (short === undefined) return undefined;
-  for (const long of [8, 4]) {
+  for (const long of [8, 4, 2, 1]) {
+    if (Math.max(rows, columns) <= (TILE_SIDE * long) / 2) continue;
     const items = rows < columns ? { i: short, j: long } : { i: long, j: short };
     const depth = depthOf(size, items, MOST_DEPTH_BESIDE_SHORT);
     const isHeld = short * long * words * sets <= MOST_WORDS;
