@@ -3,12 +3,14 @@
  * distinct, and in which order, stands in `graph/sets.ts`.
  */
 import { refuseMore } from '../graph/arguments.js';
+import { slice } from '../graph/basic-slicing.js';
 import { firsts, placesWhere, unraveled } from '../graph/compaction.js';
 import type { Expr } from '../graph/expr.js';
 import { upToBound, withExtent } from '../graph/extent.js';
 import { formatShape } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { constant, iota, map } from '../graph/infer.js';
+import { padTo } from '../graph/joins.js';
 import { cumulativeSum } from '../graph/scans.js';
 import { argsort, sort } from '../graph/sorting.js';
 import { broadcast, gather, reshape } from '../graph/view-nodes.js';
@@ -144,7 +146,7 @@ function uniqueOf(x: Expr, { hasPlaces } = { hasPlaces: true }): Made {
     counts: () => {
       const { length } = places.extent!;
       const next = map('add', [iota(places.shape[0]!), 1]);
-      const starts = gather(upToBound(places), next, 0, 'clip', places.shape);
+      const starts = padTo(slice(upToBound(places), [1, null]), [0], places.shape);
       const end = map('where', [map('less', [next, length]), starts, size]);
       return withExtent(map('subtract', [end, upToBound(places)]), 0, length);
     },

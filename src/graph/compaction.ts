@@ -5,12 +5,14 @@
  * A routine writes the places (Blelloch, "Prefix sums and their applications", 1990), by which kernels read what they
  * want; where elements of a line are all that is wanted, it writes those (`fusion/passes/compact-values.ts`).
  */
+import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { needSizes, withExtent } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map } from './infer.js';
-import { broadcast, gather, reshape } from './view-nodes.js';
+import { padTo } from './joins.js';
+import { broadcast, reshape } from './view-nodes.js';
 
 /** Places by mask, so that what is selected by one mask has one size. */
 const known = new WeakMap<Expr, Expr>();
@@ -53,7 +55,7 @@ export function unraveled(places: Expr, shape: readonly number[]): Expr[] {
 
 /** Whether elements of a sorted line differ from those before. */
 export function firsts(line: Expr): Expr {
-  const index = iota(line.shape[0]!);
-  const before = gather(line, map('subtract', [index, 1]), 0, 'clip', line.shape);
-  return map('logicalOr', [map('equal', [index, 0]), map('notEqual', [line, before])]);
+  const size = line.shape[0]!;
+  const before = padTo(slice(line, [0, size - 1]), [1], [size]);
+  return map('logicalOr', [map('equal', [iota(size), 0]), map('notEqual', [line, before])]);
 }

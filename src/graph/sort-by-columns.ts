@@ -10,6 +10,7 @@
  */
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
+import { firsts } from './compaction.js';
 import { DTYPE_INFO, isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
@@ -61,34 +62,73 @@ const LOW_POSITION_BITS = 42;
 export const hasPositionKeys = ({ dtype, shape }: Pick<Expr, 'dtype' | 'shape'>): boolean =>
   hasColumns(shape.at(-1)!) && !isComplex(dtype) && shape.at(-1)! <= 2 ** LOW_POSITION_BITS;
 
+/** The positions of a sort's elements, and the elements themselves. */
+interface Order {
+  readonly positions: Expr;
+  readonly elements: Expr;
+}
+
+/** As the result of the routine `argsort` of rows with position keys. */
+export const argsortByColumns = (x: Expr, descending: boolean): Expr =>
+  orderByColumns(x, descending).positions;
+
 /**
- * As the result of the routine `argsort` of rows with position keys: by sorting numbers that an element and its
- * position are parts of, int64 where that has room for both, else complex128.
+ * The stable order of rows with position keys, by sorting numbers that an element and its position are parts of: int64
+ * where that has room for both, else complex128. Equal elements are in the order of their positions, -0 and 0, too.
  */
-export function argsortByColumns(x: Expr, descending: boolean): Expr {
+export function orderByColumns(x: Expr, descending: boolean): Order {
   const position = iota(x.shape.at(-1)!);
   const reversed = (value: Expr): Expr => (descending ? map('negative', [value]) : value);
-  if (isFloat(x.dtype)) {
-    // -0 is equal to 0; a NaN is last whatever its sign.
-    const element = map('add', [cast(x, 'float64'), 0]);
-    const sorted = sortByColumns(complexOf(reversed(element), position), false);
-    return cast(map('imag', [sorted]), 'int64');
-  }
+  if (isFloat(x.dtype)) return orderOfFloats(x, position, reversed);
   if (DTYPE_INFO[x.dtype].byteLength < 8 && x.shape.at(-1)! <= 2 ** POSITION_BITS) {
-    const element = map('subtract', [cast(x, 'int64'), x.dtype === 'uint32' ? 2 ** 31 : 0]);
-    const high = descending ? map('subtract', [-1, element]) : element;
-    const key = map('add', [map('multiply', [high, 2 ** POSITION_BITS]), position]);
-    return map('bitwiseAnd', [sortByColumns(key, false), 2 ** POSITION_BITS - 1]);
+    const offset = x.dtype === 'uint32' ? 2 ** 31 : 0;
+    const element = map('subtract', [cast(x, 'int64'), offset]);
+    const flipped = (of: Expr): Expr => (descending ? map('subtract', [-1, of]) : of);
+    const key = map('add', [map('multiply', [flipped(element), 2 ** POSITION_BITS]), position]);
+    const sorted = sortByColumns(key, false);
+    const high = flipped(map('bitwiseRightShift', [sorted, constant(POSITION_BITS, 'int64')]));
+    return {
+      positions: map('bitwiseAnd', [sorted, 2 ** POSITION_BITS - 1]),
+      elements: cast(map('add', [high, offset]), x.dtype),
+    };
   }
   const wide = DTYPE_INFO[x.dtype].byteLength < 8 ? cast(x, 'int64') : x;
   const high = cast(map('bitwiseRightShift', [wide, constant(LOW_BITS, wide.dtype)]), 'int64');
   const low = cast(map('bitwiseAnd', [wide, constant(2 ** LOW_BITS - 1, wide.dtype)]), 'int64');
   const rest = map('add', [map('multiply', [reversed(low), 2 ** LOW_POSITION_BITS]), position]);
   const sorted = sortByColumns(complexOf(reversed(high), rest), false);
-  return map('bitwiseAnd', [cast(map('imag', [sorted]), 'int64'), 2 ** LOW_POSITION_BITS - 1]);
+  const found = cast(map('imag', [sorted]), 'int64');
+  const above = cast(reversed(cast(map('real', [sorted]), 'int64')), wide.dtype);
+  const below = cast(
+    reversed(map('bitwiseRightShift', [found, constant(LOW_POSITION_BITS, 'int64')])),
+    wide.dtype,
+  );
+  return {
+    positions: map('bitwiseAnd', [found, 2 ** LOW_POSITION_BITS - 1]),
+    elements: cast(
+      map('bitwiseOr', [map('bitwiseLeftShift', [above, constant(LOW_BITS, wide.dtype)]), below]),
+      x.dtype,
+    ),
+  };
 }
 
-function complexOf(real: Expr, imaginary: Expr): Expr {
+/** Numbers of an element, a NaN last whatever its sign, and of twice its position and whether it is -0, which is 0. */
+function orderOfFloats(x: Expr, position: Expr, reversed: (value: Expr) => Expr): Order {
+  const isMinus = map('logicalAnd', [map('equal', [x, 0]), map('signbit', [x])]);
+  const rest = map('add', [map('multiply', [position, 2]), cast(isMinus, 'int64')]);
+  const element = map('add', [cast(x, 'float64'), 0]);
+  const sorted = sortByColumns(complexOf(reversed(element), rest), false);
+  const found = cast(map('imag', [sorted]), 'int64');
+  const value = map('add', [reversed(map('real', [sorted])), 0]);
+  const isMinusZero = map('equal', [map('bitwiseAnd', [found, 1]), 1]);
+  return {
+    positions: map('bitwiseRightShift', [found, constant(1, 'int64')]),
+    elements: cast(map('where', [isMinusZero, constant(-0, 'float64'), value]), x.dtype),
+  };
+}
+
+/** A complex128 number; of infinite imaginary parts the real one is NaN, and of -0 the imaginary one 0. */
+export function complexOf(real: Expr, imaginary: Expr): Expr {
   const turned = map('multiply', [cast(imaginary, 'complex128'), constant({ re: 0, im: 1 }, 'complex128')]);
   return map('add', [cast(real, 'complex128'), turned]);
 }
@@ -99,8 +139,7 @@ function complexOf(real: Expr, imaginary: Expr): Expr {
  */
 export function distinctByColumns(line: Expr): readonly [values: Expr, length: Expr] {
   const size = line.shape[0]!;
-  const before = padTo(slice(line, [0, size - 1]), [1], [size]);
-  const isFirst = map('logicalOr', [map('equal', [iota(size), 0]), map('notEqual', [line, before])]);
+  const isFirst = firsts(line);
   const last = constant(lastInOrder(line.dtype, false), line.dtype);
   const values = sortByColumns(map('where', [isFirst, line, last]), false);
   const length = reduce('sum', cast(isFirst, 'int64'), [0], 'uniqueValues');

@@ -13,13 +13,14 @@ import {
   type ScanForm,
 } from '../../src/codegen/cuda/routines/scan.js';
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
-import { printRanks, printTop } from '../../src/codegen/cuda/routines/select.js';
+import { printRanks } from '../../src/codegen/cuda/routines/select.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseMatmul } from '../../src/codegen/cuda/routines/sparse-matmul.js';
 import { printSparseMerge } from '../../src/codegen/cuda/routines/sparse-merge.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
 import { printSparseRows } from '../../src/codegen/cuda/routines/sparse-rows.js';
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
+import { printTop } from '../../src/codegen/cuda/routines/top.js';
 import { scanTile } from '../../src/graph/routines.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
@@ -56,9 +57,10 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     'selections: %s',
     async (dtype) => {
       const isLong = dtype === 'int64';
+      const first = { dtype, descending: true, indexBytes: 8, ranks: 1, isLong } as const;
       await compileForHopper([
         printRanks({ dtype, descending: false, indexBytes: 0, ranks: 3, isLong }),
-        printTop({ dtype, descending: true, indexBytes: 8, ranks: 1, isLong }, 2048),
+        printTop({ ...first, padded: 2048, groupLanes: dtype === 'bfloat16' ? undefined : 8 }),
       ]);
     },
     30_000,

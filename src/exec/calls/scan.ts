@@ -22,7 +22,7 @@ import {
   WARP_ROW,
 } from '../../codegen/cuda/routines/scan.js';
 import { COUNT_BYTES, levelsOf } from '../../codegen/cuda/routines/scan-look-back.js';
-import { wideBytes } from '../../codegen/cuda/routines/scan-numbers.js';
+import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SCAN_OPS, scanTile } from '../../graph/routines.js';
@@ -139,30 +139,24 @@ function kernelsOf(step: RoutineStep): CallKernels {
     const blocks = units * tilesPerUnit * groups;
     return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers, ...further] }] };
   }
-  const { valuesAt, states, clearedWords } = stateOf(plan);
+  const { states, byteLength } = stateOf(plan);
   const state = { buffer: step.workspace! };
-  const clear = clearLaunch(state, clearedWords);
-  const whole = [...args, state, int64(valuesAt), int64(states), ...numbers, ...further];
+  const clear = clearLaunch(state, byteLength / 4);
+  const whole = [...args, state, int64(states), ...numbers, ...further];
   return {
     source: text + CLEAR_KERNEL,
     launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
   };
 }
 
-/** The workspace of tiles that look back: the count of those that have begun, flags, values. */
+/** The workspace of tiles that look back: the count of those that have begun, and the words that they tell. */
 function stateOf({ form, outer, inner, tiles }: ScanPlan): {
-  readonly clearedWords: number;
-  readonly valuesAt: number;
   readonly states: number;
   readonly byteLength: number;
 } {
   const states = levelsOf(tiles).reduce((sum, size) => sum + size, 0);
-  const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
-  const width = inner === 1 ? 1 : SCAN_COLUMNS;
-  const clearedWords = COUNT_BYTES / 4 + outer * states * groups;
-  const valuesAt = aligned(4 * clearedWords);
-  const byteLength = valuesAt + aligned(outer * states * groups * width * wideBytes(form));
-  return { clearedWords, valuesAt, states, byteLength };
+  const values = outer * states * (inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS) * SCAN_COLUMNS);
+  return { states, byteLength: aligned(COUNT_BYTES + values * toldWords(form) * 8) };
 }
 
 const SCANNING: Routine = {

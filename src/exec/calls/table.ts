@@ -17,7 +17,7 @@ import { PIVOT_ORDER } from './pivot-order.js';
 import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
-import { RANKS, TOP } from './select.js';
+import { RANKS } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
 import { SPARSE_LU, SPARSE_ORDER } from './sparse-lu.js';
 import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
@@ -25,6 +25,7 @@ import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
 import { SPARSE_PRODUCT } from './sparse-product.js';
 import { SPARSE_ROWS } from './sparse-rows.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
+import { TOP } from './top.js';
 import { USER_KERNEL } from './user-kernel.js';
 
 type Rows = {

@@ -6,9 +6,11 @@ import { printKernel } from '../../fusion/kernel/print.js';
 import { type Partition, partitionInSlices } from '../../fusion/partition/partition.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { hasCompactedValues, hasPlaces } from '../../fusion/passes/compact-values.js';
+import { hasCutGathers } from '../../fusion/passes/cut-gathers.js';
 import { hasCutRoutines } from '../../fusion/passes/cut-routines.js';
 import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
 import {
+  CUT_GATHERS,
   CUT_ROUTINES,
   type Pass,
   type PassOptions,
@@ -120,8 +122,8 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
 }
 
 /**
- * The plan of the passes, whose graph may be known; where nothing fits, with routines that can be cut in the
- * place of others.
+ * The plan of the passes, whose graph may be known; where nothing fits, with routines, and then gathers, that can be cut
+ * in the place of others.
  */
 function* cuttablePlan(
   canonical: Canonical,
@@ -129,14 +131,24 @@ function* cuttablePlan(
   passes: readonly Pass[],
   passed?: Graph,
 ): Slices<Fitting> {
-  try {
-    const graph = passed ?? (yield* passedGraph(canonical, target, passes, {}));
-    return { ...(yield* planOfGraph(canonical, target, graph)), passes };
-  } catch (error) {
-    if (!(error instanceof MemoryError) || !hasCutRoutines(canonical.graph)) throw error;
-    const cut = [CUT_ROUTINES, ...passes];
-    return { ...(yield* planWith(canonical, target, cut, {})), passes: cut };
+  const { graph: given } = canonical;
+  const ways = [
+    [],
+    ...(hasCutRoutines(given) ? [[CUT_ROUTINES]] : []),
+    ...(hasCutGathers(given) ? [[CUT_GATHERS, CUT_ROUTINES]] : []),
+  ];
+  let refusal: MemoryError | undefined;
+  for (const [k, first] of ways.entries()) {
+    const all = [...first, ...passes];
+    try {
+      const graph = (k === 0 ? passed : undefined) ?? (yield* passedGraph(canonical, target, all, {}));
+      return { ...(yield* planOfGraph(canonical, target, graph)), passes: all };
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      refusal = error;
+    }
   }
+  throw refusal!;
 }
 
 function* planWith(

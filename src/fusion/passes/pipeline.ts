@@ -13,6 +13,7 @@ import type { PathReport } from '../paths/path-report.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { countBands } from './count-bands.js';
+import { cutGathers } from './cut-gathers.js';
 import { cutRoutines } from './cut-routines.js';
 import { expandCuda } from './expand-cuda.js';
 import { fuseAttention } from './fuse-attention.js';
@@ -62,6 +63,9 @@ export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues
 
 /** Runs ahead of a target's passes where routines do not fit. */
 export const CUT_ROUTINES: Pass = { name: 'cut-routines', run: cutRoutines, rounds: false };
+
+/** Runs ahead of that one where arrays of gathers do not fit. */
+export const CUT_GATHERS: Pass = { name: 'cut-gathers', run: cutGathers, rounds: false };
 
 /** The changes of one pass. */
 export interface PassChanges {

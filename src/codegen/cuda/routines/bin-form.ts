@@ -25,5 +25,6 @@ export const FLIGHT = 8;
 export const hasValues = ({ op }: BinForm): boolean => op !== 'count' && op !== 'last';
 export const hasEdges = ({ mode }: BinForm): boolean => mode === 'edges' || mode === 'equalEdges';
 
-/** Finds the bin of key `k[j]`. */
-export const findBin = (form: BinForm): string => (hasEdges(form) ? 'search(k[j])' : 'weft_bin(k[j], bins)');
+/** Finds the bin of a key. */
+export const findBin = (form: BinForm, key = 'k[j]'): string =>
+  hasEdges(form) ? `search(${key})` : `weft_bin(${key}, bins)`;

@@ -32,6 +32,18 @@ ${adjusted[form.mode as BinMode]}  return (unsigned long long)k < (unsigned long
 `;
 }
 
+/** The bin by a distance, and the condition that this is near an edge. */
+const FAR = `    long long k = place < (weft_real)bins ? (long long)place : bins - 1;
+    if (!(fabs(place - rint(place)) >= margin)) {
+`;
+/** The same of few bins: a sum with 2^23 has the nearest whole number in its low bits, sooner than a conversion. */
+const NEAR = `    const float shifted = place + 8388608.0f;
+    const float over = place - (shifted - 8388608.0f);
+    int k = (__float_as_int(shifted) & 0x7fffff) - (over < 0.0f ? 1 : 0);
+    if (k >= (int)bins) k = (int)bins - 1;
+    if (!(fabs(over) >= margin)) {
+`;
+
 /**
  * Of equally spaced edges, a key's distance from the first one says its bin, but within rounding of an edge,
  * where the edges are asked; of others, a binary search does.
@@ -60,6 +72,7 @@ typedef ${type} weft_real;
   }
 };
 `;
+  const isNear = real === 'float32' && form.sharedBins !== undefined;
   const epsilon = real === 'float32' ? '1.1920929e-7f' : '2.220446049250313e-16';
   return `${head}struct weft_search {
   const weft_real* edges;
@@ -72,13 +85,11 @@ typedef ${type} weft_real;
     const weft_real most = fabs(first) > fabs(last) ? fabs(first) : fabs(last);
     margin = (4 * (weft_real)bins + 4 * most * scale) * ${epsilon};
   }
-  __device__ __forceinline__ long long operator()(weft_key key) const {
+  __device__ __forceinline__ ${isNear ? 'int' : 'long long'} operator()(weft_key key) const {
     const weft_real x = (weft_real)key;
     if (!(x >= first && x <= last)) return -1;
     const weft_real place = (x - first) * scale;
-    long long k = place < (weft_real)bins ? (long long)place : bins - 1;
-    if (!(fabs(place - rint(place)) >= margin)) {
-      while (k > 0 && x < edges[k]) --k;
+${isNear ? NEAR : FAR}      while (k > 0 && x < edges[k]) --k;
       while (k < bins - 1 && x >= edges[k + 1]) ++k;
     }
     return k;

@@ -5,6 +5,7 @@
  * do not wait for one another; else many blocks have a unit, and the bins are in device memory. Launches are
  * made by `exec/calls/bins.ts`.
  */
+import { byteLengthOf } from '../../../graph/dtype.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasEdges, hasValues } from './bin-form.js';
 import { printKey } from './bin-keys.js';
@@ -71,6 +72,45 @@ ${valued ? `        v[j] = values[row * ${width}ll + e];\n` : ''}      }
 `;
 }
 
+/** Bytes that a thread reads at once, and such packs that it has in flight. */
+const PACK = 16;
+const PACKS = 2;
+
+/** Whether nothing but keys is read, each for one element. */
+const hasPacks = ({ op, width, keys }: BinForm): boolean =>
+  op === 'count' && width === 1 && byteLengthOf(keys) < PACK;
+
+/** As `printWalk` by a block that counts keys in shared memory: packs of them, where they lie so, then the rest. */
+function printPacks(form: BinForm, at: (part: number) => string): string {
+  const perPack = PACK / byteLengthOf(form.keys);
+  const one = (key: string): string => `const int s = (int)${findBin(form, key)};
+        if (s >= 0) ${printElement(form, at)}
+`;
+  return `  struct __align__(${PACK}) weft_pack {
+    weft_key k[${perPack}];
+  };
+  const bool isPacked = (unsigned long long)(keys + row) % ${PACK} == 0;
+  const long long packs = isPacked ? count / ${perPack} : 0;
+  const weft_pack* from_packs = (const weft_pack*)(keys + row);
+  for (long long from = threadIdx.x; from < packs; from += ${PACKS * BIN_THREADS}) {
+    weft_pack pack[${PACKS}];
+    #pragma unroll
+    for (int j = 0; j < ${PACKS}; ++j)
+      if (from + j * ${BIN_THREADS} < packs) pack[j] = from_packs[from + j * ${BIN_THREADS}];
+    #pragma unroll
+    for (int j = 0; j < ${PACKS}; ++j) {
+      if (from + j * ${BIN_THREADS} >= packs) break;
+      #pragma unroll
+      for (int q = 0; q < ${perPack}; ++q) {
+        ${one('pack[j].k[q]')}      }
+    }
+  }
+  #pragma unroll 4
+  for (long long e = packs * ${perPack} + threadIdx.x; e < count; e += ${BIN_THREADS}) {
+        ${one('keys[row + e]')}  }
+`;
+}
+
 const parametersOf = (form: BinForm): string =>
   [
     'const weft_key* __restrict__ keys',
@@ -119,7 +159,7 @@ ${searched}  const long long block = (long long)blockIdx.x + first_x;
   __syncthreads();
 ${hasEdges(form) ? `  const weft_search search(${edges ? 'held' : 'edges'}, bins);\n` : ''}  const long long row = block * unit_rows;
   const long long count = (rows - row < unit_rows ? rows - row : unit_rows) * ${form.width}ll;
-${printWalk(form, `${BIN_THREADS}`, 'threadIdx.x', at)}  __syncthreads();
+${hasPacks(form) ? printPacks(form, at) : printWalk(form, `${BIN_THREADS}`, 'threadIdx.x', at)}  __syncthreads();
   for (int i = threadIdx.x; i < ${slots}; i += ${BIN_THREADS}) {
     ${merged}
   }

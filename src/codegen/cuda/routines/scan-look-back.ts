@@ -6,12 +6,13 @@
  * A tile that looks back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
  * 2016) tells the others its total and, as the last of a group, the group's; it waits for those before it, a
  * level a warp. Unlike there no sum depends on which of them came first: that would be other bits each time.
+ * Values are told in words that are 0 before (`scan-numbers.ts`), without flags and fences.
  * Tiles are numbered as they begin, so none waits for one that may not have begun.
  *
  * Where tiles run apart, `scanBefore` combines the same values from the totals of all.
  */
 import { BEGIN } from './look-back.js';
-import { printNumbers, type ScanNumbers } from './scan-numbers.js';
+import { printNumbers, type ScanNumbers, toldWords } from './scan-numbers.js';
 
 /** Tiles of a group, and groups of a wider one. */
 const GROUP = 32;
@@ -26,34 +27,72 @@ export function levelsOf(tiles: number): readonly number[] {
   return sizes;
 }
 
-/** Bytes of the count of tiles that have begun, before the flags. */
+/** Bytes of the count of tiles that have begun, before the words. */
 export const COUNT_BYTES = 256;
 
-/** The workspace of tiles that look back, where its values begin, and how many values a line has. */
-export const LOOK_BACK_PARAMETERS = 'char* state, long long values_at, long long states';
+/** The workspace of tiles that look back, and how many values a line has. */
+export const LOOK_BACK_PARAMETERS = 'char* state, long long states';
 /** Those, as arguments, after the values of the levels that a block shares. */
-export const LOOK_BACK = 'parts, state, values_at, states';
+export const LOOK_BACK = 'parts, state, states';
 
 /** Shared memory of a block whose tiles look back; `width` as of `printLookBack`. */
 export const printLookBackShared = (width: 1 | 32): string =>
   `  __shared__ weft_wide parts[${LEVELS * width}];\n  __shared__ unsigned int begun;\n`;
 
+/** Values whose words a lane reads before it waits for any. */
+const AHEAD = 8;
+
+/** The value of each of `count` neighbours of a level, `apart` words from one another, as `use` takes them in order. */
+const printHear = (words: 1 | 2, count: string, use: string): string => {
+  const each = (text: (word: number) => string, between: string): string =>
+    Array.from({ length: words }, (_, word) => text(word)).join(between);
+  return `    for (int from_k = 0; from_k < ${count}; from_k += ${AHEAD}) {
+      unsigned long long word[${AHEAD}][${words}];
+      #pragma unroll
+      for (int j = 0; j < ${AHEAD}; ++j)
+        if (from_k + j < ${count}) {
+          ${each((w) => `word[j][${w}] = weft_heard(near + (from_k + j) * apart + ${w});`, '\n          ')}
+        }
+      #pragma unroll
+      for (int j = 0; j < ${AHEAD}; ++j) {
+        const int k = from_k + j;
+        if (k >= ${count}) break;
+        while (${each((w) => `word[j][${w}] == 0`, ' || ')}) {
+          __nanosleep(20);
+          ${each((w) => `word[j][${w}] = weft_heard(near + k * apart + ${w});`, '\n          ')}
+        }
+        const weft_wide theirs = weft_told(${each((w) => `word[j][${w}]`, ', ')});
+${use}      }
+    }
+`;
+};
+
 /** `width`: values of a tile side by side, one or as many as lanes. */
-export function printLookBack(width: 1 | 32): string {
+export function printLookBack(numbers: ScanNumbers, width: 1 | 32): string {
+  const words = toldWords(numbers);
   const isWide = width > 1;
-  return `${BEGIN}__device__ __forceinline__ void weft_tell(unsigned int* flag, weft_wide* value, weft_wide own) {
-${
-  isWide
-    ? '  weft_write(value + threadIdx.x % 32, own);\n  __threadfence();\n  __syncwarp();\n  if (threadIdx.x % 32 == 0) *(volatile unsigned int*)flag = 1u;'
-    : '  if (threadIdx.x % 32 > 0) return;\n  weft_write(value, own);\n  __threadfence();\n  *(volatile unsigned int*)flag = 1u;'
-}
-}
-__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
+  const hear = isWide
+    ? printHear(
+        words,
+        'digit + isLast',
+        '        last = weft_combine(last, theirs);\n        if (k < digit) part = last;\n',
+      )
+    : `    weft_wide theirs = weft_identity();
+    if (lane < digit + isLast) {
+      ${Array.from({ length: words }, (_, w) => `unsigned long long word${w};`).join('\n      ')}
+      while (${Array.from({ length: words }, (_, w) => `(word${w} = weft_heard(near + lane * apart + ${w})) == 0`).join(' || ')}) __nanosleep(20);
+      theirs = weft_told(${Array.from({ length: words }, (_, w) => `word${w}`).join(', ')});
+    }
+    __syncwarp();
+    for (int k = 0; k < digit; ++k) part = weft_combine(part, weft_of_lane(theirs, k));
+    const weft_wide last = weft_combine(part, weft_of_lane(theirs, ${GROUP - 1}));
+`;
+  return `${BEGIN}__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
   const int lane = (int)threadIdx.x % 32;
   const int level = (int)threadIdx.x / 32;
-  unsigned int* flags = (unsigned int*)(state + ${COUNT_BYTES}) + line * states * groups + group;
-  weft_wide* values = (weft_wide*)(state + values_at) + (line * states * groups + group) * ${width};
-  if (level == 0) weft_tell(flags + at * groups, values + at * groups * ${width}, whole);
+  const long long apart = groups * ${width * words};
+  unsigned long long* values = (unsigned long long*)(state + ${COUNT_BYTES}) + (line * states * groups + group) * ${width * words}${isWide ? ` + lane * ${words}` : ''};
+  if (level == 0${isWide ? '' : ' && lane == 0'}) weft_write(values + at * apart, whole);
   weft_wide part = weft_identity();
   if (level == 0 || (tiles - 1) >> (${GROUP_BITS} * level) > 0) {
     long long first = 0, size = tiles;
@@ -63,28 +102,10 @@ __device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BAC
     }
     const long long own = at >> (${GROUP_BITS} * level);
     const int digit = (int)(own % ${GROUP});
-    const bool isLast = (at + 1) % (1ll << (${GROUP_BITS} * (level + 1))) == 0;
-    const long long from = first + own - digit;
-    if (lane < digit + (isLast ? 1 : 0))
-      while (*(const volatile unsigned int*)(flags + (from + lane) * groups) == 0) __nanosleep(32);
-    __threadfence();
-    __syncwarp();
-${
-  isWide
-    ? `    #pragma unroll 4
-    for (int k = 0; k < digit; ++k)
-      part = weft_combine(part, weft_read(values + (from + k) * groups * 32 + lane));
-    weft_wide last = part;
-    if (isLast) last = weft_combine(part, weft_read(values + (from + ${GROUP - 1}) * groups * 32 + lane));
-`
-    : `    const weft_wide theirs = lane < digit + (isLast ? 1 : 0) ? weft_read(values + (from + lane) * groups) : weft_identity();
-    for (int k = 0; k < digit; ++k) part = weft_combine(part, weft_of_lane(theirs, k));
-    const weft_wide last = weft_combine(part, weft_of_lane(theirs, ${GROUP - 1}));
-`
-}    if (isLast && (tiles - 1) >> (${GROUP_BITS} * (level + 1)) > 0) {
-      const long long next = first + size + (own >> ${GROUP_BITS});
-      weft_tell(flags + next * groups, values + next * groups * ${width}, last);
-    }
+    const int isLast = (at + 1) % (1ll << (${GROUP_BITS} * (level + 1))) == 0 ? 1 : 0;
+    const unsigned long long* near = values + (first + own - digit) * apart;
+${isWide ? '    weft_wide last = part;\n' : ''}${hear}    if (isLast != 0 && (tiles - 1) >> (${GROUP_BITS} * (level + 1)) > 0${isWide ? '' : ' && lane == 0'})
+      weft_write(values + (first + size + (own >> ${GROUP_BITS})) * apart, last);
   }
 ${isWide ? '  parts[level * 32 + lane] = part;' : '  if (lane == 0) parts[level] = part;'}
   __syncthreads();

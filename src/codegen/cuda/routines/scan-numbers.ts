@@ -16,6 +16,12 @@ export interface ScanNumbers {
 /** Bytes of a number that elements are combined as. */
 export const wideBytes = ({ dtype, op }: ScanNumbers): number => byteLengthOf(carriedDType(op, dtype));
 
+/** Words of 64 bits by which a tile tells such a number. */
+export const toldWords = (numbers: ScanNumbers): 1 | 2 =>
+  wideBytes(numbers) > 8 || (wideBytes(numbers) === 8 && !isFloat(carriedDType(numbers.op, numbers.dtype)))
+    ? 2
+    : 1;
+
 /**
  * The types, and conversions between them; the identity, and how two numbers are combined, the earlier one
  * first.
@@ -24,7 +30,7 @@ export function printNumbers(numbers: ScanNumbers): string {
   if (numbers.op === 'logsumexp') return printExponentials(numbers) + printPairs('most', 'sum');
   return isComplex(numbers.dtype)
     ? printComplex(numbers) + printPairs('re', 'im')
-    : printReal(numbers) + SINGLE;
+    : printReal(numbers) + printSingle(numbers);
 }
 
 function printReal({ dtype, op }: ScanNumbers): string {
@@ -100,32 +106,64 @@ __device__ __noinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
 const ALL = '0xffffffffu';
 
 /**
- * Exchange between the lanes of a warp, and between blocks through memory that no first-level cache holds.
+ * Exchange between the lanes of a warp, and between tiles: words of which none is 0 once it is written, so that a tile
+ * that reads one knows whether it is there, and no fence orders a flag behind it. A float64 is the complement of its
+ * bits, which a NaN alone makes 0; 32 bits have a bit of their own above.
  */
-const SINGLE = `__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
+const WORDS = `__device__ __forceinline__ unsigned long long weft_heard(const unsigned long long* at) {
+  return *(const volatile unsigned long long*)at;
+}
+__device__ __forceinline__ unsigned long long weft_word(double a) {
+  const unsigned long long word = ~(unsigned long long)__double_as_longlong(a);
+  return word == 0 ? 1ull : word;
+}
+__device__ __forceinline__ unsigned long long weft_word(unsigned int a) { return 1ull << 32 | a; }
+__device__ __forceinline__ double weft_double(unsigned long long word) { return __longlong_as_double((long long)~word); }
+`;
+
+function printSingle(numbers: ScanNumbers): string {
+  const { dtype, op } = numbers;
+  const lanes = `__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
   return __shfl_up_sync(${ALL}, a, lanes);
 }
 __device__ __forceinline__ weft_wide weft_of_lane(weft_wide a, int lane) { return __shfl_sync(${ALL}, a, lane); }
-__device__ __forceinline__ weft_wide weft_read(const weft_wide* at) { return *(const volatile weft_wide*)at; }
-__device__ __forceinline__ void weft_write(weft_wide* at, weft_wide a) { *(volatile weft_wide*)at = a; }
 `;
+  const told = (written: string, read: string): string =>
+    `${WORDS}__device__ __forceinline__ void weft_write(volatile unsigned long long* at, weft_wide a) { ${written} }
+__device__ __forceinline__ weft_wide weft_told(${read}
+`;
+  const carried = carriedDType(op, dtype);
+  if (carried === 'float64')
+    return lanes + told('*at = weft_word(a);', 'unsigned long long word) { return weft_double(word); }');
+  if (toldWords(numbers) === 2)
+    return (
+      lanes +
+      told(
+        'at[0] = weft_word((unsigned int)a); at[1] = weft_word((unsigned int)((unsigned long long)a >> 32));',
+        'unsigned long long low, unsigned long long high) { return (weft_wide)(high << 32 | (low & 0xffffffffull)); }',
+      )
+    );
+  const [bits, back] =
+    carried === 'float32'
+      ? ['(unsigned int)__float_as_int(a)', '__int_as_float((int)(unsigned int)word)']
+      : ['(unsigned int)a', '(weft_wide)(unsigned int)word'];
+  return lanes + told(`*at = weft_word(${bits});`, `unsigned long long word) { return ${back}; }`);
+}
 
 const printPairs = (
   a: string,
   b: string,
-): string => `__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
+): string => `${WORDS}__device__ __forceinline__ weft_wide weft_up(weft_wide a, unsigned int lanes) {
   return weft_wide{__shfl_up_sync(${ALL}, a.${a}, lanes), __shfl_up_sync(${ALL}, a.${b}, lanes)};
 }
 __device__ __forceinline__ weft_wide weft_of_lane(weft_wide a, int lane) {
   return weft_wide{__shfl_sync(${ALL}, a.${a}, lane), __shfl_sync(${ALL}, a.${b}, lane)};
 }
-__device__ __forceinline__ weft_wide weft_read(const weft_wide* at) {
-  const volatile double* parts = (const volatile double*)at;
-  return weft_wide{parts[0], parts[1]};
+__device__ __forceinline__ void weft_write(volatile unsigned long long* at, weft_wide a) {
+  at[0] = weft_word(a.${a});
+  at[1] = weft_word(a.${b});
 }
-__device__ __forceinline__ void weft_write(weft_wide* at, weft_wide a) {
-  volatile double* parts = (volatile double*)at;
-  parts[0] = a.${a};
-  parts[1] = a.${b};
+__device__ __forceinline__ weft_wide weft_told(unsigned long long a, unsigned long long b) {
+  return weft_wide{weft_double(a), weft_double(b)};
 }
 `;

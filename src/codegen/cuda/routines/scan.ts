@@ -189,7 +189,7 @@ export function printLineTiles(form: ScanForm, source: ScanSource, tile: number,
 ${copies('to[i] = held[weft_place(i)]')}  } else {
 ${single}  }
 `;
-  return `${printParts(form)}${source === 'lookBack' ? printLookBack(1) : ''}
+  return `${printParts(form)}${source === 'lookBack' ? printLookBack(form, 1) : ''}
 struct __align__(16) weft_chunk {
   weft_element e[${perChunk}];
 };
@@ -290,7 +290,7 @@ export function printColumnTiles(form: ScanForm, source: ScanSource): string {
   const back = form.reverse && source === 'lookBack';
   const number = 'block / groups % tiles';
   const place = '(row * tiles + at) * inner + column';
-  return `${printParts(form)}${source === 'lookBack' ? printLookBack(SCAN_COLUMNS) : ''}
+  return `${printParts(form)}${source === 'lookBack' ? printLookBack(form, SCAN_COLUMNS) : ''}
 #define SUMS(w) sums[w][lane]
 ${printHead(form, source, ', long long inner, long long groups')}  __shared__ weft_wide sums[${SCAN_WARPS}][${SCAN_COLUMNS}];
   __shared__ weft_element held[${tile}][${SCAN_COLUMNS}];

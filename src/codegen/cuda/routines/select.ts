@@ -1,11 +1,12 @@
 /**
  * CUDA C of radix selection: the keys of given ranks in rows, without sorting them (Alabi et al., "Fast k-selection
  * algorithms for graphics processing units", 2012). Digits of 11 bits are counted from the most significant one on,
- * each pass over those elements that begin with the digits found so far. Counts are integers, so atomics give the
- * same ones whatever runs first. Launches are made by `exec/calls/select.ts`.
+ * each pass over those elements that begin with the digits found so far; the last block of a row to count finds the
+ * digit. Counts are integers, so atomics give the same ones whatever runs first. Launches are made by
+ * `exec/calls/select.ts`.
  *
- * The elements up to a rank are those below its key, and of those equal to it the first ones: the digits of their
- * last position are found the same way. They are collected in any order, and then sorted.
+ * The first elements of a row (`top.ts`) that cannot be narrowed down are selected so, too: those below the key of the
+ * last one, and of those equal to it the first ones, for which the digits of their last position are found the same way.
  */
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { printKeys, type SortForm } from './sort-keys.js';
@@ -26,10 +27,9 @@ export interface Digit {
 
 export const SELECT_THREADS = 256;
 const DIGIT_BITS = 11;
-const BINS = 2 ** DIGIT_BITS;
+export const BINS = 2 ** DIGIT_BITS;
 /** Elements that a thread reads before it looks at any. */
 const ITEMS = 8;
-const BIN_ITEMS = BINS / SELECT_THREADS;
 
 /** The digits of so many bits, the most significant one first. */
 function digitsOf(bits: number, isPlace: boolean): Digit[] {
@@ -51,41 +51,86 @@ export const countBytes = ({ isLong }: Pick<SelectForm, 'isLong'>): number => BI
 
 export const BEGIN_NAME = 'weft_select_begin';
 export const COUNT_NAME = 'weft_select_count';
-export const PICK_NAME = 'weft_select_pick';
 export const VALUES_NAME = 'weft_select_values';
-export const COLLECT_NAME = 'weft_select_collect';
-export const ORDER_NAME = 'weft_select_order';
 
-const HEAD = `
+export const HEAD = `
 extern "C" __global__ void __launch_bounds__(${SELECT_THREADS})
+`;
+/** A row, of those that the blocks of a launch have by turns, and the number of the block in it. */
+export const ROW = `  const long long row = ((long long)blockIdx.x + first_x) / blocks;
+  const long long block = ((long long)blockIdx.x + first_x) % blocks;
 `;
 /** A row's part of the workspace: states, then counts. */
 const work = (ranks: number): string => `  weft_state* states = (weft_state*)work + row * ${ranks};
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
-/** The elements of a row by turns among its blocks; `use` sees each with its key. */
-const eachElement = (
+/** The elements of a row by turns among its blocks; `use` sees each with its key, after `ahead` of each stretch. */
+export const eachElement = (
   use: string,
+  ahead = '',
 ): string => `  for (long long from = block * ${SELECT_THREADS * ITEMS}; from < n; from += blocks * ${SELECT_THREADS * ITEMS}) {
+    const bool isWhole = from + ${SELECT_THREADS * ITEMS} <= n;
+    const long long first = from + threadIdx.x;
+    const weft_key* at = in + first;
     weft_key own[${ITEMS}];
     #pragma unroll
+    for (int item = 0; item < ${ITEMS}; ++item)
+      own[item] = isWhole || first + item * ${SELECT_THREADS} < n ? at[item * ${SELECT_THREADS}] : (weft_key)0;
+${ahead}    #pragma unroll
     for (int item = 0; item < ${ITEMS}; ++item) {
-      const long long i = from + item * ${SELECT_THREADS} + threadIdx.x;
-      own[item] = i < n ? in[i] : (weft_key)0;
-    }
-    #pragma unroll
-    for (int item = 0; item < ${ITEMS}; ++item) {
-      const long long i = from + item * ${SELECT_THREADS} + threadIdx.x;
-      if (i >= n) continue;
-      const unsigned long long key = weft_key_of(own[item]);
+      const long long i = first + item * ${SELECT_THREADS};
+      if (!isWhole && i >= n) continue;
+      const weft_key key = weft_key_of(own[item]);
 ${use}    }
   }
 `;
 
-/** The kernels that find the keys of ranks. */
-function printSelection(form: SelectForm): string {
+/** Shared memory of blocks of so many threads that find bins. */
+export const printFindShared = (threads: number): string =>
+  `  __shared__ unsigned long long find_sums[${threads / 32}];\n  __shared__ weft_found find_bin;\n`;
+/** The bin of counts that a rank falls in, for all threads of a block: as many as divide the bins. */
+const FIND = `struct weft_found {
+  unsigned long long rank, count;
+  unsigned int bin;
+};
+template <int THREADS, class C> __device__ __forceinline__ weft_found weft_find(unsigned long long* sums, weft_found* found, const C* counts, unsigned long long rank) {
+  const int items = ${BINS} / THREADS;
+  unsigned long long own[items], sum = 0;
+  #pragma unroll
+  for (int k = 0; k < items; ++k) {
+    own[k] = counts[threadIdx.x * items + k];
+    sum += own[k];
+  }
+  unsigned long long through = sum;
+  #pragma unroll
+  for (unsigned int lanes = 1; lanes < 32; lanes *= 2) {
+    const unsigned long long lower = __shfl_up_sync(0xffffffffu, through, lanes);
+    if (threadIdx.x % 32 >= lanes) through += lower;
+  }
+  if (threadIdx.x % 32 == 31) sums[threadIdx.x / 32] = through;
+  __syncthreads();
+  unsigned long long before = through - sum;
+  for (unsigned int warp = 0; warp < threadIdx.x / 32; ++warp) before += sums[warp];
+  if (rank >= before && rank < before + sum) {
+    int k = 0;
+    while (rank >= before + own[k]) before += own[k++];
+    *found = weft_found{rank - before, own[k], threadIdx.x * items + k};
+  }
+  __syncthreads();
+  return *found;
+}
+`;
+
+/** Whether digits above `high` of so many bits are those that were found. */
+const EQUAL_ABOVE = `__device__ __forceinline__ bool weft_equal_above(unsigned long long a, unsigned long long b, int high, int bits) {
+  return high >= bits || a >> high == b >> high;
+}
+`;
+
+/** The kernels that find the keys of ranks; `skip`: the condition of rows that have none to find. */
+export function printSelection(form: SelectForm, skip = ''): string {
   const { ranks, isLong, indexBytes } = form;
-  const isDone = indexBytes > 0 ? '  if (states[0].isDone != 0) return;\n' : '';
+  const isDone = indexBytes > 0 ? `${skip}  if (states[0].isDone != 0) return;\n` : '';
   const rankList = Array.from({ length: ranks }, (_, k) => `long long rank${k}`).join(', ');
   const setRanks = Array.from(
     { length: ranks },
@@ -96,19 +141,31 @@ typedef ${isLong ? 'unsigned long long' : 'unsigned int'} weft_count;
 struct __align__(16) weft_state {
   unsigned long long key, place, rank, isDone;
 };
-__device__ __forceinline__ bool weft_equal_above(unsigned long long a, unsigned long long b, int high, int bits) {
-  return high >= bits || a >> high == b >> high;
+/* Of a row: blocks that have counted, or sampled, and elements that were collected and that may be among the first. */
+struct __align__(16) weft_row {
+  unsigned int counted, sampled, taken, few;
+};
+${EQUAL_ABOVE}${FIND}/* Whether a block is the last one of its row, which sees what the others have written. */
+__device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned int* count, long long blocks) {
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) *before = atomicAdd(count, 1u);
+  __syncthreads();
+  const bool isLast = *before == (unsigned int)(blocks - 1);
+  if (isLast) __threadfence();
+  return isLast;
 }
-${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long taken_at, ${rankList}) {
+${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
   const long long row = (long long)blockIdx.x + first_x;
 ${work(ranks)}  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
   if (threadIdx.x == 0) {
-${indexBytes > 0 ? '    ((unsigned int*)(work + taken_at))[row] = 0u;\n' : ''}${setRanks}  }
+    ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u};
+${setRanks}  }
 }
-${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long n, long long blocks, int is_place, int low, int high, int bits) {
-  const long long row = ((long long)blockIdx.x + first_x) / blocks;
-  const long long block = ((long long)blockIdx.x + first_x) % blocks;
-${work(ranks)}${isDone}  __shared__ unsigned int own_counts[${ranks * BINS}];
+${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks, ${indexBytes > 0 ? 'long long room, ' : ''}int is_place, int low, int high, int bits, int is_last_of_key) {
+${ROW}${work(ranks)}  weft_row* counters = (weft_row*)(work + rows_at) + row;
+${isDone}${printFindShared(SELECT_THREADS)}  __shared__ unsigned int own_counts[${ranks * BINS}];
+  __shared__ unsigned int begun;
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) own_counts[i] = 0u;
   __syncthreads();
   unsigned long long keys[${ranks}], places[${ranks}];
@@ -128,45 +185,27 @@ ${eachElement(`      #pragma unroll
 `)}  __syncthreads();
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS})
     if (own_counts[i] != 0u) atomicAdd(&counts[i], (weft_count)own_counts[i]);
-}
-${HEAD}${PICK_NAME}(unsigned int first_x, char* work, long long counts_at, int is_place, int low, int is_last_of_key) {
-  const long long row = (long long)blockIdx.x + first_x;
-${work(ranks)}${isDone}  __shared__ unsigned long long sums[${SELECT_THREADS}];
+  if (!weft_last_block(&begun, &counters->counted, blocks)) return;
   for (int r = 0; r < ${ranks}; ++r) {
-    weft_count own[${BIN_ITEMS}];
-    unsigned long long sum = 0;
-    #pragma unroll
-    for (int k = 0; k < ${BIN_ITEMS}; ++k) {
-      weft_count* count = counts + r * ${BINS} + threadIdx.x * ${BIN_ITEMS} + k;
-      own[k] = *count;
-      *count = 0;
-      sum += own[k];
+    const weft_found found = weft_find<${SELECT_THREADS}>(find_sums, &find_bin, (const volatile weft_count*)counts + r * ${BINS}, states[r].rank);
+    if (threadIdx.x > 0) continue;
+    const unsigned long long digit = (unsigned long long)found.bin << low;
+    if (is_place != 0) {
+      states[r].place |= digit;
+    } else {
+      states[r].key |= digit;
     }
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    unsigned long long before = 0;
-    for (unsigned int t = 0; t < threadIdx.x; ++t) before += sums[t];
-    const unsigned long long rank = states[r].rank;
-    __syncthreads();
-    if (rank >= before && rank < before + sum) {
-      int k = 0;
-      while (rank >= before + own[k]) before += own[k++];
-      const unsigned long long digit = (unsigned long long)(threadIdx.x * ${BIN_ITEMS} + k) << low;
-      if (is_place != 0) {
-        states[r].place |= digit;
-      } else {
-        states[r].key |= digit;
-      }
-      states[r].rank = rank - before;
-      if (is_last_of_key != 0) {
-        /* All that are equal, or those up to a position that is not known yet. */
-        const bool isAll = rank - before + 1 == own[k];
-        states[r].isDone = isAll ? 1ull : 0ull;
-        if (!isAll) states[r].place = 0ull;
-      }
+    states[r].rank = found.rank;
+    if (is_last_of_key != 0) {
+      /* All that are equal, or those up to a position that is not known yet. */
+      const bool isAll = found.rank + 1 == found.count;
+      states[r].isDone = isAll ? 1ull : 0ull;
+      if (!isAll) states[r].place = 0ull;
     }
-    __syncthreads();
   }
+  __syncthreads();
+  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
+  if (threadIdx.x == 0) counters->counted = 0u;
 }
 `;
 }
@@ -177,59 +216,6 @@ export function printRanks(form: SelectForm): string {
   const long long row = (long long)blockIdx.x + first_x;
   const weft_state* states = (const weft_state*)work + row * ${form.ranks};
   if (threadIdx.x < ${form.ranks}) out[row * ${form.ranks} + threadIdx.x] = weft_element_of((weft_key)states[threadIdx.x].key);
-}
-`;
-}
-
-/**
- * The first `k` elements in their order, and their positions: those that are not behind the last one are collected,
- * then sorted by a bitonic network, of `padded` elements.
- */
-export function printTop(form: SelectForm, padded: number): string {
-  return `${printSelection(form)}${HEAD}${COLLECT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long taken_at, long long found_at, long long n, long long blocks, long long k) {
-  unsigned int* taken = (unsigned int*)(work + taken_at);
-  long long* found = (long long*)(work + found_at);
-  const long long row = ((long long)blockIdx.x + first_x) / blocks;
-  const long long block = ((long long)blockIdx.x + first_x) % blocks;
-  const weft_state last = ((const weft_state*)work)[row];
-  in += row * n;
-${eachElement(`      if (key < last.key || (key == last.key && (unsigned long long)i <= last.place))
-        found[row * k + atomicAdd(&taken[row], 1u)] = i;
-`)}}
-${HEAD}${ORDER_NAME}(unsigned int first_x, const weft_key* in, const char* work, long long found_at, weft_key* values, long long* indices, long long n, int k) {
-  const long long row = (long long)blockIdx.x + first_x;
-  __shared__ weft_key keys[${padded}];
-  __shared__ long long at[${padded}];
-  const long long* found = (const long long*)(work + found_at);
-  in += row * n;
-  for (int i = (int)threadIdx.x; i < ${padded}; i += ${SELECT_THREADS}) {
-    at[i] = i < k ? found[row * k + i] : 0x7fffffffffffffffll;
-    keys[i] = i < k ? weft_key_of(in[at[i]]) : weft_last();
-  }
-  for (unsigned int size = 2; size <= ${padded}; size *= 2) {
-    for (unsigned int stride = size / 2; stride > 0; stride /= 2) {
-      __syncthreads();
-      for (unsigned int pair = threadIdx.x; pair < ${padded / 2}; pair += ${SELECT_THREADS}) {
-        const unsigned int low = pair / stride * 2 * stride + pair % stride;
-        const bool isUp = (low & size) == 0;
-        const unsigned int i = isUp ? low : low + stride;
-        const unsigned int j = isUp ? low + stride : low;
-        if (keys[j] < keys[i] || (keys[i] == keys[j] && at[j] < at[i])) {
-          const weft_key key = keys[i];
-          keys[i] = keys[j];
-          keys[j] = key;
-          const long long place = at[i];
-          at[i] = at[j];
-          at[j] = place;
-        }
-      }
-    }
-  }
-  __syncthreads();
-  for (int i = (int)threadIdx.x; i < k; i += ${SELECT_THREADS}) {
-    values[row * k + i] = in[at[i]];
-    indices[row * k + i] = at[i];
-  }
 }
 `;
 }

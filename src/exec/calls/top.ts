@@ -1,0 +1,183 @@
+/**
+ * The first elements of rows and their positions: on a GPU by one reading of the row where that is enough
+ * (`codegen/cuda/routines/top.ts`), on the CPU by heaps (`native/cpu/select.cpp`).
+ */
+import { SELECT_THREADS, STATE_BYTES, selectDigits } from '../../codegen/cuda/routines/select.js';
+import {
+  COLLECT_NAME,
+  FILTER_NAME,
+  ORDER_NAME,
+  ORDER_THREADS,
+  printTop,
+  SAMPLE_NAME,
+  SAMPLE_THREADS,
+  type TopForm,
+} from '../../codegen/cuda/routines/top.js';
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import type { LaunchArgument } from '../native/program-types.js';
+import { aligned } from '../plan/memory.js';
+import type { BufferArray, RoutineStep } from './call.js';
+import type { CallKernels, CallLaunch } from './call-row.js';
+import { int32, int64 } from './launch-arguments.js';
+import { type Routine, routineCall } from './routine.js';
+import { beginLaunch, countLaunches, countsLength, ROW_BYTES, rowBlocks } from './select.js';
+
+/** Threads that sample a row at most, and elements that each reads at most. */
+const MOST_SAMPLING = 2 ** 16;
+const MOST_SAMPLED = 32;
+/** Groups of a sample for each element that is wanted, at least. */
+const GROUPS_PER_FIRST = 4;
+/** Elements of a row for each that is sampled, at least. */
+const LEAST_PER_SAMPLED = 4;
+/** How many are wanted at most where a whole warp is a group. */
+const MOST_OF_WARPS = 256;
+
+/** How a row is narrowed down. */
+interface Sample {
+  readonly groupLanes: 8 | 32;
+  readonly blocks: number;
+  /** Elements that a thread reads. */
+  readonly each: number;
+  /** Candidates that there is room for: twice as many as the row has if the sample is like it. */
+  readonly room: number;
+}
+
+interface TopPlan {
+  readonly form: TopForm;
+  readonly rows: number;
+  readonly length: number;
+  readonly count: number;
+  readonly blocks: number;
+  readonly sample: Sample | undefined;
+}
+
+/** The sample of a row; undefined: too short for one. */
+function sampleOf(length: number, count: number): Sample | undefined {
+  const groupLanes = count <= MOST_OF_WARPS ? 32 : 8;
+  const least = Math.max(2 ** 12, groupLanes * GROUPS_PER_FIRST * 2 ** Math.ceil(Math.log2(count)));
+  if (length < least) return undefined;
+  const threads = Math.max(least, Math.min(MOST_SAMPLING, 2 ** Math.floor(Math.log2(length / 64))));
+  const each = Math.max(1, Math.min(MOST_SAMPLED, Math.floor(length / (LEAST_PER_SAMPLED * threads))));
+  const expected = count * Math.ceil(length / (threads * each));
+  return { groupLanes, blocks: threads / SAMPLE_THREADS, each, room: Math.min(length, 2 * expected + 1024) };
+}
+
+function planOf(step: RoutineStep): TopPlan {
+  const { dtype, shape } = step.operands[0]!;
+  const [rows, length] = shape as readonly [number, number];
+  const [descending, count] = step.parameters as readonly [number, number];
+  const sample = sampleOf(length, count);
+  const form: TopForm = {
+    dtype,
+    descending: descending === 1,
+    indexBytes: 8,
+    ranks: 1,
+    isLong: length >= 2 ** 32,
+    padded: Math.max(2, 2 ** Math.ceil(Math.log2(count))),
+    groupLanes: sample?.groupLanes,
+  };
+  return { form, rows, length, count, blocks: rowBlocks(rows, length), sample };
+}
+
+/**
+ * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, limits, what was found, and the
+ * candidates, in whose place the bests of groups are before.
+ */
+function workspaceOf({
+  form,
+  rows,
+  count,
+  sample,
+}: TopPlan): Readonly<
+  Record<'countsAt' | 'rowsAt' | 'limitsAt' | 'foundAt' | 'keysAt' | 'placesAt' | 'byteLength', number>
+> {
+  const countsAt = aligned(rows * STATE_BYTES);
+  const rowsAt = countsAt + aligned(rows * countsLength(form));
+  const limitsAt = rowsAt + aligned(rows * ROW_BYTES);
+  const foundAt = limitsAt + aligned(rows * 8);
+  const keysAt = foundAt + aligned(rows * count * 8);
+  const size = byteLengthOf(form.dtype);
+  const groups = sample === undefined ? 0 : (sample.blocks * SAMPLE_THREADS) / sample.groupLanes;
+  const placesAt = keysAt + aligned(rows * Math.max(sample?.room ?? 0, groups) * size);
+  return {
+    ...{ countsAt, rowsAt, limitsAt, foundAt, keysAt, placesAt },
+    byteLength: placesAt + aligned(rows * (sample?.room ?? 0) * 8),
+  };
+}
+
+function kernelsOf(step: RoutineStep): CallKernels {
+  const plan = planOf(step);
+  const { form, rows, length, count, blocks, sample } = plan;
+  const { countsAt, rowsAt, limitsAt, foundAt, keysAt, placesAt } = workspaceOf(plan);
+  const input = { buffer: step.operands[0]!.buffer };
+  const results = step.results.map(({ buffer }) => ({ buffer }));
+  const work = { buffer: step.workspace! };
+  const launch = (
+    name: string,
+    perRow: number,
+    args: readonly LaunchArgument[],
+    threads = SELECT_THREADS,
+  ): CallLaunch => ({
+    function: name,
+    blocks: rows * perRow,
+    threads,
+    args: [{ block: 'x' }, input, work, int64(rowsAt), ...args],
+  });
+  const of = (perRow: number): LaunchArgument[] => [int64(length), int64(perRow)];
+  const room = int64(sample?.room ?? 0);
+  const candidates = [int64(keysAt), int64(placesAt)];
+  const narrowing =
+    sample === undefined
+      ? []
+      : [
+          launch(
+            SAMPLE_NAME,
+            sample.blocks,
+            [int64(limitsAt), int64(keysAt), ...of(sample.blocks), int32(sample.each), int64(count - 1)],
+            SAMPLE_THREADS,
+          ),
+          launch(FILTER_NAME, blocks, [int64(limitsAt), ...candidates, ...of(blocks), room]),
+        ];
+  const placeBits = Math.max(1, Math.ceil(Math.log2(length)));
+  const launches = [
+    beginLaunch(rows, work, countsAt, rowsAt, [count - 1]),
+    ...narrowing,
+    ...countLaunches({ form, rows, length, blocks, input, work, countsAt, rowsAt, room }),
+    launch(COLLECT_NAME, blocks, [int64(foundAt), ...of(blocks), room, int64(count)]),
+    launch(
+      ORDER_NAME,
+      1,
+      [int64(foundAt), ...candidates, ...results, int64(length), room, int32(count), int32(placeBits)],
+      ORDER_THREADS,
+    ),
+  ];
+  return { source: printTop(form), launches };
+}
+
+const FIRST: Routine = {
+  units: (step) => planOf(step).rows,
+  unitSize: (_, array: BufferArray) => array.shape[1]!,
+  numbers: (step) => {
+    const { form, rows, length } = planOf(step);
+    return [dtypeCode(form.dtype), rows, length, ...step.parameters];
+  },
+  kernels: kernelsOf,
+  cudaWorkspace: (step) => {
+    const { byteLength } = workspaceOf(planOf(step));
+    return { most: byteLength, least: byteLength };
+  },
+  work: (step) => {
+    const { form, length, sample } = planOf(step);
+    const { dtype, shape } = step.operands[0]!;
+    const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
+    const digits = selectDigits(form, length).length;
+    return sample === undefined
+      ? { bytes: (digits + 1) * bytes, launches: digits + 3 }
+      : { bytes, launches: digits + 5 };
+  },
+  method: (step) =>
+    planOf(step).sample === undefined ? 'by radix selection' : 'by radix selection of candidates',
+};
+
+export const TOP = routineCall(FIRST);
