@@ -2,7 +2,7 @@
  * The workloads of the CPU peers' benchmark: the same names, inputs and sizes at both scales, and the same
  * counts of bytes and operations.
  */
-import type { DType } from '../src/index.js';
+import { type DType, topK } from '../src/index.js';
 import * as expressions from './expressions.js';
 import { type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
 
@@ -19,6 +19,7 @@ export function cpuWorkloads(scale: Scale): Workload[] {
     ...products(size),
     ...pipelines(size),
     ...counts(size),
+    ...orders(size),
   ];
 }
 
@@ -149,5 +150,27 @@ function counts(size: Size): Workload[] {
     make('bincount_weights', [k, bins], [ids(bins), vector(k, 1)], expressions.weightedBincountOf(bins), {
       bytes: 12 * k,
     }),
+  ];
+}
+
+/** Indexing, scans, sorting and sets, beside `peers-order-cpu.py`. */
+function orders(size: Size): Workload[] {
+  const [n, k] = [size(2 ** 24, 2 ** 16), size(2 ** 22, 2 ** 14)];
+  const columns = [size(2 ** 14, 2 ** 8), 1024] as const;
+  const x = vector(n, 1);
+  const ids: Input = { ...vector(n, 2, 0, n), dtype: 'int64' };
+  const bytes = 8 * n;
+  return [
+    make('take_random', [n], [x, ids], (table, at) => table.take(at), { bytes: 16 * n }),
+    make('take_fused', [n], [x, ids, vector(n, 3)], expressions.takeFused, { bytes: 20 * n }),
+    make('cumsum', [n], [x], (all) => all.cumulativeSum(), { bytes }),
+    make('cumsum_columns', columns, [{ shape: columns, seed: 1 }], (all) => all.cumulativeSum(0), { bytes }),
+    make('sort', [k], [vector(k, 1)], (all) => all.sort(), {}),
+    make('argsort', [k], [vector(k, 1)], (all) => all.argsort(), {}),
+    make('top_100', [n, 100], [x], (all) => topK(all, 100).values, { bytes: 4 * n }),
+    make('median', [n], [x], (all) => all.median(), { bytes: 4 * n }),
+    make('select_by_mask', [n], [vector(n, 1, -1, 1)], expressions.selectByMask, {}),
+    make('nonzero', [n], [vector(n, 1, -1, 1)], expressions.placesAbove, {}),
+    make('unique_int32', [k], [{ ...vector(k, 1, 0, k / 4), dtype: 'int32' }], expressions.distinct, {}),
   ];
 }

@@ -8,12 +8,12 @@
 import { slice } from './basic-slicing.js';
 import { DTYPE_INFO, type DType, isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
-import { cast, constant, iota, map, reduce } from './infer.js';
+import { cast, constant, iota, map } from './infer.js';
 import { complexOf, hasColumns, sortByColumns } from './sort-by-columns.js';
 
-/** Elements whose imaginary part is 0: NaN, infinities and -0, which a product with i would not keep. */
-const CODES = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0] as const;
-/** Places of so many in a real part: numbers, and a code for each of those. */
+/** Elements that a product with i would not keep, and whose imaginary part is 0; the signs of those are apart. */
+const SPECIALS = [Number.NaN, Number.POSITIVE_INFINITY, 0] as const;
+/** Numbers of a place in a real part: for other elements, and for each of those of either sign. */
 const CODE_FACTOR = 8;
 /** Bits of a 64-bit integer beside the place. */
 const LOW_BITS = 11;
@@ -34,16 +34,17 @@ function pairsOf(line: Expr, place: Expr): Pairs {
   const { dtype } = line;
   if (isFloat(dtype)) {
     const value = cast(line, 'float64');
-    const isZero = map('logicalAnd', [map('equal', [value, 0]), map('signbit', [value])]);
     const tests = [
       map('isnan', [value]),
-      ...CODES.slice(1, 3).map((code) => map('equal', [value, code])),
-      isZero,
+      map('isinf', [value]),
+      map('logicalAnd', [map('equal', [value, 0]), map('signbit', [value])]),
     ];
-    const code = tests.reduce<Expr>(
-      (found, test, k) => map('where', [test, k + 1, found]),
+    const special = tests.reduce<Expr>(
+      (found, test, k) => map('where', [test, 2 * k + 1, found]),
       constant(0, 'float64'),
     );
+    const hasSign = map('logicalAnd', [map('greater', [special, 0]), map('signbit', [value])]);
+    const code = map('add', [special, cast(hasSign, 'float64')]);
     const real = map('add', [map('multiply', [place, CODE_FACTOR]), code]);
     return { real, imaginary: map('where', [map('equal', [code, 0]), value, 0]) };
   }
@@ -60,10 +61,15 @@ function elementsOf({ real, imaginary }: Pairs, dtype: DType): Expr {
   const known = map('where', [isThere, real, 0]);
   if (isFloat(dtype)) {
     const code = map('remainder', [known, CODE_FACTOR]);
-    const value = CODES.reduce<Expr>(
-      (found, special, k) => map('where', [map('equal', [code, k + 1]), constant(special, 'float64'), found]),
-      imaginary,
-    );
+    const plain = SPECIALS.reduce<Expr>((found, special, k) => {
+      const isIt = map('logicalOr', [map('equal', [code, 2 * k + 1]), map('equal', [code, 2 * k + 2])]);
+      return map('where', [isIt, constant(special, 'float64'), found]);
+    }, imaginary);
+    const hasSign = map('logicalAnd', [
+      map('greater', [code, 0]),
+      map('equal', [map('remainder', [code, 2]), 0]),
+    ]);
+    const value = map('where', [hasSign, map('negative', [plain]), plain]);
     return cast(value, dtype);
   }
   if (DTYPE_INFO[dtype].byteLength < 8) return cast(imaginary, dtype);
@@ -72,22 +78,22 @@ function elementsOf({ real, imaginary }: Pairs, dtype: DType): Expr {
   return map('bitwiseOr', [high, low]);
 }
 
-/** The elements of a line in the order of places; those of infinite ones behind all others, as zeros. */
-function inOrderOf(line: Expr, place: Expr): Expr {
+/** The elements of a line in the order of places; `behind` for infinite places, which come last. */
+function inOrderOf(line: Expr, place: Expr, behind: Expr): Expr {
   const { real, imaginary } = pairsOf(line, place);
-  const sorted = sortByColumns(complexOf(real, map('where', [map('isfinite', [real]), imaginary, 0])), false);
-  return elementsOf({ real: map('real', [sorted]), imaginary: map('imag', [sorted]) }, line.dtype);
+  const isThere = map('isfinite', [real]);
+  const sorted = sortByColumns(complexOf(real, map('where', [isThere, imaginary, 0])), false);
+  const pairs = { real: map('real', [sorted]), imaginary: map('imag', [sorted]) };
+  return map('where', [map('isfinite', [pairs.real]), elementsOf(pairs, line.dtype), behind]);
 }
 
 /** The elements of a line where a mask is true, in order; behind them the last element of the line. */
 export function compactedByColumns(mask: Expr, line: Expr): Expr {
   const size = line.shape[0]!;
-  const length = reduce('sum', cast(mask, 'int64'), [0], 'compact');
-  const index = iota(size);
-  const place = map('where', [mask, cast(index, 'float64'), Number.POSITIVE_INFINITY]);
-  const kept = inOrderOf(line, place);
-  return map('where', [map('less', [index, length]), kept, slice(line, [size - 1, size])]);
+  const place = map('where', [mask, cast(iota(size), 'float64'), Number.POSITIVE_INFINITY]);
+  return inOrderOf(line, place, slice(line, [size - 1, size]));
 }
 
 /** Each element of a line at its place of a permutation: as a gather at the permutation's `argsort`. */
-export const permutedByColumns = (line: Expr, places: Expr): Expr => inOrderOf(line, cast(places, 'float64'));
+export const permutedByColumns = (line: Expr, places: Expr): Expr =>
+  inOrderOf(line, cast(places, 'float64'), constant(0, line.dtype));

@@ -15,7 +15,7 @@ import { DTYPE_INFO, isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, iota, map, reduce } from './infer.js';
-import { concat, padTo } from './joins.js';
+import { concat } from './joins.js';
 import { lastInOrder, paddedRows } from './sort-order.js';
 import { reshape } from './view-nodes.js';
 import { permuteDims } from './views.js';
@@ -23,8 +23,8 @@ import { permuteDims } from './views.js';
 /** Columns of a row at most, and the shortest row that is cut. */
 const MOST_COLUMNS = 128;
 const LEAST_LENGTH = 2 ** 12;
-/** Parts that all columns of a row can be cut into at least. */
-const LEAST_UNITS = 32;
+/** Columns of a unit: its windows are as small as they can be. */
+const UNIT_COLUMNS = 1;
 
 const columnsOf = (length: number): number =>
   length < LEAST_LENGTH ? 1 : Math.min(MOST_COLUMNS, Math.floor(Math.cbrt(length / 2)));
@@ -40,9 +40,8 @@ export function sortByColumns(x: Expr, descending: boolean): Expr {
   // A column is spread over as many, and cut in the middle.
   const size = 2 * columns * Math.ceil(length / (2 * columns * columns));
   const [part, half, all] = [size / columns, size / 2, columns * size];
-  const perUnit = Math.max(1, Math.floor(columns / LEAST_UNITS));
   const sorted = (of: Expr, count = columns): Expr =>
-    call('sort', [descending ? 1 : 0, perUnit], [reshape(of, [outer * count, size])])[0]!;
+    call('sort', [descending ? 1 : 0, UNIT_COLUMNS], [reshape(of, [outer * count, size])])[0]!;
   const first = sorted(paddedRows(reshape(x, [outer, length]), all, descending));
   const spread = permuteDims(reshape(first, [outer, columns, part, columns]), [0, 3, 1, 2]);
   const second = reshape(sorted(spread), [outer, columns, columns, part]);
@@ -63,7 +62,7 @@ export const hasPositionKeys = ({ dtype, shape }: Pick<Expr, 'dtype' | 'shape'>)
   hasColumns(shape.at(-1)!) && !isComplex(dtype) && shape.at(-1)! <= 2 ** LOW_POSITION_BITS;
 
 /** The positions of a sort's elements, and the elements themselves. */
-interface Order {
+interface SortedRows {
   readonly positions: Expr;
   readonly elements: Expr;
 }
@@ -76,7 +75,7 @@ export const argsortByColumns = (x: Expr, descending: boolean): Expr =>
  * The stable order of rows with position keys, by sorting numbers that an element and its position are parts of: int64
  * where that has room for both, else complex128. Equal elements are in the order of their positions, -0 and 0, too.
  */
-export function orderByColumns(x: Expr, descending: boolean): Order {
+export function orderByColumns(x: Expr, descending: boolean): SortedRows {
   const position = iota(x.shape.at(-1)!);
   const reversed = (value: Expr): Expr => (descending ? map('negative', [value]) : value);
   if (isFloat(x.dtype)) return orderOfFloats(x, position, reversed);
@@ -112,18 +111,21 @@ export function orderByColumns(x: Expr, descending: boolean): Order {
   };
 }
 
-/** Numbers of an element, a NaN last whatever its sign, and of twice its position and whether it is -0, which is 0. */
-function orderOfFloats(x: Expr, position: Expr, reversed: (value: Expr) => Expr): Order {
-  const isMinus = map('logicalAnd', [map('equal', [x, 0]), map('signbit', [x])]);
+/**
+ * Numbers of an element, a NaN last whatever its sign, and of twice its position and whether it has a sign that the order
+ * does not see: that of -0, or of NaN.
+ */
+function orderOfFloats(x: Expr, position: Expr, reversed: (value: Expr) => Expr): SortedRows {
+  const isMinus = map('logicalAnd', [map('signbit', [x]), map('logicalNot', [map('less', [x, 0])])]);
   const rest = map('add', [map('multiply', [position, 2]), cast(isMinus, 'int64')]);
   const element = map('add', [cast(x, 'float64'), 0]);
   const sorted = sortByColumns(complexOf(reversed(element), rest), false);
   const found = cast(map('imag', [sorted]), 'int64');
   const value = map('add', [reversed(map('real', [sorted])), 0]);
-  const isMinusZero = map('equal', [map('bitwiseAnd', [found, 1]), 1]);
+  const hasSign = map('equal', [map('bitwiseAnd', [found, 1]), 1]);
   return {
     positions: map('bitwiseRightShift', [found, constant(1, 'int64')]),
-    elements: cast(map('where', [isMinusZero, constant(-0, 'float64'), value]), x.dtype),
+    elements: cast(map('where', [hasSign, map('negative', [value]), value]), x.dtype),
   };
 }
 

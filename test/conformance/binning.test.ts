@@ -84,6 +84,15 @@ describe.each(backends())('on %s, bins', (device) => {
     );
   });
 
+  it('give 0 for sums of -0, and keep a -0 that they are added to, as NumPy does', async () => {
+    const minus = lazy(new Float32Array([-0, -0]));
+    const ids = lazy(new BigInt64Array(2));
+    const sums = [minus.sum(), ids.bincount(1, minus), minus.segmentSum(ids, 1)];
+    const kept = [minus.cumulativeSum().slice(1), minus.slice([0, 1]).at(ids).add(minus)];
+    const found = await run(device, [...sums, ...kept]);
+    expect(found.map(({ data }) => data[0])).toEqual([0, 0, 0, -0, -0]);
+  });
+
   it('hold infinities, NaN and -0 as sums of floats do', async () => {
     const { NaN: nan, POSITIVE_INFINITY: inf, MAX_VALUE: most, MIN_VALUE: least } = Number;
     const groups = [

@@ -3,9 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { Lazy } from '../../src/api/lazy.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { packedPlaces } from '../../src/graph/packed-places.js';
+import { compactedByColumns, permutedByColumns } from '../../src/graph/pairs-by-columns.js';
 import { ranksByCounting } from '../../src/graph/ranks-by-counting.js';
-import { argsortByColumns, distinctByColumns, sortByColumns } from '../../src/graph/sort-by-columns.js';
-import { compute, lazy, nonzero, topK } from '../../src/index.js';
+import {
+  argsortByColumns,
+  distinctByColumns,
+  orderByColumns,
+  sortByColumns,
+} from '../../src/graph/sort-by-columns.js';
+import { compute, lazy, nonzero, topK, uniqueAll, uniqueCounts } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomIntegers, randomValues } from '../support/random.js';
 import { evaluateReference } from '../support/reference.js';
@@ -168,6 +174,25 @@ describe('sorting by columns', () => {
     expect(values_!.data.slice(0, whole!.size)).toEqual(whole!.data);
   });
 
+  it.each([...FLOATS, ...INTEGERS])('puts pairs in order as gathers would: %s', async (dtype) => {
+    const given = FLOATS.some((float) => float === dtype) ? lazy(values) : lazy(wholes);
+    const line = lazy(await given.astype(dtype).compute({ device }));
+    const mask = lazy(values).greater(-200);
+    const order = line.argsort();
+    const outputs = [
+      line.slice(mask),
+      line.take(order),
+      line.take(order.argsort()),
+      new Lazy(compactedByColumns(mask.expr, line.expr)),
+      new Lazy(orderByColumns(line.expr, false).elements),
+      new Lazy(permutedByColumns(line.expr, order.expr)),
+    ];
+    const [kept, sorted, back, ...found] = await compute(outputs, { device });
+    expect(found[0]!.data.slice(0, kept!.size)).toEqual(kept!.data);
+    expect(found[1]!.data).toEqual(sorted!.data);
+    expect(found[2]!.data).toEqual(back!.data);
+  });
+
   it('sorts complex numbers', async () => {
     const x = lazy(values).slice([0, length]);
     const z = x.add(lazy(values).slice([length, null]).mul({ re: 0, im: 1 }));
@@ -178,6 +203,7 @@ describe('sorting by columns', () => {
 
 describe('a row larger than the budget', () => {
   const x = toLazy(randomIntegers('int16', [90_001], 3, -4000, 4000)).mul(1);
+  const floats = x.slice([0, 20_001]).remainder(257).mul(-0.5);
   const within = (output: Lazy): number => Math.floor(output.plan({ device }).peakBytes / 1.6);
 
   it.each([
@@ -189,6 +215,16 @@ describe('a row larger than the budget', () => {
     const [whole] = await compute([output], { device });
     const [parts] = await compute([output], { device, memory: within(output) });
     expect(parts!.data).toEqual(whole!.data);
+  });
+
+  it.each([
+    ['counts', Object.values(uniqueCounts(floats))],
+    ['places, inverse and counts', Object.values(uniqueAll(floats))],
+  ])('is made distinct with %s', async (_, outputs) => {
+    const whole = await compute(outputs, { device });
+    const memory = Math.max(...outputs.map(within));
+    const parts = await compute(outputs, { device, memory });
+    for (const [k, { data }] of parts.entries()) expect(data).toEqual(whole[k]!.data);
   });
 
   it('is sorted in four sweeps over its columns', async () => {

@@ -229,15 +229,18 @@ function rowWork(kernel: Kernel, blocks: readonly number[], slots: number): Work
   };
 }
 
+/** Rows of tiles that a kernel has at least if they are not cut. */
+const LEAST_ROWS = 16;
+
 /**
  * Ranges of tiles along all axes of a grid but the last, which stay whole so that results leave in order;
- * along the last one too where there is a single tile of the others.
+ * along the last one too where there are few tiles of the others.
  */
 function gridWork(kernel: Kernel, grid: TileGrid): Work {
   const sizes = gridSizes(kernel, grid);
-  const isLine = product(sizes.slice(0, -1)) === 1;
-  const cut = isLine ? sizes : sizes.slice(0, -1);
-  const inner = isLine ? 1 : (sizes[sizes.length - 1] ?? 1);
+  const isWide = product(sizes.slice(0, -1)) < LEAST_ROWS;
+  const cut = isWide ? sizes : sizes.slice(0, -1);
+  const inner = isWide ? 1 : (sizes[sizes.length - 1] ?? 1);
   const whole = wholeAxes(sizesOf(kernel));
   const boxOf = (tiles: Box): Box => {
     const box = [...whole];

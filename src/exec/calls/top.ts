@@ -26,6 +26,8 @@ import { beginLaunch, countLaunches, countsLength, ROW_BYTES, rowBlocks } from '
 /** Threads that sample a row at most, and elements that each reads at most. */
 const MOST_SAMPLING = 2 ** 16;
 const MOST_SAMPLED = 32;
+/** The shortest row that is sampled: shorter ones are many parts of a row, or soon read. */
+const LEAST_LENGTH = 2 ** 16;
 /** Groups of a sample for each element that is wanted, at least. */
 const GROUPS_PER_FIRST = 4;
 /** Elements of a row for each that is sampled, at least. */
@@ -56,11 +58,11 @@ interface TopPlan {
 function sampleOf(length: number, count: number): Sample | undefined {
   const groupLanes = count <= MOST_OF_WARPS ? 32 : 8;
   const least = Math.max(2 ** 12, groupLanes * GROUPS_PER_FIRST * 2 ** Math.ceil(Math.log2(count)));
-  if (length < least) return undefined;
+  if (length < Math.max(LEAST_LENGTH, least)) return undefined;
   const threads = Math.max(least, Math.min(MOST_SAMPLING, 2 ** Math.floor(Math.log2(length / 64))));
   const each = Math.max(1, Math.min(MOST_SAMPLED, Math.floor(length / (LEAST_PER_SAMPLED * threads))));
   const expected = count * Math.ceil(length / (threads * each));
-  return { groupLanes, blocks: threads / SAMPLE_THREADS, each, room: Math.min(length, 2 * expected + 1024) };
+  return { groupLanes, blocks: threads / SAMPLE_THREADS, each, room: Math.min(length, 2 * expected + 256) };
 }
 
 function planOf(step: RoutineStep): TopPlan {

@@ -71,6 +71,8 @@ export const slotBytes = (slots: readonly SlotBlock[]): number =>
  * such.
  */
 const SHORTEST_ROW = 64;
+/** Bytes of the widest access of a thread. */
+const WIDEST_ACCESS = 16;
 
 /** Fewer slots, where a sweep fits with no more: less overlap is better than none. */
 export const FEWER_SLOTS = [Number.POSITIVE_INFINITY, 2, 1];
@@ -265,9 +267,10 @@ function slotsOf(
 
 /**
  * From row to row in a slot: the least that rows of `width` bytes can be apart and all be as aligned as in
- * the whole.
+ * the whole; short rows, of which there are many, only as far as an access may need.
  */
 function slotPitchOf(pitch: number, width: number): number {
   const least = Math.max(width, SHORTEST_ROW);
-  return least >= pitch ? pitch : least + ((pitch - least) % DEVICE_ALIGNMENT);
+  const alignment = width < DEVICE_ALIGNMENT ? WIDEST_ACCESS : DEVICE_ALIGNMENT;
+  return least >= pitch ? pitch : least + ((pitch - least) % alignment);
 }

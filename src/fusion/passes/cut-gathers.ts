@@ -4,13 +4,11 @@
  *     x at the places of a mask          →   sort of pairs of a place that is kept and an element
  *     x at its argsort                   →   sort of pairs of an element and its position
  *     x at the argsort of a permutation  →   sort of pairs of a place of the permutation and an element
- *     others of a long axis              →   greatest over windows of the axis
  *
  * For plans that do not fit with other routines alone (`cut-routines.ts`), ahead of which this runs
  * (`exec/run/planned.ts`). The results are the same; they take longer.
  */
 import type { Expr } from '../../graph/expr.js';
-import { gatherByWindows, hasWindows } from '../../graph/gather-by-windows.js';
 import {
   type Graph,
   type GraphNode,
@@ -61,7 +59,5 @@ function wayOf(node: GraphNodeOf<'gather'>, nodeAt: (id: number) => GraphNode): 
     if (index.routine === 'argsort' && index.parameters[0] !== 1 && isPermutation)
       return { inputs: [line, x.id], build: ([places, of]) => permutedByColumns(of!, places!) };
   }
-  if (!hasWindows(x.dtype, x.shape[node.axis]!)) return undefined;
-  const { axis, mode } = node;
-  return { inputs: [x.id, index.id], build: ([of, at]) => gatherByWindows(of!, at!, axis, mode) };
+  return undefined;
 }

@@ -81,7 +81,10 @@ function resultsOf(
     case 'compact':
       return inputs.length === 1 ? packedPlaces : undefined;
     case 'sort':
-      return hasColumns(shape.at(-1)!) ? (rows) => [sortByColumns(rows, parameters[0] === 1)] : undefined;
+      // Rows with a unit of their own are columns already.
+      return parameters.length === 1 && hasColumns(shape.at(-1)!)
+        ? (rows) => [sortByColumns(rows, parameters[0] === 1)]
+        : undefined;
     case 'argsort':
       return hasPositionKeys({ dtype, shape })
         ? (rows) => [argsortByColumns(rows, parameters[0] === 1)]

@@ -6,7 +6,7 @@
  * A tile that looks back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
  * 2016) tells the others its total and, as the last of a group, the group's; it waits for those before it, a
  * level a warp. Unlike there no sum depends on which of them came first: that would be other bits each time.
- * Values are told in words that are 0 before (`scan-numbers.ts`), without flags and fences.
+ * Values are published in words that are 0 before (`scan-numbers.ts`), without flags and fences.
  * Tiles are numbered as they begin, so none waits for one that may not have begun.
  *
  * Where tiles run apart, `scanBefore` combines the same values from the totals of all.

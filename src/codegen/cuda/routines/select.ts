@@ -60,8 +60,10 @@ extern "C" __global__ void __launch_bounds__(${SELECT_THREADS})
 export const ROW = `  const long long row = ((long long)blockIdx.x + first_x) / blocks;
   const long long block = ((long long)blockIdx.x + first_x) % blocks;
 `;
-/** A row's part of the workspace: states, then counts. */
-const work = (ranks: number): string => `  weft_state* states = (weft_state*)work + row * ${ranks};
+/** A row's part of the workspace: states, then counts. Its last block writes beside others that have read them. */
+const work = (
+  ranks: number,
+): string => `  volatile weft_state* states = (volatile weft_state*)work + row * ${ranks};
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
 /** The elements of a row by turns among its blocks; `use` sees each with its key, after `ahead` of each stretch. */
@@ -134,7 +136,8 @@ export function printSelection(form: SelectForm, skip = ''): string {
   const rankList = Array.from({ length: ranks }, (_, k) => `long long rank${k}`).join(', ');
   const setRanks = Array.from(
     { length: ranks },
-    (_, k) => `    states[${k}] = weft_state{0ull, ~0ull, (unsigned long long)rank${k}, 0ull};\n`,
+    (_, k) =>
+      `    ((weft_state*)work)[row * ${ranks} + ${k}] = weft_state{0ull, ~0ull, (unsigned long long)rank${k}, 0ull};\n`,
   ).join('');
   return `${printKeys(form)}
 typedef ${isLong ? 'unsigned long long' : 'unsigned int'} weft_count;
@@ -204,8 +207,8 @@ ${eachElement(`      #pragma unroll
     }
   }
   __syncthreads();
-  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
-  if (threadIdx.x == 0) counters->counted = 0u;
+  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) ((volatile weft_count*)counts)[i] = 0;
+  if (threadIdx.x == 0) *(volatile unsigned int*)&counters->counted = 0u;
 }
 `;
 }

@@ -71,7 +71,7 @@ function printSample(form: TopForm, groupLanes: number): string {
   const groups = SAMPLE_THREADS / groupLanes;
   return `extern "C" __global__ void __launch_bounds__(${SAMPLE_THREADS})
 ${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long limits_at, long long bests_at, long long n, long long blocks, int each, unsigned long long rank) {
-${ROW}${OWN}  weft_key* bests = (weft_key*)(work + bests_at) + row * blocks * ${groups};
+${ROW}${OWN}  volatile weft_key* bests = (volatile weft_key*)(work + bests_at) + row * blocks * ${groups};
   const long long warps = blocks * ${SAMPLE_THREADS / 32};
   const weft_key* at = in + row * n + n / warps * (block * ${SAMPLE_THREADS / 32} + threadIdx.x / 32) + threadIdx.x % 32;
 ${printFindShared(SAMPLE_THREADS)}  __shared__ unsigned int counts[${BINS}];
@@ -90,7 +90,7 @@ ${printFindShared(SAMPLE_THREADS)}  __shared__ unsigned int counts[${BINS}];
   if (threadIdx.x % ${groupLanes} == 0) bests[block * ${groups} + threadIdx.x / ${groupLanes}] = best;
   if (!weft_last_block(&begun, &counters->sampled, blocks)) return;
   unsigned long long digits = 0, equals = 0;
-${printDigits(`${bitsOf(form)}`, { threads: SAMPLE_THREADS, count: `(unsigned int)blocks * ${groups}u`, value: '__ldcg(bests + i)', matches: '' })}  if (threadIdx.x == 0 && equals > 0) ((unsigned long long*)(work + limits_at))[row] = digits;
+${printDigits(`${bitsOf(form)}`, { threads: SAMPLE_THREADS, count: `(unsigned int)blocks * ${groups}u`, value: 'bests[i]', matches: '' })}  if (threadIdx.x == 0 && equals > 0) ((unsigned long long*)(work + limits_at))[row] = digits;
 }
 ${HEAD}${FILTER_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long limits_at, long long keys_at, long long places_at, long long n, long long blocks, long long room) {
 ${ROW}${OWN}${candidates('')}  const weft_key limit = (weft_key)((const unsigned long long*)(work + limits_at))[row];
