@@ -136,8 +136,15 @@ ${SCAN_NAME}(unsigned int first_x${input(form)}${before}${out}, ${state}long lon
  */
 const printBlock = (source: ScanSource, width: 1 | 32): string =>
   source === 'lookBack'
-    ? `${printLookBackShared(width)}  const long long block = weft_begin((unsigned int*)state, &begun);\n`
+    ? `${printLookBackShared(width)}  const unsigned int block = weft_begin((unsigned int*)state, &begun);\n`
     : '  const long long block = (long long)blockIdx.x + first_x;\n';
+
+/**
+ * Quotients and remainders of a block's number: of one in 32 bits a division of 64 takes a tenth of the time of a tile,
+ * for its registers.
+ */
+const sizeIn = (source: ScanSource, size: string): string =>
+  source === 'lookBack' ? `(unsigned int)${size}` : size;
 
 /** Gives `carry`, the value before a warp, by `before` and the totals of the tile's warps. */
 const printCarry = (source: ScanSource, before: string, state: string): string => {
@@ -199,9 +206,10 @@ ${printHead(form, source, '', blocks)}  __shared__ weft_chunk held[${chunks}];
   __shared__ weft_wide sums[${SCAN_WARPS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
-${printBlock(source, 1)}  const long long row = block / tiles;
+${printBlock(source, 1)}  const long long row = block / ${sizeIn(source, 'tiles')};
   if (row >= lines) return;
-  const long long at = ${form.reverse && source === 'lookBack' ? 'tiles - 1 - block % tiles' : 'block % tiles'};
+  const long long turn = block % ${sizeIn(source, 'tiles')};
+  const long long at = ${form.reverse && source === 'lookBack' ? 'tiles - 1 - turn' : 'turn'};
   const long long base = ${inFours ? '4 * (row * (n / 4))' : 'row * n'} + at * ${tile};
   const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
 ${printLineLoads(form, { wide: isWide('in'), copies, at, chunks, perChunk })}  __syncthreads();
@@ -266,7 +274,7 @@ const LINE_TOTAL = `  if (threadIdx.x > 0) return;
 
 /** From the value before a warp to the elements of its threads. */
 const printLineRest = (source: ScanSource, own: number, perChunk: number): string =>
-  `${printCarry(source, 'before[row * tiles + at]', `${LOOK_BACK}, whole, row, block % tiles, tiles, 0, 1`)}  const weft_wide lower = weft_up(total, 1);
+  `${printCarry(source, 'before[row * tiles + at]', `${LOOK_BACK}, whole, row, turn, tiles, 0, 1`)}  const weft_wide lower = weft_up(total, 1);
   weft_wide sum = lane == 0 ? carry : weft_combine(carry, lower);
   #pragma unroll
   for (int k = 0; k < ${own}; ++k) {
@@ -281,6 +289,22 @@ const printLineRest = (source: ScanSource, own: number, perChunk: number): strin
   __syncthreads();
 `;
 
+/** A tile of columns to shared memory: of whole ones a lane has all of its elements in flight. */
+function printColumnLoads(form: ScanForm, tile: number, at: string): string {
+  const steps = tile / SCAN_WARPS;
+  const element = elementAt(form, `base + (${at}) * inner`);
+  const loop = (unrolled: number, value: string): string => `    #pragma unroll ${unrolled}
+    for (int k = 0; k < ${steps}; ++k) {
+      const int i = first + k;
+      held[i][lane] = ${value};
+    }
+`;
+  const some = loop(Math.min(8, steps), `isIn && i < count ? ${element} : weft_round(weft_identity())`);
+  return form.prologue === undefined
+    ? `  if (isWhole) {\n${loop(steps, element)}  } else {\n${some}  }\n`
+    : some;
+}
+
 /** Tiles of columns: a lane goes along its column; a block holds its elements in shared memory meanwhile. */
 export function printColumnTiles(form: ScanForm, source: ScanSource): string {
   const tile = scanTile(form.dtype, SCAN_COLUMNS);
@@ -288,7 +312,6 @@ export function printColumnTiles(form: ScanForm, source: ScanSource): string {
   const at = form.reverse ? 'count - 1 - i' : 'i';
   const isTotal = source === 'totals';
   const back = form.reverse && source === 'lookBack';
-  const number = 'block / groups % tiles';
   const place = '(row * tiles + at) * inner + column';
   return `${printParts(form)}${source === 'lookBack' ? printLookBack(form, SCAN_COLUMNS) : ''}
 #define SUMS(w) sums[w][lane]
@@ -296,19 +319,18 @@ ${printHead(form, source, ', long long inner, long long groups')}  __shared__ we
   __shared__ weft_element held[${tile}][${SCAN_COLUMNS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
-${printBlock(source, SCAN_COLUMNS)}  const long long group = block % groups;
-  const long long row = block / groups / tiles;
+${printBlock(source, SCAN_COLUMNS)}  const long long group = block % ${sizeIn(source, 'groups')};
+  const long long row = block / ${sizeIn(source, 'groups')} / ${sizeIn(source, 'tiles')};
   if (row >= lines) return;
-  const long long at = ${back ? `tiles - 1 - ${number}` : number};
+  const long long turn = block / ${sizeIn(source, 'groups')} % ${sizeIn(source, 'tiles')};
+  const long long at = ${back ? 'tiles - 1 - turn' : 'turn'};
   const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
   const long long column = group * ${SCAN_COLUMNS} + lane;
   const bool isIn = column < inner;
   const long long base = (row * n + at * ${tile}) * inner + column;
   const int first = warp * ${steps};
-  #pragma unroll ${Math.min(8, steps)}
-  for (int i = first; i < first + ${steps}; ++i)
-    held[i][lane] = isIn && i < count ? ${elementAt(form, `base + (${at}) * inner`)} : weft_round(weft_identity());
-  weft_wide sum = weft_identity();
+  const bool isWhole = count == ${tile} && (group + 1) * ${SCAN_COLUMNS} <= inner;
+${printColumnLoads(form, tile, at)}  weft_wide sum = weft_identity();
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) sum = weft_combine(sum, weft_widen(held[i][lane]));
   sums[warp][lane] = sum;
@@ -320,11 +342,11 @@ ${
   for (int w = 1; w < ${SCAN_WARPS}; ++w) whole = weft_combine(whole, SUMS(w));
   totals[${place}] = whole;
 `
-    : `${printCarry(source, `(isIn ? before[${place}] : weft_identity())`, `${LOOK_BACK}, whole, row, ${number}, tiles, group, groups`)}  sum = carry;
+    : `${printCarry(source, `(isIn ? before[${place}] : weft_identity())`, `${LOOK_BACK}, whole, row, turn, tiles, group, groups`)}  sum = carry;
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) {
     sum = weft_combine(sum, weft_widen(held[i][lane]));
-    if (isIn && i < count) ${storeAt(form, `base + (${at}) * inner`, 'weft_round(sum)')};
+    if (isWhole || (isIn && i < count)) ${storeAt(form, `base + (${at}) * inner`, 'weft_round(sum)')};
   }
 `
 }}

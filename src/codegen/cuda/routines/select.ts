@@ -66,10 +66,9 @@ const work = (
 ): string => `  volatile weft_state* states = (volatile weft_state*)work + row * ${ranks};
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
-/** The elements of a row by turns among its blocks; `use` sees each with its key, after `ahead` of each stretch. */
+/** The elements of a row by turns among its blocks; `use` sees each with its key. */
 export const eachElement = (
   use: string,
-  ahead = '',
 ): string => `  for (long long from = block * ${SELECT_THREADS * ITEMS}; from < n; from += blocks * ${SELECT_THREADS * ITEMS}) {
     const bool isWhole = from + ${SELECT_THREADS * ITEMS} <= n;
     const long long first = from + threadIdx.x;
@@ -78,7 +77,7 @@ export const eachElement = (
     #pragma unroll
     for (int item = 0; item < ${ITEMS}; ++item)
       own[item] = isWhole || first + item * ${SELECT_THREADS} < n ? at[item * ${SELECT_THREADS}] : (weft_key)0;
-${ahead}    #pragma unroll
+    #pragma unroll
     for (int item = 0; item < ${ITEMS}; ++item) {
       const long long i = first + item * ${SELECT_THREADS};
       if (!isWhole && i >= n) continue;

@@ -98,13 +98,11 @@ ${ROW}${OWN}${candidates('')}  const weft_key limit = (weft_key)((const unsigned
 ${eachElement(
   `      if (key <= limit) {
         const unsigned int to = atomicAdd(&counters->few, 1u);
-        if (to < room) {
-          some_keys[to] = key;
-          some_places[to] = i;
-        }
+        if (to >= room) return;
+        some_keys[to] = key;
+        some_places[to] = i;
       }
 `,
-  '    if (__ldcg(&counters->few) > room) return;\n',
 )}}
 `;
 }
