@@ -252,7 +252,7 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   },
   select_by_mask: (_, x) => x!.filter((value) => value > 0),
   nonzero: (_, x) => Float64Array.from([...x!.keys()].filter((k) => x![k]! > 0.9)),
-  unique_int32: (_, x) => Float64Array.from(new Set(x!)),
+  unique_int32: (_, x) => Float64Array.from(new Set(x!)).sort(),
   take_fused: (_, x, ids, y) => map(ids!, (id, i) => Math.exp(-x![id]!) * y![i]! + 1),
   spmv: (_, ...matrix) => sparseProduct(matrix, 1),
   spmm: ({ shape }, ...matrix) => sparseProduct(matrix, shape[3]!),
