@@ -71,7 +71,10 @@ class Keeper {
     for (size_t k = 0; k < kCount; k++) {
       struct sigaction now {};
       sigaction(kSignals[k], nullptr, &now);
-      if (isOfCompiler(now.sa_handler) || losesFlags(now, first_[k]) || losesFlags(now, kept_[k])) {
+      // Finding the library of a handler of Node.js's takes a walk over tens of thousands of symbols.
+      const bool isOther = now.sa_handler != kept_[k].sa_handler;
+      if ((isOther && isOfCompiler(now.sa_handler)) || losesFlags(now, first_[k]) ||
+          losesFlags(now, kept_[k])) {
         sigaction(kSignals[k], &kept_[k], nullptr);
       } else if (now.sa_handler != SIG_IGN) {
         // As it was, or what JavaScript has asked for since.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <complex>
+#include <vector>
 
 #include "cublas/numbers.h"
 
@@ -33,17 +34,27 @@ void multiplyAs(const Product& product) {
   const auto alpha = scalar<Accumulator>(product.alpha);
   const auto beta = scalar<Accumulator>(product.beta);
   const auto* bias = reinterpret_cast<const Result*>(product.bias);
+  // Lines along the summed axis one after the other, each factor converted once.
+  std::vector<Accumulator> rows(product.m * product.k), columns(product.n * product.k);
   for (int64_t item = 0; item < product.batch; item++) {
+    const auto converted = [&](const Matrix& matrix, int64_t row, int64_t column) {
+      return factor(Accumulator(widen(*place<Storage>(matrix, item, row, column))), product.tf32);
+    };
+    for (int64_t i = 0; i < product.m; i++) {
+      for (int64_t p = 0; p < product.k; p++) rows[i * product.k + p] = converted(product.a, i, p);
+    }
+    for (int64_t j = 0; j < product.n; j++) {
+      for (int64_t p = 0; p < product.k; p++) columns[j * product.k + p] = converted(product.b, p, j);
+    }
     for (int64_t j = 0; j < product.n; j++) {
       for (int64_t i = 0; i < product.m; i++) {
+        const Accumulator* row = rows.data() + i * product.k;
+        const Accumulator* column = columns.data() + j * product.k;
         Accumulator sum{};
         for (int64_t part = 0; part < product.parts; part++) {
           Accumulator own{};
           const int64_t last = product.k * (part + 1) / product.parts;
-          for (int64_t p = product.k * part / product.parts; p < last; p++) {
-            own += times(factor(Accumulator(widen(*place<Storage>(product.a, item, i, p))), product.tf32),
-                         factor(Accumulator(widen(*place<Storage>(product.b, item, p, j))), product.tf32));
-          }
+          for (int64_t p = product.k * part / product.parts; p < last; p++) own += times(row[p], column[p]);
           sum = part == 0 ? own : sum + own;
         }
         Accumulator value = times(alpha, sum);
