@@ -42,6 +42,8 @@ const SIM = {
 
 export default defineConfig({
   test: {
+    // Modules as Vite made them of sources, by their content: each project, process and run takes them from there.
+    experimental: { fsModuleCache: true },
     // One more than cores: a fifth of the time, tests wait for deadlines, files and processes.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: OwnProcessesFirst },

@@ -32,6 +32,7 @@ const SIM = [
 export default defineConfig({
   test: {
     maxWorkers: availableParallelism(),
+    experimental: { fsModuleCache: true },
     projects: [
       { test: { ...common, name: 'cpu', setupFiles: SETUP, include: CPU, env: ON_CPU } },
       { test: { ...common, name: 'threads', setupFiles: SETUP, include: THREADS, env: ON_CPU } },
