@@ -1,5 +1,5 @@
-// Loops of elements: the functions of a step, run over chunks of lanes until none of them goes on. Lanes that
-// have ended keep their states.
+// Loops of elements: the functions of a step, run over a chunk of lanes. Those that have ended take the next
+// elements of the block; in loops within loops they keep their states until all have ended.
 //
 // `element-step-parse.cpp` reads them, `tape-worker.cpp` runs them where the instruction stands.
 #pragma once
@@ -24,7 +24,10 @@ struct ElementLoop {
   std::vector<LaneFunction> choices;
   // Of each state, whether its next one has to be kept apart: a state itself, or what another one takes, too.
   std::vector<bool> keeps;
-  // Bytes of memory for a chunk: mask, states, next states, values, and those of loops in the step.
+  // Bytes of memory for so many chunks: masks, arguments, next states, values, and a chunk of loops in the
+  // step.
+  size_t scratchBytes(int64_t chunks) const;
+  // For the chunks that a block is run in.
   size_t scratchBytes() const;
 };
 
