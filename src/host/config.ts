@@ -75,6 +75,11 @@ export interface Config {
    */
   readonly hostMemory: Size | undefined;
   /**
+   * `WEFT_PANEL_BYTES`: the bytes of a panel of a product that is reduced and not stored; 0: all are stored; undefined: as
+   * suits the device.
+   */
+  readonly panelByteLength: number | undefined;
+  /**
    * `WEFT_DEADLINE`: milliseconds that one of several devices may take for a tile before it counts as lost.
    */
   readonly deadline: number;
@@ -220,6 +225,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     memory: memory(env, 'WEFT_MEMORY'),
     processMemory: memory(env, 'WEFT_PROCESS_MEMORY'),
     hostMemory: memory(env, 'WEFT_HOST_MEMORY'),
+    panelByteLength: integer(env, 'WEFT_PANEL_BYTES', 0, Number.MAX_SAFE_INTEGER),
     deadline: integer(env, 'WEFT_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DEADLINE_MS,
     decodeDeadline:
       integer(env, 'WEFT_DECODE_DEADLINE', 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT_DECODE_DEADLINE_MS,

@@ -90,6 +90,8 @@ export interface CallRow<Step extends CallStep> {
   readonly costOf: (step: Step, multiprocessors: number) => StepCost;
   /** The ways to run it in parts, best first; none: it runs as a whole. */
   readonly forms: (step: Step) => readonly CallForm[];
+  /** The ways to make its result panel by panel; without it, there are none. */
+  readonly panels?: (step: Step) => readonly Cut[];
   /** Runs it in blocks of its result, where no single form will do: panels of its operands pass by turns. */
   readonly blocks?: {
     readonly canRun: (step: Step) => boolean;

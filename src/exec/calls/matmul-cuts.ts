@@ -6,13 +6,14 @@
 
 import { rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
 import type { Shift } from '../../codegen/cuts/shift.js';
-import { type Box, rangeIn } from '../../fusion/kernel/boxes.js';
+import { aroundBoth } from '../../codegen/cuts/work.js';
+import { type Box, boxesOfRange, rangeIn } from '../../fusion/kernel/boxes.js';
 import type { Affine } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { MatmulStep, MatrixOperand } from './call.js';
 import { matmulGranule } from './matmul-parts.js';
-import { isCutOuter, matricesOf } from './matrices.js';
+import { isCutOuter, isOneBatch, matricesOf } from './matrices.js';
 
 /**
  * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels
@@ -20,6 +21,8 @@ import { isCutOuter, matricesOf } from './matrices.js';
  */
 export const ROW_GRANULE = 64;
 export const CONTRACTED_GRANULE = 4096;
+/** Rows and columns that a panel begins at multiples of: there an operand is as aligned as at its first element. */
+const PANEL_GRANULE = 8;
 
 type Span = readonly [first: number, last: number];
 type Name = 'a' | 'b' | 'c';
@@ -97,25 +100,12 @@ function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: nu
     ...whole,
     [axis]: [first * granule, Math.min(size, last * granule)],
   });
-  const { outer = [] } = step;
-  const boxOf = (batch: Span, rows: Span, columns: Span): Box => {
-    const around = outer.map((all): Span => [0, all]);
-    return isCutOuter(step)
-      ? [batch, ...around.slice(1), [0, step.batch], rows, columns]
-      : [...around, batch, rows, columns];
-  };
   return {
     units: Math.ceil(size / granule),
     touches: (first, last, pitches) => {
-      const { batch, rows, columns, contracted } = block(first, last);
-      return {
-        reads: [
-          touchOf(step, 'a', boxOf(batch, rows, contracted), pitches),
-          touchOf(step, 'b', boxOf(batch, contracted, columns), pitches),
-        ],
-        // Sums along a part of the contracted axis are not finished.
-        writes: axis === 'contracted' ? [] : [touchOf(step, 'c', boxOf(batch, rows, columns), pitches)],
-      };
+      const { reads, writes } = touchesOf(step, block(first, last), pitches);
+      // Sums along a part of the contracted axis are not finished.
+      return { reads, writes: axis === 'contracted' ? [] : writes };
     },
     ranges: (first, last) => {
       const { batch, rows, columns, contracted } = block(first, last);
@@ -127,6 +117,76 @@ function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: nu
   };
 }
 
+/** What a block reads and writes. */
+function touchesOf(
+  step: MatmulStep,
+  { batch, rows, columns, contracted }: Block,
+  pitches?: BytePitches,
+): { readonly reads: readonly Touch[]; readonly writes: readonly Touch[] } {
+  const { outer = [], epilogue } = step;
+  const around = outer.map((all): Span => [0, all]);
+  const boxOf = (down: Span, across: Span): Box =>
+    isCutOuter(step)
+      ? [batch, ...around.slice(1), [0, step.batch], down, across]
+      : [...around, batch, down, across];
+  const result = boxOf(rows, columns);
+  const { addend, bias } = epilogue ?? {};
+  const size = resultBytes(step);
+  return {
+    reads: [
+      touchOf(step, 'a', boxOf(rows, contracted), pitches),
+      touchOf(step, 'b', boxOf(contracted, columns), pitches),
+      ...(addend === undefined ? [] : [stretchTouch(addend.buffer, operandAffine(addend), result, size)]),
+      ...(bias === undefined ? [] : [stretchTouch(bias.buffer, { offset: bias.offset, strides: [1] }, [columns], size)]),
+    ],
+    writes: [touchOf(step, 'c', result, pitches)],
+  };
+}
+
+/**
+ * The ways to make a result panel by panel, in memory that the next panel uses again: rows, of a stack those of one or
+ * of some whole matrices; or columns.
+ */
+export function panelCuts(step: MatmulStep): readonly Cut[] {
+  const { m, n, k, batch } = step;
+  const isStack = matricesOf(step) > 1;
+  if (isStack && (!isOneBatch(step) || m <= PANEL_GRANULE)) return [matmulCuts(step).rows!];
+  if (isStack) return [rowsOfStack(step)];
+  const whole = { batch: [0, batch], rows: [0, m], columns: [0, n], contracted: [0, k] } as const;
+  return [
+    cutAlong(step, 'rows', m, PANEL_GRANULE, whole),
+    cutAlong(step, 'columns', n, PANEL_GRANULE, whole),
+  ].filter(({ units }) => units > 1);
+}
+
+/** Granules of rows of all matrices: a part is in one matrix, or is some of them. */
+function rowsOfStack(step: MatmulStep): Cut {
+  const { batch, m, n, k } = step;
+  const period = Math.ceil(m / PANEL_GRANULE);
+  const lineAt = (unit: number): number =>
+    Math.floor(unit / period) * m + Math.min(m, (unit % period) * PANEL_GRANULE);
+  const blocks = (first: number, last: number): Block[] =>
+    boxesOfRange(first, last, [batch, period]).map(([matrices, granules]) => ({
+      batch: matrices!,
+      rows: [granules![0] * PANEL_GRANULE, Math.min(m, granules![1] * PANEL_GRANULE)],
+      columns: [0, n],
+      contracted: [0, k],
+    }));
+  return {
+    units: batch * period,
+    period,
+    touches: (first, last) =>
+      blocks(first, last)
+        .map((block) => touchesOf(step, block))
+        .reduce((all, more) => ({
+          reads: all.reads.map((touch, i) => aroundBoth(touch, more.reads[i]!)),
+          writes: all.writes.map((touch, i) => aroundBoth(touch, more.writes[i]!)),
+        })),
+    ranges: (first, last) => [[lineAt(first), lineAt(last), 0, n, 0, k]],
+    pitches: () => [],
+  };
+}
+
 /** All units but the last one are as large. */
 function shiftAlong(step: MatmulStep, axis: keyof Block, size: number, granule: number): Shift | undefined {
   const along = (operand: MatrixOperand, ofRows: keyof Block, ofColumns: keyof Block): number => {
@@ -134,21 +194,27 @@ function shiftAlong(step: MatmulStep, axis: keyof Block, size: number, granule: 
     return axis === ofRows ? operand.rowStride : axis === ofColumns ? operand.columnStride : 0;
   };
   const by = new Map<number, number>();
-  for (const [operand, stride] of [
-    [step.a, along(step.a, 'rows', 'contracted')],
-    [step.b, along(step.b, 'contracted', 'columns')],
-    [step.c, along(step.c, 'rows', 'columns')],
-  ] as const) {
-    const moved = stride * granule * byteLengthOf(step.dtype);
-    if ((by.get(operand.buffer) ?? moved) !== moved) return undefined;
-    by.set(operand.buffer, moved);
+  const { addend, bias } = step.epilogue ?? {};
+  const moves: readonly (readonly [buffer: number, stride: number, size: number])[] = [
+    [step.a.buffer, along(step.a, 'rows', 'contracted'), byteLengthOf(step.dtype)],
+    [step.b.buffer, along(step.b, 'contracted', 'columns'), byteLengthOf(step.dtype)],
+    [step.c.buffer, along(step.c, 'rows', 'columns'), resultBytes(step)],
+    ...(addend === undefined
+      ? []
+      : [[addend.buffer, along(addend, 'rows', 'columns'), resultBytes(step)] as const]),
+    ...(bias === undefined ? [] : [[bias.buffer, axis === 'columns' ? 1 : 0, resultBytes(step)] as const]),
+  ];
+  for (const [buffer, stride, size] of moves) {
+    const moved = stride * granule * size;
+    if ((by.get(buffer) ?? moved) !== moved) return undefined;
+    by.set(buffer, moved);
   }
   return { period: 1, from: 0, to: Math.floor(size / granule), by };
 }
 
 /** The bytes of an operand for a range of its batches, rows and columns. */
 function touchOf(step: MatmulStep, name: Name, box: Box, pitches: BytePitches | undefined): Touch {
-  const size = byteLengthOf(step.dtype);
+  const size = name === 'c' ? resultBytes(step) : byteLengthOf(step.dtype);
   const { buffer } = step[name];
   const pitch = pitches?.get(buffer);
   if (pitch !== undefined) {
@@ -156,7 +222,14 @@ function touchOf(step: MatmulStep, name: Name, box: Box, pitches: BytePitches | 
     const inBytes = { pitch, width: rows.width * size };
     return { buffer, first: first * size, last: last * size, rows: inBytes };
   }
-  const [low, high] = rangeIn(operandAffine(step[name]), box);
+  return stretchTouch(buffer, operandAffine(step[name]), box, size);
+}
+
+/** Bytes of an element of the result, and of what is added to it. */
+const resultBytes = ({ dtype, epilogue }: MatmulStep): number => byteLengthOf(epilogue?.dtype ?? dtype);
+
+function stretchTouch(buffer: number, affine: Affine, box: Box, size: number): Touch {
+  const [low, high] = rangeIn(affine, box);
   return { buffer, first: low * size, last: (high + 1) * size };
 }
 
@@ -169,5 +242,5 @@ function pitchesOf(step: MatmulStep, buffer: number): number[] {
   });
   return [...new Set(strides.map(Math.abs))]
     .filter((pitch) => names.every((name) => operandInRows(step, name, pitch) !== undefined))
-    .map((pitch) => pitch * byteLengthOf(step.dtype));
+    .map((pitch) => pitch * (names.includes('c') ? resultBytes(step) : byteLengthOf(step.dtype)));
 }

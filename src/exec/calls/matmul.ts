@@ -18,7 +18,7 @@ import type { TargetKind } from '../targets/device.js';
 import type { MatmulEpilogue, MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
 import type { CallForm, CallRow, CallText, StridedOperand } from './call-row.js';
 import { stepCost } from './matmul-cost.js';
-import { matmulCuts } from './matmul-cuts.js';
+import { matmulCuts, panelCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, panelSizer } from './matmul-panels.js';
 import { stretchOf } from './matmul-stretches.js';
 import { isInLines, matricesOf } from './matrices.js';
@@ -94,6 +94,7 @@ export const MATMUL: CallRow<MatmulStep> = {
     if (contracted !== undefined) forms.push({ cut: contracted, repeats: false });
     return forms;
   },
+  panels: panelCuts,
   blocks: { canRun: canRunByPanels, sizer: panelSizer },
   inSlots,
   spec: specOf,

@@ -34,6 +34,28 @@ export interface CostModel {
   readonly roundSeconds: number;
 }
 
+/** A product that can be computed panel by panel, beside its storing as a whole. */
+export interface PanelChoice {
+  readonly product: CallStep;
+  /** Steps that read it, and what is made of it, in panels. */
+  readonly followers: number;
+  readonly tiles: number;
+  /** What is computed in all panels together, relative to the whole: neighbours may both need some rows. */
+  readonly repeated: number;
+  /** Bytes that all steps write and read of the values that pass in panels. */
+  readonly traffic: number;
+}
+
+/** When and in what size products pass through memory in panels. */
+export interface PanelModel {
+  /** Of a panel: so many that it stays in a cache. */
+  readonly bytes: number;
+  /** Of products that are large enough. */
+  readonly leastBytes: number;
+  /** Why a product is computed in panels; `undefined`: it is not. */
+  readonly choose: (choice: PanelChoice) => string | undefined;
+}
+
 /** Properties of a device that plans depend on, beyond the plan's own buffers. */
 export interface DeviceModel extends LoweringModel, MemoryModel {
   /** Bytes that a call uses besides its operands and its results. */
@@ -59,6 +81,8 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
   /** Of a kind of devices of which several may share a compute. */
   readonly costs?: CostModel | undefined;
+  /** Without it, products are stored as a whole where they fit. */
+  readonly panels?: PanelModel | undefined;
   /** How kernels can be run in parts; without it, a job fits as a whole or not at all. */
   readonly sweeps?: SweepRules | undefined;
 }

@@ -6,6 +6,7 @@
  */
 
 import { once } from '../../host/once.js';
+import { planWithPanels } from '../tiles/panels.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { SweepPlanner } from '../tiles/sweeps.js';
 import type { DeviceModel } from './device-model.js';
@@ -84,8 +85,9 @@ function withWholeScans(stepList: StepList, model: DeviceModel): StepList | unde
 /** A step list with the workspaces of its calls. */
 class StepListPlanner {
   readonly #model: DeviceModel;
-  /** With what loops count and record; the plan of that; the plan without. */
+  /** With what loops count and record; the plan of that with panels of products; that as a whole; the plan without. */
   readonly #recorded: () => StepList;
+  readonly #inPanels: () => DevicePlan | undefined;
   readonly #decided: () => DevicePlan;
   readonly #whole: () => DevicePlan;
   readonly #inPlace: () => DevicePlan | undefined;
@@ -94,7 +96,9 @@ class StepListPlanner {
   constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
     this.#recorded = once(() => withLoopRecords(withLoopCounters(stepList, model), model.loopRecordBytes));
-    this.#decided = once(() => planWhole(inReadBlocks(this.#recorded(), model), model));
+    const inBlocks = once(() => inReadBlocks(this.#recorded(), model));
+    this.#inPanels = once(() => planWithPanels(inBlocks(), model));
+    this.#decided = once(() => planWhole(inBlocks(), model));
     this.#whole = once(() => (this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model)));
     this.#inPlace = once(() => {
       const shared = model.isByElement && inPlace(stepList, model.isByElement, model.overwrites);
@@ -110,8 +114,10 @@ class StepListPlanner {
     return this.planWhole(budget) ?? this.#swept().plan(budget);
   }
 
-  /** The plan without tiles; undefined: it does not fit. */
+  /** The plan whose inputs and results are whole; undefined: it does not fit. */
   planWhole(budget: number): DevicePlan | undefined {
+    const inPanels = this.#inPanels();
+    if (inPanels !== undefined && inPanels.peakBytes <= budget) return inPanels;
     const decided = this.#decided();
     if (decided.peakBytes <= budget)
       return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;

@@ -76,12 +76,24 @@ export interface SweepWindows {
   readonly windows: Float64Array;
 }
 
+/** A product whose result passes through memory panel by panel (`tiles/panels.ts`), and why. */
+export interface Panels {
+  /** Of the buffer that it would be stored in. */
+  readonly label: string;
+  /** Of the result, and of the memory for a panel of it. */
+  readonly byteLength: number;
+  readonly panelByteLength: number;
+  readonly reason: string;
+}
+
 /** Walks tiles: each brings windows in, runs every step on its ranges, and sends windows out. */
 export interface SweepStep {
   readonly kind: 'sweep';
   readonly tiles: number;
   /** Of tiles that several devices take as they become free: for each, the part that is taken as one. */
   readonly queueParts?: Float64Array;
+  /** Of a sweep whose tiles are panels of a product. */
+  readonly panels?: Panels | undefined;
   readonly windows: readonly SweepWindows[];
   readonly body: readonly {
     readonly step: Exclude<Step, SweepStep>;

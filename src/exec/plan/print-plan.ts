@@ -135,7 +135,8 @@ function printStep(step: Step): string {
         (w) => `  b${w.buffer} ${w.direction}, ${w.slots} slots of ${w.slotByteLength} bytes at ${w.offset}`,
       );
       const body = step.body.map((part) => `  ${printStep(part.step)}`);
-      return [`sweep of ${step.tiles} tiles`, ...windows, ...body].join('\n');
+      const kind = step.panels === undefined ? 'tiles' : 'panels';
+      return [`sweep of ${step.tiles} ${kind}`, ...windows, ...body].join('\n');
     }
   }
 }

@@ -113,7 +113,9 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
     return yield* cuttablePlan(canonical, target, passes, passed);
   try {
     const planned = yield* planOfGraph(canonical, target, passed);
-    const isCut = devicePlansOf(planned.plan).some(({ steps }) => steps.flatMap(sweepsOf).length > 0);
+    const isCut = devicePlansOf(planned.plan).some(({ steps }) =>
+      steps.flatMap(sweepsOf).some(({ panels }) => panels === undefined),
+    );
     if (!isCut) return { ...planned, passes: all };
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;

@@ -13,6 +13,7 @@ import { inTurns } from '../native/turns.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { cpuAttention } from './attention-choice.js';
+import { cpuPanels } from './panel-choice.js';
 import { cpuProgramInSlices } from './program-cpu.js';
 import type { Target } from './target.js';
 
@@ -80,7 +81,7 @@ export const CPU_TARGET: Target = {
   problemOf: () => undefined,
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,
-  modelOf: (_, place) => (place === 'file' ? FILE_MODEL : CPU_MODEL),
+  modelOf: (_, place) => ({ ...(place === 'file' ? FILE_MODEL : CPU_MODEL), panels: cpuPanels() }),
   emit: (plan) => inTurns(timedSlices('codegen', 'tapes', cpuProgramInSlices(plan))),
   graphSizes: () => [],
 };

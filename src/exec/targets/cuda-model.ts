@@ -21,6 +21,7 @@ import { type DevicePlan, type PlanBuffer, type Step, sweepsOf } from '../plan/p
 import type { Destination, DeviceModel } from '../plan/plan-graph.js';
 import { limitsOf, multiprocessorsOf } from './cuda-device.js';
 import type { Device } from './device.js';
+import { cudaPanels } from './panel-choice.js';
 
 /**
  * Bytes that a tile copies each way, so that the copies of some tiles overlap the work of others and the
@@ -58,6 +59,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
         : 0,
     overwrites: (step) => callRow(step).overwrites?.includes('cuda') ?? false,
     isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
+    panels: cudaPanels(),
     sweeps: {
       worksOf: (kernel) => cudaWorks(kernel, footprintOf(kernel, limits).schedule),
       canWindow: ({ role }) => role !== 'output' || destination !== 'device',

@@ -1,6 +1,6 @@
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
-import type { Step, SweepWindows } from '../plan/plan.js';
+import type { Panels, Step, SweepWindows } from '../plan/plan.js';
 import { TileMaker } from './moved-tiles.js';
 import type { BytePitches } from './sweep-cuts.js';
 import type { SweptTask, Tile } from './sweep-windows.js';
@@ -49,6 +49,8 @@ export interface SizedSweep {
   readonly tiles: TileList;
   /** The ranges of the tasks of each tile, where they do not follow from the units. */
   readonly ranges?: readonly (readonly number[])[];
+  /** Where tiles are panels of a product. */
+  readonly panels?: Panels | undefined;
   /** Of tiles that several devices take: the part of each. */
   readonly parts?: readonly number[];
   readonly slots: readonly SlotBlock[];
@@ -187,6 +189,16 @@ function wantedTiles(tasks: readonly SweptTask[], rules: SlotRules): number {
   return Math.max(1, Math.ceil(Math.max(bytes.in, bytes.out) / rules.tileBytes));
 }
 
+/** The slots of tiles that are there. */
+export function slotsOfTiles(
+  tasks: readonly SweptTask[],
+  tiles: readonly Tile[],
+  rules: SlotRules,
+): SlotBlock[] {
+  const at = (tile: number): Tile | undefined => tiles[tile];
+  return slotsOf(tasks, extentsOf(tasks, { tile: at, alike: at }, tiles.keys(), tiles.length, rules)!, rules);
+}
+
 /** The largest windows of tiles, by buffer. */
 interface Extents {
   readonly widths: ReadonlyMap<number, number>;
@@ -204,7 +216,7 @@ const MOST_SLOTS = 64;
  */
 function extentsOf(
   tasks: readonly SweptTask[],
-  maker: TileMaker,
+  maker: Pick<TileMaker, 'tile' | 'alike'>,
   tiles: Iterable<number>,
   count: number,
   rules: SlotRules,

@@ -14,7 +14,7 @@ import type { SizedSweep, SlotBlock } from './sweep-slots.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(
-  { tasks, pitches, tiles, ranges, parts, inPlace = [] }: SizedSweep,
+  { tasks, pitches, tiles, ranges, parts, panels, inPlace = [] }: SizedSweep,
   slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
@@ -32,6 +32,7 @@ export function sweepStep(
     kind: 'sweep',
     tiles: tiles.length,
     ...(parts === undefined ? {} : { queueParts: Float64Array.from(parts) }),
+    ...(panels === undefined ? {} : { panels }),
     windows: windowed.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }, k) => ({
       buffer,
       direction,

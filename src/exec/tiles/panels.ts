@@ -1,0 +1,241 @@
+/**
+ * Panels: a product that other steps read once and reduce is not stored as a whole. A panel of it, so small that it
+ * stays in the cache of the device, is computed into memory that the next panel uses again, and what reads it follows
+ * at once:
+ *
+ *     t = a @ b            64 times:  256 rows of t = 256 rows of a @ b
+ *     y = max(f(t), 1)  →             256 elements of y = max(f(256 rows of t), 1)
+ *
+ * That is a sweep whose inputs and results are on the device as a whole, so that a panel has the bits of the whole as
+ * any tile has; panels depend on the steps alone, not on a budget. Called by `device-planner.ts`.
+ */
+import type { CallStep } from '../calls/call.js';
+import { callRow } from '../calls/table.js';
+import type { DeviceModel, PanelModel } from '../plan/device-model.js';
+import { planOf } from '../plan/place.js';
+import type { DevicePlan, KernelStep, Panels, Step } from '../plan/plan.js';
+import { type Stage, stagesOf } from '../plan/stages.js';
+import { buffersOf } from '../plan/step-buffers.js';
+import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
+import { workspacesOf } from '../plan/workspace.js';
+import { type PanelTiles, panelTiles } from './panel-tiles.js';
+import type { BytePitches, Cut, CutTask, Task, Touch } from './sweep-cuts.js';
+import type { SizedSweep, SlotRules } from './sweep-slots.js';
+import { formsOf } from './sweep-tasks.js';
+import type { SweptTask } from './sweep-windows.js';
+
+/** Values that are smaller than this part of a product are what it is reduced to. */
+const REDUCED = 1 / 8;
+
+/** The plan with panels; undefined: no product is better computed so. */
+export function planWithPanels(stepList: StepList, model: DeviceModel): DevicePlan | undefined {
+  const { sweeps, panels } = model;
+  if (sweeps === undefined || panels === undefined) return undefined;
+  const planner = new PanelPlanner(stepList, model, panels);
+  for (const step of stepList.steps) planner.look(step);
+  return planner.plan();
+}
+
+/** A part of a plan: steps that run as a whole, or a sweep over panels. */
+type Item =
+  | { readonly step: Step }
+  | { readonly sized: SizedSweep; readonly steps: readonly Step[] };
+
+/** A product with the steps that follow it. */
+interface Chain {
+  readonly product: CallStep;
+  readonly followers: readonly (KernelStep | CallStep)[];
+  /** The values that pass through memory in panels: the product's first. */
+  readonly values: ReadonlySet<number>;
+}
+
+class PanelPlanner {
+  readonly #stepList: StepList;
+  readonly #model: DeviceModel;
+  readonly #panels: PanelModel;
+  readonly #buffers: UnplacedBuffer[];
+  readonly #windowed = new Set<number>();
+  #items: readonly Item[];
+
+  constructor(stepList: StepList, model: DeviceModel, panels: PanelModel) {
+    this.#stepList = stepList;
+    this.#model = model;
+    this.#panels = panels;
+    this.#buffers = [...stepList.buffers];
+    this.#items = stepList.steps.map((step) => ({ step }));
+  }
+
+  /** Computes a step in panels where it is a product for which that is better. */
+  look(step: Step): void {
+    const chain = this.#chainFrom(step);
+    const place = chain && this.#placeOf(chain);
+    if (chain === undefined || place === undefined) return;
+    for (const cut of callRow(chain.product).panels!(chain.product)) {
+      const found = this.#tiled(chain, cut);
+      const panels = found && this.#choose(chain, found);
+      if (found === undefined || panels === undefined) continue;
+      const { before, after } = place;
+      const item = { sized: { ...found.sized, panels }, steps: [step, ...chain.followers] };
+      this.#items = [...before, item, ...found.finish.map((one) => ({ step: one })), ...after];
+      for (const buffer of chain.values) this.#windowed.add(buffer);
+      return;
+    }
+  }
+
+  plan(): DevicePlan | undefined {
+    if (this.#windowed.size === 0) return undefined;
+    const stages: Stage[] = [];
+    const sweeps: (SizedSweep | undefined)[] = [];
+    for (const item of this.#items) {
+      const own = 'step' in item ? stagesOf([item.step]) : [{ uses: usesOf(item.sized) }];
+      stages.push(...own);
+      sweeps.push(...own.map(() => ('step' in item ? undefined : item.sized)));
+    }
+    const buffers = this.#buffers.map((buffer, k) => ({
+      ...buffer,
+      ...(this.#windowed.has(k) ? { windowed: true } : {}),
+    }));
+    return planOf({ buffers, stages, outputKeys: this.#stepList.outputKeys }, this.#model, sweeps);
+  }
+
+  /** The steps that read a product's result, and what they make of it, up to where all is much smaller. */
+  #chainFrom(product: Step): Chain | undefined {
+    if (product.kind !== 'call' || callRow(product).panels === undefined) return undefined;
+    const [result] = buffersOf(product).writes as [number];
+    const { byteLength, role } = this.#buffers[result]!;
+    if (role !== 'temporary' || byteLength < this.#panels.leastBytes) return undefined;
+    const values = new Set([result]);
+    const followers: (KernelStep | CallStep)[] = [];
+    for (const item of this.#items) {
+      for (const step of stepsOf(item)) {
+        if (step === product) continue;
+        const { reads, writes } = buffersOf(step);
+        if (writes.some((buffer) => values.has(buffer))) return undefined;
+        if (!reads.some((buffer) => values.has(buffer))) continue;
+        if (!('step' in item) || (step.kind !== 'kernel' && step.kind !== 'call')) return undefined;
+        followers.push(step);
+        for (const buffer of resultsOf(step)) {
+          const made = this.#buffers[buffer]!;
+          if (made.byteLength <= REDUCED * byteLength) continue;
+          if (made.role !== 'temporary') return undefined;
+          values.add(buffer);
+        }
+      }
+    }
+    const touched = [product, ...followers].flatMap((step) => buffersOf(step).reads);
+    const isRead = touched.some((buffer) => this.#buffers[buffer]!.readInBlocks === true);
+    return followers.length === 0 || isRead ? undefined : { product, followers, values };
+  }
+
+  /** The parts of the plan before a chain and behind it. `undefined`: a step of it needs what another one leaves. */
+  #placeOf({ product, followers, values }: Chain): { before: Item[]; after: Item[] } | undefined {
+    const chain = new Set<Step>([product, ...followers]);
+    const touched = new Set<number>();
+    const left = new Set<number>();
+    const [before, after]: [Item[], Item[]] = [[], []];
+    for (const item of this.#items) {
+      const steps = stepsOf(item);
+      const reads = steps.flatMap((step) => buffersOf(step).reads);
+      const writes = steps.flatMap((step) => buffersOf(step).writes);
+      const isBehind = reads.some((b) => left.has(b)) || writes.some((b) => touched.has(b));
+      const isInside = chain.has(steps[0]!);
+      if (isInside && reads.some((b) => left.has(b))) return undefined;
+      if (!isInside && !isBehind) before.push(item);
+      else if (!isInside) after.push(item);
+      if (!isInside && !isBehind) continue;
+      for (const buffer of [...reads, ...writes]) touched.add(buffer);
+      for (const buffer of writes) if (!values.has(buffer)) left.add(buffer);
+    }
+    return { before, after };
+  }
+
+  #tiled(chain: Chain, cut: Cut): (PanelTiles & { readonly finish: readonly Step[] }) | undefined {
+    const { product, followers, values } = chain;
+    let tasks: CutTask[] = [{ step: product, ...buffersOf(product), cut, repeats: true }];
+    const finish: Step[] = [];
+    let found: PanelTiles | undefined;
+    for (const step of followers) {
+      const way = this.#formsOf(step)
+        .map((form) => ({ form, tiled: this.#tilesOf([...tasks, form[0] as CutTask], values) }))
+        .find(({ tiled }) => tiled !== undefined);
+      if (way === undefined) return undefined;
+      tasks = [...tasks, way.form[0] as CutTask];
+      finish.push(...way.form.slice(1).map((task) => task.step));
+      found = way.tiled;
+    }
+    return found && { ...found, finish };
+  }
+
+  /** The forms of a step of which one task is cut, and what finishes it follows. */
+  #formsOf(step: Step): (readonly Task[])[] {
+    const scratch = (bytes: number): number =>
+      this.#buffers.push(ownBuffer(`partial ${this.#buffers.length}`, bytes)) - 1;
+    return formsOf(step, this.#model.sweeps!.worksOf, scratch).filter(
+      ([first, second, ...more]) =>
+        first?.cut !== undefined && second?.cut === undefined && more.length === 0,
+    );
+  }
+
+  #tilesOf(tasks: readonly CutTask[], values: ReadonlySet<number>): PanelTiles | undefined {
+    const pitches = pitchesOf(tasks, values);
+    const rules: SlotRules = {
+      isWindowed: (buffer) => values.has(buffer),
+      byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
+      directionOf: () => 'local',
+      slots: { in: 1, out: 1, local: 1 },
+      tileBytes: Number.POSITIVE_INFINITY,
+      pitches,
+    };
+    const swept = tasks.map(
+      (task): SweptTask => ({ task, isKept: task.writes.some((buffer) => !values.has(buffer)) }),
+    );
+    // Until its readers are there, a value that passes in panels is a result.
+    const read = new Set(tasks.flatMap(({ reads }) => reads));
+    const isOpen = ({ writes }: Task): boolean => writes.some((b) => values.has(b) && !read.has(b));
+    const kept = swept.map((one, k) => (k > 0 && isOpen(one.task) ? { ...one, isKept: true } : one));
+    return panelTiles(kept, rules, this.#panels.bytes);
+  }
+
+  #choose({ product, followers, values }: Chain, { sized, repeated }: PanelTiles): Panels | undefined {
+    const [result] = [...values] as [number];
+    const { key, byteLength } = this.#buffers[result]!;
+    const touched = [product, ...followers].map((step) => buffersOf(step));
+    const traffic = touched
+      .flatMap(({ reads, writes }) => [...reads, ...writes])
+      .filter((buffer) => values.has(buffer))
+      .reduce((sum, buffer) => sum + this.#buffers[buffer]!.byteLength, 0);
+    const tiles = sized.tiles.length;
+    const reason = this.#panels.choose({ product, followers: followers.length, tiles, repeated, traffic });
+    const { slotByteLength } = sized.slots.find(({ buffer }) => buffer === result)!;
+    return reason === undefined ? undefined : { label: key, byteLength, panelByteLength: slotByteLength, reason };
+  }
+}
+
+const stepsOf = (item: Item): readonly Step[] => ('step' in item ? [item.step] : item.steps);
+
+/** What a step makes, but for its partial results. */
+const resultsOf = (step: KernelStep | CallStep): readonly number[] =>
+  buffersOf(step.kind === 'kernel' ? { ...step, scratch: [] } : step).writes;
+
+const usesOf = ({ tasks }: SizedSweep): number[] =>
+  tasks.flatMap(({ task: { reads, writes, step } }) => [...reads, ...writes, ...workspacesOf(step)]);
+
+/** Windows of columns are rows of a part of their elements; those of rows are stretches. */
+function pitchesOf([product, ...others]: readonly CutTask[], values: ReadonlySet<number>): BytePitches {
+  const { cut } = product!;
+  const [result] = [...values] as [number];
+  const written = (last: number): Touch =>
+    cut.touches(0, last).writes.find(({ buffer }) => buffer === result)!;
+  const isStretch = written(1).last < written(cut.units).last / 2;
+  if (isStretch) return new Map();
+  const pitches = new Map<number, number>();
+  for (const value of values) {
+    const users = [product!, ...others].filter(
+      ({ reads, writes }) => reads.includes(value) || writes.includes(value),
+    );
+    const [first = [], ...more] = users.map((task) => task.cut.pitches(value));
+    const pitch = first.find((one) => more.every((some) => some.includes(one)));
+    if (pitch !== undefined) pitches.set(value, pitch);
+  }
+  return pitches;
+}
