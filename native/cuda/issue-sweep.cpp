@@ -18,8 +18,8 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
     backing.push_back(backingOf(buffer.buffer));
     slots.push_back(slotsOf(buffer));
   }
-  SweepRun sweepRun(*sweep, std::move(backing), std::move(slots), copyStreams(), stream_, device_, run_,
-                    releasesHost_);
+  SweepRun sweepRun(*sweep, std::move(backing), std::move(slots), isLocal(*sweep) ? nullptr : &copyStreams(),
+                    stream_, device_, run_, releasesHost_);
   releasesHost_ = releasesHost_ && !sweepRun.readsDirectly();
   const size_t first = launch_;
   sweepRun([&](int64_t tile) {
@@ -63,11 +63,17 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
 
 void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range) {
   if (range.y0 == range.y1) return;
+  code_.firstBlock = {static_cast<unsigned>(range.x0), static_cast<unsigned>(range.y0)};
+  const auto across = static_cast<unsigned>(range.x1 - range.x0);
+  const auto down = static_cast<unsigned>(range.y1 - range.y0);
+  if (exec_ != nullptr) {
+    LaunchStep part = step;
+    part.grid = {across, down, step.grid[2]};
+    return exec_->add(part, launch.function, code_.parameters.data() + launch.parameters, addresses_);
+  }
   const StreamSpan span(
       stream_, Kind::kernel, [&] { return step.function; }, 0, tile_);
-  code_.firstBlock = {static_cast<unsigned>(range.x0), static_cast<unsigned>(range.y0)};
-  WEFT_CU(cuLaunchKernel, launch.function, static_cast<unsigned>(range.x1 - range.x0),
-          static_cast<unsigned>(range.y1 - range.y0), step.grid[2], step.block[0], step.block[1],
+  WEFT_CU(cuLaunchKernel, launch.function, across, down, step.grid[2], step.block[0], step.block[1],
           step.block[2], step.sharedByteLength, stream_, code_.parameters.data() + launch.parameters,
           nullptr);
 }
@@ -83,6 +89,7 @@ void Issue::runPart(const MatmulStep& step, const SweepRange& range) {
   (isOuter ? part.outer[0] : part.batch) = isWhole ? (range.x1 - range.x0) / step.m : 1;
   part.n = range.y1 - range.y0;
   part.k = range.z1 - range.z0;
+  if (!isWhole) part.algorithm.reset();
   const auto move = [&](MatrixOperand& operand, int64_t rows, int64_t columns) {
     const int64_t stride = isOuter ? operand.outerStrides[0] : operand.batchStride;
     operand.offset += first * stride + rows * operand.rowStride + columns * operand.columnStride;
@@ -90,6 +97,8 @@ void Issue::runPart(const MatmulStep& step, const SweepRange& range) {
   move(part.a, row, range.z0);
   move(part.b, range.z0, range.y0);
   move(part.c, row, range.y0);
+  if (part.epilogue && part.epilogue->addend) move(*part.epilogue->addend, row, range.y0);
+  if (part.epilogue) part.epilogue->biasOffset += range.y0;
   multiply(part, range.z0 > 0);
 }
 

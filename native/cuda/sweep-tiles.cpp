@@ -44,7 +44,7 @@ bool SweepRun::awaitDevice(int64_t place) {
     changed_.wait(lock, [&] { return stopping_ || computed_ > before; });
     if (stopping_) return false;
   }
-  while (!copies_.computed.isReached(before)) {
+  while (!copies_->computed.isReached(before)) {
     checkCancelled(*run_.cancel);
     nap(kNap);
   }

@@ -64,7 +64,7 @@ CUresult CopyStreams::reset() {
 }
 
 SweepRun::SweepRun(const Sweep& sweep, std::vector<BackingStore> backing,
-                   std::vector<std::vector<CUdeviceptr>> slots, CopyStreams& copies, CUstream stream,
+                   std::vector<std::vector<CUdeviceptr>> slots, CopyStreams* copies, CUstream stream,
                    CudaDevice& device, Run& run, bool releasesHost)
     : sweep_(sweep),
       copies_(copies),
@@ -155,10 +155,18 @@ size_t SweepRun::byteLengthOf(SweepDirection direction) const {
 }
 
 void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
+  if (copies_ == nullptr) {
+    for (int64_t tile = 0; tile < sweep_.tiles; tile++) {
+      checkCancelled(*run_.cancel);
+      compute(tile);
+      run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
+    }
+    return;
+  }
   // Work queued before the sweep used the arena.
-  copies_.start.record(stream_);
-  copies_.start.holdBack(copies_.inStream);
-  copies_.start.holdBack(copies_.outStream);
+  copies_->start.record(stream_);
+  copies_->start.holdBack(copies_->inStream);
+  copies_->start.holdBack(copies_->outStream);
   std::vector<std::thread> threads;
   try {
     if (hasIn_ && !bringsFromDevices_) threads.emplace_back([this] { guarded(&SweepRun::readInputs); });
@@ -172,7 +180,7 @@ void SweepRun::operator()(const std::function<void(int64_t tile)>& compute) {
   }
   for (std::thread& thread : threads) thread.join();
   if (!error_) return;
-  const CUresult status = copies_.reset();
+  const CUresult status = copies_->reset();
   // That the device is lost is what matters most.
   if (isFatal(status)) throwStatus(status, "cuStreamSynchronize");
   std::rethrow_exception(error_);
@@ -187,10 +195,10 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
       return (!hasIn_ || in_ > place) && (!hasOut_ || (out_ > one.outUser && out_ + kAhead > place));
     });
     if (!taken) return;
-    if (hasIn_) copies_.broughtIn.holdBack(place, stream_);
-    if (taken->outUser >= 0) copies_.broughtOut.holdBack(taken->outUser, stream_);
+    if (hasIn_) copies_->broughtIn.holdBack(place, stream_);
+    if (taken->outUser >= 0) copies_->broughtOut.holdBack(taken->outUser, stream_);
     compute(taken->tile);
-    copies_.computed.record(place, stream_);
+    copies_->computed.record(place, stream_);
     advance(computed_);
     if (!hasOut_) run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
   }
@@ -199,10 +207,10 @@ void SweepRun::walk(const std::function<void(int64_t tile)>& compute) {
 void SweepRun::bringIn() {
   TileFeed feed({[this](int64_t place) { return beginIn(place); }, [this](int64_t place) { endIn(place); },
                  [this](const std::exception_ptr& error) { stop(error); }},
-                copies_.in.slotByteLength());
+                copies_->in.slotByteLength());
   const Share beside = findsPages_ ? Share::few : stagesOut_ ? Share::half : Share::besideDevice;
   const Share share = hasOut_ ? beside : Share::all;
-  copies_.in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, share);
+  copies_->in.copy(feed, Way::up, byteLengthOf(SweepDirection::in), *run_.cancel, share);
 }
 
 std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t place) {
@@ -211,13 +219,13 @@ std::optional<std::vector<Transfer>> SweepRun::beginIn(int64_t place) {
   const std::optional<Taken> taken = awaitTaken(
       place, [&](const Taken& one) { return computed_ > one.inUser && computed_ + kAhead > place; });
   if (!taken) return std::nullopt;
-  if (taken->inUser >= 0) copies_.computed.holdBack(taken->inUser, copies_.inStream);
+  if (taken->inUser >= 0) copies_->computed.holdBack(taken->inUser, copies_->inStream);
   copyOnDevice(taken->tile);
-  return copies_.in.queueDirect(transfersOf(taken->tile, SweepDirection::in), Way::up);
+  return copies_->in.queueDirect(transfersOf(taken->tile, SweepDirection::in), Way::up);
 }
 
 void SweepRun::endIn(int64_t place) {
-  copies_.broughtIn.record(place, copies_.inStream);
+  copies_->broughtIn.record(place, copies_->inStream);
   advance(in_);
 }
 
@@ -228,12 +236,12 @@ void SweepRun::copyOnDevice(int64_t tile) {
     const Transfer t = transferOf(track, tile);
     const size_t first = track.buffer.windows[tile].first;
     if (track.backing.pieces == nullptr) {
-      queueOnDevice(t, track.backing.device + first, copies_.inStream);
+      queueOnDevice(t, track.backing.device + first, copies_->inStream);
       continue;
     }
     for (size_t row = 0; row < t.rows; row++) {
       queueGather(device_, t.device + row * t.devicePitch, *track.backing.pieces,
-                  {first + row * t.hostPitch, t.byteLength}, copies_.inStream, *run_.cancel);
+                  {first + row * t.hostPitch, t.byteLength}, copies_->inStream, *run_.cancel);
     }
   }
 }
@@ -259,15 +267,15 @@ void SweepRun::writeOutputs() {
 void SweepRun::bringOut() {
   TileFeed feed({[this](int64_t place) { return beginOut(place); },
                  [this](int64_t place) {
-                   copies_.broughtOut.record(place, copies_.outStream);
+                   copies_->broughtOut.record(place, copies_->outStream);
                    advance(out_);
                    run_.tilesDone->fetch_add(1, std::memory_order_relaxed);
                  },
                  [this](const std::exception_ptr& error) { stop(error); }},
-                copies_.out.slotByteLength());
+                copies_->out.slotByteLength());
   const Share share = !hasIn_ || findsPages_ ? Share::all : Share::half;
-  copies_.out.copy(feed, Way::down, byteLengthOf(SweepDirection::out), *run_.cancel, share);
-  copies_.out.awaitDirect();
+  copies_->out.copy(feed, Way::down, byteLengthOf(SweepDirection::out), *run_.cancel, share);
+  copies_->out.awaitDirect();
 }
 
 std::optional<std::vector<Transfer>> SweepRun::beginOut(int64_t place) {
@@ -275,13 +283,13 @@ std::optional<std::vector<Transfer>> SweepRun::beginOut(int64_t place) {
   const std::optional<Taken> taken = awaitTaken(place, [&](const Taken&) { return computed_ > place; });
   if (!taken) return std::nullopt;
   const std::vector<Transfer> transfers = transfersOf(taken->tile, SweepDirection::out);
-  if (!transfers.empty()) copies_.computed.holdBack(place, copies_.outStream);
-  return copies_.out.queueDirect(transfers, Way::down);
+  if (!transfers.empty()) copies_->computed.holdBack(place, copies_->outStream);
+  return copies_->out.queueDirect(transfers, Way::down);
 }
 
 void SweepRun::guarded(void (SweepRun::*part)()) noexcept {
   try {
-    WEFT_CU(cuCtxSetCurrent, copies_.context);
+    WEFT_CU(cuCtxSetCurrent, copies_->context);
     (this->*part)();
   } catch (...) {
     stop(std::current_exception());

@@ -89,9 +89,10 @@ struct BackingStore {
 class SweepRun {
  public:
   // Of the sweep's buffers, in order: where they are as a whole, and the addresses of their slots.
-  // `releasesHost`: the run uses JavaScript's memory only while its sweeps copy in.
+  // `copies`: null where nothing is copied. `releasesHost`: the run uses JavaScript's memory only while its
+  // sweeps copy in.
   SweepRun(const Sweep& sweep, std::vector<BackingStore> backing, std::vector<std::vector<CUdeviceptr>> slots,
-           CopyStreams& copies, CUstream stream, CudaDevice& device, Run& run, bool releasesHost);
+           CopyStreams* copies, CUstream stream, CudaDevice& device, Run& run, bool releasesHost);
 
   // `compute` queues the steps of a tile. Throws where a call fails or the run is cancelled; then nothing is
   // under way in the streams of copies.
@@ -168,7 +169,7 @@ class SweepRun {
   void stop(std::exception_ptr error);
 
   const Sweep& sweep_;
-  CopyStreams& copies_;
+  CopyStreams* const copies_;
   const CUstream stream_;
   CudaDevice& device_;
   Run& run_;

@@ -259,6 +259,13 @@ bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window) {
   return buffer.slotPitch > 0 && window.pitch > 0;
 }
 
+bool isLocal(const Sweep& sweep) {
+  return sweep.queueParts.empty() &&
+         std::all_of(sweep.buffers.begin(), sweep.buffers.end(), [](const SweepBuffer& buffer) {
+           return buffer.direction == SweepDirection::local;
+         });
+}
+
 bool isSwept(const Program& program, int buffer) {
   const BufferSpec& spec = program.buffers[buffer];
   return spec.windowed || spec.role == Role::spill;

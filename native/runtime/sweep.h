@@ -63,6 +63,9 @@ struct Sweep {
 // Whether a window lies in its slot as rows that are as far apart as the slot's.
 bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window);
 
+// Whether nothing is copied: windows are of values that are made and read in the same tile.
+bool isLocal(const Sweep& sweep);
+
 // Whether steps can use a buffer in sweeps only, which have windows of it.
 bool isSwept(const Program& program, int buffer);
 

@@ -3,7 +3,7 @@
  * step of a plan is several of its program. Called by `program-cuda.ts`.
  */
 import { callRow } from '../calls/table.js';
-import type { DevicePlan, Step, StreamPlan } from '../plan/plan.js';
+import type { DevicePlan, Step, StreamPlan, SweepStep } from '../plan/plan.js';
 
 /** The most launches that a run queues at a time, so that little is left to do when it is cancelled. */
 const MOST_IN_GRAPH = 128;
@@ -12,9 +12,13 @@ const MOST_IN_GRAPH = 128;
  */
 const MOST_CALL_SECONDS = 2e-4;
 
+/** Panels of a product are queued as one graph by themselves: a launch for each step of each panel. */
+const isGraph = ({ panels }: SweepStep): boolean => panels !== undefined;
+
 /** Whether what a step queues can be part of a graph. */
 function isRepeated(step: Step, multiprocessors: number): boolean {
-  if (step.kind !== 'call') return step.kind !== 'sweep' && step.kind !== 'loop';
+  if (step.kind === 'sweep') return isGraph(step);
+  if (step.kind !== 'call') return step.kind !== 'loop';
   const { isEmpty, costOf } = callRow(step);
   return !isEmpty(step) && costOf(step, multiprocessors).seconds <= MOST_CALL_SECONDS;
 }
@@ -52,6 +56,7 @@ export function graphsOf(
   );
   const cuts = repeated.every((is) => is) ? undefined : streams;
   const awaited = new Set(cuts === undefined ? [] : [...cuts.ends, ...cuts.steps.flatMap((s) => s.after)]);
+  const isAlone = steps.flatMap((step, k) => new Array<boolean>(counts[k]!).fill(step.kind === 'sweep'));
   const graphs: { first: number; count: number }[] = [];
   repeated.forEach((is, at) => {
     if (!is) return;
@@ -60,8 +65,9 @@ export function graphsOf(
     const isCut =
       place !== undefined &&
       (place.after.length > 0 || awaited.has(at - 1) || place.stream !== cuts?.steps[at - 1]?.stream);
+    const isApart = isAlone[at] === true || isAlone[at - 1] === true;
     const follows = last !== undefined && last.first + last.count === at && last.count < MOST_IN_GRAPH;
-    if (follows && !isCut) last.count += 1;
+    if (follows && !isCut && !isApart) last.count += 1;
     else graphs.push({ first: at, count: 1 });
   });
   return graphs;
