@@ -92,6 +92,7 @@ export default defineConfig({
             'test/sim/inline-runs.test.ts',
             'test/sim/graphs.test.ts',
             'test/sim/product-graphs.test.ts',
+            'test/sim/reduced-products.test.ts',
             'test/sim/streams.test.ts',
             'test/guest/at-once.test.ts',
           ],

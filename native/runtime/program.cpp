@@ -189,6 +189,14 @@ void checkStreams(const Program& program) {
   }
 }
 
+// A sweep that copies nothing, whose tiles are queued one after the other.
+bool canRepeatTiles(const Step& step, const Program& program) {
+  const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step);
+  return sweep != nullptr && isLocal(**sweep) &&
+         std::all_of((*sweep)->body.begin(), (*sweep)->body.end(),
+                     [&](const SweepBody& part) { return canRepeat(part.step, program); });
+}
+
 void readGraphs(const Fields& spec, Program& program) {
   if (!spec.has("graphs")) return;
   size_t end = 0;
@@ -199,8 +207,9 @@ void readGraphs(const Fields& spec, Program& program) {
     const size_t count = fields.integer("count", 1, steps - static_cast<int64_t>(first));
     end = first + count;
     for (size_t k = first; k < end; k++) {
-      if (!canRepeat(program.steps[k], program))
-        values::reject(path, "launches, products and buffers to be zeroed");
+      const bool isAlone = count == 1 && canRepeatTiles(program.steps[k], program);
+      if (!isAlone && !canRepeat(program.steps[k], program))
+        values::reject(path, "launches, products and buffers to be zeroed, or tiles of them");
     }
     program.graphs.push_back({first, count});
   });

@@ -6,8 +6,8 @@
  * `toJSON()` is stable: fields are added, never renamed. Called by `Lazy.explain` and `explain()`.
  */
 
-import { onlyRunOf } from '../exec/plan/phases.js';
-import type { Plan } from '../exec/plan/plan.js';
+import { devicePlansOf, onlyRunOf } from '../exec/plan/phases.js';
+import { type Plan, sweepsOf } from '../exec/plan/plan.js';
 import type { Destination } from '../exec/plan/plan-graph.js';
 import { printPlan, printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
@@ -155,7 +155,7 @@ const streamText = ({ stream, after = [] }: ExplainedStep): string =>
   printStream(stream === undefined ? undefined : { stream, after });
 
 const headOf = (step: ExplainedStep, k: number): string =>
-  `step ${k}: ${step.name}${step.phase === undefined ? '' : `, in phase ${step.phase.number}`}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} tiles of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written`;
+  `step ${k}: ${step.name}${step.phase === undefined ? '' : `, in phase ${step.phase.number}`}${step.sweep === undefined ? '' : `, in ${step.sweep.tiles} ${step.sweep.panels === undefined ? 'tiles' : 'panels'} of sweep ${step.sweep.number}`}${step.loop === undefined ? '' : `, in loop ${step.loop.number} (${step.loop.count})`}, nodes ${step.nodes.map((id) => `%${id}`).join(' ')}${streamText(step)}, ${formatBytes(step.bytesRead)} read, ${formatBytes(step.bytesWritten)} written`;
 
 /** The lines of a step, the name of each file once. */
 function madeAt(lines: readonly string[]): string {
@@ -233,7 +233,7 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     optimizedGraph: printGraph(graph),
     passes,
     steps,
-    edges: edgesOf(partition, new Positions(located), bytesByLabel(plan)),
+    edges: edgesOf(partition, new Positions(located), bytesByLabel(plan)).filter(isInMemory(plan)),
     results: plan.values.filter(({ role }) => role === 'output').map(({ label }) => label),
     bytesRead: total(steps, 'bytesRead'),
     bytesWritten: total(steps, 'bytesWritten'),
@@ -323,6 +323,19 @@ function edgesOf(
   );
   // Between the parts of a step nothing is in memory.
   return [...own.filter(({ from, to }) => from < 0 || from !== to), ...inside];
+}
+
+/** Not of values that pass in panels from one step to the next. */
+function isInMemory(plan: Plan): (edge: ExplainedEdge) => boolean {
+  const passed = new Set(
+    devicePlansOf(plan).flatMap(({ steps, buffers }) =>
+      steps
+        .flatMap(sweepsOf)
+        .filter(({ panels }) => panels !== undefined)
+        .flatMap(({ windows }) => windows.map(({ buffer }) => buffers[buffer]!.label)),
+    ),
+  );
+  return ({ buffer }) => !passed.has(buffer);
 }
 
 const bytesByLabel = ({ values }: Plan): Map<string, number> =>

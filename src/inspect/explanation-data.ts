@@ -1,4 +1,5 @@
 /** The findings of `explain.ts` as plain data. */
+import type { Panels } from '../exec/plan/plan.js';
 import type { LaunchedKernel } from '../exec/targets/target.js';
 import type { Reason } from '../fusion/partition/union.js';
 import type { PassChanges } from '../fusion/passes/pipeline.js';
@@ -8,8 +9,11 @@ export interface ExplainedStep {
   readonly kind: 'kernel' | 'call';
   /** Of a compute on several devices: the phase of the plan that it belongs to, and the devices that share it. */
   readonly phase?: { readonly number: number; readonly devices: readonly string[] };
-  /** Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has. */
-  readonly sweep?: { readonly number: number; readonly tiles: number };
+  /**
+   * Of a step that runs tile by tile: which sweep of the plan it belongs to, and how many tiles that has; of a product
+   * that passes through memory in panels, with its readers, of how many bytes those are, and why.
+   */
+  readonly sweep?: { readonly number: number; readonly tiles: number; readonly panels?: Panels };
   /**
    * Of a step in a loop's body: which loop of the plan, and how often it runs; of loops in loops, the
    * innermost.

@@ -150,8 +150,11 @@ function touchesOf(
 export function panelCuts(step: MatmulStep): readonly Cut[] {
   const { m, n, k, batch } = step;
   const isStack = matricesOf(step) > 1;
-  if (isStack && (!isOneBatch(step) || m <= PANEL_GRANULE)) return [matmulCuts(step).rows!];
-  if (isStack) return [rowsOfStack(step)];
+  if (isStack) {
+    const { rows } = matmulCuts(step);
+    const matrices = rows === undefined ? [] : [rows];
+    return isOneBatch(step) && m > PANEL_GRANULE ? [rowsOfStack(step), ...matrices] : matrices;
+  }
   const whole = { batch: [0, batch], rows: [0, m], columns: [0, n], contracted: [0, k] } as const;
   return [
     cutAlong(step, 'rows', m, PANEL_GRANULE, whole),

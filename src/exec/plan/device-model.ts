@@ -42,8 +42,9 @@ export interface PanelChoice {
   readonly tiles: number;
   /** What is computed in all panels together, relative to the whole: neighbours may both need some rows. */
   readonly repeated: number;
-  /** Bytes that all steps write and read of the values that pass in panels. */
+  /** Bytes that all steps write and read of the values that pass in panels, and of those that are held at a time. */
   readonly traffic: number;
+  readonly heldBytes: number;
 }
 
 /** When and in what size products pass through memory in panels. */

@@ -7,13 +7,16 @@ import type { DevicePlan, Step, StreamPlan, SweepStep } from '../plan/plan.js';
 
 /** The most launches that a run queues at a time, so that little is left to do when it is cancelled. */
 const MOST_IN_GRAPH = 128;
+/** The same of panels, which take microseconds each. */
+const MOST_IN_PANELS = 512;
 /**
  * Of a call that takes longer, what it costs the host is little beside it, and as much as that is left to do.
  */
 const MOST_CALL_SECONDS = 2e-4;
 
 /** Panels of a product are queued as one graph by themselves: a launch for each step of each panel. */
-const isGraph = ({ panels }: SweepStep): boolean => panels !== undefined;
+const isGraph = ({ panels, tiles, body }: SweepStep): boolean =>
+  panels !== undefined && tiles * body.length <= MOST_IN_PANELS;
 
 /** Whether what a step queues can be part of a graph. */
 function isRepeated(step: Step, multiprocessors: number): boolean {

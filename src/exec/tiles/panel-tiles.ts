@@ -5,13 +5,14 @@
  *     t = a @ b of 16384 × 16384 float32, max(t, 1)   →   64 tiles: 256 rows of t, in 16 MiB that all of them use;
  *                                                         the units of the maxima that read these rows
  */
+import type { Cut } from './sweep-cuts.js';
 import { type SizedSweep, type SlotRules, slotBytes, slotsOfTiles } from './sweep-slots.js';
 import { firstWhere, type Span, type SweptTask, type Tile, tileOfParts } from './sweep-windows.js';
 
 /** The most panels: a plan has a range of each step for each. */
 const MOST_PANELS = 1024;
 /** The most bytes of slots, relative to those of a panel: what is reduced in long slots takes longer panels. */
-const MOST_HELD = 3;
+const MOST_HELD = 5;
 /** The most units that a product may compute in all panels together, relative to its own: ends that two panels need. */
 const MOST_REPEATED = 1.25;
 
@@ -50,7 +51,7 @@ export function panelTiles(
     if (parts.every((part) => part === undefined)) continue;
     const tile = tileOfParts(tasks, parts, rules);
     const span = tile?.spans[0];
-    if (tile === undefined || span === undefined) return undefined;
+    if (tile === undefined || span === undefined || !isOneRange(span, cut)) return undefined;
     computed += span[1] - span[0];
     if (computed > MOST_REPEATED * cut.units) return undefined;
     tiles.push(tile);
@@ -67,6 +68,11 @@ export function panelTiles(
   };
   return { sized, repeated: computed / cut.units };
 }
+
+/** Whether units are of one period, or of whole ones. */
+const isOneRange = ([first, last]: Span, { units, period = units }: Cut): boolean =>
+  Math.floor(first / period) === Math.floor((last - 1) / period) ||
+  (first % period === 0 && last % period === 0);
 
 /** Where the units of tasks are in the product's result: in its bytes, of columns those of a row. */
 class Places {

@@ -20,7 +20,7 @@ import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list
 import { workspacesOf } from '../plan/workspace.js';
 import { type PanelTiles, panelTiles } from './panel-tiles.js';
 import type { BytePitches, Cut, CutTask, Task, Touch } from './sweep-cuts.js';
-import type { SizedSweep, SlotRules } from './sweep-slots.js';
+import { type SizedSweep, type SlotRules, slotBytes } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
@@ -205,7 +205,9 @@ class PanelPlanner {
       .filter((buffer) => values.has(buffer))
       .reduce((sum, buffer) => sum + this.#buffers[buffer]!.byteLength, 0);
     const tiles = sized.tiles.length;
-    const reason = this.#panels.choose({ product, followers: followers.length, tiles, repeated, traffic });
+    const heldBytes = slotBytes(sized.slots);
+    const work = { product, followers: followers.length, tiles, repeated, traffic, heldBytes };
+    const reason = this.#panels.choose(work);
     const { slotByteLength } = sized.slots.find(({ buffer }) => buffer === result)!;
     return reason === undefined ? undefined : { label: key, byteLength, panelByteLength: slotByteLength, reason };
   }

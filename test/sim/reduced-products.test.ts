@@ -1,0 +1,64 @@
+/**
+ * Products that are only reduced, on the simulated CUDA: panels in one slot, one after the other whatever the order of
+ * the device's work, and as a CUDA graph once a program is repeated.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { compile, compute, type Lazy, placeholder } from '../../src/index.js';
+import { numbers, REDUCED_PRODUCTS, reducedProduct } from '../support/reduced-products.js';
+import { describeSimulator, setDevices, setFaults, setSchedule } from './simulator.js';
+
+process.env.WEFT_PANEL_BYTES = '131072';
+setDevices([{}, {}]);
+
+const device = 'cuda:0';
+afterEach(() => setSchedule({ timing: 'late', seed: 1 }));
+
+describe('a product on a GPU that is only reduced', () => {
+  it.each(REDUCED_PRODUCTS.map((job) => [job.name, job] as const))(
+    'has the bits of one that is stored: %s',
+    async (_, job) => {
+      const { product, reduced } = reducedProduct(job);
+      expect(reduced.plan({ device }).sweeps.map(({ tiles }) => tiles > 1)).toEqual([true]);
+      const [stored] = await compute([reduced, product], { device });
+      setSchedule({ timing: 'random', seed: 3 });
+      const { data } = await reduced.compute({ device });
+      expect(data).toEqual(stored!.data);
+    },
+  );
+
+  it('takes a call and a launch for each panel, and memory for one', async () => {
+    const [x, y] = [numbers([512, 8], 1), numbers([8, 512], 2)];
+    const plan = x.matmul(y).max(1).plan({ device });
+    expect(plan.sweeps.map(({ tiles }) => tiles)).toEqual([8]);
+    expect(plan.peakBytes).toBeLessThan(512 * 512 * 2);
+    setFaults([]);
+    await x.matmul(y).max(1).compute({ device });
+    const { counts } = describeSimulator();
+    expect([counts.cublasGemmEx, counts.cuLaunchKernel]).toEqual([8, 8]);
+  });
+
+  it('has the same bits on two devices, and where it is repeated as a graph', async () => {
+    const [x, y] = [numbers([512, 8], 1), numbers([8, 512], 2)];
+    const rows = (a: Lazy, b: Lazy): Lazy => a.matmul(b).abs().max(1);
+    const { data } = await rows(x, y).compute({ device });
+    expect((await rows(x, y).compute({ devices: 2 })).data).toEqual(data);
+    const repeated = compile(rows, { device });
+    for (let run = 0; run < 6; run++) {
+      if (run === 5) setFaults([]);
+      expect((await repeated(x, y)).data).toEqual(data);
+    }
+    const { counts } = describeSimulator();
+    if (process.env.WEFT_POISON !== '1')
+      expect([counts.cuGraphLaunch, counts.cublasGemmEx ?? 0]).toEqual([1, 0]);
+  });
+});
+
+describe('the choice of panels', () => {
+  it('is printed with its times and bytes', () => {
+    const [x, y] = [placeholder([512, 8], 'float32'), placeholder([8, 512], 'float32')];
+    const explained = x.matmul(y).max(1).explain({ device });
+    expect(String(explained)).toContain('in panels of 128.25 KiB, not stored (1.00 MiB): WEFT_PANEL_BYTES is set');
+    expect(explained.bytesWritten).toBe(512 * 4);
+    expect(explained.edges).toEqual([]);
+  });
+});
