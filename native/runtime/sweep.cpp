@@ -168,12 +168,11 @@ class RangeRule {
  private:
   static void check(const MatmulStep& step, const SweepRange& range, const std::string& field) {
     if (range.x0 == range.x1) return;
-    if (step.epilogue) reject(field, "of a product without an epilogue");
     const bool isWhole = range.x0 % step.m == 0 && range.x1 % step.m == 0;
     if (!isWhole && range.x0 / step.m != (range.x1 - 1) / step.m)
       reject(field, "rows of one matrix, or whole matrices");
-    if (isHalf(step.dtype) && range.z1 - range.z0 < step.k)
-      reject(field, "all contracted indices for halves");
+    if ((isHalf(step.dtype) || step.epilogue) && range.z1 - range.z0 < step.k)
+      reject(field, "all contracted indices of halves, and with an epilogue");
   }
   static void check(const ContractionStep& step, const SweepRange& range, const std::string& field) {
     if (range.x0 == range.x1) return;
