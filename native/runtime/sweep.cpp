@@ -260,9 +260,8 @@ bool liesInRows(const SweepBuffer& buffer, const SweepWindow& window) {
 
 bool isLocal(const Sweep& sweep) {
   return sweep.queueParts.empty() &&
-         std::all_of(sweep.buffers.begin(), sweep.buffers.end(), [](const SweepBuffer& buffer) {
-           return buffer.direction == SweepDirection::local;
-         });
+         std::all_of(sweep.buffers.begin(), sweep.buffers.end(),
+                     [](const SweepBuffer& buffer) { return buffer.direction == SweepDirection::local; });
 }
 
 bool isSwept(const Program& program, int buffer) {

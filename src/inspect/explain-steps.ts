@@ -132,7 +132,11 @@ class Explainer {
   ): LocatedStep[] {
     if (step.kind === 'sweep') {
       const { panels } = step;
-      const sweep = { number: this.#sweeps++, tiles: step.tiles, ...(panels === undefined ? {} : { panels }) };
+      const sweep = {
+        number: this.#sweeps++,
+        tiles: step.tiles,
+        ...(panels === undefined ? {} : { panels }),
+      };
       const [first, ...others] = step.body.flatMap((part) =>
         this.#in(graph, part.step, plan, loops, false).map((one) => ({
           ...one,
@@ -163,7 +167,11 @@ class Explainer {
 }
 
 /** A step without the bytes that never leave the cache. */
-function withoutPanels(one: ExplainedStep, { panels, windows }: SweepStep, { buffers }: DevicePlan): ExplainedStep {
+function withoutPanels(
+  one: ExplainedStep,
+  { panels, windows }: SweepStep,
+  { buffers }: DevicePlan,
+): ExplainedStep {
   if (panels === undefined) return one;
   const bytesOf = (labels: readonly string[]): number =>
     windows

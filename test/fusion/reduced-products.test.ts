@@ -66,11 +66,14 @@ describe('random programs of reduced products', () => {
     (x, axis) => x.std(axis),
   ];
   it.each(Array.from({ length: 24 }, (_, seed) => seed))('seed %i', async (seed) => {
-    const pick = (n: number, salt: number): number => Math.floor(Math.abs(Math.sin(seed * 7.3 + salt) * 1e4)) % n;
+    const pick = (n: number, salt: number): number =>
+      Math.floor(Math.abs(Math.sin(seed * 7.3 + salt) * 1e4)) % n;
     const [m, n, k] = [380 + pick(300, 1), 380 + pick(300, 2), 1 + pick(20, 3)];
     const product = numbers([m, k], seed).matmul(numbers([k, n], seed + 1));
     const axis = [0, 1, null][pick(3, 4)]!;
-    const some = [5, 6].map((salt) => reductions[pick(5, salt)]!(maps[pick(5, salt + 2)]!(product).astype('float32'), axis));
+    const some = [5, 6].map((salt) =>
+      reductions[pick(5, salt)]!(maps[pick(5, salt + 2)]!(product).astype('float32'), axis),
+    );
     const stored = await compute([...some, product], { device });
     const found = await compute(some, { device });
     expect(found.map(({ data }) => data)).toEqual(stored.slice(0, 2).map(({ data }) => data));

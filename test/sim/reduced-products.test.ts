@@ -57,7 +57,9 @@ describe('the choice of panels', () => {
   it('is printed with its times and bytes', () => {
     const [x, y] = [placeholder([512, 8], 'float32'), placeholder([8, 512], 'float32')];
     const explained = x.matmul(y).max(1).explain({ device });
-    expect(String(explained)).toContain('in panels of 128.25 KiB, not stored (1.00 MiB): WEFT_PANEL_BYTES is set');
+    expect(String(explained)).toContain(
+      'in panels of 128.25 KiB, not stored (1.00 MiB): WEFT_PANEL_BYTES is set',
+    );
     expect(explained.bytesWritten).toBe(512 * 4);
     expect(explained.edges).toEqual([]);
   });

@@ -137,7 +137,9 @@ function touchesOf(
       touchOf(step, 'a', boxOf(rows, contracted), pitches),
       touchOf(step, 'b', boxOf(contracted, columns), pitches),
       ...(addend === undefined ? [] : [stretchTouch(addend.buffer, operandAffine(addend), result, size)]),
-      ...(bias === undefined ? [] : [stretchTouch(bias.buffer, { offset: bias.offset, strides: [1] }, [columns], size)]),
+      ...(bias === undefined
+        ? []
+        : [stretchTouch(bias.buffer, { offset: bias.offset, strides: [1] }, [columns], size)]),
     ],
     writes: [touchOf(step, 'c', result, pitches)],
   };

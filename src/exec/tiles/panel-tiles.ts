@@ -84,8 +84,8 @@ class Places {
   constructor(tasks: readonly SweptTask[], rules: SlotRules) {
     this.#tasks = tasks;
     this.#rules = rules;
-    this.#values = tasks.map(({ task: { reads, writes } }, k) =>
-      (k === 0 ? writes : reads).find(rules.isWindowed)!,
+    this.#values = tasks.map(
+      ({ task: { reads, writes } }, k) => (k === 0 ? writes : reads).find(rules.isWindowed)!,
     );
   }
 

@@ -37,9 +37,7 @@ export function planWithPanels(stepList: StepList, model: DeviceModel): DevicePl
 }
 
 /** A part of a plan: steps that run as a whole, or a sweep over panels. */
-type Item =
-  | { readonly step: Step }
-  | { readonly sized: SizedSweep; readonly steps: readonly Step[] };
+type Item = { readonly step: Step } | { readonly sized: SizedSweep; readonly steps: readonly Step[] };
 
 /** A product with the steps that follow it. */
 interface Chain {
@@ -209,7 +207,9 @@ class PanelPlanner {
     const work = { product, followers: followers.length, tiles, repeated, traffic, heldBytes };
     const reason = this.#panels.choose(work);
     const { slotByteLength } = sized.slots.find(({ buffer }) => buffer === result)!;
-    return reason === undefined ? undefined : { label: key, byteLength, panelByteLength: slotByteLength, reason };
+    return reason === undefined
+      ? undefined
+      : { label: key, byteLength, panelByteLength: slotByteLength, reason };
   }
 }
 
