@@ -17,8 +17,8 @@ export interface ReducedProduct {
   readonly dtype?: DType;
   /** What is wanted of the product; `x` is the first factor. */
   readonly of: (product: Lazy, x: Lazy) => Lazy;
-  /** Panels on a GPU. */
-  readonly tiles?: number;
+  /** Whether it is computed on a simulated GPU, too. */
+  readonly isSimulated?: true;
 }
 
 const squaredNorms = (x: Lazy): Lazy => x.square().sum(-1);
@@ -35,6 +35,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'column maxima',
+    isSimulated: true,
     shapes: [
       [300, 9],
       [9, 1000],
@@ -51,6 +52,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'the place of the largest',
+    isSimulated: true,
     shapes: [
       [512, 8],
       [8, 256],
@@ -75,6 +77,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'a sum of absolute values of odd sizes',
+    isSimulated: true,
     shapes: [
       [551, 6],
       [6, 263],
@@ -110,11 +113,13 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'least distances',
+    isSimulated: true,
     shapes: [[400, 3]],
     of: (p, x) => squaredNorms(x).reshape([-1, 1]).add(squaredNorms(x)).sub(p.mul(2)).min(1),
   },
   {
     name: 'a kernel matrix times a vector',
+    isSimulated: true,
     shapes: [[400, 4]],
     of: (p, x) =>
       squaredNorms(x)
@@ -135,6 +140,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'a product with an addend and a bias',
+    isSimulated: true,
     shapes: [
       [512, 6],
       [6, 256],
@@ -143,6 +149,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'rows of a stack',
+    isSimulated: true,
     shapes: [
       [3, 256, 8],
       [3, 8, 200],
@@ -151,6 +158,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'small matrices of a stack',
+    isSimulated: true,
     shapes: [
       [190, 24, 8],
       [190, 8, 32],
@@ -159,6 +167,7 @@ export const REDUCED_PRODUCTS: readonly ReducedProduct[] = [
   },
   {
     name: 'halves',
+    isSimulated: true,
     shapes: [
       [512, 16],
       [16, 600],
