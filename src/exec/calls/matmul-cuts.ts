@@ -117,7 +117,7 @@ function cutAlong(step: MatmulStep, axis: keyof Block, size: number, granule: nu
   };
 }
 
-/** What a block reads and writes. */
+/** The footprint of a block. */
 function touchesOf(
   step: MatmulStep,
   { batch, rows, columns, contracted }: Block,

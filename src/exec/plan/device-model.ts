@@ -40,17 +40,17 @@ export interface PanelChoice {
   /** Steps that read it, and what is made of it, in panels. */
   readonly followers: number;
   readonly tiles: number;
-  /** What is computed in all panels together, relative to the whole: neighbours may both need some rows. */
+  /** Rows computed in all panels together, relative to those of the whole: neighbours may both need some. */
   readonly repeated: number;
-  /** Bytes that all steps write and read of the values that pass in panels, and of those that are held at a time. */
+  /** Bytes that all steps write and read of the values that pass in panels, and of the product. */
   readonly traffic: number;
-  readonly heldBytes: number;
+  readonly byteLength: number;
 }
 
 /** When and in what size products pass through memory in panels. */
 export interface PanelModel {
-  /** Of a panel: so many that it stays in a cache. */
-  readonly bytes: number;
+  /** Of a product's panel: so many that it stays in a cache. */
+  readonly bytesOf: (product: CallStep) => number;
   /** Of products that are large enough. */
   readonly leastBytes: number;
   /** Why a product is computed in panels; `undefined`: it is not. */

@@ -87,7 +87,9 @@ class StepListPlanner {
   readonly #model: DeviceModel;
   /** With what loops count and record; the plan of that with panels of products; that as a whole; the plan without. */
   readonly #recorded: () => StepList;
+  /** With panels of products that are better computed so, and of all that can be. */
   readonly #inPanels: () => DevicePlan | undefined;
+  readonly #inMorePanels: () => DevicePlan | undefined;
   readonly #decided: () => DevicePlan;
   readonly #whole: () => DevicePlan;
   readonly #inPlace: () => DevicePlan | undefined;
@@ -97,7 +99,8 @@ class StepListPlanner {
     this.#model = model;
     this.#recorded = once(() => withLoopRecords(withLoopCounters(stepList, model), model.loopRecordBytes));
     const inBlocks = once(() => inReadBlocks(this.#recorded(), model));
-    this.#inPanels = once(() => planWithPanels(inBlocks(), model));
+    this.#inPanels = once(() => planWithPanels(inBlocks(), model, false));
+    this.#inMorePanels = once(() => planWithPanels(inBlocks(), model, true));
     this.#decided = once(() => planWhole(inBlocks(), model));
     this.#whole = once(() => (this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model)));
     this.#inPlace = once(() => {
@@ -121,7 +124,7 @@ class StepListPlanner {
     const decided = this.#decided();
     if (decided.peakBytes <= budget)
       return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
-    for (const made of [this.#whole, this.#inPlace]) {
+    for (const made of [this.#whole, this.#inPlace, this.#inMorePanels]) {
       const plan = made();
       if (plan !== undefined && plan.peakBytes <= budget) return plan;
     }

@@ -2,50 +2,70 @@
  * When a product that is only reduced passes through memory in panels (`exec/tiles/panels.ts`), and how large those are.
  * The choice depends on the product and its readers alone, so that the same bits come of any budget.
  */
+import { byteLengthOf } from '../../graph/dtype.js';
 import { config } from '../../host/config.js';
+import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { PanelChoice, PanelModel } from '../plan/device-model.js';
 
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
 const MULTIPROCESSORS = 132;
-/** Of 50 MB of second-level cache, half of which is near a multiprocessor. */
-const CUDA_PANEL = 16 * 2 ** 20;
+/** Most of 50 MB of second-level cache: smaller panels leave cuBLAS too few blocks. */
+const CUDA_PANEL = 32 * 2 ** 20;
 const CPU_PANEL = 4 * 2 ** 20;
 /** Products of fewer panels stay in the cache as a whole, or nearly. */
 const LEAST_PANELS = 4;
 
-/** Bytes a second of memory, and of the second-level cache. */
-const MEMORY_RATE = 2.8e12;
-const CACHE_RATE = 5e12;
+/** Bytes a second of a stored product, and of panels, of which each step has a tail; measured on an H100. */
+const STORED_RATE = 2.85e12;
+const PANEL_RATE = 2.7e12;
 /** Between two steps of a panel. */
-const GAP_SECONDS = 1.5e-6;
-/** The part of its time that a product may lose for the memory that it does not take. */
-const WORTH = 1.1;
+const GAP_SECONDS = 1.4e-6;
+/** The part of its time that a product may lose for the memory that it does not take: of many bytes more. */
+const WORTH = 1.02;
+const MANY_BYTES = 4 * 2 ** 30;
+const WORTH_MANY = 1.1;
 
 /** Panels of a size that the user sets are for all products that are large enough. */
-function model(suitable: number, choose: PanelModel['choose']): PanelModel | undefined {
+function model(least: number, own: Pick<PanelModel, 'bytesOf' | 'choose'>): PanelModel | undefined {
   const { panelByteLength: set } = config();
-  const bytes = set ?? suitable;
-  if (bytes === 0) return undefined;
-  return {
-    bytes,
-    leastBytes: LEAST_PANELS * bytes,
-    choose: set === undefined ? choose : () => 'WEFT_PANEL_BYTES is set',
-  };
+  if (set === 0) return undefined;
+  const leastBytes = LEAST_PANELS * (set ?? least);
+  if (set === undefined) return { leastBytes, ...own };
+  return { leastBytes, bytesOf: () => set, choose: () => 'WEFT_PANEL_BYTES is set' };
 }
 
-export const cudaPanels = (): PanelModel | undefined => model(CUDA_PANEL, chooseOnCuda);
+export const cudaPanels = (): PanelModel | undefined =>
+  model(CUDA_PANEL, { bytesOf: () => CUDA_PANEL, choose: chooseOnCuda });
 
-/** A panel saves the memory and its pages, and costs a call of threads. */
-export const cpuPanels = (): PanelModel | undefined => model(CPU_PANEL, () => 'it stays in the cache');
+/** Panels save memory and its pages, and cost a call of threads and another reading of an operand each. */
+export const cpuPanels = (): PanelModel | undefined =>
+  model(CPU_PANEL, { bytesOf: bytesOnCpu, choose: () => 'it stays in the cache' });
 
-function chooseOnCuda(choice: PanelChoice): string | undefined {
-  const { product, followers, tiles, repeated, traffic, heldBytes } = choice;
+/**
+ * An operand is packed again for each panel: of half as many rows as it has itself, that moves as many bytes as
+ * storing the product and reading it would.
+ */
+function bytesOnCpu(product: CallStep): number {
+  if (product.call !== 'matmul') return CPU_PANEL;
+  const { m, n, k, dtype } = product;
+  const line = Math.max(m, n) * byteLengthOf(dtype);
+  return Math.max(CPU_PANEL, Math.min((k / 2) * line, (m * n * byteLengthOf(dtype)) / LEAST_PANELS));
+}
+
+/** The library stores what it computes in between, not meanwhile: times are added up. */
+function chooseOnCuda({
+  product,
+  followers,
+  tiles,
+  repeated,
+  traffic,
+  byteLength,
+}: PanelChoice): string | undefined {
   const arithmetic = callRow(product).costOf(product, MULTIPROCESSORS).seconds;
-  const whole = Math.max(arithmetic, traffic / (followers + 1) / MEMORY_RATE) + traffic / MEMORY_RATE;
-  const rate = heldBytes > 2 * CUDA_PANEL ? MEMORY_RATE : CACHE_RATE;
-  const inPanels = repeated * arithmetic + traffic / rate + tiles * (followers + 1) * GAP_SECONDS;
-  if (inPanels > WORTH * whole) return undefined;
+  const whole = arithmetic + traffic / STORED_RATE;
+  const inPanels = repeated * arithmetic + traffic / PANEL_RATE + tiles * (followers + 1) * GAP_SECONDS;
+  if (inPanels > (byteLength < MANY_BYTES ? WORTH : WORTH_MANY) * whole) return undefined;
   return `about ${inMicroseconds(inPanels)}, as a whole ${inMicroseconds(whole)}`;
 }
 

@@ -20,18 +20,25 @@ import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list
 import { workspacesOf } from '../plan/workspace.js';
 import { type PanelTiles, panelTiles } from './panel-tiles.js';
 import type { BytePitches, Cut, CutTask, Task, Touch } from './sweep-cuts.js';
-import { type SizedSweep, type SlotRules, slotBytes } from './sweep-slots.js';
+import type { SizedSweep, SlotRules } from './sweep-slots.js';
 import { formsOf } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 /** Values that are smaller than this part of a product are what it is reduced to. */
 const REDUCED = 1 / 8;
 
-/** The plan with panels; undefined: no product is better computed so. */
-export function planWithPanels(stepList: StepList, model: DeviceModel): DevicePlan | undefined {
+/**
+ * The plan with panels; undefined: no product can be computed so, or is better, `isNeeded`: it is worth any
+ * time.
+ */
+export function planWithPanels(
+  stepList: StepList,
+  model: DeviceModel,
+  isNeeded: boolean,
+): DevicePlan | undefined {
   const { sweeps, panels } = model;
   if (sweeps === undefined || panels === undefined) return undefined;
-  const planner = new PanelPlanner(stepList, model, panels);
+  const planner = new PanelPlanner(stepList, model, panels, isNeeded);
   for (const step of stepList.steps) planner.look(step);
   return planner.plan();
 }
@@ -51,14 +58,16 @@ class PanelPlanner {
   readonly #stepList: StepList;
   readonly #model: DeviceModel;
   readonly #panels: PanelModel;
+  readonly #isNeeded: boolean;
   readonly #buffers: UnplacedBuffer[];
   readonly #windowed = new Set<number>();
   #items: readonly Item[];
 
-  constructor(stepList: StepList, model: DeviceModel, panels: PanelModel) {
+  constructor(stepList: StepList, model: DeviceModel, panels: PanelModel, isNeeded: boolean) {
     this.#stepList = stepList;
     this.#model = model;
     this.#panels = panels;
+    this.#isNeeded = isNeeded;
     this.#buffers = [...stepList.buffers];
     this.#items = stepList.steps.map((step) => ({ step }));
   }
@@ -191,7 +200,7 @@ class PanelPlanner {
     const read = new Set(tasks.flatMap(({ reads }) => reads));
     const isOpen = ({ writes }: Task): boolean => writes.some((b) => values.has(b) && !read.has(b));
     const kept = swept.map((one, k) => (k > 0 && isOpen(one.task) ? { ...one, isKept: true } : one));
-    return panelTiles(kept, rules, this.#panels.bytes);
+    return panelTiles(kept, rules, this.#panels.bytesOf(tasks[0]!.step as CallStep));
   }
 
   #choose({ product, followers, values }: Chain, { sized, repeated }: PanelTiles): Panels | undefined {
@@ -203,9 +212,8 @@ class PanelPlanner {
       .filter((buffer) => values.has(buffer))
       .reduce((sum, buffer) => sum + this.#buffers[buffer]!.byteLength, 0);
     const tiles = sized.tiles.length;
-    const heldBytes = slotBytes(sized.slots);
-    const work = { product, followers: followers.length, tiles, repeated, traffic, heldBytes };
-    const reason = this.#panels.choose(work);
+    const work = { product, followers: followers.length, tiles, repeated, traffic, byteLength };
+    const reason = this.#isNeeded ? 'there is no room for the whole' : this.#panels.choose(work);
     const { slotByteLength } = sized.slots.find(({ buffer }) => buffer === result)!;
     return reason === undefined
       ? undefined
@@ -215,7 +223,7 @@ class PanelPlanner {
 
 const stepsOf = (item: Item): readonly Step[] => ('step' in item ? [item.step] : item.steps);
 
-/** What a step makes, but for its partial results. */
+/** The results of a step, without partial ones. */
 const resultsOf = (step: KernelStep | CallStep): readonly number[] =>
   buffersOf(step.kind === 'kernel' ? { ...step, scratch: [] } : step).writes;
 
