@@ -23,6 +23,14 @@ const JOBS: Readonly<Record<string, readonly [() => readonly Lazy[], ComputeOpti
     () => [x.matmul(placeholder([256, 2000], 'float32')).maximum(0)],
     { device: 'cuda:0', memory: '4MiB' },
   ],
+  'panels of a product that has no room': [
+    () => [
+      placeholder([8192, 64], 'float32')
+        .matmul(placeholder([64, 8192], 'float32'))
+        .max(1),
+    ],
+    { device: 'cuda:0', memory: '100MiB' },
+  ],
   'a loop of neighbours': [smoothed, { device: 'cuda:0' }],
   'tiles of a loop of neighbours': [smoothed, { device: 'cuda:0', memory: '1MiB' }],
   'tiles of a loop of maps': [

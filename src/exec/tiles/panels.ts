@@ -7,7 +7,7 @@
  *     y = max(f(t), 1)  →             256 elements of y = max(f(256 rows of t), 1)
  *
  * That is a sweep whose inputs and results are on the device as a whole, so that a panel has the bits of the whole as
- * any tile has; panels depend on the steps alone, not on a budget. Called by `device-planner.ts`.
+ * any tile has; the size of panels depends on the steps alone, not on a budget. Called by `device-planner.ts`.
  */
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
