@@ -37,6 +37,26 @@ describe('maps before and behind a scan on the CPU', () => {
     expect(x.mul(2).cumulativeSum().exp().plan({ device }).peakBytes).toBeLessThan(1024);
   });
 
+  it.each<[string, (x: Lazy) => Lazy, (x: Lazy) => Lazy]>([
+    ['between two scans', (x) => x.cumulativeSum(0).mul(2), (y) => y.cumulativeSum(1)],
+    ['between scans along one axis', (x) => x.cumulativeSum(1).mul(2), (y) => y.cumulativeSum(1)],
+  ])('belong to one of them: %s', async (_, first, second) => {
+    const x = rows([2100, 40], 1);
+    const [between] = await compute([first(x)], { device });
+    const [expected] = await compute([second(lazy(between!))], { device });
+    const [whole] = await compute([second(first(x))], { device });
+    expect(whole!.data).toEqual(expected!.data);
+  });
+
+  it('belong to the first of two scans that they read', async () => {
+    const x = rows([2100, 40], 1);
+    const [a, b] = await compute([x.cumulativeSum(0), x.cumulativeSum(1)], { device });
+    const [expected] = await compute([lazy(a!).add(lazy(b!))], { device });
+    const sum = x.cumulativeSum(0).add(x.cumulativeSum(1));
+    expect(stepsOf(sum).filter((step) => step.startsWith('kernel'))).toHaveLength(0);
+    expect((await sum.compute({ device })).data).toEqual(expected!.data);
+  });
+
   it('stay apart where others read them, or where they are costly to compute twice', () => {
     const x = rows([30_000], 1);
     const kernelsOf = (output: Lazy): number =>

@@ -28,13 +28,18 @@ export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Ext
     // Files that a kernel reads block by block are held as a whole for a scan.
     !(readsOnce !== undefined && buffers.some((buffer) => uses.isStreamed(buffer)));
   const steps: (Step | undefined)[] = [...stepList.steps];
+  /** Kernels that are parts of a scan: one between two scans, or behind both, is the first one's. */
+  const taken = new Set<Step>();
   let joins = false;
   for (const [at, step] of stepList.steps.entries()) {
     if (!isScan(step)) continue;
-    const maps = mapsOf(step, uses, canJoin);
+    const maps = mapsOf(step, uses, canJoin, taken);
     if (maps === undefined) continue;
     joins = true;
-    for (const gone of maps.gone) steps[stepList.steps.indexOf(gone)] = undefined;
+    for (const gone of maps.gone) {
+      steps[stepList.steps.indexOf(gone)] = undefined;
+      taken.add(gone);
+    }
     const { prologue, epilogue, last, totals } = maps;
     const nodesOf = (parts: readonly (RoutineStep | KernelStep)[]): number[] => [
       ...new Set(parts.flatMap((part) => part.nodes)),
@@ -101,6 +106,7 @@ function mapsOf(
   step: RoutineStep,
   uses: Uses,
   canJoin: CanJoin,
+  taken: ReadonlySet<Step>,
 ):
   | (RoutineMaps & {
       readonly gone: readonly KernelStep[];
@@ -115,7 +121,10 @@ function mapsOf(
   const totals = before === undefined ? undefined : totalsOf(step, uses);
   const scans = new Set<Step>(totals === undefined ? [step] : [totals, step]);
   const only = (steps: readonly Step[] | undefined): KernelStep | undefined =>
-    steps?.length === 1 && steps[0]!.kind === 'kernel' && steps[0]!.scratch.length === 0
+    steps?.length === 1 &&
+    steps[0]!.kind === 'kernel' &&
+    steps[0]!.scratch.length === 0 &&
+    !taken.has(steps[0]!)
       ? steps[0]
       : undefined;
   const isBetween = (buffer: number, readBy: number): boolean =>
