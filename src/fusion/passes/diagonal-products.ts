@@ -33,27 +33,23 @@ function diagonalOf(node: GraphNode, editor: Editor): Diagonal | undefined {
   return column + count <= columns ? { matrices, row, column, count } : undefined;
 }
 
-/** `isOwn`: whether nothing else reads a node. */
-export const diagonalOfContract =
-  (isOwn: (id: number) => boolean): Rule =>
-  (node, editor) => {
-    const found = diagonalOf(node, editor);
-    if (found?.matrices.kind !== 'contract' || !isOwn(found.matrices.id) || !isOwn(node.inputs[0]!))
-      return undefined;
-    const { id, ...contract } = found.matrices as GraphNodeOf<'contract'>;
-    const [i, j] = contract.output.slice(-2) as [number, number];
-    if (contract.labels.some((labels) => labels.includes(i) && labels.includes(j))) return undefined;
-    const { row, column, count } = found;
-    const ranges = [
-      { label: i, start: row, size: count },
-      { label: j, start: column, size: count },
-    ];
-    const diagonal = editor.add({
-      ...contract,
-      labels: contract.labels.map((labels) => labels.map((label) => (label === j ? i : label))),
-      output: contract.output.slice(0, -1),
-      shape: [...contract.shape.slice(0, -2), count],
-      inputs: contract.inputs.map((input, k) => sliced(input, contract.labels[k]!, ranges, editor)),
-    });
-    return sizeOfShape(node.shape) === 0 ? undefined : editor.reshape(diagonal, [...node.shape]);
-  };
+export const diagonalOfContract: Rule = (node, editor) => {
+  const found = diagonalOf(node, editor);
+  if (found?.matrices.kind !== 'contract') return undefined;
+  const { id, ...contract } = found.matrices as GraphNodeOf<'contract'>;
+  const [i, j] = contract.output.slice(-2) as [number, number];
+  if (contract.labels.some((labels) => labels.includes(i) && labels.includes(j))) return undefined;
+  const { row, column, count } = found;
+  const ranges = [
+    { label: i, start: row, size: count },
+    { label: j, start: column, size: count },
+  ];
+  const diagonal = editor.add({
+    ...contract,
+    labels: contract.labels.map((labels) => labels.map((label) => (label === j ? i : label))),
+    output: contract.output.slice(0, -1),
+    shape: [...contract.shape.slice(0, -2), count],
+    inputs: contract.inputs.map((input, k) => sliced(input, contract.labels[k]!, ranges, editor)),
+  });
+  return sizeOfShape(node.shape) === 0 ? undefined : editor.reshape(diagonal, [...node.shape]);
+};

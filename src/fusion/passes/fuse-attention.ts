@@ -7,7 +7,8 @@
  *
  * Before formulas and contractions are rewritten, for targets that say when it takes less time (`AttentionTraits`). Values change by
  * rounding, and where not all numbers are finite: columns that a causal mask leaves out are not read, so that an
- * infinity or NaN of V there makes no NaN; and of halves, what is between the products is in float32.
+ * infinity or NaN of V there makes no NaN; and of halves, what is between the products is in float32. Scores that
+ * others read are computed for those besides, so that the call has the bits that it has alone.
  */
 import { isHalf } from '../../graph/dtype.js';
 import { type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
@@ -17,7 +18,6 @@ import { type AttentionOperands, attentionOperands } from './attention-labels.js
 import type { AttentionTraits } from './attention-traits.js';
 import type { ContractionReport } from './contraction-report.js';
 import { hasContractions } from './merge-contractions.js';
-import { type Reading, readingOf } from './reading.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 import { type MappedProduct, mappedProduct } from './score-map.js';
 import { simplify } from './simplify.js';
@@ -28,11 +28,11 @@ type Contract = GraphNodeOf<'contract'>;
 export const fuseAttention = (traits: AttentionTraits | undefined) =>
   function* (graph: MutableGraph, report?: ContractionReport): Slices<void> {
     if (traits === undefined || !hasContractions(graph)) return;
-    const reading = readingOf(graph);
+    const { length } = graph.nodes;
     let isFused = false;
     const rule: Rule = (node, editor) => {
-      if (node.kind !== 'contract' || node.id >= reading.size) return undefined;
-      const made = attentionOf(node, { traits, reading, editor, report });
+      if (node.kind !== 'contract' || node.id >= length) return undefined;
+      const made = attentionOf(node, { traits, editor, report });
       isFused ||= made !== undefined;
       return made;
     };
@@ -42,7 +42,6 @@ export const fuseAttention = (traits: AttentionTraits | undefined) =>
 
 interface Context {
   readonly traits: AttentionTraits;
-  readonly reading: Reading;
   readonly editor: Editor;
   readonly report: ContractionReport | undefined;
 }
@@ -55,11 +54,11 @@ const isPlain = ({ labels, dtype, inputs, library }: Contract, { node }: Pick<Ed
   inputs.every((id) => node(id).dtype === dtype);
 
 function attentionOf(product: Contract, context: Context): number | undefined {
-  const { editor, reading } = context;
+  const { editor } = context;
   if (!isPlain(product, { node: (id) => editor.node(id) })) return undefined;
   for (const at of [0, 1]) {
-    const root = softmaxArgument(product.inputs[at]!, reading);
-    const mapped = root === undefined ? undefined : mappedProduct(root, reading, editor);
+    const root = softmaxArgument(product.inputs[at]!, editor);
+    const mapped = root === undefined ? undefined : mappedProduct(root, editor);
     const scores = mapped?.product;
     if (mapped === undefined || scores === undefined || scores.dtype !== product.dtype) continue;
     if (!isPlain(scores, { node: (id) => editor.node(id) })) continue;

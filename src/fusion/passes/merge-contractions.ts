@@ -8,8 +8,13 @@
  *     diagonal of contract ij,jk->ik                     →   contract ij,ji->i
  *
  * Floating-point values may change by rounding (sums are reassociated); `exact: true` leaves this pass out.
+ *
+ * A form is taken for what an expression is, not for who else reads its parts, so that results have the bits that
+ * they have alone: sums and diagonals always, which take less work than the product; products of products where both take less
+ * work than the outer one, so that they do also where the inner one is computed for others. A permuted product has the
+ * bits of the product.
  */
-import { isComplex, isFloat } from '../../graph/dtype.js';
+import { byteLengthOf, isComplex, isFloat } from '../../graph/dtype.js';
 import {
   type Graph,
   type GraphNode,
@@ -19,6 +24,7 @@ import {
   sharedNodes,
 } from '../../graph/graph.js';
 import type { Slices } from '../../host/slices.js';
+import { contractionPath, elementLimit } from '../paths/contraction-path.js';
 import { diagonalOfContract } from './diagonal-products.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
@@ -29,9 +35,9 @@ export function* mergeContractions(graph: MutableGraph): Slices<void> {
   if (!canMerge(graph)) return;
   const shared = sharedNodes(graph);
   yield* rewrite(graph, {
-    view: [permuteOfContract(shared), diagonalOfContract((id) => !shared.has(id))],
-    reduce: [sumOfContract(shared)],
-    contract: [contractOfPermute, contractOfBroadcast, contractOfContract(shared)],
+    view: [permuteOfContract(shared), diagonalOfContract],
+    reduce: [sumOfContract],
+    contract: [contractOfPermute, contractOfBroadcast, contractOfContract],
   });
 }
 
@@ -56,29 +62,31 @@ export function hasContractions(graph: Graph | MutableGraph): boolean {
 
 type Contract = GraphNodeOf<'contract'>;
 
-/** A contraction that only one node reads: computing it in another form repeats nothing. */
-function ownContract(id: number, shared: ReadonlySet<number>, editor: Editor): Contract | undefined {
+/** The contraction that a sum takes, perhaps through a permute, and the labels of what it takes. */
+function summedContract(id: number, editor: Editor): { contract: Contract; labels: number[] } | undefined {
   const node = editor.node(id);
-  return node.kind === 'contract' && !shared.has(id) ? node : undefined;
+  if (node.kind === 'contract') return { contract: node, labels: [...node.output] };
+  if (node.kind !== 'view' || node.view.type !== 'permute') return undefined;
+  const contract = editor.node(node.inputs[0]!);
+  if (contract.kind !== 'contract') return undefined;
+  return { contract, labels: node.view.order.map((axis) => contract.output[axis]!) };
 }
 
-const sumOfContract =
-  (shared: ReadonlySet<number>): Rule =>
-  (node, editor) => {
-    if (node.kind !== 'reduce' || node.reduction !== 'sum' || !(isFloat(node.dtype) || isComplex(node.dtype)))
-      return undefined;
-    const contract = ownContract(node.inputs[0]!, shared, editor);
-    if (contract === undefined || contract.dtype !== node.dtype) return undefined;
-    const output = contract.output.filter((_, axis) => !node.axes.includes(axis));
-    return editor.add({ ...withoutId(contract), output, shape: node.shape });
-  };
+const sumOfContract: Rule = (node, editor) => {
+  if (node.kind !== 'reduce' || node.reduction !== 'sum' || !(isFloat(node.dtype) || isComplex(node.dtype)))
+    return undefined;
+  const { contract, labels } = summedContract(node.inputs[0]!, editor) ?? {};
+  if (contract === undefined || contract.dtype !== node.dtype) return undefined;
+  const output = labels!.filter((_, axis) => !node.axes.includes(axis));
+  return editor.add({ ...withoutId(contract), output, shape: node.shape });
+};
 
 const permuteOfContract =
   (shared: ReadonlySet<number>): Rule =>
   (node, editor) => {
     if (node.kind !== 'view' || node.view.type !== 'permute') return undefined;
-    const contract = ownContract(node.inputs[0]!, shared, editor);
-    if (contract === undefined) return undefined;
+    const contract = editor.node(node.inputs[0]!);
+    if (contract.kind !== 'contract' || shared.has(contract.id)) return undefined;
     const output = node.view.order.map((axis) => contract.output[axis]!);
     return editor.add({ ...withoutId(contract), output, shape: node.shape });
   };
@@ -143,28 +151,47 @@ const contractOfBroadcast: Rule = (node, editor) => {
 
 const isPermute = (node: GraphNode): boolean => node.kind === 'view' && node.view.type === 'permute';
 
-const contractOfContract =
-  (shared: ReadonlySet<number>): Rule =>
-  (node, editor) => {
-    if (node.kind !== 'contract' || !(isFloat(node.dtype) || isComplex(node.dtype))) return undefined;
-    const at = node.inputs.findIndex((id) => ownContract(id, shared, editor) !== undefined);
-    if (at < 0) return undefined;
-    const inner = ownContract(node.inputs[at]!, shared, editor)!;
-    if (inner.precision !== node.precision || inner.library !== node.library) return undefined;
-    if (node.inputs.length + inner.inputs.length - 1 > MAX_OPERANDS) return undefined;
-    // The inner labels take the outer names of its output, and fresh names for what it sums.
-    const rename = new Map(inner.output.map((label, axis) => [label, node.labels[at]![axis]!]));
-    let fresh = Math.max(0, ...node.labels.flat(), ...node.output) + 1;
-    for (const label of inner.labels.flat()) if (!rename.has(label)) rename.set(label, fresh++);
-    const labels = [
-      ...node.labels.slice(0, at),
-      ...inner.labels.map((list) => list.map((label) => rename.get(label)!)),
-      ...node.labels.slice(at + 1),
-    ];
-    const inputs = [...node.inputs.slice(0, at), ...inner.inputs, ...node.inputs.slice(at + 1)];
-    const memoryLimit = lower(node.memoryLimit, inner.memoryLimit);
-    return editor.add({ ...withoutId(node), memoryLimit, labels, inputs });
-  };
+const contractOfContract: Rule = (node, editor) => {
+  if (node.kind !== 'contract' || !(isFloat(node.dtype) || isComplex(node.dtype))) return undefined;
+  const outer = operationsOf(node, editor);
+  for (const at of node.inputs.keys()) {
+    const merged = mergedAt(node, at, editor);
+    if (merged !== undefined && operationsOf(merged, editor) <= outer) return editor.add(merged);
+  }
+  return undefined;
+};
+
+/** A contraction of what its operand `at` contracts, where both can be one. */
+function mergedAt(node: Contract, at: number, editor: Editor): Omit<Contract, 'id'> | undefined {
+  const inner = editor.node(node.inputs[at]!);
+  if (inner.kind !== 'contract' || inner.precision !== node.precision || inner.library !== node.library)
+    return undefined;
+  if (node.inputs.length + inner.inputs.length - 1 > MAX_OPERANDS) return undefined;
+  // The inner labels take the outer names of its output, and fresh names for what it sums.
+  const rename = new Map(inner.output.map((label, axis) => [label, node.labels[at]![axis]!]));
+  let fresh = Math.max(0, ...node.labels.flat(), ...node.output) + 1;
+  for (const label of inner.labels.flat()) if (!rename.has(label)) rename.set(label, fresh++);
+  const labels = [
+    ...node.labels.slice(0, at),
+    ...inner.labels.map((list) => list.map((label) => rename.get(label)!)),
+    ...node.labels.slice(at + 1),
+  ];
+  const inputs = [...node.inputs.slice(0, at), ...inner.inputs, ...node.inputs.slice(at + 1)];
+  const memoryLimit = lower(node.memoryLimit, inner.memoryLimit);
+  return { ...withoutId(node), memoryLimit, labels, inputs };
+}
+
+/** Multiplications and additions of a contraction by its best path. */
+function operationsOf(
+  { labels, output, inputs, dtype, memoryLimit }: Omit<Contract, 'id'>,
+  editor: Editor,
+): number {
+  const sizes = new Map(
+    labels.flatMap((list, k) => list.map((label, axis) => [label, editor.node(inputs[k]!).shape[axis]!])),
+  );
+  const network = { operands: labels, output, sizeOf: (label: number) => sizes.get(label)! };
+  return contractionPath(network, elementLimit(byteLengthOf(dtype), memoryLimit)).operations;
+}
 
 /** The lower of two limits, where there are any. */
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>

@@ -6,12 +6,19 @@
  *     slice (permute (sum …))        →   permute (slice (sum …))
  *
  * Maps need no rule: a kernel pulls in a sliced map at the sliced elements only. Values do not change, but
- * for the rounding of library products, whose blocking may depend on their size. A value that others read
- * whole stays.
+ * for the order of sums, which may depend on the size of a product and on the number of rows. A slice of more than half
+ * of a value is taken of the whole, a smaller one is computed by itself, whoever else reads the value: a result
+ * has the bits that it has alone.
  */
 
 import type { View } from '../../graph/expr.js';
-import { type GraphNodeOf, type MutableGraph, nodeOf, sharedNodes } from '../../graph/graph.js';
+import {
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+  sizeOfShape,
+} from '../../graph/graph.js';
 import type { Slices } from '../../host/slices.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
@@ -19,8 +26,7 @@ type Slice = Extract<View, { type: 'slice' }>;
 
 export function* pushSlices(graph: MutableGraph): Slices<void> {
   if (!isPushable(graph)) return;
-  const shared = sharedNodes(graph);
-  yield* rewrite(graph, { view: [throughPermute(shared), throughReduce(shared), throughContract(shared)] });
+  yield* rewrite(graph, { view: [throughPermute, throughReduce, throughContract] });
 }
 
 /** Whether some slice is of what it may be pushed through. */
@@ -36,6 +42,10 @@ function isPushable(graph: MutableGraph): boolean {
 
 const sliceOf = (node: { kind: string; view?: View }): Slice | undefined =>
   node.kind === 'view' && node.view?.type === 'slice' ? node.view : undefined;
+
+/** Whether a slice has half of a value's elements at most. */
+const isPart = (slice: GraphNode, whole: GraphNode): boolean =>
+  2 * sizeOfShape(slice.shape) <= sizeOfShape(whole.shape);
 
 /** A slice along some axes of a node: the others stay whole. */
 function sliceAxes(
@@ -58,55 +68,49 @@ function sliceAxes(
 /**
  * A transposed reduction or product is sliced below its permute; other permutes are index maps as they stand.
  */
-const throughPermute =
-  (shared: ReadonlySet<number>): Rule =>
-  (node, editor) => {
-    const slice = sliceOf(node);
-    const permute = slice === undefined ? undefined : editor.node(node.inputs[0]!);
-    if (slice === undefined || permute?.kind !== 'view' || permute.view.type !== 'permute') return undefined;
-    const input = editor.node(permute.inputs[0]!);
-    const isPushed = input.kind === 'reduce' || input.kind === 'contract';
-    if (!isPushed || shared.has(permute.id) || shared.has(input.id)) return undefined;
-    const axes = permute.view.order.map((axis, k) => ({
-      axis,
-      start: slice.starts[k]!,
-      step: slice.steps[k]!,
-      size: node.shape[k]!,
-    }));
-    return editor.view(sliceAxes(input.id, axes, editor), permute.view, node.shape);
-  };
+const throughPermute: Rule = (node, editor) => {
+  const slice = sliceOf(node);
+  const permute = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+  if (slice === undefined || permute?.kind !== 'view' || permute.view.type !== 'permute') return undefined;
+  const input = editor.node(permute.inputs[0]!);
+  const isPushed = input.kind === 'reduce' || input.kind === 'contract';
+  if (!isPushed || !isPart(node, input)) return undefined;
+  const axes = permute.view.order.map((axis, k) => ({
+    axis,
+    start: slice.starts[k]!,
+    step: slice.steps[k]!,
+    size: node.shape[k]!,
+  }));
+  return editor.view(sliceAxes(input.id, axes, editor), permute.view, node.shape);
+};
 
-const throughReduce =
-  (shared: ReadonlySet<number>): Rule =>
-  (node, editor) => {
-    const slice = sliceOf(node);
-    const reduce = slice === undefined ? undefined : editor.node(node.inputs[0]!);
-    if (slice === undefined || reduce?.kind !== 'reduce' || shared.has(reduce.id)) return undefined;
-    if (reduce.monoid !== undefined) return undefined;
-    const input = editor.node(reduce.inputs[0]!);
-    const kept = input.shape.flatMap((_, axis) => (reduce.axes.includes(axis) ? [] : [axis]));
-    const axes = kept.map((axis, k) => ({
-      axis,
-      start: slice.starts[k]!,
-      step: slice.steps[k]!,
-      size: node.shape[k]!,
-    }));
-    const { id: _, ...data } = reduce;
-    return editor.add({ ...data, shape: node.shape, inputs: [sliceAxes(input.id, axes, editor)] });
-  };
+const throughReduce: Rule = (node, editor) => {
+  const slice = sliceOf(node);
+  const reduce = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+  if (slice === undefined || reduce?.kind !== 'reduce' || !isPart(node, reduce)) return undefined;
+  if (reduce.monoid !== undefined) return undefined;
+  const input = editor.node(reduce.inputs[0]!);
+  const kept = input.shape.flatMap((_, axis) => (reduce.axes.includes(axis) ? [] : [axis]));
+  const axes = kept.map((axis, k) => ({
+    axis,
+    start: slice.starts[k]!,
+    step: slice.steps[k]!,
+    size: node.shape[k]!,
+  }));
+  const { id: _, ...data } = reduce;
+  return editor.add({ ...data, shape: node.shape, inputs: [sliceAxes(input.id, axes, editor)] });
+};
 
-const throughContract =
-  (shared: ReadonlySet<number>): Rule =>
-  (node, editor) => {
-    const slice = sliceOf(node);
-    const contract = slice === undefined ? undefined : editor.node(node.inputs[0]!);
-    if (slice === undefined || contract?.kind !== 'contract' || shared.has(contract.id)) return undefined;
-    const inputs = contract.inputs.map((id, k) =>
-      sliceOperand(id, contract.labels[k]!, contract, slice, node.shape, editor),
-    );
-    const { id: _, ...data } = contract;
-    return editor.add({ ...data, shape: node.shape, inputs });
-  };
+const throughContract: Rule = (node, editor) => {
+  const slice = sliceOf(node);
+  const contract = slice === undefined ? undefined : editor.node(node.inputs[0]!);
+  if (slice === undefined || contract?.kind !== 'contract' || !isPart(node, contract)) return undefined;
+  const inputs = contract.inputs.map((id, k) =>
+    sliceOperand(id, contract.labels[k]!, contract, slice, node.shape, editor),
+  );
+  const { id: _, ...data } = contract;
+  return editor.add({ ...data, shape: node.shape, inputs });
+};
 
 function sliceOperand(
   id: number,

@@ -21,7 +21,6 @@ import { sameShape } from '../../graph/shape.js';
 import { causalForm } from './causal-form.js';
 import { constantOf } from './constant-of.js';
 import type { NodeContent } from './node-table.js';
-import type { Reading } from './reading.js';
 import type { Editor } from './rewrite.js';
 
 /** The most nodes of a map. */
@@ -36,10 +35,10 @@ export interface MappedProduct {
   readonly map: { readonly value: ValueMap; readonly inputs: readonly number[] } | undefined;
 }
 
-/** The product whose elements a node has mapped, where nothing else reads it or what is between. */
-export function mappedProduct(root: number, reading: Reading, editor: Editor): MappedProduct | undefined {
+/** The product whose elements a node has mapped, if there is one. */
+export function mappedProduct(root: number, editor: Editor): MappedProduct | undefined {
   const { shape } = editor.node(root);
-  const dependent = dependentsOf(root, reading);
+  const dependent = dependentsOf(root, editor);
   if (dependent === undefined) return undefined;
   const { product, nodes } = dependent;
   const masked = causalPart(root, nodes, editor);
@@ -52,42 +51,36 @@ export function mappedProduct(root: number, reading: Reading, editor: Editor): M
 /** The one contraction of a node's shape below maps and casts of that shape, and those with it. */
 function dependentsOf(
   root: number,
-  reading: Reading,
+  editor: Editor,
 ): { readonly product: GraphNodeOf<'contract'>; readonly nodes: ReadonlySet<number> } | undefined {
-  const { shape } = reading.node(root);
+  const { shape } = editor.node(root);
   const order: number[] = [];
   const seen = new Set<number>();
   const open = [root];
   const isMap = ({ kind }: GraphNode): boolean => kind === 'map' || kind === 'cast';
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    const node = reading.node(id);
+    const node = editor.node(id);
     if (seen.has(id) || !sameShape(node.shape, shape)) continue;
     seen.add(id);
     order.push(id);
     if (order.length > MAX_NODES) return undefined;
     if (isMap(node)) open.push(...node.inputs);
   }
-  const products = order.filter((id) => reading.node(id).kind === 'contract');
+  const products = order.filter((id) => editor.node(id).kind === 'contract');
   if (products.length !== 1) return undefined;
   const nodes = new Set(products);
   // Maps of maps: as often as the longest way is long.
   for (let found = true; found; ) {
     found = false;
     for (const id of order) {
-      const node = reading.node(id);
+      const node = editor.node(id);
       if (nodes.has(id) || !isMap(node) || !node.inputs.some((input) => nodes.has(input))) continue;
       nodes.add(id);
       found = true;
     }
   }
   if (!nodes.has(root)) return undefined;
-  const inner = new Map<number, number>();
-  for (const id of nodes)
-    for (const input of isMap(reading.node(id)) ? reading.node(id).inputs : [])
-      inner.set(input, (inner.get(input) ?? 0) + 1);
-  const isOwn = [...nodes].every((id) => id === root || reading.isReadBy(id, inner.get(id)!));
-  const product = reading.node(products[0]!) as GraphNodeOf<'contract'>;
-  return isOwn ? { product, nodes } : undefined;
+  return { product: editor.node(products[0]!) as GraphNodeOf<'contract'>, nodes };
 }
 
 interface Masked {
