@@ -266,6 +266,8 @@ export type NodeData =
       /** Of the reduction `monoid`: inputs are the parts of the accumulators, of one shape. */
       readonly monoid?: MonoidPart | undefined;
       readonly axes: readonly number[];
+      /** Written out as ops by the kernels that need it, in the order of its elements (`unroll-reductions.ts`). */
+      readonly unrolled?: boolean | undefined;
     }
   | { readonly kind: 'view'; readonly view: View }
   /** The inputs one after the other along an axis; their sizes along the others, and their dtypes, agree. */

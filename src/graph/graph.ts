@@ -126,6 +126,7 @@ export function nodeFrom(
         kind: data.kind,
         reduction: data.reduction,
         monoid: data.monoid,
+        unrolled: data.unrolled,
         axes: data.axes,
         dtype,
         shape,

@@ -59,7 +59,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'map':
       return node.op;
     case 'reduce':
-      return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]`;
+      return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]${node.unrolled === true ? ' unrolled' : ''}`;
     case 'view':
       return formatView(node.view);
     case 'join':

@@ -10,7 +10,6 @@
  * Called by `partition.ts`.
  */
 import { byteLengthOf } from '../../graph/dtype.js';
-import { costOfLoop } from '../../graph/element-loop.js';
 import type { Shape } from '../../graph/expr.js';
 import {
   type Consumers,
@@ -20,11 +19,10 @@ import {
   nodeOf,
   sizeOfShape,
 } from '../../graph/graph.js';
-import { opRow } from '../../graph/ops.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
+import { type ElementCosts, isComputed, isElementwise, isUnrolled } from '../passes/element-cost.js';
 import { readsFromMemory } from '../passes/join-form.js';
-import { UNROLLED } from '../passes/unroll.js';
 
 /** One unit of op cost in bytes of memory traffic: a GPU does about four additions while it moves a byte. */
 const BYTES_PER_COST = 0.25;
@@ -37,13 +35,13 @@ const LEAST_SPREAD_BYTES = 2 ** 21;
 /** Nodes with more use sites than this are never computed again at each; a view is computed nowhere. */
 const MAX_FRAMES = 16;
 const MAX_LEAVES = 6;
-/** Longest reduction that is written out inside another, and the most its terms may cost together. */
-const MAX_UNROLLED = 16;
-const MAX_UNROLLED_COST = 512;
 
 /** Nodes that are never computed inside another kernel. */
-const isBoundary = (node: GraphNode): boolean =>
-  node.kind === 'reduce' || node.kind === 'contract' || node.kind === 'call' || node.kind === 'loop';
+export const isBoundary = (node: GraphNode): boolean =>
+  (node.kind === 'reduce' && node.unrolled !== true) ||
+  node.kind === 'contract' ||
+  node.kind === 'call' ||
+  node.kind === 'loop';
 
 /** Nodes between pauses: each takes some 0.5 µs. */
 const NODES_OF_SLICE = 1024;
@@ -55,14 +53,15 @@ interface Known {
   readonly consumers: Consumers;
   /** Joins that are stored part by part. */
   readonly inParts: ReadonlySet<number>;
+  readonly costs: ElementCosts;
 }
 
 export function* chooseMaterialized(
   graph: Graph,
   order: readonly number[],
-  { operands, consumers, inParts }: Known,
+  { operands, consumers, inParts, costs }: Known,
 ): Slices<Set<number>> {
-  const work = new Work(graph, order);
+  const work = new Work(graph, order, costs);
   yield;
   const frames = new Frames(graph.nodes.length, inParts);
   const roots = new Set<number>();
@@ -72,9 +71,7 @@ export function* chooseMaterialized(
     const id = order[k]!;
     const node = nodeOf(graph, id);
     const sites = frames.sitesOf(node, consumers);
-    const nested = node.kind === 'reduce' && unrolls(graph, node, sites, work.cost[node.inputs[0]!]!);
-    const forced =
-      outputs.has(id) || (isBoundary(node) && !nested) || (operands.has(id) && node.kind !== 'source');
+    const forced = outputs.has(id) || isBoundary(node) || (operands.has(id) && node.kind !== 'source');
     if (
       forced ||
       (isComputed(node) &&
@@ -90,24 +87,6 @@ export function* chooseMaterialized(
   return roots;
 }
 
-/**
- * Whether a short reduction is written out inside another: its value is only needed, at one site, by kernels
- * that reduce over a larger domain, as in Σj exp(-Σk (x[i,k] - y[j,k])²).
- */
-function unrolls(graph: Graph, node: GraphNodeOf<'reduce'>, { roots }: UseSites, inputCost: number): boolean {
-  if (!(node.reduction in UNROLLED) || roots.length !== 1) return false;
-  if (nodeOf(graph, roots[0]!).kind !== 'reduce') return false;
-  const { shape } = nodeOf(graph, node.inputs[0]!);
-  const count = node.axes.reduce((n, axis) => n * shape[axis]!, 1);
-  return count <= MAX_UNROLLED && count * (inputCost + 1) <= MAX_UNROLLED_COST;
-}
-
-const isElementwiseKind = (kind: GraphNode['kind']): boolean =>
-  kind === 'map' || kind === 'cast' || kind === 'repeat' || kind === 'function';
-
-const isComputed = ({ kind }: GraphNode): boolean =>
-  isElementwiseKind(kind) || kind === 'view' || kind === 'join' || kind === 'gather';
-
 /** A node's use sites: where in which kernel its value is needed. */
 interface UseSites {
   /**
@@ -120,9 +99,6 @@ interface UseSites {
 }
 
 const NOWHERE: UseSites = { frames: [], roots: [] };
-
-/** Whether a node computes each element from those of its inputs, which broadcast. */
-const isElementwise = ({ kind }: GraphNode): boolean => isElementwiseKind(kind);
 
 interface Broadcast {
   readonly from: Shape;
@@ -238,7 +214,7 @@ class Frames {
     // A reduction has one input, a gather one that is not stored, parts of joins are apart: nothing else is in
     // its frame.
     if (consumer.kind === 'gather' || consumer.kind === 'join') return this.#next++;
-    if (consumer.kind === 'reduce') return this.#placed(consumer) ? this.#next++ : frame;
+    if (consumer.kind === 'reduce') return isUnrolled(consumer) ? this.#next++ : frame;
     if (sameShape(consumer.shape, node.shape) && consumer.kind !== 'view') return frame;
     // Axes of one element do not change where an element is.
     const keepsPlaces = consumer.kind !== 'view' || KEEPS_ORDER.has(consumer.view.type);
@@ -266,24 +242,19 @@ class Frames {
     else known.push(made);
     return frame;
   }
-
-  /** Whether a reduction is computed inside another kernel, not as the root of its own. */
-  #placed(reduce: GraphNode): boolean {
-    return !this.#sites[reduce.id]!.frames.includes(reduce.id);
-  }
 }
 
-/** The cost of computing each node from stored values, by id. */
+/** The work of computing each node from stored values, by id. */
 class Work {
-  /** Cost units of one element. */
-  readonly cost: Float64Array;
+  /** Of one element. */
+  readonly costs: ElementCosts;
   /** Bytes of the stored nodes it reads; infinite where those are more than are counted. */
   readonly leafBytes: Float64Array;
   /** Stored nodes it reads; `undefined`: more than are counted. */
   readonly #leaves: (readonly number[] | undefined)[];
 
-  constructor(graph: Graph, order: readonly number[]) {
-    this.cost = new Float64Array(graph.nodes.length);
+  constructor(graph: Graph, order: readonly number[], costs: ElementCosts) {
+    this.costs = costs;
     this.leafBytes = new Float64Array(graph.nodes.length);
     this.#leaves = new Array<readonly number[] | undefined>(graph.nodes.length);
     for (let k = 0; k < order.length; k++) {
@@ -301,33 +272,16 @@ class Work {
   }
 
   #combine(graph: Graph, node: GraphNode): void {
-    let cost = costOf(node);
     let leaves: readonly number[] | undefined = NO_LEAVES;
     for (let k = 0; k < node.inputs.length; k++) {
       const input = node.inputs[k]!;
-      cost = Math.min(1e9, cost + this.cost[input]!);
       leaves = union(leaves, this.#leaves[input]);
     }
     if (leaves !== undefined && leaves.length > MAX_LEAVES) leaves = undefined;
-    this.cost[node.id] = cost;
     this.#leaves[node.id] = leaves;
     this.leafBytes[node.id] =
       leaves === undefined ? Number.POSITIVE_INFINITY : bytesRead(graph, node, leaves);
   }
-}
-
-/** A gathered element costs what its line of memory does. */
-const GATHER_COST = 32;
-/** A comparison, and a choice of one of two parts by it. */
-const COST_OF_CHOICE = 2;
-
-function costOf(node: GraphNode): number {
-  if (node.kind === 'map') return opRow(node.op).cost;
-  if (node.kind === 'gather') return GATHER_COST;
-  if (node.kind === 'repeat') return costOfLoop(node.loop);
-  if (node.kind === 'function') return node.function.cost;
-  if (node.kind === 'join') return COST_OF_CHOICE * (node.inputs.length - 1);
-  return node.kind === 'cast' ? 1 : 0;
 }
 
 const NO_LEAVES: readonly number[] = [];
@@ -376,7 +330,7 @@ function repeats(node: GraphNode, uses: UseSites, frames: Frames, work: Work): b
   if (sites > MAX_FRAMES) return node.kind === 'view';
   const kernels = countDistinct(roots);
   const size = sizeOfShape(node.shape);
-  const cost = work.cost[node.id]! * BYTES_PER_COST;
+  const cost = work.costs.at(node.id) * BYTES_PER_COST;
   const compute = cost * size;
   const bytes = size * byteLengthOf(node.dtype);
   // Reads that both ways share are left out: the leaves once.
@@ -399,7 +353,7 @@ function isSpread(
   { consumers: { first, list }, inParts }: Pick<Known, 'consumers' | 'inParts'>,
   work: Work,
 ): boolean {
-  const cost = work.cost[node.id]!;
+  const cost = work.costs.at(node.id);
   if (node.kind === 'view' || cost < LEAST_SPREAD_COST) return false;
   const size = sizeOfShape(node.shape);
   let id = node.id;

@@ -69,6 +69,7 @@ function writeData(to: Records, node: GraphNodeData): void {
         numberOf(node.monoid === undefined ? node.reduction : `${node.monoid.part} ${node.monoid.of.key}`),
       );
       to.putAll(node.axes);
+      if (node.unrolled === true) to.put(numberOf('unrolled'));
       break;
     case 'view':
       writeView(to, node.view);

@@ -26,6 +26,7 @@ import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
 import { splitJoins } from './split-joins.js';
+import { unrollReductions } from './unroll-reductions.js';
 
 export interface Pass {
   readonly name: string;
@@ -44,6 +45,7 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'push-slices', run: pushSlices, rounds: false },
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
+  { name: 'unroll-reductions', run: unrollReductions, rounds: false },
 ];
 
 /** The passes where a library does all products that it can. */
