@@ -17,8 +17,9 @@ import { loadOf } from '../kernel/algebra.js';
 import { create } from '../kernel/instruction.js';
 import { type Access, type Affine, type Bound, sameNumbers } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
+import { isUnrolled } from '../passes/element-cost.js';
 import { DistinctList, mixAll } from '../passes/hash.js';
-import { combinePairwise, elementMaps, UNROLLED } from '../passes/unroll.js';
+import { combinePairwise, combiningOp, elementMaps } from '../passes/unroll-reductions.js';
 import { BufferList, nodeBuffer, sourceBuffer } from './buffer-list.js';
 import type { KernelBuffer } from './fused-kernel.js';
 import { belowViews, foldedIndex, gatherMap, inRange } from './gathers.js';
@@ -37,6 +38,7 @@ import {
 import { type ReachedPart, reachedParts } from './join-parts.js';
 import { KernelDomain } from './kernel-domain.js';
 import { MutableKernel } from './mutable-kernel.js';
+import { OwnReadings } from './own-reading.js';
 
 /** A view whose input has to be stored, found while a kernel was built. */
 export class MustStore {
@@ -84,11 +86,13 @@ export class KernelBuilder {
   readonly #storedNodes: Loadable[];
   readonly #sources: Loadable[];
   readonly #domains = new DistinctList(hashOfAxes, sameAxes);
+  readonly #readings: OwnReadings;
   #started = 0;
 
   constructor(graph: Graph, stored: ReadonlySet<number>, inParts: ReadonlySet<number>) {
     this.graph = graph;
     this.stored = stored;
+    this.#readings = new OwnReadings(graph, stored);
     this.#inParts = inParts;
     this.values = new Int32Array(graph.nodes.length);
     this.kernels = new Int32Array(graph.nodes.length);
@@ -100,13 +104,16 @@ export class KernelBuilder {
   *build(root: number): Slices<EmittedKernel> {
     const node = nodeOf(this.graph, root);
     let domain = this.#domainOf(
-      node.kind === 'reduce' || this.isInParts(node) ? nodeOf(this.graph, node.inputs[0]!).shape : node.shape,
-      node.kind === 'reduce' ? node.axes : NO_AXES,
+      isReduction(node) || this.isInParts(node) ? nodeOf(this.graph, node.inputs[0]!).shape : node.shape,
+      isReduction(node) ? node.axes : NO_AXES,
     );
+    const computed = new Set(isReduction(node) ? this.#readings.of(node) : []);
     for (;;) {
       try {
-        return yield* new KernelEmitter(this, node, domain, ++this.#started).build();
+        return yield* new KernelEmitter(this, node, domain, ++this.#started, computed).build();
       } catch (error) {
+        // A value that is in memory alone, too, since its views are no index maps.
+        if (error instanceof MustStore && computed.delete(error.node)) continue;
         if (!(error instanceof NeedsSplit)) throw error;
         domain = domain.split(error);
       }
@@ -145,6 +152,10 @@ export class KernelBuilder {
 
 const NO_AXES: readonly number[] = [];
 
+/** Whether a node's kernel walks the axes that it reduces. */
+const isReduction = (node: GraphNode): node is GraphNodeOf<'reduce'> =>
+  node.kind === 'reduce' && !isUnrolled(node);
+
 /**
  * An index map, and the values of the nodes that were read through it; those where the domain starts are
  * elsewhere.
@@ -182,6 +193,7 @@ class KernelEmitter {
   readonly #root: GraphNode;
   readonly #domain: KernelDomain;
   readonly #number: number;
+  readonly #computed: ReadonlySet<number>;
   readonly #axes: number;
   readonly #start: MapScope;
   readonly #tape = new TapeBuilder();
@@ -191,8 +203,16 @@ class KernelEmitter {
   readonly #nodes: number[] = [];
   readonly #origins: number[] = [];
 
-  constructor(builder: KernelBuilder, root: GraphNode, domain: KernelDomain, number: number) {
+  /** `computed`: stored nodes that it does not load. */
+  constructor(
+    builder: KernelBuilder,
+    root: GraphNode,
+    domain: KernelDomain,
+    number: number,
+    computed: ReadonlySet<number>,
+  ) {
     this.#builder = builder;
+    this.#computed = computed;
     this.#graph = builder.graph;
     this.#root = root;
     this.#domain = domain;
@@ -207,7 +227,7 @@ class KernelEmitter {
     const isInParts = this.#builder.isInParts(root);
     const values: number[] = [];
     if (isInParts) for (const part of root.inputs) values.push(yield* this.#pull(part, undefined));
-    else if (root.kind === 'reduce') values.push(yield* this.#reduce(root));
+    else if (isReduction(root)) values.push(yield* this.#reduce(root));
     else values.push(yield* this.#pull(root.id, root.id));
     this.#note(root.id);
     const buffer = this.#buffers.at(this.#builder.storedNode(root).buffer);
@@ -291,7 +311,7 @@ class KernelEmitter {
   /** Loads what is stored; what has to be computed goes on the stack. */
   #enter(stack: Task[], id: number, scope: MapScope, asRoot: number | undefined): void {
     const node = nodeOf(this.#graph, id);
-    if (this.#builder.stored.has(id) && !(id === asRoot && scope === this.#start)) {
+    if (this.#isLoaded(id) && !(id === asRoot && scope === this.#start)) {
       this.#know(id, scope, this.#load(this.#builder.storedNode(node), scope.map));
       return;
     }
@@ -305,6 +325,10 @@ class KernelEmitter {
     } else {
       this.#know(id, scope, line);
     }
+  }
+
+  #isLoaded(id: number): boolean {
+    return this.#builder.stored.has(id) && !this.#computed.has(id);
   }
 
   /** Notes a value, and the node that the newest instructions belong to. */
@@ -370,7 +394,7 @@ class KernelEmitter {
         return { inputs: [index], scopes: [this.#scopeOf(indexMap(coordinates, scope.map.bounds))] };
       }
       case 'reduce': {
-        if (!(node.reduction in UNROLLED)) return NO_NEEDS;
+        if (!isUnrolled(node)) return NO_NEEDS;
         if (scope.map.folds.length > 0) throw new MustStore(node.id);
         const [id] = node.inputs as readonly [number];
         const { shape } = nodeOf(this.#graph, id);
@@ -420,7 +444,8 @@ class KernelEmitter {
       case 'gather':
         return this.#gather(node, args[0]!, map);
       case 'reduce':
-        return this.#unrolled(node, args);
+        if (isUnrolled(node)) return this.#unrolled(node, args);
+        throw new MustStore(node.id); // a reduction inside another kernel: never inlined
       default:
         throw new MustStore(node.id); // a reduction or contraction inside another kernel: never inlined
     }
@@ -454,8 +479,7 @@ class KernelEmitter {
 
   /** A short reduction inside another. Halves are summed in float32, as every reduction does. */
   #unrolled(node: GraphNodeOf<'reduce'>, values: readonly number[]): number {
-    const op = UNROLLED[node.reduction];
-    if (op === undefined) throw new MustStore(node.id);
+    const op = combiningOp(node);
     const wide = values.map((value) =>
       this.#cast(value, accumulatorOf(this.#tape.instructions[value]!.dtype)),
     );
@@ -530,7 +554,7 @@ class KernelEmitter {
     if (line !== undefined) return { at: line, map };
     const found = belowViews(this.#graph, array, map, {
       sizes: [...this.#domain.sizes, size],
-      isStored: (id) => this.#builder.stored.has(id),
+      isStored: (id) => this.#isLoaded(id),
     });
     if (found === undefined) throw new MustStore(array.id);
     return { at: this.#loadable(found.base, array), map: found.map };
@@ -539,9 +563,9 @@ class KernelEmitter {
   /** A reshape of an array that is in memory in C order: the same elements, with strides of its own. */
   #reshaped(array: GraphNode): Loadable | undefined {
     let base = array;
-    while (base.kind === 'view' && base.view.type === 'reshape' && !this.#builder.stored.has(base.id))
+    while (base.kind === 'view' && base.view.type === 'reshape' && !this.#isLoaded(base.id))
       base = nodeOf(this.#graph, base.inputs[0]!);
-    if (base === array || (base.kind !== 'source' && !this.#builder.stored.has(base.id))) return undefined;
+    if (base === array || (base.kind !== 'source' && !this.#isLoaded(base.id))) return undefined;
     const { buffer, strides, offset } = this.#loadable(base, array);
     const { shape } = base;
     const dense = denseStrides(shape);
@@ -550,7 +574,7 @@ class KernelEmitter {
   }
 
   #loadable(base: GraphNode, array: GraphNode): Loadable {
-    if (this.#builder.stored.has(base.id)) return this.#builder.storedNode(base);
+    if (this.#isLoaded(base.id)) return this.#builder.storedNode(base);
     if (base.kind === 'source') return this.#builder.source(base);
     throw new MustStore(array.id);
   }
@@ -559,7 +583,7 @@ class KernelEmitter {
   #lineOfReshape(node: GraphNode, map: IndexMap): number | undefined {
     if (node.kind !== 'view' || node.view.type !== 'reshape') return undefined;
     const input = nodeOf(this.#graph, node.inputs[0]!);
-    if (!this.#builder.stored.has(input.id)) return undefined;
+    if (!this.#isLoaded(input.id)) return undefined;
     this.#nodes.push(node.id);
     const { buffer } = this.#builder.storedNode(input);
     return this.#load({ buffer, strides: denseStrides(node.shape), offset: 0 }, map);

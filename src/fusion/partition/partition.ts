@@ -19,6 +19,7 @@ import {
 } from '../../graph/graph.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
+import { ElementCosts } from '../passes/element-cost.js';
 import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from './buffer-key.js';
 import { KernelBuilder, MustStore } from './build-kernel.js';
 import { joinsInParts } from './join-parts.js';
@@ -81,14 +82,20 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
   const routines = together(graph, order, 'call', routineKey);
   const loops = together(graph, order, 'loop', ({ loop }) => loop.key);
   const outputs = new Set(graph.outputs);
-  const wantedWhole = operandsToStore(graph, contracts, outputs, isReadable);
+  const wantedWhole = operandsToStore(graph, contracts, isReadable);
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   yield;
   const consumers = new Consumers(graph, order);
   const inParts = joinsInParts(graph, order, consumers);
-  const stored = yield* chooseMaterialized(graph, order, { operands: wantedWhole, consumers, inParts });
+  const costs = ElementCosts.of(graph, order);
+  const stored = yield* chooseMaterialized(graph, order, {
+    operands: wantedWhole,
+    consumers,
+    inParts,
+    costs,
+  });
   const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
@@ -149,18 +156,18 @@ function ascending(numbers: readonly number[]): number[] {
 }
 
 /**
- * The nodes that matrix products read: the base below the operand's views where that works, else the operand.
+ * The nodes that matrix products read: the base below the operand's views where that works, else the operand; also where
+ * a view is stored for others, since a library may sum in another order for operands that lie otherwise.
  */
 function operandsToStore(
   graph: Graph,
   contracts: readonly GraphNodeOf<'contract'>[],
-  outputs: ReadonlySet<number>,
   isReadable: Readable,
 ): Set<number> {
   const stored = new Set<number>();
   for (const node of contracts) {
     for (const [k, id] of node.inputs.entries()) {
-      const found = operandThroughViews(graph, id, (i) => outputs.has(i), readableBy(node, k, isReadable));
+      const found = operandThroughViews(graph, id, () => false, readableBy(node, k, isReadable));
       stored.add(found === undefined ? id : found.node);
     }
   }
@@ -192,15 +199,12 @@ function readableBy(
   return isFurther ? asRows(output.indexOf(labels[0]!.at(-2)!)) : isReadable;
 }
 
-/**
- * An operand's place; the operand is stored itself where what is stored by now cannot be read through its
- * views.
- */
+/** An operand's place; the operand is stored itself where it cannot be read through its views. */
 function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Readable): Operand {
-  const found = operandThroughViews(graph, id, (i) => stored.has(i), isReadable);
+  const found = operandThroughViews(graph, id, () => false, isReadable);
   if (found !== undefined) return found;
   stored.add(id);
-  return operandThroughViews(graph, id, (i) => stored.has(i), isReadable)!;
+  return operandThroughViews(graph, id, (i) => i === id, isReadable)!;
 }
 
 /** Kernels of the user's own, and maps of values, differ by their keys. */

@@ -1,0 +1,133 @@
+/**
+ * Which stored values a reduction computes for itself, so that the order of its elements is the one that it has alone.
+ *
+ * The order follows from how the arrays lie in memory that a reduction reads. A value that is stored for others may lie
+ * otherwise than what it is computed from:
+ *
+ *     x.T.sum([0, 1]) beside x.T            reads x, as alone, although x.T is in memory
+ *     softmax(x).std() beside softmax(x)    reads x and its rows, along two axes; the softmax would be one axis
+ *     exp(x).sum() beside exp(x)            may read exp(x), which lies as x
+ *
+ * Called by `build-kernel.ts`.
+ */
+import { byteLengthOf } from '../../graph/dtype.js';
+import { type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
+import { isExactReduction } from '../../graph/reductions.js';
+import { isComputed } from '../passes/element-cost.js';
+import { type LeafMap, LeafMaps } from './leaf-maps.js';
+import { walkOf } from './reduced-order.js';
+
+/** Values in memory, one below the other, that are computed again at most. */
+const MOST_LEVELS = 8;
+const NOTHING: ReadonlySet<number> = new Set();
+
+export class OwnReadings {
+  readonly #graph: Graph;
+  readonly #stored: ReadonlySet<number>;
+  /** As each value is read alone, down to what is in memory for any expression. */
+  readonly #alone: LeafMaps;
+  /** As it is read with what is stored; made anew where more is. */
+  #beside: LeafMaps | undefined;
+  #storedCount = -1;
+  #hasValues = false;
+
+  /** `stored`: may grow. */
+  constructor(graph: Graph, stored: ReadonlySet<number>) {
+    this.#graph = graph;
+    this.#stored = stored;
+    this.#alone = new LeafMaps(graph, () => false);
+  }
+
+  /** The stored nodes that the kernel of a reduction computes itself. */
+  of(root: GraphNodeOf<'reduce'>): ReadonlySet<number> {
+    this.#notice();
+    const input = nodeOf(this.#graph, root.inputs[0]!);
+    if (!this.#hasValues || isExactReduction(root.reduction, input.dtype)) return NOTHING;
+    const alone = readingBy(this.#alone, root, input);
+    if (alone === readingBy(this.#beside!, root, input)) return NOTHING;
+    const computed = new Set<number>();
+    for (let level = 0; level < MOST_LEVELS; level++) {
+      const maps = new LeafMaps(this.#graph, (node) => this.#isValue(node) && !computed.has(node.id));
+      if (readingBy(maps, root, input) === alone) break;
+      const read = root.inputs.flatMap((id) => leavesOf(maps.of(id)));
+      for (const id of read) if (this.#isValue(nodeOf(this.#graph, id))) computed.add(id);
+    }
+    return computed;
+  }
+
+  #notice(): void {
+    if (this.#stored.size === this.#storedCount) return;
+    this.#storedCount = this.#stored.size;
+    this.#beside = new LeafMaps(this.#graph, (node) => this.#isValue(node));
+    this.#hasValues = [...this.#stored].some((id) => this.#isValue(nodeOf(this.#graph, id)));
+  }
+
+  /** Whether a node is in memory that might as well be computed. */
+  #isValue(node: GraphNode): boolean {
+    return this.#stored.has(node.id) && (isComputed(node) || node.kind === 'source');
+  }
+}
+
+/** The nodes that are read by some maps. */
+const leavesOf = (maps: readonly LeafMap[]): number[] =>
+  maps
+    .flatMap(({ leaf, split }) => (split === undefined ? leaf : leavesOf(split)))
+    .filter((leaf) => leaf >= 0);
+
+/** Bytes of a line of the caches. */
+const LINE_BYTES = 64;
+
+/** A stride as far as it matters: where it leads, or that it is short or long. */
+function reachOf(stride: number, bytes: number): string {
+  if (Math.abs(stride) <= 1) return `${stride}`;
+  return Math.abs(stride) * bytes < LINE_BYTES ? 'near' : 'far';
+}
+
+/** Axes from the one with the longest stride to the one with the shortest. */
+const orderOf = (strides: readonly number[]): number[] =>
+  [...strides.keys()]
+    .filter((axis) => strides[axis] !== 0)
+    .sort((a, b) => Math.abs(strides[b]!) - Math.abs(strides[a]!) || a - b);
+
+/** The properties of what a reduction reads by which code generators choose the order of its elements, as text. */
+function readingBy(leafMaps: LeafMaps, root: GraphNodeOf<'reduce'>, { shape }: GraphNode): string {
+  const axes = [...shape.keys()].filter((axis) => shape[axis] !== 1);
+  const parallel = axes.filter((axis) => !root.axes.includes(axis));
+  const reduced = axes.filter((axis) => root.axes.includes(axis));
+  const placed = root.inputs
+    .flatMap((id) => leafMaps.of(id))
+    .map((map) => ({
+      ...map,
+      offset: 0,
+      strides: [...parallel, ...reduced].map((axis) => map.strides[axis]!),
+    }));
+  const first = parallel.length;
+  const loads = placed.filter(({ leaf }) => leaf >= 0);
+  const walk = walkOf({ first, sizes: reduced.map((axis) => shape[axis]!) }, loads, placed);
+  const rows = parallel.map((axis, k) => {
+    const size = shape[axis]!;
+    return k > 0 && placed.every(({ strides }) => strides[k - 1] === strides[k]! * size) ? '' : `|${axis}`;
+  });
+  return [walk, rows.join(), ...kindsOf(loads, first)].join(' ; ');
+}
+
+/** The kinds of loads that move along reduced axes: how often each is there where there are several. */
+function kindsOf(loads: readonly LeafMap[], first: number): string[] {
+  const counts = new Map<string, number>();
+  const moving = loads.filter(({ strides }) => strides.some((stride, k) => k >= first && stride !== 0));
+  const isOnRows = ({ strides }: LeafMap): boolean => strides.some((stride, k) => k < first && stride !== 0);
+  // Elements that are the same for every row: a GPU's blocks share them, by what is computed of them too.
+  if (first > 0 && !moving.some(isOnRows)) return moving.map(({ leaf }) => `${leaf}`);
+  for (const { strides, dtype, isGathered, split } of moving) {
+    const reaches = strides.map((stride) => reachOf(stride, byteLengthOf(dtype)));
+    const kind = `${dtype} ${isGathered ? 'gathered ' : ''}${reaches} by ${orderOf(strides)}${split === undefined ? '' : ` split ${textOf(split)}`}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const kinds = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  return kinds.map(([kind, count]) => (kinds.length === 1 ? kind : `${count} ${kind}`));
+}
+
+const textOf = (maps: readonly LeafMap[]): string =>
+  maps
+    .map(({ dtype, strides, split }) => `${dtype} ${strides} ${split === undefined ? '' : textOf(split)}`)
+    .join(' ');

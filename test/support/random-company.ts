@@ -1,0 +1,318 @@
+/**
+ * Random programs of a few results that share their parts, for the property that a result has the bits that it
+ * has alone. Used by `test/conformance/company.test.ts`.
+ */
+import { compute, concat, type Lazy, lazy, stack, where } from '../../src/index.js';
+import { generator, randomValues } from './random.js';
+
+/** A value, and the expression that made it, over the values before it. */
+interface Member {
+  readonly text: string;
+  readonly value: Lazy;
+}
+
+/** A program: its values by name, `v0`, `v1` …, and the results that are computed together. */
+export interface Company {
+  readonly text: string;
+  readonly results: readonly Member[];
+  readonly exact: boolean;
+}
+
+const SHAPES: readonly (readonly number[])[] = [
+  [500, 500],
+  [301, 77],
+  [1000],
+  [140_001],
+  [40, 5003],
+  [2100, 40],
+  [17, 3, 640],
+  [6, 130, 9, 5],
+  [4100, 36],
+  [150, 2500],
+  [48, 50],
+  [64, 64],
+  [2000, 3],
+  [3, 2000],
+  [7, 16],
+  [1, 900],
+  [33, 8, 100],
+];
+/** Elements of a value at most, and of both operands of a product together. */
+const MOST_ELEMENTS = 600_000;
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((size, n) => size * n, 1);
+
+class Draw {
+  readonly next: () => number;
+
+  constructor(seed: number) {
+    this.next = generator(seed);
+  }
+
+  /** An integer from 0 to below a number. */
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!;
+  }
+
+  /** Some of the axes of an array, at least one. */
+  axes({ ndim }: Lazy): number[] {
+    const axes = Array.from({ length: ndim }, (_, axis) => axis).filter(() => this.next() < 0.5);
+    return axes.length === 0 && ndim > 0 ? [this.below(ndim)] : axes;
+  }
+
+  axis({ ndim }: Lazy): number {
+    return this.below(ndim);
+  }
+}
+
+/** A value made of a drawn one, another one, and draws; undefined where they do not fit. */
+type Maker = (x: Lazy, y: Lazy, draw: Draw) => readonly [string, Lazy] | undefined;
+
+const broadcasts = (a: Lazy, b: Lazy): boolean =>
+  a.shape.toReversed().every((size, k) => {
+    const other = b.shape.at(-1 - k) ?? 1;
+    return size === other || size === 1 || other === 1;
+  });
+
+const UNARY = ['exp', 'sin', 'tanh', 'square', 'sqrt', 'abs', 'sigmoid', 'negative', 'log1p', 'cos'] as const;
+const BINARY = ['add', 'sub', 'mul', 'div', 'maximum'] as const;
+const REDUCTIONS = ['sum', 'mean', 'std', 'var', 'prod', 'logsumexp', 'norm', 'max'] as const;
+
+const unary: Maker = (x, _y, draw) => {
+  const op = draw.of(UNARY);
+  const bounded = op === 'exp' ? x.tanh() : op === 'sqrt' || op === 'log1p' ? x.abs() : x;
+  return [`${op}(x)`, bounded[op]()];
+};
+
+const binary: Maker = (x, y, draw) => {
+  const op = draw.of(BINARY);
+  return broadcasts(x, y) ? [`x ${op} y`, x[op](op === 'div' ? y.abs().add(1) : y)] : undefined;
+};
+
+const chain: Maker = (x) => ['chain(x)', x.mul(0.5).tanh().add(0.25).sin().mul(x).add(1).square().sigmoid()];
+
+const scalar: Maker = (x, _y, draw) => {
+  const factor = draw.of([2, 0.3, -1.5]);
+  return [`x * ${factor} + 1`, x.mul(factor).add(1)];
+};
+
+const transpose: Maker = (x) => (x.ndim < 2 ? undefined : ['x.T', x.transpose()]);
+
+const moved: Maker = (x) => (x.ndim < 3 ? undefined : ['moveaxis(x, 0, -1)', x.moveaxis(0, -1)]);
+
+const sliced: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  const range = draw.of([
+    [1, null],
+    [null, -1],
+    [null, null, 2],
+    [null, null, -1],
+    [0, 30],
+  ] as const);
+  if (x.shape[axis]! < 4) return undefined;
+  const all = x.shape.map((_, k) => (k === axis ? range : ([null, null] as const)));
+  return [`x[${range} along ${axis}]`, x.slice(...(all as Parameters<Lazy['slice']>))];
+};
+
+const reshaped: Maker = (x, _y, draw) => {
+  const size = sizeOf(x.shape);
+  const divisor = draw.of([2, 3, 4, 5, 8, 10, 50].filter((n) => size % n === 0 && size > n));
+  const shape = draw.of([
+    [-1],
+    ...(divisor === undefined
+      ? []
+      : [
+          [divisor, -1],
+          [-1, divisor],
+        ]),
+  ]);
+  return [`x.reshape(${shape})`, x.reshape(shape)];
+};
+
+const pairs: Maker = (x, y) => {
+  if (x.ndim === 0 || y.ndim === 0) return undefined;
+  const column = x.flatten().slice([0, 500]).reshape(-1, 1);
+  const row = y.flatten().slice([0, 300]).reshape(1, -1);
+  return ['x[:500, None] - y[None, :300]', column.sub(row)];
+};
+
+/** Differences of points of a few coordinates, each with each. */
+const points: Maker = (x, y, draw) => {
+  const size = draw.of([2, 3, 10]);
+  const rows = Math.min(200, ...[x, y].map(({ shape }) => Math.floor(sizeOf(shape) / size)));
+  if (rows < 2) return undefined;
+  const [a, b] = [x, y].map((v) =>
+    v
+      .flatten()
+      .slice([0, rows * size])
+      .reshape(rows, size),
+  ) as [Lazy, Lazy];
+  const squares = a.expandDims(1).sub(b.expandDims(0)).square();
+  return [`Σ (a[i, k] - b[j, k])², k < ${size}`, squares.sum(-1)];
+};
+
+const padded: Maker = (x) => (x.ndim === 0 ? undefined : ['pad(x, 1)', x.pad(1)]);
+
+const rolled: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  return [`roll(x, 1, ${axis})`, x.roll(1, axis)];
+};
+
+const stencil: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  return [`x + roll(x, 1, ${axis}) + roll(x, -1, ${axis})`, x.add(x.roll(1, axis)).add(x.roll(-1, axis))];
+};
+
+const joined: Maker = (x, y, draw) => {
+  if (x.ndim === 0 || x.dtype !== y.dtype || `${x.shape}` !== `${y.shape}`) return undefined;
+  return draw.next() < 0.5
+    ? [`concat([x, y])`, concat([x, y.mul(2)], 0)]
+    : [`stack([x, y], -1)`, stack([x, y.mul(2)], -1)];
+};
+
+const chosen: Maker = (x, y) =>
+  broadcasts(x, y) ? ['where(x > 0, x, y)', where(x.greater(0), x, y)] : undefined;
+
+const taken: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  const size = x.shape[axis]!;
+  const indices = Array.from({ length: Math.min(size, 60) }, (_, k) => (7 * k) % size);
+  return [`take(x, 7k, ${axis})`, x.take(indices, axis)];
+};
+
+const cast: Maker = (x, _y, draw) => {
+  const dtype = draw.of(['float64', 'float16', 'bfloat16', 'float32'] as const);
+  return [`${dtype}(x)`, x.astype(dtype)];
+};
+
+const reduced: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const method = draw.of(REDUCTIONS);
+  const axes = draw.axes(x);
+  const keepdims = draw.next() < 0.3;
+  const text = `${method}(x, [${axes}]${keepdims ? ', keepdims' : ''})`;
+  return [text, method === 'norm' ? x.norm(2, axes, { keepdims }) : x[method](axes, { keepdims })];
+};
+
+const softmaxed: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  return draw.next() < 0.7
+    ? [`softmax(x, ${axis})`, x.softmax(axis)]
+    : [`logSoftmax(x, ${axis})`, x.logSoftmax(axis)];
+};
+
+const standardized: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axes = draw.axes(x);
+  const centred = x.sub(x.mean(axes, { keepdims: true }));
+  return draw.next() < 0.5
+    ? [`x - mean(x, [${axes}])`, centred]
+    : [`(x - mean(x, [${axes}])) / std`, centred.div(x.std(axes, { keepdims: true }).add(0.1))];
+};
+
+const deviation: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axes = draw.axes(x);
+  return [
+    `Σ (x - mean(x))² over [${axes}]`,
+    x
+      .sub(x.mean(axes, { keepdims: true }))
+      .square()
+      .sum(axes),
+  ];
+};
+
+const product: Maker = (x, y, draw) => {
+  if (x.ndim !== 2 || y.ndim !== 2) return undefined;
+  const forms: [string, Lazy, Lazy][] = [
+    ['x @ y', x, y],
+    ['x @ y.T', x, y.transpose()],
+    ['x.T @ y', x.transpose(), y],
+    ['x @ x.T', x, x.transpose()],
+    ['x.T @ x', x.transpose(), x],
+  ];
+  const [text, a, b] = draw.of(forms);
+  const isFit = a.shape[1] === b.shape[0] && a.shape[0]! * b.shape[1]! <= MOST_ELEMENTS;
+  return isFit && a.shape[0]! * b.shape[1]! * a.shape[1]! <= 3e8 ? [text, a.matmul(b)] : undefined;
+};
+
+const attention: Maker = (x, y) => {
+  if (x.ndim !== 2 || `${x.shape}` !== `${y.shape}` || x.shape[0]! > 600 || x.shape[1]! > 256)
+    return undefined;
+  return ['softmax(x @ y.T) @ y', x.matmul(y.transpose()).mul(0.1).softmax(-1).matmul(y)];
+};
+
+const scanned: Maker = (x, _y, draw) => {
+  if (x.ndim === 0) return undefined;
+  const axis = draw.axis(x);
+  return [`cumsum(x, ${axis})`, x.cumulativeSum(axis)];
+};
+
+const segmented: Maker = (x) => {
+  if (x.ndim === 0) return undefined;
+  const rows = x.shape[0]!;
+  const ids = lazy(Int32Array.from({ length: rows }, (_, k) => (k * 31) % 5));
+  return ['segmentSum(x, ids, 5)', x.segmentSum(ids, 5)];
+};
+
+/** Each as often as it is drawn. */
+const MAKERS: readonly Maker[] = [
+  ...[unary, unary, binary, binary, chain, scalar, transpose, transpose, moved, sliced, reshaped, pairs],
+  ...[points, padded, rolled, stencil, joined, chosen, taken, cast, softmaxed, softmaxed, standardized],
+  ...[reduced, reduced, reduced, reduced, reduced, reduced, deviation],
+  ...[product, product, attention, scanned, segmented],
+];
+
+/** The program of a seed. */
+export function companyOf(seed: number): Company {
+  const draw = new Draw(seed);
+  const shape = draw.of(SHAPES);
+  const members: Member[] = [1, 2].map((k) => {
+    const { data } = randomValues('float32', shape, 10 * seed + k);
+    return { text: `[${shape}]`, value: lazy(data as Float32Array, { shape: [...shape] }) };
+  });
+  const lines = members.map(({ text }, k) => `v${k} = ${text}`);
+  const count = 4 + draw.below(5);
+  for (let tries = 0; members.length < count && tries < 60; tries++) {
+    // The newest are read the most often.
+    const place = (): number => Math.floor(members.length * Math.sqrt(draw.next()));
+    const [a, b] = [place(), draw.next() < 0.5 ? place() : draw.below(members.length)];
+    const made = draw.of(MAKERS)(members[a]!.value, members[b]!.value, draw);
+    if (made === undefined || sizeOf(made[1].shape) > MOST_ELEMENTS || sizeOf(made[1].shape) === 0) continue;
+    const text = made[0].replaceAll(/\b[xy]\b/g, (name) => `v${name === 'x' ? a : b}`);
+    lines.push(`v${members.length} = ${text}`);
+    members.push({ text: `v${members.length}`, value: made[1] });
+  }
+  const results = new Set<Member>();
+  const wanted = 2 + draw.below(2);
+  while (results.size < Math.min(wanted, members.length - 2))
+    results.add(members[2 + draw.below(members.length - 2)]!);
+  const exact = draw.next() < 0.25;
+  return { text: `${lines.join('; ')}${exact ? '; exactly' : ''}`, results: [...results], exact };
+}
+
+/** The results of a program that have other bits together than alone, as text. */
+export async function differencesIn(company: Company, device: string): Promise<string[]> {
+  const { results, exact, text } = company;
+  const values = results.map(({ value }) => value);
+  const together = await compute(values, { device, exact });
+  const differing: string[] = [];
+  for (const [k, value] of values.entries()) {
+    const [alone] = await compute([value], { device, exact });
+    if (!bytesOf(alone!.data).equals(bytesOf(together[k]!.data))) differing.push(results[k]!.text);
+  }
+  const names = results.map((member) => member.text).join(', ');
+  return differing.map((name) => `${name} of ${names}: ${text}`);
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
