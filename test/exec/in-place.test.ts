@@ -63,7 +63,7 @@ describe('a map whose argument ends with it', () => {
 
   it('does not, where the argument is needed again', () => {
     const y = x.matmul(w);
-    expect(saved([y.tanh(), y.sum()])).toBe(0);
+    expect(saved([y.tanh(), y.max()])).toBe(0);
   });
 
   it('does not, where it reads elements that it writes later', () => {

@@ -281,7 +281,7 @@ export function companyOf(seed: number): Company {
     return { text: `[${shape}]`, value: lazy(data as Float32Array, { shape: [...shape] }) };
   });
   const lines = members.map(({ text }, k) => `v${k} = ${text}`);
-  const count = 4 + draw.below(5);
+  const count = 4 + draw.below(9);
   for (let tries = 0; members.length < count && tries < 60; tries++) {
     // The newest are read the most often.
     const place = (): number => Math.floor(members.length * Math.sqrt(draw.next()));
@@ -293,7 +293,7 @@ export function companyOf(seed: number): Company {
     members.push({ text: `v${members.length}`, value: made[1] });
   }
   const results = new Set<Member>();
-  const wanted = 2 + draw.below(2);
+  const wanted = 2 + draw.below(3);
   while (results.size < Math.min(wanted, members.length - 2))
     results.add(members[2 + draw.below(members.length - 2)]!);
   const exact = draw.next() < 0.25;

@@ -83,11 +83,16 @@ function reachOf(stride: number, bytes: number): string {
   return Math.abs(stride) * bytes < LINE_BYTES ? 'near' : 'far';
 }
 
-/** Axes from the one with the longest stride to the one with the shortest. */
-const orderOf = (strides: readonly number[]): number[] =>
-  [...strides.keys()]
+/** Axes from the one with the longest stride to the one with the shortest, and which of them are walked as one. */
+function orderOf(strides: readonly number[], sizes: readonly number[]): string {
+  const axes = [...strides.keys()]
     .filter((axis) => strides[axis] !== 0)
     .sort((a, b) => Math.abs(strides[b]!) - Math.abs(strides[a]!) || a - b);
+  const isOne = (axis: number, inner: number): boolean => strides[axis] === strides[inner]! * sizes[inner]!;
+  return axes
+    .map((axis, k) => `${axis}${k + 1 < axes.length && isOne(axis, axes[k + 1]!) ? '=' : ''}`)
+    .join();
+}
 
 /** The properties of what a reduction reads by which code generators choose the order of its elements, as text. */
 function readingBy(leafMaps: LeafMaps, root: GraphNodeOf<'reduce'>, { shape }: GraphNode): string {
@@ -108,11 +113,12 @@ function readingBy(leafMaps: LeafMaps, root: GraphNodeOf<'reduce'>, { shape }: G
     const size = shape[axis]!;
     return k > 0 && placed.every(({ strides }) => strides[k - 1] === strides[k]! * size) ? '' : `|${axis}`;
   });
-  return [walk, rows.join(), ...kindsOf(loads, first)].join(' ; ');
+  const sizes = [...parallel, ...reduced].map((axis) => shape[axis]!);
+  return [walk, rows.join(), ...kindsOf(loads, first, sizes)].join(' ; ');
 }
 
 /** The kinds of loads that move along reduced axes: how often each is there where there are several. */
-function kindsOf(loads: readonly LeafMap[], first: number): string[] {
+function kindsOf(loads: readonly LeafMap[], first: number, sizes: readonly number[]): string[] {
   const counts = new Map<string, number>();
   const moving = loads.filter(({ strides }) => strides.some((stride, k) => k >= first && stride !== 0));
   const isOnRows = ({ strides }: LeafMap): boolean => strides.some((stride, k) => k < first && stride !== 0);
@@ -120,7 +126,7 @@ function kindsOf(loads: readonly LeafMap[], first: number): string[] {
   if (first > 0 && !moving.some(isOnRows)) return moving.map(({ leaf }) => `${leaf}`);
   for (const { strides, dtype, isGathered, split } of moving) {
     const reaches = strides.map((stride) => reachOf(stride, byteLengthOf(dtype)));
-    const kind = `${dtype} ${isGathered ? 'gathered ' : ''}${reaches} by ${orderOf(strides)}${split === undefined ? '' : ` split ${textOf(split)}`}`;
+    const kind = `${dtype} ${isGathered ? 'gathered ' : ''}${reaches} by ${orderOf(strides, sizes)}${split === undefined ? '' : ` split ${textOf(split)}`}`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   const kinds = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -3,13 +3,20 @@
  *
  *     Σj exp(-Σk (x[i, k] - y[j, k])²), k < 3   →   the inner sum unrolled: (d[0] + d[1]) + d[2]
  *
- * A reduction takes them in for what it is: a short one that is at one place of its expression, within a few nodes.
+ * A reduction takes them in for what it is: a short one of more elements than the reduction has itself, that is at one
+ * place of its expression, within a few nodes.
  * Others that read the same values read them as before, from memory, and change nothing about that. Where short
  * reductions are at several places, as in a stencil, they are computed once. Values change by the order of a few
  * terms; it is part of how the reduction is defined, also under `exact`.
  */
 import type { Shape } from '../../graph/expr.js';
-import { type GraphNode, type GraphNodeOf, type MutableGraph, topologicalOrder } from '../../graph/graph.js';
+import {
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  sizeOfShape,
+  topologicalOrder,
+} from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
@@ -109,6 +116,9 @@ class Places {
   #isShort(node: GraphNode): node is GraphNodeOf<'reduce'> {
     if (!isShortReduction(this.#graph, node)) return false;
     const [input] = node.inputs as readonly [number];
+    const { shape } = this.#editor.node(input);
+    // One that comes back beside its elements, as a row's mean, is computed once by a kernel that walks the row twice.
+    if (sizeOfShape(shape) <= sizeOfShape(this.#editor.node(this.#root.inputs[0]!).shape)) return false;
     const count = lengthOf(node as GraphNodeOf<'reduce'>, this.#editor.node(input));
     return count * (this.#costs.at(input) + 1) <= MAX_UNROLLED_COST;
   }
