@@ -3,7 +3,7 @@
  * and how another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
  */
 
-import { byteLengthOf, DTYPE_INFO, type DType } from '../../graph/dtype.js';
+import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../../graph/dtype.js';
 import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import { highestLiteral, lowestLiteral, oneLiteral, zeroLiteral } from './literals.js';
@@ -25,6 +25,8 @@ export interface Monoid {
   readonly chunked: boolean;
   /** Whether elements keep their order: `combine` takes the earlier one first. */
   readonly isOrdered?: true;
+  /** Whether the last bit of two accumulators' combination depends on which one comes first. */
+  readonly isDirected?: boolean;
 }
 
 /** Bytes of an accumulator, with the padding of a C struct. */
@@ -87,6 +89,7 @@ function moments(dtype: DType): Monoid {
     combine,
     finish: (accumulator) => `${accumulator}.deviations`,
     chunked: true,
+    isDirected: true,
   };
 }
 
@@ -122,7 +125,7 @@ export function monoidOf(reduction: Exclude<ReductionName, 'monoid'>, dtype: DTy
     case 'sum':
       return byOp('add', dtype, zeroLiteral(dtype));
     case 'prod':
-      return byOp('multiply', dtype, oneLiteral(dtype));
+      return { ...byOp('multiply', dtype, oneLiteral(dtype)), isDirected: isComplex(dtype) };
     case 'min':
       return byOp('minimum', dtype, highestLiteral(dtype));
     case 'max':

@@ -1,6 +1,5 @@
 /**
- * Combines the accumulators of the threads of a block that share a row (or column), so that every one of them
- * holds the result: butterflies inside warps, then one exchange through shared memory. The order is fixed by
+ * Combines the accumulators of the threads of a block that share a row (or column): butterflies inside warps, then one exchange through shared memory. The order is fixed by
  * the mapping alone.
  */
 
@@ -94,7 +93,10 @@ export function printThreadPlace(out: Writer, { mapping, threadsP, threadsR }: T
   );
 }
 
-/** Combines `a<position>[0 … items - 1]` of every accumulator over `tr`. */
+/**
+ * Combines `a<position>[0 … items - 1]` of every accumulator over `tr`. The threads with `tr` 0 hold the result; in
+ * the others the last bit of one may differ, whose combination depends on which comes first.
+ */
 export function printAcross(
   out: Writer,
   place: ThreadMapping,
@@ -141,6 +143,24 @@ export function printAcross(
         });
       });
     }
+  }
+}
+
+/** After `printAcross`: every thread has the bits that the one with `tr` 0 has. */
+export function printToAll(
+  out: Writer,
+  place: ThreadMapping,
+  accumulators: readonly Accumulator[],
+  items: number,
+): void {
+  const { first, last, groups } = acrossPlan(place);
+  // In columns, threads read what meets in shared memory in one order.
+  if (place.threadsR === 1 || (groups > 1 && place.mapping === 'columns')) return;
+  const [far, near] = groups > 1 ? [groups / 2, 1] : [first, last];
+  for (const { name, monoid } of accumulators) {
+    if (monoid.isDirected !== true) continue;
+    const offset = `(int)threadIdx.x & ${2 * far - near}`;
+    out.unrolled('q', items, () => out.line(`${name}[q] = weft_exchange(${name}[q], ${offset});`));
   }
 }
 

@@ -11,7 +11,7 @@ import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';
 import type { RowSchedule } from '../schedules/schedule-rows.js';
-import { printAcross, printThreadPlace } from './block-reduce.js';
+import { printAcross, printThreadPlace, printToAll } from './block-reduce.js';
 import { printChunk } from './row-chunk.js';
 import { RowContext } from './row-context.js';
 import { phaseOf, type RowPhase } from './row-phases.js';
@@ -85,6 +85,7 @@ function printPhase(c: RowContext, shared: SharedChunks, number: number): void {
     });
   }
   printAcross(out, schedule, phase.accumulators, 1);
+  printToAll(out, schedule, phase.accumulators, 1);
   for (const { position, name, monoid } of phase.accumulators) {
     const { dtype } = c.body.instruction(position);
     out.line(`const ${CUDA_TYPE[dtype]} v${position} = ${monoid.finish(`${name}[0]`, 0)};`);
