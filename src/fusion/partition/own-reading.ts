@@ -99,15 +99,13 @@ function readingBy(leafMaps: LeafMaps, root: GraphNodeOf<'reduce'>, { shape }: G
   const axes = [...shape.keys()].filter((axis) => shape[axis] !== 1);
   const parallel = axes.filter((axis) => !root.axes.includes(axis));
   const reduced = axes.filter((axis) => root.axes.includes(axis));
-  const placed = root.inputs
-    .flatMap((id) => leafMaps.of(id))
-    .map((map) => ({
-      ...map,
-      offset: 0,
-      strides: [...parallel, ...reduced].map((axis) => map.strides[axis]!),
-    }));
+  const placed = alikeOf(root.inputs.flatMap((id) => leafMaps.of(id))).map((alike) => ({
+    ...alike,
+    offset: 0,
+    strides: [...parallel, ...reduced].map((axis) => alike.map.strides[axis]!),
+  }));
   const first = parallel.length;
-  const loads = placed.filter(({ leaf }) => leaf >= 0);
+  const loads = placed.filter(({ map }) => map.leaf >= 0);
   const walk = walkOf({ first, sizes: reduced.map((axis) => shape[axis]!) }, loads, placed);
   const rows = parallel.map((axis, k) => {
     const size = shape[axis]!;
@@ -117,17 +115,41 @@ function readingBy(leafMaps: LeafMaps, root: GraphNodeOf<'reduce'>, { shape }: G
   return [walk, rows.join(), ...kindsOf(loads, first, sizes)].join(' ; ');
 }
 
+/** Maps of the same strides and dtype, of which one stands for all. */
+interface Alike {
+  readonly map: LeafMap;
+  readonly leaves: readonly number[];
+}
+
+function alikeOf(maps: readonly LeafMap[]): readonly Alike[] {
+  const found = new Map<string, { map: LeafMap; leaves: number[] }>();
+  for (const map of maps) {
+    const { strides, dtype, isGathered, split, leaf } = map;
+    const key = `${leaf < 0 ? '' : dtype} ${isGathered} ${strides} ${split === undefined ? '' : textOf(split)}`;
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { map, leaves: [leaf] });
+    else known.leaves.push(leaf);
+  }
+  return [...found.values()];
+}
+
 /** The kinds of loads that move along reduced axes: how often each is there where there are several. */
-function kindsOf(loads: readonly LeafMap[], first: number, sizes: readonly number[]): string[] {
-  const counts = new Map<string, number>();
+function kindsOf(
+  loads: readonly (Alike & { readonly strides: readonly number[] })[],
+  first: number,
+  sizes: readonly number[],
+): string[] {
   const moving = loads.filter(({ strides }) => strides.some((stride, k) => k >= first && stride !== 0));
-  const isOnRows = ({ strides }: LeafMap): boolean => strides.some((stride, k) => k < first && stride !== 0);
+  const isOnRows = moving.some(({ strides }) => strides.some((stride, k) => k < first && stride !== 0));
   // Elements that are the same for every row: a GPU's blocks share them, by what is computed of them too.
-  if (first > 0 && !moving.some(isOnRows)) return moving.map(({ leaf }) => `${leaf}`);
-  for (const { strides, dtype, isGathered, split } of moving) {
+  if (first > 0 && !isOnRows) return moving.map(({ leaves }) => leaves.join());
+  const counts = new Map<string, number>();
+  for (const { strides, map, leaves } of moving) {
+    const { dtype, isGathered, split } = map;
     const reaches = strides.map((stride) => reachOf(stride, byteLengthOf(dtype)));
-    const kind = `${dtype} ${isGathered ? 'gathered ' : ''}${reaches} by ${orderOf(strides, sizes)}${split === undefined ? '' : ` split ${textOf(split)}`}`;
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    const below = split === undefined ? '' : `split ${textOf(split)}`;
+    const kind = `${dtype} ${isGathered} ${reaches} by ${orderOf(strides, sizes)} ${below}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + leaves.length);
   }
   const kinds = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
   return kinds.map(([kind, count]) => (kinds.length === 1 ? kind : `${count} ${kind}`));

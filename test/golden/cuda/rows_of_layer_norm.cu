@@ -203,6 +203,10 @@ rows_of_layer_norm_rows(unsigned int first_x, int n0, int n1, int n2, const floa
       a4[q] = weft_combine(a4[q], weft_exchange(a4[q], lane));
     }
   }
+  #pragma unroll
+  for (int q = 0; q < 1; ++q) {
+    a4[q] = weft_exchange(a4[q], (int)threadIdx.x & 1);
+  }
   const float v2 = a2[0];
   const float v4 = a4[0].deviations;
   const float v3 = (v2 / c1);
