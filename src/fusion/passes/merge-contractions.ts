@@ -23,7 +23,7 @@ import {
   nodeOf,
   sharedNodes,
 } from '../../graph/graph.js';
-import type { Slices } from '../../host/slices.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { contractionPath, elementLimit } from '../paths/contraction-path.js';
 import { diagonalOfContract } from './diagonal-products.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
@@ -190,7 +190,7 @@ function operationsOf(
     labels.flatMap((list, k) => list.map((label, axis) => [label, editor.node(inputs[k]!).shape[axis]!])),
   );
   const network = { operands: labels, output, sizeOf: (label: number) => sizes.get(label)! };
-  return contractionPath(network, elementLimit(byteLengthOf(dtype), memoryLimit)).operations;
+  return completed(contractionPath(network, elementLimit(byteLengthOf(dtype), memoryLimit))).operations;
 }
 
 /** The lower of two limits, where there are any. */
