@@ -47,7 +47,9 @@ describe('a product of which a diagonal is read', () => {
     const product = A.matmul(B);
     const names = (output: Lazy): string[] => stepsOf(output).map(([name]) => name);
     expect(names(product.diagonal().add(product.sum(1)))).not.toContain('matmul');
-    expect(names(product.diagonal().reshape(-1, 1).add(product)).filter((name) => name === 'matmul')).toHaveLength(1);
+    expect(
+      names(product.diagonal().reshape(-1, 1).add(product)).filter((name) => name === 'matmul'),
+    ).toHaveLength(1);
   });
 
   it('is computed whole under exact, and where no diagonal is read', () => {
