@@ -18,8 +18,8 @@ export const MUTANTS = [
   {
     name: 'axes of a reduction that are taken for those of its argument, where a slice goes through',
     file: 'src/fusion/passes/push-slices.ts',
-    find: 'const axes = kept.map((axis, k) => ({\n      axis,',
-    replace: 'const axes = kept.map((_, k) => ({\n      axis: k,',
+    find: 'const axes = kept.map((axis, k) => ({\n    axis,',
+    replace: 'const axes = kept.map((_, k) => ({\n    axis: k,',
     tests: ['test/fusion/push-slices.test.ts'],
     project: 'all',
   },
