@@ -1,4 +1,4 @@
-// PyTorch, CuPy and JAX in the process, on a GPU: tensors of DLPack both ways in stream order, with the lines of Python
+// PyTorch and CuPy in the process, on a GPU: tensors of DLPack both ways in stream order, with the lines of Python
 // that docs/guide/exchange.md shows. Skipped, with the reason, where there is no GPU or Python lacks the library.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,14 +10,11 @@ import { devicePointer, devices, fromDLPack, lazy, takeDLPack, toDLPack } from '
 
 const device = 'cuda:0';
 const PYTHON = process.env.WEFT_PYTHON ?? 'python3';
-// JAX takes most of a GPU's memory for itself where it is not told otherwise.
-process.env.XLA_PYTHON_CLIENT_PREALLOCATE = 'false';
-
 /** The paths that Python looks for modules in, and the names of its libraries that see a GPU. */
 function pythonHere() {
   const text = `
 import importlib.util, json, sys
-print(json.dumps([[p for p in sys.path if p], [n for n in ('torch', 'cupy', 'jax') if importlib.util.find_spec(n)]]))`;
+print(json.dumps([[p for p in sys.path if p], [n for n in ('torch', 'cupy') if importlib.util.find_spec(n)]]))`;
   return JSON.parse(execFileSync(PYTHON, ['-c', text], { encoding: 'utf8' }));
 }
 
@@ -57,14 +54,6 @@ def in_stream(address, stream):
 def stream():
     held['stream'] = cupy.cuda.Stream(non_blocking=True)
     return str(held['stream'].ptr)
-`,
-  jax: `
-import jax, jax.numpy as jnp
-jax.config.update('jax_enable_x64', True)
-take = lambda address: jax.dlpack.from_dlpack(Tensor(address, (2, 0)))
-pointer = lambda x: x.unsafe_buffer_pointer()
-strided = lambda: jnp.arange(24, dtype='float32').reshape(4, 6)[1:3, 1:4].T
-typed = lambda name: jnp.array([0, 1]).astype(name)
 `,
 };
 const COMMON = `
@@ -134,7 +123,7 @@ for (const library of Object.keys(TEXTS)) {
   });
 
   test(`${library}: work in a stream of its own`, {
-    skip: skip || (library === 'jax' && 'JAX has streams of its own alone'),
+    skip,
   }, async () => {
     const call = await moduleOf(library);
     const stream = BigInt(call('stream'));
