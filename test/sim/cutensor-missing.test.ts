@@ -35,6 +35,6 @@ it('a contraction that asks for cuTENSOR is refused', async () => {
   const computing = einsum('ij,kj->ik', a, a, { library: 'cutensor' }).compute({ device: 'cuda' });
   await expect(computing).rejects.toBeInstanceOf(DeviceError);
   await expect(computing).rejects.toThrow(
-    /library 'cutensor', which a product asks for: cuda:0 has 'cublas' and 'weft'.*weft doctor/s,
+    /library 'cutensor', which the product 'ac,bc->ab' asks for: cuda:0 has 'cublas' and 'weft'.*weft doctor/s,
   );
 });

@@ -61,7 +61,7 @@ describe('an epilogue', () => {
   it('is a kernel where another node reads the bare product', async () => {
     const { a, b, bias } = await operands('float32');
     const product = a.matmul(b);
-    const { lt, blas, kernels } = await callsOf(product.add(bias).relu().add(product.sum(0)));
+    const { lt, blas, kernels } = await callsOf(product.add(bias).relu().add(product.max(0)));
     expect({ lt, blas }).toEqual({ lt: 0, blas: 1 });
     expect(kernels).toBeGreaterThan(0);
   });

@@ -17,8 +17,8 @@ import { isComputed } from '../passes/element-cost.js';
 import { type LeafMap, LeafMaps } from './leaf-maps.js';
 import { walkOf } from './reduced-order.js';
 
-/** Values in memory, one below the other, that are computed again at most. */
-const MOST_LEVELS = 8;
+/** Values in memory, one below the other, that are computed again at most: a chain of transposed values has one at each step. */
+const MOST_LEVELS = 1;
 const NOTHING: ReadonlySet<number> = new Set();
 
 export class OwnReadings {

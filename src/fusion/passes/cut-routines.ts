@@ -43,7 +43,7 @@ export function* cutRoutines(graph: MutableGraph): Slices<void> {
     call: [
       (node, editor) => {
         if (node.kind !== 'call' || node.id >= given) return undefined;
-        const results = resultsOf(node, editor.node(node.inputs[0]!));
+        const results = resultsOf(node, (id) => editor.node(id));
         return results && spliced(editor, node.inputs, ([line]) => results(line!)[node.result]!);
       },
     ],
@@ -63,7 +63,7 @@ export function* cutRoutines(graph: MutableGraph): Slices<void> {
 export const hasCutRoutines = (graph: Graph): boolean =>
   graph.nodes.some(
     (node) =>
-      (node?.kind === 'call' && resultsOf(node, nodeOf(graph, node.inputs[0]!)) !== undefined) ||
+      (node?.kind === 'call' && resultsOf(node, (id) => nodeOf(graph, id)) !== undefined) ||
       (node?.kind === 'gather' && isCutGather(node, (id) => nodeOf(graph, id))),
   );
 
@@ -72,11 +72,14 @@ function isCutGather({ inputs, axis }: GraphNodeOf<'gather'>, nodeAt: (id: numbe
   return isSparse(x!.dtype, x!.shape[axis]!, sizeOfShape(index!.shape));
 }
 
-/** The results of a routine over lines of a shape, by routines that can be cut. */
+/** The results of a routine over the lines that it is given first, by routines that can be cut. */
 function resultsOf(
   { routine, parameters, inputs }: GraphNodeOf<'call'>,
-  { dtype, shape }: GraphNode,
+  nodeAt: (id: number) => GraphNode,
 ): ((lines: Expr) => readonly Expr[]) | undefined {
+  const [first] = inputs;
+  if (first === undefined) return undefined; // a kernel of the user's may read nothing
+  const { dtype, shape } = nodeAt(first);
   switch (routine) {
     case 'compact':
       return inputs.length === 1 ? packedPlaces : undefined;

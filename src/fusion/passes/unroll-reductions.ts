@@ -4,16 +4,17 @@
  *     Σj exp(-Σk (x[i, k] - y[j, k])²), k < 3   →   the inner sum unrolled: (d[0] + d[1]) + d[2]
  *
  * A reduction takes them in for what it is: a short one of more elements than the reduction has itself, that is at one
- * place of its expression, within a few nodes.
- * Others that read the same values read them as before, from memory, and change nothing about that. Where short
- * reductions are at several places, as in a stencil, they are computed once. Values change by the order of a few
- * terms; it is part of how the reduction is defined, also under `exact`.
+ * place of its expression, within a few nodes. Where short reductions are at several places, as in a stencil, they are
+ * computed once, and so are those that others read as well, or values that are computed with them: written out, they
+ * would differ by the order of a few terms, and where those cancel out, as in the residual of an orthogonal basis, the
+ * norm of a vector would not be that of the vector beside it.
  */
 import type { Shape } from '../../graph/expr.js';
 import {
   type GraphNode,
   type GraphNodeOf,
   type MutableGraph,
+  sharedNodes,
   sizeOfShape,
   topologicalOrder,
 } from '../../graph/graph.js';
@@ -48,9 +49,10 @@ export function* unrollReductions(graph: MutableGraph): Slices<void> {
     kind === 'reduce' && isShortReduction(graph, node);
   if (!graph.nodes.some((node) => node !== undefined && isShort(node, node))) return;
   const costs = ElementCosts.of(graph, topologicalOrder(graph));
+  const shared = sharedNodes(graph);
   const rule: Rule = (node, editor) => {
     if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
-    const places = new Places(node, editor, costs, graph);
+    const places = new Places(node, editor, costs, graph, shared);
     return places.unrolled.size === 0 ? undefined : places.rewritten();
   };
   yield* rewriteInOneWalk(graph, { reduce: [rule] });
@@ -79,11 +81,19 @@ class Places {
   readonly #editor: Editor;
   readonly #costs: ElementCosts;
   readonly #graph: MutableGraph;
+  readonly #shared: ReadonlySet<number>;
   readonly #frames = new Map<string, number>();
   readonly #seen = new Map<number, Set<number>>();
   readonly #made = new Map<number, number>();
 
-  constructor(root: GraphNodeOf<'reduce'>, editor: Editor, costs: ElementCosts, graph: MutableGraph) {
+  constructor(
+    root: GraphNodeOf<'reduce'>,
+    editor: Editor,
+    costs: ElementCosts,
+    graph: MutableGraph,
+    shared: ReadonlySet<number>,
+  ) {
+    this.#shared = shared;
     this.#root = root;
     this.#editor = editor;
     this.#costs = costs;
@@ -96,7 +106,7 @@ class Places {
     for (let count = 0, place = open.pop(); place !== undefined; place = open.pop()) {
       const { id, frame } = place;
       const frames = this.#seen.get(id) ?? new Set();
-      if (frames.has(frame)) continue;
+      if (frames.has(frame) || this.#shared.has(id)) continue;
       if (++count > MAX_PLACES) {
         this.unrolled.clear();
         return;
