@@ -17,8 +17,6 @@ import { isComputed } from '../passes/element-cost.js';
 import { type LeafMap, LeafMaps } from './leaf-maps.js';
 import { walkOf } from './reduced-order.js';
 
-/** Values in memory, one below the other, that are computed again at most: a chain of transposed values has one at each step. */
-const MOST_LEVELS = 1;
 const NOTHING: ReadonlySet<number> = new Set();
 
 export class OwnReadings {
@@ -38,21 +36,19 @@ export class OwnReadings {
     this.#alone = new LeafMaps(graph, () => false);
   }
 
-  /** The stored nodes that the kernel of a reduction computes itself. */
+  /**
+   * The stored nodes that the kernel of a reduction computes itself: of several, one below the other, those that it would
+   * read. With all of them a chain of transposed values would be computed anew at each step.
+   */
   of(root: GraphNodeOf<'reduce'>): ReadonlySet<number> {
     this.#notice();
     const input = nodeOf(this.#graph, root.inputs[0]!);
     if (!this.#hasValues || isExactReduction(root.reduction, input.dtype)) return NOTHING;
-    const alone = readingBy(this.#alone, root, input);
-    if (alone === readingBy(this.#beside!, root, input)) return NOTHING;
-    const computed = new Set<number>();
-    for (let level = 0; level < MOST_LEVELS; level++) {
-      const maps = new LeafMaps(this.#graph, (node) => this.#isValue(node) && !computed.has(node.id));
-      if (readingBy(maps, root, input) === alone) break;
-      const read = root.inputs.flatMap((id) => leavesOf(maps.of(id)));
-      for (const id of read) if (this.#isValue(nodeOf(this.#graph, id))) computed.add(id);
-    }
-    return computed;
+    const read = root.inputs.flatMap((id) => leavesOf(this.#beside!.of(id)));
+    const values = read.filter((id) => this.#isValue(nodeOf(this.#graph, id)));
+    if (values.length === 0) return NOTHING;
+    const isAlike = readingBy(this.#alone, root, input) === readingBy(this.#beside!, root, input);
+    return isAlike ? NOTHING : new Set(values);
   }
 
   #notice(): void {
