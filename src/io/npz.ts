@@ -10,7 +10,7 @@ import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'ya
 import type { Expr, FileRegion } from '../graph/expr.js';
 import { type DataFile, type Refuse, refuser } from './data-file.js';
 import { DeflatedReader, InflatePass } from './deflated.js';
-import { bytesOf, checkMember, fileExpr, layoutExpr } from './layout.js';
+import { type ArrayLayout, bytesOf, checkMember, fileExpr, layoutExpr } from './layout.js';
 import { readNpyHeader } from './npy.js';
 
 const STORED = 0;
@@ -117,12 +117,14 @@ async function storedExpr(
   const layout = await readNpyHeader(read, entry.uncompressedSize, refuse, texts);
   checkMember(refuse, layout, entry.uncompressedSize);
   const checksum = { head: crc32(await read(0, layout.byteOffset)), whole: entry.crc32 };
-  // Of no elements nothing will be read.
-  if (bytesOf(layout) === 0 && checksum.head !== checksum.whole) {
-    const received = checksum.head.toString(16);
-    refuse(`the checksum ${checksum.whole.toString(16)}`, received, undefined, 'ERR_FILE_CHECKSUM');
-  }
+  if (bytesOf(layout) === 0) checkHead(refuse, checksum);
   return () => fileExpr(file, { ...layout, byteOffset: start + layout.byteOffset }, checksum);
+}
+
+/** Of no elements nothing will be read: the header is all of the member. */
+function checkHead(refuse: Refuse, { head, whole }: { readonly head: number; readonly whole: number }): void {
+  if (head !== whole)
+    refuse(`the checksum ${whole.toString(16)}`, head.toString(16), undefined, 'ERR_FILE_CHECKSUM');
 }
 
 async function deflatedExpr(
@@ -144,8 +146,14 @@ async function deflatedExpr(
     await pass.read(file, offset, bytes, refuse);
     return bytes;
   };
-  const layout = await readNpyHeader(head, entry.uncompressedSize, refuse, texts).finally(() => pass.close());
-  checkMember(refuse, layout, entry.uncompressedSize);
+  const readLayout = async (): Promise<ArrayLayout> => {
+    const found = await readNpyHeader(head, entry.uncompressedSize, refuse, texts);
+    checkMember(refuse, found, entry.uncompressedSize);
+    if (bytesOf(found) === 0)
+      checkHead(refuse, { head: crc32(await head(0, found.byteOffset)), whole: entry.crc32 });
+    return found;
+  };
+  const layout = await readLayout().finally(() => pass.close());
   const member = { region, layout, byteLength: entry.uncompressedSize, crc: entry.crc32 };
   const reader = new DeflatedReader(`${name} of ${file.path}`, member);
   return () => layoutExpr(layout, (strided) => ({ type: 'reader', reader, ...strided }));
