@@ -13,8 +13,11 @@ const told = async (environment: Readonly<Record<string, string>>): Promise<stri
   return stdout.trim().split('\n');
 };
 
-it.skipIf(!existsSync(`${SIM_FOLDER}/weft-sim.node`))(
-  'tells races, undefined reads and accesses out of bounds of kernels in CUDA C, with their lines',
+const hasSimulator = existsSync(`${SIM_FOLDER}/weft-sim.node`);
+const why = hasSimulator ? '' : ' (skipped: the simulator is not built, `npm run build:sim`)';
+
+it.skipIf(!hasSimulator)(
+  `tells races, undefined reads and accesses out of bounds of kernels in CUDA C, with their lines${why}`,
   async () => {
     const [right, race, undefinedRead, element] = await told({});
     expect(right).toBe('right: 2');

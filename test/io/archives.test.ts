@@ -84,7 +84,7 @@ describe('npz', () => {
       'z = np.load(sys.argv[1])',
       'print({k: (z[k].dtype.str, z[k].tolist()) for k in z})',
     ].join('\n');
-    if (spawnSync('python3', ['-c', 'import numpy']).status !== 0) context.skip();
+    if (spawnSync('python3', ['-c', 'import numpy']).status !== 0) context.skip('python3 has no NumPy here');
     await saveNpz(
       path('for-numpy.npz'),
       {

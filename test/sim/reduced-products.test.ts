@@ -15,12 +15,13 @@ afterEach(() => setSchedule({ timing: 'late', seed: 1 }));
 
 /** Where memory is watched, there are no graphs; the project of graphs need not do the rest again. */
 const isWatched = process.env.WEFT_POISON === '1';
+const why = isWatched ? '' : ' (skipped: once, where memory is watched)';
 /** One of each way to cut and to finish; all of them run on the CPU. */
 const JOBS = REDUCED_PRODUCTS.filter(({ isSimulated }) => isSimulated);
 
 describe('a product on a GPU that is only reduced', () => {
   it.runIf(isWatched).each(JOBS.map((job) => [job.name, job] as const))(
-    'has the bits of one that is stored: %s',
+    `has the bits of one that is stored: %s${why}`,
     async (_, job) => {
       const { product, reduced } = reducedProduct(job);
       expect(reduced.plan({ device }).sweeps.map(({ tiles }) => tiles > 1)).toEqual([true]);
@@ -31,7 +32,7 @@ describe('a product on a GPU that is only reduced', () => {
     },
   );
 
-  it.runIf(isWatched)('takes a call and a launch for each panel, and memory for one', async () => {
+  it.runIf(isWatched)(`takes a call and a launch for each panel, and memory for one${why}`, async () => {
     const [x, y] = [numbers([512, 8], 1), numbers([8, 512], 2)];
     const product = x.matmul(y);
     const inPanels = product.max(1).plan({ device });
