@@ -196,8 +196,8 @@ function wholePairs(size: OuterProductSize): Sized | undefined {
 }
 
 /**
- * Tiles with a short side, for results of few rows or columns: a square one would be mostly empty. They add in the same
- * order as square ones. `sets`: of accumulators; undefined: both sides are long.
+ * Tiles with a short side, for results of few rows or columns: a square one would be mostly empty. Each sum is of one
+ * thread, as in a square tile. `sets`: of accumulators; undefined: both sides are long.
  */
 function narrowPairs(size: OuterProductSize, sets: number): Pick<Sized, 'items' | 'depth'> | undefined {
   const { rows, columns, words } = size;
