@@ -36,6 +36,20 @@ describe('transforms on a simulated GPU', () => {
     expect(two!.data).toEqual(one!.data);
   });
 
+  it('run on two streams where their calls share no work area', async () => {
+    const waitsFor = async (dtype: 'float32' | 'float64'): Promise<number> => {
+      const output = fft.rfft(toLazy(randomValues(dtype, [260, 1024], 11)));
+      setFaults([]);
+      await output.compute({ device });
+      const { cufftXtExec, cuStreamWaitEvent = 0 } = describeSimulator().counts;
+      expect(cufftXtExec).toBe(2);
+      return cuStreamWaitEvent;
+    };
+    // One for the other stream, one for the job's.
+    expect((await waitsFor('float32')) - (await waitsFor('float64'))).toBe(2);
+    expect(takeProblems()).toEqual([]);
+  });
+
   it('write over what nobody else reads, where the budget asks for it', async () => {
     const twice = fft.fft(rows.mul(2)).abs();
     const whole = twice.plan({ device });
