@@ -69,12 +69,8 @@ export {
   elementwise,
   type ScalarResult,
 } from './api/element-functions.js';
-export {
-  type FftNorm,
-  type FftnOptions,
-  type FftOptions,
-  fft,
-} from './api/fft.js';
+export { fft } from './api/fft.js';
+export type { FftNorm, FftnOptions, FftOptions } from './api/fft-arguments.js';
 export type {
   AroundFilterOptions,
   BinaryOptions,

@@ -2,45 +2,17 @@
  * Fourier transforms with NumPy's names: planned, cut into tiles and fused like everything else. Factors, windows and
  * magnitudes around a transform are part of the kernels beside it.
  */
-import { checkOptions, finiteNumber, oneOf } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { convolved, type FftConvolveOptions } from '../graph/fft-convolve.js';
-import { formatValue } from '../graph/format.js';
 import * as fourier from '../graph/fourier.js';
-import { cast, constant, iota, map } from '../graph/infer.js';
-import { roll } from '../graph/masks.js';
-import { type Axes, checkInteger, checkSize, normalizeAxes, normalizeAxis } from '../graph/shape.js';
-import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
+import { map } from '../graph/infer.js';
+import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
+import { type FftnOptions, type FftOptions, line, plane } from './fft-arguments.js';
+import { fftfreq, fftshift, ifftshift, rfftfreq } from './fft-frequencies.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
-
-/** Which direction of a transform has the factor 1/n: `'backward'`, `'ortho'` (both its root) or `'forward'`. */
-export type FftNorm = fourier.Norm;
-
-/** Options of transforms along one axis. */
-export interface FftOptions {
-  /**
-   * The length: the array is cut or filled with zeros at the end. That of the axis by default; where the result is
-   * real, 2 (m - 1) for m elements.
-   */
-  readonly n?: number | undefined;
-  /** The last one by default. */
-  readonly axis?: number | undefined;
-  /** `'backward'` by default: the inverse has the factor 1/n. */
-  readonly norm?: FftNorm | undefined;
-}
-
-/** Options of transforms along several axes. */
-export interface FftnOptions {
-  /** The lengths along the axes, -1 for that of the axis; without `axes` of the last ones. */
-  readonly s?: readonly number[] | undefined;
-  /** All axes by default, the last two of `fft2` and the like; each once. Real transforms are along the last of them. */
-  readonly axes?: readonly number[] | undefined;
-  /** `'backward'` by default: the inverse has the factor 1/n of all lengths. */
-  readonly norm?: FftNorm | undefined;
-}
 
 /** The dtypes of transforms: of single precision where the array is of float32, complex64 or a half. */
 type Single = 'float32' | 'complex64' | 'float16' | 'bfloat16';
@@ -294,65 +266,13 @@ function realPlaneBack(
   return new Lazy(fourier.scaled(fourier.realInverse(source, axes, n), norm, productOf(lengths), true));
 }
 
-// ---------------------------------------------------------------- frequencies, order, convolution
+const productOf = (sizes: readonly number[]): number => sizes.reduce((product, n) => product * n, 1);
 
-/**
- * The frequencies of the elements of a transform of n samples, `d` apart: 0, 1 … and then the negative ones, over n · d,
- * float64, as NumPy's `fftfreq`.
- *
- * @example
- * await fft.fftfreq(4).compute()
- * //=> [ 0.    0.25 -0.5  -0.25]
- */
-function fftfreq(n: number, d = 1): Lazy<'float64'> {
-  return called(fftfreq, () => {
-    const size = lengthOf('fft.fftfreq', n);
-    const places = iota(size);
-    const signed = map('where', [
-      map('less', [places, Math.ceil(size / 2)]),
-      places,
-      map('subtract', [places, size]),
-    ]);
-    return new Lazy(map('multiply', [cast(signed, 'float64'), spacing('fft.fftfreq', size, d)]));
-  });
+function needAxis(op: string, axes: readonly number[]): void {
+  if (axes.length === 0) throw new ShapeError(expected(op, 'an axis', 'none'));
 }
 
-/**
- * The frequencies of the n/2 + 1 elements of a real transform, as NumPy's `rfftfreq`.
- *
- * @example
- * await fft.rfftfreq(4).compute()
- * //=> [0.   0.25 0.5 ]
- */
-function rfftfreq(n: number, d = 1): Lazy<'float64'> {
-  return called(rfftfreq, () => {
-    const size = lengthOf('fft.rfftfreq', n);
-    const places = cast(iota(Math.floor(size / 2) + 1), 'float64');
-    return new Lazy(map('multiply', [places, spacing('fft.rfftfreq', size, d)]));
-  });
-}
-
-/**
- * Frequency 0 in the middle, along all axes or some, as NumPy's `fftshift`.
- *
- * @example
- * await fft.fftshift(fft.fftfreq(4)).compute()
- * //=> [-0.5  -0.25  0.    0.25]
- */
-function fftshift<T extends ArrayLike>(x: T, axes?: Axes): Lazy<DTypeOf<T>> {
-  return called(fftshift, () => shifted('fft.fftshift', x, axes, (size) => Math.floor(size / 2)));
-}
-
-/**
- * The inverse of `fft.fftshift`.
- *
- * @example
- * await fft.ifftshift(fft.fftshift([1, 2, 3])).compute()
- * //=> [1. 2. 3.]
- */
-function ifftshift<T extends ArrayLike>(x: T, axes?: Axes): Lazy<DTypeOf<T>> {
-  return called(ifftshift, () => shifted('fft.ifftshift', x, axes, (size) => -Math.floor(size / 2)));
-}
+// ---------------------------------------------------------------- convolution
 
 /**
  * The convolution of two arrays by transforms, along all axes or some, as SciPy's `fftconvolve`: n log n for what
@@ -370,101 +290,6 @@ function fftConvolve(a: ArrayLike, b: ArrayLike, options?: FftConvolveOptions): 
     const op = 'fft.fftConvolve';
     return new Lazy(convolved(op, exprOf(op, a), exprOf(op, b), options));
   });
-}
-
-// ---------------------------------------------------------------- arguments
-
-const productOf = (sizes: readonly number[]): number => sizes.reduce((product, n) => product * n, 1);
-
-function lengthOf(op: string, n: unknown): number {
-  const length = checkInteger(op, 'the length', n);
-  if (length < 1) throw new RangeArgumentError(expected(op, 'a length of at least 1', `${length}`));
-  return length;
-}
-
-const normOf = (op: string, norm: unknown): FftNorm =>
-  norm === undefined || norm === null ? 'backward' : oneOf(op, 'a norm', fourier.NORMS, norm);
-
-/** The axis, the length and the norm of a transform along one axis; `isHalf`: of the half of a real one's elements. */
-function line(
-  op: string,
-  { shape }: Expr,
-  options: FftOptions | undefined,
-  isHalf = false,
-): { readonly axis: number; readonly n: number; readonly norm: FftNorm } {
-  checkOptions(op, options, ['n', 'axis', 'norm']);
-  const { n, axis = -1, norm } = options ?? {};
-  const at = normalizeAxis(op, axis, shape.length);
-  const usual = isHalf ? 2 * (shape[at]! - 1) : shape[at]!;
-  return { axis: at, n: sized(op, shape, [at], [lengthOf(op, n ?? usual)])[0]!, norm: normOf(op, norm) };
-}
-
-/** The same of one along several axes, the last of which is a half one. */
-function plane(
-  op: string,
-  { shape }: Expr,
-  options: FftnOptions | undefined,
-  usual: readonly number[] | undefined,
-  isHalf = false,
-): { readonly axes: readonly number[]; readonly lengths: readonly number[]; readonly norm: FftNorm } {
-  checkOptions(op, options, ['s', 'axes', 'norm']);
-  const { s, axes, norm } = options ?? {};
-  for (const [name, list] of Object.entries({ s, axes })) {
-    if (list !== undefined && !Array.isArray(list))
-      throw new ArgumentError(expected(op, `${name} to be a list of numbers`, formatValue(list)));
-  }
-  const lastOnes = s === undefined ? undefined : s.map((_, k) => k - s.length);
-  const places = normalizeAxes(op, axes ?? usual ?? lastOnes, shape.length);
-  if (s !== undefined && s.length !== places.length)
-    throw new ShapeError(expected(op, `a length for each of ${places.length} axes`, `${s.length}`));
-  const lengths = places.map((axis, k) => {
-    const isLast = isHalf && k === places.length - 1;
-    const own = isLast ? 2 * (shape[axis]! - 1) : shape[axis]!;
-    return lengthOf(op, s === undefined || s[k] === -1 ? own : s[k]);
-  });
-  return { axes: places, lengths: sized(op, shape, places, lengths), norm: normOf(op, norm) };
-}
-
-/** The lengths, where arrays of them are not too large. */
-function sized(
-  op: string,
-  shape: readonly number[],
-  axes: readonly number[],
-  lengths: readonly number[],
-): readonly number[] {
-  checkSize(
-    op,
-    shape.map((size, k) => (axes.includes(k) ? lengths[axes.indexOf(k)]! : size)),
-  );
-  return lengths;
-}
-
-function needAxis(op: string, axes: readonly number[]): void {
-  if (axes.length === 0) throw new ShapeError(expected(op, 'an axis', 'none'));
-}
-
-function spacing(op: string, n: number, d: unknown): Expr {
-  const distance = finiteNumber(op, 'd', d);
-  if (distance === 0) throw new RangeArgumentError(expected(op, 'a distance other than 0', '0'));
-  return constant(1 / (n * distance), 'float64');
-}
-
-function shifted(
-  op: string,
-  x: ArrayLike,
-  axes: Axes | undefined,
-  by: (size: number) => number,
-): Lazy<never> {
-  const given = exprOf(op, x);
-  const places = normalizeAxes(op, axes, given.shape.length).filter((axis) => given.shape[axis]! > 1);
-  if (places.length === 0) return new Lazy(given);
-  return new Lazy(
-    roll(
-      given,
-      places.map((axis) => by(given.shape[axis]!)),
-      places,
-    ),
-  );
 }
 
 /** Fourier transforms: `fft.rfft(x)`, `fft.ifft2(spectrum, { norm: 'ortho' })`. */
