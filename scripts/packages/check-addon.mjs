@@ -31,7 +31,7 @@ export const glibcOf = ({ versions }) =>
       undefined,
     );
 
-/** What a loader reads from an addon; `from`: the oldest C library or system that it runs on, in words. */
+/** Symbols, libraries and versions that a loader reads from an addon; `from`: the oldest C library or system that it runs on, in words. */
 function readAddon(path, { system }) {
   if (system === 'Darwin') {
     const library = readMachO(path);

@@ -15,7 +15,7 @@ export interface ReducedProduct {
   /** The factors' shapes; of one, the product is with its transpose. */
   readonly shapes: readonly (readonly number[])[];
   readonly dtype?: DType;
-  /** What is wanted of the product; `x` is the first factor. */
+  /** The result, of the product; `x` is the first factor. */
   readonly of: (product: Lazy, x: Lazy) => Lazy;
   /** Whether it is computed on a simulated GPU, too. */
   readonly isSimulated?: true;
