@@ -1,5 +1,5 @@
 /** Direct solves of sparse systems: factors against SciPy's, orders, singular matrices and arguments. On the CPU. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { arange, compute, type Lazy, LinalgError, lazy, type SparseMatrix, sparse } from '../src/index.js';
 import { failuresOf } from './support/api.js';
 import { argumentsOf, casesByCall, prepareCases } from './support/composite-cases.js';
@@ -119,7 +119,7 @@ it('an arrow and a full matrix, blocks apart, one unknown and none are solved', 
   ]);
 });
 
-it('singular matrices are an error, also those of zeros and without a column', async () => {
+it('singular matrices are an error, also those of zeros, without a column and with a pivot of NaN', async () => {
   const singular = [
     sparse.fromDense([
       [1, 2],
@@ -134,14 +134,30 @@ it('singular matrices are an error, also those of zeros and without a column', a
       [0, 0],
     ]),
     sparse.diags([[1, 0, 2]]),
+    sparse.diags([[1, Number.NaN]]),
   ];
   for (const a of singular) {
     const failed = sparse.splu(a, cpu);
     await expect(failed).rejects.toThrow(LinalgError);
     await expect(failed).rejects.toThrow(
-      /\[sparse.splu\] expected a matrix that is not singular: pivot \d is 0/,
+      /\[sparse.splu\] expected a matrix that is not singular: pivot \d is 0 or NaN/,
     );
   }
+});
+
+it('a signal stops the computes on the CPU, not only those of the device', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const listen = signal.addEventListener.bind(signal);
+  let computes = 0;
+  // The first compute is that of the columns, the second one that of their order.
+  vi.spyOn(signal, 'addEventListener').mockImplementation((...given: Parameters<typeof listen>) => {
+    computes++;
+    listen(...given);
+    if (computes === 2) controller.abort(new Error('enough'));
+  });
+  await expect(sparse.splu(poisson(3), { ...cpu, signal })).rejects.toThrow('enough');
+  expect(computes).toBe(2);
 });
 
 it('arguments that do not fit are refused', async () => {
@@ -153,6 +169,9 @@ it('arguments that do not fit are refused', async () => {
   await expect(sparse.splu(a, { order: 'colamd' as never })).rejects.toThrow(
     "an order, 'natural', 'amd', 'rcm'",
   );
+  await expect(sparse.splu(a, { tolerance: 1 } as never)).rejects.toThrow('[sparse.splu] expected options order');
+  await expect(sparse.splu(a, null as never)).rejects.toThrow('[sparse.splu] expected options { order');
+  await expect(sparse.spsolve(a, [1, 2, 3], cpu, 4)).rejects.toThrow('at most 3 arguments: 4');
   await expect(sparse.splu(a, { pivotThreshold: 2 })).rejects.toThrow('a pivotThreshold from 0 to 1: 2');
   await expect(sparse.spsolve(a, [1, 2], cpu)).rejects.toThrow(
     '[sparse.spsolve] expected right-hand sides of shape (3) or (3, k): (2,)',

@@ -11,13 +11,16 @@ import { ArgumentError, expected, LinalgError, RangeArgumentError, ShapeError } 
 import { called, calledAsync } from '../host/site.js';
 import { lazy } from './creation.js';
 import type { ArrayLike } from './fluent-types.js';
-import { compute, exprOf, Lazy } from './lazy.js';
+import { COMPUTE_OPTIONS, compute, exprOf, Lazy } from './lazy.js';
 import type { NDArray } from './ndarray.js';
 import { partsOf } from './sparse-arguments.js';
 import { SparseMatrix } from './sparse-matrix.js';
 import { solveTriangular } from './sparse-triangular.js';
 
-/** Options of `sparse.splu`, `sparse.factorized` and `sparse.spsolve`, with those of `compute`. */
+/**
+ * Options of `sparse.splu`, `sparse.factorized` and `sparse.spsolve`, with those of `compute`: `signal` stops the
+ * factorization, too; `memory` is of the other steps, not of the factorization on the CPU.
+ */
 export interface SparseLuOptions extends ComputeOptions {
   /**
    * The order of the columns: of least approximate degree in the pattern of A + Aᵀ (`'amd'`, by default), by breadth,
@@ -159,7 +162,7 @@ export class SparseLU {
  * keeps factors sparse; the pivot of a column is its largest element, or that of the diagonal where it is not much less
  * (Gilbert and Peierls, 1988; Amestoy, Davis and Duff, 1996). Factors are computed in float64 or complex128, and have the
  * dtype of the matrix, float64 for integers. Rejects with a ShapeError for a matrix that is not square, with a LinalgError
- * for one that is singular.
+ * for one that is singular, or has a pivot of NaN.
  *
  * @example
  * const lu = await sparse.splu(sparse.diags([-1, 2, -1], [-1, 0, 1], [4, 4]))
@@ -171,7 +174,10 @@ export function splu(
   options: SparseLuOptions = {},
   ...more: readonly unknown[]
 ): Promise<SparseLU> {
-  return calledAsync(splu, () => factorsOf('sparse.splu', a, options, more));
+  return calledAsync(splu, async () => {
+    refuseMore('sparse.splu', 2, [a, options, ...more]);
+    return factorsOf('sparse.splu', a, options);
+  });
 }
 
 /**
@@ -189,7 +195,8 @@ export function factorized(
   ...more: readonly unknown[]
 ): Promise<(b: ArrayLike) => Lazy> {
   return calledAsync(factorized, async () => {
-    const lu = await factorsOf('sparse.factorized', a, options, more);
+    refuseMore('sparse.factorized', 2, [a, options, ...more]);
+    const lu = await factorsOf('sparse.factorized', a, options);
     return (b: ArrayLike) => lu.solve(b);
   });
 }
@@ -212,8 +219,9 @@ export function spsolve(
 ): Promise<Lazy> {
   return calledAsync(spsolve, async () => {
     const op = 'sparse.spsolve';
+    refuseMore(op, 3, [a, b, options, ...more]);
     const right = rightSides(op, b, partsOf(op, [a])[0]!.shape[0]);
-    return (await factorsOf(op, a, options, more)).solve(right);
+    return (await factorsOf(op, a, options)).solve(right);
   });
 }
 
@@ -225,22 +233,11 @@ function rightSides(op: string, b: ArrayLike, n: number): Lazy {
   throw new ShapeError(expected(op, `right-hand sides of shape (${n}) or (${n}, k)`, formatShape(shape)));
 }
 
-const ON_CPU = { device: 'cpu' } as const;
-const OWN_OPTIONS: readonly string[] = ['order', 'pivotThreshold'];
+const OPTIONS: readonly string[] = ['order', 'pivotThreshold', ...COMPUTE_OPTIONS];
 
-async function factorsOf(
-  op: string,
-  a: SparseMatrix,
-  options: SparseLuOptions,
-  more: readonly unknown[],
-): Promise<SparseLU> {
-  refuseMore(op, 2, [a, options, ...more]);
+async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOptions): Promise<SparseLU> {
+  checkOptions(op, options, OPTIONS);
   const { order = 'amd', pivotThreshold = 0.1, ...running } = options;
-  checkOptions(
-    op,
-    Object.fromEntries(Object.entries(options).filter(([name]) => OWN_OPTIONS.includes(name))),
-    OWN_OPTIONS,
-  );
   if (!SPARSE_ORDERS.includes(order)) {
     const wanted = `an order, ${SPARSE_ORDERS.map((each) => `'${each}'`).join(', ')}`;
     throw new ArgumentError(expected(op, wanted, formatValue(order)));
@@ -261,8 +258,7 @@ async function factorsOf(
   const { lower, upper, rows, columns } = await factors(
     op,
     linesOf(given, (each) => exprOf(op, each)),
-    order,
-    pivotThreshold,
+    { order, pivotThreshold, signal: running.signal },
   );
   const [L, U] = await Promise.all([lower, upper].map((factor) => factor.T.astype(own).persist(running)));
   return new SparseLU({ L: L!, U: U!, rows, columns });
@@ -283,18 +279,25 @@ const linesOf = <From, To>(
   values: change(values),
 });
 
+interface Factoring {
+  readonly order: SparseOrder;
+  readonly pivotThreshold: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Factors by columns, and the order of rows and columns, in host memory. */
-async function factors(op: string, matrix: ColumnLines, order: SparseOrder, threshold: number) {
+async function factors(op: string, matrix: ColumnLines, { order, pivotThreshold, signal }: Factoring) {
+  const onCpu = { device: 'cpu', signal } as const;
   const n = matrix.starts.shape[0]! - 1;
   const stored = matrix.values.shape[0]!;
   if (stored === 0) throw singular(op, 1);
   const found = eliminationOrder(op, matrix, order).map((each) => new Lazy(each));
-  const [columns, size] = await compute([found[0]!, found[1]!], ON_CPU);
+  const [columns, size] = await compute([found[0]!, found[1]!], onCpu);
   // Pivots beside the diagonal fill more than the pattern says; a column is begun where all that it may fill has room.
   const most = (n * (n + 1)) / 2 + n;
   let bound = Math.min(most, Math.ceil(1.25 * Number(size!.item())) + stored + n);
   for (;;) {
-    const lines = luFactors(op, matrix, exprOf(op, columns), bound, threshold);
+    const lines = luFactors(op, matrix, exprOf(op, columns), bound, pivotThreshold);
     const line = (each: Expr): Lazy => new Lazy(each);
     const { lower, upper, rows, status } = await compute(
       {
@@ -303,7 +306,7 @@ async function factors(op: string, matrix: ColumnLines, order: SparseOrder, thre
         rows: line(lines.rows),
         status: line(lines.status),
       },
-      ON_CPU,
+      onCpu,
     );
     const code = Number(status.item());
     if (code > 0) throw singular(op, code);
@@ -316,7 +319,7 @@ async function factors(op: string, matrix: ColumnLines, order: SparseOrder, thre
 }
 
 const singular = (op: string, column: number): LinalgError =>
-  new LinalgError(expected(op, 'a matrix that is not singular', `pivot ${column} is 0`), 0);
+  new LinalgError(expected(op, 'a matrix that is not singular', `pivot ${column} is 0 or NaN`), 0);
 
 /** The matrix whose rows are the columns of a factor. */
 function transposedFactor({ starts, places, values }: Lines<NDArray>, n: number): SparseMatrix {

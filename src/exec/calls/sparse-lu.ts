@@ -1,6 +1,6 @@
 /**
- * Orders and LU factors of sparse matrices, on the CPU alone (`native/cpu/sparse-order.cpp`, `sparse-lu.cpp`): what asks for
- * them computes them there (`api/sparse-direct.ts`). A column needs those before it, so that each is one unit.
+ * Orders and LU factors of sparse matrices, on the CPU alone (`native/cpu/sparse-order.cpp`, `sparse-lu.cpp`), where
+ * `api/sparse-direct.ts` computes them. A column needs those before it, so that each is one unit.
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
