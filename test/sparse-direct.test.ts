@@ -169,7 +169,9 @@ it('arguments that do not fit are refused', async () => {
   await expect(sparse.splu(a, { order: 'colamd' as never })).rejects.toThrow(
     "an order, 'natural', 'amd', 'rcm'",
   );
-  await expect(sparse.splu(a, { tolerance: 1 } as never)).rejects.toThrow('[sparse.splu] expected options order');
+  await expect(sparse.splu(a, { tolerance: 1 } as never)).rejects.toThrow(
+    '[sparse.splu] expected options order',
+  );
   await expect(sparse.splu(a, null as never)).rejects.toThrow('[sparse.splu] expected options { order');
   await expect(sparse.spsolve(a, [1, 2, 3], cpu, 4)).rejects.toThrow('at most 3 arguments: 4');
   await expect(sparse.splu(a, { pivotThreshold: 2 })).rejects.toThrow('a pivotThreshold from 0 to 1: 2');

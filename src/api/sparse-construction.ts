@@ -45,8 +45,8 @@ export interface SparseDiagonalOptions {
 
 /**
  * The matrix of arrays by rows (CSR), as SciPy's `csr_array((data, indices, indptr), shape)`. Columns within a row may
- * be in any order and occur twice. Indices out of range are a RangeArgumentError when something is computed, before
- * anything runs. Throws a ShapeError for lengths that do not fit each other, a DTypeError for indices that are no
+ * be in any order and occur twice. Indices out of range, and in products an `indptr` that descends, are a RangeArgumentError
+ * when something is computed, before anything runs. Throws a ShapeError for lengths that do not fit each other, a DTypeError for indices that are no
  * integers.
  *
  * @example

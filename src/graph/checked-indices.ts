@@ -1,7 +1,9 @@
 /** Which indices have to be in range before a graph runs: those of gathers and of bins whose mode says so, of sparse
  * matrices, and all of these in a loop's body. */
+import { slice } from './basic-slicing.js';
 import { BIN_MODES } from './bin-units.js';
 import type { CheckedIndices, Expr, ExprOf } from './expr.js';
+import { map } from './infer.js';
 
 const NONE: readonly CheckedIndices[] = [];
 
@@ -23,6 +25,14 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     const op = x.asked ?? 'sparse.matmul';
     return [
       { indices: starts, op: `${op}: indptr`, axis: 0, from: 0, size: places.shape[0]! + 1, site },
+      {
+        indices: rowLengths(starts),
+        op: `${op}: differences of indptr`,
+        axis: 0,
+        from: 0,
+        size: places.shape[0]! + 1,
+        site,
+      },
       { indices: places, op: `${op}: indices`, axis: 1, from: 0, size: columns, site },
     ];
   }
@@ -32,6 +42,15 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   if (mode !== 'raise' && mode !== 'raiseFromEnd') return NONE;
   const from = mode === 'raise' ? 0 : -size;
   return [{ indices: x.inputs[0]!, op: x.asked ?? 'bins', axis: 0, from, size, site }];
+}
+
+const lengthsOf = new WeakMap<Expr, Expr>();
+
+/** Elements of each row: below 0 where starts descend, so that rows overlap, for which results have no room. */
+function rowLengths(starts: Expr): Expr {
+  const lengths = lengthsOf.get(starts) ?? map('subtract', [slice(starts, [1]), slice(starts, [0, -1])]);
+  lengthsOf.set(starts, lengths);
+  return lengths;
 }
 
 /** The columns of the sparse matrix that a user gave and a product begins with; undefined: there is none. */

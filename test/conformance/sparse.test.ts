@@ -170,6 +170,12 @@ it('an index out of range is an error, in a loop too, and nothing is computed', 
   const ends = sparse.csr({ data: [1, 2], indices: [0, 1], indptr: [0, 1, 5] }, [2, 2]);
   await expect(ends.matmul(ones([2])).compute()).rejects.toThrow('[sparse.matmul: indptr]');
   await expect(sparse.cg(ends, ones([2])).x.compute()).rejects.toThrow('[sparse.matmul: indptr]');
+  const rows = { data: [1, 2, 3], indices: [0, 1, 2], indptr: [0, 3, 0, 3] };
+  const descending = sparse.csr(rows, [3, 3]);
+  const overlap =
+    '[sparse.matmul: differences of indptr] expected indices from 0 to 3 for axis 0 of 4 elements: -3';
+  await expect(descending.matmul(sparse.eye(3)).data.compute()).rejects.toThrow(overlap);
+  await expect(descending.matmul(ones([3])).compute()).rejects.toThrow(overlap);
   const below = sparse.csr({ data: [1, 2], indices: [0, -1], indptr: [0, 1, 2] }, [2, 2]);
   const least = '[sparse.toDense: indices] expected indices from 0 to 1 for axis 1 of 2 elements: -1';
   await expect(below.toDense().compute()).rejects.toThrow(least);

@@ -82,7 +82,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
     function: name,
     blocks,
     threads,
-    args: [block, ...arrays, ...work, ...[rows, storedA, inner, storedB, columns, blocks].map(int64)],
+    args: [block, ...arrays, ...work, ...[rows, storedA, inner, storedB, columns, bound, blocks].map(int64)],
   });
   const threads = matmulThreads(form);
   const short = launch(MATMUL_NAME, Math.ceil((rows * form.lanes) / threads), threads);

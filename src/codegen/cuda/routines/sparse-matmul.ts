@@ -264,7 +264,7 @@ ${
 const LINES = `const weft_index* __restrict__ starts_a, const weft_index* __restrict__ places_a`;
 const OTHERS = `const weft_index* __restrict__ starts_b, const weft_index* __restrict__ places_b`;
 const SIZES =
-  'long long rows, long long stored_a, long long inner, long long stored_b, long long columns, long long blocks';
+  'long long rows, long long stored_a, long long inner, long long stored_b, long long columns, long long bound, long long blocks';
 
 const parametersOf = (hasSums: boolean, hasLong: boolean): string => {
   const work = hasLong ? 'char* work, ' : '';
@@ -304,8 +304,11 @@ ${hasSums ? `  __shared__ weft_wide all_sums[${groups * slots}];\n` : ''}`;
   const counted = `  const unsigned int found = ${gather};
   if (lane == 0 && row < rows${hasLong ? ` && found <= ${usedOf(slots)}u` : ''}) counts[row] = found;
 ${list(`found > ${usedOf(slots)}u`)}`;
-  const filled = `  const long long begin = row < rows ? begins[row] : 0;
-${hasLong ? `  const bool is_long = row < rows && begins[row + 1] - begin > ${usedOf(slots)};\n${list('is_long')}  if (is_long) last = first;\n` : ''}  const unsigned int found = ${gather};
+  // A row that ends behind the bound, since rows of A overlap, has no room: it is left out.
+  const filled = `  const bool has_room = row < rows && begins[row + 1] <= bound;
+  const long long begin = has_room ? begins[row] : 0;
+${hasLong ? `  const bool is_long = has_room && begins[row + 1] - begin > ${usedOf(slots)};\n${list('is_long')}` : ''}  if (${hasLong ? 'is_long || ' : ''}!has_room) last = first;
+  const unsigned int found = ${gather};
   weft_write(found, lane, ${own}, out_places + begin, out_values + begin);
 `;
   return `
@@ -313,7 +316,7 @@ extern "C" __global__ void __launch_bounds__(${threads})
 ${MATMUL_NAME}(${parametersOf(hasSums, hasLong)}) {
 ${shared}  const unsigned int lane = threadIdx.x % ${lanes}u, group = threadIdx.x / ${lanes}u, base = threadIdx.x % 32u - lane;
   const long long row = ((long long)blockIdx.x + first_x) * ${groups} + group;
-${matrices(hasSums)}  ${hasLong && hasSums ? ROW.replace('  const weft_at last', '  weft_at last') : ROW}${hasSums ? filled : counted}}
+${matrices(hasSums)}  ${hasSums ? ROW.replace('  const weft_at last', '  weft_at last') : ROW}${hasSums ? filled : counted}}
 `;
 }
 
