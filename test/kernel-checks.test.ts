@@ -12,8 +12,9 @@ afterAll(() => {
 });
 
 /** Runs a kernel of two blocks of four threads on eight numbers, which writes eight. */
-const run = (fn: KernelBody, initial?: number) =>
+const run = (fn: KernelBody, initial?: number, captures = {}) =>
   kernel(fn, {
+    captures,
     inputs: { x: 'float32' },
     outputs: { y: { dtype: 'float32', shape: 8, ...(initial === undefined ? {} : { initial }) } },
     grid: 2,
@@ -204,6 +205,19 @@ describe('a function that is no kernel', () => {
       ],
     ];
     for (const [fn, message] of warps) expect(refused(fn)).toThrow(`${message}`);
+    for (const mask of [0, -1, 1.5, 2 ** 32, Number.NaN]) {
+      const body: KernelBody = (k, _x, y) => {
+        y[0] = k.ballotSync(mask, true);
+      };
+      expect(() => run(body, undefined, { mask })).toThrow(
+        `a mask with bits of lanes, 1 to 0xffffffff: ${mask} (0xffffffff is all lanes) at line 2, column 12`,
+      );
+    }
+    expect(
+      refused((k, x, y) => {
+        y[0] = k.ballotSync(x[0]!, true);
+      }),
+    ).toThrow('a mask of integers: float32');
     expect(
       refused(({ shared, threadIdx }, _x, y) => {
         if (threadIdx.x > 0) {

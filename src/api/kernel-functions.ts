@@ -59,8 +59,9 @@ export interface KernelContext {
   readonly warpSize: number;
   /**
    * The value of a lane of the warp. A mask has a bit for each lane that takes part, `0xffffffff` for all: each of them that
-   * has not returned calls the function with that mask, and the lane that is read is one of them. `width`, a power of
-   * two, parts the warp: lanes count from the first one of a part.
+   * has not returned calls the function with that mask, and the lane that is read is one of them. A known mask that is 0, or
+   * no integer of 32 bits, is refused: `-1`, too. `width`, a power of two, parts the warp: lanes count from the first one of a
+   * part.
    */
   shflSync(mask: number, value: number, lane: number, width?: number): number;
   /** The value of the lane `delta` below; without one, in the part of the warp, the own value. */

@@ -2,7 +2,7 @@
  * Functions of the lanes of a warp in a kernel's function, by CUDA's names: shuffles, votes, matches and reductions among the
  * lanes of a mask.
  */
-import { type DType, isComplex, isHalf } from '../graph/dtype.js';
+import { type DType, isComplex, isHalf, isInteger } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { cast, isExpr } from '../graph/infer.js';
 import type { KernelNumber, WarpFunction } from '../graph/kernel-program.js';
@@ -137,7 +137,14 @@ class WarpCall {
     return this.writer.register(value, this.#exchanged(typeOf(value)));
   }
 
+  /** Refused where it is written, if it is known: on a GPU lanes with a wrong mask may wait for ever. */
   #mask(mask: Operand): number {
+    if (isExpr(mask)) {
+      if (!isInteger(mask.dtype)) this.source.refuse(this.node, 'a mask of integers', mask.dtype);
+    } else if (!Number.isInteger(Number(mask)) || Number(mask) < 1 || Number(mask) > ALL_LANES) {
+      const wanted = 'a mask with bits of lanes, 1 to 0xffffffff';
+      this.source.refuse(this.node, wanted, String(mask), '0xffffffff is all lanes');
+    }
     return this.writer.register(mask, UINT32);
   }
 
