@@ -206,7 +206,8 @@ describe('toPNG', () => {
     expect(await wrong(new NDArray(new Float32Array(8), [2, 2], 'complex64'))).toContain('x.abs()');
     expect(await wrong(matrix, { range: [1, 1] })).toContain('a range [low, high]');
     expect(await wrong(matrix, { range: [0, Number.NaN] })).toContain('a range [low, high]');
-    expect(await wrong(matrix, { colors: 'pink' })).toContain("'gray', 'heat', 'diverging'");
+    for (const colors of ['pink', 'toString'])
+      expect(await wrong(matrix, { colors })).toContain("'gray', 'heat', 'diverging'");
     expect(
       await wrong(matrix, {
         colors: [

@@ -3,7 +3,7 @@
  * complete and on the disk. Until then, and after any failure, what had that name before is still there, and
  * nothing else is left.
  *
- * Called by `store.ts`.
+ * Called by `store.ts` and `png.ts`.
  */
 import { type FileHandle, lstat, open, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -80,6 +80,19 @@ export class OutputFile {
         this.#handle.write(bytes, at, bytes.byteLength - at, byteOffset + at),
       );
       at += bytesWritten;
+    }
+  }
+
+  /** The first bytes, in order, in pieces. */
+  async *pieces(byteLength: number, pieceBytes: number): AsyncGenerator<Uint8Array, void, void> {
+    for (let at = 0; at < byteLength; ) {
+      const length = Math.min(pieceBytes, byteLength - at);
+      const { buffer, bytesRead } = await this.#system(() =>
+        this.#handle.read(Buffer.allocUnsafe(length), 0, length, at),
+      );
+      if (bytesRead === 0) refuser(this.#op, this.#target)(`${byteLength} bytes`, `${at}`);
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
     }
   }
 

@@ -3,24 +3,21 @@
  * RGBA. A graph makes the rows (`graph/pixels.ts`); zlib's threads compress them. `NDArray.toPNG` makes a file in memory,
  * `savePng` writes one whose image may be larger than memory.
  */
-import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createDeflate } from 'node:zlib';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { evaluate } from '../exec/run/evaluate.js';
+import { evaluate, evaluateIntoFiles } from '../exec/run/evaluate.js';
 import { checkOptions } from '../graph/arguments.js';
 import { isComplex, isFloat } from '../graph/dtype.js';
 import type { Expr, Shape } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
+import { sizeOfShape } from '../graph/graph.js';
 import { filteredRows, type PixelRange, pixelBytes } from '../graph/pixels.js';
 import { reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { COLOR_MAPS, type Color, type ColorMap, paletteOf } from './color-maps.js';
 import { OutputFile } from './output-file.js';
-import { raw } from './sinks.js';
-import { evaluateTo } from './store.js';
-import { Temporary } from './temporary.js';
 
 /** Options of `NDArray.toPNG` and `savePng`. */
 export interface PngOptions {
@@ -83,7 +80,7 @@ function coloursOf(op: string, { shape }: Expr, given: unknown): readonly Color[
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
   const isColor = (color: unknown): boolean =>
     Array.isArray(color) && color.length === 3 && color.every(isByte);
-  if (typeof given === 'string' && given in COLOR_MAPS) return COLOR_MAPS[given as ColorMap];
+  if (typeof given === 'string' && Object.hasOwn(COLOR_MAPS, given)) return COLOR_MAPS[given as ColorMap];
   if (Array.isArray(given) && given.length >= 2 && given.every(isColor)) return given as Color[];
   const names = Object.keys(COLOR_MAPS).map((name) => `'${name}'`);
   const wanted = `colors ${names.join(', ')}, or a list of at least two [red, green, blue] from 0 to 255`;
@@ -185,9 +182,14 @@ export async function writePng(
   const { signal } = running;
   signal?.throwIfAborted();
   const file = await OutputFile.create(op, path);
-  const scratch = Temporary.beside(file.path);
+  const stored = await OutputFile.createFor(op, file.path).catch(async (error: unknown) => {
+    await file.discard();
+    throw error;
+  });
   try {
-    await evaluateTo([rows], raw(scratch.path), running);
+    const byteLength = sizeOfShape(rows.shape);
+    await stored.reserve(byteLength);
+    await evaluateIntoFiles([rows], [{ fd: stored.fd, path: file.path, byteOffset: 0, swap: 0 }], running);
     let at = 0;
     const write = async (bytes: Uint8Array): Promise<void> => {
       signal?.throwIfAborted();
@@ -195,14 +197,14 @@ export async function writePng(
       at += bytes.length;
     };
     await write(head);
-    const stored = createReadStream(scratch.path, { highWaterMark: READ_BYTES });
-    for await (const part of compressed(stored, level, signal)) await write(part);
+    const pieces = stored.pieces(byteLength, READ_BYTES);
+    for await (const part of compressed(pieces, level, signal)) await write(part);
     await write(end);
     await file.complete(at);
     signal?.throwIfAborted();
     await file.publish();
   } finally {
     await file.discard();
-    await scratch.remove();
+    await stored.discard();
   }
 }

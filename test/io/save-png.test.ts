@@ -72,6 +72,9 @@ it('leaves what was there, and nothing else, after a failure', async () => {
   await expect(savePng(path, pixels(), { device: 'cpu', colours: 'heat' } as never)).rejects.toThrow(
     /colours/,
   );
+  // 2 PiB of rows: more than a file, or the disk, has room for.
+  const large = savePng(path, zeros([2 ** 20, 2 ** 31 - 1], 'uint8'), { device: 'cpu' });
+  await expect(large).rejects.toThrow(/a file that can be written: .*\(.*kept\.png\)/);
   expect(await readdir(own)).toEqual(['kept.png']);
   expect(await readFile(path, 'utf8')).toBe('before');
   await expect(savePng(join(own, 'none/x.png'), lazy([[1]]), { device: 'cpu' })).rejects.toThrow(FileError);
