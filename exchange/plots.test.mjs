@@ -123,7 +123,7 @@ test('Observable Plot: pixels are a picture within a plot', async () => {
 
 /** A picture of Vega-Lite's, as text. */
 const drawn = (spec) => new vega.View(vega.parse(compile(spec).spec), { renderer: 'none' }).toSVG();
-/** What its marks say: `field: value` by field. */
+/** The labels of its marks: `field: value` by field. */
 const labelsOf = (svg) =>
   [
     ...svg.matchAll(/aria-roledescription="(?:bar|point)"[^>]*|aria-label="([^"]*)" role="graphics-symbol"/g),
