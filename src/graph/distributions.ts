@@ -13,6 +13,7 @@ import { stack } from './joins.js';
 import { openUnit, parameterOf, standardNormal } from './random.js';
 import { derived, type KeyBits, placesOf } from './random-bits.js';
 import { reduceAlong } from './reducing.js';
+import { roundedProduct } from './rounded-product.js';
 
 /** The common arguments of samplers: a name for errors, a key, a shape and the dtype of the sample. */
 export interface Sampling {
@@ -123,7 +124,7 @@ export const negativeBinomial = (sampling: Sampling, n: Operand, p: Operand): Ex
   inFull(sampling, (full) => {
     const chance = given(full, p);
     const rate = standardGamma({ ...full, key: further(full.key, 0) }, n);
-    const mean = multiply(rate, divide(subtract(1, chance), chance));
+    const mean = roundedProduct(rate, divide(subtract(1, chance), chance));
     return poisson({ ...full, key: further(full.key, 1) }, mean);
   });
 
@@ -221,7 +222,7 @@ export const wald = (sampling: Sampling, mean: Operand, scale: Operand): Expr =>
     const centre = given(full, mean);
     const z = standardNormal(further(full.key, 0), full.shape, 'float64');
     const spread = divide(centre, multiply(given(full, scale), 2));
-    const w = multiply(multiply(z, z), spread);
+    const w = roundedProduct(multiply(z, z), spread);
     const r = add(add(w, map('sqrt', [multiply(w, add(w, 2))])), 1);
     const u = unitOf({ ...full, key: further(full.key, 1) });
     // Of the smaller root with probability mean / (mean + mean / r).
