@@ -6,23 +6,15 @@
  *     element, and place or infinity   →   sorted by places   →   the elements
  */
 import { slice } from './basic-slicing.js';
-import { DTYPE_INFO, type DType, isComplex, isFloat } from './dtype.js';
+import { DTYPE_INFO, type DType, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, constant, iota, map } from './infer.js';
-import { complexOf, hasColumns, sortByColumns } from './sort-by-columns.js';
+import { complexOf, joinedInteger, LOW_BITS, sortByColumns, splitInteger } from './sort-by-columns.js';
 
 /** Elements that a product with i would not keep, and whose imaginary part is 0; the signs of those are apart. */
 const SPECIALS = [Number.NaN, Number.POSITIVE_INFINITY, 0] as const;
 /** Numbers of a place in a real part: for other elements, and for each of those of either sign. */
 const CODE_FACTOR = 8;
-/** Bits of a 64-bit integer beside the place. */
-const LOW_BITS = 11;
-/** The longest line whose places have room beside them. */
-const MOST_LENGTH = 2 ** 42;
-
-/** Whether lines of a length are put in another order so. */
-export const hasPairs = (dtype: DType, length: number): boolean =>
-  !isComplex(dtype) && hasColumns(length) && length <= MOST_LENGTH;
 
 interface Pairs {
   readonly real: Expr;
@@ -49,10 +41,8 @@ function pairsOf(line: Expr, place: Expr): Pairs {
     return { real, imaginary: map('where', [map('equal', [code, 0]), value, 0]) };
   }
   if (DTYPE_INFO[dtype].byteLength < 8) return { real: place, imaginary: cast(line, 'float64') };
-  const low = cast(map('bitwiseAnd', [line, constant(2 ** LOW_BITS - 1, dtype)]), 'float64');
-  const high = map('bitwiseRightShift', [line, constant(LOW_BITS, dtype)]);
-  const real = map('add', [map('multiply', [place, 2 ** LOW_BITS]), low]);
-  return { real, imaginary: cast(high, 'float64') };
+  const [imaginary, low] = splitInteger(line).map((part) => cast(part, 'float64')) as [Expr, Expr];
+  return { real: map('add', [map('multiply', [place, 2 ** LOW_BITS]), low]), imaginary };
 }
 
 /** The elements of pairs. */
@@ -73,9 +63,7 @@ function elementsOf({ real, imaginary }: Pairs, dtype: DType): Expr {
     return cast(value, dtype);
   }
   if (DTYPE_INFO[dtype].byteLength < 8) return cast(imaginary, dtype);
-  const low = cast(map('remainder', [known, 2 ** LOW_BITS]), dtype);
-  const high = map('bitwiseLeftShift', [cast(imaginary, dtype), constant(LOW_BITS, dtype)]);
-  return map('bitwiseOr', [high, low]);
+  return joinedInteger(cast(imaginary, dtype), cast(map('remainder', [known, 2 ** LOW_BITS]), dtype));
 }
 
 /** The elements of a line in the order of places; `behind` for infinite places, which come last. */

@@ -54,10 +54,11 @@ export function sortByColumns(x: Expr, descending: boolean): Expr {
 
 /** Bits of a position in one number with an element of up to 32 bits, or with the low bits of one of 64. */
 const POSITION_BITS = 32;
-const LOW_BITS = 11;
+/** Low bits of a 64-bit integer: those above them are exact in a float64, and they are with a position beside them. */
+export const LOW_BITS = 11;
 const LOW_POSITION_BITS = 42;
 
-/** Whether rows have an `argsort` by columns. */
+/** Whether rows are put in order by columns with positions, or other places, beside their elements. */
 export const hasPositionKeys = ({ dtype, shape }: Pick<Expr, 'dtype' | 'shape'>): boolean =>
   hasColumns(shape.at(-1)!) && !isComplex(dtype) && shape.at(-1)! <= 2 ** LOW_POSITION_BITS;
 
@@ -92,8 +93,7 @@ export function orderByColumns(x: Expr, descending: boolean): SortedRows {
     };
   }
   const wide = DTYPE_INFO[x.dtype].byteLength < 8 ? cast(x, 'int64') : x;
-  const high = cast(map('bitwiseRightShift', [wide, constant(LOW_BITS, wide.dtype)]), 'int64');
-  const low = cast(map('bitwiseAnd', [wide, constant(2 ** LOW_BITS - 1, wide.dtype)]), 'int64');
+  const [high, low] = splitInteger(wide).map((part) => cast(part, 'int64')) as [Expr, Expr];
   const rest = map('add', [map('multiply', [reversed(low), 2 ** LOW_POSITION_BITS]), position]);
   const sorted = sortByColumns(complexOf(reversed(high), rest), false);
   const found = cast(map('imag', [sorted]), 'int64');
@@ -104,12 +104,19 @@ export function orderByColumns(x: Expr, descending: boolean): SortedRows {
   );
   return {
     positions: map('bitwiseAnd', [found, 2 ** LOW_POSITION_BITS - 1]),
-    elements: cast(
-      map('bitwiseOr', [map('bitwiseLeftShift', [above, constant(LOW_BITS, wide.dtype)]), below]),
-      x.dtype,
-    ),
+    elements: cast(joinedInteger(above, below), x.dtype),
   };
 }
+
+/** The bits of a 64-bit integer above its low ones, and those. */
+export const splitInteger = (x: Expr): readonly [high: Expr, low: Expr] => [
+  map('bitwiseRightShift', [x, constant(LOW_BITS, x.dtype)]),
+  map('bitwiseAnd', [x, constant(2 ** LOW_BITS - 1, x.dtype)]),
+];
+
+/** The integer of such parts. */
+export const joinedInteger = (high: Expr, low: Expr): Expr =>
+  map('bitwiseOr', [map('bitwiseLeftShift', [high, constant(LOW_BITS, high.dtype)]), low]);
 
 /**
  * Numbers of an element, a NaN last whatever its sign, and of twice its position and whether it has a sign that the order

@@ -16,8 +16,8 @@ import {
   type MutableGraph,
   nodeOf,
 } from '../../graph/graph.js';
-import { compactedByColumns, hasPairs, permutedByColumns } from '../../graph/pairs-by-columns.js';
-import { orderByColumns } from '../../graph/sort-by-columns.js';
+import { compactedByColumns, permutedByColumns } from '../../graph/pairs-by-columns.js';
+import { hasPositionKeys, orderByColumns } from '../../graph/sort-by-columns.js';
 import type { Slices } from '../../host/slices.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
@@ -48,7 +48,7 @@ interface Way {
 function wayOf(node: GraphNodeOf<'gather'>, nodeAt: (id: number) => GraphNode): Way | undefined {
   const [x, index] = node.inputs.map(nodeAt) as [GraphNode, GraphNode];
   const isLine = x.shape.length === 1 && index.shape.length === 1 && x.shape[0] === index.shape[0];
-  if (isLine && index.kind === 'call' && hasPairs(x.dtype, x.shape[0]!)) {
+  if (isLine && index.kind === 'call' && hasPositionKeys(x)) {
     const [line] = index.inputs as readonly [number];
     const from = nodeAt(line);
     if (index.routine === 'compact' && index.result === 0 && index.inputs.length === 1)

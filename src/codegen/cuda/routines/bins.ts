@@ -77,8 +77,7 @@ const PACK = 16;
 const PACKS = 2;
 
 /** Whether nothing but keys is read, each for one element. */
-const hasPacks = ({ op, width, keys }: BinForm): boolean =>
-  op === 'count' && width === 1 && byteLengthOf(keys) < PACK;
+const hasPacks = ({ op, width }: BinForm): boolean => op === 'count' && width === 1;
 
 /** As `printWalk` by a block that counts keys in shared memory: packs of them, where they lie so, then the rest. */
 function printPacks(form: BinForm, at: (part: number) => string): string {

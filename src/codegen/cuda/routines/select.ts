@@ -26,7 +26,8 @@ export interface Digit {
 }
 
 export const SELECT_THREADS = 256;
-const DIGIT_BITS = 11;
+/** Bits of a digit, and as many bins as it has values. */
+export const DIGIT_BITS = 11;
 export const BINS = 2 ** DIGIT_BITS;
 /** Elements that a thread reads before it looks at any. */
 const ITEMS = 8;

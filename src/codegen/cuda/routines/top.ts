@@ -9,7 +9,7 @@
  * to the last one are collected. The results are the same in both ways. Launches are made by `exec/calls/top.ts`.
  */
 import { byteLengthOf } from '../../../graph/dtype.js';
-import { BINS, eachElement, HEAD, printFindShared, printSelection, ROW, type SelectForm } from './select.js';
+import { BINS, DIGIT_BITS, eachElement, HEAD, printFindShared, printSelection, ROW, type SelectForm } from './select.js';
 
 export interface TopForm extends SelectForm {
   /** A power of two that has room for the elements that are wanted. */
@@ -49,8 +49,8 @@ const printDigits = (
     value,
     matches,
   }: Readonly<Record<'count' | 'value' | 'matches', string>> & { threads: number },
-): string => `    for (int high = ${bits}; high > 0; high -= 11) {
-      const int low = high > 11 ? high - 11 : 0;
+): string => `    for (int high = ${bits}; high > 0; high -= ${DIGIT_BITS}) {
+      const int low = high > ${DIGIT_BITS} ? high - ${DIGIT_BITS} : 0;
       for (int i = (int)threadIdx.x; i < ${BINS}; i += ${threads}) counts[i] = 0u;
       __syncthreads();
       #pragma unroll 4
