@@ -172,6 +172,16 @@ describe.each(backends())('on %s, selecting', (device) => {
     expect(order!.data.at(-1)).toBe(BigInt(LONG - 1));
   });
 
+  it('finds the first elements where they stand together, and among NaN', async () => {
+    const ascending = Float32Array.from({ length: LONG }, (_, k) => k);
+    const rare = new Float32Array(LONG).fill(Number.NaN);
+    for (const [k, value] of [3, -0, 0, 3].entries()) rare[(k + 1) * 13_000] = value;
+    await expectSorted(
+      device,
+      [ascending, rare].flatMap((row) => Object.values(topK(lazy(row), 100))),
+    );
+  });
+
   it('goes along any axis, and gives no elements where none are wanted', async () => {
     const x = rowsOf('int32', [7, 5, 3], 9);
     await expectSorted(
