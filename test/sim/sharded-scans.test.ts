@@ -1,6 +1,6 @@
 /** Scans on several devices: each does a share of the tiles, and the bits are those of one. */
 import { describe, expect, it } from 'vitest';
-import { compute } from '../../src/index.js';
+import { compute, lazy } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 
@@ -23,6 +23,19 @@ describe('a scan on one device', () => {
       const [one] = await compute([output], { device: 'cuda' });
       const [parts] = await compute([output], { device: 'cuda', memory });
       expect(parts!.data).toEqual(one!.data);
+    }
+  });
+
+  it('passes on a NaN whose bits are all set as it is, as in tiles', async () => {
+    const numbers = new BigUint64Array(60_000);
+    numbers[5] = 0xffff_ffff_ffff_ffffn;
+    const expected = numbers.slice().fill(numbers[5], 5);
+    const output = lazy(new Float64Array(numbers.buffer)).cumulativeMax();
+    const whole = output.plan({ device: 'cuda' });
+    expect(String(whole).match(/scan\w*/g)).toEqual(['scan']);
+    for (const memory of [whole.peakBytes, Math.ceil(0.8 * whole.peakBytes)]) {
+      const [{ data }] = await compute([output], { device: 'cuda', memory });
+      expect(new BigUint64Array(data.buffer, data.byteOffset, data.length)).toEqual(expected);
     }
   });
 });

@@ -106,19 +106,25 @@ __device__ __noinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
 const ALL = '0xffffffffu';
 
 /**
+ * Bits of a signalling NaN, which no arithmetic gives, unlike those of all bits set, which stand for missing values in
+ * some files.
+ */
+const LEAST_LIKELY = '0xfff49e3779b97f4aull';
+
+/**
  * Exchange between the lanes of a warp, and between tiles: words of which none is 0 once it is written, so that a tile
- * that reads one knows whether it is there, and no fence orders a flag behind it. A float64 is the complement of its
- * bits, which a NaN alone makes 0; 32 bits have a bit of their own above.
+ * that reads one knows whether it is there, and no fence orders a flag behind it. A float64 is told by how its bits
+ * differ from those of one NaN, which alone is told as another; 32 bits have a bit of their own above.
  */
 const WORDS = `__device__ __forceinline__ unsigned long long weft_heard(const unsigned long long* at) {
   return *(const volatile unsigned long long*)at;
 }
 __device__ __forceinline__ unsigned long long weft_word(double a) {
-  const unsigned long long word = ~(unsigned long long)__double_as_longlong(a);
+  const unsigned long long word = ${LEAST_LIKELY} ^ (unsigned long long)__double_as_longlong(a);
   return word == 0 ? 1ull : word;
 }
 __device__ __forceinline__ unsigned long long weft_word(unsigned int a) { return 1ull << 32 | a; }
-__device__ __forceinline__ double weft_double(unsigned long long word) { return __longlong_as_double((long long)~word); }
+__device__ __forceinline__ double weft_double(unsigned long long word) { return __longlong_as_double((long long)(${LEAST_LIKELY} ^ word)); }
 `;
 
 function printSingle(numbers: ScanNumbers): string {
