@@ -83,8 +83,8 @@ function planOf(step: RoutineStep): TopPlan {
 }
 
 /**
- * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, limits, what was found, and the
- * candidates, in whose place the bests of groups are before.
+ * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, limits, positions that were
+ * collected, and the candidates, in whose place the bests of groups are before.
  */
 function workspaceOf({
   form,

@@ -1,4 +1,4 @@
-/** CUDA C of which bin a key means: by a number, or by edges that it lies between. Used by `bins.ts`. */
+/** CUDA C of the bin of a key: by a number, or by edges that it lies between. Used by `bins.ts`. */
 import type { BinMode } from '../../../graph/bin-units.js';
 import type { DType } from '../../../graph/dtype.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
@@ -45,8 +45,8 @@ const NEAR = `    const float shifted = place + 8388608.0f;
 `;
 
 /**
- * Of equally spaced edges, a key's distance from the first one says its bin, but within rounding of an edge,
- * where the edges are asked; of others, a binary search does.
+ * Between equally spaced edges the bin follows from a key's distance from the first one, and within rounding of an edge
+ * from a comparison with the edge itself; between others a binary search finds it.
  */
 function printEdges(form: BinForm): string {
   const real = realOf(form.keys);

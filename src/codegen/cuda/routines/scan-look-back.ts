@@ -1,11 +1,11 @@
 /**
- * CUDA C of the value before a tile, in one order whoever computes it: by groups of 32 tiles, groups of 32
- * such groups and so on. At each level the values before a tile in its group are combined from left to right,
- * then the levels from the widest to the narrowest.
+ * CUDA C of the value before a tile, combined in an order that the tiles alone decide: by groups of 32 tiles,
+ * groups of 32 such groups and so on. At each level the values before a tile in its group are combined from left
+ * to right, then the levels from the widest to the narrowest.
  *
  * A tile that looks back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
  * 2016) tells the others its total and, as the last of a group, the group's; it waits for those before it, a
- * level a warp. Unlike there no sum depends on which of them came first: that would be other bits each time.
+ * level a warp. Unlike there no sum depends on which of them came first, which would give other bits each time.
  * Values are published in words that are 0 before (`scan-numbers.ts`), without flags and fences.
  * Tiles are numbered as they begin, so none waits for one that may not have begun.
  *

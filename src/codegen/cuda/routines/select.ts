@@ -2,7 +2,7 @@
  * CUDA C of radix selection: the keys of given ranks in rows, without sorting them (Alabi et al., "Fast k-selection
  * algorithms for graphics processing units", 2012). Digits of 11 bits are counted from the most significant one on,
  * each pass over those elements that begin with the digits found so far; the last block of a row to count finds the
- * digit. Counts are integers, so atomics give the same ones whatever runs first. Launches are made by
+ * digit. Counts are integers, so atomics give the same ones in any order. Launches are made by
  * `exec/calls/select.ts`.
  *
  * The first elements of a row (`top.ts`) that cannot be narrowed down are selected so, too: those below the key of the
@@ -46,7 +46,7 @@ export function selectDigits(form: SelectForm, length: number): readonly Digit[]
   return form.indexBytes > 0 ? [...keys, ...digitsOf(Math.ceil(Math.log2(length)), true)] : keys;
 }
 
-/** Bytes of what is known of a rank, and of its counts. */
+/** Bytes of a rank's state, and of its counts. */
 export const STATE_BYTES = 32;
 export const countBytes = ({ isLong }: Pick<SelectForm, 'isLong'>): number => BINS * (isLong ? 8 : 4);
 

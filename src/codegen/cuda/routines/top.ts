@@ -4,12 +4,22 @@
  *     sample some of the row, in groups ─→ the k-th best group: k elements at least are not behind its best one
  *     read the row: elements that are not behind that are candidates ─→ select among those in a block ─→ sort
  *
- * Of elements in no order of their own candidates are few. Where they are more than there is room for, because many are
- * equal or the sample missed the first ones, the row is selected from digit by digit (`select.ts`), and the elements up
- * to the last one are collected. The results are the same in both ways. Launches are made by `exec/calls/top.ts`.
+ * In a row without an order candidates are few. Where they are more than there is room for, because many elements are
+ * equal or the first ones stand together, as in a sorted row, the row is selected from digit by digit (`select.ts`), and
+ * the elements up to the last one are collected. The results are the same in both ways. Launches are made by
+ * `exec/calls/top.ts`.
  */
 import { byteLengthOf } from '../../../graph/dtype.js';
-import { BINS, DIGIT_BITS, eachElement, HEAD, printFindShared, printSelection, ROW, type SelectForm } from './select.js';
+import {
+  BINS,
+  DIGIT_BITS,
+  eachElement,
+  HEAD,
+  printFindShared,
+  printSelection,
+  ROW,
+  type SelectForm,
+} from './select.js';
 
 export interface TopForm extends SelectForm {
   /** A power of two that has room for the elements that are wanted. */
