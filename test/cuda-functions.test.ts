@@ -86,7 +86,7 @@ describe('a function in CUDA C', () => {
     );
     expect(() => f(x, { dtypes: { U: 'float64' } })).toThrow('a dtype for V, which no input has: none');
     expect(() => f(x, { dtypes: { U: 'double' as never, V: 'int8' } })).toThrow(
-      '[as] expected dtypes by letters',
+      "[as] expected a dtype for U: 'double'",
     );
     expect(() => f(x, { dtypes: { T: 'int8' } })).toThrow('dtypes of letters that outputs alone have: T');
   });
@@ -141,8 +141,12 @@ describe('a reduction in CUDA C', () => {
     );
     expect(of('T x', 'T y', 'x', 'a + b', 'y = a', '-INFINITY')).not.toThrow();
     expect(of('T x', 'T y', 'x', 'a + b', 'y = a', 0, { reduceType: 'U' })).toThrow(
-      "the letter of an input or output, as reduceType: 'U'",
+      'the letter of an input or output: U at line 1, column 1 of the reduceType',
     );
+    expect(of('T x', 'T y', '{x, 1}', 'a', 'y = a.value', [0, 0], { reduceType: 'T U, U at' })).toThrow(
+      'the letter of an input or output: U at line 1, column 6 of the reduceType',
+    );
+    expect(of('T x', 'T y', 'x', 'a + b', 'y = a', 0, { reduceType: 5 as never })).toThrow('as text');
     const pair = { reduceType: 'T value, int64 at' };
     expect(of('T x', 'T y', '{x, i}', 'a', 'y = a.value', [0, 0], pair)).not.toThrow();
     expect(of('T x', 'T y', '{x, i}', 'a', 'y = a.value', 0, pair)).toThrow(

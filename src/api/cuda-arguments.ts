@@ -56,13 +56,14 @@ function withGiven(
 ): CudaTypes {
   const own = ofOutputs.filter((letter) => !types.has(letter));
   const form = `{ ${own.map((letter) => `${letter}: 'float32'`).join(', ')} }`;
-  const isDTypes =
-    isRecord(given) && Object.values(given).every((each) => typeof each === 'string' && isDType(each));
-  if (!isDTypes) throw new ArgumentError(expected(op, `dtypes by letters, ${form}`, formatValue(given)));
+  if (!isRecord(given))
+    throw new ArgumentError(expected(op, `dtypes by letters, ${form}`, formatValue(given)));
   const dtypes = given as GivenDTypes;
-  const unknown = Object.keys(dtypes).find((letter) => !own.includes(letter));
-  if (unknown !== undefined)
-    throw new ArgumentError(expected(op, 'dtypes of letters that outputs alone have', unknown));
+  for (const [letter, dtype] of Object.entries(dtypes)) {
+    if (!own.includes(letter))
+      throw new ArgumentError(expected(op, 'dtypes of letters that outputs alone have', letter));
+    if (!isDType(dtype)) throw new ArgumentError(expected(op, `a dtype for ${letter}`, formatValue(dtype)));
+  }
   const missing = own.find((letter) => dtypes[letter] === undefined);
   if (missing !== undefined)
     throw new ArgumentError(

@@ -266,16 +266,16 @@ function reducedIn(
   parameters: readonly CudaParameter[],
 ): Reduced | undefined {
   if (text === undefined) return undefined;
-  const hasNames = !ONE_TYPE.test(String(text));
-  const fields = parametersIn(
-    texts.given('the reduceType', hasNames ? (text as string) : `${String(text)} a`),
-  );
+  const hasNames = typeof text !== 'string' || !ONE_TYPE.test(text);
+  const given = texts.given('the reduceType', hasNames ? text : `${text} a`);
+  const fields = parametersIn(given);
+  const wanted = 'a dtype, or the letter of an input or output';
   const letters = lettersOf(parameters);
   const unknown = lettersOf(fields).find((letter) => !letters.includes(letter));
-  if (unknown !== undefined || fields.length === 0 || fields.some(({ isRaw }) => isRaw))
-    throw new ArgumentError(
-      expected(OP, 'a dtype, or the letter of an input or output, as reduceType', formatValue(text)),
-    );
+  if (unknown !== undefined)
+    refuseAt(given, given.text.search(new RegExp(`\\b${unknown}\\s+\\w`)), wanted, unknown);
+  if (fields.length === 0 || fields.some(({ isRaw }) => isRaw))
+    throw new ArgumentError(expected(OP, `${wanted}, as reduceType`, formatValue(text)));
   return hasNames ? { fields } : { type: fields[0]!.type };
 }
 
