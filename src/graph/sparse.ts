@@ -156,7 +156,7 @@ export function runsOf(sorted: Expr): Readonly<Record<'places' | 'starts' | 'run
 export const constantLine = (value: bigint): Expr => broadcast(constant(value, 'int64'), [1]);
 
 /** The sums of runs of values; run k is the values from start k up to start k + 1. */
-export function runSums(starts: Expr, values: Expr): Expr {
+function runSums(starts: Expr, values: Expr): Expr {
   const one = broadcast(constant(1, values.dtype), [1, 1]);
   const places = broadcast(constant(0n, 'int64'), values.shape);
   const [rows] = starts.shape as readonly [number];

@@ -14,14 +14,13 @@ import { elementFunction } from '../../codegen/cuda/routines/element-function.js
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { valueMapKernel } from '../../fusion/partition/value-map.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 import { int32 } from './launch-arguments.js';
-import { type Routine, readsOfMap, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, readsOfMap, routineCall } from './routine.js';
 
 interface Sizes {
   readonly batch: number;
@@ -85,8 +84,6 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   };
 }
 
-const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
-
 /** A number of float64 as two of 32 bits. */
 function wordsOf(value: number): readonly [number, number] {
   const [low, high] = new Uint32Array(Float64Array.of(value).buffer) as unknown as [number, number];
@@ -105,7 +102,7 @@ const ATTENDING: Routine = {
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({
-    bytes: [...operands, ...results].reduce((sum, array) => sum + bytesOf(array), 0),
+    bytes: bytesOfAll([...operands, ...results]),
     launches: 1,
   }),
   method: (step) => {

@@ -6,7 +6,7 @@
 import { byteLengthOf } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { RoutineStep, WorkspaceNeed } from './call.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 /** As `FftKind` of `native/cpu/fft-numbers.h`. */
 const KINDS = ['fft', 'rfft', 'irfft'] as const;
@@ -78,8 +78,7 @@ const TRANSFORMING: Routine = {
   overwrites: ['cpu', 'cuda'],
   work: (step) => {
     const { outer, perUnit, inner } = planOf(step);
-    const arrays = [...step.operands, ...step.results];
-    const bytes = arrays.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
+    const bytes = bytesOfAll([...step.operands, ...step.results]);
     return { bytes: 2 * bytes, launches: 2 * (inner > 1 ? outer : Math.ceil(outer / perUnit)) };
   },
   method: (step) => {

@@ -48,7 +48,8 @@ export interface Routine {
 }
 
 const bytesOf = (array: BufferArray): number => sizeOfShape(array.shape) * byteLengthOf(array.dtype);
-const totalOf = (arrays: readonly BufferArray[]): number =>
+/** Bytes of arrays together. */
+export const bytesOfAll = (arrays: readonly BufferArray[]): number =>
   arrays.reduce((sum, array) => sum + bytesOf(array), 0);
 
 /** Bytes a second of device memory, and seconds of a launch: for the choice of streams and graphs. */
@@ -89,7 +90,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     },
     keyOf: (step) => `${print(step)}${mapTexts(step)}`,
     overwrites: routine.overwrites,
-    isEmpty: ({ results }) => totalOf(results) === 0,
+    isEmpty: ({ results }) => bytesOfAll(results) === 0,
     workspace: {
       cpu: (step) => routineWorkspace(specOf(routine, { ...step, maps: undefined })),
       cuda: routine.cudaWorkspace,
@@ -106,7 +107,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     print,
     explain: (step) => ({
       bytesRead: bytesRead(step),
-      bytesWritten: totalOf(step.results),
+      bytesWritten: bytesOfAll(step.results),
       text: `${print(step)}, ${routine.method(step)}\n${mapTexts(step)}`,
     }),
   };
@@ -176,7 +177,7 @@ function bytesRead(step: RoutineStep): number {
       0,
     ) ?? 0;
   const ofMaps = ofMap(maps?.prologue) + ofMap(maps?.values) + ofMap(maps?.epilogue);
-  return ofMaps + totalOf(operandsOf(step));
+  return ofMaps + bytesOfAll(operandsOf(step));
 }
 
 function specOf(routine: Routine, step: RoutineStep): RoutineSpec {

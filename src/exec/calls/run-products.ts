@@ -8,19 +8,17 @@ import {
   RUN_THREADS,
   RUN_WARPS,
 } from '../../codegen/cuda/routines/run-products.js';
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import type { BufferArray, RoutineStep } from './call.js';
+import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 /** Rows, elements of a row, and runs. */
 function sizesOf({ operands, results }: RoutineStep): readonly [rows: number, width: number, runs: number] {
   const [rows, width] = operands[0]!.shape as readonly [number, number];
   return [rows, width, results[0]!.shape[0]!];
 }
-
-const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
 const RUNS: Routine = {
   units: () => 1,
@@ -43,7 +41,7 @@ const RUNS: Routine = {
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({
-    bytes: [...operands, ...results].reduce((sum, array) => sum + bytesOf(array), 0),
+    bytes: bytesOfAll([...operands, ...results]),
     launches: 1,
   }),
   method: () => 'a run by 32 lanes, whose products are halved',

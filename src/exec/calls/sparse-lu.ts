@@ -2,10 +2,9 @@
  * Orders and LU factors of sparse matrices, on the CPU alone (`native/cpu/sparse-order.cpp`, `sparse-lu.cpp`), where
  * `api/sparse-direct.ts` computes them. A column needs those before it, so that each is one unit.
  */
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
+import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 const sizesOf = ({ operands }: RoutineStep): readonly number[] => [
   operands[0]!.shape[0]! - 1,
@@ -17,10 +16,7 @@ const ON_CPU = {
   unitSize: () => undefined,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({
-    bytes: [...operands, ...results].reduce(
-      (sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype),
-      0,
-    ),
+    bytes: bytesOfAll([...operands, ...results]),
     launches: 1,
   }),
 } satisfies Partial<Routine>;

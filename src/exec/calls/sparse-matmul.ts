@@ -15,14 +15,13 @@ import {
   matmulThreads,
   printSparseMatmul,
 } from '../../codegen/cuda/routines/sparse-matmul.js';
-import { byteLengthOf, type DType, dtypeCode } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
+import { type DType, dtypeCode } from '../../graph/dtype.js';
 import { placeDType } from '../../graph/routines.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { int64 } from './launch-arguments.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 /** Blocks that go through the list of long rows. */
 const LONG_BLOCKS = 4096;
@@ -122,8 +121,7 @@ const MATMUL: Routine = {
   kernels: kernelsOf,
   cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
   work: (step) => {
-    const arrays = [...step.operands, ...step.results];
-    const bytes = arrays.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
+    const bytes = bytesOfAll([...step.operands, ...step.results]);
     return { bytes: 2 * bytes, launches: matmulForm(step).hasLong ? 4 : 2 };
   },
   method: (step) => {

@@ -11,12 +11,11 @@ import {
   type MergeForm,
   printSparseMerge,
 } from '../../codegen/cuda/routines/sparse-merge.js';
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
+import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 interface Sizes {
   readonly isCount: boolean;
@@ -76,8 +75,7 @@ const MERGE: Routine = {
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => {
-    const arrays = [...step.operands, ...step.results];
-    const bytes = arrays.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
+    const bytes = bytesOfAll([...step.operands, ...step.results]);
     return { bytes, launches: sizesOf(step).isCount ? 1 : 2 };
   },
   method: (step) => `a row by ${mergeForm(step).lanes} lanes`,

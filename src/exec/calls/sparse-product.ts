@@ -8,11 +8,10 @@ import {
   SPARSE_PRODUCT_NAME,
   SPARSE_THREADS,
 } from '../../codegen/cuda/routines/sparse-product.js';
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
-import type { BufferArray, RoutineStep } from './call.js';
+import { dtypeCode } from '../../graph/dtype.js';
+import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 interface Sizes {
   readonly rows: number;
@@ -36,8 +35,6 @@ function sizesOf({ operands, results, parameters }: RoutineStep): Sizes {
     unitRows: Math.max(1, Math.floor(SPARSE_THREADS / (width * lanes))),
   };
 }
-
-const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
 const PRODUCT: Routine = {
   units: (step) => {
@@ -77,7 +74,7 @@ const PRODUCT: Routine = {
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({
-    bytes: [...operands, ...results].reduce((sum, array) => sum + bytesOf(array), 0),
+    bytes: bytesOfAll([...operands, ...results]),
     launches: 1,
   }),
   method: (step) => `a row by ${sizesOf(step).lanes} lanes`,

@@ -9,12 +9,11 @@ import {
   TRIANGULAR_THREADS,
   triangularRows,
 } from '../../codegen/cuda/routines/sparse-triangular.js';
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
+import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import { clearLaunch } from './clear.js';
 import { int64 } from './launch-arguments.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 const sizesOf = ({ operands }: RoutineStep) => {
   const [, rows, width] = operands[0]!.shape as readonly [number, number, number];
@@ -56,10 +55,7 @@ const SOLVE: Routine = {
   },
   cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
   work: ({ operands, results }) => ({
-    bytes: [...operands, ...results].reduce(
-      (sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype),
-      0,
-    ),
+    bytes: bytesOfAll([...operands, ...results]),
     launches: 2,
   }),
   method: () => 'rows as soon as those that they need are solved',

@@ -10,7 +10,7 @@ import { scalarBytes } from '../../codegen/cuda/literals.js';
 import { ELEMENTS_NAME } from '../../codegen/cuda/routines/cuda-elements.js';
 import { PROGRAM_NAME, sizesIn } from '../../codegen/cuda/routines/kernel-program.js';
 import { FILL_THREADS, initialName, printUserKernel } from '../../codegen/cuda/routines/user-kernel.js';
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { KernelMemory, KernelProgram } from '../../graph/kernel-program.js';
 import type { CudaFunction } from '../../graph/loop-step.js';
@@ -22,7 +22,7 @@ import type { LaunchArgument } from '../native/program-types.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int64 } from './launch-arguments.js';
-import { type Routine, routineCall } from './routine.js';
+import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 const kernelOf = ({ userKernel }: RoutineStep): UserKernel => userKernel!;
 
@@ -151,8 +151,6 @@ function kernelsOf(step: RoutineStep): CallKernels {
   };
 }
 
-const bytesOf = ({ dtype, shape }: BufferArray): number => sizeOfShape(shape) * byteLengthOf(dtype);
-
 const INITIALS = ['none', 'input', 'value'] as const;
 
 /** The kernel for the CPU: `native/cpu/user-kernel-parse.cpp` reads it. */
@@ -197,7 +195,7 @@ const KERNEL: Routine = {
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => ({
-    bytes: [...step.operands, ...step.results].reduce((sum, array) => sum + bytesOf(array), 0),
+    bytes: bytesOfAll([...step.operands, ...step.results]),
     launches: 1 + kernelOf(step).outputs.filter(({ initial }) => initial !== undefined).length,
   }),
   method: (step) => {
