@@ -8,7 +8,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/routines.h"
 #include "cpu/sparse-lines.h"
 #include "shared/layout.h"
 
@@ -59,7 +58,7 @@ class Factorization {
  public:
   Factorization(const Job& job, const RoutineJob& routine)
       : job_(job),
-        a_{lineAt<const Index>(routine, 0), lineAt<const Index>(routine, 1), job.stored},
+        a_(linesAt<Index>(routine, 0, 1, job.stored)),
         values_(lineAt<const T>(routine, 2)),
         columns_(lineAt<const int64_t>(routine, 3)),
         rowOf_(reinterpret_cast<int64_t*>(routine.results[0])),
@@ -92,7 +91,7 @@ class Factorization {
       u_.starts[step] = u_.count;
       const int64_t column = std::clamp<int64_t>(columns_[step], 0, job_.n - 1);
       const int64_t first = reach(column, step);
-      // A column fills no more than what is found.
+      // A column fills no rows but those found.
       if (!l_.hasRoom(job_.n - first) || !u_.hasRoom(job_.n - first)) return -1;
       solve(column, first);
       const int64_t pivot = pivotOf(column, first);

@@ -7,10 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/routines.h"
 #include "cpu/scan-numbers.h"
 #include "cpu/sparse-lines.h"
-#include "cpu/threads.h"
 #include "shared/layout.h"
 
 namespace weft::cpu {
@@ -28,7 +26,6 @@ struct Product {
 
   // Whether some row may be gathered in a dense line.
   bool isDense() const { return products > kSlots / 2; }
-  int64_t tasks() const { return (rows + kRowsAtOnce - 1) / kRowsAtOnce; }
 };
 
 Product readProduct(const std::vector<int64_t>& numbers) {
@@ -184,8 +181,7 @@ void sortDense(const Product& p, uint64_t* found, int64_t count, const uint8_t* 
     if (isThere[column] != 0) found[to++] = static_cast<uint64_t>(column);
 }
 
-template <typename Index>
-void clearDense(const uint64_t* found, int64_t count, Index* isThere) {
+void clearDense(const uint64_t* found, int64_t count, uint8_t* isThere) {
   for (int64_t i = 0; i < count; i++) isThere[found[i]] = 0;
 }
 
@@ -202,21 +198,13 @@ void eachRow(const Product& p, const RoutineJob& job, ThreadPool& pool, const st
   };
   if (p.isDense())
     for (int worker = 0; worker < most; worker++) std::memset(spaceOf(worker).isThere, 0, p.columns);
-  pool.parallelFor(
-      p.tasks(),
-      [&](int64_t task, int worker) {
-        if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+  forRows(
+      p.rows, pool, cancel,
+      [&](int64_t first, int64_t last, int worker) {
         const Space<Wide> space = spaceOf(worker);
-        const int64_t last = std::min(p.rows, (task + 1) * kRowsAtOnce);
-        for (int64_t row = task * kRowsAtOnce; row < last; row++) work(row, space);
+        for (int64_t row = first; row < last; row++) work(row, space);
       },
       most);
-}
-
-template <typename Index>
-SparseLines<Index> linesAt(const RoutineJob& job, size_t k, size_t places, int64_t stored) {
-  return {reinterpret_cast<const Index*>(job.operands[k]),
-          reinterpret_cast<const Index*>(job.operands[places]), stored};
 }
 
 void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
@@ -311,7 +299,7 @@ RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool& poo
   const Product p = readProduct(numbers);
   const size_t index = byteLengthOf(p.index);
   const size_t own = Space<double>::at(p, false, nullptr, nullptr);
-  const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), p.tasks()));
+  const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), rowTasks(p.rows)));
   return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.inner + 1, index),
            bytesOf(p.storedB, index)},
           {bytesOf(p.rows, sizeof(int64_t))},
@@ -326,7 +314,7 @@ RoutineNeed fillNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool
     constexpr size_t element = sizeof(typename N::Element);
     const size_t index = byteLengthOf(p.index);
     const size_t own = Space<typename N::Wide>::at(p, true, nullptr, nullptr);
-    const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), p.tasks()));
+    const size_t most = own * static_cast<size_t>(std::min<int64_t>(pool.workers(), rowTasks(p.rows)));
     return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.storedA, element),
              bytesOf(p.inner + 1, index), bytesOf(p.storedB, index), bytesOf(p.storedB, element),
              bytesOf(p.rows + 1, sizeof(int64_t))},

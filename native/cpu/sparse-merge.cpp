@@ -3,9 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/routines.h"
 #include "cpu/sparse-lines.h"
-#include "cpu/threads.h"
 
 namespace weft::cpu {
 namespace {
@@ -16,7 +14,6 @@ struct Merge {
   DType index, result;
   int64_t rows, storedA, storedB, bound;
   bool isOfBoth;
-  int64_t tasks() const { return (rows + kRowsAtOnce - 1) / kRowsAtOnce; }
 };
 
 Merge readMerge(const std::vector<int64_t>& numbers) {
@@ -58,18 +55,10 @@ void mergeRow(const Merge& m, const SparseLines<Index>& a, const SparseLines<Ind
 }
 
 template <typename Work>
-void eachTask(const Merge& m, ThreadPool& pool, const std::atomic<bool>* cancel, const Work& work) {
-  pool.parallelFor(m.tasks(), [&](int64_t task, int) {
-    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-    const int64_t last = std::min(m.rows, (task + 1) * kRowsAtOnce);
-    for (int64_t row = task * kRowsAtOnce; row < last; row++) work(row);
+void eachRow(const Merge& m, ThreadPool& pool, const std::atomic<bool>* cancel, const Work& work) {
+  forRows(m.rows, pool, cancel, [&](int64_t first, int64_t last, int) {
+    for (int64_t row = first; row < last; row++) work(row);
   });
-}
-
-template <typename Index>
-SparseLines<Index> linesAt(const RoutineJob& job, size_t k, int64_t stored) {
-  return {reinterpret_cast<const Index*>(job.operands[k]),
-          reinterpret_cast<const Index*>(job.operands[k + 1]), stored};
 }
 
 void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
@@ -77,8 +66,8 @@ void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<boo
   auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
   withIndex(m.index, [&](auto index) {
     using Index = decltype(index);
-    const auto a = linesAt<Index>(job, 0, m.storedA), b = linesAt<Index>(job, 2, m.storedB);
-    eachTask(m, pool, cancel, [&](int64_t row) {
+    const auto a = linesAt<Index>(job, 0, 1, m.storedA), b = linesAt<Index>(job, 2, 3, m.storedB);
+    eachRow(m, pool, cancel, [&](int64_t row) {
       int64_t found = 0;
       mergeRow(m, a, b, row, [&](Index, int64_t, int64_t) { found++; });
       counts[row] = found;
@@ -94,10 +83,10 @@ void fill(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool
     using Index = decltype(index);
     return withIndex(m.result, [&](auto result) {
       using Place = decltype(result);
-      const auto a = linesAt<Index>(job, 0, m.storedA), b = linesAt<Index>(job, 2, m.storedB);
+      const auto a = linesAt<Index>(job, 0, 1, m.storedA), b = linesAt<Index>(job, 2, 3, m.storedB);
       Place* out[3];
       for (size_t k = 0; k < 3; k++) out[k] = reinterpret_cast<Place*>(job.results[k]);
-      eachTask(m, pool, cancel, [&](int64_t row) {
+      eachRow(m, pool, cancel, [&](int64_t row) {
         int64_t to = starts[row];
         if (to < 0 || starts[row + 1] > m.bound) return;
         mergeRow(m, a, b, row, [&](Index column, int64_t i, int64_t j) {

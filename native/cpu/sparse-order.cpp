@@ -8,7 +8,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/routines.h"
 #include "cpu/sparse-lines.h"
 #include "shared/layout.h"
 
@@ -246,7 +245,7 @@ class Elimination {
     base_ = base + largest + 1;
   }
 
-  // The degree beside the pivot's line; the unknown's lines lose what that one has.
+  // The degree beside the pivot's line, whose unknowns leave the lines of this one.
   int64_t degreeOf(int64_t i, int64_t pivot, int64_t base) {
     const int64_t begin = p_.starts[i], others = begin + elements_[i];
     int64_t degree = 0, to = begin;
@@ -349,8 +348,10 @@ int64_t factorSize(const Pattern& p, const int64_t* order, Lines& lines) {
 
 int64_t wordsOf(const Job& job) {
   const int64_t pattern = 2 * job.n + 1 + 2 * job.stored + job.n;
-  // The pattern is made twice, since elimination shortens its lines.
-  return 2 * pattern + Elimination::words(job.n, job.stored) + 4 * job.n;
+  // Elimination has a pattern of its own, since it shortens its lines.
+  const int64_t elimination =
+      job.order == Order::degree ? pattern + Elimination::words(job.n, job.stored) : 0;
+  return elimination + pattern + 4 * job.n;
 }
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
@@ -369,8 +370,7 @@ void run(const RoutineJob& routine, Range, ThreadPool&, const std::atomic<bool>*
   auto* size = reinterpret_cast<int64_t*>(routine.results[1]);
   withIndex(job.index, [&](auto index) {
     using Index = decltype(index);
-    const SparseLines<Index> a{reinterpret_cast<const Index*>(routine.operands[0]),
-                               reinterpret_cast<const Index*>(routine.operands[1]), job.stored};
+    const auto a = linesAt<Index>(routine, 0, 1, job.stored);
     Lines lines(routine.workspace.data);
     for (int64_t i = 0; i < job.n; i++) order[i] = i;
     if (job.order == Order::degree) {
