@@ -1,6 +1,6 @@
 /**
  * TapeBuilder: writes a tape, equal instructions once. All code that makes or joins kernels writes through it
- * (`partition/build-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
+ * (`partition/emit-kernel.ts`, `mutable-kernel.ts`, `split.ts`).
  */
 
 import { type DType, isHalf } from '../../graph/dtype.js';

@@ -1,6 +1,6 @@
 /**
  * Gathers in kernels: the array that is read, through views, and the index that is read by. Called by
- * `build-kernel.ts`.
+ * `kernel-loads.ts`.
  *
  * The coordinate along the gathered axis is one more axis of the domain for the views, behind all others. Its
  * stride in the array's buffer is that of the index:

@@ -4,7 +4,7 @@
  * reshape that no affine map can say either asks for a finer domain (`NeedsSplit`) or for its input to be
  * stored (`NotAffine`).
  *
- * Called by `build-kernel.ts`.
+ * Called by `emit-kernel.ts` and `kernel-loads.ts`.
  */
 import type { Fold, Shape, View } from '../../graph/expr.js';
 import { denseStrides } from '../../graph/graph.js';

@@ -5,7 +5,7 @@
  *     stack [exp x, sin x] of n elements   →   parallel [n]; store b1[i] = exp b0[i]; store b1[n + i] = sin b0[i]
  *
  * Any other is read where it is needed, by an index that chooses among the parts that the domain reaches. Called by
- * `partition.ts` and `build-kernel.ts`.
+ * `partition.ts` and `emit-kernel.ts`.
  */
 import type { Shape } from '../../graph/expr.js';
 import { type Consumers, type Graph, type GraphNodeOf, nodeOf } from '../../graph/graph.js';

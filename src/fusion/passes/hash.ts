@@ -1,7 +1,7 @@
 /**
  * Finding equal things without writing them as text: integer hashes of numbers, names, scalars and affine
  * functions, and lists whose things all differ. Callers define equality: of instructions in
- * `kernel/tape-builder.ts`, of nodes in `node-table.ts`, of places in `build-kernel.ts`.
+ * `kernel/tape-builder.ts`, of nodes in `node-table.ts`, of index maps in `emit-kernel.ts`.
  */
 import type { Scalar } from '../../graph/dtype.js';
 import type { Affine, Bound } from '../kernel/kernel.js';

@@ -8,7 +8,6 @@
  * the order of a few terms, and where those cancel out, as in the residual of an orthogonal basis, the norm of a vector
  * would not be that of the vector beside it. Values change by that order alone, also under `exact`.
  */
-import type { Shape } from '../../graph/expr.js';
 import {
   type GraphNode,
   type GraphNodeOf,
@@ -20,7 +19,6 @@ import {
 } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
 import type { Slices } from '../../host/slices.js';
-import { constantAffine, type IndexMap, indexMap } from '../partition/index-map.js';
 import { ElementCosts, isComputed, isUnrolled, lengthOf } from './element-cost.js';
 import { type Editor, type Rule, rewriteInOneWalk } from './rewrite.js';
 
@@ -138,41 +136,4 @@ class OwnExpression {
     this.#costs.note(this.#editor.node(made), this.#graph);
     return made;
   }
-}
-
-/** The index map of each element that is reduced, in C order, given the map of the result. */
-export function elementMaps(
-  map: IndexMap,
-  shape: Shape,
-  reduced: readonly number[],
-  axes: number,
-): IndexMap[] {
-  let indices: number[][] = [[]];
-  for (const axis of reduced) {
-    indices = indices.flatMap((index) => Array.from({ length: shape[axis]! }, (_, k) => [...index, k]));
-  }
-  return indices.map((index) => {
-    let kept = 0;
-    const coordinates = shape.map((_, axis) => {
-      const at = reduced.indexOf(axis);
-      return at < 0 ? map.coordinates[kept++]! : constantAffine(index[at]!, axes);
-    });
-    return indexMap(coordinates, map.bounds);
-  });
-}
-
-/** Combines values pairwise, so that the depth grows with the logarithm of their number. */
-export function combinePairwise(
-  values: readonly number[],
-  combine: (a: number, b: number) => number,
-): number {
-  let level = [...values];
-  while (level.length > 1) {
-    const next: number[] = [];
-    for (let k = 0; k < level.length; k += 2) {
-      next.push(k + 1 < level.length ? combine(level[k]!, level[k + 1]!) : level[k]!);
-    }
-    level = next;
-  }
-  return level[0]!;
 }

@@ -1,0 +1,389 @@
+/**
+ * Emits the kernel of one root on one domain: the walk from the root through all that it computes itself, which writes a
+ * tape. The walk is iterative: a chain may be 100,000 nodes long (`split.ts` cuts what is too long for a kernel).
+ * Called by `build-kernel.ts`.
+ */
+import { type DType, isHalf } from '../../graph/dtype.js';
+import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
+import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
+import type { Slices } from '../../host/slices.js';
+import { create } from '../kernel/instruction.js';
+import type { Affine } from '../kernel/kernel.js';
+import { TapeBuilder } from '../kernel/tape-builder.js';
+import { isUnrolled } from '../passes/element-cost.js';
+import { DistinctList } from '../passes/hash.js';
+import {
+  broadcastMap,
+  combine,
+  hashOfMap,
+  type IndexMap,
+  indexMap,
+  mapThroughView,
+  NotAffine,
+  sameMap,
+} from './index-map.js';
+import { type ReachedPart, reachedParts } from './join-parts.js';
+import type { KernelDomain } from './kernel-domain.js';
+import { KernelLoads } from './kernel-loads.js';
+import { type Loadables, MustStore } from './loadable.js';
+import { MutableKernel } from './mutable-kernel.js';
+import { elementMaps, writeUnrolled } from './unrolled.js';
+
+/** A kernel as it comes from its graph. */
+export interface EmittedKernel {
+  readonly kernel: MutableKernel;
+  /** The node that each instruction was written for. */
+  readonly origins: readonly number[];
+}
+
+/** Values of a graph that its kernels read and note. */
+export interface GraphValues {
+  readonly graph: Graph;
+  /** Nodes that have a buffer of their own; may grow between kernels. */
+  readonly stored: ReadonlySet<number>;
+  /** Joins that are stored part by part. */
+  readonly inParts: ReadonlySet<number>;
+  readonly loadables: Loadables;
+  /** Values where the domain starts, by node: `starts[id]` belongs to kernel number `kernels[id]`. */
+  readonly starts: Int32Array;
+  readonly kernels: Int32Array;
+}
+
+/** Whether a node's kernel walks the axes that it reduces. */
+export const isReduction = (node: GraphNode): node is GraphNodeOf<'reduce'> =>
+  node.kind === 'reduce' && !isUnrolled(node);
+
+/** Whether a node, where it is stored, is a join that is stored part by part. */
+export const isInParts = (node: GraphNode, inParts: ReadonlySet<number>): node is GraphNodeOf<'join'> =>
+  inParts.has(node.id);
+
+/**
+ * An index map, and the values of the nodes that were read through it; those where the domain starts are
+ * elsewhere.
+ */
+interface MapScope {
+  readonly map: IndexMap;
+  values: Map<number, number> | undefined;
+}
+
+const hashOfScope = ({ map }: MapScope): number => hashOfMap(map);
+const sameScope = (a: MapScope, b: MapScope): boolean => sameMap(a.map, b.map);
+
+/** A node on its way into the tape. */
+interface Task {
+  readonly node: GraphNode;
+  readonly scope: MapScope;
+  /** The nodes it needs; each in its own scope, or all in the node's. */
+  readonly inputs: readonly number[];
+  readonly scopes: readonly MapScope[] | undefined;
+  /** How many of `inputs` are known. */
+  done: number;
+}
+
+/** The requirements of a node. */
+type Needs = Pick<Task, 'inputs' | 'scopes'>;
+
+const NO_NEEDS: Needs = { inputs: [], scopes: undefined };
+
+/** Steps of the walk between pauses: each takes some 0.5 µs. */
+const TASKS_OF_SLICE = 512;
+
+/** Emits one kernel. */
+export class KernelEmitter {
+  readonly #values: GraphValues;
+  readonly #graph: Graph;
+  readonly #root: GraphNode;
+  readonly #domain: KernelDomain;
+  readonly #number: number;
+  readonly #computed: ReadonlySet<number>;
+  readonly #axes: number;
+  readonly #start: MapScope;
+  readonly #tape = new TapeBuilder();
+  readonly #loads: KernelLoads;
+  /** All scopes but the start. */
+  readonly #scopes = new DistinctList(hashOfScope, sameScope);
+  readonly #nodes: number[] = [];
+  readonly #origins: number[] = [];
+
+  /** `computed`: stored nodes that it does not load. */
+  constructor(
+    values: GraphValues,
+    root: GraphNode,
+    domain: KernelDomain,
+    number: number,
+    computed: ReadonlySet<number>,
+  ) {
+    this.#values = values;
+    this.#computed = computed;
+    this.#graph = values.graph;
+    this.#root = root;
+    this.#domain = domain;
+    this.#number = number;
+    this.#axes = domain.sizes.length;
+    this.#start = { map: domain.start, values: undefined };
+    this.#loads = new KernelLoads({
+      graph: values.graph,
+      loadables: values.loadables,
+      sizes: domain.sizes,
+      tape: this.#tape,
+      isLoaded: (id) => this.#isLoaded(id),
+    });
+  }
+
+  *build(): Slices<EmittedKernel> {
+    const root = this.#root;
+    this.#nodes.push(root.id);
+    const isParted = isInParts(root, this.#values.inParts);
+    const values: number[] = [];
+    if (isParted) for (const part of root.inputs) values.push(yield* this.#pull(part, undefined));
+    else if (isReduction(root)) values.push(yield* this.#reduce(root));
+    else values.push(yield* this.#pull(root.id, root.id));
+    this.#note(root.id);
+    const buffer = this.#loads.buffers.at(this.#values.loadables.storedNode(root).buffer);
+    const { offset: step, strides } = isParted ? this.#placeOfPart(root) : this.#wholePlace;
+    const kernel = new MutableKernel(this.#domain.parallel, this.#domain.reduced, {
+      tape: this.#tape,
+      buffers: this.#loads.buffers,
+      nodes: this.#nodes,
+      stores: values.map((value, k) => ({
+        value,
+        access: { buffer, offset: k * step, strides, bounds: [] },
+      })),
+    });
+    return { kernel, origins: this.#origins };
+  }
+
+  /** The place of an element of the root. */
+  get #wholePlace(): Affine {
+    return { offset: 0, strides: this.#domain.outputStrides };
+  }
+
+  /** The place of an element of the second part of a join that is stored part by part, all of one size. */
+  #placeOfPart({ axis, inputs, shape }: GraphNodeOf<'join'>): Affine {
+    const dense = denseStrides(shape);
+    const size = shape[axis]! / inputs.length;
+    return combine(this.#start.map.coordinates, dense, size * dense[axis]!, this.#axes);
+  }
+
+  *#reduce(root: GraphNodeOf<'reduce'>): Slices<number> {
+    if (root.monoid !== undefined) {
+      const parts: number[] = [];
+      for (const input of root.inputs) parts.push(yield* this.#pull(input, undefined));
+      return this.#tape.add(create.combine(root.dtype, root.monoid, parts));
+    }
+    const input = nodeOf(this.#graph, root.inputs[0]!);
+    const arg = this.#cast(yield* this.#pull(input.id, undefined), accumulatorOf(input.dtype));
+    const args = [arg];
+    if (reductionRow(root.reduction).indexed) {
+      const weights = denseStrides(root.axes.map((axis) => input.shape[axis]!));
+      const coordinates = root.axes.map((axis) => this.#start.map.coordinates[axis]!);
+      const affine = combine(coordinates, weights, 0, this.#axes);
+      args.push(this.#tape.add(create.index(affine)));
+    }
+    const dtype = isHalf(root.dtype) ? 'float32' : root.dtype;
+    return this.#cast(this.#tape.add(create.reduce(dtype, root.reduction, args)), root.dtype);
+  }
+
+  #cast(value: number, dtype: DType): number {
+    return this.#tape.cast(value, dtype);
+  }
+
+  /** The value of a node in a scope, if it is known. */
+  #valueAt(id: number, { values }: MapScope): number | undefined {
+    if (values !== undefined) return values.get(id);
+    return this.#values.kernels[id] === this.#number ? this.#values.starts[id] : undefined;
+  }
+
+  /**
+   * The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored.
+   */
+  *#pull(start: number, asRoot: number | undefined): Slices<number> {
+    const stack: Task[] = [];
+    this.#enter(stack, start, this.#start, asRoot);
+    for (let tasks = 1; stack.length > 0; tasks++) {
+      if (tasks % TASKS_OF_SLICE === 0) yield;
+      const task = stack[stack.length - 1]!;
+      const { inputs, scope, scopes } = task;
+      let at = task.done;
+      while (at < inputs.length && this.#valueAt(inputs[at]!, scopes?.[at] ?? scope) !== undefined) at++;
+      task.done = at;
+      if (at < inputs.length) {
+        this.#enter(stack, inputs[at]!, scopes?.[at] ?? scope, asRoot);
+      } else {
+        stack.pop();
+        this.#know(task.node.id, scope, this.#write(task));
+      }
+    }
+    return this.#valueAt(start, this.#start)!;
+  }
+
+  /** Loads what is stored; what has to be computed goes on the stack. */
+  #enter(stack: Task[], id: number, scope: MapScope, asRoot: number | undefined): void {
+    const node = nodeOf(this.#graph, id);
+    if (this.#isLoaded(id) && !(id === asRoot && scope === this.#start)) {
+      this.#know(id, scope, this.#loads.load(this.#values.loadables.storedNode(node), scope.map));
+      return;
+    }
+    // Where a pad has no element, nothing says that a loop would end.
+    if ((node.kind === 'repeat' || node.kind === 'function') && scope.map.bounds.length > 0)
+      throw new MustStore(id);
+    const line = this.#loads.lineOfReshape(node, scope.map);
+    if (line === undefined) {
+      const { inputs, scopes } = this.#needs(node, scope);
+      stack.push({ node, scope, inputs, scopes, done: 0 });
+    } else {
+      this.#nodes.push(id);
+      this.#know(id, scope, line);
+    }
+  }
+
+  #isLoaded(id: number): boolean {
+    return this.#values.stored.has(id) && !this.#computed.has(id);
+  }
+
+  /** Notes a value, and the node that the newest instructions belong to. */
+  #know(id: number, { values }: MapScope, value: number): void {
+    this.#note(id);
+    if (values !== undefined) {
+      values.set(id, value);
+    } else {
+      this.#values.starts[id] = value;
+      this.#values.kernels[id] = this.#number;
+    }
+  }
+
+  #note(node: number): void {
+    while (this.#origins.length < this.#tape.instructions.length) this.#origins.push(node);
+  }
+
+  /** The scope of an index map. */
+  #scopeOf(map: IndexMap): MapScope {
+    if (sameMap(map, this.#start.map)) return this.#start;
+    const scope = this.#scopes.all[this.#scopes.add({ map, values: undefined })]!;
+    scope.values ??= new Map();
+    return scope;
+  }
+
+  /** The inputs a node needs, and where. */
+  #needs(node: GraphNode, scope: MapScope): Needs {
+    switch (node.kind) {
+      case 'map':
+      case 'cast':
+      case 'repeat':
+      case 'function':
+        return this.#broadcastNeeds(node, scope);
+      case 'view': {
+        const input = nodeOf(this.#graph, node.inputs[0]!);
+        try {
+          const { sizes } = this.#domain;
+          const map = mapThroughView(node.view, scope.map, node.shape, input.shape, sizes);
+          return { inputs: node.inputs, scopes: [this.#scopeOf(map)] };
+        } catch (error) {
+          // A pad of what is folded is itself stored, and read by folding.
+          if (error instanceof NotAffine) throw new MustStore(node.view.type === 'pad' ? node.id : input.id);
+          throw error;
+        }
+      }
+      case 'join':
+        try {
+          const parts = this.#partsOf(node, scope.map);
+          return {
+            inputs: parts.map(({ position }) => node.inputs[position]!),
+            scopes: parts.map(({ map }) => this.#scopeOf(map)),
+          };
+        } catch (error) {
+          if (error instanceof NotAffine) throw new MustStore(node.id);
+          throw error;
+        }
+      case 'gather': {
+        if (scope.map.folds.length > 0) throw new MustStore(node.id);
+        // The array that is read is stored: only the indices are computed here.
+        const [, index] = node.inputs as readonly [number, number];
+        const { length } = nodeOf(this.#graph, index).shape;
+        const coordinates = scope.map.coordinates.slice(node.axis, node.axis + length);
+        return { inputs: [index], scopes: [this.#scopeOf(indexMap(coordinates, scope.map.bounds))] };
+      }
+      case 'reduce': {
+        if (!isUnrolled(node)) return NO_NEEDS;
+        if (scope.map.folds.length > 0) throw new MustStore(node.id);
+        const [id] = node.inputs as readonly [number];
+        const { shape } = nodeOf(this.#graph, id);
+        const maps = elementMaps(scope.map, shape, node.axes, this.#axes);
+        return { inputs: maps.map(() => id), scopes: maps.map((map) => this.#scopeOf(map)) };
+      }
+      default:
+        return NO_NEEDS;
+    }
+  }
+
+  #broadcastNeeds({ inputs, shape }: GraphNode, scope: MapScope): Needs {
+    let scopes: MapScope[] | undefined;
+    for (let k = 0; k < inputs.length; k++) {
+      const map = broadcastMap(scope.map, nodeOf(this.#graph, inputs[k]!).shape, shape, this.#axes);
+      if (map === scope.map) continue;
+      scopes ??= inputs.map(() => scope);
+      scopes[k] = this.#scopeOf(map);
+    }
+    return { inputs, scopes };
+  }
+
+  #write({ node, scope, inputs, scopes }: Task): number {
+    const { map } = scope;
+    this.#nodes.push(node.id);
+    const args = new Array<number>(inputs.length);
+    for (let k = 0; k < args.length; k++) args[k] = this.#valueAt(inputs[k]!, scopes?.[k] ?? scope)!;
+    switch (node.kind) {
+      case 'const':
+        return this.#tape.add(create.constant(node.dtype, node.value));
+      case 'iota':
+        return this.#loads.coordinate(map, 0);
+      case 'map':
+        return this.#tape.map(node.op, args, node.dtype);
+      case 'cast':
+        return this.#cast(args[0]!, node.dtype);
+      case 'repeat':
+        return this.#tape.add(create.repeat(node.dtype, node.loop, node.result, args));
+      case 'function':
+        return this.#tape.add(create.call(node.dtype, node.function, node.result, args));
+      case 'view':
+        return node.view.type === 'pad' ? this.#loads.padded(args[0]!, scopes![0]!.map, map) : args[0]!;
+      case 'join':
+        return this.#chosen(node, args, map);
+      case 'source':
+        return this.#loads.load(this.#values.loadables.source(node), map);
+      case 'gather':
+        return this.#loads.gather(node, args[0]!, map);
+      case 'reduce':
+        if (isUnrolled(node)) return writeUnrolled(this.#tape, node, args);
+        throw new MustStore(node.id); // a reduction inside another kernel: never inlined
+      default:
+        throw new MustStore(node.id); // a reduction or contraction inside another kernel: never inlined
+    }
+  }
+
+  #partsOf(node: GraphNodeOf<'join'>, map: IndexMap): ReachedPart[] {
+    const shapes = node.inputs.map((id) => nodeOf(this.#graph, id).shape);
+    return reachedParts(node, shapes, map, this.#domain.sizes);
+  }
+
+  /**
+   * The value of the part that an element of a join comes from: a balanced tree of choices, so that it is reached in
+   * log2(parts) steps.
+   */
+  #chosen(node: GraphNodeOf<'join'>, values: readonly number[], map: IndexMap): number {
+    let level = this.#partsOf(node, map).map(({ start }, k) => ({ value: values[k]!, start }));
+    while (level.length > 1) {
+      const index = this.#loads.coordinate(map, node.axis);
+      level = level.flatMap((left, k) => {
+        if (k % 2 === 1) return [];
+        const right = level[k + 1];
+        if (right === undefined) return [left];
+        const start = this.#tape.add(create.constant('int64', BigInt(right.start)));
+        const isLeft = this.#tape.map('less', [index, start]);
+        const value = this.#tape.map('where', [isLeft, left.value, right.value], node.dtype);
+        return [{ value, start: left.start }];
+      });
+    }
+    return level[0]!.value;
+  }
+}
