@@ -113,8 +113,8 @@ const LEAST_LIKELY = '0xfff49e3779b97f4aull';
 
 /**
  * Exchange between the lanes of a warp, and between tiles: words of which none is 0 once it is written, so that a tile
- * that reads one knows whether it is there, and no fence orders a flag behind it. A float64 is told by how its bits
- * differ from those of one NaN, which alone is told as another; 32 bits have a bit of their own above.
+ * that reads one sees whether it is there, and no fence orders a flag behind it. The word of a float64 is how its bits
+ * differ from those of one NaN, which is written as another NaN; 32 bits have a bit of their own above.
  */
 const WORDS = `__device__ __forceinline__ unsigned long long weft_heard(const unsigned long long* at) {
   return *(const volatile unsigned long long*)at;
