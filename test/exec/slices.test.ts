@@ -6,6 +6,7 @@ import type { Lazy } from '../../src/api/lazy.js';
 import { inTurns } from '../../src/exec/native/turns.js';
 import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
+import { SharedWork } from '../../src/exec/run/shared-work.js';
 import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
 import { partition, partitionInSlices } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
@@ -82,5 +83,60 @@ describe('slices', () => {
     expect(turns).toBeGreaterThan(3);
     expect(c).toBe(a);
     expect(Number.isFinite(b as number)).toBe(true);
+  });
+
+  it('of a graph end where all who wait for it are aborted, and go on for one who is not', async () => {
+    const aborts = [new AbortController(), new AbortController()];
+    const result = layers(41).mean();
+    const asked = aborts.map(({ signal }) => result.compute({ device: 'cpu', signal }));
+    const told = asked.map((each) => each.then(Boolean, (reason: Error) => reason.message));
+    await setImmediate();
+    aborts[0]!.abort(new Error('the first gave up'));
+    expect(await Promise.race(told)).toBe('the first gave up');
+    expect(await told[1]).toBe(true);
+  });
+});
+
+describe('shared work', () => {
+  /** Counts to a number of turns, and the turns that it took. */
+  function counting(most: number): { readonly shared: SharedWork<number>; readonly done: () => number } {
+    let done = 0;
+    const shared = new SharedWork(async (check) => {
+      for (; done < most; done++) {
+        await setImmediate();
+        check();
+      }
+      return done;
+    });
+    return { shared, done: () => done };
+  }
+
+  it('rejects with the reason of one who gives up at once, and stops with the last', async () => {
+    const aborts = [new AbortController(), new AbortController()];
+    const { shared, done } = counting(1000);
+    const told = aborts.map(({ signal }) => shared.wait(signal).catch((reason: Error) => reason.message));
+    aborts[0]!.abort(new Error('first'));
+    expect(await told[0]).toBe('first');
+    expect(shared.isStopped).toBe(false);
+    await setImmediate();
+    const before = done();
+    await setImmediate();
+    expect(done()).toBeGreaterThan(before);
+    aborts[1]!.abort(new Error('second'));
+    expect(await told[1]).toBe('second');
+    expect(shared.isStopped).toBe(true);
+    await expect(shared.result).rejects.toThrow('nobody waits');
+    expect(done()).toBeLessThan(1000);
+  });
+
+  it('goes on for one without a signal, and gives later ones its result', async () => {
+    const abort = new AbortController();
+    const { shared } = counting(20);
+    const [given, whole] = [shared.wait(abort.signal), shared.wait(undefined)];
+    abort.abort(new Error('enough'));
+    await expect(given).rejects.toThrow('enough');
+    expect(await whole).toBe(20);
+    expect(shared.isStopped).toBe(false);
+    expect(await shared.wait(new AbortController().signal)).toBe(20);
   });
 });

@@ -32,13 +32,18 @@ export function turnToPlan(isUnderWay = false): Promise<void> | undefined {
   });
 }
 
-/** Does work in as many turns as it takes; at once where this turn has time for all of it. */
-export async function inTurns<T>(work: Slices<T>): Promise<T> {
+/**
+ * Does work in as many turns as it takes; at once where this turn has time for all of it. `check` is called between
+ * turns, and stops the work by what it throws.
+ */
+export async function inTurns<T>(work: Slices<T>, check?: () => void): Promise<T> {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
     const turn = turnToPlan(true);
-    if (turn !== undefined) await turn;
+    if (turn === undefined) continue;
+    await turn;
+    check?.();
   }
 }
 

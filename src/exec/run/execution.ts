@@ -95,7 +95,9 @@ export const isRepeatable = (
 /** Runs on the devices of a target; on those that are left, where one of them is lost and that helps. */
 function onRemainingDevices(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
   const { canonical, inputOf } = job;
-  const executed = runInBudget(canonical, target, (program) => runProgram(program, inputOf, settings));
+  const executed = runInBudget(canonical, target, settings.signal, (program) =>
+    runProgram(program, inputOf, settings),
+  );
   if (!target.isSharded || settings.onDeviceLost === 'fail') return executed;
   return executed.catch((error: unknown) => {
     const left = withoutLost(canonical, target, error);

@@ -23,6 +23,7 @@ import { targetOf } from '../targets/table.js';
 import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug } from './debug.js';
 import { planInSlices } from './planned.js';
+import { SharedWork } from './shared-work.js';
 
 export type { Budgets, Destination } from '../plan/plan-graph.js';
 
@@ -65,7 +66,7 @@ const NODES = 1 << 18;
 /**
  * By fingerprint, then by use: the text of a fingerprint is hashed once, however often its graph is computed.
  */
-const programs = new LruCache<Map<string, Promise<Program>>>(GRAPHS, NODES);
+const programs = new LruCache<Map<string, SharedWork<Program>>>(GRAPHS, NODES);
 
 /** How many graphs have a program that is kept, of how many at most, and the nodes of those graphs. */
 export const keptPrograms = (): {
@@ -95,8 +96,15 @@ function keyOf(target: ComputeTarget): string {
   return `${devices[0]!.name}${kind}${budget === undefined ? '' : ` ${budget} ${destination}`}${host}`;
 }
 
-/** The program of a graph for a target, made at most once for each fingerprint. */
-export function programOf(canonical: Canonical, target: ComputeTarget): Promise<Program> {
+/**
+ * The program of a graph for a target, made at most once for each fingerprint. It rejects with the signal's reason as
+ * soon as that is aborted; planning goes on for others that wait for it, and ends where there are none.
+ */
+export function programOf(
+  canonical: Canonical,
+  target: ComputeTarget,
+  signal?: AbortSignal,
+): Promise<Program> {
   const { fingerprint } = canonical;
   let uses = programs.get(fingerprint);
   if (uses === undefined) {
@@ -105,20 +113,23 @@ export function programOf(canonical: Canonical, target: ComputeTarget): Promise<
   }
   const use = keyOf(target);
   const known = uses.get(use);
-  if (known !== undefined) return known;
-  const made = build(canonical, target);
+  if (known !== undefined && !known.isStopped) return known.wait(signal);
+  const made = new SharedWork((check) => build(canonical, target, check));
   uses.set(use, made);
-  made.catch(() => uses.delete(use)); // a failure is not kept
-  return made;
+  made.result.catch(() => {
+    if (uses.get(use) === made) uses.delete(use); // a failure is not kept
+  });
+  return made.wait(signal);
 }
 
-async function build(canonical: Canonical, target: ComputeTarget): Promise<Program> {
+async function build(canonical: Canonical, target: ComputeTarget, check: () => void): Promise<Program> {
   const start = performance.now();
   const { devices, hostBudget, freeBytes, isSharded, tune } = target;
-  const { plan } = await inTurns(planInSlices(canonical, target));
+  const { plan } = await inTurns(planInSlices(canonical, target), check);
   const planned = performance.now();
   const turn = turnToPlan(true);
   if (turn !== undefined) await turn;
+  check();
   const programFor = async ({ device: d, plan: own }: DeviceRun): Promise<NativeProgram> => {
     const device = devices[d]!;
     const options = { budget: budgetIn(target), hostBudget, tune };

@@ -20,18 +20,22 @@ const LEFT_FREE = 1 / 16;
 /** Budgets of free memory are multiples of this, so that they lead to few programs. */
 const BUDGET_STEP = 64 * 2 ** 20;
 
-/** Runs a program for the graph; `attempt` may be called again, with the same or another. */
+/**
+ * Runs a program for the graph; `attempt` may be called again, with the same or another. `signal` ends the wait for
+ * programs.
+ */
 export async function runInBudget<T>(
   canonical: Canonical,
   target: ComputeTarget,
+  signal: AbortSignal | undefined,
   attempt: (program: Program) => Promise<T>,
 ): Promise<T> {
   const { devices } = target;
-  if (devices.some(isLimited)) return runInLimits(canonical, target, attempt);
-  const whole = await programOf(canonical, target);
+  if (devices.some(isLimited)) return runInLimits(canonical, target, signal, attempt);
+  const whole = await programOf(canonical, target, signal);
   if (target.budget !== undefined || devices[0]!.isHost) return retryAfterGc(() => attempt(whole));
   const forFree = async (): Promise<Program> =>
-    programOf(canonical, { ...target, freeBytes: await freeBytesOf(devices) });
+    programOf(canonical, { ...target, freeBytes: await freeBytesOf(devices) }, signal);
   if (whole.plan.peakBytes.some((bytes, d) => bytes > totalBytesOf(devices[d]!))) {
     const smaller = await forFree();
     return retryAfterGc(() => attempt(smaller));
@@ -56,17 +60,18 @@ const isLimited = (device: Device): boolean => processLimitOf(device) !== undefi
 async function runInLimits<T>(
   canonical: Canonical,
   target: ComputeTarget,
+  signal: AbortSignal | undefined,
   attempt: (program: Program) => Promise<T>,
 ): Promise<T> {
   const { devices } = target;
   /** The program that leaves room for its results, where those are counted beside its plan. */
   const programFor = async (rooms: readonly number[]): Promise<Program> => {
-    const whole = await programOf(canonical, target);
+    const whole = await programOf(canonical, target, signal);
     const results = resultBytes(whole, target);
     const freeBytes = rooms.map((room) => room - results);
     if (whole.plan.peakBytes.every((bytes, d) => bytes <= freeBytes[d]!)) return whole;
     const most = Math.max(...rooms);
-    if (most > results) return programOf(canonical, { ...target, freeBytes });
+    if (most > results) return programOf(canonical, { ...target, freeBytes }, signal);
     const fits = `a job that fits into ${formatBytes(most)}`;
     throw new MemoryError(expected('compute', fits, `its results need ${formatBytes(results)}`));
   };

@@ -147,7 +147,7 @@ async function valuesOf(
   settings: Omit<RunSettings, 'destination'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
   const compute = async (destination: Destination): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
-    const executed = await runInBudget(canonical, { ...target, destination }, (fitting) =>
+    const executed = await runInBudget(canonical, { ...target, destination }, settings.signal, (fitting) =>
       runProgram(fitting, (source) => inputs[source]!, { ...settings, destination }),
     );
     const { program, outputs } = executed;
