@@ -42,8 +42,8 @@ export function emulatedNode(wanted) {
   return installed({ name, file: 'bin/node' }, version, wanted, ['--force']);
 }
 
-/** The path of a package's program, which is installed into the folder `kept` of the cache once. */
-function installed({ name, file }, version, kept, options = []) {
+/** The path of a package's file, which is installed into the folder `kept` of the cache once. */
+export function installed({ name, file }, version, kept, options = []) {
   const folder = join(cache, 'programs', kept);
   if (!existsSync(folder)) {
     const target = `${folder}.${process.pid}`;

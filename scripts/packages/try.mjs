@@ -6,7 +6,7 @@
  * `require`, `weft doctor`, and the error where the platform's package is missing. Prints times and sizes.
  *
  * `--manager PACKAGE` installs with another package manager of npm's registry (`npm@12`, `pnpm`, `bun`),
- * `--runtime PACKAGE` runs with another runtime (`node@24`, `bun`, `deno`).
+ * `--runtime PACKAGE` runs with another runtime (`node@24`, `bun`, `deno`, `electron`).
  */
 import {
   cpSync,
@@ -22,6 +22,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { asNode, electronProgram, useAsApp } from './electron.mjs';
 import { programOf, timed, toolFolder } from './programs.mjs';
 import { readArchives, serveArchives } from './registry.mjs';
 import { makeSlimRoot, rootCommand } from './slim-root.mjs';
@@ -29,20 +30,21 @@ import { makeSlimRoot, rootCommand } from './slim-root.mjs';
 const tree = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const INSTALL = { npm: 'install', pnpm: 'add', bun: 'add' };
-const RUN = { node: [], bun: [], deno: ['run', '--allow-all'] };
+const RUN = { node: [], bun: [], deno: ['run', '--allow-all'], electron: [] };
 const CLI = 'node_modules/weftjs/dist/src/cli.js';
 const RESULT = `1000000 ${Math.tanh(Math.exp(1) * 0.5 + Math.sqrt(2)).toFixed(5)}\n`;
 
 const kindOf = (wanted) => wanted.split('@')[0];
 
-/** The README's first lines, as a module and as a script. */
-function firstLines() {
+/** The README's first lines, as a module and, where the runtime takes modules by `require`, as a script. */
+function firstLines(runtime) {
   const [, lines] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(tree, 'README.md'), 'utf8'));
   const [, names, body] = /^import \{ (.*) \} from 'weftjs';\n([\s\S]*)$/.exec(lines);
   const print = 'console.log(data.length, data[0].toFixed(5));\n';
+  const script = `const { ${names} } = require('weftjs');\n(async () => {\n${body}${print}})();\n`;
   return {
     'import.mjs': `${lines}${print}`,
-    'require.cjs': `const { ${names} } = require('weftjs');\n(async () => {\n${body}${print}})();\n`,
+    ...(kindOf(runtime) !== 'electron' && { 'require.cjs': script }),
   };
 }
 
@@ -56,10 +58,10 @@ function say(milliseconds, text) {
 }
 
 /** Installs the archives in `project`; the manager finds the platform's by itself. */
-async function install(archives, project, { manager, tools }) {
+async function install(archives, project, { manager, tools, runtime }) {
   const main = [...archives.values()].find(({ manifest }) => manifest.name === 'weftjs');
   writeFileSync(join(project, 'package.json'), '{ "private": true }\n');
-  for (const [name, text] of Object.entries(firstLines())) writeFileSync(join(project, name), text);
+  for (const [name, text] of Object.entries(firstLines(runtime))) writeFileSync(join(project, name), text);
   const registry = await serveArchives(archives);
   writeFileSync(join(project, '.npmrc'), `@weftjs:registry=${registry.origin}/\n`);
   try {
@@ -79,7 +81,8 @@ async function install(archives, project, { manager, tools }) {
 /** The command that begins all others, and its folder: in a slim root, or on this machine. */
 function place(folder, project, { runtime, program }) {
   const kind = kindOf(runtime);
-  const here = { command: [program, ...RUN[kind]], used: project, options: { cwd: project } };
+  const options = { cwd: project, ...(kind === 'electron' && { env: asNode }) };
+  const here = { command: [program, ...RUN[kind]], used: project, options };
   // Bun and Deno do not start without /proc, /dev and a home.
   if (kind !== 'node') return here;
   const root = join(folder, 'root');
@@ -107,18 +110,24 @@ function removePlatforms(folder) {
     if (/(^|\/)@weftjs[^/]*$/.test(path)) rmSync(join(folder, path), { recursive: true, force: true });
 }
 
-/** Uses what was installed. */
-async function use({ command, used, options }, runtime) {
-  for (const file of Object.keys(firstLines())) {
-    const { stdout, milliseconds } = await timed([...command, file], options);
-    if (stdout !== RESULT) throw new Error(`${file} printed ${stdout}, and ${RESULT} was expected`);
-    say(milliseconds, `${runtime} runs the README's first lines by ${file}`);
-  }
+async function checkDoctor(command, options) {
   const doctor = await timed([...command, CLI, 'doctor'], options);
   if (!/ok CPU backend/.test(doctor.stdout)) throw new Error(`weft doctor found no CPU: ${doctor.stdout}`);
   const isa = /works: (\w+) instructions/.exec(doctor.stdout)?.[1];
   if (isa !== widestIsa()) throw new Error(`kernels run with ${isa} instructions, and not ${widestIsa()}`);
   say(doctor.milliseconds, `weft doctor finds a CPU that works, with ${isa} instructions`);
+}
+
+/** Uses what was installed. */
+async function use({ command, used, options }, runtime) {
+  for (const file of Object.keys(firstLines(runtime))) {
+    const { stdout, milliseconds } = await timed([...command, file], options);
+    if (stdout !== RESULT) throw new Error(`${file} printed ${stdout}, and ${RESULT} was expected`);
+    say(milliseconds, `${runtime} runs the README's first lines by ${file}`);
+  }
+  // The command line takes Node.js 20.
+  if (kindOf(runtime) === 'electron') await useAsApp(command[0], used, say);
+  else await checkDoctor(command, options);
   removePlatforms(join(used, 'node_modules'));
   const lost = await timed([...command, 'import.mjs'], { ...options, status: 1 });
   const sentence = /NativeError: (@weftjs\/\S+ is not installed.*)/.exec(lost.stderr)?.[1];
@@ -139,10 +148,10 @@ const folder = mkdtempSync(join(tmpdir(), 'weft-try-'));
 try {
   const project = join(folder, 'project');
   mkdirSync(project);
-  const program = programOf(runtime);
+  const program = kindOf(runtime) === 'electron' ? electronProgram() : programOf(runtime);
   const node = kindOf(runtime) === 'node' ? program : process.execPath;
   const tools = toolFolder(join(folder, 'tools'), { node, [kindOf(manager)]: programOf(manager) });
-  await install(readArchives(resolve(values.from)), project, { manager, tools });
+  await install(readArchives(resolve(values.from)), project, { manager, tools, runtime });
   await use(place(folder, project, { runtime, program }), runtime);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -5,12 +5,13 @@
  *
  * The last stretch of inflated bytes is kept, for parts that overlap or come a little out of order.
  */
-import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib';
+import { createInflateRaw, type InflateRaw } from 'node:zlib';
 import { typedArrayOver } from '../exec/native/host-memory.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import type { ElementReader, FileRegion, TypedArray } from '../graph/expr.js';
 import { swapWords } from './byte-order.js';
 import { type DataFile, type Refuse, withFile } from './data-file.js';
+import { crc32 } from './decoding/crc32.js';
 import { Idle } from './idle.js';
 import { type ArrayLayout, isSwapped, wordByteLength } from './layout.js';
 

@@ -5,10 +5,10 @@
  *
  * Names of members are names of arrays, never of files. Writing is in `zip-writer.ts`. Called by `load.ts`.
  */
-import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import type { Expr, FileRegion } from '../graph/expr.js';
 import { type DataFile, type Refuse, refuser } from './data-file.js';
+import { crc32 } from './decoding/crc32.js';
 import { DeflatedReader, InflatePass } from './deflated.js';
 import { type ArrayLayout, bytesOf, checkMember, fileExpr, layoutExpr } from './layout.js';
 import { readNpyHeader } from './npy.js';

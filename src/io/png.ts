@@ -5,7 +5,7 @@
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { crc32, createDeflate } from 'node:zlib';
+import { createDeflate } from 'node:zlib';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { evaluate, evaluateIntoFiles } from '../exec/run/evaluate.js';
 import { checkOptions } from '../graph/arguments.js';
@@ -17,6 +17,7 @@ import { filteredRows, type PixelRange, pixelBytes } from '../graph/pixels.js';
 import { reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { COLOR_MAPS, type Color, type ColorMap, paletteOf } from './color-maps.js';
+import { crc32 } from './decoding/crc32.js';
 import { OutputFile } from './output-file.js';
 
 /** Options of `NDArray.toPNG` and `savePng`. */

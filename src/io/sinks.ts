@@ -4,7 +4,6 @@
  *
  * An array that a format cannot hold is refused before anything is computed.
  */
-import { crc32 } from 'node:zlib';
 import { checkOptions, oneOf, refuseMore } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { Shape } from '../graph/expr.js';
@@ -12,6 +11,7 @@ import { formatValue } from '../graph/format.js';
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { type FilePath, pathOf } from './data-file.js';
+import { crc32 } from './decoding/crc32.js';
 import { type ArrayLayout, type ByteOrder, bytesOf, HOST_BYTE_ORDER, type Order } from './layout.js';
 import { npyDescr, npyHeader, textDescr } from './npy.js';
 import type { FolderLayout } from './output-folder.js';

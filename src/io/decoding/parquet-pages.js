@@ -4,7 +4,7 @@
  *
  * Format: parquet.thrift in github.com/apache/parquet-format. Called by `parquet.js`.
  */
-import { crc32 } from 'node:zlib';
+import { crc32 } from './crc32.js';
 import { byteStreamSplit, deltas, plain, runs } from './parquet-encodings.js';
 import { refuse } from './refusal.js';
 import { ThriftReader } from './thrift.js';
