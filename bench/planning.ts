@@ -10,8 +10,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createProgram } from '../src/exec/native/native.js';
-import { planPartition } from '../src/exec/plan/plan-graph.js';
+import { createProgramInSlices } from '../src/exec/native/native.js';
+import { planPartitionInSlices } from '../src/exec/plan/plan-graph.js';
 import { CPU_MODEL, CPU_TARGET } from '../src/exec/targets/cpu.js';
 import { cpuProgramInSlices } from '../src/exec/targets/program-cpu.js';
 import { partitionInSlices } from '../src/fusion/partition/partition.js';
@@ -28,7 +28,7 @@ interface Measured {
   readonly buildMs: number;
   readonly planMs: number;
   readonly emitMs: number;
-  /** Milliseconds of each slice of passes, partition and tapes, in order. */
+  /** Milliseconds of each slice of passes, partition, memory, tapes and the native program, in order. */
   readonly slices: readonly number[];
   /** Of what is not cut: the canonical graph, buffers and their places, the native program. */
   readonly wholes: readonly number[];
@@ -63,10 +63,10 @@ function measure(shape: string, count: number): Measured {
   const canonical = whole(() => canonicalize(exprs), wholes);
   const graph = sliced(passesInSlices(canonical.graph, { passes }), slices);
   const parts = sliced(partitionInSlices(graph, products.isReadable), slices);
-  const plan = whole(() => planPartition(graph, parts, canonical.sources, CPU_MODEL), wholes);
+  const plan = sliced(planPartitionInSlices(graph, parts, canonical.sources, CPU_MODEL, {}), slices);
   const planned = now();
   const spec = sliced(cpuProgramInSlices(plan), slices);
-  whole(() => createProgram(spec), wholes);
+  sliced(createProgramInSlices(spec), slices);
   const emitMs = now() - planned;
   return {
     nodes: canonical.graph.nodes.length,

@@ -42,7 +42,9 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::settleIntoProcess();
   weft::Environment::create(env);
   add<weft::constants>(exports, "constants");
-  add<weft::createProgram>(exports, "createProgram");
+  add<weft::beginProgram>(exports, "beginProgram");
+  add<weft::addSteps>(exports, "addSteps");
+  add<weft::endProgram>(exports, "endProgram");
   add<weft::run>(exports, "run");
   exports.Set("settle", Napi::Function::New<settleOwn>(env, "settle"));
   add<weft::guardPath>(exports, "guardPath");

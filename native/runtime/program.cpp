@@ -111,12 +111,16 @@ void checkReadInBlocks(const Step& step, const Program& program, const std::stri
     reject(field, "a tape beside buffers that are read in blocks");
 }
 
-void readSteps(const Fields& spec, Program& program) {
-  spec.list("steps", [&](const Napi::Value& item, const std::string& path) {
-    program.steps.push_back(readStep(Fields(item, path), program));
-    checkWhole(program.steps.back(), program, path);
-    checkReadInBlocks(program.steps.back(), program, path);
-  });
+void readStepOf(Program& program, const Napi::Value& item, const std::string& path) {
+  program.steps.push_back(readStep(Fields(item, path), program));
+  checkWhole(program.steps.back(), program, path);
+  checkReadInBlocks(program.steps.back(), program, path);
+}
+
+Program& programOf(const Napi::Value& draft) {
+  const auto& program = values::handle<ProgramDraft>(draft, "draft").program;
+  if (program == nullptr) values::reject("draft", "a program that is not made yet");
+  return *program;
 }
 
 // Whether nothing of a program takes long, or waits.
@@ -217,7 +221,7 @@ void readGraphs(const Fields& spec, Program& program) {
 
 }  // namespace
 
-Napi::Value createProgram(const Napi::CallbackInfo& info) {
+Napi::Value beginProgram(const Napi::CallbackInfo& info) {
   const Fields spec(info[0], "");
   auto program = std::make_shared<Program>();
   program->device = &deviceNamed(spec.text("device"));
@@ -230,14 +234,35 @@ Napi::Value createProgram(const Napi::CallbackInfo& info) {
   program->images = spec.list("images", [](const Napi::Value& item, const std::string& path) {
     return readImage(Fields(item, path));
   });
-  readSteps(spec, *program);
-  checkStates(*program);
-  readStreams(spec, *program);
-  readGraphs(spec, *program);
-  checkStreams(*program);
-  program->isSmall = isSmall(*program, false);
-  program->isSmallAsGraphs = isSmall(*program, true);
-  return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(program)}));
+  return values::makeHandle(info.Env(), std::make_unique<ProgramDraft>(ProgramDraft{std::move(program)}));
+}
+
+Napi::Value addSteps(const Napi::CallbackInfo& info) {
+  Program& program = programOf(info[0]);
+  const Fields spec(info[1], "");
+  const Napi::Array steps = values::array(spec.value("steps"), "steps");
+  const auto first = static_cast<int64_t>(program.steps.size());
+  const auto count = values::integer(info[2], "count", 0, int64_t{steps.Length()} - first);
+  for (auto k = static_cast<uint32_t>(first); k < first + count; k++) {
+    const Napi::HandleScope scope(info.Env());
+    readStepOf(program, steps.Get(k), values::item("steps", k));
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value endProgram(const Napi::CallbackInfo& info) {
+  Program& program = programOf(info[0]);
+  const Fields spec(info[1], "");
+  if (values::array(spec.value("steps"), "steps").Length() != program.steps.size())
+    spec.reject("steps", "the " + std::to_string(program.steps.size()) + " that were added");
+  checkStates(program);
+  readStreams(spec, program);
+  readGraphs(spec, program);
+  checkStreams(program);
+  program.isSmall = isSmall(program, false);
+  program.isSmallAsGraphs = isSmall(program, true);
+  auto made = std::move(values::handle<ProgramDraft>(info[0], "draft").program);
+  return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(made)}));
 }
 
 }  // namespace weft

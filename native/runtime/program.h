@@ -244,7 +244,20 @@ struct ProgramHandle {
   std::shared_ptr<const Program> program;
 };
 
-// createProgram(spec: ProgramSpec): NativeProgram
-Napi::Value createProgram(const Napi::CallbackInfo& info);
+// A program whose steps are being read; none once it is made.
+struct ProgramDraft {
+  static constexpr const char* kWhat = "a program that is being made";
+  std::shared_ptr<Program> program;
+};
+
+// Programs are made in parts, between which JavaScript may do other things: a spec without its steps, then
+// some steps at a time, in order, then the rest, when all steps are there.
+//
+// beginProgram(spec: ProgramSpec): ProgramDraft
+Napi::Value beginProgram(const Napi::CallbackInfo& info);
+// addSteps(draft: ProgramDraft, spec: ProgramSpec, count: number): void
+Napi::Value addSteps(const Napi::CallbackInfo& info);
+// endProgram(draft: ProgramDraft, spec: ProgramSpec): NativeProgram
+Napi::Value endProgram(const Napi::CallbackInfo& info);
 
 }  // namespace weft

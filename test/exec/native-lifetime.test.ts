@@ -14,8 +14,14 @@ const PRELUDE = `
   const spec = (steps) => ({ device: 'cpu', arenaByteLength: 0, images: [],
     buffers: [{ role: 'input', byteLength: bytes, offset: -1 }, { role: 'output', byteLength: bytes, offset: -1 }],
     steps: Array(steps).fill(step) });
-  const long = () => weft.run(weft.createProgram(spec(40_000)), [new Float32Array(n * n)], [false], undefined);
-  const short = (keep) => weft.run(weft.createProgram(spec(1)), [new Float32Array(n * n)], [keep], undefined);
+  const program = (steps) => {
+    const made = spec(steps);
+    const draft = weft.beginProgram(made);
+    weft.addSteps(draft, made, steps);
+    return weft.endProgram(draft, made);
+  };
+  const long = () => weft.run(program(40_000), [new Float32Array(n * n)], [false], undefined);
+  const short = (keep) => weft.run(program(1), [new Float32Array(n * n)], [keep], undefined);
 `;
 
 const endingOf = (body: string): Promise<Ending> => endingOfScript(PRELUDE + body);

@@ -52,7 +52,10 @@ export type RawResult = readonly (ArrayBuffer | object | readonly number[] | und
 
 /** The exports of the addon (`native/addon.cpp`). */
 interface Addon {
-  createProgram(spec: ProgramSpec): object;
+  /** A program is made of a spec without its steps, then some of its steps at a time, then the rest. */
+  beginProgram(spec: ProgramSpec): object;
+  addSteps(draft: object, spec: ProgramSpec, count: number): void;
+  endProgram(draft: object, spec: ProgramSpec): object;
   /** `inputs` is the caller's no more. Outputs are ArrayBuffers or handles; small runs give them at once. */
   run(
     program: object,

@@ -6,6 +6,7 @@
 
 import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { deviceNamed } from '../targets/device.js';
 import { bytesOver } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
@@ -194,12 +195,24 @@ class LoadedProgram implements NativeProgram {
 
 const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? value : []);
 
+/** Steps that are read at a time: those of 10,000 merged maps, which have the most buffers, take 1.6 ms. */
+const STEPS_AT_ONCE = 8;
+
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
-export function createProgram(spec: ProgramSpec): NativeProgram {
+export const createProgram = (spec: ProgramSpec): NativeProgram => completed(createProgramInSlices(spec));
+
+/** As `createProgram`. */
+export function* createProgramInSlices(spec: ProgramSpec): Slices<NativeProgram> {
   const owner = deviceNamed(spec.device).isHost ? addon() : cudaAddon();
+  const draft = guarded(() => owner.beginProgram(spec));
+  const { length } = spec.steps;
+  for (let first = 0; first < length; first += STEPS_AT_ONCE) {
+    guarded(() => owner.addSteps(draft, spec, Math.min(STEPS_AT_ONCE, length - first)));
+    yield;
+  }
   return new LoadedProgram(
     spec,
-    guarded(() => owner.createProgram(spec)),
+    guarded(() => owner.endProgram(draft, spec)),
   );
 }
 

@@ -9,6 +9,7 @@ import type { Site } from '../../graph/expr.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import type { Graph } from '../../graph/graph.js';
 import { expected, MemoryError } from '../../host/errors.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import type { DeviceModel } from './device-model.js';
@@ -44,18 +45,31 @@ export interface Limits extends Partial<Budgets> {
  * The plan of a partitioned graph that holds at most `budget` bytes of the device, and `hostBudget` bytes of
  * the host. Throws `MemoryError` where there is none.
  */
-export function planPartition(
+export const planPartition = (
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   deviceModel: DeviceModel,
   limits: Limits = {},
-): DevicePlan {
+): DevicePlan => completed(planPartitionInSlices(graph, partition, sources, deviceModel, limits));
+
+/** As `planPartition`. */
+export function* planPartitionInSlices(
+  graph: Graph,
+  partition: Partition,
+  sources: readonly SourceArray[],
+  deviceModel: DeviceModel,
+  limits: Limits,
+): Slices<DevicePlan> {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY } = limits;
-  const listed = withScanMaps(stepListOf(graph, partition, sources, model), model, 'parts');
+  const steps = stepListOf(graph, partition, sources, model);
+  yield;
+  const listed = withScanMaps(steps, model, 'parts');
   const stepList = limits.destination === 'device' ? withOpenTails(listed) : listed;
+  yield;
   const planner = new DevicePlanner(stepList, model);
+  yield;
   const plan = planner.plan(budget, hostBudget);
   if ('needed' in plan) throw refusal(planner, plan, budget, hostBudget, limits.sites);
   if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, limits.sites);

@@ -25,7 +25,7 @@ import { completed, type Slices } from '../../host/slices.js';
 import { timed, timedSlices } from '../native/recorder.js';
 import { devicePlansOf, onePhase } from '../plan/phases.js';
 import { kernelsOf, type Plan, sweepsOf } from '../plan/plan.js';
-import { type Limits, planPartition } from '../plan/plan-graph.js';
+import { type Limits, planPartitionInSlices } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
 import type { Device } from '../targets/device.js';
@@ -191,12 +191,13 @@ function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph)
       return canonical.sites;
     },
   };
-  const plan = timed('plan', 'memory and tiles', () => {
-    if (isSharded) return planShards(graph, parts, canonical, model, target);
-    const own = planPartition(graph, parts, canonical.sources, model, limits);
-    return onePhase(own, 0, [device.name], destination);
-  });
-  return { graph, partition: parts, plan };
+  if (isSharded) {
+    const plan = timed('plan', 'memory and tiles', () => planShards(graph, parts, canonical, model, target));
+    return { graph, partition: parts, plan };
+  }
+  const planning = planPartitionInSlices(graph, parts, canonical.sources, model, limits);
+  const own = yield* timedSlices('plan', 'memory and tiles', planning);
+  return { graph, partition: parts, plan: onePhase(own, 0, [device.name], destination) };
 }
 
 /** Prints what each pass changed, and hands it on. */

@@ -8,12 +8,12 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { MOST_EXTERNAL_BYTES } from '../native/host-memory.js';
 import {
-  createProgram,
+  createProgramInSlices,
   type NativeProgram,
   type OutputDestination,
   type RunOptions,
 } from '../native/native.js';
-import { timed } from '../native/recorder.js';
+import { timedSlices } from '../native/recorder.js';
 import { inTurns, turnToPlan } from '../native/turns.js';
 import { lastReadsOf, onlyRunOf } from '../plan/phases.js';
 import type { DevicePlan, DeviceRun, Plan, PlanBuffer } from '../plan/plan.js';
@@ -134,7 +134,8 @@ async function build(canonical: Canonical, target: ComputeTarget, check: () => v
     const device = devices[d]!;
     const options = { budget: budgetIn(target), hostBudget, tune };
     const spec = await targetOf(device).emit(own, device, options);
-    return timed('program', device.name, () => createProgram(spec));
+    const made = createProgramInSlices(spec);
+    return inTurns(timedSlices('program', device.name, made), check);
   };
   const natives = await Promise.all(plan.phases.map(({ runs }) => Promise.all(runs.map(programFor))));
   const built = performance.now();
