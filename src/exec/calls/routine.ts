@@ -12,6 +12,7 @@ import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
+import { ownParameters } from '../../graph/row-stretches.js';
 import { routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
@@ -34,6 +35,12 @@ export interface Routine {
     step: RoutineStep,
     array: BufferArray,
   ) => { readonly before: number; readonly after: number } | undefined;
+  /** The elements of an array that units [first, last) touch, where they depend on data that is known (`row-stretches.ts`). */
+  readonly stretch?: (
+    step: RoutineStep,
+    array: BufferArray,
+    units: readonly [first: number, last: number],
+  ) => readonly [first: number, last: number] | undefined;
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
@@ -88,7 +95,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
         },
       };
     },
-    keyOf: (step) => `${print(step)}${mapTexts(step)}`,
+    keyOf: (step) => `${print(step)}${startsText(step)}${mapTexts(step)}`,
     overwrites: routine.overwrites,
     isEmpty: ({ results }) => bytesOfAll(results) === 0,
     workspace: {
@@ -114,16 +121,26 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
   return row;
 }
 
-const print = ({ call, parameters, operands, columns, maps, userKernel }: RoutineStep): string =>
-  [
+const print = (step: RoutineStep): string => {
+  const { call, operands, columns, maps, userKernel } = step;
+  const [own, blocks] = ownParameters(step);
+  return [
     userKernel?.key ?? call,
     ...operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`),
-    `(${parameters.join(' ')})`,
+    `(${own.join(' ')})`,
+    ...(blocks === 0 ? [] : [`in ${blocks} blocks of rows`]),
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
     ...(maps?.values === undefined ? [] : [`with ${maps.values.kernel.name}`]),
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
+};
+
+/** The starts of blocks of rows. */
+function startsText(step: RoutineStep): string {
+  const [own] = ownParameters(step);
+  return own === step.parameters ? '' : ` ${step.parameters.slice(own.length).join(' ')}`;
+}
 
 /** The kernels of a step's maps, as text. */
 const mapTexts = ({ maps }: RoutineStep): string =>
@@ -242,6 +259,11 @@ function touchesOf(
   const { buffer, dtype } = array;
   const elements = routine.unitSize(step, array);
   const bytes = bytesOf(array);
+  if (routine.stretch?.(step, array, [0, 1]) !== undefined)
+    return (first, last) => {
+      const [from, to] = routine.stretch!(step, array, [first, last])!;
+      return { buffer, first: from * byteLengthOf(dtype), last: to * byteLengthOf(dtype) };
+    };
   if (elements === undefined) return () => ({ buffer, first: 0, last: bytes });
   const { before = 0, after = 0 } = routine.margins?.(step, array) ?? {};
   const within = (at: number): number => Math.max(0, Math.min(bytes, at * byteLengthOf(dtype)));
@@ -254,10 +276,12 @@ function touchesOf(
 
 /** All units but the last one are as large, and margins that reach over an end of an array are cut off there. */
 function shiftOf(routine: Routine, step: RoutineStep): Shift | undefined {
-  if (step.maps !== undefined) return undefined;
+  const arrays = [...operandsOf(step), ...step.results];
+  const isStretched = arrays.some((array) => routine.stretch?.(step, array, [0, 1]) !== undefined);
+  if (step.maps !== undefined || isStretched) return undefined;
   const by = new Map<number, number>();
   let [from, to] = [0, routine.units(step) - 1];
-  for (const array of [...operandsOf(step), ...step.results]) {
+  for (const array of arrays) {
     const size = routine.unitSize(step, array) ?? 0;
     const moved = size * byteLengthOf(array.dtype);
     if ((by.get(array.buffer) ?? moved) !== moved) return undefined;

@@ -1,7 +1,8 @@
 /**
  * The product of a sparse matrix, given by rows (CSR), and dense columns (`codegen/cuda/routines/sparse-product.ts`,
- * `native/cpu/sparse-product.cpp`). Units are stretches of rows of the result; which stored elements and dense rows
- * they need depends on the data, so that every unit may read all of them.
+ * `native/cpu/sparse-product.cpp`). Units are stretches of rows of the result. Which stored elements they need depends on
+ * data, so that every unit may read all of them unless the starts of rows are known (`graph/row-stretches.ts`); every
+ * unit may read all dense rows.
  */
 import {
   printSparseProduct,
@@ -9,6 +10,7 @@ import {
   SPARSE_THREADS,
 } from '../../codegen/cuda/routines/sparse-product.js';
 import { dtypeCode } from '../../graph/dtype.js';
+import { stretchOf } from '../../graph/row-stretches.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
@@ -43,7 +45,15 @@ const PRODUCT: Routine = {
   },
   unitSize: (step, array) => {
     const { unitRows, width } = sizesOf(step);
+    if (array === step.operands[0]) return unitRows;
     return array === step.results[0] ? unitRows * width : undefined;
+  },
+  /** The end of a unit's last row is the start of the next one. */
+  margins: (step, array) => (array === step.operands[0] ? { before: 0, after: 1 } : undefined),
+  stretch: (step, array, [first, last]) => {
+    if (array !== step.operands[1] && array !== step.operands[2]) return undefined;
+    const { rows, unitRows } = sizesOf(step);
+    return stretchOf(step, 0, [first * unitRows, Math.min(rows, last * unitRows)]);
   },
   numbers: (step) => {
     const { rows, stored, inner, width, lanes, unitRows } = sizesOf(step);

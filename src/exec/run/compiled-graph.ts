@@ -20,13 +20,14 @@ import { turnToPlan } from '../native/turns.js';
 import { probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
-import { checkHostResults, endsOf, hostResults, located, readCodes } from './evaluate.js';
-import { type ExecutionSettings, execute, isRepeatable, settingsOf } from './execution.js';
+import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } from './evaluate.js';
+import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
+import { executeInRows } from './row-stretches.js';
 import { type Executed, runProgram } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses } from './statuses.js';
@@ -49,11 +50,14 @@ export class TracedGraph {
   readonly #canonical: Canonical;
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
+  readonly #placeholders: Arguments;
   readonly #checks: readonly IndexCheck[];
   /** The indices of each check, and the position of the argument that it is; undefined: no argument. */
   readonly #checked: readonly (CheckedArray & { readonly position: number | undefined })[];
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: TracedGraph | undefined;
+  /** Computes starts of rows, where the graph was planned for them. */
+  #starts: TracedGraph | undefined;
   /** The program that ran before, to be run with other arguments. */
   readonly #known: { [D in TracedDestination]?: Program } = {};
   readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
@@ -67,6 +71,7 @@ export class TracedGraph {
   ) {
     this.exprs = exprs;
     this.#options = options;
+    this.#placeholders = placeholders;
     const quiet = { ...options, signal: undefined, onProgress: undefined };
     this.#settings = {
       host: settingsOf(quiet, 'host', false, undefined, undefined),
@@ -180,10 +185,20 @@ export class TracedGraph {
     if (turn !== undefined) await turn;
     const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
     const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
-    const executed = await execute(job, target, settings);
-    // Captured graphs in segments are computed at each call.
-    if (isRepeatable(job, target, settings, executed)) this.#known[destination] = executed.program;
+    const { job: planned, executed } = await executeInRows(job, target, settings, (lines) =>
+      this.#startsOf(lines, args),
+    );
+    // Captured graphs in segments are computed at each call; plans for starts of rows are those of one matrix.
+    if (planned === job && isRepeatable(job, target, settings, executed))
+      this.#known[destination] = executed.program;
     return executed;
+  }
+
+  /** The numbers of lines of the graph, always the same ones. */
+  async #startsOf(lines: readonly Expr[], args: Arguments): Promise<number[][]> {
+    this.#starts ??= new TracedGraph(lines, this.#placeholders, this.#options);
+    const executed = await this.#starts.run(args, 'host');
+    return hostResults(lines, executed).map(numbersOf);
   }
 
   #inputsOf(args: Arguments): InputOf {

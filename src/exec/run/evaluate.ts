@@ -24,10 +24,11 @@ import type { Destination } from '../plan/plan-graph.js';
 import { probeFor } from '../targets/devices.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
-import { execute, type Job, settingsOf } from './execution.js';
+import { type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
 import { refusalOfJob } from './plan-job.js';
+import { executeInRows, type StartsOf } from './row-stretches.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, type ReadCodes } from './statuses.js';
@@ -207,7 +208,8 @@ async function computeWatched(
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    const executed = await execute(job, target, settingsOf(options, destination, false, filesOf, watch));
+    const settings = settingsOf(options, destination, false, filesOf, watch);
+    const { executed } = await executeInRows(job, target, settings, startsWith(options));
     await checkStatuses(canonical, executed, destination, readCodes);
     return executed;
   } catch (error) {
@@ -256,6 +258,17 @@ async function checkIndices(
   const ends = endsOf(results);
   keepEnds(arrays, ends);
   throwOutOfRange(checks, ends);
+}
+
+/** Computes starts of rows before a job that needs them. */
+const startsWith =
+  ({ onProgress: _, ...quiet }: ComputeOptions): StartsOf =>
+  async (lines) =>
+    (await evaluate(lines, quiet)).map(numbersOf);
+
+/** The numbers of an int64 result. */
+export function numbersOf({ data }: HostResult): number[] {
+  return Array.from(typeof data === 'function' ? data() : data, Number);
 }
 
 /** The ends of checks, of which results have two each. */

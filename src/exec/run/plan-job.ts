@@ -16,6 +16,7 @@ import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target
 import { planSegments, type SegmentsPlan } from './plan-segments.js';
 import { type Observers, type Planned, planGraph } from './planned.js';
 import { Refusals } from './refusals.js';
+import { inEvenStretches, sharesRows } from './row-stretches.js';
 
 /** The plans of a compute. */
 export interface JobPlan {
@@ -40,9 +41,21 @@ export function planJob(
   const refusals = new Refusals();
   const ahead = refusals.collect(() => planAhead(canonical, options, choose));
   const segments = refusals.collect(() => planSegments(canonical, target));
-  const own = refusals.collect(() => planGraph(canonical, target, observers));
+  const own = refusals.collect(() => planOwn(canonical, target, observers));
   refusals.throwAny();
   return { chosen, target, segments: segments!, ahead, own: own! };
+}
+
+/** The plan of the graph itself: where it is one of blocks of sparse rows, for rows of equal lengths. */
+function planOwn(canonical: Canonical, target: ComputeTarget, observers: Observers): Planned {
+  if (canonical.stretched.length === 0) return planGraph(canonical, target, observers);
+  if (!sharesRows(canonical, target))
+    try {
+      return planGraph(canonical, target, observers);
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+    }
+  return planGraph(inEvenStretches(canonical), target, observers);
 }
 
 function planAhead(

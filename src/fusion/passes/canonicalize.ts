@@ -26,6 +26,7 @@ import {
   sizeOfShape,
 } from '../../graph/graph.js';
 import { formatCount } from '../../graph/print.js';
+import { type StretchedCall, stretchedCalls } from '../../graph/row-stretches.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { rangeOf } from '../kernel/boxes.js';
 import { checksOf, type IndexCheck } from './index-check.js';
@@ -48,6 +49,8 @@ export interface Canonical {
   readonly checks: readonly IndexCheck[];
   /** Calls that may fail: their codes are the last outputs of the graph, behind the user's. */
   readonly statuses: readonly StatusCheck[];
+  /** Calls that can be cut by the rows of sparse matrices once it is known where those begin. */
+  readonly stretched: readonly StretchedCall[];
 }
 
 /** Graphs of up to so many nodes are found again as fast as the collector drops what was kept of them. */
@@ -95,7 +98,9 @@ function keep(first: Expr, outputs: readonly Expr[], canonical: CanonicalGraph):
 }
 
 const loops = new WeakMap<LoopBody, GraphLoop>();
-const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated'>>();
+const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated' | 'stretched'>>();
+
+const calledIn = (body: Graph): readonly StretchedCall[] => bodies.get(body)?.stretched ?? [];
 
 /** Where the user made the nodes of a loop's body, of a graph that no pass has rewritten. */
 export const sitesOfBody = (body: Graph): Pick<Canonical, 'sites' | 'repeated'> | undefined =>
@@ -143,6 +148,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
 
   const checks: IndexCheck[] = [];
   const failing: StatusCheck[] = [];
+  const stretched: StretchedCall[] = [];
   const enter = (expr: Expr): void => {
     const inputs = expr.inputs.map((input) => ids.get(input)!);
     const node = nodeFrom(dataOf(expr, sources), expr, nodes.length, inputs);
@@ -151,6 +157,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
     if (status !== undefined) failing.push(status);
     if (id === nodes.length) {
       checks.push(...checksOf(expr));
+      stretched.push(...stretchedCalls(expr, id, node.kind === 'loop' ? calledIn(node.loop.body) : []));
       nodes.push(node);
       sites.push(expr.site);
     } else if (expr.site !== undefined && expr.kind !== 'const') {
@@ -176,7 +183,7 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
   }
   const { records } = narrowed.length === 0 ? table : tableOf(nodes);
   const fingerprint = fingerprintOf(records, graph.outputs, statuses.size, sources.list);
-  const looked = { checks, statuses: [...statuses.values()] };
+  const looked = { checks, statuses: [...statuses.values()], stretched };
   return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, looked);
 }
 
@@ -215,6 +222,7 @@ class CanonicalGraph implements Canonical {
   readonly fingerprint: string;
   readonly checks: readonly IndexCheck[];
   readonly statuses: readonly StatusCheck[];
+  readonly stretched: Canonical['stretched'];
   /** By id. */
   readonly #sites: readonly (Site | undefined)[];
   #sitesById: ReadonlyMap<number, Site> | undefined;
@@ -224,10 +232,11 @@ class CanonicalGraph implements Canonical {
     { sites, repeated }: Sites,
     sources: readonly SourceArray[],
     fingerprint: string,
-    { checks, statuses }: Pick<Canonical, 'checks' | 'statuses'>,
+    { checks, statuses, stretched }: Pick<Canonical, 'checks' | 'statuses' | 'stretched'>,
   ) {
     this.checks = checks;
     this.statuses = statuses;
+    this.stretched = stretched;
     this.graph = graph;
     this.sources = sources;
     this.fingerprint = fingerprint;

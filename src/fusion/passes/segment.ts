@@ -97,7 +97,8 @@ function sharedCanonical({ graph, sources, fingerprint, checks, statuses }: Cano
     if (graphs.size === MAX_GRAPHS) graphs.delete(oldest!);
     graphs.set(fingerprint, shared);
   }
-  return { graph: shared, sources, sites: NO_SITES, repeated: [], fingerprint, checks, statuses };
+  const known = { sites: NO_SITES, repeated: [], stretched: [] };
+  return { graph: shared, sources, fingerprint, checks, statuses, ...known };
 }
 
 /** The segments below a graph, those that others read first. */

@@ -1,0 +1,109 @@
+/**
+ * Stretches of the stored elements of sparse rows: where blocks of rows begin and end depends on data, so that no plan
+ * knows which elements a block reads. Where a graph does not fit whole, or several devices share it, the starts of up to
+ * 1,024 blocks are computed before it (`exec/run/row-stretches.ts`) and become parameters of its calls, behind their own:
+ *
+ *     rows of a block, then for each line of starts: the start of each block, and the last end
+ *
+ * The routines are the same, and so are the bits: parameters say what a range of units touches
+ * (`exec/calls/row-blocks.ts`).
+ */
+import { slice } from './basic-slicing.js';
+import type { Expr } from './expr.js';
+import { cast } from './infer.js';
+import { concat } from './joins.js';
+import type { RoutineName } from './routines.js';
+
+/** Blocks that rows are cut into, at most. */
+const MOST_BLOCKS = 1024;
+
+/** The rows of a block. */
+export const blockRows = (rows: number): number => Math.max(1, Math.ceil(rows / MOST_BLOCKS));
+
+/** The inputs that are starts of rows, and how many parameters a call has of its own. */
+interface RowLines {
+  readonly starts: readonly number[];
+  readonly parameters: number;
+}
+
+const ROW_LINES: Partial<Record<RoutineName, RowLines>> = {
+  sparseProduct: { starts: [0], parameters: 2 },
+};
+
+/** The starts of rows, and how many elements they are of, at most. */
+export interface RowLine {
+  readonly starts: Expr;
+  readonly stored: number;
+}
+
+/** A call whose operands or results are read or written in stretches of rows. */
+export interface StretchedCall {
+  /** Its node; of one in the body of a loop, that of the loop first. */
+  readonly path: readonly number[];
+  readonly lines: readonly RowLine[];
+}
+
+/** Such calls in a node: itself, or those in the body of a loop whose starts no step changes. */
+export function stretchedCalls(x: Expr, id: number, inBody: readonly StretchedCall[]): StretchedCall[] {
+  if (x.kind === 'call') {
+    const known = ROW_LINES[x.routine];
+    if (known === undefined) return [];
+    // Behind a line of starts are the columns; behind the last one of a call that fills a matrix, the bound is known.
+    const bound = x.parameters[known.parameters - 1]!;
+    const lines = known.starts.map((k) => ({
+      starts: x.inputs[k]!,
+      stored: x.inputs[k + 1]?.shape[0] ?? bound,
+    }));
+    return [{ path: [id], lines }];
+  }
+  if (x.kind !== 'loop') return [];
+  const states = x.loop.next.length;
+  return inBody.flatMap(({ path, lines }) => {
+    const captured = lines.flatMap(({ starts, stored }) => {
+      const at = starts.kind === 'source' && starts.source.type === 'argument' ? starts.source.index : -1;
+      return at < states ? [] : [{ starts: x.inputs[at]!, stored }];
+    });
+    return captured.length < lines.length ? [] : [{ path: [id, ...path], lines: captured }];
+  });
+}
+
+const startsOf = new WeakMap<Expr, Expr>();
+
+/** The int64 start of each block of rows, and the last end. */
+export function blockStarts(starts: Expr): Expr {
+  let found = startsOf.get(starts);
+  if (found === undefined) {
+    const rows = starts.shape[0]! - 1;
+    const first = slice(starts, [0, rows, blockRows(rows)]);
+    found = cast(concat([first, slice(starts, [rows, rows + 1])]), 'int64');
+    startsOf.set(starts, found);
+  }
+  return found;
+}
+
+/** The parameters of a call that are its own, and the blocks of rows whose starts the others are. */
+export function ownParameters({ call, parameters }: Call): readonly [own: readonly number[], blocks: number] {
+  const known = ROW_LINES[call];
+  if (known === undefined || parameters.length === known.parameters) return [parameters, 0];
+  const further = parameters.length - known.parameters - 1;
+  return [parameters.slice(0, known.parameters), further / known.starts.length - 1];
+}
+
+interface Call {
+  readonly call: RoutineName;
+  readonly parameters: readonly number[];
+}
+
+/** The stretch of elements of some rows, for line number `line` of a call; undefined: it is not known. */
+export function stretchOf(
+  call: Call,
+  line: number,
+  [first, last]: readonly [first: number, last: number],
+): readonly [first: number, last: number] | undefined {
+  const [{ length: own }, blocks] = ownParameters(call);
+  if (blocks === 0) return undefined;
+  const { parameters } = call;
+  const size = parameters[own]!;
+  const at = (block: number): number => parameters[own + 1 + line * (blocks + 1) + Math.min(block, blocks)]!;
+  return [at(Math.floor(first / size)), at(Math.ceil(last / size))];
+}

@@ -1,0 +1,99 @@
+/** Products of sparse matrices larger than a GPU, and shared by several, in blocks of rows. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../../src/api/compile.js';
+import type { Lazy } from '../../src/api/lazy.js';
+import { iterate } from '../../src/api/loops.js';
+import { sparse } from '../../src/api/sparse.js';
+import type { SparseMatrix } from '../../src/api/sparse-matrix.js';
+import { toLazy } from '../support/api.js';
+import { generator, randomValues } from '../support/random.js';
+
+const [ROWS, COLUMNS] = [3001, 2000];
+
+/** Rows of 0 to 40 elements, some of hundreds, in the order of their columns. */
+function skewed(rows: number, seed: number) {
+  const random = generator(seed);
+  const indptr = new Int32Array(rows + 1);
+  const places: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    const length = row % 700 === 5 ? 600 : row % 3 === 0 ? 0 : Math.floor(random() * 40);
+    const own = new Set(Array.from({ length }, () => Math.floor(random() * COLUMNS)));
+    places.push(...[...own].sort((a, b) => a - b));
+    indptr[row + 1] = places.length;
+  }
+  return { indptr, indices: Int32Array.from(places), stored: places.length };
+}
+
+const { indptr, indices, stored } = skewed(ROWS, 3);
+const values = randomValues('float64', [stored], 4);
+const matrixOf = (data: unknown): SparseMatrix =>
+  sparse.csr({ data: data as never, indices, indptr }, [ROWS, COLUMNS]);
+const given = matrixOf(toLazy(values));
+const columns = (width: number) => toLazy(randomValues('float64', [COLUMNS, width], 5 + width));
+/** Bytes of stored elements and their columns. */
+const LINES = stored * 12;
+
+describe('a sparse matrix larger than the memory of a GPU', () => {
+  it.each([1, 3, 8])(
+    'is multiplied with %d columns in blocks of rows, with the bits of the whole',
+    async (width) => {
+      const product = given.matmul(width === 1 ? columns(1).reshape([COLUMNS]) : columns(width)).mul(2);
+      const whole = await product.compute({ device: 'cuda:0' });
+      const memory = Math.floor(LINES / 2) + 8 * width * (COLUMNS + ROWS);
+      const within = await product.compute({ device: 'cuda:0', memory });
+      expect(within.data).toEqual(whole.data);
+      expect(product.plan({ device: 'cuda:0', memory }).peakBytes).toBeLessThanOrEqual(memory);
+      const shared = await product.compute({ devices: 2, memory });
+      expect(shared.data).toEqual(whole.data);
+    },
+  );
+
+  it('is read from files in windows, and says what it does', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'weft-sparse-rows-'));
+    const path = join(folder, 'a.npz');
+    await sparse.saveNpz(path, given, { device: 'cpu' });
+    const product = (await sparse.loadNpz(path)).matmul(columns(1).reshape([COLUMNS]));
+    const options = { device: 'cuda:0', memory: LINES / 2 };
+    const whole = await product.compute({ device: 'cuda:0' });
+    expect((await product.compute(options)).data).toEqual(whole.data);
+    expect(`${product.explain(options)}`).toContain('in 1001 blocks of rows');
+    await rm(folder, { recursive: true });
+  });
+
+  it('is multiplied by a compiled function, each matrix in its own blocks', async () => {
+    const x = columns(1).reshape([COLUMNS]);
+    const places = toLazy({ data: indices, shape: [stored], dtype: 'int32' });
+    const product = (starts: Lazy): Lazy =>
+      sparse.csr({ data: toLazy(values), indices: places, indptr: starts }, [ROWS, COLUMNS]).matmul(x);
+    const compiled = compile(product, { device: 'cuda:0', memory: LINES / 2 });
+    for (const other of [indptr, indptr.map((start, row) => Math.min(stored, start + 3 * (row % 2)))]) {
+      const starts = toLazy({ data: other.toSorted(), shape: [ROWS + 1], dtype: 'int32' });
+      const whole = await product(starts).compute({ device: 'cuda:0' });
+      expect((await compiled(starts)).data).toEqual(whole.data);
+    }
+  });
+
+  it('is multiplied in every step of a loop', async () => {
+    const starts = indptr.subarray(0, COLUMNS + 1);
+    const square = sparse.csr({ data: toLazy(values), indices, indptr: starts }, [COLUMNS, COLUMNS]);
+    const last = iterate(3, columns(1).reshape([COLUMNS]), (x) => square.matmul(x).mul(0.01));
+    const whole = await last.compute({ device: 'cuda:0' });
+    expect((await last.compute({ device: 'cuda:0', memory: LINES / 2 })).data).toEqual(whole.data);
+    expect((await last.compute({ devices: 2 })).data).toEqual(whole.data);
+  });
+});
+
+describe('a sparse matrix that several GPUs share', () => {
+  it('lies on each of them in part', async () => {
+    const large = skewed(8 * ROWS, 5);
+    const data = toLazy(randomValues('float64', [large.stored], 6));
+    const x = columns(1).reshape([COLUMNS]);
+    const product = sparse.csr({ ...large, data }, [8 * ROWS, COLUMNS]).matmul(x);
+    const whole = await product.compute({ device: 'cuda:0' });
+    expect((await product.compute({ devices: 2 })).data).toEqual(whole.data);
+    expect(product.plan({ devices: 2 }).peakBytes).toBeLessThan(7 * large.stored);
+  });
+});
