@@ -42,7 +42,7 @@ struct RoutineJob {
   // Of a scan: gives the elements of the first operand, which is then not among `operands`. Of attention:
   // maps scores.
   const ElementMap* prologue = nullptr;
-  // Of a scan: takes its elements, and writes the result.
+  // Of a scan, or of a sparse matrix times dense columns: takes its elements, and writes the result.
   const ElementMap* epilogue = nullptr;
   // Of the numbers.
   const PreparedRoutine* prepared = nullptr;

@@ -1,9 +1,13 @@
 // A sparse matrix, given by rows, times dense columns. An element of the result is summed by lanes, each of
-// every `lanes`-th stored element of its row, which are then halved, as on a GPU.
+// every `lanes`-th stored element of its row, which are then halved, as on a GPU. A map behind the product
+// runs on some rows of a thread at a time.
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
+#include "cpu/element-map.h"
 #include "cpu/routines.h"
 #include "cpu/scan-numbers.h"
 #include "cpu/threads.h"
@@ -137,15 +141,51 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
     using N = decltype(number);
     const auto bytes = [](int64_t count, size_t size) { return static_cast<size_t>(count) * size; };
     constexpr size_t element = sizeof(typename N::Element);
-    return {{bytes(p.rows + 1, sizeof(index)), bytes(p.stored, sizeof(index)), bytes(p.stored, element),
-             bytes(p.inner * p.width, element)},
+    return {{bytes(p.inner * p.width, element), bytes(p.rows + 1, sizeof(index)),
+             bytes(p.stored, sizeof(index)), bytes(p.stored, element)},
             {bytes(p.rows * p.width, element)},
             {},
             p.units()};
   });
 }
 
+// Elements that a map takes at a time: they stay in the first-level cache.
+constexpr int64_t kMapped = 2048;
+
+// Where a thread leaves its rows: in the result, or some of them in a stretch for the map that writes it.
+template <typename Element>
+class Rows {
+ public:
+  Rows(const RoutineJob& job, int64_t width, const std::atomic<bool>* cancel)
+      : width_(width), out_(reinterpret_cast<Element*>(job.results[0])) {
+    if (job.epilogue == nullptr) return;
+    epilogue_.emplace(*job.epilogue, cancel);
+    stretch_.resize(static_cast<size_t>(std::max(kMapped, width)));
+  }
+
+  // Calls `each` with the rows [first, last) and where they go.
+  template <typename Each>
+  void write(int64_t first, int64_t last, const Each& each) {
+    const int64_t some = epilogue_ ? std::max<int64_t>(1, kMapped / width_) : last - first;
+    for (int64_t from = first; from < last; from += some) {
+      const int64_t to = std::min(last, from + some);
+      for (int64_t row = from; row < to; row++)
+        each(row, epilogue_ ? stretch_.data() + (row - from) * width_ : out_ + row * width_);
+      if (epilogue_) epilogue_->run({from * width_, to * width_}, stretch_.data(), nullptr);
+    }
+    // Stores past the caches are complete before other threads read them.
+    if (epilogue_) epilogue_->fence();
+  }
+
+ private:
+  int64_t width_;
+  Element* out_;
+  std::optional<ElementMapRun> epilogue_;
+  std::vector<Element> stretch_;
+};
+
 void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  if (job.prologue != nullptr) throw std::invalid_argument("dense columns in memory");
   const Product p = readProduct(job.numbers);
   const int64_t first = units.first * p.unitRows, last = std::min(p.rows, units.last * p.unitRows);
   const int64_t perRow = std::max<int64_t>(1, p.stored / p.rows) * p.width;
@@ -153,20 +193,23 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
   withTypes(p, [&](auto number, auto index) {
     using N = decltype(number);
     using Index = decltype(index);
-    const auto* starts = reinterpret_cast<const Index*>(job.operands[0]);
-    const auto* places = reinterpret_cast<const Index*>(job.operands[1]);
-    const auto* values = reinterpret_cast<const typename N::Element*>(job.operands[2]);
-    const auto* dense = reinterpret_cast<const typename N::Element*>(job.operands[3]);
-    auto* out = reinterpret_cast<typename N::Element*>(job.results[0]);
-    pool.parallelFor((last - first + stretch - 1) / stretch, [&](int64_t task, int) {
+    using Element = typename N::Element;
+    const auto* dense = reinterpret_cast<const Element*>(job.operands[0]);
+    const auto* starts = reinterpret_cast<const Index*>(job.operands[1]);
+    const auto* places = reinterpret_cast<const Index*>(job.operands[2]);
+    const auto* values = reinterpret_cast<const Element*>(job.operands[3]);
+    std::vector<std::optional<Rows<Element>>> workers(static_cast<size_t>(pool.workers()));
+    pool.parallelFor((last - first + stretch - 1) / stretch, [&](int64_t task, int worker) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-      const int64_t end = std::min(last, first + (task + 1) * stretch);
-      for (int64_t row = first + task * stretch; row < end; row++) {
+      std::optional<Rows<Element>>& rows = workers[static_cast<size_t>(worker)];
+      if (!rows) rows.emplace(job, p.width, cancel);
+      const int64_t begin = first + task * stretch;
+      rows->write(begin, std::min(last, begin + stretch), [&](int64_t row, Element* out) {
         const int64_t from = std::clamp<int64_t>(starts[row], 0, p.stored);
         const int64_t to = std::clamp<int64_t>(starts[row + 1], 0, p.stored);
         const Row<N, Index> stored{places + from, values + from, std::max<int64_t>(0, to - from)};
-        multiplyRow(p, stored, dense, out + row * p.width);
-      }
+        multiplyRow(p, stored, dense, out);
+      });
     });
     return 0;
   });
@@ -174,6 +217,6 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
 
 }  // namespace
 
-const Routine kSparseProduct{needOf, run};
+const Routine kSparseProduct{needOf, run, true};
 
 }  // namespace weft::cpu

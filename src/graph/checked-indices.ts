@@ -21,7 +21,8 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   if (x.kind !== 'call') return NONE;
   const columns = columnsOfGiven(x);
   if (columns !== undefined) {
-    const [starts, places] = x.inputs as readonly [Expr, Expr];
+    const at = x.routine === 'sparseProduct' ? 1 : 0;
+    const [starts, places] = x.inputs.slice(at) as [Expr, Expr];
     const op = x.asked ?? 'sparse.matmul';
     return [
       { indices: starts, op: `${op}: indptr`, axis: 0, from: 0, size: places.shape[0]! + 1, site },
@@ -55,7 +56,7 @@ function rowLengths(starts: Expr): Expr {
 
 /** The columns of the sparse matrix that a user gave and a product begins with; undefined: there is none. */
 function columnsOfGiven({ routine, parameters, inputs }: ExprOf<'call'>): number | undefined {
-  if (routine === 'sparseProduct' && parameters[1] === 1) return inputs[3]!.shape[0]!;
+  if (routine === 'sparseProduct' && parameters[1] === 1) return inputs[0]!.shape[0]!;
   if (routine === 'sparseMatmulCounts' && parameters[3] === 1) return inputs[2]!.shape[0]! - 1;
   return undefined;
 }

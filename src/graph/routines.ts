@@ -118,13 +118,13 @@ export const ROUTINES = {
   },
   /**
    * A sparse matrix times dense columns [inner, width]: [rows, width], of the dtype of both, a float32, float64,
-   * complex one or 64-bit integers. Inputs: the stored elements of row i are those from starts[i] up to starts[i + 1]
-   * [rows + 1] of two lines, their columns (all three int32 or int64) and their values; then the dense columns. Sums
+   * complex one or 64-bit integers. Inputs: the dense columns; the stored elements of row i are those from starts[i] up
+   * to starts[i + 1] [rows + 1] of two lines, their columns (starts and columns int32 or int64) and their values. Sums
    * of floats are in float64, rounded once. Parameters: how many partial sums an element has, a power of two
    * up to 32; and whether starts and columns are looked at before anything runs (1).
    */
   sparseProduct: {
-    results: ([starts, , values, dense]) => [
+    results: ([dense, starts, , values]) => [
       { dtype: values!.dtype, shape: [starts!.shape[0]! - 1, dense!.shape[1]!] },
     ],
   },

@@ -27,7 +27,7 @@ interface RowLines {
 }
 
 const ROW_LINES: Partial<Record<RoutineName, RowLines>> = {
-  sparseProduct: { starts: [0], parameters: 2 },
+  sparseProduct: { starts: [1], parameters: 2 },
 };
 
 /** The starts of rows, and how many elements they are of, at most. */

@@ -246,7 +246,7 @@ export function product(op: string, matrix: SparseParts, dense: Expr): Expr {
   const stored = boundOf(matrix);
   if (stored === 0 || rows * width * inner === 0) return broadcast(constant(0, dtype), [rows, width]);
   const [values, factors] = [upToBound(matrix.values), dense].map((each) => cast(each, sumDType(dtype)));
-  const lines = [matrix.starts, upToBound(matrix.places), values!, factors!];
+  const lines = [factors!, matrix.starts, upToBound(matrix.places), values!];
   const [result] = call('sparseProduct', [lanesOf(matrix, stored, width), matrix.isGiven ? 1 : 0], lines, op);
   return cast(result!, dtype);
 }

@@ -21,7 +21,7 @@ const zeroOf = (dtype: DType): Scalar =>
 
 /** Every element is summed by lanes, each of every `lanes`-th product, whose sums are then halved. */
 export function sparseProduct(lanes: number, inputs: readonly RoutineInput[]): readonly Scalar[] {
-  const [starts, places, stored, dense] = inputs as readonly RoutineInput[] & { length: 4 };
+  const [dense, starts, places, stored] = inputs as readonly RoutineInput[] & { length: 4 };
   const { dtype } = stored!;
   const width = dense!.shape[1]!;
   return starts!.values.slice(1).flatMap((end, row) => {

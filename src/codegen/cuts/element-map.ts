@@ -59,7 +59,10 @@ export function readsInOrder(kernel: Kernel, given?: number): boolean {
 const CHEAP = 8;
 
 /** Whether a map had better be computed twice than stored: it reads no more than it would have to write. */
-export function isCheap(kernel: Kernel): boolean {
+export const isCheap = (kernel: Kernel): boolean => isCheaper(kernel, CHEAP, 2);
+
+/** Whether a map costs up to so much an element, and reads up to so many inputs that are not small. */
+export function isCheaper(kernel: Kernel, most: number, inputs: number): boolean {
   const { tape, buffers, stores } = normalize(kernel);
   const loads = loadsOf({ tape });
   if (loads.some(({ access }) => access.index !== undefined)) return false;
@@ -69,5 +72,5 @@ export function isCheap(kernel: Kernel): boolean {
       buffers[access.buffer]!.elementCount > result.elementCount * SMALL_PART ? [access.buffer] : [],
     ),
   );
-  return large.size <= 2 && tape.reduce((sum, i) => sum + costOf(i), 0) <= CHEAP;
+  return large.size <= inputs && tape.reduce((sum, i) => sum + costOf(i), 0) <= most;
 }

@@ -155,7 +155,7 @@ const isRead = (map: RoutineMap, k: number): boolean =>
   map.kernel.buffers[k]!.role === 'input' && k !== map.given;
 
 /** The operands that are in memory. */
-const operandsOf = ({ operands, maps }: RoutineStep): readonly BufferArray[] =>
+export const operandsOf = ({ operands, maps }: RoutineStep): readonly BufferArray[] =>
   operands.slice(maps?.prologue === undefined ? 0 : 1);
 
 /** The plan's buffers that a step reads. */
@@ -167,15 +167,18 @@ function readsOf(step: RoutineStep): number[] {
   return [...ofMap(prologue), ...own, ...ofMap(values), ...ofMap(epilogue)];
 }
 
-/** The reads of units [first, last) by maps, which are of the elements of the first operand. */
+/** The reads of units [first, last) by maps: of elements of the first operand, and of the result. */
 function mapTouches(routine: Routine, step: RoutineStep, first: number, last: number): Touch[] {
-  const [array] = step.operands;
-  const count = sizeOfShape(array!.shape);
-  const size = routine.unitSize(step, array!) ?? count;
-  const [from, to] = [Math.min(count, first * size), Math.min(count, last * size)];
-  return [step.maps?.prologue, step.maps?.epilogue].flatMap((map: RoutineMap | undefined) =>
-    map === undefined ? [] : readsOfMap(map, from, to),
-  );
+  const readsOf = (map: RoutineMap | undefined, array: BufferArray): Touch[] => {
+    if (map === undefined) return [];
+    const count = sizeOfShape(array.shape);
+    const size = routine.unitSize(step, array);
+    const [from, to] =
+      size === undefined ? [0, count] : [Math.min(count, first * size), Math.min(count, last * size)];
+    return readsOfMap(map, from, to);
+  };
+  const [operand, result] = [step.operands[0]!, step.results[0]!];
+  return [...readsOf(step.maps?.prologue, operand), ...readsOf(step.maps?.epilogue, result)];
 }
 
 /** The reads of elements [first, last) by a map. */

@@ -5,8 +5,6 @@
  * `exec/plan/one-pass-scans.ts` makes such steps.
  */
 
-import type { CudaArgument } from '../../codegen/cuda/launch.js';
-import { elementFunction } from '../../codegen/cuda/routines/element-function.js';
 import { CLEAR_KERNEL } from '../../codegen/cuda/routines/look-back.js';
 import {
   lineTile,
@@ -26,12 +24,12 @@ import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SCAN_OPS, scanTile } from '../../graph/routines.js';
-import type { LaunchArgument } from '../native/program-types.js';
 import { aligned } from '../plan/memory.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { int32, int64 } from './launch-arguments.js';
+import { mapFunctions, mapsText } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a unit has at least. */
@@ -83,29 +81,10 @@ function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource 
 /** Whether warps take the rows. */
 const isShort = (length: number, inner: number): boolean => inner === 1 && length <= WARP_ROW;
 
-/** The functions of a step's maps, and their arguments. */
-function mapsOf({ maps }: RoutineStep): Pick<ScanForm, 'prologue' | 'epilogue'> & {
-  readonly args: readonly LaunchArgument[];
-} {
-  const { prologue: first, epilogue: last } = maps ?? {};
-  const prologue = first && elementFunction(first.kernel, 'weft_prologue');
-  const epilogue = last && elementFunction(last.kernel, 'weft_epilogue', last.given);
-  const inPlan = (args: readonly CudaArgument[] = [], buffers: readonly number[] = []): LaunchArgument[] =>
-    args.map(
-      (argument) =>
-        ('buffer' in argument ? { buffer: buffers[argument.buffer]! } : argument) as LaunchArgument,
-    );
-  return {
-    prologue,
-    epilogue,
-    args: [...inPlan(prologue?.args, first?.buffers), ...inPlan(epilogue?.args, last?.buffers)],
-  };
-}
-
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
   const { source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
-  const { args: further, ...functions } = mapsOf(step);
+  const { args: further, ...functions } = mapFunctions(step);
   const form: ScanForm = { ...plan.form, ...functions };
   // Neighbours that are expensive may have most of their arithmetic in common.
   const inFours = form.prologue?.isExpensive === true && !form.reverse;
@@ -186,10 +165,8 @@ const SCANNING: Routine = {
   },
   method: (step) => {
     const { form, tile, source } = planOf(step);
-    const { prologue, epilogue } = step.maps ?? {};
     const whole = source === 'lookBack' ? ', in one pass over memory' : '';
-    const maps = [prologue && 'prologue', epilogue && 'epilogue'].filter((map) => map !== undefined);
-    return `${form.op} in tiles of ${tile}${whole}${maps.length > 0 ? `, with ${maps.join(' and ')}` : ''}`;
+    return `${form.op} in tiles of ${tile}${whole}${mapsText(step)}`;
   },
 };
 

@@ -13,7 +13,8 @@ import { dtypeCode } from '../../graph/dtype.js';
 import { stretchOf } from '../../graph/row-stretches.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
-import { bytesOfAll, type Routine, routineCall } from './routine.js';
+import { mapFunctions, mapsText } from './map-functions.js';
+import { bytesOfAll, operandsOf, type Routine, routineCall } from './routine.js';
 
 interface Sizes {
   readonly rows: number;
@@ -30,8 +31,8 @@ function sizesOf({ operands, results, parameters }: RoutineStep): Sizes {
   const lanes = parameters[0]!;
   return {
     rows,
-    stored: operands[1]!.shape[0]!,
-    inner: operands[3]!.shape[0]!,
+    stored: operands[2]!.shape[0]!,
+    inner: operands[0]!.shape[0]!,
     width,
     lanes,
     unitRows: Math.max(1, Math.floor(SPARSE_THREADS / (width * lanes))),
@@ -45,29 +46,31 @@ const PRODUCT: Routine = {
   },
   unitSize: (step, array) => {
     const { unitRows, width } = sizesOf(step);
-    if (array === step.operands[0]) return unitRows;
+    if (array === step.operands[1]) return unitRows;
     return array === step.results[0] ? unitRows * width : undefined;
   },
   /** The end of a unit's last row is the start of the next one. */
-  margins: (step, array) => (array === step.operands[0] ? { before: 0, after: 1 } : undefined),
+  margins: (step, array) => (array === step.operands[1] ? { before: 0, after: 1 } : undefined),
   stretch: (step, array, [first, last]) => {
-    if (array !== step.operands[1] && array !== step.operands[2]) return undefined;
+    if (array !== step.operands[2] && array !== step.operands[3]) return undefined;
     const { rows, unitRows } = sizesOf(step);
     return stretchOf(step, 0, [first * unitRows, Math.min(rows, last * unitRows)]);
   },
   numbers: (step) => {
     const { rows, stored, inner, width, lanes, unitRows } = sizesOf(step);
-    const codes = [step.results[0]!, step.operands[0]!].map(({ dtype }) => dtypeCode(dtype));
+    const codes = [step.operands[3]!, step.operands[1]!].map(({ dtype }) => dtypeCode(dtype));
     return [...codes, rows, stored, inner, width, lanes, unitRows];
   },
   kernels: (step) => {
     const { rows, stored, inner, width, lanes, unitRows } = sizesOf(step);
     const unitBlocks = Math.ceil((unitRows * width * lanes) / SPARSE_THREADS);
-    const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
+    const { args: further, ...functions } = mapFunctions(step);
+    const arrays = [...operandsOf(step), ...step.results].map(({ buffer }) => ({ buffer }));
     return {
       source: printSparseProduct({
-        dtype: step.results[0]!.dtype,
-        indexDType: step.operands[0]!.dtype,
+        ...functions,
+        dtype: step.operands[3]!.dtype,
+        indexDType: step.operands[1]!.dtype,
         lanes,
         isVector: width === 1,
         isLong: width >= 2 ** 31,
@@ -77,7 +80,12 @@ const PRODUCT: Routine = {
           function: SPARSE_PRODUCT_NAME,
           blocks: Math.ceil(rows / unitRows) * unitBlocks,
           threads: SPARSE_THREADS,
-          args: [{ block: 'x' }, ...arrays, ...[rows, stored, inner, width, unitRows, unitBlocks].map(int64)],
+          args: [
+            { block: 'x' },
+            ...arrays,
+            ...[rows, stored, inner, width, unitRows, unitBlocks].map(int64),
+            ...further,
+          ],
         },
       ],
     };
@@ -87,7 +95,7 @@ const PRODUCT: Routine = {
     bytes: bytesOfAll([...operands, ...results]),
     launches: 1,
   }),
-  method: (step) => `a row by ${sizesOf(step).lanes} lanes`,
+  method: (step) => `a row by ${sizesOf(step).lanes} lanes${mapsText(step)}`,
 };
 
 export const SPARSE_PRODUCT = routineCall(PRODUCT);

@@ -78,6 +78,8 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
    * reads the element at its own place alone; without it, none is.
    */
   readonly isElementMap?: ((kernel: Kernel, count: number, given?: number) => boolean) | undefined;
+  /** Whether routines compute single elements of such a map at any place; without it, stretches of neighbours. */
+  readonly mapsAnywhere?: boolean | undefined;
   /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
   /** Of a kind of devices of which several may share a compute. */

@@ -20,6 +20,7 @@ import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
 import { withScanMaps } from './scan-maps.js';
+import { withSparseMaps } from './sparse-maps.js';
 import { stagesOf } from './stages.js';
 import { buffersOf } from './step-buffers.js';
 import type { StepList } from './step-list.js';
@@ -78,7 +79,7 @@ export class DevicePlanner {
 /** The step list with scans in one pass, and the maps that only whole scans have; undefined: it has none. */
 function withWholeScans(stepList: StepList, model: DeviceModel): StepList | undefined {
   const inOnePass = model.scansInOnePass === true ? withOnePassScans(stepList) : undefined;
-  const whole = withScanMaps(inOnePass ?? stepList, model, 'whole');
+  const whole = withSparseMaps(withScanMaps(inOnePass ?? stepList, model, 'whole'), model, true);
   return whole === stepList ? undefined : whole;
 }
 

@@ -19,6 +19,7 @@ import { type LeastBudget, leastBudget } from './least-budget.js';
 import { withOpenTails } from './open-tails.js';
 import { type DevicePlan, stepName } from './plan.js';
 import { withScanMaps } from './scan-maps.js';
+import { withSparseMaps } from './sparse-maps.js';
 import { stepListOf } from './step-list.js';
 
 export type { DeviceModel } from './device-model.js';
@@ -65,7 +66,7 @@ export function* planPartitionInSlices(
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY } = limits;
   const steps = stepListOf(graph, partition, sources, model);
   yield;
-  const listed = withScanMaps(steps, model, 'parts');
+  const listed = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
   const stepList = limits.destination === 'device' ? withOpenTails(listed) : listed;
   yield;
   const planner = new DevicePlanner(stepList, model);

@@ -8,10 +8,10 @@
 import { isCheap, readsInOrder } from '../../codegen/cuts/element-map.js';
 import { isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import type { ElementMap, RoutineMaps, RoutineStep } from '../calls/call.js';
+import type { RoutineMaps, RoutineStep } from '../calls/call.js';
 import type { DeviceModel } from './device-model.js';
 import type { KernelStep, Step } from './plan.js';
-import { buffersOf } from './step-buffers.js';
+import { mapOf, resultOf, type Uses, usesOf } from './routine-maps.js';
 import type { StepList } from './step-list.js';
 
 /** The maps that are joined: those that parts of a scan can have, or all, of scans that are not cut. */
@@ -21,7 +21,7 @@ type Extent = 'parts' | 'whole';
 export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Extent): StepList {
   const { isElementMap, readsOnce } = model;
   if (isElementMap === undefined) return stepList;
-  const uses = usesOf(stepList);
+  const uses = usesOf(stepList.steps, stepList.buffers);
   const canJoin: CanJoin = ({ kernel, buffers }, count, given) =>
     isElementMap(kernel, count, given) &&
     (extent === 'whole' || readsInOrder(kernel, given)) &&
@@ -57,35 +57,6 @@ export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Ext
     steps[place] = { ...step, results, maps: joined, nodes };
   }
   return joins ? { ...stepList, steps: steps.filter((step) => step !== undefined) } : stepList;
-}
-
-/** By buffer, the steps that write it and those that read it. */
-interface Uses {
-  readonly writers: ReadonlyMap<number, readonly Step[]>;
-  readonly readers: ReadonlyMap<number, readonly Step[]>;
-  readonly isTemporary: (buffer: number) => boolean;
-  readonly isStreamed: (buffer: number) => boolean;
-}
-
-function usesOf({ steps, buffers }: StepList): Uses {
-  const writers = new Map<number, Step[]>();
-  const readers = new Map<number, Step[]>();
-  const enter = (uses: Map<number, Step[]>, buffer: number, step: Step): void => {
-    const entered = uses.get(buffer);
-    if (entered === undefined) uses.set(buffer, [step]);
-    else entered.push(step);
-  };
-  for (const step of steps) {
-    const { reads, writes } = buffersOf(step);
-    for (const buffer of new Set(reads)) enter(readers, buffer, step);
-    for (const buffer of new Set(writes)) enter(writers, buffer, step);
-  }
-  return {
-    writers,
-    readers,
-    isTemporary: (buffer) => buffers[buffer]!.role === 'temporary',
-    isStreamed: (buffer) => buffers[buffer]!.isRead || buffers[buffer]!.isFetched === true,
-  };
 }
 
 const isScan = (step: Step): step is RoutineStep =>
@@ -146,12 +117,4 @@ function mapsOf(
   if (prologue === undefined && epilogue === undefined) return undefined;
   const gone = [prologue && first, epilogue && last].filter((each) => each !== undefined);
   return { prologue, epilogue, gone, last: epilogue && last, totals };
-}
-
-const mapOf = ({ kernel, buffers }: KernelStep): ElementMap => ({ kernel, buffers });
-
-/** The array that an epilogue writes, in the shape of the scan's. */
-function resultOf({ results }: RoutineStep, { kernel, buffers }: ElementMap): RoutineStep['results'][number] {
-  const { buffer } = kernel.stores[0]!.access;
-  return { shape: results[0]!.shape, dtype: kernel.buffers[buffer]!.dtype, buffer: buffers[buffer]! };
 }

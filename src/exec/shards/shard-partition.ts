@@ -10,6 +10,7 @@ import type { DeviceModel } from '../plan/device-model.js';
 import type { Plan, WholeReason } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { withScanMaps } from '../plan/scan-maps.js';
+import { withSparseMaps } from '../plan/sparse-maps.js';
 import { type StepList, stepListOf } from '../plan/step-list.js';
 import { withWorkspaces } from '../plan/workspace.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
@@ -44,7 +45,8 @@ export function shardPartition(
   const { sweeps, costs } = model;
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const lowered = withScanMaps(stepListOf(graph, partition, sources, model), model, 'parts');
+  const steps = stepListOf(graph, partition, sources, model);
+  const lowered = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
   const stepLists = [...withWorkspaces(lowered, model.workspaceOf)];
   const planners = new WholePlanners();
   return (devices, hostBudget = Number.POSITIVE_INFINITY) => {

@@ -39,6 +39,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
     stepsAtOnce: (kernel) => stepsAtOnce(kernel, limits),
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
     scansInOnePass: true,
+    mapsAnywhere: true,
     isElementMap: (kernel, count, given) =>
       footprintOf(kernel, limits).schedule.kind === 'map' && canBeElement(kernel, count, given),
     blockBytes: cudaBlockBytes,
