@@ -26,12 +26,12 @@ class ExactSums {
   // Adds rows [first, first + rows) to windows, and gives those that it cleared for that, as bits.
   uint64_t gather(int64_t first, int64_t rows, uint64_t* own) const {
     uint64_t touched = 0;
-    int64_t bins[kBlock];
+    int64_t room[kBlock];
     const auto* const values = reinterpret_cast<const float*>(arrays_.operands[job_.hasEdges ? 2 : 1]);
     const int64_t width = job_.width, size = slotsOfWindow();
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      findBins(job_, arrays_, from, count, bins);
+      const int64_t* const bins = findBins(job_, arrays_, from, count, room).bins;
       for (int64_t i = 0; i < count; i++) {
         if (bins[i] < 0) continue;
         for (int64_t j = 0; j < width; j++)

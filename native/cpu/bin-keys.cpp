@@ -2,8 +2,35 @@
 
 #include <cmath>
 
-namespace weft::cpu::bins {
+#include "cpu/bin-kernels.h"
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+#define WEFT_DECLARE_BINS(isa)          \
+  namespace isa {                       \
+  const bins::BinKernels& binKernels(); \
+  }
+WEFT_DECLARE_BINS(baseline)
+#ifdef WEFT_HAS_AVX
+WEFT_DECLARE_BINS(avx2)
+WEFT_DECLARE_BINS(avx512)
+#endif
+#undef WEFT_DECLARE_BINS
+
+const bins::BinKernels& binKernels() {
+#ifdef WEFT_HAS_AVX
+  if (currentIsa() == Isa::avx512) return avx512::binKernels();
+  if (currentIsa() == Isa::avx2) return avx2::binKernels();
+#endif
+  return baseline::binKernels();
+}
+
+namespace bins {
 namespace {
+
+// Bins from which on places between equally spaced edges may be too large for the rounding of bin-lanes.cpp.
+constexpr int64_t kMostEven = int64_t{1} << 21;
 
 // Keys become bins, or -1 for none.
 void adjust(Mode mode, bool isUnsigned64, int64_t bins, int64_t* k, int64_t count) {
@@ -47,6 +74,8 @@ class Search {
     margin_ = (4 * static_cast<Real>(bins) + 4 * most * scale_) * std::numeric_limits<Real>::epsilon();
   }
 
+  EvenEdges<Real> evenEdges() const { return {first_, last_, scale_, margin_}; }
+
   int64_t operator()(Real x) const {
     if (!(x >= first_ && x <= last_)) return -1;
     if (!isEven_) {
@@ -73,27 +102,50 @@ class Search {
   Real first_, last_, scale_, margin_;
 };
 
+void evenBins(const EvenEdges<float>& edges, const float* x, int64_t count, int64_t* bins) {
+  binKernels().evenFloats(edges, x, count, bins);
+}
+void evenBins(const EvenEdges<double>& edges, const double* x, int64_t count, int64_t* bins) {
+  binKernels().evenDoubles(edges, x, count, bins);
+}
+
 template <typename Real>
 void search(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* bins) {
   const Search<Real> find(reinterpret_cast<const Real*>(arrays.operands[1]), job.bins, job.isEven);
   Real block[kBlock];
   readAs(job.keys, arrays.operands[0], first, count, block);
-  for (int64_t i = 0; i < count; i++) bins[i] = find(block[i]);
+  if (!job.isEven || job.bins >= kMostEven) {
+    for (int64_t i = 0; i < count; i++) bins[i] = find(block[i]);
+    return;
+  }
+  evenBins(find.evenEdges(), block, count, bins);
+  for (int64_t i = 0; i < count; i++)
+    if (bins[i] == kAskEdges) bins[i] = find(block[i]);
 }
 
 }  // namespace
 
-void findBins(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* bins) {
+Found findBins(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* room) {
   if (job.hasEdges) {
     if (job.keys == DType::float32) {
-      search<float>(job, arrays, first, count, bins);
+      search<float>(job, arrays, first, count, room);
     } else {
-      search<double>(job, arrays, first, count, bins);
+      search<double>(job, arrays, first, count, room);
     }
-    return;
+    return {room, false};
   }
-  readAs(job.keys, arrays.operands[0], first, count, bins);
-  adjust(job.mode, job.keys == DType::uint64, job.bins, bins, count);
+  const bool isWide = job.keys == DType::int64 || job.keys == DType::uint64;
+  const int64_t* keys = room;
+  if (isWide) {
+    keys = reinterpret_cast<const int64_t*>(arrays.operands[0]) + first;
+  } else {
+    readAs(job.keys, arrays.operands[0], first, count, room);
+  }
+  if (binKernels().areWithin(keys, count, job.bins)) return {keys, true};
+  if (isWide) std::copy_n(keys, count, room);
+  adjust(job.mode, job.keys == DType::uint64, job.bins, room, count);
+  return {room, false};
 }
 
-}  // namespace weft::cpu::bins
+}  // namespace bins
+}  // namespace weft::cpu

@@ -8,7 +8,14 @@ namespace weft::cpu::bins {
 // Rows whose bins are found before they are gathered.
 inline constexpr int64_t kBlock = 1024;
 
-// The bins of rows [first, first + count), at most kBlock; -1: none.
-void findBins(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* bins);
+// The bins of up to kBlock rows; -1: none.
+struct Found {
+  const int64_t* bins;
+  // Whether each row has one.
+  bool areAll;
+};
+
+// The bins of rows [first, first + count), which are the keys themselves or are written to `room`.
+Found findBins(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* room);
 
 }  // namespace weft::cpu::bins

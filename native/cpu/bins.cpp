@@ -26,6 +26,43 @@ constexpr int64_t kRowsPerExactBin = 8;
 constexpr int64_t kLeastRows = 1 << 14;
 constexpr size_t kLine = 64;
 
+// Counts of rows. Those of few bins are in four tables by turns, since one count after the other of the same
+// bin, as of sorted keys, waits for the store of the one before.
+class Counts {
+ public:
+  Counts(uint32_t* own, int64_t bins) : own_(own), bins_(bins), tables_(bins <= kFewBins ? 4 : 1) {
+    if (tables_ > 1) std::fill_n(few_, 4 * bins, 0);
+  }
+  Counts(const Counts&) = delete;
+  Counts& operator=(const Counts&) = delete;
+  ~Counts() {
+    if (tables_ == 1) return;
+    for (int64_t b = 0; b < bins_; b++)
+      own_[b] += few_[b] + few_[bins_ + b] + few_[2 * bins_ + b] + few_[3 * bins_ + b];
+  }
+
+  void add(const Found& found, int64_t count) {
+    const int64_t* const bins = found.bins;
+    uint32_t* const first = tables_ == 1 ? own_ : few_;
+    const int64_t apart = tables_ == 1 ? 0 : bins_;
+    int64_t i = 0;
+    if (found.areAll) {
+      for (; i + 4 <= count; i += 4)
+        for (int64_t t = 0; t < 4; t++) first[t * apart + bins[i + t]]++;
+    }
+    for (; i < count; i++)
+      if (bins[i] >= 0) first[(i & 3) * apart + bins[i]]++;
+  }
+
+ private:
+  static constexpr int64_t kFewBins = 1024;
+
+  uint32_t* const own_;
+  const int64_t bins_;
+  const int tables_;
+  uint32_t few_[4 * kFewBins];
+};
+
 template <typename G>
 class Gatherer {
   using Result = typename G::Result;
@@ -110,17 +147,22 @@ class Gatherer {
   static uint64_t gather(const Job& job, const RoutineJob& arrays, int64_t first, int64_t rows, Result* own) {
     if constexpr (std::is_same_v<G, Exact>) return ExactSums(job, arrays).gather(first, rows, own);
     std::fill_n(own, job.slots(), G::identity());
-    int64_t bins[kBlock];
+    int64_t room[kBlock];
+    if constexpr (std::is_same_v<G, Count<uint32_t>>) {
+      Counts counts(own, job.bins);
+      for (int64_t from = first; from < first + rows; from += kBlock) {
+        const int64_t count = std::min(kBlock, first + rows - from);
+        counts.add(findBins(job, arrays, from, count, room), count);
+      }
+      return 0;
+    }
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      findBins(job, arrays, from, count, bins);
-      if constexpr (std::is_same_v<G, Count<uint32_t>>) {
-        for (int64_t i = 0; i < count; i++)
-          if (bins[i] >= 0) own[bins[i]]++;
-      } else if constexpr (std::is_same_v<G, Last<int32_t>> || std::is_same_v<G, Last<int64_t>>) {
+      const int64_t* const bins = findBins(job, arrays, from, count, room).bins;
+      if constexpr (std::is_same_v<G, Last<int32_t>> || std::is_same_v<G, Last<int64_t>>) {
         for (int64_t i = 0; i < count; i++)
           if (bins[i] >= 0) own[bins[i]] = static_cast<Result>(from + i);
-      } else {
+      } else if constexpr (!std::is_same_v<G, Count<uint32_t>>) {
         gatherValues(job, arrays, from, count, bins, own);
       }
     }

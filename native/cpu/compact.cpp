@@ -2,17 +2,41 @@
 // true, or those that differ from the one before. Threads count stretches, then write them behind one
 // another.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
+#include "cpu/compact-kernels.h"
+#include "cpu/isa.h"
 #include "cpu/routines.h"
 #include "cpu/sort-keys.h"
 #include "cpu/threads.h"
 #include "shared/layout.h"
 
 namespace weft::cpu {
+
+#define WEFT_DECLARE_COMPACTION(isa)      \
+  namespace isa {                         \
+  const CompactKernels& compactKernels(); \
+  }
+WEFT_DECLARE_COMPACTION(baseline)
+#ifdef WEFT_HAS_AVX
+WEFT_DECLARE_COMPACTION(avx2)
+WEFT_DECLARE_COMPACTION(avx512)
+#endif
+#undef WEFT_DECLARE_COMPACTION
+
 namespace {
+
+const CompactKernels& kernels() {
+#ifdef WEFT_HAS_AVX
+  if (currentIsa() == Isa::avx512) return avx512::compactKernels();
+  if (currentIsa() == Isa::avx2) return avx2::compactKernels();
+#endif
+  return baseline::compactKernels();
+}
 
 constexpr int64_t kStretch = 1 << 16;
 
@@ -49,10 +73,11 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   return {operands, {result, sizeof(int64_t)}, {counts, counts}, 1};
 }
 
-// Writes what `isKept` keeps of the elements that `at` gives.
-template <typename T, typename IsKept, typename At>
+// Compacts a line of elements, which `at` gives: `count` says how many of [first, last) are kept, and `write`
+// puts so many of those from `first` on where they belong.
+template <typename T, typename Count, typename Write, typename At>
 void compact(const Line& line, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel,
-             const IsKept& isKept, const At& at) {
+             const Count& count, const Write& write, const At& at) {
   auto* out = reinterpret_cast<T*>(job.results[0]);
   auto* counts = reinterpret_cast<int64_t*>(job.workspace.data);
   const auto each = [&](const auto& work) {
@@ -61,11 +86,7 @@ void compact(const Line& line, const RoutineJob& job, ThreadPool& pool, const st
       work(stretch, stretch * kStretch, std::min(line.size, (stretch + 1) * kStretch));
     });
   };
-  each([&](int64_t stretch, int64_t first, int64_t last) {
-    int64_t count = 0;
-    for (int64_t k = first; k < last; k++) count += isKept(k) ? 1 : 0;
-    counts[stretch] = count;
-  });
+  each([&](int64_t stretch, int64_t first, int64_t last) { counts[stretch] = count(first, last); });
   if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
   int64_t total = 0;
   for (int64_t stretch = 0; stretch < line.stretches(); stretch++) {
@@ -75,69 +96,91 @@ void compact(const Line& line, const RoutineJob& job, ThreadPool& pool, const st
   }
   *reinterpret_cast<int64_t*>(job.results[1]) = total;
   each([&](int64_t stretch, int64_t first, int64_t last) {
-    int64_t to = counts[stretch];
-    for (int64_t k = first; k < last; k++) {
-      if (isKept(k)) out[to++] = at(k);
-    }
+    const int64_t to = counts[stretch];
+    const int64_t end = stretch + 1 < line.stretches() ? counts[stretch + 1] : total;
+    write(first, end - to, out + to);
     if (!line.hasTail) return;
-    const T end = at(line.size - 1);
-    for (int64_t k = std::max(first, total); k < last; k++) out[k] = end;
+    std::fill(out + std::clamp(total, first, last), out + last, at(line.size - 1));
   });
-}
-
-template <typename Bits, typename IsKept>
-void compactBits(const Line& line, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel,
-                 const std::byte* values, const IsKept& isKept) {
-  const auto* in = reinterpret_cast<const Bits*>(values);
-  compact<Bits>(line, job, pool, cancel, isKept, [in](int64_t k) { return in[k]; });
 }
 
 struct Wide {
   uint64_t low, high;
 };
 
-template <typename IsKept>
-void compactValues(const Line& line, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel,
-                   const std::byte* values, const IsKept& isKept) {
-  switch (byteLengthOf(line.dtype)) {
+// Calls `use` with a pointer to elements of so many bytes.
+template <typename Use>
+void withBits(size_t byteLength, const std::byte* values, const Use& use) {
+  switch (byteLength) {
     case 1:
-      return compactBits<uint8_t>(line, job, pool, cancel, values, isKept);
+      return use(reinterpret_cast<const uint8_t*>(values));
     case 2:
-      return compactBits<uint16_t>(line, job, pool, cancel, values, isKept);
+      return use(reinterpret_cast<const uint16_t*>(values));
     case 4:
-      return compactBits<uint32_t>(line, job, pool, cancel, values, isKept);
+      return use(reinterpret_cast<const uint32_t*>(values));
     case 8:
-      return compactBits<uint64_t>(line, job, pool, cancel, values, isKept);
+      return use(reinterpret_cast<const uint64_t*>(values));
     default:
-      return compactBits<Wide>(line, job, pool, cancel, values, isKept);
+      return use(reinterpret_cast<const Wide*>(values));
   }
+}
+
+void runByMask(const Line& line, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const CompactKernels& loops = kernels();
+  const auto* mask = reinterpret_cast<const uint8_t*>(job.operands[0]);
+  const auto count = [&](int64_t first, int64_t last) { return loops.count(mask + first, last - first); };
+  if (line.kept == Kept::places) {
+    const auto write = [&](int64_t first, int64_t kept, int64_t* out) {
+      loops.places(mask + first, first, kept, out);
+    };
+    return compact<int64_t>(line, job, pool, cancel, count, write, [](int64_t k) { return k; });
+  }
+  withBits(byteLengthOf(line.dtype), job.operands[1], [&](const auto* in) {
+    using Bits = std::remove_cvref_t<decltype(*in)>;
+    const auto write = [&](int64_t first, int64_t kept, Bits* out) {
+      loops.values[std::bit_width(sizeof(Bits)) - 1](mask + first, in + first, kept, out);
+    };
+    compact<Bits>(line, job, pool, cancel, count, write, [in](int64_t k) { return in[k]; });
+  });
+}
+
+void runDistinct(const Line& line, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  // NaN differs from all, -0 not from 0.
+  const auto distinct = [&](auto keys) {
+    using Keys = decltype(keys);
+    const auto* elements = reinterpret_cast<const typename Keys::Element*>(job.operands[0]);
+    const auto isKept = [elements](int64_t k) {
+      return k == 0 || Keys::differ(Keys::encode(elements[k], false), Keys::encode(elements[k - 1], false));
+    };
+    const auto count = [&](int64_t first, int64_t last) {
+      int64_t kept = 0;
+      for (int64_t k = first; k < last; k++) kept += isKept(k) ? 1 : 0;
+      return kept;
+    };
+    withBits(byteLengthOf(line.dtype), job.operands[0], [&](const auto* in) {
+      using Bits = std::remove_cvref_t<decltype(*in)>;
+      // Without a branch for each element.
+      const auto write = [&](int64_t first, int64_t kept, Bits* out) {
+        for (int64_t k = first, to = 0; to < kept; k++) {
+          out[to] = in[k];
+          to += isKept(k) ? 1 : 0;
+        }
+      };
+      compact<Bits>(line, job, pool, cancel, count, write, [in](int64_t k) { return in[k]; });
+    });
+  };
+  if (line.dtype == DType::complex64) return distinct(ComplexKeys<uint32_t, 8, true>{});
+  if (line.dtype == DType::complex128) return distinct(ComplexKeys<uint64_t, 11, true>{});
+  withRealKeys<true>(line.dtype, [&](auto keys) {
+    distinct(keys);
+    return 0;
+  });
 }
 
 void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Line line = readLine(job.numbers);
-  const auto* mask = reinterpret_cast<const uint8_t*>(job.operands[0]);
-  const auto isTrue = [mask](int64_t k) { return mask[k] != 0; };
-  if (line.kept == Kept::places)
-    return compact<int64_t>(line, job, pool, cancel, isTrue, [](int64_t k) { return k; });
-  if (line.kept == Kept::values) return compactValues(line, job, pool, cancel, job.operands[1], isTrue);
-  // NaN differs from all, -0 not from 0.
-  const auto distinct = [&](auto keys) {
-    using Keys = decltype(keys);
-    const auto* in = reinterpret_cast<const typename Keys::Element*>(job.operands[0]);
-    compactValues(line, job, pool, cancel, job.operands[0], [in](int64_t k) {
-      return k == 0 || Keys::differ(Keys::encode(in[k], false), Keys::encode(in[k - 1], false));
-    });
-  };
-  if (line.dtype == DType::complex64) {
-    distinct(ComplexKeys<uint32_t, 8, true>{});
-  } else if (line.dtype == DType::complex128) {
-    distinct(ComplexKeys<uint64_t, 11, true>{});
-  } else {
-    withRealKeys<true>(line.dtype, [&](auto keys) {
-      distinct(keys);
-      return 0;
-    });
-  }
+  if (line.kept == Kept::distinct) return runDistinct(line, job, pool, cancel);
+  runByMask(line, job, pool, cancel);
 }
 
 }  // namespace

@@ -259,13 +259,29 @@ std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instru
   return Operand{from, value.rows ? affine.row : 0, kChunk, false, {}, edges};
 }
 
+// Lanes ahead of which a gather asks for elements: about as many as the second-level cache waits for.
+constexpr int64_t kGatherAhead = 4 * kChunk;
+
 // Elements of a row at chosen places, chunk by chunk. An element is written after its place is read, which
 // may be in the same register.
+//
+// Those of a large array are asked for ahead, into the second-level cache, which waits for more lines at once
+// than the first level does: 2^24 random float32 of 64 MiB take 65 ms of a Zen 4 instead of 117, asked for
+// in the first level 112.
 template <typename T>
 void gatherLanes(T* row, const T* line, int64_t lanes, const int64_t* chosen, int64_t chunkStep,
-                 const Affine& affine, int64_t stride) {
+                 const Affine& affine, int64_t stride, bool isFar) {
   const int64_t step = affine.mode == LaneMode::stride ? affine.lane : 0;
+  // Inlined, as gcc drops calls of a function that only prefetches.
+  const auto prefetch = [&](int64_t first, int64_t last) __attribute__((always_inline)) {
+    for (int64_t l = first; l < std::min(last, lanes); l++) {
+      const int64_t index = chosen[l / kChunk * chunkStep + l % kChunk];
+      __builtin_prefetch(line + l * step + index * stride, 0, 2);
+    }
+  };
+  if (isFar) prefetch(0, kGatherAhead);
   for (int64_t first = 0; first < lanes; first += kChunk) {
+    if (isFar) prefetch(first + kGatherAhead, first + kGatherAhead + kChunk);
     const int64_t* const own = chosen + first / kChunk * chunkStep;
     const int64_t count = std::min(kChunk, lanes - first);
     for (int64_t k = 0; k < count; k++) {
@@ -344,8 +360,9 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
   const Shape shape = shapeOf(tape, value, at);
   const int64_t size = value.byteLength;
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
-  const char* const from =
-      static_cast<const char*>(buffers[instruction.access.buffer].data) + baseOf(affine, at) * size;
+  const TapeBuffer& buffer = buffers[instruction.access.buffer];
+  const char* const from = static_cast<const char*>(buffer.data) + baseOf(affine, at) * size;
+  const bool isFar = indices.chunkStep != 0 && (buffer.last - buffer.first) * size >= kFarBytes;
   const bool isBounded = !instruction.access.bounds.empty();
   for (int64_t r = 0; r < shape.rows; r++) {
     char* const row = registers + r * shape.rowStep * size;
@@ -358,7 +375,7 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
     const auto copy = [&](auto zero) {
       using Element = decltype(zero);
       gatherLanes(reinterpret_cast<Element*>(row), reinterpret_cast<const Element*>(line), shape.lanes,
-                  chosen, indices.chunkStep, affine, instruction.indexStride);
+                  chosen, indices.chunkStep, affine, instruction.indexStride, isFar);
     };
     // The register may be that of the indices: each is read before its element is written.
     if (isBounded || affine.mode == LaneMode::table) {

@@ -1,0 +1,31 @@
+// Loops over the rows of bins, compiled once for each instruction set (bin-lanes.cpp).
+#pragma once
+#include <cstdint>
+
+namespace weft::cpu::bins {
+
+// Bins between equally spaced edges, of which `first` and `last` are the outer ones: x is in bin (x - first)
+// · scale, unless it is within `margin` of an edge.
+template <typename Real>
+struct EvenEdges {
+  Real first, last, scale, margin;
+};
+
+// The place of an x that has to be compared with edges.
+inline constexpr int64_t kAskEdges = -2;
+
+struct BinKernels {
+  // Whether all of the keys are 0 … bins - 1.
+  bool (*areWithin)(const int64_t* keys, int64_t count, int64_t bins);
+  void (*evenFloats)(const EvenEdges<float>& edges, const float* x, int64_t count, int64_t* bins);
+  void (*evenDoubles)(const EvenEdges<double>& edges, const double* x, int64_t count, int64_t* bins);
+};
+
+}  // namespace weft::cpu::bins
+
+namespace weft::cpu {
+
+// Those of the instruction set that runs.
+const bins::BinKernels& binKernels();
+
+}  // namespace weft::cpu

@@ -1,0 +1,43 @@
+// Loops over the rows of bins for one instruction set.
+#include "cpu/bin-kernels.h"
+#include "cpu/isa-scope.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+using bins::EvenEdges;
+
+bool areWithin(const int64_t* keys, int64_t count, int64_t bins) {
+  // A sign wherever a key is below 0 or above the last bin.
+  int64_t outside = 0;
+  for (int64_t i = 0; i < count; i++) outside |= keys[i] | (bins - 1 - keys[i]);
+  return outside >= 0;
+}
+
+// The next whole number, of those that are small against the bits of a fraction, by adding what has no bits
+// for more.
+inline float nearest(float x) { return (x + 12582912.0f) - 12582912.0f; }
+inline double nearest(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
+
+template <typename Real, typename Whole>
+void evenBins(const EvenEdges<Real>& given, const Real* x, int64_t count, int64_t* bins) {
+  const EvenEdges<Real> edges = given;
+  for (int64_t i = 0; i < count; i++) {
+    const Real place = (x[i] - edges.first) * edges.scale;
+    const Real distance = place - nearest(place);
+    const Real away = distance < 0 ? -distance : distance;
+    const bool isInside = (x[i] >= edges.first) & (x[i] <= edges.last) & (away >= edges.margin);
+    // A NaN is nowhere, so that what is converted is a number.
+    const Whole bin = static_cast<Whole>(isInside ? place : 0);
+    bins[i] = isInside ? bin : bins::kAskEdges;
+  }
+}
+
+}  // namespace
+
+const bins::BinKernels& binKernels() {
+  static constexpr bins::BinKernels kKernels{areWithin, evenBins<float, int32_t>, evenBins<double, int64_t>};
+  return kKernels;
+}
+
+}  // namespace weft::cpu::WEFT_ISA
