@@ -1,13 +1,14 @@
 /**
  * Checksums of results, as the peers' benchmarks compute them, by plain loops on the host.
  */
+import { fromFloat16Bits } from '../src/graph/half.js';
 import type { NDArray } from '../src/index.js';
 
 /** Elements as numbers: bfloat16 is the upper half of a float32, of complex numbers the real parts. */
 export function numbersOf({ data, dtype }: NDArray): ArrayLike<number> {
   if (dtype === 'bfloat16')
     return new Float32Array(Uint32Array.from(data as Uint16Array, (bits) => bits << 16).buffer);
-  if (dtype === 'float16') throw new TypeError(`no checksum of ${dtype}`);
+  if (dtype === 'float16') return Float64Array.from(data as Uint16Array, fromFloat16Bits);
   if (dtype === 'complex64' || dtype === 'complex128')
     return (data as Float64Array).filter((_, k) => k % 2 === 0);
   return data instanceof BigInt64Array || data instanceof BigUint64Array
