@@ -147,6 +147,7 @@ function reductions(): void {
     axisI: 0,
     axisJ: 1,
     items: { i: 8, j: 8 },
+    threads: { i: 16, j: 16 },
     depth: 16,
     fold: 0,
     tile: [],
@@ -187,6 +188,29 @@ function reductions(): void {
     depth: 8,
     fold: 16,
   });
+  add('pairs of many rows by turns of warps', distances(130, 11, 100, 'float32'), {
+    ...pairs,
+    items: { i: 8, j: 4 },
+    threads: { i: 8, j: 4 },
+    depth: 64,
+    slotLength: 128,
+  });
+  add('pairs of few rows by turns of warps', distances(19, 66, 36, 'float64'), {
+    ...pairs,
+    items: { i: 8, j: 4 },
+    threads: { i: 4, j: 8 },
+    depth: 16,
+    fold: 16,
+  });
+  {
+    const b = new KernelBuilder([70, 7], [45]);
+    const difference = b.map('subtract', b.load('float32', [1, 0, 70]), b.load('float32', [0, 1, 7]));
+    add(
+      'several of pairs by turns of warps',
+      b.store(b.reduce('max', difference)).store(b.reduce('argmin', difference)),
+      { ...pairs, items: { i: 4, j: 4 }, threads: { i: 8, j: 4 }, slotLength: 48 },
+    );
+  }
   {
     // Each side lies along another reduced axis; the last slot is shorter.
     const b = new KernelBuilder([20, 70], [16, 3, 24]);

@@ -32,6 +32,7 @@ const GOLDEN = [
   'reduce pairs of points',
   'pairs of rows',
   'pairs of slots in tiles',
+  'pairs of many rows by turns of warps',
   'rows of softmax',
   'rows of softmax walked again',
   'rows of softmax in shared memory',
@@ -242,12 +243,20 @@ describe('cudaKernel', () => {
       items: { i: 8, j: 8 },
       slots: 1,
     });
-    // Tiles with a short side, of few rows or columns: their threads hold fewer of them.
+    // Few rows or columns: tiles of a warp, whose warps take reduced elements by turns; smaller ones of fewer rows.
     expect(scheduleOf(pairs(16384, 16, [1000], [1000, 0, 1], [0, 1, 16]))).toMatchObject({
-      items: { i: 8, j: 1 },
+      items: { i: 8, j: 4 },
+      threads: { i: 8, j: 4 },
       depth: 64,
       slots: 1,
     });
+    expect(scheduleOf(pairs(30, 4096, [1000], [1000, 0, 1], [0, 1, 4096]))).toMatchObject({
+      items: { i: 8, j: 4 },
+      threads: { i: 4, j: 8 },
+    });
+    // A thread takes an eighth of them, so that longer ones are folded.
+    expect(scheduleOf(pairs(16384, 16, [10_000], [10_000, 0, 1], [0, 1, 16]))).toMatchObject({ fold: 8192 });
+    // Short sums: tiles of a block with a short side.
     expect(scheduleOf(pairs(30, 2 ** 16, [64], [64, 0, 1], [0, 1, 2 ** 16]))).toMatchObject({
       items: { i: 2, j: 8 },
       slots: 1,

@@ -1,4 +1,4 @@
-// outer-product: axisI 0, axisJ 1, items 8 × 8, depth 16, fold 0, tile [], slots 1, slotLength 48
+// outer-product: axisI 0, axisJ 1, items 8 × 8, threads 16 × 16, depth 16, fold 0, tile [], slots 1, slotLength 48
 // pairs_of_rows_outer_product: grid 2 × 1 × 1, block 256, arguments block.x 0x00000014 0x00000082 b0 0x00000048 b1 b2
 
 /* Consecutive elements that move as one. */

@@ -1,4 +1,4 @@
-// outer-product: axisI 0, axisJ 1, items 6 × 6, depth 32, fold 0, tile [2: 8, 4: 4], slots 4, slotLength 320
+// outer-product: axisI 0, axisJ 1, items 6 × 6, threads 16 × 16, depth 32, fold 0, tile [2: 8, 4: 4], slots 4, slotLength 320
 // pairs_of_slots_in_tiles_outer_product_partial: grid 1 × 4 × 1, block 256, arguments block.x 0x00000480 0x00000140 block.y 0x00000014 0x80000001 0x00000021 0x00000004 0x80000001 0x00000022 0x00000008 0xaaaaaaab 0x00000006 0xaaaaaaab 0x00000003 b0 0x00000018 0x00002d00 0x000001e0 0x000005a0 0x00000046 b1 0x00000010 0x00000460 0x00003480 0x00000d20 0x00000578 scratch0
 // pairs_of_slots_in_tiles_outer_product_combine: grid 44 × 1 × 1, block 256, arguments block.x 0x00000578 0x00000004 scratch0 0xea0ea0eb 0x00000026 0x00000046 b2
 // scratch 0: 22400 bytes

@@ -8,44 +8,42 @@ import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body, type Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
-import { type Chunking, ChunkStores, elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from '../function.js';
-import { affineExpression, printCoordinates } from '../index-math.js';
+import { printCoordinates } from '../index-math.js';
 import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
 import type { Parameters } from '../parameters.js';
+import { extentOf, groupsOf, packOf, TILE_SIDE, TILE_THREADS } from '../schedules/outer-product-tiles.js';
 import {
   frontierOf,
   mirrorOfTile,
   type OuterProductSchedule,
-  packOf,
   type Side,
   sidesOf,
-  TILE_SIDE,
 } from '../schedules/schedule-outer-product.js';
 import { tileReduced } from '../tile-reduced.js';
 import { Writer } from '../writer.js';
 import { type Accumulator, accumulatorsOf } from './block-reduce.js';
+import { OuterProductResults } from './outer-product-results.js';
 import { OuterProductStage, pitchOf } from './outer-product-stage.js';
 import { printCombine } from './reduce-combine.js';
 import { type PrintedReduction, reduceScratch } from './reduce-kernel.js';
 
-const THREADS = TILE_SIDE * TILE_SIDE;
-
 /** The grid of tiles: all other axes in order, then the two of a pair. */
-export function outerProductGrid(kernel: Kernel, { axisI, axisJ, items }: OuterProductSchedule): TileGrid {
+export function outerProductGrid(kernel: Kernel, schedule: OuterProductSchedule): TileGrid {
+  const { axisI, axisJ } = schedule;
   const outer = kernel.parallel.map((_, k) => k).filter((k) => k !== axisI && k !== axisJ);
   return [
     ...outer.map((k) => ({ axis: k, length: 1 })),
-    { axis: axisI, length: TILE_SIDE * items.i },
-    { axis: axisJ, length: TILE_SIDE * items.j },
+    { axis: axisI, length: extentOf(schedule, 'i') },
+    { axis: axisJ, length: extentOf(schedule, 'j') },
   ];
 }
 
 /** The launch over the tiles; of one in slots, the first of two. */
 export const outerProductLaunch = (kernel: Kernel, schedule: OuterProductSchedule): LaunchShape => ({
   grid: [product(gridSizes(kernel, outerProductGrid(kernel, schedule))), schedule.slots, 1],
-  block: [THREADS, 1, 1],
+  block: [TILE_THREADS, 1, 1],
 });
 
 /** The kernel as tiles walk it: its reduced axes in the order of the schedule's stretches. */
@@ -81,6 +79,7 @@ class OuterProductTile {
   /** Of a symmetric tile: the values of side i that those of side j are. */
   readonly #mirror: readonly number[] | undefined;
   readonly #outer: readonly number[];
+  readonly #results: OuterProductResults;
   #place: string[] = [];
 
   constructor(body: Body, schedule: OuterProductSchedule) {
@@ -94,6 +93,8 @@ class OuterProductTile {
     this.#outer = body.kernel.parallel
       .map((_, k) => k)
       .filter((k) => k !== schedule.axisI && k !== schedule.axisJ);
+    const at = this.#coordinates.bind(this);
+    this.#results = new OuterProductResults(body, this.#params, this.#out, schedule, this.#accumulators, at);
   }
 
   /** Items of a thread that lie side by side, along a side. */
@@ -104,6 +105,7 @@ class OuterProductTile {
   print(name: string): CudaFunction {
     const { kernel } = this.#body;
     const { depth, fold, items, slots, slotLength } = this.#schedule;
+    const groups = groupsOf(this.#schedule);
     const out = this.#out;
     const { index } = this.#params;
     const grid = gridSizes(kernel, outerProductGrid(kernel, this.#schedule));
@@ -113,8 +115,8 @@ class OuterProductTile {
     this.#outer.forEach((axis, k) => {
       this.#place[axis] = names[k]!;
     });
-    out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${TILE_SIDE * items.i};`);
-    out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${TILE_SIDE * items.j};`);
+    out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${extentOf(this.#schedule, 'i')};`);
+    out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${extentOf(this.#schedule, 'j')};`);
     for (const position of this.#frontier) {
       const side = this.#sides[position]!;
       if (this.#stagedAs(position) !== position) continue;
@@ -154,13 +156,17 @@ class OuterProductTile {
       this.#whereComputed(() => {
         // With as many accumulators as registers allow, more at a time would be spilled.
         out.line(`#pragma unroll ${items.i * items.j > 36 ? 2 : 4}`);
-        out.block('for (int k = 0; k < count; ++k)', () => this.#printProduct());
+        const step = groups === 1 ? '++k' : `k += ${groups}`;
+        out.block(`for (int k = ${groups === 1 ? '0' : 'group'}; k < count; ${step})`, () =>
+          this.#printProduct(),
+        );
       });
       if (fold > 0) out.block(`if (base % ${fold} == ${fold - depth})`, () => this.#printFold());
     });
     if (fold > 0) this.#printFold();
-    if (slots > 1) this.#whereComputed(() => this.#printPartials(fold > 0 ? 'f_' : ''));
-    else this.#printResults(fold > 0 ? 'f_' : '');
+    if (groups > 1) this.#results.printAcrossGroups();
+    if (slots > 1) this.#whereComputed(() => this.#results.printPartials());
+    else this.#results.printResults();
     const launch = { ...outerProductLaunch(kernel, this.#schedule), sharedByteLength: 0 };
     // Two blocks to a multiprocessor, so that one computes while the other loads.
     return printFunction(name, out, this.#params, launch, 2);
@@ -173,8 +179,11 @@ class OuterProductTile {
   #printThreadPlace(): void {
     const out = this.#out;
     if (this.#mirror === undefined) {
-      out.line(`const int tj = (int)threadIdx.x % ${TILE_SIDE};`);
-      out.line(`const int ti = (int)threadIdx.x / ${TILE_SIDE};`);
+      const { i, j } = this.#schedule.threads;
+      const isWhole = groupsOf(this.#schedule) === 1;
+      if (!isWhole) out.line(`const int group = (int)threadIdx.x / ${i * j};`);
+      out.line(`const int tj = (int)threadIdx.x % ${j};`);
+      out.line(`const int ti = (int)threadIdx.x / ${j}${isWhole ? '' : ` % ${i}`};`);
       return;
     }
     out.line(`const bool computes = threadIdx.x < ${((TILE_SIDE + 1) * TILE_SIDE) / 2};`);
@@ -249,7 +258,7 @@ class OuterProductTile {
       const groups = this.#schedule.items[side] / pack;
       out.line(`${this.#packType(position, side)} q${position}[${groups}];`);
       out.unrolled('h', groups, () => {
-        const at = `k * ${pitchOf(this.#schedule, side) / pack} + h * ${TILE_SIDE} + t${side}`;
+        const at = `k * ${pitchOf(this.#schedule, side) / pack} + h * ${this.#schedule.threads[side]} + t${side}`;
         out.line(`q${position}[h] = s${this.#stagedAs(position)}[${at}];`);
       });
       const item = side === 'i' ? 'y' : 'x';
@@ -277,81 +286,6 @@ class OuterProductTile {
     if (!placed) return [];
     this.#out.line(`const ${this.#params.index} r = base + k;`);
     const reduced = printCoordinates(this.#out, this.#params, 'r', this.#body.kernel.reduced, 'z');
-    return this.#coordinates(this.#item('i', 'y'), this.#item('j', 'x'), reduced);
-  }
-
-  /** The coordinate of item `item` of a side. */
-  #item(side: 'i' | 'j', item: string): string {
-    const pack = this.#pack(side);
-    return `(${side}0 + ${item} / ${pack} * ${TILE_SIDE * pack} + t${side} * ${pack} + ${item} % ${pack})`;
-  }
-
-  /** Leaves the slot's accumulators in scratch. */
-  #printPartials(prefix: string): void {
-    const out = this.#out;
-    const { parallel } = this.#body.kernel;
-    const { axisI, axisJ } = this.#schedule;
-    const { index } = this.#params;
-    const strides = parallel.map((_, k) => product(parallel.slice(k + 1)));
-    const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(parallel[axis]!));
-    this.#pairs(() => {
-      out.line(`const ${index} i = ${this.#item('i', 'y')};`);
-      out.line(`const ${index} j = ${this.#item('j', 'x')};`);
-      out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
-        const row = (a: string, b: string): string =>
-          affineExpression({ offset: 0, strides }, this.#coordinates(a, b, []), this.#params);
-        const first = `${blockIndex(this.#params, 'y')} * ${this.#params.size(product(parallel))}`;
-        this.#accumulators.forEach(({ name, monoid }, k) => {
-          const slot = `${this.#params.scratch(k, monoid.type)}[${first} + `;
-          out.line(`${slot}${row('i', 'j')}] = ${prefix}${name}[y][x];`);
-          if (this.#mirror !== undefined)
-            out.line(`if (ti < tj) ${slot}${row('j', 'i')}] = ${prefix}${name}[y][x];`);
-        });
-      });
-    });
-  }
-
-  #printResults(prefix: string): void {
-    const out = this.#out;
-    const { kernel } = this.#body;
-    const { axisI, axisJ, items } = this.#schedule;
-    const { index } = this.#params;
-    const pack = this.#pack('j');
-    const width = kernel.parallel[axisJ]! % pack === 0 ? pack : 1;
-    const chunking: Chunking = { axis: axisJ, width };
-    const stores = new ChunkStores(this.#body, chunking, this.#params);
-    const reduced = kernel.reduced.map(() => '0');
-    out.unrolled('y', items.i, () => {
-      out.line(`const ${index} i = ${this.#item('i', 'y')};`);
-      out.unrolled('c', items.j / width, () => {
-        const first = width === 1 ? 'c' : `c * ${width}`;
-        out.line(`const ${index} j = ${this.#item('j', `(${first})`)};`);
-        const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(kernel.parallel[axis]!));
-        out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
-          const at = this.#coordinates('i', 'j', reduced);
-          for (const store of kernel.stores.keys()) stores.declare(out, store, []);
-          out.unrolled('e', width, () => {
-            const known = new Map(
-              this.#accumulators.map(({ position, name, monoid }) => [
-                position,
-                monoid.finish(`${prefix}${name}[y][${first} + e]`, 0),
-              ]),
-            );
-            const scope: Scope = { coordinates: elementCoordinates(at, chunking), known };
-            const values = kernel.stores.map(({ value }) => value);
-            this.#body.print(
-              out,
-              this.#body.closure(values, (position) => known.has(position)),
-              scope,
-              this.#params,
-            );
-            for (const [store, { value }] of kernel.stores.entries()) {
-              stores.put(out, store, '', this.#body.value(value, scope, this.#params));
-            }
-          });
-          for (const store of kernel.stores.keys()) stores.flush(out, store, '', at);
-        });
-      });
-    });
+    return this.#coordinates(this.#results.item('i', 'y'), this.#results.item('j', 'x'), reduced);
   }
 }

@@ -6,17 +6,16 @@ import { type Access, argumentsOf } from '../../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import type { Body } from '../body.js';
 import { isVector } from '../chunks.js';
+import { extentOf, TILE_THREADS } from '../schedules/outer-product-tiles.js';
 import {
   frontierOf,
   type OuterProductSchedule,
   type Side,
   sidesOf,
-  TILE_SIDE,
 } from '../schedules/schedule-outer-product.js';
 
 /** Elements that a thread loads at once. */
 export const PACK = 4;
-export const THREADS = TILE_SIDE * TILE_SIDE;
 export const BOTH = ['i', 'j'] as const;
 
 /**
@@ -73,13 +72,13 @@ export class OuterProductLoads {
   }
 
   /**
-   * The axis along which every load of these values moves as packs, if there is one, and a pack for every
-   * thread.
+   * The axis along which every load of these values moves as packs, if there is one, and as many packs for every
+   * thread, or one for some.
    */
   packAxis(side: 'i' | 'j'): PackAxis | undefined {
-    const { depth, tile } = this.#schedule;
-    const count = (depth / PACK) * this.extent(side);
-    if (count < THREADS || count % THREADS !== 0) return undefined;
+    const { tile } = this.#schedule;
+    const count = this.packs(side);
+    if (count % TILE_THREADS !== 0 && TILE_THREADS % count !== 0) return undefined;
     const loads = this.accessesOf(this.own(side));
     if (loads.length === 0) return undefined;
     const last = this.#body.sizes.length - 1;
@@ -104,7 +103,7 @@ export class OuterProductLoads {
       .filter((position) => this.#body.isLoad(position) && element[position]!);
     const isPack = (position: number): boolean =>
       isVector(this.#body.accessAt(position)!, { axis, width: PACK });
-    const isHeld = THREADS % (this.extent(side) / PACK) === 0;
+    const isHeld = TILE_THREADS % (this.extent(side) / PACK) === 0;
     if (!isHeld || loads.length === 0 || this.#body.sizes[axis]! % PACK !== 0) return undefined;
     return loads.every(isPack) ? { axis, step: 0 } : undefined;
   }
@@ -115,14 +114,19 @@ export class OuterProductLoads {
       .flatMap((position) => (this.#body.isLoad(position) ? [this.#body.accessAt(position)!] : []));
   }
 
-  /** Packs of a side that a thread loads. */
+  /** Packs of a side. */
+  packs(side: 'i' | 'j'): number {
+    return (this.#schedule.depth / PACK) * this.extent(side);
+  }
+
+  /** Packs of a side that a thread loads, if any. */
   rounds(side: 'i' | 'j'): number {
-    return ((this.#schedule.depth / PACK) * this.extent(side)) / THREADS;
+    return Math.ceil(this.packs(side) / TILE_THREADS);
   }
 
   /** Rows or columns of a tile. */
   extent(side: 'i' | 'j'): number {
-    return TILE_SIDE * this.#schedule.items[side];
+    return extentOf(this.#schedule, side);
   }
 
   /** Registers that hold the loads of the next tile; infinite if they cannot be held. */

@@ -13,21 +13,16 @@ import { toStorage } from '../casts.js';
 import { type Chunking, ChunkLoads, elementCoordinates } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
-import {
-  type OuterProductSchedule,
-  packOf,
-  type Side,
-  TILE_SIDE,
-} from '../schedules/schedule-outer-product.js';
+import { extentOf, packOf, TILE_THREADS, type Tile } from '../schedules/outer-product-tiles.js';
+import type { OuterProductSchedule, Side } from '../schedules/schedule-outer-product.js';
 import type { Writer } from '../writer.js';
-import { BOTH, OuterProductLoads, PACK, type PackAxis, THREADS } from './outer-product-loads.js';
+import { BOTH, OuterProductLoads, PACK, type PackAxis } from './outer-product-loads.js';
 
 /** Registers for accumulators and loads, of the 128 that a thread has. */
 const MOST_WORDS = 64;
 
 /** Elements from one reduced index to the next in shared memory; keeps packs aligned to 16 bytes. */
-export const pitchOf = ({ items }: OuterProductSchedule, side: 'i' | 'j'): number =>
-  TILE_SIDE * items[side] + 4;
+export const pitchOf = (tile: Tile, side: 'i' | 'j'): number => extentOf(tile, side) + 4;
 
 export class OuterProductStage {
   readonly #body: Body;
@@ -125,8 +120,8 @@ export class OuterProductStage {
     const alongReduced = this.#isAlongReduced(own, axis);
     // Not unrolled as a whole: addresses of many loads would crowd out the accumulators.
     out.line('#pragma unroll 4');
-    out.block(`for (int t = 0; t < ${(depth * extent) / THREADS}; ++t)`, () => {
-      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+    out.block(`for (int t = 0; t < ${(depth * extent) / TILE_THREADS}; ++t)`, () => {
+      out.line(`const int cell = t * ${TILE_THREADS} + (int)threadIdx.x;`);
       out.line(`const int k = ${alongReduced ? `cell % ${depth}` : `cell / ${extent}`};`);
       out.line(`const int m = ${alongReduced ? `cell / ${depth}` : `cell % ${extent}`};`);
       out.line(`const ${this.#params.index} r = base + k;`);
@@ -144,7 +139,14 @@ export class OuterProductStage {
   }
 
   /** Where the packs of a thread lie, those of the tile that begins at `base`: k, m and r. */
-  #eachPack(base: string, side: 'i' | 'j', { axis, step }: PackAxis, inner: () => void): void {
+  #eachPack(base: string, side: 'i' | 'j', along: PackAxis, inner: () => void): void {
+    const packs = this.#tile.packs(side);
+    const each = (): void => this.#eachPackOf(base, side, along, inner);
+    if (packs < TILE_THREADS) this.#out.block(`if (threadIdx.x < ${packs})`, each);
+    else each();
+  }
+
+  #eachPackOf(base: string, side: 'i' | 'j', { axis, step }: PackAxis, inner: () => void): void {
     const out = this.#out;
     const extent = this.#tile.extent(side);
     const columns = this.#schedule.depth / PACK;
@@ -155,7 +157,7 @@ export class OuterProductStage {
     const besides = Math.min(2, columns);
     const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
     out.unrolled('t', this.#tile.rounds(side), () => {
-      out.line(`const int cell = t * ${THREADS} + (int)threadIdx.x;`);
+      out.line(`const int cell = t * ${TILE_THREADS} + (int)threadIdx.x;`);
       const beyond = besides === columns ? '' : ` + cell / ${besides * extent} * ${besides}`;
       const pack = `cell % ${besides}${beyond}`;
       if (step === 1) out.line(`const int k = (${pack}) * ${PACK};`);
@@ -177,7 +179,7 @@ export class OuterProductStage {
     const out = this.#out;
     const packs = this.#tile.extent(side) / PACK;
     out.unrolled('t', this.#tile.rounds(side), () => {
-      out.line(`const int k = t * ${THREADS / packs} + (int)threadIdx.x / ${packs};`);
+      out.line(`const int k = t * ${TILE_THREADS / packs} + (int)threadIdx.x / ${packs};`);
       out.line(`const int m = ${this.#rowOfPacks(side)};`);
       out.line(`const ${this.#params.index} r = ${base} + k;`);
       inner();

@@ -33,6 +33,7 @@ import { dependenciesOf, type Levels, levelsOf, storesElements } from '../../../
 import { denseStrides } from '../../../graph/graph.js';
 import { normalize } from '../../cuts/domain.js';
 import { WARP } from './limits.js';
+import { groupsOf } from './outer-product-tiles.js';
 import { chooseOuterProduct, type OuterProductSchedule } from './schedule-outer-product.js';
 import {
   chooseReduce,
@@ -147,7 +148,8 @@ function printOrder(schedule: ReduceSchedule | OuterProductSchedule, isFast: boo
   const slotted = slots === 1 ? '' : ` slots ${slotLength}`;
   if (kind === 'outer-product') {
     const tile = schedule.tile.map(({ axis, length }) => `${axis}:${length}`).join();
-    return `outer-product fold ${schedule.fold} tile ${tile}${slotted}`;
+    const groups = groupsOf(schedule);
+    return `outer-product fold ${schedule.fold} tile ${tile}${groups > 1 ? ` groups ${groups}` : ''}${slotted}`;
   }
   const { mapping, staged, threadsP, threadsR, width } = schedule;
   if (staged) return `staged${isFast ? ' near' : ''}${slotted}`;
