@@ -75,6 +75,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cpuInfo>(exports, "cpuInfo");
   add<weft::productWorkspace>(exports, "productWorkspace");
   add<weft::routineWorkspace>(exports, "routineWorkspace");
+  add<weft::routineLibrary>(exports, "routineLibrary");
   add<weft::hostMemory>(exports, "hostMemory");
   add<weft::limitMemory>(exports, "limitMemory");
   add<weft::memoryLimitOf>(exports, "memoryLimit");

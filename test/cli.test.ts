@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../src/inspect/doctor.js';
 import type { Finding } from '../src/inspect/finding.js';
+import { SIM_FOLDER } from './sim/environment.js';
 
 const CLI = join('dist', 'src', 'cli.js');
 const NO_CUDA = {
@@ -114,11 +115,15 @@ describe('weft doctor', () => {
       WEFT_THREADS: '1',
       WEFT_ISA: 'baseline',
       WEFT_CACHE: 'off',
+      WEFT_LAPACK: `${SIM_FOLDER}/libweft-sim-lapack64.so`,
     });
     if (process.arch === 'x64') {
       expect(finding(stdout, 'CPU backend')!.value).toContain('baseline instructions, 1 of ');
     }
     expect(finding(stdout, 'kernel cache')).toMatchObject({ status: 'missing', value: 'off' });
+    expect(finding(stdout, 'linear algebra')!.value).toMatch(
+      /lapack64\.so; Weft's own routines for sgeev, dgeev, cgeev, zgeev, which it lacks$/,
+    );
   });
 
   it('reports a cache folder that cannot be used', () => {

@@ -6,7 +6,6 @@
 // the other, on its own threads, as many as the pool has. Their bits are the library's affair: Weft's own
 // kernels, which do all others, give the same ones on any number of threads.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,7 @@
 namespace weft::cpu {
 
 struct GemmProblem;
-
-struct BlasInfo {
-  std::string name;
-  std::string path;
-};
+struct MathLibrary;
 
 // Files to try where the loader finds no library by name; before the first search.
 void searchBlas(std::vector<std::string> files);
@@ -29,8 +24,8 @@ void searchBlas(std::vector<std::string> files);
 // or it lacks the functions of CBLAS; what was in use then stays.
 void setBlas(const std::string& library);
 
-// Looks for the system's if nothing was chosen.
-std::optional<BlasInfo> blasInUse();
+// Looks for the system's if nothing was chosen; null: Weft's own kernels.
+const MathLibrary* blasInUse();
 
 // Does a product with the library in use. Returns false where there is none, or it cannot.
 bool blasProduct(const GemmProblem& problem, DType dtype, int threads);

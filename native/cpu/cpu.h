@@ -131,7 +131,8 @@ void matmul(const Matmul& job, const MatmulPart& part, ThreadPool& pool, const s
 // The process's pool (hardware threads or WEFT_THREADS), made on first use.
 ThreadPool& sharedPool();
 
-// { isa, threads, vectorMath: path | null, blas: { path, name } | null }
+// { isa, threads, vectorMath: path | null, blas: { path, name } | null,
+//   lapack: { path, name, missing: names of functions } | null }
 Napi::Object describe(Napi::Env env);
 
 }  // namespace weft::cpu

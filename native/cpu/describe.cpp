@@ -2,10 +2,22 @@
 #include "cpu/blas.h"
 #include "cpu/cpu.h"
 #include "cpu/isa.h"
+#include "cpu/lapack.h"
 #include "cpu/ops.h"
 #include "cpu/threads.h"
 
 namespace weft::cpu {
+
+namespace {
+
+Napi::Object libraryValue(Napi::Env env, const MathLibrary& library) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("name", library.name);
+  value.Set("path", library.path);
+  return value;
+}
+
+}  // namespace
 
 Napi::Object describe(Napi::Env env) {
   Napi::Object result = Napi::Object::New(env);
@@ -13,12 +25,16 @@ Napi::Object describe(Napi::Env env) {
   result.Set("threads", sharedPool().size());
   const char* vectorMath = vectorMathPath();
   result.Set("vectorMath", vectorMath == nullptr ? env.Null() : Napi::String::New(env, vectorMath));
-  result.Set("blas", env.Null());
-  if (const std::optional<BlasInfo> blas = blasInUse()) {
-    Napi::Object found = Napi::Object::New(env);
-    found.Set("name", blas->name);
-    found.Set("path", blas->path);
-    result.Set("blas", found);
+  const MathLibrary* const blas = blasInUse();
+  result.Set("blas", blas == nullptr ? env.Null() : libraryValue(env, *blas));
+  result.Set("lapack", env.Null());
+  if (const Lapack* const lapack = lapackInUse()) {
+    Napi::Object found = libraryValue(env, lapack->library);
+    const std::vector<std::string> missing = lapackMissing(*lapack);
+    Napi::Array names = Napi::Array::New(env, missing.size());
+    for (uint32_t k = 0; k < missing.size(); k++) names.Set(k, missing[k]);
+    found.Set("missing", names);
+    result.Set("lapack", found);
   }
   return result;
 }

@@ -9,6 +9,8 @@ set(WEFT_GEMM_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/gemm-vector.cpp
   ${CMAKE_CURRENT_LIST_DIR}/gemm.cpp
   ${CMAKE_CURRENT_LIST_DIR}/isa.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/lapack.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/math-library.cpp
   ${CMAKE_CURRENT_LIST_DIR}/threads.cpp)
 
 # A product and the sum it goes into are one fused instruction where there is one, on every instruction set alike.

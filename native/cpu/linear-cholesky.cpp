@@ -1,5 +1,5 @@
 // Cholesky factors, and systems with a triangle.
-#include "cpu/linear.h"
+#include "cpu/lapack-rows.h"
 
 namespace weft::cpu {
 namespace {
@@ -64,6 +64,7 @@ struct Squares {
   LinearNumbers numbers;
   int64_t n;
   bool isUpper;
+  LapackProblem problem() const { return {LapackRow::cholesky, numbers.dtype, n, n}; }
   size_t workBytes() const { return bytesFor(numbers.dtype, n, n); }
 };
 
@@ -74,7 +75,8 @@ RoutineNeed choleskyNeed(const std::vector<int64_t>& numbers, const ThreadPool& 
     return {{bytes},
             {bytes, s.numbers.bytes(1, 1, sizeof(int32_t))},
             matrixNeed(s.n, s.numbers.count, s.workBytes(), pool),
-            s.numbers.count};
+            s.numbers.count,
+            lapackChoice(s.problem())};
   });
 }
 
@@ -87,8 +89,10 @@ void runCholesky(const RoutineJob& job, Range units, ThreadPool& pool, const std
     eachMatrix(job, units, s.n, s.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
       T* const data = matrixAt<T>(job.results, 0, k, elements);
       copyElements(matrixAt<T>(job.operands, 0, k, elements), data, elements);
+      int32_t& status = *matrixAt<int32_t>(job.results, 1, k, 1);
+      if (lapackCholesky(choiceOf(job), !s.isUpper, data, status, work)) return;
       const MatrixView<T> columns = columnMajor(data, s.n, s.n);
-      *matrixAt<int32_t>(job.results, 1, k, 1) = factor(s.isUpper ? columns : columns.transposed(), work);
+      status = factor(s.isUpper ? columns : columns.transposed(), work);
     });
   });
 }
@@ -110,6 +114,7 @@ struct Triangles {
   int64_t form;
   bool hasUnitDiagonal;
   int64_t size() const { return std::max(n, sides); }
+  LapackProblem problem() const { return {LapackRow::triangle, numbers.dtype, n, n, sides}; }
   size_t workBytes() const { return bytesFor(numbers.dtype, size(), n); }
 };
 
@@ -120,7 +125,8 @@ RoutineNeed triangleNeed(const std::vector<int64_t>& numbers, const ThreadPool& 
     return {{sides, t.numbers.bytes(t.n, t.n, sizeof(zero))},
             {sides},
             matrixNeed(t.size(), t.numbers.count, t.workBytes(), pool),
-            t.numbers.count};
+            t.numbers.count,
+            lapackChoice(t.problem())};
   });
 }
 
@@ -132,6 +138,8 @@ void runTriangle(const RoutineJob& job, Range units, ThreadPool& pool, const std
       T* const x = matrixAt<T>(job.results, 0, k, t.sides * t.n);
       copyElements(matrixAt<T>(job.operands, 0, k, t.sides * t.n), x, t.sides * t.n);
       const MatrixView<T> a = columnMajor(matrixAt<T>(job.operands, 1, k, t.n * t.n), t.n, t.n);
+      if (lapackTriangle(choiceOf(job), t.isUpper, t.form, t.hasUnitDiagonal, a.data, x, t.sides, work))
+        return;
       const bool isTurned = t.form != 0;
       const TriangleForm form{t.isUpper != isTurned, t.hasUnitDiagonal, t.form == 2 && kIsComplex<T>};
       solveTriangle(isTurned ? a.transposed() : a, form, columnMajor(x, t.n, t.sides), work);

@@ -2,6 +2,7 @@
 // form, back substitution. Vectors have length 1, and their largest element is real.
 #include <numeric>
 
+#include "cpu/lapack-rows.h"
 #include "cpu/linear-schur.h"
 
 namespace weft::cpu {
@@ -190,22 +191,29 @@ struct General {
     const size_t own = bytes(stride() * n) + bytes(2 * n) + 2 * bytes(2 * n);
     return hasVectors ? own + bytes(stride() * n) + bytes(n * n) + bytes(reflectorElements(n, n)) : own;
   }
-  size_t workBytes() const {
-    if (!hasVectors) return memoryBytes();
-    return memoryBytes() + std::max(productBytes(numbers.dtype, n, kReflectors, kReflectors * n),
-                                    productBytes(numbers.dtype, n, n, n * n));
+  LapackProblem problem() const { return {LapackRow::eig, numbers.dtype, n, n, hasVectors ? n : 0}; }
+  size_t workBytes(const LapackChoice& choice) const {
+    if (!hasVectors) return std::max(choice.bytes(), memoryBytes());
+    const size_t products = std::max(productBytes(numbers.dtype, n, kReflectors, kReflectors * n),
+                                     productBytes(numbers.dtype, n, n, n * n));
+    return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const General g(numbers);
+  const auto choice = lapackChoice(g.problem());
   return withLinear(g.numbers.dtype, [&](auto zero) -> RoutineNeed {
     using T = decltype(zero);
     const size_t bytes = g.numbers.bytes(g.n, g.n, sizeof(T));
     std::vector<size_t> results{g.numbers.bytes(g.n, 1, sizeof(Complex<RealOf<T>>)),
                                 g.numbers.bytes(1, 1, sizeof(int32_t))};
     if (g.hasVectors) results.push_back(bytes);
-    return {{bytes}, results, matrixNeed(g.n, g.numbers.count, g.workBytes(), pool), g.numbers.count};
+    return {{bytes},
+            results,
+            matrixNeed(g.n, g.numbers.count, g.workBytes(*choice), pool),
+            g.numbers.count,
+            choice};
   });
 }
 
@@ -312,12 +320,15 @@ int32_t solveOne(const General& g, const T* given, Complex<RealOf<T>>* values, T
 
 void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const General g(job.numbers);
+  const LapackChoice& choice = choiceOf(job);
   withLinear(g.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, g.n, g.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
-      *matrixAt<int32_t>(job.results, 1, k, 1) = solveOne<T>(
-          g, matrixAt<T>(job.operands, 0, k, g.n * g.n), matrixAt<Complex<RealOf<T>>>(job.results, 0, k, g.n),
-          g.hasVectors ? matrixAt<T>(job.results, 2, k, g.n * g.n) : nullptr, work);
+    eachMatrix(job, units, g.n, g.workBytes(choice), pool, cancel, [&](int64_t k, const LinearWork& work) {
+      const T* const a = matrixAt<T>(job.operands, 0, k, g.n * g.n);
+      auto* const values = matrixAt<Complex<RealOf<T>>>(job.results, 0, k, g.n);
+      T* const vectors = g.hasVectors ? matrixAt<T>(job.results, 2, k, g.n * g.n) : nullptr;
+      const bool isDone = lapackEig(choice, a, values, vectors, work);
+      *matrixAt<int32_t>(job.results, 1, k, 1) = isDone ? 0 : solveOne<T>(g, a, values, vectors, work);
     });
   });
 }

@@ -3,6 +3,7 @@
 // applied to what it gives.
 #include <numeric>
 
+#include "cpu/lapack-rows.h"
 #include "cpu/linear-reflectors.h"
 #include "cpu/linear-rotations.h"
 
@@ -158,21 +159,27 @@ struct Hermitian {
   }
   size_t realBytes() const { return padded(static_cast<size_t>(2 * n + (hasVectors ? n * n : 0)) * 8); }
   size_t memoryBytes() const { return matrixBytes() + columnBytes() + applyBytes() + realBytes(); }
-  size_t workBytes() const {
+  LapackProblem problem() const { return {LapackRow::eigh, numbers.dtype, n, n, hasVectors ? n : 0}; }
+  size_t workBytes(const LapackChoice& choice) const {
     const size_t products = hasVectors ? productBytes(numbers.dtype, n, kReflectors, kReflectors * n) : 0;
-    return memoryBytes() + products;
+    return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Hermitian h(numbers);
+  const auto choice = lapackChoice(h.problem());
   return withLinear(h.numbers.dtype, [&](auto zero) -> RoutineNeed {
     using T = decltype(zero);
     const size_t bytes = h.numbers.bytes(h.n, h.n, sizeof(T));
     std::vector<size_t> results{h.numbers.bytes(h.n, 1, sizeof(RealOf<T>)),
                                 h.numbers.bytes(1, 1, sizeof(int32_t))};
     if (h.hasVectors) results.push_back(bytes);
-    return {{bytes}, results, matrixNeed(h.n, h.numbers.count, h.workBytes(), pool), h.numbers.count};
+    return {{bytes},
+            results,
+            matrixNeed(h.n, h.numbers.count, h.workBytes(*choice), pool),
+            h.numbers.count,
+            choice};
   });
 }
 
@@ -219,12 +226,15 @@ int32_t solveOne(const Hermitian& h, const T* given, RealOf<T>* values, T* vecto
 
 void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Hermitian h(job.numbers);
+  const LapackChoice& choice = choiceOf(job);
   withLinear(h.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, h.n, h.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
-      *matrixAt<int32_t>(job.results, 1, k, 1) = solveOne<T>(
-          h, matrixAt<T>(job.operands, 0, k, h.n * h.n), matrixAt<RealOf<T>>(job.results, 0, k, h.n),
-          h.hasVectors ? matrixAt<T>(job.results, 2, k, h.n * h.n) : nullptr, work);
+    eachMatrix(job, units, h.n, h.workBytes(choice), pool, cancel, [&](int64_t k, const LinearWork& work) {
+      const T* const a = matrixAt<T>(job.operands, 0, k, h.n * h.n);
+      auto* const values = matrixAt<RealOf<T>>(job.results, 0, k, h.n);
+      T* const vectors = h.hasVectors ? matrixAt<T>(job.results, 2, k, h.n * h.n) : nullptr;
+      const bool isDone = lapackEigh(choice, h.isUpper, a, values, vectors, work);
+      *matrixAt<int32_t>(job.results, 1, k, 1) = isDone ? 0 : solveOne<T>(h, a, values, vectors, work);
     });
   });
 }

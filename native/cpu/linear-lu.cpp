@@ -1,7 +1,7 @@
 // LU factors with partial pivoting, what they solve, and the order that their exchanges make.
 #include <cstring>
 
-#include "cpu/linear.h"
+#include "cpu/lapack-rows.h"
 
 namespace weft::cpu {
 namespace {
@@ -86,32 +86,40 @@ struct Factors {
   LinearNumbers numbers;
   int64_t columns, rows;
   int64_t size() const { return std::max(rows, columns); }
-  size_t workBytes() const { return bytesFor(numbers.dtype, size(), std::min(rows, columns)); }
+  LapackProblem problem() const { return {LapackRow::lu, numbers.dtype, rows, columns}; }
+  size_t workBytes(const LapackChoice& choice) const {
+    return std::max(choice.bytes(), bytesFor(numbers.dtype, size(), std::min(rows, columns)));
+  }
 };
 
 RoutineNeed luNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Factors f(numbers);
+  const auto choice = lapackChoice(f.problem());
   return withLinear(f.numbers.dtype, [&](auto zero) -> RoutineNeed {
     const size_t bytes = f.numbers.bytes(f.rows, f.columns, sizeof(zero));
     return {{bytes},
             {bytes, f.numbers.bytes(std::min(f.rows, f.columns), 1, sizeof(int64_t))},
-            matrixNeed(f.size(), f.numbers.count, f.workBytes(), pool),
-            f.numbers.count};
+            matrixNeed(f.size(), f.numbers.count, f.workBytes(*choice), pool),
+            f.numbers.count,
+            choice};
   });
 }
 
 void runLu(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Factors f(job.numbers);
+  const LapackChoice& choice = choiceOf(job);
   const int64_t elements = f.rows * f.columns, least = std::min(f.rows, f.columns);
   withLinear(f.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, f.size(), f.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
-      T* const lu = matrixAt<T>(job.results, 0, k, elements);
-      int64_t* const pivots = matrixAt<int64_t>(job.results, 1, k, least);
-      copyElements(matrixAt<T>(job.operands, 0, k, elements), lu, elements);
-      factor(columnMajor(lu, f.rows, f.columns), pivots, work);
-      for (int64_t i = 0; i < least; i++) pivots[i]++;
-    });
+    eachMatrix(job, units, f.size(), f.workBytes(choice), pool, cancel,
+               [&](int64_t k, const LinearWork& work) {
+                 T* const lu = matrixAt<T>(job.results, 0, k, elements);
+                 int64_t* const pivots = matrixAt<int64_t>(job.results, 1, k, least);
+                 copyElements(matrixAt<T>(job.operands, 0, k, elements), lu, elements);
+                 if (lapackLu(choice, lu, pivots, work)) return;
+                 factor(columnMajor(lu, f.rows, f.columns), pivots, work);
+                 for (int64_t i = 0; i < least; i++) pivots[i]++;
+               });
   });
 }
 
@@ -124,6 +132,7 @@ struct Solving {
   LinearNumbers numbers;
   int64_t sides, n, form;
   int64_t size() const { return std::max(n, sides); }
+  LapackProblem problem() const { return {LapackRow::triangle, numbers.dtype, n, n, sides}; }
   size_t workBytes() const { return bytesFor(numbers.dtype, size(), n); }
 };
 
@@ -134,14 +143,21 @@ RoutineNeed solveNeed(const std::vector<int64_t>& numbers, const ThreadPool& poo
     return {{sides, s.numbers.bytes(s.n, s.n, sizeof(zero)), s.numbers.bytes(s.n, 1, sizeof(int64_t))},
             {sides},
             matrixNeed(s.size(), s.numbers.count, s.workBytes(), pool),
-            s.numbers.count};
+            s.numbers.count,
+            lapackChoice(s.problem())};
   });
 }
 
 template <typename T>
-void solveWith(const MatrixView<T>& lu, const int64_t* pivots, int64_t form, const MatrixView<T>& b,
-               const LinearWork& work) {
+void solveWith(const LapackChoice& choice, const MatrixView<T>& lu, const int64_t* pivots, int64_t form,
+               const MatrixView<T>& b, const LinearWork& work) {
   const int64_t n = lu.rows;
+  const auto solve = [&](bool isUpper) {
+    if (lapackTriangle(choice, isUpper, form, !isUpper, lu.data, b.data, b.columns, work)) return;
+    const bool isTurned = form != 0;
+    solveTriangle(isTurned ? lu.transposed() : lu,
+                  {isUpper != isTurned, !isUpper, form == 2 && kIsComplex<T>}, b, work);
+  };
   const auto exchange = [&](int64_t j, int64_t k) {
     if (pivots[k] < 1 || pivots[k] > n) return;
     std::swap(b.at(k, j), b.at(pivots[k] - 1, j));
@@ -149,13 +165,11 @@ void solveWith(const MatrixView<T>& lu, const int64_t* pivots, int64_t form, con
   if (form == 0) {
     for (int64_t j = 0; j < b.columns; j++)
       for (int64_t k = 0; k < n; k++) exchange(j, k);
-    solveTriangle(lu, {false, true, false}, b, work);
-    return solveTriangle(lu, {true, false, false}, b, work);
+    solve(false);
+    return solve(true);
   }
-  const MatrixView<T> turned = lu.transposed();
-  const bool conjugates = form == 2 && kIsComplex<T>;
-  solveTriangle(turned, {false, false, conjugates}, b, work);
-  solveTriangle(turned, {true, true, conjugates}, b, work);
+  solve(true);
+  solve(false);
   for (int64_t j = 0; j < b.columns; j++)
     for (int64_t k = n - 1; k >= 0; k--) exchange(j, k);
 }
@@ -167,7 +181,7 @@ void runSolve(const RoutineJob& job, Range units, ThreadPool& pool, const std::a
     eachMatrix(job, units, s.size(), s.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
       T* const x = matrixAt<T>(job.results, 0, k, s.sides * s.n);
       copyElements(matrixAt<T>(job.operands, 0, k, s.sides * s.n), x, s.sides * s.n);
-      solveWith(columnMajor(matrixAt<T>(job.operands, 1, k, s.n * s.n), s.n, s.n),
+      solveWith(choiceOf(job), columnMajor(matrixAt<T>(job.operands, 1, k, s.n * s.n), s.n, s.n),
                 matrixAt<int64_t>(job.operands, 2, k, s.n), s.form, columnMajor(x, s.n, s.sides), work);
     });
   });

@@ -1,4 +1,5 @@
 // QR factors by blocks of Householder reflectors, and the routines that give them and their Q.
+#include "cpu/lapack-rows.h"
 #include "cpu/linear-reflectors.h"
 
 namespace weft::cpu {
@@ -174,8 +175,10 @@ struct Factors {
     const size_t bytes = static_cast<size_t>(reflectorElements(rows, std::max(columns, wanted))) * size;
     return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
   }
-  size_t workBytes() const {
-    return memoryBytes() + productBytes(numbers.dtype, size(), kReflectors, kReflectors * size());
+  LapackProblem problem(LapackRow row) const { return {row, numbers.dtype, rows, columns, wanted}; }
+  size_t workBytes(const LapackChoice& choice) const {
+    const size_t products = productBytes(numbers.dtype, size(), kReflectors, kReflectors * size());
+    return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
 
@@ -186,53 +189,65 @@ LinearWork behind(const LinearWork& work, size_t bytes) {
 
 RoutineNeed qrNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Factors f(numbers, false);
+  const auto choice = lapackChoice(f.problem(LapackRow::qr));
   return withLinear(f.numbers.dtype, [&](auto zero) -> RoutineNeed {
     const size_t bytes = f.numbers.bytes(f.rows, f.columns, sizeof(zero));
     return {{bytes},
             {bytes, f.numbers.bytes(f.least(), 1, sizeof(zero))},
-            matrixNeed(f.size(), f.numbers.count, f.workBytes(), pool),
-            f.numbers.count};
+            matrixNeed(f.size(), f.numbers.count, f.workBytes(*choice), pool),
+            f.numbers.count,
+            choice};
   });
 }
 
 void runQr(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Factors f(job.numbers, false);
+  const LapackChoice& choice = choiceOf(job);
   const int64_t elements = f.rows * f.columns;
   withLinear(f.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, f.size(), f.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
-      T* const data = matrixAt<T>(job.results, 0, k, elements);
-      copyElements(matrixAt<T>(job.operands, 0, k, elements), data, elements);
-      factorQr(columnMajor(data, f.rows, f.columns), matrixAt<T>(job.results, 1, k, f.least()),
-               reinterpret_cast<T*>(work.workspace.data), behind<T>(work, f.memoryBytes()));
-    });
+    eachMatrix(job, units, f.size(), f.workBytes(choice), pool, cancel,
+               [&](int64_t k, const LinearWork& work) {
+                 T* const data = matrixAt<T>(job.results, 0, k, elements);
+                 copyElements(matrixAt<T>(job.operands, 0, k, elements), data, elements);
+                 T* const taus = matrixAt<T>(job.results, 1, k, f.least());
+                 if (lapackQr(choice, data, taus, work)) return;
+                 factorQr(columnMajor(data, f.rows, f.columns), taus,
+                          reinterpret_cast<T*>(work.workspace.data), behind<T>(work, f.memoryBytes()));
+               });
   });
 }
 
 RoutineNeed qNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Factors f(numbers, true);
+  const auto choice = lapackChoice(f.problem(LapackRow::qOfQr));
   return withLinear(f.numbers.dtype, [&](auto zero) -> RoutineNeed {
     return {{f.numbers.bytes(f.rows, f.columns, sizeof(zero)), f.numbers.bytes(f.least(), 1, sizeof(zero))},
             {f.numbers.bytes(f.rows, f.wanted, sizeof(zero))},
-            matrixNeed(f.size(), f.numbers.count, f.workBytes(), pool),
-            f.numbers.count};
+            matrixNeed(f.size(), f.numbers.count, f.workBytes(*choice), pool),
+            f.numbers.count,
+            choice};
   });
 }
 
 void runQ(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Factors f(job.numbers, true);
+  const LapackChoice& choice = choiceOf(job);
   withLinear(f.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, f.size(), f.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
-      const MatrixView<T> q =
-          columnMajor(matrixAt<T>(job.results, 0, k, f.rows * f.wanted), f.rows, f.wanted);
-      std::fill_n(q.data, f.rows * f.wanted, T{});
-      for (int64_t i = 0; i < f.wanted; i++) q.at(i, i) = ofReal<T>(1);
-      const MatrixView<T> a =
-          columnMajor(matrixAt<T>(job.operands, 0, k, f.rows * f.columns), f.rows, f.columns);
-      applyReflectors<T>({a, 0, matrixAt<T>(job.operands, 1, k, f.least()), f.least()}, false, q,
-                         reinterpret_cast<T*>(work.workspace.data), behind<T>(work, f.memoryBytes()));
-    });
+    eachMatrix(
+        job, units, f.size(), f.workBytes(choice), pool, cancel, [&](int64_t k, const LinearWork& work) {
+          const MatrixView<T> q =
+              columnMajor(matrixAt<T>(job.results, 0, k, f.rows * f.wanted), f.rows, f.wanted);
+          const MatrixView<T> a =
+              columnMajor(matrixAt<T>(job.operands, 0, k, f.rows * f.columns), f.rows, f.columns);
+          const T* const taus = matrixAt<T>(job.operands, 1, k, f.least());
+          if (lapackQ(choice, a.data, taus, f.least(), q.data, work)) return;
+          std::fill_n(q.data, f.rows * f.wanted, T{});
+          for (int64_t i = 0; i < f.wanted; i++) q.at(i, i) = ofReal<T>(1);
+          applyReflectors<T>({a, 0, taus, f.least()}, false, q, reinterpret_cast<T*>(work.workspace.data),
+                             behind<T>(work, f.memoryBytes()));
+        });
   });
 }
 

@@ -2,6 +2,7 @@
 // Golub and Kahan makes that diagonal (LINPACK's dsvdc), and the reflectors are applied to what it gives.
 #include <numeric>
 
+#include "cpu/lapack-rows.h"
 #include "cpu/linear-reflectors.h"
 #include "cpu/linear-rotations.h"
 
@@ -215,14 +216,16 @@ struct Svd {
     return padded(static_cast<size_t>(2 * n + (hasVectors() ? 2 * n * n : 0) + 1) * 8);
   }
   size_t memoryBytes() const { return numberBytes() + realBytes(); }
-  size_t workBytes() const {
+  LapackProblem problem() const { return {LapackRow::svd, numbers.dtype, m, n, wanted}; }
+  size_t workBytes(const LapackChoice& choice) const {
     const size_t products = hasVectors() ? productBytes(numbers.dtype, m, kReflectors, kReflectors * m) : 0;
-    return memoryBytes() + products;
+    return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Svd s(numbers);
+  const auto choice = lapackChoice(s.problem());
   return withLinear(s.numbers.dtype, [&](auto zero) -> RoutineNeed {
     using T = decltype(zero);
     std::vector<size_t> results{s.numbers.bytes(s.n, 1, sizeof(RealOf<T>)),
@@ -233,8 +236,9 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
     }
     return {{s.numbers.bytes(s.m, s.n, sizeof(T))},
             results,
-            matrixNeed(s.m, s.numbers.count, s.workBytes(), pool),
-            s.numbers.count};
+            matrixNeed(s.m, s.numbers.count, s.workBytes(*choice), pool),
+            s.numbers.count,
+            choice};
   });
 }
 
@@ -304,14 +308,16 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
 
 void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Svd s(job.numbers);
+  const LapackChoice& choice = choiceOf(job);
   withLinear(s.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, s.m, s.workBytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
+    eachMatrix(job, units, s.m, s.workBytes(choice), pool, cancel, [&](int64_t k, const LinearWork& work) {
       const Vectors<T> to{matrixAt<RealOf<T>>(job.results, 0, k, s.n),
                           s.hasVectors() ? matrixAt<T>(job.results, 2, k, s.m * s.n) : nullptr,
                           s.hasVectors() ? matrixAt<T>(job.results, 3, k, s.n * s.n) : nullptr};
-      *matrixAt<int32_t>(job.results, 1, k, 1) =
-          solveOne<T>(s, matrixAt<T>(job.operands, 0, k, s.m * s.n), to, work);
+      const T* const a = matrixAt<T>(job.operands, 0, k, s.m * s.n);
+      const bool isDone = lapackSvd(choice, a, to.values, to.u, to.v, work);
+      *matrixAt<int32_t>(job.results, 1, k, 1) = isDone ? 0 : solveOne<T>(s, a, to, work);
     });
   });
 }

@@ -42,6 +42,8 @@ struct LinearWork {
   ThreadPool& pool;
   const std::atomic<bool>* cancel;
   Workspace workspace;
+  // Of a library that has the matrix (lapack-rows.h).
+  int threads = 1;
 
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
 };
@@ -75,7 +77,7 @@ void eachMatrix(const RoutineJob& job, Range units, int64_t size, size_t bytes, 
                 const std::atomic<bool>* cancel, const Work& work) {
   if (size > kOneThreadSize) {
     for (int64_t k = units.first; k < units.last; k++) {
-      const LinearWork own{pool, cancel, job.workspace};
+      const LinearWork own{pool, cancel, job.workspace, pool.size()};
       if (own.cancelled()) return;
       work(k, own);
     }

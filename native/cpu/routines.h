@@ -20,6 +20,8 @@ struct PreparedRoutine {
   PreparedRoutine(const PreparedRoutine&) = delete;
   PreparedRoutine& operator=(const PreparedRoutine&) = delete;
   virtual ~PreparedRoutine() = default;
+  // The library that runs it, for `explain()`; none: Weft's own.
+  virtual std::string text() const { return {}; }
 };
 
 // The bytes of a routine's arrays and workspace, and its number of units.

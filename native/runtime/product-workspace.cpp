@@ -23,6 +23,14 @@ Napi::Value valueOf(Napi::Env env, const cpu::WorkspaceNeed& need) {
   return result;
 }
 
+cpu::RoutineNeed needOf(const Napi::CallbackInfo& info) {
+  const Fields spec(info[0], "");
+  const std::string name = spec.text("name");
+  const cpu::Routine* const routine = cpu::findRoutine(name);
+  if (routine == nullptr) spec.reject("name", "a routine of the CPU: " + name);
+  return routine->need(spec.integers("numbers"), cpu::sharedPool());
+}
+
 }  // namespace
 
 Napi::Value productWorkspace(const Napi::CallbackInfo& info) {
@@ -42,11 +50,12 @@ Napi::Value productWorkspace(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value routineWorkspace(const Napi::CallbackInfo& info) {
-  const Fields spec(info[0], "");
-  const std::string name = spec.text("name");
-  const cpu::Routine* const routine = cpu::findRoutine(name);
-  if (routine == nullptr) spec.reject("name", "a routine of the CPU: " + name);
-  return valueOf(info.Env(), routine->need(spec.integers("numbers"), cpu::sharedPool()).workspace);
+  return valueOf(info.Env(), needOf(info).workspace);
+}
+
+Napi::Value routineLibrary(const Napi::CallbackInfo& info) {
+  const cpu::RoutineNeed need = needOf(info);
+  return Napi::String::New(info.Env(), need.prepared == nullptr ? std::string() : need.prepared->text());
 }
 
 }  // namespace weft

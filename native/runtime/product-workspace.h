@@ -14,4 +14,7 @@ Napi::Value productWorkspace(const Napi::CallbackInfo& info);
 // `routine` has the name and the numbers of a step of kind `routine`.
 Napi::Value routineWorkspace(const Napi::CallbackInfo& info);
 
+// routineLibrary(routine): the library that runs it on the CPU, with its function; empty: Weft's own
+Napi::Value routineLibrary(const Napi::CallbackInfo& info);
+
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include "cpu/blas.h"
 #include "cpu/isa.h"
+#include "cpu/lapack.h"
 #include "cpu/threads.h"
 #include "runtime/engine-memory.h"
 #include "runtime/fields.h"
@@ -32,6 +33,14 @@ void useBlas(const std::string& library) {
   }
 }
 
+void useLapack(const std::string& library) {
+  try {
+    cpu::setLapack(library);
+  } catch (const std::runtime_error& error) {
+    values::reject("WEFT_LAPACK", std::string("a LAPACK library: ") + error.what());
+  }
+}
+
 }  // namespace
 
 Napi::Value configureCpu(const Napi::CallbackInfo& info) {
@@ -41,6 +50,7 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   if (settings.has("isa")) cpu::limitIsa(isaNamed(settings.text("isa")));
   if (settings.has("blasFiles")) cpu::searchBlas(settings.list("blasFiles", values::text));
   if (settings.has("blas")) useBlas(settings.text("blas"));
+  if (settings.has("lapack")) useLapack(settings.text("lapack"));
   if (settings.has("externalByteLength"))
     setMostExternalByteLength(static_cast<size_t>(settings.integer("externalByteLength")));
   if (settings.has("scratchFolder")) setScratchFolder(settings.text("scratchFolder"));

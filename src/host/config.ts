@@ -61,6 +61,11 @@ export interface Config {
    */
   readonly blas: string | undefined;
   /**
+   * `WEFT_LAPACK`: a LAPACK library for linear algebra on the CPU, `none`, or `auto`: the BLAS library has to have one;
+   * undefined: that of the BLAS library, if it has one.
+   */
+  readonly lapack: string | undefined;
+  /**
    * `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself.
    */
   readonly memory: Size | undefined;
@@ -222,6 +227,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     checksKernels,
     simulatorFolder: simulated,
     blas: given(env.WEFT_BLAS)[0],
+    lapack: given(env.WEFT_LAPACK)[0],
     memory: memory(env, 'WEFT_MEMORY'),
     processMemory: memory(env, 'WEFT_PROCESS_MEMORY'),
     hostMemory: memory(env, 'WEFT_HOST_MEMORY'),

@@ -141,6 +141,7 @@ async function examineCpu(): Promise<CpuResult> {
     },
     vectorMath(info),
     blas(info),
+    lapack(info),
   ];
   return { loaded: true, works: problem === undefined, findings };
 }
@@ -179,6 +180,23 @@ const blas = ({ blas: library }: CpuInfo): Finding => ({
       }
     : {}),
 });
+
+const lapack = ({ blas: products, lapack: library }: CpuInfo): Finding => {
+  const about = { area: 'cpu', name: 'linear algebra', status: 'found' } as const;
+  const own = "Weft's own routines";
+  if (library === null) {
+    const reason = products === null ? 'no LAPACK library was found' : `${products.name} has no LAPACK`;
+    return {
+      ...about,
+      value: `${own}: ${reason}, or WEFT_LAPACK=none`,
+      remedy:
+        'for a library instead: pip install scipy-openblas64, in a virtual environment that is active, or apt install libopenblas0, or name the file in WEFT_LAPACK',
+    };
+  }
+  const { name, path, missing } = library;
+  const lacks = missing.length === 0 ? '' : `; ${own} for ${missing.join(', ')}, which it lacks`;
+  return { ...about, value: `${name}, ${path}${lacks}` };
+};
 
 // ---------------------------------------------------------------- GPUs
 

@@ -30,6 +30,7 @@ describe.concurrent('a setting', () => {
   it.each<[string, string, string, RegExp]>([
     ['WEFT_MEMORY', 'lots', 'cpu', /^ArgumentError: .*WEFT_MEMORY.*lots/],
     ['WEFT_BLAS', '/nowhere/blas.so', 'cpu', /^ArgumentError: .*WEFT_BLAS.*nowhere/],
+    ['WEFT_LAPACK', '/nowhere/lapack.so', 'cpu', /^ArgumentError: .*WEFT_LAPACK.*nowhere/],
     ['WEFT_DUMP', '/proc/nowhere', 'cpu', /^ArgumentError: .*WEFT_DUMP.*nowhere/],
     ['WEFT_CUDA_DRIVER', '/nowhere/cuda.so', 'cuda', /^DeviceError: .*no NVIDIA driver.*nowhere/],
     ['WEFT_NVRTC', '/etc/hostname', 'cuda', /^DeviceError: .*NVRTC.*hostname/],

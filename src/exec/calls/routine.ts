@@ -13,7 +13,7 @@ import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { ownParameters } from '../../graph/row-stretches.js';
-import { routineWorkspace } from '../native/native.js';
+import { routineLibrary, routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
@@ -112,14 +112,23 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     spec: (step) => specOf(routine, step),
     ...(routine.kernels === undefined ? {} : { kernels: routine.kernels }),
     print,
-    explain: (step) => ({
+    explain: (step, kind) => ({
       bytesRead: bytesRead(step),
       bytesWritten: bytesOfAll(step.results),
-      text: `${print(step)}, ${routine.method(step)}\n${mapTexts(step)}`,
+      text: `${print(step)}, ${routine.method(step)}${LIBRARY[kind](specOf(routine, step))}\n${mapTexts(step)}`,
     }),
   };
   return row;
 }
+
+/** The library that has a routine on the CPU, for `explain()`: its order of sums is its own. */
+const LIBRARY: Readonly<Record<TargetKind, (spec: RoutineSpec) => string>> = {
+  cpu: (spec) => {
+    const library = routineLibrary(spec);
+    return library === '' ? '' : `, by ${library}; the order of sums is the library's`;
+  },
+  cuda: () => '',
+};
 
 const print = (step: RoutineStep): string => {
   const { call, operands, columns, maps, userKernel } = step;

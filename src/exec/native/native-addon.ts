@@ -90,7 +90,7 @@ interface Addon {
   tilesDone(token: object): number;
   createTileQueue(count: number): object;
   configureCpu(
-    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'scratchFolder' | 'poison'> & {
+    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'lapack' | 'scratchFolder' | 'poison'> & {
       readonly blasFiles: readonly string[];
       readonly externalByteLength: number;
     },
@@ -101,6 +101,7 @@ interface Addon {
   cpuInfo(): CpuInfo;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
   routineWorkspace(routine: RoutineSpec): WorkspaceNeed;
+  routineLibrary(routine: RoutineSpec): string;
   hostMemory(): HostMemory;
   limitMemory(device: string | undefined, bytes: number, share: number, isSetting: boolean): void;
   memoryLimit(device: string, total: number): number;
@@ -159,10 +160,10 @@ function load(): Addon {
 export function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, blas, scratchFolder, poison, processMemory, cuda } = config();
+    const { threads, isa, blas, lapack, scratchFolder, poison, processMemory, cuda } = config();
     const isSearched = blas === undefined || blas === 'auto';
     const files = isSearched ? blasFiles(cuda) : [];
-    const settings = { threads, isa, blas, scratchFolder, poison, blasFiles: files };
+    const settings = { threads, isa, blas, lapack, scratchFolder, poison, blasFiles: files };
     guarded(() => fresh.configureCpu({ ...settings, externalByteLength: MOST_EXTERNAL_BYTES }));
     loaded = fresh;
     if (processMemory !== undefined) limitDeviceMemory(undefined, processMemory, true);

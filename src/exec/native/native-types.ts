@@ -186,13 +186,21 @@ export interface KeptObjects {
   readonly graphExecs: number;
 }
 
+/** A BLAS or LAPACK library. */
+export interface MathLibrary {
+  readonly name: string;
+  readonly path: string;
+}
+
 export interface CpuInfo {
   /** The instruction set in use: `avx512`, `avx2`, `baseline`, `neon`. */
   readonly isa: string;
   readonly threads: number;
   /** The vector mathematics library in use; null: own functions. */
   readonly vectorMath: string | null;
-  readonly blas: { readonly path: string; readonly name: string } | null;
+  readonly blas: MathLibrary | null;
+  /** With the functions that it lacks, by LAPACK's names. */
+  readonly lapack: (MathLibrary & { readonly missing: readonly string[] }) | null;
 }
 
 export interface LibraryInfo {

@@ -68,6 +68,10 @@ export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>
 export const routineWorkspace = (routine: RoutineSpec): WorkspaceNeed =>
   guarded(() => addon().routineWorkspace(routine));
 
+/** The library that runs a routine on the CPU, with its function; empty: Weft's own. */
+export const routineLibrary = (routine: RoutineSpec): string =>
+  guarded(() => addon().routineLibrary(routine));
+
 /**
  * The most memory of a device, which has `total` bytes, that the process may hold; Infinity: there is no
  * limit.

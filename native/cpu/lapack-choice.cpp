@@ -1,0 +1,181 @@
+// Which routines of linear algebra a LAPACK does, and the memory that it asks for (lapack-rows.h).
+#include <cmath>
+
+#include "cpu/lapack-call.h"
+#include "cpu/lapack-rows.h"
+
+namespace weft::cpu {
+namespace {
+
+struct Row {
+  LapackFunction function;
+  // Rows or columns, of which there are fewer, from which on the library takes less time than Weft's own
+  // routine, on one thread (OpenBLAS 0.3.34 and AVX-512: of 16 rows LU takes it 1.3 times as long, Cholesky
+  // three times).
+  int64_t least;
+};
+
+const Row& rowOf(LapackRow row) {
+  static constexpr std::array<Row, 8> kRows = {{{LapackFunction::getrf, 32},
+                                                {LapackFunction::trsm, 32},
+                                                {LapackFunction::potrf, 32},
+                                                {LapackFunction::geqrf, 2},
+                                                {LapackFunction::orgqr, 2},
+                                                {LapackFunction::syevd, 2},
+                                                {LapackFunction::geev, 2},
+                                                {LapackFunction::gesdd, 2}}};
+  return kRows[static_cast<size_t>(row)];
+}
+
+size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
+size_t sizeOf(DType dtype) { return static_cast<size_t>(kElementBytes[static_cast<int>(dtype)]); }
+
+// A size that a library gave as a number: single precision rounds large ones.
+template <typename T>
+int64_t sizeIn(T number) {
+  const double given = static_cast<double>(realPart(number));
+  return static_cast<int64_t>(given < (1 << 24) ? given : std::ceil(given * (1 + 0x1p-23)));
+}
+
+constexpr int64_t kAsk = -1;
+
+// The sizes that a function asks for.
+template <typename T>
+struct Asked {
+  T work{};
+  RealOf<T> reals{};
+  // Of which a library may set the first half alone.
+  int64_t integers = 0;
+  int64_t info = 0;
+};
+
+template <typename T>
+void askForVectorsOfQ(LapackChoice& c) {
+  const auto& [row, dtype, m, n, wanted] = c.problem;
+  Asked<T> asked;
+  T none{};
+  if (row == LapackRow::qr) {
+    callFortran(c.function, &m, &n, &none, &m, &none, &asked.work, &kAsk, &asked.info);
+  } else {
+    const int64_t reflectors = std::min({m, n, wanted});
+    callFortran(c.function, &m, &wanted, &reflectors, &none, &m, &none, &asked.work, &kAsk, &asked.info);
+  }
+  c.work = sizeIn(asked.work);
+}
+
+template <typename T>
+void askForEigh(LapackChoice& c) {
+  const int64_t n = c.problem.rows;
+  const bool hasVectors = c.problem.wanted > 0;
+  const char* const job = hasVectors ? "V" : "N";
+  Asked<T> asked;
+  T none{};
+  RealOf<T> value{};
+  if constexpr (kIsComplex<T>) {
+    callFortran(c.function, job, "L", &n, &none, &n, &value, &asked.work, &kAsk, &asked.reals, &kAsk,
+                &asked.integers, &kAsk, &asked.info, kOneLetter, kOneLetter);
+    c.reals = sizeIn(asked.reals);
+  } else {
+    callFortran(c.function, job, "L", &n, &none, &n, &value, &asked.work, &kAsk, &asked.integers, &kAsk,
+                &asked.info, kOneLetter, kOneLetter);
+  }
+  c.work = sizeIn(asked.work);
+  c.integers = asked.integers;
+  c.copies = hasVectors ? 0 : n * n;
+}
+
+template <typename T>
+void askForEig(LapackChoice& c) {
+  const int64_t n = c.problem.rows, one = 1;
+  const bool hasVectors = c.problem.wanted > 0;
+  const char* const job = hasVectors ? "V" : "N";
+  Asked<T> asked;
+  T none{};
+  RealOf<T> real{};
+  if constexpr (kIsComplex<T>) {
+    callFortran(c.function, "N", job, &n, &none, &n, &none, &none, &one, &none, &n, &asked.work, &kAsk, &real,
+                &asked.info, kOneLetter, kOneLetter);
+  } else {
+    callFortran(c.function, "N", job, &n, &none, &n, &real, &real, &none, &one, &none, &n, &asked.work, &kAsk,
+                &asked.info, kOneLetter, kOneLetter);
+  }
+  c.work = sizeIn(asked.work);
+  // Real and imaginary parts of a real matrix's values, or what a complex one works in.
+  c.reals = 2 * n;
+  c.copies = n * n;
+}
+
+template <typename T>
+void askForSvd(LapackChoice& c) {
+  const int64_t m = c.problem.rows, n = c.problem.columns;
+  const bool hasVectors = c.problem.wanted > 0;
+  const char* const job = hasVectors ? "S" : "N";
+  Asked<T> asked;
+  T none{};
+  RealOf<T> real{};
+  if constexpr (kIsComplex<T>) {
+    callFortran(c.function, job, &m, &n, &none, &m, &real, &none, &m, &none, &n, &asked.work, &kAsk, &real,
+                &asked.integers, &asked.info, kOneLetter);
+    // No function asks for these: LAPACK 3.6 and earlier, and later ones.
+    c.reals = hasVectors ? std::max(5 * n * n + 5 * n, 2 * m * n + 2 * n * n + n) : 7 * n;
+  } else {
+    callFortran(c.function, job, &m, &n, &none, &m, &real, &none, &m, &none, &n, &asked.work, &kAsk,
+                &asked.integers, &asked.info, kOneLetter);
+  }
+  c.work = sizeIn(asked.work);
+  c.integers = 8 * n;
+  c.copies = m * n;
+}
+
+template <typename T>
+void askForMemory(LapackChoice& c) {
+  switch (c.problem.row) {
+    case LapackRow::qr:
+    case LapackRow::qOfQr:
+      return askForVectorsOfQ<T>(c);
+    case LapackRow::eigh:
+      return askForEigh<T>(c);
+    case LapackRow::eig:
+      return askForEig<T>(c);
+    case LapackRow::svd:
+      return askForSvd<T>(c);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+size_t LapackChoice::bytes() const {
+  if (lapack == nullptr) return 0;
+  const size_t size = sizeOf(problem.dtype);
+  return padded(static_cast<size_t>(work) * size) + padded(static_cast<size_t>(copies) * size) +
+         padded(static_cast<size_t>(reals) * sizeof(double)) +
+         padded(static_cast<size_t>(integers) * sizeof(int64_t));
+}
+
+std::string LapackChoice::text() const {
+  if (lapack == nullptr) return {};
+  return lapackName(problem.dtype, rowOf(problem.row).function) + " of " + lapack->library.name + " (" +
+         lapack->library.path + ")";
+}
+
+std::shared_ptr<const LapackChoice> lapackChoice(const LapackProblem& problem) {
+  auto choice = std::make_shared<LapackChoice>();
+  choice->problem = problem;
+  const Row& row = rowOf(problem.row);
+  if (std::min(problem.rows, problem.columns) < row.least) return choice;
+  const Lapack* const lapack = lapackInUse();
+  if (lapack == nullptr) return choice;
+  choice->function = lapack->function(problem.dtype, row.function);
+  if (choice->function == nullptr) return choice;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const bool takesAll = lapack->wideIntegers;
+  if (!takesAll && std::max({problem.rows, problem.columns, problem.wanted}) > kMost) return choice;
+  withLinear(problem.dtype, [&](auto zero) { askForMemory<decltype(zero)>(*choice); });
+  if (!takesAll && std::max(choice->work, choice->reals) > kMost) return choice;
+  choice->lapack = lapack;
+  return choice;
+}
+
+}  // namespace weft::cpu
