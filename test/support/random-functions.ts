@@ -125,11 +125,9 @@ class Writer {
     const value = this.#value(2);
     if (this.#below(3) === 0) {
       const operator = this.#pick(['+', '-']);
-      const [plain, rounded] = [
-        `${name} ${operator}= ${value.plain};`,
-        `${name} = F(${name} ${operator} ${value.rounded});`,
-      ];
-      this.#line(plain, rounded);
+      const plain = `${name} ${operator}= ${value.plain};`;
+      const rounded = `${name} = F(${name} ${operator} ${value.rounded});`;
+      this.#line(this.#operations === 'integers' ? `${plain} ${name} %= 8191;` : plain, rounded);
     } else this.#line(`${name} = ${value.plain};`, `${name} = ${value.rounded};`);
   }
 
@@ -287,7 +285,9 @@ class Writer {
     const hasWords = isWhole || this.#operations === 'words';
     if (hasWords && this.#below(5) === 0) {
       const operator = this.#pick(['&', '|', '^', '<<', '>>', '>>>']);
-      return printed(`(${a.plain} ${operator} ${b.plain})`);
+      const word = `(${a.plain} ${operator} ${b.plain})`;
+      // Unsigned words have products that float64 rounds.
+      return printed(isWhole ? `(${word} % 8191)` : word);
     }
     const operator = this.#pick(hasWords ? ['+', '-', '*', '%'] : ['+', '-', '*', '/', '%']);
     // Small, so that integers stay exact.
