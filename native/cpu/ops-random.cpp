@@ -103,24 +103,20 @@ struct NormalPair {
   float first, second;
 };
 
-// Two normal numbers by Box and Muller: a word gives the radius, 30 bits of the other an angle in a quarter
-// of the circle, its highest two the signs. The logarithm is within 3e-8, sine and cosine within 4e-9.
+// Two normal numbers by Box and Muller: the size of a word, as a signed number, gives the radius, the other
+// word an angle in half of the circle, the sign of the first the half. Both are within 4e-7 of the radius.
 inline NormalPair normalPair(uint32_t a, uint32_t b) {
-  const float u = fusedOf(static_cast<float>(static_cast<int32_t>(a >> 1)), 4.65661287e-10f, 2.32830644e-10f);
-  const auto bits = bitsAs<int32_t>(u);
-  const int32_t e = (bits - 0x3f3504f3) & static_cast<int32_t>(0xff800000);
-  const float f = bitsAs<float>(bits - e) - 1.0f;
-  const float series = horner<float>(f, -0.0895991176f, 0.144821852f, -0.149173781f, 0.165437385f,
-                                     -0.199584171f, 0.250029474f, -0.333341599f, 0.499999791f, -1.0f);
-  const float square = fusedOf(static_cast<float>(e), -8.26295829e-08f, f * series);
-  const float radius = rootOf(square > 1e-30f ? square : 1e-30f);
-  const float t = static_cast<float>(static_cast<int32_t>(b << 2)) * 3.6572952e-10f;
-  const float z = t * t;
-  const float cosine = horner<float>(z, 2.43904506e-05f, -0.00138867635f, 0.0416666232f, -0.5f, 1.0f);
-  const float sine = t * horner<float>(z, -0.000195172994f, 0.008332178f, -0.166666552f, 1.0f);
-  const float first = radius * (cosine - sine), second = radius * (cosine + sine);
-  return {bitsAs<float>(bitsAs<uint32_t>(first) ^ (b << 1 & 0x80000000)),
-          bitsAs<float>(bitsAs<uint32_t>(second) ^ (b & 0x80000000))};
+  const float size = __builtin_fabsf(static_cast<float>(static_cast<int32_t>(a)));
+  const auto d = bitsAs<int32_t>(fusedOf(size, 4.656612e-10f, 1.16415322e-10f)) - 0x3f800000;
+  const float f = bitsAs<float>((d & 0x007fffff) | 0x3f800000) - 2.0f;
+  const float series = horner<float>(f, 0.004666048f, 0.008587072f, 0.012472348f, -0.0010421915f,
+                                     0.017071374f, -0.041472305f, 0.12500995f, 0.19314727f);
+  const float radius = rootOf(fusedOf(static_cast<float>(d), -8.262958e-08f, f * series));
+  const float t = static_cast<float>(static_cast<int32_t>(b)) * 4.65661287e-10f, z = t * t;
+  const float cosine = horner<float>(z, 0.0012147794f, -0.029433252f, 0.3587183f, -1.7447133f, 1.4142135f);
+  const float sine = horner<float>(z, 0.0002190167f, -0.0066195535f, 0.11270465f, -0.913532f, 2.2214415f);
+  const float first = radius * cosine;
+  return {bitsAs<float>(bitsAs<uint32_t>(first) ^ (a & 0x80000000)), radius * t * sine};
 }
 
 inline void normalChunk(float* d, const uint64_t* index, const uint64_t* key) {

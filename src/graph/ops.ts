@@ -432,7 +432,7 @@ export const OPS = {
    * @example
    * const key = lazy([7n], { dtype: 'uint64' })
    * await arange(2, 'uint64').philoxNormal(key).compute()
-   * //=> [-0.21535324 -0.21576557]
+   * //=> [-1.5496216 -1.5481404]
    */
   philoxNormal: { arity: 2, dtype: words('float32'), cuda: prelude('philoxNormal'), sample: within(8, 0, 100), numpy: null, cost: 30, isShared: true },
   /**

@@ -42,13 +42,14 @@ export function splitByLoop(key: readonly [number, number], count: number): [num
 
 export const uniformOfWord = (word: number): number => Math.floor(word / 256) * 2 ** -24;
 
-/** Box and Muller's numbers of pairs of words: a word gives the radius, the other an angle and the signs. */
+/** Box and Muller's numbers of pairs of words: the size of a word gives the radius, the other an angle in half a circle. */
 export function normalsOfWords(words: Float64Array): Float64Array {
   return words.map((_, k) => {
-    const [a, b] = [words[k & ~1]!, words[k | 1]!];
-    const u = Math.min(1, (Math.fround(Math.floor(a / 2)) + 0.5) * 2 ** -31);
-    const angle = ((((b << 2) | 0) / 2 ** 31 + 1) * Math.PI) / 4;
-    const size = Math.sqrt(-2 * Math.log(u)) * (k & 1 ? Math.sin(angle) : Math.cos(angle));
-    return (b >>> (k & 1 ? 31 : 30)) & 1 ? -size : size;
+    const [a, b] = [words[k & ~1]! | 0, words[k | 1]! | 0];
+    const u = Math.fround(Math.abs(Math.fround(a)) * Math.fround(4.656612e-10) + 2 ** -33);
+    const angle = ((b / 2 ** 31) * Math.PI) / 2;
+    const radius = Math.sqrt(-2 * Math.log(u));
+    if (k & 1) return radius * Math.sin(angle);
+    return a < 0 ? -radius * Math.cos(angle) : radius * Math.cos(angle);
   });
 }

@@ -25,12 +25,16 @@ export const philox4x32 = (index: bigint, key: bigint): bigint =>
 function philoxNormal(index: bigint, key: bigint): number {
   const block = philoxBlock(index >> 2n, key);
   const [a, b] = index & 2n ? [block[2], block[3]] : [block[0], block[1]];
-  const u = Math.min(1, Math.fround((Math.fround(Number(a >> 1n)) + 0.5) * 2 ** -31));
-  const angle = ((Number(BigInt.asIntN(32, b << 2n)) / 2 ** 31 + 1) * Math.PI) / 4;
-  const size = Math.sqrt(-2 * Math.log(u)) * (index & 1n ? Math.sin(angle) : Math.cos(angle));
-  const isNegative = index & 1n ? (b >> 31n) & 1n : (b >> 30n) & 1n;
-  return isNegative ? -size : size;
+  const u = uniformOf(Number(BigInt.asIntN(32, a)));
+  const angle = ((Number(BigInt.asIntN(32, b)) / 2 ** 31) * Math.PI) / 2;
+  const radius = Math.sqrt(-2 * Math.log(u));
+  if (index & 1n) return radius * Math.sin(angle);
+  return a >> 31n ? -radius * Math.cos(angle) : radius * Math.cos(angle);
 }
+
+/** The number below 1 whose logarithm is taken: float32, as near 1 its last bits are seen. */
+const uniformOf = (word: number): number =>
+  Math.fround(Math.abs(Math.fround(word)) * Math.fround(4.656612e-10) + 2 ** -33);
 
 const signed = (word: bigint): number => (Number(BigInt.asIntN(32, word)) + 0.5) * 2 ** -31;
 const open = (high: bigint, low: bigint): number => (Number(((high << 32n) | low) >> 12n) + 0.5) * 2 ** -52;

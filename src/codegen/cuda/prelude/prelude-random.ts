@@ -201,20 +201,22 @@ __device__ __forceinline__ ${type} weft_erfinv(${type} x) {
   ];
 }
 
-/** -log(1 + f) / f for f from √½ - 1 to √2 - 1, to 3e-8; cos(t), and sin(t) / t, in t² as far as (π/4)², to 4e-9. */
+/**
+ * What a natural logarithm has beside that of an exponent, in f = m - 2 for a significand m in [1, 2): ln 2 - log(1 + f / 2) / f, to
+ * 1.6e-7 of the logarithm; √2 cos(πt / 2) and √2 sin(πt / 2) / t, in t² as far as 1, to 8e-8.
+ */
 const LOGARITHM = [
-  '-0.0895991176',
-  '0.144821852',
-  '-0.149173781',
-  '0.165437385',
-  '-0.199584171',
-  '0.250029474',
-  '-0.333341599',
-  '0.499999791',
-  '-1.0',
+  '0.004666048',
+  '0.008587072',
+  '0.012472348',
+  '-0.0010421915',
+  '0.017071374',
+  '-0.041472305',
+  '0.12500995',
+  '0.19314727',
 ];
-const COSINE = ['2.43904506e-05', '-0.00138867635', '0.0416666232', '-0.5', '1.0'];
-const SINE = ['-0.000195172994', '0.008332178', '-0.166666552', '1.0'];
+const COSINE = ['0.0012147794', '-0.029433252', '0.3587183', '-1.7447133', '1.4142135'];
+const SINE = ['0.0002190167', '-0.0066195535', '0.11270465', '-0.913532', '2.2214415'];
 
 export const RANDOM_PIECES: readonly Piece[] = [
   piece(`
@@ -227,7 +229,8 @@ struct weft_words {
   piece(`
 /*
  * The block index / 4 of Philox 4x32-10. The compiler computes a block once for neighbours of a thread if it sees that
- * theirs is one: NVRTC simplifies (4 i + 1) - popcount, but not (4 i + 1) / 4.
+ * theirs is one: NVRTC simplifies (4 i + 1) - popcount, but not (4 i + 1) / 4. It has both halves of a product by one
+ * instruction where they stand side by side.
  */
 __device__ __forceinline__ weft_words weft_philox_block(unsigned long long index, unsigned long long key) {
   const unsigned int place = (unsigned int)index - __popc((index & 1) | (index & 2) * 3);
@@ -236,13 +239,11 @@ __device__ __forceinline__ weft_words weft_philox_block(unsigned long long index
   unsigned int k0 = (unsigned int)key, k1 = (unsigned int)(key >> 32);
   #pragma unroll
   for (int round = 0; round < 10; ++round) {
-    const unsigned int a = __umulhi(0xD2511F53u, x0), b = __umulhi(0xCD9E8D57u, x2);
-    x3 ^= a ^ k1;
-    x1 ^= b ^ k0;
-    const unsigned int low = 0xD2511F53u * x0;
-    x0 = x1;
-    x1 = 0xCD9E8D57u * x2;
-    x2 = x3;
+    const unsigned int a = __umulhi(0xD2511F53u, x0), low = 0xD2511F53u * x0;
+    const unsigned int b = __umulhi(0xCD9E8D57u, x2), other = 0xCD9E8D57u * x2;
+    x0 = b ^ x1 ^ k0;
+    x1 = other;
+    x2 = a ^ x3 ^ k1;
     x3 = low;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
@@ -257,25 +258,24 @@ __device__ __forceinline__ unsigned int weft_philox4x32(unsigned long long index
 }`),
   piece(`
 /*
- * A normal number by Box and Muller: of two neighbouring words one gives the radius, 30 bits of the other an angle in
- * a quarter of the circle, its highest two the signs. The compiler computes a pair's radius and angle once only if both
- * use the same bits of a word.
+ * A normal number by Box and Muller, of two neighbouring words: the size of one, as a signed number, gives the radius, the
+ * other an angle in half of the circle, the sign of the first the half. The compiler computes them once for a pair.
  */
 __device__ __forceinline__ float weft_philoxNormal(unsigned long long index, unsigned long long key) {
   const weft_words x = weft_philox_block(index, key);
   const unsigned int a = index & 2 ? x.z : x.x, b = index & 2 ? x.w : x.y;
-  const float u = fmaf((float)(int)(a >> 1), 4.65661287e-10f, 2.32830644e-10f);
-  const int e = (__float_as_int(u) - 0x3f3504f3) & 0xff800000;
-  const float f = __int_as_float(__float_as_int(u) - e) - 1.0f;
+  const float u = fmaf(fabsf((float)(int)a), 4.656612e-10f, 1.16415322e-10f);
+  const int d = __float_as_int(u) - 0x3f800000;
+  const float f = __int_as_float((d & 0x007fffff) | 0x3f800000) - 2.0f;
   const float series = ${horner('f', 'f', LOGARITHM)};
   float unused = 0.0f;
-  const float radius = weft_near_sqrt(fmaxf(fmaf((float)e, -8.26295829e-08f, __fmul_rn(f, series)), 1e-30f), unused);
-  const float t = __fmul_rn((float)(int)(b << 2), 3.6572952e-10f);
+  const float radius = weft_near_sqrt(fmaf((float)d, -8.262958e-08f, __fmul_rn(f, series)), unused);
+  const float t = __fmul_rn((float)(int)b, 4.65661287e-10f);
   const float z = __fmul_rn(t, t);
   const float cosine = ${horner('f', 'z', COSINE)};
-  const float sine = __fmul_rn(t, ${horner('f', 'z', SINE)});
-  const float size = __fmul_rn(radius, index & 1 ? cosine + sine : cosine - sine);
-  return __int_as_float(__float_as_int(size) ^ ((index & 1 ? b : b << 1) & 0x80000000u));
+  const float sine = ${horner('f', 'z', SINE)};
+  if (index & 1) return __fmul_rn(__fmul_rn(radius, t), sine);
+  return __int_as_float(__float_as_int(__fmul_rn(radius, cosine)) ^ (a & 0x80000000u));
 }`),
   piece(`
 /* Both words of Threefry 2x32-20, the first above the second. */

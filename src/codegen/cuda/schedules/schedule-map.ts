@@ -98,6 +98,6 @@ export function chooseMap(kernel: Kernel): MapSchedule {
     const columns = arithmeticOf(kernel, columnValues(new Body(kernel), [...kernel.tape.keys()]));
     if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 2, threads: THREADS };
   }
-  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
+  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? (loads === 0 ? 4 : 2) : 1;
   return { kind: 'map', width, unroll, threads: THREADS };
 }
