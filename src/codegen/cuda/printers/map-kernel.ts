@@ -133,7 +133,16 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
     for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
   };
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);
-  if (several) {
+  if (movesUp && loaded.length === 0) {
+    // Nothing to have in flight: one condition ends the loop. `first + u * …` tells the compiler that chunks are aligned.
+    const [{ index }, { unroll, step }] = [params, walk];
+    out.line(`const ${index} chunks = ${end} - first < ${unroll * step} ? (${end} - first + ${step - 1}) / ${step} : ${unroll};`);
+    out.line('#pragma unroll 1');
+    out.block(`for (${index} u = 0; u < chunks; ++u)`, () => {
+      out.line(`const ${index} i = first + u * ${step};`);
+      compute(printCoordinates(out, params, 'i', kernel.parallel, 'x'));
+    });
+  } else if (several) {
     each(() => chunk(load));
     if (movesUp) {
       out.line('#pragma unroll 1');

@@ -2,11 +2,13 @@
  * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be
  * transposed.
  */
+import { loadsOf } from '../../../fusion/kernel/algebra.js';
 import { arithmeticOf, cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body } from '../body.js';
 import { ANY_LENGTH, chunkWidth, isAligned, shiftFrom } from '../chunks.js';
 import { interleavedOf } from '../interleaved.js';
+import { isExpensive } from '../outlined.js';
 import { accessesOf } from './schedule-rows.js';
 
 export interface MapSchedule {
@@ -51,6 +53,9 @@ export function columnValues(body: Body, positions: readonly number[]): number[]
   const last = body.kernel.parallel.length - 1;
   return positions.filter((position) => body.depends[position]!.every((on, axis) => !on || axis === last));
 }
+
+/** Whether a thread computes chunk by chunk in a loop, which has nothing to load: begun once, as random keys are. */
+const isWithoutLoads = (kernel: Kernel): boolean => loadsOf(kernel).length === 0 && kernel.tape.some(isExpensive);
 
 type Accesses = ReturnType<typeof accessesOf>;
 
@@ -98,6 +103,7 @@ export function chooseMap(kernel: Kernel): MapSchedule {
     const columns = arithmeticOf(kernel, columnValues(new Body(kernel), [...kernel.tape.keys()]));
     if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 2, threads: THREADS };
   }
-  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? (loads === 0 ? 4 : 2) : 1;
+  if (width > 1 && big && !heavy && isWithoutLoads(kernel)) return { kind: 'map', width, unroll: 8, threads: THREADS };
+  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
   return { kind: 'map', width, unroll, threads: THREADS };
 }
