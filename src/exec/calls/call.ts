@@ -115,7 +115,10 @@ export interface RoutineMaps {
   readonly prologue?: ElementMap | undefined;
   /** Maps values of the routine's own, which are its buffer `given` and in no memory, as its results are. */
   readonly values?: (ElementMap & { readonly given: number }) | undefined;
-  /** Takes the routine's elements as its buffer number `given`, which is in no memory; it gives the result. */
+  /**
+   * Takes the routine's elements as its buffer number `given`, which is in no memory; it gives the result. Of scans on a GPU
+   * it may reduce their rows.
+   */
   readonly epilogue?: (ElementMap & { readonly given: number }) | undefined;
 }
 

@@ -4,18 +4,30 @@
  */
 import type { CudaArgument } from '../../codegen/cuda/launch.js';
 import { type ElementFunction, elementFunction } from '../../codegen/cuda/routines/element-function.js';
+import {
+  type FoldFunction,
+  foldArguments,
+  foldFunction,
+} from '../../codegen/cuda/routines/row-fold-function.js';
 import type { LaunchArgument } from '../native/program-types.js';
-import type { RoutineStep } from './call.js';
+import type { ElementMap, RoutineStep } from './call.js';
 
-/** The functions of a step's maps, and their arguments: of the prologue, then of the epilogue. */
+/** Whether what takes a routine's elements reduces its rows. */
+export const foldsRows = ({ kernel }: ElementMap): boolean => kernel.reduced.length > 0;
+
+/** The functions of a step's maps, and their arguments: of the prologue, then of the epilogue or of the fold. */
 export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
   readonly prologue: ElementFunction | undefined;
   readonly epilogue: ElementFunction | undefined;
+  readonly fold: FoldFunction | undefined;
   readonly args: readonly LaunchArgument[];
 } {
   const { prologue: first, epilogue: last } = maps ?? {};
   const prologue = first && elementFunction(first.kernel, 'weft_prologue');
-  const epilogue = last && elementFunction(last.kernel, 'weft_epilogue', last.given);
+  const fold = last && foldsRows(last) ? foldFunction(last.kernel, last.given) : undefined;
+  const epilogue =
+    last && fold === undefined ? elementFunction(last.kernel, 'weft_epilogue', last.given) : undefined;
+  const behind = fold === undefined ? epilogue?.args : foldArguments(fold);
   const inPlan = (args: readonly CudaArgument[] = [], buffers: readonly number[] = []): LaunchArgument[] =>
     args.map(
       (argument) =>
@@ -24,14 +36,14 @@ export function mapFunctions({ maps }: Pick<RoutineStep, 'maps'>): {
   return {
     prologue,
     epilogue,
-    args: [...inPlan(prologue?.args, first?.buffers), ...inPlan(epilogue?.args, last?.buffers)],
+    fold,
+    args: [...inPlan(prologue?.args, first?.buffers), ...inPlan(behind, last?.buffers)],
   };
 }
 
 /** Which maps a step has, for `explain()`. */
 export function mapsText({ maps }: Pick<RoutineStep, 'maps'>): string {
-  const names = [maps?.prologue && 'prologue', maps?.epilogue && 'epilogue'].filter(
-    (map) => map !== undefined,
-  );
+  const last = maps?.epilogue && (foldsRows(maps.epilogue) ? 'fold of rows' : 'epilogue');
+  const names = [maps?.prologue && 'prologue', last].filter((map) => map !== undefined);
   return names.length > 0 ? `, with ${names.join(' and ')}` : '';
 }

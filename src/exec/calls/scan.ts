@@ -29,7 +29,7 @@ import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { int32, int64 } from './launch-arguments.js';
-import { mapFunctions, mapsText } from './map-functions.js';
+import { foldsRows, mapFunctions, mapsText } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a unit has at least. */
@@ -159,7 +159,8 @@ const SCANNING: Routine = {
   },
   work: (step) => {
     const { dtype, shape } = step.operands[0]!;
-    const passes = step.call === 'scanTotals' ? 1 : 2;
+    const { epilogue } = step.maps ?? {};
+    const passes = step.call === 'scanTotals' || (epilogue !== undefined && foldsRows(epilogue)) ? 1 : 2;
     const launches = planOf(step).source === 'lookBack' ? 2 : 1;
     return { bytes: passes * sizeOfShape(shape) * byteLengthOf(dtype), launches };
   },

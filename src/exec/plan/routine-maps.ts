@@ -36,11 +36,13 @@ export function usesOf(steps: readonly Step[], buffers: StepList['buffers']): Us
 /** A kernel as a map of a routine. */
 export const mapOf = ({ kernel, buffers }: KernelStep): ElementMap => ({ kernel, buffers });
 
-/** The array that an epilogue writes, in the shape of the routine's. */
+/** The array that an epilogue writes, in the shape of the routine's, or of one element a row. */
 export function resultOf(
   { results }: RoutineStep,
   { kernel, buffers }: ElementMap,
 ): RoutineStep['results'][number] {
   const { buffer } = kernel.stores[0]!.access;
-  return { shape: results[0]!.shape, dtype: kernel.buffers[buffer]!.dtype, buffer: buffers[buffer]! };
+  const { shape: whole } = results[0]!;
+  const shape = kernel.reduced.length > 0 ? [whole[0]!, ...whole.slice(1).map(() => 1)] : whole;
+  return { shape, dtype: kernel.buffers[buffer]!.dtype, buffer: buffers[buffer]! };
 }

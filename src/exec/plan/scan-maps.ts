@@ -4,6 +4,8 @@
  * its operand twice, for the tiles' totals and for the tiles, and computes a cheap map both times.
  *
  *     t = x · y;  s = running sum of t;  z = exp(s)   →   steps that read x and y and write z
+ *
+ * A kernel that reduces the rows of a scan that is whole becomes a part of it as well, where the target can (`foldsRows`).
  */
 import { isCheap, readsInOrder } from '../../codegen/cuts/element-map.js';
 import { isComplex } from '../../graph/dtype.js';
@@ -19,7 +21,7 @@ type Extent = 'parts' | 'whole';
 
 /** The step list with such maps: itself where it has none. */
 export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Extent): StepList {
-  const { isElementMap, readsOnce } = model;
+  const { isElementMap, foldsRows, readsOnce } = model;
   if (isElementMap === undefined) return stepList;
   const uses = usesOf(stepList.steps, stepList.buffers);
   const canJoin: CanJoin = ({ kernel, buffers }, count, given) =>
@@ -27,13 +29,20 @@ export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Ext
     (extent === 'whole' || readsInOrder(kernel, given)) &&
     // Files that a kernel reads block by block are held as a whole for a scan.
     !(readsOnce !== undefined && buffers.some((buffer) => uses.isStreamed(buffer)));
+  /** Whether a kernel reduces the rows that a scan would write. */
+  const canFold: CanFold = ({ operands, parameters }, { kernel }, given) => {
+    const [outer, length, inner] = operands[0]!.shape as readonly [number, number, number];
+    const isForward = parameters[1] === 0;
+    if (extent === 'parts' || operands.length > 1 || inner !== 1 || !isForward) return false;
+    return foldsRows?.(kernel, given, outer, length) === true;
+  };
   const steps: (Step | undefined)[] = [...stepList.steps];
   /** Kernels that are parts of a scan: one between two scans, or behind both, is the first one's. */
   const taken = new Set<Step>();
   let joins = false;
   for (const [at, step] of stepList.steps.entries()) {
     if (!isScan(step)) continue;
-    const maps = mapsOf(step, uses, canJoin, taken);
+    const maps = mapsOf(step, uses, { canJoin, canFold }, taken);
     if (maps === undefined) continue;
     joins = true;
     for (const gone of maps.gone) {
@@ -71,12 +80,13 @@ function totalsOf({ operands }: RoutineStep, { writers }: Uses): RoutineStep | u
 }
 
 type CanJoin = (map: KernelStep, count: number, given?: number) => boolean;
+type CanFold = (scan: RoutineStep, reduction: KernelStep, given: number) => boolean;
 
 /** The maps of a scan, and the steps that they were; `last`: the one of the epilogue. */
 function mapsOf(
   step: RoutineStep,
   uses: Uses,
-  canJoin: CanJoin,
+  { canJoin, canFold }: { readonly canJoin: CanJoin; readonly canFold: CanFold },
   taken: ReadonlySet<Step>,
 ):
   | (RoutineMaps & {
@@ -113,7 +123,8 @@ function mapsOf(
   const isKnown =
     first !== undefined && (before === undefined || (totals !== undefined && isCheap(first.kernel)));
   const prologue = isKnown && canJoin(first, count) ? mapOf(first) : undefined;
-  const epilogue = last !== undefined && canJoin(last, count, given) ? { ...mapOf(last), given } : undefined;
+  const takes = last !== undefined && (canJoin(last, count, given) || canFold(step, last, given));
+  const epilogue = takes ? { ...mapOf(last), given } : undefined;
   if (prologue === undefined && epilogue === undefined) return undefined;
   const gone = [prologue && first, epilogue && last].filter((each) => each !== undefined);
   return { prologue, epilogue, gone, last: epilogue && last, totals };

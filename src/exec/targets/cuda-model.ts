@@ -6,6 +6,8 @@
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
+import { warpFoldOf } from '../../codegen/cuda/routines/row-fold-function.js';
+import { WARP_ROW } from '../../codegen/cuda/routines/scan.js';
 import { canBeElement } from '../../codegen/cuts/element-map.js';
 import { additionsOf } from '../../fusion/kernel/additions.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
@@ -42,6 +44,10 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
     mapsAnywhere: true,
     isElementMap: (kernel, count, given) =>
       footprintOf(kernel, limits).schedule.kind === 'map' && canBeElement(kernel, count, given),
+    foldsRows: (kernel, given, rows, length) => {
+      const fold = length <= WARP_ROW ? warpFoldOf(kernel, given) : undefined;
+      return fold?.rows === rows && fold.length === length;
+    },
     blockBytes: cudaBlockBytes,
     hasOwnBlock: ({ role }) => role === 'output' && destination === 'device',
     hostPeakOf: cudaHostPeak,

@@ -11,6 +11,7 @@ import type { DType } from '../../../graph/dtype.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/routines.js';
 import { type ElementFunction, withPrelude } from './element-function.js';
+import { type FoldFunction, printFoldBegin, printFoldElement, printFoldEnd } from './row-fold-function.js';
 import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';
 import { printNumbers, type ScanNumbers, wideBytes } from './scan-numbers.js';
 
@@ -20,11 +21,14 @@ export interface ScanForm extends ScanNumbers {
   readonly prologue?: ElementFunction | undefined;
   /** Takes the elements of the result. */
   readonly epilogue?: ElementFunction | undefined;
+  /** Reduces the rows of the result, of short ones. */
+  readonly fold?: FoldFunction | undefined;
 }
 
 /** Functions of elements, and the types and the arithmetic of numbers. */
 const printParts = (form: ScanForm): string => {
-  const functions = [form.prologue, form.epilogue].filter((each) => each !== undefined);
+  const all = [form.prologue, form.epilogue, form.fold?.element, form.fold?.result];
+  const functions = all.filter((each) => each !== undefined);
   return `${withPrelude(functions)}${printNumbers(form)}${functions.length > 0 ? KEPT : ''}`;
 };
 
@@ -40,11 +44,18 @@ const elementAt = ({ prologue }: ScanForm, at: string): string =>
 const storeAt = ({ epilogue }: ScanForm, at: string, value: string): string =>
   `out[${at}] = ${epilogue === undefined ? value : epilogue.call(at, `weft_kept(${value})`)}`;
 
+/** Folds an element of the result, or writes it. */
+const takenAt = (form: ScanForm, at: string, value: string): string =>
+  form.fold === undefined
+    ? storeAt(form, at, value)
+    : printFoldElement(form.fold, at, `weft_kept(${value})`);
+
 /** The array that is read, the one that is written, and what the functions of elements need. */
 const input = ({ prologue }: ScanForm): string => (prologue === undefined ? ', const weft_element* in' : '');
-const output = ({ epilogue }: ScanForm): string => `, ${epilogue?.type ?? 'weft_element'}* out`;
-const further = ({ prologue, epilogue }: ScanForm): string =>
-  `${prologue?.parameters ?? ''}${epilogue?.parameters ?? ''}`;
+const output = ({ epilogue, fold }: ScanForm): string =>
+  `, ${epilogue?.type ?? fold?.result.type ?? 'weft_element'}* out`;
+const further = ({ prologue, epilogue, fold }: ScanForm): string =>
+  [prologue, epilogue, fold?.element, fold?.result].map((each) => each?.parameters ?? '').join('');
 
 /** Where the value before a tile comes from; `totals`: only the tiles' totals are wanted. */
 export type ScanSource = 'none' | 'operand' | 'lookBack' | 'totals';
@@ -73,7 +84,7 @@ const printWarpScan = (value: string): string => `  #pragma unroll
 `;
 
 /**
- * Rows of at most `WARP_ROW` elements: a warp goes along each, four elements a lane and step. `inFours`: rows are
+ * Rows of at most `WARP_ROW` elements: a warp goes along each, four elements a lane and step, and may reduce what it gives. `inFours`: rows are
  * whole fours, so that the compiler sees that a lane's elements are one.
  */
 export function printShortRows(form: ScanForm, inFours = false): string {
@@ -86,7 +97,7 @@ ${SCAN_NAME}(unsigned int first_x${input(form)}${output(form)}, long long rows, 
   const unsigned int lane = threadIdx.x % 32;
   const long long line = ${inFours ? '4 * (row * (count / 4))' : 'row * count'};
   weft_wide sum = weft_identity();
-  for (int step = 0; step < count; step += ${32 * ITEMS}) {
+${form.fold === undefined ? '' : printFoldBegin(form.fold)}  for (int step = 0; step < count; step += ${32 * ITEMS}) {
     const int mine = step + ${ITEMS} * (int)lane;
     weft_wide v[${ITEMS}];
 ${inFours ? printFour(form, at) : ''}    #pragma unroll
@@ -103,10 +114,10 @@ ${printWarpScan('total')}    const weft_wide lower = weft_up(total, 1);
     const weft_wide ahead = lane == 0 ? sum : weft_combine(sum, lower);
     #pragma unroll
     for (int e = 0; e < ${ITEMS}; ++e)
-      if (mine + e < count) ${storeAt(form, at, 'weft_round(weft_combine(ahead, v[e]))')};
+      if (mine + e < count) ${takenAt(form, at, 'weft_round(weft_combine(ahead, v[e]))')};
     sum = weft_combine(sum, weft_of_lane(total, 31));
   }
-}
+${form.fold === undefined ? '' : printFoldEnd(form.fold, 'row')}}
 `;
 }
 
