@@ -1,12 +1,16 @@
 /** Maps in the kernels of scans: what is joined, that bits are those of the maps by themselves, and what stays apart. */
 import { describe, expect, it } from 'vitest';
-import { compute, type Lazy } from '../../src/index.js';
+import { compute, type Lazy, random } from '../../src/index.js';
 import { outputOf, rows, SCAN_MAP_JOBS } from '../support/scan-map-jobs.js';
 
 const device = 'cuda:0';
 /** The texts of the steps of a plan. */
 const stepsOf = (output: Lazy): string[] =>
   output.explain({ device }).steps.map(({ kind, text }) => `${kind} ${text}`);
+
+/** Rows of running sums of normal numbers. */
+const walks = (shape: readonly [number, number]): Lazy =>
+  random.normal(random.key(3), [...shape], { dtype: 'float32' }).mul(0.05).cumulativeSum(1);
 
 describe('maps before and behind a scan', () => {
   it.each(SCAN_MAP_JOBS.map((job) => [job.name, job] as const))(
@@ -50,6 +54,36 @@ describe('maps before and behind a scan', () => {
     const x = rows([100_000], 1);
     const { peakBytes } = x.mul(2).cumulativeSum().exp().plan({ device });
     expect(peakBytes).toBeLessThan(2.2 * 400_000);
+  });
+
+  it.each([
+    ['sums of exponentials of random walks', walks([4096, 132]).exp().mean(1).mul(3)],
+    ['greatest elements, times a factor of the row', walks([600, 128]).max(1).mul(rows([600], 3))],
+    ['products of scaled elements', rows([530, 128], 1).cumulativeSum(1).mul(rows([530, 128], 2)).prod(1)],
+    ['integers', rows([600, 128], 1).mul(100).astype('int32').cumulativeMax(1).sub(7).min(1).astype('float64')],
+  ] as const)('have rows reduced in the same kernel, with the bits of two: %s', async (_, output) => {
+    const steps = stepsOf(output);
+    expect(steps.filter((step) => /^call scan .*fold of rows/.test(step))).toHaveLength(1);
+    expect(steps.filter((step) => step.startsWith('kernel reduce'))).toHaveLength(0);
+    const [whole, shared] = [await compute([output], { device }), await compute([output], { devices: 2 })];
+    expect(shared[0]!.data).toEqual(whole[0]!.data);
+    const exact = await compute([output], { device: 'cpu' });
+    for (const [k, value] of [...exact[0]!.data].map(Number).entries()) {
+      const found = Number(whole[0]!.data[k]);
+      if (!Object.is(found, value)) expect(Math.abs(found - value)).toBeLessThan(1e-4 * Math.abs(value));
+    }
+  });
+
+  it('have rows reduced in a kernel of its own where a warp would read them in another order', () => {
+    const twoSteps = [
+      walks([600, 126]).sum(1),
+      walks([600, 1400]).sum(1),
+      walks([600, 128]).cumulativeSum(1, { reverse: true }).sum(1),
+      walks([600, 128]).sum(0),
+    ];
+    for (const output of twoSteps) expect(stepsOf(output).join()).not.toContain('fold of rows');
+    const both = walks([600, 128]);
+    expect(stepsOf(both.sum(1).add(both.slice([], 0))).join()).not.toContain('fold of rows');
   });
 
   it('stay apart where others read them, or neighbours', () => {
