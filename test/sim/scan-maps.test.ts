@@ -10,7 +10,10 @@ const stepsOf = (output: Lazy): string[] =>
 
 /** Rows of running sums of normal numbers. */
 const walks = (shape: readonly [number, number]): Lazy =>
-  random.normal(random.key(3), [...shape], { dtype: 'float32' }).mul(0.05).cumulativeSum(1);
+  random
+    .normal(random.key(3), [...shape], { dtype: 'float32' })
+    .mul(0.05)
+    .cumulativeSum(1);
 
 describe('maps before and behind a scan', () => {
   it.each(SCAN_MAP_JOBS.map((job) => [job.name, job] as const))(
@@ -58,9 +61,23 @@ describe('maps before and behind a scan', () => {
 
   it.each([
     ['sums of exponentials of random walks', walks([4096, 132]).exp().mean(1).mul(3)],
-    ['greatest elements, times a factor of the row', walks([600, 128]).max(1).mul(rows([600], 3))],
-    ['products of scaled elements', rows([530, 128], 1).cumulativeSum(1).mul(rows([530, 128], 2)).prod(1)],
-    ['integers', rows([600, 128], 1).mul(100).astype('int32').cumulativeMax(1).sub(7).min(1).astype('float64')],
+    [
+      'greatest elements, times a factor of the row',
+      walks([600, 128])
+        .max(1)
+        .mul(rows([600], 3)),
+    ],
+    [
+      'products of scaled elements',
+      rows([530, 128], 1)
+        .cumulativeSum(1)
+        .mul(rows([530, 128], 2))
+        .prod(1),
+    ],
+    [
+      'integers',
+      rows([600, 128], 1).mul(100).astype('int32').cumulativeMax(1).sub(7).min(1).astype('float64'),
+    ],
   ] as const)('have rows reduced in the same kernel, with the bits of two: %s', async (_, output) => {
     const steps = stepsOf(output);
     expect(steps.filter((step) => /^call scan .*fold of rows/.test(step))).toHaveLength(1);

@@ -7,12 +7,18 @@
 import { liveValues, loadsFrom } from '../../fusion/kernel/algebra.js';
 import { reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { create, mapInstruction } from '../../fusion/kernel/instruction.js';
-import { type Affine, argumentsOf, type Instruction, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import {
+  type Affine,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+  product,
+} from '../../fusion/kernel/kernel.js';
 import { levelsOf, storesElements } from '../../fusion/kernel/levels.js';
 import type { DType } from '../../graph/dtype.js';
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
-import { canBeElement } from './element-map.js';
 import { normalize } from './domain.js';
+import { canBeElement } from './element-map.js';
 
 /** Reductions of one op, whose accumulators are of the elements' dtype. */
 const FOLDS = ['sum', 'prod', 'min', 'max'] as const;
@@ -36,7 +42,8 @@ export function rowFoldOf(kernel: Kernel, given: number): RowFold | undefined {
   const { parallel, reduced, stores, carried, counters } = normal;
   const [reduction, ...others] = reductionsOf(normal);
   const name = FOLDS.find((fold) => fold === reduction?.name);
-  if (reduction === undefined || name === undefined || others.length > 0 || reduced.length !== 1) return undefined;
+  if (reduction === undefined || name === undefined || others.length > 0 || reduced.length !== 1)
+    return undefined;
   if (reduction.taken !== reduction.dtype) return undefined;
   if (stores.length !== 1 || carried !== undefined || counters !== undefined) return undefined;
   if (storesElements(normal) || levelsOf(normal).phases !== 1) return undefined;
@@ -53,7 +60,10 @@ export function rowFoldOf(kernel: Kernel, given: number): RowFold | undefined {
 function elementPart(kernel: Kernel, value: number, dtype: DType): Kernel {
   const parallel = [...kernel.parallel, ...kernel.reduced];
   const { tape, moved } = partOf(kernel, [value]);
-  const buffers = [...kernel.buffers, { dtype, role: 'output', elementCount: sizeOfShape(parallel) } as const];
+  const buffers = [
+    ...kernel.buffers,
+    { dtype, role: 'output', elementCount: sizeOfShape(parallel) } as const,
+  ];
   const access = { offset: 0, strides: denseStrides(parallel), bounds: [], buffer: kernel.buffers.length };
   return { ...kernel, parallel, reduced: [], buffers, tape, stores: [{ value: moved.get(value)!, access }] };
 }

@@ -84,9 +84,7 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
    * Whether a kernel reduces so many rows of such a length, its buffer `given`, so that a scan can do it where it would write
    * them, with the same bits; without it, none does.
    */
-  readonly foldsRows?:
-    | ((kernel: Kernel, given: number, rows: number, length: number) => boolean)
-    | undefined;
+  readonly foldsRows?: ((kernel: Kernel, given: number, rows: number, length: number) => boolean) | undefined;
   /** Whether a kernel can read its buffer block by block as it goes; without it, none can. */
   readonly readsOnce?: ((kernel: Kernel, buffer: number) => boolean) | undefined;
   /** Of a kind of devices of which several may share a compute. */

@@ -5,9 +5,9 @@
 
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
-import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import { warpFoldOf } from '../../codegen/cuda/routines/row-fold-function.js';
 import { WARP_ROW } from '../../codegen/cuda/routines/scan.js';
+import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import { canBeElement } from '../../codegen/cuts/element-map.js';
 import { additionsOf } from '../../fusion/kernel/additions.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';

@@ -65,6 +65,31 @@ export function printMap(body: Body, schedule: MapSchedule, name: string): CudaF
   return printFunction(name, out, params, { ...mapLaunch(kernel, schedule), sharedByteLength: 0 });
 }
 
+/** Chunks whose arithmetic is interleaved where nothing is loaded. */
+const INTERLEAVED = 4;
+
+/**
+ * The chunks of a thread that has nothing to load: one condition ends the loop. `first + u * …` tells the compiler how chunks
+ * are aligned, and so which elements share what they need.
+ */
+function printLoopOfChunks(
+  out: Writer,
+  { index }: Parameters,
+  { unroll, step }: Walk,
+  end: string,
+  chunk: () => void,
+): void {
+  const left = `${end} - first`;
+  out.line(
+    `const ${index} chunks = ${left} < ${unroll * step} ? (${left} + ${step - 1}) / ${step} : ${unroll};`,
+  );
+  out.line(`#pragma unroll ${INTERLEAVED}`);
+  out.block(`for (${index} u = 0; u < chunks; ++u)`, () => {
+    out.line(`const ${index} i = first + u * ${step};`);
+    chunk();
+  });
+}
+
 interface Walk {
   readonly unroll: number;
   readonly step: number;
@@ -134,14 +159,9 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   };
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);
   if (movesUp && loaded.length === 0) {
-    // Nothing to have in flight: one condition ends the loop. `first + u * …` tells the compiler that chunks are aligned.
-    const [{ index }, { unroll, step }] = [params, walk];
-    out.line(`const ${index} chunks = ${end} - first < ${unroll * step} ? (${end} - first + ${step - 1}) / ${step} : ${unroll};`);
-    out.line('#pragma unroll 1');
-    out.block(`for (${index} u = 0; u < chunks; ++u)`, () => {
-      out.line(`const ${index} i = first + u * ${step};`);
-      compute(printCoordinates(out, params, 'i', kernel.parallel, 'x'));
-    });
+    printLoopOfChunks(out, params, walk, end, () =>
+      compute(printCoordinates(out, params, 'i', kernel.parallel, 'x')),
+    );
   } else if (several) {
     each(() => chunk(load));
     if (movesUp) {

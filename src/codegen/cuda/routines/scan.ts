@@ -46,9 +46,7 @@ const storeAt = ({ epilogue }: ScanForm, at: string, value: string): string =>
 
 /** Folds an element of the result, or writes it. */
 const takenAt = (form: ScanForm, at: string, value: string): string =>
-  form.fold === undefined
-    ? storeAt(form, at, value)
-    : printFoldElement(form.fold, at, `weft_kept(${value})`);
+  form.fold === undefined ? storeAt(form, at, value) : printFoldElement(form.fold, at, `weft_kept(${value})`);
 
 /** The array that is read, the one that is written, and what the functions of elements need. */
 const input = ({ prologue }: ScanForm): string => (prologue === undefined ? ', const weft_element* in' : '');

@@ -55,7 +55,8 @@ export function columnValues(body: Body, positions: readonly number[]): number[]
 }
 
 /** Whether a thread computes chunk by chunk in a loop, which has nothing to load: begun once, as random keys are. */
-const isWithoutLoads = (kernel: Kernel): boolean => loadsOf(kernel).length === 0 && kernel.tape.some(isExpensive);
+const isWithoutLoads = (kernel: Kernel): boolean =>
+  loadsOf(kernel).length === 0 && kernel.tape.some(isExpensive);
 
 type Accesses = ReturnType<typeof accessesOf>;
 
@@ -103,7 +104,8 @@ export function chooseMap(kernel: Kernel): MapSchedule {
     const columns = arithmeticOf(kernel, columnValues(new Body(kernel), [...kernel.tape.keys()]));
     if (columns >= HEAVY_COLUMNS) return { kind: 'map', width, unroll: 2, threads: THREADS };
   }
-  if (width > 1 && big && !heavy && isWithoutLoads(kernel)) return { kind: 'map', width, unroll: 8, threads: THREADS };
+  if (width > 1 && big && !heavy && isWithoutLoads(kernel))
+    return { kind: 'map', width, unroll: 8, threads: THREADS };
   const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
   return { kind: 'map', width, unroll, threads: THREADS };
 }
