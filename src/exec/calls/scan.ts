@@ -6,7 +6,6 @@
  */
 
 import { CLEAR_KERNEL } from '../../codegen/cuda/routines/look-back.js';
-import { foldArguments, foldFunction } from '../../codegen/cuda/routines/row-fold-function.js';
 import {
   lineTile,
   printColumnTiles,
