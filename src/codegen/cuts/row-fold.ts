@@ -56,7 +56,7 @@ export function rowFoldOf(kernel: Kernel, given: number): RowFold | undefined {
   return { name, dtype: reduction.dtype, rows, length, element, result, reduced: normal.buffers.length };
 }
 
-/** A kernel of what a value needs, which it stores in C order into a buffer of its own. */
+/** A kernel of the instructions behind a value, stored in C order into a buffer of its own. */
 function elementPart(kernel: Kernel, value: number, dtype: DType): Kernel {
   const parallel = [...kernel.parallel, ...kernel.reduced];
   const { tape, moved } = partOf(kernel, [value]);
@@ -87,7 +87,7 @@ function resultPart(kernel: Kernel, reduction: number, dtype: DType): Kernel {
   return { ...kernel, reduced: [], buffers, tape, stores };
 }
 
-/** What some values need as a tape of its own, with one instruction replaced and affine functions changed. */
+/** The instructions behind some values as a tape of its own, with one replaced and affine functions changed. */
 function partOf(
   { tape }: Kernel,
   values: readonly number[],

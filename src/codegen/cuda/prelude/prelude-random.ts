@@ -202,7 +202,7 @@ __device__ __forceinline__ ${type} weft_erfinv(${type} x) {
 }
 
 /**
- * What a natural logarithm has beside that of an exponent, in f = m - 2 for a significand m in [1, 2): ln 2 - log(1 + f / 2) / f, to
+ * ln 2 - log(1 + f / 2) / f, the part of a natural logarithm that a significand f + 2 in [1, 2) has beside ln 2 a power of two, to
  * 1.6e-7 of the logarithm; √2 cos(πt / 2) and √2 sin(πt / 2) / t, in t² as far as 1, to 8e-8.
  */
 const LOGARITHM = [
