@@ -14,6 +14,7 @@ describe('settings', () => {
       cacheByteLimit: 512 * 2 ** 20,
       threads: undefined,
       isa: undefined,
+      compilesLoops: true,
       poison: false,
     });
     expect([...read({}).debug]).toEqual([]);
@@ -76,6 +77,7 @@ describe('settings', () => {
     ['WEFT_CACHE_BYTES', '-1'],
     ['WEFT_DEBUG', 'graph,everything'],
     ['WEFT_ISA', 'avx3'],
+    ['WEFT_CPU_JIT', 'no'],
     ['WEFT_POISON', 'yes'],
   ])('refuse %s=%s and name the variable', (name, value) => {
     expect(() => read({ [name]: value })).toThrow(ArgumentError);

@@ -2,6 +2,7 @@
 #include "cpu/blas.h"
 #include "cpu/cpu.h"
 #include "cpu/isa.h"
+#include "cpu/jit/native-loop.h"
 #include "cpu/lapack.h"
 #include "cpu/ops.h"
 #include "cpu/threads.h"
@@ -23,6 +24,7 @@ Napi::Object describe(Napi::Env env) {
   Napi::Object result = Napi::Object::New(env);
   result.Set("isa", isaName(currentIsa()));
   result.Set("threads", sharedPool().size());
+  result.Set("compilesLoops", jit::compilesLoops());
   const char* vectorMath = vectorMathPath();
   result.Set("vectorMath", vectorMath == nullptr ? env.Null() : Napi::String::New(env, vectorMath));
   const MathLibrary* const blas = blasInUse();

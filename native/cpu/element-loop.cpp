@@ -6,6 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/element-queue.h"
+#include "cpu/jit/native-loop.h"
+
 namespace weft::cpu {
 namespace {
 
@@ -26,11 +29,6 @@ void eachWord(const char* mask, const char* other, int64_t chunks, F&& fn) {
     fn(k, word, otherWord);
   }
 }
-
-// A lane, and an element of a block.
-struct Taken {
-  int64_t lane, row, place;
-};
 
 // Moves elements of so many bytes, each from one place to another.
 template <typename Places>
@@ -59,27 +57,6 @@ void moveElements(int byteLength, const std::vector<Taken>& list, char* to, cons
       return move(Sixteen{});
   }
 }
-
-// The elements of a block that no lane has taken, row by row.
-class ElementQueue {
- public:
-  ElementQueue(Extent extent, int64_t valid)
-      : rows_(valid > 0 ? extent.rows : 0), count_(std::min(valid, extent.chunks * kChunk)) {}
-  bool isEmpty() const { return row_ == rows_; }
-  // Of a queue that nothing was taken from.
-  int64_t count() const { return rows_ * count_; }
-  Taken next(int64_t lane) {
-    const Taken taken{lane, row_, place_};
-    if (++place_ == count_) {
-      place_ = 0;
-      row_++;
-    }
-    return taken;
-  }
-
- private:
-  int64_t rows_, count_, row_ = 0, place_ = 0;
-};
 
 // The values of a loop's step on some chunks of lanes.
 class LoopLanes {
@@ -284,10 +261,6 @@ class BlockLoop : LoopLanes {
                    [](const Taken& each) { return std::pair(each.lane, each.place); });
   }
 
-  static int64_t placeIn(const Operand& operand, const Taken& each) {
-    return each.row * operand.rowStep + each.place / kChunk * operand.chunkStep + each.place % kChunk;
-  }
-
   const int result_;
   const Operand& out_;
   const Operand* const* args_;
@@ -310,8 +283,8 @@ size_t ElementLoop::scratchBytes(int64_t chunks) const {
   return bytes;
 }
 
-void runElementLoop(const ElementLoop& loop, int result, Extent extent, int64_t valid, const Operand& out,
-                    const Operand* const* args, char* scratch) {
+void runElementLoop(const ElementLoop& loop, const jit::NativeLoop* native, int result, Extent extent,
+                    int64_t valid, const Operand& out, const Operand* const* args, char* scratch) {
   const int byteLength = loop.argumentBytes[result];
   // Lanes that are no elements hold what they held before the loop. Those of `out` may be another argument's.
   for (int64_t row = 0; row < extent.rows; row++)
@@ -320,6 +293,7 @@ void runElementLoop(const ElementLoop& loop, int result, Extent extent, int64_t 
       std::memmove(chunkIn(out, row, c, byteLength) + first,
                    chunkIn(*args[result], row, c, byteLength) + first, kChunk * byteLength - first);
     }
+  if (native != nullptr) return native->run(extent, valid, out, args, scratch);
   BlockLoop(loop, result, out, args, scratch).run(extent, valid);
 }
 

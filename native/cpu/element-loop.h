@@ -11,7 +11,12 @@
 
 namespace weft::cpu {
 
+namespace jit {
+class NativeLoop;
+}
+
 struct ElementLoop {
+  std::vector<DType> dtypes;
   // Bytes of an element of each argument, states first.
   std::vector<int> argumentBytes;
   std::vector<int> next;
@@ -31,9 +36,10 @@ struct ElementLoop {
   size_t scratchBytes() const;
 };
 
-// Runs a loop over some lanes of a block. `args` are the arguments, `scratch` has scratchBytes().
-// Lanes of each row from `valid` on are left out: nothing says that a loop would end on them.
-void runElementLoop(const ElementLoop& loop, int result, Extent extent, int64_t valid, const Operand& out,
-                    const Operand* const* args, char* scratch);
+// Runs a loop over some lanes of a block, by its code if there is such (jit/native-loop.h). `args` are the
+// arguments, `scratch` has scratchBytes(), or those of the code. Lanes of each row from `valid` on are left
+// out: nothing says that a loop would end on them.
+void runElementLoop(const ElementLoop& loop, const jit::NativeLoop* native, int result, Extent extent,
+                    int64_t valid, const Operand& out, const Operand* const* args, char* scratch);
 
 }  // namespace weft::cpu

@@ -17,6 +17,7 @@ class StepReader {
     std::vector<DType> dtypes(words_.next(1, 1 << 20, "arguments of a loop"));
     for (DType& each : dtypes) each = words_.dtype();
     const size_t arguments = dtypes.size();
+    loop->dtypes = dtypes;
     for (const DType each : dtypes) loop->argumentBytes.push_back(byteLengthOf(each));
     loop->next.resize(words_.next(1, static_cast<int64_t>(arguments), "states of a loop"));
     for (int& at : loop->next) at = static_cast<int>(words_.next(0, kMany, "state of a loop"));
@@ -101,6 +102,7 @@ class StepReader {
     StepValue out;
     const int64_t kind = words_.next(0, 3, "value of a loop");
     const DType result = words_.dtype();
+    out.dtype = result;
     out.byteLength = byteLengthOf(result);
     if (kind == 3) {
       out.constant = constantChunk(out.byteLength);
@@ -121,11 +123,11 @@ class StepReader {
       for (size_t k = 0; k < inner.dtypes.size(); k++)
         if (dtypes[out.args[k]] != inner.dtypes[k]) malformed("dtype of a loop's argument");
     } else {
-      const std::string name = kind == 0 ? words_.op() : "";
-      const DType from = words_.dtype();
-      out.function = kind == 0 ? registry_.op(name.c_str(), from) : registry_.cast(from, result);
-      if (!out.function) malformed("no function " + name + " in a loop");
-      if (dtypes[out.args.back()] != from) malformed("dtype of an argument in a loop");
+      if (kind == 0) out.op = words_.op();
+      out.from = words_.dtype();
+      out.function = kind == 0 ? registry_.op(out.op.c_str(), out.from) : registry_.cast(out.from, result);
+      if (!out.function) malformed("no function " + out.op + " in a loop");
+      if (dtypes[out.args.back()] != out.from) malformed("dtype of an argument in a loop");
     }
     dtypes.push_back(result);
     return out;

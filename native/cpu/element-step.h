@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cpu/lanes.h"
@@ -12,7 +13,11 @@ struct ElementLoop;
 
 // A value of a step: a function of lanes, a state after a loop in the step, or a constant.
 struct StepValue {
+  DType dtype = DType::boolean;
   int byteLength = 0;
+  // Of a function: the op, or none of a cast, and the dtype that it is found by.
+  std::string op;
+  DType from = DType::boolean;
   LaneFunction function = nullptr;
   std::shared_ptr<const ElementLoop> loop;
   int result = 0;

@@ -6,6 +6,7 @@
 #include "cpu/chain-step-parse.h"
 #include "cpu/cpu.h"
 #include "cpu/element-step-parse.h"
+#include "cpu/jit/native-loop.h"
 #include "cpu/tape-words.h"
 #include "cpu/tape.h"
 
@@ -198,7 +199,9 @@ class Parser {
       out.loopArgs.push_back(value());
       if (tape_->values[out.loopArgs.back()].dtype != dtype) malformed("dtype of a loop's argument");
     }
-    tape_->loopByteLength = std::max(tape_->loopByteLength, out.loop->scratchBytes());
+    out.nativeLoop = jit::compileLoop(*out.loop, out.loopResult);
+    const size_t bytes = out.nativeLoop ? out.nativeLoop->scratchBytes() : out.loop->scratchBytes();
+    tape_->loopByteLength = std::max(tape_->loopByteLength, bytes);
   }
 
   // A part of a reduction by a monoid; the first of its parts holds the monoid.

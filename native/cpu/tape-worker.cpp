@@ -304,8 +304,8 @@ void TapeWorker::runLoop(const Instruction& i, const Position& at, const Operand
   for (const int arg : i.loopArgs) args.push_back(&operands_[arg]);
   // Lanes of a value that does not vary along them are equal.
   const int64_t valid = value.lanes ? (isRow ? rowLanes() : at.valid) : kChunk;
-  runElementLoop(*i.loop, i.loopResult, {value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, valid, out,
-                 args.data(), loops_);
+  runElementLoop(*i.loop, i.nativeLoop.get(), i.loopResult,
+                 {value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, valid, out, args.data(), loops_);
 }
 
 Operand TapeWorker::operandAt(const Value& value, char* memory) const {

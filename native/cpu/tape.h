@@ -82,6 +82,8 @@ struct Instruction {
   LaneFunction function = nullptr;
   // Of a map that is a loop of each element: the state that it gives, and the loop's arguments.
   std::shared_ptr<const ElementLoop> loop;
+  // Its code, if it was compiled.
+  std::shared_ptr<const jit::NativeLoop> nativeLoop;
   int loopResult = 0;
   std::vector<int> loopArgs;
   // Of a reduction by a row of the table, or by a monoid of the user's own, whose results are several values.

@@ -4,6 +4,7 @@
 
 #include "cpu/blas.h"
 #include "cpu/isa.h"
+#include "cpu/jit/native-loop.h"
 #include "cpu/lapack.h"
 #include "cpu/threads.h"
 #include "runtime/engine-memory.h"
@@ -48,6 +49,7 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   if (settings.has("threads"))
     cpu::setThreadCount(static_cast<int>(settings.integer("threads", 1, kMaxThreads)));
   if (settings.has("isa")) cpu::limitIsa(isaNamed(settings.text("isa")));
+  if (settings.has("compilesLoops")) cpu::jit::allowLoopCode(settings.flag("compilesLoops"));
   if (settings.has("blasFiles")) cpu::searchBlas(settings.list("blasFiles", values::text));
   if (settings.has("blas")) useBlas(settings.text("blas"));
   if (settings.has("lapack")) useLapack(settings.text("lapack"));

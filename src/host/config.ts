@@ -43,6 +43,8 @@ export interface Config {
   readonly threads: number | undefined;
   /** `WEFT_ISA`: the widest instruction set the CPU backend uses. */
   readonly isa: CpuIsa | undefined;
+  /** `WEFT_CPU_JIT=off`: loops of elements are interpreted on the CPU, never compiled. */
+  readonly compilesLoops: boolean;
   /**
    * `WEFT_POISON=1`: host memory is handed out filled with NaN, and buffers on a GPU are blocks of the
    * driver's own, so that tests and tools see reads of undefined memory and accesses beyond a buffer.
@@ -206,6 +208,7 @@ function memory(env: Environment, name: string): Size | undefined {
 /** Reads settings from an environment; for tests, which have their own. */
 export function readConfig(env: Environment, home: string | undefined = homeFolder()): Config {
   const [isa] = given(env.WEFT_ISA);
+  const [jit] = given(env.WEFT_CPU_JIT);
   const checksKernels = integer(env, 'WEFT_CHECK', 0, 1) === 1;
   // A driver that is named stands alone.
   const isReplaced = checksKernels && given(env.WEFT_CUDA_DRIVER)[0] === undefined;
@@ -223,6 +226,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     cacheByteLimit: integer(env, 'WEFT_CACHE_BYTES', 0, Number.MAX_SAFE_INTEGER) ?? DEFAULT_CACHE_BYTES,
     threads: integer(env, 'WEFT_THREADS', 1, MAX_THREADS),
     isa: isa === undefined ? undefined : word('WEFT_ISA', isa, CPU_ISAS),
+    compilesLoops: jit === undefined || word('WEFT_CPU_JIT', jit, ['on', 'off']) === 'on',
     poison: integer(env, 'WEFT_POISON', 0, 1) === 1 || simulated !== undefined,
     checksKernels,
     simulatorFolder: simulated,

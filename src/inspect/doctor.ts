@@ -139,6 +139,7 @@ async function examineCpu(): Promise<CpuResult> {
       value:
         problem ?? `works: ${info.isa} instructions, ${info.threads} of ${availableParallelism()} threads`,
     },
+    elementLoops(info),
     vectorMath(info),
     blas(info),
     lapack(info),
@@ -151,6 +152,23 @@ const noAddon = (error: unknown): Finding => {
   if (!(error instanceof NativeError)) return { ...about, status: 'broken', value: messageOf(error) };
   const status = error.cause === undefined ? 'missing' : 'broken';
   return { ...about, status, value: error.problem, remedy: error.remedy };
+};
+
+const elementLoops = ({ compilesLoops, isa }: CpuInfo): Finding => {
+  const about = { area: 'cpu', name: 'loops of elements' } as const;
+  if (compilesLoops) return { ...about, status: 'found', value: `compiled to ${isa} instructions` };
+  const isOff = !config().compilesLoops;
+  const hasCode = isa === 'avx2' || isa === 'avx512';
+  return {
+    ...about,
+    status: 'missing',
+    value: isOff
+      ? 'interpreted: WEFT_CPU_JIT is off'
+      : hasCode
+        ? 'interpreted: the system gives no executable memory'
+        : `interpreted: there is no code for ${isa} instructions`,
+    cost: 'functions with loops that depend on data take several times as long',
+  };
 };
 
 const vectorMath = ({ vectorMath: library }: CpuInfo): Finding =>

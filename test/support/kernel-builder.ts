@@ -17,6 +17,7 @@ import type {
 } from '../../src/fusion/kernel/kernel.js';
 import { argumentsOf } from '../../src/fusion/kernel/kernel.js';
 import { type DType, isHalf, type Scalar } from '../../src/graph/dtype.js';
+import type { ElementLoop } from '../../src/graph/loop-step.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
 import { type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 
@@ -97,6 +98,11 @@ export class KernelBuilder {
     const dtype = isHalf(result) ? 'float32' : result;
     const value = this.#push(create.map(dtype, op, wide));
     return isHalf(result) ? this.cast(value, result) : value;
+  }
+
+  /** A state after a loop of each element. */
+  repeat(loop: ElementLoop, result: number, ...args: number[]): number {
+    return this.#push(create.repeat(loop.arguments[result]!, loop, result, args));
   }
 
   cast(arg: number, dtype: DType): number {

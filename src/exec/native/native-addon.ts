@@ -90,7 +90,10 @@ interface Addon {
   tilesDone(token: object): number;
   createTileQueue(count: number): object;
   configureCpu(
-    settings: Pick<Config, 'threads' | 'isa' | 'blas' | 'lapack' | 'scratchFolder' | 'poison'> & {
+    settings: Pick<
+      Config,
+      'threads' | 'isa' | 'compilesLoops' | 'blas' | 'lapack' | 'scratchFolder' | 'poison'
+    > & {
       readonly blasFiles: readonly string[];
       readonly externalByteLength: number;
     },
@@ -160,10 +163,11 @@ function load(): Addon {
 export function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, blas, lapack, scratchFolder, poison, processMemory, cuda } = config();
+    const { threads, isa, compilesLoops, blas, lapack, scratchFolder, poison, processMemory, cuda } =
+      config();
     const isSearched = blas === undefined || blas === 'auto';
     const files = isSearched ? blasFiles(cuda) : [];
-    const settings = { threads, isa, blas, lapack, scratchFolder, poison, blasFiles: files };
+    const settings = { threads, isa, compilesLoops, blas, lapack, scratchFolder, poison, blasFiles: files };
     guarded(() => fresh.configureCpu({ ...settings, externalByteLength: MOST_EXTERNAL_BYTES }));
     loaded = fresh;
     if (processMemory !== undefined) limitDeviceMemory(undefined, processMemory, true);

@@ -195,6 +195,8 @@ export interface MathLibrary {
 export interface CpuInfo {
   /** The instruction set in use: `avx512`, `avx2`, `baseline`, `neon`. */
   readonly isa: string;
+  /** Whether loops of elements are compiled to machine code; else they are interpreted. */
+  readonly compilesLoops: boolean;
   readonly threads: number;
   /** The vector mathematics library in use; null: own functions. */
   readonly vectorMath: string | null;

@@ -1,0 +1,197 @@
+#include "cpu/jit/assembler.h"
+
+#include <cstring>
+#include <utility>
+
+namespace weft::cpu::jit {
+namespace {
+
+constexpr int numberOf(Gpr gpr) { return static_cast<int>(gpr); }
+// ModRM's r/m: a scaled index follows; relative to the next instruction.
+constexpr int kScaled = 4, kRelative = 5;
+constexpr int kDisplaced = 0x80, kDirect = 0xc0;
+constexpr int kRexW = 0x48;
+
+}  // namespace
+
+void Assembler::word(int32_t value) {
+  for (int k = 0; k < 4; k++) byte(value >> 8 * k);
+}
+
+void Assembler::quad(uint64_t value) {
+  for (int k = 0; k < 8; k++) byte(static_cast<int>(value >> 8 * k & 0xff));
+}
+
+// Bits of register numbers, of the operand in vvvv and of W stand inverted, but for W itself.
+void Assembler::vexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second) {
+  const int rm = second.isRegister() ? second.value : 0;
+  byte(0xc4);
+  byte((out & 8 ? 0 : 0x80) | 0x40 | (rm & 8 ? 0 : 0x20) | opcode.map);
+  byte((opcode.wide ? 0x80 : 0) | (~first & 15) << 3 | (width == Width::ymm ? 4 : 0) | opcode.prefix);
+}
+
+void Assembler::evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second) {
+  const int rm = second.isRegister() ? second.value : 0;
+  byte(0x62);
+  byte((out & 8 ? 0 : 0x80) | (rm & 16 ? 0 : 0x40) | (rm & 8 ? 0 : 0x20) | (out & 16 ? 0 : 0x10) |
+       opcode.map);
+  byte((opcode.wide ? 0x80 : 0) | (~first & 15) << 3 | 4 | opcode.prefix);
+  byte(static_cast<int>(width) << 5 | (first & 16 ? 0 : 8));
+}
+
+// ModRM, and what it says that follows: `after` bytes stand behind it.
+void Assembler::address(int out, VectorOperand second, int after) {
+  const int reg = (out & 7) << 3;
+  switch (second.kind) {
+    case VectorOperand::Kind::vector:
+      byte(kDirect | reg | (second.value & 7));
+      return;
+    case VectorOperand::Kind::memory:
+      byte(kDisplaced | reg | numberOf(kBase));
+      return word(second.value);
+    case VectorOperand::Kind::moving:
+      byte(kDisplaced | reg | kScaled);
+      byte(numberOf(kIndex) << 3 | numberOf(kBase));
+      return word(second.value);
+    case VectorOperand::Kind::constant:
+      byte(reg | kRelative);
+      loads_.push_back({code_.size(), after, second.value});
+      return word(0);
+  }
+}
+
+void Assembler::vector(Opcode opcode, Width width, int out, int first, VectorOperand second) {
+  if (!evex_) return vex(opcode, width, out, first, second);
+  evexPrefix(opcode, width, out, first, second);
+  byte(opcode.byte);
+  address(out, second, 0);
+}
+
+void Assembler::vector(Opcode opcode, Width width, int out, int first, VectorOperand second,
+                       uint8_t immediate) {
+  if (!evex_) return vex(opcode, width, out, first, second, immediate);
+  evexPrefix(opcode, width, out, first, second);
+  byte(opcode.byte);
+  address(out, second, 1);
+  byte(immediate);
+}
+
+void Assembler::vex(Opcode opcode, Width width, int out, int first, VectorOperand second, int immediate) {
+  vexPrefix(opcode, width, out, first, second);
+  byte(opcode.byte);
+  address(out, second, immediate >= 0 ? 1 : 0);
+  if (immediate >= 0) byte(immediate);
+}
+
+void Assembler::gpr(int opcode, Gpr reg, Gpr rm) {
+  byte(kRexW);
+  byte(opcode);
+  byte(kDirect | numberOf(reg) << 3 | numberOf(rm));
+}
+
+void Assembler::move(Gpr to, Gpr from) { gpr(0x89, from, to); }
+
+void Assembler::moveImmediate(Gpr to, uint64_t value) {
+  byte(kRexW);
+  byte(0xb8 | numberOf(to));
+  quad(value);
+}
+
+void Assembler::shiftLeft(Gpr to, uint8_t bits) {
+  gpr(0xc1, Gpr{4}, to);
+  byte(bits);
+}
+
+void Assembler::bitOr(Gpr to, Gpr from) { gpr(0x09, from, to); }
+
+void Assembler::addImmediate(Gpr to, int32_t value) {
+  gpr(0x81, Gpr{0}, to);
+  word(value);
+}
+
+void Assembler::compareImmediate(Gpr a, int32_t value) {
+  gpr(0x81, Gpr{7}, a);
+  word(value);
+}
+
+void Assembler::store(int32_t offset, Gpr from) {
+  byte(kRexW);
+  byte(0x89);
+  byte(kDisplaced | numberOf(from) << 3 | numberOf(kBase));
+  word(offset);
+}
+
+void Assembler::call(Gpr target) {
+  byte(0xff);
+  byte(kDirect | 2 << 3 | numberOf(target));
+}
+
+void Assembler::push(Gpr from) { byte(0x50 | numberOf(from)); }
+void Assembler::pop(Gpr to) { byte(0x58 | numberOf(to)); }
+
+void Assembler::clear(Gpr to) {
+  byte(0x31);
+  byte(kDirect | numberOf(to) << 3 | numberOf(to));
+}
+
+void Assembler::add(Gpr to, int32_t offset) {
+  byte(0x03);
+  byte(kDisplaced | numberOf(to) << 3 | numberOf(kBase));
+  word(offset);
+}
+
+void Assembler::test(Gpr a) {
+  byte(0x85);
+  byte(kDirect | numberOf(a) << 3 | numberOf(a));
+}
+
+void Assembler::zeroUpper() {
+  byte(0xc5);
+  byte(0xf8);
+  byte(0x77);
+}
+
+void Assembler::ret() { byte(0xc3); }
+
+Assembler::Label Assembler::label() {
+  labels_.push_back(-1);
+  return static_cast<Label>(labels_.size() - 1);
+}
+
+void Assembler::bind(Label label) { labels_[label] = static_cast<int64_t>(code_.size()); }
+
+void Assembler::jump(Label label) {
+  byte(0xe9);
+  jumps_.push_back({code_.size(), 0, label});
+  word(0);
+}
+
+void Assembler::jump(Condition condition, Label label) {
+  byte(0x0f);
+  byte(0x80 | static_cast<int>(condition));
+  jumps_.push_back({code_.size(), 0, label});
+  word(0);
+}
+
+VectorOperand Assembler::constant(uint64_t element) {
+  const auto [found, isNew] = constantIndex_.try_emplace(element, static_cast<int32_t>(constants_.size()));
+  if (isNew) constants_.push_back(element);
+  return {VectorOperand::Kind::constant, found->second};
+}
+
+void Assembler::patch(const Fix& fix, int64_t target) {
+  const auto distance = static_cast<int32_t>(target - static_cast<int64_t>(fix.at) - 4 - fix.after);
+  std::memcpy(code_.data() + fix.at, &distance, sizeof distance);
+}
+
+std::vector<uint8_t> Assembler::finish(size_t vectorBytes) {
+  for (const Fix& fix : jumps_) patch(fix, labels_[fix.target]);
+  while (code_.size() % vectorBytes != 0) byte(0xcc);
+  const size_t first = code_.size();
+  for (const Fix& fix : loads_) patch(fix, static_cast<int64_t>(first + fix.target * vectorBytes));
+  for (const uint64_t element : constants_)
+    for (size_t k = 0; k < vectorBytes; k += 8) quad(element);
+  return std::move(code_);
+}
+
+}  // namespace weft::cpu::jit

@@ -1,0 +1,329 @@
+// Compiles loops of elements: lays out the frame, and puts the code of stretches into loops.
+//
+// A loop of instructions alone, few enough, has its states in registers: its vectors stand one after the
+// other in the code, and the processor overlaps their chains of dependences. Others keep states in memory,
+// and loop over vectors.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "cpu/isa.h"
+#include "cpu/jit/native-loop.h"
+#include "cpu/jit/stretch-code.h"
+
+namespace weft::cpu::jit {
+namespace {
+
+// Vectors of a loop without calls; instructions of one up to which they stand one after the other.
+constexpr int kVectors = 4;
+constexpr int kMostUnrolled = 64;
+// Registers that values have at least, beside those that states are kept in.
+constexpr int kLeastFree = 5;
+constexpr int kSum = kFirstFree;
+
+// A number of each position of a loop, in memory or a constant.
+struct Location {
+  VectorOperand operand;
+  const char* chunk = nullptr;
+};
+
+// A loop, and where its numbers are.
+struct PlacedLoop {
+  const LoopPlan* plan;
+  std::vector<Location> locations;
+  int32_t mask = 0;
+  // Of each position, whether another part reads it than the one that computes it.
+  std::vector<bool> isRead;
+  // Loops within, by part.
+  std::vector<std::unique_ptr<PlacedLoop>> inner;
+};
+
+class LoopCompiler {
+ public:
+  LoopCompiler(const LoopPlan& plan, int laneBytes, bool wide)
+      : assembler_(wide), to_(assembler_, laneBytes), top_(plan) {
+    frame_.lanes = plan.hasCalls() ? static_cast<int>(kChunk) : std::min(kMostLanes, kVectors * to_.lanes());
+    frame_.laneBytes = laneBytes;
+    frame_.byteLength = kFrameHeaderBytes;
+  }
+
+  std::shared_ptr<const NativeLoop> compile(int result) {
+    std::vector<Location> arguments(top_.arguments());
+    for (int k = 0; k < top_.arguments(); k++) {
+      FrameLanes& lanes = frame_.arguments.emplace_back();
+      lanes.dtype = top_.loop.dtypes[k];
+      if (!top_.needed[k]) continue;
+      lanes.offset = slot();
+      arguments[k] = {{VectorOperand::Kind::memory, lanes.offset}};
+    }
+    frame_.states = top_.states();
+    const PlacedLoop placed = place(top_, std::move(arguments));
+    frame_.mask = placed.mask;
+    spills_.first = static_cast<int32_t>(frame_.byteLength);
+    assembler_.push(kBase);
+    assembler_.move(kBase, Gpr::rdi);
+    emitLoop(placed, true);
+    activeLanes();
+    assembler_.zeroUpper();
+    assembler_.pop(kBase);
+    assembler_.ret();
+    frame_.byteLength += static_cast<size_t>(spills_.count) * to_.vectorBytes();
+    const std::vector<uint8_t> code = assembler_.finish(to_.vectorBytes());
+    auto made = std::make_shared<NativeLoop>(std::move(frame_), result, std::move(calls_), code);
+    return made->isThere() ? made : nullptr;
+  }
+
+ private:
+  int vectors() const { return frame_.lanes / to_.lanes(); }
+
+  int32_t slot() {
+    const auto offset = static_cast<int32_t>(frame_.byteLength);
+    frame_.byteLength += static_cast<size_t>(frame_.lanes) * frame_.laneBytes;
+    return offset;
+  }
+  Location memory() { return {{VectorOperand::Kind::memory, slot()}}; }
+
+  // ------------------------------------------------------------------------------------------------ layout
+
+  PlacedLoop place(const LoopPlan& plan, std::vector<Location> locations) {
+    PlacedLoop placed{&plan, std::move(locations), slot(), readElsewhere(plan), {}};
+    placed.locations.resize(plan.needed.size());
+    for (size_t k = 0; k < plan.loop.values.size(); k++) {
+      const StepValue& value = plan.loop.values[k];
+      Location& location = placed.locations[plan.arguments() + k];
+      if (!value.constant.empty()) {
+        uint64_t bits = 0;
+        std::copy_n(value.constant.data(), kElementBytes[static_cast<int>(value.dtype)],
+                    reinterpret_cast<char*>(&bits));
+        location = {assembler_.constant(laneOf(value.dtype, bits)), value.constant.data()};
+      } else if (!value.loop && placed.isRead[plan.arguments() + k]) {
+        location = memory();
+      }
+    }
+    for (const LoopPart& part : plan.parts) {
+      placed.inner.emplace_back();
+      if (!part.inner) continue;
+      const StepValue& first = plan.loop.values[part.values[0]];
+      std::vector<Location> arguments(part.inner->arguments());
+      for (int k = 0; k < part.inner->arguments(); k++) {
+        if (!part.inner->needed[k]) continue;
+        arguments[k] = k < part.inner->states() ? memory() : placed.locations[first.args[k]];
+      }
+      placed.inner.back() = std::make_unique<PlacedLoop>(place(*part.inner, std::move(arguments)));
+      for (const int k : part.values)
+        placed.locations[plan.arguments() + k] = placed.inner.back()->locations[plan.loop.values[k].result];
+    }
+    return placed;
+  }
+
+  static std::vector<bool> readElsewhere(const LoopPlan& plan) {
+    std::vector<bool> isRead(plan.needed.size());
+    std::vector<int> madeBy(plan.needed.size(), -1);
+    for (size_t p = 0; p < plan.parts.size(); p++) {
+      const LoopPart& part = plan.parts[p];
+      const auto read = [&](int position) {
+        if (madeBy[position] != static_cast<int>(p)) isRead[position] = true;
+      };
+      for (const int k : part.values) {
+        for (const int arg : plan.loop.values[k].args) read(arg);
+        madeBy[plan.arguments() + k] = static_cast<int>(p);
+        if (part.kind == LoopPart::Kind::call) isRead[plan.arguments() + k] = true;
+      }
+      if (part.updatesMask) read(plan.loop.condition);
+      for (int k = 0; part.updatesStates && k < plan.states(); k++)
+        if (plan.needed[k]) read(plan.loop.next[k]);
+    }
+    return isRead;
+  }
+
+  // -------------------------------------------------------------------------------------------------- code
+
+  void emitLoop(const PlacedLoop& loop, bool isTop) {
+    if (loop.plan->isFlat() && loop.plan->instructions() <= kMostUnrolled && vectors() <= kVectors)
+      emitUnrolled(loop, isTop);
+    else
+      emitParts(loop, isTop);
+  }
+
+  // Of a number in memory, that of the vector at hand.
+  VectorOperand moving(VectorOperand from) const {
+    if (from.kind == VectorOperand::Kind::memory) from.kind = VectorOperand::Kind::moving;
+    return from;
+  }
+  VectorOperand ofVector(VectorOperand from, int vector) const {
+    if (from.kind == VectorOperand::Kind::memory) from.value += vector * to_.vectorBytes();
+    return from;
+  }
+
+  template <typename F>
+  void eachVector(F&& body) {
+    const Assembler::Label next = assembler_.label();
+    assembler_.clear(kIndex);
+    assembler_.bind(next);
+    body();
+    assembler_.addImmediate(kIndex, to_.vectorBytes());
+    assembler_.compareImmediate(kIndex, vectors() * to_.vectorBytes());
+    assembler_.jump(Condition::below, next);
+  }
+
+  // Sets the sign where the loop goes on: its lanes are more than the limit.
+  void compareActive(bool isTop) {
+    to_.sumLanes(kSum);
+    if (isTop)
+      assembler_.add(Gpr::rax, static_cast<int32_t>(offsetof(FrameHeader, limit)));
+    else
+      assembler_.test(Gpr::rax);
+  }
+
+  std::vector<int> registersFrom(int first) const {
+    std::vector<int> registers;
+    for (int reg = first; reg < to_.registers(); reg++) registers.push_back(reg);
+    return registers;
+  }
+
+  void emitUnrolled(const PlacedLoop& loop, bool isTop) {
+    const LoopPlan& plan = *loop.plan;
+    std::vector<int> free = registersFrom(kSum + 1);
+    // Masks and states, in registers as far as these go.
+    std::vector<std::pair<VectorOperand, int>> kept;
+    std::vector<std::vector<VectorOperand>> locations(vectors());
+    std::vector<VectorOperand> masks;
+    const auto keep = [&](VectorOperand memory) {
+      if (static_cast<int>(free.size()) <= kLeastFree) return memory;
+      kept.emplace_back(memory, free.back());
+      free.pop_back();
+      return vectorRegister(kept.back().second);
+    };
+    for (int v = 0; v < vectors(); v++) {
+      masks.push_back(keep(ofVector({VectorOperand::Kind::memory, loop.mask}, v)));
+      for (size_t k = 0; k < loop.locations.size(); k++) {
+        const VectorOperand location = ofVector(loop.locations[k].operand, v);
+        const bool isState = static_cast<int>(k) < plan.states() && plan.needed[k];
+        locations[v].push_back(isState ? keep(location) : location);
+      }
+    }
+    for (const auto& [memory, reg] : kept) to_.move(reg, memory);
+    const Assembler::Label top = assembler_.label();
+    assembler_.bind(top);
+    to_.zero(kSum);
+    for (int v = 0; v < vectors(); v++)
+      StretchCode(to_, plan, plan.parts[0], loop.isRead, free, spills_)
+          .emit({[&](int position) { return locations[v][position]; }, masks[v], kSum});
+    compareActive(isTop);
+    assembler_.jump(Condition::negative, top);
+    for (const auto& [memory, reg] : kept) to_.store(memory, reg);
+  }
+
+  void emitParts(const PlacedLoop& loop, bool isTop) {
+    const Assembler::Label top = assembler_.label(), done = assembler_.label();
+    const std::vector<int> free = registersFrom(kSum + 1);
+    assembler_.bind(top);
+    for (size_t p = 0; p < loop.plan->parts.size(); p++) {
+      const LoopPart& part = loop.plan->parts[p];
+      if (part.kind == LoopPart::Kind::call) {
+        emitCall(loop, part.values[0]);
+      } else if (part.kind == LoopPart::Kind::loop) {
+        enter(loop, part, *loop.inner[p]);
+        emitLoop(*loop.inner[p], false);
+      } else {
+        if (part.updatesMask) to_.zero(kSum);
+        eachVector([&] {
+          StretchCode(to_, *loop.plan, part, loop.isRead, free, spills_)
+              .emit({[&](int position) { return moving(loop.locations[position].operand); },
+                     moving({VectorOperand::Kind::memory, loop.mask}), kSum});
+        });
+        if (!part.updatesMask) continue;
+        compareActive(isTop);
+        if (!part.updatesStates) assembler_.jump(Condition::notNegative, done);
+      }
+    }
+    const bool endsWithTest = loop.plan->parts.back().updatesMask;
+    if (endsWithTest)
+      assembler_.jump(Condition::negative, top);
+    else
+      assembler_.jump(top);
+    assembler_.bind(done);
+  }
+
+  // Gives a loop within its states, and the lanes that run it.
+  void enter(const PlacedLoop& loop, const LoopPart& part, const PlacedLoop& inner) {
+    const StepValue& first = loop.plan->loop.values[part.values[0]];
+    eachVector([&] {
+      const auto copy = [&](VectorOperand to, VectorOperand from) {
+        to_.move(kFirstScratch, moving(from));
+        to_.store(moving(to), kFirstScratch);
+      };
+      copy({VectorOperand::Kind::memory, inner.mask}, {VectorOperand::Kind::memory, loop.mask});
+      for (int k = 0; k < inner.plan->states(); k++)
+        if (inner.plan->needed[k]) copy(inner.locations[k].operand, loop.locations[first.args[k]].operand);
+    });
+  }
+
+  void emitCall(const PlacedLoop& loop, int k) {
+    const StepValue& value = loop.plan->loop.values[k];
+    const auto lanesAt = [&](int position, DType dtype) {
+      const VectorOperand& location = loop.locations[position].operand;
+      return FrameLanes{dtype, location.kind == VectorOperand::Kind::memory ? location.value : -1};
+    };
+    auto call = std::make_unique<LaneCall>();
+    call->function = value.function;
+    call->laneBytes = frame_.laneBytes;
+    call->out = lanesAt(loop.plan->arguments() + k, value.dtype);
+    for (const int arg : value.args)
+      call->arguments.push_back({lanesAt(arg, dtypeAt(*loop.plan, arg)), loop.locations[arg].chunk});
+    assembler_.zeroUpper();
+    assembler_.move(Gpr::rdi, kBase);
+    assembler_.moveImmediate(Gpr::rsi, reinterpret_cast<uintptr_t>(call.get()));
+    assembler_.moveImmediate(Gpr::rax, reinterpret_cast<uintptr_t>(&runLaneCall));
+    assembler_.call(Gpr::rax);
+    calls_.push_back(std::move(call));
+  }
+
+  static DType dtypeAt(const LoopPlan& plan, int position) {
+    return position < plan.arguments() ? plan.loop.dtypes[position] : plan.value(position).dtype;
+  }
+
+  void activeLanes() {
+    assembler_.clear(Gpr::rdx);
+    for (int v = vectors() - 1; v >= 0; v--) {
+      to_.move(kFirstScratch, ofVector({VectorOperand::Kind::memory, frame_.mask}, v));
+      to_.maskBits(kFirstScratch);
+      assembler_.shiftLeft(Gpr::rdx, static_cast<uint8_t>(to_.lanes()));
+      assembler_.bitOr(Gpr::rdx, Gpr::rax);
+    }
+    assembler_.store(static_cast<int32_t>(offsetof(FrameHeader, active)), Gpr::rdx);
+  }
+
+  Assembler assembler_;
+  VectorCode to_;
+  const LoopPlan& top_;
+  LoopFrame frame_;
+  Spills spills_{0};
+  std::vector<std::unique_ptr<LaneCall>> calls_;
+};
+
+std::atomic<bool> isCodeAllowed{true};
+
+}  // namespace
+
+bool compilesLoops() {
+  const Isa isa = currentIsa();
+  return (isa == Isa::avx2 || isa == Isa::avx512) && isCodeAllowed && hasExecutableMemory();
+}
+
+void allowLoopCode(bool isAllowed) { isCodeAllowed = isAllowed; }
+
+std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result) {
+  if (!compilesLoops()) return nullptr;
+  std::vector<bool> results(loop.next.size());
+  results[result] = true;
+  const bool wide = currentIsa() == Isa::avx512;
+  const LoopPlan plan(loop, std::move(results), wide);
+  for (const int laneBytes : {4, 8})
+    if (plan.fits(laneBytes)) return LoopCompiler(plan, laneBytes, wide).compile(result);
+  return nullptr;
+}
+
+}  // namespace weft::cpu::jit

@@ -1,0 +1,125 @@
+#include "cpu/jit/loop-plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::cpu::jit {
+namespace {
+
+// The positions that some states after a loop depend on.
+std::vector<bool> neededBy(const ElementLoop& loop, const std::vector<bool>& results) {
+  const auto arguments = static_cast<int>(loop.argumentBytes.size());
+  const auto states = static_cast<int>(loop.next.size());
+  std::vector<bool> needed(arguments + loop.values.size());
+  std::vector<int> open{loop.condition};
+  for (int k = 0; k < states; k++)
+    if (results[k]) open.push_back(k);
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (needed[at]) continue;
+    needed[at] = true;
+    if (at < arguments) {
+      if (at < states) open.push_back(loop.next[at]);
+      continue;
+    }
+    const StepValue& value = loop.values[at - arguments];
+    std::vector<bool> given(value.args.size(), true);
+    if (value.loop) {
+      std::vector<bool> inner(value.loop->next.size());
+      inner[value.result] = true;
+      given = neededBy(*value.loop, inner);
+    }
+    for (size_t k = 0; k < value.args.size(); k++)
+      if (given[k]) open.push_back(value.args[k]);
+  }
+  return needed;
+}
+
+bool isEqual(const ElementLoop& a, const ElementLoop& b);
+
+bool isEqual(const StepValue& a, const StepValue& b) {
+  return a.op == b.op && a.dtype == b.dtype && a.from == b.from && a.args == b.args &&
+         a.constant == b.constant && a.result == b.result && !a.loop == !b.loop &&
+         (!a.loop || isEqual(*a.loop, *b.loop));
+}
+
+bool isEqual(const ElementLoop& a, const ElementLoop& b) {
+  return a.dtypes == b.dtypes && a.next == b.next && a.condition == b.condition &&
+         a.conditionLength == b.conditionLength &&
+         std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
+                    [](const StepValue& x, const StepValue& y) { return isEqual(x, y); });
+}
+
+bool areLanes(const ElementLoop& loop, int laneBytes) {
+  const auto is = [&](DType dtype) {
+    return isLaneDType(dtype) && kElementBytes[static_cast<int>(dtype)] <= laneBytes;
+  };
+  return std::all_of(loop.dtypes.begin(), loop.dtypes.end(), is) &&
+         std::all_of(loop.values.begin(), loop.values.end(), [&](const StepValue& value) {
+           return is(value.dtype) && is(value.from) && (!value.loop || areLanes(*value.loop, laneBytes));
+         });
+}
+
+}  // namespace
+
+VectorOp instructionOf(const StepValue& value, bool wide) {
+  if (value.op.empty()) return vectorCast(value.from, value.dtype, wide);
+  return vectorOp(value.op.c_str(), value.from, wide);
+}
+
+LoopPlan::LoopPlan(const ElementLoop& made, std::vector<bool> read, bool wide)
+    : loop(made), results(std::move(read)), needed(neededBy(made, results)) {
+  const auto test = static_cast<int>(loop.conditionLength), all = static_cast<int>(loop.values.size());
+  for (int k = 0; k < test; k++) add(k, wide);
+  stretch().updatesMask = true;
+  for (int k = test; k < all; k++) add(k, wide);
+  stretch().updatesStates = true;
+  for (LoopPart& part : parts) {
+    if (part.kind != LoopPart::Kind::loop) continue;
+    const StepValue& first = loop.values[part.values[0]];
+    std::vector<bool> inner(first.loop->next.size());
+    for (const int k : part.values) inner[loop.values[k].result] = true;
+    part.inner = std::make_unique<LoopPlan>(*first.loop, std::move(inner), wide);
+  }
+}
+
+// The instructions that the next ones follow.
+LoopPart& LoopPlan::stretch() {
+  if (parts.empty() || parts.back().kind != LoopPart::Kind::instructions)
+    parts.push_back({LoopPart::Kind::instructions, {}});
+  return parts.back();
+}
+
+void LoopPlan::add(int k, bool wide) {
+  const StepValue& value = loop.values[k];
+  if (!needed[arguments() + k] || !value.constant.empty()) return;
+  if (!value.loop) {
+    if (instructionOf(value, wide).emit) return stretch().values.push_back(k);
+    return parts.push_back({LoopPart::Kind::call, {k}});
+  }
+  // Several states after one loop are the results of equal loops.
+  for (LoopPart& part : parts) {
+    if (part.kind != LoopPart::Kind::loop) continue;
+    const StepValue& first = loop.values[part.values[0]];
+    if (first.args == value.args && isEqual(*first.loop, *value.loop)) return part.values.push_back(k);
+  }
+  parts.push_back({LoopPart::Kind::loop, {k}});
+}
+
+bool LoopPlan::hasCalls() const {
+  return std::any_of(parts.begin(), parts.end(), [](const LoopPart& part) {
+    return part.kind == LoopPart::Kind::call || (part.inner && part.inner->hasCalls());
+  });
+}
+
+bool LoopPlan::fits(int laneBytes) const { return areLanes(loop, laneBytes); }
+
+int LoopPlan::instructions() const {
+  size_t count = 0;
+  for (const LoopPart& part : parts)
+    if (part.kind == LoopPart::Kind::instructions) count += part.values.size();
+  return static_cast<int>(count);
+}
+
+}  // namespace weft::cpu::jit

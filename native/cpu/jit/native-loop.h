@@ -1,0 +1,87 @@
+// A loop of elements as machine code: lanes of a frame, which take the next element of a block where they
+// have ended.
+//
+// `loop-compiler.cpp` makes them. The code runs until few lanes are left in the loop; between its runs, lanes
+// give results and take elements.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cpu/element-loop.h"
+#include "cpu/jit/executable-memory.h"
+
+namespace weft::cpu::jit {
+
+// The begin of a frame; lanes of arguments, states and values follow.
+struct FrameHeader {
+  // The code returns when at most so many lanes are left.
+  int32_t limit;
+  int32_t unused;
+  // A bit for each lane that is in the loop.
+  uint64_t active;
+};
+constexpr int32_t kFrameHeaderBytes = 64;
+constexpr int kMostLanes = 64;
+
+// Lanes of numbers in a frame.
+struct FrameLanes {
+  DType dtype;
+  // Bytes from the base; -1: none are needed.
+  int32_t offset = -1;
+};
+
+// A function of lanes that the code calls.
+struct LaneCall {
+  struct Argument {
+    FrameLanes lanes;
+    // A constant's chunk instead.
+    const char* chunk = nullptr;
+  };
+  LaneFunction function = nullptr;
+  std::vector<Argument> arguments;
+  FrameLanes out;
+  int laneBytes = 0;
+};
+void runLaneCall(char* frame, const LaneCall* call);
+
+struct LoopFrame {
+  int lanes = 0, laneBytes = 0;
+  // Arguments of the loop, states first.
+  std::vector<FrameLanes> arguments;
+  int states = 0;
+  int32_t mask = 0;
+  size_t byteLength = 0;
+};
+
+class NativeLoop {
+ public:
+  using Code = void (*)(char* frame);
+
+  NativeLoop(LoopFrame frame, int result, std::vector<std::unique_ptr<LaneCall>> calls,
+             const std::vector<uint8_t>& code);
+
+  // False where the system refused memory for the code.
+  bool isThere() const { return memory_.entry() != nullptr; }
+  size_t scratchBytes() const { return frame_.byteLength + kHostAlignment; }
+  // Runs the loop on the elements of a block, as runElementLoop().
+  void run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args, char* scratch) const;
+
+ private:
+  const LoopFrame frame_;
+  const int result_;
+  const std::vector<std::unique_ptr<LaneCall>> calls_;
+  const ExecutableMemory memory_;
+};
+
+// The code of a loop whose result is a state; null: it is run by the functions of lanes instead. The loop
+// outlives it.
+std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result);
+
+// Whether loops are compiled: the processor has the instructions, the system gives executable memory, and it
+// is allowed, as it is at first. Tapes that were read before keep what they have.
+bool compilesLoops();
+void allowLoopCode(bool isAllowed);
+
+}  // namespace weft::cpu::jit
