@@ -88,6 +88,8 @@ export interface CallRow<Step extends CallStep> {
   readonly workspace: Readonly<Record<TargetKind, (step: Step) => WorkspaceNeed>>;
   /** On a GPU of so many multiprocessors. */
   readonly costOf: (step: Step, multiprocessors: number) => StepCost;
+  /** How the user has it computed in parts, where it has no forms. */
+  readonly hint?: string | undefined;
   /** The ways to run it in parts, best first; none: it runs as a whole. */
   readonly forms: (step: Step) => readonly CallForm[];
   /** The ways to make its result panel by panel; without it, there are none. */

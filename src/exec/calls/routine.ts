@@ -50,6 +50,8 @@ export interface Routine {
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
   /** As of `CallRow`. */
   readonly overwrites?: readonly TargetKind[] | undefined;
+  /** As of `CallRow`. */
+  readonly hint?: string | undefined;
   /** Its method, for `explain()`. */
   readonly method: (step: RoutineStep) => string;
 }
@@ -97,6 +99,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     },
     keyOf: (step) => `${print(step)}${startsText(step)}${mapTexts(step)}`,
     overwrites: routine.overwrites,
+    hint: routine.hint,
     isEmpty: ({ results }) => bytesOfAll(results) === 0,
     workspace: {
       cpu: (step) => routineWorkspace(specOf(routine, { ...step, maps: undefined })),

@@ -22,6 +22,7 @@ import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
+import { ROWS_BY_ROWS } from './sparse-hint.js';
 
 /** Blocks that go through the list of long rows. */
 const LONG_BLOCKS = 4096;
@@ -100,6 +101,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
 const MATMUL: Routine = {
   units: () => 1,
   unitSize: () => undefined,
+  hint: ROWS_BY_ROWS,
   numbers: (step) => {
     const { isCount, indexDType, rows, storedA, inner, storedB, columns, products, bound } = sizesOf(step);
     const dtypes = [

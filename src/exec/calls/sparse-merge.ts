@@ -16,6 +16,7 @@ import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
+import { ROWS_BY_ROWS } from './sparse-hint.js';
 
 interface Sizes {
   readonly isCount: boolean;
@@ -67,6 +68,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
 const MERGE: Routine = {
   units: () => 1,
   unitSize: () => undefined,
+  hint: ROWS_BY_ROWS,
   numbers: (step) => {
     const { rows, storedA, storedB, bound } = sizesOf(step);
     const codes = [step.operands[0]!, step.results[0]!].map(({ dtype }) => dtypeCode(dtype));

@@ -10,6 +10,7 @@ import { formatBytes, formattedUp } from '../../graph/format.js';
 import type { Graph } from '../../graph/graph.js';
 import { expected, MemoryError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
+import { callRow } from '../calls/table.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import type { DeviceModel } from './device-model.js';
@@ -113,6 +114,7 @@ export function noFit(
   }[atOnce ?? 'tiles'];
   const onHost = hostBytes === undefined ? {} : { hostMemory: formattedUp(hostBytes) };
   const host = hostBytes === undefined ? '' : `, and ${formatBytes(formattedUp(hostBytes))} of host memory`;
-  const message = expected('compute', `a job that fits into ${formatBytes(budget)}`, least + host);
+  const hint = step.kind === 'call' && atOnce === 'step' ? callRow(step).hint : undefined;
+  const message = expected('compute', `a job that fits into ${formatBytes(budget)}`, least + host, hint);
   return new MemoryError(message + madeAt(step, sites), undefined, { memory: bytes, ...onHost });
 }

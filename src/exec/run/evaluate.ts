@@ -93,7 +93,7 @@ export async function evaluateStored(
   return cutStoredResults(storedResults(computed, await compute(computed, options, 'device')), bounded);
 }
 
-/** The stored results of a bounded job in their true sizes. */
+/** The stored results of a bounded job in their true sizes; those on one device are cut together. */
 export async function cutStoredResults(
   results: readonly StoredResult[],
   { cuts }: BoundedJob,
@@ -101,23 +101,29 @@ export async function cutStoredResults(
   const lengths = results.slice(cuts.length);
   const sizes = (await evaluate(lengths.map(storedArray))).map((size) => Number(indexOf(size)));
   for (const { buffer } of lengths) buffer?.dispose();
-  return Promise.all(
-    cuts.map((cut, k) => {
-      const result = results[k]!;
-      return cut === undefined ? result : cutOnDevice(result, sizes[cut.length - cuts.length]!, cut.axis);
+  const stored = new Map<StoredResult, StoredResult>();
+  const parts = cuts.flatMap((cut, k) =>
+    cut === undefined
+      ? []
+      : [{ result: results[k]!, axis: cut.axis, size: sizes[cut.length - cuts.length]! }],
+  );
+  const devices = new Set(parts.map(({ result }) => result.buffer!.device));
+  await Promise.all(
+    [...devices].map(async (device) => {
+      const own = parts.filter(({ result }) => result.buffer!.device === device);
+      const cut = await evaluateStored(
+        own.map(({ result, axis, size }) => moveaxis(slice(storedArray(result), [0, size]), 0, axis)),
+      );
+      for (const [k, { result }] of own.entries()) {
+        result.buffer!.dispose();
+        stored.set(result, cut[k]!);
+      }
     }),
   );
+  return cuts.map((_, k) => stored.get(results[k]!) ?? results[k]!);
 }
 
 const storedArray = ({ buffer, dtype, shape }: StoredResult): Expr => deviceArray(buffer!, dtype, shape);
-
-/** The first elements along the first axis of a stored result, which then becomes the axis `axis`, as an array. */
-async function cutOnDevice(result: StoredResult, length: number, axis: number): Promise<StoredResult> {
-  const part = moveaxis(slice(storedArray(result), [0, length]), 0, axis);
-  const [cut] = await evaluateStored([part]);
-  result.buffer?.dispose();
-  return cut!;
-}
 
 /** Throws a MemoryError for results that cannot be brought to JavaScript. */
 export function checkHostResults(exprs: readonly Expr[]): void {
