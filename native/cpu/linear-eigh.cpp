@@ -1,19 +1,12 @@
-// Eigenvalues and eigenvectors of Hermitian matrices: Householder reflectors make them tridiagonal, the
-// implicit QL method with Wilkinson's shift makes them diagonal (EISPACK's tql2), and the reflectors are
-// applied to what it gives.
+// Eigenvalues and eigenvectors of Hermitian matrices: Householder reflectors make them tridiagonal, and are
+// applied to the eigenvectors of that.
 #include <numeric>
 
 #include "cpu/lapack-rows.h"
-#include "cpu/linear-reflectors.h"
-#include "cpu/linear-rotations.h"
+#include "cpu/linear-tridiagonal.h"
 
 namespace weft::cpu {
 namespace {
-
-// Steps of an eigenvalue before it counts as one that does not converge.
-constexpr int kMostSteps = 60;
-// Columns of a task.
-constexpr int64_t kTaskColumns = 32;
 
 template <typename T>
 bool isFinite(const T* x, int64_t n) {
@@ -36,107 +29,19 @@ void completeFrom(const MatrixView<T>& a, bool isUpper) {
   }
 }
 
-// Reduces a whole Hermitian matrix to a real tridiagonal one: d, and e below it; reflectors stay below that.
-// `memory` has three columns. A column is updated by the reflector before as it is multiplied by the next.
-template <typename T>
-void makeTridiagonal(const MatrixView<T>& a, RealOf<T>* d, RealOf<T>* e, T* taus, T* memory,
-                     const LinearWork& work) {
-  const int64_t n = a.rows;
-  const LinearKernels<T>& kernels = linearKernels<T>();
-  // Of the step before: a -= v wᴴ + w vᴴ.
-  T *const w = memory, *const products = memory + n, *const v = memory + 2 * n;
-  bool isBehind = false;
-  const auto update = [&](int64_t j, int64_t first) {
-    if (!isBehind) return;
-    kernels.addTwo(n - first, -conjugate(w[j]), v + first, -conjugate(v[j]), w + first, &a.at(first, j));
-  };
-  for (int64_t k = 0; k < n; k++) {
-    if (work.cancelled()) return;
-    update(k, k);
-    d[k] = realPart(a.at(k, k));
-    if (k == n - 1) return;
-    T* const x = &a.at(k + 1, k);
-    const int64_t rest = n - k - 1;
-    const T tau = makeReflector(rest, x);
-    taus[k] = tau;
-    e[k] = realPart(*x);
-    *x = ofReal<T>(1);
-    const int64_t tasks = (rest + kTaskColumns - 1) / kTaskColumns;
-    work.pool.parallelFor(tasks, [&](int64_t task, int) {
-      const int64_t last = std::min(n, k + 1 + (task + 1) * kTaskColumns);
-      for (int64_t j = k + 1 + task * kTaskColumns; j < last; j++) {
-        update(j, k + 1);
-        kernels.dots(rest, 1, &a.at(k + 1, j), 0, x, products + j);
-      }
-    });
-    // w = tau (A x - tau/2 (xᴴ A x) x), so that Hᴴ A H = A - x wᴴ - w xᴴ.
-    T product;
-    kernels.dots(rest, 1, products + k + 1, 0, x, &product);
-    const T half = ofReal<T>(RealOf<T>{-0.5}) * (tau * conjugate(tau) * conjugate(product));
-    for (int64_t i = k + 1; i < n; i++) {
-      v[i] = x[i - k - 1];
-      w[i] = tau * products[i];
-    }
-    const T correction = half;
-    kernels.addColumns(rest, 1, &correction, v + k + 1, 0, w + k + 1);
-    isBehind = true;
-    *x = ofReal<T>(e[k]);
-  }
-}
-
-// Diagonal d and subdiagonal e to eigenvalues d; false where one does not converge.
+// Divides a tridiagonal matrix by the power of two of its largest element, so that squares neither overflow
+// nor vanish; gives the exponent.
 template <typename R>
-bool makeDiagonal(int64_t n, R* d, R* e, Rotations<R>& rotations) {
-  if (n == 0) return true;
-  e[n - 1] = 0;
-  constexpr R kEpsilon = std::numeric_limits<R>::epsilon(), kTiny = std::numeric_limits<R>::min();
-  for (int64_t l = 0; l < n; l++) {
-    for (int step = 0;; step++) {
-      int64_t m = l;
-      for (; m < n - 1; m++) {
-        const R scale = std::abs(d[m]) + std::abs(d[m + 1]);
-        if (std::abs(e[m]) <= kEpsilon * scale || std::abs(e[m]) <= kTiny) break;
-      }
-      if (m == l) break;
-      if (step == kMostSteps) return false;
-      R g = (d[l + 1] - d[l]) / (2 * e[l]), r = std::hypot(g, R{1});
-      g = d[m] - d[l] + e[l] / (g + (g >= 0 ? std::abs(r) : -std::abs(r)));
-      R s = 1, c = 1, p = 0;
-      int64_t i = m - 1;
-      rotations.begin(l, true);
-      int64_t turned = 0;
-      for (; i >= l; i--) {
-        R f = s * e[i];
-        const R b = c * e[i];
-        r = std::hypot(f, g);
-        e[i + 1] = r;
-        if (r == 0) {
-          d[i + 1] -= p;
-          e[m] = 0;
-          break;
-        }
-        s = f / r;
-        c = g / r;
-        g = d[i + 1] - p;
-        r = (d[i] - g) * s + 2 * c * b;
-        p = s * r;
-        d[i + 1] = g + p;
-        g = c * r - b;
-        // Column i becomes c z[i] - s z[i + 1], the next one s z[i] + c z[i + 1].
-        rotations.add(c, -s);
-        turned++;
-      }
-      // A sweep that ended early did not come down to l.
-      if (i >= l) rotations.raise(i + 1);
-      rotations.end();
-      if (i >= l && r == 0) continue;
-      d[l] -= p;
-      e[l] = g;
-      e[m] = 0;
-    }
+int scaleToOne(int64_t n, R* d, R* e) {
+  R most = 0;
+  for (int64_t k = 0; k < n; k++) most = std::max({most, std::abs(d[k]), k < n - 1 ? std::abs(e[k]) : R{0}});
+  if (most == 0) return 0;
+  const int exponent = std::ilogb(most);
+  for (int64_t k = 0; k < n; k++) {
+    d[k] = std::ldexp(d[k], -exponent);
+    if (k < n - 1) e[k] = std::ldexp(e[k], -exponent);
   }
-  rotations.flush();
-  return true;
+  return exponent;
 }
 
 struct Hermitian {
@@ -150,18 +55,21 @@ struct Hermitian {
   static size_t padded(size_t bytes) {
     return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
   }
-  // The matrix, reflectors' factors and columns; what applies reflectors; real diagonals, vectors, and the
-  // order.
+  // The matrix, reflectors' factors and panels; what applies reflectors; real diagonals, vectors, and what
+  // finds those.
   size_t matrixBytes() const { return padded(static_cast<size_t>(n * n) * size()); }
-  size_t columnBytes() const { return padded(static_cast<size_t>(4 * n) * size()); }
+  size_t columnBytes() const { return padded(static_cast<size_t>(n + tridiagonalElements(n)) * size()); }
   size_t applyBytes() const {
     return hasVectors ? padded(static_cast<size_t>(reflectorElements(n, n)) * size()) : 0;
   }
-  size_t realBytes() const { return padded(static_cast<size_t>(2 * n + (hasVectors ? n * n : 0)) * 8); }
+  size_t realBytes() const {
+    return padded(static_cast<size_t>(2 * n + (hasVectors ? n * n + divideElements(n) : 0)) * 8);
+  }
   size_t memoryBytes() const { return matrixBytes() + columnBytes() + applyBytes() + realBytes(); }
   LapackProblem problem() const { return {LapackRow::eigh, numbers.dtype, n, n, hasVectors ? n : 0}; }
   size_t workBytes(const LapackChoice& choice) const {
-    const size_t products = hasVectors ? productBytes(numbers.dtype, n, kReflectors, kReflectors * n) : 0;
+    const size_t squares = hasVectors ? productBytes(DType::float64, n, n, n * n) : 0;
+    const size_t products = std::max(squares, productBytes(numbers.dtype, n, 64, 64 * n));
     return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
@@ -204,13 +112,12 @@ int32_t solveOne(const Hermitian& h, const T* given, RealOf<T>* values, T* vecto
     if (vectors != nullptr) std::fill_n(vectors, n * n, ofReal<T>(std::numeric_limits<R>::quiet_NaN()));
     return 0;
   }
-  makeTridiagonal(a, d, e, taus, taus + n, work);
-  if (vectors != nullptr) {
-    std::fill_n(z, n * n, R{0});
-    for (int64_t i = 0; i < n; i++) z[i * n + i] = 1;
-  }
-  Rotations<R> rotations(vectors == nullptr ? nullptr : z, n, n, rest);
-  const bool converged = makeDiagonal(n, d, e, rotations);
+  makeTridiagonal(a, d, e, taus, taus + n, rest);
+  const int exponent = scaleToOne(n, d, e);
+  const bool converged = vectors == nullptr
+                             ? tridiagonalValues(n, d, e)
+                             : tridiagonalVectors(n, d, e, columnMajor(z, n, n), z + n * n, rest);
+  for (int64_t k = 0; k < n; k++) d[k] = std::ldexp(d[k], exponent);
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return d[i] < d[j]; });

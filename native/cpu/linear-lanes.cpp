@@ -177,10 +177,28 @@ void rotateAll(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t s
   }
 }
 
+template <typename R>
+void poles(int64_t n, const R* d, R origin, R shift, const R* z, R* __restrict delta, R* sums) {
+  constexpr int64_t L = kSumLanes<R>;
+  R values[L] = {}, slopes[L] = {};
+  const auto add = [&](int64_t i, int64_t k) {
+    const R apart = (d[i] - origin) - shift, ratio = z[i] / apart;
+    delta[i] = apart;
+    values[k] += z[i] * ratio;
+    slopes[k] += ratio * ratio;
+  };
+  int64_t i = 0;
+  for (; i + L <= n; i += L)
+    for (int64_t k = 0; k < L; k++) add(i + k, k);
+  for (int64_t k = 0; i + k < n; k++) add(i + k, k);
+  sums[0] = sumOfLanes(values);
+  sums[1] = sumOfLanes(slopes);
+}
+
 template <typename T>
 constexpr LinearKernels<T> kKernels{addColumns<T>, dots<T>, addTwo<T>, reflect<T>};
 template <typename R>
-constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>};
+constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>, poles<R>};
 
 }  // namespace
 
