@@ -68,6 +68,7 @@ const GUIDE = [
   'several-gpus',
   'loops',
   'sparse',
+  'kernels',
   'profiling',
   'showing',
   'watching',

@@ -1,8 +1,8 @@
 // Pictures of the built site on a wide and a narrow screen, light and dark, with the search open once, in
-// build/site/pictures: `npm run docs:pictures` after `npm run docs`. Fails where a page is wider than its
-// screen, or reports an error. Needs Chromium: `CHROMIUM` names it, else it is looked for on the PATH.
+// build/site/pictures: `npm run docs:pictures` after `npm run docs`. Fails where any page of the site is wider than a
+// narrow screen, or reports an error. Needs Chromium: `CHROMIUM` names it, else it is looked for on the PATH.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,15 +15,23 @@ const PAGES = [
   'index',
   'guide/first-steps',
   'guide/from-numpy',
+  'guide/exchange',
+  'guide/kernels',
+  'guide/watching',
   'reference/index',
   'reference/sorting-and-searching',
   'reference/names',
+  'reference/kernels',
+  'reference/sparse-matrices',
   'readme',
   'cookbook/index',
   'cookbook/k-means',
   'reference/types',
   'design/kernels',
 ];
+const ALL = readdirSync(HTML, { recursive: true })
+  .filter((name) => name.endsWith('.html'))
+  .map((name) => name.slice(0, -'.html'.length));
 const SCREENS = { wide: { width: 1440, height: 900 }, narrow: { width: 390, height: 844 } };
 const TYPES = {
   '.html': 'text/html',
@@ -57,11 +65,13 @@ for (const [screen, viewport] of Object.entries(SCREENS))
     const context = await browser.newContext({ viewport, colorScheme });
     const page = await context.newPage();
     page.on('pageerror', (error) => problems.push(`${page.url()}: ${error.message}`));
-    for (const name of PAGES) {
+    for (const name of screen === 'narrow' && colorScheme === 'light' ? ALL : PAGES) {
       await page.goto(`${address}/${name}.html`, { waitUntil: 'load' });
-      await page.waitForTimeout(300);
+      const isShown = PAGES.includes(name);
+      await page.waitForTimeout(isShown ? 300 : 50);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       if (width > viewport.width) problems.push(`${name} is ${width} wide on a screen of ${viewport.width}`);
+      if (!isShown) continue;
       const path = join(PICTURES, `${name.replaceAll('/', '-')}-${screen}-${colorScheme}.png`);
       await page.screenshot({ path, fullPage: name === 'index' });
     }

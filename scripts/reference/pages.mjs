@@ -51,15 +51,20 @@ export class Reference {
 }
 
 /**
- * Text of a doc comment as markdown: nothing in it is HTML, and names of functions are links, but for `own`
- * ones.
+ * Text of a doc comment as markdown: nothing in it is HTML, stars are stars but around words in bold type, and names of
+ * functions are links, but for `own` ones.
  */
 function prose(text, reference, own = []) {
   return text
     .split(/(`[^`]*`)/)
     .map((part, k) => {
       if (k % 2 === 0)
-        return part.replace(/</g, '&lt;').replace(/\{\{/g, '&#123;&#123;').replace(/\*/g, '\\*');
+        return part
+          .replace(/</g, '&lt;')
+          .replace(/\{\{/g, '&#123;&#123;')
+          .replace(/(?<!\w)\*\*(\w[^*]*)\*\*(?!\w)|\*/g, (stars, bold) =>
+            bold === undefined ? '\\*' : stars,
+          );
       const link = reference.links.get(part.slice(1, -1));
       const code = part.replace(/\s+/g, ' ');
       return link === undefined || own.includes(part.slice(1, -1)) ? code : `[${code}](${link})`;
@@ -203,7 +208,11 @@ function peerTable(reference) {
       ({ entry, python, cupy }) =>
         `| \`${python}\` | [\`${entry.name}\`](${reference.links.get(entry.name)}) | ${cupy === undefined ? '' : `\`${cupy}\``} |`,
     );
-  return `# Names in NumPy, SciPy and CuPy
+  return `---
+pageClass: names
+---
+
+# Names in NumPy, SciPy and CuPy
 
 ${rows.length} functions of NumPy ${VERSIONS.numpy} and SciPy ${VERSIONS.scipy} with their names here, and in CuPy ${VERSIONS.cupy} where it has them. [From NumPy and CuPy](/guide/from-numpy) says what differs.
 
