@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu/gemm.h"
+#include "cpu/library-choice.h"
 #include "cpu/math-library.h"
 
 namespace weft::cpu {
@@ -60,50 +61,22 @@ Blas* resolve(void* handle, const char* file) {
   return nullptr;
 }
 
-// Opens a library; `problem` says why it could not.
-Blas* open(const char* name, std::string& problem) {
-  void* const handle = openLibrary(name, problem);
+Blas* open(const std::string& name, bool isNamed, std::string& problem) {
+  void* const handle = openLibrary(name.c_str(), problem);
   if (handle == nullptr) return nullptr;
-  Blas* const blas = resolve(handle, name);
-  if (blas == nullptr)
-    problem = std::string(name) + " has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
+  Blas* const blas = resolve(handle, name.c_str());
+  if (blas == nullptr) {
+    problem = name + " has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
+  } else if (!isNamed && isBehind(blas->library)) {
+    problem = blas->library.path + " is for " + blas->library.core + ", without AVX-512";
+    return nullptr;
+  }
   return blas;
 }
 
-std::vector<std::string>& moreFiles() {
-  static std::vector<std::string> files;
-  return files;
-}
-
-// The first library of the system, or null; `tried` says why each was passed over. Looked for once.
-const Blas* ofSystem(std::string* tried = nullptr) {
-  static std::string problems;
-  static const Blas* const found = []() -> const Blas* {
-    std::vector<std::string> names(kCandidates.begin(), kCandidates.end());
-    names.insert(names.end(), moreFiles().begin(), moreFiles().end());
-    for (const std::string& name : names) {
-      std::string problem;
-      const Blas* const blas = open(name.c_str(), problem);
-      if (blas != nullptr && !isBehind(blas->library)) return blas;
-      if (blas != nullptr)
-        problem = blas->library.path + " is for " + blas->library.core + ", without AVX-512";
-      problems += (problems.empty() ? "" : "; ") + problem;
-    }
-    return nullptr;
-  }();
-  if (tried != nullptr) *tried = problems;
-  return found;
-}
-
-std::atomic<const Blas*> chosen{nullptr};
-// Nobody chose yet: the system's is used, and looked for when it is first wanted.
-std::atomic<bool> isOpen{true};
-
-const Blas* current() { return isOpen.load() ? ofSystem() : chosen.load(); }
-
-void choose(const Blas* blas) {
-  chosen.store(blas);
-  isOpen.store(false);
+LibraryChoice<Blas>& choice() {
+  static auto& all = *new LibraryChoice<Blas>("BLAS", {kCandidates.begin(), kCandidates.end()}, open);
+  return all;
 }
 
 // The arguments by which CBLAS knows a rows × columns operand.
@@ -121,30 +94,18 @@ std::optional<Layout> layoutOf(const GemmOperand& operand, int64_t rows, int64_t
 
 }  // namespace
 
-void searchBlas(std::vector<std::string> files) { moreFiles() = std::move(files); }
+void searchBlas(std::vector<std::string> files) { choice().search(std::move(files)); }
 
-void setBlas(const std::string& library) {
-  if (library == "none") return choose(nullptr);
-  if (library == "auto") {
-    std::string tried;
-    const Blas* blas = ofSystem(&tried);
-    if (blas == nullptr) throw std::runtime_error("no BLAS library was found: " + tried);
-    return choose(blas);
-  }
-  std::string problem;
-  const Blas* blas = open(library.c_str(), problem);
-  if (blas == nullptr) throw std::runtime_error("the BLAS library cannot be used: " + problem);
-  choose(blas);
-}
+void setBlas(const std::string& library) { choice().choose(library); }
 
 const MathLibrary* blasInUse() {
-  const Blas* blas = current();
+  const Blas* blas = choice().current();
   return blas == nullptr ? nullptr : &blas->library;
 }
 
 bool blasProduct(const GemmProblem& p, DType dtype, int threads) {
   if (p.kernels->round != nullptr || p.m * p.n * p.k < kLeastBlasWork) return false;
-  const Blas* blas = current();
+  const Blas* blas = choice().current();
   if (blas == nullptr) return false;
   const std::optional<Layout> a = layoutOf(p.a, p.m, p.k);
   const std::optional<Layout> b = layoutOf(p.b, p.k, p.n);

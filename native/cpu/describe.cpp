@@ -1,6 +1,7 @@
 // describe (cpu.h): what the CPU backend found and uses.
 #include "cpu/blas.h"
 #include "cpu/cpu.h"
+#include "cpu/fft-library.h"
 #include "cpu/isa.h"
 #include "cpu/jit/native-loop.h"
 #include "cpu/lapack.h"
@@ -29,6 +30,12 @@ Napi::Object describe(Napi::Env env) {
   result.Set("vectorMath", vectorMath == nullptr ? env.Null() : Napi::String::New(env, vectorMath));
   const MathLibrary* const blas = blasInUse();
   result.Set("blas", blas == nullptr ? env.Null() : libraryValue(env, *blas));
+  Napi::Object fft = Napi::Object::New(env);
+  for (const bool isDouble : {false, true}) {
+    const MathLibrary* const library = fftInUse(isDouble);
+    fft.Set(isDouble ? "float64" : "float32", library == nullptr ? env.Null() : libraryValue(env, *library));
+  }
+  result.Set("fft", fft);
   result.Set("lapack", env.Null());
   if (const Lapack* const lapack = lapackInUse()) {
     Napi::Object found = libraryValue(env, lapack->library);

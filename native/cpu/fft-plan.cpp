@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "cpu/fft-kept.h"
+#include "cpu/fft-library.h"
 #include "cpu/fft.h"
 #include "cpu/scratch.h"
 
@@ -69,9 +70,10 @@ int64_t nearRoot(int64_t n) {
   return best;
 }
 
-// A length of factors 2, 3 and 5 that is not less, and is transformed fast: whose steps fill vectors.
+// A length of factors 2, 3 and 5 that is not less, and is transformed fast: whose steps fill vectors, where
+// rows do not have a lane each.
 int64_t smoothFrom(int64_t least) {
-  const int64_t unit = least > kMostDirect ? kMostFftLanes * kMostFftLanes : 1;
+  const int64_t unit = least > kMostInLanes ? kMostFftLanes * kMostFftLanes : 1;
   int64_t best = INT64_MAX;
   for (int64_t five = unit; five < 5 * least; five *= 5) {
     for (int64_t three = five; three < 3 * least; three *= 3) {
@@ -109,38 +111,6 @@ struct OwnedReal : RealTable {
   explicit OwnedReal(int64_t size) : RealTable{} { half = size / 2; }
   std::unique_ptr<T[]> parts;
   std::once_flag filled;
-};
-
-// Values by length, as long as they are used, and those that were used last within some bytes.
-template <typename Value>
-class Kept {
- public:
-  template <typename Make>
-  std::shared_ptr<Value> get(int64_t length, const Make& make) {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(latest_.begin(), latest_.end(),
-                                    [&](const Entry& entry) { return entry.length == length; });
-    if (found != latest_.end()) {
-      latest_.splice(latest_.begin(), latest_, found);
-      return latest_.front().value;
-    }
-    auto [value, bytes] = make();
-    latest_.push_front({length, value, bytes});
-    bytes_ += bytes;
-    for (; bytes_ > kMostBytes && latest_.size() > 1; latest_.pop_back()) bytes_ -= latest_.back().bytes;
-    return value;
-  }
-
- private:
-  struct Entry {
-    int64_t length;
-    std::shared_ptr<Value> value;
-    size_t bytes;
-  };
-  static constexpr size_t kMostBytes = size_t{64} << 20;
-  std::mutex mutex_;
-  std::list<Entry> latest_;
-  size_t bytes_ = 0;
 };
 
 int64_t twiddlesOf(const FftPass& pass) { return 2 * pass.m * (pass.radix - 1); }
@@ -295,6 +265,8 @@ void fill(Owned<T>& own) {
         return fillSteps(own);
       case FftPlan::Kind::chirp:
         return fillChirp(own);
+      case FftPlan::Kind::library:
+        return fillLibraryPlan(own);
     }
   });
 }
@@ -330,6 +302,7 @@ void fill(OwnedReal<T>& own) {
 }  // namespace
 
 FftPlanPointer fftPlan(int64_t length, bool isDouble) {
+  if (FftPlanPointer plan = libraryPlan(length, isDouble)) return plan;
   if (isDouble) return planOf<double>(length);
   return planOf<float>(length);
 }
@@ -340,6 +313,7 @@ RealTablePointer realTable(int64_t length, bool isDouble) {
 }
 
 void fillTables(FftPlan& plan, bool isDouble) {
+  if (plan.kind == FftPlan::Kind::library) return fillLibraryPlan(plan);
   isDouble ? fill(static_cast<Owned<double>&>(plan)) : fill(static_cast<Owned<float>&>(plan));
 }
 

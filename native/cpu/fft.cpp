@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "cpu/cpu.h"
+#include "cpu/fft-library.h"
 #include "cpu/fft-numbers.h"
 #include "cpu/isa.h"
+#include "cpu/math-library.h"
 #include "cpu/ops.h"
 #include "cpu/routines.h"
 #include "cpu/threads.h"
@@ -33,6 +35,10 @@ const FftKernels& fftKernels(bool isDouble) {
   if (currentIsa() == Isa::avx2) return avx2::fftKernels(isDouble);
 #endif
   return baseline::fftKernels(isDouble);
+}
+
+const FftKernels& fftKernels(const FftPlan& plan, bool isDouble) {
+  return plan.kind == FftPlan::Kind::library ? libraryKernels(isDouble) : fftKernels(isDouble);
 }
 
 namespace {
@@ -64,11 +70,6 @@ FftPlanPointer planOfReal(const Fft& fft) {
   return fftPlan(n % 2 == 0 ? n / 2 : n, fft.isDouble);
 }
 
-// Sequences that a thread takes at a time.
-int64_t together(const FftPlan& plan, const FftKernels& kernels) {
-  return plan.kind == FftPlan::Kind::direct ? kernels.lanes : 1;
-}
-
 // A long sequence, whose steps several threads share.
 bool isShared(const FftPlan& plan) {
   constexpr int64_t kLeast = 1 << 15;
@@ -78,7 +79,12 @@ bool isShared(const FftPlan& plan) {
 class Job {
  public:
   Job(const Fft& fft, ThreadPool& pool, const std::atomic<bool>* cancel, Workspace workspace)
-      : fft_(fft), kernels_(fftKernels(fft.isDouble)), pool_(pool), cancel_(cancel), workspace_(workspace) {
+      : fft_(fft),
+        kernels_(fftKernels(fft.isDouble)),
+        pool_(pool),
+        workers_(pool.workers()),
+        cancel_(cancel),
+        workspace_(workspace) {
     if (fft.kind == FftKind::complex) {
       axes_ = axesOf(fft);
     } else {
@@ -95,6 +101,19 @@ class Job {
     return aligned(bytes + (plan_ ? plan_->tableBytes : 0));
   }
 
+  // The library that transforms, or some axes; none: Weft's own do.
+  std::string library() const {
+    std::vector<const FftPlan*> plans;
+    for (const Axis& axis : axes_) plans.push_back(axis.plan.get());
+    if (plan_) plans.push_back(plan_.get());
+    const auto count = std::count_if(
+        plans.begin(), plans.end(), [](const FftPlan* plan) { return plan->kind == FftPlan::Kind::library; });
+    const MathLibrary* const used = count == 0 ? nullptr : fftInUse(fft_.isDouble);
+    if (used == nullptr) return {};
+    const bool isAll = count == static_cast<std::ptrdiff_t>(plans.size());
+    return used->name + " (" + used->path + ")" + (isAll ? "" : " and Weft's own");
+  }
+
   void fill() const {
     for (const Axis& axis : axes_) fillTables(*axis.plan, fft_.isDouble);
     if (plan_) fillTables(*plan_, fft_.isDouble);
@@ -104,20 +123,20 @@ class Job {
   // Scratch of one thread.
   size_t scratchBytes() const {
     if (fft_.kind != FftKind::complex) {
-      const size_t own = aligned(kernels_.rowsScratch(*plan_));
-      return own + (fft_.length() % 2 == 0 ? 0 : together(*plan_, kernels_) * rowBytes());
+      const size_t own = aligned(kernelsOf(*plan_).rowsScratch(*plan_));
+      return own + (fft_.length() % 2 == 0 ? 0 : together(*plan_) * rowBytes());
     }
     size_t most = 0;
     for (const Axis& axis : axes_)
-      most = std::max(
-          most, axis.after == 1 ? kernels_.rowsScratch(*axis.plan) : kernels_.columnsScratch(*axis.plan));
+      most = std::max(most, axis.after == 1 ? kernelsOf(*axis.plan).rowsScratch(*axis.plan)
+                                            : kernelsOf(*axis.plan).columnsScratch(*axis.plan));
     return aligned(most);
   }
 
   void complex(const std::byte* in, std::byte* out, int64_t items) {
     const auto bytes = static_cast<size_t>(fft_.elements()) * 2 * fft_.realBytes();
     constexpr size_t kCached = size_t{512} << 10;
-    if (axes_.size() > 1 && items >= 2 * pool_.workers() && bytes <= kCached) {
+    if (axes_.size() > 1 && items >= 2 * workers_ && bytes <= kCached) {
       each(items, [&](int64_t item, std::byte* scratch) {
         const std::byte* from = in + item * static_cast<int64_t>(bytes);
         std::byte* const to = out + item * static_cast<int64_t>(bytes);
@@ -153,7 +172,7 @@ class Job {
         if (scratch == nullptr) {
           shareRow(plan, from, to, false);
         } else {
-          kernels_.rows(plan, {from, to, half, half + 1}, count, false, scratch);
+          kernelsOf(plan).rows(plan, {from, to, half, half + 1}, count, false, scratch);
         }
         for (int64_t k = 0; k < count; k++) kernels_.splitReal(table, to + k * (half + 1) * 2 * real);
       });
@@ -174,7 +193,7 @@ class Job {
         if (scratch == nullptr) {
           shareRow(plan, to, to, true);
         } else {
-          kernels_.rows(plan, {to, to, half, half}, count, true, scratch);
+          kernelsOf(plan).rows(plan, {to, to, half, half}, count, true, scratch);
         }
       });
       return;
@@ -184,6 +203,14 @@ class Job {
 
  private:
   static int64_t parts(int64_t all, int64_t size) { return (all + size - 1) / size; }
+  const FftKernels& kernelsOf(const FftPlan& plan) const { return fftKernels(plan, fft_.isDouble); }
+  // Most sequences that a thread takes at a time.
+  int64_t together(const FftPlan& plan) const { return plan.isInLanes() ? kernels_.lanes : 1; }
+  // Sequences that a thread takes at a time, of so many. All threads have some where that costs nothing.
+  int64_t together(const FftPlan& plan, int64_t rows) const {
+    const int64_t most = together(plan);
+    return plan.kind == FftPlan::Kind::direct ? most : std::min(most, parts(rows, workers_));
+  }
   bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   // Of a row of complex numbers beside the scratch.
   size_t rowBytes() const { return aligned(static_cast<size_t>(fft_.length()) * 2 * fft_.realBytes()); }
@@ -192,14 +219,13 @@ class Job {
   template <typename Work>
   void each(int64_t tasks, const Work& work) {
     const size_t own = scratchBytes();
-    const auto fitting =
-        own == 0 ? int64_t{pool_.workers()} : static_cast<int64_t>(workspace_.byteLength / own);
+    const auto fitting = own == 0 ? workers_ : static_cast<int64_t>(workspace_.byteLength / own);
     pool_.parallelFor(
         tasks,
         [&](int64_t task, int worker) {
           if (!isStopped()) work(task, workspace_.data + static_cast<size_t>(worker) * own);
         },
-        static_cast<int>(std::min<int64_t>(pool_.workers(), fitting)));
+        static_cast<int>(std::min(workers_, fitting)));
   }
 
   // Calls `work(first, count, scratch)` for rows that are transformed at a time; without scratch all threads
@@ -211,17 +237,16 @@ class Job {
         work(k, int64_t{1}, static_cast<std::byte*>(nullptr));
       return;
     }
-    const int64_t size = together(plan, kernels_);
+    const int64_t size = together(plan, items);
     each(parts(items, size), [&](int64_t part, std::byte* scratch) {
       work(part * size, std::min(size, items - part * size), scratch);
     });
   }
 
   bool sharesRows(const FftPlan& plan, int64_t rows) const {
-    const int64_t workers = pool_.workers();
-    return rows < workers && isShared(plan) &&
+    return rows < workers_ && isShared(plan) &&
            workspace_.byteLength >=
-               aligned(kernels_.betweenBytes(plan)) + workers * aligned(kernels_.stepScratch(plan));
+               aligned(kernels_.betweenBytes(plan)) + workers_ * aligned(kernels_.stepScratch(plan));
   }
 
   void shareRow(const FftPlan& plan, const std::byte* in, std::byte* out, bool inverse) {
@@ -246,8 +271,8 @@ class Job {
   // Blocks of an axis: rows, or as many columns as there are lanes.
   int64_t blocksOf(const Axis& axis, int64_t items) const {
     const int64_t all = items * axis.groups;
-    return axis.after == 1 ? parts(all, together(*axis.plan, kernels_))
-                           : all * parts(axis.after, kernels_.lanes);
+    return axis.after == 1 ? parts(all, together(*axis.plan, all))
+                           : all * parts(axis.after, kernelsOf(*axis.plan).lanes);
   }
 
   void run(const Axis& axis, int64_t items, int64_t block, const std::byte* in, std::byte* out,
@@ -256,15 +281,16 @@ class Job {
     const auto pair = static_cast<int64_t>(2 * fft_.realBytes());
     const int64_t n = plan.length;
     if (axis.after == 1) {
-      const int64_t size = together(plan, kernels_), first = block * size;
+      const int64_t size = together(plan, items * axis.groups), first = block * size;
       const FftRows rows{in + first * n * pair, out + first * n * pair, n, n};
-      return kernels_.rows(plan, rows, std::min(size, items * axis.groups - first), fft_.inverse, scratch);
+      return kernelsOf(plan).rows(plan, rows, std::min(size, items * axis.groups - first), fft_.inverse,
+                                  scratch);
     }
-    const int64_t across = parts(axis.after, kernels_.lanes);
-    const int64_t column = block % across * kernels_.lanes;
+    const int64_t lanes = kernelsOf(plan).lanes, across = parts(axis.after, lanes);
+    const int64_t column = block % across * lanes;
     const int64_t at = (block / across * n * axis.after + column) * pair;
-    kernels_.columns(plan, in + at, out + at, axis.after, std::min(kernels_.lanes, axis.after - column),
-                     fft_.inverse, scratch);
+    kernelsOf(plan).columns(plan, in + at, out + at, axis.after, std::min(lanes, axis.after - column),
+                            fft_.inverse, scratch);
   }
 
   // Rows of odd length are transformed as complex ones, beside the scratch: `fill` makes one of a row, `take`
@@ -272,15 +298,15 @@ class Job {
   template <typename T, typename Fill, typename Take>
   void oddRows(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t given,
                int64_t taken, bool inverse, const Fill& fill, const Take& take) {
-    const int64_t size = together(plan, kernels_);
+    const int64_t size = together(plan, items);
     const auto next = static_cast<int64_t>(rowBytes() / (2 * sizeof(T)));
     each(parts(items, size), [&](int64_t part, std::byte* scratch) {
       const int64_t first = part * size, count = std::min(size, items - first);
-      T* const rows = reinterpret_cast<T*>(scratch + aligned(kernels_.rowsScratch(plan)));
+      T* const rows = reinterpret_cast<T*>(scratch + aligned(kernelsOf(plan).rowsScratch(plan)));
       const T* const from = reinterpret_cast<const T*>(in) + first * given;
       T* const to = reinterpret_cast<T*>(out) + first * taken;
       for (int64_t k = 0; k < count; k++) fill(from + k * given, rows + 2 * k * next);
-      kernels_.rows(plan, {rows, rows, next, next}, count, inverse, scratch);
+      kernelsOf(plan).rows(plan, {rows, rows, next, next}, count, inverse, scratch);
       for (int64_t k = 0; k < count; k++) take(rows + 2 * k * next, to + k * taken);
     });
   }
@@ -328,8 +354,18 @@ class Job {
   RealTablePointer table_;
   const FftKernels& kernels_;
   ThreadPool& pool_;
+  // Of the pool as the job found it: blocks follow from it.
+  const int64_t workers_;
   const std::atomic<bool>* cancel_;
   Workspace workspace_;
+};
+
+struct Described : PreparedRoutine {
+  explicit Described(std::string library) : library_(std::move(library)) {}
+  std::string text() const override { return library_; }
+
+ private:
+  const std::string library_;
 };
 
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
@@ -340,7 +376,8 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   return {{outer * fft.inBytes()},
           {outer * fft.outBytes()},
           {static_cast<size_t>(pool.workers()) * own + tables, own + tables},
-          fft.units()};
+          fft.units(),
+          std::make_shared<Described>(job.library())};
 }
 
 void runFft(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {

@@ -9,8 +9,8 @@
 //     steps    n = n1 · n2 (Bailey): n2 transforms of n1 elements, twiddles, n1 transforms of n2, all direct.
 //              The lanes are those of one sequence, or of several
 //     chirp    a prime factor is large (Bluestein): a convolution with e^(iπ j²/n), by transforms of a length
-//     of
-//              small factors
+//              of small factors
+//     library  FFTW or MKL, where one is in use (fft-library.h)
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,11 +24,15 @@ inline constexpr int64_t kMostFftLanes = 16;
 inline constexpr int64_t kMostDirect = 128;
 // Factors that have passes of their own.
 inline constexpr int64_t kMostRadix = 61;
+// Of longer ones each row is transformed by itself.
+inline constexpr int64_t kMostInLanes = 2048;
 // Longer sequences in steps have twiddles as products of a coarse and a fine one: those of 2^26 elements are
 // a table of 64 MB in place of 512.
 inline constexpr int64_t kMostWhole = 1 << 16;
 // Neighbours that share a coarse twiddle.
 inline constexpr int64_t kFine = kMostFftLanes;
+
+struct FftLibrary;
 
 struct FftPass {
   int64_t radix;
@@ -42,7 +46,7 @@ struct FftPass {
 
 // Tables hold elements of the plan's precision, and are there once `fillTables` has run.
 struct FftPlan {
-  enum class Kind { direct, steps, chirp };
+  enum class Kind { direct, steps, chirp, library };
   Kind kind;
   int64_t length;
   // direct
@@ -58,10 +62,19 @@ struct FftPlan {
   // length of the convolution.
   const FftPlan* padded;
   const void *chirp, *spectrum;
+  // library: its plans of the two directions.
+  const FftLibrary* library;
+  void *forward, *backward;
 
   // Bytes of its tables and of those of its parts.
   size_t tableBytes;
 
+  // Whether rows are transformed with a lane for each, where there are some: their elements in lanes fit the
+  // second-level cache.
+  bool isInLanes() const {
+    return kind == Kind::direct || (kind == Kind::steps && length <= kMostInLanes) ||
+           (kind == Kind::chirp && padded->length <= kMostInLanes);
+  }
   bool isWhole() const { return length <= kMostWhole; }
   int64_t tableLine() const {
     const int64_t entries = isWhole() ? second->length : (second->length + kFine - 1) / kFine;
@@ -113,6 +126,8 @@ struct FftKernels {
 
 // Of float32 or float64, for the instruction set that runs.
 const FftKernels& fftKernels(bool isDouble);
+// Those that a plan is run by: a library's, or these.
+const FftKernels& fftKernels(const FftPlan& plan, bool isDouble);
 
 // The plan of a length, and the table of a real one of even length: those used last are kept, as long as
 // their tables are within some megabytes. Without tables until they are filled, so that sizes are known at

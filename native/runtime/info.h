@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// cpuInfo(): { isa, threads, vectorMath, blas, lapack }
+// cpuInfo(): { isa, threads, vectorMath, blas, lapack, fft }
 Napi::Value cpuInfo(const Napi::CallbackInfo& info);
 
 // hostMemory(): { totalBytes, freeBytes: number }

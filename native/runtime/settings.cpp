@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/blas.h"
+#include "cpu/fft-library.h"
 #include "cpu/isa.h"
 #include "cpu/jit/native-loop.h"
 #include "cpu/lapack.h"
@@ -26,19 +27,12 @@ cpu::Isa isaNamed(const std::string& name) {
   values::reject("isa", "an instruction set: " + name);
 }
 
-void useBlas(const std::string& library) {
+void useLibrary(const char* setting, const char* kind, void (*use)(const std::string&),
+                const std::string& library) {
   try {
-    cpu::setBlas(library);
+    use(library);
   } catch (const std::runtime_error& error) {
-    values::reject("WEFT_BLAS", std::string("a BLAS library: ") + error.what());
-  }
-}
-
-void useLapack(const std::string& library) {
-  try {
-    cpu::setLapack(library);
-  } catch (const std::runtime_error& error) {
-    values::reject("WEFT_LAPACK", std::string("a LAPACK library: ") + error.what());
+    values::reject(setting, std::string(kind) + " library: " + error.what());
   }
 }
 
@@ -51,8 +45,13 @@ Napi::Value configureCpu(const Napi::CallbackInfo& info) {
   if (settings.has("isa")) cpu::limitIsa(isaNamed(settings.text("isa")));
   if (settings.has("compilesLoops")) cpu::jit::allowLoopCode(settings.flag("compilesLoops"));
   if (settings.has("blasFiles")) cpu::searchBlas(settings.list("blasFiles", values::text));
-  if (settings.has("blas")) useBlas(settings.text("blas"));
-  if (settings.has("lapack")) useLapack(settings.text("lapack"));
+  if (settings.has("blas")) useLibrary("WEFT_BLAS", "a BLAS", cpu::setBlas, settings.text("blas"));
+  if (settings.has("lapack")) useLibrary("WEFT_LAPACK", "a LAPACK", cpu::setLapack, settings.text("lapack"));
+  if (settings.has("fftFiles")) {
+    const Fields files = settings.object("fftFiles");
+    cpu::searchFft(files.list("float32", values::text), files.list("float64", values::text));
+  }
+  if (settings.has("fft")) useLibrary("WEFT_FFT", "an FFT", cpu::setFft, settings.text("fft"));
   if (settings.has("externalByteLength"))
     setMostExternalByteLength(static_cast<size_t>(settings.integer("externalByteLength")));
   if (settings.has("scratchFolder")) setScratchFolder(settings.text("scratchFolder"));

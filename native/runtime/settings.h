@@ -4,8 +4,8 @@
 
 namespace weft {
 
-// configureCpu({ threads?: number, isa?: string, blas?: string, lapack?: string, scratchFolder?: string,
-// poison: boolean }): void. For the process; what is missing stays.
+// configureCpu({ threads?: number, isa?: string, blas?: string, lapack?: string, fft?: string,
+// scratchFolder?: string, poison: boolean }): void. For the process; what is missing stays.
 Napi::Value configureCpu(const Napi::CallbackInfo& info);
 
 }  // namespace weft

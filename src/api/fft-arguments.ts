@@ -1,5 +1,6 @@
 /** Options of Fourier transforms, and the axes and lengths that they are for. */
 import { checkOptions, oneOf } from '../graph/arguments.js';
+import type { DType } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatValue } from '../graph/format.js';
 import { NORMS, type Norm } from '../graph/fourier.js';
@@ -31,6 +32,11 @@ export interface FftnOptions {
   /** `'backward'` by default: the inverse has the factor 1/n of all lengths. */
   readonly norm?: FftNorm | undefined;
 }
+
+/** The dtypes of transforms: of single precision where the array is of float32, complex64 or a half. */
+type Single = 'float32' | 'complex64' | 'float16' | 'bfloat16';
+export type Spectrum<D extends DType> = D extends Single ? 'complex64' : 'complex128';
+export type Signal<D extends DType> = D extends Single ? 'float32' : 'float64';
 
 export function lengthOf(op: string, n: unknown): number {
   const length = checkInteger(op, 'the length', n);

@@ -5,14 +5,16 @@
  *     fft of real x   →   rfft, and the conjugates of what it leaves out
  *     axes 0, 1 of 3  →   one call over [1, n0, n1, n2]; where it would be slow, the axes are moved last
  *     irfftn          →   fft along all axes but the last, irfft along that
+ *     a long axis     →   transforms of short rows, and maps (`fourier-steps.ts`)
  *
- * Called by `api/fft.ts`.
+ * Called by `api/fft-line.ts` and `fft-plane.ts`.
  */
 import { DTypeError, expected } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { byteLengthOf, type DType, isComplex, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
+import { inSteps, MOST_AT_ONCE, stepsOf } from './fourier-steps.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map } from './infer.js';
 import { concat, padTo } from './joins.js';
@@ -73,7 +75,7 @@ export function scaled(x: Expr, norm: Norm, n: number, inverse: boolean): Expr {
 export function complexTransform(x: Expr, axes: readonly number[], inverse: boolean): Expr {
   if (isComplex(x.dtype)) return alongAxes(x, axes, inverse);
   const last = axes.at(-1);
-  if (last === undefined || x.shape[last] === 1 || sizeOfShape(x.shape) === 0)
+  if (last === undefined || x.shape[last] === 1 || sizeOfShape(x.shape) === 0 || isLong(x.shape[last]!))
     return alongAxes(cast(x, complexOf(x.dtype)), axes, inverse);
   const half = alongAxes(rowsFromReal(x, last), axes.slice(0, -1), false);
   const whole = mirrored(half, axes, x.shape[last]!);
@@ -98,11 +100,21 @@ export function realInverse(x: Expr, axes: readonly number[], n: number): Expr {
     const shape = x.shape.map((size, k) => (k === last ? n : size));
     return broadcast(constant(0, dtype), shape);
   }
-  return alongRows(alongAxes(x, axes.slice(0, -1), true), last, (rows) => call('irfft', [n], [rows])[0]!);
+  const half = alongAxes(x, axes.slice(0, -1), true);
+  // Imaginary parts that real numbers cannot have are in imaginary parts of the result.
+  if (isLong(n)) return map('real', [alongAxes(mirrored(half, [last], n), [last], true)]);
+  return alongRows(half, last, (rows) => call('irfft', [n], [rows])[0]!);
 }
 
-const rowsFromReal = (x: Expr, axis: number): Expr =>
-  alongRows(x, axis, (rows) => call('rfft', [], [rows])[0]!);
+function rowsFromReal(x: Expr, axis: number): Expr {
+  const n = x.shape[axis]!;
+  if (!isLong(n)) return alongRows(x, axis, (rows) => call('rfft', [], [rows])[0]!);
+  const whole = alongAxes(cast(x, complexOf(x.dtype)), [axis], false);
+  return slice(whole, ...whole.shape.map((size, k) => [0, k === axis ? halfOf(n) : size] as const));
+}
+
+/** Whether sequences of a length are transformed in steps. */
+const isLong = (n: number): boolean => n > MOST_AT_ONCE && stepsOf(n) !== undefined;
 
 /** A function of the rows [outer, n] along an axis. */
 function alongRows(x: Expr, axis: number, transform: (rows: Expr) => Expr): Expr {
@@ -131,7 +143,7 @@ function negated(x: Expr, axis: number): Expr {
   return concat([part(0, 1), flip(part(1, size), axis)], axis);
 }
 
-/** The complex transform along axes, by calls over neighbouring ones. */
+/** The complex transform along axes, by calls over neighbouring ones: a call's transforms cannot be cut. */
 function alongAxes(x: Expr, axes: readonly number[], inverse: boolean): Expr {
   if (sizeOfShape(x.shape) === 0) return x;
   const moving = axes.filter((axis) => x.shape[axis] !== 1).sort((a, b) => a - b);
@@ -139,13 +151,19 @@ function alongAxes(x: Expr, axes: readonly number[], inverse: boolean): Expr {
   for (const axis of moving.reverse()) {
     const group = groups.at(-1);
     const isNext = group !== undefined && group[0] === axis + 1 && group.length < MOST_AXES;
-    if (isNext) group.unshift(axis);
+    const size = (group ?? []).reduce((product, other) => product * x.shape[other]!, x.shape[axis]!);
+    if (isNext && size <= MOST_AT_ONCE) group.unshift(axis);
     else groups.push([axis]);
   }
   return groups.reduce((sum, group) => alongGroup(sum, group, inverse), x);
 }
 
 function alongGroup(x: Expr, group: readonly number[], inverse: boolean): Expr {
+  const steps = x.shape[group[0]!]! > MOST_AT_ONCE ? stepsOf(x.shape[group[0]!]!) : undefined;
+  if (steps !== undefined)
+    return alongRows(x, group[0]!, (rows) =>
+      inSteps(rows, steps, inverse, (short) => alongAxes(short, [1], inverse)),
+    );
   const outer = sizeOfShape(x.shape.slice(0, group[0]));
   const inner = sizeOfShape(x.shape.slice(group.at(-1)! + 1));
   const bytes = sizeOfShape(x.shape) * byteLengthOf(x.dtype);

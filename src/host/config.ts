@@ -68,6 +68,11 @@ export interface Config {
    */
   readonly lapack: string | undefined;
   /**
+   * `WEFT_FFT`: FFTW or MKL for Fourier transforms on the CPU, `none`, or `auto`: one must be found; undefined: one
+   * if it is found.
+   */
+  readonly fft: string | undefined;
+  /**
    * `WEFT_MEMORY`: the most bytes of device memory that a compute may hold, where it names no bound itself.
    */
   readonly memory: Size | undefined;
@@ -232,6 +237,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
     simulatorFolder: simulated,
     blas: given(env.WEFT_BLAS)[0],
     lapack: given(env.WEFT_LAPACK)[0],
+    fft: given(env.WEFT_FFT)[0],
     memory: memory(env, 'WEFT_MEMORY'),
     processMemory: memory(env, 'WEFT_PROCESS_MEMORY'),
     hostMemory: memory(env, 'WEFT_HOST_MEMORY'),

@@ -84,6 +84,20 @@ describe('Fourier transforms', () => {
     const many = placeholder([100, 16, 8], { dtype: 'complex64' });
     expect(stepsOf(fft.fft(many, { axis: 1 }))).toEqual(['kernel', 'call fft', 'kernel']);
   });
+
+  it('of sequences of more than 2^26 elements are transforms of short rows, with kernels that transpose', () => {
+    const steps = ['kernel', 'call fft', 'kernel', 'call fft', 'kernel'];
+    const long = (n: number, dtype: 'complex64' | 'float32' = 'complex64') => placeholder([n], { dtype });
+    expect(stepsOf(fft.fft(long(2 ** 26)))).toEqual(['call fft']);
+    expect(stepsOf(fft.ifft(long(2 ** 27)))).toEqual(steps);
+    expect(stepsOf(fft.irfft(long(2 ** 26 + 1)))).toEqual(steps);
+    // One more cuts the result in half.
+    expect(stepsOf(fft.rfft(long(3 * 2 ** 25, 'float32')))).toEqual([...steps, 'kernel']);
+    // A prime.
+    expect(stepsOf(fft.fft(long(2 ** 26 + 15)))).toEqual(['call fft']);
+    const image = placeholder([2 ** 14, 2 ** 14], { dtype: 'complex64' });
+    expect(stepsOf(fft.fft2(image))).toEqual(['call fft', 'kernel', 'call fft', 'kernel']);
+  });
 });
 
 /** The steps of a plan on the CPU. */

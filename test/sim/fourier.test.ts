@@ -3,7 +3,10 @@
  * memory that is left as it was, and whichever call of the library fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { compile, compute, fft, type Lazy } from '../../src/index.js';
+import { exprOf, Lazy } from '../../src/api/lazy.js';
+import type { Expr } from '../../src/graph/expr.js';
+import { inSteps } from '../../src/graph/fourier-steps.js';
+import { compile, compute, fft, placeholder } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
@@ -67,6 +70,32 @@ describe('transforms on a simulated GPU', () => {
     const [signal, same] = await compute([fft.irfft(spectrum), spectrum.mul(1)], { device });
     expect(same!.data).toEqual((await spectrum.mul(1).compute({ device: 'cpu' })).data);
     expect(signal!.shape).toEqual([4, 16]);
+  });
+
+  it('of a sequence in steps have the bits of the whole in tiles', async () => {
+    const n = 2 ** 19;
+    const x = toLazy(randomValues('complex64', [n], 12, -1, 1));
+    const rowsOf = (rows: Expr): Expr => exprOf('fft', fft.fft(new Lazy(rows)));
+    const steps = new Lazy(inSteps(exprOf('fft', x.reshape(1, n)), [512, 1024], false, rowsOf)).reshape(n);
+    const memory = 2.1 * 8 * n;
+    const whole = steps.plan({ device });
+    const plan = steps.plan({ device, memory });
+    expect(whole.peakBytes).toBeGreaterThan(3 * 8 * n);
+    expect(plan.sweeps.length).toBe(4);
+    expect(plan.peakBytes).toBeLessThanOrEqual(memory);
+    const [one] = await compute([steps], { device });
+    const [parts] = await compute([steps], { device, memory });
+    expect(parts!.data).toEqual(one!.data);
+    const [own] = await compute([fft.fft(x)], { device: 'cpu' });
+    const [a, b] = [one!, own!].map(({ data }) => Array.from(data as Float32Array));
+    const most = b!.reduce((sum, value) => Math.max(sum, Math.abs(value)), 0);
+    expect(a!.every((value, i) => Math.abs(value - b![i]!) <= 2e-7 * most)).toBe(true);
+  });
+
+  it('of 2^28 elements are planned within three eighths of their bytes', () => {
+    const output = fft.fft(placeholder([2 ** 28], { dtype: 'complex64' }));
+    const memory = 2 ** 31 * 0.4;
+    expect(output.plan({ device, memory }).peakBytes).toBeLessThanOrEqual(memory);
   });
 
   it('are the same again and again', async () => {

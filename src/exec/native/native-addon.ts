@@ -23,6 +23,7 @@ import type { WorkspaceNeed } from '../calls/call.js';
 import { findAddon } from './addon-file.js';
 import { blasFiles } from './blas-libraries.js';
 import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
+import { type FftFiles, fftFiles, NO_FFT_FILES } from './fft-libraries.js';
 import { MOST_EXTERNAL_BYTES } from './host-memory.js';
 import type {
   CompiledImage,
@@ -92,9 +93,10 @@ interface Addon {
   configureCpu(
     settings: Pick<
       Config,
-      'threads' | 'isa' | 'compilesLoops' | 'blas' | 'lapack' | 'scratchFolder' | 'poison'
+      'threads' | 'isa' | 'compilesLoops' | 'blas' | 'lapack' | 'fft' | 'scratchFolder' | 'poison'
     > & {
       readonly blasFiles: readonly string[];
+      readonly fftFiles: FftFiles;
       readonly externalByteLength: number;
     },
   ): void;
@@ -163,11 +165,14 @@ function load(): Addon {
 export function addon(): Addon {
   if (loaded === undefined) {
     const fresh = load();
-    const { threads, isa, compilesLoops, blas, lapack, scratchFolder, poison, processMemory, cuda } =
+    const { threads, isa, compilesLoops, blas, lapack, fft, scratchFolder, poison, processMemory, cuda } =
       config();
-    const isSearched = blas === undefined || blas === 'auto';
-    const files = isSearched ? blasFiles(cuda) : [];
-    const settings = { threads, isa, compilesLoops, blas, lapack, scratchFolder, poison, blasFiles: files };
+    const isSearched = (library: string | undefined): boolean => library === undefined || library === 'auto';
+    const files = {
+      blasFiles: isSearched(blas) ? blasFiles(cuda) : [],
+      fftFiles: isSearched(fft) ? fftFiles(cuda) : NO_FFT_FILES,
+    };
+    const settings = { threads, isa, compilesLoops, blas, lapack, fft, scratchFolder, poison, ...files };
     guarded(() => fresh.configureCpu({ ...settings, externalByteLength: MOST_EXTERNAL_BYTES }));
     loaded = fresh;
     if (processMemory !== undefined) limitDeviceMemory(undefined, processMemory, true);

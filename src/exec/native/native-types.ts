@@ -203,6 +203,8 @@ export interface CpuInfo {
   readonly blas: MathLibrary | null;
   /** With the functions that it lacks, by LAPACK's names. */
   readonly lapack: (MathLibrary & { readonly missing: readonly string[] }) | null;
+  /** By the precision of Fourier transforms. */
+  readonly fft: { readonly float32: MathLibrary | null; readonly float64: MathLibrary | null };
 }
 
 export interface LibraryInfo {

@@ -1,0 +1,201 @@
+// Fourier transforms of sequences that have a lane each: no vector is filled in part, whatever the factors.
+// Included by files that are compiled once per instruction set.
+#pragma once
+#include "cpu/fft-steps.h"
+
+namespace weft::cpu::WEFT_ISA {
+namespace {
+
+// The steps of a plan for sequences of a lane each: `columnOf(j)` gives column j of them as n1 rows of n2,
+// `sinkOf(k)` takes column k of n2 rows of n1. Between lie lines of n2 elements and a gap.
+template <typename T, typename ColumnOf, typename SinkOf>
+WEFT_FFT_INLINE void stepsInLanes(const FftPlan& plan, const ColumnOf& columnOf, const SinkOf& sinkOf,
+                                  std::byte* scratch) {
+  const int64_t n1 = plan.first->length, n2 = plan.second->length, most = n1 > n2 ? n1 : n2;
+  const size_t line = localBytes<T>(most);
+  const Local<T> a = localAt<T>(scratch), b = localAt<T>(scratch + line),
+                 done = localAt<T>(scratch + 2 * line), between = localAt<T>(scratch + 3 * line);
+  for (int64_t j = 0; j < n2; j++) {
+    transform<T>(*plan.first, columnOf(j), done, a, b);
+    for (int64_t k = 0; k < n1; k++) {
+      const Complexes<T> w = twiddleAt<T>(plan, k, j);
+      between.set(k * (n2 + 1) + j, times(done.get(k), w.re, w.im));
+    }
+  }
+  for (int64_t k = 0; k < n1; k++)
+    transform<T>(*plan.second, Local<T>{between.data + 2 * k * (n2 + 1)}, sinkOf(k), a, b);
+}
+
+// Elements of sequences of a lane each, one after the other; behind each `line` of them is a gap. Without it
+// those of a column were multiples of 4 KiB apart where lengths are powers of two, and loads would wait for
+// stores that they do not depend on.
+template <typename T>
+class Lined {
+ public:
+  Lined(Local<T> memory, int64_t line) : at_(memory.data), line_(line), left_(line) {}
+  WEFT_FFT_INLINE Complexes<T> get() const { return {at_[0], at_[1]}; }
+  WEFT_FFT_INLINE void set(Complexes<T> x) const {
+    at_[0] = x.re;
+    at_[1] = x.im;
+  }
+  WEFT_FFT_INLINE void next() {
+    at_ += 2;
+    if (--left_ > 0) return;
+    at_ += 2;
+    left_ = line_;
+  }
+
+ private:
+  Vector<T>* at_;
+  int64_t line_, left_;
+};
+
+// The sequences that a plan of no chirp reads and writes.
+template <typename T>
+Lined<T> readBy(const FftPlan& plan, Local<T> memory) {
+  return {memory, plan.kind == FftPlan::Kind::direct ? plan.length : plan.second->length};
+}
+
+template <typename T>
+Lined<T> writtenBy(const FftPlan& plan, Local<T> memory) {
+  return {memory, plan.kind == FftPlan::Kind::direct ? plan.length : plan.first->length};
+}
+
+template <typename T>
+size_t linedBytes(const FftPlan& plan) {
+  const int64_t gaps = plan.kind == FftPlan::Kind::direct ? 1 : plan.second->length;
+  return localBytes<T>(plan.length + gaps + 2 * kLanes<T>);
+}
+
+// Sequences become a lane each, and back: vectors of neighbours are transposed.
+template <typename T>
+void readRows(const FftRows& rows, int64_t n, int64_t count, bool inverse, Lined<T> to) {
+  constexpr int64_t L = kLanes<T>, kElements = L / 2;
+  const T* const in = static_cast<const T*>(rows.in);
+  for (int64_t e = 0; e < n; e += kElements) {
+    const int64_t reals = n - e < kElements ? 2 * (n - e) : L;
+    Vector<T> v[L];
+#pragma GCC unroll 16
+    for (int64_t l = 0; l < L; l++) {
+      v[l] = Vector<T>{};
+      if (l >= count) continue;
+      const T* const from = in + 2 * (l * rows.inNext + e);
+      if (reals == L) {
+        v[l] = loadVector(from);
+      } else {
+        T some[L] = {};
+        for (int64_t i = 0; i < reals; i++) some[i] = from[i];
+        v[l] = loadVector<T>(some);
+      }
+    }
+    transposeVectors<T>(v);
+    for (int64_t i = 0; i < kElements; i++, to.next()) to.set(swapped<T>({v[2 * i], v[2 * i + 1]}, inverse));
+  }
+}
+
+template <typename T>
+void writeRows(Lined<T> from, int64_t n, int64_t count, bool inverse, const FftRows& rows) {
+  constexpr int64_t L = kLanes<T>, kElements = L / 2;
+  T* const out = static_cast<T*>(rows.out);
+  for (int64_t e = 0; e < n; e += kElements) {
+    const int64_t reals = n - e < kElements ? 2 * (n - e) : L;
+    Vector<T> v[L];
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kElements; i++, from.next()) {
+      const Complexes<T> x = swapped(from.get(), inverse);
+      v[2 * i] = x.re;
+      v[2 * i + 1] = x.im;
+    }
+    transposeVectors<T>(v);
+    for (int64_t l = 0; l < count; l++) {
+      T* const to = out + 2 * (l * rows.outNext + e);
+      if (reals == L) {
+        storeVector(to, v[l]);
+      } else {
+        T some[L];
+        storeVector<T>(some, v[l]);
+        for (int64_t i = 0; i < reals; i++) to[i] = some[i];
+      }
+    }
+  }
+}
+
+// Elements of such sequences that are `stride` apart.
+template <typename T>
+struct Strided {
+  Vector<T>* data;
+  int64_t stride;
+  WEFT_FFT_INLINE Complexes<T> get(int64_t i) const {
+    return {data[2 * i * stride], data[2 * i * stride + 1]};
+  }
+  WEFT_FFT_INLINE void set(int64_t i, Complexes<T> x) const {
+    data[2 * i * stride] = x.re;
+    data[2 * i * stride + 1] = x.im;
+  }
+};
+
+// Of a plan of no chirp: memory of `transformLanes` beside the elements.
+template <typename T>
+size_t lanesScratch(const FftPlan& plan) {
+  if (plan.kind == FftPlan::Kind::direct) return localBytes<T>(plan.length);
+  return linedBytes<T>(plan) + stepScratch<T>(plan);
+}
+
+// Transforms sequences of a lane each from `x` to `result`; what is in `x` is lost.
+template <typename T>
+void transformLanes(const FftPlan& plan, Local<T> x, Local<T> result, std::byte* scratch) {
+  if (plan.kind == FftPlan::Kind::direct) return transform<T>(plan, x, result, localAt<T>(scratch), x);
+  const int64_t n2 = plan.second->length, n1 = plan.first->length;
+  const auto columns = [&](int64_t j) { return Strided<T>{x.data + 2 * j, n2 + 1}; };
+  const auto sinks = [&](int64_t k) { return Strided<T>{result.data + 2 * k, n1 + 1}; };
+  stepsInLanes<T>(plan, columns, sinks, scratch);
+}
+
+// Up to as many sequences as there are lanes.
+template <typename T>
+void rowsInLanes(const FftPlan& plan, const FftRows& rows, int64_t count, bool inverse, std::byte* scratch) {
+  const size_t line = linedBytes<T>(plan);
+  const Local<T> x = localAt<T>(scratch), result = localAt<T>(scratch + line);
+  readRows<T>(rows, plan.length, count, inverse, readBy<T>(plan, x));
+  transformLanes<T>(plan, x, result, scratch + 2 * line);
+  writeRows<T>(writtenBy<T>(plan, result), plan.length, count, inverse, rows);
+}
+
+// to = from · factors, which are pairs.
+template <typename T>
+void multiplyLanes(Lined<T> from, const T* factors, int64_t length, bool swapsFrom, bool swapsTo,
+                   Lined<T> to) {
+  for (int64_t i = 0; i < length; i++, from.next(), to.next()) {
+    const Complexes<T> w = {broadcast<T>(factors[2 * i]), broadcast<T>(factors[2 * i + 1])};
+    to.set(swapped(times(swapped(from.get(), swapsFrom), w.re, w.im), swapsTo));
+  }
+}
+
+// The same of a sequence in each lane.
+template <typename T>
+void chirpsInLanes(const FftPlan& plan, const FftRows& rows, int64_t count, bool inverse,
+                   std::byte* scratch) {
+  const FftPlan& inner = *plan.padded;
+  const int64_t n = plan.length, length = inner.length;
+  const size_t line = linedBytes<T>(inner);
+  const Local<T> x = localAt<T>(scratch), other = localAt<T>(scratch + line);
+  std::byte* const rest = scratch + 2 * line;
+  const T* const chirp = static_cast<const T*>(plan.chirp);
+  readRows<T>(rows, n, count, inverse, readBy<T>(inner, x));
+  Lined<T> tail = readBy<T>(inner, x);
+  multiplyLanes<T>(tail, chirp, n, false, false, tail);
+  const Complexes<T> zero{};
+  for (int64_t i = 0; i < length; i++, tail.next())
+    if (i >= n) tail.set(zero);
+  transformLanes<T>(inner, x, other, rest);
+  // Its parts exchanged, the transform is the inverse one.
+  multiplyLanes<T>(writtenBy<T>(inner, other), static_cast<const T*>(plan.spectrum), length, false, true,
+                   readBy<T>(inner, x));
+  transformLanes<T>(inner, x, other, rest);
+  const Lined<T> result = writtenBy<T>(inner, other);
+  multiplyLanes<T>(result, chirp, n, true, false, result);
+  writeRows<T>(result, n, count, inverse, rows);
+}
+
+}  // namespace
+}  // namespace weft::cpu::WEFT_ISA
