@@ -180,8 +180,8 @@ export const ROUTINES = {
   /**
    * Columns, int32 or int64, and values of that product, up to a bound. Inputs: starts, columns and values of A and of B,
    * and the int64 starts of the product's rows. An element is summed in the order of A's row, floats in float64, rounded
-   * once; behind the last one are zeros. Parameters: columns of B, products and stored elements of a row as before, and
-   * the bound.
+   * once; behind the last one are zeros. Parameters: columns of B, products and stored elements of a row as before,
+   * the bound; and in plans whether what is behind the last element may stay undefined (1).
    */
   sparseMatmul: {
     results: ([, , values], [columns, , , bound]) => [

@@ -77,7 +77,8 @@ export function startsOf(matrix: SparseParts, op: string): Expr {
 export function rowsOf(matrix: SparseParts, op: string): Expr {
   const bound = boundOf(matrix);
   if (bound === 0) return broadcast(constant(0n, 'int64'), [0]);
-  return cast(call('sparseRows', [bound], [startsOf(matrix, op)], op)[0]!, 'int64');
+  const starts = matrix.isGiven ? startsOf(matrix, op) : upToBound(matrix.starts);
+  return cast(call('sparseRows', [bound], [starts], op)[0]!, 'int64');
 }
 
 /** The int64 column of each stored element. Of a matrix that users gave, indices out of range are refused. */
@@ -208,8 +209,9 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
   if (stored === 0) return emptyMatrix([columns, rows], matrix.values.dtype);
   const row = rowsOf(matrix, op);
   const column = columnsOf(matrix, op);
-  const isStored = map('less', [row, BigInt(rows)]);
-  const key = cast(map('where', [isStored, column, BigInt(columns)]), indexDType(columns + 1));
+  const isAll = isExact(matrix) && !matrix.isGiven;
+  const stands = isAll ? column : map('where', [map('less', [row, BigInt(rows)]), column, BigInt(columns)]);
+  const key = cast(stands, indexDType(columns + 1));
   const [order] = call('argsort', [0, 0, columns + 1], [key]) as [Expr];
   const index = indexDType(Math.max(rows, stored));
   const counts = countsIn({ asked: op, count: columns, keys: key, by: 'within' });

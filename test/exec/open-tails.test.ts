@@ -5,12 +5,14 @@ import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { upToBound } from '../../src/graph/extent.js';
-import { type Lazy, lazy, nonzero } from '../../src/index.js';
+import { type Lazy, lazy, nonzero, sparse } from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
 
 const x = lazy(Float32Array.of(3, -1, 2, -5, 0, 7, 2, 3));
 const positive = x.greater(0);
 const some = x.slice(positive);
+const three = sparse.diags([1, 2, 1], [-1, 0, 1], [9, 9]);
+const square = three.matmul(three);
 
 function planOf(destination: Destination, ...outputs: Lazy[]): string {
   const exprs = outputs.map(({ expr }) => upToBound(expr));
@@ -22,11 +24,14 @@ describe('what is behind the length', () => {
     expect(planOf('device', some)).toMatch(/compact bool \(8,?\) float32 \(8,?\) \(1\)/);
     expect(planOf('device', ...nonzero(x))).toMatch(/compact bool \(8,?\) \(1\)/);
     expect(planOf('device', x.uniqueValues())).toMatch(/distinct float32 \(8,?\) \(1\)/);
+    const { data, indices } = square;
+    expect(planOf('device', data, indices)).toMatch(/sparseMatmul .* 1\)/);
   });
 
   it('is written where a step reads it, and where all is copied to the host', () => {
     expect(planOf('device', some.mul(2))).toMatch(/compact .*\(\)/);
     expect(planOf('device', some, some.mul(2))).toMatch(/compact .*\(\)/);
     expect(planOf('host', some)).toMatch(/compact .*\(\)/);
+    expect(planOf('device', square.data.mul(2), square.indices)).not.toMatch(/sparseMatmul .* 1\)/);
   });
 });

@@ -97,3 +97,16 @@ describe('a sparse matrix that several GPUs share', () => {
     expect(product.plan({ devices: 2 }).peakBytes).toBeLessThan(7 * large.stored);
   });
 });
+
+describe('a product of two sparse matrices that stays on a GPU', () => {
+  it('has the elements that it has on the CPU, and no others', async () => {
+    const line = sparse.diags([-1, 2, -1], [-1, 0, 1], [100, 100]);
+    const [onGpu, onCpu] = await Promise.all(
+      ['cuda:0', 'cpu'].map((device) => line.matmul(line).add(line).matmul(line).persist({ device })),
+    );
+    for (const name of ['data', 'indices', 'indptr'] as const) {
+      const [found, expected] = await Promise.all([onGpu![name].compute(), onCpu![name].compute()]);
+      expect(found.data).toEqual(expected.data);
+    }
+  });
+});

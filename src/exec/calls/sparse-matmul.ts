@@ -95,7 +95,9 @@ function kernelsOf(step: RoutineStep): CallKernels {
     threads: MATMUL_TAIL_THREADS,
     args: [block, ...arrays.slice(6), ...[rows, bound].map(int64)],
   };
-  return { source: printSparseMatmul(form), launches: isCount ? long : [...long, tail] };
+  // Of a tail that nobody reads nothing is written (`exec/plan/open-tails.ts`).
+  const isOpen = isCount || step.parameters[4] === 1;
+  return { source: printSparseMatmul(form), launches: isOpen ? long : [...long, tail] };
 }
 
 const MATMUL: Routine = {

@@ -21,6 +21,8 @@ export interface ComputeTarget extends Budgets {
   readonly tune: boolean;
   /** Where results are wanted; it matters to what fits. */
   readonly destination: Destination;
+  /** How many of the last results come to the host all the same, of results that stay on one device. */
+  readonly toHost?: number | undefined;
   /** The bytes free on each device, where a plan for all of their memory found no room. */
   readonly freeBytes?: readonly number[] | undefined;
 }

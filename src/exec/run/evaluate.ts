@@ -8,7 +8,6 @@ import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.j
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
-import { slice } from '../../graph/basic-slicing.js';
 import type { DType } from '../../graph/dtype.js';
 import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js';
 import { denseStrides } from '../../graph/graph.js';
@@ -32,20 +31,17 @@ import { executeInRows, type StartsOf } from './row-stretches.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, type ReadCodes } from './statuses.js';
+import { cutTo, type StoredResult, sizesOf, storedArray } from './stored-results.js';
 import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
+
+export type { StoredResult } from './stored-results.js';
+
 import { type ComputeWatch, subjectOf, watched, watcher } from './watch.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
   /** A function makes the array, once, when it is asked for. */
   readonly data: TypedArray | (() => TypedArray);
-  readonly shape: Shape;
-  readonly dtype: DType;
-}
-
-/** A result that stayed where it was computed; `undefined` buffer: it has no elements. */
-export interface StoredResult {
-  readonly buffer: DeviceBuffer | undefined;
   readonly shape: Shape;
   readonly dtype: DType;
 }
@@ -89,41 +85,22 @@ export async function evaluateStored(
 ): Promise<StoredResult[]> {
   const bounded = boundedJob(exprs);
   if (bounded === undefined) return storedResults(exprs, await compute(exprs, options, 'device'));
-  const { computed } = bounded;
-  return cutStoredResults(storedResults(computed, await compute(computed, options, 'device')), bounded);
+  const { computed, cuts } = bounded;
+  const executed = await compute(computed, options, 'device', undefined, computed.length - cuts.length);
+  const results = storedResults(computed.slice(0, cuts.length), executed);
+  return cutTo(results, await sizesOf(executed, bounded, readCodes), bounded, evaluateStored);
 }
 
-/** The stored results of a bounded job in their true sizes; those on one device are cut together. */
+/** The stored results of a bounded job in their true sizes. */
 export async function cutStoredResults(
   results: readonly StoredResult[],
-  { cuts }: BoundedJob,
+  bounded: BoundedJob,
 ): Promise<StoredResult[]> {
-  const lengths = results.slice(cuts.length);
+  const lengths = results.slice(bounded.cuts.length);
   const sizes = (await evaluate(lengths.map(storedArray))).map((size) => Number(indexOf(size)));
   for (const { buffer } of lengths) buffer?.dispose();
-  const stored = new Map<StoredResult, StoredResult>();
-  const parts = cuts.flatMap((cut, k) =>
-    cut === undefined
-      ? []
-      : [{ result: results[k]!, axis: cut.axis, size: sizes[cut.length - cuts.length]! }],
-  );
-  const devices = new Set(parts.map(({ result }) => result.buffer!.device));
-  await Promise.all(
-    [...devices].map(async (device) => {
-      const own = parts.filter(({ result }) => result.buffer!.device === device);
-      const cut = await evaluateStored(
-        own.map(({ result, axis, size }) => moveaxis(slice(storedArray(result), [0, size]), 0, axis)),
-      );
-      for (const [k, { result }] of own.entries()) {
-        result.buffer!.dispose();
-        stored.set(result, cut[k]!);
-      }
-    }),
-  );
-  return cuts.map((_, k) => stored.get(results[k]!) ?? results[k]!);
+  return cutTo(results, sizes, bounded, evaluateStored);
 }
-
-const storedArray = ({ buffer, dtype, shape }: StoredResult): Expr => deviceArray(buffer!, dtype, shape);
 
 /** Throws a MemoryError for results that cannot be brought to JavaScript. */
 export function checkHostResults(exprs: readonly Expr[]): void {
@@ -184,17 +161,24 @@ async function compute(
   options: ComputeOptions,
   destination: Destination,
   filesOf?: FilesOf,
+  toHost = 0,
 ): Promise<Executed> {
   const watch = watcher()?.compute(subjectOf(exprs, false), options.signal);
-  const computing = computeWatched(exprs, options, destination, filesOf, watch);
+  const computing = computeWatched(exprs, options, { destination, filesOf, toHost }, watch);
   return watch === undefined ? computing : watched(watch, computing);
+}
+
+/** Where results are wanted, and how many of the last ones on the host all the same. */
+interface Wanted {
+  readonly destination: Destination;
+  readonly filesOf: FilesOf | undefined;
+  readonly toHost: number;
 }
 
 async function computeWatched(
   exprs: readonly Expr[],
   options: ComputeOptions,
-  destination: Destination,
-  filesOf: FilesOf | undefined,
+  { destination, filesOf, toHost }: Wanted,
   watch: ComputeWatch | undefined,
 ): Promise<Executed> {
   checkComputeOptions('compute', options);
@@ -204,7 +188,7 @@ async function computeWatched(
   const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
   const probing = probeFor(options.device, hasContractions(canonical.graph));
   if (probing !== undefined) await probing;
-  const target = computeTargetOf(devicesOf(canonical, options), options, destination);
+  const target = { ...computeTargetOf(devicesOf(canonical, options), options, destination), toHost };
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
   const refused = (error: unknown): unknown =>

@@ -85,9 +85,9 @@ export function clearPrograms(): void {
 }
 
 function keyOf(target: ComputeTarget): string {
-  const { devices, isSharded, exact, tune, hostBudget, destination } = target;
+  const { devices, isSharded, exact, tune, hostBudget, destination, toHost } = target;
   const host = hostBudget === undefined ? '' : ` host ${hostBudget}`;
-  const kind = `${exact ? ' exact' : ''}${tune ? ' tuned' : ''}`;
+  const kind = `${exact ? ' exact' : ''}${tune ? ' tuned' : ''}${toHost ? ` but ${toHost}` : ''}`;
   if (isSharded) {
     const shares = shardDevicesOf(target).map(({ name, budget, weight }) => `${name} ${budget} ${weight}`);
     return `${shares.join(', ')}${kind} ${destination}${host}`;
@@ -147,7 +147,8 @@ async function build(canonical: Canonical, target: ComputeTarget, check: () => v
   const lastRead = lastReadsOf(plan);
   const resultValues = [...new Set(plan.outputs)].filter((b) => b >= 0).sort((a, b) => a - b);
   const outputs = plan.outputs.map((b) => resultValues.indexOf(b));
-  const wanted = new Set(outputs.slice(0, outputs.length - canonical.statuses.length));
+  const hidden = canonical.statuses.length + (target.toHost ?? 0);
+  const wanted = new Set(outputs.slice(0, outputs.length - hidden));
   return {
     plan,
     natives,
@@ -162,7 +163,7 @@ async function build(canonical: Canonical, target: ComputeTarget, check: () => v
   };
 }
 
-/** `wanted`: the results of the user; the others, codes of calls that may fail, are for the host alone. */
+/** `wanted`: the results of the user; the others, codes of calls that may fail and lengths, are for the host alone. */
 function oneRunOf(
   whole: Plan,
   native: NativeProgram,

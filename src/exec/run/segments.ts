@@ -81,7 +81,7 @@ export class Segments implements SegmentValues {
   ): Promise<void> {
     const [device] = devices;
     if (above.isSharded) this.#refuseOthersThan(device!);
-    const target = { ...above, devices: [device!], isSharded: false };
+    const target = { ...above, devices: [device!], isSharded: false, toHost: 0 };
     for (const { segment, inputs } of this.#waiting) {
       signal?.throwIfAborted();
       const canonical = canonicalOfSegment(segment);

@@ -1,5 +1,6 @@
 /**
- * CUDA C of the rows of stored elements: a thread finds that of its first element by bisection, and goes on from there.
+ * CUDA C of the rows of stored elements: a thread finds that of its first element by bisection among the rows of its
+ * block, whose ends two of its threads find among all, and goes on from there.
  * Launches are made by `exec/calls/sparse-rows.ts`.
  */
 import type { DType } from '../../../graph/dtype.js';
@@ -17,16 +18,27 @@ export const printSparseRows = (
   rowDType: DType,
 ): string => `typedef ${CUDA_TYPE[indexDType]} weft_index;
 typedef ${CUDA_TYPE[rowDType]} weft_row;
-extern "C" __global__ void __launch_bounds__(${ROWS_THREADS})
-${ROWS_NAME}(unsigned int first_x, const weft_index* __restrict__ starts, weft_row* __restrict__ out, long long rows, long long bound) {
-  const long long first = (((long long)blockIdx.x + first_x) * ${ROWS_THREADS} + threadIdx.x) * ${SIDE};
-  if (first >= bound) return;
-  long long low = 0;
-  for (long long end = rows + 1; low < end;) {
+/* The first of the rows [low, end) that begins behind an element; the end where none does. */
+__device__ __forceinline__ long long weft_behind(const weft_index* starts, long long low, long long end, long long element) {
+  while (low < end) {
     const long long half = low + (end - low) / 2;
-    if (starts[half] <= first) low = half + 1;
+    if (starts[half] <= element) low = half + 1;
     else end = half;
   }
+  return low;
+}
+extern "C" __global__ void __launch_bounds__(${ROWS_THREADS})
+${ROWS_NAME}(unsigned int first_x, const weft_index* __restrict__ starts, weft_row* __restrict__ out, long long rows, long long bound) {
+  __shared__ long long ends[2];
+  const long long begin = ((long long)blockIdx.x + first_x) * ${ROWS_UNIT};
+  const long long first = begin + threadIdx.x * ${SIDE};
+  if (threadIdx.x < 2) {
+    const long long last = begin + ${ROWS_UNIT} < bound ? begin + ${ROWS_UNIT} : bound;
+    ends[threadIdx.x] = weft_behind(starts, 0, rows + 1, threadIdx.x == 0 ? begin : last - 1);
+  }
+  __syncthreads();
+  if (first >= bound) return;
+  const long long low = weft_behind(starts, ends[0], ends[1], first);
   // The last row that begins at the element or before it; behind all, the number of rows.
   long long row = low > 0 ? low - 1 : 0;
   #pragma unroll
