@@ -24,6 +24,17 @@ class ElementQueue {
   bool isEmpty() const { return row_ == rows_; }
   // Of a queue that nothing was taken from.
   int64_t count() const { return rows_ * count_; }
+  Taken first() const { return {0, row_, place_}; }
+  // Takes up to so many neighbours of the first element's row; how many.
+  int64_t takeRow(int64_t most) {
+    const int64_t taken = std::min(most, count_ - place_);
+    place_ += taken;
+    if (place_ == count_) {
+      place_ = 0;
+      row_++;
+    }
+    return taken;
+  }
   Taken next(int64_t lane) {
     const Taken taken{lane, row_, place_};
     if (++place_ == count_) {

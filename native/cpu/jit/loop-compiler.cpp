@@ -17,7 +17,7 @@ namespace weft::cpu::jit {
 namespace {
 
 // Vectors of a loop without calls; instructions of one up to which they stand one after the other.
-constexpr int kVectors = 4;
+constexpr int kVectors = 8;
 constexpr int kMostUnrolled = 64;
 // Registers that values have at least, beside those that states are kept in.
 constexpr int kLeastFree = 5;
@@ -70,6 +70,7 @@ class LoopCompiler {
     assembler_.pop(kBase);
     assembler_.ret();
     frame_.byteLength += static_cast<size_t>(spills_.count) * to_.vectorBytes();
+    frame_.byteLength += -frame_.byteLength & (kHostAlignment - 1);
     const std::vector<uint8_t> code = assembler_.finish(to_.vectorBytes());
     auto made = std::make_shared<NativeLoop>(std::move(frame_), result, std::move(calls_), code);
     return made->isThere() ? made : nullptr;

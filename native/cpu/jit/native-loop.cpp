@@ -81,77 +81,199 @@ void runLaneCall(char* frame, const LaneCall* call) {
 
 namespace {
 
-// The lanes of a frame on the elements of a block.
-class FrameRun {
- public:
-  FrameRun(const LoopFrame& layout, char* frame, const Operand* const* args)
-      : layout_(layout), frame_(frame), args_(args) {}
+template <typename F>
+void eachLane(uint64_t lanes, F&& fn) {
+  for (; lanes != 0; lanes &= lanes - 1) fn(std::countr_zero(lanes));
+}
 
-  // Arguments that no step changes and that are equal for all elements, in all lanes.
-  void fill() {
+// The elements of a block in two frames. Elements come into the first one next to each other, and their
+// results leave it so, all that fit at a time. Those that are left in the loop when most have ended go on in
+// the second frame, which runs when it is full.
+class BlockRun {
+ public:
+  BlockRun(const LoopFrame& layout, int result, NativeLoop::Code code, char* frames, const Operand& out,
+           const Operand* const* args, ElementQueue& queue)
+      : layout_(layout),
+        result_(layout.arguments[result]),
+        code_(code),
+        first_(frames),
+        second_(frames + layout.byteLength),
+        out_(out),
+        queue_(queue) {
     for (size_t k = 0; k < layout_.arguments.size(); k++) {
       const FrameLanes& lanes = layout_.arguments[k];
       if (lanes.offset < 0) continue;
-      if (static_cast<int>(k) < layout_.states || args_[k]->rowStep != 0 || args_[k]->chunkStep != 0) {
-        taken_.push_back(k);
+      const bool isEqual = args[k]->rowStep == 0 && args[k]->chunkStep == 0;
+      const bool isState = static_cast<int>(k) < layout_.states;
+      if (isState || !isEqual) moved_.push_back(lanes.offset);
+      if (!isEqual) {
+        own_.push_back({lanes, args[k]});
         continue;
       }
-      eachForm(lanes.dtype, layout_.laneBytes, [&](auto number, auto lane, auto&& asLane) {
-        const decltype(lane) value = asLane(read<decltype(number)>(args_[k]->data));
-        for (int l = 0; l < layout_.lanes; l++) write(frame_ + lanes.offset + l * sizeof value, value);
-      });
+      const Equal equal{lanes.offset, equalLane(lanes.dtype, args[k]->data)};
+      if (isState) {
+        equal_.push_back(equal);
+      } else {
+        fill(first_, equal, layout_.lanes);
+        fill(second_, equal, layout_.lanes);
+      }
     }
-    std::memset(frame_ + layout_.mask, 0, layout_.lanes * layout_.laneBytes);
+    fill(second_, {layout_.mask, 0}, layout_.lanes);
   }
 
-  // Takes elements into lanes that have none; those that do.
-  uint64_t take(ElementQueue& queue, uint64_t idle) {
-    uint64_t found = 0;
-    for (; idle != 0 && !queue.isEmpty(); idle &= idle - 1) {
-      const int lane = std::countr_zero(idle);
-      elements_[lane] = queue.next(lane);
-      found |= uint64_t{1} << lane;
+  void run() {
+    while (!queue_.isEmpty()) {
+      const int count = take();
+      // The last elements of a block are no others' company.
+      const bool isAlone = queue_.isEmpty() && late_ == 0;
+      const uint64_t active = runCode(first_, isAlone ? 0 : count * 3 / 8);
+      give();
+      eachLane(active, [&](int lane) { move(lane); });
     }
-    for (const size_t k : taken_) {
-      const FrameLanes& lanes = layout_.arguments[k];
-      eachForm(lanes.dtype, layout_.laneBytes, [&](auto number, auto form, auto&& asLane) {
-        using Number = decltype(number);
-        using Lane = decltype(form);
-        eachLane(found, [&](int lane) {
-          const char* const from = args_[k]->data + placeIn(*args_[k], elements_[lane]) * sizeof(Number);
-          write<Lane>(frame_ + lanes.offset + lane * sizeof(Lane), asLane(read<Number>(from)));
-        });
-      });
-    }
-    eachLane(found, [&](int lane) {
-      std::memset(frame_ + layout_.mask + lane * layout_.laneBytes, 0xff, layout_.laneBytes);
-    });
-    return found;
-  }
-
-  // Gives the results of lanes that have ended.
-  void give(uint64_t ended, const FrameLanes& result, const Operand& out) {
-    eachForm(result.dtype, layout_.laneBytes, [&](auto number, auto form, auto) {
-      using Number = decltype(number);
-      using Lane = decltype(form);
-      eachLane(ended, [&](int lane) {
-        char* const to = out.data + placeIn(out, elements_[lane]) * sizeof(Number);
-        write(to, numberOf<Number>(read<Lane>(frame_ + result.offset + lane * sizeof(Lane))));
-      });
-    });
+    if (late_ != 0) runSecond(0);
   }
 
  private:
+  // An argument that is equal in all elements.
+  struct Equal {
+    int32_t offset;
+    uint64_t lane;
+  };
+  // An argument that each element has its own of.
+  struct Own {
+    FrameLanes lanes;
+    const Operand* operand;
+  };
+  // Neighbours of a row, in lanes from `lane` on.
+  struct Stretch {
+    int lane, count;
+    Taken first;
+  };
+
+  static uint64_t equalLane(DType dtype, const char* from) {
+    uint64_t lane = 0;
+    eachForm(dtype, 8,
+             [&](auto number, auto, auto&& asLane) { lane = asLane(read<decltype(number)>(from)); });
+    return lane;
+  }
+
+  // In the first lanes of a frame.
+  void fill(char* frame, Equal equal, int lanes) const {
+    const int count = lanes * layout_.laneBytes;
+    for (int at = 0; at < count; at += 8) write(frame + equal.offset + at, equal.lane);
+  }
+
+  // Runs a frame until at most so many lanes are left; those that are.
+  uint64_t runCode(char* frame, int limit) const {
+    FrameHeader header{limit, 0, 0};
+    std::memcpy(frame, &header, sizeof header);
+    code_(frame);
+    std::memcpy(&header, frame, sizeof header);
+    return header.active;
+  }
+
+  // Fills the first frame, as far as there are elements; how many lanes have such.
+  int take() {
+    stretches_.clear();
+    int lanes = 0;
+    while (lanes < layout_.lanes && !queue_.isEmpty()) {
+      const Taken first = queue_.first();
+      const int count = static_cast<int>(queue_.takeRow(layout_.lanes - lanes));
+      stretches_.push_back({lanes, count, first});
+      lanes += count;
+    }
+    fill(first_, {layout_.mask, 0}, layout_.lanes);
+    fill(first_, {layout_.mask, ~uint64_t{0}}, lanes & ~1);
+    if (lanes % 2 != 0)
+      std::memset(first_ + layout_.mask + (lanes - 1) * layout_.laneBytes, 0xff, layout_.laneBytes);
+    for (const Equal& equal : equal_) fill(first_, equal, layout_.lanes);
+    for (const auto& [to, operand] : own_)
+      eachForm(to.dtype, layout_.laneBytes, [&](auto number, auto form, auto&& asLane) {
+        using Number = decltype(number);
+        using Lane = decltype(form);
+        char* const lanesAt = first_ + to.offset;
+        const char* const data = operand->data;
+        for (const Stretch& stretch : stretches_)
+          eachPlace(*operand, stretch, [=](int lane, int64_t place) {
+            write<Lane>(lanesAt + lane * sizeof(Lane), asLane(read<Number>(data + place * sizeof(Number))));
+          });
+      });
+    return lanes;
+  }
+
+  // Writes the results of the first frame, also where elements are left in the loop: their own follow later.
+  void give() const {
+    eachForm(result_.dtype, layout_.laneBytes, [&](auto number, auto form, auto) {
+      using Number = decltype(number);
+      using Lane = decltype(form);
+      const char* const lanesAt = first_ + result_.offset;
+      char* const data = out_.data;
+      for (const Stretch& stretch : stretches_)
+        eachPlace(out_, stretch, [=](int lane, int64_t place) {
+          write(data + place * sizeof(Number), numberOf<Number>(read<Lane>(lanesAt + lane * sizeof(Lane))));
+        });
+    });
+  }
+
   template <typename F>
-  static void eachLane(uint64_t lanes, F&& fn) {
-    for (; lanes != 0; lanes &= lanes - 1) fn(std::countr_zero(lanes));
+  static void eachPlace(const Operand& operand, const Stretch& stretch, F fn) {
+    auto [lane, count, each] = stretch;
+    if (operand.chunkStep == kChunk) {
+      const int64_t first = placeIn(operand, each);
+      for (int l = 0; l < count; l++) fn(lane + l, first + l);
+      return;
+    }
+    for (int l = 0; l < count; l++, each.place++) fn(lane + l, placeIn(operand, each));
+  }
+
+  // Moves an element to a lane of the second frame.
+  void move(int from) {
+    const uint64_t all = ~uint64_t{0} >> (64 - layout_.lanes);
+    if (late_ == all) runSecond(layout_.lanes / 2);
+    const int to = std::countr_zero(~late_);
+    late_ |= uint64_t{1} << to;
+    size_t at = 0;
+    while (at + 1 < stretches_.size() && stretches_[at + 1].lane <= from) at++;
+    const Stretch& stretch = stretches_[at];
+    elements_[to] = {to, stretch.first.row, stretch.first.place + from - stretch.lane};
+    const int bytes = layout_.laneBytes;
+    const auto copy = [&](auto lane) {
+      for (const int32_t offset : moved_)
+        write(second_ + offset + to * bytes, read<decltype(lane)>(first_ + offset + from * bytes));
+      write(second_ + layout_.mask + to * bytes, static_cast<decltype(lane)>(~uint64_t{0}));
+    };
+    if (bytes == 8)
+      copy(uint64_t{});
+    else
+      copy(uint32_t{});
+  }
+
+  void runSecond(int limit) {
+    const uint64_t active = runCode(second_, limit);
+    eachForm(result_.dtype, layout_.laneBytes, [&](auto number, auto form, auto) {
+      using Number = decltype(number);
+      using Lane = decltype(form);
+      eachLane(late_ & ~active, [&](int lane) {
+        const auto value = read<Lane>(second_ + result_.offset + lane * sizeof(Lane));
+        write(out_.data + placeIn(out_, elements_[lane]) * sizeof(Number), numberOf<Number>(value));
+      });
+    });
+    late_ = active;
   }
 
   const LoopFrame& layout_;
-  char* const frame_;
-  const Operand* const* args_;
-  // Arguments that each element has its own of.
-  std::vector<size_t> taken_;
+  const FrameLanes& result_;
+  const NativeLoop::Code code_;
+  char *const first_, *const second_;
+  const Operand& out_;
+  ElementQueue& queue_;
+  std::vector<Own> own_;
+  // States that begin equal; offsets of all that moves with an element.
+  std::vector<Equal> equal_;
+  std::vector<int32_t> moved_;
+  std::vector<Stretch> stretches_;
+  // Lanes of the second frame that have elements, and which.
+  uint64_t late_ = 0;
   Taken elements_[kMostLanes];
 };
 
@@ -166,21 +288,8 @@ void NativeLoop::run(Extent extent, int64_t valid, const Operand& out, const Ope
   ElementQueue queue(extent, valid);
   const auto address = reinterpret_cast<uintptr_t>(scratch);
   char* const frame = scratch + (-address & (kHostAlignment - 1));
-  FrameRun lanes(frame_, frame, args);
-  lanes.fill();
   const auto code = reinterpret_cast<Code>(const_cast<void*>(memory_.entry()));
-  const uint64_t all = ~uint64_t{0} >> (64 - frame_.lanes);
-  uint64_t active = 0;
-  for (;;) {
-    if (!queue.isEmpty()) active |= lanes.take(queue, all & ~active);
-    if (active == 0) return;
-    FrameHeader header{queue.isEmpty() ? 0 : frame_.lanes * 3 / 4, 0, 0};
-    std::memcpy(frame, &header, sizeof header);
-    code(frame);
-    std::memcpy(&header, frame, sizeof header);
-    lanes.give(active & ~header.active, frame_.arguments[result_], out);
-    active &= header.active;
-  }
+  BlockRun(frame_, result_, code, frame, out, args, queue).run();
 }
 
 }  // namespace weft::cpu::jit

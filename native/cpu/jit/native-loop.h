@@ -1,8 +1,7 @@
-// A loop of elements as machine code: lanes of a frame, which take the next element of a block where they
-// have ended.
+// A loop of elements as machine code, which runs the lanes of a frame.
 //
-// `loop-compiler.cpp` makes them. The code runs until few lanes are left in the loop; between its runs, lanes
-// give results and take elements.
+// `loop-compiler.cpp` makes them. The code returns when few lanes are left in the loop; those are gathered in
+// another frame, and the next elements take their place.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +63,7 @@ class NativeLoop {
 
   // False where the system refused memory for the code.
   bool isThere() const { return memory_.entry() != nullptr; }
-  size_t scratchBytes() const { return frame_.byteLength + kHostAlignment; }
+  size_t scratchBytes() const { return 2 * frame_.byteLength + kHostAlignment; }
   // Runs the loop on the elements of a block, as runElementLoop().
   void run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args, char* scratch) const;
 
