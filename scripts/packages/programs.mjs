@@ -11,6 +11,7 @@ const PROGRAMS = {
   deno: { name: `@deno/linux-${process.arch}-glibc`, file: 'deno' },
   npm: { name: 'npm', file: 'bin/npm-cli.js' },
   pnpm: { name: 'pnpm', file: 'bin/pnpm.mjs' },
+  esbuild: { name: `@esbuild/linux-${process.arch}`, file: 'bin/esbuild' },
   typescript: { name: 'typescript', file: 'bin/tsc' },
   publint: { name: 'publint', file: 'src/cli.js' },
   attw: { name: '@arethetypeswrong/cli', file: 'dist/index.js' },

@@ -6,7 +6,8 @@
  * `require`, `weft doctor`, and the error where the platform's package is missing. Prints times and sizes.
  *
  * `--manager PACKAGE` installs with another package manager of npm's registry (`npm@12`, `pnpm`, `bun`),
- * `--runtime PACKAGE` runs with another runtime (`node@24`, `bun`, `deno`, `electron`).
+ * `--runtime PACKAGE` runs with another runtime (`node@24`, `bun`, `deno`, `electron`). `--bundle` runs the first lines
+ * bundled as well, by the README's command.
  */
 import {
   cpSync,
@@ -36,9 +37,11 @@ const RESULT = `1000000 ${Math.tanh(Math.exp(1) * 0.5 + Math.sqrt(2)).toFixed(5)
 
 const kindOf = (wanted) => wanted.split('@')[0];
 
+const readme = readFileSync(join(tree, 'README.md'), 'utf8');
+
 /** The README's first lines, as a module and, where the runtime takes modules by `require`, as a script. */
 function firstLines(runtime) {
-  const [, lines] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(tree, 'README.md'), 'utf8'));
+  const [, lines] = /```ts\n([\s\S]*?)```/.exec(readme);
   const [, names, body] = /^import \{ (.*) \} from 'weftjs';\n([\s\S]*)$/.exec(lines);
   const print = 'console.log(data.length, data[0].toFixed(5));\n';
   const script = `const { ${names} } = require('weftjs');\n(async () => {\n${body}${print}})();\n`;
@@ -76,6 +79,17 @@ async function install(archives, project, { manager, tools, runtime }) {
   } finally {
     registry.close();
   }
+}
+
+/** Bundles the first lines by the README's command; gives the name of the bundle. */
+async function bundle(project) {
+  const [, given] = /`esbuild (app\.mjs [^`]*)`/.exec(readme);
+  cpSync(join(project, 'import.mjs'), join(project, 'app.mjs'));
+  const outfile = 'bundle.mjs';
+  const command = [programOf('esbuild'), ...given.split(' '), `--outfile=${outfile}`];
+  const { milliseconds } = await timed(command, { cwd: project });
+  say(milliseconds, `esbuild ${given}`);
+  return outfile;
 }
 
 /** The command that begins all others, and its folder: in a slim root, or on this machine. */
@@ -119,8 +133,8 @@ async function checkDoctor(command, options) {
 }
 
 /** Uses what was installed. */
-async function use({ command, used, options }, runtime) {
-  for (const file of Object.keys(firstLines(runtime))) {
+async function use({ command, used, options }, runtime, files) {
+  for (const file of files) {
     const { stdout, milliseconds } = await timed([...command, file], options);
     if (stdout !== RESULT) throw new Error(`${file} printed ${stdout}, and ${RESULT} was expected`);
     say(milliseconds, `${runtime} runs the README's first lines by ${file}`);
@@ -140,6 +154,7 @@ const { values } = parseArgs({
     from: { type: 'string' },
     manager: { type: 'string', default: 'npm' },
     runtime: { type: 'string', default: 'node' },
+    bundle: { type: 'boolean', default: false },
   },
 });
 if (values.from === undefined) throw new Error('expected --from FOLDER, the folder that has the archives');
@@ -152,7 +167,8 @@ try {
   const node = kindOf(runtime) === 'node' ? program : process.execPath;
   const tools = toolFolder(join(folder, 'tools'), { node, [kindOf(manager)]: programOf(manager) });
   await install(readArchives(resolve(values.from)), project, { manager, tools, runtime });
-  await use(place(folder, project, { runtime, program }), runtime);
+  const files = [...Object.keys(firstLines(runtime)), ...(values.bundle ? [await bundle(project)] : [])];
+  await use(place(folder, project, { runtime, program }), runtime, files);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
