@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "cpu/lapack-rows.h"
+#include "cpu/linear-divide.h"
 #include "cpu/linear-tridiagonal.h"
 
 namespace weft::cpu {
@@ -27,21 +28,6 @@ void completeFrom(const MatrixView<T>& a, bool isUpper) {
         a.at(i, j) = conjugate(a.at(j, i));
     }
   }
-}
-
-// Divides a tridiagonal matrix by the power of two of its largest element, so that squares neither overflow
-// nor vanish; gives the exponent.
-template <typename R>
-int scaleToOne(int64_t n, R* d, R* e) {
-  R most = 0;
-  for (int64_t k = 0; k < n; k++) most = std::max({most, std::abs(d[k]), k < n - 1 ? std::abs(e[k]) : R{0}});
-  if (most == 0) return 0;
-  const int exponent = std::ilogb(most);
-  for (int64_t k = 0; k < n; k++) {
-    d[k] = std::ldexp(d[k], -exponent);
-    if (k < n - 1) e[k] = std::ldexp(e[k], -exponent);
-  }
-  return exponent;
 }
 
 struct Hermitian {

@@ -34,6 +34,8 @@ struct RotationKernels {
   void (*rotateBack)(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t stride);
   // delta_i = (d_i - origin) - shift; sums: Σ z_i² / delta_i and Σ (z_i / delta_i)².
   void (*poles)(int64_t n, const R* d, R origin, R shift, const R* z, R* delta, R* sums);
+  // The same with delta_i = (d_i² - origin²) - shift.
+  void (*squaredPoles)(int64_t n, const R* d, R origin, R shift, const R* z, R* delta, R* sums);
 };
 
 // All of them, of one instruction set.

@@ -177,12 +177,13 @@ void rotateAll(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t s
   }
 }
 
-template <typename R>
+template <typename R, bool squared>
 void poles(int64_t n, const R* d, R origin, R shift, const R* z, R* __restrict delta, R* sums) {
   constexpr int64_t L = kSumLanes<R>;
   R values[L] = {}, slopes[L] = {};
   const auto add = [&](int64_t i, int64_t k) {
-    const R apart = (d[i] - origin) - shift, ratio = z[i] / apart;
+    const R difference = d[i] - origin;
+    const R apart = (squared ? difference * (d[i] + origin) : difference) - shift, ratio = z[i] / apart;
     delta[i] = apart;
     values[k] += z[i] * ratio;
     slopes[k] += ratio * ratio;
@@ -198,7 +199,8 @@ void poles(int64_t n, const R* d, R origin, R shift, const R* z, R* __restrict d
 template <typename T>
 constexpr LinearKernels<T> kKernels{addColumns<T>, dots<T>, addTwo<T>, reflect<T>};
 template <typename R>
-constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>, poles<R>};
+constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>, poles<R, false>,
+                                        poles<R, true>};
 
 }  // namespace
 

@@ -23,9 +23,9 @@ struct SecularValue {
   R size(R rho, R shift) const { return 16 * (after - before) + 2 / rho + std::abs(shift) * slope(); }
 };
 
-template <typename R>
+template <bool squared, typename R>
 SecularValue<R> evaluate(int64_t k, int64_t n, const R* d, R origin, R shift, const R* z, R* delta) {
-  const auto poles = rotationKernels<R>().poles;
+  const auto poles = squared ? rotationKernels<R>().squaredPoles : rotationKernels<R>().poles;
   R before[2], after[2];
   poles(k + 1, d, origin, shift, z, delta, before);
   poles(n - k - 1, d + k + 1, origin, shift, z + k + 1, delta + k + 1, after);
@@ -59,10 +59,15 @@ R middle(R low, R high) {
   return low + (high - low) / 2;
 }
 
-}  // namespace
-
+// The pole that a root is next to, and how far behind it the root is.
 template <typename R>
-R secularRoot(int64_t k, int64_t n, const R* d, const R* z, R rho, R* delta) {
+struct Root {
+  R origin, shift;
+};
+
+// Of poles d, or their squares.
+template <bool squared, typename R>
+Root<R> findRoot(int64_t k, int64_t n, const R* d, const R* z, R rho, R* delta) {
   const bool isLast = k == n - 1;
   R origin = d[k], low = 0, high;
   if (isLast) {
@@ -70,17 +75,17 @@ R secularRoot(int64_t k, int64_t n, const R* d, const R* z, R rho, R* delta) {
     for (int64_t i = 0; i < n; i++) squares += z[i] * z[i];
     high = rho * squares;
   } else {
-    high = (d[k + 1] - d[k]) / 2;
+    high = (d[k + 1] - d[k]) / 2 * (squared ? d[k + 1] + d[k] : R{1});
   }
   R shift = high;
-  SecularValue<R> at = evaluate(k, n, d, origin, shift, z, delta);
+  SecularValue<R> at = evaluate<squared>(k, n, d, origin, shift, z, delta);
   if (!isLast && at.value(rho) < 0) {
     // Behind the middle, and nearer to the next pole.
     origin = d[k + 1];
     low = -high;
     high = 0;
     shift = low;
-    at = evaluate(k, n, d, origin, shift, z, delta);
+    at = evaluate<squared>(k, n, d, origin, shift, z, delta);
   }
   for (int step = 0; step < kMostSteps; step++) {
     const R value = at.value(rho);
@@ -91,12 +96,29 @@ R secularRoot(int64_t k, int64_t n, const R* d, const R* z, R rho, R* delta) {
     if (!(next > low && next < high)) next = middle(low, high);
     if (!(next > low && next < high)) break;
     shift = next;
-    at = evaluate(k, n, d, origin, shift, z, delta);
+    at = evaluate<squared>(k, n, d, origin, shift, z, delta);
   }
-  return origin + shift;
+  return {origin, shift};
+}
+
+}  // namespace
+
+template <typename R>
+R secularRoot(int64_t k, int64_t n, const R* d, const R* z, R rho, R* delta) {
+  const Root<R> root = findRoot<false>(k, n, d, z, rho, delta);
+  return root.origin + root.shift;
+}
+
+template <typename R>
+R singularRoot(int64_t k, int64_t n, const R* d, const R* z, R* delta) {
+  const Root<R> root = findRoot<true>(k, n, d, z, R{1}, delta);
+  // ω - d of ω² - d².
+  return root.origin + root.shift / (root.origin + std::sqrt(root.origin * root.origin + root.shift));
 }
 
 template float secularRoot<float>(int64_t, int64_t, const float*, const float*, float, float*);
 template double secularRoot<double>(int64_t, int64_t, const double*, const double*, double, double*);
+template float singularRoot<float>(int64_t, int64_t, const float*, const float*, float*);
+template double singularRoot<double>(int64_t, int64_t, const double*, const double*, double*);
 
 }  // namespace weft::cpu

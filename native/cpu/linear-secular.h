@@ -9,4 +9,8 @@ namespace weft::cpu {
 template <typename R>
 R secularRoot(int64_t k, int64_t n, const R* d, const R* z, R rho, R* delta);
 
+// Root k of 1 + Σ z_i² / (d_i² - ω²), d ascending from 0 on. Gives ω, and d_i² - ω² in `delta`.
+template <typename R>
+R singularRoot(int64_t k, int64_t n, const R* d, const R* z, R* delta);
+
 }  // namespace weft::cpu

@@ -1,15 +1,15 @@
-// Singular values and vectors: Householder reflectors make a matrix bidiagonal, the implicit QR method of
-// Golub and Kahan makes that diagonal (LINPACK's dsvdc), and the reflectors are applied to what it gives.
+// Singular values and vectors: Householder reflectors make a matrix bidiagonal, and are applied to the
+// vectors of that.
 #include <numeric>
 
 #include "cpu/lapack-rows.h"
+#include "cpu/linear-bidiagonal.h"
+#include "cpu/linear-divide.h"
 #include "cpu/linear-reflectors.h"
-#include "cpu/linear-rotations.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr int kMostSteps = 75;
 // Columns, and rows, of a task.
 constexpr int64_t kTaskColumns = 32;
 constexpr int64_t kTaskRows = 512;
@@ -66,133 +66,6 @@ void makeBidiagonal(const MatrixView<T>& a, const MatrixView<T>& p, RealOf<T>* d
   }
 }
 
-// The bidiagonal matrix (d, e) to its singular values, not in order; false where one does not converge.
-template <typename R>
-class Bidiagonal {
- public:
-  Bidiagonal(int64_t n, R* d, R* e, Rotations<R>& left, Rotations<R>& right)
-      : d_(d), e_(e), left_(left), right_(right), last_(n) {}
-
-  bool solve() {
-    int steps = 0;
-    while (last_ > 0) {
-      if (steps > kMostSteps) return false;
-      const int64_t before = last_;
-      step();
-      steps = last_ == before ? steps + 1 : 0;
-    }
-    left_.flush();
-    right_.flush();
-    return true;
-  }
-
- private:
-  static constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
-  static constexpr R kTiny = std::numeric_limits<R>::min();
-
-  void step() {
-    const int64_t p = last_;
-    int64_t k = p - 2;
-    for (; k >= 0; k--) {
-      if (std::abs(e_[k]) > kTiny + kEpsilon * (std::abs(d_[k]) + std::abs(d_[k + 1]))) continue;
-      e_[k] = 0;
-      break;
-    }
-    if (k == p - 2) return settle(p - 1);
-    int64_t zero = p - 1;
-    for (; zero > k; zero--) {
-      const R beside =
-          (zero != p - 1 ? std::abs(e_[zero]) : 0) + (zero != k + 1 ? std::abs(e_[zero - 1]) : 0);
-      if (std::abs(d_[zero]) > kTiny + kEpsilon * beside) continue;
-      d_[zero] = 0;
-      break;
-    }
-    if (zero == k) return chase(k + 1, p);
-    if (zero == p - 1) return deflate(k + 1, p);
-    split(zero + 1, p);
-  }
-
-  // The last value is 0: takes its superdiagonal element away from the right.
-  void deflate(int64_t k, int64_t p) {
-    R f = e_[p - 2];
-    e_[p - 2] = 0;
-    for (int64_t j = p - 2; j >= k; j--) {
-      const R t = std::hypot(d_[j], f), c = d_[j] / t, s = f / t;
-      d_[j] = t;
-      if (j != k) {
-        f = -s * e_[j - 1];
-        e_[j - 1] = c * e_[j - 1];
-      }
-      right_.turn(j, p - 1, c, s);
-    }
-  }
-
-  // Value k - 1 is 0: takes its superdiagonal element away from the left.
-  void split(int64_t k, int64_t p) {
-    R f = e_[k - 1];
-    e_[k - 1] = 0;
-    for (int64_t j = k; j < p; j++) {
-      const R t = std::hypot(d_[j], f), c = d_[j] / t, s = f / t;
-      d_[j] = t;
-      f = -s * e_[j];
-      e_[j] = c * e_[j];
-      left_.turn(j, k - 1, c, s);
-    }
-  }
-
-  // An implicit QR step with the shift of the last two values.
-  void chase(int64_t k, int64_t p) {
-    const R scale = std::max(
-        {std::abs(d_[p - 1]), std::abs(d_[p - 2]), std::abs(e_[p - 2]), std::abs(d_[k]), std::abs(e_[k])});
-    const R last = d_[p - 1] / scale, before = d_[p - 2] / scale, beside = e_[p - 2] / scale,
-            first = d_[k] / scale, next = e_[k] / scale;
-    const R b = ((before + last) * (before - last) + beside * beside) / 2,
-            c = (last * beside) * (last * beside);
-    R shift = 0;
-    if (b != 0 || c != 0) {
-      shift = std::sqrt(b * b + c);
-      if (b < 0) shift = -shift;
-      shift = c / (b + shift);
-    }
-    R f = (first + last) * (first - last) + shift, g = first * next;
-    right_.begin(k, false);
-    left_.begin(k, false);
-    for (int64_t j = k; j < p - 1; j++) {
-      R t = std::hypot(f, g), cosine = t == 0 ? 1 : f / t, sine = t == 0 ? 0 : g / t;
-      if (j != k) e_[j - 1] = t;
-      f = cosine * d_[j] + sine * e_[j];
-      e_[j] = cosine * e_[j] - sine * d_[j];
-      g = sine * d_[j + 1];
-      d_[j + 1] = cosine * d_[j + 1];
-      right_.add(cosine, sine);
-      t = std::hypot(f, g);
-      cosine = t == 0 ? 1 : f / t;
-      sine = t == 0 ? 0 : g / t;
-      d_[j] = t;
-      f = cosine * e_[j] + sine * d_[j + 1];
-      d_[j + 1] = cosine * d_[j + 1] - sine * e_[j];
-      g = sine * e_[j + 1];
-      e_[j + 1] = cosine * e_[j + 1];
-      left_.add(cosine, sine);
-    }
-    e_[p - 2] = f;
-    right_.end();
-    left_.end();
-  }
-
-  void settle(int64_t k) {
-    if (std::signbit(d_[k])) {
-      d_[k] = -d_[k];
-      right_.negate(k);
-    }
-    last_--;
-  }
-
-  R *d_, *e_;
-  Rotations<R>&left_, &right_;
-  int64_t last_;
-};
-
 // Columns n, rows m >= n, and whether vectors are wanted, n of each.
 struct Svd {
   explicit Svd(const std::vector<int64_t>& given)
@@ -213,12 +86,14 @@ struct Svd {
            (hasVectors() ? bytes(reflectorElements(m, m)) : 0);
   }
   size_t realBytes() const {
-    return padded(static_cast<size_t>(2 * n + (hasVectors() ? 2 * n * n : 0) + 1) * 8);
+    return padded(static_cast<size_t>(2 * n + (hasVectors() ? 2 * n * n + bidiagonalElements(n) : 0)) * 8);
   }
   size_t memoryBytes() const { return numberBytes() + realBytes(); }
   LapackProblem problem() const { return {LapackRow::svd, numbers.dtype, m, n, wanted}; }
   size_t workBytes(const LapackChoice& choice) const {
-    const size_t products = hasVectors() ? productBytes(numbers.dtype, m, kReflectors, kReflectors * m) : 0;
+    if (!hasVectors()) return std::max(choice.bytes(), memoryBytes());
+    const size_t products = std::max(productBytes(numbers.dtype, m, kReflectors, kReflectors * m),
+                                     productBytes(DType::float64, n, n, n * n));
     return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
@@ -281,18 +156,16 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
   std::copy_n(given, m * n, a.data);
   for (int64_t i = 0; i < m * n; i++)
     if (!(sumOfParts(a.data[i]) - sumOfParts(a.data[i]) == 0)) return failed(s, to);
-  makeBidiagonal(a, p, d, e, taus, taus + n, columns, work);
-  if (s.hasVectors()) {
-    std::fill_n(ub, 2 * n * n, R{0});
-    for (int64_t i = 0; i < n; i++) ub[i * n + i] = vb[i * n + i] = 1;
-  }
-  Rotations<R> left(s.hasVectors() ? ub : nullptr, n, n, rest),
-      right(s.hasVectors() ? vb : nullptr, n, n, rest);
-  if (!Bidiagonal<R>(n, d, e, left, right).solve()) return failed(s, to);
+  makeBidiagonal(a, p, d, e, taus, taus + n, columns, rest);
+  const int exponent = scaleToOne(n, d, e);
+  const bool converged = s.hasVectors() ? bidiagonalVectors(n, d, e, columnMajor(ub, n, n),
+                                                            columnMajor(vb, n, n), vb + n * n, rest)
+                                        : bidiagonalValues(n, d, e, rest);
+  if (!converged) return failed(s, to);
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return d[i] > d[j]; });
-  for (int64_t k = 0; k < n; k++) to.values[k] = d[order[static_cast<size_t>(k)]];
+  for (int64_t k = 0; k < n; k++) to.values[k] = std::ldexp(d[order[static_cast<size_t>(k)]], exponent);
   if (!s.hasVectors()) return 0;
   std::fill_n(to.u, m * n, T{});
   for (int64_t k = 0; k < n; k++) {

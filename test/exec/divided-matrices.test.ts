@@ -1,6 +1,6 @@
 /**
- * Eigenvectors of Hermitian matrices by Weft's own routines on the CPU, of matrices that are hard to divide in halves:
- * equal eigenvalues, clusters, matrices that fall apart, numbers near the ends of a dtype.
+ * Eigenvectors and singular vectors by Weft's own routines on the CPU, of matrices that are hard to divide in halves:
+ * equal values, clusters, matrices that fall apart, zeros, numbers near the ends of a dtype.
  */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -44,7 +44,7 @@ const reflected = ((): Lazy => {
   return q.mul(lazy(listed(80, (k) => (k % 3 === 0 ? 2 : -1)))).matmul(q.T);
 })();
 
-const CASES: Readonly<Record<string, Lazy>> = {
+const HERMITIAN: Readonly<Record<string, Lazy>> = {
   zeros: full.mul(0),
   'the identity': eye(70),
   'a diagonal': tridiagonal(
@@ -81,7 +81,7 @@ const CASES: Readonly<Record<string, Lazy>> = {
   tiny: full.mul(2 ** -1000),
 };
 
-it.each(Object.entries(CASES))(
+it.each(Object.entries(HERMITIAN))(
   'of %s are orthonormal, and their values are those of eigvalsh',
   async (_, x) => {
     const n = x.shape[0]!;
@@ -100,3 +100,73 @@ it.each(Object.entries(CASES))(
       expect(data[0]).toBeLessThan(n * n * 2 ** -49);
   },
 );
+
+/** The matrix of a diagonal, and of the elements above it. */
+const bidiagonal = (n: number, diagonal: (k: number) => number, above: (k: number) => number): Lazy =>
+  tridiagonal(n, diagonal, above).triu();
+
+const GENERAL: Readonly<Record<string, Lazy>> = {
+  ...HERMITIAN,
+  'a Jordan block': bidiagonal(
+    90,
+    () => 0,
+    () => 1,
+  ),
+  'ones in two diagonals': bidiagonal(
+    100,
+    () => 1,
+    () => 1,
+  ),
+  'zeros in the diagonal': bidiagonal(
+    100,
+    (k) => (k % 7 === 0 ? 0 : 1),
+    () => 1,
+  ),
+  'a last zero': bidiagonal(
+    70,
+    (k) => (k === 69 ? 0 : 1),
+    () => 1,
+  ),
+  parts: bidiagonal(
+    100,
+    (k) => k + 1,
+    (k) => (k % 10 === 3 ? 0 : 1),
+  ),
+  'a tiny half': bidiagonal(
+    100,
+    (k) => (k < 50 ? 1 : 1e-18),
+    () => 0.1,
+  ),
+  'falling elements': bidiagonal(
+    80,
+    (k) => 0.5 ** k,
+    (k) => -0.7 * 0.5 ** k,
+  ),
+  'an orthogonal matrix': linalg.qr(full).q,
+  'negative elements': eye(80).mul(-1),
+};
+
+it.each(Object.entries(GENERAL))('singular vectors of %s are orthonormal, in both dtypes', async (_, x) => {
+  const n = x.shape[0]!;
+  const size = x
+    .abs()
+    .max()
+    .maximum(2 ** -1021);
+  const differences = [x, x.mul({ re: 0.6, im: 0.8 })].flatMap((a) => {
+    const { u, s, vh } = linalg.svd(a);
+    const adjoint = (each: Lazy): Lazy => each.matrixTranspose().conj();
+    return [
+      u.mul(s).matmul(vh).sub(a).div(size),
+      adjoint(u).matmul(u).sub(eye(n)),
+      vh.matmul(adjoint(vh)).sub(eye(n)),
+      linalg.svdvals(a).sub(s).div(size),
+    ].map((each) => each.abs().max());
+  });
+  for (const { data } of await compute(differences, { device: 'cpu' }))
+    expect(data[0]).toBeLessThan(n * n * 2 ** -49);
+});
+
+it('singular values of zeros are 0', async () => {
+  const { data } = await linalg.svd(full.mul(0)).s.compute({ device: 'cpu' });
+  expect([...data].every((value) => value === 0)).toBe(true);
+});
