@@ -14,6 +14,7 @@ import {
   nodeOf,
   topologicalOrder,
 } from './graph.js';
+import { ownParameters } from './row-lines.js';
 
 const LABELS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 /** The letter of a label. */
@@ -69,7 +70,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'contract':
       return formatContract(node);
     case 'call':
-      return `${node.kernel?.key ?? node.routine}(${node.parameters.join(' ')})${formatValueMap(node)}, result ${node.result}`;
+      return `${node.kernel?.key ?? node.routine}(${formatParameters(node)})${formatValueMap(node)}, result ${node.result}`;
     case 'repeat':
       return `repeat, ${node.loop.values.length} values a step, state ${node.result}`;
     case 'function':
@@ -82,6 +83,12 @@ export function formatNodeData(node: GraphNodeData): string {
 }
 
 /** The ops of a routine's map, in order. */
+/** Parameters as text: of starts of blocks of rows, how many there are. */
+function formatParameters({ routine, parameters }: Extract<GraphNodeData, { kind: 'call' }>): string {
+  const [own, blocks] = ownParameters({ call: routine, parameters });
+  return blocks === 0 ? own.join(' ') : `${own.join(' ')}, in ${blocks} blocks of rows`;
+}
+
 const formatValueMap = ({ valueMap }: Extract<GraphNodeData, { kind: 'call' }>): string => {
   const ops = valueMap?.graph.nodes.flatMap((node) => (node?.kind === 'map' ? [node.op] : []));
   return ops === undefined ? '' : ` of ${ops.join(' ')}`;

@@ -6,29 +6,19 @@
  *     rows of a block, then for each line of starts: the start of each block, and the last end
  *
  * The routines are the same, and so are the bits: parameters say what a range of units touches
- * (`exec/calls/row-blocks.ts`).
+ * (`exec/calls/sparse-product.ts`).
  */
 import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
 import { cast } from './infer.js';
 import { concat } from './joins.js';
-import type { RoutineName } from './routines.js';
+import { type Call, ownParameters, ROW_LINES } from './row-lines.js';
 
 /** Blocks that rows are cut into, at most. */
 const MOST_BLOCKS = 1024;
 
 /** The rows of a block. */
 export const blockRows = (rows: number): number => Math.max(1, Math.ceil(rows / MOST_BLOCKS));
-
-/** The inputs that are starts of rows, and how many parameters a call has of its own. */
-interface RowLines {
-  readonly starts: readonly number[];
-  readonly parameters: number;
-}
-
-const ROW_LINES: Partial<Record<RoutineName, RowLines>> = {
-  sparseProduct: { starts: [1], parameters: 2 },
-};
 
 /** The starts of rows, and how many elements they are of, at most. */
 export interface RowLine {
@@ -79,19 +69,6 @@ export function blockStarts(starts: Expr): Expr {
     startsOf.set(starts, found);
   }
   return found;
-}
-
-/** The parameters of a call that are its own, and the blocks of rows whose starts the others are. */
-export function ownParameters({ call, parameters }: Call): readonly [own: readonly number[], blocks: number] {
-  const known = ROW_LINES[call];
-  if (known === undefined || parameters.length === known.parameters) return [parameters, 0];
-  const further = parameters.length - known.parameters - 1;
-  return [parameters.slice(0, known.parameters), further / known.starts.length - 1];
-}
-
-interface Call {
-  readonly call: RoutineName;
-  readonly parameters: readonly number[];
 }
 
 /** The stretch of elements of some rows, for line number `line` of a call; undefined: it is not known. */

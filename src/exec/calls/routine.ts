@@ -12,7 +12,7 @@ import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import { ownParameters } from '../../graph/row-stretches.js';
+import { ownParameters } from '../../graph/row-lines.js';
 import { routineLibrary, routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
