@@ -56,6 +56,21 @@ const DISTRIBUTIONS = {
       ['the degrees of freedom', 'positive'],
     ],
   },
+  noncentralChisquare: {
+    node: distributions.noncentralChisquare,
+    parameters: [
+      ['the degrees of freedom', 'positive'],
+      ['the noncentrality', 'not negative'],
+    ],
+  },
+  noncentralF: {
+    node: distributions.noncentralFisher,
+    parameters: [
+      ['the degrees of freedom', 'positive'],
+      ['the degrees of freedom', 'positive'],
+      ['the noncentrality', 'not negative'],
+    ],
+  },
   standardT: { node: distributions.standardT, parameters: [['the degrees of freedom', 'positive']] },
   weibull: { node: distributions.weibull, parameters: [['the shape', 'positive']] },
   pareto: { node: distributions.pareto, parameters: [['the shape', 'positive']] },
@@ -145,6 +160,47 @@ export function f<D extends DType = 'float64'>(
   options?: SampleOptions<D>,
 ): Lazy<D> {
   return called(f, () => floats('f', from, shape, options, dfTop, dfBottom));
+}
+
+/**
+ * Noncentral chi-squared numbers, as NumPy's `noncentral_chisquare`: sums of squares of `df` normal numbers whose means have
+ * `noncentrality` as the sum of theirs; `df` is positive and need not be whole. NaN where an element of an array is none.
+ *
+ * @example
+ * await random.noncentralChisquare(random.key(7), [3], 3, 5).compute()
+ * //=> [18.59508672 10.34941475  2.55247965]
+ */
+export function noncentralChisquare<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  df: ArrayLike,
+  noncentrality: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(noncentralChisquare, () =>
+    floats('noncentralChisquare', from, shape, options, df, noncentrality),
+  );
+}
+
+/**
+ * Numbers of the noncentral F distribution, of the degrees of freedom above and below, as NumPy's `noncentral_f`. NaN where
+ * an element of an array is none.
+ *
+ * @example
+ * await random.noncentralF(random.key(7), [3], 3, 7, 5).compute()
+ * //=> [0.72175442 5.73517763 1.15816515]
+ */
+export function noncentralF<D extends DType = 'float64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  dfTop: ArrayLike,
+  dfBottom: ArrayLike,
+  noncentrality: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(noncentralF, () =>
+    floats('noncentralF', from, shape, options, dfTop, dfBottom, noncentrality),
+  );
 }
 
 /**

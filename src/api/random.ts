@@ -15,7 +15,7 @@ import { reshape } from '../graph/view-nodes.js';
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
-import { Lazy } from './lazy.js';
+import { exprOf, Lazy } from './lazy.js';
 import {
   bitsOf,
   type KeyArgument,
@@ -48,6 +48,8 @@ import {
   laplace,
   logistic,
   lognormal,
+  noncentralChisquare,
+  noncentralF,
   pareto,
   power,
   rayleigh,
@@ -308,6 +310,28 @@ function permutation(from: KeyArgument, x: ArrayLike, axis = 0): Lazy {
 }
 
 /**
+ * An array with the elements of each row along an axis in a random order of its own, as NumPy's `permuted`; of all elements
+ * without an axis. `permutation` moves whole rows.
+ *
+ * @example
+ * await random.permuted(random.key(7), [[1, 2, 3], [1, 2, 3]], 1).compute()
+ * //=> [[2. 1. 3.]
+ * //=>  [2. 3. 1.]]
+ */
+function permuted(from: KeyArgument, x: ArrayLike, axis?: number | null): Lazy {
+  return called(permuted, () => {
+    const op = 'random.permuted';
+    const [node, given] = [bitsOf(op, from), exprOf(op, x)];
+    if (axis === undefined || axis === null) {
+      const flat = reshape(given, [given.shape.reduce((product, size) => product * size, 1)]);
+      return new Lazy(reshape(distributions.permutedAlong(node, flat, 0), given.shape));
+    }
+    const at = normalizeAxis(op, axis, given.shape.length);
+    return new Lazy(distributions.permutedAlong(node, given, at));
+  });
+}
+
+/**
  * A sample of an array along an axis, or of the numbers 0 … n - 1: `random.choice(key, 6, { shape: [100] })`. Without
  * replacement it has at most as many elements as the axis. Weights are not looked at: negative ones and NaN give
  * places that mean nothing.
@@ -351,11 +375,14 @@ export const random = {
   integers,
   bernoulli,
   permutation,
+  permuted,
   choice,
   gamma,
   beta,
   chisquare,
   f,
+  noncentralChisquare,
+  noncentralF,
   standardT,
   poisson,
   binomial,

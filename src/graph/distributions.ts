@@ -77,6 +77,29 @@ export const beta = (sampling: Sampling, a: Operand, b: Operand): Expr =>
 export const chisquare = (sampling: Sampling, df: Operand): Expr =>
   inFull(sampling, (full) => multiply(standardGamma(full, multiply(given(full, df), 0.5)), 2));
 
+/** A chi-squared number whose degrees of freedom a Poisson number of mean `distance` / 2 adds two each to. */
+export const noncentralChisquare = (sampling: Sampling, df: Operand, distance: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const more = poisson({ ...full, key: further(full.key, 0) }, multiply(given(full, distance), 0.5));
+    const all = add(multiply(given(full, df), 0.5), more);
+    const isNone = map('less', [more, 0]);
+    const shape = map('where', [isNone, Number.NaN, all]);
+    return multiply(standardGamma({ ...full, key: further(full.key, 1) }, shape), 2);
+  });
+
+/** The quotient of a noncentral chi-squared number and a chi-squared one, each over its degrees of freedom. */
+export const noncentralFisher = (
+  sampling: Sampling,
+  top: Operand,
+  bottom: Operand,
+  distance: Operand,
+): Expr =>
+  inFull(sampling, (full) => {
+    const first = noncentralChisquare({ ...full, key: further(full.key, 0) }, top, distance);
+    const second = chisquare({ ...full, key: further(full.key, 1) }, bottom);
+    return divide(divide(first, given(full, top)), divide(second, given(full, bottom)));
+  });
+
 /** The quotient of two chi-squared numbers, each over its degrees of freedom. */
 export const fisher = (sampling: Sampling, top: Operand, bottom: Operand): Expr =>
   inFull(sampling, (full) => {

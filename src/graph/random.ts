@@ -6,7 +6,7 @@ import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } f
 import { type DType, isFloat, isHalf, isInteger } from './dtype.js';
 import type { Expr, Shape } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { take } from './indexing.js';
+import { take, takeAlongAxis } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { type Generator, type KeyBits, placesOf, words } from './random-bits.js';
 import { integerRange } from './scalar.js';
@@ -203,6 +203,10 @@ export function bernoulli(op: string, key: KeyBits, shape: Shape, probability: O
 
 /** The int64 numbers 0 … n - 1 in random order: the order of 64 random bits each. */
 export const randomOrder = (key: KeyBits, n: number): Expr => argsort(words(key, [n], 64));
+
+/** An array whose elements along an axis are in a random order of their own in each row. */
+export const permutedAlong = (key: KeyBits, x: Expr, axis: number): Expr =>
+  takeAlongAxis(x, argsort(words(key, x.shape, 64), axis), axis, { mode: 'clip' });
 
 /** Places of a sample of `count` from n with replacement, by weights where there are some. */
 export function drawn(op: string, key: KeyBits, n: number, shape: Shape, weights: Expr | undefined): Expr {

@@ -65,6 +65,23 @@ function vonMisesBelow(kappa: number, x: Lazy): Lazy {
     .add(0.5);
 }
 
+/** Σ probabilities of `mean` / 2 Poisson numbers, times the distribution function of each. */
+const noncentralBelow = (noncentrality: number, below: (more: number) => Lazy): Lazy => {
+  let chance = Math.exp(-noncentrality / 2);
+  let sum = below(0).mul(chance);
+  for (let j = 1; j < 24; j++) {
+    chance *= noncentrality / 2 / j;
+    sum = sum.add(below(j).mul(chance));
+  }
+  return sum;
+};
+
+/** The share of uniform numbers in [0, 1) that are at most x. */
+const unitBelow = (x: Lazy): Lazy => x.astype('float64');
+/** Normal numbers in rows of four, whose words share a block, to the last column. */
+const fours = (key: RandomKey, n: number): Lazy =>
+  random.normal(key, [n, 4], { dtype: 'float32' }).astype('float64');
+
 /** Σ probabilities of 1 … k. */
 const sumsOf =
   (probability: (k: Lazy) => Lazy) =>
@@ -73,6 +90,14 @@ const sumsOf =
 
 // biome-ignore format: a table, one row a line
 export const DISTRIBUTIONS: readonly Case[] = [
+  { name: 'uniform of float32', draw: (key, n) => random.uniform(key, [n], { dtype: 'float32' }), cdf: unitBelow },
+  { name: 'uniform', draw: (key, n) => random.uniform(key, [n]), cdf: unitBelow },
+  { name: 'uniform of Threefry', draw: (_, n) => random.uniform(random.key(5, { impl: 'threefry2x32' }), [n], { dtype: 'float32' }), cdf: unitBelow },
+  { name: 'uniform from -3 to 5', draw: (key, n) => random.uniform(key, [n], { low: -3, high: 5 }), cdf: (x) => x.add(3).div(8) },
+  { name: 'sums of neighbouring uniform numbers', draw: (key, n) => random.uniform(key, [n, 2]).sum(1), cdf: (x) => where(x.less(1), x.square().div(2), x.sub(2).square().div(-2).add(1)) },
+  { name: 'squares of pairs of normal numbers', draw: (key, n) => fours(key, n).slice([], [0, 2]).square().sum(1), cdf: (x) => x.div(-2).expm1().neg() },
+  { name: 'quotients in pairs of normal numbers', draw: (key, n) => fours(key, n).slice([], 0).div(fours(key, n).slice([], 1)), cdf: (x) => x.atan().div(Math.PI).add(0.5) },
+  { name: 'sums of fours of normal numbers', draw: (key, n) => fours(key, n).sum(1).div(2), cdf: (x) => stats.norm.cdf(x) },
   { name: 'normal of float32', draw: (key, n) => random.normal(key, [n], { dtype: 'float32' }), cdf: (x) => stats.norm.cdf(x.astype('float64')) },
   { name: 'normal', draw: (key, n) => random.normal(key, [n]), cdf: (x) => stats.norm.cdf(x) },
   { name: 'exponential', draw: (key, n) => random.exponential(key, [n]), cdf: (x) => x.neg().expm1().neg() },
@@ -83,6 +108,8 @@ export const DISTRIBUTIONS: readonly Case[] = [
   { name: 'beta of 2 and 5', draw: (key, n) => random.beta(key, [n], 2, 5), cdf: (x) => betaBelow(2, 5, x) },
   { name: 'chi-squared', draw: (key, n) => random.chisquare(key, [n], 3), cdf: (x) => stats.chi2.cdf(x, 3) },
   { name: 'F', draw: (key, n) => random.f(key, [n], 3, 7), cdf: (x) => betaBelow(1.5, 3.5, x.mul(3).div(x.mul(3).add(7))) },
+  { name: 'noncentral chi-squared', draw: (key, n) => random.noncentralChisquare(key, [n], 1.5, 4), cdf: (x) => noncentralBelow(4, (j) => gammaBelow(0.75 + j, x.div(2))) },
+  { name: 'noncentral F', draw: (key, n) => random.noncentralF(key, [n], 3, 7, 4), cdf: (x) => noncentralBelow(4, (j) => betaBelow(1.5 + j, 3.5, x.mul(3).div(x.mul(3).add(7)))) },
   { name: "Student's t", draw: (key, n) => random.standardT(key, [n], 4), cdf: (x) => stats.t.cdf(x, 4) },
   { name: 'Weibull', draw: (key, n) => random.weibull(key, [n], 1.5), cdf: (x) => x.pow(1.5).neg().expm1().neg() },
   { name: 'Pareto', draw: (key, n) => random.pareto(key, [n], 3), cdf: (x) => x.add(1).pow(-3).neg().add(1) },
