@@ -43,6 +43,17 @@ void drawnBinomial(Extent n, const Operand& out, const Operand* const* args) {
       });
 }
 
+// Seeds are read as doubles, so that arguments have one type.
+void drawnHypergeometric(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk4<double, double>(n, out, args,
+                             [](double* d, const double* seed, const double* good, const double* bad,
+                                const double* count) {
+                               for (int l = 0; l < kChunk; l++)
+                                 d[l] = weft_drawHypergeometric(bitsAs<uint64_t>(seed[l]), good[l], bad[l],
+                                                                count[l]);
+                             });
+}
+
 inline float logExactly(float x) { return -minusLogOf(x); }
 inline double logExactly(double x) { return logOf(x); }
 
@@ -80,6 +91,7 @@ void addDraws(Registry& registry) {
   registry.addOp("drawVonMises", DType::float64, drawn<weft_drawVonMises>);
   registry.addOp("drawZipf", DType::float64, drawn<weft_drawZipf>);
   registry.addOp("drawBinomial", DType::float64, drawnBinomial);
+  registry.addOp("drawHypergeometric", DType::float64, drawnHypergeometric);
   addPortable<float>(registry);
   addPortable<double>(registry);
 }

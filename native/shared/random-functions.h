@@ -216,6 +216,73 @@ WEFT_DEVICE double weft_drawBinomial(unsigned long long seed, double trials, dou
   return p <= 0.5 ? k : n - k;
 }
 
+/*
+ * The logarithm of the probability of k good ones among n, but for a constant: those of binomial numbers of p = n / (good +
+ * bad), k of good and n - k of bad trials (Loader, 2000).
+ */
+WEFT_DEVICE double weft_hypergeometric_log(double k, double good, double bad, double n) {
+  const double all = good + bad, p = n / all, q = (all - n) / all;
+  const double own = weft_deviance(k, weft_rounded_product(good, p)) +
+                     weft_deviance(good - k, weft_rounded_product(good, q));
+  const double other = weft_deviance(n - k, weft_rounded_product(bad, p)) +
+                       weft_deviance(bad - n + k, weft_rounded_product(bad, q));
+  const double rests = weft_factorial_rest(k) + weft_factorial_rest(good - k) +
+                       weft_factorial_rest(n - k) + weft_factorial_rest(bad - n + k);
+  return -(own + other + rests);
+}
+
+/* Good ones among at most 10 that are drawn one by one. */
+WEFT_DEVICE double weft_hypergeometric_few(unsigned long long seed, double good, double all, double n) {
+  double found = 0.0;
+  for (unsigned int draw = 0; draw < 10u && (double)draw < n; ++draw) {
+    const weft_words word = weft_philox_block(4ull * (1u + draw / 2u), seed);
+    const double u = (draw & 1u) != 0u ? weft_open_unit(word.z, word.w) : weft_open_unit(word.x, word.y);
+    if (weft_rounded_product(u, all - (double)draw) < good - found) found += 1.0;
+  }
+  return found;
+}
+
+/*
+ * The same of n and `good` that are at most half of all: Stadlober, "Sampling from Poisson, binomial and
+ * hypergeometric distributions: ratio of uniforms as a simple and fast alternative" (1989), HRUA.
+ */
+WEFT_DEVICE double weft_hypergeometric_attempts(unsigned long long seed, double good, double bad, double n) {
+  const double all = good + bad, p = good / all;
+  const double mean = weft_rounded_product(n, p);
+  const double spared = weft_rounded_product((all - n) / (all - 1.0), weft_rounded_product(mean, 1.0 - p));
+  const double deviation = sqrt(spared + 0.5);
+  const double width = fma(1.7155277699214135, deviation, 0.8989161620588988);
+  const double mode = floor(weft_rounded_product((n + 1.0) / (all + 2.0), good + 1.0));
+  const double top = weft_hypergeometric_log(mode, good, bad, n);
+  const double far = floor(fma(16.0, deviation, mean + 0.5));
+  const double less = (n < good ? n : good) + 1.0, most = less < far ? less : far;
+  for (unsigned int attempt = 1; attempt < 10000u; ++attempt) {
+    const weft_words word = weft_philox_block(4ull * attempt, seed);
+    const double x = weft_open_unit(word.x, word.y), y = weft_open_unit(word.z, word.w);
+    const double place = mean + 0.5 + weft_rounded_product(width, y - 0.5) / x;
+    if (!(place >= 0.0 && place < most)) continue;
+    const double k = floor(place);
+    const double height = weft_hypergeometric_log(k, good, bad, n) - top;
+    if (weft_rounded_product(x, 4.0 - x) - 3.0 <= height) return k;
+    if (weft_rounded_product(x, x - height) >= 1.0) continue;
+    if (weft_rounded_product(2.0, weft_log_exactly(x)) <= height) return k;
+  }
+  return mode;
+}
+
+/* -1 where numbers are negative or NaN, n is above all of them, or all are above 2^53. */
+WEFT_DEVICE double weft_drawHypergeometric(unsigned long long seed, double good, double bad, double count) {
+  if (!(good >= 0.0 && bad >= 0.0 && count >= 0.0)) return -1.0;
+  const double g = floor(good), b = floor(bad), n = floor(count), all = g + b;
+  if (!(all <= 9007199254740992.0 && n <= all)) return -1.0;
+  const bool isGood = g <= b, isDrawn = n <= all - n;
+  const double less = isGood ? g : b, few = isDrawn ? n : all - n;
+  double k = few <= 10.0 ? weft_hypergeometric_few(seed, less, all, few)
+                         : weft_hypergeometric_attempts(seed, less, all - less, few);
+  if (!isGood) k = few - k;
+  return isDrawn ? k : g - k;
+}
+
 /* The arc cosine of -1 to 1: of arguments up to 1/2 by the power series of the arc sine. */
 WEFT_DEVICE double weft_portable_acos(double x) {
   const double size = fabs(x);

@@ -9,7 +9,7 @@ const shown = (text) =>
     .replace(/\bOperand\b/g, 'ArrayLike')
     .replace(/Given<(\w+(?: \| null)?(?: \| undefined)?)>/g, '$1');
 
-const PLACES = [[], ['y'], ['y', 'z']];
+const PLACES = [[], ['y'], ['y', 'z'], ['y', 'z', 'w']];
 
 /** The signature of a row of ops: its method, with as many further arguments as it takes. */
 function ofOp({ name }, row) {

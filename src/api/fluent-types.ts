@@ -115,14 +115,23 @@ type OpMethod<Row extends { readonly arity: number }, D extends DType> = Row['ar
     ? Binary<RuleOf<Row>, D>['method']
     : RuleOf<Row> extends 'same'
       ? Where
-      : Ternary<RuleOf<Row>, D>['method'];
+      : Row['arity'] extends 3
+        ? Ternary<RuleOf<Row>, D>['method']
+        : (second: ArrayLike, third: ArrayLike, fourth: ArrayLike) => Lazy<Results[RuleOf<Row>][DType]>;
 type OpFunction<Row extends { readonly arity: number }> = Row['arity'] extends 1
   ? <T extends ArrayLike>(x: T) => Lazy<Results[UnaryRule<Row>][Alone<T>]>
   : Row['arity'] extends 2
     ? BinaryFunction<RuleOf<Row>>
     : RuleOf<Row> extends 'same'
       ? WhereFunction
-      : TernaryFunction<RuleOf<Row>>;
+      : Row['arity'] extends 3
+        ? TernaryFunction<RuleOf<Row>>
+        : (
+            x: ArrayLike,
+            second: ArrayLike,
+            third: ArrayLike,
+            fourth: ArrayLike,
+          ) => Lazy<Results[RuleOf<Row>][DType]>;
 
 type OpTable = typeof OPS;
 type AliasesOf<Row> = Row extends { readonly aliases: readonly (infer Name extends string)[] } ? Name : never;

@@ -165,16 +165,29 @@ export function installMethods(prototype: Lazy, wrapping: Wrapping): void {
 function opMethod(op: OpName, wrapping: Wrapping) {
   const build = opBuilder(op, wrapping);
   const most = opRow(op).arity - 1;
-  return function method(this: Lazy, a?: unknown, b?: unknown, c?: unknown): Lazy {
+  return function method(this: Lazy, a?: unknown, b?: unknown, c?: unknown, d?: unknown): Lazy {
     const limit = limitTrace();
     beginCall(Error(), limit);
     try {
       // The first argument that is too many is among these: a list of all of them would take time.
-      if (c !== undefined || (most < 2 && b !== undefined) || (most < 1 && a !== undefined)) {
-        ignoreRejections([a, b, c]);
-        throw tooMany(op, most, c !== undefined ? '3 or more' : b !== undefined ? '2' : '1', INSTEAD[op]);
+      if (
+        d !== undefined ||
+        (most < 3 && c !== undefined) ||
+        (most < 2 && b !== undefined) ||
+        (most < 1 && a !== undefined)
+      ) {
+        ignoreRejections([a, b, c, d]);
+        const given =
+          d !== undefined && most === 3
+            ? '4 or more'
+            : c !== undefined
+              ? '3 or more'
+              : b !== undefined
+                ? '2'
+                : '1';
+        throw tooMany(op, most, given, INSTEAD[op]);
       }
-      return build(this, a, b);
+      return build(this, a, b, c);
     } catch (error) {
       throw atCaller(error, method); // node-do-not-add-exception-line
     } finally {
@@ -183,7 +196,10 @@ function opMethod(op: OpName, wrapping: Wrapping) {
   };
 }
 
-function opBuilder(op: OpName, { wrap, operand }: Wrapping): (x: Lazy, a: unknown, b: unknown) => Lazy {
+function opBuilder(
+  op: OpName,
+  { wrap, operand }: Wrapping,
+): (x: Lazy, a: unknown, b: unknown, c: unknown) => Lazy {
   switch (opRow(op).arity) {
     case 1:
       return (x) => wrap(map(op, [x.expr]));
@@ -191,6 +207,8 @@ function opBuilder(op: OpName, { wrap, operand }: Wrapping): (x: Lazy, a: unknow
       return (x, a) => wrap(map(op, [x.expr, operand(op, a)]));
     case 3:
       return (x, a, b) => wrap(map(op, [x.expr, operand(op, a), operand(op, b)]));
+    case 4:
+      return (x, a, b, c) => wrap(map(op, [x.expr, operand(op, a), operand(op, b), operand(op, c)]));
   }
 }
 

@@ -5,8 +5,10 @@
 
 import * as distributions from '../graph/distributions.js';
 import { type DType, isFloat, isInteger } from '../graph/dtype.js';
+import { formatValue } from '../graph/format.js';
+import { isScalar } from '../graph/scalar.js';
 import type { ShapeArgument } from '../graph/shape.js';
-import { DTypeError, expected } from '../host/errors.js';
+import { DTypeError, expected, RangeArgumentError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import type { ArrayLike } from './fluent-types.js';
 import { Lazy } from './lazy.js';
@@ -34,6 +36,14 @@ const COUNTS = {
     parameters: [
       ['the number of successes', 'positive'],
       ['the probability', 'above 0 and at most 1'],
+    ],
+  },
+  hypergeometric: {
+    node: distributions.hypergeometric,
+    parameters: [
+      ['the number of good elements', 'not negative'],
+      ['the number of bad elements', 'not negative'],
+      ['the number of drawn elements', 'not negative'],
     ],
   },
   zipf: { node: distributions.zipf, parameters: [['a', 'above 1']] },
@@ -111,6 +121,62 @@ export function geometric<D extends DType = 'int64'>(
   options?: SampleOptions<D>,
 ): Lazy<D> {
   return called(geometric, () => counts('geometric', from, shape, options, p));
+}
+
+/**
+ * How many of `count` elements drawn without replacement are good, of so many good and bad ones, as NumPy's `hypergeometric`:
+ * int64 unless a dtype is given. One by one where at most 10 are drawn or left, else by Stadlober's ratio of uniforms
+ * (1989), each from a stream of its own; all are at most 2^53, of NumPy 10^9. -1 where elements of arrays are no such numbers.
+ * Throws a RangeArgumentError for such numbers.
+ *
+ * @example
+ * await random.hypergeometric(random.key(7), [3], 60, 40, 30).compute()
+ * //=> [19 18 17]
+ */
+export function hypergeometric<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  good: ArrayLike,
+  bad: ArrayLike,
+  count: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(hypergeometric, () => {
+    const given = [good, bad, count];
+    if (given.every(isScalar) && Number(count) > Number(good) + Number(bad))
+      throw new RangeArgumentError(
+        expected('random.hypergeometric', 'at most as many drawn as there are', formatValue(count)),
+      );
+    return counts('hypergeometric', from, shape, options, ...given);
+  });
+}
+
+/**
+ * How many elements of each kind are among `count` that are drawn without replacement, as NumPy's
+ * `multivariate_hypergeometric`: int64 unless a dtype is given, of the shape and the last axis of `kinds`, which has how many
+ * there are of each. A hypergeometric number for each kind but the last. -1 where as many are not there. Throws a
+ * ShapeError for kinds without axes, or that do not fit.
+ *
+ * @example
+ * await random.multivariateHypergeometric(random.key(7), [2], [16, 8, 4], 6).compute()
+ * //=> [[2 1 3]
+ * //=>  [3 3 0]]
+ */
+export function multivariateHypergeometric<D extends DType = 'int64'>(
+  from: KeyArgument,
+  shape: ShapeArgument,
+  kinds: ArrayLike,
+  count: ArrayLike,
+  options?: SampleOptions<D>,
+): Lazy<D> {
+  return called(multivariateHypergeometric, () => {
+    const op = 'random.multivariateHypergeometric';
+    const own = wholeSampling(op, from, shape, options);
+    const drawn = parameter(op, 'the number of drawn elements', 'not negative', count);
+    return new Lazy<D>(
+      distributions.multivariateHypergeometric(own, withLastAxis(op, 'kinds', kinds), drawn),
+    );
+  });
 }
 
 /**

@@ -127,6 +127,13 @@ export const binomial = (sampling: Sampling, n: Operand, p: Operand): Expr =>
     map('drawBinomial', [seedsOf(full.key, full.shape), given(full, n), given(full, p)]),
   );
 
+/** Good ones among `count` without replacement; -1 where the numbers are none. */
+export const hypergeometric = (sampling: Sampling, good: Operand, bad: Operand, count: Operand): Expr =>
+  inFull(sampling, (full) => {
+    const numbers = [good, bad, count].map((each) => given(full, each));
+    return map('drawHypergeometric', [seedsOf(full.key, full.shape), ...numbers]);
+  });
+
 /** Angles from -π to π around `mu`, of a concentration; NaN where it is none. */
 export const vonmises = (sampling: Sampling, mu: Operand, kappa: Operand): Expr =>
   inFull(sampling, (full) => {
@@ -303,6 +310,27 @@ export function multinomial(sampling: Sampling, n: Operand, p: Expr): Expr {
       counts.push(count);
       left = subtract(left, count);
       chances = subtract(chances, own);
+    }
+    return stack([...counts, left], -1);
+  });
+}
+
+/**
+ * How many elements of each kind are among `count` without replacement, of as many of each as the last axis of `kinds` has: a
+ * hypergeometric number of what is left for each but the last. `shape` is without that axis.
+ */
+export function multivariateHypergeometric(sampling: Sampling, kinds: Expr, count: Operand): Expr {
+  return inFull(sampling, (full) => {
+    const sizes = cast(kinds, 'float64');
+    const counts: Expr[] = [];
+    let left = given(full, count);
+    let rest = reduceAlong(full.op, 'sum', sizes, [sizes.shape.length - 1], false);
+    for (let k = 0; k < sizes.shape.at(-1)! - 1; k++) {
+      const own = slice(sizes, '...', k);
+      rest = subtract(rest, own);
+      const found = hypergeometric({ ...full, key: further(full.key, k) }, own, rest, left);
+      counts.push(found);
+      left = subtract(left, found);
     }
     return stack([...counts, left], -1);
   });

@@ -40,7 +40,7 @@ export interface Sample {
 }
 
 export interface MapRow {
-  readonly arity: 1 | 2 | 3;
+  readonly arity: 1 | 2 | 3 | 4;
   readonly dtype: DTypeRule;
   /** The dtype of the first argument where it is another than that of the rest: of a condition, or a seed. */
   readonly first?: DType;
@@ -481,6 +481,16 @@ export const OPS = {
    * //=> [39. 20.]
    */
   drawBinomial: { arity: 3, dtype: drawn, first: 'uint64', cuda: prelude('drawBinomial'), sample: within(0, 0, 1), numpy: null, cost: 300 },
+  /**
+   * How many of n elements drawn without replacement are good, of so many good and bad ones, by a seed: one by one where n or
+   * the rest is at most 10, else Stadlober's HRUA (1989). -1 of no such numbers.
+   *
+   * @example
+   * const seeds = lazy([7n, 8n], { dtype: 'uint64' })
+   * await seeds.drawHypergeometric(lazy([100, 50]), 60, 40).compute()
+   * //=> [30. 15.]
+   */
+  drawHypergeometric: { arity: 4, dtype: drawn, first: 'uint64', cuda: prelude('drawHypergeometric'), sample: within(0, 0, 1), numpy: null, cost: 300 },
   /**
    * An angle of von Mises' distribution around 0, of a concentration, by a seed: Best and Fisher (1979). NaN of no
    * concentration.

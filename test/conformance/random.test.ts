@@ -82,6 +82,20 @@ const SAMPLES: readonly (() => Lazy)[] = [philox, jax].flatMap((key) => [
   () => random.poisson(key, [70], linspace(0, 20, 70)),
   () => random.binomial(key, [70], arange(70), 0.3),
   () => random.multinomial(key, [4], 100, [0.2, 0.3, 0.5]),
+  () => random.hypergeometric(key, [70], arange(70), 30, 20),
+  () => random.hypergeometric(key, [9], 500, 700, [3, 8, 40, 200, 600, 1000, 1193, 1200, 1201]),
+  () => random.multivariateHypergeometric(key, [5], [20, 30, 40], 35),
+  () => random.noncentralChisquare(key, [70], 1.5, linspace(0, 9, 70)),
+  () => random.noncentralF(key, [9], 3, 7, 2),
+  () =>
+    random.permuted(
+      key,
+      [
+        [1, 2, 3, 4, 5],
+        [1, 2, 3, 4, 5],
+      ],
+      1,
+    ),
   () => random.dirichlet(key, [4], [0.5, 1, 2]),
 ]);
 
@@ -204,6 +218,37 @@ describe('distributions', () => {
     }
   });
 
+  it('of kinds without replacement add up, and are at most what there is of each', async () => {
+    const n = 4000;
+    const drawn = random.multivariateHypergeometric(philox, [n], [10, 20, 0, 70], 40);
+    const asked = [drawn.sum(1), drawn.max(0), drawn.min(), drawn.mean(0)];
+    const [total, most, least, means] = await compute(asked, { device: 'cpu' });
+    expect(new Set(total!.data as BigInt64Array)).toEqual(new Set([40n]));
+    expect(Number(least!.item())).toBe(0);
+    for (const [k, size] of [10, 20, 0, 70].entries()) {
+      expect(Number(most!.data[k])).toBeLessThanOrEqual(size);
+      const deviation = Math.sqrt((40 * size * (100 - size) * 60) / (100 * 100 * 99));
+      expect(Math.abs(Number(means!.data[k]) - 0.4 * size)).toBeLessThanOrEqual(
+        (5 * deviation) / Math.sqrt(n),
+      );
+    }
+    const huge = random.hypergeometric(philox, [50], 2 ** 50, 2 ** 51, 2 ** 50, { dtype: 'float64' });
+    for (const value of (await huge.div(2 ** 50).compute({ device: 'cpu' })).data as Float64Array)
+      expect(Math.abs(value - 1 / 3)).toBeLessThan(1e-7);
+    const wrong = random.hypergeometric(philox, [4], [3, -1, Number.NaN, 3], 4, [8, 1, 1, 7]);
+    expect([...((await wrong.compute({ device: 'cpu' })).data as BigInt64Array)]).toEqual([
+      -1n,
+      -1n,
+      -1n,
+      3n,
+    ]);
+    expect(() => random.hypergeometric(philox, [3], 5, 6, 12)).toThrow(RangeArgumentError);
+    expect(() => random.hypergeometric(philox, [3], -5, 6, 1)).toThrow(RangeArgumentError);
+    expect(() => random.multivariateHypergeometric(philox, [3], 7, 1)).toThrow(ShapeError);
+    expect(() => random.noncentralChisquare(philox, [3], 0, 1)).toThrow(RangeArgumentError);
+    expect(() => random.noncentralF(philox, [3], 2, 3, -1)).toThrow(RangeArgumentError);
+  });
+
   it('mark parameters in arrays that make no sense, and refuse such numbers', async () => {
     const wrong = [-1, Number.NaN];
     const [gammas, counts] = await compute(
@@ -283,6 +328,21 @@ describe('random numbers', () => {
       ])
       .compute({ device: 'cpu' });
     for (const row of rows.toArray() as number[][]) expect(row[1]).toBe(10 * row[0]!);
+  });
+
+  it('permute each row by itself, or all elements', async () => {
+    const rows = arange(300).reshape([3, 100]).remainder(100);
+    const [permuted, all] = await compute(
+      [random.permuted(philox, rows, -1), random.permuted(philox, arange(300).reshape([3, 100]))],
+      { device: 'cpu' },
+    );
+    const lines = (permuted!.toArray() as bigint[][]).map((row) => row.map(Number));
+    for (const line of lines)
+      expect([...line].sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, k) => k));
+    expect(lines[0]).not.toEqual(lines[1]);
+    expect(all!.shape).toEqual([3, 100]);
+    expect(new Set(all!.data as BigInt64Array).size).toBe(300);
+    expect(() => random.permuted(philox, rows, 2)).toThrow(ShapeError);
   });
 
   it('draw what has no weight never, and without replacement nothing twice', async () => {

@@ -6,6 +6,7 @@ import {
   arange,
   bincount,
   type Lazy,
+  lazy,
   maximum,
   type RandomKey,
   random,
@@ -82,6 +83,15 @@ const unitBelow = (x: Lazy): Lazy => x.astype('float64');
 const fours = (key: RandomKey, n: number): Lazy =>
   random.normal(key, [n, 4], { dtype: 'float32' }).astype('float64');
 
+/** P(X ≤ k) for each k of n drawn of good and bad ones, by quotients of neighbouring probabilities. */
+function hypergeometricBelow(good: number, bad: number, n: number): () => Lazy {
+  const chances = [1];
+  for (let k = 0; k < n; k++)
+    chances.push((chances[k]! * (good - k) * (n - k)) / ((k + 1) * (bad - n + k + 1)));
+  const all = chances.reduce((sum, chance) => sum + chance, 0);
+  return () => lazy(chances).div(all).cumulativeSum();
+}
+
 /** Σ probabilities of 1 … k. */
 const sumsOf =
   (probability: (k: Lazy) => Lazy) =>
@@ -133,6 +143,9 @@ export const DISTRIBUTIONS: readonly Case[] = [
   { name: 'negative binomial', draw: (key, n) => random.negativeBinomial(key, [n], 3, 0.4), cdf: (k) => k.mul(0).add(3).betainc(k.add(1), k.mul(0).add(0.4)), most: 100 },
   { name: 'Zipf of 4', draw: (key, n) => random.zipf(key, [n], 4).minimum(9999), cdf: sumsOf((k) => k.pow(-4).mul(90 / Math.PI ** 4)), most: 9999 },
   { name: 'logarithmic series', draw: (key, n) => random.logseries(key, [n], 0.9), cdf: sumsOf((k) => k.mul(Math.log(0.9)).exp().div(k).div(Math.log(10))), most: 400 },
+  { name: 'hypergeometric of 7', draw: (key, n) => random.hypergeometric(key, [n], 15, 25, 7), cdf: hypergeometricBelow(15, 25, 7), most: 8 },
+  { name: 'hypergeometric of 60', draw: (key, n) => random.hypergeometric(key, [n], 300, 200, 60), cdf: hypergeometricBelow(300, 200, 60), most: 61 },
+  { name: 'hypergeometric of all but 20', draw: (key, n) => random.hypergeometric(key, [n], 80, 400, 460).mul(-1).add(80), cdf: hypergeometricBelow(80, 400, 20), most: 21 },
   { name: 'geometric', draw: (key, n) => random.geometric(key, [n], 0.2), cdf: (k) => k.mul(Math.log(0.8)).expm1().neg(), most: 200 },
 ];
 

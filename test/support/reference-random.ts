@@ -170,6 +170,49 @@ function manyOf(seed: bigint, n: number, p: number): number {
   return transformed(seed, hat, (k) => logarithm(k) - logarithm(mode)) ?? mode;
 }
 
+/** Stadlober's number of good ones among n, or one by one. */
+function hypergeometric(seed: bigint, good: number, bad: number, count: number): number {
+  if (!(good >= 0 && bad >= 0 && count >= 0)) return -1;
+  const [g, b, n] = [Math.floor(good), Math.floor(bad), Math.floor(count)];
+  const all = g + b;
+  if (!(all <= 2 ** 53 && n <= all)) return -1;
+  const [less, few] = [Math.min(g, b), Math.min(n, all - n)];
+  const found = few <= 10 ? oneByOne(seed, less, all, few) : ratioOfUniforms(seed, less, all - less, few);
+  const ofGood = g <= b ? found : few - found;
+  return n <= all - n ? ofGood : g - ofGood;
+}
+
+function oneByOne(seed: bigint, good: number, all: number, n: number): number {
+  let found = 0;
+  for (let draw = 0; draw < n; draw++) {
+    const [x, y, z, w] = philoxBlock(BigInt(1 + Math.floor(draw / 2)), seed);
+    if ((draw & 1 ? open(z, w) : open(x, y)) * (all - draw) < good - found) found++;
+  }
+  return found;
+}
+
+function ratioOfUniforms(seed: bigint, good: number, bad: number, n: number): number {
+  const all = good + bad;
+  const mean = (n * good) / all;
+  const deviation = Math.sqrt(((all - n) / (all - 1)) * mean * (bad / all) + 0.5);
+  const mode = Math.floor(((n + 1) / (all + 2)) * (good + 1));
+  const part = (k: number, trials: number): number =>
+    -factorialRest(k) -
+    factorialRest(trials - k) -
+    deviance(k, (trials * n) / all) -
+    deviance(trials - k, (trials * (all - n)) / all);
+  const logarithm = (k: number): number => part(k, good) + part(n - k, bad);
+  const most = Math.min(Math.min(n, good) + 1, Math.floor(mean + 0.5 + 16 * deviation));
+  const found = attempts(seed, 10_000, ([a, b, c, d]) => {
+    const [x, y] = [open(a, b), open(c, d)];
+    const width = 1.7155277699214135 * deviation + 0.8989161620588988;
+    const k = Math.floor(mean + 0.5 + (width * (y - 0.5)) / x);
+    if (!(k >= 0 && k < most)) return undefined;
+    return 2 * Math.log(x) <= logarithm(k) - logarithm(mode) ? k : undefined;
+  });
+  return found ?? mode;
+}
+
 /** Best and Fisher's angle. */
 function vonMises(seed: bigint, kappa: number): number {
   if (!(kappa >= 0)) return Number.NaN;
@@ -218,5 +261,7 @@ export const RANDOM_OPS: Readonly<Partial<Record<OpName, (args: Arguments) => nu
   drawPoisson: ([seed, mean]) => poisson(BigInt(seed!), Number(mean)),
   drawVonMises: ([seed, kappa]) => vonMises(BigInt(seed!), Number(kappa)),
   drawZipf: ([seed, a]) => zipf(BigInt(seed!), Number(a)),
+  drawHypergeometric: ([seed, good, bad, n]) =>
+    hypergeometric(BigInt(seed!), Number(good), Number(bad), Number(n)),
   drawBinomial: ([seed, n, p]) => binomial(BigInt(seed!), Number(n), Number(p)),
 };

@@ -45,7 +45,7 @@ export function apartFunctions(text: string): string {
 
 function define(name: string, op: OpName, dtype: DType): string {
   const { arity, cuda, dtype: rule, first = dtype } = opRow(op);
-  const names = ['a', 'b', 'c'].slice(0, arity);
+  const names = ['a', 'b', 'c', 'd'].slice(0, arity);
   const dtypes = names.map((_, k) => (k === 0 ? first : dtype));
   const { result } = rule(dtypes)!;
   const parameters = names.map((parameter, k) => `${CUDA_TYPE[dtypes[k]!]} ${parameter}`).join(', ');
