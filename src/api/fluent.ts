@@ -177,15 +177,9 @@ function opMethod(op: OpName, wrapping: Wrapping) {
         (most < 1 && a !== undefined)
       ) {
         ignoreRejections([a, b, c, d]);
-        const given =
-          d !== undefined && most === 3
-            ? '4 or more'
-            : c !== undefined
-              ? '3 or more'
-              : b !== undefined
-                ? '2'
-                : '1';
-        throw tooMany(op, most, given, INSTEAD[op]);
+        const given = [a, b, c, d].findLastIndex((argument) => argument !== undefined) + 1;
+        const seen = Math.max(3, most + 1);
+        throw tooMany(op, most, given < seen ? `${given}` : `${seen} or more`, INSTEAD[op]);
       }
       return build(this, a, b, c);
     } catch (error) {
