@@ -45,13 +45,12 @@ void drawnBinomial(Extent n, const Operand& out, const Operand* const* args) {
 
 // Seeds are read as doubles, so that arguments have one type.
 void drawnHypergeometric(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk4<double, double>(n, out, args,
-                             [](double* d, const double* seed, const double* good, const double* bad,
-                                const double* count) {
-                               for (int l = 0; l < kChunk; l++)
-                                 d[l] = weft_drawHypergeometric(bitsAs<uint64_t>(seed[l]), good[l], bad[l],
-                                                                count[l]);
-                             });
+  eachChunk4<double, double>(
+      n, out, args,
+      [](double* d, const double* seed, const double* good, const double* bad, const double* count) {
+        for (int l = 0; l < kChunk; l++)
+          d[l] = weft_drawHypergeometric(bitsAs<uint64_t>(seed[l]), good[l], bad[l], count[l]);
+      });
 }
 
 inline float logExactly(float x) { return -minusLogOf(x); }

@@ -217,8 +217,8 @@ WEFT_DEVICE double weft_drawBinomial(unsigned long long seed, double trials, dou
 }
 
 /*
- * The logarithm of the probability of k good ones among n, but for a constant: those of binomial numbers of p = n / (good +
- * bad), k of good and n - k of bad trials (Loader, 2000).
+ * The logarithm of the probability of k good ones among n, but for a constant: those of binomial numbers of p
+ * = n / (good + bad), k of good and n - k of bad trials (Loader, 2000).
  */
 WEFT_DEVICE double weft_hypergeometric_log(double k, double good, double bad, double n) {
   const double all = good + bad, p = n / all, q = (all - n) / all;
@@ -226,8 +226,8 @@ WEFT_DEVICE double weft_hypergeometric_log(double k, double good, double bad, do
                      weft_deviance(good - k, weft_rounded_product(good, q));
   const double other = weft_deviance(n - k, weft_rounded_product(bad, p)) +
                        weft_deviance(bad - n + k, weft_rounded_product(bad, q));
-  const double rests = weft_factorial_rest(k) + weft_factorial_rest(good - k) +
-                       weft_factorial_rest(n - k) + weft_factorial_rest(bad - n + k);
+  const double rests = weft_factorial_rest(k) + weft_factorial_rest(good - k) + weft_factorial_rest(n - k) +
+                       weft_factorial_rest(bad - n + k);
   return -(own + other + rests);
 }
 
