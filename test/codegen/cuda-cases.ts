@@ -28,6 +28,25 @@ const REDUCTIONS: readonly (readonly [ReductionName, DType])[] = [
   ['squaredDeviations', 'complex64'], ['logsumexp', 'float32'], ['sum', 'float16'], ['argmax', 'float64'], ['min', 'bool'],
 ]; // biome-ignore format: a table
 
+const distances = (n: number, m: number, d: number, dtype: DType): KernelBuilder => {
+  const b = new KernelBuilder([n, m], [d]);
+  const difference = b.map('subtract', b.load(dtype, [d, 0, 1]), b.load(dtype, [0, d, 1]));
+  return b.store(b.map('sqrt', b.reduce('sum', b.map('square', difference))));
+};
+
+const pairs = {
+  kind: 'outer-product',
+  axisI: 0,
+  axisJ: 1,
+  items: { i: 8, j: 8 },
+  threads: { i: 16, j: 16 },
+  depth: 16,
+  fold: 0,
+  tile: [],
+  slots: 1,
+  slotLength: 48,
+} as const;
+
 function reductions(): void {
   for (const [reduction, dtype] of REDUCTIONS) {
     const name = reduction.toLowerCase();
@@ -137,23 +156,6 @@ function reductions(): void {
       ),
     );
   }
-  const distances = (n: number, m: number, d: number, dtype: DType): KernelBuilder => {
-    const b = new KernelBuilder([n, m], [d]);
-    const difference = b.map('subtract', b.load(dtype, [d, 0, 1]), b.load(dtype, [0, d, 1]));
-    return b.store(b.map('sqrt', b.reduce('sum', b.map('square', difference))));
-  };
-  const pairs = {
-    kind: 'outer-product',
-    axisI: 0,
-    axisJ: 1,
-    items: { i: 8, j: 8 },
-    threads: { i: 16, j: 16 },
-    depth: 16,
-    fold: 0,
-    tile: [],
-    slots: 1,
-    slotLength: 48,
-  } as const;
   add('pairs of rows', distances(130, 72, 20, 'float32'), pairs);
   add('pairs of rows not aligned', distances(65, 67, 33, 'float64'), {
     ...pairs,
@@ -188,29 +190,6 @@ function reductions(): void {
     depth: 8,
     fold: 16,
   });
-  add('pairs of many rows by turns of warps', distances(130, 11, 100, 'float32'), {
-    ...pairs,
-    items: { i: 8, j: 4 },
-    threads: { i: 8, j: 4 },
-    depth: 64,
-    slotLength: 128,
-  });
-  add('pairs of few rows by turns of warps', distances(19, 66, 36, 'float64'), {
-    ...pairs,
-    items: { i: 8, j: 4 },
-    threads: { i: 4, j: 8 },
-    depth: 16,
-    fold: 16,
-  });
-  {
-    const b = new KernelBuilder([70, 7], [45]);
-    const difference = b.map('subtract', b.load('float32', [1, 0, 70]), b.load('float32', [0, 1, 7]));
-    add(
-      'several of pairs by turns of warps',
-      b.store(b.reduce('max', difference)).store(b.reduce('argmin', difference)),
-      { ...pairs, items: { i: 4, j: 4 }, threads: { i: 8, j: 4 }, slotLength: 48 },
-    );
-  }
   {
     // Each side lies along another reduced axis; the last slot is shorter.
     const b = new KernelBuilder([20, 70], [16, 3, 24]);
@@ -435,7 +414,41 @@ function gathers(): void {
 
 mapCases(add);
 gathers();
+/** Few rows or columns: warps take reduced elements by turns. */
+function pairsByTurns(): void {
+  add('pairs of many rows by turns of warps', distances(130, 11, 100, 'float32'), {
+    ...pairs,
+    items: { i: 8, j: 4 },
+    threads: { i: 8, j: 4 },
+    depth: 64,
+    slotLength: 128,
+  });
+  add('pairs of few rows by turns of warps', distances(19, 66, 36, 'float64'), {
+    ...pairs,
+    items: { i: 4, j: 4 },
+    threads: { i: 8, j: 8 },
+    depth: 16,
+    fold: 16,
+  });
+  add('pairs of many rows by turns of two warps', distances(70, 24, 36, 'float32'), {
+    ...pairs,
+    items: { i: 8, j: 4 },
+    threads: { i: 8, j: 8 },
+    depth: 16,
+  });
+  {
+    const b = new KernelBuilder([70, 7], [45]);
+    const difference = b.map('subtract', b.load('float32', [1, 0, 70]), b.load('float32', [0, 1, 7]));
+    add(
+      'several of pairs by turns of warps',
+      b.store(b.reduce('max', difference)).store(b.reduce('argmin', difference)),
+      { ...pairs, items: { i: 4, j: 4 }, threads: { i: 8, j: 4 }, slotLength: 48 },
+    );
+  }
+}
+
 reductions();
 rows();
+pairsByTurns();
 
 export const CUDA_CASES: readonly CudaCase[] = cases;

@@ -251,8 +251,8 @@ describe('cudaKernel', () => {
       slots: 1,
     });
     expect(scheduleOf(pairs(30, 4096, [1000], [1000, 0, 1], [0, 1, 4096]))).toMatchObject({
-      items: { i: 8, j: 4 },
-      threads: { i: 4, j: 8 },
+      items: { i: 4, j: 4 },
+      threads: { i: 8, j: 8 },
     });
     // A thread takes an eighth of them, so that longer ones are folded.
     expect(scheduleOf(pairs(16384, 16, [10_000], [10_000, 0, 1], [0, 1, 16]))).toMatchObject({ fold: 8192 });

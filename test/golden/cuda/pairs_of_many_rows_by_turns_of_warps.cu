@@ -149,18 +149,21 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
     }
   }
   const int first = group * 4;
-  const int i = (i0 + (first / 4) / 4 * 32 + ti * 4 + (first / 4) % 4);
   #pragma unroll
-  for (int c = 0; c < 4; ++c) {
-    const int j = (j0 + (first % 4 + c) / 4 * 16 + tj * 4 + (first % 4 + c) % 4);
-    if (i < n1 && j < n2) {
-      weft_pack<float, 1> o0;
-      #pragma unroll
-      for (int e = 0; e < 1; ++e) {
-        const float v5 = sqrtf(r_a4[c + e]);
-        o0.v[0] = v5;
+  for (int y = 0; y < 1; ++y) {
+    const int i = (i0 + (first / 4 + y) / 4 * 32 + ti * 4 + (first / 4 + y) % 4);
+    #pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const int j = (j0 + (first % 4 + c) / 4 * 16 + tj * 4 + (first % 4 + c) % 4);
+      if (i < n1 && j < n2) {
+        weft_pack<float, 1> o0;
+        #pragma unroll
+        for (int e = 0; e < 1; ++e) {
+          const float v5 = sqrtf(r_a4[y * 4 + c + e]);
+          o0.v[0] = v5;
+        }
+        b2[i * n2 + j] = o0.v[0];
       }
-      b2[i * n2 + j] = o0.v[0];
     }
   }
 }

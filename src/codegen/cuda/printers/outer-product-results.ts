@@ -127,11 +127,19 @@ export class OuterProductResults {
       );
       return;
     }
-    // At most a row of a thread's items.
     const own = this.#resultsOfGroup();
+    const count = Math.min(own, items.j);
     this.#out.line(`const int first = group * ${own};`);
-    const [y, x] = [`(first / ${items.j})`, `first % ${items.j} + `];
-    this.#printRow(y, x, own, Math.min(pack, own), (name, at) => `r_${name}[${at}]`);
+    this.#out.unrolled('y', own / count, () => {
+      const [row, column] = [`(first / ${items.j} + y)`, `first % ${items.j} + `];
+      this.#printRow(
+        row,
+        column,
+        count,
+        Math.min(pack, count),
+        (name, x) => `r_${name}[y * ${count} + ${x}]`,
+      );
+    });
   }
 
   /** Finishes and stores results that stand side by side: `count` of item `y` of the rows, from column item `first` on. */

@@ -64,8 +64,10 @@ const LEAST_RESULTS = 64;
 const MOST_DEPTH = 32;
 /** Of tiles with a short side, whose threads have fewer loads. */
 const MOST_DEPTH_BESIDE_SHORT = 64;
-/** Threads of a warp along the long and the short side of its tile. */
-const WARP_TILE = { long: 8, short: 4 };
+/** Threads along the long side of a tile that warps take by turns, those along its short one, and their columns. */
+const TURNS_LONG = 8;
+const TURNS_SHORT = [4, 8];
+const TURNS_COLUMNS = 4;
 /** Reduced elements from which on warps take them by turns: fewer are not worth combining eight sets of sums. */
 const LEAST_BY_TURNS = 256;
 const LEAST_DEPTH = 4;
@@ -124,29 +126,28 @@ function wholePairs(size: PairSizes): TileSizes | undefined {
 type WholeTile = Omit<TileSizes, 'slots' | 'slotLength'>;
 
 /**
- * Tiles of a warp, for results of few rows or columns. The threads of a block would have a few pairs each, and read
- * shared memory for almost each of them: 16,384 × 1,024 by 16 columns took 47 µs on an H100, all of it such reads.
- * With the tile in the threads of one warp, two values that are read give five pairs, and the warps of a block
- * share the reduced elements. Undefined: both sides are long, or sums short.
+ * Tiles of one or two warps, for results of few rows or columns. All threads of a block at a tile would have a few pairs
+ * each, and read shared memory for almost each of them: 16,384 × 1,024 by 16 columns took 47 µs on an H100, all of it such
+ * reads. A thread of one warp has 8 × 4 pairs, for which it reads 12 values, and the eight warps of a block share the
+ * reduced elements. Undefined: both sides are long, or sums short.
  */
 function pairsByTurns(size: PairSizes): WholeTile | undefined {
   const { rows, columns, words } = size;
   const length = product(size.kernel.reduced);
-  const short = [4, 8].find((own) => Math.min(rows, columns) <= WARP_TILE.short * own);
+  const short = TURNS_SHORT.find((own) => Math.min(rows, columns) <= TURNS_COLUMNS * own);
   if (short === undefined || length < LEAST_BY_TURNS) return undefined;
   const isTall = rows >= columns;
-  const along = <T>(long: T, own: T): Record<'i' | 'j', T> =>
-    isTall ? { i: long, j: own } : { i: own, j: long };
-  const threads = along(WARP_TILE.long, WARP_TILE.short);
+  const along = (long: number, own: number): Items => (isTall ? { i: long, j: own } : { i: own, j: long });
+  const threads = along(TURNS_LONG, short);
   const groups = groupsOf({ threads });
   // Of each item in turn, a block combines the accumulators of all its threads, one for each of the groups.
   const room = MOST_SHARED_BYTES - TILE_THREADS * groups * 4 * (words > 2 ? 4 : words);
   const chain = LONGEST_CHAIN * groups;
   const fold = length > chain ? chain : 0;
   for (const long of [8, 4]) {
-    const tile = { items: along(long, short), threads };
+    const tile = { items: along(long, TURNS_COLUMNS), threads };
     const depth = depthOf(size, tile, MOST_DEPTH_BESIDE_SHORT, room);
-    const isHeld = long * short * words * (fold > 0 ? 2 : 1) <= MOST_WORDS;
+    const isHeld = long * TURNS_COLUMNS * words * (fold > 0 ? 2 : 1) <= MOST_WORDS;
     const fewest = long === 8 ? 2 * FEWEST_TILES : FEWEST_TILES;
     if (depth !== undefined && isHeld && tilesOf(size, tile) >= fewest) return { ...tile, depth, fold };
   }
