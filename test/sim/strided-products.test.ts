@@ -56,18 +56,24 @@ afterEach(() => {
   expect(takeProblems()).toEqual([]);
 });
 
-describe('products of many rows by few columns', () => {
-  it('are a kernel, as fast as memory gives the rows, where cuBLAS is slower', () => {
-    const stepsOfProduct = (rows: number, columns: number): string[] =>
-      stepsOf(p(rows, 1024).matmul(p(1024, columns)).add(1).explain({ device }));
-    expect(stepsOfProduct(16384, 16)).toEqual(['reduce_multiply_sum_add']);
+describe('products of many rows by few columns, or few rows by many columns', () => {
+  it('are a kernel, about as fast as memory gives the long side, where cuBLAS is slower', () => {
+    const stepsOfProduct = (rows: number, columns: number, terms = 1024): string[] =>
+      stepsOf(p(rows, terms).matmul(p(terms, columns)).add(1).explain({ device }));
     for (const [rows, columns] of [
-      [16384, 32],
-      [16384, 8],
+      [16384, 16],
+      [16384, 4],
       [4096, 16],
       [16, 16384],
     ] as const)
-      expect(stepsOfProduct(rows, columns)[0]).toBe('matmul');
+      expect(stepsOfProduct(rows, columns)).toEqual(['reduce_multiply_sum_add']);
+    // More columns, fewer rows, fewer terms.
+    for (const [rows, columns, terms] of [
+      [16384, 32, 1024],
+      [4000, 16, 1024],
+      [16384, 16, 128],
+    ] as const)
+      expect(stepsOfProduct(rows, columns, terms)[0]).toBe('matmul');
   });
 });
 

@@ -29,8 +29,9 @@ const PRODUCT_COSTS: ProductCosts = {
   mostShared: 64,
   sharedPart: 0.625,
   copiedBytes: 8,
-  narrowRows: 8192,
-  narrowColumns: [12, 16],
+  narrowLong: 4096,
+  narrowShort: [4, 16],
+  narrowTerms: 256,
 };
 
 /** Bytes of copies a second, each of which is read and written, and then read once more; and beside that. */

@@ -1,10 +1,10 @@
 /**
  * Which matrix products a generated kernel does rather than a library: long ones with small results, whose
- * operands the library would have to be given as copies, and those of many rows by few columns. The kernel reads
- * them where they lie, or computes them as it goes.
+ * operands the library would have to be given as copies, and those of many rows by few columns, or few rows by many
+ * columns. The kernel reads them where they lie, or computes them as it goes.
  *
  *     abcd,dbea->ec, 96 × 393,216 × 96   →   one kernel; a library would need both operands in another order
- *     ij,jk->ik, 16,384 × 1,024 × 16     →   one kernel: 50 µs on an H100, where cuBLAS takes 69
+ *     ij,jk->ik, 16,384 × 1,024 × 16     →   one kernel: 34 µs on an H100, where cuBLAS takes 67
  *
  * Long ones are compared by the bytes that memory moves in the same time, with the costs of a target. Called
  * by `lower-contractions.ts`.
@@ -50,9 +50,13 @@ export interface ProductCosts {
   readonly sharedPart: number;
   /** Bytes of an element that is copied for a library: written and read. */
   readonly copiedBytes: number;
-  /** Products of so many rows and more by columns in this range, whose kernel reads its rows as fast as memory gives them. */
-  readonly narrowRows: number;
-  readonly narrowColumns: readonly [least: number, most: number];
+  /**
+   * Products of so many rows by columns in this range, or columns by rows, over so many terms and more: the kernel reads
+   * the long side about as fast as memory gives it.
+   */
+  readonly narrowLong: number;
+  readonly narrowShort: readonly [least: number, most: number];
+  readonly narrowTerms: number;
 }
 
 /**
@@ -69,10 +73,11 @@ export function suitsKernel(
 ): boolean {
   // Halves and doubles have faster units than a generated kernel uses.
   if (dtype !== 'float32' || batch !== 1) return false;
-  const [leastColumns, mostColumns] = costs.narrowColumns;
-  if (m >= costs.narrowRows && n >= leastColumns && n <= mostColumns) return true;
-  const side = Math.max(m, n);
-  if (Math.min(m, n) < costs.leastSide || side > costs.mostSide || k < costs.leastRatio * side) return false;
+  const [short, side] = [Math.min(m, n), Math.max(m, n)];
+  const [leastShort, mostShort] = costs.narrowShort;
+  const isNarrow = side >= costs.narrowLong && short >= leastShort && short <= mostShort;
+  if (isNarrow && k >= costs.narrowTerms) return true;
+  if (short < costs.leastSide || side > costs.mostSide || k < costs.leastRatio * side) return false;
   const a = libraryOperandOf(graph, left);
   const b = libraryOperandOf(graph, right);
   const copied = (a.isCopied ? m : 0) + (b.isCopied && b.node !== a.node ? n : 0);

@@ -10,8 +10,8 @@ export interface TileSizes {
   /** A thread holds items.i × items.j accumulators. */
   readonly items: Items;
   /**
-   * Threads along each side of a tile: all of a block, or a warp's. Warps that all have the whole tile take reduced
-   * elements by turns, and combine their accumulators in the order of the warps.
+   * Threads along each side of a tile: all of a block, or a group of one or two warps. Groups, which all have the whole
+   * tile, take reduced elements by turns, and combine their accumulators in the order of the groups.
    */
   readonly threads: Items;
   /** Reduced elements in shared memory at a time. */
@@ -126,10 +126,10 @@ function wholePairs(size: PairSizes): TileSizes | undefined {
 type WholeTile = Omit<TileSizes, 'slots' | 'slotLength'>;
 
 /**
- * Tiles of one or two warps, for results of few rows or columns. All threads of a block at a tile would have a few pairs
- * each, and read shared memory for almost each of them: 16,384 × 1,024 by 16 columns took 47 µs on an H100, all of it such
- * reads. A thread of one warp has 8 × 4 pairs, for which it reads 12 values, and the eight warps of a block share the
- * reduced elements. Undefined: both sides are long, or sums short.
+ * Tiles of one or two warps, for results of few rows or columns. All threads of a block at a tile would have
+ * a few pairs each, and read shared memory for almost each of them: 16,384 × 1,024 by 16 columns took 47 µs on
+ * an H100, all of it such reads. So a thread has 8 × 4 pairs, for which it reads 12 values, and the warps of a
+ * block share the reduced elements. Undefined: both sides are long, or sums short.
  */
 function pairsByTurns(size: PairSizes): WholeTile | undefined {
   const { rows, columns, words } = size;
