@@ -19,6 +19,12 @@ struct BinKernels {
   bool (*areWithin)(const int64_t* keys, int64_t count, int64_t bins);
   void (*evenFloats)(const EvenEdges<float>& edges, const float* x, int64_t count, int64_t* bins);
   void (*evenDoubles)(const EvenEdges<double>& edges, const double* x, int64_t count, int64_t* bins);
+  // The bits of the largest magnitude.
+  uint64_t (*mostOfFloats)(const float* x, int64_t count);
+  uint64_t (*mostOfDoubles)(const double* x, int64_t count);
+  // x in whole multiples of `unit`, rounded to 0, whose number is x · scale; gives whether any x is not one.
+  bool (*splitFloats)(const float* x, int64_t count, double scale, double unit, int64_t* whole);
+  bool (*splitDoubles)(const double* x, int64_t count, double scale, double unit, int64_t* whole);
 };
 
 }  // namespace weft::cpu::bins

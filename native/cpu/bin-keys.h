@@ -18,4 +18,10 @@ struct Found {
 // The bins of rows [first, first + count), which are the keys themselves or are written to `room`.
 Found findBins(const Job& job, const RoutineJob& arrays, int64_t first, int64_t count, int64_t* room);
 
+// Runs units of a job (bins.cpp), and the workspace that it takes: results of one unit, and copies for
+// threads.
+void gatherBins(const Job& job, const RoutineJob& arrays, Range units, ThreadPool& pool,
+                const std::atomic<bool>* cancel);
+WorkspaceNeed workspaceOfBins(const Job& job, const ThreadPool& pool);
+
 }  // namespace weft::cpu::bins

@@ -33,10 +33,40 @@ void evenBins(const EvenEdges<Real>& given, const Real* x, int64_t count, int64_
   }
 }
 
+template <typename Real, typename Bits>
+uint64_t mostOf(const Real* x, int64_t count) {
+  constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
+  Bits most = 0;
+  for (int64_t i = 0; i < count; i++) {
+    Bits word;
+    __builtin_memcpy(&word, x + i, sizeof word);
+    word &= kMagnitude;
+    most = word > most ? word : most;
+  }
+  return most;
+}
+
+template <typename Real>
+bool split(const Real* x, int64_t count, double scale, double unit, int64_t* whole) {
+  int64_t rests = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const double value = static_cast<double>(x[i]);
+    whole[i] = static_cast<int64_t>(value * scale);
+    rests |= static_cast<double>(whole[i]) * unit != value ? 1 : 0;
+  }
+  return rests != 0;
+}
+
 }  // namespace
 
 const bins::BinKernels& binKernels() {
-  static constexpr bins::BinKernels kKernels{areWithin, evenBins<float, int32_t>, evenBins<double, int64_t>};
+  static constexpr bins::BinKernels kKernels{areWithin,
+                                             evenBins<float, int32_t>,
+                                             evenBins<double, int64_t>,
+                                             mostOf<float, uint32_t>,
+                                             mostOf<double, uint64_t>,
+                                             split<float>,
+                                             split<double>};
   return kKernels;
 }
 

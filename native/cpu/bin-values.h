@@ -12,6 +12,8 @@ namespace weft::cpu::bins {
 // Scales of bins that have infinities, and NaN.
 constexpr int32_t kInfinite = 4096;
 constexpr int32_t kNaN = 8192;
+// Windows of exact sums at most.
+constexpr int64_t kMostWindows = 32;
 
 template <typename T>
 struct Count {

@@ -274,14 +274,23 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
 }
 
 void runBins(const RoutineJob& arrays, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const Job job = readJob(arrays.numbers);
+  gatherBins(readJob(arrays.numbers), arrays, units, pool, cancel);
+}
+
+}  // namespace
+
+void gatherBins(const Job& job, const RoutineJob& arrays, Range units, ThreadPool& pool,
+                const std::atomic<bool>* cancel) {
   withGatherer(job, [&](auto gatherer) {
     decltype(gatherer)::run(job, arrays, units, pool, cancel);
     return size_t{0};
   });
 }
 
-}  // namespace
+WorkspaceNeed workspaceOfBins(const Job& job, const ThreadPool& pool) {
+  return withGatherer(job, [&](auto gatherer) { return decltype(gatherer)::needOf(job, pool); });
+}
+
 }  // namespace bins
 
 const Routine kBins{bins::needOf, bins::runBins};

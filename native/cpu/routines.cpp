@@ -14,6 +14,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"scanTotals", &kScanTotals},
                                                            {"scanBefore", &kScanBefore},
                                                            {"bins", &kBins},
+                                                           {"binSums", &kBinSums},
                                                            {"histogram", &kBins},
                                                            {"compact", &kCompact},
                                                            {"distinct", &kDistinct},

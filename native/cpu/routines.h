@@ -66,6 +66,8 @@ const Routine* findRoutine(const std::string& name);
 extern const Routine kAttention;
 // bins.cpp: by keys, and by edges
 extern const Routine kBins;
+// bin-sums.cpp
+extern const Routine kBinSums;
 // compact.cpp
 extern const Routine kCompact;
 extern const Routine kDistinct;

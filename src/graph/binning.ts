@@ -8,7 +8,7 @@ import { call } from './calls.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger } from './dtype.js';
 import { exactSums, isExact, windowBits, windowsOf } from './exact-sums.js';
 import type { Expr } from './expr.js';
-import { floatSums } from './fixed-sums.js';
+import { fixedParts, floatSums } from './fixed-sums.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map, reduce } from './infer.js';
 import { integerRange } from './scalar.js';
@@ -35,12 +35,15 @@ export function lastIn(bins: Binning): Expr {
   return cast(combined('max', partial(bins, 'last', 1, [])), 'int64');
 }
 
+/** The sum of nothing, and of what cancels out, where it is exact; `any`: the sign of a zero is of no matter. */
+export type Zero = 0 | -0 | 'any';
+
 /**
  * The sums of rows in each bin, [bins · width] of a number's dtype: integers wrap, floats are rounded once, to
  * -0 where nothing was added but -0. `values` is [rows · width]. Exact sums give `none` where no row is, and where
  * numbers cancel out.
  */
-export function sumsIn(bins: Binning, values: Expr, width: number, none: 0 | -0 = 0): Expr {
+export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 0): Expr {
   const { dtype } = values;
   if (isEmpty(bins) || width === 0) return filled(isFloat(dtype) ? -0 : 0, dtype, bins.count * width);
   if (isHalf(dtype)) return cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype);
@@ -55,11 +58,42 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: 0 | -0 
     const bits = windowBits(rows)!;
     const windows = windowsOf(bits);
     const numbers = combined('sum', partial(bins, 'exact', width, [values], windows, bits), windows);
-    return exactSums(numbers, bits, none);
+    return atOnce(bins, values, width, exactSums(numbers, bits, none === 'any' ? 0 : none), {
+      parts: 0,
+      bits,
+      none,
+    });
   }
-  return floatSums(rows, values, (op, inputs, parts, bits) =>
-    combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, parts, bits), parts),
+  const given = isWidened(values) ? values.inputs[0]! : values;
+  const { parts, bits } = fixedParts(rows, dtype as 'float32' | 'float64');
+  const sums = floatSums(given, dtype, parts, bits, (op, inputs, numbers) =>
+    combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, numbers, bits), numbers),
   );
+  return atOnce(bins, given, width, sums, { parts, bits, none });
+}
+
+/** Whether values are float32 in float64, which the routines read as they are. */
+const isWidened = (values: Expr): boolean =>
+  values.kind === 'cast' && values.dtype === 'float64' && values.inputs[0]!.dtype === 'float32';
+
+/** As `Zeros` of `native/cpu/bin-finish.h`. */
+const zeroCode = (none: Zero): number => (none === 'any' ? 0 : Object.is(none, -0) ? 1 : 2);
+
+/** Rows from which on a routine of one pass is worth a choice. */
+const LEAST_AT_ONCE = 2 ** 12;
+
+/** Sums, or where the target has a routine for it the same in one pass (`fusion/passes/sums-by-bins.ts`). */
+function atOnce(
+  { asked, count, keys, by }: Binning,
+  values: Expr,
+  width: number,
+  sums: Expr,
+  { parts, bits, none }: { readonly parts: number; readonly bits: number; readonly none: Zero },
+): Expr {
+  if (typeof by !== 'string' || keys.shape[0]! < LEAST_AT_ONCE) return sums;
+  const isDouble = Number(sums.dtype === 'float64');
+  const parameters = [count, width, BIN_MODES.indexOf(by), isDouble, parts, bits, zeroCode(none)];
+  return call('binSums', parameters, [keys, values, sums], asked)[0]!;
 }
 
 /** The dtypes that extremes are found in; others are held by one of these. */

@@ -46,5 +46,5 @@ export function bincount(x: Expr, length: number, weights?: Operand | null, opti
     const wanted = `weights of shape ${formatShape(keys.shape)}`;
     throw new ShapeError(expected(op, wanted, formatShape(given.shape)));
   }
-  return map('add', [sumsIn(bins, cast(given, 'float64'), 1), 0]);
+  return map('add', [sumsIn(bins, cast(given, 'float64'), 1, 'any'), 0]);
 }

@@ -17,6 +17,7 @@
  * A scale is the exponent and one, 0 where there is nothing but -0; 4096 where there are infinities, whose
  * numbers the sums then are, and 8192 where there is a NaN.
  */
+import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, constant, hostArray, map } from './infer.js';
 import { slice } from './slicing.js';
@@ -26,6 +27,9 @@ const INFINITE = 4096;
 const NOT_A_NUMBER = 8192;
 /** Bits of sums, without the sign and one for rounding. */
 const SUM_BITS = 62;
+/** Bits below 1 that a float64 has room for, alone and beside the ten that are left of a number of 63 bits. */
+const MOST_BITS_BELOW = 52;
+const BITS_BESIDE = 40;
 /** Bits that a fraction of a float32 has at least where one number is enough for it. */
 const ENOUGH_FOR_FLOAT32 = 32;
 
@@ -33,32 +37,67 @@ const ENOUGH_FOR_FLOAT32 = 32;
  * Combined results of the routine: scales [bins · width], and fixed sums, with a first axis of the parts where
  * there are two.
  */
-type Combined = (op: 'scale' | 'fixed', inputs: readonly Expr[], parts: number, bits: number) => Expr;
+type Combined = (op: 'scale' | 'fixed', inputs: readonly Expr[], parts: number) => Expr;
 
-/** The sums of float32 or float64 `values` in their bins; -0 where there is nothing but -0. */
-export function floatSums(rows: number, values: Expr, combined: Combined): Expr {
+/** How many numbers the sum of so many rows has, and their bits. */
+export function fixedParts(
+  rows: number,
+  dtype: 'float32' | 'float64',
+): { readonly parts: number; readonly bits: number } {
   const bits = SUM_BITS - Math.ceil(Math.log2(Math.max(rows, 2)));
-  const parts = values.dtype === 'float32' && bits >= ENOUGH_FOR_FLOAT32 ? 1 : 2;
-  const scales = combined('scale', [values], 1, 0);
-  const sums = combined('fixed', [values, scales], parts, bits);
+  return { parts: dtype === 'float32' && bits >= ENOUGH_FOR_FLOAT32 ? 1 : 2, bits };
+}
+
+/** The sums in `dtype` of float32 or float64 `values` in their bins; -0 where there is nothing but -0. */
+export function floatSums(values: Expr, dtype: DType, parts: number, bits: number, combined: Combined): Expr {
+  const scales = combined('scale', [values], 1);
+  const sums = combined('fixed', [values, scales], parts);
   const part = (k: number): Expr => (parts === 1 ? sums : reshape(slice(sums, k), scales.shape));
   const [whole, rest] = [part(0), parts === 1 ? undefined : part(1)];
   const finite = map('where', [map('equal', [scales, 0]), -0, scaledBack(scales, whole, rest, bits)]);
   const infinite = infinities(scales, whole, rest);
-  return cast(map('where', [map('greaterEqual', [scales, INFINITE]), infinite, finite]), values.dtype);
+  return cast(map('where', [map('greaterEqual', [scales, INFINITE]), infinite, finite]), dtype);
 }
 
-/** (whole + rest · 2^-bits) · 2^(e - bits). */
+/** (whole + rest · 2^-bits) · 2^(e - bits), rounded once. */
 function scaledBack(scales: Expr, whole: Expr, rest: Expr | undefined, bits: number): Expr {
-  const nearest = cast(whole, 'float64');
-  const rounded = cast(map('subtract', [whole, cast(nearest, 'int64')]), 'float64');
-  const fraction =
-    rest === undefined
-      ? rounded
-      : map('add', [rounded, map('multiply', [cast(rest, 'float64'), 2 ** -bits])]);
-  const multiple = map('multiply', [map('add', [nearest, fraction]), 2 ** (1 - bits)]);
+  const number = rest === undefined ? cast(whole, 'float64') : nearest(whole, rest, bits);
+  const multiple = map('multiply', [number, 2 ** (1 - bits)]);
   const place = map('maximum', [map('subtract', [scales, 2]), 0]);
   return map('multiply', [multiple, gather(powers(), cast(place, 'int64'), 0, 'clip', scales.shape)]);
+}
+
+/**
+ * The float64 next to whole + rest · 2^-bits. Bits of the rest that are too many for the fraction's place are one, which
+ * is set where any of them is (rounding to odd), so that only the last sum rounds.
+ */
+function nearest(whole: Expr, rest: Expr, bits: number): Expr {
+  const int = (value: bigint): Expr => constant(value, 'int64');
+  const carry = map('bitwiseRightShift', [rest, int(BigInt(bits))]);
+  const above = map('add', [whole, carry]);
+  const below = map('bitwiseAnd', [rest, int(2n ** BigInt(bits) - 1n)]);
+  const leading = cast(above, 'float64');
+  const left = map('subtract', [above, cast(leading, 'int64')]);
+  /** The remainder beside `leading`, of which `most` bits are below 1. */
+  const fraction = (most: number): Expr => {
+    const kept = Math.min(bits, most);
+    const dropped = BigInt(bits - kept);
+    const isLost = map('notEqual', [map('bitwiseAnd', [below, int(2n ** dropped - 1n)]), int(0n)]);
+    const odd = map('bitwiseOr', [map('bitwiseRightShift', [below, int(dropped)]), cast(isLost, 'int64')]);
+    const digits = dropped === 0n ? below : odd;
+    const sum = map('add', [map('multiply', [left, int(2n ** BigInt(kept))]), digits]);
+    return map('multiply', [cast(sum, 'float64'), 2 ** -kept]);
+  };
+  // Above 2^53 something may be left, and the first bits below 1 say which way to round; else nothing is.
+  const some =
+    bits <= BITS_BESIDE
+      ? fraction(bits)
+      : map('where', [map('equal', [left, int(0n)]), fraction(MOST_BITS_BELOW), fraction(BITS_BESIDE)]);
+  const sum = map('add', [leading, some]);
+  // Numbers below 2 are one of 64 bits.
+  const all = map('add', [map('multiply', [above, int(2n ** BigInt(bits))]), below]);
+  const isSmall = map('logicalAnd', [map('greaterEqual', [above, int(-2n)]), map('less', [above, int(2n)])]);
+  return map('where', [isSmall, map('multiply', [cast(all, 'float64'), 2 ** -bits]), sum]);
 }
 
 /** Of bins with infinities or NaN. One number of 64 bits counts both infinities, in a half each. */

@@ -81,6 +81,18 @@ export const ROUTINES = {
    */
   bins: { results: ([keys, values], parameters) => [binResult(keys!, values, parameters)] },
   /**
+   * The sums of floats by bin [bins · width], of float64 or else float32. Inputs: the keys, the values [rows · width] of
+   * either, and, up to the passes (`fusion/passes/sums-by-bins.ts`), the sums as results of `bins` make them. Parameters:
+   * bins, width, the place in `BIN_MODES`, whether the sums are float64 (1) or not (0); of `fixed-sums.ts` how many
+   * numbers a sum has, or 0 for `exact-sums.ts`; their bits; and the zero that nothing, and what cancels
+   * out, is: any (0), or as those have it, -0 (1) or 0 (2) of exact ones.
+   */
+  binSums: {
+    results: (_, [bins, width, , isDouble]) => [
+      { dtype: isDouble === 1 ? 'float64' : 'float32', shape: [bins! * width!] },
+    ],
+  },
+  /**
    * The same where the keys are real numbers, and edges, of the keys' dtype if it is a float and else float64,
    * stand behind them: bin k has `edges[k] <= key < edges[k + 1]`, the last one its upper edge too, no bin what
    * lies outside, or NaN. The fourth parameter says whether the edges are equally spaced (1) or not (0).

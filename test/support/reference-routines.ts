@@ -50,6 +50,8 @@ export function routineValues(
 ): Values[] {
   if (routine === 'bins' || routine === 'histogram')
     return [binValues(routine === 'histogram', parameters, inputs)];
+  // Of the two ways to sum, the one of other nodes.
+  if (routine === 'binSums') return [inputs[2]!.values];
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];

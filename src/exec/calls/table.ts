@@ -4,6 +4,7 @@
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { RoutineName } from '../../graph/routines.js';
 import { ATTENTION } from './attention.js';
+import { BIN_SUMS } from './bin-sums.js';
 import { BINS, HISTOGRAM } from './bins.js';
 import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
@@ -46,6 +47,7 @@ export const CALLS: Rows = {
   scanTotals: SCAN_TOTALS,
   scanBefore: SCAN_BEFORE,
   bins: BINS,
+  binSums: BIN_SUMS,
   histogram: HISTOGRAM,
   compact: COMPACT,
   distinct: DISTINCT,

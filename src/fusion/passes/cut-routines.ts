@@ -6,6 +6,7 @@
  *     ranks of a row   →   counts of its elements below bounds, for every four bits of the results
  *     sort of a row    →   sorts of its columns, four times
  *     argsort of one   →   sort of numbers that have an element and its position
+ *     sums by bin      →   sums by units of rows, as integers
  *     distinct of it   →   sort of what differs from the element before, with the others behind it
  *     a few of many    →   greatest of the elements whose index is sought, the others being the least of all
  *
@@ -35,12 +36,14 @@ import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
 import type { Slices } from '../../host/slices.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
+import { byUnits, hasBothWays } from './sums-by-bins.js';
 
 export function* cutRoutines(graph: MutableGraph): Slices<void> {
   // Parts of rows are selected from by the same routine: nodes made here are not offered again.
   const given = graph.nodes.length;
   yield* rewriteInOneWalk(graph, {
     call: [
+      byUnits,
       (node, editor) => {
         if (node.kind !== 'call' || node.id >= given) return undefined;
         const results = resultsOf(node, (id) => editor.node(id));
@@ -63,6 +66,7 @@ export function* cutRoutines(graph: MutableGraph): Slices<void> {
 export const hasCutRoutines = (graph: Graph): boolean =>
   graph.nodes.some(
     (node) =>
+      hasBothWays(node) ||
       (node?.kind === 'call' && resultsOf(node, (id) => nodeOf(graph, id)) !== undefined) ||
       (node?.kind === 'gather' && isCutGather(node, (id) => nodeOf(graph, id))),
   );

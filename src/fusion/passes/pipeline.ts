@@ -26,6 +26,7 @@ import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
 import { splitJoins } from './split-joins.js';
+import { sumsAtOnce, sumsByUnits } from './sums-by-bins.js';
 import { unrollReductions } from './unroll-reductions.js';
 
 export interface Pass {
@@ -48,8 +49,14 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'unroll-reductions', run: unrollReductions, rounds: false },
 ];
 
+/** Runs ahead of the passes of a target without a routine that sums floats by bin at once. */
+export const SUMS_BY_UNITS: Pass = { name: 'sums-by-units', run: sumsByUnits, rounds: false };
+
+/** Runs ahead of those of one that has it. */
+export const SUMS_AT_ONCE: Pass = { name: 'sums-at-once', run: sumsAtOnce, rounds: false };
+
 /** The passes where a library does all products that it can. */
-export const PASSES = passesWith();
+export const PASSES: readonly Pass[] = [SUMS_BY_UNITS, ...passesWith()];
 
 /** Runs ahead of the passes of a target that does not run CUDA C. */
 export const EXPAND_CUDA: Pass = { name: 'expand-cuda', run: expandCuda, rounds: false };

@@ -1,0 +1,350 @@
+// Sums of floats by bin, the same as those of src/graph/fixed-sums.ts and exact-sums.ts.
+//
+// In one pass where all values are whole multiples of 2^(e - 2 · bits), with e of the largest one: a value is
+// a multiple of 2^(e - bits) and a rest, which few values have. Such sums are exact, and so those that the
+// others are. Else, and where there are infinities or NaN, the passes of those are run.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "cpu/bin-finish.h"
+#include "cpu/bin-kernels.h"
+#include "cpu/bin-keys.h"
+#include "cpu/routines.h"
+#include "cpu/threads.h"
+
+namespace weft::cpu {
+namespace bins {
+namespace {
+
+constexpr int64_t kStretch = 1 << 14;
+constexpr size_t kLine = 64;
+
+size_t aligned(size_t byteLength) { return (byteLength + kLine - 1) / kLine * kLine; }
+
+struct SumsJob {
+  // Of the values as they are: the operation is that of the pass that is run.
+  Job job;
+  SumForm form;
+
+  int64_t slots() const { return job.bins * job.width; }
+  // Copies of the bins that threads have: rows for each are worth it from four a bin on.
+  int64_t copies(const ThreadPool& pool) const {
+    const int64_t least = std::max<int64_t>(kStretch, 4 * slots());
+    return std::clamp<int64_t>(job.rows * job.width / least, 1, pool.workers());
+  }
+  size_t copyBytes() const { return aligned(static_cast<size_t>(slots()) * sizeof(int64_t)); }
+};
+
+SumsJob readSums(const std::vector<int64_t>& n) {
+  if (n.size() != 10) throw std::invalid_argument("ten numbers");
+  const auto isOne = [](int64_t number) { return number == 0 || number == 1; };
+  if (n[7] < 0 || n[7] > 2 || !isOne(n[6]) || n[9] < 0 || n[9] > 2)
+    throw std::invalid_argument("the form of sums");
+  const bool isExact = n[7] == 0;
+  const int64_t parts = isExact && n[8] > 0 ? (254 + n[8] - 1) / n[8] + 1 : n[7];
+  const Op op = isExact ? Op::exact : Op::fixed;
+  Job job = readJob({static_cast<int64_t>(op), n[0], n[1] + 1, static_cast<int64_t>(DType::int64), n[2],
+                     std::max<int64_t>(1, n[2]), n[3], n[4], n[5] + 1, 0, std::max<int64_t>(1, parts), n[8]});
+  if (job.values != DType::float32 && (job.values != DType::float64 || isExact))
+    throw std::invalid_argument("floats");
+  if (job.rows < 1 || job.bits < 1) throw std::invalid_argument("rows, and bits of sums");
+  return {job, {isExact, n[6] == 1, static_cast<Zeros>(n[9]), job.parts, job.bits}};
+}
+
+// The passes of the other ways.
+Job passOf(const SumsJob& sums, Op op) {
+  Job job = sums.job;
+  job.op = op;
+  if (op == Op::scale) {
+    job.parts = 1;
+    job.result = DType::int32;
+  }
+  return job;
+}
+
+size_t scaleBytes(const SumsJob& sums) {
+  return aligned(static_cast<size_t>(sums.slots()) * sizeof(int32_t));
+}
+
+size_t numberBytes(const SumsJob& sums) {
+  return aligned(static_cast<size_t>(sums.slots() * sums.job.parts) * sizeof(int64_t));
+}
+
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const SumsJob sums = readSums(numbers);
+  const auto rows = static_cast<size_t>(sums.job.rows);
+  const auto slots = static_cast<size_t>(sums.slots());
+  const size_t copy = 2 * sums.copyBytes();
+  const size_t results = numberBytes(sums) + (sums.form.isExact ? 0 : scaleBytes(sums));
+  const size_t copies = std::max(workspaceOfBins(passOf(sums, sums.job.op), pool).most,
+                                 sums.form.isExact ? 0 : workspaceOfBins(passOf(sums, Op::scale), pool).most);
+  const size_t most = std::max(copy * static_cast<size_t>(sums.copies(pool)), results + copies);
+  return {{rows * byteLengthOf(sums.job.keys),
+           rows * static_cast<size_t>(sums.job.width) * byteLengthOf(sums.job.values)},
+          {slots * (sums.form.isDouble ? sizeof(double) : sizeof(float))},
+          {most, std::max(copy, results)},
+          1};
+}
+
+class Summing {
+ public:
+  Summing(const SumsJob& sums, const RoutineJob& arrays, ThreadPool& pool, const std::atomic<bool>* cancel)
+      : sums_(sums), job_(sums.job), arrays_(arrays), pool_(pool), cancel_(cancel) {}
+
+  void run() {
+    if (!runAtOnce() && !isStopped()) runByPasses();
+  }
+
+ private:
+  struct Copy {
+    int64_t* whole;
+    int64_t* rest;
+    bool hasRest = false;
+  };
+
+  bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
+  bool isFloat() const { return job_.values == DType::float32; }
+  template <typename T>
+  const T* valuesAt(int64_t element) const {
+    return reinterpret_cast<const T*>(arrays_.operands[1]) + element;
+  }
+
+  // False where the sums have to be made by other passes: their results, if any, are then undefined.
+  bool runAtOnce() {
+    const std::optional<Units> units = unitsOf(mostOfAll());
+    if (!units) return false;
+    units_ = *units;
+    const auto room = static_cast<int64_t>(arrays_.workspace.byteLength / (2 * sums_.copyBytes()));
+    copies_.resize(static_cast<size_t>(std::clamp<int64_t>(sums_.copies(pool_), 1, room)));
+    auto* at = arrays_.workspace.data;
+    for (Copy& copy : copies_) {
+      copy.whole = reinterpret_cast<int64_t*>(at);
+      copy.rest = reinterpret_cast<int64_t*>(at + sums_.copyBytes());
+      at += 2 * sums_.copyBytes();
+    }
+    const auto count = static_cast<int64_t>(copies_.size());
+    pool_.parallelFor(count, [&](int64_t c, int) {
+      gather(copies_[static_cast<size_t>(c)], job_.rows * c / count, job_.rows * (c + 1) / count);
+    });
+    if (isStopped()) return true;
+    if (hasFailed_) return false;
+    std::atomic<bool> hasZero{false};
+    eachStretch([&](int64_t first, int64_t last) {
+      if (finish(first, last)) hasZero.store(true, std::memory_order_relaxed);
+    });
+    if (hasZero && sums_.form.zeros != Zeros::any && !isStopped()) signZeros();
+    return true;
+  }
+
+  template <typename Work>
+  void eachStretch(const Work& work) {
+    const int64_t slots = sums_.slots();
+    pool_.parallelFor((slots + kStretch - 1) / kStretch, [&](int64_t k, int) {
+      if (!isStopped()) work(k * kStretch, std::min(slots, (k + 1) * kStretch));
+    });
+  }
+
+  uint64_t mostOfAll() {
+    const int64_t elements = job_.rows * job_.width;
+    const int64_t stretches = (elements + kStretch - 1) / kStretch;
+    std::atomic<uint64_t> most{0};
+    pool_.parallelFor(stretches, [&](int64_t k, int) {
+      const int64_t first = k * kStretch, count = std::min(kStretch, elements - first);
+      const uint64_t own = isFloat() ? binKernels().mostOfFloats(valuesAt<float>(first), count)
+                                     : binKernels().mostOfDoubles(valuesAt<double>(first), count);
+      uint64_t known = most.load(std::memory_order_relaxed);
+      while (known < own && !most.compare_exchange_weak(known, own)) {
+      }
+    });
+    return most;
+  }
+
+  // Of values below 2^e: the unit 2^(e - bits), and its parts 2^-bits of it. None for infinities, NaN, and
+  // sizes for which a factor is no ordinary number.
+  std::optional<Units> unitsOf(uint64_t most) const {
+    const auto field = static_cast<int>(isFloat() ? most >> 23 : most >> 52);
+    if (field == (isFloat() ? 255 : 2047)) return {};
+    const int e = std::max(field, 1) - (isFloat() ? 126 : 1022);
+    int bits = 62;
+    for (int64_t rows = 1; rows < job_.rows; rows *= 2) bits--;
+    constexpr int kMost = 1000;
+    if (bits < 1 || bits - e > kMost || e - bits < -kMost || e - 2 * bits < -1022) return {};
+    return Units{bits, e - bits, std::ldexp(1.0, bits - e), std::ldexp(1.0, e - bits)};
+  }
+
+  bool split(int64_t element, int64_t count, int64_t* whole) const {
+    const BinKernels& loops = binKernels();
+    return isFloat() ? loops.splitFloats(valuesAt<float>(element), count, units_.scale, units_.unit, whole)
+                     : loops.splitDoubles(valuesAt<double>(element), count, units_.scale, units_.unit, whole);
+  }
+
+  double valueAt(int64_t element) const {
+    return isFloat() ? static_cast<double>(*valuesAt<float>(element)) : *valuesAt<double>(element);
+  }
+
+  // Adds rows [first, last) to a copy.
+  void gather(Copy& copy, int64_t first, int64_t last) {
+    std::fill_n(copy.whole, sums_.slots(), 0);
+    const int64_t width = job_.width;
+    // Rows of which the elements fill a block.
+    const int64_t some = std::clamp<int64_t>(kBlock / width, 1, kBlock);
+    int64_t room[kBlock], whole[kBlock];
+    for (int64_t from = first; from < last && !isStopped() && !hasFailed_; from += some) {
+      const int64_t count = std::min(some, last - from);
+      const Found found = findBins(job_, arrays_, from, count, room);
+      for (int64_t j = 0; j < width; j += kBlock) {
+        const int64_t piece = std::min(kBlock, width - j);
+        const int64_t element = from * width + j;
+        const bool hasRest = split(element, count * piece, whole);
+        if (width == 1 && found.areAll) {
+          for (int64_t i = 0; i < count; i++) copy.whole[found.bins[i]] += whole[i];
+        } else {
+          for (int64_t i = 0; i < count; i++) {
+            if (found.bins[i] < 0) continue;
+            int64_t* const to = copy.whole + found.bins[i] * width + j;
+            for (int64_t e = 0; e < piece; e++) to[e] += whole[i * piece + e];
+          }
+        }
+        if (!hasRest) continue;
+        for (int64_t i = 0; i < count; i++) {
+          if (found.bins[i] < 0) continue;
+          for (int64_t e = 0; e < piece; e++) {
+            const double rest =
+                valueAt(element + i * piece + e) - static_cast<double>(whole[i * piece + e]) * units_.unit;
+            if (rest != 0) addRest(copy, found.bins[i] * width + j + e, rest);
+          }
+        }
+      }
+    }
+  }
+
+  void addRest(Copy& copy, int64_t slot, double rest) {
+    const double number = std::ldexp(rest, 2 * units_.bits - (units_.exponent + units_.bits));
+    const auto integer = static_cast<int64_t>(number);
+    // Sums of one number have no room for rests.
+    if (number == 0 || static_cast<double>(integer) != number || (!sums_.form.isExact && job_.parts == 1)) {
+      hasFailed_.store(true, std::memory_order_relaxed);
+      return;
+    }
+    if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
+    copy.hasRest = true;
+    copy.rest[slot] += integer;
+  }
+
+  // The sums of slots [first, last), of which the first copy then says whether they are 0; gives whether any
+  // is.
+  bool finish(int64_t first, int64_t last) {
+    bool hasZero = false;
+    for (int64_t s = first; s < last; s++) {
+      int64_t whole = 0, rest = 0;
+      for (const Copy& copy : copies_) {
+        whole += copy.whole[s];
+        if (copy.hasRest) rest += copy.rest[s];
+      }
+      const double sum = sumOf(sums_.form, units_, whole, rest);
+      hasZero = hasZero || sum == 0;
+      copies_[0].whole[s] = sum == 0 ? 0 : 1;
+      store(s, sum);
+    }
+    return hasZero;
+  }
+
+  void store(int64_t slot, double sum) const {
+    if (sums_.form.isDouble)
+      reinterpret_cast<double*>(arrays_.results[0])[slot] = sum;
+    else
+      reinterpret_cast<float*>(arrays_.results[0])[slot] = static_cast<float>(sum);
+  }
+
+  // Gives sums that are 0 their signs, by what their bins have: 0, other numbers, -0.
+  void signZeros() {
+    enum : uint8_t { plus = 1, other = 2, minus = 4 };
+    const int64_t* const isOther = copies_[0].whole;
+    auto* const seen = reinterpret_cast<uint8_t*>(copies_[0].rest);
+    std::fill_n(seen, sums_.slots(), uint8_t{0});
+    pool_.parallelFor((job_.rows + kBlock - 1) / kBlock, [&](int64_t block, int) {
+      if (isStopped()) return;
+      int64_t room[kBlock];
+      const int64_t from = block * kBlock, count = std::min(kBlock, job_.rows - from);
+      const int64_t* const found = findBins(job_, arrays_, from, count, room).bins;
+      for (int64_t i = 0; i < count; i++) {
+        if (found[i] < 0) continue;
+        for (int64_t j = 0; j < job_.width; j++) {
+          const int64_t slot = found[i] * job_.width + j;
+          if (isOther[slot] != 0) continue;
+          const double value = valueAt((from + i) * job_.width + j);
+          const uint8_t flag = value != 0 ? other : std::signbit(value) ? minus : plus;
+          std::atomic_ref<uint8_t>(seen[slot]).fetch_or(flag, std::memory_order_relaxed);
+        }
+      }
+    });
+    const bool isExact = sums_.form.isExact;
+    eachStretch([&](int64_t first, int64_t last) {
+      for (int64_t s = first; s < last; s++) {
+        if (isOther[s] != 0) continue;
+        const bool isPlus = (seen[s] & (isExact ? plus : plus | other)) != 0;
+        const bool isNone = isExact && (seen[s] & minus) == 0;
+        store(s, isPlus || (isNone && sums_.form.zeros == Zeros::plus) ? 0.0 : -0.0);
+      }
+    });
+  }
+
+  // The other ways: their numbers, then the rest of the workspace for their copies.
+  void runByPasses() {
+    std::byte* const numbers = arrays_.workspace.data;
+    const size_t scales = sums_.form.isExact ? 0 : scaleBytes(sums_);
+    const size_t used = scales + numberBytes(sums_);
+    const Workspace rest{numbers + used, arrays_.workspace.byteLength - used};
+    const auto pass = [&](Op op, std::byte* result, const std::vector<std::byte*>& operands) {
+      const std::vector<std::byte*> results{result};
+      const RoutineJob arrays{arrays_.numbers, operands, results, rest};
+      gatherBins(passOf(sums_, op), arrays, {0, 1}, pool_, cancel_);
+    };
+    const std::vector<std::byte*>& given = arrays_.operands;
+    if (!sums_.form.isExact) pass(Op::scale, numbers, given);
+    if (isStopped()) return;
+    if (sums_.form.isExact)
+      pass(Op::exact, numbers, given);
+    else
+      pass(Op::fixed, numbers + scales, {given[0], given[1], numbers});
+    if (isStopped()) return;
+    const auto* const scale = reinterpret_cast<const int32_t*>(numbers);
+    const auto* const sums = reinterpret_cast<const uint64_t*>(numbers + scales);
+    const int64_t slots = sums_.slots();
+    eachStretch([&](int64_t first, int64_t last) {
+      for (int64_t s = first; s < last; s++) {
+        if (sums_.form.isExact) {
+          store(s, exactSum(sums_.form, sums + s, slots));
+        } else {
+          const auto below = job_.parts > 1 ? static_cast<int64_t>(sums[slots + s]) : 0;
+          store(s, fixedSum(sums_.form, scale[s], static_cast<int64_t>(sums[s]), below));
+        }
+      }
+    });
+  }
+
+  const SumsJob& sums_;
+  const Job& job_;
+  const RoutineJob& arrays_;
+  ThreadPool& pool_;
+  const std::atomic<bool>* const cancel_;
+  Units units_{};
+  std::vector<Copy> copies_;
+  std::atomic<bool> hasFailed_{false};
+};
+
+void runSums(const RoutineJob& arrays, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const SumsJob sums = readSums(arrays.numbers);
+  Summing(sums, arrays, pool, cancel).run();
+}
+
+}  // namespace
+}  // namespace bins
+
+const Routine kBinSums{bins::needOf, bins::runSums};
+
+}  // namespace weft::cpu
