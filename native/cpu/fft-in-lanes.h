@@ -171,6 +171,12 @@ void multiplyLanes(Lined<T> from, const T* factors, int64_t length, bool swapsFr
   }
 }
 
+// Bytes of the sequences of a cycle beside those of its convolution.
+template <typename T>
+size_t cycleBytes(const FftPlan& plan) {
+  return plan.kind == FftPlan::Kind::cycle ? localBytes<T>(plan.length + 2 * kLanes<T>) : 0;
+}
+
 // The same of a sequence in each lane.
 template <typename T>
 void chirpsInLanes(const FftPlan& plan, const FftRows& rows, int64_t count, bool inverse,
@@ -195,6 +201,35 @@ void chirpsInLanes(const FftPlan& plan, const FftRows& rows, int64_t count, bool
   const Lined<T> result = writtenBy<T>(inner, other);
   multiplyLanes<T>(result, chirp, n, true, false, result);
   writeRows<T>(result, n, count, inverse, rows);
+}
+
+// Sequences of a prime length in the order of a generator's powers, of one in each lane.
+template <typename T>
+void cyclesInLanes(const FftPlan& plan, const FftRows& rows, int64_t count, bool inverse,
+                   std::byte* scratch) {
+  const FftPlan& inner = *plan.padded;
+  const int64_t n = plan.length, length = inner.length;
+  const size_t line = linedBytes<T>(inner);
+  const Local<T> x = localAt<T>(scratch), a = localAt<T>(scratch + cycleBytes<T>(plan)),
+                 b = {a.data + line / sizeof(Vector<T>)};
+  std::byte* const rest = scratch + cycleBytes<T>(plan) + 2 * line;
+  readRows<T>(rows, n, count, inverse, {x, n});
+  const Complexes<T> first = x.get(0);
+  Lined<T> to = readBy<T>(inner, a);
+  for (int64_t q = 0; q < length; q++, to.next()) to.set(x.get(plan.places[q]));
+  transformLanes<T>(inner, a, b, rest);
+  Lined<T> from = writtenBy<T>(inner, b);
+  const Complexes<T> sum = first + from.get();
+  // Its parts exchanged, the transform is the inverse one.
+  const Lined<T> product = readBy<T>(inner, a);
+  multiplyLanes<T>(from, static_cast<const T*>(plan.spectrum), length, false, false, product);
+  product.set(product.get() + first);
+  Lined<T> each = product;
+  for (int64_t q = 0; q < length; q++, each.next()) each.set(swapped(each.get(), true));
+  transformLanes<T>(inner, a, b, rest);
+  x.set(0, sum);
+  for (int64_t q = 0; q < length; q++, from.next()) x.set(plan.places[length + q], swapped(from.get(), true));
+  writeRows<T>({x, n}, n, count, inverse, rows);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ struct Owned : FftPlan {
   std::vector<FftPass> radixPasses;
   std::vector<std::shared_ptr<Owned>> parts;
   std::vector<std::unique_ptr<T[]>> tables;
+  std::unique_ptr<int64_t[]> order;
   std::once_flag filled;
 
   T* table(int64_t size) {
@@ -156,6 +157,22 @@ void shapeChirp(Owned<T>& own) {
   plan.tableBytes = static_cast<size_t>(elements) * sizeof(T) + plan.padded->tableBytes;
 }
 
+template <typename T>
+void shapeCycle(Owned<T>& own) {
+  FftPlan& plan = own;
+  plan.kind = FftPlan::Kind::cycle;
+  own.parts = {planOf<T>(plan.length - 1)};
+  plan.padded = own.parts[0].get();
+  const auto elements = static_cast<size_t>(2 * (plan.length - 1));
+  plan.tableBytes = elements * (sizeof(T) + sizeof(int64_t)) + plan.padded->tableBytes;
+}
+
+// Of factors that all have passes.
+bool isSmooth(int64_t n) {
+  const std::vector<int64_t> primes = primeFactors(n);
+  return primes.empty() || primes.back() <= kMostRadix;
+}
+
 // `isDirect`: of a part of steps, which may be longer than what is direct else.
 template <typename T>
 std::shared_ptr<Owned<T>> planOf(int64_t length, bool isDirect) {
@@ -163,7 +180,7 @@ std::shared_ptr<Owned<T>> planOf(int64_t length, bool isDirect) {
     auto own = std::make_shared<Owned<T>>(length);
     const std::vector<int64_t> primes = primeFactors(length);
     if (!primes.empty() && primes.back() > kMostRadix && !isDirect) {
-      shapeChirp(*own);
+      primes.size() == 1 && isSmooth(length - 1) ? shapeCycle(*own) : shapeChirp(*own);
     } else if (isDirect || length <= kMostDirect || nearRoot(length) == 1) {
       shapeDirect(*own);
     } else {
@@ -228,11 +245,44 @@ void fillSteps(Owned<T>& own) {
   }
 }
 
+int64_t powerModulo(int64_t base, int64_t exponent, int64_t n) {
+  __int128 result = 1, square = base;
+  for (; exponent > 0; exponent /= 2, square = square * square % n)
+    if (exponent % 2 != 0) result = result * square % n;
+  return static_cast<int64_t>(result);
+}
+
+// The least number whose powers modulo a prime are all of 1 … n - 1.
+int64_t generatorOf(int64_t n) {
+  const std::vector<int64_t> primes = primeFactors(n - 1);
+  const auto isOne = [&](int64_t g) {
+    return std::all_of(primes.begin(), primes.end(),
+                       [&](int64_t p) { return powerModulo(g, (n - 1) / p, n) != 1; });
+  };
+  int64_t g = 2;
+  while (!isOne(g)) g++;
+  return g;
+}
+
+// The transform of a line, in float64 whatever the plan's precision, as a table.
+template <typename T>
+T* spectrumOf(Owned<T>& own, std::vector<Complex>& line) {
+  const auto length = static_cast<int64_t>(line.size());
+  const FftKernels& kernels = fftKernels(true);
+  const std::shared_ptr<Owned<double>> plan = planOf<double>(length);
+  fill(*plan);
+  const Scratch scratch(kernels.rowsScratch(*plan));
+  kernels.rows(*plan, {line.data(), line.data(), length, length}, 1, false,
+               reinterpret_cast<std::byte*>(scratch.data()));
+  T* const spectrum = own.table(2 * length);
+  for (int64_t k = 0; k < length; k++) put(spectrum + 2 * k, line[static_cast<size_t>(k)]);
+  return spectrum;
+}
+
 template <typename T>
 void fillChirp(Owned<T>& own) {
   FftPlan& plan = own;
   const int64_t n = plan.length, padded = plan.padded->length;
-  // In float64, whatever the plan's precision.
   std::vector<Complex> wave(static_cast<size_t>(padded));
   T* chirp = own.table(2 * n);
   for (int64_t j = 0; j < n; j++) {
@@ -242,16 +292,25 @@ void fillChirp(Owned<T>& own) {
     wave[static_cast<size_t>(j)] = back;
     if (j > 0) wave[static_cast<size_t>(padded - j)] = back;
   }
-  const FftKernels& kernels = fftKernels(true);
-  const std::shared_ptr<Owned<double>> inner = planOf<double>(padded);
-  fill(*inner);
-  const Scratch scratch(kernels.rowsScratch(*inner));
-  kernels.rows(*inner, {wave.data(), wave.data(), padded, padded}, 1, false,
-               reinterpret_cast<std::byte*>(scratch.data()));
-  T* spectrum = own.table(2 * padded);
-  for (int64_t k = 0; k < padded; k++) put(spectrum + 2 * k, wave[static_cast<size_t>(k)]);
   plan.chirp = chirp;
-  plan.spectrum = spectrum;
+  plan.spectrum = spectrumOf(own, wave);
+}
+
+template <typename T>
+void fillCycle(Owned<T>& own) {
+  FftPlan& plan = own;
+  const int64_t n = plan.length, count = n - 1, g = generatorOf(n);
+  own.order = std::make_unique<int64_t[]>(static_cast<size_t>(2 * count));
+  int64_t *const from = own.order.get(), *const to = from + count;
+  std::vector<Complex> wave(static_cast<size_t>(count));
+  int64_t power = 1;
+  for (int64_t q = 0; q < count; q++) {
+    from[q] = to[(count - q) % count] = power;
+    wave[static_cast<size_t>((count - q) % count)] = root(power, n) / static_cast<double>(count);
+    power = static_cast<int64_t>(static_cast<__int128>(power) * g % n);
+  }
+  plan.places = from;
+  plan.spectrum = spectrumOf(own, wave);
 }
 
 template <typename T>
@@ -265,6 +324,8 @@ void fill(Owned<T>& own) {
         return fillSteps(own);
       case FftPlan::Kind::chirp:
         return fillChirp(own);
+      case FftPlan::Kind::cycle:
+        return fillCycle(own);
       case FftPlan::Kind::library:
         return fillLibraryPlan(own);
     }

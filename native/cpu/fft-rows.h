@@ -67,8 +67,37 @@ void chirpRow(const FftPlan& plan, const T* in, T* out, bool inverse, std::byte*
   multiplyPairs<T>(out, line, chirp, n, false, inverse);
 }
 
+// One sequence of a prime length, in the order of a generator's powers.
+template <typename T>
+void cycleRow(const FftPlan& plan, const T* in, T* out, bool inverse, std::byte* scratch) {
+  const int64_t length = plan.padded->length;
+  T* const line = reinterpret_cast<T*>(scratch);
+  std::byte* const rest = scratch + padded(static_cast<size_t>(length) * 2 * sizeof(T));
+  const int re = inverse ? 1 : 0, im = 1 - re;
+  const T first[2] = {in[re], in[im]};
+  for (int64_t q = 0; q < length; q++) {
+    const T* const from = in + 2 * plan.places[q];
+    line[2 * q] = from[re];
+    line[2 * q + 1] = from[im];
+  }
+  singleRow<T>(*plan.padded, line, line, false, rest);
+  const T sum[2] = {first[0] + line[0], first[1] + line[1]};
+  multiplyPairs<T>(line, line, static_cast<const T*>(plan.spectrum), length, false, false);
+  line[0] += first[0];
+  line[1] += first[1];
+  singleRow<T>(*plan.padded, line, line, true, rest);
+  out[re] = sum[0];
+  out[im] = sum[1];
+  for (int64_t q = 0; q < length; q++) {
+    T* const to = out + 2 * plan.places[length + q];
+    to[re] = line[2 * q];
+    to[im] = line[2 * q + 1];
+  }
+}
+
 template <typename T>
 void singleRow(const FftPlan& plan, const T* in, T* out, bool inverse, std::byte* scratch) {
+  if (plan.kind == FftPlan::Kind::cycle) return cycleRow<T>(plan, in, out, inverse, scratch);
   if (plan.kind == FftPlan::Kind::chirp) return chirpRow<T>(plan, in, out, inverse, scratch);
   if (plan.kind == FftPlan::Kind::direct) return rowsInLanes<T>(plan, {in, out, 0, 0}, 1, inverse, scratch);
   if (stagedBytes<T>(plan) > 0) return stagedRow<T>(plan, in, out, inverse, scratch);
@@ -94,8 +123,8 @@ template <typename T>
 size_t rowsScratch(const FftPlan& plan) {
   const size_t single = singleScratch<T>(plan);
   if (!plan.isInLanes()) return single;
-  const FftPlan& inner = plan.kind == FftPlan::Kind::chirp ? *plan.padded : plan;
-  const size_t lanes = 2 * linedBytes<T>(inner) + lanesScratch<T>(inner);
+  const FftPlan& inner = plan.padded != nullptr ? *plan.padded : plan;
+  const size_t lanes = cycleBytes<T>(plan) + 2 * linedBytes<T>(inner) + lanesScratch<T>(inner);
   return lanes > single ? lanes : single;
 }
 
@@ -115,6 +144,8 @@ void rows(const FftPlan& plan, const FftRows& given, int64_t count, bool inverse
         singleRow<T>(plan, in + 2 * k * given.inNext, out + 2 * k * given.outNext, inverse, scratch);
     } else if (plan.kind == FftPlan::Kind::chirp) {
       chirpsInLanes<T>(plan, part, some, inverse, scratch);
+    } else if (plan.kind == FftPlan::Kind::cycle) {
+      cyclesInLanes<T>(plan, part, some, inverse, scratch);
     } else {
       rowsInLanes<T>(plan, part, some, inverse, scratch);
     }

@@ -10,6 +10,9 @@
 //              The lanes are those of one sequence, or of several
 //     chirp    a prime factor is large (Bluestein): a convolution with e^(iπ j²/n), by transforms of a length
 //              of small factors
+//     cycle    a prime n, where n - 1 has small factors (Rader): all elements but the first in the order of
+//     the
+//              powers of a generator modulo n, as a cyclic convolution of n - 1
 //     library  FFTW or MKL, where one is in use (fft-library.h)
 #pragma once
 #include <cstddef>
@@ -46,7 +49,7 @@ struct FftPass {
 
 // Tables hold elements of the plan's precision, and are there once `fillTables` has run.
 struct FftPlan {
-  enum class Kind { direct, steps, chirp, library };
+  enum class Kind { direct, steps, chirp, cycle, library };
   Kind kind;
   int64_t length;
   // direct
@@ -62,6 +65,10 @@ struct FftPlan {
   // length of the convolution.
   const FftPlan* padded;
   const void *chirp, *spectrum;
+  // cycle: the plan of n - 1 is `padded`, and `spectrum` the transform of the roots of unity in the order of
+  // the generator's powers from the last; the places of n - 1 elements that are read, and of those that are
+  // written.
+  const int64_t* places;
   // library: its plans of the two directions.
   const FftLibrary* library;
   void *forward, *backward;
@@ -73,7 +80,7 @@ struct FftPlan {
   // second-level cache.
   bool isInLanes() const {
     return kind == Kind::direct || (kind == Kind::steps && length <= kMostInLanes) ||
-           (kind == Kind::chirp && padded->length <= kMostInLanes);
+           ((kind == Kind::chirp || kind == Kind::cycle) && padded->length <= kMostInLanes);
   }
   bool isWhole() const { return length <= kMostWhole; }
   int64_t tableLine() const {
