@@ -30,26 +30,29 @@ const onDevices = backends().filter((device) => device !== 'reference' && device
 const ofOwn = onDevices.filter((device) => device === 'cpu' || isSimulated(device));
 
 describe.each(ofOwn)('the bits of transforms on %s', (device) => {
-  it.each([5, 16, 61, 97, 128, 134, 180, 256, 1000, 1009])('of %i elements are those of each alone', async (n) => {
-    const rows = 37;
-    const real = toLazy(randomValues('float32', [rows, n], 1, -2, 2));
-    const complex = toLazy(randomValues('complex64', [rows, n], 2, -2, 2));
-    const wide = toLazy(randomValues('complex128', [rows, n], 3, -2, 2));
-    const makers: readonly ((row: (x: Lazy) => Lazy) => Lazy)[] = [
-      (row) => fft.fft(row(complex)),
-      (row) => fft.ifft(row(wide)),
-      (row) => fft.rfft(row(real)),
-      (row) => fft.irfft(row(complex), { n: 2 * n - 2 }),
-      (row) => fft.irfft(row(complex), { n: 2 * n - 1 }),
-    ];
-    for (const make of makers) {
-      const whole = make((x) => x);
-      const alone = [0, 17, 36].map((k) => make((x) => x.slice(k)));
-      const [all, ...ones] = await compute([whole, ...alone], { device });
-      for (const [k, row] of [0, 17, 36].entries())
-        expect((await lazy(all!).slice(row).compute()).data).toEqual(ones[k]!.data);
-    }
-  });
+  it.each([5, 16, 61, 97, 128, 134, 180, 256, 1000, 1009])(
+    'of %i elements are those of each alone',
+    async (n) => {
+      const rows = 37;
+      const real = toLazy(randomValues('float32', [rows, n], 1, -2, 2));
+      const complex = toLazy(randomValues('complex64', [rows, n], 2, -2, 2));
+      const wide = toLazy(randomValues('complex128', [rows, n], 3, -2, 2));
+      const makers: readonly ((row: (x: Lazy) => Lazy) => Lazy)[] = [
+        (row) => fft.fft(row(complex)),
+        (row) => fft.ifft(row(wide)),
+        (row) => fft.rfft(row(real)),
+        (row) => fft.irfft(row(complex), { n: 2 * n - 2 }),
+        (row) => fft.irfft(row(complex), { n: 2 * n - 1 }),
+      ];
+      for (const make of makers) {
+        const whole = make((x) => x);
+        const alone = [0, 17, 36].map((k) => make((x) => x.slice(k)));
+        const [all, ...ones] = await compute([whole, ...alone], { device });
+        for (const [k, row] of [0, 17, 36].entries())
+          expect((await lazy(all!).slice(row).compute()).data).toEqual(ones[k]!.data);
+      }
+    },
+  );
 });
 
 describe.each(onDevices.filter((device) => !isSimulated(device)))(
