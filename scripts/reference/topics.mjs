@@ -36,10 +36,12 @@ const PAGES = [
     ],
   ],
   ['Loops', ['api/loops']],
-  ['Functions of elements', ['api/element-functions', 'api/cuda-functions', 'api/cuda-reductions']],
+  ['Functions of elements', ['api/element-functions', 'api/cuda-functions']],
+  ['Reductions of your own', ['api/user-reductions', 'api/cuda-reductions']],
   ['Kernels', ['api/kernels', 'api/kernel-types']],
   ['Batches', ['api/batch']],
   ['Explaining and profiling', ['api/profile', 'api/progress-line', 'inspect/timeline', 'inspect/explain']],
+  ['Dashboard', ['api/dashboard']],
   ['Files', ['io/load', 'io/save', 'io/sinks', 'io/reader', 'io/parquet', 'io/zarr']],
   [
     'Other libraries',
