@@ -119,6 +119,10 @@ describe('weft doctor', () => {
     });
     if (process.arch === 'x64') {
       expect(finding(stdout, 'CPU backend')!.value).toContain('baseline instructions, 1 of ');
+      expect(finding(stdout, 'loops of elements')).toMatchObject({
+        status: 'missing',
+        value: 'interpreted: there is no code for baseline instructions',
+      });
     }
     expect(finding(stdout, 'kernel cache')).toMatchObject({ status: 'missing', value: 'off' });
     expect(finding(stdout, 'linear algebra')!.value).toMatch(
