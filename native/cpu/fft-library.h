@@ -26,10 +26,6 @@ void setFft(const std::string& library);
 // Of float32 or float64; looks for one if no choice was made. Null: Weft's own transforms.
 const MathLibrary* fftInUse(bool isDouble);
 
-// Lengths whose transforms are a library's where it has no prime factor above kMostRadix: shorter ones are
-// slower by it than by Weft's own, and of longer ones several threads share one.
-inline constexpr int64_t kLeastOfLibrary = kMostDirect + 1, kMostOfLibrary = 1 << 13;
-
 // The library's plan of a length; null: Weft's own are used.
 FftPlanPointer libraryPlan(int64_t length, bool isDouble);
 // Makes what the library's transforms need. Throws a Failure where the library does not.
