@@ -62,18 +62,24 @@ describe('products of many rows by few columns, or few rows by many columns', ()
       stepsOf(p(rows, terms).matmul(p(terms, columns)).add(1).explain({ device }));
     for (const [rows, columns] of [
       [16384, 16],
+      [16384, 32],
       [16384, 4],
       [4096, 16],
       [16, 16384],
     ] as const)
       expect(stepsOfProduct(rows, columns)).toEqual(['reduce_multiply_sum_add']);
-    // More columns, fewer rows, fewer terms.
+    // More columns, fewer rows, fewer terms, or more than rows.
     for (const [rows, columns, terms] of [
-      [16384, 32, 1024],
+      [16384, 33, 1024],
+      [65536, 32, 512],
+      [4096, 16, 16384],
       [4000, 16, 1024],
       [16384, 16, 128],
     ] as const)
       expect(stepsOfProduct(rows, columns, terms)[0]).toBe('matmul');
+    // cuBLAS is faster on rows that lie apart, of more than 16 columns.
+    const apart = p(1024, 16384).mT.matmul(p(1024, 32)).explain({ device });
+    expect(stepsOf(apart)).toEqual(['matmul']);
   });
 });
 

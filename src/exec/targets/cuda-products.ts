@@ -30,8 +30,10 @@ const PRODUCT_COSTS: ProductCosts = {
   sharedPart: 0.625,
   copiedBytes: 8,
   narrowLong: 4096,
-  narrowShort: [4, 16],
-  narrowTerms: 256,
+  narrow: [
+    { most: 16, terms: 256, inOrder: false },
+    { most: 32, terms: 1024, inOrder: true },
+  ],
 };
 
 /** Bytes of copies a second, each of which is read and written, and then read once more; and beside that. */

@@ -51,12 +51,12 @@ export interface ProductCosts {
   /** Bytes of an element that is copied for a library: written and read. */
   readonly copiedBytes: number;
   /**
-   * Products of so many rows by columns in this range, or columns by rows, over so many terms and more: the kernel reads
-   * the long side about as fast as memory gives it.
+   * Products of so many rows by few columns, or columns by rows, over no more terms than those: the kernel reads the long
+   * side about as fast as memory gives it.
    */
   readonly narrowLong: number;
-  readonly narrowShort: readonly [least: number, most: number];
-  readonly narrowTerms: number;
+  /** At most so many columns over so many terms and more; `inOrder`: where the long operand lies in C order. */
+  readonly narrow: readonly { readonly most: number; readonly terms: number; readonly inOrder: boolean }[];
 }
 
 /**
@@ -74,10 +74,16 @@ export function suitsKernel(
   // Halves and doubles have faster units than a generated kernel uses.
   if (dtype !== 'float32' || batch !== 1) return false;
   const [short, side] = [Math.min(m, n), Math.max(m, n)];
-  const [leastShort, mostShort] = costs.narrowShort;
-  const isNarrow = side >= costs.narrowLong && short >= leastShort && short <= mostShort;
-  if (isNarrow && k >= costs.narrowTerms) return true;
-  if (short < costs.leastSide || side > costs.mostSide || k < costs.leastRatio * side) return false;
+  if (short < costs.leastSide) return false;
+  if (side >= costs.narrowLong && k <= side) {
+    const strides = operandThroughViews(graph, m > n ? left : right, () => false)?.strides;
+    const isInOrder = strides?.at(-1) === 1;
+    if (
+      costs.narrow.some(({ most, terms, inOrder }) => short <= most && k >= terms && (isInOrder || !inOrder))
+    )
+      return true;
+  }
+  if (side > costs.mostSide || k < costs.leastRatio * side) return false;
   const a = libraryOperandOf(graph, left);
   const b = libraryOperandOf(graph, right);
   const copied = (a.isCopied ? m : 0) + (b.isCopied && b.node !== a.node ? n : 0);

@@ -30,8 +30,8 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
   #pragma unroll
   for (int t = 0; t < 4; ++t) {
     const int cell = t * 256 + (int)threadIdx.x;
-    const int k = (cell % 2 + cell / 128 * 2) * 4;
-    const int m = cell / 2 % 64;
+    const int k = (cell % 4 + cell / 256 * 4) * 4;
+    const int m = cell / 4 % 64;
     const int r = 0 + k;
     if (r < n0 && i0 + m < n1) {
       l0[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + ((i0 + m) * n0 + r));
@@ -40,8 +40,8 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
   #pragma unroll
   for (int t = 0; t < 1; ++t) {
     const int cell = t * 256 + (int)threadIdx.x;
-    const int k = (cell % 2 + cell / 32 * 2) * 4;
-    const int m = cell / 2 % 16;
+    const int k = (cell % 4 + cell / 64 * 4) * 4;
+    const int m = cell / 4 % 16;
     const int r = 0 + k;
     if (r < n0 && j0 + m < n2) {
       l1[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + ((j0 + m) * n0 + r));
@@ -52,8 +52,8 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
     #pragma unroll
     for (int t = 0; t < 4; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
-      const int k = (cell % 2 + cell / 128 * 2) * 4;
-      const int m = cell / 2 % 64;
+      const int k = (cell % 4 + cell / 256 * 4) * 4;
+      const int m = cell / 4 % 64;
       const int r = base + k;
       if (r < n0 && i0 + m < n1) {
         #pragma unroll
@@ -71,8 +71,8 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
     #pragma unroll
     for (int t = 0; t < 1; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
-      const int k = (cell % 2 + cell / 32 * 2) * 4;
-      const int m = cell / 2 % 16;
+      const int k = (cell % 4 + cell / 64 * 4) * 4;
+      const int m = cell / 4 % 16;
       const int r = base + k;
       if (r < n0 && j0 + m < n2) {
         #pragma unroll
@@ -91,8 +91,8 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
     #pragma unroll
     for (int t = 0; t < 4; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
-      const int k = (cell % 2 + cell / 128 * 2) * 4;
-      const int m = cell / 2 % 64;
+      const int k = (cell % 4 + cell / 256 * 4) * 4;
+      const int m = cell / 4 % 64;
       const int r = (base + 64) + k;
       if (r < n0 && i0 + m < n1) {
         l0[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b0 + ((i0 + m) * n0 + r));
@@ -101,8 +101,8 @@ pairs_of_many_rows_by_turns_of_warps_outer_product(unsigned int first_x, int n0,
     #pragma unroll
     for (int t = 0; t < 1; ++t) {
       const int cell = t * 256 + (int)threadIdx.x;
-      const int k = (cell % 2 + cell / 32 * 2) * 4;
-      const int m = cell / 2 % 16;
+      const int k = (cell % 4 + cell / 64 * 4) * 4;
+      const int m = cell / 4 % 16;
       const int r = (base + 64) + k;
       if (r < n0 && j0 + m < n2) {
         l1[t] = *reinterpret_cast<const weft_pack<float, 4>*>(b1 + ((j0 + m) * n0 + r));

@@ -13,10 +13,17 @@ import { toStorage } from '../casts.js';
 import { type Chunking, ChunkLoads, elementCoordinates } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';
 import type { Parameters } from '../parameters.js';
-import { extentOf, packOf, TILE_THREADS, type Tile } from '../schedules/outer-product-tiles.js';
+import { extentOf, groupsOf, packOf, TILE_THREADS, type Tile } from '../schedules/outer-product-tiles.js';
 import type { OuterProductSchedule, Side } from '../schedules/schedule-outer-product.js';
 import type { Writer } from '../writer.js';
 import { BOTH, OuterProductLoads, PACK, type PackAxis } from './outer-product-loads.js';
+
+/**
+ * Packs of a row that neighbouring threads load: those of two store to different banks. Where groups take turns, loads
+ * from memory take longer than anything else: four are 64 bytes in a row.
+ */
+const PACKS = 2;
+const PACKS_BY_TURNS = 4;
 
 /** Registers for accumulators and loads, of the 128 that a thread has. */
 const MOST_WORDS = 64;
@@ -132,7 +139,7 @@ export class OuterProductStage {
   /**
    * Packs of elements that are neighbours along a reduced axis, which are stored to rows of the tile that are
    * `step` apart: half a warp takes neighbouring columns, so that what a warp stores at once lies in
-   * different banks of shared memory.
+   * different banks of shared memory (of four packs of a row, in half as many).
    */
   #printPacks(own: readonly number[], side: 'i' | 'j', length: string, along: PackAxis): void {
     this.#eachPack('base', side, along, () => this.#printStaged(own, side, length, along));
@@ -154,7 +161,7 @@ export class OuterProductStage {
       this.#eachRowPack(base, side, inner);
       return;
     }
-    const besides = Math.min(2, columns);
+    const besides = Math.min(groupsOf(this.#schedule) > 1 ? PACKS_BY_TURNS : PACKS, columns);
     const perRun = step === 1 ? 1 : this.#body.sizes[axis]! / PACK;
     out.unrolled('t', this.#tile.rounds(side), () => {
       out.line(`const int cell = t * ${TILE_THREADS} + (int)threadIdx.x;`);
