@@ -53,6 +53,11 @@ const FUNCTIONS: Readonly<Record<string, Function2>> = {
     }
     return n;
   },
+  common_divisor: (x, y) => {
+    let [a, b] = [Math.floor(1e5 * x), Math.floor(1e5 * y)];
+    while (b !== 0) [a, b] = [b, a % b];
+    return a;
+  },
 };
 
 const shared = (): Float64Array<SharedArrayBuffer> => new Float64Array(new SharedArrayBuffer(8 * elements));
