@@ -100,6 +100,8 @@ function casesOf(dtype: LaneDType): Case[] {
   }));
   for (const op of OP_NAMES) {
     const { arity, first, dtype: rule } = opRow(op);
+    // Steps have no values of more arguments; draws with more are not of the language.
+    if (arity > 3) continue;
     const from = Array.from({ length: arity }, (_, k) => (k === 0 ? (first ?? dtype) : dtype));
     const signature = rule(from);
     if (signature === undefined || !from.every(isLane) || !isLane(signature.result)) continue;
