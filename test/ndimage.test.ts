@@ -13,7 +13,7 @@ import {
 } from '../src/index.js';
 import { toLazy } from './support/api.js';
 import { backends } from './support/backends.js';
-import { randomValues } from './support/random.js';
+import { generator, randomValues } from './support/random.js';
 
 const device = backends().find((each) => each.startsWith('cuda')) ?? 'cpu';
 const image = toLazy(randomValues('float32', [96, 70], 3, -2, 2));
@@ -99,7 +99,104 @@ describe('borders', () => {
   });
 });
 
+type Structure = readonly (number | Structure)[];
+
+const flat = (structure: Structure): number[] =>
+  structure.flatMap((each) => (typeof each === 'number' ? [each] : flat(each)));
+
+/** Labels in the order of first elements, by flooding from each element that has none. */
+function flooded(mask: Uint8Array, shape: readonly number[], structure: Structure): number[] {
+  const isMove = flat(structure);
+  const moves = product(shape.map(() => [-1, 0, 1])).filter((_, k) => isMove[k] === 1);
+  const places = product(shape.map((n) => [...Array(n).keys()]));
+  const labels = Array.from(mask, () => 0);
+  let count = 0;
+  for (const start of mask.keys()) {
+    if (mask[start] === 0 || labels[start] !== 0) continue;
+    labels[start] = ++count;
+    for (const open = [start]; open.length > 0; ) {
+      const at = places[open.pop()!]!;
+      for (const by of moves) {
+        const there = at.map((k, axis) => k + by[axis]!);
+        if (there.some((k, axis) => k < 0 || k >= shape[axis]!)) continue;
+        const place = there.reduce((sum, k, axis) => sum * shape[axis]! + k, 0);
+        if (mask[place] === 0 || labels[place] !== 0) continue;
+        labels[place] = count;
+        open.push(place);
+      }
+    }
+  }
+  return labels;
+}
+
+const product = (lists: readonly (readonly number[])[]): number[][] =>
+  lists.reduce<number[][]>((all, list) => all.flatMap((one) => list.map((k) => [...one, k])), [[]]);
+
+/** Three elements along each axis, those that differ from the middle in so many coordinates at most. */
+const structureOf = (rank: number, connectivity: number): Structure =>
+  [1, 0, 1].map((by) => (rank === 1 ? Number(by <= connectivity) : structureOf(rank - 1, connectivity - by)));
+
+function maskOf(size: number, share: number): Uint8Array {
+  const next = generator(8);
+  return Uint8Array.from({ length: size }, () => Number(next() < share));
+}
+
+/** One diagonal, corners without the sides between them, and both neighbours of a row with corners. */
+const UNUSUAL: readonly Structure[] = [
+  [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  [
+    [1, 0, 1],
+    [0, 1, 0],
+    [1, 0, 1],
+  ],
+  [
+    [1, 0, 1],
+    [1, 1, 1],
+    [1, 0, 1],
+  ],
+];
+
 describe('labels', () => {
+  it.each([
+    [[0]],
+    [[1]],
+    [[130]],
+    [[1, 70]],
+    [[70, 1]],
+    [[0, 5]],
+    [[7, 64]],
+    [[9, 63]],
+    [[6, 129]],
+    [[3, 1, 40]],
+    [[4, 5, 7]],
+    [[3, 4, 65]],
+    [[2, 3, 2, 9]],
+  ])('are those of a plain flood: %j', async (shape) => {
+    const size = shape.reduce((n, each) => n * each, 1);
+    const masks = [0, 0.1, 0.5, 0.6, 0.9, 1].map((share) => maskOf(size, share));
+    const alternating = Uint8Array.from({ length: size }, (_, k) => (k + 1) % 2);
+    const full = structureOf(shape.length, shape.length);
+    const structures = [structureOf(shape.length, 1), full, ...(shape.length === 2 ? UNUSUAL : [])];
+    const cases = [...masks, alternating].flatMap((mask) =>
+      structures.map((structure) => ({ mask, structure })),
+    );
+    const found = await compute(
+      cases.map(({ mask, structure }) => ndimage.label(lazy(mask).reshape(shape), { structure }).labels),
+      { device },
+    );
+    const expected = cases.map(({ mask, structure }) => flooded(mask, shape, structure));
+    expect(found.map(({ data }) => Array.from(data, Number))).toEqual(expected);
+  });
+
+  it('are one step on the CPU, which numbers them', () => {
+    const { steps } = ndimage.label(image.greater(0)).labels.explain({ device: 'cpu' });
+    expect(steps.map(({ text }) => text.split(/[ ,]/)[0])).toEqual([expect.any(String), 'labels']);
+  });
+
   it('are the same components in parts that threads find and join, numbered as a scan meets them', async () => {
     const mask = toLazy(randomValues('float32', [1100, 640], 5)).greater(0.45);
     const [here, there] = [ndimage.label(mask), ndimage.label(mask.T)];

@@ -18,7 +18,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"histogram", &kBins},
                                                            {"compact", &kCompact},
                                                            {"distinct", &kDistinct},
-                                                           {"components", &kComponents},
+                                                           {"labels", &kLabels},
                                                            {"runProducts", &kRunProducts},
                                                            {"sparseProduct", &kSparseProduct},
                                                            {"sparseTriangularSolve", &kSparseTriangularSolve},

@@ -71,8 +71,8 @@ extern const Routine kBinSums;
 // compact.cpp
 extern const Routine kCompact;
 extern const Routine kDistinct;
-// components.cpp
-extern const Routine kComponents;
+// labels.cpp
+extern const Routine kLabels;
 // run-products.cpp
 extern const Routine kRunProducts;
 // fft.cpp: of complex numbers, from and to real ones

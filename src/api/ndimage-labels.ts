@@ -40,8 +40,8 @@ export interface Labels {
 /**
  * The connected components of the elements that are not 0, numbered from 1 in the order in which a scan in C order meets
  * them, as SciPy's `label`: int32, and int64 of 2³¹ elements and more. The number of components is an array without axes,
- * so that nothing waits for it. On every device components are found by union-find with the least place as root, in a
- * few passes over memory. Throws a ShapeError for a structure that has not three elements along each axis, an
+ * so that nothing waits for it. Components are found by union-find with the least place as root, on a GPU over elements,
+ * on the CPU over runs of rows, in a few passes over memory. Throws a ShapeError for a structure that has not three elements along each axis, an
  * ArgumentError for one that is not symmetric.
  *
  * @example

@@ -82,7 +82,7 @@ const zeroCode = (none: Zero): number => (none === 'any' ? 0 : Object.is(none, -
 /** Rows from which on a routine of one pass is worth a choice. */
 const LEAST_AT_ONCE = 2 ** 12;
 
-/** Sums, or where the target has a routine for it the same in one pass (`fusion/passes/sums-by-bins.ts`). */
+/** Sums, or where the target has a routine for it the same in one pass (`fusion/passes/both-ways.ts`). */
 function atOnce(
   { asked, count, keys, by }: Binning,
   values: Expr,

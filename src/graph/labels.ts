@@ -1,9 +1,9 @@
 /**
  * Connected components of masks, and what is computed of each. Called by `api/ndimage-labels.ts`.
  *
- * A routine finds the least place of each element's component, whatever the order in which neighbours meet; the places
- * that are their own are the components, and a running count of them numbers components in the order in which a scan
- * through the array meets them, as SciPy does.
+ * On the CPU a routine does it. On a GPU one finds the least place of each element's component, whatever the order in
+ * which neighbours meet; the places that are their own are the components, and a running count of them numbers
+ * components in the order in which a scan through the array meets them, as SciPy does.
  */
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
@@ -22,11 +22,16 @@ export function labelled(
   const size = sizeOfShape(mask.shape);
   const dtype = placeDType(size);
   if (size === 0) return { labels: broadcast(constant(0, dtype), mask.shape), count: constant(0, dtype) };
-  const [found] = call(
-    'components',
-    neighbours.flat().map((by) => by + 1),
-    [mask],
-  );
+  const parameters = neighbours.flat().map((by) => by + 1);
+  const byScan = labelledByScan(mask, parameters);
+  const [labels, count] = call('labels', parameters, [mask, byScan.labels, byScan.count]);
+  return { labels: labels!, count: count! };
+}
+
+function labelledByScan(mask: Expr, parameters: readonly number[]): { labels: Expr; count: Expr } {
+  const size = sizeOfShape(mask.shape);
+  const dtype = placeDType(size);
+  const [found] = call('components', parameters, [mask]);
   const roots = reshape(found!, [size]);
   const isRoot = cast(map('equal', [roots, cast(iota(size), dtype)]), dtype);
   const numbers = cumulativeSum(isRoot, 0, { dtype });

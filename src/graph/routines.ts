@@ -82,7 +82,7 @@ export const ROUTINES = {
   bins: { results: ([keys, values], parameters) => [binResult(keys!, values, parameters)] },
   /**
    * The sums of floats by bin [bins · width], of float64 or else float32. Inputs: the keys, the values [rows · width] of
-   * either, and, up to the passes (`fusion/passes/sums-by-bins.ts`), the sums as results of `bins` make them. Parameters:
+   * either, and, up to the passes (`fusion/passes/both-ways.ts`), the sums as results of `bins` make them. Parameters:
    * bins, width, the place in `BIN_MODES`, whether the sums are float64 (1) or not (0); of `fixed-sums.ts` how many
    * numbers a sum has, or 0 for `exact-sums.ts`; their bits; and the zero that nothing, and what cancels
    * out, is: any (0), or as those have it, -0 (1) or 0 (2) of exact ones.
@@ -111,13 +111,27 @@ export const ROUTINES = {
   distinct: { results: ([values]) => keptOf(values!) },
   /**
    * The least place of the component that each element of a mask belongs to, int32 below 2^31 elements and else int64;
-   * -1 where the mask is false.
+   * -1 where the mask is false. On a GPU alone.
    * Parameters: the offsets along each axis, plus 1, of the neighbours before an element in C order that belong to it.
    */
   components: {
     results: ([mask]) => [
       { dtype: placeDType(mask!.shape.reduce((n, size) => n * size, 1)), shape: mask!.shape },
     ],
+  },
+  /**
+   * The labels of the components of a mask, from 1 in the order of their first elements, and 0 where it is false; and
+   * how many there are []: of the dtype of `components`, whose parameters it has. Inputs: the mask, and, up to the
+   * passes (`fusion/passes/both-ways.ts`), both results as `components` and a scan make them. On the CPU alone.
+   */
+  labels: {
+    results: ([mask]) => {
+      const dtype = placeDType(mask!.shape.reduce((n, size) => n * size, 1));
+      return [
+        { dtype, shape: mask!.shape },
+        { dtype, shape: [] },
+      ];
+    },
   },
   /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is

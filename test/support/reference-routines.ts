@@ -50,8 +50,9 @@ export function routineValues(
 ): Values[] {
   if (routine === 'bins' || routine === 'histogram')
     return [binValues(routine === 'histogram', parameters, inputs)];
-  // Of the two ways to sum, the one of other nodes.
+  // Of two ways, the one of other nodes.
   if (routine === 'binSums') return [inputs[2]!.values];
+  if (routine === 'labels') return [inputs[1]!.values, inputs[2]!.values];
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];

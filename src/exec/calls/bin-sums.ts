@@ -1,7 +1,7 @@
 /**
  * Sums of floats by bin on the CPU (`native/cpu/bin-sums.cpp`), in one pass over the values where their exponents allow
  * it. All rows are one unit: in plans in which they do not fit, and on a GPU, sums are those by units
- * (`fusion/passes/sums-by-bins.ts`), which have the same bits.
+ * (`fusion/passes/both-ways.ts`), which have the same bits.
  */
 import { dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';

@@ -1,7 +1,7 @@
 /**
  * Connected components of a mask: for each element of it the least place of its component
- * (`codegen/cuda/routines/components.ts`, `native/cpu/components.cpp`). A component may reach from any element to any
- * other, so that the whole mask is one unit.
+ * (`codegen/cuda/routines/components.ts`). A component may reach from any element to any other, so that the whole mask
+ * is one unit. On a GPU alone: the CPU has `labels.ts`.
  */
 import {
   COMPONENT_THREADS,

@@ -12,6 +12,7 @@ import { COMPACT, DISTINCT } from './compact.js';
 import { COMPONENTS } from './components.js';
 import { CONTRACTION } from './contraction.js';
 import { FFT, IRFFT, RFFT } from './fft.js';
+import { LABELS } from './labels.js';
 import { CHOLESKY, EIG, EIGH, LU, LU_SOLVE, Q_OF_QR, QR, SOLVE, SVD, TRIANGULAR_SOLVE } from './linear.js';
 import { MATMUL } from './matmul.js';
 import { PIVOT_ORDER } from './pivot-order.js';
@@ -52,6 +53,7 @@ export const CALLS: Rows = {
   compact: COMPACT,
   distinct: DISTINCT,
   components: COMPONENTS,
+  labels: LABELS,
   runProducts: RUN_PRODUCTS,
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,

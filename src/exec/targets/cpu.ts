@@ -5,7 +5,7 @@ import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { asStrided } from '../../fusion/partition/operands.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
-import { COMPACT_VALUES, EXPAND_CUDA, passesWith, SUMS_AT_ONCE } from '../../fusion/passes/pipeline.js';
+import { COMPACT_VALUES, EXPAND_CUDA, passesWith, WITH_CPU_ROUTINES } from '../../fusion/passes/pipeline.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
@@ -73,7 +73,7 @@ const PRODUCTS: ProductTraits = {
 };
 
 export const CPU_TARGET: Target = {
-  passes: [EXPAND_CUDA, SUMS_AT_ONCE, ...passesWith(PRODUCTS)],
+  passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS)],
   products: PRODUCTS,
   wholePasses: [COMPACT_VALUES],
   productLibraries: () => ['weft'],

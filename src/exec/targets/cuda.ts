@@ -1,5 +1,10 @@
 /** The target of GPUs: kernels as CUDA C, products by cuBLAS, cuBLASLt and cuTENSOR, memory of their own. */
-import { COMPACT_VALUES, FUSE_EPILOGUES, passesWith, SUMS_BY_UNITS } from '../../fusion/passes/pipeline.js';
+import {
+  COMPACT_VALUES,
+  FUSE_EPILOGUES,
+  passesWith,
+  WITHOUT_CPU_ROUTINES,
+} from '../../fusion/passes/pipeline.js';
 import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
@@ -10,7 +15,7 @@ import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
 import type { Target } from './target.js';
 
 export const CUDA_TARGET: Target = {
-  passes: [SUMS_BY_UNITS, ...passesWith(CUDA_PRODUCTS)],
+  passes: [WITHOUT_CPU_ROUTINES, ...passesWith(CUDA_PRODUCTS)],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [

@@ -34,9 +34,9 @@ import {
 } from '../../graph/sort-by-columns.js';
 import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
 import type { Slices } from '../../host/slices.js';
+import { byUnits, isCutSum } from './both-ways.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
-import { byUnits, hasBothWays } from './sums-by-bins.js';
 
 export function* cutRoutines(graph: MutableGraph): Slices<void> {
   // Parts of rows are selected from by the same routine: nodes made here are not offered again.
@@ -66,7 +66,7 @@ export function* cutRoutines(graph: MutableGraph): Slices<void> {
 export const hasCutRoutines = (graph: Graph): boolean =>
   graph.nodes.some(
     (node) =>
-      hasBothWays(node) ||
+      isCutSum(node) ||
       (node?.kind === 'call' && resultsOf(node, (id) => nodeOf(graph, id)) !== undefined) ||
       (node?.kind === 'gather' && isCutGather(node, (id) => nodeOf(graph, id))),
   );

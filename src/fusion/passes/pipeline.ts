@@ -10,6 +10,7 @@ import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/grap
 import { verify } from '../../graph/verify.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { PathReport } from '../paths/path-report.js';
+import { withCpuRoutines, withoutCpuRoutines } from './both-ways.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { countBands } from './count-bands.js';
@@ -26,7 +27,6 @@ import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
 import { splitJoins } from './split-joins.js';
-import { sumsAtOnce, sumsByUnits } from './sums-by-bins.js';
 import { unrollReductions } from './unroll-reductions.js';
 
 export interface Pass {
@@ -49,14 +49,18 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'unroll-reductions', run: unrollReductions, rounds: false },
 ];
 
-/** Runs ahead of the passes of a target without a routine that sums floats by bin at once. */
-export const SUMS_BY_UNITS: Pass = { name: 'sums-by-units', run: sumsByUnits, rounds: false };
+/** Runs ahead of the passes of a target without the CPU's routines. */
+export const WITHOUT_CPU_ROUTINES: Pass = {
+  name: 'without-cpu-routines',
+  run: withoutCpuRoutines,
+  rounds: false,
+};
 
-/** Runs ahead of those of one that has it. */
-export const SUMS_AT_ONCE: Pass = { name: 'sums-at-once', run: sumsAtOnce, rounds: false };
+/** Runs ahead of those of the CPU. */
+export const WITH_CPU_ROUTINES: Pass = { name: 'with-cpu-routines', run: withCpuRoutines, rounds: false };
 
 /** The passes where a library does all products that it can. */
-export const PASSES: readonly Pass[] = [SUMS_BY_UNITS, ...passesWith()];
+export const PASSES: readonly Pass[] = [WITHOUT_CPU_ROUTINES, ...passesWith()];
 
 /** Runs ahead of the passes of a target that does not run CUDA C. */
 export const EXPAND_CUDA: Pass = { name: 'expand-cuda', run: expandCuda, rounds: false };

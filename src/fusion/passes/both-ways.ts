@@ -1,0 +1,47 @@
+/**
+ * Routines that only the CPU has, and the nodes that give the same values everywhere: a graph has both ways, the second
+ * one as further inputs of the call.
+ *
+ *     binSums keys values (sums by units)      →   sums by units            for a GPU, and plans in which it does not fit
+ *     binSums keys values (sums by units)      →   binSums keys values      for the CPU, in one pass over the values
+ *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
+ *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
+ *
+ * Called by the lists of passes of targets, ahead of all others.
+ */
+import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
+import { type Rule, rewriteInOneWalk } from './rewrite.js';
+
+/** The inputs of the routines themselves; those behind them are the other way's results, in order. */
+const OWN_INPUTS: Partial<Record<string, number>> = { binSums: 2, labels: 1 };
+
+/** The result of the other way. */
+function otherWay(node: GraphNode): number | undefined {
+  if (node.kind !== 'call') return undefined;
+  const own = OWN_INPUTS[node.routine];
+  return own === undefined ? undefined : node.inputs[own + node.result];
+}
+
+/** Whether a node is of sums by bin, and has both ways: those by units are in parts. */
+export const isCutSum = (node: GraphNode | undefined): boolean =>
+  node?.kind === 'call' && node.routine === 'binSums' && otherWay(node) !== undefined;
+
+/** The sums by units of such a node. */
+export const byUnits: Rule = (node) => (isCutSum(node) ? otherWay(node) : undefined);
+
+const atOnce: Rule = (node, editor) =>
+  node.kind === 'call' && otherWay(node) !== undefined
+    ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]) })
+    : undefined;
+
+const hasAny = ({ nodes }: Pick<Graph, 'nodes'>): boolean =>
+  nodes.some((node) => node !== undefined && otherWay(node) !== undefined);
+
+export function* withoutCpuRoutines(graph: MutableGraph): Slices<void> {
+  if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [otherWay] });
+}
+
+export function* withCpuRoutines(graph: MutableGraph): Slices<void> {
+  if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [atOnce] });
+}
