@@ -197,29 +197,37 @@ describe('labels', () => {
     expect(steps.map(({ text }) => text.split(/[ ,]/)[0])).toEqual([expect.any(String), 'labels']);
   });
 
-  it('are the same components in parts that threads find and join, numbered as a scan meets them', async () => {
-    const mask = toLazy(randomValues('float32', [1100, 640], 5)).greater(0.45);
-    const [here, there] = [ndimage.label(mask), ndimage.label(mask.T)];
-    const found = await compute(
-      { labels: here.labels, count: here.count, turned: there.labels.T, other: there.count },
-      { device },
-    );
-    expect(found.count.item()).toBe(found.other.item());
-    const numbers = new Map<unknown, unknown>();
-    let last = 0;
-    let wrong = 0;
-    for (const [k, label] of found.labels.data.entries()) {
-      const same = numbers.get(label) ?? found.turned.data[k];
-      if (same !== found.turned.data[k] || Number(label) > last + 1) wrong++;
-      numbers.set(label, same);
-      last = Math.max(last, Number(label));
-    }
-    expect({ wrong, last, partners: new Set(numbers.values()).size }).toEqual({
-      wrong: 0,
-      last: found.count.item(),
-      partners: numbers.size,
-    });
-  });
+  it.each([
+    [[1100, 640], 1, 0.45],
+    [[90, 72, 110], 3, 1.65],
+  ])(
+    'are the same components in parts that threads find and join, numbered as a scan meets them: %j',
+    async (...each) => {
+      const [shape, connectivity, above] = each;
+      const mask = toLazy(randomValues('float32', shape, 5)).greater(above);
+      const options = { structure: structureOf(shape.length, connectivity) };
+      const [here, there] = [ndimage.label(mask, options), ndimage.label(mask.T, options)];
+      const found = await compute(
+        { labels: here.labels, count: here.count, turned: there.labels.T, other: there.count },
+        { device },
+      );
+      expect(found.count.item()).toBe(found.other.item());
+      const numbers = new Map<unknown, unknown>();
+      let last = 0;
+      let wrong = 0;
+      for (const [k, label] of found.labels.data.entries()) {
+        const same = numbers.get(label) ?? found.turned.data[k];
+        if (same !== found.turned.data[k] || Number(label) > last + 1) wrong++;
+        numbers.set(label, same);
+        last = Math.max(last, Number(label));
+      }
+      expect({ wrong, last, partners: new Set(numbers.values()).size }).toEqual({
+        wrong: 0,
+        last: found.count.item(),
+        partners: numbers.size,
+      });
+    },
+  );
 });
 
 /** All inputs of 0 and 1 at once, 32 of them in the bits of each word. */
