@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { TypedArray } from '../../src/graph/expr.js';
+import { divisionPairs } from '../support/division-pairs.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { nativeWith } from '../support/native-with.js';
 import { generator } from '../support/random.js';
@@ -45,6 +46,10 @@ function pairs(): [number, number][] {
       [Math.trunc(drawn()), 1 + Math.floor(next() * 50)],
     );
   }
+  const [a, b] = divisionPairs(5000, 5);
+  a.forEach((x, k) => {
+    found.push([x, b[k]!]);
+  });
   return found;
 }
 

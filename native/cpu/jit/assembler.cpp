@@ -173,6 +173,12 @@ void Assembler::jump(Condition condition, Label label) {
   word(0);
 }
 
+void Assembler::call(Label label) {
+  byte(0xe8);
+  jumps_.push_back({code_.size(), 0, label});
+  word(0);
+}
+
 VectorOperand Assembler::constant(uint64_t element) {
   const auto [found, isNew] = constantIndex_.try_emplace(element, static_cast<int32_t>(constants_.size()));
   if (isNew) constants_.push_back(element);

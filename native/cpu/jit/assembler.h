@@ -72,6 +72,7 @@ class Assembler {
   void bind(Label label);
   void jump(Label label);
   void jump(Condition condition, Label label);
+  void call(Label label);
 
   // A vector of equal elements of 64 bits.
   VectorOperand constant(uint64_t element);

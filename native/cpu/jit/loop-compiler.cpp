@@ -70,9 +70,11 @@ class LoopCompiler {
     assembler_.pop(kBase);
     assembler_.ret();
     frame_.byteLength += static_cast<size_t>(spills_.count) * to_.vectorBytes();
+    if (!sites_.empty()) emitVectorCalls();
     frame_.byteLength += -frame_.byteLength & (kHostAlignment - 1);
     const std::vector<uint8_t> code = assembler_.finish(to_.vectorBytes());
-    auto made = std::make_shared<NativeLoop>(std::move(frame_), result, std::move(calls_), code);
+    auto made = std::make_shared<NativeLoop>(std::move(frame_), result, std::move(calls_),
+                                             std::move(vectorCalls_), code);
     return made->isThere() ? made : nullptr;
   }
 
@@ -210,7 +212,7 @@ class LoopCompiler {
     assembler_.bind(top);
     to_.zero(kSum);
     for (int v = 0; v < vectors(); v++)
-      StretchCode(to_, plan, plan.parts[0], loop.isRead, free, spills_)
+      StretchCode(to_, plan, plan.parts[0], loop.isRead, free, spills_, sites_)
           .emit({[&](int position) { return locations[v][position]; }, masks[v], kSum});
     compareActive(isTop);
     assembler_.jump(Condition::negative, top);
@@ -231,7 +233,7 @@ class LoopCompiler {
       } else {
         if (part.updatesMask) to_.zero(kSum);
         eachVector([&] {
-          StretchCode(to_, *loop.plan, part, loop.isRead, free, spills_)
+          StretchCode(to_, *loop.plan, part, loop.isRead, free, spills_, sites_)
               .emit({[&](int position) { return moving(loop.locations[position].operand); },
                      moving({VectorOperand::Kind::memory, loop.mask}), kSum});
         });
@@ -282,6 +284,39 @@ class LoopCompiler {
     calls_.push_back(std::move(call));
   }
 
+  // The calls of partial instructions, by a routine that keeps the vectors and the index.
+  void emitVectorCalls() {
+    constexpr int kMostArguments = 2;
+    const auto first = static_cast<int32_t>(frame_.byteLength);
+    const auto slotAt = [&](int k) {
+      return VectorOperand{VectorOperand::Kind::memory, first + k * to_.vectorBytes()};
+    };
+    frame_.byteLength += static_cast<size_t>(kMostArguments + 1 + to_.registers()) * to_.vectorBytes();
+    const Assembler::Label routine = assembler_.label();
+    for (const PartialSite& site : sites_) {
+      const auto arguments = static_cast<int>(site.args.size());
+      assembler_.bind(site.call);
+      for (int k = 0; k < arguments; k++) to_.store(slotAt(k), to_.inRegister(site.args[k], kFirstScratch));
+      vectorCalls_.push_back(std::make_unique<VectorCall>(
+          VectorCall{site.value->function, site.value->from, to_.vectorBytes(), arguments, first}));
+      assembler_.moveImmediate(Gpr::rsi, reinterpret_cast<uintptr_t>(vectorCalls_.back().get()));
+      assembler_.call(routine);
+      to_.move(site.out, slotAt(arguments));
+      assembler_.jump(site.back);
+    }
+    assembler_.bind(routine);
+    assembler_.push(kIndex);
+    const auto kept = [&](int reg) { return slotAt(kMostArguments + 1 + reg); };
+    for (const int reg : registersFrom(kFirstFree)) to_.store(kept(reg), reg);
+    assembler_.zeroUpper();
+    assembler_.move(Gpr::rdi, kBase);
+    assembler_.moveImmediate(Gpr::rax, reinterpret_cast<uintptr_t>(&runVectorCall));
+    assembler_.call(Gpr::rax);
+    for (const int reg : registersFrom(kFirstFree)) to_.move(reg, kept(reg));
+    assembler_.pop(kIndex);
+    assembler_.ret();
+  }
+
   static DType dtypeAt(const LoopPlan& plan, int position) {
     return position < plan.arguments() ? plan.loop.dtypes[position] : plan.value(position).dtype;
   }
@@ -303,6 +338,8 @@ class LoopCompiler {
   LoopFrame frame_;
   Spills spills_{0};
   std::vector<std::unique_ptr<LaneCall>> calls_;
+  std::vector<PartialSite> sites_;
+  std::vector<std::unique_ptr<VectorCall>> vectorCalls_;
 };
 
 std::atomic<bool> isCodeAllowed{true};

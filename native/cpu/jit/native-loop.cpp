@@ -79,6 +79,28 @@ void runLaneCall(char* frame, const LaneCall* call) {
   });
 }
 
+void runVectorCall(char* frame, const VectorCall* call) {
+  alignas(kHostAlignment) char chunks[3][kChunk * 8];
+  Operand operands[3];
+  const Operand* args[3];
+  for (int k = 0; k <= call->arguments; k++) {
+    operands[k] = {chunks[k], kChunk, kChunk};
+    args[k] = &operands[k];
+    // Lanes behind the vector are ones, which no function takes long for.
+    const auto fill = [&](auto one) {
+      for (int64_t l = 0; l < kChunk; l++) write(chunks[k] + l * sizeof one, one);
+    };
+    if (call->dtype == DType::float64) fill(1.0);
+    if (call->dtype == DType::float32) fill(1.0f);
+    if (call->dtype == DType::int64) fill(int64_t{1});
+  }
+  char* const at = frame + call->offset;
+  const auto bytes = static_cast<size_t>(call->vectorBytes);
+  for (int k = 0; k < call->arguments; k++) std::memcpy(chunks[k], at + k * bytes, bytes);
+  call->function({1, 1}, operands[call->arguments], args);
+  std::memcpy(at + call->arguments * bytes, chunks[call->arguments], bytes);
+}
+
 namespace {
 
 template <typename F>
@@ -280,8 +302,12 @@ class BlockRun {
 }  // namespace
 
 NativeLoop::NativeLoop(LoopFrame frame, int result, std::vector<std::unique_ptr<LaneCall>> calls,
-                       const std::vector<uint8_t>& code)
-    : frame_(std::move(frame)), result_(result), calls_(std::move(calls)), memory_(code) {}
+                       std::vector<std::unique_ptr<VectorCall>> vectorCalls, const std::vector<uint8_t>& code)
+    : frame_(std::move(frame)),
+      result_(result),
+      calls_(std::move(calls)),
+      vectorCalls_(std::move(vectorCalls)),
+      memory_(code) {}
 
 void NativeLoop::run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args,
                      char* scratch) const {

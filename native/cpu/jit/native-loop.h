@@ -45,6 +45,16 @@ struct LaneCall {
 };
 void runLaneCall(char* frame, const LaneCall* call);
 
+// A function of float32, float64 or int64 that the code calls for one vector. Its arguments stand one after
+// the other in the frame, then its result.
+struct VectorCall {
+  LaneFunction function = nullptr;
+  DType dtype{};
+  int vectorBytes = 0, arguments = 0;
+  int32_t offset = 0;
+};
+void runVectorCall(char* frame, const VectorCall* call);
+
 struct LoopFrame {
   int lanes = 0, laneBytes = 0;
   // Arguments of the loop, states first.
@@ -59,7 +69,7 @@ class NativeLoop {
   using Code = void (*)(char* frame);
 
   NativeLoop(LoopFrame frame, int result, std::vector<std::unique_ptr<LaneCall>> calls,
-             const std::vector<uint8_t>& code);
+             std::vector<std::unique_ptr<VectorCall>> vectorCalls, const std::vector<uint8_t>& code);
 
   // False where the system refused memory for the code.
   bool isThere() const { return memory_.entry() != nullptr; }
@@ -71,6 +81,7 @@ class NativeLoop {
   const LoopFrame frame_;
   const int result_;
   const std::vector<std::unique_ptr<LaneCall>> calls_;
+  const std::vector<std::unique_ptr<VectorCall>> vectorCalls_;
   const ExecutableMemory memory_;
 };
 

@@ -6,8 +6,16 @@
 namespace weft::cpu::jit {
 
 StretchCode::StretchCode(VectorCode& to, const LoopPlan& plan, const LoopPart& part,
-                         const std::vector<bool>& isRead, const std::vector<int>& free, Spills& spills)
-    : to_(to), plan_(plan), part_(part), isRead_(isRead), free_(free), spills_(spills), mask_() {}
+                         const std::vector<bool>& isRead, const std::vector<int>& free, Spills& spills,
+                         std::vector<PartialSite>& sites)
+    : to_(to),
+      plan_(plan),
+      part_(part),
+      isRead_(isRead),
+      free_(free),
+      spills_(spills),
+      sites_(sites),
+      mask_() {}
 
 void StretchCode::emit(const StretchLocations& locations) {
   locations_ = &locations;
@@ -16,9 +24,23 @@ void StretchCode::emit(const StretchLocations& locations) {
   isLocked_.assign(to_.registers(), false);
   spills_.used = 0;
   count();
-  for (const int value : part_.values) instruction(value);
-  if (part_.updatesMask) updateMask();
+  const auto last = static_cast<int>(part_.values.size());
+  const int maskBefore = maskAt();
+  for (int k = 0; k <= last; k++) {
+    if (part_.updatesMask && k == maskBefore) updateMask();
+    if (k < last) instruction(part_.values[k]);
+  }
   if (part_.updatesStates) updateStates();
+}
+
+// Behind all others, where it takes no register from them, but for partial instructions: lanes that end are
+// often outside of these, as those whose divisor has become 0.
+int StretchCode::maskAt() const {
+  const std::vector<int>& values = part_.values;
+  const auto isPartial = [&](int k) { return instructionOf(plan_.loop.values[k], to_.hasWide()).isPartial; };
+  const auto isOfTest = [&](int k) { return k < static_cast<int>(plan_.loop.conditionLength); };
+  if (std::none_of(values.begin(), values.end(), isPartial)) return static_cast<int>(values.size());
+  return static_cast<int>(std::find_if_not(values.begin(), values.end(), isOfTest) - values.begin());
 }
 
 // Finds the locals and their uses; those of the mask and of the states come last.
@@ -26,11 +48,13 @@ void StretchCode::count() {
   locals_.assign(part_.values.size(), {});
   localOf_.assign(plan_.needed.size(), -1);
   const auto last = static_cast<int>(part_.values.size());
-  for (int k = 0; k < last; k++) {
+  const int maskBefore = maskAt();
+  for (int k = 0; k <= last; k++) {
+    if (part_.updatesMask && k == maskBefore) use(plan_.loop.condition, k);
+    if (k == last) break;
     for (const int arg : plan_.loop.values[part_.values[k]].args) use(arg, k);
     localOf_[plan_.arguments() + part_.values[k]] = k;
   }
-  if (part_.updatesMask) use(plan_.loop.condition, last);
   if (!part_.updatesStates) return;
   for (int k = 0; k < plan_.states(); k++)
     if (plan_.needed[k]) use(plan_.loop.next[k], last + 1);
@@ -102,13 +126,26 @@ void StretchCode::instruction(int k) {
   VectorOperand args[3];
   for (size_t a = 0; a < value.args.size(); a++) args[a] = operand(value.args[a]);
   const int out = allocate(localOf_[position]);
-  instructionOf(value, to_.hasWide()).emit(to_, value.from, out, args);
+  const VectorOp op = instructionOf(value, to_.hasWide());
+  op.emit(to_, value.from, out, args);
+  if (op.isPartial) complete(value, out, args);
   Local& local = *localAt(position);
   local.reg = out;
   if (isRead_[position]) to_.store(locations_->at(position), out);
   if (local.uses.empty()) owner_[out] = kNobody;
   for (const int arg : value.args) release(arg);
   std::fill(isLocked_.begin(), isLocked_.end(), false);
+}
+
+void StretchCode::complete(const StepValue& value, int out, const VectorOperand* args) {
+  Assembler& assembler = to_.assembler();
+  PartialSite site{&value, {args, args + value.args.size()}, out, assembler.label(), assembler.label()};
+  to_.bitAnd(kFirstScratch, kFirstScratch, mask_);
+  to_.maskBits(kFirstScratch);
+  assembler.test(Gpr::rax);
+  assembler.jump(Condition::notZero, site.call);
+  assembler.bind(site.back);
+  sites_.push_back(std::move(site));
 }
 
 void StretchCode::updateMask() {

@@ -23,11 +23,20 @@ struct Spills {
   int32_t used = 0, count = 0;
 };
 
+// A partial instruction: the code goes to `call` where lanes of the loop are outside of it, for the function
+// on the whole vector, and then on at `back`.
+struct PartialSite {
+  const StepValue* value;
+  std::vector<VectorOperand> args;
+  int out;
+  Assembler::Label call, back;
+};
+
 class StretchCode {
  public:
   // `isRead`: of each position, whether a later part reads it. `free`: registers.
   StretchCode(VectorCode& to, const LoopPlan& plan, const LoopPart& part, const std::vector<bool>& isRead,
-              const std::vector<int>& free, Spills& spills);
+              const std::vector<int>& free, Spills& spills, std::vector<PartialSite>& sites);
 
   void emit(const StretchLocations& locations);
 
@@ -51,7 +60,10 @@ class StretchCode {
   void spill(int reg);
   VectorOperand spillSlot();
   void release(int position);
+  // The position among the part's values that the mask is updated before.
+  int maskAt() const;
   void instruction(int value);
+  void complete(const StepValue& value, int out, const VectorOperand* args);
   void updateMask();
   void updateStates();
   void updateState(int state, VectorOperand from);
@@ -62,6 +74,7 @@ class StretchCode {
   const std::vector<bool>& isRead_;
   const std::vector<int>& free_;
   Spills& spills_;
+  std::vector<PartialSite>& sites_;
   const StretchLocations* locations_ = nullptr;
   // The mask, in a register while states are chosen by it.
   VectorOperand mask_;

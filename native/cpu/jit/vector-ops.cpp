@@ -346,7 +346,10 @@ VectorOp vectorOp(const char* name, DType dtype, bool wide) {
   if (!isLaneDType(dtype)) return {};
   if (const Emit emit = foundIn(others(), name)) return {emit};
   if (dtype == DType::boolean) return {foundIn(booleans(), name)};
-  if (dtype == DType::float32 || dtype == DType::float64) return {foundIn(floats(), name)};
+  const bool isFloat = dtype == DType::float32 || dtype == DType::float64;
+  if (std::string_view(name) == "remainder" && (isFloat || dtype == DType::int64))
+    return {isFloat ? remainderOfFloats : remainderOfWide, true};
+  if (isFloat) return {foundIn(floats(), name)};
   if (const Emit emit = foundIn(integers(), name)) return {emit};
   return {signedOp(name, dtype, wide)};
 }

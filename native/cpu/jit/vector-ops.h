@@ -9,6 +9,8 @@ namespace weft::cpu::jit {
 // last argument.
 struct VectorOp {
   void (*emit)(VectorCode& to, DType dtype, int out, const VectorOperand* args) = nullptr;
+  // The code leaves the sign of the first scratch set in lanes whose numbers it does not do.
+  bool isPartial = false;
 };
 
 // Whether lanes may hold numbers of a dtype.
@@ -17,5 +19,10 @@ bool isLaneDType(DType dtype);
 // Without a function: there is none. `wide`: with AVX-512.
 VectorOp vectorOp(const char* name, DType dtype, bool wide);
 VectorOp vectorCast(DType from, DType to, bool wide);
+
+// Partial: of infinite numbers, NaN, divisors of 0 and quotients of 2^51 (2^22 of float32) and more.
+void remainderOfFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);
+// Of int64. Partial: of numbers beyond 2^49 and divisors of 0.
+void remainderOfWide(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 
 }  // namespace weft::cpu::jit
