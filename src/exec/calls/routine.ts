@@ -118,16 +118,16 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     explain: (step, kind) => ({
       bytesRead: bytesRead(step),
       bytesWritten: bytesOfAll(step.results),
-      text: `${print(step)}, ${routine.method(step)}${LIBRARY[kind](specOf(routine, step))}\n${mapTexts(step)}`,
+      text: `${print(step)}, ${routine.method(step)}${LIBRARY[kind](routine, step)}\n${mapTexts(step)}`,
     }),
   };
   return row;
 }
 
 /** The library that has a routine on the CPU, for `explain()`: its order of sums is its own. */
-const LIBRARY: Readonly<Record<TargetKind, (spec: RoutineSpec) => string>> = {
-  cpu: (spec) => {
-    const library = routineLibrary(spec);
+const LIBRARY: Readonly<Record<TargetKind, (routine: Routine, step: RoutineStep) => string>> = {
+  cpu: (routine, step) => {
+    const library = routineLibrary(specOf(routine, step));
     return library === '' ? '' : `, by ${library}; the order of sums is the library's`;
   },
   cuda: () => '',
