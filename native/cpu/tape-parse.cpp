@@ -195,11 +195,15 @@ class Parser {
     out.loop = loop.made;
     if (words_.next(0, kMany, "arguments of a loop") != static_cast<int64_t>(loop.dtypes.size()))
       malformed("arguments of a loop");
+    std::vector<const char*> constants;
     for (const DType dtype : loop.dtypes) {
       out.loopArgs.push_back(value());
-      if (tape_->values[out.loopArgs.back()].dtype != dtype) malformed("dtype of a loop's argument");
+      const Value& argument = tape_->values[out.loopArgs.back()];
+      if (argument.dtype != dtype) malformed("dtype of a loop's argument");
+      const bool isConstant = argument.storage == Storage::constant;
+      constants.push_back(isConstant ? tape_->constants.data() + argument.offset : nullptr);
     }
-    out.nativeLoop = jit::compileLoop(*out.loop, out.loopResult);
+    out.nativeLoop = jit::compileLoop(*out.loop, out.loopResult, constants);
     const size_t bytes = out.nativeLoop ? out.nativeLoop->scratchBytes() : out.loop->scratchBytes();
     tape_->loopByteLength = std::max(tape_->loopByteLength, bytes);
   }

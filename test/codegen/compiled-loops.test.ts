@@ -193,11 +193,13 @@ function randomLoop(next: () => number, depth: number, most: number): ElementLoo
   return loopWith(stepWith(dtypes, values, nextStates), condition, conditionLength);
 }
 
-/** A loop of so many rows and columns, some of which never begin. */
+/** A loop of so many rows and columns, some of which never begin; some of its arguments are constants. */
 function loopKernel(loop: ElementLoop, rows: number, columns: number): Kernel {
   const b = new KernelBuilder([rows, columns]);
   const args = loop.arguments.map((dtype, k) => {
     if (k === 0) return b.constant('int32', 0);
+    const isConstant = k >= loop.next.length && k < loop.arguments.length - 1 && k % 2 === 0;
+    if (isConstant) return b.constant(dtype, dtype === 'int32' ? -3 : 2.5);
     return b.load(dtype, k % 3 === 1 ? [0, 1] : [columns, 1], { buffer: `${dtype} ${k}` });
   });
   loop.next.forEach((_, k) => {
@@ -216,6 +218,45 @@ const ARRAY_OF = {
   int64: (numbers: Float64Array) =>
     BigInt64Array.from(numbers, (x) => BigInt.asIntN(64, BigInt(Number.isFinite(x) ? Math.trunc(x) : 0))),
 };
+
+const POWERS = [1, 2, -2, 0.5, 1024, 2 ** 126, 2 ** -126, 2 ** 127, 2 ** 1022, 2 ** -1022, -(2 ** 1023)];
+const OTHERS = [3, -3, 7, 10, 0.1, -0.1, 1 / 3, 12345.678, 1e-40, -1e-310, 5e-324, 3.4e38, -1.7e308];
+const NUMBERS = [...POWERS, ...OTHERS, 0, -0, Infinity, -Infinity, NaN];
+const WHOLE = [
+  0,
+  1,
+  -1,
+  2,
+  -2,
+  3,
+  -3,
+  10,
+  49,
+  107,
+  -1024,
+  1e9 + 7,
+  2 ** 49 - 1,
+  2 ** 49,
+  -(2 ** 49),
+  2 ** 50,
+  2 ** 62,
+];
+
+/** Dividends of hard pairs, then some beside multiples of a divisor, of halves of it and of 5/8, by many sizes. */
+function dividendsFor(dtype: keyof typeof ARRAY_OF, divisor: number, count: number): TypedArray {
+  const next = generator(11);
+  const near = (): number => Math.floor(next() * 5) - 2;
+  const whole = (): number => Math.floor((next() - 0.5) * 2 ** (1 + Math.floor(next() * 54)));
+  const hard = ARRAY_OF[dtype](PAIRS[0].subarray(0, count));
+  for (let k = count / 2; k < count; k++) {
+    if (dtype === 'int64') hard[k] = BigInt.asIntN(64, BigInt(whole()) * BigInt(divisor) + BigInt(near()));
+    else {
+      const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
+      hard[k] = (whole() + [0, 0, 0.5, 0.625][k % 4]!) * divisor * (1 + near() * unit);
+    }
+  }
+  return hard;
+}
 
 /** The addon itself, whose settings are those of the process; programs keep what they were made with. */
 const addon = createRequire(import.meta.url)(
@@ -283,6 +324,35 @@ describe.each(ISAS)('loops compiled for %s', (isa) => {
     const kernel = kernelOf([{ name: 'remainder', from: [dtype, dtype], value }], counter, count);
     const inputs = PAIRS.map((each) => ARRAY_OF[dtype](each.subarray(0, count)));
     expect(await differences(isa, kernel, [...inputs, undefined])).toEqual([]);
+  });
+
+  it.each([
+    ['int64', 'int64', WHOLE],
+    ['float64', 'int64', NUMBERS],
+    ['float32', 'int64', NUMBERS],
+    ['float32', 'int32', NUMBERS],
+  ] as const)('give its bits for quotients and remainders of %s by constants beside %s', async (...row) => {
+    const [dtype, counter, divisors] = row;
+    const count = 2 ** 14;
+    const ops = dtype === 'int64' ? (['remainder'] as const) : (['divide', 'remainder'] as const);
+    const b = new KernelBuilder([count]);
+    const scalar = (of: DType, value: number) => b.constant(of, of === 'int64' ? BigInt(value) : value);
+    for (const [k, divisor] of divisors.entries())
+      for (const op of ops) {
+        const value: StepValue = { kind: 'map', dtype, op, args: [2, 3] };
+        const args = [b.load(dtype, [1], { buffer: `${k}` }), scalar(dtype, divisor)];
+        const loop = once(counter, [dtype, dtype], value);
+        b.store(b.repeat(loop, 1, scalar(counter, 0), scalar(dtype, 0), ...args));
+      }
+    const kernel = b.build();
+    let input = 0;
+    const inputs = kernel.buffers.map(({ role }) =>
+      role === 'input' ? dividendsFor(dtype, divisors[input++]!, count) : undefined,
+    );
+    const different = await differences(isa, kernel, inputs);
+    expect(different.map((k) => `${ops[k % ops.length]} ${divisors[Math.floor(k / ops.length)]}`)).toEqual(
+      [],
+    );
   });
 
   it('give the bits of the interpreter for random loops, with loops within, calls and many states', async () => {

@@ -185,6 +185,11 @@ VectorOperand Assembler::constant(uint64_t element) {
   return {VectorOperand::Kind::constant, found->second};
 }
 
+std::optional<uint64_t> Assembler::elementOf(VectorOperand operand) const {
+  if (operand.kind != VectorOperand::Kind::constant) return std::nullopt;
+  return constants_[operand.value];
+}
+
 void Assembler::patch(const Fix& fix, int64_t target) {
   const auto distance = static_cast<int32_t>(target - static_cast<int64_t>(fix.at) - 4 - fix.after);
   std::memcpy(code_.data() + fix.at, &distance, sizeof distance);

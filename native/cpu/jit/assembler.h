@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace weft::cpu::jit {
@@ -76,6 +77,8 @@ class Assembler {
 
   // A vector of equal elements of 64 bits.
   VectorOperand constant(uint64_t element);
+  // The element of such a vector; none of other operands.
+  std::optional<uint64_t> elementOf(VectorOperand operand) const;
 
   // The code and its constants, complete.
   std::vector<uint8_t> finish(size_t vectorBytes);

@@ -49,12 +49,16 @@ class LoopCompiler {
     frame_.byteLength = kFrameHeaderBytes;
   }
 
-  std::shared_ptr<const NativeLoop> compile(int result) {
+  std::shared_ptr<const NativeLoop> compile(int result, const std::vector<const char*>& constants) {
     std::vector<Location> arguments(top_.arguments());
     for (int k = 0; k < top_.arguments(); k++) {
       FrameLanes& lanes = frame_.arguments.emplace_back();
       lanes.dtype = top_.loop.dtypes[k];
       if (!top_.needed[k]) continue;
+      if (k >= top_.states() && constants[k]) {
+        arguments[k] = constant(lanes.dtype, constants[k]);
+        continue;
+      }
       lanes.offset = slot();
       arguments[k] = {{VectorOperand::Kind::memory, lanes.offset}};
     }
@@ -87,6 +91,11 @@ class LoopCompiler {
     return offset;
   }
   Location memory() { return {{VectorOperand::Kind::memory, slot()}}; }
+  Location constant(DType dtype, const char* chunk) {
+    uint64_t bits = 0;
+    std::copy_n(chunk, kElementBytes[static_cast<int>(dtype)], reinterpret_cast<char*>(&bits));
+    return {assembler_.constant(laneOf(dtype, bits)), chunk};
+  }
 
   // ------------------------------------------------------------------------------------------------ layout
 
@@ -97,10 +106,7 @@ class LoopCompiler {
       const StepValue& value = plan.loop.values[k];
       Location& location = placed.locations[plan.arguments() + k];
       if (!value.constant.empty()) {
-        uint64_t bits = 0;
-        std::copy_n(value.constant.data(), kElementBytes[static_cast<int>(value.dtype)],
-                    reinterpret_cast<char*>(&bits));
-        location = {assembler_.constant(laneOf(value.dtype, bits)), value.constant.data()};
+        location = constant(value.dtype, value.constant.data());
       } else if (!value.loop && placed.isRead[plan.arguments() + k]) {
         location = memory();
       }
@@ -353,14 +359,15 @@ bool compilesLoops() {
 
 void allowLoopCode(bool isAllowed) { isCodeAllowed = isAllowed; }
 
-std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result) {
+std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result,
+                                              const std::vector<const char*>& constants) {
   if (!compilesLoops()) return nullptr;
   std::vector<bool> results(loop.next.size());
   results[result] = true;
   const bool wide = currentIsa() == Isa::avx512;
   const LoopPlan plan(loop, std::move(results), wide);
   for (const int laneBytes : {4, 8})
-    if (plan.fits(laneBytes)) return LoopCompiler(plan, laneBytes, wide).compile(result);
+    if (plan.fits(laneBytes)) return LoopCompiler(plan, laneBytes, wide).compile(result, constants);
   return nullptr;
 }
 

@@ -85,9 +85,10 @@ class NativeLoop {
   const ExecutableMemory memory_;
 };
 
-// The code of a loop whose result is a state; null: it is run by the functions of lanes instead. The loop
-// outlives it.
-std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result);
+// The code of a loop whose result is a state; null: it is run by the functions of lanes instead. `constants`:
+// of each argument, a chunk of equal lanes where it is a constant. The loop and they outlive it.
+std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result,
+                                              const std::vector<const char*>& constants);
 
 // Whether loops are compiled: the processor has the instructions, the system gives executable memory, and it
 // is allowed, as it is at first. Tapes that were read before keep what they have.

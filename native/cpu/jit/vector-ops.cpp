@@ -216,7 +216,7 @@ const Table& floats() {
       {"add", floatBinary<0x58>},
       {"subtract", floatBinary<0x5c>},
       {"multiply", floatBinary<0x59>},
-      {"divide", floatBinary<0x5e>},
+      {"divide", divideFloats},
       {"minimum", floatExtreme<0x5d>},
       {"maximum", floatExtreme<0x5f>},
       {"square", floatSquare},

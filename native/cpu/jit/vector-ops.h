@@ -20,6 +20,8 @@ bool isLaneDType(DType dtype);
 VectorOp vectorOp(const char* name, DType dtype, bool wide);
 VectorOp vectorCast(DType from, DType to, bool wide);
 
+// By a constant power of two, a product.
+void divideFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 // Partial: of infinite numbers, NaN, divisors of 0 and quotients of 2^51 (2^22 of float32) and more.
 void remainderOfFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 // Of int64. Partial: of numbers beyond 2^49 and divisors of 0.
