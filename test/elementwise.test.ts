@@ -150,6 +150,25 @@ describe('values', () => {
   });
 });
 
+describe('bitwise operators', () => {
+  it('take numbers of any size modulo 2^32, as JavaScript does', async () => {
+    const large = [
+      2 ** 31,
+      2 ** 32 + 5,
+      2 ** 53,
+      2 ** 63 + 2 ** 20,
+      2 ** 63,
+      1.064684655495887e20,
+      2 ** 84,
+      1e300,
+    ];
+    const numbers = [0, -0, 0.5, 1.9, 3.99, ...large, Number.POSITIVE_INFINITY].flatMap((t) => [t, -t]);
+    for (const fn of [(t) => t | 0, (t) => t >>> 3, (t) => t ^ 5, (t) => ~t, (t) => t << 2] as Unary[])
+      for (const data of [Float64Array.from([...numbers, Number.NaN]), Float32Array.from(numbers)])
+        expect(await elements(elementwise(fn)(lazy(data)))).toEqual(Array.from(data, (t) => fn(t)));
+  });
+});
+
 describe('loops that depend on data', () => {
   const mandelbrot = (a: number, b: number): number => {
     let [re, im, k] = [0, 0, 0];

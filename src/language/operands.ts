@@ -2,7 +2,7 @@
  * Booleans as numbers, and numbers as booleans, as JavaScript converts them. Numbers that come of literals and
  * comparisons are weak: they take the dtype of the arrays that they meet.
  */
-import { isFloat, isInteger, type Scalar } from '../graph/dtype.js';
+import { byteLengthOf, isFloat, isInteger, type Scalar } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { cast, constant, isExpr, map } from '../graph/infer.js';
 import type { Condition, Operand } from './value.js';
@@ -38,9 +38,12 @@ export function toInt32(value: Operand): Expr {
   const number = numeric(value);
   if (!isExpr(number)) return constant(Number(number) | 0, 'int32');
   if (isInteger(number.dtype)) return cast(number, 'int32');
-  // Through 64 bits integers wrap around; what these do not hold gives 0.
-  const isHeld = map('less', [map('abs', [number]), 2 ** 63]);
-  return cast(cast(map('where', [isHeld, number, 0]), 'int64'), 'int32');
+  // Modulo 2^32, which is exact, and which halves do not hold; NaN and infinities give 0.
+  const whole = map('trunc', [byteLengthOf(number.dtype) === 2 ? cast(number, 'float32') : number]);
+  const turns = map('trunc', [map('multiply', [whole, 2 ** -32])]);
+  const word = map('subtract', [whole, map('multiply', [turns, 2 ** 32])]);
+  const isHeld = map('less', [map('abs', [word]), 2 ** 32]);
+  return cast(cast(map('where', [isHeld, word, 0]), 'int64'), 'int32');
 }
 
 /** An operand beside the integers of an array, whose dtype it takes. */

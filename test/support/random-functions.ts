@@ -272,7 +272,9 @@ class Writer {
     const strong = (text: string): Printed => printed(isSingle ? `(${text} + zero)` : text);
     if (this.#below(3) > 0) {
       const name = this.#pick(this.#names);
-      return /^[kn]/.test(name) ? strong(name) : printed(name);
+      if (!/^[kn]/.test(name)) return printed(name);
+      // Counters are integers, whose negative zero a quotient would show.
+      return this.#operations === 'floats' ? printed(`(${name} + zero)`) : strong(name);
     }
     const isWhole = this.#operations === 'integers' || this.#below(2) === 0;
     const value = isWhole ? this.#below(9) - 4 : Math.round((this.#next() - 0.5) * 64) / 16;
