@@ -239,7 +239,7 @@ const WHOLE = [
   2 ** 49,
   -(2 ** 49),
   2 ** 50,
-  2 ** 62,
+  -(2 ** 63),
 ];
 
 /** Dividends of hard pairs, then some beside multiples of a divisor, of halves of it and of 5/8, by many sizes. */

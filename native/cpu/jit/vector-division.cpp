@@ -166,7 +166,7 @@ void remainderOfWide(VectorCode& to, DType, int out, const VectorOperand* args) 
   };
   const std::optional<uint64_t> element = to.assembler().elementOf(args[1]);
   const auto divisor = static_cast<int64_t>(element.value_or(0));
-  const bool isConstant = divisor != 0 && std::abs(divisor) <= kMostWide;
+  const bool isConstant = divisor != 0 && divisor >= -kMostWide && divisor <= kMostWide;
   toDouble(kFirstScratch, args[0]);
   if (isConstant) {
     // A quotient is whole, or at least u = 1 / |divisor| below the next whole number. The errors of the
