@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { blasFiles } from '../../src/exec/native/blas-libraries.js';
+import { PYTHON_PLACES } from '../support/search-paths.js';
 
 const files: Readonly<Record<string, readonly string[]>> = {
   '/venv/lib': ['python3.12'],
@@ -10,22 +11,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
 };
 
 it('finds the OpenBLAS of Python packages, that of the environment in use first', () => {
-  const places = {
-    driver: undefined,
-    nvrtc: undefined,
-    cublas: undefined,
-    cublasLt: undefined,
-    cutensor: undefined,
-    cufft: undefined,
-    cusolver: undefined,
-    toolkits: [],
-    pythonPrefixes: ['/venv'],
-    binFolders: [],
-    home: '/home/u',
-    packages: undefined,
-    environment: undefined,
-  };
-  expect(blasFiles(places, (folder) => files[folder] ?? [])).toEqual([
+  expect(blasFiles(PYTHON_PLACES, (folder) => files[folder] ?? [])).toEqual([
     '/venv/lib/python3.12/site-packages/scipy_openblas64/lib/libscipy_openblas64_.so',
     '/home/u/.local/lib/python3.11/site-packages/scipy_openblas32/lib/libscipy_openblas.so',
   ]);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { fftFiles } from '../../src/exec/native/fft-libraries.js';
+import { PYTHON_PLACES } from '../support/search-paths.js';
 
 const files: Readonly<Record<string, readonly string[]>> = {
   '/venv/lib': ['python3.12', 'libmkl_core.so.2', 'libmkl_rt.so.2'],
@@ -14,23 +15,8 @@ const files: Readonly<Record<string, readonly string[]>> = {
 };
 
 it('finds FFTW in packages and MKL beside them, in the environment in use first', () => {
-  const places = {
-    driver: undefined,
-    nvrtc: undefined,
-    cublas: undefined,
-    cublasLt: undefined,
-    cutensor: undefined,
-    cufft: undefined,
-    cusolver: undefined,
-    toolkits: [],
-    pythonPrefixes: ['/venv'],
-    binFolders: [],
-    home: '/home/u',
-    packages: undefined,
-    environment: undefined,
-  };
   const mkl = ['/venv/lib/libmkl_rt.so.2', '/home/u/.local/lib/libmkl_rt.so.3'];
-  expect(fftFiles(places, (folder) => files[folder] ?? [])).toEqual({
+  expect(fftFiles(PYTHON_PLACES, (folder) => files[folder] ?? [])).toEqual({
     float32: ['/venv/lib/python3.12/site-packages/pyfftw.libs/libfftw3f-b446.so.3.5.5', ...mkl],
     float64: [
       '/venv/lib/python3.12/site-packages/pyfftw.libs/libfftw3-6b98.so.3.5.5',

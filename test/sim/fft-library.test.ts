@@ -21,6 +21,7 @@ const useLibrary = (library: string): void => addon.configureCpu({ poison: true,
 
 const LIBRARY = process.env.WEFT_TEST_FFT ?? join(SIM_FOLDER, 'libweft-sim-fftw.so');
 const isReal = process.env.WEFT_TEST_FFT !== undefined;
+const why = isReal ? ' (skipped: for the stand-in alone)' : '';
 const folder = mkdtempSync(join(tmpdir(), 'weft-fft-'));
 const device = 'cpu';
 
@@ -103,7 +104,7 @@ it('gives the same bits in tiles, and over its operand', async () => {
   expect(parts!.data).toEqual(one!.data);
 });
 
-it.skipIf(isReal)('says that the library makes no plan', async () => {
+it.skipIf(isReal)(`says that the library makes no plan${why}`, async () => {
   process.env.WEFT_SIM_FFTW_REFUSED = '384';
   try {
     const refused = fft.fft(toLazy(randomValues('complex64', [3, 384], 1)));
@@ -113,7 +114,7 @@ it.skipIf(isReal)('says that the library makes no plan', async () => {
   }
 });
 
-it.skipIf(isReal)('is named by a file, beside which that of the other precision is', () => {
+it.skipIf(isReal)(`is named by a file, beside which that of the other precision is${why}`, () => {
   const { name, path } = cpuInfo().fft.float32!;
   expect(path).toBe(LIBRARY);
   expect(() => useLibrary('/nowhere/libfftw3.so')).toThrow(/WEFT_FFT.*nowhere/);
