@@ -7,7 +7,7 @@
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { formatBytes } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
-import { collectGarbage, openDevice, trim } from '../native/native.js';
+import { collectGarbage, memory, openDevice, trim } from '../native/native.js';
 import { hostResultBytes } from '../plan/block-bytes.js';
 import type { Device } from '../targets/device.js';
 import { totalBytesOf } from './budgets.js';
@@ -100,13 +100,15 @@ const resultBytes = ({ results }: Program, { devices, destination }: ComputeTarg
 
 /**
  * Attempts a run; once more where the device has no room, but results that nobody can reach any more take
- * some: the engine collects them when the heap has grown, not when a device is full.
+ * some: the engine collects them when the heap has grown, not when a device is full. A collection marks the whole
+ * heap (some 50 ms), so there is none where no device has memory in use.
  */
 async function retryAfterGc<T>(attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
-    if (!(error instanceof MemoryError) || !(await collectGarbage())) throw error;
+    const mayHelp = error instanceof MemoryError && memory().some(({ inUse }) => inUse > 0);
+    if (!mayHelp || !(await collectGarbage())) throw error;
     return attempt();
   }
 }
