@@ -20,6 +20,8 @@ export function cpuWorkloads(scale: Scale): Workload[] {
     ...pipelines(size),
     ...counts(size),
     ...orders(size),
+    ...sorts(size),
+    ...searches(size),
   ];
 }
 
@@ -172,5 +174,32 @@ function orders(size: Size): Workload[] {
     make('select_by_mask', [n], [vector(n, 1, -1, 1)], expressions.selectByMask, {}),
     make('nonzero', [n], [vector(n, 1, -1, 1)], expressions.placesAbove, {}),
     make('unique_int32', [k], [{ ...vector(k, 1, 0, k / 4), dtype: 'int32' }], expressions.distinct, {}),
+  ];
+}
+
+/** Sorts of wider numbers, and along both axes. */
+function sorts(size: Size): Workload[] {
+  const k = size(2 ** 22, 2 ** 14);
+  const shape = [size(2 ** 12, 2 ** 7), size(2 ** 10, 2 ** 7)] as const;
+  const numbers = (dtype: DType): Input => ({ ...vector(k, 1, 0, dtype === 'int64' ? 2 ** 40 : 1), dtype });
+  const table: Input = { shape, seed: 1 };
+  return [
+    make('sort_float64', [k], [numbers('float64')], (all) => all.sort(), { dtype: 'float64' }),
+    make('sort_int64', [k], [numbers('int64')], (all) => all.sort(), { dtype: 'int64' }),
+    make('argsort_float64', [k], [numbers('float64')], (all) => all.argsort(), { dtype: 'float64' }),
+    make('sort_rows', shape, [table], (all) => all.sort(1), {}),
+    make('sort_columns', shape, [table], (all) => all.sort(0), {}),
+    make('argsort_rows', shape, [table], (all) => all.argsort(1), {}),
+  ];
+}
+
+/** Places in a sorted array, and membership in a set of integers. */
+function searches(size: Size): Workload[] {
+  const [k, n] = [size(2 ** 22, 2 ** 14), size(2 ** 20, 2 ** 12)];
+  const few = size(2 ** 16, 2 ** 8);
+  const integers = (count: number, seed: number): Input => ({ ...vector(count, seed, 0, n), dtype: 'int32' });
+  return [
+    make('searchsorted', [k, n], [vector(k, 1), { ...vector(n, 2), isSorted: true }], expressions.placesIn, {}),
+    make('isin_int32', [k, few], [integers(k, 1), integers(few, 2)], expressions.membersOf, {}),
   ];
 }

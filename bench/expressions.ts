@@ -14,6 +14,7 @@ import {
   type OutOfRange,
   random,
   reduction,
+  searchsorted,
   stack,
   where,
   zeros,
@@ -56,6 +57,8 @@ export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg(
 export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
 export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
 export const distinct = (x: Lazy): Lazy => x.uniqueValues();
+export const placesIn = (x: Lazy, sorted: Lazy): Lazy => searchsorted(sorted, x);
+export const membersOf = (x: Lazy, test: Lazy): Lazy => x.isin(test);
 
 /** Steps until a point of the plane escapes, at most so many. */
 export const escapeSteps = elementwise((a: number, b: number, most: number): number => {

@@ -1,5 +1,5 @@
-"""Indexing, scans, sorting, sets and bins on the CPU by NumPy, JAX and Numba: the rows of `orders` and `counts` in
-`cpu-workloads.ts`, one JSON line each, in the fields of `run.ts`.
+"""Indexing, scans, sorting, searches, sets and bins on the CPU by NumPy, JAX and Numba: the rows of `orders`, `sorts`,
+`searches` and `counts` in `cpu-workloads.ts`, one JSON line each, in the fields of `run.ts`.
 
     taskset -c 0,1 python3 bench/peers-order-cpu.py --peer numpy --seconds 0.5
     taskset -c 0,1 node dist/bench/run.js --device cpu --quiet 0 --budget 0.5 --only cumsum,sort
@@ -35,6 +35,9 @@ X, Y, SIGNED = uniform(N), uniform(N), uniform(N, -1, 1)
 IDS = random.integers(0, N, N)
 COLUMNS = uniform(1 << 24).reshape(1 << 14, 1024)
 SHORT, INTEGERS = uniform(K), random.integers(0, K // 4, K).astype(np.int32)
+DOUBLES, LONGS = random.random(K), random.integers(0, 1 << 40, K)
+TABLE, SORTED = SHORT.reshape(1 << 12, 1 << 10), np.sort(uniform(1 << 20))
+ITEMS, TEST = (random.integers(0, 1 << 20, n).astype(np.int32) for n in (K, 1 << 16))
 FEW, MANY = random.integers(0, BINS, N), random.integers(0, SEGMENTS, N)
 INPUTS = {
     "take_random": (X, IDS),
@@ -48,6 +51,14 @@ INPUTS = {
     "select_by_mask": (SIGNED,),
     "nonzero": (SIGNED,),
     "unique_int32": (INTEGERS,),
+    "sort_float64": (DOUBLES,),
+    "sort_int64": (LONGS,),
+    "argsort_float64": (DOUBLES,),
+    "sort_rows": (TABLE,),
+    "sort_columns": (TABLE,),
+    "argsort_rows": (TABLE,),
+    "searchsorted": (SHORT, SORTED),
+    "isin_int32": (ITEMS, TEST),
     "scatter_add": (X, MANY),
     "histogram_256": (X,),
     "bincount": (FEW,),
@@ -73,6 +84,14 @@ def numpy_calls():
         "select_by_mask": lambda x: x[x > 0],
         "nonzero": lambda x: np.nonzero(x > 0.9)[0],
         "unique_int32": np.unique,
+        "sort_float64": np.sort,
+        "sort_int64": np.sort,
+        "argsort_float64": lambda x: np.argsort(x, kind="stable"),
+        "sort_rows": lambda x: np.sort(x, axis=1),
+        "sort_columns": lambda x: np.sort(x, axis=0),
+        "argsort_rows": lambda x: np.argsort(x, axis=1, kind="stable"),
+        "searchsorted": lambda x, table: np.searchsorted(table, x),
+        "isin_int32": np.isin,
         "scatter_add": scatter_add,
         "histogram_256": lambda x: np.histogram(x, 256, (0, 1))[0],
         "bincount": lambda ids: np.bincount(ids, minlength=BINS),
@@ -95,6 +114,14 @@ def jax_calls():
         "argsort": jnp.argsort,
         "top_100": lambda x: jax.lax.top_k(x, 100)[0],
         "median": jnp.median,
+        "sort_float64": jnp.sort,
+        "sort_int64": jnp.sort,
+        "argsort_float64": jnp.argsort,
+        "sort_rows": lambda x: jnp.sort(x, axis=1),
+        "sort_columns": lambda x: jnp.sort(x, axis=0),
+        "argsort_rows": lambda x: jnp.argsort(x, axis=1),
+        "searchsorted": lambda x, table: jnp.searchsorted(table, x),
+        "isin_int32": jnp.isin,
         "scatter_add": lambda x, ids: jnp.zeros(SEGMENTS, jnp.float32).at[ids].add(x),
         "histogram_256": lambda x: jnp.histogram(x, 256, (0, 1))[0],
         "bincount": lambda ids: jnp.bincount(ids, length=BINS),
@@ -189,7 +216,38 @@ def numba_calls():
             out[ids[i]] += x[i]
         return out
 
-    sort = njit(lambda x: np.sort(x))
+    # Numba sorts arrays of one axis alone: a loop over rows, in parallel.
+    @njit(parallel=True)
+    def sort_rows(x):
+        out = np.empty_like(x)
+        for i in prange(x.shape[0]):
+            out[i] = np.sort(x[i])
+        return out
+
+    @njit(parallel=True)
+    def sort_columns(x):
+        out = np.empty_like(x)
+        for j in prange(x.shape[1]):
+            out[:, j] = np.sort(x[:, j])
+        return out
+
+    @njit(parallel=True)
+    def argsort_rows(x):
+        out = np.empty(x.shape, np.int64)
+        for i in prange(x.shape[0]):
+            out[i] = np.argsort(x[i], kind="mergesort")
+        return out
+
+    @njit(parallel=True)
+    def searchsorted(x, table):
+        out = np.empty(x.size, np.int64)
+        for i in prange(x.size):
+            out[i] = np.searchsorted(table, x[i])
+        return out
+
+    isin_int32 = njit(lambda x, test: np.isin(x, test))
+    sort_float64 = sort_int64 = sort = njit(lambda x: np.sort(x))
+    argsort_float64 = njit(lambda x: np.argsort(x, kind="mergesort"))
     argsort = njit(lambda x: np.argsort(x, kind="mergesort"))
     median = njit(lambda x: np.median(x))
     unique_int32 = njit(lambda x: np.unique(x))

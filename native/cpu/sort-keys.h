@@ -48,6 +48,8 @@ struct RealKeys {
   using P = KeyComponent<Bits, kind, kExponentBits, kIsArgument>;
   using Element = Bits;
   using Key = Bits;
+  static constexpr KeyKind kKind = kind;
+  static constexpr bool kIsOne = true;
   static constexpr int kPasses = sizeof(Bits);
   static Key encode(Element a, bool descending) { return P::encode(a, descending); }
   static Element decode(Key k, bool descending) { return P::decode(k, descending); }
@@ -67,6 +69,7 @@ struct ComplexKeys {
     Bits re, im;
   };
   using Key = Element;
+  static constexpr bool kIsOne = false;
   static constexpr int kPasses = 2 * sizeof(Bits) + 1;
   static Key encode(Element a, bool descending) {
     return {P::encode(a.re, descending), P::encode(a.im, descending)};

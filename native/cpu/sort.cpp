@@ -1,7 +1,7 @@
-// Sorting rows, and the positions that sort them: keys in the order of the elements, NaN last, by radix sorts
-// of the least significant digit first. Many rows are sorted one by each thread; a long one by all threads,
-// each of which counts and moves a stretch of it. The order is stable, hence one: bits do not depend on
-// threads.
+// Sorting rows, and the positions that sort them: keys in the order of the elements, NaN last, in vector registers
+// where those take them (vector-sort.h), else by radix sorts of the least significant digit first. Many rows are sorted
+// one by each thread; a long one by all threads, each of which counts and moves a stretch of it. The order is stable,
+// hence one: bits do not depend on threads, nor on the way.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,12 +14,34 @@
 #include "cpu/sort-keys.h"
 #include "cpu/tape.h"
 #include "cpu/threads.h"
+#include "cpu/vector-sort.h"
 #include "shared/layout.h"
 
 namespace weft::cpu {
+
+#define WEFT_DECLARE_SORTS(isa)       \
+  namespace isa {                     \
+  const SortKernels* sortKernels();   \
+  }
+WEFT_DECLARE_SORTS(baseline)
+#ifdef WEFT_HAS_AVX
+WEFT_DECLARE_SORTS(avx2)
+WEFT_DECLARE_SORTS(avx512)
+#endif
+#undef WEFT_DECLARE_SORTS
+
+const SortKernels* sortKernels() {
+#ifdef WEFT_HAS_AVX
+  if (currentIsa() == Isa::avx512) return avx512::sortKernels();
+  if (currentIsa() == Isa::avx2) return avx2::sortKernels();
+#endif
+  return baseline::sortKernels();
+}
+
 namespace {
 
 constexpr int kDigits = 1 << kDigitBits;
+static_assert(kDigits == kMostBuckets);
 // Shorter rows are sorted by comparisons.
 constexpr int64_t kShort = 256;
 // Elements of a row that a thread sorts with others at least.
@@ -52,10 +74,13 @@ Rows readRows(const std::vector<int64_t>& numbers) {
   return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0, below};
 }
 
-// The items that are moved: a key, or a key and its position.
+// The items that are moved: a key, or a key and its position. `Form`: how vector registers sort the same, where items
+// are integers of 32 or 64 bits there.
 template <typename Keys>
 struct Plain {
   using Item = typename Keys::Key;
+  static constexpr bool kTakesVectors = Keys::kIsOne && sizeof(Item) >= sizeof(int32_t);
+  using Form = VectorValues<Keys>;
   static typename Keys::Key key(const Item& item) { return item; }
   static Item make(typename Keys::Key key, int64_t) { return key; }
   static bool less(const Item& a, const Item& b) { return Keys::less(a, b); }
@@ -66,6 +91,8 @@ struct Indexed {
     typename Keys::Key own;
     Index at;
   };
+  static constexpr bool kTakesVectors = Keys::kIsOne && sizeof(Index) == 4 && sizeof(typename Keys::Key) == 4;
+  using Form = VectorPositions<Keys>;
   static typename Keys::Key key(const Item& item) { return item.own; }
   static Item make(typename Keys::Key key, int64_t at) { return {key, static_cast<Index>(at)}; }
   static bool less(const Item& a, const Item& b) {
@@ -144,10 +171,23 @@ struct Sorter {
 
   static void row(const Rows& r, const typename Keys::Element* in, Result* out, std::byte* memory,
                   int64_t stretches, ThreadPool* pool) {
-    auto* a = reinterpret_cast<Item*>(memory);
-    auto* b = reinterpret_cast<Item*>(memory + padded(static_cast<size_t>(r.length) * sizeof(Item)));
-    auto* counts =
-        reinterpret_cast<Counts*>(memory + 2 * padded(static_cast<size_t>(r.length) * sizeof(Item)));
+    const size_t line = padded(static_cast<size_t>(r.length) * sizeof(Item));
+    if constexpr (Moved::kTakesVectors) {
+      if (const SortKernels* const kernels = sortKernels()) {
+        using Form = typename Moved::Form;
+        const VectorSpace<typename Form::Item> space{reinterpret_cast<typename Form::Item*>(memory),
+                                                     reinterpret_cast<uint8_t*>(memory + line),
+                                                     reinterpret_cast<Counts*>(memory + 2 * line)};
+        const VectorSort<Form> sort(Form(*kernels, r.descending), r.length, in, out, space);
+        return stretches == 1 ? sort.run() : sort.runByAll(stretches, *pool);
+      }
+    }
+    rowByDigits(r, in, out, reinterpret_cast<Item*>(memory), reinterpret_cast<Item*>(memory + line),
+                reinterpret_cast<Counts*>(memory + 2 * line), stretches, pool);
+  }
+
+  static void rowByDigits(const Rows& r, const typename Keys::Element* in, Result* out, Item* a, Item* b,
+                          Counts* counts, int64_t stretches, ThreadPool* pool) {
     const auto firstOf = [&](int64_t stretch) { return r.length * stretch / stretches; };
     const auto each = [&](const auto& work) {
       if (pool == nullptr) {
