@@ -199,7 +199,13 @@ function searches(size: Size): Workload[] {
   const few = size(2 ** 16, 2 ** 8);
   const integers = (count: number, seed: number): Input => ({ ...vector(count, seed, 0, n), dtype: 'int32' });
   return [
-    make('searchsorted', [k, n], [vector(k, 1), { ...vector(n, 2), isSorted: true }], expressions.placesIn, {}),
+    make(
+      'searchsorted',
+      [k, n],
+      [vector(k, 1), { ...vector(n, 2), isSorted: true }],
+      expressions.placesIn,
+      {},
+    ),
     make('isin_int32', [k, few], [integers(k, 1), integers(few, 2)], expressions.membersOf, {}),
   ];
 }

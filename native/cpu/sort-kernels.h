@@ -30,7 +30,8 @@ struct SortKernels {
   SortLoops<int32_t> words;
   SortLoops<int64_t> longs;
   // Keys of 32 bits above their positions, from `first` on: one order, which is stable.
-  void (*encodePairs)(const KeyForm& form, const void* elements, int64_t first, int64_t count, int64_t* pairs);
+  void (*encodePairs)(const KeyForm& form, const void* elements, int64_t first, int64_t count,
+                      int64_t* pairs);
   void (*decodePairs)(const int64_t* pairs, int64_t count, int64_t* positions);
 };
 

@@ -121,7 +121,8 @@ struct KeyBits {
   static constexpr T kSign = static_cast<T>(T{1} << (8 * sizeof(T) - 1));
   static constexpr T kLast = static_cast<T>(~kSign);
   static constexpr int kExponentBits = sizeof(T) == 4 ? 8 : 11;
-  static constexpr T kInfinity = static_cast<T>(((T{1} << kExponentBits) - 1) << (8 * sizeof(T) - 1 - kExponentBits));
+  static constexpr T kInfinity =
+      static_cast<T>(((T{1} << kExponentBits) - 1) << (8 * sizeof(T) - 1 - kExponentBits));
   static constexpr T kQuiet = static_cast<T>(kInfinity | T{1} << (8 * sizeof(T) - 2 - kExponentBits));
 };
 
@@ -175,7 +176,8 @@ void encodePairs(const KeyForm& form, const void* elements, int64_t first, int64
   const auto* const in = static_cast<const int32_t*>(elements);
   withKind<int32_t>(form, [=](auto kind, int32_t flip) {
     for (int64_t i = 0; i < count; i++)
-      pairs[i] = static_cast<int64_t>(keyOf<int32_t>(in[i], decltype(kind)::value, flip, true)) << 32 | (first + i);
+      pairs[i] =
+          static_cast<int64_t>(keyOf<int32_t>(in[i], decltype(kind)::value, flip, true)) << 32 | (first + i);
   });
 }
 

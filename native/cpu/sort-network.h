@@ -1,8 +1,8 @@
-// Sorting networks of vectors: so many rows of lanes are sorted as columns by Batcher's merge exchange (Knuth, "The
-// Art of Computer Programming", volume 3, 5.2.2, algorithm M), then neighbouring columns are merged until all lanes
-// are one sequence, row by row. A merge is bitonic; while it has several rows its steps exchange rows alone, without
-// blends, as in Wassenberg, Blacher, Giesen and Sanders, "Vectorized and performance-portable Quicksort" (2022).
-// Included by files that are compiled once per instruction set.
+// Sorting networks of vectors: so many rows of lanes are sorted as columns by Batcher's merge exchange
+// (Knuth, "The Art of Computer Programming", volume 3, 5.2.2, algorithm M), then neighbouring columns are
+// merged until all lanes are one sequence, row by row. A merge is bitonic; while it has several rows its
+// steps exchange rows alone, without blends, as in Wassenberg, Blacher, Giesen and Sanders, "Vectorized and
+// performance-portable Quicksort" (2022). Included by files that are compiled once per instruction set.
 #pragma once
 #include <utility>
 
@@ -77,11 +77,13 @@ WEFT_SORT_INLINE void sortColumns(Vector<T>* v, std::integer_sequence<int, I...>
   (exchange<T, 0>(v[kExchanges<kRows>.low[I]], v[kExchanges<kRows>.high[I]]), ...);
 }
 
-// The steps of a merge that rows are exchanged in: row r of each group of rows with the one as far from its end.
+// The steps of a merge that rows are exchanged in: row r of each group of rows with the one as far from its
+// end.
 template <typename T, int kRows, int kGroup, int kBits, int... I>
 WEFT_SORT_INLINE void exchangeRows(Vector<T>* v, std::integer_sequence<int, I...> pairs) {
   constexpr int kHalf = kGroup / 2;
-  (exchange<T, kBits>(v[I / kHalf * kGroup + I % kHalf], v[I / kHalf * kGroup + kGroup - 1 - I % kHalf]), ...);
+  (exchange<T, kBits>(v[I / kHalf * kGroup + I % kHalf], v[I / kHalf * kGroup + kGroup - 1 - I % kHalf]),
+   ...);
   if constexpr (kHalf > 1) exchangeRows<T, kRows, kHalf, kBits>(v, pairs);
 }
 
@@ -114,7 +116,7 @@ WEFT_SORT_INLINE void mergeColumns(Vector<T>* v, std::integer_sequence<int, I...
 // Rows that fit the registers.
 constexpr int kMostRows = kVectorBytes == 64 ? 16 : 8;
 template <typename T>
-constexpr int kNetworkLength = kMostRows * kLanes<T>;
+constexpr int kNetworkLength = kMostRows* kLanes<T>;
 
 // Sorts `count` keys, (kRows - 1) · lanes … kRows · lanes or fewer, behind which the greatest key stands.
 template <typename T, int kRows>

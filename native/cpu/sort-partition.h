@@ -1,7 +1,7 @@
-// Partition of keys in place, a vector at a time: lanes above a pivot go to one end, the others to the other, as in
-// Bramas, "A novel hybrid quicksort algorithm vectorized using AVX-512 on Intel Skylake" (2017). Some vectors of each
-// end are set aside first; keys are then read from the end that has less room, so that both always have room for all
-// that is read. Included by files that are compiled once per instruction set.
+// Partition of keys in place, a vector at a time: lanes above a pivot go to one end, the others to the other,
+// as in Bramas, "A novel hybrid quicksort algorithm vectorized using AVX-512 on Intel Skylake" (2017). Some
+// vectors of each end are set aside first; keys are then read from the end that has less room, so that both
+// always have room for all that is read. Included by files that are compiled once per instruction set.
 #pragma once
 #include "cpu/sort-network.h"
 
@@ -65,7 +65,7 @@ struct Gap {
 #else
     const auto isHigh = (__m256i)(keys > pivot);
     const int set = sizeof(T) == 4 ? _mm256_movemask_ps((__m256)isHigh) : _mm256_movemask_pd((__m256d)isHigh);
-    const __m256i order = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOrders<kLanes<T>>.words[set]));
+    const __m256i order = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOrders<kLanes<T> >.words[set]));
     const auto ordered = (Vector<T>)_mm256_permutevar8x32_epi32((__m256i)keys, order);
     storeVector(low, ordered);
     storeVector(high - kLanes<T>, ordered);

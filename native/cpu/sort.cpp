@@ -1,7 +1,7 @@
-// Sorting rows, and the positions that sort them: keys in the order of the elements, NaN last, in vector registers
-// where those take them (vector-sort.h), else by radix sorts of the least significant digit first. Many rows are sorted
-// one by each thread; a long one by all threads, each of which counts and moves a stretch of it. The order is stable,
-// hence one: bits do not depend on threads, nor on the way.
+// Sorting rows, and the positions that sort them: keys in the order of the elements, NaN last, in vector
+// registers where those take them (vector-sort.h), else by radix sorts of the least significant digit first.
+// Many rows are sorted one by each thread; a long one by all threads, each of which counts and moves a
+// stretch of it. The order is stable, hence one: bits do not depend on threads, nor on the way.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,9 +19,9 @@
 
 namespace weft::cpu {
 
-#define WEFT_DECLARE_SORTS(isa)       \
-  namespace isa {                     \
-  const SortKernels* sortKernels();   \
+#define WEFT_DECLARE_SORTS(isa)     \
+  namespace isa {                   \
+  const SortKernels* sortKernels(); \
   }
 WEFT_DECLARE_SORTS(baseline)
 #ifdef WEFT_HAS_AVX
@@ -74,8 +74,8 @@ Rows readRows(const std::vector<int64_t>& numbers) {
   return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0, below};
 }
 
-// The items that are moved: a key, or a key and its position. `Form`: how vector registers sort the same, where items
-// are integers of 32 or 64 bits there.
+// The items that are moved: a key, or a key and its position. `Form`: how vector registers sort the same,
+// where items are integers of 32 or 64 bits there.
 template <typename Keys>
 struct Plain {
   using Item = typename Keys::Key;

@@ -1,7 +1,8 @@
-// Rows of numbers sorted in vector registers (sort-kernels.h). Several threads sort samples of a row first, which split
-// it into buckets; each finds the buckets of a stretch and moves its elements there, then buckets are sorted one by
-// each thread (Frazer and McKellar, "Samplesort", 1970; Sanders and Winkel, "Super scalar sample sort", 2004, from
-// which the bytes that say an element's bucket are). Items in order have one order of bits, whatever the buckets.
+// Rows of numbers sorted in vector registers (sort-kernels.h). Several threads sort samples of a row first,
+// which split it into buckets; each finds the buckets of a stretch and moves its elements there, then buckets
+// are sorted one by each thread (Frazer and McKellar, "Samplesort", 1970; Sanders and Winkel, "Super scalar
+// sample sort", 2004, from which the bytes that say an element's bucket are). Items in order have one order
+// of bits, whatever the buckets.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -125,8 +126,10 @@ class VectorSort {
     for (int64_t i = 0; i < count; i++) {
       // Drawn from each of as many parts, so that no period of the elements matters.
       state = state * 6364136223846793005u + 1442695040888963407u;
-      const int64_t first = length_ * i / count, size = std::max<int64_t>(1, length_ * (i + 1) / count - first);
-      form_.encode(in_, first + static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(size)), 1, &samples[i]);
+      const int64_t first = length_ * i / count,
+                    size = std::max<int64_t>(1, length_ * (i + 1) / count - first);
+      form_.encode(in_, first + static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(size)), 1,
+                   &samples[i]);
     }
     form_.loops.sort(samples.data(), count);
     for (int64_t k = 1; k < buckets; k++) splitters[k - 1] = samples[k * kSamplesOfBucket];
@@ -142,7 +145,8 @@ class VectorSort {
     }
   }
 
-  void classify(int64_t first, int64_t last, const Item* splitters, int64_t splitterCount, int64_t* counts) const {
+  void classify(int64_t first, int64_t last, const Item* splitters, int64_t splitterCount,
+                int64_t* counts) const {
     // Neighbours are often in one bucket, whose count would wait for the store of the one before.
     std::array<std::array<int64_t, kMostBuckets>, 2> own{};
     eachBlock(first, last, [&](const Item* items, int64_t from, int64_t count) {

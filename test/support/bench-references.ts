@@ -69,6 +69,20 @@ function sparseProduct([data, columns, ends, x]: readonly Values[], width: numbe
 const rowsOf = (x: Values, columns: number): Values[] =>
   Array.from({ length: x.length / columns }, (_, i) => x.subarray(i * columns, (i + 1) * columns));
 
+const turned = (x: Values, columns: number): Values =>
+  x.map((_, k) => x[(k % (x.length / columns)) * columns + Math.floor((k * columns) / x.length)]!);
+const columnsOf = (x: Values, columns: number): Values[] => rowsOf(turned(x, columns), x.length / columns);
+
+function countBelow(sorted: Values, value: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The middle axis of (a, m, b) summed. */
 function sumMiddle(x: Values, a: number, m: number, b: number): Values {
   const result = new Float64Array(a * b);
@@ -239,6 +253,17 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   sort: (_, x) => Float64Array.from(x!).sort(),
   argsort: (_, x) => Float64Array.from(x!.keys()).sort((a, b) => x![a]! - x![b]! || a - b),
   sort_rows: (workload, x) => flat(rowsOf(x!, last(workload)).map((row) => Float64Array.from(row).sort())),
+  sort_int64: (_, x) => Float64Array.from(x!).sort(),
+  sort_columns: ({ shape }, x) =>
+    turned(flat(columnsOf(x!, shape[1]!).map((column) => column.sort())), shape[0]!),
+  argsort_rows: ({ shape }, x) =>
+    flat(
+      rowsOf(x!, shape[1]!).map((row) =>
+        Float64Array.from(row.keys()).sort((a, b) => row[a]! - row[b]! || a - b),
+      ),
+    ),
+  searchsorted: (_, x, sorted) => map(x!, (value) => countBelow(sorted!, value)),
+  isin_int32: (_, x, test) => map(x!, (value) => (test!.includes(value) ? 1 : 0)),
   top_100: (_, x) => Float64Array.from(x!).sort().reverse().subarray(0, 100),
   median: (_, x) => {
     const half = x!.length / 2;

@@ -1,7 +1,8 @@
 /**
  * Sorting rows, and the positions that sort them. On a GPU rows that fit a block are sorted in its registers
- * (`codegen/cuda/routines/row-sort.ts`), longer ones by a radix sort (`radix-sort.ts` there); on the CPU by radix
- * sorts (`native/cpu/sort.cpp`). All give the one stable order, so results have the same bits everywhere.
+ * (`codegen/cuda/routines/row-sort.ts`), longer ones by a radix sort (`radix-sort.ts` there); on the CPU numbers of
+ * 32 and 64 bits in vector registers (`native/cpu/vector-sort.h`), others by radix sorts (`sort.cpp`). All give the
+ * one stable order, so results have the same bits everywhere.
  */
 import { countBytes } from '../../codegen/cuda/routines/look-back.js';
 import {
