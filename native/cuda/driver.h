@@ -129,6 +129,7 @@ enum class Attribute : int {
   sharedMemoryPerMultiprocessor = 81,
   sharedMemoryPerBlockOptin = 97,
   memoryPoolsSupported = 115,
+  tensorMapsSupported = 127,
 };
 
 enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers = 4 };

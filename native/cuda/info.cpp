@@ -31,6 +31,13 @@ int attribute(CUdevice device, Attribute which) {
   return value;
 }
 
+// Whether a device has what drivers before a version know nothing of.
+bool has(CUdevice device, Attribute which) {
+  int value = 0;
+  const CUresult status = driver().cuDeviceGetAttribute(&value, static_cast<int>(which), device);
+  return status == kSuccess && value != 0;
+}
+
 void describeDevice(Napi::Object& entry, int ordinal) {
   CUdevice device = 0;
   WEFT_CU(cuDeviceGet, &device, ordinal);
@@ -49,6 +56,7 @@ void describeDevice(Napi::Object& entry, int ordinal) {
   entry.Set("sharedMemoryPerBlockOptin", attribute(device, Attribute::sharedMemoryPerBlockOptin));
   entry.Set("sharedMemoryPerMultiprocessor", attribute(device, Attribute::sharedMemoryPerMultiprocessor));
   entry.Set("l2ByteLength", attribute(device, Attribute::l2ByteLength));
+  entry.Set("tensorMaps", has(device, Attribute::tensorMapsSupported));
   entry.Set("memoryPools", attribute(device, Attribute::memoryPoolsSupported) != 0);
 }
 

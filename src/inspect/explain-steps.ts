@@ -251,7 +251,9 @@ function explainKernel(
 function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: boolean): StepData {
   const { reads, writes } = buffersOf(step);
   const { bytesRead, bytesWritten, text } = callRow(step).explain(step, device.kind);
-  const tuning = isTuned ? targetOf(device).explainTuning?.(step, plan, device) : undefined;
+  const { explainTuning, explainSchedule } = targetOf(device);
+  const choices = [explainSchedule?.(step, device), isTuned ? explainTuning?.(step, plan, device) : undefined];
+  const chosen = choices.filter((choice) => choice !== undefined);
   return {
     kind: step.kind,
     name: callName(step),
@@ -260,6 +262,6 @@ function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: 
     writes: labelsOf(plan, writes),
     bytesRead,
     bytesWritten,
-    text: tuning === undefined ? text : `${text.trimEnd()}; ${tuning}\n`,
+    text: chosen.length === 0 ? text : `${[text.trimEnd(), ...chosen].join('; ')}\n`,
   };
 }

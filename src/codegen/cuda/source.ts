@@ -11,6 +11,8 @@ export interface CudaSource {
    * another one.
    */
   readonly entry?: string | undefined;
+  /** Whether it needs instructions that its architecture alone has, and none after it: `sm_90a` rather than `sm_90`. */
+  readonly isSpecific?: boolean | undefined;
   /** The texts of the user's own in it, each behind a `#line` that names its file. */
   readonly userTexts?: readonly CudaText[] | undefined;
 }
@@ -22,6 +24,12 @@ export const generatedSource = (text: string, userTexts: readonly CudaText[] = [
   userTexts,
 });
 
+/** The architecture, as NVRTC names it, that a source is compiled for on devices of another one's name: `sm_90`. */
+export const architectureFor = ({ isSpecific }: CudaSource, architecture: string): string =>
+  isSpecific === true ? `${architecture}a` : architecture;
+
 /** Equal for sources of which one image is made. */
-export const sourceKey = ({ text, options, entry }: CudaSource): string =>
-  options === CUDA_OPTIONS && entry === undefined ? text : JSON.stringify([text, options, entry]);
+export const sourceKey = ({ text, options, entry, isSpecific }: CudaSource): string =>
+  options === CUDA_OPTIONS && entry === undefined && isSpecific !== true
+    ? text
+    : JSON.stringify([text, options, entry, isSpecific]);

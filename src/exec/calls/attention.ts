@@ -3,6 +3,7 @@
  * stretches of rows of a batch of Q, which need all of that batch of K and V.
  */
 
+import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
 import { scalarBytes } from '../../codegen/cuda/literals.js';
 import {
   ATTENTION_NAME,
@@ -56,7 +57,8 @@ const float32 = (value: number): LaunchArgument => ({ bytes: scalarBytes('float3
 function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const { batch, m, n, repeats, units } = sizesOf(step);
   const form = kernelForm(step);
-  const { source, rows, threads, sharedByteLength } = attentionKernel(form, { batch, m }, limits);
+  const kernel = attentionKernel(form, { batch, m }, limits);
+  const { source, rows, threads, sharedByteLength, isSpecific, schedule } = kernel;
   const unitBlocks = UNIT_ROWS / rows;
   const [scale, , offset] = step.parameters as readonly [number, number, number];
   const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
@@ -65,6 +67,8 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   ) as readonly LaunchArgument[] | undefined;
   return {
     source,
+    compiled: { options: CUDA_OPTIONS, isSpecific },
+    schedule,
     launches: [
       {
         function: ATTENTION_NAME,

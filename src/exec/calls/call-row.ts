@@ -42,8 +42,10 @@ export interface CallForm {
 export interface CallKernels {
   readonly source: string;
   readonly launches: readonly CallLaunch[];
-  /** How a source of the user's own is compiled. */
+  /** How the source is compiled, where that is not as other sources of Weft's are. */
   readonly compiled?: Omit<CudaSource, 'text'> | undefined;
+  /** How they go about it, for `explain()`, where that depends on the device. */
+  readonly schedule?: string;
 }
 
 /**

@@ -244,6 +244,8 @@ export interface CudaDeviceInfo {
   readonly sharedMemoryPerBlockOptin: number;
   readonly sharedMemoryPerMultiprocessor: number;
   readonly l2ByteLength: number;
+  /** Whether it copies tiles of tensors by itself, as devices of compute capability 9.0 and later do. */
+  readonly tensorMaps: boolean;
   /** Whether the device has stream-ordered memory pools, which Weft needs. */
   readonly memoryPools: boolean;
   /** The error of querying the device; then other fields may be missing. */

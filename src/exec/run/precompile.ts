@@ -2,7 +2,7 @@
  * Compiles the kernels of a compute for GPUs that need not be here, into a folder that machines without NVRTC read
  * (`kernel-cache.ts`). Called by `api/precompile.ts`.
  */
-import type { CudaSource } from '../../codegen/cuda/source.js';
+import { architectureFor, type CudaSource } from '../../codegen/cuda/source.js';
 import { canonicalize } from '../../fusion/passes/canonicalize.js';
 import type { Expr } from '../../graph/expr.js';
 import { formatValue } from '../../graph/format.js';
@@ -60,7 +60,7 @@ export async function precompileExprs(
       const { text, options: own, entry: wanted } = source;
       const { bytes, entry } = await loadSource(source, architecture);
       const kept = entry === undefined ? bytes : withEntry(bytes, entry);
-      await folder.write(aheadKeyOf(text, architecture, own, wanted), kept);
+      await folder.write(aheadKeyOf(text, architectureFor(source, architecture), own, wanted), kept);
       if (folder.problem !== undefined) refuse();
     }),
   );

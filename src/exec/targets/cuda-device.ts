@@ -82,9 +82,22 @@ export const knownArchitectures = (capabilities: readonly number[]): string[] =>
 /** The limits of a device for the schedules of its kernels; plans for an absent one take the usual ones. */
 export function limitsOf(device: Device): DeviceLimits {
   const { architecture } = device;
+  const info = infoOf(device);
   const sharedByteLength =
-    architecture === undefined ? infoOf(device)?.sharedMemoryPerBlockOptin : sharedBytesOf(architecture);
-  return sharedByteLength === undefined ? DEFAULT_LIMITS : { sharedByteLength };
+    architecture === undefined ? info?.sharedMemoryPerBlockOptin : sharedBytesOf(architecture);
+  if (sharedByteLength === undefined) return DEFAULT_LIMITS;
+  const hasWarpgroups =
+    architectureOf(device) === WARPGROUPS && (info?.tensorMaps ?? true) && compilesWarpgroups();
+  return { sharedByteLength, hasWarpgroups };
+}
+
+/** The architecture that has products by warpgroups, which later ones lack; the simulated GPU, without tensor maps, too. */
+const WARPGROUPS = 'sm_90';
+
+/** NVRTC compiles for `sm_90a` from CUDA 12 on. */
+function compilesWarpgroups(): boolean {
+  const { nvrtc } = cudaInfo();
+  return nvrtc === null || Number.parseInt(nvrtc.version, 10) >= 12;
 }
 
 /** Of a device that is not here. */

@@ -2,7 +2,7 @@
  * The sources of all that a plan launches on a GPU, and their images. Called by `program-cuda.ts` and for kernels that
  * are compiled ahead.
  */
-import { type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
+import { architectureFor, type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
 import { CompileError } from '../../host/errors.js';
 import type { CallKernels } from '../calls/call-row.js';
 import { type Image, loadImage } from '../run/kernel-cache.js';
@@ -48,7 +48,12 @@ export async function loadImages(sources: Sources, architecture: string): Promis
 
 export async function loadSource(source: CudaSource, architecture: string): Promise<Image> {
   try {
-    return await loadImage(source.text, architecture, source.options, source.entry);
+    return await loadImage(
+      source.text,
+      architectureFor(source, architecture),
+      source.options,
+      source.entry,
+    );
   } catch (error) {
     if ((source.userTexts ?? []).length === 0 || !(error instanceof CompileError)) throw error;
     throw userError(source.userTexts!, error);

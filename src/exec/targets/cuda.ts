@@ -5,6 +5,7 @@ import {
   passesWith,
   WITHOUT_CPU_ROUTINES,
 } from '../../fusion/passes/pipeline.js';
+import { callRow } from '../calls/table.js';
 import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
@@ -32,6 +33,7 @@ export const CUDA_TARGET: Target = {
   emit: cudaProgram,
   explainTuning: (step, plan, device) =>
     step.call === 'matmul' ? explainTuning(step, plan, device) : undefined,
+  explainSchedule: (step, device) => callRow(step).kernels?.(step, limitsOf(device))?.schedule,
   graphSizes,
   resourcesOf,
   sourceOf: (kernel, device) => cudaOf(kernel, limitsOf(device)).source,

@@ -65,6 +65,8 @@ export interface Target {
   ) => ProgramSpec | Promise<ProgramSpec>;
   /** The part of `explain()` that says how the algorithm of a tuned call is chosen, where there is a choice. */
   readonly explainTuning?: (step: CallStep, plan: DevicePlan, device: Device) => string | undefined;
+  /** The part of `explain()` that says how the kernels of a call go about it on a device, where that is a choice. */
+  readonly explainSchedule?: (step: CallStep, device: Device) => string | undefined;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */
   readonly graphSizes: (plan: DevicePlan, device: Device) => readonly number[];
   /** The kernels of a step with what they take of the device, where there are such. */

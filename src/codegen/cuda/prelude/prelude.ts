@@ -14,6 +14,7 @@ import { RANDOM_PIECES } from './prelude-random.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
 import { TENSOR_PIECES } from './prelude-tensor.js';
 import { SPECIAL_PIECES } from './special-pieces.js';
+import { WARPGROUP_PIECES } from './prelude-warpgroup.js';
 
 const BASE: readonly Piece[] = [
   piece(`
@@ -60,6 +61,7 @@ const REAL_PIECES: readonly Piece[] = [
   ...SPECIAL_PIECES,
   ...REDUCTION_PIECES,
   ...TENSOR_PIECES,
+  ...WARPGROUP_PIECES,
 ];
 const ALL_PIECES: readonly Piece[] = [
   ...BASE,
@@ -70,6 +72,7 @@ const ALL_PIECES: readonly Piece[] = [
   ...COMPLEX_PIECES,
   ...REDUCTION_PIECES,
   ...TENSOR_PIECES,
+  ...WARPGROUP_PIECES,
 ];
 
 /**

@@ -48,9 +48,10 @@ export function floatsTiles(inner: number, width: number): readonly FloatsTile[]
 }
 
 export const floatsRows = ({ rows }: FloatsTile): number => SIDE * rows;
+export const floatsColumns = ({ columns }: FloatsTile): number => SIDE * columns;
 
 export function floatsSharedBytes({ inner, width }: AttentionForm, tile: FloatsTile): number {
-  const [rows, columns] = [floatsRows(tile), SIDE * tile.columns];
+  const [rows, columns] = [floatsRows(tile), floatsColumns(tile)];
   const chunks =
     (rows + columns) * pitchOf(inner) + columns * (paddedWidth(width) / 4) + rows * pitchOf(columns);
   return 16 * chunks;
@@ -82,7 +83,7 @@ ${isPartial ? `    if (k >= ${rows * chunks}) break;\n` : ''}`;
 export function printFloats(form: AttentionForm, tile: FloatsTile): string {
   const { inner, width } = form;
   const { rows: R, columns: C, blocks } = tile;
-  const [rows, columns] = [floatsRows(tile), SIDE * C];
+  const [rows, columns] = [floatsRows(tile), floatsColumns(tile)];
   const { vector, times } = resultColumns(width);
   const E = paddedWidth(width);
   const [pitchD, pitchP] = [pitchOf(inner), pitchOf(columns)];

@@ -55,25 +55,33 @@ export interface ScorePlaces {
   readonly score: string;
 }
 
-/** Maps scores, and makes those that no row has -infinity. */
-export function scoreText(
-  { isCausal, map }: AttentionForm,
-  columns: number,
-  { loop, row, column, score }: ScorePlaces,
-): string {
-  const causal = isCausal ? ` || first_column + ${columns - 1} > first_row + offset` : '';
-  const isBeyond = isCausal ? 'column >= n || column > row + (long long)offset' : 'column >= n';
-  const body = (value: string): string => `${loop} {
+/** A loop over scores, each of which it makes what an expression of its place gives. */
+const eachScore = ({ loop, row, column, score }: ScorePlaces, value: string): string => `${loop} {
             const int row = ${row}, column = ${column};
-            ${score} = ${isBeyond} ? -weft_infinity() : ${value};
+            ${score} = ${value};
           }
 `;
+
+/** A score's map of its value, at its row and column. */
+const mapped = (map: ElementFunction, score: string): string =>
+  map.call('(batch * m + (row < m ? row : m - 1)) * n + column', score);
+
+/** Maps scores, and makes those that no row has -infinity. */
+export function scoreText({ isCausal, map }: AttentionForm, columns: number, places: ScorePlaces): string {
+  const { score } = places;
+  const causal = isCausal ? ` || first_column + ${columns - 1} > first_row + offset` : '';
+  const isBeyond = isCausal ? 'column >= n || column > row + (long long)offset' : 'column >= n';
+  const body = (value: string): string =>
+    eachScore(places, `${isBeyond} ? -weft_infinity() : ${value}`);
   if (map === undefined)
     return `    if (first_column + ${columns} > n${causal}) {
 ${body(score)}    }
 `;
-  const at = '(batch * m + (row < m ? row : m - 1)) * n + column';
   return `    {
-${body(map.call(at, score))}    }
+${body(mapped(map, score))}    }
 `;
 }
+
+/** Maps the scores of a tile that every row has as a whole. */
+export const wholeScoreText = ({ map }: AttentionForm, places: ScorePlaces): string =>
+  map === undefined ? '' : eachScore(places, mapped(map, places.score));

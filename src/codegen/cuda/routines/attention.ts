@@ -5,12 +5,21 @@ import type { DeviceLimits } from '../schedules/schedule-rows.js';
 import {
   FLOATS_THREADS,
   type FloatsTile,
+  floatsColumns,
   floatsRows,
   floatsSharedBytes,
   floatsTiles,
   printFloats,
 } from './attention-floats.js';
 import type { AttentionForm } from './attention-form.js';
+import {
+  isForWarpgroups,
+  printWarpgroups,
+  warpgroupsRows,
+  warpgroupsSharedBytes,
+  warpgroupsThreads,
+  warpgroupsTile,
+} from './attention-warpgroups.js';
 import {
   type HalvesTile,
   halvesRows,
@@ -28,6 +37,10 @@ export interface AttentionKernel {
   readonly rows: number;
   readonly threads: number;
   readonly sharedByteLength: number;
+  /** As of `CudaSource`. */
+  readonly isSpecific: boolean;
+  /** One line, for `explain()`. */
+  readonly schedule: string;
 }
 
 /** Rows of a unit: those of blocks of every size. */
@@ -43,26 +56,50 @@ const RESERVED_BYTES = 1024;
 export function attentionKernel(
   form: AttentionForm,
   { batch, m }: { readonly batch: number; readonly m: number },
-  { sharedByteLength }: DeviceLimits,
+  { sharedByteLength, hasWarpgroups = false }: DeviceLimits,
 ): AttentionKernel {
   const { dtype, inner, width, map } = form;
-  const all: readonly Candidate[] = isHalf(dtype)
-    ? halvesTiles(inner, width, batch * Math.ceil(m / UNIT_ROWS)).map((tile) => halvesKernel(form, tile))
-    : floatsTiles(inner, width).map((tile) => floatsKernel(form, tile));
+  const all: readonly Candidate[] = !isHalf(dtype)
+    ? floatsTiles(inner, width).map((tile) => floatsKernel(form, tile))
+    : [
+        ...(hasWarpgroups && isForWarpgroups(form) ? [warpgroupsKernel(form)] : []),
+        ...halvesTiles(inner, width, batch * Math.ceil(m / UNIT_ROWS)).map((tile) => halvesKernel(form, tile)),
+      ];
   const fitting = all.find((each) => each.sharedByteLength + RESERVED_BYTES <= sharedByteLength);
   const chosen = fitting ?? all.at(-1)!;
-  const own = { ...chosen, source: chosen.print() };
-  const text = (map === undefined ? '' : withoutPrelude([map])) + own.source;
-  const { rows, threads } = own;
-  return { source: preludeFor(text) + text, rows, threads, sharedByteLength: own.sharedByteLength };
+  const { print, columns, units, isSpecific = false, ...sizes } = chosen;
+  const text = (map === undefined ? '' : withoutPrelude([map])) + print();
+  const schedule = `tiles of ${sizes.rows} × ${columns} by ${units}`;
+  return { source: preludeFor(text) + text, ...sizes, isSpecific, schedule };
 }
 
-type Candidate = Omit<AttentionKernel, 'source'> & { readonly print: () => string };
+type Candidate = Omit<AttentionKernel, 'source' | 'isSpecific' | 'schedule'> & {
+  readonly isSpecific?: boolean;
+  /** Columns of a tile of scores, and by what they are computed. */
+  readonly columns: number;
+  readonly units: string;
+  readonly print: () => string;
+};
+
+function warpgroupsKernel(form: AttentionForm): Candidate {
+  const tile = warpgroupsTile(form);
+  return {
+    print: () => printWarpgroups(form, tile),
+    rows: warpgroupsRows(tile),
+    columns: tile.columns,
+    units: 'warpgroups (wgmma)',
+    threads: warpgroupsThreads(tile),
+    sharedByteLength: warpgroupsSharedBytes(form, tile),
+    isSpecific: true,
+  };
+}
 
 function halvesKernel(form: AttentionForm, tile: HalvesTile): Candidate {
   return {
     print: () => printHalves(form, tile),
     rows: halvesRows(tile),
+    columns: tile.columns,
+    units: 'warps (mma)',
     threads: tile.warps * 32,
     sharedByteLength: halvesSharedBytes(form, tile),
   };
@@ -72,6 +109,8 @@ function floatsKernel(form: AttentionForm, tile: FloatsTile): Candidate {
   return {
     print: () => printFloats(form, tile),
     rows: floatsRows(tile),
+    columns: floatsColumns(tile),
+    units: 'float32 units',
     threads: FLOATS_THREADS,
     sharedByteLength: floatsSharedBytes(form, tile),
   };

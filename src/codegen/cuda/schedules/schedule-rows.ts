@@ -36,6 +36,8 @@ export interface RowSchedule {
 export interface DeviceLimits {
   /** Most shared memory that a block may ask for. */
   readonly sharedByteLength: number;
+  /** Whether it has products by warpgroups (`wgmma`). */
+  readonly hasWarpgroups?: boolean;
 }
 /** Compute capability 8.0 and 9.0 and up; 8.6 and 8.9 have 99 KiB. */
 export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };

@@ -1,0 +1,34 @@
+/** The choice among kernels of attention, and the CUDA C of the one for warpgroups. */
+import { describe, expect, it } from 'vitest';
+import { type AttentionForm, attentionKernel } from '../../src/codegen/cuda/routines/attention.js';
+import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
+import { expectCompiled } from '../support/nvrtc-images.js';
+
+const HOPPER = { sharedByteLength: 227 * 1024, hasWarpgroups: true };
+const HALVES: AttentionForm = { dtype: 'float16', inner: 64, width: 64, isCausal: false };
+const kernelOf = (form: Partial<AttentionForm>, limits = HOPPER) =>
+  attentionKernel({ ...HALVES, ...form }, { batch: 16, m: 4096 }, limits);
+
+const FORMS: readonly Partial<AttentionForm>[] = [
+  {},
+  { dtype: 'bfloat16', inner: 128, width: 128, isCausal: true },
+  { width: 128 },
+];
+
+describe('a kernel of attention', () => {
+  it('is one of warpgroups for heads of 64 and 128 in halves, where the device has them', () => {
+    for (const form of FORMS) expect(kernelOf(form)).toMatchObject({ isSpecific: true, rows: 128, threads: 384 });
+    expect(kernelOf({}, { ...HOPPER, hasWarpgroups: false }).isSpecific).toBe(false);
+    expect(kernelOf({ inner: 80 }).isSpecific).toBe(false);
+    expect(kernelOf({ dtype: 'float32' }).isSpecific).toBe(false);
+  });
+
+  it('of warpgroups is printed as in its golden file', async () => {
+    const { source } = kernelOf(FORMS[1]!);
+    await expect(source).toMatchFileSnapshot('../golden/cuda/attention_by_warpgroups.cu');
+  });
+
+  it.skipIf(withoutNvrtc)(`of warpgroups compiles${whyNoNvrtc}`, async () => {
+    await expectCompiled(FORMS.map((form) => kernelOf(form).source), 'sm_90a');
+  });
+});
