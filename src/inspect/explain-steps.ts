@@ -252,7 +252,10 @@ function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: 
   const { reads, writes } = buffersOf(step);
   const { bytesRead, bytesWritten, text } = callRow(step).explain(step, device.kind);
   const { explainTuning, explainSchedule } = targetOf(device);
-  const choices = [explainSchedule?.(step, device), isTuned ? explainTuning?.(step, plan, device) : undefined];
+  const choices = [
+    explainSchedule?.(step, device),
+    isTuned ? explainTuning?.(step, plan, device) : undefined,
+  ];
   const chosen = choices.filter((choice) => choice !== undefined);
   return {
     kind: step.kind,

@@ -17,7 +17,8 @@ const FORMS: readonly Partial<AttentionForm>[] = [
 
 describe('a kernel of attention', () => {
   it('is one of warpgroups for heads of 64 and 128 in halves, where the device has them', () => {
-    for (const form of FORMS) expect(kernelOf(form)).toMatchObject({ isSpecific: true, rows: 128, threads: 384 });
+    for (const form of FORMS)
+      expect(kernelOf(form)).toMatchObject({ isSpecific: true, rows: 128, threads: 384 });
     expect(kernelOf({}, { ...HOPPER, hasWarpgroups: false }).isSpecific).toBe(false);
     expect(kernelOf({ inner: 80 }).isSpecific).toBe(false);
     expect(kernelOf({ dtype: 'float32' }).isSpecific).toBe(false);
@@ -29,6 +30,9 @@ describe('a kernel of attention', () => {
   });
 
   it.skipIf(withoutNvrtc)(`of warpgroups compiles${whyNoNvrtc}`, async () => {
-    await expectCompiled(FORMS.map((form) => kernelOf(form).source), 'sm_90a');
+    await expectCompiled(
+      FORMS.map((form) => kernelOf(form).source),
+      'sm_90a',
+    );
   });
 });

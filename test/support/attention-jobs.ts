@@ -31,12 +31,40 @@ export const ATTENTION_JOBS: readonly AttentionJob[] = [
 /** Heads of which compute capability 9.0 has kernels of its own: more rows and columns than a tile, and fewer. */
 export const HEAD_JOBS: readonly AttentionJob[] = [
   job('float16, heads of 64', { dtype: 'float16', m: 201, n: 333, inner: 64, width: 64 }),
-  job('bfloat16, heads of 128, causal', { dtype: 'bfloat16', m: 290, n: 290, inner: 128, width: 128, mask: 'causal' }),
-  job('float16, heads of 64, causal', { dtype: 'float16', m: 150, n: 400, inner: 64, width: 64, mask: 'causal' }),
+  job('bfloat16, heads of 128, causal', {
+    dtype: 'bfloat16',
+    m: 290,
+    n: 290,
+    inner: 128,
+    width: 128,
+    mask: 'causal',
+  }),
+  job('float16, heads of 64, causal', {
+    dtype: 'float16',
+    m: 150,
+    n: 400,
+    inner: 64,
+    width: 64,
+    mask: 'causal',
+  }),
   job('bfloat16, heads of 64 and 128', { dtype: 'bfloat16', m: 64, n: 257, inner: 64, width: 128 }),
   job('float16, heads of 128, one column', { dtype: 'float16', m: 130, n: 1, inner: 128, width: 128 }),
-  job('float16, heads of 128, a mask with a row of none', { dtype: 'float16', m: 70, n: 140, inner: 128, width: 128, mask: 'wholly' }),
-  job('float16, heads of 64, additive mask', { dtype: 'float16', m: 129, n: 256, inner: 64, width: 64, mask: 'additive' }),
+  job('float16, heads of 128, a mask with a row of none', {
+    dtype: 'float16',
+    m: 70,
+    n: 140,
+    inner: 128,
+    width: 128,
+    mask: 'wholly',
+  }),
+  job('float16, heads of 64, additive mask', {
+    dtype: 'float16',
+    m: 129,
+    n: 256,
+    inner: 64,
+    width: 64,
+    mask: 'additive',
+  }),
 ];
 
 /** Numbers between -2 and 2 that halves have, too. */

@@ -48,12 +48,7 @@ export async function loadImages(sources: Sources, architecture: string): Promis
 
 export async function loadSource(source: CudaSource, architecture: string): Promise<Image> {
   try {
-    return await loadImage(
-      source.text,
-      architectureFor(source, architecture),
-      source.options,
-      source.entry,
-    );
+    return await loadImage(source.text, architectureFor(source, architecture), source.options, source.entry);
   } catch (error) {
     if ((source.userTexts ?? []).length === 0 || !(error instanceof CompileError)) throw error;
     throw userError(source.userTexts!, error);

@@ -13,8 +13,8 @@ import { type Piece, piece } from './prelude-piece.js';
 import { RANDOM_PIECES } from './prelude-random.js';
 import { REDUCTION_PIECES } from './prelude-reductions.js';
 import { TENSOR_PIECES } from './prelude-tensor.js';
-import { SPECIAL_PIECES } from './special-pieces.js';
 import { WARPGROUP_PIECES } from './prelude-warpgroup.js';
+import { SPECIAL_PIECES } from './special-pieces.js';
 
 const BASE: readonly Piece[] = [
   piece(`

@@ -71,8 +71,7 @@ export function scoreText({ isCausal, map }: AttentionForm, columns: number, pla
   const { score } = places;
   const causal = isCausal ? ` || first_column + ${columns - 1} > first_row + offset` : '';
   const isBeyond = isCausal ? 'column >= n || column > row + (long long)offset' : 'column >= n';
-  const body = (value: string): string =>
-    eachScore(places, `${isBeyond} ? -weft_infinity() : ${value}`);
+  const body = (value: string): string => eachScore(places, `${isBeyond} ? -weft_infinity() : ${value}`);
   if (map === undefined)
     return `    if (first_column + ${columns} > n${causal}) {
 ${body(score)}    }

@@ -14,134 +14,18 @@ import {
   scoreText,
   wholeScoreText,
 } from './attention-form.js';
-import { printWarpgroupProduct } from './wgmma.js';
-
-export interface WarpgroupsTile {
-  /** Warpgroups that compute. */
-  readonly groups: number;
-  /** Rows of K and V of a tile. */
-  readonly columns: number;
-  /** Tiles of K, and of V, that are in shared memory at a time. */
-  readonly stages: number;
-  /** Registers of a thread that computes, and of one that copies. */
-  readonly registers: readonly [computing: number, copying: number];
-}
-
-const GROUP = 128;
-const GROUP_ROWS = 64;
-/** Bytes of a row of a panel (`prelude-warpgroup.ts`), and of 8 of them, at whose multiples panels begin. */
-const PANEL_ROW = 128;
-const ALIGNMENT = 1024;
-const BARRIER_BYTES = 8;
-
-const HEAD_SIZES: readonly number[] = [64, 128];
-
-/** Whether there is such a kernel of a form. */
-export const isForWarpgroups = ({ inner, width }: AttentionForm): boolean =>
-  HEAD_SIZES.includes(inner) && HEAD_SIZES.includes(width);
-
-export function warpgroupsTile({ inner, width }: AttentionForm): WarpgroupsTile {
-  const stages = inner + width > 128 ? 2 : 3;
-  return { groups: 2, columns: 128, stages, registers: [232, 40] };
-}
-
-export const warpgroupsRows = ({ groups }: WarpgroupsTile): number => groups * GROUP_ROWS;
-export const warpgroupsThreads = ({ groups }: WarpgroupsTile): number => (groups + 1) * GROUP;
-
-/** Where parts of shared memory begin, in bytes. */
-function placesOf({ inner, width }: AttentionForm, { groups, columns, stages }: WarpgroupsTile) {
-  const [query, key, value] = [2 * GROUP_ROWS * inner, 2 * columns * inner, 2 * columns * width];
-  const keys = groups * query;
-  const values = keys + stages * key;
-  const barriers = values + stages * value;
-  return { query, key, value, keys, values, barriers, end: barriers + 4 * stages * BARRIER_BYTES };
-}
-
-export const warpgroupsSharedBytes = (form: AttentionForm, tile: WarpgroupsTile): number =>
-  ALIGNMENT + placesOf(form, tile).end;
-
-/** Copies rows of an operand to panels in shared memory by a warpgroup, those beyond the last one as zeros. */
-function copyFunction(name: string, width: number, rows: number): string {
-  const [step, panels] = [GROUP / 8, width / 64];
-  const place = `to + weft_swizzled(row, chunk) + i * ${step * PANEL_ROW} + panel * ${rows * PANEL_ROW}`;
-  const source = `at + i * ${step * width} + panel * 64`;
-  const loop = `for (int i = 0; i < ${rows / step}; i++)
-#pragma unroll
-      for (int panel = 0; panel < ${panels}; panel++)`;
-  return `__device__ __forceinline__ void ${name}(unsigned int to, const weft_element* __restrict__ from, int first, int count) {
-  const int row = (threadIdx.x & ${GROUP - 1}) >> 3, chunk = threadIdx.x & 7;
-  const weft_element* const at = from + (long long)(first + row) * ${width} + chunk * 8;
-  if (first + ${rows} <= count) {
-#pragma unroll
-    ${loop} weft_copy_row_part(${place}, ${source}, true);
-  } else {
-#pragma unroll 1
-    ${loop} {
-        const bool is_there = first + row + i * ${step} < count;
-        weft_copy_row_part(${place}, is_there ? ${source} : from, is_there);
-      }
-  }
-  weft_end_group();
-}
-`;
-}
-
-function productFunctions({ inner, width, dtype }: AttentionForm, { columns }: WarpgroupsTile): string {
-  const product = (right: number, isRightInRows: boolean) => ({ dtype, columns: right, isRightInRows });
-  const panelStep = (rows: number): string => `((i >> 2) * ${rows * PANEL_ROW} + (i & 3) * 32 >> 4)`;
-  return `${printWarpgroupProduct({ ...product(columns, false), name: 'weft_add_scores', isLeftHeld: false })}${printWarpgroupProduct({ ...product(width, true), name: 'weft_add_values', isLeftHeld: true })}/* Begins the scores of a tile. */
-__device__ __forceinline__ void weft_begin_scores(float (&s)[${columns / 2}], unsigned long long q, unsigned long long k) {
-#pragma unroll
-  for (int i = 0; i < ${inner / 16}; i++) weft_add_scores(s, q + ${panelStep(GROUP_ROWS)}, k + ${panelStep(columns)}, i > 0);
-  weft_products_group();
-}
-/* Begins to add the exponentials' product with a tile of V. */
-__device__ __forceinline__ void weft_begin_values(float (&sums)[${width / 2}], const unsigned int (&p)[${columns / 16}][4], unsigned long long v) {
-#pragma unroll
-  for (int i = 0; i < ${columns / 16}; i++) weft_add_values(sums, p[i], v + (i * ${16 * PANEL_ROW} >> 4), true);
-  weft_products_group();
-}
-`;
-}
-
-/** Scores become exponentials; \`factor\`: by what sums of before are scaled. */
-const softmaxFunctions = ({ columns }: WarpgroupsTile): string => `struct weft_rows {
-  float most[2], total[2], factor[2];
-};
-__device__ __forceinline__ void weft_exponentials(float (&s)[${columns / 2}], weft_rows& rows, float scale) {
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    float largest = s[2 * h], other = s[2 * h + 1];
-#pragma unroll
-    for (int c = 1; c < ${columns / 8}; c++) {
-      largest = fmaxf(largest, s[4 * c + 2 * h]);
-      other = fmaxf(other, s[4 * c + 2 * h + 1]);
-    }
-    largest = fmaxf(largest, other);
-    largest = fmaxf(largest, weft_across(largest, 1));
-    largest = fmaxf(largest, weft_across(largest, 2));
-    const float next = fmaxf(rows.most[h], largest * scale);
-    // A row of which nothing is there yet: no difference of infinities.
-    const float base = next == -weft_infinity() ? 0.0f : next;
-    rows.factor[h] = weft_power_of_two(rows.most[h] - base);
-    rows.most[h] = next;
-    float even = 0.0f, odd = 0.0f;
-#pragma unroll
-    for (int c = 0; c < ${columns / 8}; c++) {
-      float &a = s[4 * c + 2 * h], &b = s[4 * c + 2 * h + 1];
-      a = weft_power_of_two(fmaf(a, scale, -base));
-      b = weft_power_of_two(fmaf(b, scale, -base));
-      even += a;
-      odd += b;
-    }
-    rows.total[h] = rows.total[h] * rows.factor[h] + (even + odd);
-  }
-}
-__device__ __forceinline__ void weft_round(unsigned int (&p)[${columns / 16}][4], const float (&s)[${columns / 2}]) {
-#pragma unroll
-  for (int i = 0; i < ${columns / 4}; i++) p[i >> 2][i & 3] = weft_pair(s[2 * i], s[2 * i + 1], weft_element());
-}
-`;
+import { copyFunction, productFunctions, softmaxFunctions } from './attention-warpgroup-functions.js';
+import {
+  ALIGNMENT,
+  BARRIER_BYTES,
+  GROUP,
+  GROUP_ROWS,
+  PANEL_ROW,
+  placesOf,
+  type WarpgroupsTile,
+  warpgroupsRows,
+  warpgroupsThreads,
+} from './attention-warpgroup-tile.js';
 
 const scorePlaces = (columns: number): ScorePlaces => ({
   loop: `#pragma unroll
@@ -232,24 +116,11 @@ const wholeTiles = ({ isCausal }: AttentionForm, columns: number): string =>
     : `    const int whole = n / ${columns};
 `;
 
-export function printWarpgroups(form: AttentionForm, tile: WarpgroupsTile): string {
-  const { inner, width, dtype } = form;
-  const { groups, columns, stages, registers } = tile;
-  const [rows, threads] = [warpgroupsRows(tile), warpgroupsThreads(tile)];
-  const { query, key, value, keys, values, barriers } = placesOf(form, tile);
-  const element = dtype === 'float16' ? 'weft_half' : 'weft_bfloat';
-  const places = scorePlaces(columns);
-  const ring = stages * BARRIER_BYTES;
-  return `typedef ${element} weft_element;
-${copyFunction('weft_copy_q', inner, GROUP_ROWS)}${copyFunction('weft_copy_k', inner, columns)}${copyFunction('weft_copy_v', width, columns)}${productFunctions(form, tile)}${softmaxFunctions(tile)}extern "C" __global__ void __launch_bounds__(${threads}, 1)
-${ATTENTION_NAME}(${attentionHead(form, 'weft_element')}) {
-  extern __shared__ weft_chunk shared[];
-  const unsigned int queries = ((unsigned int)__cvta_generic_to_shared(shared) + ${ALIGNMENT - 1}) & ~${ALIGNMENT - 1}u;
-  const unsigned int keys = queries + ${keys}, values = queries + ${values};
-  const unsigned int keys_full = queries + ${barriers}, values_full = keys_full + ${ring};
-  const unsigned int keys_free = keys_full + ${2 * ring}, values_free = keys_full + ${3 * ring};
-${attentionPlace(form, rows)}${attentionTiles(form, rows, columns)}  const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x >> 7, 0);
-  if (threadIdx.x == 0) {
+/** Barriers begin, and Q is copied; the last warpgroup goes on to K and V. */
+function beginningText(form: AttentionForm, tile: WarpgroupsTile): string {
+  const { groups, stages, registers } = tile;
+  const { query } = placesOf(form, tile);
+  return `  if (threadIdx.x == 0) {
     for (int stage = 0; stage < ${stages}; stage++) {
       weft_barrier_begin(keys_full + stage * 8, ${GROUP});
       weft_barrier_begin(values_full + stage * 8, ${GROUP});
@@ -263,7 +134,16 @@ ${attentionPlace(form, rows)}${attentionTiles(form, rows, columns)}  const int g
   if (group == ${groups}) {
 ${copyingText(form, tile)}  }
   weft_more_registers<${registers[0]}>();
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+`;
+}
+
+/** The tiles of a warpgroup that computes. */
+function computingText(form: AttentionForm, tile: WarpgroupsTile): string {
+  const { width } = form;
+  const { groups, columns, stages } = tile;
+  const { query, value } = placesOf(form, tile);
+  const places = scorePlaces(columns);
+  return `  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const int own_row = first_row + warp * 16 + g;
   const unsigned long long matrix_q = weft_matrix(queries + group * ${query}, 16);
   float s[${columns / 2}], sums[${width / 2}] = {};
@@ -294,7 +174,11 @@ ${tileText(form, tile, scoreText(form, columns, places))}    }
     weft_products_wait<0>();
     weft_keep(sums);
   }
-#pragma unroll
+`;
+}
+
+/** Sums are divided by those of exponentials, and stored. */
+const endingText = (width: number): string => `#pragma unroll
   for (int h = 0; h < 2; h++) {
     float sum = rows.total[h];
     sum += weft_across(sum, 1);
@@ -306,6 +190,24 @@ ${tileText(form, tile, scoreText(form, columns, places))}    }
     for (int c = 0; c < ${width / 8}; c++)
       *(unsigned int*)(out + (long long)row * ${width} + c * 8 + t * 2) = weft_pair(sums[4 * c + 2 * h] * inverse, sums[4 * c + 2 * h + 1] * inverse, weft_element());
   }
-}
+`;
+
+export function printWarpgroups(form: AttentionForm, tile: WarpgroupsTile): string {
+  const { inner, width, dtype } = form;
+  const { columns, stages } = tile;
+  const [rows, threads] = [warpgroupsRows(tile), warpgroupsThreads(tile)];
+  const { keys, values, barriers } = placesOf(form, tile);
+  const element = dtype === 'float16' ? 'weft_half' : 'weft_bfloat';
+  const ring = stages * BARRIER_BYTES;
+  return `typedef ${element} weft_element;
+${copyFunction('weft_copy_q', inner, GROUP_ROWS)}${copyFunction('weft_copy_k', inner, columns)}${copyFunction('weft_copy_v', width, columns)}${productFunctions(form, tile)}${softmaxFunctions(tile)}extern "C" __global__ void __launch_bounds__(${threads}, 1)
+${ATTENTION_NAME}(${attentionHead(form, 'weft_element')}) {
+  extern __shared__ weft_chunk shared[];
+  const unsigned int queries = ((unsigned int)__cvta_generic_to_shared(shared) + ${ALIGNMENT - 1}) & ~${ALIGNMENT - 1}u;
+  const unsigned int keys = queries + ${keys}, values = queries + ${values};
+  const unsigned int keys_full = queries + ${barriers}, values_full = keys_full + ${ring};
+  const unsigned int keys_free = keys_full + ${2 * ring}, values_free = keys_full + ${3 * ring};
+${attentionPlace(form, rows)}${attentionTiles(form, rows, columns)}  const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x >> 7, 0);
+${beginningText(form, tile)}${computingText(form, tile)}${endingText(width)}}
 `;
 }

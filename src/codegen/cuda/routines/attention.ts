@@ -13,20 +13,20 @@ import {
 } from './attention-floats.js';
 import type { AttentionForm } from './attention-form.js';
 import {
-  isForWarpgroups,
-  printWarpgroups,
-  warpgroupsRows,
-  warpgroupsSharedBytes,
-  warpgroupsThreads,
-  warpgroupsTile,
-} from './attention-warpgroups.js';
-import {
   type HalvesTile,
   halvesRows,
   halvesSharedBytes,
   halvesTiles,
   printHalves,
 } from './attention-halves.js';
+import {
+  isForWarpgroups,
+  warpgroupsRows,
+  warpgroupsSharedBytes,
+  warpgroupsThreads,
+  warpgroupsTile,
+} from './attention-warpgroup-tile.js';
+import { printWarpgroups } from './attention-warpgroups.js';
 import { withoutPrelude } from './element-function.js';
 
 export { ATTENTION_NAME, type AttentionForm } from './attention-form.js';
@@ -63,7 +63,9 @@ export function attentionKernel(
     ? floatsTiles(inner, width).map((tile) => floatsKernel(form, tile))
     : [
         ...(hasWarpgroups && isForWarpgroups(form) ? [warpgroupsKernel(form)] : []),
-        ...halvesTiles(inner, width, batch * Math.ceil(m / UNIT_ROWS)).map((tile) => halvesKernel(form, tile)),
+        ...halvesTiles(inner, width, batch * Math.ceil(m / UNIT_ROWS)).map((tile) =>
+          halvesKernel(form, tile),
+        ),
       ];
   const fitting = all.find((each) => each.sharedByteLength + RESERVED_BYTES <= sharedByteLength);
   const chosen = fitting ?? all.at(-1)!;

@@ -1,0 +1,46 @@
+/** How blocks of warpgroups compute attention: their rows and columns, and where parts of their shared memory lie. */
+import type { AttentionForm } from './attention-form.js';
+
+export interface WarpgroupsTile {
+  /** Warpgroups that compute. */
+  readonly groups: number;
+  /** Rows of K and V of a tile. */
+  readonly columns: number;
+  /** Tiles of K, and of V, that are in shared memory at a time. */
+  readonly stages: number;
+  /** Registers of a thread that computes, and of one that copies. */
+  readonly registers: readonly [computing: number, copying: number];
+}
+
+export const GROUP = 128;
+export const GROUP_ROWS = 64;
+/** Bytes of a row of a panel (`prelude-warpgroup.ts`), and of 8 of them, at whose multiples panels begin. */
+export const PANEL_ROW = 128;
+export const ALIGNMENT = 1024;
+export const BARRIER_BYTES = 8;
+
+const HEAD_SIZES: readonly number[] = [64, 128];
+
+/** Whether there is such a kernel of a form. */
+export const isForWarpgroups = ({ inner, width }: AttentionForm): boolean =>
+  HEAD_SIZES.includes(inner) && HEAD_SIZES.includes(width);
+
+export function warpgroupsTile({ inner, width }: AttentionForm): WarpgroupsTile {
+  const stages = inner + width > 128 ? 2 : 3;
+  return { groups: 2, columns: 128, stages, registers: [232, 40] };
+}
+
+export const warpgroupsRows = ({ groups }: WarpgroupsTile): number => groups * GROUP_ROWS;
+export const warpgroupsThreads = ({ groups }: WarpgroupsTile): number => (groups + 1) * GROUP;
+
+/** Where parts of shared memory begin, in bytes. */
+export function placesOf({ inner, width }: AttentionForm, { groups, columns, stages }: WarpgroupsTile) {
+  const [query, key, value] = [2 * GROUP_ROWS * inner, 2 * columns * inner, 2 * columns * width];
+  const keys = groups * query;
+  const values = keys + stages * key;
+  const barriers = values + stages * value;
+  return { query, key, value, keys, values, barriers, end: barriers + 4 * stages * BARRIER_BYTES };
+}
+
+export const warpgroupsSharedBytes = (form: AttentionForm, tile: WarpgroupsTile): number =>
+  ALIGNMENT + placesOf(form, tile).end;
