@@ -3,6 +3,7 @@
  * take less time than two products of a library and a softmax between them.
  */
 import { MOST_WIDTH } from '../../codegen/cuda/routines/attention.js';
+import { isForWarpgroups } from '../../codegen/cuda/routines/attention-warpgroup-tile.js';
 import type { AttentionSizes, AttentionTraits } from '../../fusion/passes/attention-traits.js';
 import { byteLengthOf, isHalf } from '../../graph/dtype.js';
 import { productCost } from '../calls/matmul-cost.js';
@@ -12,6 +13,8 @@ const MULTIPROCESSORS = 132;
 
 /** Multiplications and additions a second of the kernels, as measured on an H100, and the part of it with a map. */
 const HALVES_RATE = 300e12;
+/** In heads of which there are kernels for warpgroups. */
+const WARPGROUPS_RATE = 450e12;
 const FLOATS_RATE = 35e12;
 const MAPPED = 0.5;
 const UNIT_ROWS = 128;
@@ -26,7 +29,8 @@ const MEMORY_RATE = 2.5e12;
 function ownSeconds({ dtype, batch, m, n, inner, width, isCausal, isMapped }: AttentionSizes): number {
   const units = batch * Math.ceil(m / UNIT_ROWS);
   const share = Math.min(1, units / MULTIPROCESSORS);
-  const rate = (isHalf(dtype) ? HALVES_RATE : FLOATS_RATE) * (isMapped ? MAPPED : 1) * share;
+  const halves = isForWarpgroups({ inner, width }) ? WARPGROUPS_RATE : HALVES_RATE;
+  const rate = (isHalf(dtype) ? halves : FLOATS_RATE) * (isMapped ? MAPPED : 1) * share;
   const operations = 2 * units * UNIT_ROWS * n * (inner + width) * (isCausal ? 0.5 : 1);
   return LAUNCH_SECONDS + operations / rate;
 }

@@ -22,7 +22,7 @@ export const BARRIER_BYTES = 8;
 const HEAD_SIZES: readonly number[] = [64, 128];
 
 /** Whether there is such a kernel of a form. */
-export const isForWarpgroups = ({ inner, width }: AttentionForm): boolean =>
+export const isForWarpgroups = ({ inner, width }: Pick<AttentionForm, 'inner' | 'width'>): boolean =>
   HEAD_SIZES.includes(inner) && HEAD_SIZES.includes(width);
 
 export function warpgroupsTile({ inner, width }: AttentionForm): WarpgroupsTile {
