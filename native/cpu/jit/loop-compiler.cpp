@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "cpu/isa.h"
 #include "cpu/jit/native-loop.h"
 #include "cpu/jit/stretch-code.h"
 
@@ -21,7 +20,6 @@ constexpr int kVectors = 8;
 constexpr int kMostUnrolled = 64;
 // Registers that values have at least, beside those that states are kept in.
 constexpr int kLeastFree = 5;
-constexpr int kSum = kFirstFree;
 
 // A number of each position of a loop, in memory or a constant.
 struct Location {
@@ -42,10 +40,9 @@ struct PlacedLoop {
 
 class LoopCompiler {
  public:
-  LoopCompiler(const LoopPlan& plan, int laneBytes, bool wide)
-      : assembler_(wide), to_(assembler_, laneBytes), top_(plan) {
+  LoopCompiler(const LoopPlan& plan, VectorCode& to) : to_(to), top_(plan), sum_(to.firstFree()) {
     frame_.lanes = plan.hasCalls() ? static_cast<int>(kChunk) : std::min(kMostLanes, kVectors * to_.lanes());
-    frame_.laneBytes = laneBytes;
+    frame_.laneBytes = to_.laneBytes();
     frame_.byteLength = kFrameHeaderBytes;
   }
 
@@ -66,17 +63,15 @@ class LoopCompiler {
     const PlacedLoop placed = place(top_, std::move(arguments));
     frame_.mask = placed.mask;
     spills_.first = static_cast<int32_t>(frame_.byteLength);
-    assembler_.push(kBase);
-    assembler_.move(kBase, Gpr::rdi);
+    to_.enter();
     emitLoop(placed, true);
-    activeLanes();
-    assembler_.zeroUpper();
-    assembler_.pop(kBase);
-    assembler_.ret();
+    to_.storeActive(frame_.mask, vectors(), static_cast<int32_t>(offsetof(FrameHeader, active)));
+    to_.leave();
     frame_.byteLength += static_cast<size_t>(spills_.count) * to_.vectorBytes();
     if (!sites_.empty()) emitVectorCalls();
     frame_.byteLength += -frame_.byteLength & (kHostAlignment - 1);
-    const std::vector<uint8_t> code = assembler_.finish(to_.vectorBytes());
+    const std::vector<uint8_t> code = to_.finish();
+    if (code.empty()) return nullptr;
     auto made = std::make_shared<NativeLoop>(std::move(frame_), result, std::move(calls_),
                                              std::move(vectorCalls_), code);
     return made->isThere() ? made : nullptr;
@@ -94,7 +89,7 @@ class LoopCompiler {
   Location constant(DType dtype, const char* chunk) {
     uint64_t bits = 0;
     std::copy_n(chunk, kElementBytes[static_cast<int>(dtype)], reinterpret_cast<char*>(&bits));
-    return {assembler_.constant(laneOf(dtype, bits)), chunk};
+    return {to_.constant(laneOf(dtype, bits)), chunk};
   }
 
   // ------------------------------------------------------------------------------------------------ layout
@@ -168,22 +163,17 @@ class LoopCompiler {
 
   template <typename F>
   void eachVector(F&& body) {
-    const Assembler::Label next = assembler_.label();
-    assembler_.clear(kIndex);
-    assembler_.bind(next);
+    const Label next = to_.label();
+    to_.firstVector();
+    to_.bind(next);
     body();
-    assembler_.addImmediate(kIndex, to_.vectorBytes());
-    assembler_.compareImmediate(kIndex, vectors() * to_.vectorBytes());
-    assembler_.jump(Condition::below, next);
+    to_.nextVector(vectors(), next);
   }
 
-  // Sets the sign where the loop goes on: its lanes are more than the limit.
+  // Whether the loop goes on: its lanes are more than the limit, those of a loop within more than none.
   void compareActive(bool isTop) {
-    to_.sumLanes(kSum);
-    if (isTop)
-      assembler_.add(Gpr::rax, static_cast<int32_t>(offsetof(FrameHeader, limit)));
-    else
-      assembler_.test(Gpr::rax);
+    const auto limit = static_cast<int32_t>(offsetof(FrameHeader, limit));
+    to_.compareCount(sum_, isTop ? std::optional(limit) : std::nullopt);
   }
 
   std::vector<int> registersFrom(int first) const {
@@ -194,7 +184,7 @@ class LoopCompiler {
 
   void emitUnrolled(const PlacedLoop& loop, bool isTop) {
     const LoopPlan& plan = *loop.plan;
-    std::vector<int> free = registersFrom(kSum + 1);
+    std::vector<int> free = registersFrom(sum_ + 1);
     // Masks and states, in registers as far as these go.
     std::vector<std::pair<VectorOperand, int>> kept;
     std::vector<std::vector<VectorOperand>> locations(vectors());
@@ -214,21 +204,21 @@ class LoopCompiler {
       }
     }
     for (const auto& [memory, reg] : kept) to_.move(reg, memory);
-    const Assembler::Label top = assembler_.label();
-    assembler_.bind(top);
-    to_.zero(kSum);
+    const Label top = to_.label();
+    to_.bind(top);
+    to_.zero(sum_);
     for (int v = 0; v < vectors(); v++)
       StretchCode(to_, plan, plan.parts[0], loop.isRead, free, spills_, sites_)
-          .emit({[&](int position) { return locations[v][position]; }, masks[v], kSum});
+          .emit({[&](int position) { return locations[v][position]; }, masks[v], sum_});
     compareActive(isTop);
-    assembler_.jump(Condition::negative, top);
+    to_.jumpIfMore(top);
     for (const auto& [memory, reg] : kept) to_.store(memory, reg);
   }
 
   void emitParts(const PlacedLoop& loop, bool isTop) {
-    const Assembler::Label top = assembler_.label(), done = assembler_.label();
-    const std::vector<int> free = registersFrom(kSum + 1);
-    assembler_.bind(top);
+    const Label top = to_.label(), done = to_.label();
+    const std::vector<int> free = registersFrom(sum_ + 1);
+    to_.bind(top);
     for (size_t p = 0; p < loop.plan->parts.size(); p++) {
       const LoopPart& part = loop.plan->parts[p];
       if (part.kind == LoopPart::Kind::call) {
@@ -237,23 +227,23 @@ class LoopCompiler {
         enter(loop, part, *loop.inner[p]);
         emitLoop(*loop.inner[p], false);
       } else {
-        if (part.updatesMask) to_.zero(kSum);
+        if (part.updatesMask) to_.zero(sum_);
         eachVector([&] {
           StretchCode(to_, *loop.plan, part, loop.isRead, free, spills_, sites_)
               .emit({[&](int position) { return moving(loop.locations[position].operand); },
-                     moving({VectorOperand::Kind::memory, loop.mask}), kSum});
+                     moving({VectorOperand::Kind::memory, loop.mask}), sum_});
         });
         if (!part.updatesMask) continue;
         compareActive(isTop);
-        if (!part.updatesStates) assembler_.jump(Condition::notNegative, done);
+        if (!part.updatesStates) to_.jumpUnlessMore(done);
       }
     }
     const bool endsWithTest = loop.plan->parts.back().updatesMask;
     if (endsWithTest)
-      assembler_.jump(Condition::negative, top);
+      to_.jumpIfMore(top);
     else
-      assembler_.jump(top);
-    assembler_.bind(done);
+      to_.jump(top);
+    to_.bind(done);
   }
 
   // Gives a loop within its states, and the lanes that run it.
@@ -282,11 +272,7 @@ class LoopCompiler {
     call->out = lanesAt(loop.plan->arguments() + k, value.dtype);
     for (const int arg : value.args)
       call->arguments.push_back({lanesAt(arg, dtypeAt(*loop.plan, arg)), loop.locations[arg].chunk});
-    assembler_.zeroUpper();
-    assembler_.move(Gpr::rdi, kBase);
-    assembler_.moveImmediate(Gpr::rsi, reinterpret_cast<uintptr_t>(call.get()));
-    assembler_.moveImmediate(Gpr::rax, reinterpret_cast<uintptr_t>(&runLaneCall));
-    assembler_.call(Gpr::rax);
+    to_.call(reinterpret_cast<const void*>(&runLaneCall), call.get());
     calls_.push_back(std::move(call));
   }
 
@@ -298,49 +284,34 @@ class LoopCompiler {
       return VectorOperand{VectorOperand::Kind::memory, first + k * to_.vectorBytes()};
     };
     frame_.byteLength += static_cast<size_t>(kMostArguments + 1 + to_.registers()) * to_.vectorBytes();
-    const Assembler::Label routine = assembler_.label();
+    const Label routine = to_.label();
     for (const PartialSite& site : sites_) {
       const auto arguments = static_cast<int>(site.args.size());
-      assembler_.bind(site.call);
+      to_.bind(site.call);
       for (int k = 0; k < arguments; k++) to_.store(slotAt(k), to_.inRegister(site.args[k], kFirstScratch));
       vectorCalls_.push_back(std::make_unique<VectorCall>(
           VectorCall{site.value->function, site.value->from, to_.vectorBytes(), arguments, first}));
-      assembler_.moveImmediate(Gpr::rsi, reinterpret_cast<uintptr_t>(vectorCalls_.back().get()));
-      assembler_.call(routine);
+      to_.callRoutine(routine, vectorCalls_.back().get());
       to_.move(site.out, slotAt(arguments));
-      assembler_.jump(site.back);
+      to_.jump(site.back);
     }
-    assembler_.bind(routine);
-    assembler_.push(kIndex);
+    to_.bind(routine);
+    to_.enterRoutine();
     const auto kept = [&](int reg) { return slotAt(kMostArguments + 1 + reg); };
-    for (const int reg : registersFrom(kFirstFree)) to_.store(kept(reg), reg);
-    assembler_.zeroUpper();
-    assembler_.move(Gpr::rdi, kBase);
-    assembler_.moveImmediate(Gpr::rax, reinterpret_cast<uintptr_t>(&runVectorCall));
-    assembler_.call(Gpr::rax);
-    for (const int reg : registersFrom(kFirstFree)) to_.move(reg, kept(reg));
-    assembler_.pop(kIndex);
-    assembler_.ret();
+    for (const int reg : registersFrom(to_.firstFree())) to_.store(kept(reg), reg);
+    to_.call(reinterpret_cast<const void*>(&runVectorCall), nullptr);
+    for (const int reg : registersFrom(to_.firstFree())) to_.move(reg, kept(reg));
+    to_.leaveRoutine();
   }
 
   static DType dtypeAt(const LoopPlan& plan, int position) {
     return position < plan.arguments() ? plan.loop.dtypes[position] : plan.value(position).dtype;
   }
 
-  void activeLanes() {
-    assembler_.clear(Gpr::rdx);
-    for (int v = vectors() - 1; v >= 0; v--) {
-      to_.move(kFirstScratch, ofVector({VectorOperand::Kind::memory, frame_.mask}, v));
-      to_.maskBits(kFirstScratch);
-      assembler_.shiftLeft(Gpr::rdx, static_cast<uint8_t>(to_.lanes()));
-      assembler_.bitOr(Gpr::rdx, Gpr::rax);
-    }
-    assembler_.store(static_cast<int32_t>(offsetof(FrameHeader, active)), Gpr::rdx);
-  }
-
-  Assembler assembler_;
-  VectorCode to_;
+  VectorCode& to_;
   const LoopPlan& top_;
+  // The register that lanes in the loop are counted in.
+  const int sum_;
   LoopFrame frame_;
   Spills spills_{0};
   std::vector<std::unique_ptr<LaneCall>> calls_;
@@ -352,23 +323,19 @@ std::atomic<bool> isCodeAllowed{true};
 
 }  // namespace
 
-bool compilesLoops() {
-  const Isa isa = currentIsa();
-  return (isa == Isa::avx2 || isa == Isa::avx512) && isCodeAllowed && hasExecutableMemory();
-}
+bool compilesLoops() { return hasVectorCode() && isCodeAllowed && hasExecutableMemory(); }
 
 void allowLoopCode(bool isAllowed) { isCodeAllowed = isAllowed; }
 
 std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result,
                                               const std::vector<const char*>& constants) {
-  if (!compilesLoops()) return nullptr;
+  const int laneBytes = laneBytesOf(loop);
+  if (laneBytes == 0 || !compilesLoops()) return nullptr;
   std::vector<bool> results(loop.next.size());
   results[result] = true;
-  const bool wide = currentIsa() == Isa::avx512;
-  const LoopPlan plan(loop, std::move(results), wide);
-  for (const int laneBytes : {4, 8})
-    if (plan.fits(laneBytes)) return LoopCompiler(plan, laneBytes, wide).compile(result, constants);
-  return nullptr;
+  const std::unique_ptr<VectorCode> code = makeVectorCode(laneBytes);
+  const LoopPlan plan(loop, std::move(results), *code);
+  return LoopCompiler(plan, *code).compile(result, constants);
 }
 
 }  // namespace weft::cpu::jit

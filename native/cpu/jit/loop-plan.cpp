@@ -63,24 +63,30 @@ bool areLanes(const ElementLoop& loop, int laneBytes) {
 
 }  // namespace
 
-VectorOp instructionOf(const StepValue& value, bool wide) {
-  if (value.op.empty()) return vectorCast(value.from, value.dtype, wide);
-  return vectorOp(value.op.c_str(), value.from, wide);
+VectorOp instructionOf(const StepValue& value, const VectorCode& code) {
+  if (value.op.empty()) return vectorCast(value.from, value.dtype, code);
+  return vectorOp(value.op.c_str(), value.from, code);
 }
 
-LoopPlan::LoopPlan(const ElementLoop& made, std::vector<bool> read, bool wide)
+int laneBytesOf(const ElementLoop& loop) {
+  for (const int laneBytes : {4, 8})
+    if (areLanes(loop, laneBytes)) return laneBytes;
+  return 0;
+}
+
+LoopPlan::LoopPlan(const ElementLoop& made, std::vector<bool> read, const VectorCode& code)
     : loop(made), results(std::move(read)), needed(neededBy(made, results)) {
   const auto test = static_cast<int>(loop.conditionLength), all = static_cast<int>(loop.values.size());
-  for (int k = 0; k < test; k++) add(k, wide);
+  for (int k = 0; k < test; k++) add(k, code);
   stretch().updatesMask = true;
-  for (int k = test; k < all; k++) add(k, wide);
+  for (int k = test; k < all; k++) add(k, code);
   stretch().updatesStates = true;
   for (LoopPart& part : parts) {
     if (part.kind != LoopPart::Kind::loop) continue;
     const StepValue& first = loop.values[part.values[0]];
     std::vector<bool> inner(first.loop->next.size());
     for (const int k : part.values) inner[loop.values[k].result] = true;
-    part.inner = std::make_unique<LoopPlan>(*first.loop, std::move(inner), wide);
+    part.inner = std::make_unique<LoopPlan>(*first.loop, std::move(inner), code);
   }
 }
 
@@ -91,11 +97,11 @@ LoopPart& LoopPlan::stretch() {
   return parts.back();
 }
 
-void LoopPlan::add(int k, bool wide) {
+void LoopPlan::add(int k, const VectorCode& code) {
   const StepValue& value = loop.values[k];
   if (!needed[arguments() + k] || !value.constant.empty()) return;
   if (!value.loop) {
-    if (instructionOf(value, wide).emit) return stretch().values.push_back(k);
+    if (instructionOf(value, code).emit) return stretch().values.push_back(k);
     return parts.push_back({LoopPart::Kind::call, {k}});
   }
   // Several states after one loop are the results of equal loops.
@@ -112,8 +118,6 @@ bool LoopPlan::hasCalls() const {
     return part.kind == LoopPart::Kind::call || (part.inner && part.inner->hasCalls());
   });
 }
-
-bool LoopPlan::fits(int laneBytes) const { return areLanes(loop, laneBytes); }
 
 int LoopPlan::instructions() const {
   size_t count = 0;

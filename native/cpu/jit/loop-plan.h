@@ -24,8 +24,8 @@ struct LoopPart {
 };
 
 struct LoopPlan {
-  // `results`: of each state, whether it is read after the loop. `wide`: with AVX-512.
-  LoopPlan(const ElementLoop& loop, std::vector<bool> results, bool wide);
+  // `results`: of each state, whether it is read after the loop.
+  LoopPlan(const ElementLoop& loop, std::vector<bool> results, const VectorCode& code);
 
   const ElementLoop& loop;
   std::vector<bool> results;
@@ -39,16 +39,17 @@ struct LoopPlan {
   // Instructions alone.
   bool isFlat() const { return parts.size() == 1; }
   bool hasCalls() const;
-  // Whether all numbers have at most 32 bits; false for dtypes that lanes do not hold.
-  bool fits(int laneBytes) const;
   int instructions() const;
 
  private:
   LoopPart& stretch();
-  void add(int value, bool wide);
+  void add(int value, const VectorCode& code);
 };
 
 // The instruction of a value; without one, it is a call.
-VectorOp instructionOf(const StepValue& value, bool wide);
+VectorOp instructionOf(const StepValue& value, const VectorCode& code);
+
+// Bytes of lanes that hold all numbers of a loop: 4 or 8; 0 where one has a dtype that lanes do not hold.
+int laneBytesOf(const ElementLoop& loop);
 
 }  // namespace weft::cpu::jit

@@ -37,7 +37,7 @@ void StretchCode::emit(const StretchLocations& locations) {
 // often outside of these, as those whose divisor has become 0.
 int StretchCode::maskAt() const {
   const std::vector<int>& values = part_.values;
-  const auto isPartial = [&](int k) { return instructionOf(plan_.loop.values[k], to_.hasWide()).isPartial; };
+  const auto isPartial = [&](int k) { return instructionOf(plan_.loop.values[k], to_).isPartial; };
   const auto isOfTest = [&](int k) { return k < static_cast<int>(plan_.loop.conditionLength); };
   if (std::none_of(values.begin(), values.end(), isPartial)) return static_cast<int>(values.size());
   return static_cast<int>(std::find_if_not(values.begin(), values.end(), isOfTest) - values.begin());
@@ -126,7 +126,7 @@ void StretchCode::instruction(int k) {
   VectorOperand args[3];
   for (size_t a = 0; a < value.args.size(); a++) args[a] = operand(value.args[a]);
   const int out = allocate(localOf_[position]);
-  const VectorOp op = instructionOf(value, to_.hasWide());
+  const VectorOp op = instructionOf(value, to_);
   op.emit(to_, value.from, out, args);
   if (op.isPartial) complete(value, out, args);
   Local& local = *localAt(position);
@@ -138,13 +138,9 @@ void StretchCode::instruction(int k) {
 }
 
 void StretchCode::complete(const StepValue& value, int out, const VectorOperand* args) {
-  Assembler& assembler = to_.assembler();
-  PartialSite site{&value, {args, args + value.args.size()}, out, assembler.label(), assembler.label()};
-  to_.bitAnd(kFirstScratch, kFirstScratch, mask_);
-  to_.maskBits(kFirstScratch);
-  assembler.test(Gpr::rax);
-  assembler.jump(Condition::notZero, site.call);
-  assembler.bind(site.back);
+  PartialSite site{&value, {args, args + value.args.size()}, out, to_.label(), to_.label()};
+  to_.jumpIfOutside(mask_, site.call);
+  to_.bind(site.back);
   sites_.push_back(std::move(site));
 }
 
@@ -153,7 +149,7 @@ void StretchCode::updateMask() {
   const int mask = mask_.isRegister() ? mask_.value : allocate(kTaken);
   to_.bitAnd(mask, to_.inRegister(mask_, mask), going);
   if (!mask_.isRegister()) to_.store(mask_, mask);
-  to_.addLanes32(locations_->sum, locations_->sum, vectorRegister(mask));
+  to_.countLanes(locations_->sum, mask);
   mask_ = vectorRegister(mask);
   release(plan_.loop.condition);
   std::fill(isLocked_.begin(), isLocked_.end(), false);

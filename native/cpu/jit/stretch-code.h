@@ -29,7 +29,7 @@ struct PartialSite {
   const StepValue* value;
   std::vector<VectorOperand> args;
   int out;
-  Assembler::Label call, back;
+  Label call, back;
 };
 
 class StretchCode {

@@ -1,73 +1,146 @@
-// Vector instructions by what they do to lanes, for AVX2 and AVX-512 alike.
+// The part of the compiler that differs between processors: instructions of one vector of lanes, by what they
+// do, and the few around them that make loops and calls. The rooms `x64` and `arm64` have one each.
 //
 // All lanes of a loop are of one size, 4 or 8 bytes, and a vector has the same lanes whatever its dtype:
 // numbers of 32 bits in lanes of 64 stand there twice, so that instructions for 32 bits do on both halves
 // what is done on one, and comparisons fill the lane. Booleans are masks: all bits of a lane.
 #pragma once
-#include "cpu/jit/assembler.h"
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/jit/operand.h"
 #include "shared/layout.h"
 
 namespace weft::cpu::jit {
 
-// Of comparisons.
+enum class Arithmetic : uint8_t { add, subtract, multiply, divide, minimum, maximum };
+enum class Rounding : uint8_t { nearest, down, up, towardsZero };
+enum class Shift : uint8_t { left, right, rightSigned };
+// Of comparisons. None of floats holds for a NaN but `notEqual`.
 enum class Order : uint8_t { equal, less, lessEqual, notEqual, greaterEqual, greater };
-// Vectors that code between instructions may use, but no value lies in; the least register that values have.
-constexpr int kFirstScratch = 0, kSecondScratch = 1, kFirstFree = 2;
 
+// Vectors that code between instructions may use, but no value lies in.
+constexpr int kFirstScratch = 0, kSecondScratch = 1;
+constexpr VectorOperand kFirst = vectorRegister(kFirstScratch), kSecond = vectorRegister(kSecondScratch);
+
+// Whether lanes may hold numbers of a dtype.
+bool isLaneDType(DType dtype);
 // Bits of a number of the dtype in a lane, as in every other one.
 uint64_t laneOf(DType dtype, uint64_t bits);
 
+class VectorCode;
+// out = op(args), in a register that is none of theirs. `dtype` is that of the last argument.
+using Emit = void (*)(VectorCode& to, DType dtype, int out, const VectorOperand* args);
+
 class VectorCode {
  public:
-  VectorCode(Assembler& to, int laneBytes) : to_(to), laneBytes_(laneBytes) {}
+  // Registers from `firstFree` on hold values; those below are scratch.
+  struct Registers {
+    int vectorBytes, count, firstFree;
+  };
 
-  Assembler& assembler() { return to_; }
-  bool hasWide() const { return to_.isEvex(); }
+  VectorCode(int laneBytes, Registers registers) : laneBytes_(laneBytes), registers_(registers) {}
+  VectorCode(const VectorCode&) = delete;
+  VectorCode& operator=(const VectorCode&) = delete;
+  virtual ~VectorCode() = default;
+
   int laneBytes() const { return laneBytes_; }
-  int vectorBytes() const { return to_.isEvex() ? 64 : 32; }
-  int registers() const { return to_.isEvex() ? 32 : 16; }
+  int vectorBytes() const { return registers_.vectorBytes; }
+  int registers() const { return registers_.count; }
+  int firstFree() const { return registers_.firstFree; }
   int lanes() const { return vectorBytes() / laneBytes_; }
 
-  // out = instruction(first, second), of whole vectors.
-  void emit(Opcode opcode, int out, int first, VectorOperand second);
-  void emit(Opcode opcode, int out, int first, VectorOperand second, uint8_t immediate);
-
+  // A vector of equal elements of 64 bits.
+  virtual VectorOperand constant(uint64_t element) = 0;
+  // The element of such a vector; none of other operands.
+  virtual std::optional<uint64_t> elementOf(VectorOperand operand) const = 0;
   // Into a register; none where it is there.
-  void move(int out, VectorOperand from);
-  void store(VectorOperand to, int from);
+  virtual void move(int out, VectorOperand from) = 0;
+  virtual void store(VectorOperand to, int from) = 0;
   // The register that holds an operand: `spare`, where it lies in memory.
   int inRegister(VectorOperand from, int spare);
 
-  // Any bits.
-  void bitAnd(int out, int a, VectorOperand b);
+  // -------------------------------------------------------------------------------------------- instructions
+  // Those of 32 bits leave the scratches but for `out`, where nothing else is said.
+
+  virtual void bitAnd(int out, int a, VectorOperand b) = 0;
   // ~a & b.
-  void bitAndNot(int out, int a, VectorOperand b);
-  void bitOr(int out, int a, VectorOperand b);
-  void bitXor(int out, int a, VectorOperand b);
-  void invert(int out, int a);
-  void zero(int out);
-  void addLanes32(int out, int a, VectorOperand b);
+  virtual void bitAndNot(int out, int a, VectorOperand b) = 0;
+  virtual void bitOr(int out, int a, VectorOperand b) = 0;
+  virtual void bitXor(int out, int a, VectorOperand b) = 0;
+  virtual void invert(int out, int a) = 0;
+  virtual void zero(int out) = 0;
 
-  // A mask.
-  void compareFloats(bool isDouble, uint8_t predicate, int out, int a, VectorOperand b);
-  void compareIntegers(DType dtype, Order order, int out, VectorOperand a, VectorOperand b);
-  // mask ? a : b. `out` may be that of `a` or of `b`, not of the mask.
-  void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b);
+  // Integers wrap and are not divided. Extremes are `a` where that is NaN, else a > b ? a : b (a < b).
+  // Products of 64 bits and extremes may use the scratches.
+  virtual void arithmetic(Arithmetic op, DType dtype, int out, VectorOperand a, VectorOperand b) = 0;
+  // Of floats.
+  virtual void round(Rounding mode, DType dtype, int out, VectorOperand a) = 0;
+  virtual void squareRoot(DType dtype, int out, VectorOperand a) = 0;
+  virtual void negative(DType dtype, int out, VectorOperand a) = 0;
+  virtual void absolute(DType dtype, int out, VectorOperand a) = 0;
+  // a * b + c and out - a * b, rounded once. `out` is none of the operands.
+  virtual void multiplyAdd(DType dtype, int out, int a, VectorOperand b, VectorOperand c) = 0;
+  virtual void subtractProduct(DType dtype, int out, int a, VectorOperand b) = 0;
+  // `a`, unless it is negative, and not -0: `out` stays then. That is a positive number, and none less than
+  // `a`.
+  virtual void unlessNegative(DType dtype, int out, int a) = 0;
+  // Of integers; counts beyond the width move every bit out.
+  virtual bool hasShift(Shift kind, DType dtype) const = 0;
+  virtual void shift(Shift kind, DType dtype, int out, VectorOperand a, VectorOperand count) = 0;
+  // Of 64 bits, filled with zeros.
+  virtual void shiftRight64(int out, int a, int bits) = 0;
+  // A mask. Of unsigned integers it may use the scratches.
+  virtual void compare(DType dtype, Order order, int out, VectorOperand a, VectorOperand b) = 0;
+  // mask ? a : b. `out` may be that of `a` or of `b`, not of the mask. It may use the scratches.
+  virtual void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b) = 0;
+  // Between two dtypes of numbers that differ in more than their sign; null: none.
+  virtual Emit castOf(DType from, DType to) const = 0;
 
-  // The first half of a vector: its lanes of 64 bits as 32 bits each; and back, each twice.
-  void pack(int out, VectorOperand from);
-  void spread(int out, int from);
-  // Minus the number of lanes of masks that were added as 32 bits, into rax.
-  void sumLanes(int mask);
-  // A bit for each lane of a mask, into rax.
-  void maskBits(int mask);
+  // ------------------------------------------------------------------------------------------ loops and
+  // calls
+
+  // Of the function whose argument is a frame.
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+
+  virtual Label label() = 0;
+  virtual void bind(Label label) = 0;
+  virtual void jump(Label label) = 0;
+  // What lies between runs for each vector of a frame, and `moving` operands are that vector's.
+  virtual void firstVector() = 0;
+  virtual void nextVector(int vectors, Label again) = 0;
+
+  // Counts the lanes of a mask in a register that was zero at first.
+  virtual void countLanes(int count, int mask) = 0;
+  // Whether so many lanes are more than none, or than the frame's limit at an offset. It may change all of
+  // the registers of scratch and the count.
+  virtual void compareCount(int count, std::optional<int32_t> limit) = 0;
+  // By that comparison.
+  virtual void jumpIfMore(Label label) = 0;
+  virtual void jumpUnlessMore(Label label) = 0;
+  // Where the first scratch is negative in a lane of a mask.
+  virtual void jumpIfOutside(VectorOperand mask, Label label) = 0;
+  // A bit for each lane of the masks of so many vectors, into the frame.
+  virtual void storeActive(int32_t masks, int vectors, int32_t to) = 0;
+
+  // function(frame, argument); all vectors are lost. Null: the argument that a routine was called with.
+  virtual void call(const void* function, const void* argument) = 0;
+  virtual void callRoutine(Label routine, const void* argument) = 0;
+  virtual void enterRoutine() = 0;
+  virtual void leaveRoutine() = 0;
+
+  // The code and its constants, complete; empty where jumps are too far for the processor.
+  virtual std::vector<uint8_t> finish() = 0;
 
  private:
-  Width full() const { return to_.isEvex() ? Width::zmm : Width::ymm; }
-  void broadcastMask(bool isWide, int out);
-
-  Assembler& to_;
   const int laneBytes_;
+  const Registers registers_;
 };
+
+// The room of this processor: whether it has the instructions, and its code.
+bool hasVectorCode();
+std::unique_ptr<VectorCode> makeVectorCode(int laneBytes);
 
 }  // namespace weft::cpu::jit

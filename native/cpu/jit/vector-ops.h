@@ -5,20 +5,15 @@
 
 namespace weft::cpu::jit {
 
-// An op of so many arguments: out = op(args), in a register that is none of theirs. `dtype` is that of the
-// last argument.
 struct VectorOp {
-  void (*emit)(VectorCode& to, DType dtype, int out, const VectorOperand* args) = nullptr;
+  Emit emit = nullptr;
   // The code leaves the sign of the first scratch set in lanes whose numbers it does not do.
   bool isPartial = false;
 };
 
-// Whether lanes may hold numbers of a dtype.
-bool isLaneDType(DType dtype);
-
-// Without a function: there is none. `wide`: with AVX-512.
-VectorOp vectorOp(const char* name, DType dtype, bool wide);
-VectorOp vectorCast(DType from, DType to, bool wide);
+// Without a function: the processor has none.
+VectorOp vectorOp(const char* name, DType dtype, const VectorCode& to);
+VectorOp vectorCast(DType from, DType to, const VectorCode& code);
 
 // By a constant power of two, a product.
 void divideFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);

@@ -3,11 +3,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <vector>
 
-namespace weft::cpu::jit {
+#include "cpu/jit/code-buffer.h"
+
+namespace weft::cpu::jit::x64 {
 
 // A vector instruction: mandatory prefix (0, 1: 66, 2: F3, 3: F2), map (1: 0F, 2: 0F38, 3: 0F3A), byte.
 // `wide` is the bit W, which EVEX takes for elements of 64 bits.
@@ -15,18 +15,6 @@ struct Opcode {
   uint8_t prefix, map, byte;
   bool wide = false;
 };
-
-// An operand of an instruction: a vector register; memory at an offset from the base, which may move
-// with the index register; a constant.
-struct VectorOperand {
-  enum class Kind : uint8_t { vector, memory, moving, constant };
-  Kind kind = Kind::vector;
-  int32_t value = 0;
-
-  bool isRegister() const { return kind == Kind::vector; }
-  bool operator==(const VectorOperand&) const = default;
-};
-inline VectorOperand vectorRegister(int number) { return {VectorOperand::Kind::vector, number}; }
 
 enum class Width : uint8_t { xmm, ymm, zmm };
 // By their numbers in code.
@@ -37,7 +25,7 @@ enum class Condition : uint8_t { below = 2, notZero = 5, negative = 8, notNegati
 constexpr Gpr kBase = Gpr::rbx;
 constexpr Gpr kIndex = Gpr::rcx;
 
-class Assembler {
+class Assembler : public CodeBuffer {
  public:
   explicit Assembler(bool evex) : evex_(evex) {}
   bool isEvex() const { return evex_; }
@@ -68,17 +56,9 @@ class Assembler {
   void zeroUpper();
   void ret();
 
-  using Label = int32_t;
-  Label label();
-  void bind(Label label);
   void jump(Label label);
   void jump(Condition condition, Label label);
   void call(Label label);
-
-  // A vector of equal elements of 64 bits.
-  VectorOperand constant(uint64_t element);
-  // The element of such a vector; none of other operands.
-  std::optional<uint64_t> elementOf(VectorOperand operand) const;
 
   // The code and its constants, complete.
   std::vector<uint8_t> finish(size_t vectorBytes);
@@ -90,9 +70,6 @@ class Assembler {
     int32_t after;
     int32_t target;
   };
-  void byte(int value) { code_.push_back(static_cast<uint8_t>(value)); }
-  void word(int32_t value);
-  void quad(uint64_t value);
   void vexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second);
   void evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second);
   void address(int out, VectorOperand second, int after);
@@ -100,11 +77,7 @@ class Assembler {
   void gpr(int opcode, Gpr reg, Gpr rm);
 
   const bool evex_;
-  std::vector<uint8_t> code_;
-  std::vector<int64_t> labels_;
   std::vector<Fix> jumps_, loads_;
-  std::vector<uint64_t> constants_;
-  std::map<uint64_t, int32_t> constantIndex_;
 };
 
-}  // namespace weft::cpu::jit
+}  // namespace weft::cpu::jit::x64

@@ -1,9 +1,9 @@
-#include "cpu/jit/assembler.h"
+#include "cpu/jit/x64/assembler.h"
 
 #include <cstring>
 #include <utility>
 
-namespace weft::cpu::jit {
+namespace weft::cpu::jit::x64 {
 namespace {
 
 constexpr int numberOf(Gpr gpr) { return static_cast<int>(gpr); }
@@ -13,14 +13,6 @@ constexpr int kDisplaced = 0x80, kDirect = 0xc0;
 constexpr int kRexW = 0x48;
 
 }  // namespace
-
-void Assembler::word(int32_t value) {
-  for (int k = 0; k < 4; k++) byte(value >> 8 * k);
-}
-
-void Assembler::quad(uint64_t value) {
-  for (int k = 0; k < 8; k++) byte(static_cast<int>(value >> 8 * k & 0xff));
-}
 
 // Bits of register numbers, of the operand in vvvv and of W stand inverted, but for W itself.
 void Assembler::vexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second) {
@@ -153,13 +145,6 @@ void Assembler::zeroUpper() {
 
 void Assembler::ret() { byte(0xc3); }
 
-Assembler::Label Assembler::label() {
-  labels_.push_back(-1);
-  return static_cast<Label>(labels_.size() - 1);
-}
-
-void Assembler::bind(Label label) { labels_[label] = static_cast<int64_t>(code_.size()); }
-
 void Assembler::jump(Label label) {
   byte(0xe9);
   jumps_.push_back({code_.size(), 0, label});
@@ -179,30 +164,16 @@ void Assembler::call(Label label) {
   word(0);
 }
 
-VectorOperand Assembler::constant(uint64_t element) {
-  const auto [found, isNew] = constantIndex_.try_emplace(element, static_cast<int32_t>(constants_.size()));
-  if (isNew) constants_.push_back(element);
-  return {VectorOperand::Kind::constant, found->second};
-}
-
-std::optional<uint64_t> Assembler::elementOf(VectorOperand operand) const {
-  if (operand.kind != VectorOperand::Kind::constant) return std::nullopt;
-  return constants_[operand.value];
-}
-
 void Assembler::patch(const Fix& fix, int64_t target) {
   const auto distance = static_cast<int32_t>(target - static_cast<int64_t>(fix.at) - 4 - fix.after);
   std::memcpy(code_.data() + fix.at, &distance, sizeof distance);
 }
 
 std::vector<uint8_t> Assembler::finish(size_t vectorBytes) {
-  for (const Fix& fix : jumps_) patch(fix, labels_[fix.target]);
-  while (code_.size() % vectorBytes != 0) byte(0xcc);
-  const size_t first = code_.size();
+  for (const Fix& fix : jumps_) patch(fix, placeOf(fix.target));
+  const size_t first = placeConstants(vectorBytes);
   for (const Fix& fix : loads_) patch(fix, static_cast<int64_t>(first + fix.target * vectorBytes));
-  for (const uint64_t element : constants_)
-    for (size_t k = 0; k < vectorBytes; k += 8) quad(element);
   return std::move(code_);
 }
 
-}  // namespace weft::cpu::jit
+}  // namespace weft::cpu::jit::x64

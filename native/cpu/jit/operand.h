@@ -1,0 +1,21 @@
+// An operand of vector instructions: a vector register; memory at an offset from the frame's begin, which may
+// move with the vector at hand; a constant.
+#pragma once
+#include <cstdint>
+
+namespace weft::cpu::jit {
+
+struct VectorOperand {
+  enum class Kind : uint8_t { vector, memory, moving, constant };
+  Kind kind = Kind::vector;
+  int32_t value = 0;
+
+  bool isRegister() const { return kind == Kind::vector; }
+  bool operator==(const VectorOperand&) const = default;
+};
+inline constexpr VectorOperand vectorRegister(int number) { return {VectorOperand::Kind::vector, number}; }
+
+// A place in code, which jumps may go to before it is known.
+using Label = int32_t;
+
+}  // namespace weft::cpu::jit
