@@ -31,8 +31,9 @@ import { run } from './zig.mjs';
 
 const tree = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Maps by NEON's own functions, comparisons, reductions, products of all dtypes, sorts. */
+/** Code of loops, maps by NEON's own functions, comparisons, reductions, products of all dtypes, sorts. */
 const PART = [
+  'test/codegen/compiled-loops.test.ts',
   'test/codegen/tape-math.test.ts',
   'test/conformance/special-values.test.ts',
   'test/conformance/matmul.test.ts',

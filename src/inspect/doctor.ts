@@ -159,7 +159,7 @@ const elementLoops = ({ compilesLoops, isa }: CpuInfo): Finding => {
   const about = { area: 'cpu', name: 'loops of elements' } as const;
   if (compilesLoops) return { ...about, status: 'found', value: `compiled to ${isa} instructions` };
   const isOff = !config().compilesLoops;
-  const hasCode = isa === 'avx2' || isa === 'avx512';
+  const hasCode = isa !== 'baseline';
   return {
     ...about,
     status: 'missing',

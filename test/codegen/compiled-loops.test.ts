@@ -1,6 +1,7 @@
 /**
  * Loops of elements as machine code, against the interpreter of loops, bit for bit: each op and cast of dtypes that
- * lanes of code hold, on special and random numbers, with AVX2 and AVX-512. Random loops: but for the signs of NaNs.
+ * lanes of code hold, on special and random numbers, with AVX2 and AVX-512 or NEON. Random loops: but for the signs of
+ * NaNs.
  */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -265,7 +266,12 @@ const addon = createRequire(import.meta.url)(
   configureCpu(settings: { threads?: number; isa?: string; compilesLoops?: boolean; poison: boolean }): void;
 };
 const { isa: widest, threads, compilesLoops: isCompiling } = runtime.cpuInfo();
-const ISAS = ['avx2', 'avx512'].slice(0, ['avx2', 'avx512'].indexOf(widest) + 1);
+const ISAS_OF: Readonly<Record<string, readonly string[]>> = {
+  avx2: ['avx2'],
+  avx512: ['avx2', 'avx512'],
+  neon: ['neon'],
+};
+const ISAS = ISAS_OF[widest] ?? [];
 
 /** Makes the programs that follow with an instruction set, and with code of their loops or without. */
 function configure(isa: string, compilesLoops: boolean): void {

@@ -182,9 +182,28 @@ class LoopCompiler {
     return registers;
   }
 
+  // Keeps constants in registers that every vector of a loop would load.
+  void holdConstants(const PlacedLoop& loop, std::vector<int>& free) {
+    const LoopPlan& plan = *loop.plan;
+    const auto loaded = to_.constantsLoadedBy([&] {
+      Spills spills{0};
+      std::vector<PartialSite> sites;
+      StretchCode(to_, plan, plan.parts[0], loop.isRead, free, spills, sites)
+          .emit({[&](int position) { return loop.locations[position].operand; },
+                 {VectorOperand::Kind::memory, loop.mask},
+                 sum_});
+    });
+    for (const VectorOperand& constant : loaded) {
+      if (static_cast<int>(free.size()) <= kLeastFree) return;
+      to_.hold(constant, free.back());
+      free.pop_back();
+    }
+  }
+
   void emitUnrolled(const PlacedLoop& loop, bool isTop) {
     const LoopPlan& plan = *loop.plan;
     std::vector<int> free = registersFrom(sum_ + 1);
+    holdConstants(loop, free);
     // Masks and states, in registers as far as these go.
     std::vector<std::pair<VectorOperand, int>> kept;
     std::vector<std::vector<VectorOperand>> locations(vectors());
@@ -212,6 +231,7 @@ class LoopCompiler {
           .emit({[&](int position) { return locations[v][position]; }, masks[v], sum_});
     compareActive(isTop);
     to_.jumpIfMore(top);
+    to_.releaseHeld();
     for (const auto& [memory, reg] : kept) to_.store(memory, reg);
   }
 

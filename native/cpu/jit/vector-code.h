@@ -5,6 +5,7 @@
 // numbers of 32 bits in lanes of 64 stand there twice, so that instructions for 32 bits do on both halves
 // what is done on one, and comparisons fill the lane. Booleans are masks: all bits of a lane.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -58,8 +59,15 @@ class VectorCode {
   // Into a register; none where it is there.
   virtual void move(int out, VectorOperand from) = 0;
   virtual void store(VectorOperand to, int from) = 0;
-  // The register that holds an operand: `spare`, where it lies in memory.
-  int inRegister(VectorOperand from, int spare);
+  // The register that holds an operand, not to be written to: `spare`, where it lies in memory.
+  virtual int inRegister(VectorOperand from, int spare);
+
+  // The constants that code would load, each as often as it stands there, the most frequent first; the code
+  // is dropped. None where instructions take constants from memory.
+  virtual std::vector<VectorOperand> constantsLoadedBy(const std::function<void()>&) { return {}; }
+  // Keeps a constant in a register for the code that follows, until all are released.
+  virtual void hold(VectorOperand, int) {}
+  virtual void releaseHeld() {}
 
   // -------------------------------------------------------------------------------------------- instructions
   // Those of 32 bits leave the scratches but for `out`, where nothing else is said.
@@ -108,7 +116,7 @@ class VectorCode {
   virtual Label label() = 0;
   virtual void bind(Label label) = 0;
   virtual void jump(Label label) = 0;
-  // What lies between runs for each vector of a frame, and `moving` operands are that vector's.
+  // A loop over the vectors of a frame, between these; `moving` operands are those of the vector at hand.
   virtual void firstVector() = 0;
   virtual void nextVector(int vectors, Label again) = 0;
 
