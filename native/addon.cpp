@@ -1,6 +1,7 @@
 // The addon's exports, and nothing else. Their typed mirror, the only caller, is src/exec/native/native.ts.
 #include <napi.h>
 
+#include "cuda/factor-sparse.h"
 #include "cuda/info.h"
 #include "cuda/kernel-resources.h"
 #include "cuda/lt-tuning.h"
@@ -92,6 +93,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::probeCutensor>(exports, "probeCutensor");
   add<weft::cuda::cufftInfo>(exports, "cufftInfo");
   add<weft::cuda::cusolverInfo>(exports, "cusolverInfo");
+  add<weft::cuda::cudssInfo>(exports, "cudssInfo");
+  add<weft::cuda::probeCudss>(exports, "probeCudss");
   add<weft::cuda::probeCuda>(exports, "probeCuda");
   add<weft::cuda::openDevice>(exports, "openDevice");
   add<weft::cuda::allocatePinned>(exports, "allocatePinned");
@@ -101,6 +104,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::cudaEntryPoints>(exports, "cudaEntryPoints");
   add<weft::cuda::compileCuda>(exports, "compileCuda");
   add<weft::cuda::tuneProduct>(exports, "tuneProduct");
+  add<weft::cuda::factorSparse>(exports, "factorSparse");
   add<weft::cuda::kernelResources>(exports, "kernelResources");
   return exports;
 }

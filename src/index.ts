@@ -221,6 +221,7 @@ export {
 } from './api/sets.js';
 export { sparse } from './api/sparse.js';
 export type { MatrixShape } from './api/sparse-arguments.js';
+export { SparseCholesky } from './api/sparse-cholesky.js';
 export type { CompressedArrays, CoordinateArrays, SparseDiagonalOptions } from './api/sparse-construction.js';
 export { SparseLU, type SparseLuOptions, type SparseTranspose } from './api/sparse-direct.js';
 export type {

@@ -16,6 +16,7 @@ const NO_CUDA = {
   WEFT_CUBLASLT: '/no/libcublasLt.so',
   WEFT_CUFFT: '/no/libcufft.so',
   WEFT_CUSOLVER: '/no/libcusolver.so',
+  WEFT_CUDSS: '/no/libcudss.so',
 };
 
 let folder: string;

@@ -271,25 +271,17 @@ void CudaDevice::use(const std::function<void(Resources&)>& work) {
 
 namespace {
 
-// The later work of a stream comes after that of another one.
-void order(EventPool& events, CUstream first, CUstream second) {
-  std::unique_ptr<Event> event = events.take();
-  event->record(first);
-  event->holdBack(second);
-  events.give(std::move(event));
-}
-
 // The legacy default stream has a handle of its own, 1, and is the driver's null stream.
 CUstream streamOf(uintptr_t handle) { return handle == 1 ? nullptr : reinterpret_cast<CUstream>(handle); }
 
 }  // namespace
 
 void CudaDevice::makeStreamWait(uintptr_t stream) {
-  use([&](Resources& own) { order(own.events, own.stream, streamOf(stream)); });
+  use([&](Resources& own) { own.events.order(own.stream, streamOf(stream)); });
 }
 
 void CudaDevice::waitForStream(uintptr_t stream) {
-  use([&](Resources& own) { order(own.events, streamOf(stream), own.stream); });
+  use([&](Resources& own) { own.events.order(streamOf(stream), own.stream); });
 }
 
 BlasLt& CudaDevice::blasLt() {
@@ -310,6 +302,11 @@ Fft& CudaDevice::fft() {
 Solver& CudaDevice::solver() {
   if (!resources_->solver) resources_->solver.emplace();
   return *resources_->solver;
+}
+
+SparseSolver& CudaDevice::sparseSolver() {
+  if (!resources_->sparseSolver) resources_->sparseSolver.emplace(*resources_);
+  return *resources_->sparseSolver;
 }
 
 Blas& CudaDevice::blas() {
@@ -360,7 +357,9 @@ KeptObjects CudaDevice::keptObjects() const {
       r.tensors ? size_t{1} : 0,
       r.tensors ? r.tensors->planCount() : 0,
       r.fft ? r.fft->planCount() : 0,
-      r.solver ? size_t{1} : 0};
+      r.solver ? size_t{1} : 0,
+      r.sparseSolver ? size_t{1} : 0,
+      r.sparseSolver ? r.sparseSolver->count() : 0};
   kept.streams += static_cast<size_t>(
       std::count_if(r.others.begin(), r.others.end(), [](const auto& stream) { return stream != nullptr; }));
   kept.streams += r.graphs.streamCount();

@@ -26,14 +26,15 @@ class BlasLt;
 class Tensors;
 class Fft;
 class Solver;
+class SparseSolver;
 struct PoolBlock;
 struct Resources;
 
 // Objects of the driver and of libraries that a device keeps between runs.
 struct KeptObjects {
   size_t streams = 0, events = 0, modules = 0, pools = 0, cublasHandles = 0, cublasLtHandles = 0,
-         cutensorHandles = 0, cutensorPlans = 0, cufftPlans = 0, cusolverHandles = 0, graphs = 0,
-         graphExecs = 0;
+         cutensorHandles = 0, cutensorPlans = 0, cufftPlans = 0, cusolverHandles = 0, cudssHandles = 0,
+         cudssFactors = 0, graphs = 0, graphExecs = 0;
 };
 
 class CudaDevice : public Device {
@@ -70,6 +71,7 @@ class CudaDevice : public Device {
   Tensors& tensors();
   Fft& fft();
   Solver& solver();
+  SparseSolver& sparseSolver();
   // Counts pinned memory that JavaScript got, or gave back. Any thread.
   void countPinned(int64_t byteLength) { pinnedArrays_ += byteLength; }
   // Lets copies of another device's use this one's memory directly, where it can. Any thread, after open().

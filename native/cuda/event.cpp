@@ -75,6 +75,13 @@ std::unique_ptr<Event> EventPool::take() {
   return std::make_unique<Event>();
 }
 
+void EventPool::order(CUstream first, CUstream second) {
+  std::unique_ptr<Event> event = take();
+  event->record(first);
+  event->holdBack(second);
+  give(std::move(event));
+}
+
 size_t EventPool::count() {
   const std::lock_guard lock(mutex_);
   return free_.size();

@@ -43,6 +43,8 @@ class EventPool {
  public:
   std::unique_ptr<Event> take();
   void give(std::unique_ptr<Event> event);
+  // The later work of a stream comes after that of another one.
+  void order(CUstream first, CUstream second);
   // Of those that are not taken.
   size_t count();
 

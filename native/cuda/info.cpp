@@ -12,6 +12,7 @@
 #include "cuda/resources.h"
 #include "cuda/slots.h"
 #include "cuda/solver.h"
+#include "cuda/sparse-solver.h"
 #include "cuda/staging.h"
 #include "runtime/environment.h"
 #include "runtime/values.h"
@@ -134,6 +135,14 @@ class CutensorTask : public NativeTask {
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
+class CudssTask : public NativeTask {
+ public:
+  void run() override {
+    if (driverState().usable()) cudssState();
+  }
+  Napi::Value result(Napi::Env env) override { return env.Undefined(); }
+};
+
 class OpenTask : public NativeTask {
  public:
   explicit OpenTask(CudaDevice& device) : device_(device) {}
@@ -170,6 +179,8 @@ class CountTask : public NativeTask {
     result.Set("cutensorHandles", static_cast<double>(kept_.cutensorHandles));
     result.Set("cutensorPlans", static_cast<double>(kept_.cutensorPlans));
     result.Set("cusolverHandles", static_cast<double>(kept_.cusolverHandles));
+    result.Set("cudssHandles", static_cast<double>(kept_.cudssHandles));
+    result.Set("cudssFactors", static_cast<double>(kept_.cudssFactors));
     result.Set("cufftPlans", static_cast<double>(kept_.cufftPlans));
     result.Set("graphs", static_cast<double>(kept_.graphs));
     result.Set("graphExecs", static_cast<double>(kept_.graphExecs));
@@ -197,7 +208,8 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info) {
                  values::texts(places.Get("cublasLt"), "candidates.cublasLt"),
                  values::texts(places.Get("cutensor"), "candidates.cutensor"),
                  values::texts(places.Get("cufft"), "candidates.cufft"),
-                 values::texts(places.Get("cusolver"), "candidates.cusolver")});
+                 values::texts(places.Get("cusolver"), "candidates.cusolver"),
+                 values::texts(places.Get("cudss"), "candidates.cudss")});
   return info.Env().Undefined();
 }
 
@@ -253,6 +265,16 @@ Napi::Value cusolverInfo(const Napi::CallbackInfo& info) {
   return withTried(env, describeLibrary(env, state.library, dotted(state.major, state.minor)), state.library);
 }
 
+Napi::Value cudssInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const CudssState& state = cudssState();
+  return withTried(env, describeLibrary(env, state.library, dotted(state.major, state.minor)), state.library);
+}
+
+Napi::Value probeCudss(const Napi::CallbackInfo& info) {
+  return Environment::of(info.Env()).start(info.Env(), std::make_shared<CudssTask>(), compileExecutor());
+}
+
 Napi::Value probeCuda(const Napi::CallbackInfo& info) {
   return Environment::of(info.Env()).start(info.Env(), std::make_shared<ProbeTask>(), compileExecutor());
 }
@@ -295,6 +317,7 @@ Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info) {
   result.Set("cutensor", toArray(env, cutensorEntryPoints()));
   result.Set("cufft", toArray(env, cufftEntryPoints()));
   result.Set("cusolver", toArray(env, cusolverEntryPoints()));
+  result.Set("cudss", toArray(env, cudssEntryPoints()));
   return result;
 }
 

@@ -5,7 +5,7 @@
 namespace weft::cuda {
 
 // configureCuda(candidates: { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
-//   cutensor: string[], cufft: string[], cusolver: string[] }):
+//   cutensor: string[], cufft: string[], cusolver: string[], cudss: string[] }):
 // void
 Napi::Value configureCuda(const Napi::CallbackInfo& info);
 
@@ -14,17 +14,20 @@ Napi::Value configureCuda(const Napi::CallbackInfo& info);
 Napi::Value driverInfo(const Napi::CallbackInfo& info);
 // nvrtcInfo(): { library, tried }
 Napi::Value nvrtcInfo(const Napi::CallbackInfo& info);
-// cublasInfo(): { library, tried }, and the same of cuBLASLt, cuTENSOR, cuFFT and cuSOLVER
+// cublasInfo(): { library, tried }, and the same of cuBLASLt, cuTENSOR, cuFFT, cuSOLVER and cuDSS
 Napi::Value cublasInfo(const Napi::CallbackInfo& info);
 Napi::Value cublasLtInfo(const Napi::CallbackInfo& info);
 Napi::Value cutensorInfo(const Napi::CallbackInfo& info);
 Napi::Value cufftInfo(const Napi::CallbackInfo& info);
 Napi::Value cusolverInfo(const Napi::CallbackInfo& info);
+Napi::Value cudssInfo(const Napi::CallbackInfo& info);
 
 // probeCuda(): Promise<undefined>. Loads driver and NVRTC on a native thread, so that the above do not wait.
 Napi::Value probeCuda(const Napi::CallbackInfo& info);
 // probeCutensor(): Promise<undefined>. The same of cuTENSOR, which is large.
 Napi::Value probeCutensor(const Napi::CallbackInfo& info);
+// probeCudss(): Promise<undefined>. The same of cuDSS.
+Napi::Value probeCudss(const Napi::CallbackInfo& info);
 
 // openDevice(device: string): Promise<{ freeBytes: number }>. Rejects where the device cannot be used.
 Napi::Value openDevice(const Napi::CallbackInfo& info);
@@ -43,7 +46,7 @@ Napi::Value refusesLoops(const Napi::CallbackInfo& info);
 Napi::Value stagingLimits(const Napi::CallbackInfo& info);
 
 // cudaEntryPoints(): { driver: string[], nvrtc: string[], cublas: string[], cublasLt: string[],
-//   cutensor: string[], cufft: string[], cusolver: string[] }
+//   cutensor: string[], cufft: string[], cusolver: string[], cudss: string[] }
 Napi::Value cudaEntryPoints(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

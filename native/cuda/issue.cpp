@@ -252,6 +252,7 @@ LibraryJob Issue::jobOf(const RoutineStep& step, cpu::Range units) const {
 void Issue::operator()(const RoutineStep& step) { queue(step, {0, step.units}); }
 
 void Issue::queue(const RoutineStep& step, cpu::Range units) {
+  if (exec_ != nullptr && !step.library->isRecorded) throw Unrecorded{};
   const LibraryJob job = jobOf(step, units);
   auto uses = step.library->prepare(job);
   call(

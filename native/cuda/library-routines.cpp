@@ -5,6 +5,7 @@
 
 #include "cuda/fft.h"
 #include "cuda/solver.h"
+#include "cuda/sparse-solver.h"
 
 namespace weft::cuda {
 
@@ -21,7 +22,8 @@ const LibraryRoutine* findLibraryRoutine(const std::string& name) {
       {"qOfQr", &kQOfQrRoutine},
       {"eigh", &kEighRoutine},
       {"eig", &kEigRoutine},
-      {"svd", &kSvdRoutine}};
+      {"svd", &kSvdRoutine},
+      {"sparseSolve", &kSparseSolveRoutine}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

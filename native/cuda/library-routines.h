@@ -30,6 +30,8 @@ struct LibraryRoutine {
   // They exist at least as long as the result does: graphs of the job keep it.
   std::shared_ptr<const void> (*prepare)(const LibraryJob& job);
   void (*queue)(const LibraryJob& job, CUstream stream);
+  // Whether what it queues can be a part of a CUDA graph.
+  bool isRecorded = true;
 };
 
 // Null: there is none of that name.

@@ -11,7 +11,7 @@
 namespace weft::cuda {
 
 struct Candidates {
-  std::vector<std::string> driver, nvrtc, cublas, cublasLt, cutensor, cufft, cusolver;
+  std::vector<std::string> driver, nvrtc, cublas, cublasLt, cutensor, cufft, cusolver, cudss;
 };
 
 // The first call decides; later ones (of other threads' environments) change nothing.

@@ -17,6 +17,7 @@
 #include "cuda/pool.h"
 #include "cuda/slots.h"
 #include "cuda/solver.h"
+#include "cuda/sparse-solver.h"
 #include "cuda/staging.h"
 #include "cuda/submission-limit.h"
 #include "cuda/sweep.h"
@@ -42,12 +43,13 @@ struct Resources {
   // Made by the first sweep, and kept; read by other threads.
   std::atomic<CopyStreams*> copies{nullptr};
   // Made by the first matrix product, the first with an epilogue, the first contraction by cuTENSOR, the
-  // first Fourier transform, and the first factors of matrices.
+  // first Fourier transform, and the first factors of matrices, dense and sparse.
   std::optional<Blas> blas;
   std::optional<BlasLt> blasLt;
   std::optional<Tensors> tensors;
   std::optional<Fft> fft;
   std::optional<Solver> solver;
+  std::optional<SparseSolver> sparseSolver;
 };
 
 }  // namespace weft::cuda

@@ -97,6 +97,7 @@ const PAGES = [
       'api/sparse-lsqr',
       'api/sparse-triangular',
       'api/sparse-direct',
+      'api/sparse-cholesky',
       'api/sparse-eigen',
     ],
   ],

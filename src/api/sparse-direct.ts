@@ -1,7 +1,10 @@
-/** Direct solves of sparse systems: LU factors, which the CPU makes, and solves with them, which run anywhere. */
+/**
+ * Direct solves of sparse systems: LU factors, which the CPU makes, and solves with them, which run anywhere; for solves
+ * alone on a GPU those of cuDSS (`sparse-factors.ts`).
+ */
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
-import { type DType, isComplex, isHalf } from '../graph/dtype.js';
+import { isComplex } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { SPARSE_ORDERS } from '../graph/routines.js';
@@ -14,6 +17,7 @@ import type { ArrayLike } from './fluent-types.js';
 import { COMPUTE_OPTIONS, compute, exprOf, Lazy } from './lazy.js';
 import type { NDArray } from './ndarray.js';
 import { partsOf } from './sparse-arguments.js';
+import { type DirectSolve, factorDType, gpuFactors } from './sparse-factors.js';
 import { SparseMatrix } from './sparse-matrix.js';
 import { solveTriangular } from './sparse-triangular.js';
 
@@ -182,7 +186,8 @@ export function splu(
 
 /**
  * The solve with the factors of a matrix, as SciPy's `factorized`: a function of right-hand sides (n) or (n, k). As
- * `splu`, whose options it has.
+ * `splu`, whose options it has; on a GPU cuDSS makes the factors there, where it is found (`weft doctor`) and neither
+ * `order` nor `pivotThreshold` is given: then `memory` bounds them, too, and solves are computed on that GPU alone.
  *
  * @example
  * const solve = await sparse.factorized(sparse.fromDense([[2, 0], [1, 4]]))
@@ -196,14 +201,15 @@ export function factorized(
 ): Promise<(b: ArrayLike) => Lazy> {
   return calledAsync(factorized, async () => {
     refuseMore('sparse.factorized', 2, [a, options, ...more]);
-    const lu = await factorsOf('sparse.factorized', a, options);
-    return (b: ArrayLike) => lu.solve(b);
+    const op = 'sparse.factorized';
+    const solve = await solverOf(op, a, options);
+    return (b: ArrayLike) => called(factorized, () => solve(rightSides(op, b, a.shape[0])));
   });
 }
 
 /**
- * X of A X = B, B of shape (n) or (n, k), by the LU factors of A (`splu`, whose options it has), as SciPy's `spsolve`, which
- * warns of a singular matrix and gives NaN where this rejects with a LinalgError. Factors are made now, X when it is
+ * X of A X = B, B of shape (n) or (n, k), by the LU factors of A (`factorized`, whose options it has), as SciPy's `spsolve`,
+ * which warns of a singular matrix and gives NaN where this rejects with a LinalgError. Factors are made now, X when it is
  * computed.
  *
  * @example
@@ -221,12 +227,23 @@ export function spsolve(
     const op = 'sparse.spsolve';
     refuseMore(op, 3, [a, b, options, ...more]);
     const right = rightSides(op, b, partsOf(op, [a])[0]!.shape[0]);
-    return (await factorsOf(op, a, options)).solve(right);
+    return (await solverOf(op, a, options))(right);
   });
 }
 
+/** Solves with the factors of a matrix: those of cuDSS on a GPU, or those that the CPU makes. */
+async function solverOf(op: string, a: SparseMatrix, options: SparseLuOptions): Promise<DirectSolve> {
+  const { running, isChosen } = settingsOf(op, a, options);
+  if (!isChosen) {
+    const { solve } = await gpuFactors(op, a, { isPositive: false, options: running });
+    if (solve !== undefined) return solve;
+  }
+  const lu = await factorsOf(op, a, options);
+  return (right) => lu.solve(right);
+}
+
 /** Right-hand sides of n equations. */
-function rightSides(op: string, b: ArrayLike, n: number): Lazy {
+export function rightSides(op: string, b: ArrayLike, n: number): Lazy {
   const right = new Lazy(exprOf(op, b));
   const { shape } = right;
   if (shape.length >= 1 && shape.length <= 2 && shape[0] === n) return right;
@@ -235,7 +252,14 @@ function rightSides(op: string, b: ArrayLike, n: number): Lazy {
 
 const OPTIONS: readonly string[] = ['order', 'pivotThreshold', ...COMPUTE_OPTIONS];
 
-async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOptions): Promise<SparseLU> {
+interface Settings extends Pick<Factoring, 'order' | 'pivotThreshold'> {
+  readonly running: ComputeOptions;
+  /** Whether the user says something of the order or of pivots, which are the CPU's. */
+  readonly isChosen: boolean;
+}
+
+/** Checked options, for a matrix that is checked as well. */
+function settingsOf(op: string, a: SparseMatrix, options: SparseLuOptions): Settings {
   checkOptions(op, options, OPTIONS);
   const { order = 'amd', pivotThreshold = 0.1, ...running } = options;
   if (!SPARSE_ORDERS.includes(order)) {
@@ -245,8 +269,15 @@ async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOptions):
   if (!(pivotThreshold >= 0 && pivotThreshold <= 1))
     throw new RangeArgumentError(expected(op, 'a pivotThreshold from 0 to 1', formatValue(pivotThreshold)));
   const { shape } = partsOf(op, [a])[0]!;
-  const [n] = shape;
-  if (n !== shape[1]) throw new ShapeError(expected(op, 'a square matrix', formatShape(shape)));
+  if (shape[0] !== shape[1]) throw new ShapeError(expected(op, 'a square matrix', formatShape(shape)));
+  const isChosen = options.order !== undefined || options.pivotThreshold !== undefined;
+  return { order, pivotThreshold, running, isChosen };
+}
+
+/** Factors that the CPU makes. */
+export async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOptions): Promise<SparseLU> {
+  const { order, pivotThreshold, running } = settingsOf(op, a, options);
+  const [n] = a.shape;
   const own = factorDType(a.dtype);
   const stored = await a.T.astype(isComplex(own) ? 'complex128' : 'float64').compute(running);
   if (n === 0) {
@@ -263,10 +294,6 @@ async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOptions):
   const [L, U] = await Promise.all([lower, upper].map((factor) => factor.T.astype(own).persist(running)));
   return new SparseLU({ L: L!, U: U!, rows, columns });
 }
-
-/** The dtype of factors. */
-const factorDType = (dtype: DType): DType =>
-  isComplex(dtype) || dtype === 'float32' ? dtype : isHalf(dtype) ? 'float32' : 'float64';
 
 type Lines<Line> = { readonly [Name in keyof ColumnLines]: Line };
 

@@ -4,6 +4,7 @@ import { joined, kronecker, stacked } from '../graph/sparse-joins.js';
 import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { partsOf, sizes } from './sparse-arguments.js';
+import { cholesky } from './sparse-cholesky.js';
 import { coo, csc, csr, diags, eye, fromDense } from './sparse-construction.js';
 import { factorized, splu, spsolve } from './sparse-direct.js';
 import { eigsh, svds } from './sparse-eigen.js';
@@ -83,6 +84,7 @@ function kron(a: SparseMatrix, b: SparseMatrix): SparseMatrix {
 export const sparse = {
   bicgstab,
   cg,
+  cholesky,
   coo,
   csc,
   csr,

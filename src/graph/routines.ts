@@ -161,6 +161,11 @@ export const ROUTINES = {
    */
   sparseTriangularSolve: { results: ([b]) => [b!] },
   /**
+   * X of A X = B by factors of A that cuDSS made on a GPU: columns of B one after the other, [k, n], a float32, float64 or
+   * complex one. Inputs: B, and the memory that stands for the factors. Parameters: the factors' number. On a GPU alone.
+   */
+  sparseSolve: { results: ([b]) => [b!] },
+  /**
    * The row of each stored element, by the starts of rows [rows + 1]: int32, or int64 from 2^31 rows on; the number of
    * rows behind the last one. Parameters: how many elements there are up to the bound.
    */

@@ -106,7 +106,7 @@ export interface Config {
 export interface CudaSearchPaths {
   /**
    * `WEFT_CUDA_DRIVER`, `WEFT_NVRTC`, `WEFT_CUBLAS`, `WEFT_CUBLASLT`, `WEFT_CUTENSOR`, `WEFT_CUFFT`,
-   * `WEFT_CUSOLVER`: this file and no other.
+   * `WEFT_CUSOLVER`, `WEFT_CUDSS`: this file and no other.
    */
   readonly driver: string | undefined;
   readonly nvrtc: string | undefined;
@@ -115,6 +115,7 @@ export interface CudaSearchPaths {
   readonly cutensor: string | undefined;
   readonly cufft: string | undefined;
   readonly cusolver: string | undefined;
+  readonly cudss: string | undefined;
   /** `WEFT_CUDA_PATH`, `CUDA_HOME`, `CUDA_PATH`: toolkits, in this order. */
   readonly toolkits: readonly string[];
   /** `VIRTUAL_ENV` and `CONDA_PREFIX`: Python environments, whose packages may hold the libraries. */
@@ -254,6 +255,7 @@ export function readConfig(env: Environment, home: string | undefined = homeFold
       cutensor: given(env.WEFT_CUTENSOR)[0],
       cufft: given(env.WEFT_CUFFT)[0],
       cusolver: given(env.WEFT_CUSOLVER)[0],
+      cudss: given(env.WEFT_CUDSS)[0],
       ...(simulated === undefined ? {} : simulatedLibraries(simulated)),
       toolkits: given(env.WEFT_CUDA_PATH, env.CUDA_HOME, env.CUDA_PATH),
       pythonPrefixes: given(env.VIRTUAL_ENV, env.CONDA_PREFIX),

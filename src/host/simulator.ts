@@ -22,6 +22,7 @@ const LIBRARIES = {
   cutensor: 'cutensor',
   cufft: 'cufft',
   cusolver: 'cusolver',
+  cudss: 'cudss',
 } as const;
 
 /** Its libraries, in the place of CUDA's. */

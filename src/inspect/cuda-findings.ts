@@ -119,6 +119,21 @@ const cusolver = ({ cusolver: found, tried }: CudaInfo): Finding =>
       }
     : { area: 'gpu', name: 'cuSOLVER', status: 'found', value: `${found.version}, ${found.path}` };
 
+/** cuDSS, without which all works. */
+export const cudssFinding = ({ cudss: found, tried }: CudaInfo): Finding =>
+  found === null
+    ? {
+        area: 'gpu',
+        name: 'cuDSS',
+        status: 'missing',
+        value: 'libcudss.so.1 was not found',
+        cost: 'sparse.spsolve, factorized and cholesky have the CPU make the factors, also for a GPU',
+        remedy:
+          'pip install nvidia-cudss-cu13 (CUDA 12: nvidia-cudss-cu12), or name the file in WEFT_CUDSS; it loads cuBLAS and NVRTC of the same CUDA',
+        tried: tried.cudss,
+      }
+    : { area: 'gpu', name: 'cuDSS', status: 'found', value: `${found.version}, ${found.path}` };
+
 /** cuTENSOR, without which all works. */
 export const cutensorFinding = ({ cutensor: found, tried }: CudaInfo): Finding =>
   found === null

@@ -23,7 +23,7 @@ import { formatBytes } from '../graph/format.js';
 import { config } from '../host/config.js';
 import { NativeError } from '../host/errors.js';
 import { lazy, whileLoop } from '../index.js';
-import { cutensorFinding, driverFinding, libraryFindings } from './cuda-findings.js';
+import { cudssFinding, cutensorFinding, driverFinding, libraryFindings } from './cuda-findings.js';
 import type { Finding } from './finding.js';
 
 export interface DoctorReport {
@@ -242,7 +242,7 @@ const fourier = ({ fft: { float32, float64 } }: CpuInfo): Finding => {
 async function examineGpu(info: CudaInfo): Promise<Finding[]> {
   const devices = await Promise.all(info.devices.map((device, ordinal) => describeGpu(device, ordinal)));
   const conditions = info.devices.length === 0 ? [] : [await loopConditions(info)];
-  const libraries = [...libraryFindings(info), cutensorFinding(info)];
+  const libraries = [...libraryFindings(info), cutensorFinding(info), cudssFinding(info)];
   return [driverFinding(info), ...devices, ...libraries, ...conditions];
 }
 

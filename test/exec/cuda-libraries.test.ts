@@ -32,6 +32,7 @@ describe('the places of CUDA libraries', () => {
       WEFT_CUTENSOR: '/o/t.so',
       WEFT_CUFFT: '/o/f.so',
       WEFT_CUSOLVER: '/o/s.so',
+      WEFT_CUDSS: '/o/ss.so',
       WEFT_CUDA_DRIVER: '/o/d.so',
     };
     expect(candidates(env, '/usr/local/cuda/lib64/libnvrtc.so.13')).toEqual({
@@ -42,6 +43,7 @@ describe('the places of CUDA libraries', () => {
       cutensor: ['/o/t.so'],
       cufft: ['/o/f.so'],
       cusolver: ['/o/s.so'],
+      cudss: ['/o/ss.so'],
     });
   });
 

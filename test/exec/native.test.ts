@@ -285,7 +285,7 @@ describe('what was found', () => {
   it('of CUDA is described without throwing, with what was tried for what is missing', async () => {
     await probeCuda();
     const info = cudaInfo();
-    for (const name of ['driver', 'nvrtc', 'cublas', 'cublasLt', 'cufft', 'cusolver'] as const) {
+    for (const name of ['driver', 'nvrtc', 'cublas', 'cublasLt', 'cufft', 'cusolver', 'cudss'] as const) {
       if (info[name] === null) expect(info.tried[name].length).toBeGreaterThan(0);
       else
         expect(info[name]).toMatchObject({

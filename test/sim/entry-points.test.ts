@@ -24,6 +24,7 @@ describe('the simulated libraries', () => {
     ['cutensor', SIM_ENVIRONMENT.WEFT_CUTENSOR],
     ['cufft', SIM_ENVIRONMENT.WEFT_CUFFT],
     ['cusolver', SIM_ENVIRONMENT.WEFT_CUSOLVER],
+    ['cudss', SIM_ENVIRONMENT.WEFT_CUDSS],
   ] as const)('export the entry points of %s that the addon looks up, and no others', (name, library) => {
     expect(exportsOf(library).sort()).toEqual([...cudaEntryPoints()[name]].sort());
   });

@@ -15,6 +15,7 @@ export const SIM_ENVIRONMENT = {
   WEFT_CUTENSOR: `${SIM_FOLDER}/libweft-sim-cutensor.so`,
   WEFT_CUFFT: `${SIM_FOLDER}/libweft-sim-cufft.so`,
   WEFT_CUSOLVER: `${SIM_FOLDER}/libweft-sim-cusolver.so`,
+  WEFT_CUDSS: `${SIM_FOLDER}/libweft-sim-cudss.so`,
   // The simulated NVRTC keeps what it compiled itself, by all that it depends on.
   WEFT_CACHE: 'off',
   // Every buffer on a device is a block of the driver's own, so that the simulator sees all uses of it.

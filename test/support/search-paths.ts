@@ -9,6 +9,7 @@ export const PYTHON_PLACES: CudaSearchPaths = {
   cutensor: undefined,
   cufft: undefined,
   cusolver: undefined,
+  cudss: undefined,
   toolkits: [],
   pythonPrefixes: ['/venv'],
   binFolders: [],

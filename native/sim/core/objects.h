@@ -191,6 +191,7 @@ struct Context {
   size_t cutensorPlans = 0;
   size_t cufftPlans = 0;
   size_t cusolverHandles = 0;
+  size_t cudssHandles = 0, cudssFactors = 0;
   // Held by pools and libraries.
   size_t used = 0;
   // Handed out by pools, and the most of it since a test last asked for anew.

@@ -163,7 +163,7 @@ Json Simulator::describe() {
   };
   const auto liveOf = [&](const Context* of) {
     size_t cublasHandles = 0, cublasLtHandles = 0, cutensorHandles = 0, cutensorPlans = 0, cufftPlans = 0,
-           cusolverHandles = 0;
+           cusolverHandles = 0, cudssHandles = 0, cudssFactors = 0;
     for (const auto& context : contexts) {
       if (of != nullptr && context.get() != of) continue;
       cublasHandles += context->cublasHandles;
@@ -172,6 +172,8 @@ Json Simulator::describe() {
       cutensorPlans += context->cutensorPlans;
       cufftPlans += context->cufftPlans;
       cusolverHandles += context->cusolverHandles;
+      cudssHandles += context->cudssHandles;
+      cudssFactors += context->cudssFactors;
     }
     return Json::Object{{"streams", count(streams, of)},
                         {"events", count(events, of)},
@@ -184,7 +186,9 @@ Json Simulator::describe() {
                         {"cutensorHandles", static_cast<double>(cutensorHandles)},
                         {"cutensorPlans", static_cast<double>(cutensorPlans)},
                         {"cufftPlans", static_cast<double>(cufftPlans)},
-                        {"cusolverHandles", static_cast<double>(cusolverHandles)}};
+                        {"cusolverHandles", static_cast<double>(cusolverHandles)},
+                        {"cudssHandles", static_cast<double>(cudssHandles)},
+                        {"cudssFactors", static_cast<double>(cudssFactors)}};
   };
   Json::Array devices;
   for (const auto& context : contexts) {

@@ -26,6 +26,7 @@ import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
 import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
 import { SPARSE_PRODUCT } from './sparse-product.js';
 import { SPARSE_ROWS } from './sparse-rows.js';
+import { SPARSE_SOLVE } from './sparse-solve.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { TOP } from './top.js';
 import { USER_KERNEL } from './user-kernel.js';
@@ -57,6 +58,7 @@ export const CALLS: Rows = {
   runProducts: RUN_PRODUCTS,
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,
+  sparseSolve: SPARSE_SOLVE,
   sparseOrder: SPARSE_ORDER,
   sparseLu: SPARSE_LU,
   sparseRows: SPARSE_ROWS,

@@ -18,6 +18,7 @@ export interface CudaCandidates {
   readonly cutensor: readonly string[];
   readonly cufft: readonly string[];
   readonly cusolver: readonly string[];
+  readonly cudss: readonly string[];
 }
 
 /** File names by CUDA version, newest first. NVRTC 11 is `libnvrtc.so.11.2` from CUDA 11.2 on. */
@@ -27,6 +28,8 @@ const CUBLASLT_NAMES = ['libcublasLt.so.13', 'libcublasLt.so.12', 'libcublasLt.s
 /** One name for all versions of CUDA: which of them it is of, its folder says. */
 const CUTENSOR_NAMES = ['libcutensor.so.2'];
 const CUSOLVER_NAMES = ['libcusolver.so.12', 'libcusolver.so.11'];
+/** One name for all versions of CUDA, as of cuTENSOR. */
+const CUDSS_NAMES = ['libcudss.so.1'];
 const CUFFT_NAMES = ['libcufft.so.12', 'libcufft.so.11', 'libcufft.so.10'];
 const DRIVER_NAMES = [
   'libcuda.so.1',
@@ -135,5 +138,6 @@ export function cudaCandidates(places: CudaSearchPaths, list: ListFolder = listF
         : [places.cutensor],
     cufft: places.cufft === undefined ? candidatesOf(CUFFT_NAMES, folders, list) : [places.cufft],
     cusolver: places.cusolver === undefined ? candidatesOf(CUSOLVER_NAMES, folders, list) : [places.cusolver],
+    cudss: places.cudss === undefined ? candidatesOf(CUDSS_NAMES, folders, list) : [places.cudss],
   };
 }

@@ -42,8 +42,10 @@ import type {
   MeasuredAlgorithm,
   MemoryReport,
   NvrtcInfo,
+  RawFactors,
   RawTimeline,
   ResourceLaunch,
+  SparseProblem,
   StagingLimits,
 } from './native-types.js';
 import type { ProductSpec, ProgramSpec, RoutineSpec } from './program-types.js';
@@ -122,8 +124,10 @@ interface Addon {
   cutensorInfo(): Lookup<LibraryInfo>;
   cufftInfo(): Lookup<LibraryInfo>;
   cusolverInfo(): Lookup<LibraryInfo>;
+  cudssInfo(): Lookup<LibraryInfo>;
   probeCuda(): Promise<void>;
   probeCutensor(): Promise<void>;
+  probeCudss(): Promise<void>;
   openDevice(device: string): Promise<{ readonly freeBytes: number; readonly stream: bigint }>;
   allocatePinned(device: string, byteLength: number): Promise<ArrayBuffer>;
   keptObjects(device: string): Promise<KeptObjects>;
@@ -136,6 +140,7 @@ interface Addon {
     byteLengths: readonly number[],
     most: number,
   ): Promise<MeasuredAlgorithm[]>;
+  factorSparse(device: string, problem: SparseProblem, arrays: readonly object[]): Promise<RawFactors>;
   kernelResources(
     device: string,
     image: Uint8Array,

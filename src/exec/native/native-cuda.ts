@@ -27,6 +27,7 @@ const cublasLt = found(() => cudaAddon().cublasLtInfo());
 const cutensor = found(() => cudaAddon().cutensorInfo());
 const cufft = found(() => cudaAddon().cufftInfo());
 const cusolver = found(() => cudaAddon().cusolverInfo());
+const cudss = found(() => cudaAddon().cudssInfo());
 
 const info: CudaInfo = {
   get driver() {
@@ -53,6 +54,9 @@ const info: CudaInfo = {
   get cusolver() {
     return cusolver().library;
   },
+  get cudss() {
+    return cudss().library;
+  },
   tried: {
     get driver() {
       return driver().tried;
@@ -75,6 +79,9 @@ const info: CudaInfo = {
     get cusolver() {
       return cusolver().tried;
     },
+    get cudss() {
+      return cudss().tried;
+    },
   },
 };
 
@@ -83,9 +90,11 @@ const info: CudaInfo = {
  */
 export const cudaInfo = (): CudaInfo => info;
 
-/** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
 /** Loads cuTENSOR off this thread, where there is a driver. */
 export const probeCutensor = (): Promise<void> => settled(guarded(() => cudaAddon().probeCutensor()));
+/** Loads cuDSS off this thread, where there is a driver. */
+export const probeCudss = (): Promise<void> => settled(guarded(() => cudaAddon().probeCudss()));
+/** Loads the driver and NVRTC on a native thread, so that reading `cudaInfo()` after it does not block. */
 export const probeCuda = (): Promise<void> => settled(guarded(() => cudaAddon().probeCuda()));
 
 /**

@@ -9,8 +9,16 @@ import { ArgumentError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { deviceNamed } from '../targets/device.js';
 import { bytesOver } from './host-memory.js';
-import { addon, cudaAddon, guarded, type RawResult, rethrow, typed } from './native-addon.js';
-import type { FileOutput, OutputDestination, RunInput, RunOptions, RunResult } from './native-types.js';
+import { addon, cudaAddon, guarded, type RawResult, rethrow, settled, typed } from './native-addon.js';
+import type {
+  FileOutput,
+  OutputDestination,
+  RunInput,
+  RunOptions,
+  RunResult,
+  SparseFactorsInfo,
+  SparseProblem,
+} from './native-types.js';
 import type { NativeProgram, ProgramSpec } from './program-types.js';
 import { CompletionPoller, handedOver } from './turns.js';
 
@@ -102,6 +110,22 @@ export const wrapMemory = (
     byteLength,
     guarded(() => addon().wrapMemory(device, address, byteLength, release)),
   );
+
+/**
+ * Has cuDSS factor a sparse matrix whose starts, columns and values lie on a GPU. The factors are there as long as the
+ * buffer is. Rejects with `MemoryError` where they take more than they may.
+ */
+export async function factorSparse(
+  device: string,
+  problem: SparseProblem,
+  arrays: readonly DeviceBuffer[],
+): Promise<SparseFactorsInfo & { readonly buffer: DeviceBuffer }> {
+  const handles = arrays.map(bufferHandle);
+  const { handle, byteLength, ...info } = await settled(
+    guarded(() => addon().factorSparse(device, problem, handles)),
+  );
+  return { ...info, buffer: new NativeBuffer(device, byteLength, handle) };
+}
 
 /** A part of host memory, for what runs write there. */
 export const sliceHost = (buffer: DeviceBuffer, first: number, byteLength: number): DeviceBuffer =>

@@ -181,6 +181,8 @@ export interface KeptObjects {
   readonly cutensorPlans: number;
   readonly cufftPlans: number;
   readonly cusolverHandles: number;
+  readonly cudssHandles: number;
+  readonly cudssFactors: number;
   /** CUDA graphs, and those among them that can be launched. */
   readonly graphs: number;
   readonly graphExecs: number;
@@ -265,6 +267,7 @@ export interface CudaInfo {
   readonly cutensor: LibraryInfo | null;
   readonly cufft: LibraryInfo | null;
   readonly cusolver: LibraryInfo | null;
+  readonly cudss: LibraryInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {
     readonly driver: readonly string[];
@@ -274,6 +277,7 @@ export interface CudaInfo {
     readonly cutensor: readonly string[];
     readonly cufft: readonly string[];
     readonly cusolver: readonly string[];
+    readonly cudss: readonly string[];
   };
 }
 
@@ -309,6 +313,7 @@ export interface CudaEntryPoints {
   readonly cutensor: readonly string[];
   readonly cufft: readonly string[];
   readonly cusolver: readonly string[];
+  readonly cudss: readonly string[];
 }
 
 /** An algorithm of cuBLASLt, in words of 32 bits, and how long a call of it takes. */
@@ -345,4 +350,35 @@ export interface CompiledImage {
   readonly log: string;
   /** The name of the function that was asked for, as it is in the image. */
   readonly entry?: string | undefined;
+}
+
+/** A square sparse matrix by rows on a GPU, for cuDSS. */
+export interface SparseProblem {
+  /** The code of its dtype. */
+  readonly dtype: number;
+  /** Whether starts of rows, and columns, are int64, else int32. */
+  readonly hasWideStarts: boolean;
+  readonly hasWideColumns: boolean;
+  readonly n: number;
+  readonly stored: number;
+  /** Whether it is the lower triangle of a Hermitian matrix that is positive definite. */
+  readonly isPositive: boolean;
+  /** The most bytes of the device that its factors may take. */
+  readonly most: number;
+}
+
+/** Factors on a GPU, which are there as long as memory is that stands for them. */
+export interface SparseFactorsInfo {
+  /** Which ones they are, for solves. */
+  readonly number: number;
+  /** Elements of the factors. */
+  readonly stored: number;
+  /** Pivots that were too small, and so made larger. */
+  readonly replacedPivots: number;
+  readonly hasFailed: boolean;
+}
+
+export interface RawFactors extends SparseFactorsInfo {
+  readonly handle: object;
+  readonly byteLength: number;
 }
