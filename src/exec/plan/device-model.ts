@@ -65,6 +65,8 @@ export interface DeviceModel extends LoweringModel, MemoryModel {
   readonly copies?: { readonly most: number; readonly least: number } | undefined;
   /** Whether a call may write its first result over its first operand (`CallRow.overwrites`); without it, none may. */
   readonly overwrites?: ((step: CallStep) => boolean) | undefined;
+  /** Whether results in host memory are where steps wrote them; without it, all of a result is copied there. */
+  readonly leavesResults?: boolean | undefined;
   /** How steps may run at a time; without it, they run one after the other. */
   readonly streams?: StreamNeeds | undefined;
   /**

@@ -1,7 +1,7 @@
 /**
- * Compactions, and products of sparse matrices, whose results stay on the device and that no step reads leave what is
- * behind the length undefined: results are cut to their length (`exec/run/stored-results.ts`), and writing it may take
- * longer than everything else.
+ * Compactions, and products of sparse matrices, whose results stay where they are computed and that no step reads leave
+ * what is behind the length undefined: results are cut to their length (`exec/run/true-sizes.ts`, `stored-results.ts`),
+ * and writing it may take longer than everything else.
  * Called by `plan-graph.ts`.
  */
 

@@ -68,7 +68,9 @@ export function* planPartitionInSlices(
   const steps = stepListOf(graph, partition, sources, model);
   yield;
   const listed = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
-  const stepList = limits.destination === 'device' ? withOpenTails(listed) : listed;
+  const { destination = 'host' } = limits;
+  const stays = destination === 'device' || (destination === 'host' && model.leavesResults === true);
+  const stepList = stays ? withOpenTails(listed) : listed;
   yield;
   const planner = new DevicePlanner(stepList, model);
   yield;

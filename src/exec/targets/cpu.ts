@@ -37,6 +37,7 @@ export const CPU_MODEL: DeviceModel = {
   hasOwnBlock: () => true,
   heldBytes: ({ role, byteLength, isRead, isFetched }) =>
     role === 'temporary' || isRead || isFetched === true ? byteLength : 0,
+  leavesResults: true,
   readsOnce,
   skewOf,
   isElementMap: isElementTape,
@@ -50,6 +51,7 @@ export const CPU_MODEL: DeviceModel = {
 /** Results that go to files are held until they are written: in windows where they do not fit. */
 const FILE_MODEL: DeviceModel = {
   ...CPU_MODEL,
+  leavesResults: false,
   sweeps: { ...CPU_SWEEPS, canReadBack: false },
   heldBytes: (buffer) => (buffer.role === 'output' ? buffer.byteLength : CPU_MODEL.heldBytes(buffer)),
 };
