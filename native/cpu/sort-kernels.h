@@ -19,8 +19,8 @@ template <typename T>
 struct SortLoops {
   // Ascending, in place.
   void (*sort)(T* keys, int64_t count);
-  // `bucket[i]`: of how many of the splitters keys[i] is greater, at most 255.
-  void (*classify)(const T* keys, int64_t count, const T* splitters, int64_t splitterCount, uint8_t* bucket);
+  // Puts keys that are not above the pivot first, and gives how many those are.
+  int64_t (*partition)(T* keys, int64_t count, T pivot);
   // Elements of as many bits.
   void (*encode)(const KeyForm& form, const void* elements, int64_t count, T* keys);
   void (*decode)(const KeyForm& form, const T* keys, int64_t count, void* elements);

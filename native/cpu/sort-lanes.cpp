@@ -21,10 +21,18 @@ class Draws {
   uint64_t state_ = 1;
 };
 
+// The middle one of a sample; of few keys, of the middle ones of three vectors.
 template <typename T>
 T pivotOf(const T* keys, int64_t count, Draws& draws) {
+  if (count < 4096) {
+    const auto drawn = [&] { return loadVector(keys + draws.below(count - kLanes<T> + 1)); };
+    const Vector<T> a = drawn(), b = drawn(), c = drawn();
+    Vector<T> middle[1] = {mostOf<T>(leastOf<T>(a, b), leastOf<T>(mostOf<T>(a, b), c))};
+    mergeColumns<T, 1, 1>(middle, Indices<1>{});
+    return middle[0][kLanes<T> / 2];
+  }
   T sample[kNetworkLength<T>];
-  const int64_t drawn = count < 4096 ? kLanes<T> : count < 65536 ? 4 * kLanes<T> : kNetworkLength<T>;
+  const int64_t drawn = count < 65536 ? 4 * kLanes<T> : kNetworkLength<T>;
   for (int64_t i = 0; i < drawn; i++) sample[i] = keys[draws.below(count)];
   sortFew(sample, drawn);
   return sample[drawn / 2];
@@ -83,36 +91,6 @@ void sort(T* keys, int64_t count) {
   for (int64_t n = count; n > 1; n /= 2) depth += 2;
   Draws draws;
   quicksort(keys, count, depth, draws);
-}
-
-template <typename T>
-void classify(const T* keys, int64_t count, const T* splitters, int64_t splitterCount, uint8_t* bucket) {
-  constexpr int kSome = 4;
-  constexpr int64_t kPiece = kSome * kLanes<T>;
-  int64_t i = 0;
-  for (; i + kPiece <= count; i += kPiece) {
-    Vector<T> key[kSome], above[kSome];
-#pragma GCC unroll 4
-    for (int k = 0; k < kSome; k++) {
-      key[k] = loadVector(keys + i + k * kLanes<T>);
-      above[k] = Vector<T>{};
-    }
-    for (int64_t s = 0; s < splitterCount; s++) {
-      const Vector<T> splitter = everyLane<T>(splitters[s]);
-      // A lane that is true is -1.
-#pragma GCC unroll 4
-      for (int k = 0; k < kSome; k++) above[k] -= (Vector<T>)(key[k] > splitter);
-    }
-    T room[kPiece];
-#pragma GCC unroll 4
-    for (int k = 0; k < kSome; k++) storeVector(room + k * kLanes<T>, above[k]);
-    for (int64_t l = 0; l < kPiece; l++) bucket[i + l] = static_cast<uint8_t>(room[l]);
-  }
-  for (; i < count; i++) {
-    int above = 0;
-    for (int64_t s = 0; s < splitterCount; s++) above += keys[i] > splitters[s] ? 1 : 0;
-    bucket[i] = static_cast<uint8_t>(above);
-  }
 }
 
 // Keys of sort-keys.h without their highest bits' meaning: signed.
@@ -186,7 +164,7 @@ void decodePairs(const int64_t* pairs, int64_t count, int64_t* positions) {
 }
 
 template <typename T>
-constexpr SortLoops<T> kLoops{sort<T>, classify<T>, encode<T>, decode<T>};
+constexpr SortLoops<T> kLoops{sort<T>, partition<T>, encode<T>, decode<T>};
 
 }  // namespace
 

@@ -39,10 +39,17 @@ WEFT_SORT_INLINE Vector<T> crossed(Vector<T> v) {
   return crossed<T, kBits>(v, Indices<kLanes<T>>{});
 }
 
-// Lanes whose number has the bit from `high`, others from `low`.
+// The greater ones in lanes whose number has the bit, the lesser ones in others.
 template <typename T, int kBit, int... I>
-WEFT_SORT_INLINE Vector<T> blended(Vector<T> low, Vector<T> high, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(low, high, ((I & kBit) != 0 ? kLanes<T> + I : I)...);
+WEFT_SORT_INLINE Vector<T> ordered(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
+#if defined(__AVX512F__)
+  constexpr unsigned kSet = (((I & kBit) != 0 ? 1u << I : 0u) | ...);
+  const auto least = (__m512i)leastOf<T>(a, b);
+  if constexpr (sizeof(T) == 4) return (Vector<T>)_mm512_mask_max_epi32(least, kSet, (__m512i)a, (__m512i)b);
+  if constexpr (sizeof(T) == 8) return (Vector<T>)_mm512_mask_max_epi64(least, kSet, (__m512i)a, (__m512i)b);
+#else
+  return __builtin_shufflevector(leastOf<T>(a, b), mostOf<T>(a, b), ((I & kBit) != 0 ? kLanes<T> + I : I)...);
+#endif
 }
 
 // The rows that algorithm M exchanges, in order.
@@ -89,8 +96,7 @@ WEFT_SORT_INLINE void exchangeRows(Vector<T>* v, std::integer_sequence<int, I...
 
 template <typename T, int kBit, int kBits>
 WEFT_SORT_INLINE void exchangeLanes(Vector<T>& v) {
-  const Vector<T> other = crossed<T, kBits>(v);
-  v = blended<T, kBit>(leastOf<T>(v, other), mostOf<T>(v, other), Indices<kLanes<T>>{});
+  v = ordered<T, kBit>(v, crossed<T, kBits>(v), Indices<kLanes<T>>{});
 }
 
 // Half-cleaners of lanes so far apart, and of all nearer ones.
@@ -118,29 +124,77 @@ constexpr int kMostRows = kVectorBytes == 64 ? 16 : 8;
 template <typename T>
 constexpr int kNetworkLength = kMostRows* kLanes<T>;
 
-// Sorts `count` keys, (kRows - 1) · lanes … kRows · lanes or fewer, behind which the greatest key stands.
+// The first so many lanes of a vector in memory.
+template <typename T>
+struct FirstLanes {
+#if defined(__AVX512F__)
+  explicit FirstLanes(int64_t count) : set((1u << count) - 1) {}
+  WEFT_SORT_INLINE Vector<T> load(const T* from, Vector<T> others) const {
+    if constexpr (sizeof(T) == 4)
+      return (Vector<T>)_mm512_mask_loadu_epi32((__m512i)others, static_cast<__mmask16>(set), from);
+    else
+      return (Vector<T>)_mm512_mask_loadu_epi64((__m512i)others, static_cast<__mmask8>(set), from);
+  }
+  WEFT_SORT_INLINE void store(T* to, Vector<T> v) const {
+    if constexpr (sizeof(T) == 4)
+      _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(set), (__m512i)v);
+    else
+      _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(set), (__m512i)v);
+  }
+
+ private:
+  const unsigned set;
+#else
+  explicit FirstLanes(int64_t count) : FirstLanes(count, Indices<kLanes<T>>{}) {}
+  WEFT_SORT_INLINE Vector<T> load(const T* from, Vector<T> others) const {
+    const auto given = sizeof(T) == 4
+                           ? _mm256_maskload_epi32(reinterpret_cast<const int*>(from), (__m256i)set)
+                           : _mm256_maskload_epi64(reinterpret_cast<const long long*>(from), (__m256i)set);
+    return (Vector<T>)_mm256_blendv_epi8((__m256i)others, given, (__m256i)set);
+  }
+  WEFT_SORT_INLINE void store(T* to, Vector<T> v) const {
+    if constexpr (sizeof(T) == 4)
+      _mm256_maskstore_epi32(reinterpret_cast<int*>(to), (__m256i)set, (__m256i)v);
+    else
+      _mm256_maskstore_epi64(reinterpret_cast<long long*>(to), (__m256i)set, (__m256i)v);
+  }
+
+ private:
+  template <int... I>
+  FirstLanes(int64_t count, std::integer_sequence<int, I...>)
+      : set((Vector<T>)(everyLane<T>(static_cast<T>(count)) > Vector<T>{I...})) {}
+  const Vector<T> set;
+#endif
+};
+
+// Of so many keys, those of a row.
+template <typename T>
+WEFT_SORT_INLINE FirstLanes<T> lanesOfRow(int64_t count, int row) {
+  const int64_t behind = count - row * kLanes<T>;
+  return FirstLanes<T>(behind < 0 ? 0 : behind < kLanes<T> ? behind : kLanes<T>);
+}
+
+// Sorts `count` keys, of which more than half of the rows are full. Behind them the greatest key stands.
 template <typename T, int kRows>
 void sortRows(T* keys, int64_t count) {
-  constexpr int64_t kWide = kLanes<T>;
+  constexpr int kFull = kRows / 2;
+  const Vector<T> none = everyLane<T>(static_cast<T>(~(T{1} << (8 * sizeof(T) - 1))));
   Vector<T> v[kRows];
-  T room[kLanes<T>];
-  const int64_t whole = count / kWide, rest = count % kWide;
-  storeVector(room, everyLane<T>(static_cast<T>(~(T{1} << (8 * sizeof(T) - 1)))));
-  const Vector<T> none = loadVector(room);
-  for (int64_t i = 0; i < rest; i++) room[i] = keys[whole * kWide + i];
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; r++)
-    v[r] = r < whole ? loadVector(keys + r * kWide) : r == whole ? loadVector(room) : none;
+  for (int r = 0; r < kRows; r++) {
+    const T* const from = keys + r * kLanes<T>;
+    v[r] = r < kFull ? loadVector(from) : lanesOfRow<T>(count, r).load(from, none);
+  }
   if constexpr (kRows > 1) sortColumns<T, kRows>(v, Indices<kExchanges<kRows>.count>{});
   mergeColumns<T, kRows, 1>(v, Indices<kRows>{});
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; r++) {
-    if (r < whole)
-      storeVector(keys + r * kWide, v[r]);
-    else if (r == whole)
-      storeVector(room, v[r]);
+    T* const to = keys + r * kLanes<T>;
+    if (r < kFull)
+      storeVector(to, v[r]);
+    else
+      lanesOfRow<T>(count, r).store(to, v[r]);
   }
-  for (int64_t i = 0; i < rest; i++) keys[whole * kWide + i] = room[i];
 }
 
 // Sorts up to kNetworkLength keys.

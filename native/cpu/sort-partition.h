@@ -29,39 +29,32 @@ template <int kLaneCount>
 constexpr Orders<kLaneCount> kOrders{};
 #endif
 
+#if defined(__AVX512F__)
+template <typename T>
+WEFT_SORT_INLINE unsigned lanesAbove(Vector<T> keys, Vector<T> pivot) {
+  if constexpr (sizeof(T) == 4) return _mm512_cmpgt_epi32_mask((__m512i)keys, (__m512i)pivot);
+  return _mm512_cmpgt_epi64_mask((__m512i)keys, (__m512i)pivot);
+}
+template <typename T>
+WEFT_SORT_INLINE Vector<T> compressed(Vector<T> keys, unsigned set) {
+  if constexpr (sizeof(T) == 4)
+    return (Vector<T>)_mm512_maskz_compress_epi32(static_cast<__mmask16>(set), (__m512i)keys);
+  return (Vector<T>)_mm512_maskz_compress_epi64(static_cast<__mmask8>(set), (__m512i)keys);
+}
+#endif
+
 // The room between the keys that are in their halves.
 template <typename T>
 struct Gap {
   T *low, *high;
 
-  WEFT_SORT_INLINE void put(T key, T pivot) {
-    *low = key;
-    high[-1] = key;
-    const int64_t isHigh = key > pivot ? 1 : 0;
-    low += 1 - isHigh;
-    high -= isHigh;
-  }
-
   // There is room for a vector at both ends.
   WEFT_SORT_INLINE void put(Vector<T> keys, Vector<T> pivot) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) {
-      const __mmask16 high16 = _mm512_cmpgt_epi32_mask((__m512i)keys, (__m512i)pivot);
-      const int64_t highs = __builtin_popcount(high16);
-      _mm512_storeu_si512(low, _mm512_maskz_compress_epi32(static_cast<__mmask16>(~high16), (__m512i)keys));
-      _mm512_mask_storeu_epi32(high - highs, static_cast<__mmask16>((1u << highs) - 1),
-                               _mm512_maskz_compress_epi32(high16, (__m512i)keys));
-      low += kLanes<T> - highs;
-      high -= highs;
-    } else {
-      const __mmask8 high8 = _mm512_cmpgt_epi64_mask((__m512i)keys, (__m512i)pivot);
-      const int64_t highs = __builtin_popcount(high8);
-      _mm512_storeu_si512(low, _mm512_maskz_compress_epi64(static_cast<__mmask8>(~high8), (__m512i)keys));
-      _mm512_mask_storeu_epi64(high - highs, static_cast<__mmask8>((1u << highs) - 1),
-                               _mm512_maskz_compress_epi64(high8, (__m512i)keys));
-      low += kLanes<T> - highs;
-      high -= highs;
-    }
+    const unsigned set = lanesAbove<T>(keys, pivot);
+    const int64_t highs = __builtin_popcount(set);
+    storeVector(low, compressed<T>(keys, ~set));
+    FirstLanes<T>(highs).store(high - highs, compressed<T>(keys, set));
 #else
     const auto isHigh = (__m256i)(keys > pivot);
     const int set = sizeof(T) == 4 ? _mm256_movemask_ps((__m256)isHigh) : _mm256_movemask_pd((__m256d)isHigh);
@@ -70,13 +63,38 @@ struct Gap {
     storeVector(low, ordered);
     storeVector(high - kLanes<T>, ordered);
     const int64_t highs = __builtin_popcount(static_cast<unsigned>(set));
+#endif
     low += kLanes<T> - highs;
     high -= highs;
+  }
+
+  // So many keys in memory, with room for them.
+  WEFT_SORT_INLINE void putFew(const T* keys, int64_t count, T pivot) {
+#if defined(__AVX512F__)
+    for (int64_t i = 0; i < count; i += kLanes<T>) {
+      const int64_t some = count - i < kLanes<T> ? count - i : kLanes<T>;
+      const unsigned all = (1u << some) - 1;
+      const Vector<T> v = FirstLanes<T>(some).load(keys + i, Vector<T>{});
+      const unsigned set = lanesAbove<T>(v, everyLane<T>(pivot)) & all;
+      const int64_t highs = __builtin_popcount(set);
+      FirstLanes<T>(some - highs).store(low, compressed<T>(v, all & ~set));
+      FirstLanes<T>(highs).store(high - highs, compressed<T>(v, set));
+      low += some - highs;
+      high -= highs;
+    }
+#else
+    for (int64_t i = 0; i < count; i++) {
+      *low = keys[i];
+      high[-1] = keys[i];
+      const int64_t isHigh = keys[i] > pivot ? 1 : 0;
+      low += 1 - isHigh;
+      high -= isHigh;
+    }
 #endif
   }
 };
 
-// Gives how many keys are not above the pivot; those are then first. There are kNetworkLength keys at least.
+// Gives how many keys are not above the pivot; those are then first.
 template <typename T>
 int64_t partition(T* keys, int64_t count, T pivot) {
   constexpr int64_t kWide = kLanes<T>;
@@ -85,13 +103,15 @@ int64_t partition(T* keys, int64_t count, T pivot) {
   constexpr int64_t kPiece = kSome * kWide;
   const Vector<T> pivots = everyLane<T>(pivot);
   T aside[3 * kPiece];
-  const int64_t rest = (count - 2 * kPiece) % kPiece;
-  const T *first = keys + kPiece, *last = keys + count - kPiece - rest;
-  const int64_t asideCount = 2 * kPiece + rest;
-  __builtin_memcpy(aside, keys, kPiece * sizeof(T));
-  __builtin_memcpy(aside + kPiece, last, static_cast<size_t>(kPiece + rest) * sizeof(T));
+  // Of each end as many are set aside as are read at a time, and as many more that pieces are left.
+  const bool isShort = count < 3 * kPiece;
+  const int64_t rest = isShort ? count : kPiece + count % kPiece;
+  const T *first = keys + (isShort ? 0 : kPiece), *last = keys + count - rest;
+  const int64_t before = first - keys, asideCount = before + rest;
+  __builtin_memcpy(aside, keys, static_cast<size_t>(before) * sizeof(T));
+  __builtin_memcpy(aside + before, keys + count - rest, static_cast<size_t>(rest) * sizeof(T));
   Gap<T> gap{keys, keys + count};
-  while (first < last) {
+  while (!isShort && first < last) {
     const T* from = first;
     if (first - gap.low <= gap.high - last) {
       first += kPiece;
@@ -107,7 +127,7 @@ int64_t partition(T* keys, int64_t count, T pivot) {
   }
   int64_t i = 0;
   for (; i + 2 * kWide <= asideCount; i += kWide) gap.put(loadVector(aside + i), pivots);
-  for (; i < asideCount; i++) gap.put(aside[i], pivot);
+  gap.putFew(aside + i, asideCount - i, pivot);
   return gap.low - keys;
 }
 

@@ -176,7 +176,7 @@ struct Sorter {
       if (const SortKernels* const kernels = sortKernels()) {
         using Form = typename Moved::Form;
         const VectorSpace<typename Form::Item> space{reinterpret_cast<typename Form::Item*>(memory),
-                                                     reinterpret_cast<uint8_t*>(memory + line),
+                                                     reinterpret_cast<typename Form::Item*>(memory + line),
                                                      reinterpret_cast<Counts*>(memory + 2 * line)};
         const VectorSort<Form> sort(Form(*kernels, r.descending), r.length, in, out, space);
         return stretches == 1 ? sort.run() : sort.runByAll(stretches, *pool);

@@ -1,8 +1,7 @@
 // Rows of numbers sorted in vector registers (sort-kernels.h). Several threads sort samples of a row first,
-// which split it into buckets; each finds the buckets of a stretch and moves its elements there, then buckets
-// are sorted one by each thread (Frazer and McKellar, "Samplesort", 1970; Sanders and Winkel, "Super scalar
-// sample sort", 2004, from which the bytes that say an element's bucket are). Items in order have one order
-// of bits, whatever the buckets.
+// which split it into buckets (Frazer and McKellar, "Samplesort", 1970); each parts a stretch of the row into
+// those, then buckets are put together and sorted one by each thread. Items in order have one order of bits,
+// whatever the buckets.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/isa.h"
+#include "cpu/cpu.h"
 #include "cpu/sort-kernels.h"
 #include "cpu/threads.h"
 
@@ -63,12 +62,11 @@ struct VectorPositions {
   void decode(const Item* items, int64_t count, Result* out) const { kernels.decodePairs(items, count, out); }
 };
 
-// Memory of a row: as many items and bytes as elements, and places of each stretch.
+// Memory of a row: two lines of items, and where the buckets of each stretch begin.
 constexpr int64_t kMostBuckets = 256;
 template <typename Item>
 struct VectorSpace {
-  Item* items;
-  uint8_t* buckets;
+  Item *items, *gathered;
   std::array<int64_t, kMostBuckets>* places;
 };
 
@@ -83,7 +81,7 @@ class VectorSort {
 
   void run() const {
     form_.encode(in_, 0, length_, space_.items);
-    finish(0, length_);
+    finish(space_.items, length_, out_);
   }
 
   // By several threads, each of which begins with a stretch.
@@ -94,29 +92,36 @@ class VectorSort {
     split(buckets, splitters.data());
     const auto firstOf = [&](int64_t stretch) { return length_ * stretch / stretches; };
     pool.parallelFor(stretches, [&](int64_t k, int) {
-      classify(firstOf(k), firstOf(k + 1), splitters.data(), buckets - 1, space_.places[k].data());
+      const int64_t first = firstOf(k), last = firstOf(k + 1);
+      form_.encode(in_, first, last - first, space_.items + first);
+      space_.places[k][0] = first;
+      part(first, last, splitters.data(), 0, buckets, space_.places[k].data());
     });
-    std::array<int64_t, kMostBuckets + 1> firsts;
+    const auto pieceOf = [&](int64_t k, int64_t bucket) {
+      const auto& places = space_.places[k];
+      return Range{places[bucket], bucket + 1 < buckets ? places[bucket + 1] : firstOf(k + 1)};
+    };
+    std::array<int64_t, kMostBuckets> firsts;
     int64_t before = 0;
     for (int64_t bucket = 0; bucket < buckets; bucket++) {
       firsts[bucket] = before;
-      for (int64_t k = 0; k < stretches; k++) {
-        int64_t& place = space_.places[k][bucket];
-        const int64_t count = place;
-        place = before;
-        before += count;
-      }
+      for (int64_t k = 0; k < stretches; k++) before += pieceOf(k, bucket).last - pieceOf(k, bucket).first;
     }
-    firsts[buckets] = before;
-    pool.parallelFor(stretches,
-                     [&](int64_t k, int) { move(firstOf(k), firstOf(k + 1), space_.places[k].data()); });
-    pool.parallelFor(buckets, [&](int64_t bucket, int) { finish(firsts[bucket], firsts[bucket + 1]); });
+    pool.parallelFor(buckets, [&](int64_t bucket, int) {
+      Item* const gathered = space_.gathered + firsts[bucket];
+      int64_t count = 0;
+      for (int64_t k = 0; k < stretches; k++) {
+        const Range piece = pieceOf(k, bucket);
+        std::copy(space_.items + piece.first, space_.items + piece.last, gathered + count);
+        count += piece.last - piece.first;
+      }
+      finish(gathered, count, out_ + firsts[bucket]);
+    });
   }
 
  private:
   static constexpr int64_t kBucketsOfStretch = 8;
   static constexpr int64_t kSamplesOfBucket = 32;
-  static constexpr int64_t kBlock = 1024;
 
   // Items of which as many are expected between each two.
   void split(int64_t buckets, Item* splitters) const {
@@ -135,38 +140,21 @@ class VectorSort {
     for (int64_t k = 1; k < buckets; k++) splitters[k - 1] = samples[k * kSamplesOfBucket];
   }
 
-  template <typename Work>
-  void eachBlock(int64_t first, int64_t last, const Work& work) const {
-    Item items[kBlock];
-    for (int64_t from = first; from < last; from += kBlock) {
-      const int64_t count = std::min(kBlock, last - from);
-      form_.encode(in_, from, count, items);
-      work(items, from, count);
-    }
+  // Puts items [first, last) of a stretch in the order of buckets [low, high), which begin at `places`.
+  void part(int64_t first, int64_t last, const Item* splitters, int64_t low, int64_t high,
+            int64_t* places) const {
+    if (high - low == 1) return;
+    const int64_t middle = (low + high) / 2;
+    const int64_t place =
+        first + form_.loops.partition(space_.items + first, last - first, splitters[middle - 1]);
+    places[middle] = place;
+    part(first, place, splitters, low, middle, places);
+    part(place, last, splitters, middle, high, places);
   }
 
-  void classify(int64_t first, int64_t last, const Item* splitters, int64_t splitterCount,
-                int64_t* counts) const {
-    // Neighbours are often in one bucket, whose count would wait for the store of the one before.
-    std::array<std::array<int64_t, kMostBuckets>, 2> own{};
-    eachBlock(first, last, [&](const Item* items, int64_t from, int64_t count) {
-      uint8_t* const bucket = space_.buckets + from;
-      form_.loops.classify(items, count, splitters, splitterCount, bucket);
-      for (int64_t i = 0; i < count; i++) own[i & 1][bucket[i]]++;
-    });
-    for (int64_t b = 0; b <= splitterCount; b++) counts[b] = own[0][b] + own[1][b];
-  }
-
-  void move(int64_t first, int64_t last, int64_t* places) const {
-    eachBlock(first, last, [&](const Item* items, int64_t from, int64_t count) {
-      const uint8_t* const bucket = space_.buckets + from;
-      for (int64_t i = 0; i < count; i++) space_.items[places[bucket[i]]++] = items[i];
-    });
-  }
-
-  void finish(int64_t first, int64_t last) const {
-    form_.loops.sort(space_.items + first, last - first);
-    form_.decode(space_.items + first, last - first, out_ + first);
+  void finish(Item* items, int64_t count, typename Form::Result* out) const {
+    form_.loops.sort(items, count);
+    form_.decode(items, count, out);
   }
 
   const Form form_;
