@@ -37,13 +37,34 @@ export function turnToPlan(isUnderWay = false): Promise<void> | undefined {
  * turns, and stops the work by what it throws.
  */
 export async function inTurns<T>(work: Slices<T>, check?: () => void): Promise<T> {
+  return inTurnsOrNow(work, check);
+}
+
+/** As `inTurns`; not a promise where it is done in this turn, so that what follows begins in it. */
+export function inTurnsOrNow<T>(work: Slices<T>, check?: () => void): T | Promise<T> {
+  const begun = untilTurn(work);
+  return begun.turn === undefined ? begun.result : finish(work, begun.turn, check);
+}
+
+/** Work done up to its end, or to the next turn that it has to wait for. */
+type UntilTurn<T> = { readonly turn: undefined; readonly result: T } | { readonly turn: Promise<void> };
+
+function untilTurn<T>(work: Slices<T>): UntilTurn<T> {
   for (;;) {
     const step = work.next();
-    if (step.done === true) return step.value;
+    if (step.done === true) return { turn: undefined, result: step.value };
     const turn = turnToPlan(true);
-    if (turn === undefined) continue;
+    if (turn !== undefined) return { turn };
+  }
+}
+
+async function finish<T>(work: Slices<T>, first: Promise<void>, check?: () => void): Promise<T> {
+  for (let turn = first; ; ) {
     await turn;
     check?.();
+    const next = untilTurn(work);
+    if (next.turn === undefined) return next.result;
+    turn = next.turn;
   }
 }
 

@@ -65,8 +65,7 @@ export function* planPartitionInSlices(
 ): Slices<DevicePlan> {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY } = limits;
-  const steps = stepListOf(graph, partition, sources, model);
-  yield;
+  const steps = yield* stepListOf(graph, partition, sources, model);
   const listed = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
   const { destination = 'host' } = limits;
   const stays = destination === 'device' || (destination === 'host' && model.leavesResults === true);

@@ -27,6 +27,7 @@ import {
 } from '../../graph/graph.js';
 import { routineRow } from '../../graph/routines.js';
 import { InternalError } from '../../host/errors.js';
+import type { Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import type { StridedOperand } from '../calls/call-row.js';
 import { rowOf } from '../calls/table.js';
@@ -78,16 +79,17 @@ export interface LoweringModel extends LoopNeeds {
 }
 
 /** Numbers what a partition reads and writes. */
-export function stepListOf(
+export function* stepListOf(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   model: LoweringModel,
-): StepList {
+): Slices<StepList> {
   const lowering = new Lowering(graph, sources, model);
-  partition.steps.forEach((step, at) => {
+  for (const [at, step] of partition.steps.entries()) {
     lowering.add(step, at);
-  });
+    yield;
+  }
   return lowering.finish();
 }
 

@@ -4,7 +4,7 @@
  * threads.
  */
 
-import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
+import { type Canonical, canonicalizeInSlices } from '../../fusion/passes/canonicalize.js';
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
@@ -17,8 +17,8 @@ import { isOwnError, LinalgError, NativeError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
 import { type FileOutput, hostBytesOf } from '../native/native.js';
-import { timed } from '../native/recorder.js';
-import { turnToPlan } from '../native/turns.js';
+import { timedSlices } from '../native/recorder.js';
+import { inTurnsOrNow, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { probeFor } from '../targets/devices.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
@@ -185,7 +185,10 @@ async function computeWatched(
   if (destination === 'host') checkHostResults(exprs);
   const { signal } = options;
   signal?.throwIfAborted();
-  const canonical = timed('plan', 'canonicalize', () => canonicalize(exprs));
+  const built = inTurnsOrNow(timedSlices('plan', 'canonicalize', canonicalizeInSlices(exprs)), () =>
+    signal?.throwIfAborted(),
+  );
+  const canonical = built instanceof Promise ? await built : built;
   const probing = probeFor(options.device, hasContractions(canonical.graph));
   if (probing !== undefined) await probing;
   const target = { ...computeTargetOf(devicesOf(canonical, options), options, destination), toHost };

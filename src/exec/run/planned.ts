@@ -22,7 +22,7 @@ import { formatSubscripts, printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { completed, type Slices } from '../../host/slices.js';
-import { timed, timedSlices } from '../native/recorder.js';
+import { timedSlices } from '../native/recorder.js';
 import { devicePlansOf, onePhase } from '../plan/phases.js';
 import { kernelsOf, type Plan, sweepsOf } from '../plan/plan.js';
 import { type Limits, planPartitionInSlices } from '../plan/plan-graph.js';
@@ -192,7 +192,8 @@ function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph)
     },
   };
   if (isSharded) {
-    const plan = timed('plan', 'memory and tiles', () => planShards(graph, parts, canonical, model, target));
+    const sharing = planShards(graph, parts, canonical, model, target);
+    const plan = yield* timedSlices('plan', 'memory and tiles', sharing);
     return { graph, partition: parts, plan };
   }
   const planning = planPartitionInSlices(graph, parts, canonical.sources, model, limits);

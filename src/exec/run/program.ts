@@ -146,7 +146,8 @@ async function build(canonical: Canonical, target: ComputeTarget, check: () => v
   );
   const lastRead = lastReadsOf(plan);
   const resultValues = [...new Set(plan.outputs)].filter((b) => b >= 0).sort((a, b) => a - b);
-  const outputs = plan.outputs.map((b) => resultValues.indexOf(b));
+  const positions = new Map(resultValues.map((b, k) => [b, k]));
+  const outputs = plan.outputs.map((b) => positions.get(b) ?? -1);
   const hidden = canonical.statuses.length + (target.toHost ?? 0);
   const wanted = new Set(outputs.slice(0, outputs.length - hidden));
   return {

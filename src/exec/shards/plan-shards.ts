@@ -5,6 +5,7 @@
 import type { Partition } from '../../fusion/partition/partition.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import type { Graph } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { Plan } from '../plan/plan.js';
 import { totalBytesOf } from '../run/budgets.js';
@@ -16,17 +17,18 @@ import { shardPartition } from './shard-partition.js';
 import { hostRefusal, refusal } from './shard-refusal.js';
 
 /** The plan of a partitioned graph on several devices. Throws `MemoryError` where nothing fits. */
-export function planShards(
+export function* planShards(
   graph: Graph,
   partition: Partition,
   canonical: Canonical,
   model: DeviceModel,
   target: ComputeTarget,
-): Plan {
+): Slices<Plan> {
   const { destination, hostBudget } = target;
   const devices = shardDevicesOf(target);
-  const attempt = shardPartition(graph, partition, canonical.sources, forOnePlanning(model), destination);
-  const plan = attempt(devices, hostBudget);
+  const own = forOnePlanning(model);
+  const attempt = yield* shardPartition(graph, partition, canonical.sources, own, destination);
+  const plan = yield* attempt(devices, hostBudget);
   if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, canonical.sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)
     throw hostRefusal(plan, attempt, hostBudget, devices);

@@ -3,6 +3,7 @@
  * those that one device does as a whole, with the reason. Made by `sharding.ts`, which plans their phases.
  */
 import { InternalError } from '../../host/errors.js';
+import type { Slices } from '../../host/slices.js';
 import type { LoopStep, PlanValue, WholeReason } from '../plan/plan.js';
 import { usesOf } from '../plan/stages.js';
 import { ownBuffer, type UnplacedBuffer } from '../plan/step-list.js';
@@ -69,7 +70,6 @@ export class ShardGroups {
         if (k === condition) for (const buffer of [initial, first, current, next]) this.hosted.add(buffer);
       }
     }
-    this.#chooseShared();
   }
 
   /** The step of the step list that a task is of. */
@@ -82,17 +82,19 @@ export class ShardGroups {
     return this.#cut.has(buffer);
   }
 
-  #chooseShared(): void {
+  *#chooseShared(): Slices<void> {
     const { costs, cutsAll, sweeps } = this.#job;
-    const steps = this.#stepList.steps.map((step) => {
+    const steps: Shareable[] = [];
+    for (const step of this.#stepList.steps) {
       const all = formsOf(step, sweeps.worksOf, (bytes) => this.#addScratch(bytes));
-      return { step, forms: this.#shareable(all) };
-    });
+      steps.push({ step, forms: this.#shareable(all) });
+      yield;
+    }
     this.#isShareable = steps.map(({ forms }) => forms.length > 0);
     const share = largestShareOf(this.#job.devices);
     const liesAt = (b: number): Lies => liesIn(this.buffers[b]!, this.#job);
     const states = statesOf(this.#stepList);
-    const { cut, forms } = sharedWork(steps, { costs, share, buffers: this.buffers, liesAt, states });
+    const { cut, forms } = yield* sharedWork(steps, { costs, share, buffers: this.buffers, liesAt, states });
     for (const b of cut) this.#cut.add(b);
     if (cutsAll)
       for (const [b, { byteLength }] of this.#stepList.buffers.entries())
@@ -110,10 +112,15 @@ export class ShardGroups {
     });
   }
 
-  /** The steps in groups, each of steps that are the same part of a loop. */
-  group(): readonly PlacedGroup[] | Uncut {
+  /** Chooses the buffers that are cut; then the steps in groups, each of steps that are the same part of a loop. */
+  *group(): Slices<readonly PlacedGroup[] | Uncut> {
+    yield* this.#chooseShared();
     const { parts } = this.#stepList;
-    const forms = this.#stepList.steps.map((_, at) => this.#formsFor(at));
+    const forms: Form[][] = [];
+    for (const at of this.#stepList.steps.keys()) {
+      forms.push(this.#formsFor(at));
+      yield;
+    }
     const groups: PlacedGroup[] = [];
     for (let from = 0; from < forms.length; ) {
       const part = parts[from];

@@ -6,6 +6,7 @@ import type { Partition } from '../../fusion/partition/partition.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
 import type { Graph } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
+import type { Slices } from '../../host/slices.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import type { Plan, WholeReason } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
@@ -32,30 +33,34 @@ const WAYS = [
 const KERNELS: readonly (readonly Kernels[])[] = [['worth'], ['worth', 1], [16, 4, 1]];
 
 /** The plan for devices and so many bytes of host memory, any number of them where undefined; where there is none, why. */
-export type Attempt = (devices: readonly ShardDevice[], hostBudget: number | undefined) => Plan | NoFit;
+export type Attempt = (
+  devices: readonly ShardDevice[],
+  hostBudget: number | undefined,
+) => Slices<Plan | NoFit>;
 
 /** Plans a partitioned graph on several devices, with any budgets. */
-export function shardPartition(
+export function* shardPartition(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   model: DeviceModel,
   destination: Destination,
-): Attempt {
+): Slices<Attempt> {
   const { sweeps, costs } = model;
   if (sweeps === undefined || costs === undefined)
     throw new InternalError('[shard] a device whose kernels cannot be cut');
-  const steps = stepListOf(graph, partition, sources, model);
+  const steps = yield* stepListOf(graph, partition, sources, model);
   const lowered = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
+  yield;
   const stepLists = [...withWorkspaces(lowered, model.workspaceOf)];
   const planners = new WholePlanners();
-  return (devices, hostBudget = Number.POSITIVE_INFINITY) => {
+  return function* (devices, hostBudget = Number.POSITIVE_INFINITY) {
     const job = { sources, model, sweeps, costs, devices, destination, hostBudget, planners };
     if (devices.length === 1) return planOnOne(lowered, job);
     let least: NoFit | undefined;
     for (const stepList of stepLists) {
       for (const attempt of waysToShare(stepList, job)) {
-        const found = attempt();
+        const found = yield* attempt();
         if (found === undefined) continue;
         if ('phases' in found) return found;
         if (least === undefined || found.needed < least.needed) least = found;
@@ -66,7 +71,7 @@ export function shardPartition(
   };
 }
 
-type WayToShare = () => Plan | NoFit | undefined;
+type WayToShare = () => Slices<Plan | NoFit | undefined>;
 
 /** Plans to try: with loops whose rounds devices share, then with loops that one device does. */
 function waysToShare(stepList: StepList, job: Omit<Job, 'cutsAll' | 'spills' | 'whyWhole'>): WayToShare[] {
@@ -77,11 +82,14 @@ function waysToShare(stepList: StepList, job: Omit<Job, 'cutsAll' | 'spills' | '
     const opened = KERNELS[k]!.flatMap((kernels) => sharedLoops(stepList, own, kernels) ?? []);
     if (opened.length === 0) return [() => shardSteps(withoutParts(stepList), own)];
     later.push(() => shardSteps(withoutParts(stepList), { ...own, whyWhole }));
-    return opened.map((each) => () => {
-      const found = shardSteps(each, own);
-      if (found !== undefined) whyWhole = 'memory';
-      return found;
-    });
+    return opened.map(
+      (each) =>
+        function* () {
+          const found = yield* shardSteps(each, own);
+          if (found !== undefined) whyWhole = 'memory';
+          return found;
+        },
+    );
   });
   return [...ways, ...later];
 }

@@ -4,6 +4,7 @@
  * `sharding.ts`, which knows what lies where.
  */
 
+import type { Slices } from '../../host/slices.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, MemoryModel, SweepRules } from '../plan/device-model.js';
 import { planOf } from '../plan/place.js';
@@ -296,19 +297,22 @@ function runOf(plan: DevicePlan, kept: ReadonlyMap<number, Span>): PlannedRun {
 }
 
 /** Tasks that run as a whole, one after the other, on one device. */
-export function planWholeTasks(tasks: readonly Task[], rules: PhaseRules): PlannedRun | NoFit {
+export function* planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Slices<PlannedRun | NoFit> {
   const { byteLengthOf, phaseRoleOf, piecesOf, device } = rules;
   const touched = touchedBy(tasks);
   const buffers = buffersOf(rules, touched, (b) => ({
     isStored: phaseRoleOf(b) === 'input' && isWholeOn(piecesOf(b), device, byteLengthOf(b)),
   }));
+  yield;
   const stages = tasks.map((task) => ({ uses: buffersOfTask(task), steps: [task.step] }));
+  yield;
   const found = planWithin(
     { buffers, stages, outputKeys: [] },
     memoryModelOf(rules),
     rules.room,
     tasks[0]!.step,
   );
+  yield;
   const plan = 'needed' in found ? planSwept(tasks, buffers, rules) : found.plan;
   if ('needed' in plan) return plan;
   const kept = touched.filter((b) => phaseRoleOf(b) === 'kept');

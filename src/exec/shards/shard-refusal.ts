@@ -6,6 +6,7 @@
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
+import { completed } from '../../host/slices.js';
 import { leastBudget } from '../plan/least-budget.js';
 import type { Plan } from '../plan/plan.js';
 import { noFit } from '../plan/plan-graph.js';
@@ -22,9 +23,11 @@ export function refusal(
   sites: Canonical['sites'],
 ): MemoryError {
   const within = (bytes: number): Plan | NoFit =>
-    attempt(
-      devices.map(({ name }) => shardDevice(name, bytes)),
-      hostBudget,
+    completed(
+      attempt(
+        devices.map(({ name }) => shardDevice(name, bytes)),
+        hostBudget,
+      ),
     );
   // However large the devices, values may have to wait in more host memory than is allowed.
   const whole = within(Number.POSITIVE_INFINITY);
@@ -49,7 +52,7 @@ export function hostRefusal(
 ): MemoryError {
   let needed = formattedUp(plan.hostPeakBytes);
   for (;;) {
-    const found = attempt(devices, needed);
+    const found = completed(attempt(devices, needed));
     const waiting = 'needed' in found ? needed + 1 : found.hostPeakBytes;
     if (waiting <= needed) break;
     needed = formattedUp(waiting);

@@ -9,6 +9,7 @@
  * devices take its tiles as they become free (`dynamic-tiles.ts`).
  */
 
+import type { Slices } from '../../host/slices.js';
 import { waitingBytesOf } from '../plan/phases.js';
 import { bytesOfPart } from '../plan/place.js';
 import type { DeviceRun, Phase, Plan, PlanValue } from '../plan/plan.js';
@@ -41,11 +42,12 @@ import { givenPieces, largestOf, type Stage, stagesOf } from './shard-stages.js'
  * Shards what can be sharded: more and more is left whole, until all steps can run. `undefined`: rounds of a loop
  * would not leave their states as they find them, or no device has shares of them.
  */
-export function shardSteps(stepList: OpenStepList, job: Job): Plan | NoFit | undefined {
+export function* shardSteps(stepList: OpenStepList, job: Job): Slices<Plan | NoFit | undefined> {
   const [uncut, whole] = [new Set<number>(), new Set<number>()];
   const states = statesOf(stepList);
   for (;;) {
-    const found = new Sharder(stepList, job, uncut, whole).planOnce();
+    const found = yield* new Sharder(stepList, job, uncut, whole).planOnce();
+    yield;
     if (found === undefined || !('uncut' in found)) return found;
     if (found.uncut.some((buffer) => states.has(buffer))) return undefined;
     for (const buffer of found.uncut) uncut.add(buffer);
@@ -92,8 +94,8 @@ class Sharder {
    * With inputs that stay on devices from phase to phase, where there is room for them and it takes no more
    * phases.
    */
-  planOnce(): Plan | NoFit | Uncut | undefined {
-    const uncut = this.#makeStages();
+  *planOnce(): Slices<Plan | NoFit | Uncut | undefined> {
+    const uncut = yield* this.#makeStages();
     if (uncut !== undefined) return uncut;
     const stepList = withKeptInputs(this.#stepList, this.#stages, {
       inputOf: (b) => this.#hostInputOf(b),
@@ -102,11 +104,12 @@ class Sharder {
     });
     if (stepList !== this.#stepList) {
       const kept = new Sharder(stepList, this.#job, this.#groups.uncut, new Set());
-      const isLonger = kept.#makeStages() !== undefined || kept.#stages.length > this.#stages.length;
-      const found = isLonger ? undefined : kept.#plan();
+      const isLonger = (yield* kept.#makeStages()) !== undefined || kept.#stages.length > this.#stages.length;
+      const found = isLonger ? undefined : yield* kept.#plan();
       if (found !== undefined && 'phases' in found) return found;
     }
-    return this.#plan();
+    yield;
+    return yield* this.#plan();
   }
 
   /** The number in the step list of a large input that lies on the host. */
@@ -116,8 +119,9 @@ class Sharder {
     return this.#stepList.buffers.indexOf(this.#buffers[buffer]!);
   }
 
-  #makeStages(): Uncut | undefined {
-    const groups = this.#groups.group();
+  *#makeStages(): Slices<Uncut | undefined> {
+    const groups = yield* this.#groups.group();
+    yield;
     if ('uncut' in groups) return groups;
     this.#stages = stagesOf(groups);
     this.#loops = loopStagesOf(this.#stages);
@@ -125,13 +129,13 @@ class Sharder {
   }
 
   /** Once more where states that loops keep on devices take room in rounds before the last one. */
-  #plan(): Plan | NoFit | Uncut | undefined {
-    const found = this.#planStages();
+  *#plan(): Slices<Plan | NoFit | Uncut | undefined> {
+    const found = yield* this.#planStages();
     const isSettled = found === undefined || !('phases' in found) || this.#rounds.keptBytes.size === 0;
-    return isSettled ? found : this.#planStages();
+    return isSettled ? found : yield* this.#planStages();
   }
 
-  #planStages(): Plan | NoFit | Uncut | undefined {
+  *#planStages(): Slices<Plan | NoFit | Uncut | undefined> {
     const users = (way: 'reads' | 'writes'): Lifetimes =>
       lifetimesOf(this.#stages.map(({ tasks }) => ({ uses: tasks.flatMap((task) => task[way]) })));
     const { writers, readers } = withRounds(
@@ -148,7 +152,8 @@ class Sharder {
     const phases: Phase[] = [];
     for (const [at, stage] of this.#stages.entries()) {
       this.#rounds.begin(this.#loops, at);
-      const phase = this.#planStage(at);
+      const phase = yield* this.#planStage(at);
+      yield;
       if (!('runs' in phase)) return phase;
       const loop = roundsOfStage(stage);
       phases.push(loop === undefined ? phase : { ...phase, loop });
@@ -164,12 +169,13 @@ class Sharder {
     return this.#groups.locationOf(buffer) === 'host' ? 'hosted' : 'kept';
   }
 
-  #planStage(at: number): Phase | NoFit | Uncut {
+  *#planStage(at: number): Slices<Phase | NoFit | Uncut> {
     const { kind, tasks } = this.#stages[at]!;
     const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
     const tiles = kind === 'whole' ? undefined : this.#planTiles(swept, at);
     const planned =
-      tiles?.works ?? (kind === 'whole' ? this.#planWhole(tasks, at) : this.#planSharded(swept, at));
+      tiles?.works ?? (kind === 'whole' ? yield* this.#planWhole(tasks, at) : this.#planSharded(swept, at));
+    yield;
     if (!Array.isArray(planned)) return planned;
     const exchanged = planned.reduce(
       (sum, { device, run }) =>
@@ -284,10 +290,11 @@ class Sharder {
     return works;
   }
 
-  #planWhole(tasks: readonly Task[], at: number): DeviceWork[] | NoFit {
+  *#planWhole(tasks: readonly Task[], at: number): Slices<DeviceWork[] | NoFit> {
     const names = this.#job.devices.map(({ name }) => name);
     const device = leadOf(tasks, names, (b) => this.#pieces.get(b)!);
-    const run = planWholeTasks(tasks, this.#rulesFor(device, at));
+    yield;
+    const run = yield* planWholeTasks(tasks, this.#rulesFor(device, at));
     if ('needed' in run) return { ...run, needed: run.needed + this.#heldOn(device) };
     return [{ device, run }];
   }

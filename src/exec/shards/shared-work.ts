@@ -8,6 +8,7 @@
  * A Gaussian kernel sum over all pairs of 43,000 numbers touches 340 KiB and takes 0.4 ms: it is shared. A map
  * over as many bytes takes 3 µs, and 3 µs of copies: it is not. Called by `sharding.ts`.
  */
+import type { Slices } from '../../host/slices.js';
 import type { CostModel } from '../plan/device-model.js';
 import type { Step } from '../plan/plan.js';
 import type { UnplacedBuffer } from '../plan/step-list.js';
@@ -51,7 +52,7 @@ export interface SharedWork {
 }
 
 /** The buffers to cut, and steps to share, of steps in order. */
-export function sharedWork(steps: readonly Shareable[], rules: WorkRules): SharedWork {
+export function* sharedWork(steps: readonly Shareable[], rules: WorkRules): Slices<SharedWork> {
   const found = new Set<number>(rules.states);
   let forms = new Map<number, number>();
   for (let pass = 0; pass < PASSES; pass++) {
@@ -61,6 +62,7 @@ export function sharedWork(steps: readonly Shareable[], rules: WorkRules): Share
     for (const [at, step] of steps.entries()) {
       const form = step.forms.length > 0 ? choice.add(step) : undefined;
       if (form !== undefined) forms.set(at, form);
+      yield;
     }
     if (found.size === before) break;
   }

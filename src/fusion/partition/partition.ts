@@ -90,7 +90,9 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
   yield;
   const consumers = new Consumers(graph, order);
   const inParts = joinsInParts(graph, order, consumers);
+  yield;
   const costs = ElementCosts.of(graph, order);
+  yield;
   const stored = yield* chooseMaterialized(graph, order, {
     operands: wantedWhole,
     consumers,
@@ -104,6 +106,7 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
     const located = node.inputs.map((id, k) => locate(graph, id, stored, readableBy(node, k, isReadable)));
     operands.set(node.id, located);
     calls.push({ nodes: [node], reads: located.map(({ key }) => key), writes: [nodeBufferKey(node.id)] });
+    yield;
   }
   for (const nodes of routines) {
     const located = nodes[0]!.inputs.map((id) => wholeOperand(graph, id, stored));
@@ -117,7 +120,10 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
   for (const call of calls) kernels.addCall(call);
-  for (const kernel of yield* buildAll(graph, order, stored, inParts)) kernels.addKernel(kernel);
+  for (const kernel of yield* buildAll(graph, order, stored, inParts)) {
+    kernels.addKernel(kernel);
+    yield;
+  }
   yield* kernels.mergeAll();
   const steps: FusedStep[] = [];
   for (const task of kernels.tasks()) {

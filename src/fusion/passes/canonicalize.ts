@@ -28,6 +28,7 @@ import {
 import { formatCount } from '../../graph/print.js';
 import { type StretchedCall, stretchedCalls } from '../../graph/row-stretches.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { rangeOf } from '../kernel/boxes.js';
 import { checksOf, type IndexCheck } from './index-check.js';
 import { narrowSources } from './narrow-sources.js';
@@ -76,15 +77,20 @@ let known = new WeakMap<Expr, Known>();
 let knownNodes = 0;
 
 /** The canonical graph of some results; found once for the same list of expressions, unless it is small. */
-export function canonicalize(outputs: readonly Expr[]): Canonical {
+export const canonicalize = (outputs: readonly Expr[]): Canonical => completed(canonicalizeInSlices(outputs));
+
+/**
+ * As `canonicalize`. An expression that becomes a source between two slices (`segment.ts`) is the same value before and
+ * after.
+ */
+export function* canonicalizeInSlices(outputs: readonly Expr[]): Slices<Canonical> {
   const [first] = outputs;
-  if (first === undefined) return canonicalizeOnce(outputs);
-  const entry = known.get(first);
+  const entry = first && known.get(first);
   if (entry?.outputs.length === outputs.length && entry.outputs.every((expr, k) => expr === outputs[k])) {
     return entry.canonical;
   }
-  const canonical = canonicalizeOnce(outputs);
-  if (canonical.graph.nodes.length > CHEAP) keep(first, outputs, canonical);
+  const canonical = yield* build(outputs, new SourceList());
+  if (first !== undefined && canonical.graph.nodes.length > CHEAP) keep(first, outputs, canonical);
   return canonical;
 }
 
@@ -111,7 +117,7 @@ function loopOf(loop: LoopBody): GraphLoop {
   let made = loops.get(loop);
   if (made === undefined) {
     const { steps, condition, every } = loop;
-    const canonical = build(loop.next, new ArgumentList());
+    const canonical = completed(build(loop.next, new ArgumentList()));
     const { graph, fingerprint } = canonical;
     bodies.set(graph, canonical);
     const key = `${formatCount(loop)} {\n${fingerprint}\n}`;
@@ -134,12 +140,16 @@ export function forget(expr: Expr): void {
 
 /** The canonical graph of some results that nobody asks for again. */
 export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
-  build(outputs, new SourceList());
+  completed(build(outputs, new SourceList()));
 
 /** The graph of expressions of arguments alone (`argumentLike`): its source number k is argument k. */
-export const graphOfArguments = (outputs: readonly Expr[]): Graph => build(outputs, new ArgumentList()).graph;
+export const graphOfArguments = (outputs: readonly Expr[]): Graph =>
+  completed(build(outputs, new ArgumentList())).graph;
 
-function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): CanonicalGraph {
+/** Nodes between pauses, each of which takes about 0.6 µs. */
+const NODES_OF_SLICE = 1024;
+
+function* build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Slices<CanonicalGraph> {
   const nodes: (GraphNode | undefined)[] = [];
   const sites: (Site | undefined)[] = [];
   const repeated: (readonly [id: number, site: Site])[] = [];
@@ -166,11 +176,11 @@ function build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Ca
     ids.set(expr, id);
   };
 
-  for (const output of outputs) visitInputsFirst(output, ids, enter);
+  for (const output of outputs) yield* visitInputsFirst(output, ids, enter);
   const statuses = new Map<number, StatusCheck>();
   // A failed step in the body of a loop goes on with the values that it gave: a body has no results of statuses.
   for (const status of sources instanceof SourceList ? [...failing] : []) {
-    visitInputsFirst(status.code, ids, enter);
+    yield* visitInputsFirst(status.code, ids, enter);
     const id = ids.get(status.code)!;
     if (!statuses.has(id)) statuses.set(id, status);
   }
@@ -323,7 +333,11 @@ class SourceList {
 }
 
 /** Calls `enter` once for every Expr below `root` that `done` lacks, inputs first; iterative. */
-function visitInputsFirst(root: Expr, done: ReadonlyMap<Expr, number>, enter: (expr: Expr) => void): void {
+function* visitInputsFirst(
+  root: Expr,
+  done: ReadonlyMap<Expr, number>,
+  enter: (expr: Expr) => void,
+): Slices<void> {
   if (done.has(root)) return;
   const path = [root];
   const next = [0]; // for each of `path`: its first input that was not looked at
@@ -339,6 +353,7 @@ function visitInputsFirst(root: Expr, done: ReadonlyMap<Expr, number>, enter: (e
     } else {
       enter(path.pop()!);
       next.pop();
+      if (done.size % NODES_OF_SLICE === 0) yield;
     }
   }
 }
