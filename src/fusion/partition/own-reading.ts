@@ -43,11 +43,20 @@ export class OwnReadings {
     this.#notice();
     const input = nodeOf(this.#graph, root.inputs[0]!);
     if (!this.#hasValues || isExactReduction(root.reduction, input.dtype)) return NOTHING;
-    const beside = root.inputs.flatMap((id) => this.#beside!.of(id));
-    const values = leavesOf(beside).filter((id) => this.#isValue(nodeOf(this.#graph, id)));
+    const beside = readBy(root, this.#beside!);
+    const values = this.#valuesOf(beside, []);
     if (values.length === 0) return NOTHING;
-    const alone = root.inputs.flatMap((id) => this.#alone.of(id));
+    const alone = readBy(root, this.#alone);
     return isReadAlike(root, input.shape, alone, beside) ? NOTHING : new Set(values);
+  }
+
+  /** Adds the values in memory that are read by some maps. */
+  #valuesOf(maps: readonly LeafMap[], values: number[]): readonly number[] {
+    for (const { leaf, split } of maps) {
+      if (split !== undefined) this.#valuesOf(split, values);
+      else if (leaf >= 0 && this.#isValue(nodeOf(this.#graph, leaf))) values.push(leaf);
+    }
+    return values;
   }
 
   #notice(): void {
@@ -63,8 +72,6 @@ export class OwnReadings {
   }
 }
 
-/** The nodes that are read by some maps. */
-const leavesOf = (maps: readonly LeafMap[]): number[] =>
-  maps
-    .flatMap(({ leaf, split }) => (split === undefined ? leaf : leavesOf(split)))
-    .filter((leaf) => leaf >= 0);
+/** The maps by which a reduction reads. */
+const readBy = ({ inputs }: GraphNode, maps: LeafMaps): readonly LeafMap[] =>
+  inputs.length === 1 ? maps.of(inputs[0]!) : inputs.flatMap((id) => maps.of(id));

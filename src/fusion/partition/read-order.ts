@@ -14,14 +14,11 @@ import { type Affine, sameNumbers } from '../kernel/kernel.js';
 import type { LeafMap } from './leaf-maps.js';
 import { type ReducedAxes, walkOf } from './reduced-order.js';
 
-/** An index map on the parallel axes of a reduction, then on the reduced ones. */
-interface Read extends Affine {
-  readonly map: LeafMap;
-}
-
 /** The axes of more than one element: parallel ones, `first` of them, then reduced ones. */
 interface Axes {
   readonly first: number;
+  /** Positions among the axes of the maps. */
+  readonly order: readonly number[];
   readonly sizes: readonly number[];
 }
 
@@ -31,79 +28,103 @@ export function isReadAlike(
   a: readonly LeafMap[],
   b: readonly LeafMap[],
 ): boolean {
-  const wide = [...shape.keys()].filter((axis) => shape[axis] !== 1);
-  const parallel = wide.filter((axis) => !root.axes.includes(axis));
-  const order = [...parallel, ...wide.filter((axis) => root.axes.includes(axis))];
-  const axes: Axes = { first: parallel.length, sizes: order.map((axis) => shape[axis]!) };
-  const readsOf = (maps: readonly LeafMap[]): Read[] =>
-    maps.map((map) => ({ map, offset: 0, strides: order.map((axis) => map.strides[axis]!) }));
-  const [own, other] = [readsOf(a), readsOf(b)];
-  return sameKinds(own, other, axes) && sameRows(own, other, axes) && sameWalk(own, other, axes);
+  const axes = axesOf(root, shape);
+  return sameKinds(a, b, axes) && sameRows(a, b, axes) && sameWalk(a, b, axes);
 }
 
-const isLoad = ({ map }: Read): boolean => map.leaf >= 0;
+function axesOf({ axes: reduced }: GraphNodeOf<'reduce'>, shape: Shape): Axes {
+  const order: number[] = [];
+  for (let k = 0; k < shape.length; k++) if (shape[k] !== 1 && !reduced.includes(k)) order.push(k);
+  const first = order.length;
+  for (let k = 0; k < shape.length; k++) if (shape[k] !== 1 && reduced.includes(k)) order.push(k);
+  return { first, order, sizes: order.map((axis) => shape[axis]!) };
+}
+
+const isLoad = ({ leaf }: LeafMap): boolean => leaf >= 0;
+
+/** Whether a map moves along some of the axes from `from` to `to`. */
+function movesAlong({ strides }: LeafMap, order: readonly number[], from: number, to: number): boolean {
+  for (let k = from; k < to; k++) if (strides[order[k]!] !== 0) return true;
+  return false;
+}
 
 /** Whether both walk the same parallel axes as one. */
-function sameRows(a: readonly Read[], b: readonly Read[], { first, sizes }: Axes): boolean {
-  const isOne = (reads: readonly Read[], k: number): boolean =>
-    reads.every(({ strides }) => strides[k - 1] === strides[k]! * sizes[k]!);
-  for (let k = 1; k < first; k++) if (isOne(a, k) !== isOne(b, k)) return false;
+function sameRows(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, sizes }: Axes): boolean {
+  for (let k = 1; k < first; k++) {
+    const [outer, inner, size] = [order[k - 1]!, order[k]!, sizes[k]!];
+    const isOne = ({ strides }: LeafMap): boolean => strides[outer] === strides[inner]! * size;
+    if (a.every(isOne) !== b.every(isOne)) return false;
+  }
   return true;
 }
 
-function sameWalk(a: readonly Read[], b: readonly Read[], { first, sizes }: Axes): boolean {
+function sameWalk(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, sizes }: Axes): boolean {
   if (sizes.length - first < 2) return true;
   const reduced: ReducedAxes = { first, sizes: sizes.slice(first) };
-  return walkOf(reduced, a.filter(isLoad), a) === walkOf(reduced, b.filter(isLoad), b);
+  const affineOf = ({ strides }: LeafMap): Affine => ({
+    offset: 0,
+    strides: order.map((axis) => strides[axis]!),
+  });
+  const walk = (maps: readonly LeafMap[]): string =>
+    walkOf(reduced, maps.filter(isLoad).map(affineOf), maps.map(affineOf));
+  return walk(a) === walk(b);
 }
 
 /** Whether both have the same kinds of loads along reduced axes, as often as each other where there are several. */
-function sameKinds(a: readonly Read[], b: readonly Read[], axes: Axes): boolean {
-  const { first } = axes;
-  const isMoving = ({ strides }: Read): boolean => strides.some((stride, k) => k >= first && stride !== 0);
-  const isOnRows = ({ strides }: Read): boolean => strides.some((stride, k) => k < first && stride !== 0);
-  const [own, other] = [a, b].map((reads) => reads.filter((read) => isLoad(read) && isMoving(read)));
-  const areShared = [own!, other!].map((reads) => first > 0 && reads.length > 0 && !reads.some(isOnRows));
-  if (areShared[0] !== areShared[1]) return false;
+function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): boolean {
+  const { first, order } = axes;
+  const isMoving = (map: LeafMap): boolean => isLoad(map) && movesAlong(map, order, first, order.length);
+  const [own, other] = [a.filter(isMoving), b.filter(isMoving)];
+  const isShared = (maps: readonly LeafMap[]): boolean =>
+    first > 0 && maps.length > 0 && !maps.some((map) => movesAlong(map, order, 0, first));
+  const isOwnShared = isShared(own);
+  if (isOwnShared !== isShared(other)) return false;
   // Elements that are the same for every row: a GPU's blocks share them, by what is computed of them too.
-  if (areShared[0]) return sharedText(own!) === sharedText(other!);
-  const [kinds, others] = [kindsOf(own!, axes), kindsOf(other!, axes)];
+  if (isOwnShared) return sharedText(own) === sharedText(other);
+  const [kinds, others] = [kindsOf(own, axes), kindsOf(other, axes)];
   return (
     kinds.length === others.length &&
-    kinds.every((kind) =>
-      others.some((one) => isSameKind(kind, one) && (kinds.length === 1 || kind.count === one.count)),
+    kinds.every(({ map, count }) =>
+      others.some((one) => isSameKind(map, one.map, axes) && (kinds.length === 1 || count === one.count)),
     )
   );
 }
 
-/** A kind of loads, and how many are of it. */
+/** A kind of loads, by the first of it, and how many are of it. */
 interface Kind {
   readonly map: LeafMap;
-  readonly reaches: readonly number[];
-  readonly steps: readonly number[];
   count: number;
 }
 
-function kindsOf(reads: readonly Read[], { sizes }: Axes): Kind[] {
+function kindsOf(maps: readonly LeafMap[], axes: Axes): Kind[] {
   const kinds: Kind[] = [];
-  for (const { map, strides } of reads) {
-    const bytes = byteLengthOf(map.dtype);
-    const reaches = strides.map((stride) => reachOf(stride, bytes));
-    const kind: Kind = { map, reaches, steps: stepsOf(strides, sizes), count: 1 };
-    const known = kinds.find((one) => isSameKind(one, kind));
-    if (known === undefined) kinds.push(kind);
+  for (const map of maps) {
+    const known = kinds.find((one) => isSameKind(one.map, map, axes));
+    if (known === undefined) kinds.push({ map, count: 1 });
     else known.count++;
   }
   return kinds;
 }
 
-const isSameKind = (a: Kind, b: Kind): boolean =>
-  a.map.dtype === b.map.dtype &&
-  a.map.isGathered === b.map.isGathered &&
-  sameNumbers(a.reaches, b.reaches) &&
-  sameNumbers(a.steps, b.steps) &&
-  (a.map.split === b.map.split ||
-    (a.map.split !== undefined && b.map.split !== undefined && textOf(a.map.split) === textOf(b.map.split)));
+const isSameKind = (a: LeafMap, b: LeafMap, axes: Axes): boolean =>
+  a.dtype === b.dtype &&
+  a.isGathered === b.isGathered &&
+  isSteppedAlike(a, b, axes) &&
+  (a.split === b.split ||
+    (a.split !== undefined && b.split !== undefined && textOf(a.split) === textOf(b.split)));
+
+/** Whether two maps of one dtype reach as far along each axis, and walk the axes in the same order. */
+function isSteppedAlike(a: LeafMap, b: LeafMap, { order, sizes }: Axes): boolean {
+  const bytes = byteLengthOf(a.dtype);
+  let isSame = true;
+  for (let k = 0; k < order.length; k++) {
+    const [own, other] = [a.strides[order[k]!]!, b.strides[order[k]!]!];
+    if (own === other) continue;
+    isSame = false;
+    if (reachOf(own, bytes) !== reachOf(other, bytes)) return false;
+  }
+  return isSame || sameNumbers(stepsOf(a, order, sizes), stepsOf(b, order, sizes));
+}
 
 /** Bytes of a line of the caches. */
 const LINE_BYTES = 64;
@@ -118,7 +139,8 @@ function reachOf(stride: number, bytes: number): number {
 }
 
 /** Axes from the one with the longest stride to the one with the shortest, negative where the next is walked with it. */
-function stepsOf(strides: readonly number[], sizes: readonly number[]): number[] {
+function stepsOf({ strides: own }: LeafMap, order: readonly number[], sizes: readonly number[]): number[] {
+  const strides = order.map((axis) => own[axis]!);
   const axes = [...strides.keys()]
     .filter((axis) => strides[axis] !== 0)
     .sort((a, b) => Math.abs(strides[b]!) - Math.abs(strides[a]!) || a - b);
@@ -127,10 +149,9 @@ function stepsOf(strides: readonly number[], sizes: readonly number[]): number[]
 }
 
 /** Loads that all rows share, as text: the leaves of each index map. */
-function sharedText(reads: readonly Read[]): string {
+function sharedText(maps: readonly LeafMap[]): string {
   const leaves = new Map<string, number[]>();
-  for (const { map } of reads) {
-    const { dtype, strides, isGathered, split, leaf } = map;
+  for (const { dtype, strides, isGathered, split, leaf } of maps) {
     const key = `${dtype} ${isGathered} ${strides} ${split === undefined ? '' : textOf(split)}`;
     const known = leaves.get(key);
     if (known === undefined) leaves.set(key, [leaf]);

@@ -69,17 +69,33 @@ function reachOf(stride: number): number {
   return size < FAR ? 2 : FAR;
 }
 
+function movingAxes({ strides }: Affine): number {
+  let count = 0;
+  for (let k = 0; k < strides.length; k++) if (strides[k] !== 0) count++;
+  return count;
+}
+
+/** The loads that move along most axes. */
+function mainLoads({ loads }: MergedMaps): readonly Affine[] {
+  let most = 0;
+  for (const load of loads) most = Math.max(most, movingAxes(load));
+  return loads.filter((load) => movingAxes(load) === most);
+}
+
+function reachesAlike({ strides: a }: Affine, { strides: b }: Affine): boolean {
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k] && reachOf(a[k]!) !== reachOf(b[k]!)) return false;
+  return true;
+}
+
 /**
- * How the loads that move along most axes walk them: what a code generator chooses between
+ * Whether the loads that move along most axes walk them alike in two sums: what a code generator chooses between
  * rows and columns by.
  */
-function readsOf({ loads }: MergedMaps): string {
-  const moving = (a: Affine): number => a.strides.filter((stride) => stride !== 0).length;
-  const most = Math.max(...loads.map(moving));
-  const kinds = loads
-    .filter((load) => moving(load) === most)
-    .map(({ strides }) => strides.map(reachOf).join());
-  return [...new Set(kinds)].sort().join(' ');
+function readAlike(a: MergedMaps, b: MergedMaps): boolean {
+  const [own, others] = [mainLoads(a), mainLoads(b)];
+  const areIn = (some: readonly Affine[], all: readonly Affine[]): boolean =>
+    some.every((load) => all.some((other) => reachesAlike(load, other)));
+  return areIn(own, others) && areIn(others, own);
 }
 
 /** Whether the reduced axes of a kernel are in their order in the merged one. */
@@ -98,8 +114,7 @@ export function keepsOrder(union: Union, isLiveOut: IsLiveOut): boolean {
   const isOneAxis = reduced.filter((size) => size !== 1).length < 2;
   if (sides.length === 0 || (isOneAxis && sides.length === 1)) return true;
   const sums = sides.map((kernel) => mapsOfSum(union, kernel));
-  const reads = sums.map(readsOf);
-  if (!reads.every((text) => text === reads[0])) return false;
+  if (sums.length === 2 && !readAlike(sums[0]!, sums[1]!)) return false;
   if (isOneAxis) return true;
   if (!sides.every((kernel) => !hasMonoid(kernel) || keepsAxes(union, kernel))) return false;
   const axes = { first: parallel.length, sizes: reduced };

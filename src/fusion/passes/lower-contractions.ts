@@ -82,9 +82,10 @@ export const lowerContractions = ({
     const shared = tensors === undefined ? undefined : sharedNodes(graph);
     const made = new Set<number>();
     const paths = yield* searchedPaths(graph);
+    let context: Context | undefined;
     const rule: Rule = (node, editor) => {
       if (node.kind !== 'contract' || made.has(node.id)) return undefined;
-      const context = {
+      context ??= {
         editor,
         graph,
         inKernel,

@@ -5,13 +5,13 @@
 import { type DType, isComplex, isFloat, isHalf } from '../../graph/dtype.js';
 import type { Precision, ProductLibrary, Shape } from '../../graph/expr.js';
 import { formatBytes } from '../../graph/format.js';
-import { type GraphNodeOf, sizeOfShape } from '../../graph/graph.js';
+import type { GraphNodeOf } from '../../graph/graph.js';
 import { subscriptsOf } from './contraction-report.js';
 import type { ProductSize } from './kernel-contractions.js';
 import type { Context } from './lowering-context.js';
-import type { ChosenWay, ProductWay } from './product-costs.js';
+import type { ChosenWay } from './product-costs.js';
 import { type Operand, type PairProduct, type ProductLabels, productLabelsOf } from './product-labels.js';
-import { ProductWays } from './product-ways.js';
+import { type FormedWay, ProductWays } from './product-ways.js';
 import type { Editor } from './rewrite.js';
 import { sumOfThree } from './split-factors.js';
 import { layoutOf, libraryOf, type TensorFactor, tensorFactor } from './tensor-products.js';
@@ -115,22 +115,21 @@ export class PairProducts {
     const size = { batch, m, n, k };
     if (this.#pinned !== undefined) return this.#multiplyBy(this.#pinned, { a, b, groups }, size, wanted);
     if (!suitsLibrary(dtype, m, n, k)) return this.#multiplyAndSum(a, b, groups);
-    const [left, right] = this.#ways.plain({ a, b, groups });
+    const plain = this.#ways.plain({ a, b, groups });
+    const [left, right] = plain.stacks;
     if (this.#context.inKernel(dtype, left, right, size)) {
       this.#choose(a, b, groups, 'weft', 'that reads the operands where they lie', left, right);
       return this.#multiplyAndSum(a, b, groups);
     }
-    const chosen = this.#ways.best({ a, b, groups }, wanted);
-    return (
-      this.#byCutensor({ a, b, groups }, size, chosen, wanted) ?? this.#multiplyMatrices(chosen.way, wanted)
-    );
+    const chosen = this.#ways.best(plain, wanted);
+    return this.#byCutensor({ a, b, groups }, size, chosen, wanted) ?? this.#multiplyMatrices(chosen, wanted);
   }
 
-  #multiplyMatrices(way: ProductWay, wanted: readonly number[] | undefined): Operand {
-    const { batch, m, n } = way.groups;
-    return this.#volume([...batch, ...m, ...n]) >= this.#leastSplit
-      ? this.#multiplySplit(way, wanted)
-      : this.#ways.form(way, wanted);
+  #multiplyMatrices(formed: FormedWay, wanted: readonly number[] | undefined): Operand {
+    const { batch, m, n } = formed.way.groups;
+    return this.#volume(batch) * this.#volume(m) * this.#volume(n) >= this.#leastSplit
+      ? this.#multiplySplit(formed, wanted)
+      : this.#ways.form(formed, wanted);
   }
 
   /**
@@ -152,10 +151,11 @@ export class PairProducts {
     }
     const isOwn = library === 'weft' && this.#context.hasOwnProducts && suitsLibrary(dtype, m, n, k);
     if ((library === 'cublas' && isProduct) || isOwn) {
-      const { way, copiedBytes, calls } = this.#ways.best(product, wanted);
+      const chosen = this.#ways.best(this.#ways.plain(product), wanted);
+      const { copiedBytes, calls } = chosen;
       const inCalls = calls === 1 ? '' : `, in ${calls} calls`;
       this.#choose(a, b, groups, library, `as asked, ${formatBytes(copiedBytes)} copied${inCalls}`);
-      return this.#multiplyMatrices(way, wanted);
+      return this.#multiplyMatrices(chosen, wanted);
     }
     return this.#multiplyAndSum(a, b, groups);
   }
@@ -233,13 +233,16 @@ export class PairProducts {
     return { id, labels };
   }
 
-  readonly #volume = (labels: readonly number[]): number => sizeOfShape(this.#shape(labels));
+  readonly #volume = (labels: readonly number[]): number => this.#ways.volume(labels);
 
   /** The parts of factors are taken before views, so that a factor that stands twice is split once. */
-  #multiplySplit(way: ProductWay, wanted: readonly number[] | undefined): Operand {
-    const multiply = (x: number, y: number): number => this.#ways.form(way, wanted, x, y, 'tf32').id;
-    const multiplyInStretches = (x: number, y: number): number =>
-      this.#ways.form(way, wanted, x, y, 'tf32-stretched').id;
+  #multiplySplit({ way }: FormedWay, wanted: readonly number[] | undefined): Operand {
+    const multiplyAs =
+      (precision: Precision) =>
+      (x: number, y: number): number =>
+        this.#ways.form({ way, stacks: this.#ways.stacksOf(way, x, y) }, wanted, precision).id;
+    const multiply = multiplyAs('tf32');
+    const multiplyInStretches = multiplyAs('tf32-stretched');
     const isNarrow = this.#volume(way.groups.k) >= this.#context.tf32!.leastNarrowTerms;
     const parts = { multiply, multiplyInStretches, isNarrow };
     const sum = sumOfThree(this.#editor, way.a.id, way.b.id, parts);

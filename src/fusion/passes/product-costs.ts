@@ -30,6 +30,8 @@ export interface ProductWay extends PairProduct {
 
 export interface WayCost {
   readonly way: ProductWay;
+  /** Its operands as stacks of matrices. */
+  readonly stacks: readonly [left: number, right: number];
   /** Bytes of copies of the operands, and of the result where it is stored in another order. */
   readonly copiedBytes: number;
   /** Calls of the library. */

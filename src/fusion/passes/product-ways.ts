@@ -12,7 +12,7 @@
  */
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Precision, ProductLibrary } from '../../graph/expr.js';
-import { denseStrides, sizeOfShape } from '../../graph/graph.js';
+import { denseStrides } from '../../graph/graph.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { type BatchAxes, batchAxesOf, callsOf } from '../partition/batch-axes.js';
 import { asStrided, operandThroughViews } from '../partition/operands.js';
@@ -39,6 +39,15 @@ function summedOrders(a: Operand, b: Operand, k: Labels): Labels[] {
   return orders.filter((order, at) => orders.findIndex((other) => sameNumbers(other, order)) === at);
 }
 
+/** Operands as stacks of matrices: the nodes of both. */
+type Stacks = readonly [left: number, right: number];
+
+/** A way, and the stacks of matrices that its operands are in it. */
+export interface FormedWay {
+  readonly way: ProductWay;
+  readonly stacks: Stacks;
+}
+
 export class ProductWays {
   readonly #context: Context;
   readonly #editor: Editor;
@@ -60,14 +69,15 @@ export class ProductWays {
     this.#library = library;
   }
 
-  /** The fastest way; the given one, where it is as fast. `wanted`: the labels of the result as it is stored. */
-  best(product: PairProduct, wanted: Labels = []): ChosenWay {
-    const given = this.#costOf({ ...product, isApart: false, reversed: [] }, wanted);
+  /** The fastest way; the plain one, where it is as fast. `wanted`: the labels of the result as it is stored. */
+  best(plain: FormedWay, wanted: Labels = []): ChosenWay {
+    const product = plain.way;
+    const given = this.#costOf(plain, wanted);
     let [best, single] = [given, given];
     let several: WayCost | undefined;
     if (given.copiedBytes === 0) return { ...given, single, several };
     for (const way of this.#others(product, wanted)) {
-      const cost = this.#costOf(way, wanted);
+      const cost = this.#costOf(this.#formed(way), wanted);
       if (cost.seconds < best.seconds) best = cost;
       if (cost.calls === 1 && cost.seconds < single.seconds) single = cost;
       if (cost.calls > 1 && !(several !== undefined && several.seconds <= cost.seconds)) several = cost;
@@ -100,25 +110,23 @@ export class ProductWays {
     }
   }
 
-  #costOf(way: ProductWay, wanted: Labels): WayCost {
+  #costOf({ way, stacks }: FormedWay, wanted: Labels): WayCost {
     const { copiedBytes, calls: traits } = this.#context;
     const { groups } = way;
-    const [left, right] = this.#matrices(way, way.a.id, way.b.id);
+    const [left, right] = stacks;
     const { dtype } = this.#editor.node(left);
     const result = this.resultOf(way, wanted);
     const isMoved =
       wanted.length > 0 && (!sameNumbers(result, wanted) || way.reversed.some((l) => result.includes(l)));
-    const bytes = [
-      copiedBytes(left),
-      copiedBytes(right),
-      isMoved ? byteLengthOf(dtype) * this.volume(result) : 0,
-    ];
-    const copied = bytes.reduce((sum, each) => sum + each, 0);
-    const cost = { way, copiedBytes: copied };
+    const ofLeft = copiedBytes(left);
+    const ofRight = copiedBytes(right);
+    const ofResult = isMoved ? byteLengthOf(dtype) * this.volume(result) : 0;
+    const copied = ofLeft + ofRight + ofResult;
+    const cost = { way, stacks, copiedBytes: copied };
     if (traits === undefined) return { ...cost, calls: 1, seconds: copied };
     const { inner, calls } = this.#callsOf(way, left, right, result);
     const [m, n, k] = [groups.m, groups.n, groups.k].map(this.volume) as [number, number, number];
-    const copies = bytes.filter((each) => each > 0).length;
+    const copies = [ofLeft, ofRight, ofResult].filter((each) => each > 0).length;
     const call = traits.seconds({ batch: inner, m, n, k }, dtype, this.#precision);
     const lost = calls === 1 ? 0 : traits.lostSeconds(dtype, this.#precision) * calls * inner * m * n * k;
     const inCalls = calls * call + (calls - 1) * traits.callSeconds + lost;
@@ -157,15 +165,12 @@ export class ProductWays {
     return isStored ? wanted : own;
   }
 
-  /** The product in a way, of these nodes in the place of its operands. */
+  /** The product in a way, of its operands or, of the same layout, others. */
   form(
-    way: ProductWay,
+    { way, stacks: [left, right] }: FormedWay,
     wanted: Labels | undefined,
-    a = way.a.id,
-    b = way.b.id,
     precision = this.#precision,
   ): Operand {
-    const [left, right] = this.#matrices(way, a, b);
     const labels = this.resultOf(way, wanted);
     const { m, n } = way.groups;
     const base = {
@@ -216,13 +221,17 @@ export class ProductWays {
     };
   }
 
-  /** The operands of a product as two stacks of matrices, with a single batch axis. */
-  plain(product: PairProduct): [number, number] {
-    return this.#matrices({ ...product, isApart: false, reversed: [] }, product.a.id, product.b.id);
+  /** A product as it is given, of two stacks of matrices with a single batch axis. */
+  plain({ a, b, groups }: PairProduct): FormedWay {
+    return this.#formed({ a, b, groups, isApart: false, reversed: [] });
   }
 
-  /** The operands as stacks of matrices. */
-  #matrices(way: ProductWay, a: number, b: number): [number, number] {
+  #formed(way: ProductWay): FormedWay {
+    return { way, stacks: this.stacksOf(way, way.a.id, way.b.id) };
+  }
+
+  /** The stacks of matrices of a way, of these nodes in the place of its operands. */
+  stacksOf(way: ProductWay, a: number, b: number): Stacks {
     const { m, n, k } = way.groups;
     const left = reversed({ id: a, labels: way.a.labels }, way.reversed, this.#editor);
     const right = reversed({ id: b, labels: way.b.labels }, way.reversed, this.#editor);
@@ -247,8 +256,8 @@ export class ProductWays {
 
   /** An operand with its axes in another order. */
   arrange(operand: Operand, labels: Labels): number {
+    if (sameNumbers(labels, operand.labels)) return operand.id;
     const order = labels.map((label) => operand.labels.indexOf(label));
-    if (order.every((axis, k) => axis === k)) return operand.id;
     return this.#editor.view(operand.id, { type: 'permute', order }, this.shape(labels));
   }
 
@@ -256,5 +265,9 @@ export class ProductWays {
     return labels.map(this.#sizeOf);
   }
 
-  readonly volume = (labels: Labels): number => sizeOfShape(this.shape(labels));
+  readonly volume = (labels: Labels): number => {
+    let volume = 1;
+    for (let k = 0; k < labels.length; k++) volume *= this.#sizeOf(labels[k]!);
+    return volume;
+  };
 }
