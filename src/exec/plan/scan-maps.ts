@@ -22,7 +22,7 @@ type Extent = 'parts' | 'whole';
 /** The step list with such maps: itself where it has none. */
 export function withScanMaps(stepList: StepList, model: DeviceModel, extent: Extent): StepList {
   const { isElementMap, foldsRows, readsOnce } = model;
-  if (isElementMap === undefined) return stepList;
+  if (isElementMap === undefined || !stepList.steps.some(isScan)) return stepList;
   const uses = usesOf(stepList.steps, stepList.buffers);
   const canJoin: CanJoin = ({ kernel, buffers }, count, given) =>
     isElementMap(kernel, count, given) &&

@@ -104,10 +104,15 @@ export const loadsFrom = (kernel: Pick<Tape, 'tape'>, buffer: number): Load[] =>
   loadsOf(kernel).filter(({ access }) => access.buffer === buffer);
 
 /** Every place that a kernel reads or writes, loads first. */
-export const accessesOf = (kernel: Tape): Access[] => [
-  ...loadsOf(kernel).map(({ access }) => access),
-  ...kernel.stores.map(({ access }) => access),
-];
+export function accessesOf({ tape, stores }: Tape): Access[] {
+  const accesses: Access[] = [];
+  for (let k = 0; k < tape.length; k++) {
+    const access = loadOf(tape[k]!);
+    if (access !== undefined) accesses.push(access);
+  }
+  for (let k = 0; k < stores.length; k++) accesses.push(stores[k]!.access);
+  return accesses;
+}
 
 const NONE: readonly Affine[] = [];
 
@@ -195,14 +200,21 @@ export function liveValues(
   values: Iterable<number>,
   known: (position: number) => boolean = () => false,
 ): number[] {
-  const live = new Set<number>();
-  const stack = [...values];
-  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    if (live.has(at) || known(at)) continue;
-    live.add(at);
-    for (const arg of argumentsOf(tape[at]!)) stack.push(arg);
+  const isLive = new Array<boolean>(tape.length).fill(false);
+  let last = -1;
+  for (const value of values) {
+    isLive[value] = true;
+    if (value > last) last = value;
   }
-  return [...live].sort((a, b) => a - b);
+  // Arguments come before what takes them.
+  for (let at = last; at >= 0; at--) {
+    if (!isLive[at]) continue;
+    if (known(at)) isLive[at] = false;
+    else for (const arg of argumentsOf(tape[at]!)) isLive[arg] = true;
+  }
+  const live: number[] = [];
+  for (let at = 0; at <= last; at++) if (isLive[at]) live.push(at);
+  return live;
 }
 
 /** Positions that the stores of a kernel depend on. */

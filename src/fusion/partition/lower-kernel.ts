@@ -47,7 +47,7 @@ export function lowerKernel(fused: FusedKernel): LoweredKernel {
 
 /** Reduced axes in memory order, which the elements of a user's monoid do not take. */
 function sortReduced(kernel: FusedKernel): FusedKernel {
-  if (hasMonoid(kernel)) return kernel;
+  if (kernel.reduced.length < 2 || hasMonoid(kernel)) return kernel;
   const first = kernel.parallel.length;
   const loads = loadsOf(kernel).map(({ access }) => access);
   const order = orderOfReduced({ first, sizes: kernel.reduced }, loads);

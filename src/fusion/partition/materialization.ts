@@ -109,7 +109,17 @@ interface Broadcast {
 /** Views that leave elements in C order, each once where the size stays. */
 const KEEPS_ORDER: ReadonlySet<string> = new Set(['reshape', 'broadcast']);
 
-const wideAxes = (shape: Shape): Shape => shape.filter((size) => size !== 1);
+/** Whether two shapes have the same axes of more than one element. */
+function sameWideAxes(a: Shape, b: Shape): boolean {
+  let at = 0;
+  for (let k = 0; k < a.length; k++) {
+    if (a[k] === 1) continue;
+    while (b[at] === 1) at++;
+    if (a[k] !== b[at++]) return false;
+  }
+  while (b[at] === 1) at++;
+  return at >= b.length;
+}
 
 class Frames {
   readonly #sites: UseSites[];
@@ -191,8 +201,15 @@ class Frames {
   /** The sites of what one node alone reads: no two of that one's frames lead to the same. */
   #sitesThrough(consumer: GraphNode, node: GraphNode): UseSites {
     if (readsFromMemory(consumer, node.id)) return NOWHERE;
-    const { frames, roots } = this.#sites[consumer.id]!;
-    return { frames: frames.map((frame) => this.#through(frame, node, consumer)), roots };
+    const sites = this.#sites[consumer.id]!;
+    const { frames, roots } = sites;
+    const through = new Array<number>(frames.length);
+    let isSame = true;
+    for (let k = 0; k < through.length; k++) {
+      through[k] = this.#through(frames[k]!, node, consumer);
+      if (through[k] !== frames[k]) isSame = false;
+    }
+    return isSame ? sites : { frames: through, roots };
   }
 
   /** Whether a node is a root that is stored part by part. */
@@ -218,7 +235,7 @@ class Frames {
     if (sameShape(consumer.shape, node.shape) && consumer.kind !== 'view') return frame;
     // Axes of one element do not change where an element is.
     const keepsPlaces = consumer.kind !== 'view' || KEEPS_ORDER.has(consumer.view.type);
-    if (keepsPlaces && sameShape(wideAxes(consumer.shape), wideAxes(node.shape))) return frame;
+    if (keepsPlaces && sameWideAxes(consumer.shape, node.shape)) return frame;
     if (consumer.kind === 'view') return this.#ofView(frame, consumer);
     return this.#broadcast(frame, node.shape, consumer.shape);
   }

@@ -154,11 +154,19 @@ const SHORT_LIST = 64;
 
 /** Numbers in ascending order, each once. */
 function ascending(numbers: readonly number[]): number[] {
-  // A typed array sorts long lists faster, and costs more to make than a short one costs to sort.
-  const sorted =
-    numbers.length > SHORT_LIST ? Float64Array.from(numbers).sort() : [...numbers].sort((a, b) => a - b);
   const once: number[] = [];
-  for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) once.push(sorted[k]!);
+  // A typed array sorts long lists faster, and costs more to make than a short one costs to sort.
+  const sorted = numbers.length > SHORT_LIST ? Float64Array.from(numbers).sort() : numbers;
+  for (let k = 0; k < sorted.length; k++) {
+    const number = sorted[k]!;
+    let at = once.length;
+    while (at > 0 && once[at - 1]! > number) at--;
+    if (at === once.length) {
+      if (once[at - 1] !== number) once.push(number);
+    } else if (once[at - 1] !== number) {
+      once.splice(at, 0, number);
+    }
+  }
   return once;
 }
 

@@ -49,8 +49,9 @@ export function stridedViewOf(
 /** The strides of the same elements in another shape, if there are any. */
 export function reshapeStrides(strides: readonly number[], from: Shape, to: Shape): number[] | undefined {
   if (sizeOfShape(to) === 0) return denseStrides(to);
-  const kept = from.flatMap((n, axis) => (n === 1 ? [] : [axis]));
-  const result = to.map(() => 0);
+  const kept: number[] = [];
+  for (let k = 0; k < from.length; k++) if (from[k] !== 1) kept.push(k);
+  const result = new Array<number>(to.length).fill(0);
   let axis = kept.length - 1;
   let last = to.length - 1;
   while (axis >= 0) {

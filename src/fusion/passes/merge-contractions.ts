@@ -44,7 +44,8 @@ export function* mergeContractions(graph: MutableGraph): Slices<void> {
 /** Whether there is a node that a rule looks at twice: what takes or gives a contraction. */
 function canMerge(graph: MutableGraph): boolean {
   const kindOf = (id: number): GraphNode['kind'] => nodeOf(graph, id).kind;
-  for (const node of graph.nodes) {
+  for (let id = 0; id < graph.nodes.length; id++) {
+    const node = graph.nodes[id];
     if (node === undefined) continue;
     if (node.kind === 'contract') {
       if (node.inputs.some((id) => kindOf(id) === 'contract' || isRearranged(nodeOf(graph, id)))) return true;

@@ -134,7 +134,9 @@ const identities: Rule = (node, editor) => {
   if (node.op === 'abs' && (x.dtype === 'bool' || x.dtype.startsWith('uint'))) return first;
   if (node.op === 'negative' && x.kind === 'map' && x.op === 'negative') return x.inputs[0];
   if (ROUNDING.has(node.op) && (isInteger(x.dtype) || x.dtype === 'bool')) return first;
-  for (const { position, leaves } of NEUTRAL[node.op] ?? NO_IDENTITIES) {
+  const neutrals = NEUTRAL[node.op] ?? NO_IDENTITIES;
+  for (let k = 0; k < neutrals.length; k++) {
+    const { position, leaves } = neutrals[k]!;
     const value = constantOf(node.inputs[position]!, editor);
     if (value !== undefined && leaves(value, node.dtype))
       return editor.broadcast(node.inputs[1 - position]!, node.shape);
