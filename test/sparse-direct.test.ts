@@ -119,6 +119,44 @@ it('an arrow and a full matrix, blocks apart, one unknown and none are solved', 
   ]);
 });
 
+it('pivots beside the diagonal are found in fronts that come later, and without fronts where there are none', async () => {
+  const next = generator(5);
+  const n = 240;
+  const coordinates = (columnsOf: (row: number) => readonly number[]): SparseMatrix => {
+    const places = Array.from({ length: n }, (_, row) =>
+      columnsOf(row).map((column) => [row, column] as const),
+    ).flat();
+    const data = Float64Array.from(places, () => 0.5 + next());
+    return sparse.coo({ data, row: places.map(([row]) => row), col: places.map(([, column]) => column) }, [
+      n,
+      n,
+    ]);
+  };
+  const m = (2 * n) / 3;
+  // Equations with conditions, whose own unknowns have no diagonal; and rows that meet their own unknowns nowhere.
+  const conditions = coordinates((row) =>
+    row < m ? [row, m + (row >> 1)] : [2 * (row - m), 2 * (row - m) + 1],
+  );
+  const shifted = coordinates((row) => [1, 18, 75].map((by) => (row + by) % n));
+  for (const a of [conditions, shifted, shifted.multiply(lazy(0.5)).astype('complex128')]) {
+    for (const pivotThreshold of [0.1, 1]) {
+      const lu = await sparse.splu(a, { ...cpu, pivotThreshold });
+      const b = arange(n).cos();
+      const off = a.matmul(lu.solve(b).astype(a.dtype)).sub(b.astype(a.dtype)).abs().max();
+      expect(Number((await off.compute(cpu)).item())).toBeLessThan(1e-10);
+    }
+  }
+  // In fronts a cycle would be one full matrix.
+  expect(
+    (
+      await sparse.splu(
+        coordinates((row) => [(row + 1) % n]),
+        cpu,
+      )
+    ).nnz,
+  ).toBe(2 * n);
+});
+
 it('singular matrices are an error, also those of zeros, without a column and with a pivot of NaN', async () => {
   const singular = [
     sparse.fromDense([

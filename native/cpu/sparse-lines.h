@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 #include "cpu/routines.h"
 #include "cpu/tape.h"
@@ -44,15 +45,57 @@ inline int64_t rowTasks(int64_t rows) { return (rows + kRowsAtOnce - 1) / kRowsA
 
 // Calls `work` with stretches of rows, [first, last), and a thread's number.
 template <typename Work>
-void forRows(int64_t rows, ThreadPool& pool, const std::atomic<bool>* cancel, const Work& work,
+void forRows(Range rows, ThreadPool& pool, const std::atomic<bool>* cancel, const Work& work,
              int threads = std::numeric_limits<int>::max()) {
   pool.parallelFor(
-      rowTasks(rows),
+      rowTasks(rows.last - rows.first),
       [&](int64_t task, int worker) {
         if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-        work(task * kRowsAtOnce, std::min(rows, (task + 1) * kRowsAtOnce), worker);
+        const int64_t first = rows.first + task * kRowsAtOnce;
+        work(first, std::min(rows.last, first + kRowsAtOnce), worker);
       },
       threads);
+}
+
+// Units of a routine that counts or fills the rows of a sparse result: all rows with the zeros behind the
+// last element, or blocks of rows, then stretches of those zeros.
+struct RowUnits {
+  int64_t units, unitRows, unitTail;
+
+  bool isWhole() const { return units == 1; }
+  Range rowsOf(Range own, int64_t rows) const {
+    if (isWhole()) return {0, rows};
+    return {std::min(rows, own.first * unitRows), std::min(rows, own.last * unitRows)};
+  }
+  // The zeros of a result of so many elements and bound: `starts` are read where there are some.
+  Range tailOf(Range own, int64_t rows, const int64_t* starts, int64_t bound) const {
+    const int64_t rowUnits = isWhole() ? 0 : (rows + unitRows - 1) / unitRows;
+    if (own.last <= rowUnits) return {0, 0};
+    const int64_t stored = std::clamp<int64_t>(starts[rows], 0, bound);
+    if (isWhole()) return {stored, bound};
+    const auto at = [&](int64_t unit) { return std::min(bound, stored + unit * unitTail); };
+    return {at(std::max<int64_t>(0, own.first - rowUnits)), at(own.last - rowUnits)};
+  }
+};
+
+// The last three of a routine's numbers.
+inline RowUnits rowUnitsOf(const std::vector<int64_t>& numbers) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
+  const RowUnits u{numbers[numbers.size() - 3], numbers[numbers.size() - 2], numbers[numbers.size() - 1]};
+  if (std::min({u.units, u.unitRows, u.unitTail}) < 1 || u.units > 4096 ||
+      std::max(u.unitRows, u.unitTail) > kMost / 4096)
+    throw std::invalid_argument("units of rows");
+  return u;
+}
+
+// Zeros in stretches of some lines.
+template <typename... Element>
+void clearLines(Range stretch, ThreadPool& pool, Element*... lines) {
+  constexpr int64_t kStretch = 1 << 18;
+  pool.parallelFor((stretch.last - stretch.first + kStretch - 1) / kStretch, [&](int64_t task, int) {
+    const int64_t first = stretch.first + task * kStretch, last = std::min(stretch.last, first + kStretch);
+    (std::fill(lines + first, lines + last, Element{}), ...);
+  });
 }
 
 }  // namespace weft::cpu

@@ -23,13 +23,14 @@ constexpr int64_t kInserted = 32;
 struct Product {
   DType index, dtype, placeIndex;
   int64_t rows, storedA, inner, storedB, columns, products, bound;
+  RowUnits units;
 
   // Whether some row may be gathered in a dense line.
   bool isDense() const { return products > kSlots / 2; }
 };
 
 Product readProduct(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 10) throw std::invalid_argument("ten numbers");
+  if (numbers.size() != 13) throw std::invalid_argument("thirteen numbers");
   const Product p{static_cast<DType>(numbers[0]),
                   static_cast<DType>(numbers[1]),
                   static_cast<DType>(numbers[2]),
@@ -39,7 +40,8 @@ Product readProduct(const std::vector<int64_t>& numbers) {
                   numbers[6],
                   numbers[7],
                   numbers[8],
-                  numbers[9]};
+                  numbers[9],
+                  rowUnitsOf(numbers)};
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
   for (size_t k = 3; k < 9; k++)
     if (numbers[k] < 1 || numbers[k] > kMost)
@@ -187,8 +189,8 @@ void clearDense(const uint64_t* found, int64_t count, uint8_t* isThere) {
 
 // Calls `work` with rows and a thread's own space.
 template <bool hasSums, typename Wide, typename Work>
-void eachRow(const Product& p, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel,
-             const Work& work) {
+void eachRow(const Product& p, const RoutineJob& job, Range units, ThreadPool& pool,
+             const std::atomic<bool>* cancel, const Work& work) {
   const size_t own = Space<Wide>::at(p, hasSums, nullptr, nullptr);
   const auto most = static_cast<int>(std::min<size_t>(pool.workers(), job.workspace.byteLength / own));
   const auto spaceOf = [&](int worker) {
@@ -199,7 +201,7 @@ void eachRow(const Product& p, const RoutineJob& job, ThreadPool& pool, const st
   if (p.isDense())
     for (int worker = 0; worker < most; worker++) std::memset(spaceOf(worker).isThere, 0, p.columns);
   forRows(
-      p.rows, pool, cancel,
+      p.units.rowsOf(units, p.rows), pool, cancel,
       [&](int64_t first, int64_t last, int worker) {
         const Space<Wide> space = spaceOf(worker);
         for (int64_t row = first; row < last; row++) work(row, space);
@@ -207,7 +209,7 @@ void eachRow(const Product& p, const RoutineJob& job, ThreadPool& pool, const st
       most);
 }
 
-void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Product p = readProduct(job.numbers);
   withIndex(p.index, [&](auto index) {
     using Index = decltype(index);
@@ -215,7 +217,7 @@ void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<boo
     const Matrices<N, Index> m{linesAt<Index>(job, 0, 1, p.storedA), linesAt<Index>(job, 2, 3, p.storedB),
                                nullptr, nullptr};
     auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
-    eachRow<false, double>(p, job, pool, cancel, [&](int64_t row, const Space<double>& space) {
+    eachRow<false, double>(p, job, units, pool, cancel, [&](int64_t row, const Space<double>& space) {
       const int64_t first = m.a.begin(row);
       const int64_t some = productsOf(p, m.a, m.b, row);
       if (some == 0 || m.a.end(row) == first + 1) {
@@ -255,18 +257,7 @@ void fillRow(const Product& p, const Matrices<N, Index>& m, int64_t row, const S
   clearDense(space.columns, count, space.isThere);
 }
 
-// Zeros behind the last element.
-template <typename Place, typename Element>
-void clearTail(int64_t first, int64_t bound, Place* places, Element* values, ThreadPool& pool) {
-  constexpr int64_t kStretch = 1 << 18;
-  pool.parallelFor((bound - first + kStretch - 1) / kStretch, [&](int64_t task, int) {
-    const int64_t from = first + task * kStretch, to = std::min(bound, from + kStretch);
-    std::fill(places + from, places + to, Place{0});
-    std::memset(static_cast<void*>(values + from), 0, static_cast<size_t>(to - from) * sizeof(Element));
-  });
-}
-
-void fill(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+void fill(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Product p = readProduct(job.numbers);
   const auto* starts = reinterpret_cast<const int64_t*>(job.operands[6]);
   withScanNumbers(p.dtype, ScanOp::sum, [&](auto number) {
@@ -281,12 +272,12 @@ void fill(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool
                                    reinterpret_cast<const Element*>(job.operands[5])};
         auto* places = reinterpret_cast<Place*>(job.results[0]);
         auto* values = reinterpret_cast<Element*>(job.results[1]);
-        eachRow<true, typename N::Wide>(p, job, pool, cancel, [&](int64_t row, const auto& space) {
+        eachRow<true, typename N::Wide>(p, job, units, pool, cancel, [&](int64_t row, const auto& space) {
           const int64_t to = starts[row];
           if (to < 0 || starts[row + 1] > p.bound) return;
           fillRow(p, m, row, space, places + to, values + to);
         });
-        clearTail(std::clamp<int64_t>(starts[p.rows], 0, p.bound), p.bound, places, values, pool);
+        clearLines(p.units.tailOf(units, p.rows, starts, p.bound), pool, places, values);
         return 0;
       });
     });
@@ -304,7 +295,7 @@ RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool& poo
            bytesOf(p.storedB, index)},
           {bytesOf(p.rows, sizeof(int64_t))},
           {most, own},
-          1};
+          p.units.units};
 }
 
 RoutineNeed fillNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
@@ -320,7 +311,7 @@ RoutineNeed fillNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool
              bytesOf(p.rows + 1, sizeof(int64_t))},
             {bytesOf(p.bound, byteLengthOf(p.placeIndex)), bytesOf(p.bound, element)},
             {most, own},
-            1};
+            p.units.units};
   });
 }
 

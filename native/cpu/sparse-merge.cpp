@@ -14,19 +14,23 @@ struct Merge {
   DType index, result;
   int64_t rows, storedA, storedB, bound;
   bool isOfBoth;
+  size_t width;  // bytes of an element
+  RowUnits units;
 };
 
 Merge readMerge(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 7) throw std::invalid_argument("seven numbers");
+  if (numbers.size() != 11) throw std::invalid_argument("eleven numbers");
   const Merge m{static_cast<DType>(numbers[0]),
                 static_cast<DType>(numbers[1]),
                 numbers[2],
                 numbers[3],
                 numbers[4],
                 numbers[5],
-                numbers[6] != 0};
+                numbers[6] != 0,
+                static_cast<size_t>(numbers[7]),
+                rowUnitsOf(numbers)};
   if (m.rows < 1 || m.rows > kMost || std::min({m.storedA, m.storedB, m.bound}) < 0 ||
-      std::max({m.storedA, m.storedB, m.bound}) > kMost)
+      std::max({m.storedA, m.storedB, m.bound}) > kMost || m.width < 1 || m.width > 16)
     throw std::invalid_argument("two sparse matrices");
   return m;
 }
@@ -55,19 +59,20 @@ void mergeRow(const Merge& m, const SparseLines<Index>& a, const SparseLines<Ind
 }
 
 template <typename Work>
-void eachRow(const Merge& m, ThreadPool& pool, const std::atomic<bool>* cancel, const Work& work) {
-  forRows(m.rows, pool, cancel, [&](int64_t first, int64_t last, int) {
+void eachRow(const Merge& m, Range units, ThreadPool& pool, const std::atomic<bool>* cancel,
+             const Work& work) {
+  forRows(m.units.rowsOf(units, m.rows), pool, cancel, [&](int64_t first, int64_t last, int) {
     for (int64_t row = first; row < last; row++) work(row);
   });
 }
 
-void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Merge m = readMerge(job.numbers);
   auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
   withIndex(m.index, [&](auto index) {
     using Index = decltype(index);
     const auto a = linesAt<Index>(job, 0, 1, m.storedA), b = linesAt<Index>(job, 2, 3, m.storedB);
-    eachRow(m, pool, cancel, [&](int64_t row) {
+    eachRow(m, units, pool, cancel, [&](int64_t row) {
       int64_t found = 0;
       mergeRow(m, a, b, row, [&](Index, int64_t, int64_t) { found++; });
       counts[row] = found;
@@ -76,28 +81,60 @@ void count(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<boo
   });
 }
 
-void fill(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+// An element of two words, as complex128.
+struct Pair {
+  uint64_t low, high;
+};
+
+// Elements are moved as bits.
+template <typename Use>
+auto withWidth(size_t width, const Use& use) {
+  switch (width) {
+    case 1:
+      return use(uint8_t{});
+    case 2:
+      return use(uint16_t{});
+    case 4:
+      return use(uint32_t{});
+    case 8:
+      return use(uint64_t{});
+    case 16:
+      return use(Pair{});
+    default:
+      throw std::invalid_argument("elements of 1 to 16 bytes");
+  }
+}
+
+template <typename Index, typename Place, typename Element>
+void fillRows(const Merge& m, const RoutineJob& job, Range units, ThreadPool& pool,
+              const std::atomic<bool>* cancel) {
+  const auto a = linesAt<Index>(job, 0, 1, m.storedA), b = linesAt<Index>(job, 3, 4, m.storedB);
+  const auto* valuesA = reinterpret_cast<const Element*>(job.operands[2]);
+  const auto* valuesB = reinterpret_cast<const Element*>(job.operands[5]);
+  const auto* starts = reinterpret_cast<const int64_t*>(job.operands[6]);
+  auto* places = reinterpret_cast<Place*>(job.results[0]);
+  auto* ofA = reinterpret_cast<Element*>(job.results[1]);
+  auto* ofB = reinterpret_cast<Element*>(job.results[2]);
+  eachRow(m, units, pool, cancel, [&](int64_t row) {
+    int64_t to = starts[row];
+    if (to < 0 || starts[row + 1] > m.bound) return;
+    mergeRow(m, a, b, row, [&](Index column, int64_t i, int64_t j) {
+      places[to] = static_cast<Place>(column);
+      ofA[to] = i < 0 ? Element{} : valuesA[i];
+      ofB[to++] = j < 0 ? Element{} : valuesB[j];
+    });
+  });
+  clearLines(m.units.tailOf(units, m.rows, starts, m.bound), pool, places, ofA, ofB);
+}
+
+void fill(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Merge m = readMerge(job.numbers);
-  const auto* starts = reinterpret_cast<const int64_t*>(job.operands[4]);
   withIndex(m.index, [&](auto index) {
-    using Index = decltype(index);
-    return withIndex(m.result, [&](auto result) {
-      using Place = decltype(result);
-      const auto a = linesAt<Index>(job, 0, 1, m.storedA), b = linesAt<Index>(job, 2, 3, m.storedB);
-      Place* out[3];
-      for (size_t k = 0; k < 3; k++) out[k] = reinterpret_cast<Place*>(job.results[k]);
-      eachRow(m, pool, cancel, [&](int64_t row) {
-        int64_t to = starts[row];
-        if (to < 0 || starts[row + 1] > m.bound) return;
-        mergeRow(m, a, b, row, [&](Index column, int64_t i, int64_t j) {
-          out[0][to] = static_cast<Place>(column);
-          out[1][to] = static_cast<Place>(i);
-          out[2][to++] = static_cast<Place>(j);
-        });
+    return withIndex(m.result, [&](auto place) {
+      return withWidth(m.width, [&](auto element) {
+        fillRows<decltype(index), decltype(place), decltype(element)>(m, job, units, pool, cancel);
+        return 0;
       });
-      const int64_t first = std::clamp<int64_t>(starts[m.rows], 0, m.bound);
-      pool.parallelFor(3, [&](int64_t k, int) { std::fill(out[k] + first, out[k] + m.bound, Place{0}); });
-      return 0;
     });
   });
 }
@@ -106,15 +143,16 @@ RoutineNeed needOf(const Merge& m, bool isCount) {
   const auto bytes = [](int64_t size, DType dtype) {
     return static_cast<size_t>(size) * static_cast<size_t>(byteLengthOf(dtype));
   };
-  RoutineNeed need{{bytes(m.rows + 1, m.index), bytes(m.storedA, m.index), bytes(m.rows + 1, m.index),
-                    bytes(m.storedB, m.index)},
-                   {bytes(m.rows, DType::int64)},
-                   {},
-                   1};
-  if (isCount) return need;
-  need.operands.push_back(bytes(m.rows + 1, DType::int64));
-  need.results.assign(3, bytes(m.bound, m.result));
-  return need;
+  const size_t index = bytes(m.rows + 1, m.index), starts = bytes(m.rows + 1, DType::int64);
+  const size_t placesA = bytes(m.storedA, m.index), placesB = bytes(m.storedB, m.index);
+  if (isCount) return {{index, placesA, index, placesB}, {bytes(m.rows, DType::int64)}, {}, m.units.units};
+  const size_t valuesA = static_cast<size_t>(m.storedA) * m.width;
+  const size_t valuesB = static_cast<size_t>(m.storedB) * m.width;
+  const size_t elements = static_cast<size_t>(m.bound) * m.width;
+  return {{index, placesA, valuesA, index, placesB, valuesB, starts},
+          {bytes(m.bound, m.result), elements, elements},
+          {},
+          m.units.units};
 }
 
 RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool&) {

@@ -9,7 +9,7 @@ import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { SPARSE_ORDERS } from '../graph/routines.js';
 import { emptyMatrix } from '../graph/sparse.js';
-import { type ColumnLines, eliminationOrder, luFactors, type SparseOrder } from '../graph/sparse-lu.js';
+import { eliminationOrder, luFactors, type MatrixLines, type SparseOrder } from '../graph/sparse-lu.js';
 import { ArgumentError, expected, LinalgError, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called, calledAsync } from '../host/site.js';
 import { lazy } from './creation.js';
@@ -163,8 +163,8 @@ export class SparseLU {
 /**
  * The LU factors of a square sparse matrix, as SciPy's `splu`: the CPU makes them now, whatever the device, since how many
  * elements they have depends on data, and leaves them on the device that the options say. Columns are in an order that
- * keeps factors sparse; the pivot of a column is its largest element, or that of the diagonal where it is not much less
- * (Gilbert and Peierls, 1988; Amestoy, Davis and Duff, 1996). Factors are computed in float64 or complex128, and have the
+ * keeps factors sparse (Amestoy, Davis and Duff, 1996), eliminated in dense fronts (Duff and Reid, 1984); the pivot of a
+ * column is that of the diagonal where it is not much less than the largest element, else a large one. Factors are computed in float64 or complex128, and have the
  * dtype of the matrix, float64 for integers. Rejects with a ShapeError for a matrix that is not square, with a LinalgError
  * for one that is singular, or has a pivot of NaN.
  *
@@ -291,11 +291,11 @@ export async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOp
     linesOf(given, (each) => exprOf(op, each)),
     { order, pivotThreshold, signal: running.signal },
   );
-  const [L, U] = await Promise.all([lower, upper].map((factor) => factor.T.astype(own).persist(running)));
+  const [L, U] = await Promise.all([lower, upper].map((factor) => factor.astype(own).persist(running)));
   return new SparseLU({ L: L!, U: U!, rows, columns });
 }
 
-type Lines<Line> = { readonly [Name in keyof ColumnLines]: Line };
+type Lines<Line> = { readonly [Name in keyof MatrixLines]: Line };
 
 const linesOf = <From, To>(
   { starts, places, values }: Lines<From>,
@@ -312,25 +312,27 @@ interface Factoring {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Factors by columns, and the order of rows and columns, in host memory. */
-async function factors(op: string, matrix: ColumnLines, { order, pivotThreshold, signal }: Factoring) {
+/** Factors, and the order of rows and columns, in host memory. */
+async function factors(op: string, matrix: MatrixLines, { order, pivotThreshold, signal }: Factoring) {
   const onCpu = { device: 'cpu', signal } as const;
   const n = matrix.starts.shape[0]! - 1;
   const stored = matrix.values.shape[0]!;
   if (stored === 0) throw singular(op, 1);
   const found = eliminationOrder(op, matrix, order).map((each) => new Lazy(each));
-  const [columns, size] = await compute([found[0]!, found[1]!], onCpu);
+  const [ordered, size] = await compute([found[0]!, found[1]!], onCpu);
+  const pivoting = { threshold: pivotThreshold, keepsOrder: order === 'natural' };
   // Pivots beside the diagonal fill more than the pattern says; a column is begun where all that it may fill has room.
   const most = (n * (n + 1)) / 2 + n;
   let bound = Math.min(most, Math.ceil(1.25 * Number(size!.item())) + stored + n);
   for (;;) {
-    const lines = luFactors(op, matrix, exprOf(op, columns), bound, pivotThreshold);
+    const lines = luFactors(op, matrix, exprOf(op, ordered), bound, pivoting);
     const line = (each: Expr): Lazy => new Lazy(each);
-    const { lower, upper, rows, status } = await compute(
+    const { lower, upper, status, ...places } = await compute(
       {
         lower: linesOf(lines.lower, line),
         upper: linesOf(lines.upper, line),
         rows: line(lines.rows),
+        columns: line(lines.columns),
         status: line(lines.status),
       },
       onCpu,
@@ -338,8 +340,8 @@ async function factors(op: string, matrix: ColumnLines, { order, pivotThreshold,
     const code = Number(status.item());
     if (code > 0) throw singular(op, code);
     if (code === 0) {
-      const places = { rows: lazy(rows) as Lazy<'int64'>, columns: lazy(columns!) as Lazy<'int64'> };
-      return { lower: transposedFactor(lower, n), upper: transposedFactor(upper, n), ...places };
+      const [rows, columns] = [places.rows, places.columns].map((each) => lazy(each) as Lazy<'int64'>);
+      return { lower: factorOf(lower, n), upper: factorOf(upper, n), rows: rows!, columns: columns! };
     }
     bound = Math.min(most, 2 * bound);
   }
@@ -348,8 +350,8 @@ async function factors(op: string, matrix: ColumnLines, { order, pivotThreshold,
 const singular = (op: string, column: number): LinalgError =>
   new LinalgError(expected(op, 'a matrix that is not singular', `pivot ${column} is 0 or NaN`), 0);
 
-/** The matrix whose rows are the columns of a factor. */
-function transposedFactor({ starts, places, values }: Lines<NDArray>, n: number): SparseMatrix {
+/** The matrix of a factor's lines. */
+function factorOf({ starts, places, values }: Lines<NDArray>, n: number): SparseMatrix {
   const count = Number(starts.data[n]);
   const stored = (line: NDArray): Expr => lazy(line).slice([0, count]).expr;
   return new SparseMatrix({
@@ -357,7 +359,6 @@ function transposedFactor({ starts, places, values }: Lines<NDArray>, n: number)
     starts: lazy(starts).expr,
     places: stored(places),
     values: stored(values),
-    // Only each place once is needed: the transpose has rows in order.
     isCanonical: true,
     isGiven: false,
   });

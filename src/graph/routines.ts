@@ -184,21 +184,24 @@ export const ROUTINES = {
     ],
   },
   /**
-   * The LU factors of a square sparse matrix of float64 or complex128: the row of each pivot, int64 [n]; starts, int64
-   * [n + 1], places and values of L by columns, the ones of its diagonal first, then of U, its diagonal last, up to a bound;
-   * and a status: 0, the number of a column without a pivot from 1 on, or -1 where the bound is too small. Inputs: starts,
-   * places and values by columns, and their int64 order [n]. On the CPU alone. Parameters: the bound, and by millionths how
-   * large the element of the diagonal is beside the largest one of its column so that it is the pivot.
+   * The LU factors of a square sparse matrix of float64 or complex128: the row and the column of each pivot, int64 [n];
+   * starts [n + 1], places and values of L by rows, then of U, up to a bound, rows in the order of their columns, starts
+   * and places int32 where all fit; and a status: 0, the number of a column without a pivot from 1 on, or -1 where the
+   * bound is too small. Inputs: starts, places and values by columns, and an int64 order of these [n]. On the CPU alone.
+   * Parameters: the bound; by millionths how large the element of the diagonal is beside the largest one of its column so
+   * that it is the pivot; and whether columns stay in that order (1), or come in another one that fills as little.
    */
   sparseLu: {
     results: ([starts, , values], [bound]) => {
       const n = starts!.shape[0]! - 1;
+      const dtype = placeDType(Math.max(n, bound!));
       const factor = [
-        { dtype: 'int64', shape: [n + 1] },
-        { dtype: 'int64', shape: [bound!] },
+        { dtype, shape: [n + 1] },
+        { dtype, shape: [bound!] },
         { dtype: values!.dtype, shape: [bound!] },
       ] as const;
-      return [{ dtype: 'int64', shape: [n] }, ...factor, ...factor, { dtype: 'int64', shape: [] }];
+      const line = { dtype: 'int64', shape: [n] } as const;
+      return [line, line, ...factor, ...factor, { dtype: 'int64', shape: [] }];
     },
   },
   /**
@@ -212,7 +215,7 @@ export const ROUTINES = {
    * Columns, int32 or int64, and values of that product, up to a bound. Inputs: starts, columns and values of A and of B,
    * and the int64 starts of the product's rows. An element is summed in the order of A's row, floats in float64, rounded
    * once; behind the last one are zeros. Parameters: columns of B, products and stored elements of a row as before,
-   * the bound; and in plans whether what is behind the last element may stay undefined (1).
+   * the bound; and, which plans say, whether what is behind the last element may stay undefined (1).
    */
   sparseMatmul: {
     results: ([, , values], [columns, , , bound]) => [
@@ -227,15 +230,16 @@ export const ROUTINES = {
    */
   sparseMergeCounts: { results: ([starts]) => [{ dtype: 'int64', shape: [starts!.shape[0]! - 1] }] },
   /**
-   * The columns of those elements, and their places in the lines of A and of B, -1 where a matrix has none: int32 or int64,
-   * up to a bound, 0 behind the last one. Inputs: as before, and the int64 starts of the result's rows. Parameters: whether
-   * of both (1), columns of the matrices, the bound.
+   * The columns of those elements, int32 or int64, and the elements of A and of B there, 0 where a matrix has none, up to a
+   * bound, 0 behind the last one. Inputs: starts, columns and values of A and of B, whose values have one dtype, and the
+   * int64 starts of the result's rows. Parameters: whether of both (1), columns of the matrices, the bound.
    */
   sparseMerge: {
-    results: ([, ofA, , ofB], [, columns, bound]) => {
-      const most = Math.max(columns!, bound!, ofA!.shape[0]!, ofB!.shape[0]!);
-      return Array.from({ length: 3 }, () => ({ dtype: placeDType(most), shape: [bound!] }));
-    },
+    results: ([, , values], [, columns, bound]) => [
+      { dtype: placeDType(Math.max(columns!, bound!)), shape: [bound!] },
+      { dtype: values!.dtype, shape: [bound!] },
+      { dtype: values!.dtype, shape: [bound!] },
+    ],
   },
   /**
    * The Fourier transform along all axes but the first and the last: complex numbers [outer, one to three axes,

@@ -6,7 +6,7 @@
  *     rows of a block, then for each line of starts: the start of each block, and the last end
  *
  * The routines are the same, and so are the bits: parameters say what a range of units touches
- * (`exec/calls/sparse-product.ts`).
+ * (`exec/calls/sparse-product.ts`, `sparse-units.ts`).
  */
 import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
@@ -38,11 +38,10 @@ export function stretchedCalls(x: Expr, id: number, inBody: readonly StretchedCa
   if (x.kind === 'call') {
     const known = ROW_LINES[x.routine];
     if (known === undefined) return [];
-    // Behind a line of starts are the columns; behind the last one of a call that fills a matrix, the bound is known.
-    const bound = x.parameters[known.parameters - 1]!;
+    // Behind a line of starts are the columns.
     const lines = known.starts.map((k) => ({
       starts: x.inputs[k]!,
-      stored: x.inputs[k + 1]?.shape[0] ?? bound,
+      stored: x.inputs[k + 1]?.shape[0] ?? x.parameters[known.bound!]!,
     }));
     return [{ path: [id], lines }];
   }
@@ -71,16 +70,35 @@ export function blockStarts(starts: Expr): Expr {
   return found;
 }
 
+/** The blocks of rows of a call whose starts are known. */
+export interface KnownBlocks {
+  readonly count: number;
+  /** Rows of a block, the last one fewer. */
+  readonly rows: number;
+  /** Where a block begins in line number `line`; of one behind the last one, the end. */
+  readonly startOf: (line: number, block: number) => number;
+}
+
+/** Undefined: they are not known. */
+export function knownBlocks(call: Call): KnownBlocks | undefined {
+  const [{ length: own }, count] = ownParameters(call);
+  if (count === 0) return undefined;
+  const { parameters } = call;
+  return {
+    count,
+    rows: parameters[own]!,
+    startOf: (line, block) => parameters[own + 1 + line * (count + 1) + Math.min(block, count)]!,
+  };
+}
+
 /** The stretch of elements of some rows, for line number `line` of a call; undefined: it is not known. */
 export function stretchOf(
   call: Call,
   line: number,
   [first, last]: readonly [first: number, last: number],
 ): readonly [first: number, last: number] | undefined {
-  const [{ length: own }, blocks] = ownParameters(call);
-  if (blocks === 0) return undefined;
-  const { parameters } = call;
-  const size = parameters[own]!;
-  const at = (block: number): number => parameters[own + 1 + line * (blocks + 1) + Math.min(block, blocks)]!;
-  return [at(Math.floor(first / size)), at(Math.ceil(last / size))];
+  const blocks = knownBlocks(call);
+  if (blocks === undefined) return undefined;
+  const { rows, startOf } = blocks;
+  return [startOf(line, Math.floor(first / rows)), startOf(line, Math.ceil(last / rows))];
 }

@@ -1,9 +1,9 @@
 /**
  * Elementwise functions of two sparse matrices of one shape: of the elements that either has stored, or that both have.
- * Rows are merged in two steps: how many elements each has, then their columns and their places in both matrices, of
- * which everything else is made.
+ * Rows are merged in two steps: how many elements each has, then their columns and the elements of both matrices there,
+ * zeros where one has none; the function is a map of these.
  *
- *     A 0 3 4, B 1 3   →   columns 0 1 3 4, places in A 0 - 1 2, in B - 0 1 -
+ *     A (0, a) (3, b), B (1, c) (3, d)   →   columns 0 1 3, of A a 0 b, of B 0 c d
  */
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
@@ -68,23 +68,22 @@ function merged(
   const [rows, columns] = a.shape;
   const dtype = meetingDType(op, [a.values, b.values]);
   if (bound === 0) return emptyMatrix(a.shape, map(by, [constant(0, dtype), constant(0, dtype)]).dtype);
-  const lines = pairLines(a, b);
+  const [startsA, placesA, startsB, placesB] = pairLines(a, b) as [Expr, Expr, Expr, Expr];
+  const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
   const parameter = isOfBoth ? 1 : 0;
+  const lines = [startsA, placesA, startsB, placesB];
   const [counts] = call('sparseMergeCounts', [parameter], lines, op) as [Expr];
   const starts = startsOfCounts(counts);
-  const found = call('sparseMerge', [parameter, columns, bound], [...lines, starts], op);
+  const inputs = [startsA, placesA, x, startsB, placesB, y, starts];
+  const found = call('sparseMerge', [parameter, columns, bound], inputs, op);
   const [places, ofA, ofB] = found as [Expr, Expr, Expr];
-  const own = ({ values }: SparseParts, place: Expr): Expr => {
-    const value = cast(at(values, place), dtype);
-    return isOfBoth ? value : map('where', [map('less', [place, 0]), constant(0, dtype), value]);
-  };
   const length = at(starts, constant(BigInt(rows), 'int64'));
   const index = indexDType(Math.max(columns, bound));
   return {
     shape: a.shape,
     starts: cast(starts, index),
     places: bounded(cast(places, index), length),
-    values: bounded(map(by, [own(a, ofA), own(b, ofB)]), length),
+    values: bounded(map(by, [ofA, ofB]), length),
     isCanonical: true,
     isGiven: false,
     rowBound: Math.min(columns, rowBound),

@@ -5,8 +5,8 @@ import { SPARSE_ORDERS } from './routines.js';
 
 export type SparseOrder = (typeof SPARSE_ORDERS)[number];
 
-/** A square matrix by columns. */
-export interface ColumnLines {
+/** The lines of a square matrix, by columns or by rows. */
+export interface MatrixLines {
   readonly starts: Expr;
   readonly places: Expr;
   readonly values: Expr;
@@ -15,7 +15,7 @@ export interface ColumnLines {
 /** The order of the unknowns [n], int64, and how many elements the Cholesky factor of the pattern of A + Aᵀ has then. */
 export function eliminationOrder(
   op: string,
-  { starts, places }: ColumnLines,
+  { starts, places }: MatrixLines,
   order: SparseOrder,
 ): [Expr, Expr] {
   return call('sparseOrder', [SPARSE_ORDERS.indexOf(order)], [starts, places], op) as [Expr, Expr];
@@ -24,28 +24,36 @@ export function eliminationOrder(
 /** The results of `sparseLu`, by name. */
 export interface LuLines {
   readonly rows: Expr;
-  readonly lower: ColumnLines;
-  readonly upper: ColumnLines;
+  readonly columns: Expr;
+  readonly lower: MatrixLines;
+  readonly upper: MatrixLines;
   readonly status: Expr;
 }
 
-/** The factors of a matrix in the order of its columns, each of up to so many elements. */
+/** How pivots are chosen, and whether columns stay in their order. */
+export interface Pivoting {
+  readonly threshold: number;
+  readonly keepsOrder: boolean;
+}
+
+/** The factors, by rows, of a matrix by columns, in an order of these, each of up to so many elements. */
 export function luFactors(
   op: string,
-  { starts, places, values }: ColumnLines,
+  { starts, places, values }: MatrixLines,
   order: Expr,
   bound: number,
-  threshold: number,
+  { threshold, keepsOrder }: Pivoting,
 ): LuLines {
-  const parameters = [bound, Math.round(threshold * 1e6)];
-  const [rows, startsL, placesL, valuesL, startsU, placesU, valuesU, status] = call(
+  const parameters = [bound, Math.round(threshold * 1e6), keepsOrder ? 1 : 0];
+  const [rows, columns, startsL, placesL, valuesL, startsU, placesU, valuesU, status] = call(
     'sparseLu',
     parameters,
     [starts, places, values, order],
     op,
-  ) as [Expr, Expr, Expr, Expr, Expr, Expr, Expr, Expr];
+  ) as [Expr, Expr, Expr, Expr, Expr, Expr, Expr, Expr, Expr];
   return {
     rows,
+    columns,
     lower: { starts: startsL, places: placesL, values: valuesL },
     upper: { starts: startsU, places: placesU, values: valuesU },
     status,

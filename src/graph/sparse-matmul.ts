@@ -63,7 +63,7 @@ function gustavson(op: string, a: SparseParts, b: SparseParts): SparseParts {
   const starts = startsOfCounts(counts);
   const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), sumDType(dtype))) as [Expr, Expr];
   const inputs = [startsA, placesA, x, startsB, placesB, y, starts];
-  const [places, values] = call('sparseMatmul', [...sizes, bound], inputs, op) as [Expr, Expr];
+  const [places, values] = call('sparseMatmul', [...sizes, bound, 0], inputs, op) as [Expr, Expr];
   const length = at(starts, constant(BigInt(rows), 'int64'));
   return {
     shape: [rows, columns],

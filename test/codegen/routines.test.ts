@@ -135,6 +135,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
       isOfBoth: false,
       indexDType: 'int32',
       placeDType: 'int32',
+      elementBytes: 4,
       lanes: 4,
     } as const;
     await compileForHopper([
@@ -151,8 +152,8 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
         hasLong: true,
       }),
       printSparseMerge(merge),
-      printSparseMerge({ ...merge, isCount: true, lanes: 32, indexDType: 'int64' }),
-      printSparseMerge({ ...merge, isOfBoth: true, placeDType: 'int64', lanes: 1 }),
+      printSparseMerge({ ...merge, isCount: true, elementBytes: 8, lanes: 32, indexDType: 'int64' }),
+      printSparseMerge({ ...merge, isOfBoth: true, placeDType: 'int64', elementBytes: 8, lanes: 1 }),
       printSparseRows('int64', 'int32'),
     ]);
   }, 30_000);

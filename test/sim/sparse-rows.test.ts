@@ -100,6 +100,42 @@ describe('a sparse matrix that several GPUs share', () => {
   });
 });
 
+describe('two sparse matrices larger than the memory of a GPU', () => {
+  const square = (seed: number): SparseMatrix => {
+    const { indptr: starts, indices: places, stored: count } = skewed(COLUMNS, seed);
+    const data = toLazy(randomValues('float64', [count], seed));
+    return sparse.csr({ data, indices: places, indptr: starts }, [COLUMNS, COLUMNS]);
+  };
+  const few = sparse.diags([1, -2, 0.5], [-7, 0, 300], [COLUMNS, COLUMNS]);
+
+  /** The stored elements of a result in all ways: whole, within a budget, and shared by two devices. */
+  async function agrees(result: SparseMatrix, memory: number): Promise<void> {
+    const whole = await result.compute({ device: 'cuda:0' });
+    for (const options of [
+      { device: 'cuda:0', memory },
+      { devices: 2, memory },
+    ] as const) {
+      const found = await result.compute(options);
+      for (const name of ['indptr', 'indices', 'data'] as const)
+        expect(found[name].data).toEqual(whole[name].data);
+    }
+    const lines = [result.indptr, result.indices, result.data];
+    const plan = (budget?: number) => lines.map((line) => line.plan({ device: 'cuda:0', memory: budget }));
+    expect(Math.max(...plan(memory).map(({ peakBytes }) => peakBytes))).toBeLessThanOrEqual(memory);
+    expect(Math.max(...plan().map(({ peakBytes }) => peakBytes))).toBeGreaterThan(1.5 * memory);
+  }
+
+  it('are added and multiplied element by element in blocks of rows of both', async () => {
+    const [a, b] = [square(7), square(8)];
+    await agrees(a.add(b), 600_000);
+    await agrees(a.multiply(b), 600_000);
+  });
+
+  it('are multiplied in blocks of rows of the first', async () => {
+    await agrees(square(7).matmul(few), 500_000);
+  });
+});
+
 describe('a product of two sparse matrices that stays on a GPU', () => {
   it('has the elements that it has on the CPU, and no others', async () => {
     const line = sparse.diags([-1, 2, -1], [-1, 0, 1], [100, 100]);

@@ -141,6 +141,15 @@ export function sparseMerge(
   [isOfBoth, , bound]: readonly number[],
   inputs: readonly RoutineInput[],
 ): Scalar[][] {
-  const found = mergedRows(isOfBoth === 1, inputs).flat();
-  return [0, 1, 2].map((part) => Array.from({ length: bound! }, (_, k) => found[k]?.[part] ?? 0n));
+  const [startsA, placesA, valuesA, startsB, placesB, valuesB] = inputs;
+  const found = mergedRows(isOfBoth === 1, [startsA!, placesA!, startsB!, placesB!]).flat();
+  const zero = zeroOf(valuesA!.dtype);
+  const valueAt = ({ values }: RoutineInput, place: bigint | undefined): Scalar =>
+    place === undefined || place < 0n ? zero : values[Number(place)]!;
+  const all = Array.from({ length: bound! }, (_, k) => found[k]);
+  return [
+    all.map((element) => element?.[0] ?? 0n),
+    all.map((element) => valueAt(valuesA!, element?.[1])),
+    all.map((element) => valueAt(valuesB!, element?.[2])),
+  ];
 }

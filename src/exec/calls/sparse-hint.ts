@@ -1,3 +1,3 @@
-/** The way to compute what no plan cuts, for errors: where the rows of a result lie depends on all before them. */
-export const ROWS_BY_ROWS =
-  'compute rows of the matrices, as a.rows(0, 1000).matmul(b), and put them together with sparse.vstack';
+/** The way to compute a product whose second matrix does not fit, for errors. */
+export const WHOLE_SECOND =
+  'the second matrix of a product is held as a whole: add products with rows of it, as a.columns(0, 1000).matmul(b.rows(0, 1000))';

@@ -1,6 +1,6 @@
 /**
  * Orders and LU factors of sparse matrices, on the CPU alone (`native/cpu/sparse-order.cpp`, `sparse-lu.cpp`), where
- * `api/sparse-direct.ts` computes them. A column needs those before it, so that each is one unit.
+ * `api/sparse-direct.ts` computes them. Columns need those before them, so that each is one unit.
  */
 import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
@@ -30,10 +30,11 @@ const ORDER: Routine = {
 const LU: Routine = {
   ...ON_CPU,
   numbers: (step) => {
-    const codes = [step.operands[2]!, step.operands[0]!].map(({ dtype }) => dtypeCode(dtype));
+    const arrays = [step.operands[2]!, step.operands[0]!, step.results[2]!];
+    const codes = arrays.map(({ dtype }) => dtypeCode(dtype));
     return [...codes, ...sizesOf(step), ...step.parameters];
   },
-  method: () => 'column by column',
+  method: ({ parameters }) => (parameters[2] === 1 ? 'column by column' : 'by fronts'),
 };
 
 export const SPARSE_ORDER = routineCall(ORDER);

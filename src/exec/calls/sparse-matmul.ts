@@ -1,31 +1,32 @@
 /**
  * The product of two sparse matrices, in two steps: elements of rows are counted, then computed
- * (`codegen/cuda/routines/sparse-matmul.ts`, `native/cpu/sparse-matmul.cpp`). Where a row's elements go depends on all
- * before it, and which rows it needs on the data, so that a step is one unit.
+ * (`codegen/cuda/routines/sparse-matmul.ts`, `native/cpu/sparse-matmul.cpp`). Units are blocks of rows of the first one,
+ * where their starts are known (`sparse-units.ts`); which rows of the second one a unit needs depends on the data, so that it
+ * is held as a whole.
  */
 import {
   LISTED_AT,
+  MATMUL_CLEAR_NAME,
   MATMUL_LONG_NAME,
   MATMUL_NAME,
-  MATMUL_TAIL,
-  MATMUL_TAIL_NAME,
-  MATMUL_TAIL_THREADS,
   type MatmulForm,
   matmulTable,
   matmulThreads,
   printSparseMatmul,
 } from '../../codegen/cuda/routines/sparse-matmul.js';
+import { SPARSE_TAIL_NAME, SPARSE_TAIL_THREADS } from '../../codegen/cuda/routines/sparse-units.js';
 import { type DType, dtypeCode } from '../../graph/dtype.js';
 import { placeDType } from '../../graph/routines.js';
 import type { RoutineStep } from './call.js';
-import type { CallKernels } from './call-row.js';
-import { clearLaunch } from './clear.js';
+import type { CallKernels, CallLaunch } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
-import { ROWS_BY_ROWS } from './sparse-hint.js';
+import { WHOLE_SECOND } from './sparse-hint.js';
+import { type SparseUnits, sparseStretch, sparseUnits, tailArguments, tailBlocks } from './sparse-units.js';
 
-/** Blocks that go through the list of long rows. */
+/** Blocks that go through the lists of long rows, and of one list at least. */
 const LONG_BLOCKS = 4096;
+const LIST_BLOCKS = 16;
 
 interface Sizes {
   readonly isCount: boolean;
@@ -39,16 +40,19 @@ interface Sizes {
   readonly products: number;
   readonly rowLength: number;
   readonly bound: number;
+  readonly units: SparseUnits;
 }
 
-function sizesOf({ call, operands, parameters }: RoutineStep): Sizes {
+function sizesOf(step: RoutineStep): Sizes {
+  const { call, operands, parameters } = step;
   const isCount = call === 'sparseMatmulCounts';
   const [columns, products, rowLength, bound] = parameters as readonly [number, number, number, number];
   const sizeAt = (k: number): number => operands[k]!.shape[0]!;
+  const rows = sizeAt(0) - 1;
   return {
     isCount,
     indexDType: operands[0]!.dtype,
-    rows: sizeAt(0) - 1,
+    rows,
     storedA: sizeAt(1),
     inner: sizeAt(isCount ? 2 : 3) - 1,
     storedB: sizeAt(isCount ? 3 : 4),
@@ -56,6 +60,7 @@ function sizesOf({ call, operands, parameters }: RoutineStep): Sizes {
     products,
     rowLength,
     bound: isCount ? 0 : bound,
+    units: sparseUnits(step, rows, isCount ? 0 : bound, 1),
   };
 }
 
@@ -68,44 +73,61 @@ function matmulForm(step: RoutineStep): MatmulForm {
   return { ...matmulTable(Math.min(columns, products), rowLength, types), ...types, indexDType };
 }
 
-/** The number of listed rows, and the rows. */
-const workspaceOf = (step: RoutineStep): number =>
-  matmulForm(step).hasLong ? LISTED_AT + 8 * sizesOf(step).rows : 0;
+/** For each unit the number of listed rows, and the rows. */
+function workspaceOf(step: RoutineStep): number {
+  const { units, unitRows } = sizesOf(step).units;
+  return matmulForm(step).hasLong ? units * (LISTED_AT + 8 * unitRows) : 0;
+}
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const form = matmulForm(step);
-  const { isCount, rows, storedA, inner, storedB, columns, bound } = sizesOf(step);
+  const { isCount, rows, storedA, inner, storedB, columns, bound, units } = sizesOf(step);
   const block = { block: 'x' } as const;
   const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
   const work = form.hasLong ? [{ buffer: step.workspace! }] : [];
-  const launch = (name: string, blocks: number, threads: number) => ({
-    function: name,
-    blocks,
-    threads,
-    args: [block, ...arrays, ...work, ...[rows, storedA, inner, storedB, columns, bound, blocks].map(int64)],
-  });
-  const threads = matmulThreads(form);
-  const short = launch(MATMUL_NAME, Math.ceil((rows * form.lanes) / threads), threads);
-  const long = form.hasLong
-    ? [clearLaunch(work[0]!, LISTED_AT / 4), short, launch(MATMUL_LONG_NAME, Math.min(rows, LONG_BLOCKS), 32)]
-    : [short];
-  const tail = {
-    function: MATMUL_TAIL_NAME,
-    blocks: Math.ceil(bound / MATMUL_TAIL),
-    threads: MATMUL_TAIL_THREADS,
-    args: [block, ...arrays.slice(6), ...[rows, bound].map(int64)],
+  const launch = (name: string, unitBlocks: number, threads: number): CallLaunch => {
+    const sizes = [rows, storedA, inner, storedB, columns, bound, units.unitRows, unitBlocks];
+    const args = [block, ...arrays, ...work, ...sizes.map(int64)];
+    return { function: name, blocks: units.units * unitBlocks, threads, args };
   };
+  const threads = matmulThreads(form);
+  const launches = [launch(MATMUL_NAME, Math.ceil((units.unitRows * form.lanes) / threads), threads)];
+  if (form.hasLong) {
+    const perList = Math.max(LIST_BLOCKS, Math.ceil(LONG_BLOCKS / units.units));
+    const args = [block, work[0]!, int64(units.unitRows)];
+    launches.unshift({ function: MATMUL_CLEAR_NAME, blocks: units.units, threads: 1, args });
+    launches.push(launch(MATMUL_LONG_NAME, Math.min(units.unitRows, perList), 32));
+  }
   // Of a tail that nobody reads nothing is written (`exec/plan/open-tails.ts`).
-  const isOpen = isCount || step.parameters[4] === 1;
-  return { source: printSparseMatmul(form), launches: isOpen ? long : [...long, tail] };
+  if (!isCount && step.parameters[4] !== 1)
+    launches.push({
+      function: SPARSE_TAIL_NAME,
+      blocks: units.units * tailBlocks(units.unitTail),
+      threads: SPARSE_TAIL_THREADS,
+      args: [block, ...arrays.slice(6), ...tailArguments(units, rows, bound)],
+    });
+  return { source: printSparseMatmul(form), launches };
 }
 
 const MATMUL: Routine = {
-  units: () => 1,
+  units: (step) => sizesOf(step).units.units,
   unitSize: () => undefined,
-  hint: ROWS_BY_ROWS,
+  stretch: (step, array, range) => {
+    const { operands, results } = step;
+    const { isCount, rows, bound, units } = sizesOf(step);
+    const second = isCount ? 2 : 3;
+    // Of the second matrix all is read.
+    if (operands.slice(second, 2 * second).includes(array)) return undefined;
+    const lines = [
+      { line: 0, starts: operands[0], elements: operands.slice(1, second) },
+      ...(isCount ? [] : [{ line: 1, starts: operands[6], elements: results, bound }]),
+    ];
+    return sparseStretch(step, array, range, { rows, lines, units });
+  },
+  hint: WHOLE_SECOND,
   numbers: (step) => {
-    const { isCount, indexDType, rows, storedA, inner, storedB, columns, products, bound } = sizesOf(step);
+    const { isCount, indexDType, rows, storedA, inner, storedB, columns, products, bound, units } =
+      sizesOf(step);
     const dtypes = [
       indexDType,
       isCount ? 'float64' : step.results[1]!.dtype,
@@ -120,6 +142,9 @@ const MATMUL: Routine = {
       columns,
       products,
       bound,
+      units.units,
+      units.unitRows,
+      units.unitTail,
     ];
   },
   kernels: kernelsOf,

@@ -1,22 +1,21 @@
 /**
- * Rows of two sparse matrices merged, in two steps: elements of rows are counted, then their columns and places are
- * written (`codegen/cuda/routines/sparse-merge.ts`, `native/cpu/sparse-merge.cpp`). Where a row's elements go depends on
- * all before it, so that a step is one unit.
+ * Rows of two sparse matrices merged, in two steps: elements of rows are counted, then their columns and the elements of
+ * both matrices there are written (`codegen/cuda/routines/sparse-merge.ts`, `native/cpu/sparse-merge.cpp`). Units are
+ * blocks of rows of both, where their starts are known (`sparse-units.ts`).
  */
 import {
   MERGE_NAME,
-  MERGE_TAIL,
-  MERGE_TAIL_NAME,
   MERGE_THREADS,
   type MergeForm,
   printSparseMerge,
 } from '../../codegen/cuda/routines/sparse-merge.js';
-import { dtypeCode } from '../../graph/dtype.js';
+import { SPARSE_TAIL_NAME, SPARSE_TAIL_THREADS } from '../../codegen/cuda/routines/sparse-units.js';
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
-import { ROWS_BY_ROWS } from './sparse-hint.js';
+import { type SparseUnits, sparseStretch, sparseUnits, tailArguments, tailBlocks } from './sparse-units.js';
 
 interface Sizes {
   readonly isCount: boolean;
@@ -24,55 +23,83 @@ interface Sizes {
   readonly storedA: number;
   readonly storedB: number;
   readonly bound: number;
+  readonly elementBytes: number;
+  readonly units: SparseUnits;
 }
 
-function sizesOf({ call, operands, results }: RoutineStep): Sizes {
+function sizesOf(step: RoutineStep): Sizes {
+  const { call, operands, results } = step;
   const isCount = call === 'sparseMergeCounts';
   const sizeAt = (k: number): number => operands[k]!.shape[0]!;
-  const bound = isCount ? 0 : results[0]!.shape[0]!;
-  return { isCount, rows: sizeAt(0) - 1, storedA: sizeAt(1), storedB: sizeAt(3), bound };
+  const [rows, bound] = [sizeAt(0) - 1, isCount ? 0 : results[0]!.shape[0]!];
+  return {
+    isCount,
+    rows,
+    storedA: sizeAt(1),
+    storedB: sizeAt(isCount ? 3 : 4),
+    bound,
+    elementBytes: isCount ? 1 : byteLengthOf(results[1]!.dtype),
+    units: sparseUnits(step, rows, bound, 2),
+  };
 }
 
 /** About two elements of each matrix a lane. */
 function mergeForm(step: RoutineStep): MergeForm {
-  const { isCount, rows, storedA, storedB } = sizesOf(step);
+  const { isCount, rows, storedA, storedB, elementBytes } = sizesOf(step);
   const length = (storedA + storedB) / rows / 4;
   return {
     isCount,
     isOfBoth: step.parameters[0] === 1,
     indexDType: step.operands[0]!.dtype,
     placeDType: step.results[0]!.dtype,
+    elementBytes,
     lanes: Math.min(32, 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(length, 1))))),
   };
 }
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const form = mergeForm(step);
-  const { isCount, rows, storedA, storedB, bound } = sizesOf(step);
+  const { isCount, rows, storedA, storedB, bound, units } = sizesOf(step);
   const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
+  const unitBlocks = Math.ceil((units.unitRows * form.lanes) / MERGE_THREADS);
   const merge = {
     function: MERGE_NAME,
-    blocks: Math.ceil((rows * form.lanes) / MERGE_THREADS),
+    blocks: units.units * unitBlocks,
     threads: MERGE_THREADS,
-    args: [{ block: 'x' } as const, ...arrays, ...[rows, storedA, storedB].map(int64)],
+    args: [
+      { block: 'x' } as const,
+      ...arrays,
+      ...[rows, storedA, storedB, units.unitRows, unitBlocks].map(int64),
+    ],
   };
   const tail = {
-    function: MERGE_TAIL_NAME,
-    blocks: Math.ceil(bound / MERGE_TAIL),
-    threads: MERGE_THREADS,
-    args: [{ block: 'x' } as const, ...arrays.slice(4), ...[rows, bound].map(int64)],
+    function: SPARSE_TAIL_NAME,
+    blocks: units.units * tailBlocks(units.unitTail),
+    threads: SPARSE_TAIL_THREADS,
+    args: [{ block: 'x' } as const, ...arrays.slice(6), ...tailArguments(units, rows, bound)],
   };
   return { source: printSparseMerge(form), launches: isCount ? [merge] : [merge, tail] };
 }
 
 const MERGE: Routine = {
-  units: () => 1,
+  units: (step) => sizesOf(step).units.units,
   unitSize: () => undefined,
-  hint: ROWS_BY_ROWS,
+  stretch: (step, array, range) => {
+    const { operands, results } = step;
+    const { isCount, rows, bound, units } = sizesOf(step);
+    const second = isCount ? 2 : 3;
+    const lines = [
+      { line: 0, starts: operands[0], elements: operands.slice(1, second) },
+      { line: 1, starts: operands[second], elements: operands.slice(second + 1, 2 * second) },
+      ...(isCount ? [] : [{ line: 2, starts: operands[6], elements: results, bound }]),
+    ];
+    return sparseStretch(step, array, range, { rows, lines, units });
+  },
   numbers: (step) => {
-    const { rows, storedA, storedB, bound } = sizesOf(step);
+    const { rows, storedA, storedB, bound, elementBytes, units } = sizesOf(step);
     const codes = [step.operands[0]!, step.results[0]!].map(({ dtype }) => dtypeCode(dtype));
-    return [...codes, rows, storedA, storedB, bound, step.parameters[0]!];
+    const sizes = [rows, storedA, storedB, bound, step.parameters[0]!, elementBytes];
+    return [...codes, ...sizes, units.units, units.unitRows, units.unitTail];
   },
   kernels: kernelsOf,
   cudaWorkspace: () => ({ most: 0, least: 0 }),

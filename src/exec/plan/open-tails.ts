@@ -14,7 +14,7 @@ import type { StepList } from './step-list.js';
 const OPEN: Readonly<Record<string, (parameters: readonly number[]) => readonly number[]>> = {
   compact: () => [1],
   distinct: () => [1],
-  sparseMatmul: (parameters) => [...parameters, 1],
+  sparseMatmul: (parameters) => parameters.with(4, 1),
 };
 
 const isKept = (step: Step): step is RoutineStep => step.kind === 'call' && step.call in OPEN;

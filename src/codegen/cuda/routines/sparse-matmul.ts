@@ -10,16 +10,13 @@
 import { byteLengthOf, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import { carriedDType } from '../../../graph/routines.js';
-import { CLEAR_KERNEL } from './look-back.js';
 import { printNumbers } from './scan-numbers.js';
+import { printSparseTail, SPARSE_UNIT } from './sparse-units.js';
 
 export const MATMUL_NAME = 'weft_sparse_matmul';
 export const MATMUL_LONG_NAME = 'weft_sparse_matmul_long';
-export const MATMUL_TAIL_NAME = 'weft_sparse_matmul_tail';
-export const MATMUL_TAIL_THREADS = 256;
-/** Elements that a block clears. */
-export const MATMUL_TAIL = 16 * MATMUL_TAIL_THREADS;
-/** Bytes of the number of listed rows, before them. */
+export const MATMUL_CLEAR_NAME = 'weft_sparse_matmul_clear';
+/** Bytes of the number of a unit's listed rows, before them. */
 export const LISTED_AT = 256;
 
 export interface MatmulForm {
@@ -101,7 +98,16 @@ struct weft_line {
 __device__ __forceinline__ weft_at weft_within(weft_index at, weft_at size) {
   return at < 0 ? (weft_at)0 : (weft_at)at < size ? (weft_at)at : size;
 }
-__device__ __forceinline__ bool weft_any(bool is) { return __ballot_sync(${ALL}, is) != 0; }
+/* The listed rows of a unit: how many, and which. */
+struct weft_list {
+  unsigned long long* count;
+  long long* rows;
+};
+__device__ __forceinline__ weft_list weft_list_of(char* work, long long unit, long long unit_rows) {
+  char* own = work + unit * (${LISTED_AT} + 8 * unit_rows);
+  return {(unsigned long long*)own, (long long*)(own + ${LISTED_AT})};
+}
+${SPARSE_UNIT}__device__ __forceinline__ bool weft_any(bool is) { return __ballot_sync(${ALL}, is) != 0; }
 `;
 };
 
@@ -264,7 +270,7 @@ ${
 const LINES = `const weft_index* __restrict__ starts_a, const weft_index* __restrict__ places_a`;
 const OTHERS = `const weft_index* __restrict__ starts_b, const weft_index* __restrict__ places_b`;
 const SIZES =
-  'long long rows, long long stored_a, long long inner, long long stored_b, long long columns, long long bound, long long blocks';
+  'long long rows, long long stored_a, long long inner, long long stored_b, long long columns, long long bound, long long unit_rows, long long unit_blocks';
 
 const parametersOf = (hasSums: boolean, hasLong: boolean): string => {
   const work = hasLong ? 'char* work, ' : '';
@@ -280,8 +286,8 @@ const matrices = (
   const weft_line b{starts_b, places_b, ${hasSums ? 'values_b' : 'nullptr'}, (weft_at)inner, (weft_at)stored_b};
 `;
 
-const ROW = `const weft_at first = row < rows ? weft_within(starts_a[row], (weft_at)stored_a) : 0;
-  const weft_at last = row < rows ? weft_within(starts_a[row + 1], (weft_at)stored_a) : 0;
+const ROW = `const weft_at first = is_there ? weft_within(starts_a[row], (weft_at)stored_a) : 0;
+  const weft_at last = is_there ? weft_within(starts_a[row + 1], (weft_at)stored_a) : 0;
 `;
 
 /** Rows that fit the small table; others are listed, in any order. */
@@ -292,8 +298,10 @@ function printShortRows(form: MatmulForm): string {
   const groups = threads / lanes;
   const list = (condition: string): string =>
     hasLong
-      ? `  if (lane == 0 && row < rows && ${condition})
-    ((long long*)(work + ${LISTED_AT}))[atomicAdd((unsigned long long*)work, 1ull)] = row;
+      ? `  if (lane == 0 && is_there && ${condition}) {
+    const weft_list list = weft_list_of(work, unit, unit_rows);
+    list.rows[atomicAdd(list.count, 1ull)] = row;
+  }
 `
       : '';
   const shared = `  __shared__ weft_key all_keys[${groups * slots}];
@@ -302,10 +310,10 @@ ${hasSums ? `  __shared__ weft_wide all_sums[${groups * slots}];\n` : ''}`;
   const own = `all_keys + group * ${slots}u, all_order + group * ${slots}u${hasSums ? `, all_sums + group * ${slots}u` : ''}`;
   const gather = `weft_gather(a, b, first, last, base, lane, ${slots}u, ${own})`;
   const counted = `  const unsigned int found = ${gather};
-  if (lane == 0 && row < rows${hasLong ? ` && found <= ${usedOf(slots)}u` : ''}) counts[row] = found;
+  if (lane == 0 && is_there${hasLong ? ` && found <= ${usedOf(slots)}u` : ''}) counts[row] = found;
 ${list(`found > ${usedOf(slots)}u`)}`;
   // A row that ends behind the bound, since rows of A overlap, has no room: it is left out.
-  const filled = `  const bool has_room = row < rows && begins[row + 1] <= bound;
+  const filled = `  const bool has_room = is_there && begins[row + 1] <= bound;
   const long long begin = has_room ? begins[row] : 0;
 ${hasLong ? `  const bool is_long = has_room && begins[row + 1] - begin > ${usedOf(slots)};\n${list('is_long')}` : ''}  if (${hasLong ? 'is_long || ' : ''}!has_room) last = first;
   const unsigned int found = ${gather};
@@ -315,7 +323,9 @@ ${hasLong ? `  const bool is_long = has_room && begins[row + 1] - begin > ${used
 extern "C" __global__ void __launch_bounds__(${threads})
 ${MATMUL_NAME}(${parametersOf(hasSums, hasLong)}) {
 ${shared}  const unsigned int lane = threadIdx.x % ${lanes}u, group = threadIdx.x / ${lanes}u, base = threadIdx.x % 32u - lane;
-  const long long row = ((long long)blockIdx.x + first_x) * ${groups} + group;
+  const long long block = (long long)blockIdx.x + first_x, unit = weft_unit(block, unit_blocks);
+  const long long in_unit = (block - unit * unit_blocks) * ${groups} + group, row = unit * unit_rows + in_unit;
+  const bool is_there = in_unit < unit_rows && row < rows;
 ${matrices(hasSums)}  ${hasSums ? ROW.replace('  const weft_at last', '  weft_at last') : ROW}${hasSums ? filled : counted}}
 `;
 }
@@ -366,27 +376,22 @@ ${hasSums ? `  __shared__ weft_wide sums[${slots}];\n` : ''}`;
 extern "C" __global__ void __launch_bounds__(32)
 ${MATMUL_LONG_NAME}(${parametersOf(hasSums, true)}) {
 ${shared}  const unsigned int lane = threadIdx.x;
-${matrices(hasSums)}  const long long listed = *(const long long*)work;
-  for (long long at = (long long)blockIdx.x + first_x; at < listed; at += blocks) {
-    const long long row = ((const long long*)(work + ${LISTED_AT}))[at];
+${matrices(hasSums)}  const long long block = (long long)blockIdx.x + first_x, unit = weft_unit(block, unit_blocks);
+  const weft_list list = weft_list_of(work, unit, unit_rows);
+  const long long listed = (long long)*list.count;
+  const bool is_there = true;
+  for (long long at = block - unit * unit_blocks; at < listed; at += unit_blocks) {
+    const long long row = list.rows[at];
     ${ROW.replace('\n  ', '\n    ')}${hasSums ? filled : counted}    __syncwarp();
   }
 }
 `;
 }
 
-/** Zeros behind the last element. */
-const TAIL = `
-extern "C" __global__ void __launch_bounds__(${MATMUL_TAIL_THREADS})
-${MATMUL_TAIL_NAME}(unsigned int first_x, const long long* begins, weft_place* out_places, weft_element* out_values, long long rows, long long bound) {
-  const long long first = ((long long)blockIdx.x + first_x) * ${MATMUL_TAIL};
-  const long long end = first + ${MATMUL_TAIL} < bound ? first + ${MATMUL_TAIL} : bound;
-  const long long stored = begins[rows];
-  for (long long at = first + threadIdx.x; at < end; at += ${MATMUL_TAIL_THREADS})
-    if (at >= stored) {
-      out_places[at] = 0;
-      out_values[at] = weft_element{};
-    }
+/** No row is listed yet: a block of one thread for each unit. */
+const CLEAR = `
+extern "C" __global__ void ${MATMUL_CLEAR_NAME}(unsigned int first_x, char* work, long long unit_rows) {
+  *weft_list_of(work, (long long)blockIdx.x + first_x, unit_rows).count = 0ull;
 }
 `;
 
@@ -394,10 +399,10 @@ export function printSparseMatmul(form: MatmulForm): string {
   const { dtype, lanes, slots, hasLong } = form;
   const hasSums = dtype !== undefined;
   const parts = [printHead(form), printGather('weft_gather', lanes, usedOf(slots), hasSums)];
-  if (hasSums) parts.push(printWrite('weft_write', lanes), TAIL);
+  if (hasSums) parts.push(printWrite('weft_write', lanes), printSparseTail(['weft_place', 'weft_element']));
   parts.push(printShortRows(form));
   if (!hasLong) return parts.join('');
-  parts.push(CLEAR_KERNEL, printGather('weft_gather_long', 32, usedOf(longSlots(form)), hasSums));
+  parts.push(CLEAR, printGather('weft_gather_long', 32, usedOf(longSlots(form)), hasSums));
   if (hasSums) parts.push(printWrite('weft_write_long', 32));
   parts.push(printSlots(longSlots(form)), printStretches(longSlots(form), hasSums), printLongRows(form));
   return parts.join('');

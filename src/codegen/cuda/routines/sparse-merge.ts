@@ -5,12 +5,10 @@
  */
 import type { DType } from '../../../graph/dtype.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
+import { printSparseTail, SPARSE_UNIT } from './sparse-units.js';
 
 export const MERGE_NAME = 'weft_sparse_merge';
-export const MERGE_TAIL_NAME = 'weft_sparse_merge_tail';
 export const MERGE_THREADS = 128;
-/** Elements that a block clears. */
-export const MERGE_TAIL = 16 * MERGE_THREADS;
 
 export interface MergeForm {
   /** Whether the elements are counted. */
@@ -18,8 +16,10 @@ export interface MergeForm {
   /** Of elements that both matrices have, or of those of either. */
   readonly isOfBoth: boolean;
   readonly indexDType: DType;
-  /** Of the results. */
+  /** Of the result's columns. */
   readonly placeDType: DType;
+  /** Bytes of an element. */
+  readonly elementBytes: number;
   /** Lanes that have a row. */
   readonly lanes: number;
 }
@@ -61,30 +61,43 @@ const printWrite = (
       const weft_at met = before + __popc(those & ((1u << lane) - 1u));
       const long long at = begin + (${at});
       out_places[at] = (weft_place)column;
-      of_a[at] = (weft_place)${ofA};
-      of_b[at] = (weft_place)${ofB};
+      of_a[at] = ${ofA};
+      of_b[at] = ${ofB};
     }
 `;
 
-export function printSparseMerge({ isCount, isOfBoth, indexDType, placeDType, lanes }: MergeForm): string {
+/** Elements as bits. */
+const ELEMENTS: Readonly<Record<number, string>> = {
+  1: 'typedef unsigned char weft_element;',
+  2: 'typedef unsigned short weft_element;',
+  4: 'typedef unsigned int weft_element;',
+  8: 'typedef unsigned long long weft_element;',
+  16: 'struct __align__(16) weft_element { unsigned long long low, high; };',
+};
+
+export function printSparseMerge(form: MergeForm): string {
+  const { isCount, isOfBoth, indexDType, placeDType, elementBytes, lanes } = form;
   const a = { own: 'a', other: 'b' };
   const b = { own: 'b', other: 'a' };
   const head = `typedef ${CUDA_TYPE[indexDType]} weft_index;
 typedef ${CUDA_TYPE[placeDType]} weft_place;
+${ELEMENTS[elementBytes]!}
 /* Of int32 lines places take 32 bits, with those of the lanes beyond an end. */
 typedef ${indexDType === 'int32' ? 'unsigned int' : 'long long'} weft_at;
 __device__ __forceinline__ weft_at weft_within(weft_index at, weft_at size) {
   return at < 0 ? (weft_at)0 : (weft_at)at < size ? (weft_at)at : size;
 }
-`;
+${SPARSE_UNIT}`;
+  const values = (name: string): string =>
+    isCount ? '' : ` const weft_element* __restrict__ values_${name},`;
   const outputs = isCount
     ? 'long long* counts'
-    : 'const long long* __restrict__ begins, weft_place* out_places, weft_place* of_a, weft_place* of_b';
-  const counted = `${printSide(lanes, a, '')}  if (lane == 0 && row < rows) counts[row] = ${
+    : 'const long long* __restrict__ begins, weft_place* out_places, weft_element* of_a, weft_element* of_b';
+  const counted = `${printSide(lanes, a, '')}  if (lane == 0 && is_there) counts[row] = ${
     isOfBoth ? 'before' : 'last_a - first_a + last_b - first_b - before'
   };
 `;
-  const both = printSide(lanes, a, printWrite('meets', 'met', 'k', 'below'));
+  const both = printSide(lanes, a, printWrite('meets', 'met', 'values_a[k]', 'values_b[below]'));
   const either =
     printSide(
       lanes,
@@ -92,38 +105,38 @@ __device__ __forceinline__ weft_at weft_within(weft_index at, weft_at size) {
       printWrite(
         'k < last_a',
         '(k - first_a) + (below - first_b) - met',
-        'k',
-        '(meets ? (weft_place)below : (weft_place)-1)',
+        'values_a[k]',
+        'meets ? values_b[below] : weft_element{}',
       ),
     ) +
     printSide(
       lanes,
       b,
-      printWrite('k < last_b && !meets', '(k - first_b) + (below - first_a) - met', '-1', 'k'),
+      printWrite(
+        'k < last_b && !meets',
+        '(k - first_b) + (below - first_a) - met',
+        'weft_element{}',
+        'values_b[k]',
+      ),
     );
   const row = (
     name: string,
-  ): string => `  const weft_at first_${name} = row < rows ? weft_within(starts_${name}[row], (weft_at)stored_${name}) : 0;
-  const weft_at last_${name} = row < rows ? weft_within(starts_${name}[row + 1], (weft_at)stored_${name}) : 0;
+  ): string => `  const weft_at first_${name} = is_there ? weft_within(starts_${name}[row], (weft_at)stored_${name}) : 0;
+  const weft_at last_${name} = is_there ? weft_within(starts_${name}[row + 1], (weft_at)stored_${name}) : 0;
 `;
   const merge = `
 extern "C" __global__ void __launch_bounds__(${MERGE_THREADS})
-${MERGE_NAME}(unsigned int first_x, const weft_index* __restrict__ starts_a, const weft_index* __restrict__ places_a,
-    const weft_index* __restrict__ starts_b, const weft_index* __restrict__ places_b, ${outputs}, long long rows, long long stored_a, long long stored_b) {
+${MERGE_NAME}(unsigned int first_x, const weft_index* __restrict__ starts_a, const weft_index* __restrict__ places_a,${values('a')}
+    const weft_index* __restrict__ starts_b, const weft_index* __restrict__ places_b,${values('b')} ${outputs}, long long rows, long long stored_a, long long stored_b,
+    long long unit_rows, long long unit_blocks) {
   const unsigned int lane = threadIdx.x % ${lanes}u, base = threadIdx.x % 32u - lane;
-  const long long row = ((long long)blockIdx.x + first_x) * ${MERGE_THREADS / lanes} + threadIdx.x / ${lanes}u;
-${row('a')}${row('b')}${isCount ? '' : '  const long long begin = row < rows ? begins[row] : 0;\n'}  weft_at before = 0;
+  const long long block = (long long)blockIdx.x + first_x, unit = weft_unit(block, unit_blocks);
+  const long long in_unit = (block - unit * unit_blocks) * ${MERGE_THREADS / lanes} + threadIdx.x / ${lanes}u;
+  const long long row = unit * unit_rows + in_unit;
+  const bool is_there = in_unit < unit_rows && row < rows;
+${row('a')}${row('b')}${isCount ? '' : '  const long long begin = is_there ? begins[row] : 0;\n'}  weft_at before = 0;
 ${isCount ? counted : isOfBoth ? both : either}}
 `;
-  const tail = `
-extern "C" __global__ void __launch_bounds__(${MERGE_THREADS})
-${MERGE_TAIL_NAME}(unsigned int first_x, const long long* begins, weft_place* out_places, weft_place* of_a, weft_place* of_b, long long rows, long long bound) {
-  const long long first = ((long long)blockIdx.x + first_x) * ${MERGE_TAIL};
-  const long long end = first + ${MERGE_TAIL} < bound ? first + ${MERGE_TAIL} : bound;
-  const long long stored = begins[rows];
-  for (long long at = first + threadIdx.x; at < end; at += ${MERGE_THREADS})
-    if (at >= stored) out_places[at] = of_a[at] = of_b[at] = 0;
-}
-`;
-  return isCount ? head + merge : head + merge + tail;
+  if (isCount) return head + merge;
+  return head + merge + printSparseTail(['weft_place', 'weft_element', 'weft_element']);
 }

@@ -1,0 +1,94 @@
+/**
+ * Units of routines that count or fill the rows of a sparse result. Where a row's elements go depends on all before it, so
+ * that all rows are one unit, unless the starts of blocks of rows are known (`graph/row-stretches.ts`): then a unit is a
+ * block of rows, and behind those a stretch of the zeros behind the last element.
+ *
+ *     starts of blocks 0 40 90 100, bound 180, zeros by 50   →   units [0, 40) [40, 90) [90, 100) [100, 150) [150, 180)
+ */
+import { SPARSE_TAIL } from '../../codegen/cuda/routines/sparse-units.js';
+import { type KnownBlocks, knownBlocks } from '../../graph/row-stretches.js';
+import type { LaunchArgument } from '../native/program-types.js';
+import type { BufferArray, RoutineStep } from './call.js';
+import { int64 } from './launch-arguments.js';
+
+export interface SparseUnits {
+  readonly units: number;
+  /** Rows of a unit. */
+  readonly unitRows: number;
+  /** Units of rows: 0 where all is one unit. */
+  readonly rowUnits: number;
+  /** Elements of a unit behind the last one. */
+  readonly unitTail: number;
+}
+
+/** Stretches of zeros at most. */
+const MOST_TAILS = 1024;
+
+const unitsOf = new WeakMap<RoutineStep, SparseUnits>();
+
+/** The units of `rows` rows, whose elements go up to a bound (0: they are only counted) by line number `line` of starts. */
+export function sparseUnits(step: RoutineStep, rows: number, bound: number, line: number): SparseUnits {
+  const known = unitsOf.get(step);
+  if (known !== undefined) return known;
+  const found = findUnits(step, rows, bound, line);
+  unitsOf.set(step, found);
+  return found;
+}
+
+function findUnits(step: RoutineStep, rows: number, bound: number, line: number): SparseUnits {
+  const blocks = knownBlocks(step);
+  if (blocks === undefined) return { units: 1, unitRows: rows, rowUnits: 0, unitTail: Math.max(1, bound) };
+  const { count, rows: unitRows, startOf } = blocks;
+  if (bound === 0) return { units: count, unitRows, rowUnits: count, unitTail: 1 };
+  // Windows of zeros are about as large as those of the longest block.
+  const lengths = Array.from({ length: count }, (_, k) => startOf(line, k + 1) - startOf(line, k));
+  const rest = Math.max(0, bound - startOf(line, count));
+  const longest = lengths.reduce((a, b) => Math.max(a, b), SPARSE_TAIL);
+  const unitTail = Math.max(longest, Math.ceil(rest / MOST_TAILS));
+  return { units: count + Math.ceil(rest / unitTail), unitRows, rowUnits: count, unitTail };
+}
+
+/** Arrays by line of starts: those that have an element for each row or start, and those that have the rows' elements. */
+export interface SparseLine {
+  readonly line: number;
+  readonly starts: BufferArray | undefined;
+  readonly elements: readonly (BufferArray | undefined)[];
+  /** Of the result: a bound of its elements. */
+  readonly bound?: number;
+}
+
+/** The elements of an array that units [first, last) touch; undefined: all of it. */
+export function sparseStretch(
+  step: RoutineStep,
+  array: BufferArray,
+  [first, last]: readonly [first: number, last: number],
+  { rows, lines, units }: { rows: number; lines: readonly SparseLine[]; units: SparseUnits },
+): readonly [first: number, last: number] | undefined {
+  const blocks = knownBlocks(step);
+  if (blocks === undefined) return undefined;
+  const rowAt = (unit: number): number => Math.min(rows, unit * units.unitRows);
+  const own = lines.find(({ starts, elements }) => starts === array || elements.includes(array));
+  // Counts: an element for each row.
+  if (own === undefined)
+    return step.results[0] === array && units.unitTail === 1 ? [rowAt(first), rowAt(last)] : undefined;
+  // The end of a unit's last row is the start of the next one; zeros begin at the last start.
+  if (own.starts === array) return [rowAt(first), rowAt(last) + 1];
+  return [first, last].map((unit) => elementAt(unit, own, blocks, units)) as [number, number];
+}
+
+function elementAt(
+  unit: number,
+  { line, bound = Number.POSITIVE_INFINITY }: SparseLine,
+  { count, startOf }: KnownBlocks,
+  { unitTail }: SparseUnits,
+): number {
+  const behind = bound === Number.POSITIVE_INFINITY ? 0 : Math.max(0, unit - count) * unitTail;
+  return Math.min(bound, startOf(line, unit) + behind);
+}
+
+/** The launch that writes zeros behind the last element, as `printSparseTail` prints it. */
+export const tailArguments = ({ rowUnits, unitTail }: SparseUnits, rows: number, bound: number) =>
+  [rows, bound, rowUnits, unitTail, tailBlocks(unitTail)].map(int64) as readonly LaunchArgument[];
+
+/** Blocks of a unit of that launch. */
+export const tailBlocks = (unitTail: number): number => Math.ceil(unitTail / SPARSE_TAIL);
