@@ -104,7 +104,9 @@ function remainder(a: Operand, b: Operand): Expr {
   const [x, y] = inFloat(numeric(a), numeric(b), (divisor) => divisor !== 0);
   if (isFloat(meeting(x, y).dtype)) return map('copysign', [map('remainder', [absolute(x), absolute(y)]), x]);
   const floored = map('remainder', [x, y]);
-  const differs = map('notEqual', [map('less', [x, 0]), map('less', [y, 0])]);
+  const differs = isExpr(y)
+    ? map('notEqual', [map('less', [x, 0]), map('less', [y, 0])])
+    : map(Number(y) < 0 ? 'greater' : 'less', [x, 0]);
   const isMoved = map('logicalAnd', [map('notEqual', [floored, 0]), differs]);
   return map('where', [isMoved, map('subtract', [floored, y]), floored]);
 }

@@ -81,15 +81,34 @@ function narrowed(
 ): ReturnType<typeof narrowCounters> {
   const { parameter, before } = states[k]!;
   const own: Expr = { ...parameter, dtype: 'int32', weak: false };
+  const least = smallOf(before)!;
   const known = new Map<Expr, Expr>([[parameter, weakened(cast(own, 'int64'))]]);
-  /** A node with the counter in int64, but for comparisons with constants. */
+  /** A node with the counter in int64, but for remainders by constants, and comparisons of both with constants. */
   const wide = (node: Expr): Expr => {
     let made = known.get(node);
     if (made === undefined) {
-      made = compared(node, parameter, own) ?? withInputs(node, node.inputs.map(wide));
+      made = compared(node) ?? widened(small(node)) ?? settled(withInputs(node, node.inputs.map(wide)));
       known.set(node, made);
     }
     return made;
+  };
+  /** The counter, or its remainder by a constant, in 32 bits. */
+  const small = (node: Expr): Expr | undefined => {
+    if (node === parameter) return own;
+    if (node.kind !== 'map') return undefined;
+    const [a, b, c] = node.inputs as [Expr, Expr, Expr];
+    if (node.op === 'where') return isFalse(wide(a)) ? small(c) : undefined;
+    const divisor = node.op === 'remainder' && a === parameter ? smallOf(b) : undefined;
+    return divisor === undefined ? undefined : map('remainder', [own, constant(divisor, 'int32')]);
+  };
+  /** A comparison with a constant in 32 bits; none is less than the first value of a counter. */
+  const compared = (node: Expr): Expr | undefined => {
+    if (node.kind !== 'map' || !COMPARISONS.has(node.op)) return undefined;
+    const limit = smallOf(node.inputs[1]);
+    const counter = limit === undefined ? undefined : small(node.inputs[0]!);
+    if (counter === undefined) return undefined;
+    if (counter === own && node.op === 'less' && limit! <= least) return constant(false, 'bool');
+    return map(node.op, [counter, constant(limit!, 'int32')]);
   };
   /** The next value of the counter. */
   const counted = (node: Expr): Expr => {
@@ -107,12 +126,16 @@ function narrowed(
   return { states: all, condition: wide(condition) };
 }
 
-/** A comparison of the counter with a constant, in 32 bits. */
-function compared(node: Expr, parameter: Expr, own: Expr): Expr | undefined {
-  if (node.kind !== 'map' || !COMPARISONS.has(node.op)) return undefined;
-  const [a, b] = node.inputs;
-  const limit = smallOf(b);
-  return a === parameter && limit !== undefined ? map(node.op, [own, constant(limit, 'int32')]) : undefined;
+const widened = (small: Expr | undefined): Expr | undefined => small && weakened(cast(small, 'int64'));
+
+const isFalse = (node: Expr): boolean => node.kind === 'const' && node.value === false;
+
+/** A node without a condition that is never true. */
+function settled(node: Expr): Expr {
+  if (node.kind !== 'map') return node;
+  const [a, b, c] = node.inputs as [Expr, Expr, Expr];
+  if (node.op === 'logicalAnd' && (isFalse(a) || isFalse(b))) return constant(false, 'bool');
+  return node.op === 'where' && isFalse(a) ? c : node;
 }
 
 const withInputs = (node: Expr, inputs: readonly Expr[]): Expr =>

@@ -218,6 +218,8 @@ const ARRAY_OF = {
   float32: (numbers: Float64Array) => Float32Array.from(numbers),
   int64: (numbers: Float64Array) =>
     BigInt64Array.from(numbers, (x) => BigInt.asIntN(64, BigInt(Number.isFinite(x) ? Math.trunc(x) : 0))),
+  int32: (numbers: Float64Array) => Int32Array.from(numbers),
+  uint32: (numbers: Float64Array) => Uint32Array.from(numbers),
 };
 
 const POWERS = [1, 2, -2, 0.5, 1024, 2 ** 126, 2 ** -126, 2 ** 127, 2 ** 1022, 2 ** -1022, -(2 ** 1023)];
@@ -251,6 +253,7 @@ function dividendsFor(dtype: keyof typeof ARRAY_OF, divisor: number, count: numb
   const hard = ARRAY_OF[dtype](PAIRS[0].subarray(0, count));
   for (let k = count / 2; k < count; k++) {
     if (dtype === 'int64') hard[k] = BigInt.asIntN(64, BigInt(whole()) * BigInt(divisor) + BigInt(near()));
+    else if (!dtype.startsWith('f')) hard[k] = Math.imul(whole(), divisor) + near();
     else {
       const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
       hard[k] = (whole() + [0, 0, 0.5, 0.625][k % 4]!) * divisor * (1 + near() * unit);
@@ -321,12 +324,14 @@ describe.each(ISAS)('loops compiled for %s', (isa) => {
 
   it.each([
     ['int64', 'int64'],
+    ['int32', 'int32'],
+    ['uint32', 'int64'],
     ['float64', 'int64'],
     ['float32', 'int64'],
     ['float32', 'int32'],
   ] as const)('give the bits of the interpreter for remainders of %s beside %s', async (dtype, counter) => {
     const value: StepValue = { kind: 'map', dtype, op: 'remainder', args: [2, 3] };
-    const count = dtype === 'int64' ? 2e5 : 1e6;
+    const count = dtype.startsWith('f') ? 1e6 : 2e5;
     const kernel = kernelOf([{ name: 'remainder', from: [dtype, dtype], value }], counter, count);
     const inputs = PAIRS.map((each) => ARRAY_OF[dtype](each.subarray(0, count)));
     expect(await differences(isa, kernel, [...inputs, undefined])).toEqual([]);
@@ -334,15 +339,20 @@ describe.each(ISAS)('loops compiled for %s', (isa) => {
 
   it.each([
     ['int64', 'int64', WHOLE],
+    ['int32', 'int32', WHOLE],
+    ['uint32', 'int32', WHOLE],
     ['float64', 'int64', NUMBERS],
     ['float32', 'int64', NUMBERS],
     ['float32', 'int32', NUMBERS],
   ] as const)('give its bits for quotients and remainders of %s by constants beside %s', async (...row) => {
     const [dtype, counter, divisors] = row;
     const count = 2 ** 14;
-    const ops = dtype === 'int64' ? (['remainder'] as const) : (['divide', 'remainder'] as const);
+    const isFloat = dtype.startsWith('f');
+    const ops = isFloat ? (['divide', 'remainder'] as const) : (['remainder'] as const);
     const b = new KernelBuilder([count]);
-    const scalar = (of: DType, value: number) => b.constant(of, of === 'int64' ? BigInt(value) : value);
+    const wrapped = { int32: (x: number) => x | 0, uint32: (x: number) => x >>> 0, int64: BigInt };
+    const scalar = (of: DType, value: number) =>
+      b.constant(of, of in wrapped ? wrapped[of as keyof typeof wrapped](value) : value);
     for (const [k, divisor] of divisors.entries())
       for (const op of ops) {
         const value: StepValue = { kind: 'map', dtype, op, args: [2, 3] };

@@ -61,6 +61,14 @@ bool areLanes(const ElementLoop& loop, int laneBytes) {
          });
 }
 
+// Whether remainders of integers are computed, which doubles are needed for.
+bool hasRemainderOf32(const ElementLoop& loop) {
+  return std::any_of(loop.values.begin(), loop.values.end(), [](const StepValue& value) {
+    if (value.loop) return hasRemainderOf32(*value.loop);
+    return value.op == "remainder" && (value.from == DType::int32 || value.from == DType::uint32);
+  });
+}
+
 }  // namespace
 
 VectorOp instructionOf(const StepValue& value, const VectorCode& code) {
@@ -69,7 +77,7 @@ VectorOp instructionOf(const StepValue& value, const VectorCode& code) {
 }
 
 int laneBytesOf(const ElementLoop& loop) {
-  for (const int laneBytes : {4, 8})
+  for (const int laneBytes : {hasRemainderOf32(loop) ? 8 : 4, 8})
     if (areLanes(loop, laneBytes)) return laneBytes;
   return 0;
 }

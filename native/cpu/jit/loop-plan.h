@@ -49,7 +49,8 @@ struct LoopPlan {
 // The instruction of a value; without one, it is a call.
 VectorOp instructionOf(const StepValue& value, const VectorCode& code);
 
-// Bytes of lanes that hold all numbers of a loop: 4 or 8; 0 where one has a dtype that lanes do not hold.
+// Bytes of lanes that hold all numbers of a loop, and doubles where remainders of integers need them: 4 or 8;
+// 0 where one has a dtype that lanes do not hold.
 int laneBytesOf(const ElementLoop& loop);
 
 }  // namespace weft::cpu::jit

@@ -128,7 +128,7 @@ void StretchCode::instruction(int k) {
   const int out = allocate(localOf_[position]);
   const VectorOp op = instructionOf(value, to_);
   op.emit(to_, value.from, out, args);
-  if (op.isPartial) complete(value, out, args);
+  if (op.isPartial && !isWholeRemainder(to_, value.from, args[1])) complete(value, out, args);
   Local& local = *localAt(position);
   local.reg = out;
   if (isRead_[position]) to_.store(locations_->at(position), out);

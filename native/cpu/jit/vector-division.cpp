@@ -100,6 +100,45 @@ void remainderByConstant(VectorCode& to, const Floats& floats, int out, VectorOp
   if (isNegative) to.bitXor(out, out, floats.sign());
 }
 
+// ------------------------------------------------------------------------------------------------ integers
+
+bool isPowerOfTwo(int64_t number) { return number > 0 && (number & (number - 1)) == 0; }
+
+// As the last bits of this double, a whole number is an integer of 64 bits, whose low half is that of 32.
+constexpr double kWhole = 0x1.8p52;
+
+// The constant divisor of integers, if it is one.
+std::optional<int64_t> integerDivisor(const VectorCode& to, DType dtype, VectorOperand operand) {
+  const std::optional<uint64_t> element = to.elementOf(operand);
+  if (!element) return std::nullopt;
+  if (dtype == DType::int32) return static_cast<int32_t>(*element);
+  return dtype == DType::uint32 ? static_cast<uint32_t>(*element) : static_cast<int64_t>(*element);
+}
+
+// The last bits, also of negative numbers: their remainders have the divisor's sign.
+void remainderByPowerOfTwo(VectorCode& to, DType dtype, int out, VectorOperand dividend, int64_t divisor) {
+  to.bitAnd(out, to.inRegister(dividend, out),
+            to.constant(laneOf(dtype, static_cast<uint64_t>(divisor - 1))));
+}
+
+// The floor of the quotient of whole doubles in `out`.
+//
+// Of a constant it is a product: a quotient is whole, or at least u = 1 / |divisor| below the next whole
+// number. The errors of the reciprocal and of the sum are less than u / 3 together, so that the sum with u /
+// 2 has its floor.
+void floorQuotient(VectorCode& to, int out, int dividend, VectorOperand divisor,
+                   std::optional<int64_t> constant) {
+  constexpr DType kFloat = DType::float64;
+  if (constant) {
+    const double reciprocal = 1 / static_cast<double>(*constant);
+    to.multiplyAdd(kFloat, out, dividend, to.constant(std::bit_cast<uint64_t>(reciprocal)),
+                   to.constant(std::bit_cast<uint64_t>(std::abs(reciprocal) / 2)));
+  } else {
+    to.arithmetic(Arithmetic::divide, kFloat, out, vectorRegister(dividend), divisor);
+  }
+  to.round(Rounding::down, kFloat, out, vectorRegister(out));
+}
+
 }  // namespace
 
 void divideFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
@@ -133,32 +172,48 @@ void remainderOfFloats(VectorCode& to, DType dtype, int out, const VectorOperand
   to.bitXor(out, out, kSecond);
 }
 
+bool isWholeRemainder(const VectorCode& to, DType dtype, VectorOperand divisor) {
+  return dtype == DType::int64 && isPowerOfTwo(integerDivisor(to, dtype, divisor).value_or(0));
+}
+
+// As doubles, which hold 32 bits, their quotient's integer part and the remainder exactly. A quotient by 0
+// makes it a NaN of the processor's, whose low half is 0, as the remainder is then.
+void remainderOfNarrow(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
+  const std::optional<int64_t> constant = integerDivisor(to, dtype, args[1]);
+  if (constant == 0) return to.zero(out);
+  if (isPowerOfTwo(constant.value_or(0))) return remainderByPowerOfTwo(to, dtype, out, args[0], *constant);
+  const Emit toDouble = to.castOf(dtype, DType::float64);
+  toDouble(to, dtype, kFirstScratch, &args[0]);
+  VectorOperand divisor = kSecond;
+  if (constant)
+    divisor = to.constant(std::bit_cast<uint64_t>(static_cast<double>(*constant)));
+  else
+    toDouble(to, dtype, kSecondScratch, &args[1]);
+  floorQuotient(to, out, kFirstScratch, divisor, constant);
+  to.subtractProduct(DType::float64, kFirstScratch, out, divisor);
+  to.arithmetic(Arithmetic::add, DType::float64, kFirstScratch, kFirst,
+                to.constant(std::bit_cast<uint64_t>(kWhole)));
+  to.castOf(DType::int64, DType::int32)(to, DType::int64, out, &kFirst);
+}
+
 // As doubles, which hold numbers of up to 2^49, their quotient's integer part and the remainder exactly.
 void remainderOfWide(VectorCode& to, DType, int out, const VectorOperand* args) {
   constexpr DType kBits = DType::int64, kFloat = DType::float64;
   constexpr int64_t kMostWide = int64_t{1} << 49;
-  // A whole number as the last bits of this one, whose unit in the last place is 1.
-  const VectorOperand whole = to.constant(std::bit_cast<uint64_t>(0x1.8p52));
+  const VectorOperand whole = to.constant(std::bit_cast<uint64_t>(kWhole));
   const auto toDouble = [&](int reg, VectorOperand from) {
     to.arithmetic(Arithmetic::add, kBits, reg, from, whole);
     to.arithmetic(Arithmetic::subtract, kFloat, reg, vectorRegister(reg), whole);
   };
-  const std::optional<uint64_t> element = to.elementOf(args[1]);
-  const auto divisor = static_cast<int64_t>(element.value_or(0));
+  const int64_t divisor = integerDivisor(to, DType::int64, args[1]).value_or(0);
+  if (isPowerOfTwo(divisor)) return remainderByPowerOfTwo(to, DType::int64, out, args[0], divisor);
   const bool isConstant = divisor != 0 && divisor >= -kMostWide && divisor <= kMostWide;
   toDouble(kFirstScratch, args[0]);
-  if (isConstant) {
-    // A quotient is whole, or at least u = 1 / |divisor| below the next whole number. The errors of the
-    // reciprocal and of the sum are less than u / 3 together, so that the sum with u / 2 has its floor.
-    const double number = static_cast<double>(divisor), reciprocal = 1 / number;
-    to.move(kSecondScratch, to.constant(std::bit_cast<uint64_t>(number)));
-    to.multiplyAdd(kFloat, out, kFirstScratch, to.constant(std::bit_cast<uint64_t>(reciprocal)),
-                   to.constant(std::bit_cast<uint64_t>(std::abs(reciprocal) / 2)));
-  } else {
+  if (isConstant)
+    to.move(kSecondScratch, to.constant(std::bit_cast<uint64_t>(static_cast<double>(divisor))));
+  else
     toDouble(kSecondScratch, args[1]);
-    to.arithmetic(Arithmetic::divide, kFloat, out, kFirst, kSecond);
-  }
-  to.round(Rounding::down, kFloat, out, vectorRegister(out));
+  floorQuotient(to, out, kFirstScratch, kSecond, isConstant ? std::optional(divisor) : std::nullopt);
   to.subtractProduct(kFloat, kFirstScratch, out, kSecond);
   to.arithmetic(Arithmetic::add, kFloat, out, kFirst, whole);
   to.arithmetic(Arithmetic::subtract, kBits, out, vectorRegister(out), whole);

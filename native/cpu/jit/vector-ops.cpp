@@ -263,8 +263,10 @@ VectorOp vectorOp(const char* name, DType dtype, const VectorCode& to) {
   if (const Emit emit = foundIn(others(), name)) return {emit};
   if (dtype == DType::boolean) return {foundIn(booleans(), name)};
   const bool isFloat = dtype == DType::float32 || dtype == DType::float64;
-  if (std::string_view(name) == "remainder" && (isFloat || dtype == DType::int64))
-    return {isFloat ? remainderOfFloats : remainderOfWide, true};
+  if (std::string_view(name) == "remainder") {
+    if (isFloat || dtype == DType::int64) return {isFloat ? remainderOfFloats : remainderOfWide, true};
+    return {dtype == DType::uint64 ? nullptr : remainderOfNarrow};
+  }
   if (isFloat) return {foundIn(floats(), name)};
   if (const Emit emit = foundIn(integers(), name)) return {emit};
   return {signedOp(name, dtype, to)};

@@ -19,7 +19,11 @@ VectorOp vectorCast(DType from, DType to, const VectorCode& code);
 void divideFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 // Partial: of infinite numbers, NaN, divisors of 0 and quotients of 2^51 (2^22 of float32) and more.
 void remainderOfFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);
+// Of int32 and uint32, in lanes of 64 bits.
+void remainderOfNarrow(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 // Of int64. Partial: of numbers beyond 2^49 and divisors of 0.
 void remainderOfWide(VectorCode& to, DType dtype, int out, const VectorOperand* args);
+// Whether one that is partial leaves no lane out for this divisor: of int64 by a power of two.
+bool isWholeRemainder(const VectorCode& to, DType dtype, VectorOperand divisor);
 
 }  // namespace weft::cpu::jit
