@@ -187,6 +187,26 @@ describe('loops that depend on data', () => {
     expect(counts.explain({ device }).steps).toHaveLength(1);
   });
 
+  it('count in 32 bits, in which remainders of counters by constants are', async () => {
+    const fn = (a: number): number => {
+      let [sum, k] = [0, 2];
+      while (k < 300 && sum < a) {
+        if (k < 1) sum += 1000;
+        sum += (k % 7) - (k % -4) + 1;
+        k++;
+      }
+      return sum;
+    };
+    const limits = [-1, 0, 3.5, 40, 1e6];
+    const sums = elementwise(fn)(lazy(new Float64Array(limits)));
+    expect(await elements(sums)).toEqual(limits.map(fn));
+    const [step] = sums.explain({ device }).steps;
+    // Neither `k < 1` nor the sign of `k` is asked for; that of the remainder by -4 is.
+    expect(step!.text).toMatch(/const 7 : int32[^{]*\{ while[^{]*remainder/);
+    expect(step!.text.match(/= (less|greater) /g)).toHaveLength(3);
+    expect(step!.text).not.toContain('1000');
+  });
+
   it('may stand in each other, under conditions, and be left by break, continue and return', async () => {
     const fn = (a: number, b: number): number => {
       let [sum, rounds] = [0, 0];
