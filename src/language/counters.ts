@@ -87,7 +87,11 @@ function narrowed(
   const wide = (node: Expr): Expr => {
     let made = known.get(node);
     if (made === undefined) {
-      made = compared(node) ?? widened(small(node)) ?? settled(withInputs(node, node.inputs.map(wide)));
+      made =
+        compared(node) ??
+        converted(node) ??
+        widened(small(node)) ??
+        settled(withInputs(node, node.inputs.map(wide)));
       known.set(node, made);
     }
     return made;
@@ -100,6 +104,11 @@ function narrowed(
     if (node.op === 'where') return isFalse(wide(a)) ? small(c) : undefined;
     const divisor = node.op === 'remainder' && a === parameter ? smallOf(b) : undefined;
     return divisor === undefined ? undefined : map('remainder', [own, constant(divisor, 'int32')]);
+  };
+  /** Its conversion to another dtype, without 64 bits between. */
+  const converted = (node: Expr): Expr | undefined => {
+    const counter = node.kind === 'cast' ? small(node.inputs[0]!) : undefined;
+    return counter?.dtype === node.dtype ? counter : counter && withInputs(node, [counter]);
   };
   /** A comparison with a constant in 32 bits; none is less than the first value of a counter. */
   const compared = (node: Expr): Expr | undefined => {

@@ -12,15 +12,16 @@ constexpr uint64_t kLow = 0xffffffff, kWhole = std::bit_cast<uint64_t>(0x1p52);
 
 // The low half of each lane, twice.
 void lowHalf(X64Code& to, int out, VectorOperand from) { to.emit({1, 1, 0x70}, out, 0, from, 0xa0); }
+// Of numbers that stand twice: the high half moved down, or all bits of its sign beside the low half.
 void signedToWide(X64Code& to, int out, VectorOperand from) {
-  const int a = to.inRegister(from, out);
-  to.compare(DType::int32, Order::less, kSecondScratch, vectorRegister(a), to.constant(0));
-  to.bitAnd(kSecondScratch, kSecondScratch, to.constant(kLow << 32));
-  to.bitAnd(out, a, to.constant(kLow));
-  to.bitOr(out, out, kSecond);
+  constexpr int kRightSigned = 4;
+  const VectorOperand a = vectorRegister(to.inRegister(from, out));
+  if (to.hasWide()) return to.emit({1, 1, 0x72, true}, kRightSigned, out, a, 32);
+  to.emit({1, 1, 0x72}, kRightSigned, kSecondScratch, a, 31);
+  to.emit({1, 3, 0x02}, out, a.value, kSecond, 0xaa);
 }
 void unsignedToWide(X64Code& to, int out, VectorOperand from) {
-  to.bitAnd(out, to.inRegister(from, out), to.constant(kLow));
+  to.shiftRight64(out, to.inRegister(from, out), 32);
 }
 
 // ---------------------------------------------------------------------------------------- integers to floats
