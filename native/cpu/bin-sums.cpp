@@ -193,6 +193,8 @@ class Summing {
     // Rows of which the elements fill a block.
     const int64_t some = std::clamp<int64_t>(kBlock / width, 1, kBlock);
     int64_t room[kBlock], whole[kBlock];
+    const RowsAhead ahead(arrays_.operands[0], byteLengthOf(job_.keys), arrays_.operands[1],
+                          byteLengthOf(job_.values));
     for (int64_t from = first; from < last && !isStopped() && !hasFailed_; from += some) {
       const int64_t count = std::min(some, last - from);
       const Found found = findBins(job_, arrays_, from, count, room);
@@ -201,7 +203,9 @@ class Summing {
         const int64_t element = from * width + j;
         const bool hasRest = split(element, count * piece, whole);
         if (width == 1 && found.areAll) {
-          for (int64_t i = 0; i < count; i++) copy.whole[found.bins[i]] += whole[i];
+          int64_t* const sums = copy.whole;
+          ahead.each(from, count,
+                     [sums, bins = found.bins, &whole](int64_t i) { sums[bins[i]] += whole[i]; });
         } else {
           for (int64_t i = 0; i < count; i++) {
             if (found.bins[i] < 0) continue;

@@ -41,16 +41,12 @@ class Counts {
       own_[b] += few_[b] + few_[bins_ + b] + few_[2 * bins_ + b] + few_[3 * bins_ + b];
   }
 
-  void add(const Found& found, int64_t count) {
+  void add(const Found& found, const RowsAhead& ahead, int64_t from, int64_t count) {
     const int64_t* const bins = found.bins;
     uint32_t* const first = tables_ == 1 ? own_ : few_;
     const int64_t apart = tables_ == 1 ? 0 : bins_;
-    int64_t i = 0;
-    if (found.areAll) {
-      for (; i + 4 <= count; i += 4)
-        for (int64_t t = 0; t < 4; t++) first[t * apart + bins[i + t]]++;
-    }
-    for (; i < count; i++)
+    if (found.areAll) return ahead.each(from, count, [=](int64_t i) { first[(i & 3) * apart + bins[i]]++; });
+    for (int64_t i = 0; i < count; i++)
       if (bins[i] >= 0) first[(i & 3) * apart + bins[i]]++;
   }
 
@@ -150,9 +146,10 @@ class Gatherer {
     int64_t room[kBlock];
     if constexpr (std::is_same_v<G, Count<uint32_t>>) {
       Counts counts(own, job.bins);
+      const RowsAhead ahead(arrays.operands[0], byteLengthOf(job.keys), nullptr, 0);
       for (int64_t from = first; from < first + rows; from += kBlock) {
         const int64_t count = std::min(kBlock, first + rows - from);
-        counts.add(findBins(job, arrays, from, count, room), count);
+        counts.add(findBins(job, arrays, from, count, room), ahead, from, count);
       }
       return 0;
     }
