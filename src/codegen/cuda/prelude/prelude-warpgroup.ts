@@ -48,12 +48,9 @@ __device__ __forceinline__ void weft_barrier_wait(unsigned int barrier, unsigned
   asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }" : : "r"(barrier), "r"(parity) : "memory");
 }`),
   piece(`
-/* Named barriers 1 … 15 of 256 threads: one half of them waits, the other does not. */
-__device__ __forceinline__ void weft_turn_wait(int name) {
-  asm volatile("bar.sync %0, 256;" : : "r"(name) : "memory");
-}
-__device__ __forceinline__ void weft_turn_give(int name) {
-  asm volatile("bar.arrive %0, 256;" : : "r"(name) : "memory");
+/* Waits for the other threads of a warpgroup, by a barrier of a number from 1 to 15. */
+__device__ __forceinline__ void weft_group_wait(int name) {
+  asm volatile("bar.sync %0, 128;" : : "r"(name) : "memory");
 }`),
   piece(`
 /* Products begin after what was written to registers, and end in their order. */

@@ -37,14 +37,18 @@ export const attentionPlace = ({ inner, width, isCausal }: AttentionForm, rows: 
 `;
 };
 
-/** How many tiles of columns the rows of the block have. */
-export const attentionTiles = ({ isCausal }: AttentionForm, rows: number, columns: number): string =>
+/** How many tiles of columns so many rows have, from a first one: names of the variables. */
+export const attentionTiles = (
+  { isCausal }: AttentionForm,
+  rows: number,
+  columns: number,
+  { row, tiles } = { row: 'first_row', tiles: 'tiles' },
+): string =>
   isCausal
-    ? `  const long long end = (long long)(first_row + ${rows} < m ? first_row + ${rows} : m) + offset;
-  const int last_column = end < 0 ? 0 : end < n ? (int)end : n;
-  const int tiles = (last_column + ${columns - 1}) / ${columns};
+    ? `  const long long ${tiles}_end = (long long)(${row} + ${rows} < m ? ${row} + ${rows} : m) + offset;
+  const int ${tiles} = ((${tiles}_end < 0 ? 0 : ${tiles}_end < n ? (int)${tiles}_end : n) + ${columns - 1}) / ${columns};
 `
-    : `  const int tiles = (n + ${columns - 1}) / ${columns};
+    : `  const int ${tiles} = (n + ${columns - 1}) / ${columns};
 `;
 
 /** A loop over the scores of a thread, and where it has one: expressions in the loop's variables. */

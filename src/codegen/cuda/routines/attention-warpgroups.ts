@@ -22,6 +22,7 @@ import {
   GROUP_ROWS,
   PANEL_ROW,
   placesOf,
+  registersOf,
   type WarpgroupsTile,
   warpgroupsRows,
   warpgroupsThreads,
@@ -37,23 +38,17 @@ const scorePlaces = (columns: number): ScorePlaces => ({
 
 /** A tile after the first: its scores, while the exponentials of the tile before are multiplied. */
 function tileText(form: AttentionForm, tile: WarpgroupsTile, scores: string): string {
-  const { groups, stages } = tile;
+  const { columns, stages } = tile;
   const { key, value } = placesOf(form, tile);
-  const { columns } = tile;
-  const own = groups > 1 ? `      weft_turn_wait(${groups + 1} + group);\n` : '';
-  const next =
-    groups > 1
-      ? `      if (group < ${groups - 1} || tile + 1 < tiles) weft_turn_give(group + 1 == ${groups} ? ${groups + 1} : ${groups + 2} + group);\n`
-      : '';
   return `      const int first_column = tile * ${columns};
       weft_barrier_wait(keys_full + stage * 8, phase);
-${own}      weft_keep(s);
+      weft_keep(s);
       weft_keep(sums);
       weft_products_begin();
       weft_begin_scores(s, matrix_q, weft_matrix(keys + stage * ${key}, 16));
       weft_barrier_wait(values_full + stage_v * 8, phase_v);
       weft_begin_values(sums, p, weft_matrix(values + stage_v * ${value}, ${columns * PANEL_ROW}));
-${next}      weft_products_wait<1>();
+      weft_products_wait<1>();
       weft_keep(s);
       if (lane == 0) weft_barrier_arrive(keys_free + stage * 8);
 ${scores}      weft_exponentials(s, rows, scale);
@@ -76,9 +71,9 @@ ${scores}      weft_exponentials(s, rows, scale);
 
 /** The warpgroup that copies: K of a tile before V of the one before, as they are needed. */
 function copyingText(form: AttentionForm, tile: WarpgroupsTile): string {
-  const { columns, stages, registers } = tile;
+  const { groups, columns, stages } = tile;
   const { key, value } = placesOf(form, tile);
-  return `    weft_fewer_registers<${registers[1]}>();
+  return `    weft_fewer_registers<${registersOf(groups).copying}>();
     if (tiles == 0) return;
     // The barrier of the copies before, which are awaited while the next ones are on their way.
     unsigned int before = 0, stage = 0, phase = 1, stage_v = 0, phase_v = 1;
@@ -107,18 +102,23 @@ function copyingText(form: AttentionForm, tile: WarpgroupsTile): string {
 `;
 }
 
-/** How many tiles need no look at the ends of rows. */
-const wholeTiles = ({ isCausal }: AttentionForm, columns: number): string =>
-  isCausal
-    ? `    const long long all = first_row + group * ${GROUP_ROWS} + 1 + (long long)offset;
-    const int whole = (int)(all < 0 ? 0 : all < n ? all : n) / ${columns};
+/** The tiles that rows of a warpgroup have, and how many of them need no look at the ends of rows. */
+function ownTiles(form: AttentionForm, columns: number): string {
+  const row = `const int group_row = first_row + group * ${GROUP_ROWS};\n`;
+  const tiles = attentionTiles(form, GROUP_ROWS, columns, { row: 'group_row', tiles: 'group_tiles' });
+  const whole = form.isCausal
+    ? `  const long long all = group_row + 1 + (long long)offset;
+  const int own = group_row < m ? group_tiles : 0, whole = (int)(all < 0 ? 0 : all < n ? all : n) / ${columns};
 `
-    : `    const int whole = n / ${columns};
+    : `  const int own = group_row < m ? group_tiles : 0, whole = n / ${columns};
 `;
+  return `  ${row}${tiles}${whole}`;
+}
 
 /** Barriers begin, and Q is copied; the last warpgroup goes on to K and V. */
 function beginningText(form: AttentionForm, tile: WarpgroupsTile): string {
-  const { groups, stages, registers } = tile;
+  const { groups, stages } = tile;
+  const registers = registersOf(groups);
   const { query } = placesOf(form, tile);
   return `  if (threadIdx.x == 0) {
     for (int stage = 0; stage < ${stages}; stage++) {
@@ -128,28 +128,31 @@ function beginningText(form: AttentionForm, tile: WarpgroupsTile): string {
       weft_barrier_begin(values_free + stage * 8, ${groups * 4});
     }
   }
-  if (group < ${groups}) weft_copy_q(queries + group * ${query}, q, first_row + group * ${GROUP_ROWS}, m);
-  weft_wait_groups<0>();
   __syncthreads();
   if (group == ${groups}) {
 ${copyingText(form, tile)}  }
-  weft_more_registers<${registers[0]}>();
+  weft_more_registers<${registers.computing}>();
+  weft_copy_q(queries + group * ${query}, q, first_row + group * ${GROUP_ROWS}, m);
+  weft_wait_groups<0>();
+  weft_group_wait(1 + group);
 `;
 }
 
 /** The tiles of a warpgroup that computes. */
 function computingText(form: AttentionForm, tile: WarpgroupsTile): string {
   const { width } = form;
-  const { groups, columns, stages } = tile;
+  const { columns, stages } = tile;
   const { query, value } = placesOf(form, tile);
   const places = scorePlaces(columns);
   return `  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const int own_row = first_row + warp * 16 + g;
-  const unsigned long long matrix_q = weft_matrix(queries + group * ${query}, 16);
+${ownTiles(form, columns)}  const unsigned long long matrix_q = weft_matrix(queries + group * ${query}, 16);
   float s[${columns / 2}], sums[${width / 2}] = {};
   unsigned int p[${columns / 16}][4];
   weft_rows rows = {{-weft_infinity(), -weft_infinity()}, {}, {}};
-  if (tiles > 0) {
+  // Of the next tile of K and the next of V: its place in the ring, and the parity of the phase that brings it.
+  unsigned int stage = 0, phase = 0, stage_v = 0, phase_v = 0;
+  if (own > 0) {
     const int first_column = 0;
     weft_barrier_wait(keys_full, 0);
     weft_products_begin();
@@ -159,13 +162,13 @@ function computingText(form: AttentionForm, tile: WarpgroupsTile): string {
     if (lane == 0) weft_barrier_arrive(keys_free);
 ${scoreText(form, columns, places)}    weft_exponentials(s, rows, scale);
     weft_round(p, s);
-    unsigned int stage = ${1 % stages}, phase = ${stages === 1 ? 1 : 0}, stage_v = 0, phase_v = 0;
+    if (++stage == ${stages}) stage = 0, phase ^= 1;
     int tile = 1;
-${wholeTiles(form, columns)}${groups > 1 ? `    if (group == ${groups - 1} && tiles > 1) weft_turn_give(${groups + 1});\n` : ''}#pragma unroll 1
+#pragma unroll 1
     for (; tile < whole; tile++) {
 ${tileText(form, tile, wholeScoreText(form, places))}    }
 #pragma unroll 1
-    for (; tile < tiles; tile++) {
+    for (; tile < own; tile++) {
 ${tileText(form, tile, scoreText(form, columns, places))}    }
     weft_barrier_wait(values_full + stage_v * 8, phase_v);
     weft_keep(sums);
@@ -173,12 +176,14 @@ ${tileText(form, tile, scoreText(form, columns, places))}    }
     weft_begin_values(sums, p, weft_matrix(values + stage_v * ${value}, ${columns * PANEL_ROW}));
     weft_products_wait<0>();
     weft_keep(sums);
+    if (lane == 0) weft_barrier_arrive(values_free + stage_v * 8);
+    if (++stage_v == ${stages}) stage_v = 0, phase_v ^= 1;
   }
 `;
 }
 
-/** Sums are divided by those of exponentials, and stored. */
-const endingText = (width: number): string => `#pragma unroll
+/** Sums are divided by those of exponentials, and stored; tiles that other warpgroups alone need pass. */
+const endingText = (width: number, stages: number): string => `#pragma unroll
   for (int h = 0; h < 2; h++) {
     float sum = rows.total[h];
     sum += weft_across(sum, 1);
@@ -189,6 +194,18 @@ const endingText = (width: number): string => `#pragma unroll
 #pragma unroll
     for (int c = 0; c < ${width / 8}; c++)
       *(unsigned int*)(out + (long long)row * ${width} + c * 8 + t * 2) = weft_pair(sums[4 * c + 2 * h] * inverse, sums[4 * c + 2 * h + 1] * inverse, weft_element());
+  }
+#pragma unroll 1
+  for (int tile = own; tile < tiles; tile++) {
+    weft_barrier_wait(keys_full + stage * 8, phase);
+    weft_barrier_wait(values_full + stage_v * 8, phase_v);
+    __syncwarp();
+    if (lane == 0) {
+      weft_barrier_arrive(keys_free + stage * 8);
+      weft_barrier_arrive(values_free + stage_v * 8);
+    }
+    if (++stage == ${stages}) stage = 0, phase ^= 1;
+    if (++stage_v == ${stages}) stage_v = 0, phase_v ^= 1;
   }
 `;
 
@@ -208,6 +225,6 @@ ${ATTENTION_NAME}(${attentionHead(form, 'weft_element')}) {
   const unsigned int keys_full = queries + ${barriers}, values_full = keys_full + ${ring};
   const unsigned int keys_free = keys_full + ${2 * ring}, values_free = keys_full + ${3 * ring};
 ${attentionPlace(form, rows)}${attentionTiles(form, rows, columns)}  const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x >> 7, 0);
-${beginningText(form, tile)}${computingText(form, tile)}${endingText(width)}}
+${beginningText(form, tile)}${computingText(form, tile)}${endingText(width, stages)}}
 `;
 }

@@ -59,13 +59,12 @@ export function attentionKernel(
   { sharedByteLength, hasWarpgroups = false }: DeviceLimits,
 ): AttentionKernel {
   const { dtype, inner, width, map } = form;
+  const blockCount = batch * Math.ceil(m / UNIT_ROWS);
   const all: readonly Candidate[] = !isHalf(dtype)
     ? floatsTiles(inner, width).map((tile) => floatsKernel(form, tile))
     : [
-        ...(hasWarpgroups && isForWarpgroups(form) ? [warpgroupsKernel(form)] : []),
-        ...halvesTiles(inner, width, batch * Math.ceil(m / UNIT_ROWS)).map((tile) =>
-          halvesKernel(form, tile),
-        ),
+        ...(hasWarpgroups && isForWarpgroups(form) ? [warpgroupsKernel(form, blockCount)] : []),
+        ...halvesTiles(inner, width, blockCount).map((tile) => halvesKernel(form, tile)),
       ];
   const fitting = all.find((each) => each.sharedByteLength + RESERVED_BYTES <= sharedByteLength);
   const chosen = fitting ?? all.at(-1)!;
@@ -83,8 +82,8 @@ type Candidate = Omit<AttentionKernel, 'source' | 'isSpecific' | 'schedule'> & {
   readonly print: () => string;
 };
 
-function warpgroupsKernel(form: AttentionForm): Candidate {
-  const tile = warpgroupsTile(form);
+function warpgroupsKernel(form: AttentionForm, blockCount: number): Candidate {
+  const tile = warpgroupsTile(form, blockCount);
   return {
     print: () => printWarpgroups(form, tile),
     rows: warpgroupsRows(tile),
