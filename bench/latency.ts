@@ -14,7 +14,7 @@ import { programOf } from '../src/exec/run/program.js';
 import { deviceNamed } from '../src/exec/targets/device.js';
 import { type Canonical, canonicalize } from '../src/fusion/passes/canonicalize.js';
 import type { DeviceBuffer } from '../src/graph/expr.js';
-import { compile, type Lazy, lazy, persist, synchronize } from '../src/index.js';
+import { compile, fft, type Lazy, lazy, persist, synchronize } from '../src/index.js';
 import { median, now, toDigits } from './statistics.js';
 import { uniform } from './workload.js';
 
@@ -113,6 +113,29 @@ async function timeExpressions(): Promise<void> {
   b.dispose();
 }
 
+/** A map of few elements, and batches of transforms, which a library queues. */
+async function timeTransforms(): Promise<void> {
+  const ways: Readonly<Record<string, (x: Lazy) => Lazy>> = {
+    add: (x) => x.add(1),
+    rfft: (x) => fft.rfft(x),
+  };
+  for (const rows of [2, 2 ** 14]) {
+    const shape = [rows, 4096];
+    const [x] = (await persist([uniform({ shape, seed: 3 })], { device })) as [Lazy];
+    for (const [name, fn] of Object.entries(ways)) {
+      const compiled = compile(fn, { device });
+      const text = `${name} of ${shape.join(' by ')}`;
+      await time(`compiled: ${text}, stays there, awaited`, async () => {
+        const result = await compiled.persist(x);
+        await synchronize(device);
+        result.dispose();
+      });
+      await timeNative(text, canonicalize([exprOf('latency', fn(x))]), ['device']);
+    }
+    x.dispose();
+  }
+}
+
 const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBufferView | DeviceBuffer)[] =>
   order.map((k) => {
     const { source } = sources[k]!;
@@ -122,7 +145,11 @@ const inputsOf = ({ sources }: Canonical, order: readonly number[]): (ArrayBuffe
   });
 
 /** The native run alone, and its parts. */
-async function timeNative(name: string, canonical: Canonical): Promise<void> {
+async function timeNative(
+  name: string,
+  canonical: Canonical,
+  destinations: readonly ('device' | 'host')[] = ['device', 'host'],
+): Promise<void> {
   const { one } = await programOf(canonical, {
     devices: [deviceNamed(device)],
     isSharded: false,
@@ -134,7 +161,7 @@ async function timeNative(name: string, canonical: Canonical): Promise<void> {
   });
   const { plan, native } = one!;
   const inputs = inputsOf(canonical, plan.inputs);
-  for (const destination of ['device', 'host'] as const) {
+  for (const destination of destinations) {
     const timelines: (RunTimeline & { readonly all: number })[] = [];
     const once = async (timeline: boolean): Promise<RunTimeline | undefined> => {
       const { outputs, timeline: times } = await run(native, inputs, { outputs: [destination], timeline });
@@ -189,3 +216,4 @@ await timeEmpty();
 await timeExpressions();
 const [x, y] = hostInputs as [Float32Array, Float32Array];
 await timeNative('host', canonicalize([exprOf('latency', dot(lazy(x), lazy(y)))]));
+if (!deviceNamed(device).isHost) await timeTransforms();

@@ -5,6 +5,7 @@
 #include "cuda/context-scope.h"
 #include "cuda/device.h"
 #include "cuda/issue.h"
+#include "cuda/library-routines.h"
 #include "cuda/resources.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
@@ -48,6 +49,7 @@ bool CudaDevice::isReadyFor(const Run& run) {
   // The first run loads its code, a later one makes its graphs.
   if (!program.code || !run.sinks.empty() || Issue::isDue(program, *resources_)) return false;
   if (!(program.code->runsAsGraphs() ? program.isSmallAsGraphs : program.isSmall)) return false;
+  if (!areRoutinesPrepared(program)) return false;
   size_t up = 0;
   size_t down = 0;
   std::vector<size_t> blocks;
@@ -69,6 +71,16 @@ bool CudaDevice::isReadyFor(const Run& run) {
   if (!resources_->pool->hasAtOnce(blocks)) return false;
   const std::lock_guard lock(flightsMutex_);
   return flights_ < kMostFlights && launches_ < kMostLaunches;
+}
+
+// Libraries drop plans that were not used for long.
+bool CudaDevice::areRoutinesPrepared(const Program& program) {
+  return std::all_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+    const auto* routine = std::get_if<RoutineStep>(&step);
+    if (routine == nullptr) return true;
+    const size_t bytes = routine->workspace < 0 ? 0 : program.buffers[routine->workspace].byteLength;
+    return routine->library->isPrepared({*this, routine->numbers, {}, {}, 0, bytes, {0, routine->units}});
+  });
 }
 
 void CudaDevice::beginInline(std::shared_ptr<Run> run, InlinePermit permit) {

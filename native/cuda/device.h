@@ -106,6 +106,8 @@ class CudaDevice : public Device {
   void watch(InFlightRun& flight);
   // Whether nothing that the run needs has to be waited for. Under the lock.
   bool isReadyFor(const Run& run);
+  // Whether libraries have all that the routines of a small program need. Under the lock.
+  bool areRoutinesPrepared(const Program& program);
   // After a failure: waits for what is queued, and finds out whether the device is lost. Needs the context.
   void drain();
   // Waits until few enough runs are under way.

@@ -18,6 +18,8 @@ constexpr int kReal32 = 0, kReal64 = 1, kComplex32 = 4, kComplex64 = 5;
 constexpr size_t kAlignment = 256;
 // Transforms of real numbers are given in pairs: cuFFT wants arrays aligned as complex numbers are.
 constexpr int64_t kPair = 2;
+// About what a call of cuFFT launches, and what copies its operand.
+constexpr size_t kLaunches = 2, kCopyLaunches = 3;
 
 std::string nameOf(int status) {
   static const std::map<int, const char*> names{
@@ -104,6 +106,11 @@ std::vector<std::string> cufftEntryPoints() {
 #undef WEFT_SYMBOL
 }
 
+bool Fft::Dropped::isEmpty() {
+  const std::lock_guard lock(mutex);
+  return handles.empty();
+}
+
 void Fft::Dropped::destroy() {
   std::vector<cufftHandle> all;
   {
@@ -156,11 +163,19 @@ class Fft::Fork {
   CUstream stream_;
 };
 
-Fft::PlanPointer Fft::planOf(const FftNumbers& fft, int64_t batch) {
+Fft::Key Fft::keyOf(const FftNumbers& fft, int64_t batch) {
   Key key{static_cast<int64_t>(fft.kind), fft.isDouble ? 1 : 0, batch, fft.inner};
   key.insert(key.end(), fft.dims.begin(), fft.dims.end());
-  const auto found =
-      std::find_if(plans_.begin(), plans_.end(), [&](const Kept& kept) { return kept.key == key; });
+  return key;
+}
+
+std::list<Fft::Kept>::iterator Fft::find(const Key& key) {
+  return std::find_if(plans_.begin(), plans_.end(), [&](const Kept& kept) { return kept.key == key; });
+}
+
+Fft::PlanPointer Fft::planOf(const FftNumbers& fft, int64_t batch) {
+  Key key = keyOf(fft, batch);
+  const auto found = find(key);
   if (found != plans_.end()) {
     plans_.splice(plans_.begin(), plans_, found);
   } else {
@@ -217,7 +232,6 @@ void Fft::eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range uni
 }
 
 std::shared_ptr<const void> Fft::prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
-  dropped_->destroy();
   // Of batches of two sizes.
   auto used = std::make_shared<std::vector<PlanPointer>>();
   eachBatch(fft, workspaceBytes, units, [&](int64_t, int64_t count) {
@@ -230,7 +244,19 @@ std::shared_ptr<const void> Fft::prepare(const FftNumbers& fft, size_t workspace
                       " bytes of workspace, more than were planned: " + std::to_string(workspaceBytes));
   });
   if (!side_ && areApart(fft, workspaceBytes, units)) side_.emplace();
+  dropped_->destroy();
   return used;
+}
+
+bool Fft::isPrepared(const FftNumbers& fft, size_t workspaceBytes) {
+  if (!dropped_->isEmpty()) return false;
+  const auto isKept = [&](int64_t count) {
+    const auto found = find(keyOf(fft, fft.inner > 1 ? fft.inner : count));
+    return found != plans_.end() && found->plan->workBytes + copyBytes(fft, count) <= workspaceBytes;
+  };
+  if (fft.inner > 1) return isKept(1);
+  const int64_t rest = fft.outer % fft.outerPerUnit;
+  return (fft.outer < fft.outerPerUnit || isKept(fft.outerPerUnit)) && (rest == 0 || isKept(rest));
 }
 
 bool Fft::areApart(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
@@ -286,6 +312,15 @@ const LibraryRoutine kFftRoutine{
     },
     [](const LibraryJob& job, CUstream stream) {
       job.device.fft().queue(readFftNumbers(job.numbers), job, stream);
+    },
+    true,
+    [](const std::vector<int64_t>& numbers) -> size_t {
+      const FftNumbers fft = readFftNumbers(numbers);
+      const auto calls = static_cast<size_t>(fft.inner > 1 ? fft.outer : fft.units());
+      return calls * (fft.kind == FftKind::toReal ? kLaunches + kCopyLaunches : kLaunches);
+    },
+    [](const LibraryJob& job) {
+      return job.device.fft().isPrepared(readFftNumbers(job.numbers), job.workspaceBytes);
     },
 };
 

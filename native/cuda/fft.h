@@ -65,6 +65,8 @@ class Fft {
   size_t eventCount() const { return side_ ? 2 : 0; }
   // The plans of a job, as LibraryRoutine::prepare says.
   std::shared_ptr<const void> prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units);
+  // Whether the plans of a whole job are kept, and none is to be destroyed.
+  bool isPrepared(const FftNumbers& fft, size_t workspaceBytes);
   void queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream);
 
  private:
@@ -74,6 +76,7 @@ class Fft {
     std::mutex mutex;
     std::vector<cufftHandle> handles;
     std::atomic<size_t> planCount{0};
+    bool isEmpty();
     void destroy();
   };
   struct Plan {
@@ -107,6 +110,8 @@ class Fft {
   static constexpr size_t kMostPlans = 64;
   static constexpr size_t kMostTableBytes = size_t{64} << 20;
 
+  static Key keyOf(const FftNumbers& fft, int64_t batch);
+  std::list<Kept>::iterator find(const Key& key);
   PlanPointer planOf(const FftNumbers& fft, int64_t batch);
   PlanPointer makePlan(const FftNumbers& fft, int64_t batch);
   // Transforms of one call at most: a unit's, or fewer where the workspace is too small for the plan's area.

@@ -32,6 +32,10 @@ struct LibraryRoutine {
   void (*queue)(const LibraryJob& job, CUstream stream);
   // Whether what it queues can be a part of a CUDA graph.
   bool isRecorded = true;
+  // About the launches that `queue` makes. Null: it may wait, and is left to the executor's thread.
+  size_t (*launches)(const std::vector<int64_t>& numbers) = nullptr;
+  // Whether `prepare` has nothing to make for the job, whose arrays need not be there, nor to destroy.
+  bool (*isPrepared)(const LibraryJob& job) = nullptr;
 };
 
 // Null: there is none of that name.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/library-routines.h"
 #include "runtime/device.h"
 #include "runtime/fields.h"
 #include "runtime/loop.h"
@@ -144,6 +145,9 @@ bool isSmall(const Program& program, bool asGraphs) {
     } else if ((std::holds_alternative<MatmulStep>(step) && isOnGpu) ||
                std::holds_alternative<ContractionStep>(step)) {
       launches += repeated[i] ? 1 : kProductLaunches;
+    } else if (const auto* routine = std::get_if<RoutineStep>(&step);
+               routine != nullptr && isOnGpu && routine->library->launches != nullptr) {
+      launches += repeated[i] ? 1 : routine->library->launches(routine->numbers);
     } else {
       return false;
     }

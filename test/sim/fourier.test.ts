@@ -105,6 +105,15 @@ describe('transforms on a simulated GPU', () => {
     for (let run = 0; run < 6; run++) expect((await step(x)).data).toEqual(first.data);
   });
 
+  it('of up to some 500 MB are parts of graphs', () => {
+    const graphsOf = (rows: number, n: number): readonly number[] =>
+      fft.rfft(placeholder([rows, n], { dtype: 'float32' })).explain({ device }).graphs;
+    expect(graphsOf(2 ** 14, 4096)).toEqual([1]);
+    expect(graphsOf(2 ** 15, 4096)).toEqual([]);
+    // Which take two passes over memory.
+    expect(graphsOf(2 ** 11, 2 ** 15)).toEqual([]);
+  });
+
   it('keep 64 plans, and those of what runs again', async () => {
     const step = compile((x: Lazy) => fft.fft(x).mul(2), { device });
     const x = toLazy(randomValues('complex64', [2, 23], 10));

@@ -83,6 +83,40 @@ describe('a run begins on the thread that asks for it', () => {
     expect(floats((await multiply()).outputs[0])).toEqual(Array(16).fill(8));
   });
 
+  it('a transform as well, while cuFFT has its plan', async () => {
+    const transform = (n: number) =>
+      createProgram({
+        device: 'cuda:0',
+        arenaByteLength: 64 * n,
+        images: [],
+        buffers: [
+          { role: 'input', byteLength: 8 * n, offset: -1 },
+          { role: 'output', byteLength: 8 * n, offset: -1 },
+          { role: 'temporary', byteLength: 64 * n, offset: 0 },
+        ],
+        steps: [
+          {
+            kind: 'routine',
+            name: 'fft',
+            numbers: [0, 0, 0, 1, 1, 1, n],
+            operands: [0],
+            results: [1],
+            workspace: 2,
+          },
+        ],
+      });
+    const program = transform(8);
+    const impulse = Float32Array.from({ length: 16 }, (_, k) => (k === 0 ? 1 : 0));
+    const runIt = () => run(program, [impulse], toHost);
+    expect(await isHere(runIt, 'cufftXtExec')).toBe(false);
+    expect(await isHere(runIt, 'cufftXtExec')).toBe(true);
+    expect(floats((await runIt()).outputs[0])).toEqual(Array.from({ length: 16 }, (_, k) => 1 - (k % 2)));
+    // As many other plans as are kept, so that this one is dropped.
+    for (let n = 1; n <= 66; n++) if (n !== 8) await run(transform(n), [new Float32Array(2 * n)], toHost);
+    expect(await isHere(runIt, 'cufftXtExec')).toBe(false);
+    expect(await isHere(runIt, 'cufftXtExec')).toBe(true);
+  });
+
   it('and does not wait for slow work', async () => {
     await run(double, [x], toHost);
     setFaults([{ call: 'run launch', nth: 1, delayMs: 200 }]);

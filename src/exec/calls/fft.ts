@@ -15,6 +15,9 @@ const KINDS = ['fft', 'rfft', 'irfft'] as const;
 const LEAST_UNIT = 2 ** 18;
 const MOST_UNIT = 2 ** 24;
 
+/** Elements of an axis that one kernel of cuFFT transforms in shared memory. */
+const MOST_IN_A_PASS = 2 ** 13;
+
 interface FftPlan {
   readonly kind: (typeof KINDS)[number];
   readonly outer: number;
@@ -77,9 +80,14 @@ const TRANSFORMING: Routine = {
   // Of complex numbers: real arrays and spectra are not of the same size.
   overwrites: ['cpu', 'cuda'],
   work: (step) => {
-    const { outer, perUnit, inner } = planOf(step);
-    const bytes = bytesOfAll([...step.operands, ...step.results]);
-    return { bytes: 2 * bytes, launches: 2 * (inner > 1 ? outer : Math.ceil(outer / perUnit)) };
+    const { kind, outer, perUnit, inner, dims } = planOf(step);
+    const calls = inner > 1 ? outer : Math.ceil(outer / perUnit);
+    const passes = dims.reduce((sum, n) => sum + (n <= MOST_IN_A_PASS ? 1 : 2), 0);
+    const bytes = passes * bytesOfAll([...step.operands, ...step.results]);
+    // `irfft` copies its operand, and clears two columns of it.
+    if (kind === 'irfft')
+      return { bytes: bytes + 2 * bytesOfAll(step.operands), launches: (passes + 3) * calls };
+    return { bytes, launches: passes * calls };
   },
   method: (step) => {
     const { kind, dims, outer, inner } = planOf(step);
