@@ -67,57 +67,84 @@ size_t linedBytes(const FftPlan& plan) {
   return localBytes<T>(plan.length + gaps + 2 * kLanes<T>);
 }
 
-// Sequences become a lane each, and back: vectors of neighbours are transposed.
-template <typename T>
-void readRows(const FftRows& rows, int64_t n, int64_t count, bool inverse, Lined<T> to) {
-  constexpr int64_t L = kLanes<T>, kElements = L / 2;
-  const T* const in = static_cast<const T*>(rows.in);
-  for (int64_t e = 0; e < n; e += kElements) {
-    const int64_t reals = n - e < kElements ? 2 * (n - e) : L;
+// The first `count` of a vector's numbers: a loop over them would be a call of memcpy.
+template <typename T, int Size = kLanes<T> / 2>
+WEFT_FFT_INLINE void copyFew(T* to, const T* from, int64_t count) {
+  if ((count & Size) != 0) {
+    __builtin_memcpy(to, from, Size * sizeof(T));
+    to += Size;
+    from += Size;
+  }
+  if constexpr (Size > 1) copyFew<T, Size / 2>(to, from, count);
+}
+
+// Rows of `length` numbers become a lane each, as many numbers at a time as there are lanes: `take(v)` gets a
+// vector of each, and others behind the last. Rows are `next` numbers apart.
+template <typename T, typename Take>
+WEFT_FFT_INLINE void readNumbers(const T* in, int64_t next, int64_t length, int64_t count, const Take& take) {
+  constexpr int64_t L = kLanes<T>;
+  const T* const end = in + (count - 1) * next + length;
+  for (int64_t e = 0; e < length; e += L) {
     Vector<T> v[L];
 #pragma GCC unroll 16
     for (int64_t l = 0; l < L; l++) {
       v[l] = Vector<T>{};
       if (l >= count) continue;
-      const T* const from = in + 2 * (l * rows.inNext + e);
-      if (reals == L) {
+      const T* const from = in + l * next + e;
+      // Behind a short row numbers of the next are read.
+      if (end - from >= L) {
         v[l] = loadVector(from);
       } else {
         T some[L] = {};
-        for (int64_t i = 0; i < reals; i++) some[i] = from[i];
+        copyFew<T>(some, from, length - e);
         v[l] = loadVector<T>(some);
       }
     }
     transposeVectors<T>(v);
-    for (int64_t i = 0; i < kElements; i++, to.next()) to.set(swapped<T>({v[2 * i], v[2 * i + 1]}, inverse));
+    take(v);
   }
 }
 
-template <typename T>
-void writeRows(Lined<T> from, int64_t n, int64_t count, bool inverse, const FftRows& rows) {
-  constexpr int64_t L = kLanes<T>, kElements = L / 2;
-  T* const out = static_cast<T*>(rows.out);
-  for (int64_t e = 0; e < n; e += kElements) {
-    const int64_t reals = n - e < kElements ? 2 * (n - e) : L;
+// The reverse: `give(v)` fills in the next vectors.
+template <typename T, typename Give>
+WEFT_FFT_INLINE void writeNumbers(T* out, int64_t next, int64_t length, int64_t count, const Give& give) {
+  constexpr int64_t L = kLanes<T>;
+  for (int64_t e = 0; e < length; e += L) {
     Vector<T> v[L];
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kElements; i++, from.next()) {
-      const Complexes<T> x = swapped(from.get(), inverse);
-      v[2 * i] = x.re;
-      v[2 * i + 1] = x.im;
-    }
+    give(v);
     transposeVectors<T>(v);
     for (int64_t l = 0; l < count; l++) {
-      T* const to = out + 2 * (l * rows.outNext + e);
-      if (reals == L) {
+      T* const to = out + l * next + e;
+      if (length - e >= L) {
         storeVector(to, v[l]);
       } else {
         T some[L];
         storeVector<T>(some, v[l]);
-        for (int64_t i = 0; i < reals; i++) to[i] = some[i];
+        copyFew<T>(to, some, length - e);
       }
     }
   }
+}
+
+// The same of complex numbers.
+template <typename T>
+void readRows(const FftRows& rows, int64_t n, int64_t count, bool inverse, Lined<T> to) {
+  readNumbers(static_cast<const T*>(rows.in), 2 * rows.inNext, 2 * n, count, [&](const Vector<T>* v) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kLanes<T>; i += 2, to.next()) to.set(swapped<T>({v[i], v[i + 1]}, inverse));
+  });
+}
+
+template <typename T>
+void writeRows(Lined<T> from, int64_t n, int64_t count, bool inverse, const FftRows& rows) {
+  writeNumbers(static_cast<T*>(rows.out), 2 * rows.outNext, 2 * n, count, [&](Vector<T>* v) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kLanes<T>; i += 2, from.next()) {
+      const Complexes<T> x = swapped(from.get(), inverse);
+      v[i] = x.re;
+      v[i + 1] = x.im;
+    }
+  });
 }
 
 // Elements of such sequences that are `stride` apart.

@@ -1,6 +1,6 @@
 // Kernels of Fourier transforms for one instruction set: sequences side by side here, rows and the passes of
 // real ones in their headers.
-#include "cpu/fft-real.h"
+#include "cpu/fft-real-lanes.h"
 #include "cpu/fft-rows.h"
 
 namespace weft::cpu::WEFT_ISA {
@@ -54,9 +54,9 @@ void columns(const FftPlan& plan, const void* from, void* to, int64_t stride, in
 }
 
 template <typename T>
-constexpr FftKernels kKernels{kLanes<T>,    sizeof(T),     rowsScratch<T>,  columnsScratch<T>,
-                              rows<T>,      columns<T>,    betweenBytes<T>, stepScratch<T>,
-                              firstStep<T>, secondStep<T>, splitReal<T>,    joinReal<T>};
+constexpr FftKernels kKernels{kLanes<T>,    sizeof(T),       rowsScratch<T>, columnsScratch<T>, rows<T>,
+                              columns<T>,   betweenBytes<T>, stepScratch<T>, firstStep<T>,      secondStep<T>,
+                              splitReal<T>, joinReal<T>,     realRows<T>};
 
 }  // namespace
 

@@ -124,7 +124,8 @@ class Job {
   size_t scratchBytes() const {
     if (fft_.kind != FftKind::complex) {
       const size_t own = aligned(kernelsOf(*plan_).rowsScratch(*plan_));
-      return own + (fft_.length() % 2 == 0 ? 0 : together(*plan_) * rowBytes());
+      const bool isBeside = fft_.length() % 2 != 0 && plan_->kind != FftPlan::Kind::direct;
+      return own + (isBeside ? together(*plan_) * rowBytes() : 0);
     }
     size_t most = 0;
     for (const Axis& axis : axes_)
@@ -163,6 +164,7 @@ class Job {
 
   void fromReal(const std::byte* in, std::byte* out, int64_t items) {
     const FftPlan& plan = *plan_;
+    if (plan.kind == FftPlan::Kind::direct) return directReal(in, out, items, false);
     const int64_t n = fft_.length(), half = n / 2, real = static_cast<int64_t>(fft_.realBytes());
     if (n % 2 == 0) {
       const RealTable& table = *table_;
@@ -183,6 +185,7 @@ class Job {
 
   void toReal(const std::byte* in, std::byte* out, int64_t items) {
     const FftPlan& plan = *plan_;
+    if (plan.kind == FftPlan::Kind::direct) return directReal(in, out, items, true);
     const int64_t n = fft_.length(), half = n / 2, real = static_cast<int64_t>(fft_.realBytes());
     if (n % 2 == 0) {
       const RealTable& table = *table_;
@@ -204,12 +207,16 @@ class Job {
  private:
   static int64_t parts(int64_t all, int64_t size) { return (all + size - 1) / size; }
   const FftKernels& kernelsOf(const FftPlan& plan) const { return fftKernels(plan, fft_.isDouble); }
-  // Most sequences that a thread takes at a time.
-  int64_t together(const FftPlan& plan) const { return plan.isInLanes() ? kernels_.lanes : 1; }
+  // Most sequences that a thread takes at a time: of short ones many, since each time costs as much as some.
+  int64_t together(const FftPlan& plan) const {
+    if (plan.kind != FftPlan::Kind::direct) return plan.isInLanes() ? kernels_.lanes : 1;
+    constexpr int64_t kLeast = 4096;
+    return parts(kLeast, plan.length * kernels_.lanes) * kernels_.lanes;
+  }
   // Sequences that a thread takes at a time, of so many. All threads have some where that costs nothing.
   int64_t together(const FftPlan& plan, int64_t rows) const {
-    const int64_t most = together(plan);
-    return plan.kind == FftPlan::Kind::direct ? most : std::min(most, parts(rows, workers_));
+    const int64_t most = together(plan), least = plan.kind == FftPlan::Kind::direct ? kernels_.lanes : 1;
+    return std::min(most, parts(parts(rows, workers_), least) * least);
   }
   bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   // Of a row of complex numbers beside the scratch.
@@ -293,8 +300,20 @@ class Job {
                             fft_.inverse, scratch);
   }
 
-  // Rows of odd length are transformed as complex ones, beside the scratch: `fill` makes one of a row, `take`
-  // makes a row of one. `given` and `taken` are the real numbers of rows before and after.
+  // Rows of lengths that have direct plans.
+  void directReal(const std::byte* in, std::byte* out, int64_t items, bool inverse) {
+    const int64_t size = together(*plan_, items);
+    const auto inBytes = static_cast<int64_t>(fft_.inBytes()),
+               outBytes = static_cast<int64_t>(fft_.outBytes());
+    each(parts(items, size), [&](int64_t part, std::byte* scratch) {
+      const int64_t first = part * size;
+      kernels_.realRows(*plan_, table_.get(), in + first * inBytes, out + first * outBytes,
+                        std::min(size, items - first), inverse, scratch);
+    });
+  }
+
+  // Rows of other odd lengths are transformed as complex ones, beside the scratch: `fill` makes one of a row,
+  // `take` makes a row of one. `given` and `taken` are the real numbers of rows before and after.
   template <typename T, typename Fill, typename Take>
   void oddRows(const FftPlan& plan, const std::byte* in, std::byte* out, int64_t items, int64_t given,
                int64_t taken, bool inverse, const Fill& fill, const Take& take) {

@@ -129,6 +129,10 @@ struct FftKernels {
   // to the half spectrum.
   void (*splitReal)(const RealTable& table, void* row);
   void (*joinReal)(const RealTable& table, const void* from, void* to);
+  // `count` rows of real numbers to their spectra, one behind the other, and back where it is `inverse`, by
+  // the direct plan of the length, or where that is even of half of it. `scratch` as of `rows`.
+  void (*realRows)(const FftPlan& plan, const RealTable* table, const void* in, void* out, int64_t count,
+                   bool inverse, std::byte* scratch);
 };
 
 // Of float32 or float64, for the instruction set that runs.

@@ -30,7 +30,7 @@ const onDevices = backends().filter((device) => device !== 'reference' && device
 const ofOwn = onDevices.filter((device) => device === 'cpu' || isSimulated(device));
 
 describe.each(ofOwn)('the bits of transforms on %s', (device) => {
-  it.each([5, 16, 61, 97, 128, 134, 180, 256, 1000, 1009])(
+  it.each([5, 16, 21, 61, 97, 128, 134, 180, 256, 1000, 1009])(
     'of %i elements are those of each alone',
     async (n) => {
       const rows = 37;
