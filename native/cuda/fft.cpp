@@ -224,23 +224,28 @@ int64_t Fft::batchOf(const FftNumbers& fft, size_t workspaceBytes) {
 template <typename Work>
 void Fft::eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units, const Work& work) {
   const int64_t batch = batchOf(fft, workspaceBytes);
+  PlanPointer plan;
+  int64_t planned = 0;
   for (int64_t unit = units.first; unit < units.last; unit++) {
     const int64_t last = std::min(fft.outer, (unit + 1) * fft.outerPerUnit);
-    for (int64_t first = unit * fft.outerPerUnit; first < last; first += batch)
-      work(first, std::min(batch, last - first));
+    for (int64_t first = unit * fft.outerPerUnit; first < last; first += batch) {
+      const int64_t count = std::min(batch, last - first);
+      if (count != planned) plan = planOf(fft, fft.inner > 1 ? fft.inner : count);
+      planned = count;
+      work(plan, first, count);
+    }
   }
 }
 
 std::shared_ptr<const void> Fft::prepare(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
   // Of batches of two sizes.
   auto used = std::make_shared<std::vector<PlanPointer>>();
-  eachBatch(fft, workspaceBytes, units, [&](int64_t, int64_t count) {
-    const PlanPointer made = planOf(fft, fft.inner > 1 ? fft.inner : count);
-    if (std::find(used->begin(), used->end(), made) == used->end()) used->push_back(made);
-    const Plan& plan = *made;
-    if (plan.workBytes + copyBytes(fft, count) <= workspaceBytes) return;
+  eachBatch(fft, workspaceBytes, units, [&](const PlanPointer& plan, int64_t, int64_t count) {
+    if (std::find(used->begin(), used->end(), plan) != used->end()) return;
+    used->push_back(plan);
+    if (plan->workBytes + copyBytes(fft, count) <= workspaceBytes) return;
     throw Failure(FailureCode::memory,
-                  "[cuda] cuFFT needs " + std::to_string(plan.workBytes) +
+                  "[cuda] cuFFT needs " + std::to_string(plan->workBytes) +
                       " bytes of workspace, more than were planned: " + std::to_string(workspaceBytes));
   });
   if (!side_ && areApart(fft, workspaceBytes, units)) side_.emplace();
@@ -262,9 +267,9 @@ bool Fft::isPrepared(const FftNumbers& fft, size_t workspaceBytes) {
 bool Fft::areApart(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units) {
   bool areApart = copyBytes(fft, 1) == 0;
   int64_t calls = 0;
-  eachBatch(fft, workspaceBytes, units, [&](int64_t, int64_t count) {
+  eachBatch(fft, workspaceBytes, units, [&](const PlanPointer& plan, int64_t, int64_t) {
     calls++;
-    areApart = areApart && planOf(fft, fft.inner > 1 ? fft.inner : count)->workBytes == 0;
+    areApart = areApart && plan->workBytes == 0;
   });
   return areApart && calls > 1;
 }
@@ -273,16 +278,14 @@ void Fft::queue(const FftNumbers& fft, const LibraryJob& job, CUstream stream) {
   std::optional<Fork> fork;
   if (side_ && areApart(fft, job.workspaceBytes, job.units)) fork.emplace(*side_, stream);
   bool isAside = false;
-  eachBatch(fft, job.workspaceBytes, job.units, [&](int64_t first, int64_t count) {
-    execute(fft, job, first, count, isAside ? side_->stream : stream);
+  eachBatch(fft, job.workspaceBytes, job.units, [&](const PlanPointer& plan, int64_t first, int64_t count) {
+    execute(*plan, fft, job, first, count, isAside ? side_->stream : stream);
     isAside = fork.has_value() && !isAside;
   });
 }
 
-void Fft::execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count,
-                  CUstream stream) {
-  const PlanPointer made = planOf(fft, fft.inner > 1 ? fft.inner : count);
-  const Plan& plan = *made;
+void Fft::execute(const Plan& plan, const FftNumbers& fft, const LibraryJob& job, int64_t first,
+                  int64_t count, CUstream stream) {
   CUdeviceptr in = job.operands[0] + static_cast<size_t>(first) * fft.inBytes();
   const CUdeviceptr out = job.results[0] + static_cast<size_t>(first) * fft.outBytes();
   if (fft.kind == FftKind::toReal) {

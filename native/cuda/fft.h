@@ -116,12 +116,13 @@ class Fft {
   PlanPointer makePlan(const FftNumbers& fft, int64_t batch);
   // Transforms of one call at most: a unit's, or fewer where the workspace is too small for the plan's area.
   int64_t batchOf(const FftNumbers& fft, size_t workspaceBytes);
-  // Calls `work(first, count)` for the transforms of each call.
+  // Calls `work(plan, first, count)` for the transforms of each call.
   template <typename Work>
   void eachBatch(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units, const Work& work);
   // Whether the calls of a job share no memory, so that two of them may run at a time.
   bool areApart(const FftNumbers& fft, size_t workspaceBytes, cpu::Range units);
-  void execute(const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count, CUstream stream);
+  void execute(const Plan& plan, const FftNumbers& fft, const LibraryJob& job, int64_t first, int64_t count,
+               CUstream stream);
 
   const std::shared_ptr<Dropped> dropped_ = std::make_shared<Dropped>();
   // Latest use first.
