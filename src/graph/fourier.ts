@@ -14,7 +14,7 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { byteLengthOf, type DType, isComplex, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
-import { inSteps, MOST_AT_ONCE, stepsOf } from './fourier-steps.js';
+import { fromHalfSpectra, halfSpectra, inSteps, MOST_AT_ONCE, stepsOf } from './fourier-steps.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map } from './infer.js';
 import { concat, padTo } from './joins.js';
@@ -101,14 +101,16 @@ export function realInverse(x: Expr, axes: readonly number[], n: number): Expr {
     return broadcast(constant(0, dtype), shape);
   }
   const half = alongAxes(x, axes.slice(0, -1), true);
+  if (!isLong(n)) return alongRows(half, last, (rows) => call('irfft', [n], [rows])[0]!);
+  if (n % 2 === 0) return alongRows(half, last, (rows) => fromHalfSpectra(rows, (z) => alongAxes(z, [1], true)));
   // Imaginary parts that real numbers cannot have are in imaginary parts of the result.
-  if (isLong(n)) return map('real', [alongAxes(mirrored(half, [last], n), [last], true)]);
-  return alongRows(half, last, (rows) => call('irfft', [n], [rows])[0]!);
+  return map('real', [alongAxes(mirrored(half, [last], n), [last], true)]);
 }
 
 function rowsFromReal(x: Expr, axis: number): Expr {
   const n = x.shape[axis]!;
   if (!isLong(n)) return alongRows(x, axis, (rows) => call('rfft', [], [rows])[0]!);
+  if (n % 2 === 0) return alongRows(x, axis, (rows) => halfSpectra(rows, (z) => alongAxes(z, [1], false)));
   const whole = alongAxes(cast(x, complexOf(x.dtype)), [axis], false);
   return slice(whole, ...whole.shape.map((size, k) => [0, k === axis ? halfOf(n) : size] as const));
 }
