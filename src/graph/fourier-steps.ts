@@ -98,10 +98,7 @@ export function fromHalfSpectra(spectra: Expr, rowsOf: (rows: Expr) => Expr): Ex
   const h = kept - 1;
   // The ends have no imaginary parts.
   const [first, last] = [map('real', [columns(spectra, 0, 1)]), map('real', [columns(spectra, h, kept)])];
-  const ends = map('add', [
-    map('add', [first, last]),
-    map('multiply', [map('subtract', [first, last]), I]),
-  ]);
+  const ends = map('add', [map('add', [first, last]), map('multiply', [map('subtract', [first, last]), I])]);
   const z = rowsOf(concat([ends, map('add', halves(spectra, h, true, I))], 1));
   return reshape(stack([map('real', [z]), map('imag', [z])], 2), [outer, 2 * h]);
 }

@@ -102,7 +102,8 @@ export function realInverse(x: Expr, axes: readonly number[], n: number): Expr {
   }
   const half = alongAxes(x, axes.slice(0, -1), true);
   if (!isLong(n)) return alongRows(half, last, (rows) => call('irfft', [n], [rows])[0]!);
-  if (n % 2 === 0) return alongRows(half, last, (rows) => fromHalfSpectra(rows, (z) => alongAxes(z, [1], true)));
+  if (n % 2 === 0)
+    return alongRows(half, last, (rows) => fromHalfSpectra(rows, (z) => alongAxes(z, [1], true)));
   // Imaginary parts that real numbers cannot have are in imaginary parts of the result.
   return map('real', [alongAxes(mirrored(half, [last], n), [last], true)]);
 }

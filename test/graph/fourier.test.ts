@@ -1,13 +1,16 @@
 /** The graphs of Fourier transforms, their dtypes, and arguments that they refuse. */
 import { describe, expect, it } from 'vitest';
+import { exprOf, Lazy } from '../../src/api/lazy.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { fromHalfSpectra, halfSpectra } from '../../src/graph/fourier-steps.js';
 import {
   ArgumentError,
+  compute,
   DTypeError,
   fft,
-  type Lazy,
   lazy,
+  type NDArray,
   ones,
   placeholder,
   RangeArgumentError,
@@ -86,19 +89,53 @@ describe('Fourier transforms', () => {
   });
 
   it('of sequences of more than 2^26 elements are transforms of short rows, with kernels that transpose', () => {
-    const steps = ['kernel', 'call fft', 'kernel', 'call fft', 'kernel'];
+    // Two kernels make tables of roots.
+    const steps = ['kernel', 'call fft', 'kernel', 'kernel', 'kernel', 'call fft', 'kernel'];
     const long = (n: number, dtype: 'complex64' | 'float32' = 'complex64') => placeholder([n], { dtype });
     expect(stepsOf(fft.fft(long(2 ** 26)))).toEqual(['call fft']);
     expect(stepsOf(fft.ifft(long(2 ** 27)))).toEqual(steps);
-    expect(stepsOf(fft.irfft(long(2 ** 26 + 1)))).toEqual(steps);
-    // One more cuts the result in half.
-    expect(stepsOf(fft.rfft(long(3 * 2 ** 25, 'float32')))).toEqual([...steps, 'kernel']);
+    // Of an odd length; one more cuts the result in half.
+    expect(stepsOf(fft.rfft(long(3 ** 17, 'float32')))).toEqual([...steps, 'kernel']);
     // A prime.
     expect(stepsOf(fft.fft(long(2 ** 26 + 15)))).toEqual(['call fft']);
     const image = placeholder([2 ** 14, 2 ** 14], { dtype: 'complex64' });
     expect(stepsOf(fft.fft2(image))).toEqual(['call fft', 'kernel', 'call fft', 'kernel']);
   });
 });
+
+describe('transforms of long real sequences of even length', () => {
+  it('are those of half as many complex numbers, a kernel before and one behind, and two for roots', () => {
+    const real = placeholder([3 * 2 ** 25], { dtype: 'float32' });
+    expect(stepsOf(fft.rfft(real))).toEqual(['kernel', 'call fft', 'kernel', 'kernel', 'kernel']);
+    const half = placeholder([2 ** 26 + 1], { dtype: 'complex64' });
+    expect(stepsOf(fft.irfft(half))).toEqual(['kernel', 'kernel', 'kernel', 'call fft', 'kernel']);
+  });
+
+  it.each([2, 4, 30, 512])('are those of %i elements', async (n) => {
+    const values = Float64Array.from({ length: 3 * n }, (_, i) => Math.sin(i * i + 1));
+    const x = lazy(values).reshape(3, n);
+    const forward = halfSpectra(exprOf('rfft', x), (z) => exprOf('fft', fft.fft(new Lazy(z))));
+    // Imaginary parts of the ends are not read.
+    const spectra = fft.rfft(x).add({ re: 0, im: 1 });
+    const backward = fromHalfSpectra(exprOf('irfft', spectra), (z) =>
+      exprOf('ifft', fft.ifft(new Lazy(z), { norm: 'forward' })),
+    );
+    const device = 'cpu';
+    const [own, wanted] = await compute([new Lazy(forward), fft.rfft(x)], { device });
+    expectNear(own!, wanted!);
+    const [back, signal] = await compute([new Lazy(backward), fft.irfft(spectra, { norm: 'forward' })], {
+      device,
+    });
+    expectNear(back!, signal!);
+  });
+});
+
+function expectNear(actual: NDArray, expected: NDArray): void {
+  expect([actual.dtype, actual.shape]).toEqual([expected.dtype, expected.shape]);
+  const [a, b] = [actual, expected].map(({ data }) => Array.from(data as Float64Array));
+  const most = Math.max(...b!.map(Math.abs));
+  expect(Math.max(...a!.map((value, i) => Math.abs(value - b![i]!)))).toBeLessThan(1e-14 * most);
+}
 
 /** The steps of a plan on the CPU. */
 function stepsOf({ expr }: Lazy): string[] {

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { exprOf, Lazy } from '../../src/api/lazy.js';
 import type { Expr } from '../../src/graph/expr.js';
-import { inSteps } from '../../src/graph/fourier-steps.js';
+import { halfSpectra, inSteps } from '../../src/graph/fourier-steps.js';
 import { compile, compute, fft, placeholder } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
@@ -90,6 +90,22 @@ describe('transforms on a simulated GPU', () => {
     const [a, b] = [one!, own!].map(({ data }) => Array.from(data as Float32Array));
     const most = b!.reduce((sum, value) => Math.max(sum, Math.abs(value)), 0);
     expect(a!.every((value, i) => Math.abs(value - b![i]!) <= 1e-6 * most)).toBe(true);
+  });
+
+  it('of a real sequence of even length have the bits of the whole in tiles', async () => {
+    const n = 2 ** 19;
+    const x = toLazy(randomValues('float32', [n], 13, -1, 1));
+    const rowsOf = (rows: Expr): Expr => exprOf('fft', fft.fft(new Lazy(rows)));
+    const half = (z: Expr): Expr => inSteps(z, [512, 512], false, rowsOf);
+    const output = new Lazy(halfSpectra(exprOf('rfft', x.reshape(1, n)), half));
+    const whole = output.plan({ device });
+    const memory = Math.ceil(0.85 * whole.peakBytes);
+    const plan = output.plan({ device, memory });
+    expect(plan.sweeps.length).toBeGreaterThan(0);
+    expect(plan.peakBytes).toBeLessThanOrEqual(memory);
+    const [one] = await compute([output], { device });
+    const [parts] = await compute([output], { device, memory });
+    expect(parts!.data).toEqual(one!.data);
   });
 
   it('of 2^28 elements are planned within three eighths of their bytes', () => {
