@@ -70,7 +70,7 @@ class VectorCode {
   virtual void releaseHeld() {}
 
   // -------------------------------------------------------------------------------------------- instructions
-  // Those of 32 bits leave the scratches but for `out`, where nothing else is said.
+  // They change no register but `out`, where nothing else is said.
 
   virtual void bitAnd(int out, int a, VectorOperand b) = 0;
   // ~a & b.
@@ -94,7 +94,7 @@ class VectorCode {
   // `a`, unless it is negative, and not -0: `out` stays then. That is a positive number, and none less than
   // `a`.
   virtual void unlessNegative(DType dtype, int out, int a) = 0;
-  // Of integers; counts beyond the width move every bit out.
+  // Of integers; counts beyond the width move every bit out. It may use the scratches.
   virtual bool hasShift(Shift kind, DType dtype) const = 0;
   virtual void shift(Shift kind, DType dtype, int out, VectorOperand a, VectorOperand count) = 0;
   // Of 64 bits, filled with zeros.
