@@ -35,6 +35,15 @@ describe('a size that depends on data', () => {
     expect((await columns.compute()).shape).toEqual([2, 3]);
   });
 
+  it('leaves results memory of their own size where they are a small part of the bound', async () => {
+    const line = arange(2 ** 16).astype('float32');
+    const [few, most] = await compute([line.slice(line.less(9000)), line.slice(line.greater(9000))], {
+      device: 'cpu',
+    });
+    expect([few.data.length, few.data.buffer.byteLength, few.data[8999]]).toEqual([9000, 4 * 9000, 8999]);
+    expect([most.data.length, most.data.buffer.byteLength]).toEqual([2 ** 16 - 9001, 4 * 2 ** 16]);
+  });
+
   it('is known after persist, which gives arrays for anything', async () => {
     const known = await some.persist();
     expect(known.shape).toEqual([5]);

@@ -64,15 +64,20 @@ export function cutHostResults(results: readonly HostResult[], { cuts }: Bounded
   );
 }
 
+/** Bytes that JavaScript copies sooner than a thread would have begun. */
+const COPIED_AT_ONCE = 2 ** 14;
+
 /** The first elements along the first axis of a result, which then becomes the axis `axis`. */
 async function cutInHost(result: HostResult, length: number, axis: number): Promise<HostResult> {
   const { dtype } = result;
   const shape = cutShape(result.shape, length);
   const all = typeof result.data === 'function' ? result.data() : result.data;
   const count = (all.length / result.shape[0]!) * length;
-  // A small part of an array does not keep all of it in memory.
-  const data = 2 * count < all.length ? all.slice(0, count) : all.subarray(0, count);
-  if (axis === 0) return { data, dtype, shape };
+  const data = all.subarray(0, count);
+  // A small part of an array does not keep all of it in memory: threads of the CPU copy it, as they move axes.
+  const isSmall = 2 * count < all.length;
+  if (axis === 0 && data.byteLength <= COPIED_AT_ONCE && isSmall) return { data: data.slice(), dtype, shape };
+  if (axis === 0 && !isSmall) return { data, dtype, shape };
   const rows = hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, dtype, shape);
   const [moved] = await evaluate([moveaxis(rows, 0, axis)], { device: 'cpu' });
   return moved!;
