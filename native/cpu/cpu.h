@@ -53,8 +53,10 @@ struct Range {
 };
 
 // Runs tiles of a kernel, whose bits are those of the whole. Memory that other tiles touch need not be there.
+// Of a kernel that takes elements of a window, `window` is the indices that are there: elements with others
+// are not stored.
 void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
-             const std::atomic<bool>* cancel);
+             const std::atomic<bool>* cancel, Range window = {0, INT64_MAX});
 
 // Runs of a kernel without reductions, one after the other: buffers of the first one, then of the others by
 // turns. A tile reads values of an earlier run that were stored by tiles at most `reach` before or after it.

@@ -30,6 +30,8 @@ struct TapeJob {
   // The next run of a tile reads the values that it writes: nothing goes past the caches, or is asked for
   // ahead.
   bool isRepeated = false;
+  // Indices of windowed buffers that are there.
+  Range window = {0, INT64_MAX};
   bool streams(int buffer) const {
     if (isRepeated) return false;
     const TapeBuffer& b = buffers[buffer];

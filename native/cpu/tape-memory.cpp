@@ -295,6 +295,23 @@ struct Wide {
   uint64_t low, high;
 };
 
+int64_t indexAt(const Operand& indices, int64_t row, int64_t lane) {
+  const auto* const data = reinterpret_cast<const int64_t*>(indices.data);
+  return data[row * indices.rowStep + lane / kChunk * indices.chunkStep + lane % kChunk];
+}
+
+bool isIn(Range window, int64_t index) { return index >= window.first && index < window.last; }
+
+// Calls a function with a zero of an element's size.
+template <typename Function>
+void withElement(int64_t size, const Function& call) {
+  if (size == 1) return call(uint8_t{});
+  if (size == 2) return call(uint16_t{});
+  if (size == 4) return call(uint32_t{});
+  if (size == 8) return call(uint64_t{});
+  call(Wide{});
+}
+
 }  // namespace
 
 int64_t baseOf(const Affine& affine, const Position& at) {
@@ -354,7 +371,7 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
 }
 
 Operand gather(const Tape& tape, const Instruction& instruction, const Position& at,
-               const TapeBuffer* buffers, const Operand& indices, char* registers) {
+               const TapeBuffer* buffers, const Operand& indices, Range window, char* registers) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
   const Shape shape = shapeOf(tape, value, at);
@@ -364,6 +381,7 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
   const char* const from = static_cast<const char*>(buffer.data) + baseOf(affine, at) * size;
   const bool isFar = indices.chunkStep != 0 && (buffer.last - buffer.first) * size >= kFarBytes;
   const bool isBounded = !instruction.access.bounds.empty();
+  const bool isWindowed = instruction.indexValue == tape.windowIndex;
   for (int64_t r = 0; r < shape.rows; r++) {
     char* const row = registers + r * shape.rowStep * size;
     const int64_t* const chosen = reinterpret_cast<const int64_t*>(indices.data) + r * indices.rowStep;
@@ -378,23 +396,25 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
                   chosen, indices.chunkStep, affine, instruction.indexStride, isFar);
     };
     // The register may be that of the indices: each is read before its element is written.
-    if (isBounded || affine.mode == LaneMode::table) {
+    if (isWindowed) {
+      withElement(size, [&](auto zero) {
+        using Element = decltype(zero);
+        for (int64_t l = 0; l < shape.lanes; l++) {
+          const bool isThere = isIn(window, indexAt(indices, r, l)) &&
+                               (!isBounded || holdsAt(instruction.access.bounds, at, r, l));
+          const Element element = isThere ? reinterpret_cast<const Element*>(line)[place(l)] : zero;
+          reinterpret_cast<Element*>(row)[l] = element;
+        }
+      });
+    } else if (isBounded || affine.mode == LaneMode::table) {
       for (int64_t l = 0; l < shape.lanes; l++) {
         if (isBounded && !holdsAt(instruction.access.bounds, at, r, l))
           std::memset(row + l * size, 0, size);
         else
           std::memcpy(row + l * size, line + place(l) * size, size);
       }
-    } else if (size == 1) {
-      copy(uint8_t{});
-    } else if (size == 2) {
-      copy(uint16_t{});
-    } else if (size == 4) {
-      copy(uint32_t{});
-    } else if (size == 8) {
-      copy(uint64_t{});
     } else {
-      copy(Wide{});
+      withElement(size, copy);
     }
     std::memset(row + shape.lanes * size, 0, (padded - shape.lanes) * size);
     // A value that does not vary along the lanes is read as a whole chunk.
@@ -486,6 +506,25 @@ void store(const Tape& tape, const Access& access, const Position& at, int64_t r
         moves.scatter(to + l * affine.lane * size, from, count, affine.lane);
       }
     }
+  }
+}
+
+void storeInWindow(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
+                   const Operand& value, const Operand& indices, Range window, const TapeBuffer* buffers) {
+  const Affine& affine = access.affine;
+  const int64_t size = byteLengthOf(tape.buffers[access.buffer].dtype);
+  char* const memory = static_cast<char*>(buffers[access.buffer].data) + baseOf(affine, at) * size;
+  const int64_t count = affine.mode == LaneMode::splat ? 1 : lanes;
+  for (int64_t r = 0; r < rows; r++) {
+    withElement(size, [&](auto zero) {
+      using Element = decltype(zero);
+      auto* const to = reinterpret_cast<Element*>(memory + r * affine.row * size);
+      const auto* const from = reinterpret_cast<const Element*>(value.data) + r * value.rowStep;
+      for (int64_t l = 0; l < count; l++) {
+        if (isIn(window, indexAt(indices, r, l)))
+          to[laneOffset(affine, l)] = from[l / kChunk * value.chunkStep + l % kChunk];
+      }
+    });
   }
 }
 

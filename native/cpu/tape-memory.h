@@ -23,14 +23,18 @@ int64_t baseOf(const Affine& affine, const Position& at);
 // Nothing outside the buffer's elements that are there is read.
 Operand load(const Tape& tape, const Instruction& instruction, const Position& at, const TapeBuffer* buffers,
              char* registers, bool inPlace);
-// A load whose place depends on a value: `indices`, which are in range.
+// A load whose place depends on a value: `indices`, which are in range. Lanes whose index is outside of
+// `window` are 0.
 Operand gather(const Tape& tape, const Instruction& instruction, const Position& at,
-               const TapeBuffer* buffers, const Operand& indices, char* registers);
+               const TapeBuffer* buffers, const Operand& indices, Range window, char* registers);
 Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers);
 
 // Writes rows x lanes of a value; past the caches where it can, if `streams`.
 void store(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
            const Operand& value, const TapeBuffer* buffers, bool streams);
+// Writes the lanes whose index is in `window`.
+void storeInWindow(const Tape& tape, const Access& access, const Position& at, int64_t rows, int64_t lanes,
+                   const Operand& value, const Operand& indices, Range window, const TapeBuffer* buffers);
 
 }  // namespace weft::cpu

@@ -26,6 +26,7 @@ class Parser {
     layout();
     buffers();
     values();
+    windowIndex();
     const int64_t walks = words_.next(1, kMany, "number of walks");
     tape->keepsBlock = words_.next(0, 1, "keepsBlock") == 1;
     tape->slotBlocks = words_.next(1, INT64_MAX, "slot length");
@@ -84,6 +85,13 @@ class Parser {
       if (value.storage == Storage::constant) value.offset = constant(value);
       tape_->values.push_back(value);
     }
+  }
+
+  void windowIndex() {
+    tape_->windowIndex =
+        static_cast<int>(words_.next(-1, static_cast<int64_t>(tape_->values.size()) - 1, "index of windows"));
+    if (tape_->windowIndex >= 0 && tape_->values[tape_->windowIndex].dtype != DType::int64)
+      malformed("dtype of the index of windows");
   }
 
   // Fills a constant's chunk and returns its offset.

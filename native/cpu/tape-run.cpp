@@ -106,9 +106,10 @@ void runTape(const Tape& tape, void* const* buffers, ThreadPool& pool, const std
 }
 
 void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPool& pool,
-             const std::atomic<bool>* cancel) {
+             const std::atomic<bool>* cancel, Range window) {
   if (tiles.first >= tiles.last) return;
-  const TapeJob job = jobOf(tape, buffers, cancel);
+  TapeJob job = jobOf(tape, buffers, cancel);
+  job.window = window;
   const int64_t count = tiles.last - tiles.first;
   const bool split = job.slots > 1 && count < 4 * pool.size() && pool.size() > 1 &&
                      count * workOfTile(tape) >= 2 * kTaskWork;

@@ -266,7 +266,7 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
       }
       case Opcode::load:
         if (i.indexValue >= 0) {
-          out = gather(tape_, i, at, job_->buffers, operands_[i.indexValue], memory);
+          out = gather(tape_, i, at, job_->buffers, operands_[i.indexValue], job_->window, memory);
           break;
         }
         if (i.isKept && holds(i, at)) break;
@@ -288,6 +288,11 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         reduce(i, at, args, out);
         break;
       case Opcode::store:
+        if (tape_.windowIndex >= 0) {
+          storeInWindow(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out,
+                        operands_[tape_.windowIndex], job_->window, job_->buffers);
+          break;
+        }
         store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_->buffers,
               job_->streams(i.access.buffer));
         break;

@@ -153,6 +153,9 @@ class Tape {
   std::vector<Section> walks;
   std::vector<ReduceInfo> reductions;
   int chainCount = 0;
+  // The int64 value that gathers of windowed buffers have as their index: elements with indices outside of
+  // the job's window are not stored. -1: there is none.
+  int windowIndex = -1;
   // Bytes that a worker's loops of elements need, one after the other.
   size_t loopByteLength = 0;
   const Registry* registry = nullptr;

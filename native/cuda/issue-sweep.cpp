@@ -64,6 +64,7 @@ void Issue::operator()(const std::shared_ptr<const Sweep>& sweep) {
 void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, const SweepRange& range) {
   if (range.y0 == range.y1) return;
   code_.firstBlock = {static_cast<unsigned>(range.x0), static_cast<unsigned>(range.y0)};
+  code_.window = {range.z0, range.z1};
   const auto across = static_cast<unsigned>(range.x1 - range.x0);
   const auto down = static_cast<unsigned>(range.y1 - range.y0);
   if (exec_ != nullptr) {

@@ -52,6 +52,7 @@ void addLaunch(const LaunchStep& launch, ProgramCode& code) {
       case LaunchArgument::buffer:
         return &code.addresses[argument.at];
       case LaunchArgument::block:
+        if (argument.at >= code.firstBlock.size()) return &code.window[argument.at - code.firstBlock.size()];
         return &code.firstBlock[argument.at];
       case LaunchArgument::steps:
         return &code.loopSteps;

@@ -49,6 +49,8 @@ struct ProgramCode {
   std::vector<CUdeviceptr> addresses;
   // The first block of a launch along x and y in the whole grid: not 0 in the parts that sweeps run.
   std::array<unsigned, 2> firstBlock{};
+  // The indices [first, last) of a windowed buffer that are there, in parts of sweeps.
+  std::array<int64_t, 2> window{};
   // Steps of a loop that a launch does.
   unsigned loopSteps = 1;
   // Steps of it before the launch.

@@ -89,7 +89,7 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
   struct RunRange {
     CpuSteps& steps;
     const SweepRange& r;
-    void operator()(const TapeStep& s) { steps.tape(s, {r.x0, r.x1}); }
+    void operator()(const TapeStep& s) { steps.tape(s, {r.x0, r.x1}, {r.z0, r.z1}); }
     void operator()(const TapePhaseStep& s) { steps.phase(s, {r.y0, r.y1}); }
     void operator()(const MatmulStep& s) { steps.product(s, {{r.x0, r.x1}, {r.y0, r.y1}, {r.z0, r.z1}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
@@ -105,9 +105,9 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
   std::visit(RunRange{*this, range}, step);
 }
 
-void CpuSteps::tape(const TapeStep& step, cpu::Range tiles) {
+void CpuSteps::tape(const TapeStep& step, cpu::Range tiles, cpu::Range window) {
   cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles,
-               step.isShort() ? thisThread() : cpu::sharedPool(), cancel_);
+               step.isShort() ? thisThread() : cpu::sharedPool(), cancel_, window);
 }
 
 void CpuSteps::phase(const TapePhaseStep& step, cpu::Range slots) {

@@ -43,7 +43,7 @@ class CpuSteps {
   void runPart(const SweepBody& part, int64_t tile);
 
  private:
-  void tape(const TapeStep& step, cpu::Range tiles);
+  void tape(const TapeStep& step, cpu::Range tiles, cpu::Range window = {0, INT64_MAX});
   void phase(const TapePhaseStep& step, cpu::Range slots);
   void product(const MatmulStep& step, const cpu::MatmulPart& part);
   void routine(const RoutineStep& step, cpu::Range units);

@@ -44,9 +44,10 @@ void readLaunchArgument(const Fields& fields, const Program& program, LaunchStep
     return;
   }
   if (kind == LaunchArgument::block) {
-    const std::string axis = fields.text("block");
-    if (axis != "x" && axis != "y") fields.reject("block", "x or y");
-    step.args.push_back({kind, axis == "x" ? size_t{0} : size_t{1}});
+    const std::array<std::string, 4> names{"x", "y", "first", "last"};
+    const auto named = std::find(names.begin(), names.end(), fields.text("block"));
+    if (named == names.end()) fields.reject("block", "x, y, first or last");
+    step.args.push_back({kind, static_cast<size_t>(named - names.begin())});
     return;
   }
   if (kind == LaunchArgument::steps || kind == LaunchArgument::done) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <napi.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -64,7 +65,8 @@ struct TapeStep {
 struct LaunchStep {
   struct Argument {
     LaunchArgument kind;
-    // A buffer, an axis of the grid (x is 0), or where a scalar is in `scalars`.
+    // A buffer, an axis of the grid (x is 0; 2 and 3: where the window of indices begins and ends), or where
+    // a scalar is in `scalars`.
     size_t at = 0;
   };
   size_t image;
@@ -76,6 +78,12 @@ struct LaunchStep {
   std::vector<uint8_t> scalars;
   // Whether an argument is another one in every run of a loop's body.
   bool isCounted = false;
+  // Whether it takes elements of a window: a range has the indices that are there.
+  bool takesWindows() const {
+    return std::any_of(args.begin(), args.end(), [](const Argument& argument) {
+      return argument.kind == LaunchArgument::block && argument.at >= 2;
+    });
+  }
 };
 
 // In elements, as MatrixOperand of src/exec/calls/call.ts.

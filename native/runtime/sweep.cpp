@@ -128,7 +128,10 @@ class RangeRule {
  public:
   explicit RangeRule(const Step& step) : step_(step) { std::visit(*this, step); }
 
-  void operator()(const TapeStep& step) { x_ = step.tape->tileCount(); }
+  void operator()(const TapeStep& step) {
+    x_ = step.tape->tileCount();
+    if (step.tape->windowIndex >= 0) z_ = kMostIndices;
+  }
   void operator()(const TapePhaseStep& step) {
     x_ = 1;
     y_ = step.finishes ? 0 : step.tape->slotCount();
@@ -136,6 +139,7 @@ class RangeRule {
   void operator()(const LaunchStep& step) {
     x_ = step.grid[0];
     y_ = step.grid[1];
+    if (step.takesWindows()) z_ = kMostIndices;
   }
   void operator()(const MatmulStep& step) {
     x_ = lineCount(step);
@@ -166,6 +170,9 @@ class RangeRule {
   }
 
  private:
+  // Of a windowed axis: indices are exact in JavaScript's numbers.
+  static constexpr int64_t kMostIndices = int64_t{1} << 53;
+
   static void check(const MatmulStep& step, const SweepRange& range, const std::string& field) {
     if (range.x0 == range.x1) return;
     const bool isWhole = range.x0 % step.m == 0 && range.x1 % step.m == 0;

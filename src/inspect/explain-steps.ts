@@ -15,7 +15,7 @@ import {
   type Step,
   type SweepStep,
 } from '../exec/plan/plan.js';
-import { countOf, roundsText } from '../exec/plan/print-plan.js';
+import { countOf, roundsText, takenText } from '../exec/plan/print-plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
 import type { ComputeTarget } from '../exec/run/compute-target.js';
 import type { Planned } from '../exec/run/planned.js';
@@ -131,7 +131,7 @@ class Explainer {
     isTuned = this.#isTuned,
   ): LocatedStep[] {
     if (step.kind === 'sweep') {
-      const { panels } = step;
+      const { panels, taken } = step;
       const sweep = {
         number: this.#sweeps++,
         tiles: step.tiles,
@@ -143,8 +143,9 @@ class Explainer {
           step: { ...withoutPanels(one.step, step, plan), sweep },
         })),
       );
-      if (first === undefined || panels === undefined) return first === undefined ? [] : [first, ...others];
-      const text = `${first.step.text.trimEnd()}; ${panelsText(panels)}\n`;
+      const how = panels !== undefined ? panelsText(panels) : taken && `taken in ${takenText(taken)}`;
+      if (first === undefined || how === undefined) return first === undefined ? [] : [first, ...others];
+      const text = `${first.step.text.trimEnd()}; ${how}\n`;
       return [{ ...first, step: { ...first.step, text } }, ...others];
     }
     if (step.kind !== 'loop') {

@@ -3,7 +3,7 @@
  * chain. Called by `tape-schedule.ts`.
  */
 
-import { affineLoadOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { affineLoadOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
 import { castValueOf, costOf, isComputed, isReduction } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -70,6 +70,7 @@ function directStore(
   value: number,
   stores: readonly number[],
 ): number {
+  if (windowIndexOf(kernel) !== undefined) return -1;
   if (!isComputed(kernel.tape[value]!)) return -1;
   if ((blocking.rows > 1 && !span.rows) || (blocking.width > 1 && !span.lanes)) return -1;
   const sizes = sizesOf(kernel);
@@ -185,6 +186,7 @@ export function placeSections(
     kernel.stores.filter((store) => store.value === value).length === stores;
   const isEdged = (value: number): boolean =>
     affineLoadOf(kernel.tape[value]!) !== undefined && hasEdges(value, 0);
+  const window = windowIndexOf(kernel);
   let time = 0;
   for (const [w, { stores }] of walks.entries()) {
     for (const item of itemsOf[w]!) {
@@ -193,6 +195,8 @@ export function placeSections(
       time++;
     }
     for (const s of stores) lastUse.set(kernel.stores[s]!.value, time);
+    // Stores ask for it which elements to write.
+    if (window !== undefined && stores.length > 0) lastUse.set(window, time);
     time++;
   }
   const offsets = new Map<number, number>();
@@ -274,6 +278,7 @@ export function placeSections(
     for (const store of stores) ops.push({ kind: 'store', store });
     for (const s of stores)
       if (lastUse.get(kernel.stores[s]!.value) === time) release(kernel.stores[s]!.value);
+    if (window !== undefined && lastUse.get(window) === time) release(window);
     time++;
     return ops;
   });

@@ -13,7 +13,15 @@ import { byteLengthOf, DTYPE_INFO } from '../../graph/dtype.js';
 import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
 import { shiftOf, type UnitLoop } from '../cuts/shift.js';
-import { mergeRegions, periodOf, type Region, regionsOf, type Work, type Works } from '../cuts/work.js';
+import {
+  type IndexWindow,
+  mergeRegions,
+  periodOf,
+  type Region,
+  regionsOf,
+  type Work,
+  type Works,
+} from '../cuts/work.js';
 import { planTape, type TapePlan } from './tape.js';
 import { type LaneMode, type Loop, laneKindOf, laneModeOf, paddedWidth, startOf } from './tape-blocking.js';
 import type { Section } from './tape-registers.js';
@@ -46,7 +54,8 @@ const regionsIn = (
   accesses: readonly Access[],
   boxes: readonly Box[],
   pitches?: Pitches,
-): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches)));
+  window?: IndexWindow,
+): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches, window)));
 
 /** Tiles in the order of their linear index. */
 function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
@@ -56,10 +65,10 @@ function rowsOf(plan: TapePlan, tiles: readonly Loop[]): Work {
   return {
     units: countOf(tiles),
     shift: shiftOf(kernel, [...loads, ...stores], unitLoops(plan, tiles)),
-    regions: (first, last, pitches) => {
+    regions: (first, last, pitches, window) => {
       const boxes = boxesOf(plan, tiles, first, last);
       return {
-        reads: regionsIn(kernel, loads, boxes, pitches),
+        reads: regionsIn(kernel, loads, boxes, pitches, window),
         writes: regionsIn(kernel, stores, boxes, pitches),
       };
     },

@@ -7,7 +7,7 @@
  * once per kernel.
  */
 
-import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
 import { constantOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import {
   type Access,
@@ -127,6 +127,7 @@ class Encoder {
       this.put(dtypeCode(buffer.dtype), buffer.role === 'output' ? 1 : 0, buffer.elementCount);
     }
     const constants = this.values();
+    this.put(windowIndexOf(kernel) ?? -1);
     this.put(schedule.walks.length, schedule.keepsBlock ? 1 : 0, schedule.slotBlocks);
     this.put(schedule.rowByteLength, schedule.blockByteLength);
     schedule.rowSections.forEach((section, p) => {

@@ -14,6 +14,8 @@ export type CudaArgument =
   | { readonly scratch: number }
   | { readonly bytes: Uint8Array }
   | { readonly block: 'x' | 'y' }
+  /** Of buffers that are taken from in windows: the indices [first, last) that are there (signed 64-bit numbers). */
+  | { readonly block: 'first' | 'last' }
   /** The steps of a loop that the launch does (an unsigned 32-bit number). */
   | { readonly steps: true }
   /** The steps of the loop that were done before the launch (a signed 64-bit number). */

@@ -123,6 +123,17 @@ export class Parameters {
     );
   }
 
+  /** Where the launch's window of indices begins, or ends. */
+  windowEnd(end: 'first' | 'last'): string {
+    const key = `window_${end}`;
+    return this.#add(
+      key,
+      () => key,
+      (name) => `long long ${name}`,
+      { block: end },
+    );
+  }
+
   /** How many steps of a loop the launch does. */
   steps(): string {
     return this.#add(

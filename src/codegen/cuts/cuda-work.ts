@@ -29,6 +29,7 @@ import { type Pitches, pitchesOf } from './pitch.js';
 import { type Shift, shiftOf, type UnitLoop } from './shift.js';
 import {
   buffersInOrder,
+  type IndexWindow,
   mergeRegions,
   type Part,
   type Partials,
@@ -99,7 +100,8 @@ const reach = (
   accesses: readonly Access[],
   boxes: readonly Box[],
   pitches?: Pitches,
-): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches)));
+  window?: IndexWindow,
+): Region[] => mergeRegions(boxes.flatMap((box) => regionsOf(kernel, accesses, box, pitches, window)));
 
 const regionsIn =
   (
@@ -107,9 +109,12 @@ const regionsIn =
     { loads, stores }: Accesses,
     boxesOf: (first: number, last: number) => Box[],
   ): Work['regions'] =>
-  (first, last, pitches) => {
+  (first, last, pitches, window) => {
     const boxes = boxesOf(first, last);
-    return { reads: reach(kernel, loads, boxes, pitches), writes: reach(kernel, stores, boxes, pitches) };
+    return {
+      reads: reach(kernel, loads, boxes, pitches, window),
+      writes: reach(kernel, stores, boxes, pitches),
+    };
   };
 
 /** All of the axes; one index of an empty one, for what does not depend on it. */

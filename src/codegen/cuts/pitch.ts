@@ -10,9 +10,22 @@
  *
  * Regions in rows are `work.ts`'; the code generators apply what sweeps chose just ahead of printing.
  */
-import { accessesOf, mapAccesses, sizesOf, withoutDead } from '../../fusion/kernel/algebra.js';
+import {
+  accessesOf,
+  loadsOf,
+  mapAccesses,
+  mapLoads,
+  sizesOf,
+  withoutDead,
+} from '../../fusion/kernel/algebra.js';
 import { type Box, insideOf, rangeIn } from '../../fusion/kernel/boxes.js';
-import { type Access, type Affine, isZeroOutside, type Kernel } from '../../fusion/kernel/kernel.js';
+import {
+  type Access,
+  type Affine,
+  isZeroOutside,
+  type Kernel,
+  placedAccess,
+} from '../../fusion/kernel/kernel.js';
 
 /** The first `width` elements of each `pitch`. */
 export interface Rows {
@@ -37,7 +50,8 @@ const wholeBox = (kernel: Kernel): Box => sizesOf(kernel).map((size) => [0, Math
 /**
  * `undefined`: some step goes from one row into another, or the access reaches nothing, gathers or folds.
  */
-function split(access: Access, domain: Box, pitch: number): Split | undefined {
+function split(load: Access, domain: Box, pitch: number): Split | undefined {
+  const access = placedAccess(load);
   const isAffine = access.index === undefined && access.bounds.every(isZeroOutside);
   const inside = isAffine ? insideOf(access.bounds, domain) : undefined;
   return inside && splitInRows(access, inside, pitch);
@@ -95,7 +109,7 @@ function accessesByBuffer(kernel: Kernel): Map<number, Access[]> {
     if (known === undefined) found.set(access.buffer, [access]);
     else known.push(access);
   };
-  for (const access of accessesOf(withoutDead(kernel))) add(access);
+  for (const access of accessesOf(withoutDead(kernel))) add(placedAccess(access));
   return found;
 }
 
@@ -144,9 +158,12 @@ function distancesOf([first, ...others]: readonly Access[], elementCount: number
 }
 
 /**
- * A kernel in the domain that it is printed or encoded for, with strides as its buffers' windows have them.
+ * A kernel in the domain that it is printed or encoded for, with strides as its buffers' windows have them, and elements
+ * that were taken before read where they are.
  */
-export function inWindows(kernel: Kernel): Kernel {
+export function inWindows(source: Kernel): Kernel {
+  const isPlaced = loadsOf(source).some(({ access }) => access.index?.place !== undefined);
+  const kernel = isPlaced ? mapLoads(source, placedAccess) : source;
   if (kernel.buffers.every(({ pitch }) => pitch === undefined)) return kernel;
   const domain = wholeBox(kernel);
   const moved = (access: Access): Access => {

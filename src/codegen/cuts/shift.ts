@@ -77,7 +77,7 @@ function narrow(
   axis: number,
   inside: [number, number],
 ): boolean {
-  if (index !== undefined && strides[axis] !== 0) return false;
+  if (index !== undefined && (strides[axis] !== 0 || index.place !== undefined)) return false;
   for (const bound of bounds) {
     const stride = bound.strides[axis]!;
     if (stride === 0 || holdsEverywhere(bound, sizesOf(kernel))) continue;

@@ -31,14 +31,21 @@ export interface Region {
  */
 export type Part = readonly [x0: number, x1: number, y0: number, y1: number];
 
+/** Indices [first, last) of an axis that elements are taken along. */
+export type IndexWindow = readonly [first: number, last: number];
+
 /** A way to cut a kernel: its units, in order, can be run in ranges. */
 export interface Work {
   readonly units: number;
-  /** The footprint of units [first, last); `first < last`. As rows for buffers in `pitches`. */
+  /**
+   * The footprint of units [first, last); `first < last`. As rows for buffers in `pitches`; of buffers that are taken
+   * from in windows, that of the indices in `window`.
+   */
   readonly regions: (
     first: number,
     last: number,
     pitches?: Pitches,
+    window?: IndexWindow,
   ) => { readonly reads: readonly Region[]; readonly writes: readonly Region[] };
   /**
    * The parts of the kernel's launches that run units [first, last). A launch that has nothing to do has x0 =
@@ -121,12 +128,15 @@ export function regionsOf(
   accesses: readonly Access[],
   box: Box,
   pitches?: Pitches,
+  window?: IndexWindow,
 ): Region[] {
   const found: Region[] = [];
   for (const access of accesses) {
     const inside = insideOf(access.bounds, box);
     const { buffer } = access;
-    const reach = inside && footprintOf(access, inside, kernel.buffers[buffer]!.elementCount);
+    const { elementCount, isTakenInWindows } = kernel.buffers[buffer]!;
+    const there = isTakenInWindows === true ? window : undefined;
+    const reach = inside && footprintOf(access, inside, elementCount, there);
     if (reach === undefined) continue;
     const pitch = pitches?.get(buffer);
     if (pitch === undefined) found.push({ buffer, first: reach[0], last: reach[1] });

@@ -13,6 +13,7 @@ import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned } from '../plan/memory.js';
 import type { BytePitches, Ranges } from '../tiles/sweep-cuts.js';
 import {
+  countsTo,
   FEWER_SLOTS,
   fewer,
   type NoFit,
@@ -31,8 +32,8 @@ import { isInLines, matricesOf } from './matrices.js';
 export interface PanelTile {
   readonly ranges: Ranges;
   readonly windows: ReadonlyMap<number, Window>;
-  /** A buffer whose window the next tile adds to. */
-  readonly unfinished?: number | undefined;
+  /** Buffers whose windows the next tile adds to. */
+  readonly unfinished: readonly number[];
 }
 
 /**
@@ -122,7 +123,7 @@ function panelTile(step: MatmulStep, rows: Span, columns: Span, depth: Span): Pa
     [c, rows, columns],
   ] as const)
     windows.set(operand.buffer, windowOf(operand, i, j, size));
-  const unfinished = depth[1] < step.k ? c.buffer : undefined;
+  const unfinished = depth[1] < step.k ? [c.buffer] : [];
   return { ranges: [...rows, ...columns, ...depth], windows, unfinished };
 }
 
@@ -229,7 +230,7 @@ function panelChooser(
   return (room) => {
     const best = byCost().find(({ bytes }) => bytes() <= room);
     if (best === undefined) return { needed: Math.min(...byCost().map(({ bytes }) => bytes())), step };
-    const fitting = counts(depths).find((tried) => bytesOf({ ...best.panels, depths: tried }) <= room)!;
+    const fitting = countsTo(depths).find((tried) => bytesOf({ ...best.panels, depths: tried }) <= room)!;
     return sweepByPanels(swept, step, { ...best.panels, depths: fitting }, rules);
   };
 }
@@ -257,15 +258,8 @@ function sweepByPanels(
 
 function* panelChoices({ m, n }: MatmulStep): Generator<Omit<PanelCounts, 'depths'>> {
   for (const outer of ['columns', 'rows'] as const)
-    for (const rows of counts(mostPanels(m)))
-      for (const columns of counts(mostPanels(n))) yield { rows, columns, outer };
-}
-
-/** All numbers up to 32, then ever larger steps, and `most`. */
-function counts(most: number): number[] {
-  const found: number[] = [];
-  for (let n = 1; n < most; n = n < 32 ? n + 1 : Math.ceil(n * 1.25)) found.push(n);
-  return [...found, most];
+    for (const rows of countsTo(mostPanels(m)))
+      for (const columns of countsTo(mostPanels(n))) yield { rows, columns, outer };
 }
 
 /**

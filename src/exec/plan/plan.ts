@@ -86,6 +86,14 @@ export interface Panels {
   readonly reason: string;
 }
 
+/** How a kernel takes elements of arrays that are on the device in windows (`tiles/index-windows.ts`). */
+export interface TakenWindows {
+  /** Of the axis that is taken along. */
+  readonly windows: number;
+  /** Of the result: all windows come by for each. */
+  readonly parts: number;
+}
+
 /** Walks tiles: each brings windows in, runs every step on its ranges, and sends windows out. */
 export interface SweepStep {
   readonly kind: 'sweep';
@@ -94,6 +102,8 @@ export interface SweepStep {
   readonly queueParts?: Float64Array;
   /** Of a sweep whose tiles are panels of a product. */
   readonly panels?: Panels | undefined;
+  /** Of a sweep whose tiles are windows of indices. */
+  readonly taken?: TakenWindows | undefined;
   readonly windows: readonly SweepWindows[];
   readonly body: readonly {
     readonly step: Exclude<Step, SweepStep>;
@@ -177,6 +187,10 @@ export function sweepsOf(step: Step): readonly SweepStep[] {
   if (step.kind === 'loop') return step.body.flatMap(sweepsOf);
   return step.kind === 'sweep' ? [step] : [];
 }
+
+/** Whether arrays that elements are taken from pass more than once. */
+export const takesInParts = ({ steps }: Pick<DevicePlan, 'steps'>): boolean =>
+  steps.flatMap(sweepsOf).some(({ taken }) => taken !== undefined && taken.parts > 1);
 
 /** Where a step runs. */
 export interface StepStream {

@@ -13,6 +13,7 @@ import {
   type Step,
   type StepStream,
   sweepsOf,
+  type TakenWindows,
   type WholeReason,
 } from './plan.js';
 import { buffersOf } from './step-buffers.js';
@@ -107,6 +108,10 @@ export function countOf({ steps, condition, every, stepsAtOnce, record }: LoopSt
   return stepsAtOnce === 1 ? count : `${count}, ${stepsAtOnce} at once`;
 }
 
+/** `8 windows of indices`, `for each of 3 parts of the result`. */
+export const takenText = ({ windows, parts }: TakenWindows): string =>
+  `${windows} windows of indices${parts === 1 ? '' : ` for each of ${parts} parts of the result`}`;
+
 const list = (ids: readonly number[]): string => ids.map((b) => `b${b}`).join(' ');
 
 function printStep(step: Step): string {
@@ -136,7 +141,8 @@ function printStep(step: Step): string {
       );
       const body = step.body.map((part) => `  ${printStep(part.step)}`);
       const kind = step.panels === undefined ? 'tiles' : 'panels';
-      return [`sweep of ${step.tiles} ${kind}`, ...windows, ...body].join('\n');
+      const taken = step.taken === undefined ? '' : `: ${takenText(step.taken)}`;
+      return [`sweep of ${step.tiles} ${kind}${taken}`, ...windows, ...body].join('\n');
     }
   }
 }

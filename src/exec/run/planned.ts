@@ -24,12 +24,13 @@ import { formatSite } from '../../host/site.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { timedSlices } from '../native/recorder.js';
 import { devicePlansOf, onePhase } from '../plan/phases.js';
-import { kernelsOf, type Plan, sweepsOf } from '../plan/plan.js';
+import { kernelsOf, type Plan, sweepsOf, takesInParts } from '../plan/plan.js';
 import { type Limits, planPartitionInSlices } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
 import type { Device } from '../targets/device.js';
 import { targetOf } from '../targets/table.js';
+import { bytesMoved } from '../tiles/loop-sweeps.js';
 import { checkKernels } from './check-kernels.js';
 import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug, wants } from './debug.js';
@@ -125,7 +126,7 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
 
 /**
  * The plan of the passes, whose graph may be known; where nothing fits, with routines, and then gathers, that can be cut
- * in the place of others.
+ * in the place of others. Where arrays that gathers read pass more than once, the one that copies least.
  */
 function* cuttablePlan(
   canonical: Canonical,
@@ -140,18 +141,25 @@ function* cuttablePlan(
     ...(hasCutGathers(given) ? [[CUT_GATHERS, CUT_ROUTINES]] : []),
   ];
   let refusal: MemoryError | undefined;
+  let found: Fitting | undefined;
   for (const [k, first] of ways.entries()) {
     const all = [...first, ...passes];
     try {
       const graph = (k === 0 ? passed : undefined) ?? (yield* passedGraph(canonical, target, all, {}));
-      return { ...(yield* planOfGraph(canonical, target, graph)), passes: all };
+      const tried = { ...(yield* planOfGraph(canonical, target, graph)), passes: all };
+      if (found === undefined || bytesCopied(tried) < bytesCopied(found)) found = tried;
+      if (!devicePlansOf(found.plan).some(takesInParts)) return found;
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
       refusal = error;
     }
   }
+  if (found !== undefined) return found;
   throw refusal!;
 }
+
+const bytesCopied = ({ plan }: Fitting): number =>
+  devicePlansOf(plan).reduce((sum, own) => sum + bytesMoved(own), 0);
 
 function* planWith(
   canonical: Canonical,

@@ -41,7 +41,8 @@ function keeping(work: Work): Work {
   const keptFor = lastOf((pitches: Pitches | undefined) =>
     made(byPitches, pitches === undefined ? '' : [...pitches].join(), (): Kept => new Map()),
   );
-  const regions = (first: number, last: number, pitches?: Pitches): ReturnType<Work['regions']> => {
+  const regions: Work['regions'] = (first, last, pitches, window) => {
+    if (window !== undefined) return work.regions(first, last, pitches, window);
     const from = made(keptFor(pitches), first, () => new Map());
     return made(from, last, () => work.regions(first, last, pitches));
   };

@@ -14,6 +14,8 @@ import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/
 import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
+import { indexWindowSizer } from './index-window-sizer.js';
+import { holdsTaken, indexedBy, inIndexWindows } from './index-windows.js';
 import { loopCut } from './loop-cuts.js';
 import { bytesMoved, segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
@@ -21,7 +23,7 @@ import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
 import { groupTasks, type Refusal, type StepGroup } from './sweep-groups.js';
 import { inputsToKeep } from './sweep-inputs.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
-import { formsOf } from './sweep-tasks.js';
+import { formsOf, takingTask } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 /** Tiles that hold more than this of what is windowed save too little. */
@@ -34,6 +36,8 @@ export interface Choice extends SweepRules {
   readonly inBlocks: boolean;
   /** Whether partial results of reductions are windowed, too. */
   readonly cutsPartials: boolean;
+  /** Whether kernels take elements of windowed buffers in windows of indices. */
+  readonly takesInWindows: boolean;
   /** Inputs of the size that are whole on the device all the same. */
   readonly kept?: ReadonlySet<number>;
 }
@@ -70,7 +74,9 @@ export class Attempt {
     this.#windowed = stepList.buffers.map(
       (buffer, k) => model.heldBytes(buffer) >= rules.threshold && rules.canWindow(buffer) && !fixed.has(k),
     );
-    this.key = `${rules.inBlocks} ${this.#windowed.map(Number).join('')}`;
+    // Elements that are taken first are windowed from the same size on.
+    const taken = rules.takesInWindows ? rules.threshold : '';
+    this.key = `${rules.inBlocks} ${taken} ${this.#windowed.map(Number).join('')}`;
     this.#grouped = once(() => this.#inGroups());
   }
 
@@ -142,10 +148,10 @@ export class Attempt {
   #group(steps: readonly Step[]): readonly StepGroup[] | Refusal {
     const isWindowedInput = (buffer: number): boolean =>
       this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
-    const forms = steps.map((step) => {
+    const forms = steps.flatMap((step) => {
       const own =
         step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (buffer) => this.#addAlias(buffer)) : step;
-      return formsOf(own, this.#rules.worksOf, (bytes) => this.#addScratch(bytes));
+      return this.#taking(own) ?? [this.#formsOf(own)];
     });
     const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
     return groupTasks(forms, {
@@ -157,6 +163,22 @@ export class Attempt {
       spillsAll: this.#rules.spillsAll,
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: this.#rules.inBlocks,
+    });
+  }
+
+  #formsOf(step: Step): readonly (readonly Task[])[] {
+    return formsOf(step, this.#rules.worksOf, (bytes) => this.#addScratch(bytes));
+  }
+
+  /** The forms of the steps that take elements in windows of indices for one; `undefined`: it does not. */
+  #taking(step: Step): (readonly (readonly Task[])[])[] | undefined {
+    const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
+    if (!this.#rules.takesInWindows || step.kind !== 'kernel') return undefined;
+    if (!holdsTaken(step, isWindowed, this.#rules.worksOf)) return undefined;
+    const parts = inIndexWindows(step, isWindowed, (bytes) => this.#addTaken(bytes));
+    return parts?.map((part) => {
+      const task = part.takes ? takingTask(part.step, this.#rules.worksOf) : undefined;
+      return task === undefined ? this.#formsOf(part.step) : [[task]];
     });
   }
 
@@ -173,6 +195,15 @@ export class Attempt {
   #addAlias(buffer: number): number {
     this.#windowed.push(true);
     return this.#buffers.push(this.#buffers[buffer]!) - 1;
+  }
+
+  /** A buffer for elements that are taken before they are used. */
+  #addTaken(bytes: number): number {
+    const buffer = ownBuffer(`taken ${this.#buffers.length}`, bytes);
+    this.#windowed.push(
+      this.#model.heldBytes(buffer) >= this.#rules.threshold && this.#rules.canWindow(buffer),
+    );
+    return this.#buffers.push(buffer) - 1;
   }
 
   #addScratch(bytes: number): number {
@@ -284,9 +315,11 @@ export function scratchOf(
 /** Where a state lies between the steps of a loop. */
 const buffersOfState = ({ last, other }: LoopState): number[] => (other < 0 ? [last] : [last, other]);
 
-/** A call in blocks of its result. */
+/** A call in blocks of its result, or a kernel in windows of what it takes. */
 function blockSizer(swept: SweptTask, rules: SlotRules): (room: number) => SizedSweep | NoFit {
-  const { step } = swept.task;
+  const { step, takesInWindows } = swept.task;
+  if (step.kind === 'kernel' && takesInWindows === true)
+    return indexWindowSizer(swept, step, indexedBy(step), rules);
   const blocks = step.kind === 'call' ? callRow(step).blocks : undefined;
   if (step.kind !== 'call' || blocks === undefined) throw new InternalError(`${step.kind} in blocks`);
   return blocks.sizer(swept, step, rules);

@@ -4,7 +4,7 @@
  */
 import type { Rows } from '../../codegen/cuts/pitch.js';
 import type { Shift } from '../../codegen/cuts/shift.js';
-import type { Works } from '../../codegen/cuts/work.js';
+import type { IndexWindow, Works } from '../../codegen/cuts/work.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Step } from '../plan/plan.js';
 
@@ -25,11 +25,12 @@ export type Ranges = readonly number[];
 /** How a task is run in parts: units in order, in ranges. */
 export interface Cut {
   readonly units: number;
-  /** The footprint of units [first, last): reads, and finished writes. */
+  /** The footprint of units [first, last): reads, of some indices in `window`, and finished writes. */
   readonly touches: (
     first: number,
     last: number,
     pitches?: BytePitches,
+    window?: IndexWindow,
   ) => { readonly reads: readonly Touch[]; readonly writes: readonly Touch[] };
   readonly ranges: (first: number, last: number) => readonly Ranges[];
   /** The pitches in bytes that windows of a buffer may have in this task. */
@@ -52,6 +53,8 @@ export interface Task {
   readonly repeats: boolean;
   /** Whether computing them again costs more than bringing them back from the host. */
   readonly isDear?: boolean;
+  /** Of a kernel that takes elements in windows of indices: the sweep is its alone. */
+  readonly takesInWindows?: boolean;
 }
 
 export type CutTask = Task & { readonly cut: Cut };

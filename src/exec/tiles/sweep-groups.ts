@@ -13,7 +13,8 @@ import type { SweptTask } from './sweep-windows.js';
 export interface StepGroup {
   readonly tasks: readonly Task[];
   /**
-   * `tiles`: all tasks run tile by tile. `blocks`: one call, several operands of which are windowed at once.
+   * `tiles`: all tasks run tile by tile. `blocks`: one call, several operands of which are windowed at once, or one kernel
+   * that takes elements in windows of indices.
    * `whole`: one task runs as a whole.
    */
   readonly runs: 'tiles' | 'blocks' | 'whole';
@@ -64,6 +65,10 @@ export function groupTasks(
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
   task.reads.some(isWindowed) || task.writes.some(isWindowed);
 
+/** Whether one of the forms of a step has tiles that hold little enough of what is windowed. */
+export const isCut = (forms: readonly (readonly Task[])[], rules: GroupRules): boolean =>
+  !('why' in chooseForm(forms, rules, new Map()));
+
 /** The share of an earlier form's tiles that a later one may hold: those are better where they hold as much. */
 const CLEARLY_LESS = 0.95;
 
@@ -75,6 +80,7 @@ function chooseForm(
 ): readonly Task[] | Refusal {
   const first = forms[0]!;
   if (!first.some((task) => touchesWindowed(task, rules))) return first;
+  if (first[0]!.takesInWindows === true) return first;
   if (rules.inBlocks && canRunInBlocks(first[0]!)) return [{ ...first[0]!, cut: undefined, repeats: false }];
   let best: readonly Task[] | undefined;
   let least = rules.mostOfWhole;
@@ -170,7 +176,7 @@ class Grouper {
     let blocked: Task | undefined;
     for (const task of waiting) {
       if (!touchesWindowed(task, this.#rules)) continue;
-      if (task.cut === undefined) {
+      if (task.cut === undefined || task.takesInWindows === true) {
         const isReady = this.#inputsOf.get(task)!.every((input) => this.#done.has(input));
         if (isReady && sweep.tasks.length === 0 && this.#hasItsInputs(task))
           return { tasks: [task], runs: 'blocks', pitches: NO_PITCHES };

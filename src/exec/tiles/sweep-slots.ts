@@ -1,6 +1,6 @@
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
-import type { Panels, Step, SweepWindows } from '../plan/plan.js';
+import type { Panels, Step, SweepWindows, TakenWindows } from '../plan/plan.js';
 import { TileMaker } from './moved-tiles.js';
 import type { BytePitches } from './sweep-cuts.js';
 import type { SweptTask, Tile } from './sweep-windows.js';
@@ -51,6 +51,8 @@ export interface SizedSweep {
   readonly ranges?: readonly (readonly number[])[];
   /** Where tiles are panels of a product. */
   readonly panels?: Panels | undefined;
+  /** Of a kernel that takes elements in windows of indices. */
+  readonly taken?: TakenWindows | undefined;
   /** Of tiles that several devices take: the part of each. */
   readonly parts?: readonly number[];
   readonly slots: readonly SlotBlock[];
@@ -136,6 +138,13 @@ function remembered<T>(of: (count: number) => T): (count: number) => T {
     }
     return found;
   };
+}
+
+/** Numbers of tiles to try: all up to 32, then ever larger steps, and `most`. */
+export function countsTo(most: number): number[] {
+  const found: number[] = [];
+  for (let n = 1; n < most; n = n < 32 ? n + 1 : Math.ceil(n * 1.25)) found.push(n);
+  return [...found, most];
 }
 
 /** Tiles of a sample. */

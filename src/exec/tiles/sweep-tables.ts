@@ -14,7 +14,7 @@ import type { SizedSweep, SlotBlock } from './sweep-slots.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
 export function sweepStep(
-  { tasks, pitches, tiles, ranges, parts, panels, inPlace = [] }: SizedSweep,
+  { tasks, pitches, tiles, ranges, parts, panels, taken, inPlace = [] }: SizedSweep,
   slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
@@ -33,6 +33,7 @@ export function sweepStep(
     tiles: tiles.length,
     ...(parts === undefined ? {} : { queueParts: Float64Array.from(parts) }),
     ...(panels === undefined ? {} : { panels }),
+    ...(taken === undefined ? {} : { taken }),
     windows: windowed.map(({ buffer, direction, offset, slotByteLength, slots: count, slotPitch }, k) => ({
       buffer,
       direction,
@@ -123,7 +124,7 @@ class WindowTable {
     const isIn = this.#direction === 'in';
     const isHeld = isIn && held !== undefined && (window === undefined || same(window, held));
     const stays = this.#isUnfinished || isHeld;
-    this.#isUnfinished = unfinished === this.#buffer;
+    this.#isUnfinished = unfinished?.includes(this.#buffer) === true;
     const leaves = this.#direction === 'out' && !this.#isUnfinished;
     const copies = window !== undefined && (leaves || (isIn && !stays));
     if (this.#slot < 0 || (window !== undefined && !stays)) this.#slot = (this.#slot + 1) % this.#slots;

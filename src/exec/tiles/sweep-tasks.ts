@@ -65,6 +65,13 @@ function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) =>
   return forms;
 }
 
+/** A kernel that takes elements in windows of indices. `undefined`: it has no units. */
+export function takingTask(step: KernelStep, worksOf: WorksOf): Task | undefined {
+  const works = worksOf(step.kernel);
+  const { rows } = works;
+  return rows && { ...wholeTask(step), cut: cutOf(step, rows, works), takesInWindows: true };
+}
+
 /** A phase in parts, then what finishes it, for each phase. */
 function phaseTasks(step: KernelStep, works: Works, scratch: (bytes: number) => number): Task[] {
   const { phases, phaseScratch } = works;
@@ -123,8 +130,8 @@ function cutOf(step: KernelStep, work: Work, works: Works): Cut {
   const pitchesFor = lastOf((chosen: BytePitches | undefined) => elementPitches(step, chosen));
   return {
     units: work.units,
-    touches: (first, last, chosen) =>
-      new KernelTouches(step, work.regions(first, last, pitchesFor(chosen)), () =>
+    touches: (first, last, chosen, window) =>
+      new KernelTouches(step, work.regions(first, last, pitchesFor(chosen), window), () =>
         partialsOf(first, last, chosen),
       ),
     ranges: (first, last) => work.parts(first, last),

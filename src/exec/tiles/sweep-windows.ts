@@ -37,8 +37,8 @@ export interface Tile {
   readonly spans: readonly (Span | undefined)[];
   /** The tile's window of each buffer. */
   readonly windows: ReadonlyMap<number, Window>;
-  /** A result whose window the next tile adds to: it is copied out after the last. */
-  readonly unfinished?: number | undefined;
+  /** Results whose windows the next tile adds to: they are copied out after the last. */
+  readonly unfinished?: readonly number[];
 }
 
 /** Which buffers have windows, and which of those windows of rows. */
@@ -122,7 +122,7 @@ export function tileOfParts(
   return { spans, windows: new Map([...windows].map(([buffer, touch]) => [buffer, windowOf(touch)])) };
 }
 
-function windowOf({ first, last, rows }: Touch): Window {
+export function windowOf({ first, last, rows }: Touch): Window {
   if (rows === undefined) return { first, width: last - first, rows: 1, pitch: 0 };
   const count = Math.floor((last - 1) / rows.pitch) - Math.floor(first / rows.pitch) + 1;
   return { first, width: rows.width, rows: count, pitch: rows.pitch };
@@ -170,7 +170,7 @@ function coveringUnits(cut: Cut, need: Touch, pitches: BytePitches): Span | unde
  * Whether what a range of units writes to each buffer in windows is theirs alone, so that the window can be
  * copied out.
  */
-function isDisjoint(
+export function isDisjoint(
   cut: Cut,
   [first, last]: Span,
   writes: readonly Touch[],

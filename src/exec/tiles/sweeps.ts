@@ -8,10 +8,12 @@
 import { once } from '../../host/once.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
-import type { DevicePlan } from '../plan/plan.js';
-import type { StepList } from '../plan/step-list.js';
+import { type DevicePlan, kernelsOf, sweepsOf, takesInParts } from '../plan/plan.js';
+import { ownBuffer, type StepList } from '../plan/step-list.js';
+import { BYTES_OF_A_TILE } from './index-window-sizer.js';
+import { takenBytes } from './index-windows.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
-import { Attempt, scratchOf } from './sweep-attempt.js';
+import { Attempt, type Choice, scratchOf } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
 
 export class SweepPlanner {
@@ -83,6 +85,11 @@ function waysToWait(rules: SweepRules, { steps }: StepList): SweepRules[] {
 
 const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
 
+/** Bytes that are copied, and that could be while tiles are begun. */
+const costOf = (plan: DevicePlan): number =>
+  bytesMoved(plan) +
+  BYTES_OF_A_TILE * plan.steps.flatMap(sweepsOf).reduce((sum, { tiles }) => sum + tiles, 0);
+
 /** A step list whose loops do so many steps at a time. */
 class Unrolled {
   readonly #stepList: StepList;
@@ -94,23 +101,27 @@ class Unrolled {
     this.#stepList = stepList;
     this.#whole = whole;
     const sweeps = model.sweeps!;
-    const sizes = [...new Set(stepList.buffers.map(model.heldBytes))]
-      .filter((n) => n > 0)
-      .sort((a, b) => b - a);
+    const taken = stepList.steps.flatMap(kernelsOf).flatMap(takenBytes);
+    const buffers = [...stepList.buffers, ...taken.map((bytes) => ownBuffer('', bytes))];
+    const sizes = [...new Set(buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
     const hasBlocks = stepList.steps.some(
       (step) => step.kind === 'call' && callRow(step).blocks !== undefined,
     );
     const hasPartials = scratchOf(stepList, sweeps.worksOf).partials.size > 0;
     const known = new Set<string>();
-    const attempt = (threshold: number, inBlocks: boolean, cutsPartials: boolean): Attempt | undefined => {
-      const one = new Attempt(stepList, model, { ...sweeps, threshold, inBlocks, cutsPartials });
+    const attempt = (how: Pick<Choice, 'threshold' | 'inBlocks' | 'cutsPartials' | 'takesInWindows'>) => {
+      const one = new Attempt(stepList, model, { ...sweeps, ...how });
       if (known.has(one.key)) return undefined;
       known.add(one.key);
       return one;
     };
     this.#attempts = sizes.flatMap((threshold) =>
       eitherWay(hasBlocks).flatMap((inBlocks) =>
-        eitherWay(hasPartials).map((cutsPartials) => once(() => attempt(threshold, inBlocks, cutsPartials))),
+        eitherWay(hasPartials).flatMap((cutsPartials) =>
+          eitherWay(taken.length > 0).map((takesInWindows) =>
+            once(() => attempt({ threshold, inBlocks, cutsPartials, takesInWindows })),
+          ),
+        ),
       ),
     );
   }
@@ -119,6 +130,7 @@ class Unrolled {
     let least = this.#whole;
     // Whether states of loops would have to, where they cannot.
     let mustWait = false;
+    let best: DevicePlan | undefined;
     for (const attempt of this.#attempts) {
       const choice = attempt();
       if (choice === undefined) continue;
@@ -127,10 +139,17 @@ class Unrolled {
         mustWait = true;
         continue;
       }
-      if (!('needed' in tried)) return choice.withInputsKept(tried, budget) ?? tried;
+      if (!('needed' in tried)) {
+        const found = choice.withInputsKept(tried, budget) ?? tried;
+        // With less beside them, as of the indices, arrays may pass fewer times.
+        if (best === undefined && !takesInParts(found)) return found;
+        if (best === undefined || costOf(found) < costOf(best)) best = found;
+        continue;
+      }
       // A size that would do if steps could be cut says nothing of the need.
       if (tried.needed > budget && (least === this.#whole || tried.needed < least.needed)) least = tried;
     }
+    if (best !== undefined) return best;
     const loop = this.#stepList.steps.find(({ kind }) => kind === 'loop');
     return least === this.#whole && mustWait && loop !== undefined
       ? { ...this.#whole, step: loop, atOnce: 'states' }

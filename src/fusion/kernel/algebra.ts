@@ -24,6 +24,7 @@ import {
   type Bound,
   formOf,
   type Instruction,
+  type Kernel,
   type Store,
   sameAffine,
 } from './kernel.js';
@@ -103,6 +104,15 @@ export const affineLoadsOf = (kernel: Pick<Tape, 'tape'>): Load[] =>
 export const loadsFrom = (kernel: Pick<Tape, 'tape'>, buffer: number): Load[] =>
   loadsOf(kernel).filter(({ access }) => access.buffer === buffer);
 
+/** The value that is the index of all gathers of buffers that are there in windows. */
+export function windowIndexOf(kernel: Pick<Kernel, 'tape' | 'buffers'>): number | undefined {
+  const isInWindows = kernel.buffers.some((buffer) => buffer.isTakenInWindows === true);
+  const taken = isInWindows
+    ? loadsOf(kernel).find(({ access }) => kernel.buffers[access.buffer]!.isTakenInWindows === true)
+    : undefined;
+  return taken?.access.index?.value;
+}
+
 /** Every place that a kernel reads or writes, loads first. */
 export function accessesOf({ tape, stores }: Tape): Access[] {
   const accesses: Access[] = [];
@@ -120,8 +130,12 @@ const NONE: readonly Affine[] = [];
 export function affinesIn(i: Instruction): readonly Affine[] {
   const form = formOf(i);
   switch (form.kind) {
-    case 'load':
-      return form.access.bounds.length === 0 ? [form.access] : [form.access, ...form.access.bounds];
+    case 'load': {
+      const { access } = form;
+      const place = access.index?.place;
+      if (place !== undefined) return [access, ...access.bounds, place];
+      return access.bounds.length === 0 ? [access] : [access, ...access.bounds];
+    }
     case 'index':
       return [form.affine];
     case 'inside':

@@ -4,7 +4,7 @@
  * (`codegen/cuts/work.ts`, `codegen/cuts/pitch.ts`).
  */
 import type { Fold } from '../../graph/expr.js';
-import { type Access, type Affine, type Bound, isZeroOutside } from './kernel.js';
+import { type Access, type Affine, type Bound, isZeroOutside, placedAccess } from './kernel.js';
 
 /** The smallest and the largest value of an affine function in a domain without empty axes. */
 export function rangeOf({ offset, strides }: Affine, sizes: readonly number[]): [low: number, high: number] {
@@ -51,13 +51,19 @@ export function reachOf(affine: Affine, box: Box, elementCount: number): [number
 
 /**
  * The elements [first, last) that an access may touch from a box: exact where it is affine. A gather may
- * touch all that its index reaches. `undefined`: none.
+ * touch all that its index reaches, or those that indices of a `window` do. `undefined`: none.
  */
-export function footprintOf(access: Access, box: Box, elementCount: number): [number, number] | undefined {
+export function footprintOf(
+  load: Access,
+  box: Box,
+  elementCount: number,
+  window?: readonly [first: number, last: number],
+): [number, number] | undefined {
+  const access = placedAccess(load);
   const { index, bounds } = access;
   if (index !== undefined) {
     const span: Affine = { offset: access.offset, strides: [...access.strides, index.stride] };
-    return reachOf(span, [...box, [0, index.size]], elementCount);
+    return reachOf(span, [...box, window ?? [0, index.size]], elementCount);
   }
   if (bounds.every(isZeroOutside)) return reachOf(access, box, elementCount);
   return foldedReach(access, box, elementCount);

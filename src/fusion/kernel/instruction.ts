@@ -50,10 +50,12 @@ const mapBounds = (bounds: readonly Bound[], affine: AffineMap): readonly Bound[
   bounds.length === 0 ? bounds : bounds.map((bound) => affine(bound));
 
 /** An access with its affine functions changed. */
-export const mapAccess = (access: Access, affine: AffineMap): Access =>
-  access.bounds.length === 0
-    ? affine(access)
-    : { ...affine(access), bounds: mapBounds(access.bounds, affine) };
+export function mapAccess(access: Access, affine: AffineMap): Access {
+  const { bounds, index } = access;
+  const moved =
+    bounds.length === 0 ? affine(access) : { ...affine(access), bounds: mapBounds(bounds, affine) };
+  return index?.place === undefined ? moved : { ...moved, index: { ...index, place: affine(index.place) } };
+}
 
 /** A gather's access whose index stands elsewhere on the tape. */
 const withIndexValue = (access: Access, value: number | undefined): Access =>

@@ -78,6 +78,14 @@ export interface AccessIndex {
   readonly value: number;
   readonly stride: number;
   readonly size: number;
+  /** Where the elements are, in order, if they were taken before: code reads them there instead (`inWindows`). */
+  readonly place?: Affine | undefined;
+}
+
+/** The access by which an element is read: of one that was taken before, where it is. */
+export function placedAccess(access: Access): Access {
+  const { index, ...rest } = access;
+  return index?.place === undefined ? access : { ...rest, ...index.place };
 }
 
 /**
@@ -153,6 +161,11 @@ export interface BufferParameter {
    * In a tile of a larger job: how rows of the buffer's window lie. Neither schedule nor order depends on it.
    */
   readonly pitch?: Pitch;
+  /**
+   * In a tile of a larger job: whether its gathers find some indices alone, a range that comes with each launch. Elements
+   * of the kernel with other indices are neither computed nor stored. All gathers of such buffers have one index.
+   */
+  readonly isTakenInWindows?: boolean;
 }
 
 /**

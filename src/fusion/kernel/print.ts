@@ -31,7 +31,8 @@ const formatBound = ({ fold, ...bound }: Bound): string =>
   `0 <= ${formatAffine(bound)} < ${bound.size}${fold === undefined ? '' : ` else ${fold.mode} ${fold.stride}`}`;
 const formatBounds = (bounds: readonly Bound[]): string =>
   bounds.length === 0 ? '' : ` if ${bounds.map(formatBound).join(' and ')}`;
-const formatIndex = ({ value, stride, size }: AccessIndex): string => ` + ${stride} %${value} of ${size}`;
+const formatIndex = ({ value, stride, size, place }: AccessIndex): string =>
+  ` + ${stride} %${value} of ${size}${place === undefined ? '' : `, taken to ${formatAffine(place)}`}`;
 const formatAccess = (access: Access): string =>
   `b${access.buffer}[${formatAffine(access)}${access.index === undefined ? '' : formatIndex(access.index)}]`;
 const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
@@ -97,7 +98,8 @@ export function printKernel(kernel: Kernel): string {
     `  parallel [${axes(kernel.parallel, 0)}] reduced [${axes(kernel.reduced, kernel.parallel.length)}]`,
   );
   kernel.buffers.forEach((buffer, k) => {
-    lines.push(`  ${buffer.role} b${k}: ${buffer.dtype} x ${buffer.elementCount}`);
+    const windows = buffer.isTakenInWindows === true ? ' in windows of indices' : '';
+    lines.push(`  ${buffer.role} b${k}: ${buffer.dtype} x ${buffer.elementCount}${windows}`);
   });
   kernel.tape.forEach((i, k) => {
     const level = kernel.reduced.length === 0 ? '' : element[k] ? 'element' : 'row';

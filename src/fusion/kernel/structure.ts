@@ -15,9 +15,9 @@ export function structureOf(kernel: Kernel): string {
   to.putAll(kernel.parallel);
   to.putAll(kernel.reduced);
   to.put(kernel.buffers.length);
-  for (const { dtype, role, elementCount, isShared, pitch } of kernel.buffers) {
+  for (const { dtype, role, elementCount, isShared, pitch, isTakenInWindows } of kernel.buffers) {
     to.put(dtypeCode(dtype));
-    to.put((role === 'output' ? 1 : 0) + (isShared === true ? 2 : 0));
+    to.put((role === 'output' ? 1 : 0) + (isShared === true ? 2 : 0) + (isTakenInWindows === true ? 4 : 0));
     to.putNumber(elementCount);
     to.putAll(pitch === undefined ? [] : [pitch.from, pitch.to]);
   }
@@ -98,4 +98,5 @@ function putAccess(to: Records, access: Access): void {
   putBounds(to, access.bounds);
   const { index } = access;
   to.putAll(index === undefined ? [] : [index.value, index.stride, index.size]);
+  if (index?.place !== undefined) putAffine(to, index.place);
 }

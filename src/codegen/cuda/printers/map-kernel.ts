@@ -7,7 +7,7 @@
  * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through
  * which the loaded chunks move up: it is compiled once.
  */
-import { loadsOf } from '../../../fusion/kernel/algebra.js';
+import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
@@ -174,11 +174,37 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
       });
     } else each(() => chunk(compute));
   } else {
-    chunk((coordinates) => {
-      load(coordinates);
-      compute(coordinates);
-    });
+    chunk((coordinates) =>
+      whereInWindow(out, body, params, coordinates, () => {
+        load(coordinates);
+        compute(coordinates);
+      }),
+    );
   }
+}
+
+/** Prints statements for an element, or for a chunk of one index, that is run where the index is in the launch's window. */
+function whereInWindow(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  coordinates: readonly string[],
+  inner: () => void,
+): void {
+  const index = windowIndexOf(body.kernel);
+  if (index === undefined) {
+    inner();
+    return;
+  }
+  const scope: Scope = { coordinates, known: new Map() };
+  body.print(
+    out,
+    body.closure([index], () => false),
+    scope,
+    params,
+  );
+  const value = body.value(index, scope, params);
+  out.block(`if (${value} >= ${params.windowEnd('first')} && ${value} < ${params.windowEnd('last')})`, inner);
 }
 
 interface Columns {
@@ -252,17 +278,16 @@ function printTail(
   out.line(`const ${index} rest = ${whole === 0 ? '' : `${params.size(whole)} + `}(${index})threadIdx.x;`);
   out.block(`if (${last}rest < ${params.size(count)})`, () => {
     const scope: Scope = { coordinates: kernel.parallel.length === 0 ? [] : ['rest'], known: new Map() };
-    body.print(
-      out,
-      body.closure(
-        kernel.stores.map((store) => store.value),
-        () => false,
-      ),
-      scope,
-      params,
-    );
-    for (const [store, { value }] of kernel.stores.entries()) {
-      storeElement(out, body, params, store, body.value(value, scope, params), scope.coordinates);
-    }
+    const values = kernel.stores.map(({ value }) => value);
+    whereInWindow(out, body, params, scope.coordinates, () => {
+      body.print(
+        out,
+        body.closure(values, () => false),
+        scope,
+        params,
+      );
+      for (const [store, value] of values.entries())
+        storeElement(out, body, params, store, body.value(value, scope, params), scope.coordinates);
+    });
   });
 }

@@ -2,9 +2,10 @@
  * The schedule of a kernel without reduced axes whose loads run along its stores, or are too short to be
  * transposed.
  */
-import { loadsOf } from '../../../fusion/kernel/algebra.js';
+import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { arithmeticOf, cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
+import { dependenciesOf } from '../../../fusion/kernel/levels.js';
 import { Body } from '../body.js';
 import { ANY_LENGTH, chunkWidth, isAligned, shiftFrom } from '../chunks.js';
 import { interleavedOf } from '../interleaved.js';
@@ -72,6 +73,16 @@ function interleavedAccesses(accesses: Accesses, axis: number): ReadonlySet<Acce
 }
 
 export function chooseMap(kernel: Kernel): MapSchedule {
+  const window = windowIndexOf(kernel);
+  if (window === undefined) return chooseFree(kernel);
+  // A chunk of one index is there as a whole, or not at all.
+  const { width } = chooseFree(kernel);
+  const isOneIndex = dependenciesOf(kernel)[window]!.at(-1) === false;
+  return { kind: 'map', width: isOneIndex ? width : 1, unroll: 1, threads: THREADS };
+}
+
+/** Of a kernel all of whose elements are computed. */
+function chooseFree(kernel: Kernel): MapSchedule {
   // A warp goes on until the last of its loops has ended: neighbouring elements end at about the same step.
   if (loopsIn(kernel).length > 0 || cudaFunctionsIn(kernel).some(({ hasLoop }) => hasLoop))
     return { kind: 'map', width: 1, unroll: 1, threads: THREADS };

@@ -6,7 +6,7 @@
  * a result follow from it. It is chosen here and printed elsewhere, so that a part of a kernel can be printed
  * with the whole kernel's schedule. The numbers in it were chosen for an H200 but hold for any device.
  */
-import { affineLoadsOf } from '../../../fusion/kernel/algebra.js';
+import { affineLoadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
@@ -61,6 +61,7 @@ export function scheduleOfNormal(kernel: Kernel, limits: DeviceLimits = DEFAULT_
   if (product(kernel.parallel) === 0) return { kind: 'empty' };
   const several = chooseRepeat(kernel) ?? chooseStencil(kernel);
   if (several !== undefined) return several;
+  if (windowIndexOf(kernel) !== undefined) return chooseMap(kernel);
   if (kernel.reduced.length === 0) return chooseTranspose(kernel) ?? chooseMap(kernel);
   const chosen = levelsOf(kernel).phases === 1 ? chooseInOrder(kernel) : chooseRows(kernel, limits);
   return chosen ?? { kind: 'split' };

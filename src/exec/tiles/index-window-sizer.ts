@@ -1,0 +1,199 @@
+/**
+ * The tiles of a kernel that takes elements in windows of indices (`index-windows.ts`): its result in parts, and for each
+ * part all windows, one after the other. Where the result is on the device as a whole there is one part, and the arrays
+ * that are taken from come there once; else their windows come again for each part.
+ *
+ * Of what fits, the choice that moves fewest bytes is taken: those over the bus, and those of the device's memory by their
+ * share of its speed, since the indices of a part are read again for each window. Called by `sweep-attempt.ts`.
+ */
+import { aroundBoth } from '../../codegen/cuts/work.js';
+import { once } from '../../host/once.js';
+import { aligned } from '../plan/memory.js';
+import type { KernelStep } from '../plan/plan.js';
+import type { Indexed } from './index-windows.js';
+import type { Touch } from './sweep-cuts.js';
+import {
+  countsTo,
+  FEWER_SLOTS,
+  fewer,
+  type NoFit,
+  type SizedSweep,
+  type SlotBlock,
+  type SlotRules,
+  slotBytes,
+} from './sweep-slots.js';
+import { isDisjoint, partOf, type Span, type SweptTask, type Tile, windowOf } from './sweep-windows.js';
+
+/** How often a device's memory is faster than the bus to it, about. */
+const MEMORY_SPEED = 32;
+/** Bytes that come over the bus while a tile is begun. */
+export const BYTES_OF_A_TILE = 2 ** 18;
+/** Times as long as with copies and work at a time, about. */
+const ONE_AFTER_THE_OTHER = 1.5;
+/** The most parts that a result is cut into, and the most tiles. */
+const MOST_PARTS = 4096;
+const MOST_TILES = 2 ** 18;
+
+/** A number of parts, whatever the windows. */
+interface Parts {
+  readonly spans: readonly Span[];
+  /** Of each buffer, the widest window of one index. */
+  readonly widths: ReadonlyMap<number, number>;
+  /** Bytes that are read of the buffers that are not taken from: once for each window. */
+  readonly readBytes: number;
+  /** Bytes of windows of all buffers, in all parts; of those that are taken from, of all indices. */
+  readonly bytes: number;
+}
+
+interface Choice {
+  readonly parts: Parts;
+  readonly windows: number;
+  readonly cost: number;
+  readonly slots: readonly SlotBlock[];
+}
+
+/** Finds the parts and windows for what room there is. */
+export function indexWindowSizer(
+  swept: SweptTask,
+  step: KernelStep,
+  indexed: Indexed,
+  rules: SlotRules,
+): (room: number) => SizedSweep | NoFit {
+  const { units } = swept.task.cut;
+  const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) =>
+    once(() => partsOf(swept, count, indexed, rules)),
+  );
+  return (room) => {
+    let needed = Number.POSITIVE_INFINITY;
+    let best: Choice | undefined;
+    for (const most of FEWER_SLOTS) {
+      const own = { ...rules, slots: fewer(rules.slots, most) };
+      const slower = most === 1 ? ONE_AFTER_THE_OTHER : 1;
+      for (const find of parts) {
+        const found = find();
+        if (found === undefined) continue;
+        if (best !== undefined && slower * found.bytes >= best.cost) break;
+        for (const choice of choicesOf(swept, found, indexed, own)) {
+          const bytes = slotBytes(choice.slots);
+          const cost = slower * choice.cost;
+          if (bytes > room) needed = Math.min(needed, bytes);
+          else if (best === undefined || cost < best.cost) best = { ...choice, cost };
+        }
+      }
+    }
+    return best === undefined ? { needed, step } : sized(swept, best, indexed, rules);
+  };
+}
+
+/** `undefined`: windows of a result could not be copied out part by part. */
+function partsOf(
+  swept: SweptTask,
+  count: number,
+  { size, strides }: Indexed,
+  rules: SlotRules,
+): Parts | undefined {
+  const { cut } = swept.task;
+  const widths = new Map<number, number>();
+  const spans: Span[] = [];
+  let [bytes, readBytes] = [0, 0];
+  for (let r = 0; r < count; r++) {
+    const span = partOf(swept, r, count);
+    if (span === undefined) continue;
+    spans.push(span);
+    const { writes } = cut.touches(...span);
+    if (count > 1 && !isDisjoint(cut, span, writes, rules)) return undefined;
+    // Where bounds leave less of the first or the last index, others tell.
+    for (const at of new Set([0, size >> 1, size - 1])) {
+      for (const { buffer, first, last } of touchesOf(swept, span, [at, at + 1]).values())
+        widths.set(buffer, Math.max(widths.get(buffer) ?? 0, last - first));
+    }
+    for (const { buffer, first, last } of touchesOf(swept, span, [0, size]).values()) {
+      if (rules.isWindowed(buffer)) bytes += last - first;
+      if (!strides.has(buffer)) readBytes += last - first;
+    }
+  }
+  return { spans, widths, readBytes, bytes };
+}
+
+/** The footprint of a part by buffer: of those that are taken from, of some indices. */
+function touchesOf({ task }: SweptTask, span: Span, window: Span): ReadonlyMap<number, Touch> {
+  const { reads, writes } = task.cut.touches(...span, undefined, window);
+  const found = new Map<number, Touch>();
+  for (const touch of [...reads, ...writes]) {
+    const known = found.get(touch.buffer);
+    found.set(touch.buffer, known === undefined ? touch : aroundBoth(known, touch));
+  }
+  return found;
+}
+
+function* choicesOf(swept: SweptTask, parts: Parts, indexed: Indexed, rules: SlotRules): Generator<Choice> {
+  for (const windows of countsTo(indexed.size)) {
+    const tiles = parts.spans.length * windows;
+    if (tiles > MOST_TILES) return;
+    const slots = slotsOf(swept, parts, windows, indexed, rules);
+    const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
+    const again = (parts.readBytes * windows) / MEMORY_SPEED;
+    yield { parts, windows, slots, cost: parts.bytes + first + again + tiles * BYTES_OF_A_TILE };
+  }
+}
+
+/** The i-th of `count` windows. */
+const windowAt = ({ size }: Indexed, i: number, count: number): Span => [
+  Math.floor((size * i) / count),
+  Math.floor((size * (i + 1)) / count),
+];
+
+function slotsOf(
+  swept: SweptTask,
+  { spans, widths }: Parts,
+  windows: number,
+  { size, strides }: Indexed,
+  rules: SlotRules,
+): SlotBlock[] {
+  const { reads, writes } = swept.task;
+  return [...new Set([...reads, ...writes])].filter(rules.isWindowed).map((buffer) => {
+    const direction = rules.directionOf(buffer, [swept]);
+    const stride = strides.get(buffer);
+    const further = stride === undefined ? 0 : (Math.ceil(size / windows) - 1) * stride;
+    const distinct = spans.length * (stride === undefined ? 1 : windows);
+    return {
+      buffer,
+      direction,
+      slotByteLength: aligned((widths.get(buffer) ?? 0) + further + 255),
+      slotPitch: 0,
+      slots: Math.min(rules.slots[direction], distinct),
+      first: 0,
+      last: 0,
+    };
+  });
+}
+
+function sized(
+  swept: SweptTask,
+  { parts: { spans }, windows, slots }: Choice,
+  indexed: Indexed,
+  rules: SlotRules,
+): SizedSweep {
+  const { cut, writes } = swept.task;
+  const length = spans.length * windows;
+  const placeOf = (t: number): readonly [Span, Span] => [
+    spans[Math.floor(t / windows)]!,
+    windowAt(indexed, t % windows, windows),
+  ];
+  const at = (t: number): Tile => {
+    const [span, window] = placeOf(t);
+    const touched = [...touchesOf(swept, span, window)];
+    return {
+      spans: [span],
+      windows: new Map(touched.map(([buffer, touch]) => [buffer, windowOf(touch)])),
+      // A part of the result stays until its last window.
+      unfinished: t % windows < windows - 1 ? writes : [],
+    };
+  };
+  const ranges = Array.from({ length }, (_, t) => {
+    const [span, window] = placeOf(t);
+    return [...cut.ranges(...span)[0]!, ...window];
+  });
+  const taken = { windows, parts: spans.length };
+  return { tasks: [swept], pitches: rules.pitches, tiles: { length, at }, ranges, slots, taken };
+}

@@ -1,0 +1,224 @@
+/**
+ * Kernels that take elements at any indices of buffers that are on the device in windows: such a kernel runs once for
+ * each window of the indexed axis, on the elements whose index lies in it.
+ *
+ *     y[i] = exp(table[k[i]])      window 0: rows 0 … 999     y[i] where k[i] < 1000
+ *                                  window 1: rows 1000 … 1999     y[i] where 1000 <= k[i] < 2000
+ *
+ * Of loads by several indices, and of a reduction, elements are taken by kernels of their own first; what is left reads
+ * them where they are, in the order of the whole. Called by `sweep-attempt.ts`.
+ */
+import { usedBuffers } from '../../codegen/cuts/split-phases.js';
+import { extract, type Load, liveValues, loadsOf, mapAffines, sizesOf } from '../../fusion/kernel/algebra.js';
+import { isReduction } from '../../fusion/kernel/arithmetic.js';
+import { create } from '../../fusion/kernel/instruction.js';
+import { type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { dependenciesOf } from '../../fusion/kernel/levels.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import { denseStrides } from '../../graph/graph.js';
+import type { KernelStep } from '../plan/plan.js';
+import type { WorksOf } from './sweep-cuts.js';
+
+/** A part of a step; `takes`: it runs in windows of indices. */
+export interface TakingPart {
+  readonly step: KernelStep;
+  readonly takes: boolean;
+}
+
+/** Loads of windowed buffers by an index. */
+export const takenLoads = (
+  { kernel, buffers }: KernelStep,
+  isWindowed: (buffer: number) => boolean,
+): readonly Load[] =>
+  loadsOf(kernel).filter(
+    ({ access: { index, buffer } }) =>
+      index !== undefined && index.place === undefined && isWindowed(buffers[buffer]!),
+  );
+
+/**
+ * The steps that do the same in windows, in order; `buffer` makes one for elements that are taken first. `undefined`: an
+ * index is reduced in the kernel, or a buffer is read in another way, too.
+ */
+export function inIndexWindows(
+  step: KernelStep,
+  isWindowed: (buffer: number) => boolean,
+  buffer: (bytes: number) => number,
+): readonly TakingPart[] | undefined {
+  const { carried, reduced } = step.kernel;
+  if (carried !== undefined || product(sizesOf(step.kernel)) === 0) return undefined;
+  const parts: TakingPart[] = [];
+  let rest = step;
+  for (;;) {
+    const [group, ...others] = groupsOf(takenLoads(rest, isWindowed));
+    if (group === undefined) return [...parts, { step: rest, takes: false }];
+    if (others.length === 0 && reduced.length === 0) {
+      return isAlone(rest, group) ? [...parts, { step: withWindows(rest, group), takes: true }] : undefined;
+    }
+    const split = takenFirst(rest, group, buffer);
+    if (split === undefined || !isAlone(split.taking, split.loads)) return undefined;
+    parts.push({ step: withWindows(split.taking, split.loads), takes: true });
+    rest = split.rest;
+  }
+}
+
+/** Loads that move through windows together, those first that others' indices may depend on. */
+function groupsOf(loads: readonly Load[]): Load[][] {
+  const groups = new Map<string, Load[]>();
+  for (const load of loads) {
+    const { value, size } = load.access.index!;
+    const key = `${value} ${size}`;
+    groups.set(key, [...(groups.get(key) ?? []), load]);
+  }
+  return [...groups.values()];
+}
+
+/** Whether the buffers of a group are read by it alone, each by one stride of the index. */
+function isAlone({ kernel }: KernelStep, group: readonly Load[]): boolean {
+  const strides = new Map(group.map(({ access }) => [access.buffer, access.index!.stride]));
+  const { value } = group[0]!.access.index!;
+  return loadsOf(kernel).every(({ access: { buffer, index } }) => {
+    const stride = strides.get(buffer);
+    return stride === undefined || (index?.value === value && index.stride === stride);
+  });
+}
+
+function withWindows(step: KernelStep, group: readonly Load[]): KernelStep {
+  const taken = new Set(group.map(({ access }) => access.buffer));
+  const buffers = step.kernel.buffers.map((buffer, k) =>
+    taken.has(k) ? { ...buffer, isTakenInWindows: true } : buffer,
+  );
+  return { ...step, kernel: { ...step.kernel, buffers } };
+}
+
+interface Split {
+  readonly taking: KernelStep;
+  /** Of `taking`. */
+  readonly loads: readonly Load[];
+  readonly rest: KernelStep;
+}
+
+/** A step in two: a map that stores what a group of loads takes, and all else. */
+function takenFirst(
+  step: KernelStep,
+  group: readonly Load[],
+  buffer: (bytes: number) => number,
+): Split | undefined {
+  const { kernel } = step;
+  const positions = group.map(({ position }) => position);
+  const live = liveValues(kernel.tape, positions);
+  if (live.some((at) => isReduction(kernel.tape[at]!))) return undefined;
+  const sizes = sizesOf(kernel);
+  const axes = takenAxes(kernel, group);
+  const own = denseStrides(axes.map((axis) => sizes[axis]!));
+  const place = { offset: 0, strides: sizes.map((_, axis) => own[axes.indexOf(axis)] ?? 0) };
+  const elementCount = product(axes.map((axis) => sizes[axis]!));
+  const results = group.map(({ dtype }): number => buffer(elementCount * byteLengthOf(dtype)));
+  const parameters = (role: BufferParameter['role']): BufferParameter[] => [
+    ...kernel.buffers,
+    ...group.map(({ dtype }): BufferParameter => ({ dtype, role, elementCount })),
+  ];
+  const first = kernel.buffers.length;
+  const { tape, moved } = extract(kernel.tape, live);
+  const everywhere: Kernel = {
+    name: `${kernel.name}_taken`,
+    parallel: sizes,
+    reduced: [],
+    buffers: parameters('output'),
+    tape,
+    stores: positions.map((at, k) => ({
+      value: moved.get(at)!,
+      access: { buffer: first + k, ...place, bounds: [] },
+    })),
+  };
+  const taking = mapAffines(
+    everywhere,
+    axes.map((axis) => sizes[axis]!),
+    [],
+    (affine) => ({
+      ...affine,
+      strides: axes.map((axis) => affine.strides[axis]!),
+    }),
+  );
+  const placed = kernel.tape.map((i, at) => {
+    const k = positions.indexOf(at);
+    if (k < 0) return i;
+    const { access } = group[k]!;
+    return create.load(i.dtype, { ...access, buffer: first + k, index: { ...access.index!, place } });
+  });
+  const buffers = [...step.buffers, ...results];
+  const made = withUsed({ ...step, scratch: [], buffers, kernel: taking });
+  return {
+    taking: made,
+    loads: loadsOf(
+      made.kernel,
+      positions.map((at) => moved.get(at)!),
+    ),
+    rest: withUsed({ ...step, buffers, kernel: { ...kernel, buffers: parameters('input'), tape: placed } }),
+  };
+}
+
+/** The axes that elements of a group depend on, outermost first: those of indices, then as arrays lie in memory. */
+function takenAxes(kernel: Kernel, group: readonly Load[]): number[] {
+  const depends = dependenciesOf(kernel);
+  const { strides } = group[0]!.access;
+  const depth = (axis: number): number =>
+    strides[axis] === 0 ? Number.POSITIVE_INFINITY : Math.abs(strides[axis]!);
+  const axes = [...sizesOf(kernel).keys()];
+  return axes
+    .filter((axis) => group.some(({ position }) => depends[position]![axis]))
+    .sort((a, b) => (depth(a) === depth(b) ? a - b : depth(b) - depth(a)));
+}
+
+/** Bytes of what the loads of a kernel take by an index. */
+export function takenBytes(kernel: Kernel): number[] {
+  const sizes = sizesOf(kernel);
+  return loadsOf(kernel)
+    .filter(({ access }) => access.index !== undefined)
+    .map((load) => product(takenAxes(kernel, [load]).map((axis) => sizes[axis]!)) * byteLengthOf(load.dtype));
+}
+
+/** A step without the buffers that its kernel does not touch. */
+function withUsed(step: KernelStep): KernelStep {
+  const { kernel, used } = usedBuffers(step.kernel);
+  return { ...step, kernel, buffers: used.map((k) => step.buffers[k]!) };
+}
+
+/** Units of a kernel that are looked at for what a tile of it would hold, as a part of all; and the most that it may. */
+const TRIAL_TILES = 16;
+const MOST_OF_WHOLE = 0.6;
+
+/** Whether a kernel takes elements of windowed buffers, most of which each of its tiles would hold. */
+export function holdsTaken(
+  step: KernelStep,
+  isWindowed: (buffer: number) => boolean,
+  worksOf: WorksOf,
+): boolean {
+  const taken = new Set(takenLoads(step, isWindowed).map(({ access }) => access.buffer));
+  if (taken.size === 0) return false;
+  const { rows } = worksOf(step.kernel);
+  if (rows === undefined) return true;
+  return rows
+    .regions(0, Math.ceil(rows.units / TRIAL_TILES))
+    .reads.some(
+      ({ buffer, first, last }) =>
+        taken.has(buffer) && last - first > MOST_OF_WHOLE * step.kernel.buffers[buffer]!.elementCount,
+    );
+}
+
+/** The axis that elements are taken along in windows, and the buffers that they are taken from. */
+export interface Indexed {
+  readonly size: number;
+  /** Of each, bytes from one index to the next. */
+  readonly strides: ReadonlyMap<number, number>;
+}
+
+/** The axis of a step that takes elements in windows. */
+export function indexedBy({ kernel, buffers }: KernelStep): Indexed {
+  const loads = loadsOf(kernel).filter(
+    ({ access }) => kernel.buffers[access.buffer]!.isTakenInWindows === true,
+  );
+  const strides = loads.map(({ access: { buffer, index }, dtype }) => {
+    return [buffers[buffer]!, Math.abs(index!.stride) * byteLengthOf(dtype)] as const;
+  });
+  return { size: loads[0]!.access.index!.size, strides: new Map(strides) };
+}

@@ -1,0 +1,99 @@
+/** Elements at any indices of files larger than the budget on the CPU: files are read in windows of the axis, once. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CPU } from '../../src/exec/targets/device.js';
+import { bytesMoved } from '../../src/exec/tiles/loop-sweeps.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { type Lazy, lazy, loadNpy, MemoryError, npy } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
+import { generator, randomValues } from '../support/random.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'weft-windows-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const device = 'cpu';
+
+/** An array in memory, and the same in a `.npy` file. */
+async function both(shape: readonly number[], seed: number): Promise<[Lazy, Lazy]> {
+  const host = lazy(randomValues('float32', shape, seed).data as Float32Array, { shape: [...shape] });
+  const path = join(folder, `${seed}.npy`);
+  await host.compute({ device, to: npy(path) });
+  return [host, await loadNpy(path)];
+}
+
+const indicesOf = (length: number, size: number, seed: number): Lazy => {
+  const next = generator(seed);
+  return lazy(BigInt64Array.from({ length }, () => BigInt(Math.floor(next() * 2 * size) - size)));
+};
+
+const windowsOf = (job: Lazy, memory: number): string =>
+  /\d+ windows of indices.*/.exec(String(job.plan({ device, memory })))?.[0] ?? '';
+
+describe('a file that does not fit', () => {
+  it('is read once, whatever the indices', async () => {
+    const [host, file] = await both([20_000, 16], 1);
+    const job = (x: Lazy): Lazy =>
+      x
+        .take(indicesOf(30_000, 20_000, 2), 0)
+        .mul(2)
+        .add(1);
+    expect(windowsOf(job(file), 2 ** 18)).toMatch(/^\d+ windows of indices$/);
+    const { plan } = planOnDevice(canonicalize([job(file).expr]), CPU, { budget: 2 ** 18 });
+    expect(bytesMoved(plan)).toBe(4 * 20_000 * 16);
+    const found = await job(file).compute({ device, memory: 2 ** 18 });
+    expect(found.data).toEqual((await job(host).compute({ device })).data);
+  });
+
+  it('is read in rows where indices are of columns', async () => {
+    const [host, file] = await both([4000, 64], 3);
+    const job = (x: Lazy): Lazy => x.take(lazy(Int32Array.of(3, -1, 3, 60)), 1);
+    expect(windowsOf(job(file), 2 ** 17)).toBe('');
+    const found = await job(file).compute({ device, memory: 2 ** 17 });
+    expect(found.data).toEqual((await job(host).compute({ device })).data);
+  });
+
+  it('gives the bits of the whole in random programs, within their budgets', async () => {
+    let [taken, refused] = [0, 0];
+    for (let seed = 10; seed < 34; seed++) {
+      const next = generator(seed);
+      const among = <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)]!;
+      const shape = among([[30_000], [4000, 8], [3, 9000], [40, 30, 20]]);
+      const axis = Math.floor(next() * shape.length);
+      const mode = among(['raise', 'wrap', 'clip'] as const);
+      const length = among([7, 500, 3000]);
+      const reach = mode === 'raise' ? shape[axis]! : 3 * shape[axis]!;
+      const i = indicesOf(length, reach, seed);
+      const epilogue = among<(x: Lazy) => Lazy>([
+        (x) => x,
+        (x) => x.mul(3).abs().sqrt(),
+        (x) => x.sum(axis),
+        (x) => x.add(x.max(-1, { keepdims: true })),
+        (x) => x.slice('::2').add(1),
+      ]);
+      const job = (x: Lazy): Lazy => epilogue(x.take(i, axis, { mode }));
+      const [host, file] = await both(shape, seed);
+      const memory = Math.floor(4 * shape.reduce((a, b) => a * b) * among([0.7, 0.4]));
+      const windows = windowsOrRefused(job(file), memory);
+      if (windows === undefined) refused++;
+      else {
+        if (windows !== '') taken++;
+        const found = await job(file).compute({ device, memory });
+        expect(found.data).toEqual((await job(host).compute({ device })).data);
+      }
+    }
+    expect(taken).toBeGreaterThan(8);
+    // Few indices of an inner axis: each unit needs most of the file.
+    expect(refused).toBeLessThan(5);
+  });
+});
+
+/** `undefined`: refused. */
+function windowsOrRefused(job: Lazy, memory: number): string | undefined {
+  try {
+    return windowsOf(job, memory);
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined;
+    throw error;
+  }
+}
