@@ -2,10 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { Lazy, persist } from '../../src/api/lazy.js';
 import { random } from '../../src/api/random.js';
 import { sparse } from '../../src/api/sparse.js';
 import type { SparseMatrix } from '../../src/api/sparse-matrix.js';
+import { startsOfLines } from '../../src/exec/run/known-starts.js';
+import { cast, iota, map } from '../../src/graph/infer.js';
 
 const SIZE = 3000;
 
@@ -32,4 +35,15 @@ it('two sparse matrices in files are added and multiplied within a part of what 
     expect(result.data.plan(cpu).peakBytes).toBeGreaterThan(1.5 * memory);
   }
   await rm(folder, { recursive: true });
+});
+
+it('starts of blocks of an array on a device are computed once, those of others each time', async () => {
+  const [held] = await persist([new Lazy(iota(5))], { device: 'cpu' });
+  const starts = held!.expr;
+  const computed = map('add', [iota(5), 1n]);
+  const startsOf = vi.fn(async (lines: readonly unknown[]) => lines.map((_, k) => [k, k + 1]));
+  const first = await startsOfLines([starts, computed], startsOf);
+  const second = await startsOfLines([computed, cast(starts, 'int32')], startsOf);
+  expect(startsOf.mock.calls.map(([lines]) => lines.length)).toEqual([2, 1]);
+  expect([...first.values(), ...second.values()]).toHaveLength(4);
 });

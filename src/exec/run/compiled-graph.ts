@@ -185,11 +185,13 @@ export class TracedGraph {
     if (turn !== undefined) await turn;
     const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
     const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
-    const { job: planned, executed } = await executeInRows(job, target, settings, (lines) =>
-      this.#startsOf(lines, args),
-    );
-    // Captured graphs in segments are computed at each call; plans for starts of rows are those of one matrix.
-    if (planned === job && isRepeatable(job, target, settings, executed))
+    const {
+      job: planned,
+      executed,
+      isOfAll,
+    } = await executeInRows(job, target, settings, (lines) => this.#startsOf(lines, args));
+    // Captured graphs in segments are computed at each call; a plan for starts of rows is that of one matrix.
+    if (isOfAll && isRepeatable(planned, target, settings, executed))
       this.#known[destination] = executed.program;
     return executed;
   }

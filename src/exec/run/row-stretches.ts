@@ -1,7 +1,7 @@
 /**
  * Products of sparse matrices in blocks of rows: where a job does not fit whole, or several devices share it, the starts of
- * blocks are computed first, and the job is planned for them (`graph/row-stretches.ts`). Such a plan is one of the matrix,
- * not of its shape. Called by `evaluate.ts` and `compiled-graph.ts`.
+ * blocks are computed first, and the job is planned for them (`graph/row-stretches.ts`); those of arrays on devices are kept
+ * (`known-starts.ts`). Such a plan is one of the matrix, not of its shape. Called by `evaluate.ts` and `compiled-graph.ts`.
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -11,6 +11,7 @@ import { blockRows, blockStarts, type RowLine } from '../../graph/row-stretches.
 import { MemoryError } from '../../host/errors.js';
 import type { ComputeTarget } from './compute-target.js';
 import { type ExecutionSettings, execute, type Job } from './execution.js';
+import { heldStarts, startsOfLines } from './known-starts.js';
 import type { Executed } from './run-program.js';
 
 /** The numbers of lines, each an int64 one of starts. */
@@ -23,6 +24,8 @@ const LEAST_SHARED = 2 ** 19;
 export interface ExecutedJob {
   readonly job: Job;
   readonly executed: Executed;
+  /** Whether the plan is one for all arguments of the graph: it is for no starts but those of arrays on devices. */
+  readonly isOfAll: boolean;
 }
 
 /** Executes a job; in blocks of rows, where that is the way. */
@@ -36,19 +39,18 @@ export async function executeInRows(
   let refusal: MemoryError | undefined;
   if (canonical.stretched.length === 0 || !sharesRows(canonical, target))
     try {
-      return { job, executed: await execute(job, target, settings) };
+      return { job, executed: await execute(job, target, settings), isOfAll: true };
     } catch (error) {
       if (canonical.stretched.length === 0 || !(error instanceof MemoryError)) throw error;
       refusal = error;
     }
-  const lines = linesOf(canonical);
-  const found = await startsOf(lines).catch((error: unknown) => {
+  const found = await startsOfLines(linesOf(canonical), startsOf).catch((error: unknown) => {
     throw error instanceof MemoryError ? (refusal ?? error) : error;
   });
-  const blocks = new Map(lines.map((line, k) => [line, found[k]!]));
-  const planned = inStretches(canonical, ({ starts }) => blocks.get(blockStarts(starts))!);
+  const planned = inStretches(canonical, ({ starts }) => found.get(starts)!);
   const inRows = { ...job, canonical: planned };
-  return { job: inRows, executed: await execute(inRows, target, settings) };
+  const isOfAll = linesOf(canonical).every((line) => heldStarts(line) !== undefined);
+  return { job: inRows, executed: await execute(inRows, target, settings), isOfAll };
 }
 
 /** Whether several devices are to have parts of the operands. */
@@ -62,7 +64,7 @@ export const sharesRows = ({ graph, stretched }: Canonical, { isSharded }: Compu
 const bytesOf = ({ dtype, shape }: GraphNode): number => sizeOfShape(shape) * byteLengthOf(dtype);
 
 const linesOf = ({ stretched }: Canonical): readonly Expr[] => [
-  ...new Set(stretched.flatMap(({ lines }) => lines.map(({ starts }) => blockStarts(starts)))),
+  ...new Set(stretched.flatMap(({ lines }) => lines.map(({ starts }) => starts))),
 ];
 
 /** Parameters that calls get behind their own, by the path to their node. */
