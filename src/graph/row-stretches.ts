@@ -90,15 +90,3 @@ export function knownBlocks(call: Call): KnownBlocks | undefined {
     startOf: (line, block) => parameters[own + 1 + line * (count + 1) + Math.min(block, count)]!,
   };
 }
-
-/** The stretch of elements of some rows, for line number `line` of a call; undefined: it is not known. */
-export function stretchOf(
-  call: Call,
-  line: number,
-  [first, last]: readonly [first: number, last: number],
-): readonly [first: number, last: number] | undefined {
-  const blocks = knownBlocks(call);
-  if (blocks === undefined) return undefined;
-  const { rows, startOf } = blocks;
-  return [startOf(line, Math.floor(first / rows)), startOf(line, Math.ceil(last / rows))];
-}

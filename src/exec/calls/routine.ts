@@ -21,6 +21,9 @@ import type { BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } fr
 import type { CallForm, CallKernels, CallRow } from './call-row.js';
 import { columnCut, columnsInSlots, columnUnit, inColumns } from './column-cut.js';
 
+/** The elements [first, last) that units [first, last) touch. */
+export type StretchOfUnits = (first: number, last: number) => readonly [first: number, last: number];
+
 export interface Routine {
   /**
    * Its independent units: unit k has elements [k · size, (k + 1) · size) of an array, the last one fewer.
@@ -35,12 +38,8 @@ export interface Routine {
     step: RoutineStep,
     array: BufferArray,
   ) => { readonly before: number; readonly after: number } | undefined;
-  /** The elements of an array that units [first, last) touch, where they depend on data that is known (`row-stretches.ts`). */
-  readonly stretch?: (
-    step: RoutineStep,
-    array: BufferArray,
-    units: readonly [first: number, last: number],
-  ) => readonly [first: number, last: number] | undefined;
+  /** The elements of an array that ranges of units touch, where they depend on data that is known (`row-stretches.ts`). */
+  readonly stretch?: (step: RoutineStep, array: BufferArray) => StretchOfUnits | undefined;
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
@@ -274,9 +273,10 @@ function touchesOf(
   const { buffer, dtype } = array;
   const elements = routine.unitSize(step, array);
   const bytes = bytesOf(array);
-  if (routine.stretch?.(step, array, [0, 1]) !== undefined)
+  const stretch = routine.stretch?.(step, array);
+  if (stretch !== undefined)
     return (first, last) => {
-      const [from, to] = routine.stretch!(step, array, [first, last])!;
+      const [from, to] = stretch(first, last);
       return { buffer, first: from * byteLengthOf(dtype), last: to * byteLengthOf(dtype) };
     };
   if (elements === undefined) return () => ({ buffer, first: 0, last: bytes });
@@ -292,7 +292,7 @@ function touchesOf(
 /** All units but the last one are as large, and margins that reach over an end of an array are cut off there. */
 function shiftOf(routine: Routine, step: RoutineStep): Shift | undefined {
   const arrays = [...operandsOf(step), ...step.results];
-  const isStretched = arrays.some((array) => routine.stretch?.(step, array, [0, 1]) !== undefined);
+  const isStretched = arrays.some((array) => routine.stretch?.(step, array) !== undefined);
   if (step.maps !== undefined || isStretched) return undefined;
   const by = new Map<number, number>();
   let [from, to] = [0, routine.units(step) - 1];

@@ -112,7 +112,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
 const MATMUL: Routine = {
   units: (step) => sizesOf(step).units.units,
   unitSize: () => undefined,
-  stretch: (step, array, range) => {
+  stretch: (step, array) => {
     const { operands, results } = step;
     const { isCount, rows, bound, units } = sizesOf(step);
     const second = isCount ? 2 : 3;
@@ -122,7 +122,7 @@ const MATMUL: Routine = {
       { line: 0, starts: operands[0], elements: operands.slice(1, second) },
       ...(isCount ? [] : [{ line: 1, starts: operands[6], elements: results, bound }]),
     ];
-    return sparseStretch(step, array, range, { rows, lines, units });
+    return sparseStretch(step, array, { rows, lines, units });
   },
   hint: WHOLE_SECOND,
   numbers: (step) => {

@@ -84,7 +84,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
 const MERGE: Routine = {
   units: (step) => sizesOf(step).units.units,
   unitSize: () => undefined,
-  stretch: (step, array, range) => {
+  stretch: (step, array) => {
     const { operands, results } = step;
     const { isCount, rows, bound, units } = sizesOf(step);
     const second = isCount ? 2 : 3;
@@ -93,7 +93,7 @@ const MERGE: Routine = {
       { line: 1, starts: operands[second], elements: operands.slice(second + 1, 2 * second) },
       ...(isCount ? [] : [{ line: 2, starts: operands[6], elements: results, bound }]),
     ];
-    return sparseStretch(step, array, range, { rows, lines, units });
+    return sparseStretch(step, array, { rows, lines, units });
   },
   numbers: (step) => {
     const { rows, storedA, storedB, bound, elementBytes, units } = sizesOf(step);

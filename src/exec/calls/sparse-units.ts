@@ -6,10 +6,11 @@
  *     starts of blocks 0 40 90 100, bound 180, zeros by 50   →   units [0, 40) [40, 90) [90, 100) [100, 150) [150, 180)
  */
 import { SPARSE_TAIL } from '../../codegen/cuda/routines/sparse-units.js';
-import { type KnownBlocks, knownBlocks } from '../../graph/row-stretches.js';
+import { knownBlocks } from '../../graph/row-stretches.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
+import type { StretchOfUnits } from './routine.js';
 
 export interface SparseUnits {
   readonly units: number;
@@ -57,33 +58,25 @@ export interface SparseLine {
   readonly bound?: number;
 }
 
-/** The elements of an array that units [first, last) touch; undefined: all of it. */
+/** The elements of an array that ranges of units touch; undefined: all of it. */
 export function sparseStretch(
   step: RoutineStep,
   array: BufferArray,
-  [first, last]: readonly [first: number, last: number],
   { rows, lines, units }: { rows: number; lines: readonly SparseLine[]; units: SparseUnits },
-): readonly [first: number, last: number] | undefined {
+): StretchOfUnits | undefined {
   const blocks = knownBlocks(step);
   if (blocks === undefined) return undefined;
   const rowAt = (unit: number): number => Math.min(rows, unit * units.unitRows);
   const own = lines.find(({ starts, elements }) => starts === array || elements.includes(array));
-  // Counts: an element for each row.
-  if (own === undefined)
-    return step.results[0] === array && units.unitTail === 1 ? [rowAt(first), rowAt(last)] : undefined;
+  // Counts have an element for each row.
+  if (own === undefined) return (first, last) => [rowAt(first), rowAt(last)];
   // The end of a unit's last row is the start of the next one; zeros begin at the last start.
-  if (own.starts === array) return [rowAt(first), rowAt(last) + 1];
-  return [first, last].map((unit) => elementAt(unit, own, blocks, units)) as [number, number];
-}
-
-function elementAt(
-  unit: number,
-  { line, bound = Number.POSITIVE_INFINITY }: SparseLine,
-  { count, startOf }: KnownBlocks,
-  { unitTail }: SparseUnits,
-): number {
-  const behind = bound === Number.POSITIVE_INFINITY ? 0 : Math.max(0, unit - count) * unitTail;
-  return Math.min(bound, startOf(line, unit) + behind);
+  if (own.starts === array) return (first, last) => [rowAt(first), rowAt(last) + 1];
+  const { line, bound } = own;
+  if (bound === undefined) return (first, last) => [blocks.startOf(line, first), blocks.startOf(line, last)];
+  const endOf = (unit: number): number =>
+    Math.min(bound, blocks.startOf(line, unit) + Math.max(0, unit - blocks.count) * units.unitTail);
+  return (first, last) => [endOf(first), endOf(last)];
 }
 
 /** The launch that writes zeros behind the last element, as `printSparseTail` prints it. */
