@@ -4,7 +4,9 @@
  */
 import type { DeviceBuffer, Expr } from '../../graph/expr.js';
 import { blockStarts } from '../../graph/row-stretches.js';
-import type { StartsOf } from './row-stretches.js';
+
+/** The numbers of lines, each an int64 one of starts. */
+export type StartsOf = (lines: readonly Expr[]) => Promise<readonly (readonly number[])[]>;
 
 /** By memory, then by the dtype and the length of the array that it is. */
 const known = new WeakMap<DeviceBuffer, Map<string, readonly number[]>>();

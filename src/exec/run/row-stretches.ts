@@ -11,11 +11,8 @@ import { blockRows, blockStarts, type RowLine } from '../../graph/row-stretches.
 import { MemoryError } from '../../host/errors.js';
 import type { ComputeTarget } from './compute-target.js';
 import { type ExecutionSettings, execute, type Job } from './execution.js';
-import { heldStarts, startsOfLines } from './known-starts.js';
+import { heldStarts, type StartsOf, startsOfLines } from './known-starts.js';
 import type { Executed } from './run-program.js';
-
-/** The numbers of lines, each an int64 one of starts. */
-export type StartsOf = (lines: readonly Expr[]) => Promise<readonly (readonly number[])[]>;
 
 /** Bytes of the operands of calls in rows from which on several devices have parts of them each. */
 const LEAST_SHARED = 2 ** 19;
