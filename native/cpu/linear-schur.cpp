@@ -2,6 +2,7 @@
 // complex matrix) makes a bulge below the subdiagonal, the following ones chase it down.
 #include "cpu/linear-schur.h"
 
+#include <array>
 #include <complex>
 
 namespace weft::cpu {
@@ -47,18 +48,27 @@ int64_t blockStart(const MatrixView<T>& h, int64_t first, int64_t last) {
   return first;
 }
 
+// I - conj(tau) v vᴴ times columns of N elements.
+template <int N, typename T>
+void reflectColumns(const T* v, T tau, T* x, int64_t stride, int64_t count) {
+  std::array<T, N> own;
+  std::copy_n(v, N, own.begin());
+  const T factor = conjugate(tau);
+  for (int64_t j = 0; j < count; j++, x += stride) {
+    T sum{};
+    for (int i = 0; i < N; i++) sum = sum + conjugate(own[i]) * x[i];
+    sum = factor * sum;
+    for (int i = 0; i < N; i++) x[i] = x[i] - sum * own[i];
+  }
+}
+
 // H, of `size` rows from `row` on, as Hᴴ from the left of columns [first, last) and as H from the right of
 // rows [top, bottom), and of all of z.
 template <typename T>
 void turn(const Turned<T>& t, const T* v, T tau, int64_t size, int64_t row, int64_t first, int64_t last,
           int64_t top, int64_t bottom) {
-  for (int64_t j = first; j < last; j++) {
-    T* const x = &t.h.at(row, j);
-    T sum{};
-    for (int64_t i = 0; i < size; i++) sum = sum + conjugate(v[i]) * x[i];
-    sum = conjugate(tau) * sum;
-    for (int64_t i = 0; i < size; i++) x[i] = x[i] - sum * v[i];
-  }
+  const auto reflectLeft = size == 3 ? reflectColumns<3, T> : reflectColumns<2, T>;
+  reflectLeft(v, tau, &t.h.at(row, first), t.h.columnStride, last - first);
   const ReflectionKernel<T> reflect = linearKernels<T>().reflect;
   reflect(bottom - top, size, v, tau, &t.h.at(top, row), t.h.columnStride);
   if (t.isWhole()) reflect(t.z.rows, size, v, tau, &t.z.at(0, row), t.z.columnStride);
