@@ -51,6 +51,21 @@ void whereCompared(Extent n, const Operand& out, const Operand* const* args) {
       });
 }
 
+// A place along an axis, counted from the end where it is negative, and clipped.
+void placeWithin(Extent n, const Operand& out, const Operand* const* args) {
+  eachChunk3<int64_t, int64_t, int64_t, int64_t>(
+      n, out, args,
+      [](int64_t * d, const int64_t* x, const int64_t* size, const int64_t* last)
+          __attribute__((always_inline)) {
+#pragma GCC ivdep
+            for (int l = 0; l < kChunk; l++) {
+              const int64_t at = x[l] < 0 ? x[l] + size[l] : x[l];
+              const int64_t least = at < 0 ? 0 : at;
+              d[l] = least < last[l] ? least : last[l];
+            }
+          });
+}
+
 // outer, ".", inner and, for places 0 and 1, its digit.
 class Name {
  public:
@@ -139,6 +154,7 @@ void addPairs(Registry& registry) {
 void addFused(Registry& registry) {
   addPairs<float>(registry);
   addPairs<double>(registry);
+  registry.addOp("placeWithin", DType::int64, placeWithin);
 }
 
 }  // namespace weft::cpu::WEFT_ISA

@@ -16,7 +16,7 @@ import { DTYPES, type DType, isHalf } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
-import { tapeProgram } from '../support/tape-runner.js';
+import { runTape, tapeProgram } from '../support/tape-runner.js';
 import { opsOf } from './tape-ops.js';
 
 describe('the CPU', () => {
@@ -112,6 +112,23 @@ describe('the CPU', () => {
         check(`sum.${inner}`, b.store(b.reduce('sum', value)));
       }
     }
+  });
+
+  it('has one function for places that count from the end and are clipped', async () => {
+    const b = new KernelBuilder([200]);
+    const x = b.load('int64', [1]);
+    const [zero, size, last] = [0n, 10n, 9n].map((value) => b.constant('int64', value));
+    const place = b.map('where', b.map('less', x, zero!), b.map('add', x, size!), x);
+    const kernel = b.store(b.map('minimum', b.map('maximum', place, zero!), last!)).build();
+    const plan = planTape(kernel);
+    expect(opsOf(plan, plan.schedule.walks[0]!)).toContain('placeWithin');
+    expect(opsOf(plan, plan.schedule.walks[0]!)).not.toContain('where');
+    const given = BigInt64Array.from({ length: 200 }, (_, k) =>
+      k < 2 ? (k === 0 ? -(2n ** 63n) : 2n ** 63n - 1n) : BigInt(k - 100),
+    );
+    const [places] = await runTape(native, kernel, [given]);
+    const expected = given.map((k) => (k < -10n ? 0n : k < 0n ? k + 10n : k > 9n ? 9n : k));
+    expect(places).toEqual(expected);
   });
 
   it('casts every dtype to every other', () => {

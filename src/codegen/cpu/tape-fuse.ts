@@ -23,6 +23,7 @@ import { castValueOf, isComputed, isReduction, opOf, reductionOf } from '../../f
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import type { DType } from '../../graph/dtype.js';
+import { PLACE_WITHIN, placeWithin } from './tape-places.js';
 
 /** A function of the CPU's: its name, and the values it takes. */
 export interface TapeFunction {
@@ -111,8 +112,16 @@ export function fuseTape(
     absorbed[k] = true;
     return true;
   };
+  const joinPlace = (i: number): boolean => {
+    const place = placeWithin(kernel, i);
+    if (place === undefined || !place.inner.every((k) => uses[k] === 1 && together(k, i))) return false;
+    functions.set(i, { name: PLACE_WITHIN, args: place.args });
+    for (const k of place.inner) absorbed[k] = true;
+    return true;
+  };
   tape.forEach((outer, i) => {
     if (opOf(outer) === undefined && !isReduction(outer)) return;
+    if (joinPlace(i)) return;
     const args = argumentsOf(outer);
     // A reduction is at row level itself; what it takes is computed in its walk.
     if (isReduction(outer) && !levels.element[args[0]!]) return;
