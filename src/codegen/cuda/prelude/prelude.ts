@@ -4,7 +4,7 @@
  * instructions.
  *
  * Inline PTX stands in one form, `asm("instruction operands;" : "=c"(result) : "c"(argument) …)`, one to a
- * line, which the simulated NVRTC of the tests can read.
+ * line, which the simulated NVRTC of the tests can read. Those of warpgroups alone do not, and never come there.
  */
 import { COMPLEX_PIECES } from './prelude-complex.js';
 import { FAST_PIECES } from './prelude-fast-paths.js';

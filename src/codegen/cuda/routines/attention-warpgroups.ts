@@ -1,8 +1,7 @@
 /**
  * CUDA C of attention over halves by warpgroups of compute capability 9.0, after FlashAttention-3 (Shah et al., 2024).
  * The last warpgroup of a block copies tiles of K and V to rings in shared memory; each of the others has 64 rows of Q.
- * While the scores of a tile become exponentials, the product of the tile before with V is computed, and while one
- * warpgroup computes exponentials, another one's products are: they take turns.
+ * While the scores of a tile become exponentials, the product of the tile before with V is computed.
  */
 import {
   ATTENTION_NAME,
@@ -115,7 +114,7 @@ function ownTiles(form: AttentionForm, columns: number): string {
   return `  ${row}${tiles}${whole}`;
 }
 
-/** Barriers begin, and Q is copied; the last warpgroup goes on to K and V. */
+/** Barriers begin; the last warpgroup copies K and V, the others Q. */
 function beginningText(form: AttentionForm, tile: WarpgroupsTile): string {
   const { groups, stages } = tile;
   const registers = registersOf(groups);
