@@ -61,6 +61,8 @@ export interface MutableGraph {
   nodes: (GraphNode | undefined)[];
   outputs: number[];
   readonly listener?: RewriteListener | undefined;
+  /** Its topological order, from when that is asked for until a pass changes the graph. */
+  order?: readonly number[] | undefined;
 }
 
 /** A change that a pass made, as reported to a listener. */
@@ -192,6 +194,12 @@ export function topologicalOrder(graph: Graph | MutableGraph): number[] {
   return order;
 }
 
+/** The topological order of a graph between passes, found once for all that leave it as it is. */
+export function orderOf(graph: MutableGraph): readonly number[] {
+  graph.order ??= topologicalOrder(graph);
+  return graph.order;
+}
+
 /** How many times each node is read by nodes of `order`, by id; outputs are not counted. */
 export function readCounts(graph: Graph | MutableGraph, order: readonly number[]): Int32Array {
   const counts = new Int32Array(graph.nodes.length);
@@ -205,8 +213,8 @@ export function readCounts(graph: Graph | MutableGraph, order: readonly number[]
 /**
  * The nodes that more than one place wants: what several nodes or one node twice read, and what is an output.
  */
-export function sharedNodes(graph: Graph | MutableGraph): ReadonlySet<number> {
-  const order = topologicalOrder(graph);
+export function sharedNodes(graph: MutableGraph): ReadonlySet<number> {
+  const order = orderOf(graph);
   const counts = readCounts(graph, order);
   const shared = new Set(graph.outputs);
   for (let k = 0; k < order.length; k++) if (counts[order[k]!]! > 1) shared.add(order[k]!);

@@ -49,9 +49,7 @@ export class LeafMaps {
     const open = [start];
     for (let id = open.at(-1); id !== undefined; id = open.at(-1)) {
       const node = nodeOf(this.#graph, id);
-      const missing = this.#isInMemory(node)
-        ? undefined
-        : node.inputs.find((input) => this.#known[input] === undefined);
+      const missing = this.#isInMemory(node) ? undefined : this.#unknownOf(node.inputs);
       if (missing === undefined) {
         this.#known[id] ??= this.#find(node);
         open.pop();
@@ -60,6 +58,11 @@ export class LeafMaps {
       }
     }
     return this.#known[start]!;
+  }
+
+  #unknownOf(inputs: readonly number[]): number | undefined {
+    for (let k = 0; k < inputs.length; k++) if (this.#known[inputs[k]!] === undefined) return inputs[k];
+    return undefined;
   }
 
   #isInMemory(node: GraphNode): boolean {
@@ -89,12 +92,14 @@ export class LeafMaps {
   }
 
   #ofMap({ inputs, shape }: GraphNode): readonly LeafMap[] {
-    const all = inputs.map((id) => {
-      const from = nodeOf(this.#graph, id).shape;
-      const maps = this.#known[id]!;
-      return sameShape(from, shape) ? maps : maps.map((map) => through(BROADCAST, map, from, shape)!);
-    });
-    return united(all);
+    if (inputs.length === 1) return this.#broadcast(inputs[0]!, shape);
+    return united(inputs.map((id) => this.#broadcast(id, shape)));
+  }
+
+  #broadcast(id: number, shape: Shape): readonly LeafMap[] {
+    const from = nodeOf(this.#graph, id).shape;
+    const maps = this.#known[id]!;
+    return sameShape(from, shape) ? maps : maps.map((map) => through(BROADCAST, map, from, shape)!);
   }
 
   #ofView(node: GraphNodeOf<'view'>): readonly LeafMap[] {

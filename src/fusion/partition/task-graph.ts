@@ -174,7 +174,9 @@ export class TaskGraph {
   assignLevels(): void {
     const order = this.order();
     for (const task of order) task.level = 0;
-    for (const task of order) this.raiseReaders(task);
+    for (const { writes, level } of order)
+      for (const key of writes)
+        for (const next of this.#readers.get(key)!) if (next.level <= level) next.level = level + 1;
   }
 
   /** Lifts what depends on a task above it. */

@@ -12,7 +12,7 @@ import {
   type GraphNodeOf,
   type MutableGraph,
   nodeOf,
-  topologicalOrder,
+  orderOf,
 } from '../../graph/graph.js';
 import type { Slices } from '../../host/slices.js';
 import { type Editor, rewriteInOneWalk } from './rewrite.js';
@@ -63,7 +63,7 @@ export const hasCompactedValues = ({ nodes }: GraphNodes): boolean =>
 
 /** By the places of each compaction that does nothing but select a result from a line as long as its mask: that line. */
 function selectedLines(graph: MutableGraph): ReadonlyMap<number, number> {
-  const order = topologicalOrder(graph);
+  const order = orderOf(graph);
   const readers = new Map<number, GraphNode[]>();
   for (const id of order) {
     const node = nodeOf(graph, id);

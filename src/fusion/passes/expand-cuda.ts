@@ -12,10 +12,15 @@ import type { Slices } from '../../host/slices.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
 export function* expandCuda(graph: MutableGraph): Slices<void> {
-  const kinds = new Set(graph.nodes.map((node) => node?.kind));
-  if (!['function', 'repeat', 'reduce'].some((kind) => kinds.has(kind as GraphNode['kind']))) return;
+  if (!graph.nodes.some(mayCall)) return;
   yield* rewrite(graph, { function: [expandFunction], repeat: [expandLoop], reduce: [expandMonoid] });
 }
+
+/** Whether a node may call a user's function. */
+const mayCall = (node: GraphNode | undefined): boolean =>
+  node?.kind === 'function' ||
+  node?.kind === 'repeat' ||
+  (node?.kind === 'reduce' && node.monoid !== undefined);
 
 const expandFunction: Rule = (node, editor) => {
   if (node.kind !== 'function') return undefined;

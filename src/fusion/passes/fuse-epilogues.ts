@@ -18,7 +18,7 @@ import {
   type MutableGraph,
   nodeOf,
   sizeOfShape,
-  topologicalOrder,
+  orderOf,
 } from '../../graph/graph.js';
 import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
 import { convertScalar } from '../../graph/scalar.js';
@@ -75,7 +75,7 @@ class EpilogueRules {
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
-    for (const id of topologicalOrder(graph))
+    for (const id of orderOf(graph))
       for (const input of nodeOf(graph, id).inputs) this.#readers[input] = this.#readersOf(input) + 1;
     for (const id of graph.outputs) this.#readers[id] = Number.POSITIVE_INFINITY;
   }

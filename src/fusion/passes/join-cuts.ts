@@ -6,7 +6,7 @@
  * Called by `split-joins.ts` and `take-slices.ts`.
  */
 import type { Shape } from '../../graph/expr.js';
-import { type GraphNode, type MutableGraph, nodeOf, topologicalOrder } from '../../graph/graph.js';
+import { type GraphNode, type MutableGraph, nodeOf, orderOf } from '../../graph/graph.js';
 
 /** Elements starts[k] + i * steps[k] along axis k, sizes[k] of them. */
 export interface Slice {
@@ -40,7 +40,7 @@ export class JoinCuts {
 
   constructor(graph: MutableGraph) {
     this.#graph = graph;
-    for (const id of topologicalOrder(graph)) this.of(id);
+    for (const id of orderOf(graph)) this.of(id);
   }
 
   /** The cuts of a node; those of the inputs of nodes that a pass makes are known when these are asked for. */

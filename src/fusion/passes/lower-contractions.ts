@@ -20,7 +20,7 @@ import {
   type MutableGraph,
   nodeOf,
   sharedNodes,
-  topologicalOrder,
+  orderOf,
 } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import type { Slices } from '../../host/slices.js';
@@ -127,7 +127,7 @@ type Contraction = GraphNodeOf<'contract'>;
 /** The paths of the contractions of a graph with more than two operands, found before anything is changed. */
 function* searchedPaths(graph: MutableGraph): Slices<ReadonlyMap<number, ContractionPath>> {
   const paths = new Map<number, ContractionPath>();
-  for (const id of topologicalOrder(graph)) {
+  for (const id of orderOf(graph)) {
     const node = nodeOf(graph, id);
     if (node.kind !== 'contract' || node.inputs.length < 3) continue;
     const network = networkOf(node, (input) => nodeOf(graph, input).shape);

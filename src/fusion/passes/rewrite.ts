@@ -14,6 +14,7 @@ import {
   type MutableGraph,
   nodeFrom,
   nodeOf,
+  orderOf,
   type RewriteListener,
   topologicalOrder,
 } from '../../graph/graph.js';
@@ -121,7 +122,7 @@ const NODES_OF_SLICE = 64;
 
 /** Applies the rules to every node until none fits, and drops what no output needs any more. */
 export function* rewrite(graph: MutableGraph, rules: Rules): Slices<void> {
-  let order = topologicalOrder(graph);
+  let order = orderOf(graph);
   for (let round = 0; (yield* rewriteOnce(graph, rules, order)) === 'unseen'; round++) {
     if (round === MAX_ROUNDS) throw new InternalError('rules do not come to rest');
     order = dropDead(graph);
@@ -130,7 +131,7 @@ export function* rewrite(graph: MutableGraph, rules: Rules): Slices<void> {
 
 /** Applies rules none of which fits what they make: one walk does it. */
 export function* rewriteInOneWalk(graph: MutableGraph, rules: Rules): Slices<void> {
-  if ((yield* rewriteOnce(graph, rules, topologicalOrder(graph))) === 'unseen') dropDead(graph);
+  if ((yield* rewriteOnce(graph, rules, orderOf(graph))) === 'unseen') dropDead(graph);
 }
 
 /**
@@ -154,6 +155,7 @@ function* rewriteOnce(
       const next = replacementOf(node, rules[node.kind], editor);
       if (next === undefined) return id;
       changed = true;
+      graph.order = undefined;
       id = replaced.now(next);
     }
   };
@@ -218,8 +220,9 @@ function replacementOf(
 }
 
 /** Removes the nodes that no output needs; the others in topological order. */
-function dropDead(graph: MutableGraph): number[] {
+function dropDead(graph: MutableGraph): readonly number[] {
   const order = topologicalOrder(graph);
+  graph.order = order;
   const live = new Uint8Array(graph.nodes.length);
   for (let k = 0; k < order.length; k++) live[order[k]!] = 1;
   for (let id = 0; id < live.length; id++) if (live[id] === 0) graph.nodes[id] = undefined;

@@ -15,7 +15,7 @@ import {
   nodeOf,
   sharedNodes,
   sizeOfShape,
-  topologicalOrder,
+  orderOf,
 } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
 import type { Slices } from '../../host/slices.js';
@@ -45,7 +45,7 @@ export function* unrollReductions(graph: MutableGraph): Slices<void> {
   const isShort = (node: GraphNode | undefined): boolean =>
     node !== undefined && isShortReduction(graph, node);
   if (!graph.nodes.some(isShort)) return;
-  const costs = ElementCosts.of(graph, topologicalOrder(graph));
+  const costs = ElementCosts.of(graph, orderOf(graph));
   const shared = new Set(sharedNodes(graph));
   const rule: Rule = (node, editor) => {
     if (node.kind !== 'reduce' || isUnrolled(node)) return undefined;
