@@ -17,8 +17,8 @@ import {
   type GraphNodeOf,
   type MutableGraph,
   nodeOf,
-  sizeOfShape,
   orderOf,
+  sizeOfShape,
 } from '../../graph/graph.js';
 import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
 import { convertScalar } from '../../graph/scalar.js';

@@ -15,13 +15,7 @@
  * labels of one operand.
  */
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
-import {
-  type GraphNodeOf,
-  type MutableGraph,
-  nodeOf,
-  sharedNodes,
-  orderOf,
-} from '../../graph/graph.js';
+import { type GraphNodeOf, type MutableGraph, nodeOf, orderOf, sharedNodes } from '../../graph/graph.js';
 import { labelName } from '../../graph/print.js';
 import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';

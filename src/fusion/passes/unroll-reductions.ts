@@ -13,9 +13,9 @@ import {
   type GraphNodeOf,
   type MutableGraph,
   nodeOf,
+  orderOf,
   sharedNodes,
   sizeOfShape,
-  orderOf,
 } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
 import type { Slices } from '../../host/slices.js';
