@@ -7,7 +7,7 @@
  * share of its speed, since the indices of a part are read again for each window. Called by `sweep-attempt.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
-import { once } from '../../host/once.js';
+import { lastOf, once } from '../../host/once.js';
 import { aligned } from '../plan/memory.js';
 import type { KernelStep } from '../plan/plan.js';
 import type { Indexed } from './index-windows.js';
@@ -22,7 +22,15 @@ import {
   type SlotRules,
   slotBytes,
 } from './sweep-slots.js';
-import { isDisjoint, partOf, type Span, type SweptTask, type Tile, windowOf } from './sweep-windows.js';
+import {
+  firstWhere,
+  isDisjoint,
+  partOf,
+  type Span,
+  type SweptTask,
+  type Tile,
+  windowOf,
+} from './sweep-windows.js';
 
 /** How often a device's memory is faster than the bus to it, about. */
 const MEMORY_SPEED = 32;
@@ -31,8 +39,8 @@ export const BYTES_OF_A_TILE = 2 ** 18;
 /** Times as long as with copies and work at a time, about. */
 const ONE_AFTER_THE_OTHER = 1.5;
 /** The most parts that a result is cut into, and the most tiles. */
-const MOST_PARTS = 4096;
-const MOST_TILES = 2 ** 18;
+const MOST_PARTS = 256;
+const MOST_TILES = 2 ** 16;
 
 /** A number of parts, whatever the windows. */
 interface Parts {
@@ -73,11 +81,15 @@ export function indexWindowSizer(
         const found = find();
         if (found === undefined) continue;
         if (best !== undefined && slower * found.bytes >= best.cost) break;
-        for (const choice of choicesOf(swept, found, indexed, own)) {
-          const bytes = slotBytes(choice.slots);
-          const cost = slower * choice.cost;
-          if (bytes > room) needed = Math.min(needed, bytes);
-          else if (best === undefined || cost < best.cost) best = { ...choice, cost };
+        const choices = choicesOf(swept, found, indexed, own);
+        const least = firstWhere(0, choices.length, (k) => slotBytes(choices[k]!().slots) <= room);
+        if (least === choices.length) needed = Math.min(needed, slotBytes(choices.at(-1)!().slots));
+        // With more windows there is less to wait for ahead of the first tile, then more to read again.
+        for (let [k, before] = [least, Number.POSITIVE_INFINITY]; k < choices.length; k++) {
+          const choice = choices[k]!();
+          if (choice.cost >= before) break;
+          before = choice.cost;
+          if (best === undefined || slower * before < best.cost) best = { ...choice, cost: slower * before };
         }
       }
     }
@@ -86,13 +98,11 @@ export function indexWindowSizer(
 }
 
 /** `undefined`: windows of a result could not be copied out part by part. */
-function partsOf(
-  swept: SweptTask,
-  count: number,
-  { size, strides }: Indexed,
-  rules: SlotRules,
-): Parts | undefined {
-  const { cut } = swept.task;
+function partsOf(swept: SweptTask, count: number, indexed: Indexed, rules: SlotRules): Parts | undefined {
+  const { size, strides, isBounded } = indexed;
+  const { cut, writes } = swept.task;
+  const isInOrder =
+    count === 1 || writes.every((buffer) => !rules.isWindowed(buffer) || cut.inOrder?.has(buffer) === true);
   const widths = new Map<number, number>();
   const spans: Span[] = [];
   let [bytes, readBytes] = [0, 0];
@@ -100,14 +110,14 @@ function partsOf(
     const span = partOf(swept, r, count);
     if (span === undefined) continue;
     spans.push(span);
-    const { writes } = cut.touches(...span);
-    if (count > 1 && !isDisjoint(cut, span, writes, rules)) return undefined;
+    if (!isInOrder && !isDisjoint(cut, span, cut.touches(...span).writes, rules)) return undefined;
+    const touchesIn = inWindowsOf(swept, span, indexed);
     // Where bounds leave less of the first or the last index, others tell.
-    for (const at of new Set([0, size >> 1, size - 1])) {
-      for (const { buffer, first, last } of touchesOf(swept, span, [at, at + 1]).values())
+    for (const at of isBounded ? [0, size >> 1, size - 1] : [0]) {
+      for (const { buffer, first, last } of touchesIn([at, at + 1]).values())
         widths.set(buffer, Math.max(widths.get(buffer) ?? 0, last - first));
     }
-    for (const { buffer, first, last } of touchesOf(swept, span, [0, size]).values()) {
+    for (const { buffer, first, last } of touchesIn([0, size]).values()) {
       if (rules.isWindowed(buffer)) bytes += last - first;
       if (!strides.has(buffer)) readBytes += last - first;
     }
@@ -126,15 +136,47 @@ function touchesOf({ task }: SweptTask, span: Span, window: Span): ReadonlyMap<n
   return found;
 }
 
-function* choicesOf(swept: SweptTask, parts: Parts, indexed: Indexed, rules: SlotRules): Generator<Choice> {
-  for (const windows of countsTo(indexed.size)) {
-    const tiles = parts.spans.length * windows;
-    if (tiles > MOST_TILES) return;
-    const slots = slotsOf(swept, parts, windows, indexed, rules);
-    const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
-    const again = (parts.readBytes * windows) / MEMORY_SPEED;
-    yield { parts, windows, slots, cost: parts.bytes + first + again + tiles * BYTES_OF_A_TILE };
-  }
+/** The footprint of a part by its window: that of one index, moved and widened, where no bounds cut it. */
+function inWindowsOf(
+  swept: SweptTask,
+  span: Span,
+  { strides, isBounded }: Indexed,
+): (window: Span) => ReadonlyMap<number, Touch> {
+  if (isBounded) return (window) => touchesOf(swept, span, window);
+  const ofFirst = touchesOf(swept, span, [0, 1]);
+  return ([first, last]) => {
+    const touches = new Map(ofFirst);
+    for (const [buffer, stride] of strides) {
+      const touch = ofFirst.get(buffer);
+      if (touch === undefined) continue;
+      const [from, to] = [first * stride, (last - 1) * stride];
+      touches.set(buffer, {
+        buffer,
+        first: touch.first + Math.min(from, to),
+        last: touch.last + Math.max(from, to),
+      });
+    }
+    return touches;
+  };
+}
+
+/** By the number of windows, the fewest first; what they take is worked out when it is asked for. */
+function choicesOf(
+  swept: SweptTask,
+  parts: Parts,
+  indexed: Indexed,
+  rules: SlotRules,
+): readonly (() => Choice)[] {
+  const count = parts.spans.length;
+  return countsTo(Math.min(indexed.size, Math.floor(MOST_TILES / count))).map((windows) =>
+    once(() => {
+      const slots = slotsOf(swept, parts, windows, indexed, rules);
+      const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
+      const again = (parts.readBytes * windows) / MEMORY_SPEED;
+      const cost = parts.bytes + first + again + count * windows * BYTES_OF_A_TILE;
+      return { parts, windows, slots, cost };
+    }),
+  );
 }
 
 /** The i-th of `count` windows. */
@@ -154,7 +196,7 @@ function slotsOf(
   return [...new Set([...reads, ...writes])].filter(rules.isWindowed).map((buffer) => {
     const direction = rules.directionOf(buffer, [swept]);
     const stride = strides.get(buffer);
-    const further = stride === undefined ? 0 : (Math.ceil(size / windows) - 1) * stride;
+    const further = stride === undefined ? 0 : (Math.ceil(size / windows) - 1) * Math.abs(stride);
     const distinct = spans.length * (stride === undefined ? 1 : windows);
     return {
       buffer,
@@ -180,9 +222,10 @@ function sized(
     spans[Math.floor(t / windows)]!,
     windowAt(indexed, t % windows, windows),
   ];
+  const touchesIn = lastOf((part: number) => inWindowsOf(swept, spans[part]!, indexed));
   const at = (t: number): Tile => {
     const [span, window] = placeOf(t);
-    const touched = [...touchesOf(swept, span, window)];
+    const touched = [...touchesIn(Math.floor(t / windows))(window)];
     return {
       spans: [span],
       windows: new Map(touched.map(([buffer, touch]) => [buffer, windowOf(touch)])),

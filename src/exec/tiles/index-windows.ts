@@ -208,8 +208,10 @@ export function holdsTaken(
 /** The axis that elements are taken along in windows, and the buffers that they are taken from. */
 export interface Indexed {
   readonly size: number;
-  /** Of each, bytes from one index to the next. */
+  /** Of each, bytes from one index to the next; negative where it is flipped. */
   readonly strides: ReadonlyMap<number, number>;
+  /** Whether elements are read within bounds, or a buffer in another way, too: footprints do not just move on. */
+  readonly isBounded: boolean;
 }
 
 /** The axis of a step that takes elements in windows. */
@@ -218,7 +220,10 @@ export function indexedBy({ kernel, buffers }: KernelStep): Indexed {
     ({ access }) => kernel.buffers[access.buffer]!.isTakenInWindows === true,
   );
   const strides = loads.map(({ access: { buffer, index }, dtype }) => {
-    return [buffers[buffer]!, Math.abs(index!.stride) * byteLengthOf(dtype)] as const;
+    return [buffers[buffer]!, index!.stride * byteLengthOf(dtype)] as const;
   });
-  return { size: loads[0]!.access.index!.size, strides: new Map(strides) };
+  const taken = new Set(loads.map(({ access }) => access.buffer));
+  const isAlsoElse = buffers.some((buffer, k) => !taken.has(k) && strides.some(([own]) => own === buffer));
+  const isBounded = isAlsoElse || loads.some(({ access }) => access.bounds.length > 0);
+  return { size: loads[0]!.access.index!.size, strides: new Map(strides), isBounded };
 }
