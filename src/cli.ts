@@ -12,6 +12,7 @@ import type { Finding, Status } from './inspect/finding.js';
 import { examineSetup, type SetupReport } from './inspect/setup.js';
 
 const HELP = `usage: weft doctor [--json]    what was found on this machine, and what is missing
+       weft doctor --warm     uses each library once, so that its first use elsewhere does not load it from disk
        weft setup [--json]    the command that gets the CUDA libraries which are missing
        weft build             builds the addon from source, where no package manager did
        weft --version
@@ -32,6 +33,7 @@ const AREAS: readonly [Finding['area'], string][] = [
   ['cpu', 'CPU'],
   ['gpu', 'GPU'],
   ['cache', 'Cache'],
+  ['first use', 'First use'],
 ];
 
 const NAME_WIDTH = 20;
@@ -65,7 +67,7 @@ function reportText({ version, device, findings }: DoctorReport): string {
 /** Runs a command; gives the exit code: 2 for a command line that cannot be understood. */
 async function main(args: readonly string[]): Promise<number> {
   let command: string | undefined;
-  let options: { help?: boolean; version?: boolean; json?: boolean };
+  let options: { help?: boolean; version?: boolean; json?: boolean; warm?: boolean };
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -74,10 +76,12 @@ async function main(args: readonly string[]): Promise<number> {
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
         json: { type: 'boolean' },
+        warm: { type: 'boolean' },
       },
     });
     if (positionals.length > 1) throw new TypeError(`unexpected argument ${positionals[1]}`);
     [command] = positionals;
+    if (values.warm && command !== 'doctor') throw new TypeError('--warm is of weft doctor alone');
     options = values;
   } catch (error) {
     console.error(`weft: ${error instanceof Error ? error.message : String(error)}\n${HELP}`);
@@ -91,7 +95,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(command === undefined ? HELP : `weft: no command ${command}\n${HELP}`);
     return 2;
   }
-  const report = await examine();
+  const report = await examine(options.warm === true);
   say(options.json ? JSON.stringify(report, undefined, 2) : reportText(report));
   return report.cpuWorks ? 0 : 1;
 }

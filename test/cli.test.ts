@@ -55,7 +55,7 @@ describe('weft', () => {
     expect(help.stdout).toContain('weft doctor [--json]');
   });
 
-  it.each([[[]], [['doktor']], [['doctor', '--jsn']], [['doctor', 'now']]])(
+  it.each([[[]], [['doktor']], [['doctor', '--jsn']], [['doctor', 'now']], [['setup', '--warm']]])(
     'refuses the command line %j with the help',
     (args) => {
       const { status, stdout, stderr } = weft(args);
@@ -99,6 +99,17 @@ describe('weft doctor', () => {
         tried: [expect.stringContaining('/no/lib')],
       });
     }
+  });
+
+  it('uses each library once where it is to warm them, and says how long that took', () => {
+    const { status, stdout } = weft(['doctor', '--warm', '--json']);
+    expect(status).toBe(0);
+    for (const name of ['kernels', 'products', 'transforms', 'factors'])
+      expect(finding(stdout, `cpu ${name}`)).toMatchObject({
+        area: 'first use',
+        status: 'found',
+        value: expect.stringMatching(/^[\d.]+ ms, then [\d.]+ ms$/),
+      });
   });
 
   it('prints the same for people', () => {

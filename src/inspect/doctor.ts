@@ -25,6 +25,7 @@ import { NativeError } from '../host/errors.js';
 import { lazy, whileLoop } from '../index.js';
 import { cudssFinding, cutensorFinding, driverFinding, libraryFindings } from './cuda-findings.js';
 import type { Finding } from './finding.js';
+import { warmUp } from './warm.js';
 
 export interface DoctorReport {
   readonly version: string;
@@ -42,7 +43,8 @@ export function weftVersion(): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-export async function examine(): Promise<DoctorReport> {
+/** The state of this machine; `warms`: with uses of each library, which take seconds where they are the first ones. */
+export async function examine(warms = false): Promise<DoctorReport> {
   const version = weftVersion();
   const wrong = settingsFinding();
   if (wrong !== undefined) return { version, cpuWorks: false, device: null, findings: [runtime(), wrong] };
@@ -51,6 +53,7 @@ export async function examine(): Promise<DoctorReport> {
   const device = cpu.loaded ? defaultDevice(findings) : null;
   if (cpu.loaded) findings.push(...(await examineGpu(cudaInfo())));
   findings.push(await examineCache());
+  if (warms && cpu.works) findings.push(...(await warmUp()));
   return { version, cpuWorks: cpu.works, device, findings };
 }
 

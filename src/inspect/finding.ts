@@ -7,7 +7,7 @@
 export type Status = 'found' | 'missing' | 'broken';
 
 export interface Finding {
-  readonly area: 'runtime' | 'cpu' | 'gpu' | 'cache';
+  readonly area: 'runtime' | 'cpu' | 'gpu' | 'cache' | 'first use';
   readonly name: string;
   readonly status: Status;
   readonly value: string;
