@@ -48,8 +48,8 @@ describe('a file that does not fit', () => {
   it('is read in rows where indices are of columns', async () => {
     const [host, file] = await both([4000, 64], 3);
     const job = (x: Lazy): Lazy => x.take(lazy(Int32Array.of(3, -1, 3, 60)), 1);
-    expect(windowsOf(job(file), 2 ** 17)).toBe('');
-    const found = await job(file).compute({ device, memory: 2 ** 17 });
+    expect(windowsOf(job(file), 2 ** 18)).toBe('');
+    const found = await job(file).compute({ device, memory: 2 ** 18 });
     expect(found.data).toEqual((await job(host).compute({ device })).data);
   });
 
