@@ -12,6 +12,7 @@ import {
   UNIT_ROWS,
 } from '../../codegen/cuda/routines/attention.js';
 import { elementFunction } from '../../codegen/cuda/routines/element-function.js';
+import { matrixPlace } from '../../codegen/cuda/routines/element-place.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { valueMapKernel } from '../../fusion/partition/value-map.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
@@ -41,14 +42,14 @@ function sizesOf({ operands, results, parameters }: RoutineStep): Sizes {
 }
 
 function kernelForm(step: RoutineStep): AttentionForm {
-  const { inner, width } = sizesOf(step);
+  const { batch, m, n, inner, width } = sizesOf(step);
   const { values } = step.maps ?? {};
   return {
     dtype: step.results[0]!.dtype,
     inner,
     width,
     isCausal: step.parameters[1] === 1,
-    map: values && elementFunction(values.kernel, 'weft_scores', values.given),
+    map: values && elementFunction(values.kernel, 'weft_scores', values.given, matrixPlace(batch, m, n)),
   };
 }
 

@@ -14,7 +14,7 @@ export interface AttentionForm {
   readonly width: number;
   /** Whether a row i of scores ends with column i + `offset`. */
   readonly isCausal: boolean;
-  /** The map of a score, by its place in the matrix of them; without it, scores are scaled. */
+  /** The map of a score, by its batch, row and column (`matrixPlace`); without it, scores are scaled. */
   readonly map?: ElementFunction | undefined;
 }
 
@@ -66,9 +66,9 @@ const eachScore = ({ loop, row, column, score }: ScorePlaces, value: string): st
           }
 `;
 
-/** A score's map of its value, at its row and column. */
+/** A score's map of its value; rows beyond the last have that one's. */
 const mapped = (map: ElementFunction, score: string): string =>
-  map.call('(batch * m + (row < m ? row : m - 1)) * n + column', score);
+  map.call('batch, row < m ? row : m - 1, column', score);
 
 /** Maps scores, and makes those that no row has -infinity. */
 export function scoreText({ isCausal, map }: AttentionForm, columns: number, places: ScorePlaces): string {

@@ -12,11 +12,11 @@ import { Body } from '../body.js';
 import { STORAGE_TYPE, toStorage } from '../casts.js';
 import { cudaFunctions } from '../cuda-functions.js';
 import { loopFunctions } from '../element-loops.js';
-import { printCoordinates } from '../index-math.js';
 import type { CudaArgument } from '../launch.js';
 import { apartFunctions, isExpensive } from '../outlined.js';
 import { preludeFor } from '../prelude/prelude.js';
 import { Writer } from '../writer.js';
+import { type ElementPlace, LINEAR_PLACE } from './element-place.js';
 
 export interface ElementFunction {
   /** The function, without those of the prelude that it calls. */
@@ -26,8 +26,8 @@ export interface ElementFunction {
   /** Its parameters, as those of a kernel, and in their order as arguments; a comma stands before each. */
   readonly parameters: string;
   readonly args: readonly CudaArgument[];
-  /** The element at a linear place, given the one that the routine has there. */
-  readonly call: (at: string, given?: string) => string;
+  /** The element at a place, arguments of its `ElementPlace`, given the one that the routine has there. */
+  readonly call: (place: string, given?: string) => string;
   /** The loops of elements that it calls. */
   readonly loops: readonly ElementLoop[];
   /** The functions in CUDA C that it calls. */
@@ -37,7 +37,12 @@ export interface ElementFunction {
 }
 
 /** Prints a kernel that can be such a function (`canBeElement`); `name` is of the function, and of its parameters in a kernel. */
-export function elementFunction(kernel: Kernel, name: string, given?: number): ElementFunction {
+export function elementFunction(
+  kernel: Kernel,
+  name: string,
+  given?: number,
+  place: ElementPlace = LINEAR_PLACE,
+): ElementFunction {
   const body = new Body(normalize(kernel));
   const params = body.parameters();
   const { stores, parallel, buffers, tape } = body.kernel;
@@ -45,8 +50,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
   const { dtype } = buffers[access.buffer]!;
   const loads = given === undefined ? [] : loadsFrom(body.kernel, given);
   const out = new Writer();
-  out.line(`const ${params.index} i = (${params.index})at;`);
-  const coordinates = printCoordinates(out, params, 'i', parallel, 'x');
+  const coordinates = place.coordinates(out, params, parallel);
   const scope = { coordinates, known: new Map(loads.map(({ position }) => [position, 'given'])) };
   body.print(
     out,
@@ -60,7 +64,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
   const element = given === undefined ? '' : `, ${CUDA_TYPE[buffers[given]!.dtype]} given`;
   const head = new Writer();
   head.block(
-    `__device__ __forceinline__ ${STORAGE_TYPE[dtype]} ${name}(long long at${element}${own.map((p) => `, ${p}`).join('')})`,
+    `__device__ __forceinline__ ${STORAGE_TYPE[dtype]} ${name}(${place.parameters}${element}${own.map((p) => `, ${p}`).join('')})`,
     () => head.line(out.toString().trimEnd()),
   );
   const passed = own.map((declared) => `, ${name}_${nameOf(declared)}`).join('');
@@ -71,7 +75,7 @@ export function elementFunction(kernel: Kernel, name: string, given?: number): E
       .map((declared) => `, ${declared.slice(0, declared.lastIndexOf(' ') + 1)}${name}_${nameOf(declared)}`)
       .join(''),
     args: params.args,
-    call: (at, known) => `${name}(${at}${known === undefined ? '' : `, ${known}`}${passed})`,
+    call: (where, known) => `${name}(${where}${known === undefined ? '' : `, ${known}`}${passed})`,
     loops: loopsIn(body.kernel),
     cuda: cudaFunctionsIn(body.kernel),
     isExpensive: tape.some(isExpensive),
