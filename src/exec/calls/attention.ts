@@ -19,6 +19,7 @@ import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';
+import { attentionCost } from './attention-cost.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 import { int32 } from './launch-arguments.js';
@@ -170,13 +171,9 @@ export const ATTENTION: CallRow<RoutineStep> = {
     return { ...step, maps: { values: { kernel, given, buffers } } };
   },
   costOf: (step, multiprocessors) => {
-    const { batch, m, n, inner, width, units } = sizesOf(step);
-    const share = Math.min(1, (batch * units) / multiprocessors);
-    const seconds = (2 * batch * m * n * (inner + width)) / (ARITHMETIC_RATE * share);
-    return { seconds: Math.max(seconds, 5e-6), share, queueSeconds: 2.5e-6 };
+    const { dtype } = step.results[0]!;
+    const [isCausal, isMapped] = [step.parameters[1] === 1, step.maps?.values !== undefined];
+    return attentionCost({ ...sizesOf(step), dtype, isCausal, isMapped }, multiprocessors);
   },
   forms: (step) => (ATTENDING.units(step) > 1 ? [{ cut: cutOf(step), repeats: true }] : []),
 };
-
-/** Multiplications and additions a second, of any dtype: for the choice of streams and tiles. */
-const ARITHMETIC_RATE = 1e14;

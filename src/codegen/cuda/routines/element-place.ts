@@ -86,7 +86,9 @@ function partOf(
   }
   if (to < own.end) {
     const size = to / from;
-    out.line(`const ${index} ${prefix}_r_${name} = ${part} - ${divided(`(${part})`, size)} * ${params.size(size)};`);
+    out.line(
+      `const ${index} ${prefix}_r_${name} = ${part} - ${divided(`(${part})`, size)} * ${params.size(size)};`,
+    );
     part = `${prefix}_r_${name}`;
   }
   return [from === span.step ? part : `${part} * ${params.size(from / span.step)}`];
