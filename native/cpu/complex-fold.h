@@ -1,6 +1,7 @@
 // Complex sums and products. For files compiled once per instruction set.
 #pragma once
 #include "cpu/accumulate.h"
+#include "cpu/rounded-products.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -26,7 +27,7 @@ struct ComplexFold {
     if constexpr (IsSum)
       return {a.re + b.re, a.im + b.im};
     else
-      return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+      return complexProduct(a, b);
   }
   static void open(Leaf& leaf) {
     for (int l = 0; l < kChunk; l++) leaf.v[l] = pad();

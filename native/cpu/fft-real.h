@@ -3,6 +3,7 @@
 #pragma once
 #include "cpu/fft-vectors.h"
 #include "cpu/fft.h"
+#include "cpu/rounded-products.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -14,13 +15,13 @@ inline void splitPair(V& ar, V& ai, V& br, V& bi, V ur, V ui) {
   const V sr = ar + br, si = ai - bi, dr = ar - br, di = ai + bi;
   if constexpr (kJoins) {
     const V wr = ur + ur, wi = ui + ui;
-    const V or_ = dr * wr + di * wi, oi = di * wr - dr * wi;
+    const V or_ = rounded(dr * wr) + rounded(di * wi), oi = rounded(di * wr) - rounded(dr * wi);
     ar = sr + or_;
     ai = si + oi;
     br = sr - or_;
     bi = oi - si;
   } else {
-    const V or_ = dr * ur - di * ui, oi = dr * ui + di * ur;
+    const V or_ = rounded(dr * ur) - rounded(di * ui), oi = rounded(dr * ui) + rounded(di * ur);
     const T half = static_cast<T>(0.5);
     ar = sr * half + or_;
     ai = si * half + oi;

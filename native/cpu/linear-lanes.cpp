@@ -1,6 +1,7 @@
 // The innermost loops of linear algebra for one instruction set.
 #include "cpu/isa-scope.h"
 #include "cpu/linear-kernels.h"
+#include "cpu/rounded-products.h"
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -57,7 +58,7 @@ inline R product(R a, R b) {
 }
 template <typename R>
 inline Complex<R> product(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return complexProduct(a, b);
 }
 template <typename R>
 inline R sum(R a, R b) {
