@@ -53,6 +53,26 @@ describe('a file that does not fit', () => {
     expect(found.data).toEqual((await job(host).compute({ device })).data);
   });
 
+  it('has rows set by index, and elements updated by a mask, in tiles', async () => {
+    const [host, file] = await both([4000, 64], 4);
+    const rows = indicesOf(300, 4000, 5);
+    const jobs: readonly ((x: Lazy) => Lazy)[] = [
+      (x) => x.at(rows).set(7),
+      (x) => x.at(rows).set(host.slice(':300')),
+      (x) => x.at(x.less(0)).add(1),
+    ];
+    for (const job of jobs) {
+      const memory = 2 ** 18;
+      expect(
+        job(file)
+          .plan({ device, memory })
+          .sweeps.map(({ tiles }) => tiles > 2),
+      ).toEqual([true]);
+      const found = await job(file).compute({ device, memory });
+      expect(found.data).toEqual((await job(host).compute({ device })).data);
+    }
+  });
+
   it('gives the bits of the whole in random programs, within their budgets', async () => {
     let [taken, refused] = [0, 0];
     for (let seed = 10; seed < 34; seed++) {
