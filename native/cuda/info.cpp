@@ -268,7 +268,14 @@ Napi::Value cusolverInfo(const Napi::CallbackInfo& info) {
 Napi::Value cudssInfo(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const CudssState& state = cudssState();
-  return withTried(env, describeLibrary(env, state.library, dotted(state.major, state.minor)), state.library);
+  const Napi::Value value = describeLibrary(env, state.library, dotted(state.major, state.minor));
+  if (value.IsObject()) {
+    const Library& threads = state.threads;
+    value.As<Napi::Object>().Set("threads",
+                                 threads.found() ? Napi::String::New(env, threads.path) : env.Null());
+    value.As<Napi::Object>().Set("triedThreads", toArray(env, threads.tried));
+  }
+  return withTried(env, value, state.library);
 }
 
 Napi::Value probeCudss(const Napi::CallbackInfo& info) {

@@ -65,6 +65,11 @@ CudssState* findCudss() {
            std::to_string(kMajor);
   };
   state->library = openLibrary(candidates().cudss, entryPoints, {}, accept);
+  if (!state->library.found()) return state;
+  void* interface = nullptr;
+  state->threads =
+      openLibrary(filesBeside(state->library.path, "libcudss_mtlayer_gomp.so"),
+                  {{&interface, "cudssThreadingInterface", false}}, {}, [] { return std::string(); });
   return state;
 }
 
@@ -195,10 +200,14 @@ void SparseFactors::solve(CUdeviceptr right, CUdeviceptr result, int64_t sides, 
 SparseSolver::SparseSolver(Resources& resources) : resources_(resources) {
   WEFT_CUDSS_CALL(cudssCreate, &handle_);
   CudssMemory memory{this, allocate, free, "weft"};
-  const int status = cudss().cudssSetDeviceMemHandler(handle_, &memory);
-  if (status == 0) return;
-  cudss().cudssDestroy(handle_);
-  checkDss(status, "cudssSetDeviceMemHandler");
+  try {
+    WEFT_CUDSS_CALL(cudssSetDeviceMemHandler, handle_, &memory);
+    const Library& threads = cudssState().threads;
+    if (threads.found()) WEFT_CUDSS_CALL(cudssSetThreadingLayer, handle_, threads.path.c_str());
+  } catch (...) {
+    cudss().cudssDestroy(handle_);
+    throw;
+  }
 }
 
 SparseSolver::~SparseSolver() {

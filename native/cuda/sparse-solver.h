@@ -44,6 +44,7 @@ static_assert(sizeof(CudssMemory) == 88);
   X(cudssCreate, "cudssCreate", false, cudssHandle* handle)                                                  \
   X(cudssDestroy, "cudssDestroy", false, cudssHandle handle)                                                 \
   X(cudssSetStream, "cudssSetStream", false, cudssHandle handle, CUstream stream)                            \
+  X(cudssSetThreadingLayer, "cudssSetThreadingLayer", false, cudssHandle handle, const char* file)           \
   X(cudssSetDeviceMemHandler, "cudssSetDeviceMemHandler", false, cudssHandle handle,                         \
     const CudssMemory* memory)                                                                               \
   X(cudssConfigCreate, "cudssConfigCreate", false, cudssConfig* config)                                      \
@@ -73,6 +74,8 @@ struct Cudss {
 struct CudssState {
   Cudss cudss;
   Library library;
+  // Its layer of threads of the host, for the order of unknowns; without it one thread finds that.
+  Library threads;
   int major = 0, minor = 0;
 };
 const CudssState& cudssState();

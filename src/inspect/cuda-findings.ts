@@ -120,19 +120,34 @@ const cusolver = ({ cusolver: found, tried }: CudaInfo): Finding =>
     : { area: 'gpu', name: 'cuSOLVER', status: 'found', value: `${found.version}, ${found.path}` };
 
 /** cuDSS, without which all works. */
-export const cudssFinding = ({ cudss: found, tried }: CudaInfo): Finding =>
-  found === null
-    ? {
-        area: 'gpu',
-        name: 'cuDSS',
-        status: 'missing',
-        value: 'libcudss.so.1 was not found',
-        cost: 'sparse.spsolve, factorized and cholesky have the CPU make the factors, also for a GPU',
-        remedy:
-          'pip install nvidia-cudss-cu13 (CUDA 12: nvidia-cudss-cu12), or name the file in WEFT_CUDSS; it loads cuBLAS and NVRTC of the same CUDA',
-        tried: tried.cudss,
-      }
-    : { area: 'gpu', name: 'cuDSS', status: 'found', value: `${found.version}, ${found.path}` };
+export function cudssFinding({ cudss: found, tried }: CudaInfo): Finding {
+  const about = { area: 'gpu', name: 'cuDSS' } as const;
+  if (found === null)
+    return {
+      ...about,
+      status: 'missing',
+      value: 'libcudss.so.1 was not found',
+      cost: 'sparse.spsolve, factorized and cholesky have the CPU make the factors, also for a GPU',
+      remedy:
+        'pip install nvidia-cudss-cu13 (CUDA 12: nvidia-cudss-cu12), or name the file in WEFT_CUDSS; it loads cuBLAS and NVRTC of the same CUDA',
+      tried: tried.cudss,
+    };
+  const { version, path, threads, triedThreads } = found;
+  const value = `${version}, ${path}`;
+  if (threads !== null)
+    return { ...about, status: 'found', value: `${value}, unknowns ordered by threads of ${threads}` };
+  const isThere = triedThreads.length > 0;
+  return {
+    ...about,
+    status: 'found',
+    value: `${value}, unknowns ordered by one thread: libcudss_mtlayer_gomp.so.1 ${isThere ? 'does not load' : 'is not beside it'}`,
+    cost: 'the first factors of a large sparse matrix take several times as long',
+    remedy: isThere
+      ? 'install the GNU OpenMP library, libgomp.so.1 (package libgomp1)'
+      : "it comes in cuDSS's packages: put it beside the file in WEFT_CUDSS",
+    tried: triedThreads,
+  };
+}
 
 /** cuTENSOR, without which all works. */
 export const cutensorFinding = ({ cutensor: found, tried }: CudaInfo): Finding =>

@@ -1,6 +1,8 @@
 // The simulated cuDSS: checks of arguments, phases and streams as the real one documents them, memory from
 // the program's own functions, and factors of dense matrices in the handle's stream. Queries of results wait
 // for it.
+#include <dlfcn.h>
+
 #include <cstring>
 #include <memory>
 #include <set>
@@ -253,6 +255,13 @@ WEFT_SIM_DSS cudssSetDeviceMemHandler(Handle* given, const MemoryHandler* memory
     if (memory == nullptr || memory->allocate == nullptr || memory->free == nullptr) return kInvalid;
     handle.memory = *memory;
     return kOk;
+  });
+}
+
+WEFT_SIM_DSS cudssSetThreadingLayer(Handle* given, const char* file) {
+  return enterSolver("cudssSetThreadingLayer", given, [&](Simulator&, Handle&) {
+    void* layer = file == nullptr ? nullptr : dlopen(file, RTLD_NOW);
+    return layer != nullptr && dlsym(layer, "cudssThreadingInterface") != nullptr ? kOk : kInvalid;
   });
 }
 

@@ -29,6 +29,7 @@ import type {
   CompiledImage,
   CpuInfo,
   CudaDeviceInfo,
+  CudssInfo,
   CudaEntryPoints,
   DlpackDescription,
   DlpackLayout,
@@ -124,7 +125,7 @@ interface Addon {
   cutensorInfo(): Lookup<LibraryInfo>;
   cufftInfo(): Lookup<LibraryInfo>;
   cusolverInfo(): Lookup<LibraryInfo>;
-  cudssInfo(): Lookup<LibraryInfo>;
+  cudssInfo(): Lookup<CudssInfo>;
   probeCuda(): Promise<void>;
   probeCutensor(): Promise<void>;
   probeCudss(): Promise<void>;

@@ -228,6 +228,13 @@ export interface NvrtcInfo extends LibraryInfo {
   readonly architectures: readonly number[];
 }
 
+export interface CudssInfo extends LibraryInfo {
+  /** The library beside it by which several threads of the host order unknowns; null: one thread does. */
+  readonly threads: string | null;
+  /** Those that do not load, with reasons. */
+  readonly triedThreads: readonly string[];
+}
+
 /** The outcome of a search for a library: `tried` lists rejected paths with reasons. */
 export interface Lookup<T> {
   readonly library: T | null;
@@ -267,7 +274,7 @@ export interface CudaInfo {
   readonly cutensor: LibraryInfo | null;
   readonly cufft: LibraryInfo | null;
   readonly cusolver: LibraryInfo | null;
-  readonly cudss: LibraryInfo | null;
+  readonly cudss: CudssInfo | null;
   /** For each library, what was passed over and why. */
   readonly tried: {
     readonly driver: readonly string[];
