@@ -221,19 +221,23 @@ void SparseSolver::call(SparseFactors& own, CUstream stream, const std::function
   if (isElsewhere) resources_.events.order(resources_.stream, stream);
   WEFT_CUDSS_CALL(cudssSetStream, handle_, stream);
   current_ = &own;
+  elsewhere_ = isElsewhere ? stream : nullptr;
   failure_ = nullptr;
   try {
     work();
   } catch (...) {
     current_ = nullptr;
+    elsewhere_ = nullptr;
     throw;
   }
   current_ = nullptr;
+  elsewhere_ = nullptr;
   if (isElsewhere) resources_.events.order(stream, resources_.stream);
 }
 
 int SparseSolver::allocate(void* context, void** address, size_t byteLength, CUstream) {
   auto& solver = *static_cast<SparseSolver*>(context);
+  *address = nullptr;
   try {
     SparseFactors* own = solver.current_;
     if (own != nullptr && byteLength > own->most_ - std::min(own->most_, own->used_))
@@ -245,9 +249,12 @@ int SparseSolver::allocate(void* context, void** address, size_t byteLength, CUs
     if (byteLength == 0) return 0;
     solver.blocks_[*address] = block;
     if (own != nullptr) own->used_ += byteLength;
+    if (solver.elsewhere_ != nullptr)
+      solver.resources_.events.order(solver.resources_.stream, solver.elsewhere_);
     return 0;
   } catch (...) {
     solver.failure_ = std::current_exception();
+    free(context, std::exchange(*address, nullptr), byteLength, nullptr);
     return kAllocationFailed;
   }
 }
@@ -257,9 +264,17 @@ int SparseSolver::free(void* context, void* address, size_t, CUstream) {
   const auto found = solver.blocks_.find(address);
   if (found == solver.blocks_.end()) return address == nullptr ? 0 : 1;
   if (solver.current_ != nullptr) solver.current_->used_ -= found->second.byteLength;
+  int status = 0;
+  try {
+    if (solver.elsewhere_ != nullptr)
+      solver.resources_.events.order(solver.elsewhere_, solver.resources_.stream);
+  } catch (...) {
+    solver.failure_ = std::current_exception();
+    status = 1;
+  }
   solver.resources_.pool->free(found->second);
   solver.blocks_.erase(found);
-  return 0;
+  return status;
 }
 
 std::pair<int64_t, const SparseFactors*> SparseSolver::add(const SparseProblem& problem, SparseArrays arrays,

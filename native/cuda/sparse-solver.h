@@ -182,6 +182,8 @@ class SparseSolver {
   cudssHandle handle_ = nullptr;
   std::map<void*, PoolBlock> blocks_;
   SparseFactors* current_ = nullptr;
+  // The stream of the call, where it is not that of the pool: blocks are ordered between the two.
+  CUstream elsewhere_ = nullptr;
   // Of an allocation, which the library answers with a status of its own.
   std::exception_ptr failure_;
   std::map<int64_t, std::unique_ptr<SparseFactors>> factors_;
