@@ -5,7 +5,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { arange } from '../../src/api/ranges.js';
-import { collectGarbage } from '../../src/exec/native/native.js';
+import { SparseMatrix } from '../../src/api/sparse-matrix.js';
+import { type CudaInfo, collectGarbage, cudaInfo } from '../../src/exec/native/native.js';
 import {
   compile,
   type DType,
@@ -14,9 +15,9 @@ import {
   LinalgError,
   lazy,
   MemoryError,
-  type SparseMatrix,
   sparse,
 } from '../../src/index.js';
+import { cudssFinding } from '../../src/inspect/cuda-findings.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
 
 const device = 'cuda';
@@ -27,10 +28,17 @@ const poisson = (side: number): SparseMatrix => {
   return sparse.kron(line, sparse.eye(side)).add(sparse.kron(sparse.eye(side), line));
 };
 const DTYPES: readonly DType[] = ['float32', 'complex128'];
-const matrixOf = (dtype: DType): SparseMatrix => {
+/** A matrix that no kernel of the simulated GPU has to make. */
+async function made(a: SparseMatrix): Promise<SparseMatrix> {
+  const { indptr, indices, data } = await a.compute({ device: 'cpu' });
+  const [starts, places, values] = [indptr, indices, data].map((line) => lazy(line).expr);
+  const form = { isCanonical: true, isGiven: false };
+  return new SparseMatrix({ shape: a.shape, starts: starts!, places: places!, values: values!, ...form });
+}
+const matrixOf = (dtype: DType): Promise<SparseMatrix> => {
   const a = poisson(4).astype(dtype);
   const next = sparse.eye(16, 16, 1, { dtype });
-  return dtype.startsWith('complex') ? a.add(next.multiply({ re: 0, im: 0.5 })) : a.add(next);
+  return made(dtype.startsWith('complex') ? a.add(next.multiply({ re: 0, im: 0.5 })) : a.add(next));
 };
 const executions = (): number => describeSimulator().counts.cudssExecute ?? 0;
 
@@ -41,7 +49,7 @@ async function errorOf(a: SparseMatrix, x: Lazy, b: Lazy, on = device): Promise<
 describe('factors by cuDSS', () => {
   it.each(DTYPES)('solve systems of %s with one right-hand side and with several', async (dtype) => {
     setFaults([]);
-    const a = matrixOf(dtype);
+    const a = await matrixOf(dtype);
     const solve = await sparse.factorized(a, { device });
     // An analysis, factors, and the solve that tries them.
     expect(executions()).toBe(3);
@@ -57,7 +65,7 @@ describe('factors by cuDSS', () => {
   });
 
   it('meet right-hand sides of other dtypes as the factors of the CPU do', async () => {
-    const a = matrixOf('float32');
+    const a = await matrixOf('float32');
     for (const b of [
       arange(16),
       arange(16).astype('complex128').multiply({ re: 1, im: 2 }),
@@ -74,7 +82,7 @@ describe('factors by cuDSS', () => {
   });
 
   it('are kept for later solves, in compiled functions and in loops', async () => {
-    const a = matrixOf('float64');
+    const a = await matrixOf('float64');
     const solve = await sparse.factorized(a, { device });
     const step = compile((b: Lazy) => solve(b.multiply(2)).add(1), { device });
     setFaults([]);
@@ -90,14 +98,15 @@ describe('factors by cuDSS', () => {
     for (const dtype of ['float64', 'complex128'] as const) {
       const complex = dtype.startsWith('complex');
       const skew = sparse.eye(16, 16, -1, { dtype }).multiply(complex ? { re: 0, im: 0.5 } : 0.5);
-      const a = poisson(4)
+      const sum = poisson(4)
         .astype(dtype)
         .add(skew)
-        .add(complex ? skew.T.conj() : skew.T)
-        .add(sparse.eye(16));
+        .add(complex ? skew.T.conj() : skew.T);
+      const a = await made(sum.add(sparse.eye(16)));
+      const lower = await made(a.tril().add(sparse.eye(16, 16, 3)));
       const b = arange(32).sin().astype(dtype).reshape([16, 2]);
       for (const each of dtype === 'float64' ? [device] : [device, 'cpu']) {
-        const factor = await sparse.cholesky(a.tril().add(sparse.eye(16, 16, 3)), { device: each });
+        const factor = await sparse.cholesky(lower, { device: each });
         expect(factor.shape).toEqual([16, 16]);
         expect(await errorOf(a, factor.solve(b), b, each)).toBeLessThan(1e-4);
       }
@@ -140,14 +149,14 @@ describe('factors by cuDSS', () => {
 
   it('are made by the CPU where the order is chosen, and where L and U are wanted', async () => {
     setFaults([]);
-    const a = matrixOf('float64');
+    const a = await matrixOf('float64');
     await sparse.factorized(a, { device, order: 'rcm' });
     await sparse.splu(a, { device });
     expect(executions()).toBe(0);
   });
 
   it('solve on their GPU alone', async () => {
-    const x = await sparse.spsolve(matrixOf('float64'), arange(16), { device: 'cuda:0' });
+    const x = await sparse.spsolve(await matrixOf('float64'), arange(16), { device: 'cuda:0' });
     for (const other of ['cuda:1', 'cpu'])
       await expect(x.compute({ device: other })).rejects.toThrow(
         `device arrays on '${other}': an array on 'cuda:0'`,
@@ -155,7 +164,7 @@ describe('factors by cuDSS', () => {
   });
 
   it('leave nothing behind whichever call fails, the first or one of a later solve', async () => {
-    const a = matrixOf('float64');
+    const a = await matrixOf('float64');
     const solved = async (): Promise<void> => {
       const x = await sparse.spsolve(a, arange(16), { device });
       await x.compute({ device });
@@ -165,6 +174,14 @@ describe('factors by cuDSS', () => {
     const { counts } = describeSimulator();
     const calls = Object.keys(counts).filter((call) => call.startsWith('cudss') && !call.endsWith('Destroy'));
     expect(calls.length).toBe(9);
+    // What a device's handle is made by, which it tries again.
+    for (const call of ['cudssCreate', 'cudssSetDeviceMemHandler', 'cudssSetThreadingLayer']) {
+      setFaults([{ call, nth: 1, status: 5 }]);
+      const failed = sparse.spsolve(a, arange(16), { device: 'cuda:1' });
+      await expect(failed, call).rejects.toThrow(/cuDSS failed.*CUDSS_STATUS_EXECUTION_FAILED/s);
+    }
+    setFaults([]);
+    await sparse.spsolve(a, arange(16), { device: 'cuda:1' });
     for (const call of calls)
       for (const nth of new Set([1, counts[call]!])) {
         setFaults([{ call, nth, status: 5 }]);
@@ -175,6 +192,25 @@ describe('factors by cuDSS', () => {
     setFaults([]);
     await solved();
     expect(takeProblems()).toEqual([]);
+  });
+
+  it('have their unknowns ordered by threads of the host, as the doctor says', async () => {
+    const info = cudaInfo();
+    const { cudss } = info;
+    expect(cudss!.threads).toMatch(/libcudss_mtlayer_gomp\.so$/);
+    const value = (threads: string | null, triedThreads: readonly string[] = []) =>
+      cudssFinding({ ...info, cudss: { ...cudss!, threads, triedThreads } } as CudaInfo);
+    expect(value(cudss!.threads)).toEqual({
+      area: 'gpu',
+      name: 'cuDSS',
+      status: 'found',
+      value: `1.0, ${cudss!.path}, unknowns ordered by threads of ${cudss!.threads}`,
+    });
+    expect(value(null).value).toMatch(/by one thread: libcudss_mtlayer_gomp\.so\.1 is not beside it$/);
+    expect(value(null, ['a: no libgomp.so.1'])).toMatchObject({
+      value: expect.stringMatching(/does not load$/) as string,
+      tried: ['a: no libgomp.so.1'],
+    });
   });
 
   it('and their descriptors end with the functions that solve', async () => {
