@@ -174,7 +174,7 @@ describe('factors by cuDSS', () => {
     const { counts } = describeSimulator();
     const calls = Object.keys(counts).filter((call) => call.startsWith('cudss') && !call.endsWith('Destroy'));
     expect(calls.length).toBe(9);
-    // What a device's handle is made by, which it tries again.
+    // The calls that make a device's handle: the next solve tries again.
     for (const call of ['cudssCreate', 'cudssSetDeviceMemHandler', 'cudssSetThreadingLayer']) {
       setFaults([{ call, nth: 1, status: 5 }]);
       const failed = sparse.spsolve(a, arange(16), { device: 'cuda:1' });
