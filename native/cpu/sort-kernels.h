@@ -17,8 +17,8 @@ struct KeyForm {
 // Loops over signed integers of 32 or of 64 bits.
 template <typename T>
 struct SortLoops {
-  // Ascending, in place.
-  void (*sort)(T* keys, int64_t count);
+  // Ascending, in place: by heap sort where more than so many partitions would be one inside another.
+  void (*sort)(T* keys, int64_t count, int levels);
   // Puts keys that are not above the pivot first, and gives how many those are.
   int64_t (*partition)(T* keys, int64_t count, T pivot);
   // Elements of as many bits.

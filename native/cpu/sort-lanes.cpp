@@ -86,11 +86,9 @@ void quicksort(T* keys, int64_t count, int depth, Draws& draws) {
 }
 
 template <typename T>
-void sort(T* keys, int64_t count) {
-  int depth = 8;
-  for (int64_t n = count; n > 1; n /= 2) depth += 2;
+void sort(T* keys, int64_t count, int levels) {
   Draws draws;
-  quicksort(keys, count, depth, draws);
+  quicksort(keys, count, levels, draws);
 }
 
 // Keys of sort-keys.h without their highest bits' meaning: signed.

@@ -53,6 +53,8 @@ struct Rows {
   bool descending;
   // Whole numbers below it, from 0 on; 0: any elements.
   int64_t below;
+  // Of quicksort, before heap sort (vector-sort.h).
+  int levels;
 
   // Whether positions are counted, not sorted by digits: of one row, ascending.
   bool isCounted() const { return below > 0 && below <= 2 * length && rows == 1 && !descending; }
@@ -60,7 +62,8 @@ struct Rows {
 };
 
 Rows readRows(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 6) throw std::invalid_argument("six numbers");
+  // Plans give six; a seventh is for tests, which reach heap sort by it.
+  if (numbers.size() != 6 && numbers.size() != 7) throw std::invalid_argument("six numbers");
   const auto [dtype, rows, length, rowsPerUnit, descending] =
       std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
   if (dtype < 0 || dtype >= kDTypes) throw std::invalid_argument("a dtype");
@@ -71,7 +74,10 @@ Rows readRows(const std::vector<int64_t>& numbers) {
       dtype == static_cast<int64_t>(DType::int32) || dtype == static_cast<int64_t>(DType::int64);
   if (below < 0 || below > std::numeric_limits<int64_t>::max() / 16 || (below > 0 && !isWhole))
     throw std::invalid_argument("whole numbers below a number");
-  return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0, below};
+  const int64_t levels = numbers.size() == 7 ? numbers[6] : 0;
+  if (levels < 0 || levels > 1 << 10) throw std::invalid_argument("levels");
+  return {static_cast<DType>(dtype), rows, length, rowsPerUnit, descending != 0, below,
+          static_cast<int>(levels)};
 }
 
 // The items that are moved: a key, or a key and its position. `Form`: how vector registers sort the same,
@@ -178,7 +184,7 @@ struct Sorter {
         const VectorSpace<typename Form::Item> space{reinterpret_cast<typename Form::Item*>(memory),
                                                      reinterpret_cast<typename Form::Item*>(memory + line),
                                                      reinterpret_cast<Counts*>(memory + 2 * line)};
-        const VectorSort<Form> sort(Form(*kernels, r.descending), r.length, in, out, space);
+        const VectorSort<Form> sort(Form(*kernels, r.descending), r.length, r.levels, in, out, space);
         return stretches == 1 ? sort.run() : sort.runByAll(stretches, *pool);
       }
     }

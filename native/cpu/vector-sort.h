@@ -62,6 +62,11 @@ struct VectorPositions {
   void decode(const Item* items, int64_t count, Result* out) const { kernels.decodePairs(items, count, out); }
 };
 
+// Partitions of so many items one inside another that good pivots never need.
+inline int levelsOf(int64_t count) {
+  return 8 + 2 * static_cast<int>(std::bit_width(static_cast<uint64_t>(count)));
+}
+
 // Memory of a row: two lines of items, and where the buckets of each stretch begin.
 constexpr int64_t kMostBuckets = 256;
 template <typename Item>
@@ -75,9 +80,10 @@ class VectorSort {
   using Item = typename Form::Item;
 
  public:
-  VectorSort(const Form& form, int64_t length, const typename Form::Element* in, typename Form::Result* out,
-             const VectorSpace<Item>& space)
-      : form_(form), length_(length), in_(in), out_(out), space_(space) {}
+  // `levels`: the most of each sort; 0: as many as good pivots may need.
+  VectorSort(const Form& form, int64_t length, int levels, const typename Form::Element* in,
+             typename Form::Result* out, const VectorSpace<Item>& space)
+      : form_(form), length_(length), levels_(levels), in_(in), out_(out), space_(space) {}
 
   void run() const {
     form_.encode(in_, 0, length_, space_.items);
@@ -136,7 +142,7 @@ class VectorSort {
       form_.encode(in_, first + static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(size)), 1,
                    &samples[i]);
     }
-    form_.loops.sort(samples.data(), count);
+    form_.loops.sort(samples.data(), count, levelsOf(count));
     for (int64_t k = 1; k < buckets; k++) splitters[k - 1] = samples[k * kSamplesOfBucket];
   }
 
@@ -153,12 +159,13 @@ class VectorSort {
   }
 
   void finish(Item* items, int64_t count, typename Form::Result* out) const {
-    form_.loops.sort(items, count);
+    form_.loops.sort(items, count, levels_ > 0 ? levels_ : levelsOf(count));
     form_.decode(items, count, out);
   }
 
   const Form form_;
   const int64_t length_;
+  const int levels_;
   const typename Form::Element* const in_;
   typename Form::Result* const out_;
   const VectorSpace<Item> space_;
