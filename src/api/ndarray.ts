@@ -42,7 +42,9 @@ export class NDArray<out D extends DType = DType> {
   /**
    * The elements in C order, `size` of them (twice as many values for complex dtypes, real and imaginary in
    * turn). int64 and uint64 are bigint arrays, bool bytes of 0 and 1, float16 and bfloat16 their bits in a
-   * Uint16Array. Of a large result it is made, without a copy, when it is first read.
+   * Uint16Array. Of a large result it is made, without a copy, when it is first read. Where the size depends on data,
+   * its `buffer` may be up to twice as long, and what is behind the elements undefined: to hand elements on by
+   * their buffer, take that of `data.slice()`.
    *
    * @example
    * (await lazy([1, 2, 3], { dtype: 'int16' }).compute()).data
