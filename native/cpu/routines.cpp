@@ -19,6 +19,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"compact", &kCompact},
                                                            {"distinct", &kDistinct},
                                                            {"labels", &kLabels},
+                                                           {"members", &kMembers},
                                                            {"runProducts", &kRunProducts},
                                                            {"sparseProduct", &kSparseProduct},
                                                            {"sparseTriangularSolve", &kSparseTriangularSolve},

@@ -73,6 +73,8 @@ extern const Routine kCompact;
 extern const Routine kDistinct;
 // labels.cpp
 extern const Routine kLabels;
+// members.cpp
+extern const Routine kMembers;
 // run-products.cpp
 extern const Routine kRunProducts;
 // fft.cpp: of complex numbers, from and to real ones

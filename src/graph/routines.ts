@@ -134,6 +134,12 @@ export const ROUTINES = {
     },
   },
   /**
+   * Whether each element of an array of integers is one of a set of the same dtype [count], in ascending order. Inputs:
+   * the array, the set, and, up to the passes (`fusion/passes/both-ways.ts`), the result as a search of the set makes
+   * it. Parameters: whether those that are not are asked for (1). On the CPU alone.
+   */
+  members: { results: ([elements]) => [{ dtype: 'bool', shape: elements!.shape }] },
+  /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
    * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.
    */

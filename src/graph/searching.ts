@@ -8,9 +8,11 @@
 import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber, oneOf } from './arguments.js';
 import { slice } from './basic-slicing.js';
-import { isComplex } from './dtype.js';
+import { call } from './calls.js';
+import { isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
+import { sizeOfShape } from './graph.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
@@ -72,8 +74,23 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
   const position = realPositions('isin', sorted, x, 'left');
   if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
   const nearest = gather(sorted, position, 0, 'clip', x.shape);
-  return map(invert ? 'notEqual' : 'equal', [nearest, x]);
+  const found = map(invert ? 'notEqual' : 'equal', [nearest, x]);
+  return isForTable(x, sorted) ? call('members', [invert ? 1 : 0], [x, sorted, found], 'isin')[0]! : found;
 }
+
+/**
+ * Whether the routine of the CPU is quicker than a search in the kernel around it: of integers, in a set that takes
+ * more than a few look-ups, and less memory than the caches.
+ */
+const isForTable = (x: Expr, set: Expr): boolean =>
+  isInteger(x.dtype) &&
+  x.dtype === set.dtype &&
+  x.extent === undefined &&
+  set.extent === undefined &&
+  sizeOfShape(x.shape) > 0 &&
+  set.shape[0]! >= LEAST_SET &&
+  set.shape[0]! <= MOST_SET;
+const [LEAST_SET, MOST_SET] = [16, 2 ** 20];
 
 /**
  * The int64 number of the bin that each element is in, as NumPy's `digitize`: `edges` has one axis, in

@@ -212,6 +212,17 @@ const allocateOf = (shape: readonly number[]) => ({
 
 const devices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
 
+describe.each(devices)('on %s, sorting a set', (device) => {
+  it('goes before a search for integers in a set, on the CPU by a routine', async () => {
+    const [x, set] = [integersOf('int32', [3, 700], 4), integersOf('int32', [40], 5)].map(toLazy) as [
+      Lazy,
+      Lazy,
+    ];
+    await expectSorted(device, [x.isin(set), x.isin(set, { invert: true })]);
+    expect(/^step \d+: members/m.test(x.isin(set).explain({ device }).toString())).toBe(device === 'cpu');
+  });
+});
+
 describe.each(devices)('on %s, sorting under a budget', (device) => {
   it.each([
     ['short rows', [6000, 33], [900, 33], [300_000, 33]],

@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
   arange,
+  type DType,
   DTypeError,
   interp,
   isin,
+  type Lazy,
   lazy,
   RangeArgumentError,
   ShapeError,
@@ -73,6 +75,71 @@ describe('isin', () => {
     expect(() => values.isin(complex)).toThrow(DTypeError);
     expect(() => complex.isin(values)).toThrow(DTypeError);
     expect(() => complex.isin(none)).toThrow(DTypeError);
+  });
+
+  describe('of integers on the CPU', () => {
+    /** Values of both ends of a dtype, or of few values from -100 or 0 on. */
+    const integers = (dtype: DType, length: number, seed: number, isWide: boolean): Lazy => {
+      const bits = BigInt(dtype.replace(/\D+/, ''));
+      const isSigned = !dtype.startsWith('u');
+      const values = Array.from({ length }, (_, k) => {
+        const drawn = BigInt((k * 7919 + seed * 104729) % 1009);
+        const place = isWide ? (drawn << (bits - 8n)) + drawn : drawn - (isSigned ? 100n : 0n);
+        return isSigned ? BigInt.asIntN(Number(bits), place) : BigInt.asUintN(Number(bits), place);
+      });
+      return lazy(BigInt64Array.from(values.map((value) => BigInt.asIntN(64, value)))).astype(dtype);
+    };
+    const members = async (x: Lazy, test: Lazy): Promise<number[]> => {
+      const set = new Set([...(await test.compute()).data].map(String));
+      return [...(await x.compute()).data].map((value) => (set.has(String(value)) ? 1 : 0));
+    };
+
+    it.each(
+      (['int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'] as const).flatMap(
+        (dtype) => [[dtype, 'few values', false] as const, [dtype, 'values far apart', true] as const],
+      ),
+    )('looks %s up among %s', async (dtype, _, isWide) => {
+      const [x, test] = [integers(dtype, 2001, 1, isWide), integers(dtype, 97, 2, isWide)];
+      const wanted = await members(x, test);
+      expect(new Set(wanted)).toEqual(new Set([0, 1]));
+      expect([...(await x.isin(test).compute({ device: 'cpu' })).data]).toEqual(wanted);
+      const others = await x.isin(test, { invert: true }).compute({ device: 'cpu' });
+      expect([...others.data]).toEqual(wanted.map((is) => 1 - is));
+    });
+
+    it('does so by a routine behind the sort of the set, which reads a view of any shape', async () => {
+      const test = integers('int32', 97, 2, false);
+      const x = integers('int32', 600, 3, false).reshape([20, 30]).slice([0, null, 2]).T;
+      const steps = x
+        .isin(test)
+        .explain({ device: 'cpu' })
+        .steps.map(({ text }) => text);
+      expect(steps.some((text) => text.startsWith('members int32 (30, 10) int32 (97,)'))).toBe(true);
+      const found = await x.isin(test).compute({ device: 'cpu' });
+      expect([found.shape, [...found.data]]).toEqual([[30, 10], await members(x, test)]);
+    });
+
+    it('has the bits of the whole within a budget', async () => {
+      const job = arange(100_000, { dtype: 'int32' })
+        .mul(37)
+        .remainder(4001)
+        .isin(integers('int32', 999, 2, false));
+      const within = { device: 'cpu', memory: '160 KiB' } as const;
+      expect(job.explain(within).toString()).toMatch(/tiles/);
+      const [whole, tiled] = [await job.compute({ device: 'cpu' }), await job.compute(within)];
+      expect(Buffer.compare(tiled.data, whole.data)).toBe(0);
+    });
+
+    it('takes sets of one value again and again, and those of both ends of int64', async () => {
+      const x = lazy(BigInt64Array.of(-(2n ** 63n), -1n, 0n, 2n ** 63n - 1n));
+      const same = lazy(new BigInt64Array(20));
+      expect([...(await x.isin(same).compute({ device: 'cpu' })).data]).toEqual([0, 0, 1, 0]);
+      const ends = lazy(
+        BigInt64Array.from({ length: 20 }, (_, k) => (k % 2 ? 2n ** 63n - 1n : -(2n ** 63n))),
+      );
+      expect([...(await x.isin(ends).compute({ device: 'cpu' })).data]).toEqual([1, 0, 0, 1]);
+      expect((await lazy(new BigInt64Array(0)).isin(same).compute()).shape).toEqual([0]);
+    });
   });
 });
 

@@ -51,7 +51,7 @@ export function routineValues(
   if (routine === 'bins' || routine === 'histogram')
     return [binValues(routine === 'histogram', parameters, inputs)];
   // Of two ways, the one of other nodes.
-  if (routine === 'binSums') return [inputs[2]!.values];
+  if (routine === 'binSums' || routine === 'members') return [inputs[2]!.values];
   if (routine === 'labels') return [inputs[1]!.values, inputs[2]!.values];
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')

@@ -15,6 +15,7 @@ import { FFT, IRFFT, RFFT } from './fft.js';
 import { LABELS } from './labels.js';
 import { CHOLESKY, EIG, EIGH, LU, LU_SOLVE, Q_OF_QR, QR, SOLVE, SVD, TRIANGULAR_SOLVE } from './linear.js';
 import { MATMUL } from './matmul.js';
+import { MEMBERS } from './members.js';
 import { PIVOT_ORDER } from './pivot-order.js';
 import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
@@ -55,6 +56,7 @@ export const CALLS: Rows = {
   distinct: DISTINCT,
   components: COMPONENTS,
   labels: LABELS,
+  members: MEMBERS,
   runProducts: RUN_PRODUCTS,
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,

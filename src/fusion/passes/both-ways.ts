@@ -6,6 +6,8 @@
  *     binSums keys values (sums by units)      →   binSums keys values      for the CPU, in one pass over the values
  *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
+ *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
+ *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
@@ -14,7 +16,7 @@ import type { Slices } from '../../host/slices.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
 
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
-const OWN_INPUTS: Partial<Record<string, number>> = { binSums: 2, labels: 1 };
+const OWN_INPUTS: Partial<Record<string, number>> = { binSums: 2, labels: 1, members: 2 };
 
 /** The result of the other way. */
 function otherWay(node: GraphNode): number | undefined {
