@@ -93,10 +93,10 @@ describe('transforms on a simulated GPU', () => {
   });
 
   it('of a real sequence of even length have the bits of the whole in tiles', async () => {
-    const n = 2 ** 19;
+    const n = 2 ** 17;
     const x = toLazy(randomValues('float32', [n], 13, -1, 1));
     const rowsOf = (rows: Expr): Expr => exprOf('fft', fft.fft(new Lazy(rows)));
-    const half = (z: Expr): Expr => inSteps(z, [512, 512], false, rowsOf);
+    const half = (z: Expr): Expr => inSteps(z, [256, 256], false, rowsOf);
     const output = new Lazy(halfSpectra(exprOf('rfft', x.reshape(1, n)), half));
     const whole = output.plan({ device });
     const memory = Math.ceil(0.85 * whole.peakBytes);
