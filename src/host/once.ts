@@ -1,8 +1,12 @@
 /** A value that is made when it is first asked for, and kept. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
+  let maker: (() => T) | undefined = make;
   return () => {
-    made ??= { value: make() };
+    if (made === undefined) {
+      made = { value: maker!() };
+      maker = undefined; // what it was made of may be collected
+    }
     return made.value;
   };
 }

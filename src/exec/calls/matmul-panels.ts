@@ -22,19 +22,14 @@ import {
   type SlotRules,
   slotBytes,
 } from '../tiles/sweep-slots.js';
-import type { Span, SweptTask, Window } from '../tiles/sweep-windows.js';
+import type { Span, SweptTask, Tile, Window } from '../tiles/sweep-windows.js';
 import type { MatmulStep, MatrixOperand } from './call.js';
 import { type PanelWork, panelSeconds } from './matmul-cost.js';
 import { CONTRACTED_GRANULE, contractedUnits, operandAt, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
 import { isInLines, matricesOf } from './matrices.js';
 
 /** A part of one block of the result, rows × columns. */
-export interface PanelTile {
-  readonly ranges: Ranges;
-  readonly windows: ReadonlyMap<number, Window>;
-  /** Buffers whose windows the next tile adds to. */
-  readonly unfinished: readonly number[];
-}
+export type PanelTile = Tile & { readonly ranges: Ranges };
 
 /**
  * How a product is cut: into `rows` ranges of rows and `columns` ranges of columns, the outer ones of which
@@ -124,7 +119,7 @@ function panelTile(step: MatmulStep, rows: Span, columns: Span, depth: Span): Pa
   ] as const)
     windows.set(operand.buffer, windowOf(operand, i, j, size));
   const unfinished = depth[1] < step.k ? [c.buffer] : [];
-  return { ranges: [...rows, ...columns, ...depth], windows, unfinished };
+  return { spans: [[0, 1]], ranges: [...rows, ...columns, ...depth], windows, unfinished };
 }
 
 /** Rows of the memory, which are columns of the matrix where those are closer together. */
@@ -246,14 +241,8 @@ function sweepByPanels(
   panels: PanelCounts,
   rules: SlotRules,
 ): SizedSweep {
-  const tiles = panelTiles(step, panels);
-  return {
-    tasks: [swept],
-    pitches: rules.pitches,
-    tiles: tiles.map(({ windows, unfinished }) => ({ spans: [[0, 1]], windows, unfinished })),
-    ranges: tiles.map(({ ranges }) => ranges),
-    slots: panelSlots(step, swept, panels, rules),
-  };
+  const slots = panelSlots(step, swept, panels, rules);
+  return { tasks: [swept], pitches: rules.pitches, tiles: panelTiles(step, panels), slots };
 }
 
 function* panelChoices({ m, n }: MatmulStep): Generator<Omit<PanelCounts, 'depths'>> {

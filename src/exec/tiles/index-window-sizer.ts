@@ -7,6 +7,9 @@
  * share of its speed, since the indices of a part are read again for each window. Called by `sweep-attempt.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
+import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { product } from '../../fusion/kernel/kernel.js';
+import { byteLengthOf } from '../../graph/dtype.js';
 import { lastOf, once } from '../../host/once.js';
 import { aligned } from '../plan/memory.js';
 import type { KernelStep } from '../plan/plan.js';
@@ -58,6 +61,8 @@ interface Choice {
   readonly windows: number;
   readonly cost: number;
   readonly slots: readonly SlotBlock[];
+  /** Of the slots. */
+  readonly byteLength: number;
 }
 
 /** Finds the parts and windows for what room there is. */
@@ -68,22 +73,37 @@ export function indexWindowSizer(
   rules: SlotRules,
 ): (room: number) => SizedSweep | NoFit {
   const { units } = swept.task.cut;
-  const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) =>
-    once(() => partsOf(swept, count, indexed, rules)),
-  );
+  const leastOf = leastBytes(step, indexed, rules);
+  const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) => ({
+    least: leastOf(count),
+    find: once(() => partsOf(swept, count, indexed, rules)),
+  }));
+  // Rooms are asked for by turns: what choices take is the same for each.
+  const ways = FEWER_SLOTS.map((most) => {
+    const own = { ...rules, slots: fewer(rules.slots, most) };
+    const slower = most === 1 ? ONE_AFTER_THE_OTHER : 1;
+    const tried = parts.map(({ least, find }) => ({
+      least,
+      find,
+      choicesOf: once(() => choicesOf(swept, find()!, indexed, own)),
+    }));
+    return { slower, tried };
+  });
   return (room) => {
     let needed = Number.POSITIVE_INFINITY;
     let best: Choice | undefined;
-    for (const most of FEWER_SLOTS) {
-      const own = { ...rules, slots: fewer(rules.slots, most) };
-      const slower = most === 1 ? ONE_AFTER_THE_OTHER : 1;
-      for (const find of parts) {
+    for (const { slower, tried } of ways) {
+      for (const { least: bytes, find, choicesOf } of tried) {
+        if (bytes > room) {
+          needed = Math.min(needed, bytes);
+          continue;
+        }
         const found = find();
         if (found === undefined) continue;
         if (best !== undefined && slower * found.bytes >= best.cost) break;
-        const choices = choicesOf(swept, found, indexed, own);
-        const least = firstWhere(0, choices.length, (k) => slotBytes(choices[k]!().slots) <= room);
-        if (least === choices.length) needed = Math.min(needed, slotBytes(choices.at(-1)!().slots));
+        const choices = choicesOf();
+        const least = firstWhere(0, choices.length, (k) => choices[k]!().byteLength <= room);
+        if (least === choices.length) needed = Math.min(needed, choices.at(-1)!().byteLength);
         // With more windows there is less to wait for ahead of the first tile, then more to read again.
         for (let [k, before] = [least, Number.POSITIVE_INFINITY]; k < choices.length; k++) {
           const choice = choices[k]!();
@@ -96,6 +116,36 @@ export function indexWindowSizer(
     return best === undefined ? { needed, step } : sized(swept, best, indexed, rules);
   };
 }
+
+/**
+ * Bytes that slots take at least, by the number of parts: the shares of windowed results, and the smallest windows. Most
+ * numbers that do not fit are passed over by it: it asks for no footprints.
+ */
+function leastBytes(
+  { kernel, buffers }: KernelStep,
+  indexed: Indexed,
+  { isWindowed }: SlotRules,
+): (count: number) => number {
+  const elements = product(sizesOf(kernel));
+  let written = 0;
+  for (const { access } of kernel.stores)
+    if (access.bounds.length === 0 && isWindowed(buffers[access.buffer]!))
+      written += elements * byteLengthOf(kernel.buffers[access.buffer]!.dtype);
+  return (count) => {
+    let bytes = written / count;
+    for (const [buffer, stride] of indexed.strides)
+      if (isWindowed(buffer)) bytes += furtherIn(indexed, mostWindows(indexed, count), stride);
+    return bytes;
+  };
+}
+
+/** The most windows that come by for so many parts. */
+const mostWindows = ({ size }: Indexed, parts: number): number =>
+  Math.min(size, Math.floor(MOST_TILES / parts));
+
+/** Bytes from the first index of the widest window to its last. */
+const furtherIn = ({ size }: Indexed, windows: number, stride: number): number =>
+  (Math.ceil(size / windows) - 1) * Math.abs(stride);
 
 /** `undefined`: windows of a result could not be copied out part by part. */
 function partsOf(swept: SweptTask, count: number, indexed: Indexed, rules: SlotRules): Parts | undefined {
@@ -168,13 +218,13 @@ function choicesOf(
   rules: SlotRules,
 ): readonly (() => Choice)[] {
   const count = parts.spans.length;
-  return countsTo(Math.min(indexed.size, Math.floor(MOST_TILES / count))).map((windows) =>
+  return countsTo(mostWindows(indexed, count)).map((windows) =>
     once(() => {
       const slots = slotsOf(swept, parts, windows, indexed, rules);
       const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
       const again = (parts.readBytes * windows) / MEMORY_SPEED;
       const cost = parts.bytes + first + again + count * windows * BYTES_OF_A_TILE;
-      return { parts, windows, slots, cost };
+      return { parts, windows, slots, byteLength: slotBytes(slots), cost };
     }),
   );
 }
@@ -189,14 +239,14 @@ function slotsOf(
   swept: SweptTask,
   { spans, widths }: Parts,
   windows: number,
-  { size, strides }: Indexed,
+  indexed: Indexed,
   rules: SlotRules,
 ): SlotBlock[] {
   const { reads, writes } = swept.task;
   return [...new Set([...reads, ...writes])].filter(rules.isWindowed).map((buffer) => {
     const direction = rules.directionOf(buffer, [swept]);
-    const stride = strides.get(buffer);
-    const further = stride === undefined ? 0 : (Math.ceil(size / windows) - 1) * Math.abs(stride);
+    const stride = indexed.strides.get(buffer);
+    const further = stride === undefined ? 0 : furtherIn(indexed, windows, stride);
     const distinct = spans.length * (stride === undefined ? 1 : windows);
     return {
       buffer,
@@ -217,26 +267,19 @@ function sized(
   rules: SlotRules,
 ): SizedSweep {
   const { cut, writes } = swept.task;
-  const length = spans.length * windows;
-  const placeOf = (t: number): readonly [Span, Span] => [
-    spans[Math.floor(t / windows)]!,
-    windowAt(indexed, t % windows, windows),
-  ];
   const touchesIn = lastOf((part: number) => inWindowsOf(swept, spans[part]!, indexed));
   const at = (t: number): Tile => {
-    const [span, window] = placeOf(t);
-    const touched = [...touchesIn(Math.floor(t / windows))(window)];
+    const [part, k] = [Math.floor(t / windows), t % windows];
+    const span = spans[part]!;
+    const window = windowAt(indexed, k, windows);
     return {
       spans: [span],
-      windows: new Map(touched.map(([buffer, touch]) => [buffer, windowOf(touch)])),
+      windows: new Map([...touchesIn(part)(window)].map(([buffer, touch]) => [buffer, windowOf(touch)])),
       // A part of the result stays until its last window.
-      unfinished: t % windows < windows - 1 ? writes : [],
+      unfinished: k < windows - 1 ? writes : [],
+      ranges: [...cut.ranges(...span)[0]!, ...window],
     };
   };
-  const ranges = Array.from({ length }, (_, t) => {
-    const [span, window] = placeOf(t);
-    return [...cut.ranges(...span)[0]!, ...window];
-  });
-  const taken = { windows, parts: spans.length };
-  return { tasks: [swept], pitches: rules.pitches, tiles: { length, at }, ranges, slots, taken };
+  const tiles = { length: spans.length * windows, at };
+  return { tasks: [swept], pitches: rules.pitches, tiles, slots, taken: { windows, parts: spans.length } };
 }

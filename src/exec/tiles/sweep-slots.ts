@@ -47,8 +47,6 @@ export interface SizedSweep {
   readonly tasks: readonly SweptTask[];
   readonly pitches: BytePitches;
   readonly tiles: TileList;
-  /** The ranges of the tasks of each tile, where they do not follow from the units. */
-  readonly ranges?: readonly (readonly number[])[];
   /** Where tiles are panels of a product. */
   readonly panels?: Panels | undefined;
   /** Of a kernel that takes elements in windows of indices. */

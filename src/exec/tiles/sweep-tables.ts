@@ -6,28 +6,24 @@
 import { type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import { RANGE_FIELDS, WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { callRow } from '../calls/table.js';
 import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from '../plan/plan.js';
 import type { BytePitches } from './sweep-cuts.js';
-import type { SizedSweep, SlotBlock } from './sweep-slots.js';
+import type { SizedSweep, SlotBlock, TileList } from './sweep-slots.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
 
+/** The step of a sweep; its tables, of which there may be megabytes, are written when they are first asked for. */
 export function sweepStep(
-  { tasks, pitches, tiles, ranges, parts, panels, taken, inPlace = [] }: SizedSweep,
+  sized: SizedSweep,
   slots: readonly (SlotBlock & { readonly offset: number })[],
 ): SweepStep {
+  const { tasks, pitches, tiles, parts, panels, taken, inPlace = [] } = sized;
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
   const none = { offset: 0, slotByteLength: 0, slots: 0, slotPitch: 0 };
   const windowed = [...slots, ...inPlace.map((own) => ({ ...own, ...none }))];
-  const tables = windowed.map((own) => new WindowTable(own, tiles.length));
-  const launches = tasks.map(({ task }) => (ranges === undefined ? rangeTables(task, tiles.length) : []));
-  for (let t = 0; t < tiles.length; t++) {
-    const tile = tiles.at(t)!;
-    const isOwn = parts?.[t] !== parts?.[t - 1];
-    for (const table of tables) table.add(t, tile, isOwn);
-    for (const [k, tables] of launches.entries()) addRanges(tables, tasks[k]!.task, t, tile.spans[k]);
-  }
+  const tables = laterTables(sized, windowed);
   return {
     kind: 'sweep',
     tiles: tiles.length,
@@ -41,13 +37,42 @@ export function sweepStep(
       slotByteLength,
       slots: count,
       slotPitch,
-      windows: tables[k]!.numbers,
+      get windows() {
+        return tables().windows[k]!;
+      },
     })),
     body: tasks.map(({ task }, k) => ({
       step: stepInSlots(task.step, pitches, inSlot),
-      ranges: ranges === undefined ? launches[k]! : [Float64Array.from(ranges.flat())],
+      get ranges() {
+        return tables().ranges[k]!;
+      },
     })),
   };
+}
+
+interface Tables {
+  /** By windowed buffer. */
+  readonly windows: readonly Float64Array[];
+  /** By task, then by launch. */
+  readonly ranges: readonly (readonly Float64Array[])[];
+}
+
+/** In a scope of its own: a plan that is kept keeps neither tiles nor the arrays that they are of. */
+const laterTables = (...of: Parameters<typeof tablesOf>): (() => Tables) => once(() => tablesOf(...of));
+
+function tablesOf(
+  { tasks, tiles, parts }: SizedSweep,
+  windowed: readonly Pick<SweepWindows, 'buffer' | 'direction' | 'slots'>[],
+): Tables {
+  const tables = windowed.map((own) => new WindowTable(own, tiles.length));
+  const ranges = tasks.map(({ task }) => rangeTables(task, tiles));
+  for (let t = 0; t < tiles.length; t++) {
+    const tile = tiles.at(t)!;
+    const isOwn = parts?.[t] !== parts?.[t - 1];
+    for (const table of tables) table.add(t, tile, isOwn);
+    for (const [k, launches] of ranges.entries()) addRanges(launches, tasks[k]!.task, t, tile, tile.spans[k]);
+  }
+  return { windows: tables.map(({ numbers }) => numbers), ranges };
 }
 
 /** Steps know how far apart rows lie in slots; all other windows look like the whole buffer. */
@@ -144,17 +169,19 @@ const same = (a: Window, b: Window): boolean =>
   a.first === b.first && a.width === b.width && a.rows === b.rows;
 
 /** A table for each launch of a task. */
-function rangeTables({ cut }: SweptTask['task'], tiles: number): Float64Array[] {
-  const launches = cut.ranges(0, cut.units).length;
-  return Array.from({ length: launches }, () => new Float64Array(tiles * RANGE_FIELDS));
+function rangeTables({ cut }: SweptTask['task'], tiles: TileList): Float64Array[] {
+  const launches = tiles.at(0)?.ranges === undefined ? cut.ranges(0, cut.units).length : 1;
+  return Array.from({ length: launches }, () => new Float64Array(tiles.length * RANGE_FIELDS));
 }
 
 function addRanges(
   tables: readonly Float64Array[],
   { cut }: SweptTask['task'],
   t: number,
+  { ranges }: Tile,
   span: Tile['spans'][number],
 ): void {
   if (span === undefined || tables.length === 0) return;
-  for (const [k, ranges] of cut.ranges(...span).entries()) tables[k]!.set(ranges, t * RANGE_FIELDS);
+  const own = ranges === undefined ? cut.ranges(...span) : [ranges];
+  for (const [k, each] of own.entries()) tables[k]!.set(each, t * RANGE_FIELDS);
 }

@@ -8,7 +8,7 @@
  * twice. Called by `sweep-groups.ts` and `sweeps.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
-import type { BytePitches, Cut, Task, Touch } from './sweep-cuts.js';
+import type { BytePitches, Cut, Ranges, Task, Touch } from './sweep-cuts.js';
 
 /** Units, or bytes, [first, last). */
 export type Span = readonly [first: number, last: number];
@@ -39,6 +39,8 @@ export interface Tile {
   readonly windows: ReadonlyMap<number, Window>;
   /** Results whose windows the next tile adds to: they are copied out after the last. */
   readonly unfinished?: readonly number[];
+  /** The ranges of its task, where they do not follow from the units. */
+  readonly ranges?: Ranges;
 }
 
 /** Which buffers have windows, and which of those windows of rows. */
