@@ -11,6 +11,7 @@ import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
 import { partition, partitionInSlices } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { passesInSlices, runPasses } from '../../src/fusion/passes/pipeline.js';
+import { MemoryError } from '../../src/host/errors.js';
 import { completed, type Slices } from '../../src/host/slices.js';
 
 /** Elementwise work, products and reductions of both axes: some twenty nodes for each layer. */
@@ -83,6 +84,26 @@ describe('slices', () => {
     expect(turns).toBeGreaterThan(3);
     expect(c).toBe(a);
     expect(Number.isFinite(b as number)).toBe(true);
+  });
+
+  it('of a refused graph let it turn while budgets that are enough are looked for, and end when it is aborted', async () => {
+    const job = layers(10).sort(0).mean();
+    const refused = (signal?: AbortSignal): Promise<unknown> =>
+      job.compute({ device: 'cpu', memory: 1024, ...(signal === undefined ? {} : { signal }) });
+    let turns = 0;
+    let isDone = false;
+    const counting = (async () => {
+      for (; !isDone; turns++) await setImmediate();
+    })();
+    await expect(refused()).rejects.toThrow(MemoryError);
+    isDone = true;
+    await counting;
+    expect(turns).toBeGreaterThan(10);
+    const abort = new AbortController();
+    const aborted = refused(abort.signal);
+    await setImmediate();
+    abort.abort(new Error('enough'));
+    await expect(aborted).rejects.toThrow('enough');
   });
 
   it('of a graph end where all who wait for it are aborted, and go on for one who is not', async () => {

@@ -6,6 +6,7 @@
  */
 
 import { once } from '../../host/once.js';
+import type { Slices } from '../../host/slices.js';
 import { planWithPanels } from '../tiles/panels.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
 import { SweepPlanner } from '../tiles/sweeps.js';
@@ -49,13 +50,13 @@ export class DevicePlanner {
    * The plan that holds at most `budget` bytes of the device; of those, one that takes least of the host's
    * memory where none takes at most `hostBudget`.
    */
-  plan(budget: number, hostBudget: number): DevicePlan | NoFit {
-    const plan = this.#within(budget);
+  *plan(budget: number, hostBudget: number): Slices<DevicePlan | NoFit> {
+    const plan = yield* this.#within(budget);
     if ('needed' in plan || plan.hostPeakBytes <= hostBudget) return plan;
     // Without values that wait in host memory; then with less memory to copy through.
     const plans = [plan];
     if (plan.buffers.some(({ role }) => role === 'spill')) {
-      const other = this.#withoutSpills().#within(budget);
+      const other = yield* this.#withoutSpills().#within(budget);
       if (!('needed' in other)) plans.push(other);
     }
     plans.push(...plans.map((tried) => withLessToCopyThrough(tried, this.#model, hostBudget)));
@@ -63,12 +64,13 @@ export class DevicePlanner {
     return fitting ?? plans.reduce((least, one) => (one.hostPeakBytes < least.hostPeakBytes ? one : least));
   }
 
-  #within(budget: number): DevicePlan | NoFit {
+  *#within(budget: number): Slices<DevicePlan | NoFit> {
     const whole = this.#inOnePass?.planWhole(budget);
     if (whole !== undefined) return whole;
     let refused: NoFit | undefined;
     for (const stepList of this.#stepLists) {
-      const found = stepList.plan(budget);
+      yield;
+      const found = yield* stepList.plan(budget);
       if (!('needed' in found)) return found;
       if (refused === undefined || found.needed < refused.needed) refused = found;
     }
@@ -114,8 +116,8 @@ class StepListPlanner {
     });
   }
 
-  plan(budget: number): DevicePlan | NoFit {
-    return this.planWhole(budget) ?? this.#swept().plan(budget);
+  *plan(budget: number): Slices<DevicePlan | NoFit> {
+    return this.planWhole(budget) ?? (yield* this.#swept().plan(budget));
   }
 
   /** The plan whose inputs and results are whole; undefined: it does not fit. */

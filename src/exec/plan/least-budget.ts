@@ -6,6 +6,7 @@
 
 import { formattedUp } from '../../graph/format.js';
 import { InternalError } from '../../host/errors.js';
+import type { Slices } from '../../host/slices.js';
 
 /** A budget that suffices is named where it is at most this many times one that does not. */
 const NEAR = 1.05;
@@ -29,16 +30,16 @@ export interface LeastBudget<Why> {
  * anything does, with an estimate of what would do; a large enough one has to suffice. `guess`: bytes that
  * are likely enough.
  */
-export function leastBudget<Why extends { readonly needed: number }>(
+export function* leastBudget<Why extends { readonly needed: number }>(
   refused: number,
   first: Why,
   guess: number,
-  whyNot: (budget: number) => Why | undefined,
-): LeastBudget<Why> {
+  whyNot: (budget: number) => Slices<Why | undefined>,
+): Slices<LeastBudget<Why>> {
   const end = performance.now() + MOST_MS;
   let [less, why] = [Math.max(1, refused), first];
   let fits = formattedUp(Math.max(guess, less + 1));
-  for (let found = whyNot(fits); found !== undefined; found = whyNot(fits)) {
+  for (let found = yield* whyNot(fits); found !== undefined; found = yield* whyNot(fits)) {
     if (fits === Number.POSITIVE_INFINITY)
       throw new InternalError('[plan] a job that no budget is enough for');
     [less, why] = [fits, found];
@@ -50,7 +51,7 @@ export function leastBudget<Why extends { readonly needed: number }>(
     const isNear = attempt % 2 === 0 && why.needed > less && why.needed < fits;
     const tried = formattedUp(isNear ? why.needed : Math.sqrt(less * fits));
     if (tried >= fits) break;
-    const found = whyNot(tried);
+    const found = yield* whyNot(tried);
     if (found === undefined) fits = tried;
     else [less, why] = [tried, found];
   }

@@ -73,8 +73,8 @@ export function* planPartitionInSlices(
   yield;
   const planner = new DevicePlanner(stepList, model);
   yield;
-  const plan = planner.plan(budget, hostBudget);
-  if ('needed' in plan) throw refusal(planner, plan, budget, hostBudget, limits.sites);
+  const plan = yield* planner.plan(budget, hostBudget);
+  if ('needed' in plan) throw yield* refusal(planner, plan, budget, hostBudget, limits.sites);
   if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, limits.sites);
   return plan;
 }
@@ -82,17 +82,17 @@ export function* planPartitionInSlices(
 /**
  * The error of a job that does not fit, with a budget that is enough; the host's memory may be short as well.
  */
-function refusal(
+function* refusal(
   planner: DevicePlanner,
   refused: NoFit,
   budget: number,
   hostBudget: number,
   sites: Limits['sites'],
-): MemoryError {
-  const whole = planner.plan(Number.POSITIVE_INFINITY, hostBudget) as DevicePlan;
+): Slices<MemoryError> {
+  const whole = (yield* planner.plan(Number.POSITIVE_INFINITY, hostBudget)) as DevicePlan;
   const mostHost = Math.max(hostBudget, whole.hostPeakBytes);
-  const least = leastBudget(budget, refused, whole.peakBytes, (tried) => {
-    const plan = planner.plan(tried, mostHost);
+  const least = yield* leastBudget(budget, refused, whole.peakBytes, function* (tried) {
+    const plan = yield* planner.plan(tried, mostHost);
     if ('needed' in plan) return plan;
     return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: plan.peakBytes };
   });

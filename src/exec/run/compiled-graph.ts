@@ -119,13 +119,14 @@ export class TracedGraph {
         destination,
       );
     } catch (error) {
-      if (program === undefined || !(error instanceof MemoryError)) throw this.#refused(error, destination);
+      if (program === undefined || !(error instanceof MemoryError))
+        throw await this.#refused(error, destination);
     }
     // There may be room for it in tiles.
     try {
       return await this.#looked(this.#runFirst(args, destination, settings), destination);
     } catch (error) {
-      throw this.#refused(error, destination);
+      throw await this.#refused(error, destination);
     }
   }
 
@@ -140,8 +141,8 @@ export class TracedGraph {
   }
 
   /** An error of the job, with the user's line; a refusal says what is enough for all of its graphs. */
-  #refused(error: unknown, destination: TracedDestination): unknown {
-    return located(refusalOfJob(error, this.#canonical, this.#options, destination), this.exprs);
+  async #refused(error: unknown, destination: TracedDestination): Promise<unknown> {
+    return located(await refusalOfJob(error, this.#canonical, this.#options, destination), this.exprs);
   }
 
   /** The program that ran before, unless devices that do not answer or were lost are to be left out. */
@@ -160,8 +161,8 @@ export class TracedGraph {
     );
     const known = knownEnds(arrays);
     if (known !== undefined) return throwOutOfRange(this.#checks, known);
-    const executed = await ends.run(args, 'host').catch((error: unknown) => {
-      throw this.#refused(error, destination);
+    const executed = await ends.run(args, 'host').catch(async (error: unknown) => {
+      throw await this.#refused(error, destination);
     });
     const found = endsOf(hostResults(ends.exprs, executed));
     keepEnds(arrays, found);

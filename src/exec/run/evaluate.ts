@@ -200,8 +200,8 @@ async function computeWatched(
   const target = { ...computeTargetOf(devicesOf(canonical, options), options, destination), toHost };
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
-  const refused = (error: unknown): unknown =>
-    located(refusalOfJob(error, canonical, options, destination), exprs);
+  const refused = async (error: unknown): Promise<unknown> =>
+    located(await refusalOfJob(error, canonical, options, destination), exprs);
   if (checks.length > 0) await checkIndices(checks, options, refused);
   try {
     const turn = turnToPlan();
@@ -213,7 +213,9 @@ async function computeWatched(
     return executed;
   } catch (error) {
     signal?.throwIfAborted();
-    throw refused(error);
+    const told = await refused(error);
+    signal?.throwIfAborted();
+    throw told;
   }
 }
 
@@ -241,7 +243,7 @@ export const readCodes: ReadCodes = async (buffers) =>
 async function checkIndices(
   checks: readonly IndexCheck[],
   options: ComputeOptions,
-  refused: (error: unknown) => unknown,
+  refused: (error: unknown) => Promise<unknown>,
 ): Promise<void> {
   const { onProgress: _, ...quiet } = options;
   const arrays = checks.map(arrayOfCheck);
@@ -251,8 +253,8 @@ async function checkIndices(
     checks.flatMap((check) => check.ends),
     quiet,
   );
-  const results = await computing.catch((error: unknown) => {
-    throw refused(error);
+  const results = await computing.catch(async (error: unknown) => {
+    throw await refused(error);
   });
   const ends = endsOf(results);
   keepEnds(arrays, ends);

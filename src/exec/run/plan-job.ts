@@ -8,13 +8,15 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { canonicalize } from '../../fusion/passes/canonicalize.js';
 import { checksBelow, segmentsBelow } from '../../fusion/passes/segment.js';
 import { MemoryError } from '../../host/errors.js';
+import { completed, type Slices } from '../../host/slices.js';
+import { inTurns } from '../native/turns.js';
 import type { Plan } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import type { ChosenDevices } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
 import { planSegments, type SegmentsPlan } from './plan-segments.js';
-import { type Observers, type Planned, planGraph } from './planned.js';
+import { type Observers, type Planned, planInSlices } from './planned.js';
 import { Refusals } from './refusals.js';
 import { inEvenStretches, sharesRows } from './row-stretches.js';
 
@@ -29,42 +31,47 @@ export interface JobPlan {
 }
 
 /** Plans a compute and runs nothing. Throws `MemoryError`, with budgets that are enough for all of it. */
-export function planJob(
+export const planJob = (...job: Parameters<typeof planJobInSlices>): JobPlan =>
+  completed(planJobInSlices(...job));
+
+function* planJobInSlices(
   canonical: Canonical,
   options: ComputeOptions,
   destination: Destination,
   observers: Observers = {},
   choose: (canonical: Canonical) => ChosenDevices = (one) => devicesOf(one, options),
-): JobPlan {
+): Slices<JobPlan> {
   const chosen = choose(canonical);
   const target = computeTargetOf(chosen, options, destination);
   const refusals = new Refusals();
-  const ahead = refusals.collect(() => planAhead(canonical, options, choose));
-  const segments = refusals.collect(() => planSegments(canonical, target));
-  const own = refusals.collect(() => planOwn(canonical, target, observers));
+  const ahead = yield* refusals.collect(planAhead(canonical, options, choose));
+  const segments = yield* refusals.collect(planSegments(canonical, target));
+  const own = yield* refusals.collect(planOwn(canonical, target, observers));
   refusals.throwAny();
   return { chosen, target, segments: segments!, ahead, own: own! };
 }
 
 /** The plan of the graph itself: where it is one of blocks of sparse rows, for rows of equal lengths. */
-function planOwn(canonical: Canonical, target: ComputeTarget, observers: Observers): Planned {
-  if (canonical.stretched.length === 0) return planGraph(canonical, target, observers);
+function* planOwn(canonical: Canonical, target: ComputeTarget, observers: Observers): Slices<Planned> {
+  if (canonical.stretched.length === 0) return yield* planInSlices(canonical, target, observers);
   if (!sharesRows(canonical, target))
     try {
-      return planGraph(canonical, target, observers);
+      return yield* planInSlices(canonical, target, observers);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
     }
-  return planGraph(inEvenStretches(canonical), target, observers);
+  return yield* planInSlices(inEvenStretches(canonical), target, observers);
 }
 
-function planAhead(
+function* planAhead(
   canonical: Canonical,
   options: ComputeOptions,
   choose: (canonical: Canonical) => ChosenDevices,
-): JobPlan | undefined {
+): Slices<JobPlan | undefined> {
   const ends = checksBelow(canonical).flatMap((check) => check.ends);
-  return ends.length === 0 ? undefined : planJob(canonicalize(ends), options, 'host', {}, choose);
+  return ends.length === 0
+    ? undefined
+    : yield* planJobInSlices(canonicalize(ends), options, 'host', {}, choose);
 }
 
 /** All plans of a job. */
@@ -85,16 +92,16 @@ export function peaksOf({ chosen, segments, ahead, own: { plan } }: JobPlan): Re
 }
 
 /** An error of a compute: where one of several graphs was refused, the refusal of the whole job. */
-export function refusalOfJob(
+export async function refusalOfJob(
   error: unknown,
   canonical: Canonical,
   options: ComputeOptions,
   destination: Destination,
-): unknown {
+): Promise<unknown> {
   const isOne = checksBelow(canonical).length === 0 && segmentsBelow(canonical).length === 0;
   if (isOne || !(error instanceof MemoryError) || Object.keys(error.needed).length === 0) return error;
   try {
-    planJob(canonical, options, destination);
+    await inTurns(planJobInSlices(canonical, options, destination), () => options.signal?.throwIfAborted());
   } catch (whole) {
     if (whole instanceof MemoryError) return whole;
   }

@@ -7,9 +7,10 @@ import { canonicalOfSegment, segmentsBelow, segmentsIn } from '../../fusion/pass
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Segment } from '../../graph/expr.js';
 import { nodeOf, sizeOfShape } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import type { Plan } from '../plan/plan.js';
 import type { ComputeTarget } from './compute-target.js';
-import { planGraph } from './planned.js';
+import { planInSlices } from './planned.js';
 import { Refusals } from './refusals.js';
 import { checkWaiting, destinationOfSegments } from './segments.js';
 
@@ -30,7 +31,7 @@ export interface SegmentsPlan {
  * Plans the segments below a graph; segments that are equal but for what they read are planned once. Throws
  * `MemoryError` with budgets that are enough for all of them.
  */
-export function planSegments(canonical: Canonical, above: ComputeTarget): SegmentsPlan {
+export function* planSegments(canonical: Canonical, above: ComputeTarget): Slices<SegmentsPlan> {
   const segments = segmentsBelow(canonical);
   const destination = destinationOfSegments(above);
   const target = { ...above, destination, devices: above.devices.slice(0, 1), isSharded: false };
@@ -49,8 +50,8 @@ export function planSegments(canonical: Canonical, above: ComputeTarget): Segmen
   for (const [k, segment] of segments.entries()) {
     const own = canonicalOfSegment(segment);
     if (!plans.has(own.fingerprint)) {
-      const made = refusals.collect(() => planGraph(own, target).plan);
-      plans.set(own.fingerprint, made);
+      const made = yield* refusals.collect(planInSlices(own, target));
+      plans.set(own.fingerprint, made?.plan);
     }
     const plan = plans.get(own.fingerprint);
     peakBytes = Math.max(peakBytes, (plan?.peakBytes[0] ?? 0) + waitingBytes(segmentsIn(own)));
@@ -59,7 +60,11 @@ export function planSegments(canonical: Canonical, above: ComputeTarget): Segmen
     hostPeakBytes = Math.max(hostPeakBytes, (plan?.hostPeakBytes ?? 0) + hostWaitingBytes());
     for (const read of segmentsIn(own)) if (last.get(read) === k) waiting.delete(read);
   }
-  refusals.collect(() => checkWaiting(mostWaiting, above.hostBudget));
+  try {
+    checkWaiting(mostWaiting, above.hostBudget);
+  } catch (error) {
+    refusals.add(error);
+  }
   refusals.throwAny();
   return {
     count: segments.length,

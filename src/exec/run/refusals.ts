@@ -1,19 +1,25 @@
 /** Refusals of graphs that one job consists of, joined into one that names what is enough for all of them. */
 import { formatBytes } from '../../graph/format.js';
 import { MemoryError } from '../../host/errors.js';
+import type { Slices } from '../../host/slices.js';
 
 export class Refusals {
   readonly #refused: MemoryError[] = [];
 
   /** The plan that is made; `undefined`: it was refused. */
-  collect<T>(make: () => T): T | undefined {
+  *collect<T>(making: Slices<T>): Slices<T | undefined> {
     try {
-      return make();
+      return yield* making;
     } catch (error) {
-      if (!(error instanceof MemoryError)) throw error;
-      this.#refused.push(error);
+      this.add(error);
       return undefined;
     }
+  }
+
+  /** Adds a refusal; throws what is none. */
+  add(error: unknown): void {
+    if (!(error instanceof MemoryError)) throw error;
+    this.#refused.push(error);
   }
 
   /** Throws the refusal of the graph that needs most, with the most host memory that any of them needs. */

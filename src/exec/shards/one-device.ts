@@ -3,6 +3,7 @@
  * not fit there: several devices refuse nothing that one of them can do. Called by `shard-partition.ts`.
  */
 import type { SourceArray } from '../../fusion/passes/source-array.js';
+import type { Slices } from '../../host/slices.js';
 import type { DeviceModel } from '../plan/device-model.js';
 import { onePhase } from '../plan/phases.js';
 import type { Plan } from '../plan/plan.js';
@@ -28,10 +29,10 @@ interface Job {
 /**
  * A plan for the device with most of the inputs; of several without any, for the one with the largest budget.
  */
-export function planOnOne(
+export function* planOnOne(
   stepList: StepList,
   { sources, model, devices, destination, hostBudget, planners }: Job,
-): Plan | NoFit {
+): Slices<Plan | NoFit> {
   const bySize = devices.map((_, d) => d).sort((a, b) => devices[b]!.budget - devices[a]!.budget);
   const piecesOf = (b: number): ReturnType<typeof givenPieces> => givenPieces(stepList.buffers[b]!, sources);
   const sorted = bySize.map((d) => devices[d]!.name);
@@ -42,7 +43,7 @@ export function planOnOne(
   );
   // Of the host's memory, devices that share a job count what waits there alone.
   const own = (): DeviceModel => ({ ...model, hostPeakOf: spilledBytes, copies: undefined });
-  const plan = planners.of({ ...stepList, buffers }, 'one device', own).plan(budget, hostBudget);
+  const plan = yield* planners.of({ ...stepList, buffers }, 'one device', own).plan(budget, hostBudget);
   if ('needed' in plan) return plan;
   const names = devices.map((one) => one.name);
   const whole = onePhase(plan, device, names, destination);

@@ -29,9 +29,9 @@ export function* planShards(
   const own = forOnePlanning(model);
   const attempt = yield* shardPartition(graph, partition, canonical.sources, own, destination);
   const plan = yield* attempt(devices, hostBudget);
-  if ('needed' in plan) throw refusal(plan, attempt, hostBudget, devices, canonical.sites);
+  if ('needed' in plan) throw yield* refusal(plan, attempt, hostBudget, devices, canonical.sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)
-    throw hostRefusal(plan, attempt, hostBudget, devices);
+    throw yield* hostRefusal(plan, attempt, hostBudget, devices);
   return plan;
 }
 

@@ -56,7 +56,7 @@ export function* shardPartition(
   const planners = new WholePlanners();
   return function* (devices, hostBudget = Number.POSITIVE_INFINITY) {
     const job = { sources, model, sweeps, costs, devices, destination, hostBudget, planners };
-    if (devices.length === 1) return planOnOne(lowered, job);
+    if (devices.length === 1) return yield* planOnOne(lowered, job);
     let least: NoFit | undefined;
     for (const stepList of stepLists) {
       for (const attempt of waysToShare(stepList, job)) {
@@ -66,7 +66,7 @@ export function* shardPartition(
         if (least === undefined || found.needed < least.needed) least = found;
       }
     }
-    const alone = planOnOne(lowered, job);
+    const alone = yield* planOnOne(lowered, job);
     return 'phases' in alone || alone.needed < least!.needed ? alone : least!;
   };
 }

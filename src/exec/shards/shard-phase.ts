@@ -313,18 +313,18 @@ export function* planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Slic
     tasks[0]!.step,
   );
   yield;
-  const plan = 'needed' in found ? planSwept(tasks, buffers, rules) : found.plan;
+  const plan = 'needed' in found ? yield* planSwept(tasks, buffers, rules) : found.plan;
   if ('needed' in plan) return plan;
   const kept = touched.filter((b) => phaseRoleOf(b) === 'kept');
   return runOf(plan, new Map(kept.map((b) => [b, [0, byteLengthOf(b)]])));
 }
 
 /** Tasks that do not fit as a whole, on their device in place or in sweeps, as a job of one device would be. */
-function planSwept(
+function* planSwept(
   tasks: readonly Task[],
   buffers: readonly StagedBuffer[],
   rules: PhaseRules,
-): DevicePlan | NoFit {
+): Slices<DevicePlan | NoFit> {
   const { model, sweeps, room, hostRoom, planners } = rules;
   // As they are now: later stages change them.
   const roles = buffers.map((_, b) => rules.phaseRoleOf(b));
@@ -341,7 +341,7 @@ function planSwept(
     },
   });
   const stepList = { buffers, steps: tasks.map(({ step }) => step), outputKeys: [] };
-  return planners.of(stepList, roles.join(), own).plan(room, hostRoom);
+  return yield* planners.of(stepList, roles.join(), own).plan(room, hostRoom);
 }
 
 /** Host memory that a device plan's values wait in. */

@@ -6,7 +6,7 @@
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { formatBytes, formattedUp } from '../../graph/format.js';
 import { expected, MemoryError } from '../../host/errors.js';
-import { completed } from '../../host/slices.js';
+import type { Slices } from '../../host/slices.js';
 import { leastBudget } from '../plan/least-budget.js';
 import type { Plan } from '../plan/plan.js';
 import { noFit } from '../plan/plan-graph.js';
@@ -15,28 +15,26 @@ import { type ShardDevice, shardDevice } from './shard-device.js';
 import type { Attempt } from './shard-partition.js';
 
 /** The error of a job that does not fit, with a budget for each device that is enough. */
-export function refusal(
+export function* refusal(
   refused: NoFit,
   attempt: Attempt,
   hostBudget: number | undefined,
   devices: readonly ShardDevice[],
   sites: Canonical['sites'],
-): MemoryError {
-  const within = (bytes: number): Plan | NoFit =>
-    completed(
-      attempt(
-        devices.map(({ name }) => shardDevice(name, bytes)),
-        hostBudget,
-      ),
+): Slices<MemoryError> {
+  const within = (bytes: number): Slices<Plan | NoFit> =>
+    attempt(
+      devices.map(({ name }) => shardDevice(name, bytes)),
+      hostBudget,
     );
   // However large the devices, values may have to wait in more host memory than is allowed.
-  const whole = within(Number.POSITIVE_INFINITY);
+  const whole = yield* within(Number.POSITIVE_INFINITY);
   const onHost = 'needed' in whole ? 0 : whole.hostPeakBytes;
   const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;
   const mostHost = Math.max(mayHold, onHost);
   const budget = Math.max(...devices.map((device) => device.budget));
-  const least = leastBudget(budget, refused, refused.needed, (bytes) => {
-    const plan = within(bytes);
+  const least = yield* leastBudget(budget, refused, refused.needed, function* (bytes) {
+    const plan = yield* within(bytes);
     if ('needed' in plan) return plan;
     return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: bytes };
   });
@@ -44,15 +42,15 @@ export function refusal(
 }
 
 /** The error of a job whose values between phases need more of the host's memory than there may be. */
-export function hostRefusal(
+export function* hostRefusal(
   plan: Plan,
   attempt: Attempt,
   hostBudget: number,
   devices: readonly ShardDevice[],
-): MemoryError {
+): Slices<MemoryError> {
   let needed = formattedUp(plan.hostPeakBytes);
   for (;;) {
-    const found = completed(attempt(devices, needed));
+    const found = yield* attempt(devices, needed);
     const waiting = 'needed' in found ? needed + 1 : found.hostPeakBytes;
     if (waiting <= needed) break;
     needed = formattedUp(waiting);

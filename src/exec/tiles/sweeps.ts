@@ -6,6 +6,7 @@
  * is taken, or more where copies from and to the host should overlap the work.
  */
 import { once } from '../../host/once.js';
+import type { Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type DevicePlan, kernelsOf, sweepsOf, takesInParts } from '../plan/plan.js';
@@ -37,10 +38,10 @@ export class SweepPlanner {
   }
 
   /** A plan that holds at most `budget` bytes. */
-  plan(budget: number): DevicePlan | NoFit {
+  *plan(budget: number): Slices<DevicePlan | NoFit> {
     let least = this.#whole;
     for (const unrolled of this.#ways) {
-      const found = this.#planOne(unrolled, budget);
+      const found = yield* this.#planOne(unrolled, budget);
       if (!('needed' in found)) return found;
       if (least === this.#whole || (found !== this.#whole && found.needed < least.needed)) least = found;
     }
@@ -48,10 +49,10 @@ export class SweepPlanner {
   }
 
   /** Of ways to do several steps of loops at a time, the one that copies least: more at once first. */
-  #planOne(unrolled: readonly Unrolled[], budget: number): DevicePlan | NoFit {
+  *#planOne(unrolled: readonly Unrolled[], budget: number): Slices<DevicePlan | NoFit> {
     let best: DevicePlan | NoFit = this.#whole;
     for (const tried of unrolled) {
-      const found = tried.plan(budget);
+      const found = yield* tried.plan(budget);
       if (!('needed' in found)) {
         if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
         best = found;
@@ -126,12 +127,13 @@ class Unrolled {
     );
   }
 
-  plan(budget: number): DevicePlan | NoFit {
+  *plan(budget: number): Slices<DevicePlan | NoFit> {
     let least = this.#whole;
     // Whether states of loops would have to, where they cannot.
     let mustWait = false;
-    let best: DevicePlan | undefined;
+    let best: { readonly plan: DevicePlan; readonly cost: number } | undefined;
     for (const attempt of this.#attempts) {
+      yield;
       const choice = attempt();
       if (choice === undefined) continue;
       const tried = choice.plan(budget);
@@ -143,13 +145,15 @@ class Unrolled {
         const found = choice.withInputsKept(tried, budget) ?? tried;
         // With less beside them, as of the indices, arrays may pass fewer times.
         if (best === undefined && !takesInParts(found)) return found;
-        if (best === undefined || costOf(found) < costOf(best)) best = found;
+        yield;
+        const cost = costOf(found);
+        if (best === undefined || cost < best.cost) best = { plan: found, cost };
         continue;
       }
       // A size that would do if steps could be cut says nothing of the need.
       if (tried.needed > budget && (least === this.#whole || tried.needed < least.needed)) least = tried;
     }
-    if (best !== undefined) return best;
+    if (best !== undefined) return best.plan;
     const loop = this.#stepList.steps.find(({ kind }) => kind === 'loop');
     return least === this.#whole && mustWait && loop !== undefined
       ? { ...this.#whole, step: loop, atOnce: 'states' }
