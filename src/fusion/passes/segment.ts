@@ -54,7 +54,7 @@ export const segment: Segmentation = (tops, depth, levels) => {
   for (const [value, expr] of values.entries()) becomeSource(expr, { type: 'segment', segment, value });
 };
 
-/** Makes a node a source of the same value: whoever has it, has that. */
+/** Replaces a node in place by a source of its value, so that all references see it. */
 function becomeSource(expr: Expr, source: SegmentSource): void {
   // A call site that nobody has formatted yet holds the array whose method was called, and so the nodes
   // below.
