@@ -181,7 +181,7 @@ Fft::PlanPointer Fft::planOf(const FftNumbers& fft, int64_t batch) {
   } else {
     plans_.push_front({std::move(key), makePlan(fft, batch), tableBytesOf(fft)});
     tableBytes_ += plans_.front().tableBytes;
-    while (plans_.size() > 1 && (plans_.size() > kMostPlans || tableBytes_ > kMostTableBytes)) {
+    while (plans_.size() > kLeastPlans && (plans_.size() > kMostPlans || tableBytes_ > kMostTableBytes)) {
       tableBytes_ -= plans_.back().tableBytes;
       plans_.pop_back();
     }

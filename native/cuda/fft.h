@@ -105,9 +105,9 @@ class Fft {
   };
   class Fork;
 
-  // Plans that are kept beside those of graphs and of the job at hand: so many, whose twiddles are about so
-  // many bytes of device memory, which no budget counts.
-  static constexpr size_t kMostPlans = 64;
+  // Plans that are kept beside those of graphs: those of a job, whose calls have two sizes; else at most so
+  // many, whose twiddles are about so many bytes of device memory, which no budget counts.
+  static constexpr size_t kLeastPlans = 2, kMostPlans = 64;
   static constexpr size_t kMostTableBytes = size_t{64} << 20;
 
   static Key keyOf(const FftNumbers& fft, int64_t batch);

@@ -142,6 +142,14 @@ describe('transforms on a simulated GPU', () => {
     expect(takeProblems()).toEqual([]);
   });
 
+  it('make each plan of a call once, however large their tables are', async () => {
+    const output = fft.rfft(toLazy(randomValues('float64', [3, 264_000], 14)));
+    setFaults([{ call: 'cufftXtExec', nth: 1, status: 5 }]);
+    await expect(output.compute({ device })).rejects.toThrow('cufftXtExec');
+    // Of two rows, and of the last one.
+    expect(describeSimulator().counts.cufftXtMakePlanMany).toBe(2);
+  });
+
   it.each(['cufftCreate', 'cufftXtMakePlanMany', 'cufftSetStream', 'cufftSetWorkArea', 'cufftXtExec'])(
     'fail with an error where %s does, and run afterwards',
     async (call) => {
