@@ -12,7 +12,8 @@ import type { Finding, Status } from './inspect/finding.js';
 import { examineSetup, type SetupReport } from './inspect/setup.js';
 
 const HELP = `usage: weft doctor [--json]    what was found on this machine, and what is missing
-       weft doctor --warm     uses each library once, so that its first use elsewhere does not load it from disk
+       weft doctor --warm     multiplies, transforms and factors once on each device, so that the libraries are in memory for
+                              whatever does next
        weft setup [--json]    the command that gets the CUDA libraries which are missing
        weft build             builds the addon from source, where no package manager did
        weft --version

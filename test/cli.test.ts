@@ -101,7 +101,7 @@ describe('weft doctor', () => {
     }
   });
 
-  it('uses each library once where it is to warm them, and says how long that took', () => {
+  it('uses libraries once where it is to warm them, and says how long that took', () => {
     const { status, stdout } = weft(['doctor', '--warm', '--json']);
     expect(status).toBe(0);
     for (const name of ['kernels', 'products', 'transforms', 'factors'])

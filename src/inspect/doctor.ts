@@ -43,7 +43,7 @@ export function weftVersion(): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** The state of this machine; `warms`: with uses of each library, which take seconds where they are the first ones. */
+/** The state of this machine; `warms`: with uses of libraries, which take seconds where they are the first ones. */
 export async function examine(warms = false): Promise<DoctorReport> {
   const version = weftVersion();
   const wrong = settingsFinding();

@@ -1,6 +1,7 @@
 /**
- * First uses, in advance: a small compute by each library on each device, so that the system has its files in memory, and
- * kernels that drivers and Weft keep on disk are there. A process that computes next finds them. Called by `doctor.ts`.
+ * First uses, in advance: a product, a transform and a factor on each device, so that the system has the files of cuBLAS,
+ * cuFFT and cuSOLVER in memory, and kernels that drivers and Weft keep on disk are there. A process that computes next finds
+ * them. Called by `doctor.ts`.
  */
 import { cudaInfo } from '../exec/native/native.js';
 import { CPU, type Device, gpu } from '../exec/targets/device.js';
