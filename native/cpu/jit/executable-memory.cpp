@@ -42,7 +42,7 @@ ExecutableMemory::~ExecutableMemory() {
 }
 
 bool hasExecutableMemory() {
-  // A single instruction: ret.
+  // A byte that is not run.
   static const bool has = ExecutableMemory({0xc3}).entry() != nullptr;
   return has;
 }

@@ -106,8 +106,7 @@ class VectorCode {
   // Between two dtypes of numbers that differ in more than their sign; null: none.
   virtual Emit castOf(DType from, DType to) const = 0;
 
-  // ------------------------------------------------------------------------------------------ loops and
-  // calls
+  // ----------------------------------------------------------------------------------------- loops and calls
 
   // Of the function whose argument is a frame.
   virtual void enter() = 0;
@@ -139,7 +138,7 @@ class VectorCode {
   virtual void enterRoutine() = 0;
   virtual void leaveRoutine() = 0;
 
-  // The code and its constants, complete; empty where jumps are too far for the processor.
+  // The code and its constants, complete; empty where the processor's instructions do not reach.
   virtual std::vector<uint8_t> finish() = 0;
 
  private:

@@ -32,6 +32,7 @@ void Assembler::shiftRight(uint32_t instruction, int out, int a, int bits, int w
 int Assembler::reachable(int base, int32_t& offset, int32_t most) {
   if (offset <= most) return base;
   constexpr int kPage = 12;
+  isReached_ = isReached_ && offset >> 2 * kPage == 0;
   emit(0x91400000 | field(offset >> kPage, 10) | field(base, 5) | field(kAddress, 0));
   offset &= (1 << kPage) - 1;
   return kAddress;
@@ -129,25 +130,23 @@ void Assembler::rewind(Mark mark) {
   loads_.resize(mark.loads);
 }
 
-bool Assembler::patch(const Fix& fix, int64_t target) {
+void Assembler::patch(const Fix& fix, int64_t target) {
   const int64_t words = (target - static_cast<int64_t>(fix.at)) / 4;
   const int bits = fix.reach == Reach::far ? 26 : 19;
-  if (words < -(int64_t{1} << (bits - 1)) || words >= int64_t{1} << (bits - 1)) return false;
+  const int64_t most = int64_t{1} << (bits - 1);
+  isReached_ = isReached_ && words >= -most && words < most;
   uint32_t instruction;
   std::memcpy(&instruction, code_.data() + fix.at, sizeof instruction);
   const uint32_t distance = static_cast<uint32_t>(words) & ((1u << bits) - 1);
   instruction |= fix.reach == Reach::far ? distance : distance << 5;
   std::memcpy(code_.data() + fix.at, &instruction, sizeof instruction);
-  return true;
 }
 
 std::vector<uint8_t> Assembler::finish() {
   const size_t first = placeConstants(kVectorBytes);
-  bool isReached = true;
-  for (const Fix& fix : jumps_) isReached = patch(fix, placeOf(fix.target)) && isReached;
-  for (const Fix& fix : loads_)
-    isReached = patch(fix, static_cast<int64_t>(first + fix.target * kVectorBytes)) && isReached;
-  if (!isReached) return {};
+  for (const Fix& fix : jumps_) patch(fix, placeOf(fix.target));
+  for (const Fix& fix : loads_) patch(fix, static_cast<int64_t>(first + fix.target * kVectorBytes));
+  if (!isReached_) return {};
   return std::move(code_);
 }
 

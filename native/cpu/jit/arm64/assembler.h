@@ -67,7 +67,7 @@ class Assembler : public CodeBuffer {
   Mark mark() const { return {code_.size(), jumps_.size(), loads_.size()}; }
   void rewind(Mark mark);
 
-  // The code and its constants, complete; empty where a jump or a load is too far.
+  // The code and its constants, complete; empty where a jump goes too far, or a load or a store does.
   std::vector<uint8_t> finish();
 
  private:
@@ -82,9 +82,11 @@ class Assembler : public CodeBuffer {
   void emit(uint32_t instruction) { word(static_cast<int32_t>(instruction)); }
   void pair(uint32_t instruction, int first, int second, int slot);
   int reachable(int base, int32_t& offset, int32_t most);
-  bool patch(const Fix& fix, int64_t target);
+  void patch(const Fix& fix, int64_t target);
 
   std::vector<Fix> jumps_, loads_;
+  // Whether all places are as near as instructions reach.
+  bool isReached_ = true;
 };
 
 }  // namespace weft::cpu::jit::arm64
