@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { lazy } from '../../src/api/creation.js';
 import type { Lazy } from '../../src/api/lazy.js';
 import { inTurns } from '../../src/exec/native/turns.js';
-import { planPartition } from '../../src/exec/plan/plan-graph.js';
+import { planPartition, planPartitionInSlices } from '../../src/exec/plan/plan-graph.js';
 import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
 import { SharedWork } from '../../src/exec/run/shared-work.js';
 import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
@@ -86,19 +86,22 @@ describe('slices', () => {
     expect(Number.isFinite(b as number)).toBe(true);
   });
 
-  it('of a refused graph let it turn while budgets that are enough are looked for, and end when it is aborted', async () => {
+  it('of a refused graph pause for each budget that is tried, and end when the compute is aborted', async () => {
     const job = layers(10).sort(0).mean();
-    const refused = (signal?: AbortSignal): Promise<unknown> =>
-      job.compute({ device: 'cpu', memory: 1024, ...(signal === undefined ? {} : { signal }) });
-    let turns = 0;
-    let isDone = false;
-    const counting = (async () => {
-      for (; !isDone; turns++) await setImmediate();
-    })();
-    await expect(refused()).rejects.toThrow(MemoryError);
-    isDone = true;
-    await counting;
-    expect(turns).toBeGreaterThan(10);
+    const { graph, sources } = canonicalize([job.expr]);
+    const passed = runPasses(graph);
+    let pauses = 0;
+    const plan = (budget: number): void => {
+      pauses = 0;
+      const work = planPartitionInSlices(passed, partition(passed), sources, CPU_MODEL, { budget });
+      while (work.next().done !== true) pauses++;
+    };
+    plan(Number.POSITIVE_INFINITY);
+    const ofOne = pauses;
+    expect(() => plan(1024)).toThrow(MemoryError);
+    expect(pauses).toBeGreaterThan(ofOne + 10);
+    const refused = (signal: AbortSignal): Promise<unknown> =>
+      job.compute({ device: 'cpu', memory: 1024, signal });
     const abort = new AbortController();
     const aborted = refused(abort.signal);
     await setImmediate();
