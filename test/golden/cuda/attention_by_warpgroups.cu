@@ -360,16 +360,16 @@ weft_attention(unsigned int first_x, const weft_element* __restrict__ q, const w
       if (lane == 0) weft_barrier_arrive(keys_free + stage * 8);
       weft_exponentials(s, rows, scale);
       weft_keep(s);
-      if (__any_sync(0xffffffffu, rows.factor[0] != 1.0f || rows.factor[1] != 1.0f)) {
-        weft_products_wait<0>();
-        weft_keep(sums);
-#pragma unroll
-        for (int i = 0; i < 64; i++) sums[i] *= rows.factor[i >> 1 & 1];
-        weft_keep(sums);
-      }
+      // Has ended: the loop keeps the wait for products behind exponentials.
+      weft_barrier_wait(values_full + stage_v * 8, phase_v);
       weft_products_wait<0>();
       weft_keep(sums);
       if (lane == 0) weft_barrier_arrive(values_free + stage_v * 8);
+      if (__any_sync(0xffffffffu, rows.factor[0] != 1.0f || rows.factor[1] != 1.0f)) {
+#pragma unroll
+        for (int i = 0; i < 64; i++) sums[i] *= rows.factor[i >> 1 & 1];
+      }
+      weft_keep(sums);
       weft_round(p, s);
       if (++stage == 2) stage = 0, phase ^= 1;
       if (++stage_v == 2) stage_v = 0, phase_v ^= 1;
@@ -396,16 +396,16 @@ weft_attention(unsigned int first_x, const weft_element* __restrict__ q, const w
     }
       weft_exponentials(s, rows, scale);
       weft_keep(s);
-      if (__any_sync(0xffffffffu, rows.factor[0] != 1.0f || rows.factor[1] != 1.0f)) {
-        weft_products_wait<0>();
-        weft_keep(sums);
-#pragma unroll
-        for (int i = 0; i < 64; i++) sums[i] *= rows.factor[i >> 1 & 1];
-        weft_keep(sums);
-      }
+      // Has ended: the loop keeps the wait for products behind exponentials.
+      weft_barrier_wait(values_full + stage_v * 8, phase_v);
       weft_products_wait<0>();
       weft_keep(sums);
       if (lane == 0) weft_barrier_arrive(values_free + stage_v * 8);
+      if (__any_sync(0xffffffffu, rows.factor[0] != 1.0f || rows.factor[1] != 1.0f)) {
+#pragma unroll
+        for (int i = 0; i < 64; i++) sums[i] *= rows.factor[i >> 1 & 1];
+      }
+      weft_keep(sums);
       weft_round(p, s);
       if (++stage == 2) stage = 0, phase ^= 1;
       if (++stage_v == 2) stage_v = 0, phase_v ^= 1;

@@ -52,16 +52,16 @@ function tileText(form: AttentionForm, tile: WarpgroupsTile, scores: string): st
       if (lane == 0) weft_barrier_arrive(keys_free + stage * 8);
 ${scores}      weft_exponentials(s, rows, scale);
       weft_keep(s);
-      if (__any_sync(0xffffffffu, rows.factor[0] != 1.0f || rows.factor[1] != 1.0f)) {
-        weft_products_wait<0>();
-        weft_keep(sums);
-#pragma unroll
-        for (int i = 0; i < ${form.width / 2}; i++) sums[i] *= rows.factor[i >> 1 & 1];
-        weft_keep(sums);
-      }
+      // Has ended: the loop keeps the wait for products behind exponentials.
+      weft_barrier_wait(values_full + stage_v * 8, phase_v);
       weft_products_wait<0>();
       weft_keep(sums);
       if (lane == 0) weft_barrier_arrive(values_free + stage_v * 8);
+      if (__any_sync(0xffffffffu, rows.factor[0] != 1.0f || rows.factor[1] != 1.0f)) {
+#pragma unroll
+        for (int i = 0; i < ${form.width / 2}; i++) sums[i] *= rows.factor[i >> 1 & 1];
+      }
+      weft_keep(sums);
       weft_round(p, s);
       if (++stage == ${stages}) stage = 0, phase ^= 1;
       if (++stage_v == ${stages}) stage_v = 0, phase_v ^= 1;
