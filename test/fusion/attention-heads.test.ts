@@ -17,7 +17,10 @@ describe.each(['cpu', ...gpus])('attention on %s', (device) => {
   });
 });
 
-describe.skipIf(gpus.length === 0)('attention on a GPU', () => {
+/** The simulated GPU has no warpgroups: there `test/sim/attention.test.ts` tests tiles of the kernel by warps. */
+const why = gpus.length > 0 ? '' : ' (skipped: no GPU)';
+
+describe.skipIf(gpus.length === 0)(`attention on a GPU${why}`, () => {
   it.each(HEAD_JOBS.slice(0, 4).map((job) => [job.name, job] as const))(
     'has the same bits in tiles: %s',
     async (_, job) => {
