@@ -7,9 +7,10 @@
  * Called by `api/linalg-decompositions.ts`.
  */
 import { call } from './calls.js';
+import { fromParts } from './complex-parts.js';
 import { DTYPE_INFO, type DType, isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
-import { cast, constant, map } from './infer.js';
+import { cast, map } from './infer.js';
 import { roll } from './masks.js';
 import { isEmpty, leadOf, squares, stacked, transposed, unstacked, zerosOf } from './matrices.js';
 import { reshape } from './view-nodes.js';
@@ -43,6 +44,5 @@ function joined(values: Expr, columns: Expr): Expr {
   const re = map('where', [isSecond, before, columns]);
   const im = map('where', [isSecond, map('negative', [columns]), after]);
   const imaginary = map('where', [map('equal', [side, 0]), 0, im]);
-  const turned = map('multiply', [cast(imaginary, values.dtype), constant({ re: 0, im: 1 }, values.dtype)]);
-  return map('add', [cast(re, values.dtype), turned]);
+  return fromParts(re, imaginary, values.dtype);
 }

@@ -4,6 +4,7 @@
  */
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
+import { fromParts } from './complex-parts.js';
 import { DTYPE_INFO, type DType, isComplex, isFloat, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
@@ -37,11 +38,8 @@ export function nanToNum(x: Expr, options?: NanToNumOptions): Expr {
   if (isComplex(x.dtype)) {
     // Of infinities, i times their part would make NaN of the other one.
     for (const [name, value] of Object.entries(options ?? {})) finiteNumber(op, name, value ?? 0);
-    const [re, im] = (['real', 'imag'] as const).map((part) =>
-      cast(finite(map(part, [x]), options), x.dtype),
-    );
-    const turned = map('multiply', [im!, constant({ re: 0, im: 1 }, x.dtype)]);
-    return map('where', [map('isfinite', [x]), x, map('add', [re!, turned])]);
+    const [re, im] = (['real', 'imag'] as const).map((part) => finite(map(part, [x]), options));
+    return map('where', [map('isfinite', [x]), x, fromParts(re!, im!, x.dtype)]);
   }
   return isFloat(x.dtype) ? finite(x, options) : x;
 }

@@ -6,10 +6,11 @@
  *     element, and place or infinity   →   sorted by places   →   the elements
  */
 import { slice } from './basic-slicing.js';
+import { fromParts } from './complex-parts.js';
 import { DTYPE_INFO, type DType, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, constant, iota, map } from './infer.js';
-import { complexOf, joinedInteger, LOW_BITS, sortByColumns, splitInteger } from './sort-by-columns.js';
+import { joinedInteger, LOW_BITS, sortByColumns, splitInteger } from './sort-by-columns.js';
 
 /** Elements that a product with i would not keep, and whose imaginary part is 0; the signs of those are apart. */
 const SPECIALS = [Number.NaN, Number.POSITIVE_INFINITY, 0] as const;
@@ -70,7 +71,7 @@ function elementsOf({ real, imaginary }: Pairs, dtype: DType): Expr {
 function inOrderOf(line: Expr, place: Expr, behind: Expr): Expr {
   const { real, imaginary } = pairsOf(line, place);
   const isThere = map('isfinite', [real]);
-  const sorted = sortByColumns(complexOf(real, map('where', [isThere, imaginary, 0])), false);
+  const sorted = sortByColumns(fromParts(real, map('where', [isThere, imaginary, 0]), 'complex128'), false);
   const pairs = { real: map('real', [sorted]), imaginary: map('imag', [sorted]) };
   return map('where', [map('isfinite', [pairs.real]), elementsOf(pairs, line.dtype), behind]);
 }

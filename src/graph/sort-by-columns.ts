@@ -11,6 +11,7 @@
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { firsts } from './compaction.js';
+import { fromParts } from './complex-parts.js';
 import { DTYPE_INFO, isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
@@ -95,7 +96,7 @@ export function orderByColumns(x: Expr, descending: boolean): SortedRows {
   const wide = DTYPE_INFO[x.dtype].byteLength < 8 ? cast(x, 'int64') : x;
   const [high, low] = splitInteger(wide).map((part) => cast(part, 'int64')) as [Expr, Expr];
   const rest = map('add', [map('multiply', [reversed(low), 2 ** LOW_POSITION_BITS]), position]);
-  const sorted = sortByColumns(complexOf(reversed(high), rest), false);
+  const sorted = sortByColumns(fromParts(reversed(high), rest, 'complex128'), false);
   const found = cast(map('imag', [sorted]), 'int64');
   const above = cast(reversed(cast(map('real', [sorted]), 'int64')), wide.dtype);
   const below = cast(
@@ -126,7 +127,7 @@ function orderOfFloats(x: Expr, position: Expr, reversed: (value: Expr) => Expr)
   const isMinus = map('logicalAnd', [map('signbit', [x]), map('logicalNot', [map('less', [x, 0])])]);
   const rest = map('add', [map('multiply', [position, 2]), cast(isMinus, 'int64')]);
   const element = map('add', [cast(x, 'float64'), 0]);
-  const sorted = sortByColumns(complexOf(reversed(element), rest), false);
+  const sorted = sortByColumns(fromParts(reversed(element), rest, 'complex128'), false);
   const found = cast(map('imag', [sorted]), 'int64');
   const value = map('add', [reversed(map('real', [sorted])), 0]);
   const hasSign = map('equal', [map('bitwiseAnd', [found, 1]), 1]);
@@ -134,12 +135,6 @@ function orderOfFloats(x: Expr, position: Expr, reversed: (value: Expr) => Expr)
     positions: map('bitwiseRightShift', [found, constant(1, 'int64')]),
     elements: cast(map('where', [hasSign, map('negative', [value]), value]), x.dtype),
   };
-}
-
-/** A complex128 number; of infinite imaginary parts the real one is NaN, and of -0 the imaginary one 0. */
-export function complexOf(real: Expr, imaginary: Expr): Expr {
-  const turned = map('multiply', [cast(imaginary, 'complex128'), constant({ re: 0, im: 1 }, 'complex128')]);
-  return map('add', [cast(real, 'complex128'), turned]);
 }
 
 /**
