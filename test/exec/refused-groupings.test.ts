@@ -23,13 +23,15 @@ it('a refusal groups steps for the first budget alone, and tries several', async
   const { leastBudget: search } = await vi.importActual<LeastBudget>('../../src/exec/plan/least-budget.js');
   const groupings = (): number => vi.mocked(groupTasks).mock.calls.length;
   let [budgets, before] = [0, 0];
-  vi.mocked<LeastBudget['leastBudget']>(leastBudget).mockImplementation((refused, first, guess, whyNot) => {
-    before = groupings();
-    return search(refused, first, guess, (budget) => {
-      budgets++;
-      return whyNot(budget);
-    });
-  });
+  vi.mocked<LeastBudget['leastBudget']>(leastBudget).mockImplementation(
+    (refused, first, guess, steps, whyNot) => {
+      before = groupings();
+      return search(refused, first, guess, steps, (budget) => {
+        budgets++;
+        return whyNot(budget);
+      });
+    },
+  );
 
   const x = placeholder([2 ** 16, 64], 'float32');
   const work = canonicalize([x.sub(x.mean(0)), x.exp().sum(1)].map(({ expr }) => expr));

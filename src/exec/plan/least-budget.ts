@@ -11,12 +11,12 @@ import type { Slices } from '../../host/slices.js';
 /** A budget that suffices is named where it is at most this many times one that does not. */
 const NEAR = 1.05;
 /**
- * Attempts between a budget that suffices and one that does not; milliseconds after which no more than the
- * sure ones begin.
+ * Attempts between a budget that suffices and one that does not: as many as plan some 32,000 steps, half a
+ * second of work. Counted, not timed: the budget that a refusal names does not depend on the machine's load.
  */
-const SURE_ATTEMPTS = 8;
+const FEWEST_ATTEMPTS = 8;
 const MOST_ATTEMPTS = 16;
-const MOST_MS = 500;
+const PLANNED_STEPS = 32_000;
 
 export interface LeastBudget<Why> {
   /** Bytes, as `formatBytes` says them: text of that size is the same budget. */
@@ -28,15 +28,16 @@ export interface LeastBudget<Why> {
 /**
  * Finds the least budget above one that was refused. `whyNot`: what stands in the way of a budget, if
  * anything does, with an estimate of what would do; a large enough one has to suffice. `guess`: bytes that
- * are likely enough.
+ * are likely enough. `steps`: of each plan, for the number of attempts.
  */
 export function* leastBudget<Why extends { readonly needed: number }>(
   refused: number,
   first: Why,
   guess: number,
+  steps: number,
   whyNot: (budget: number) => Slices<Why | undefined>,
 ): Slices<LeastBudget<Why>> {
-  const end = performance.now() + MOST_MS;
+  const most = Math.min(MOST_ATTEMPTS, Math.max(FEWEST_ATTEMPTS, Math.floor(PLANNED_STEPS / steps)));
   let [less, why] = [Math.max(1, refused), first];
   let fits = formattedUp(Math.max(guess, less + 1));
   for (let found = yield* whyNot(fits); found !== undefined; found = yield* whyNot(fits)) {
@@ -45,8 +46,7 @@ export function* leastBudget<Why extends { readonly needed: number }>(
     [less, why] = [fits, found];
     fits = formattedUp(Math.max(2 * fits, Number.isFinite(found.needed) ? found.needed : 0));
   }
-  for (let attempt = 0; attempt < MOST_ATTEMPTS && fits / less > NEAR; attempt++) {
-    if (attempt >= SURE_ATTEMPTS && performance.now() > end) break;
+  for (let attempt = 0; attempt < most && fits / less > NEAR; attempt++) {
     // The estimates are near more often than not.
     const isNear = attempt % 2 === 0 && why.needed > less && why.needed < fits;
     const tried = formattedUp(isNear ? why.needed : Math.sqrt(less * fits));

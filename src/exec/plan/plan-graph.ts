@@ -91,7 +91,7 @@ function* refusal(
 ): Slices<MemoryError> {
   const whole = (yield* planner.plan(Number.POSITIVE_INFINITY, hostBudget)) as DevicePlan;
   const mostHost = Math.max(hostBudget, whole.hostPeakBytes);
-  const least = yield* leastBudget(budget, refused, whole.peakBytes, function* (tried) {
+  const least = yield* leastBudget(budget, refused, whole.peakBytes, whole.steps.length, function* (tried) {
     const plan = yield* planner.plan(tried, mostHost);
     if ('needed' in plan) return plan;
     return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: plan.peakBytes };

@@ -29,7 +29,8 @@ export function* planShards(
   const own = forOnePlanning(model);
   const attempt = yield* shardPartition(graph, partition, canonical.sources, own, destination);
   const plan = yield* attempt(devices, hostBudget);
-  if ('needed' in plan) throw yield* refusal(plan, attempt, hostBudget, devices, canonical.sites);
+  const steps = partition.steps.length * devices.length;
+  if ('needed' in plan) throw yield* refusal(plan, attempt, steps, hostBudget, devices, canonical.sites);
   if (hostBudget !== undefined && plan.hostPeakBytes > hostBudget)
     throw yield* hostRefusal(plan, attempt, hostBudget, devices);
   return plan;

@@ -14,10 +14,11 @@ import type { NoFit } from '../tiles/sweep-slots.js';
 import { type ShardDevice, shardDevice } from './shard-device.js';
 import type { Attempt } from './shard-partition.js';
 
-/** The error of a job that does not fit, with a budget for each device that is enough. */
+/** The error of a job of so many steps that does not fit, with a budget for each device that is enough. */
 export function* refusal(
   refused: NoFit,
   attempt: Attempt,
+  steps: number,
   hostBudget: number | undefined,
   devices: readonly ShardDevice[],
   sites: Canonical['sites'],
@@ -33,7 +34,7 @@ export function* refusal(
   const mayHold = hostBudget ?? Number.POSITIVE_INFINITY;
   const mostHost = Math.max(mayHold, onHost);
   const budget = Math.max(...devices.map((device) => device.budget));
-  const least = yield* leastBudget(budget, refused, refused.needed, function* (bytes) {
+  const least = yield* leastBudget(budget, refused, refused.needed, steps, function* (bytes) {
     const plan = yield* within(bytes);
     if ('needed' in plan) return plan;
     return plan.hostPeakBytes <= mostHost ? undefined : { ...refused, needed: bytes };
