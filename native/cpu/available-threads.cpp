@@ -9,6 +9,10 @@
 
 #include "cpu/threads.h"
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace weft::cpu {
 namespace {
 
@@ -78,9 +82,11 @@ double cgroupQuota() {
 }  // namespace
 
 int availableThreads() {
-  // glibc counts the processors of the affinity mask.
   int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 #ifdef __linux__
+  // Some versions of glibc count all processors of the machine; a mask of more than 1,024 is not read.
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) threads = std::clamp(CPU_COUNT(&mask), 1, threads);
   const double quota = cgroupQuota();
   if (quota > 0) threads = std::min(threads, std::max(1, static_cast<int>(std::ceil(quota))));
 #endif
