@@ -82,6 +82,12 @@ class Bidiagonal {
     }
   }
 
+  // Of numbers of a matrix whose largest element is about 1: squares do not overflow.
+  static R length(R x, R y) {
+    const R squares = x * x + y * y;
+    return squares > kTiny / kEpsilon ? std::sqrt(squares) : std::hypot(x, y);
+  }
+
   // An implicit QR step with the shift of the last two values.
   void chase(int64_t k, int64_t p) {
     const R scale = std::max(
@@ -100,14 +106,14 @@ class Bidiagonal {
     right_.begin(k, false);
     left_.begin(k, false);
     for (int64_t j = k; j < p - 1; j++) {
-      R t = std::hypot(f, g), cosine = t == 0 ? 1 : f / t, sine = t == 0 ? 0 : g / t;
+      R t = length(f, g), cosine = t == 0 ? 1 : f / t, sine = t == 0 ? 0 : g / t;
       if (j != k) e_[j - 1] = t;
       f = cosine * d_[j] + sine * e_[j];
       e_[j] = cosine * e_[j] - sine * d_[j];
       g = sine * d_[j + 1];
       d_[j + 1] = cosine * d_[j + 1];
       right_.add(cosine, sine);
-      t = std::hypot(f, g);
+      t = length(f, g);
       cosine = t == 0 ? 1 : f / t;
       sine = t == 0 ? 0 : g / t;
       d_[j] = t;

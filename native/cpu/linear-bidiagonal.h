@@ -1,8 +1,30 @@
-// Singular values and vectors of real upper bidiagonal matrices: d, and e above it, which has room for n.
+// Upper bidiagonal matrices, real: d, and e above it, which has room for n. What matrices are reduced to, and
+// singular values and vectors of it.
 #pragma once
 #include "cpu/linear.h"
 
 namespace weft::cpu {
+
+// Columns that are reduced together.
+inline constexpr int64_t kBidiagonalPanel = 32;
+
+// The bidiagonal matrix, and the factors of the reflectors.
+template <typename T>
+struct BidiagonalOf {
+  RealOf<T>*d, *e;
+  T *tausOfQ, *tausOfP;
+};
+
+// Elements that `makeBidiagonal` works in, beside products.
+inline int64_t bidiagonalFormElements(int64_t rows, int64_t columns) {
+  return 2 * kBidiagonalPanel * (rows + columns);
+}
+
+// A = Q B Pᴴ of at least as many rows as columns. Reflectors of Q stay below the diagonal of a, those of P
+// come below that of p, a square matrix; the diagonals are written over.
+template <typename T>
+void makeBidiagonal(const MatrixView<T>& a, const MatrixView<T>& p, const BidiagonalOf<T>& to, T* memory,
+                    const LinearWork& work);
 
 // To singular values d, in no order, by the implicit QR method (Golub and Kahan; LINPACK's dsvdc). False
 // where one does not converge.

@@ -10,61 +10,7 @@
 namespace weft::cpu {
 namespace {
 
-// Columns, and rows, of a task.
-constexpr int64_t kTaskColumns = 32;
-constexpr int64_t kTaskRows = 512;
-
 size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
-
-// A = Q B Pᴴ, B upper bidiagonal and real: d and e. Reflectors of Q stay below the diagonal of a, those of P
-// come below that of p. `memory` has a column and a row of a.
-template <typename T>
-void makeBidiagonal(const MatrixView<T>& a, const MatrixView<T>& p, RealOf<T>* d, RealOf<T>* e, T* tausOfQ,
-                    T* tausOfP, T* memory, const LinearWork& work) {
-  const int64_t m = a.rows, n = a.columns;
-  const LinearKernels<T>& kernels = linearKernels<T>();
-  T *const products = memory, *const negatives = memory + m;
-  const auto eachColumn = [&](int64_t first, const auto& update) {
-    work.pool.parallelFor((n - first + kTaskColumns - 1) / kTaskColumns, [&](int64_t task, int) {
-      const int64_t last = std::min(n, first + (task + 1) * kTaskColumns);
-      for (int64_t j = first + task * kTaskColumns; j < last; j++) update(j);
-    });
-  };
-  for (int64_t k = 0; k < n; k++) {
-    if (work.cancelled()) return;
-    T* const x = &a.at(k, k);
-    tausOfQ[k] = makeReflector(m - k, x);
-    d[k] = realPart(*x);
-    *x = ofReal<T>(1);
-    const T turn = -conjugate(tausOfQ[k]);
-    eachColumn(k + 1, [&](int64_t j) {
-      T sum;
-      kernels.dots(m - k, 1, x, 0, &a.at(k, j), &sum);
-      const T factor = turn * sum;
-      kernels.addColumns(m - k, 1, &factor, x, 0, &a.at(k, j));
-    });
-    *x = ofReal<T>(d[k]);
-    e[k] = 0;
-    if (k == n - 1) break;
-    T* const v = &p.at(k + 1, k);
-    const int64_t rest = n - k - 1, rows = m - k - 1;
-    for (int64_t j = 0; j < rest; j++) v[j] = conjugate(a.at(k, k + 1 + j));
-    const T tau = makeReflector(rest, v);
-    tausOfP[k] = tau;
-    e[k] = realPart(*v);
-    *v = ofReal<T>(1);
-    for (int64_t j = 0; j < rest; j++) negatives[j] = -(tau * conjugate(v[j]));
-    work.pool.parallelFor((rows + kTaskRows - 1) / kTaskRows, [&](int64_t task, int) {
-      const int64_t first = task * kTaskRows, count = std::min(kTaskRows, rows - first);
-      std::fill_n(products + first, count, T{});
-      kernels.addColumns(count, rest, v, &a.at(k + 1 + first, k + 1), a.columnStride, products + first);
-    });
-    eachColumn(k + 1, [&](int64_t j) {
-      kernels.addColumns(rows, 1, negatives + (j - k - 1), products, 0, &a.at(k + 1, j));
-    });
-    *v = ofReal<T>(e[k]);
-  }
-}
 
 // Columns n, rows m >= n, and whether vectors are wanted, n of each.
 struct Svd {
@@ -80,9 +26,9 @@ struct Svd {
                   static_cast<size_t>(kElementBytes[static_cast<int>(numbers.dtype)]));
   }
   bool hasVectors() const { return wanted > 0; }
-  // The matrix, reflectors of P, their factors, a column and a row, vectors of V, what applies reflectors.
+  // The matrix, reflectors of P, their factors, panels, what applies reflectors.
   size_t numberBytes() const {
-    return bytes(m * n) + bytes(n * n) + bytes(2 * n) + bytes(m + n) +
+    return bytes(m * n) + bytes(n * n) + bytes(2 * n) + bytes(bidiagonalFormElements(m, n)) +
            (hasVectors() ? bytes(reflectorElements(m, m)) : 0);
   }
   size_t realBytes() const {
@@ -91,9 +37,11 @@ struct Svd {
   size_t memoryBytes() const { return numberBytes() + realBytes(); }
   LapackProblem problem() const { return {LapackRow::svd, numbers.dtype, m, n, wanted}; }
   size_t workBytes(const LapackChoice& choice) const {
-    if (!hasVectors()) return std::max(choice.bytes(), memoryBytes());
-    const size_t products = std::max(productBytes(numbers.dtype, m, kReflectors, kReflectors * m),
-                                     productBytes(DType::float64, n, n, n * n));
+    constexpr int64_t kNarrow = 2 * kBidiagonalPanel;
+    size_t products = productBytes(numbers.dtype, m, kNarrow, kNarrow * n);
+    if (hasVectors())
+      products = std::max({products, productBytes(numbers.dtype, m, kReflectors, kReflectors * m),
+                           productBytes(DType::float64, n, n, n * n)});
     return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
@@ -147,7 +95,7 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
     return at;
   };
   const MatrixView<T> a = columnMajor(take(m * n), m, n), p = columnMajor(take(n * n), n, n);
-  T *const taus = take(2 * n), *const columns = take(m + n);
+  T *const taus = take(2 * n), *const panels = take(bidiagonalFormElements(m, n));
   T* const apply = s.hasVectors() ? take(reflectorElements(m, m)) : nullptr;
   R *const d = reinterpret_cast<R*>(next), *const e = d + n, *const ub = e + n, *const vb = ub + n * n;
   const LinearWork rest{work.pool,
@@ -156,7 +104,7 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
   std::copy_n(given, m * n, a.data);
   for (int64_t i = 0; i < m * n; i++)
     if (!(sumOfParts(a.data[i]) - sumOfParts(a.data[i]) == 0)) return failed(s, to);
-  makeBidiagonal(a, p, d, e, taus, taus + n, columns, rest);
+  makeBidiagonal<T>(a, p, {d, e, taus, taus + n}, panels, rest);
   const int exponent = scaleToOne(n, d, e);
   const bool converged = s.hasVectors() ? bidiagonalVectors(n, d, e, columnMajor(ub, n, n),
                                                             columnMajor(vb, n, n), vb + n * n, rest)
