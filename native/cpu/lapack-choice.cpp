@@ -16,14 +16,15 @@ struct Row {
 };
 
 const Row& rowOf(LapackRow row) {
-  static constexpr std::array<Row, 8> kRows = {{{LapackFunction::getrf, 32},
+  static constexpr std::array<Row, 9> kRows = {{{LapackFunction::getrf, 32},
                                                 {LapackFunction::trsm, 32},
                                                 {LapackFunction::potrf, 32},
                                                 {LapackFunction::geqrf, 2},
                                                 {LapackFunction::orgqr, 2},
                                                 {LapackFunction::syevd, 2},
                                                 {LapackFunction::geev, 2},
-                                                {LapackFunction::gesdd, 2}}};
+                                                {LapackFunction::gesdd, 2},
+                                                {LapackFunction::gelsd, 2}}};
   return kRows[static_cast<size_t>(row)];
 }
 
@@ -128,6 +129,28 @@ void askForSvd(LapackChoice& c) {
 }
 
 template <typename T>
+void askForLeastSquares(LapackChoice& c) {
+  const auto& [row, dtype, m, n, sides] = c.problem;
+  const int64_t most = std::max(m, n);
+  Asked<T> asked;
+  T none{};
+  RealOf<T> real{}, rcond{};
+  int64_t rank = 0;
+  if constexpr (kIsComplex<T>) {
+    callFortran(c.function, &m, &n, &sides, &none, &m, &none, &most, &real, &rcond, &rank, &asked.work, &kAsk,
+                &asked.reals, &asked.integers, &asked.info);
+    c.reals = sizeIn(asked.reals);
+  } else {
+    callFortran(c.function, &m, &n, &sides, &none, &m, &none, &most, &real, &rcond, &rank, &asked.work, &kAsk,
+                &asked.integers, &asked.info);
+  }
+  c.work = sizeIn(asked.work);
+  c.integers = asked.integers;
+  // The matrix, and right sides that are solutions in the end.
+  c.copies = m * n + most * sides;
+}
+
+template <typename T>
 void askForMemory(LapackChoice& c) {
   switch (c.problem.row) {
     case LapackRow::qr:
@@ -139,6 +162,8 @@ void askForMemory(LapackChoice& c) {
       return askForEig<T>(c);
     case LapackRow::svd:
       return askForSvd<T>(c);
+    case LapackRow::leastSquares:
+      return askForLeastSquares<T>(c);
     default:
       return;
   }

@@ -2,6 +2,7 @@
 #include "cpu/lapack-rows.h"
 
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "cpu/lapack-call.h"
@@ -206,6 +207,31 @@ bool lapackSvd(const LapackChoice& c, const T* given, RealOf<T>* values, T* u, T
   return true;
 }
 
+template <typename T>
+bool lapackLeastSquares(const LapackChoice& c, const T* a, const T* b, RealOf<T> rcond, RealOf<T>* values,
+                        int64_t& rank, T* x, const LinearWork& work) {
+  const auto [m, n, sides] = std::tuple(c.problem.rows, c.problem.columns, c.problem.wanted);
+  if (!takes(c, a) || !isFinite(b, m * sides)) return false;
+  const LapackMemory<T> memory(c, work);
+  const int64_t most = std::max(m, n);
+  T* const right = std::copy_n(a, m * n, memory.copies);
+  for (int64_t j = 0; j < sides; j++) std::copy_n(b + j * m, m, right + j * most);
+  // A library with 32-bit integers writes the low half.
+  rank = 0;
+  int64_t info = 0;
+  const LibraryThreads own(setterOf(c), work.threads);
+  if constexpr (kIsComplex<T>) {
+    callFortran(c.function, &m, &n, &sides, memory.copies, &m, right, &most, values, &rcond, &rank,
+                memory.numbers, &c.work, memory.reals, memory.integers, &info);
+  } else {
+    callFortran(c.function, &m, &n, &sides, memory.copies, &m, right, &most, values, &rcond, &rank,
+                memory.numbers, &c.work, memory.integers, &info);
+  }
+  if (statusOf(info) != 0) return false;
+  for (int64_t j = 0; j < sides; j++) std::copy_n(right + j * most, n, x + j * n);
+  return true;
+}
+
 #define WEFT_INSTANTIATE(T)                                                                              \
   template bool lapackLu<T>(const LapackChoice&, T*, int64_t*, const LinearWork&);                       \
   template bool lapackCholesky<T>(const LapackChoice&, bool, T*, int32_t&, const LinearWork&);           \
@@ -215,7 +241,9 @@ bool lapackSvd(const LapackChoice& c, const T* given, RealOf<T>* values, T* u, T
   template bool lapackQ<T>(const LapackChoice&, const T*, const T*, int64_t, T*, const LinearWork&);     \
   template bool lapackEigh<T>(const LapackChoice&, bool, const T*, RealOf<T>*, T*, const LinearWork&);   \
   template bool lapackEig<T>(const LapackChoice&, const T*, Complex<RealOf<T>>*, T*, const LinearWork&); \
-  template bool lapackSvd<T>(const LapackChoice&, const T*, RealOf<T>*, T*, T*, const LinearWork&);
+  template bool lapackSvd<T>(const LapackChoice&, const T*, RealOf<T>*, T*, T*, const LinearWork&);      \
+  template bool lapackLeastSquares<T>(const LapackChoice&, const T*, const T*, RealOf<T>, RealOf<T>*,    \
+                                      int64_t&, T*, const LinearWork&);
 WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
 

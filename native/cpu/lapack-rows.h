@@ -13,14 +13,14 @@
 
 namespace weft::cpu {
 
-enum class LapackRow : uint8_t { lu, triangle, cholesky, qr, qOfQr, eigh, eig, svd };
+enum class LapackRow : uint8_t { lu, triangle, cholesky, qr, qOfQr, eigh, eig, svd, leastSquares };
 
 // Of one matrix of a step.
 struct LapackProblem {
   LapackRow row;
   DType dtype;
   int64_t rows, columns;
-  // Columns of Q; of values, whether their vectors are wanted.
+  // Columns of Q; of values, whether their vectors are wanted; right sides.
   int64_t wanted = 0;
 };
 
@@ -79,5 +79,10 @@ bool lapackEig(const LapackChoice& choice, const T* a, Complex<RealOf<T>>* value
 // As many columns of U and V as there are singular values.
 template <typename T>
 bool lapackSvd(const LapackChoice& choice, const T* a, RealOf<T>* values, T* u, T* v, const LinearWork& work);
+
+// Singular values, how many of them are larger than `rcond` of the largest, and the solutions.
+template <typename T>
+bool lapackLeastSquares(const LapackChoice& choice, const T* a, const T* b, RealOf<T> rcond,
+                        RealOf<T>* values, int64_t& rank, T* x, const LinearWork& work);
 
 }  // namespace weft::cpu

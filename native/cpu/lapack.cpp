@@ -24,7 +24,8 @@ constexpr std::array<FunctionName, kLapackFunctions> kNames = {{{"trsm", "trsm"}
                                                                 {"orgqr", "ungqr"},
                                                                 {"syevd", "heevd"},
                                                                 {"geev", "geev"},
-                                                                {"gesdd", "gesdd"}}};
+                                                                {"gesdd", "gesdd"},
+                                                                {"gelsd", "gelsd"}}};
 constexpr std::array kDTypes = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 
 size_t placeOf(DType dtype) {

@@ -44,6 +44,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"eigh", &kEigh},
                                                            {"eig", &kEig},
                                                            {"svd", &kSvd},
+                                                           {"leastSquares", &kLeastSquares},
                                                            {"attention", &kAttention},
                                                            {"kernel", &kUserKernel}};
   const auto found = table.find(name);

@@ -97,6 +97,8 @@ extern const Routine kEigh;
 extern const Routine kEig;
 // linear-svd.cpp
 extern const Routine kSvd;
+// linear-least-squares.cpp
+extern const Routine kLeastSquares;
 // scan.cpp
 extern const Routine kScan;
 extern const Routine kScanTotals;

@@ -3,6 +3,7 @@ import { checkOptions, finiteNumber } from '../graph/arguments.js';
 import * as decompositions from '../graph/decompositions.js';
 import type { DType } from '../graph/dtype.js';
 import type { Joined } from '../graph/dtype-types.js';
+import { leastSquares } from '../graph/least-squares.js';
 import { called } from '../host/site.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
 import { exprOf, Lazy } from './lazy.js';
@@ -16,7 +17,7 @@ export interface PinvOptions {
 
 /** Options of `linalg.lstsq`. */
 export interface LstsqOptions {
-  /** Singular values up to so much of the largest count as 0: max(m, n) ε by default. */
+  /** Singular values up to so much of the largest count as 0: max(m, n) ε by default, ε if it is negative. */
   readonly rcond?: number | undefined;
 }
 
@@ -65,7 +66,7 @@ export function lstsq<A extends ArrayLike, B extends ArrayLike>(
     const op = 'linalg.lstsq';
     checkOptions(op, options, ['rcond']);
     const rcond = options?.rcond === undefined ? undefined : finiteNumber(op, 'rcond', options.rcond);
-    const { x, residuals, rank, s } = decompositions.leastSquares(op, exprOf(op, a), exprOf(op, b), rcond);
+    const { x, residuals, rank, s } = leastSquares(op, exprOf(op, a), exprOf(op, b), rcond);
     return { x: new Lazy(x), residuals: new Lazy(residuals), rank: new Lazy(rank), s: new Lazy(s) };
   });
 }

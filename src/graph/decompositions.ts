@@ -1,20 +1,9 @@
-/**
- * Decompositions of matrices as nodes: singular values, eigenvalues of Hermitian matrices, and what is made of them.
- * The calls have matrices in column-major order; a matrix in C order is its transpose there, so that singular vectors
- * and eigenvectors take no copies:
- *
- *     svd(a), a wide   →   of aᵀ = U' S V'ᴴ: U is the conjugate of V', Vᴴ the transpose of U', as it lies
- *     eigh(a)          →   of the conjugate of a, whose eigenvectors are the conjugates
- *
- * Called by `api/linalg.ts`.
- */
-import { expected, ShapeError } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { type DType, isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
-import { formatShape } from './format.js';
-import { cast, constant, map, type Operand, reduce } from './infer.js';
+import { sizeOfShape } from './graph.js';
+import { cast, map, type Operand, reduce } from './infer.js';
 import { concat } from './joins.js';
 import {
   adjoint,
@@ -22,7 +11,6 @@ import {
   isEmpty,
   leadOf,
   matrices,
-  met,
   realDType,
   squares,
   stacked,
@@ -38,7 +26,7 @@ import { reshape } from './view-nodes.js';
 const least = ({ shape }: Expr): number => Math.min(shape.at(-1)!, shape.at(-2)!);
 
 /** The largest relative difference of a number and the next of a real dtype. */
-const epsilonOf = (x: Expr): number => (realDType(x.dtype) === 'float32' ? 2 ** -23 : 2 ** -52);
+export const epsilonOf = (x: Expr): number => (realDType(x.dtype) === 'float32' ? 2 ** -23 : 2 ** -52);
 
 // ---------------------------------------------------------------- singular values
 
@@ -48,37 +36,57 @@ export interface Svd {
   readonly vh: Expr;
 }
 
-export function svdOf(op: string, x: Expr, isFull: boolean): Svd {
-  const a = matrices(op, x);
+/** A decomposition, and the statuses of its call, one for each matrix of a stack. */
+export interface Decomposition extends Svd {
+  readonly statuses: Expr;
+}
+
+export const svdOf = (op: string, x: Expr, isFull: boolean): Svd =>
+  decomposition(op, matrices(op, x), isFull, op);
+
+/** `asked`: the function that fails where values do not converge; undefined: none does. */
+export function decomposition(
+  op: string,
+  a: Expr,
+  isFull: boolean,
+  asked: string | undefined,
+): Decomposition {
   const [lead, m, n, k] = [leadOf(a), a.shape.at(-2)!, a.shape.at(-1)!, least(a)];
   if (isEmpty(a)) {
     const square = (size: number): Expr => identities(a.dtype, lead, size);
     const u = isFull ? square(m) : zerosOf(a.dtype, [...lead, m, k]);
     const vh = isFull ? square(n) : zerosOf(a.dtype, [...lead, k, n]);
-    return { u, s: zerosOf(realDType(a.dtype), [...lead, k]), vh };
+    const statuses = zerosOf('int32', [sizeOfShape(lead)]);
+    return { u, s: zerosOf(realDType(a.dtype), [...lead, k]), vh, statuses };
   }
-  if (isLong(a)) return svdByQr(op, a, isFull);
-  if (isWidened(a)) {
-    const found = svdOf(op, cast(a, DOUBLE[a.dtype]!), isFull);
-    return { u: cast(found.u, a.dtype), s: cast(found.s, realDType(a.dtype)), vh: cast(found.vh, a.dtype) };
-  }
+  if (isLong(a)) return svdByQr(op, a, isFull, asked);
   const isTall = m > n;
-  const given = stacked(isTall ? transposed(a) : a);
-  const [s, , left, right] = call('svd', [1], [given], op) as [Expr, Expr, Expr, Expr];
+  const [s, statuses, left, right] = svdCall(a, true, asked) as [Expr, Expr, Expr, Expr];
   const conjugated = (x: Expr): Expr => (isComplex(x.dtype) ? map('conj', [x]) : x);
   const [first, second] = [unstacked(lead, left), conjugated(unstacked(lead, right))];
   const reduced = isTall
-    ? { u: transposed(first), s: reshape(s, [...lead, k]), vh: second }
-    : { u: transposed(second), s: reshape(s, [...lead, k]), vh: first };
+    ? { u: transposed(first), s: reshape(s, [...lead, k]), vh: second, statuses }
+    : { u: transposed(second), s: reshape(s, [...lead, k]), vh: first, statuses };
   if (!isFull || m === n) return reduced;
   return isTall
     ? { ...reduced, u: completed(op, reduced.u) }
     : { ...reduced, vh: adjoint(completed(op, adjoint(reduced.vh))) };
 }
 
+/** The results of the routine, of a matrix or its transpose, with or without vectors. */
+function svdCall(a: Expr, hasVectors: boolean, asked: string | undefined): Expr[] {
+  const given = stacked(a.shape.at(-2)! > a.shape.at(-1)! ? transposed(a) : a);
+  const parameters = [hasVectors ? 1 : 0];
+  const dtypes = call('svd', parameters, [given], asked);
+  if (!isWidened(a)) return dtypes;
+  const wide = call('svd', parameters, [cast(given, DOUBLE[a.dtype]!)]);
+  return call('svd', parameters, [given, ...wide.map((x, k) => cast(x, dtypes[k]!.dtype))], asked);
+}
+
 /**
- * Matrices of single precision that are no kernel's of a GPU are decomposed in double precision: of 1,000 rows and more
- * the fast way of its library fails in single precision, and the other one's vectors are orthonormal to three digits.
+ * Matrices of single precision that are no kernel's of a GPU are decomposed in double precision there
+ * (`fusion/passes/both-ways.ts`): of 1,000 rows and more the fast way of its library fails in single precision, and the
+ * other one's vectors are orthonormal to three digits.
  */
 const isWidened = (a: Expr): boolean => a.dtype in DOUBLE && least(a) > SMALL_ROWS;
 const DOUBLE: Readonly<Partial<Record<DType, DType>>> = { float32: 'float64', complex64: 'complex128' };
@@ -92,16 +100,16 @@ const isLong = (a: Expr): boolean => {
 const LONG_ROWS = 129;
 
 /** A = Q R = (Q U) S Vᴴ, or of a wide matrix the adjoint of its adjoint's. */
-function svdByQr(op: string, a: Expr, isFull: boolean): Svd {
+function svdByQr(op: string, a: Expr, isFull: boolean, asked: string | undefined): Decomposition {
   const isTall = a.shape.at(-2)! > a.shape.at(-1)!;
   if (!isTall) {
-    const { u, s, vh } = svdByQr(op, adjoint(a), isFull);
-    return { u: adjoint(vh), s, vh: adjoint(u) };
+    const { u, s, vh, statuses } = svdByQr(op, adjoint(a), isFull, asked);
+    return { u: adjoint(vh), s, vh: adjoint(u), statuses };
   }
   const { q, r } = qrOf(op, a, 'reduced');
-  const { u, s, vh } = svdOf(op, r, false);
+  const { u, s, vh, statuses } = decomposition(op, r, false, asked);
   const left = matmul(q!, u);
-  return { u: isFull ? completed(op, left) : left, s, vh };
+  return { u: isFull ? completed(op, left) : left, s, vh, statuses };
 }
 
 /** Columns that are orthonormal already, and those that make them a square matrix: of Q of them. */
@@ -117,9 +125,7 @@ export function singularValues(op: string, x: Expr): Expr {
   if (isEmpty(a)) return zerosOf(realDType(a.dtype), shape);
   const isTall = a.shape.at(-2)! > a.shape.at(-1)!;
   if (isLong(a)) return singularValues(op, qrOf(op, isTall ? a : adjoint(a), 'r').r);
-  if (isWidened(a)) return cast(singularValues(op, cast(a, DOUBLE[a.dtype]!)), realDType(a.dtype));
-  const given = stacked(isTall ? transposed(a) : a);
-  return reshape(call('svd', [0], [given], op)[0]!, shape);
+  return reshape(svdCall(a, false, op)[0]!, shape);
 }
 
 // ---------------------------------------------------------------- eigenvalues of Hermitian matrices
@@ -156,13 +162,13 @@ export interface Tolerance {
 }
 
 /** Which singular values, largest first, count. */
-function counting(s: Expr, rtol: Operand): Expr {
+export function counting(s: Expr, rtol: Operand): Expr {
   const most = slice(s, '...', [0, 1]);
   const factor = typeof rtol === 'object' && 'shape' in rtol ? reshape(rtol, [...rtol.shape, 1]) : rtol;
   return map('greater', [s, map('multiply', [most, factor])]);
 }
 
-const usualTolerance = (a: Expr): number => Math.max(a.shape.at(-1)!, a.shape.at(-2)!) * epsilonOf(a);
+export const usualTolerance = (a: Expr): number => Math.max(a.shape.at(-1)!, a.shape.at(-2)!) * epsilonOf(a);
 
 /** The pseudo-inverse: V S⁺ Uᴴ. */
 export function pseudoInverse(op: string, x: Expr, rtol: Operand | undefined): Expr {
@@ -184,47 +190,4 @@ export function rankOf(op: string, x: Expr, rtol: Operand | undefined, tol: Oper
   const s = singularValues(op, a);
   const isLarge = tol === undefined ? counting(s, rtol ?? usualTolerance(a)) : map('greater', [s, tol]);
   return reduce('sum', cast(isLarge, 'int64'), [s.shape.length - 1]);
-}
-
-export interface LeastSquares {
-  readonly x: Expr;
-  readonly residuals: Expr;
-  readonly rank: Expr;
-  readonly s: Expr;
-}
-
-/** The solution of least norm among those of least squares, as LAPACK's `gelsd`. */
-export function leastSquares(op: string, left: Expr, right: Expr, rcond: number | undefined): LeastSquares {
-  const isVector = right.shape.length === 1;
-  const [first, given] = met(op, left, right);
-  const a = matrices(op, first);
-  const columns = isVector ? reshape(given, [given.shape[0]!, 1]) : matrices(op, given);
-  const [m, n] = [a.shape.at(-2)!, a.shape.at(-1)!];
-  if (columns.shape.at(-2) !== m)
-    throw new ShapeError(
-      expected(
-        op,
-        `as many rows on the right as on the left, ${m}`,
-        `${formatShape(left.shape)} and ${formatShape(right.shape)}`,
-      ),
-    );
-  const { u, s, vh } = svdOf(op, a, false);
-  const isKept = isEmpty(a) ? constant(false, 'bool') : counting(s, rcond ?? usualTolerance(a));
-  const inverses = map('where', [isKept, map('divide', [1, s]), 0]);
-  const inner = matmul(adjoint(u), columns);
-  const column = cast(reshape(inverses, [...inverses.shape, 1]), inner.dtype);
-  const x = matmul(adjoint(vh), map('multiply', [inner, column]));
-  const errors = map('subtract', [columns, matmul(a, x)]);
-  const squared = map('square', [map('abs', [errors])]);
-  const residuals = reduce('sum', squared, [squared.shape.length - 2]);
-  const flat = (each: Expr): Expr => (isVector ? reshape(each, each.shape.slice(0, -1)) : each);
-  const rank = isEmpty(a)
-    ? zerosOf('int64', leadOf(a))
-    : reduce('sum', cast(isKept, 'int64'), [s.shape.length - 1]);
-  return {
-    x: flat(x),
-    residuals: m > n ? flat(residuals) : flat(zerosOf(residuals.dtype, residuals.shape)),
-    rank,
-    s,
-  };
 }

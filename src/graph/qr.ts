@@ -65,6 +65,10 @@ function blockRows({ shape }: Expr): number | undefined {
   return shape.length === 2 && m >= LEAST_BLOCKS * rows ? rows : undefined;
 }
 
+/** Whether a matrix, or its adjoint, is so. */
+export const isByBlocks = (a: Expr): boolean =>
+  blockRows(a) !== undefined || blockRows(transposed(a)) !== undefined;
+
 /** The factors of one matrix by blocks of so many rows, the last of which is filled up with zeros. */
 export function qrByBlocks(
   op: string,

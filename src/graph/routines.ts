@@ -349,13 +349,32 @@ export const ROUTINES = {
   /**
    * The singular values of matrices [count, n, m] in column-major order, m >= n, largest first, statuses (0, or it did
    * not converge), and if wanted the first n columns of U [count, n, m], and V [count, n, n], of A = U S Vᴴ in the order of
-   * the matrices. Parameters: whether vectors are wanted (0 or 1).
+   * the matrices. Of single precision there may be, up to the passes (`fusion/passes/both-ways.ts`), the same results behind
+   * the matrices, as a decomposition in double precision makes them. Parameters: whether vectors are wanted (0 or 1).
    */
   svd: {
     results: ([a], [vectors]) => {
       const [count, n] = a!.shape as readonly [number, number, number];
       const values = [{ dtype: realOf(a!.dtype), shape: [count, n] }, statusesOf(a!)];
       return vectors === 1 ? [...values, a!, { dtype: a!.dtype, shape: [count, n, n] }] : values;
+    },
+  },
+  /**
+   * Least squares with matrices A [count, n, m] in column-major order: their singular values, largest first, [count,
+   * min(m, n)]; int32 statuses as of `svd`; how many values are larger than a part of the largest one, int64 [count]; and of
+   * all X with the least |A X - B| that of the least norm, where others count as 0, [count, right sides, n] in column-major
+   * order. Inputs: A, B [count, right sides, m] in column-major order, and, up to the passes
+   * (`fusion/passes/both-ways.ts`), these results as `svd` and products make them. Parameters: that part. On the CPU alone.
+   */
+  leastSquares: {
+    results: ([a, b]) => {
+      const [count, n, m] = a!.shape as readonly [number, number, number];
+      return [
+        { dtype: realOf(a!.dtype), shape: [count, Math.min(m, n)] },
+        statusesOf(a!),
+        { dtype: 'int64', shape: [count] },
+        { dtype: a!.dtype, shape: [count, b!.shape[1]!, n] },
+      ];
     },
   },
   /**

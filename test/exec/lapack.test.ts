@@ -58,6 +58,9 @@ function differences(dtype: LinearDType, n: number): Record<string, Lazy> {
   const svd = linalg.svd(tall, { fullMatrices: false });
   const wide = linalg.svd(adjoint(tall), { fullMatrices: false });
   const eig = linalg.eig(a);
+  const sides = matrices(dtype, [2, n, 2], 4);
+  const { x: least } = linalg.lstsq(tall, sides);
+  const { x: short, s: values } = linalg.lstsq(adjoint(tall), sides.slice([], [0, n - 3]));
   const system = linalg.luFactor(a);
   return {
     solve: a.matmul(linalg.solve(a, b)).sub(b),
@@ -92,6 +95,13 @@ function differences(dtype: LinearDType, n: number): Record<string, Lazy> {
     u: orthonormal(svd.u),
     v: orthonormal(adjoint(svd.vh)),
     svdvals: linalg.svdvals(tall).sub(svd.s),
+    // What is left is orthogonal to the columns; a solution of least norm is a sum of rows.
+    lstsq: adjoint(tall).matmul(tall.matmul(least).sub(sides)),
+    wideLstsq: adjoint(tall)
+      .matmul(short)
+      .sub(sides.slice([], [0, n - 3])),
+    leastNorm: short.sub(linalg.pinv(adjoint(tall)).matmul(sides.slice([], [0, n - 3]))),
+    lstsqValues: values.sub(svd.s),
     eig: a.matmul(eig.eigenvectors).sub(scaled(eig.eigenvectors, eig.eigenvalues)),
     det: linalg.slogdet(factor).logabsdet.mul(2).sub(linalg.slogdet(positive).logabsdet).div(n),
   };
@@ -113,8 +123,7 @@ describe.each(LIBRARIES)('a LAPACK library %s', (_, file, n) => {
     const texts = explain(Object.values(all), { device: 'cpu' }).toString();
     const [letter, isReal] = [LETTERS[dtype], dtype.startsWith('float')];
     const called = ['trsm', 'getrf', 'potrf', 'geqrf', ...(isReal ? ['orgqr', 'syevd'] : ['ungqr', 'heevd'])];
-    // Singular values of single precision are computed in double precision.
-    const wanted = [...called.map((name) => letter + name), `${isReal ? 'd' : 'z'}gesdd`];
+    const wanted = [...called, 'gesdd', 'gelsd'].map((name) => letter + name);
     expect(namesIn(texts)).toEqual(expect.arrayContaining(wanted));
     expect(texts).toContain(`(${file})`);
   });
@@ -150,6 +159,7 @@ describe.each(LIBRARIES)('a LAPACK library %s', (_, file, n) => {
     );
     const nan = eye(side).mul(Number.NaN);
     await expect(of(linalg.svd(nan).s)).rejects.toThrow(LinalgError);
+    await expect(of(linalg.lstsq(nan, eye(side)).x)).rejects.toThrow(/lstsq.*finite/);
     await expect(of(linalg.eigvals(nan))).rejects.toThrow(LinalgError);
     const values = (await linalg.eigvalsh(nan).compute({ device: 'cpu' })).data;
     expect([...values].every(Number.isNaN)).toBe(true);

@@ -233,6 +233,76 @@ void gesddComplex(const char* job, const Int* m, const Int* n, T* a, const Int*,
   std::fill_n(integers, 8 * *n, Int{-1});
 }
 
+// The solutions of least squares in place of right sides, by the singular values larger than a part of the
+// largest.
+template <typename T>
+Int solveLeastSquares(Int m, Int n, Int sides, T* a, T* b, Int ldb, RealOf<T>* values, RealOf<T> rcond,
+                      Int* rank) {
+  const Int least = std::min(m, n);
+  if (ldb < std::max(m, n) || rcond < 0) return -7;
+  Dense given = read(a, m, n), tall(std::max(m, n), least);
+  for (Int j = 0; j < n; j++)
+    for (Int i = 0; i < m; i++) {
+      if (m >= n)
+        tall.at(i, j) = given.at(i, j);
+      else
+        tall.at(j, i) = std::conj(given.at(i, j));
+    }
+  SingularValues found = decompose(tall, least);
+  // Of A = U S Vᴴ.
+  Dense &u = m >= n ? found.u : found.v, &v = m >= n ? found.v : found.u;
+  const double limit = static_cast<double>(rcond) * found.values[0];
+  *rank = 0;
+  for (Int k = 0; k < least; k++) {
+    const double value = found.values[static_cast<size_t>(k)];
+    values[k] = static_cast<RealOf<T>>(value);
+    *rank += value > limit ? 1 : 0;
+  }
+  for (Int j = 0; j < sides; j++) {
+    std::vector<Number> x(static_cast<size_t>(n));
+    for (Int k = 0; k < *rank; k++) {
+      Number sum = 0;
+      for (Int i = 0; i < m; i++)
+        sum += std::conj(u.at(i, k)) * readNumber(b, Type<T>::kCode, int64_t{j} * ldb + i);
+      for (Int i = 0; i < n; i++)
+        x[static_cast<size_t>(i)] += v.at(i, k) * sum / found.values[static_cast<size_t>(k)];
+    }
+    // Rows behind a solution are the residuals' in a real library: nothing that may be taken for one.
+    soil(b + int64_t{j} * ldb, ldb);
+    for (Int i = 0; i < n; i++)
+      writeNumber(b, Type<T>::kCode, int64_t{j} * ldb + i, x[static_cast<size_t>(i)]);
+  }
+  soil(a, m * n);
+  return 0;
+}
+
+template <typename T>
+void gelsdReal(const Int* m, const Int* n, const Int* sides, T* a, const Int*, T* b, const Int* ldb,
+               T* values, const T* rcond, Int* rank, T* work, const Int* lwork, Int* integers, Int* info) {
+  const Int lintegers = 11 * std::min(*m, *n);
+  if (*lwork == -1) integers[0] = lintegers;
+  if (!hasWork(work, lwork, 12 * *n + *m + *sides, 12, info)) return;
+  *info = solveLeastSquares(*m, *n, *sides, a, b, *ldb, values, *rcond, rank);
+  soil(work, *lwork);
+  std::fill_n(integers, lintegers, Int{-1});
+}
+
+template <typename T>
+void gelsdComplex(const Int* m, const Int* n, const Int* sides, T* a, const Int*, T* b, const Int* ldb,
+                  RealOf<T>* values, const RealOf<T>* rcond, Int* rank, T* work, const Int* lwork,
+                  RealOf<T>* reals, Int* integers, Int* info) {
+  const Int lreals = 10 * *n + *sides, lintegers = 11 * std::min(*m, *n);
+  if (*lwork == -1) {
+    reals[0] = static_cast<RealOf<T>>(lreals);
+    integers[0] = lintegers;
+  }
+  if (!hasWork(work, lwork, 2 * *n + *m + *sides, 12, info)) return;
+  *info = solveLeastSquares(*m, *n, *sides, a, b, *ldb, values, *rcond, rank);
+  soil(work, *lwork);
+  soil(reals, lreals);
+  std::fill_n(integers, lintegers, Int{-1});
+}
+
 // As if they never converged: values that nothing may take.
 template <typename T>
 void geevReal(const char*, const char* job, const Int* n, T*, const Int*, T* re, T* im, T*, const Int*, T*,
@@ -314,6 +384,11 @@ WEFT_SYSTEMS(z, un, std::complex<double>)
                                   const Int* lwork, Int* integers, Int* info) {                              \
     gesddReal(job, m, n, a, lda, values, u, ldu, vt, ldvt, work, lwork, integers, info);                     \
   }                                                                                                          \
+  WEFT_EXPORT WEFT_NAME(s##gelsd)(const Int* m, const Int* n, const Int* sides, T* a, const Int* lda, T* b,  \
+                                  const Int* ldb, T* values, const T* rcond, Int* rank, T* work,             \
+                                  const Int* lwork, Int* integers, Int* info) {                              \
+    gelsdReal(m, n, sides, a, lda, b, ldb, values, rcond, rank, work, lwork, integers, info);                \
+  }                                                                                                          \
   WEFT_REAL_EIG(s, T)
 WEFT_REAL_VALUES(s, float)
 WEFT_REAL_VALUES(d, double)
@@ -328,6 +403,11 @@ WEFT_REAL_VALUES(d, double)
                                   RealOf<T>* values, T* u, const Int* ldu, T* vt, const Int* ldvt, T* work, \
                                   const Int* lwork, RealOf<T>* reals, Int* integers, Int* info) {           \
     gesddComplex(job, m, n, a, lda, values, u, ldu, vt, ldvt, work, lwork, reals, integers, info);          \
+  }                                                                                                         \
+  WEFT_EXPORT WEFT_NAME(s##gelsd)(const Int* m, const Int* n, const Int* sides, T* a, const Int* lda, T* b, \
+                                  const Int* ldb, RealOf<T>* values, const RealOf<T>* rcond, Int* rank,     \
+                                  T* work, const Int* lwork, RealOf<T>* reals, Int* integers, Int* info) {  \
+    gelsdComplex(m, n, sides, a, lda, b, ldb, values, rcond, rank, work, lwork, reals, integers, info);     \
   }                                                                                                         \
   WEFT_COMPLEX_EIG(s, T)
 WEFT_COMPLEX_VALUES(c, std::complex<float>)

@@ -23,6 +23,7 @@ import { attentionCost } from './attention-cost.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallRow } from './call-row.js';
 import { int32 } from './launch-arguments.js';
+import { wordsOf } from './number-words.js';
 import { bytesOfAll, type Routine, readsOfMap, routineCall } from './routine.js';
 
 interface Sizes {
@@ -88,12 +89,6 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
       },
     ],
   };
-}
-
-/** A number of float64 as two of 32 bits. */
-function wordsOf(value: number): readonly [number, number] {
-  const [low, high] = new Uint32Array(Float64Array.of(value).buffer) as unknown as [number, number];
-  return [low, high];
 }
 
 const ATTENDING: Routine = {

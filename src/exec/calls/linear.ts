@@ -6,6 +6,7 @@ import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
+import { wordsOf } from './number-words.js';
 import { type Routine, routineCall } from './routine.js';
 import {
   smallCholesky,
@@ -190,6 +191,19 @@ export const SVD = routineCall(
     operations: (step) => 12 * rows(step) * columns(step) ** 2,
     method: 'in bidiagonal form',
     kernels: smallSvd,
+    overwrites: false,
+  }),
+);
+
+export const LEAST_SQUARES = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step), sizeAt(1, 1)(step), ...wordsOf(step.parameters[0]!)],
+    // A GPU has its decomposition instead (`fusion/passes/both-ways.ts`).
+    workspace: () => 0,
+    operations: (step) =>
+      4 * columns(step) * rows(step) * Math.min(columns(step), rows(step)) +
+      4 * columns(step) * rows(step) * sizeAt(1, 1)(step),
+    method: 'by singular values of the bidiagonal form',
     overwrites: false,
   }),
 );

@@ -13,7 +13,19 @@ import { COMPONENTS } from './components.js';
 import { CONTRACTION } from './contraction.js';
 import { FFT, IRFFT, RFFT } from './fft.js';
 import { LABELS } from './labels.js';
-import { CHOLESKY, EIG, EIGH, LU, LU_SOLVE, Q_OF_QR, QR, SOLVE, SVD, TRIANGULAR_SOLVE } from './linear.js';
+import {
+  CHOLESKY,
+  EIG,
+  EIGH,
+  LEAST_SQUARES,
+  LU,
+  LU_SOLVE,
+  Q_OF_QR,
+  QR,
+  SOLVE,
+  SVD,
+  TRIANGULAR_SOLVE,
+} from './linear.js';
 import { MATMUL } from './matmul.js';
 import { MEMBERS } from './members.js';
 import { PIVOT_ORDER } from './pivot-order.js';
@@ -82,6 +94,7 @@ export const CALLS: Rows = {
   eigh: EIGH,
   eig: EIG,
   svd: SVD,
+  leastSquares: LEAST_SQUARES,
   attention: ATTENTION,
   kernel: USER_KERNEL,
 };

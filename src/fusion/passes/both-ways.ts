@@ -8,6 +8,10 @@
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
  *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
  *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
+ *     leastSquares a b (s) … (x)               →   s, … x                   for a GPU, by singular vectors
+ *     leastSquares a b (s) … (x)               →   leastSquares a b         for the CPU, which needs none
+ *     svd a (s) …                              →   s, …                     for a GPU, in double precision
+ *     svd a (s) …                              →   svd a                    for the CPU
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
@@ -16,7 +20,13 @@ import type { Slices } from '../../host/slices.js';
 import { type Rule, rewriteInOneWalk } from './rewrite.js';
 
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
-const OWN_INPUTS: Partial<Record<string, number>> = { binSums: 2, labels: 1, members: 2 };
+const OWN_INPUTS: Partial<Record<string, number>> = {
+  binSums: 2,
+  labels: 1,
+  members: 2,
+  leastSquares: 2,
+  svd: 1,
+};
 
 /** The result of the other way. */
 function otherWay(node: GraphNode): number | undefined {
