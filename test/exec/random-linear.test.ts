@@ -1,0 +1,53 @@
+/** Random programs of dense linear algebra on the CPU: beside a textbook's, and in any budget with the same bits. */
+import { expect, it, vi } from 'vitest';
+import { compute } from '../../src/api/lazy.js';
+import { MemoryError } from '../../src/host/errors.js';
+import { singularValues } from '../support/plain-matrices.js';
+import { programCount, randomLinearProgram } from '../support/random-linear.js';
+
+vi.setConfig({ testTimeout: 3_600_000 });
+
+const MOST = { float32: 2e-3, float64: 1e-11, complex128: 1e-11 } as const;
+
+it('programs of linear algebra give what a textbook gives, and the same bits in any budget', async () => {
+  let tiled = 0;
+  const failures: string[] = [];
+  for (let seed = 1; seed <= programCount(8); seed++) {
+    const { outputs, dtype, steps, plain } = randomLinearProgram(seed);
+    const about = `seed ${seed}: ${dtype} ${outputs[0].shape.join(' x ')}, ${steps.join(', ')}`;
+    const whole = await compute(outputs, { device: 'cpu' });
+    if (dtype !== 'complex128') {
+      const matrices = plain();
+      const wanted = [
+        matrices.flat(2),
+        matrices.map((a) => a.flat().reduce((sum, x) => sum + x, 0)),
+        matrices.flatMap((a) => {
+          const most = Math.max(...a.flat().map(Math.abs)) + 1;
+          return singularValues(a.map((row) => row.map((x) => x / most)));
+        }),
+      ];
+      for (const [k, want] of wanted.entries()) {
+        const most = Math.max(1, ...want.map(Math.abs));
+        const data = whole[k]!.data as Float64Array;
+        const worst = Math.max(...want.map((x, i) => Math.abs(data[i]! - x))) / most;
+        if (!(worst < MOST[dtype])) failures.push(`${about}: result ${k} is off by ${worst}`);
+      }
+    }
+    const { peakBytes } = outputs[0].plan({ device: 'cpu' });
+    for (const part of [0.7, 0.3]) {
+      const memory = Math.ceil(part * peakBytes);
+      const within = await compute(outputs, { device: 'cpu', memory }).catch((error: unknown) => {
+        if (!(error instanceof MemoryError)) failures.push(`${about}: ${String(error)}`);
+      });
+      tiled += within === undefined ? 0 : 1;
+      for (const [k, { data }] of (within ?? []).entries())
+        if (!Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(bytesOf(whole[k]!.data)))
+          failures.push(`${about}: result ${k} differs in ${memory} bytes`);
+    }
+  }
+  expect(failures).toEqual([]);
+  expect(tiled).toBeGreaterThan(0);
+});
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);

@@ -1,0 +1,90 @@
+/**
+ * Random programs of dense linear algebra on simulated GPUs: within budgets and on one to four devices with the same bits, near what
+ * the CPU gives, and whichever call of a library fails.
+ */
+import { expect, it, vi } from 'vitest';
+import { compute, type Lazy } from '../../src/api/lazy.js';
+import { MemoryError } from '../../src/host/errors.js';
+import { type LinearProgram, programCount, randomLinearProgram } from '../support/random-linear.js';
+import { CANNOT_FAIL, checkOutcome, outcomeOf } from './fault-outcomes.js';
+import { describeSimulator, setDevices, setFaults, takeProblems } from './simulator.js';
+
+vi.setConfig({ testTimeout: 3_600_000 });
+setDevices(Array.from({ length: 4 }, () => ({ memory: 2 ** 27 })));
+
+const MOST = { float32: 2e-3, float64: 1e-11, complex128: 1e-11 } as const;
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+const about = (seed: number, { outputs, dtype, steps }: LinearProgram): string =>
+  `seed ${seed}: ${dtype} ${outputs[0].shape.join(' x ')}, ${steps.join(', ')}`;
+
+/** The largest difference of two arrays beside their largest number. */
+function apart(given: ArrayLike<number>, wanted: ArrayLike<number>): number {
+  let [most, worst] = [1, 0];
+  for (let k = 0; k < wanted.length; k++) {
+    most = Math.max(most, Math.abs(wanted[k]!));
+    worst = Math.max(worst, Math.abs(given[k]! - wanted[k]!));
+    if (Number.isNaN(given[k]!)) return Number.NaN;
+  }
+  return worst / most;
+}
+
+/** Seeds of programs that call libraries and kernels of Weft's own. */
+const SEEDS = [1, 2];
+const seeds = (): number[] =>
+  process.env.WEFT_LINEAR_PROGRAMS === undefined
+    ? SEEDS
+    : Array.from({ length: programCount(0) }, (_, k) => k + 1);
+const programOf = (seed: number): LinearProgram =>
+  randomLinearProgram(seed, { steps: 3, count: 6, rows: [3, 33] });
+
+it('programs of linear algebra have the same bits in any budget, on one to four devices, near the CPU', async () => {
+  let found = 0;
+  for (const seed of seeds()) {
+    const program = programOf(seed);
+    const outputs: readonly Lazy[] = program.outputs;
+    const ofCpu = await compute(outputs, { device: 'cpu' });
+    const whole = await compute(outputs, { device: 'cuda:0' });
+    for (const [k, { data }] of whole.entries()) {
+      const difference = apart(data as Float64Array, ofCpu[k]!.data as Float64Array);
+      expect(difference, `${about(seed, program)}, result ${k}`).toBeLessThan(MOST[program.dtype]);
+    }
+    const memory = Math.ceil(0.7 * outputs[0]!.plan({ device: 'cuda:0' }).peakBytes);
+    const ways = [{ device: 'cuda:0', memory }, { devices: 2 }, { devices: 3, memory }, { devices: 4 }];
+    for (const options of ways) {
+      const results = await compute(outputs, options).catch((error: unknown) => {
+        expect(error, about(seed, program)).toBeInstanceOf(MemoryError);
+      });
+      found += results === undefined ? 0 : 1;
+      for (const [k, { data }] of (results ?? []).entries())
+        expect(bytesOf(data), `${about(seed, program)}, result ${k}, ${JSON.stringify(options)}`).toEqual(
+          bytesOf(whole[k]!.data),
+        );
+    }
+    expect(takeProblems(), about(seed, program)).toEqual([]);
+  }
+  expect(found).toBeGreaterThan(2);
+});
+
+it('programs of linear algebra fail with an error where a call of a library does, and run afterwards', async () => {
+  for (const seed of seeds()) {
+    const program = programOf(seed);
+    const { outputs } = program;
+    const wanted = (await compute(outputs, { device: 'cuda:0' })).map(({ data }) => bytesOf(data));
+    setFaults([]);
+    await compute(outputs, { device: 'cuda:0' });
+    const calls = Object.entries(describeSimulator().counts).filter(
+      ([call]) => /^(cublas|cusolver)/.test(call) && !CANNOT_FAIL.has(call),
+    );
+    for (const [call, count] of calls)
+      for (const nth of new Set([1, Math.ceil(count / 2), count])) {
+        const fault = { call, nth, status: call.startsWith('cublas') ? 13 : 6 };
+        setFaults([fault]);
+        const outcome = await outcomeOf(outputs, 'cuda:0');
+        setFaults([]);
+        checkOutcome(outcome, wanted, fault);
+        expect(await outcomeOf(outputs, 'cuda:0'), `${about(seed, program)}, after ${call}`).toEqual(wanted);
+      }
+    expect(takeProblems(), about(seed, program)).toEqual([]);
+  }
+});
