@@ -19,7 +19,9 @@ function shapeOf(size: string): readonly number[] {
 const FUNCTIONS: Readonly<Record<string, (a: Lazy) => readonly Lazy[]>> = {
   solve: (a) => [linalg.solve(a, a.slice('...', [0, 1]))],
   inv: (a) => [linalg.inv(a)],
-  det: (a) => [linalg.slogdet(a).logabsdet],
+  det: (a) => [linalg.det(a)],
+  slogdet: (a) => Object.values(linalg.slogdet(a)),
+  lu: (a) => Object.values(linalg.lu(a)),
   cholesky: (a) => [linalg.cholesky(a)],
   qr: (a) => Object.values(linalg.qr(a)),
   svd: (a) => Object.values(linalg.svd(a)),
@@ -27,15 +29,24 @@ const FUNCTIONS: Readonly<Record<string, (a: Lazy) => readonly Lazy[]>> = {
   eigh: (a) => Object.values(linalg.eigh(a)),
   eigvalsh: (a) => [linalg.eigvalsh(a)],
   eig: (a) => Object.values(linalg.eig(a)),
-  lstsq: (a) => [linalg.lstsq(a, a.slice('...', [0, 1])).x],
+  lstsq: (a) => Object.values(linalg.lstsq(a, a.slice('...', [0, 1]))),
+  pinv: (a) => [linalg.pinv(a)],
+  matrixRank: (a) => [linalg.matrixRank(a)],
+  expm: (a) => [linalg.expm(a)],
 };
 
 /** A resident matrix, or a stack of small ones; of `cholesky` a positive definite one. */
 async function matrixOf(name: string, size: string, dtype: string): Promise<Lazy> {
   const shape = shapeOf(size);
-  const a = random.normal(random.key(1), [...shape], { dtype: 'float64' });
+  const real = random.normal(random.key(1), [...shape], { dtype: 'float64' });
   const n = shape.at(-1)!;
-  const given = name === 'cholesky' ? a.matmul(a.matrixTranspose()).add(eye(n).mul(n)) : a;
+  const a = dtype.startsWith('complex') ? real.add(real.flip(-1).mul({ re: 0, im: 1 })) : real;
+  const given =
+    name === 'cholesky'
+      ? a.matmul(a.matrixTranspose().conj()).add(eye(n).mul(n))
+      : name === 'expm'
+        ? a.div(Math.sqrt(n))
+        : a;
   const [x] = await persist([given.astype(dtype as 'float64')], { device: 'cpu' });
   return x;
 }

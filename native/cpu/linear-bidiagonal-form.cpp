@@ -122,7 +122,7 @@ class BidiagonalForm {
     scale(rows, turn, ofRow);
   }
 
-  // What a whole panel takes from the rows and columns from `next` on.
+  // Takes a whole panel off the rows and columns from `next` on.
   void takeOffPanel(int64_t next) {
     const int64_t m = a_.rows, n = a_.columns, rows = m - next, columns = n - next;
     if (columns == 0) return;
