@@ -186,16 +186,18 @@ struct General {
   }
   // Columns of matrices that are read by rows too lie in different sets of the cache.
   int64_t stride() const { return n + 8 + n % 2; }
-  // The matrix, factors of reflectors and two columns, scales; with vectors Z, X and what applies reflectors.
+  // The matrix, factors of reflectors and two columns, scales, windows; with vectors Z, X and what applies
+  // reflectors.
   size_t memoryBytes() const {
-    const size_t own = bytes(stride() * n) + bytes(2 * n) + 2 * bytes(2 * n);
+    const size_t own = bytes(stride() * n) + bytes(2 * n) + 2 * bytes(2 * n) + bytes(schurElements(n));
     return hasVectors ? own + bytes(stride() * n) + bytes(n * n) + bytes(reflectorElements(n, n)) : own;
   }
   LapackProblem problem() const { return {LapackRow::eig, numbers.dtype, n, n, hasVectors ? n : 0}; }
   size_t workBytes(const LapackChoice& choice) const {
-    if (!hasVectors) return std::max(choice.bytes(), memoryBytes());
-    const size_t products = std::max(productBytes(numbers.dtype, n, kReflectors, kReflectors * n),
-                                     productBytes(numbers.dtype, n, n, n * n));
+    size_t products = schurProductBytes(numbers.dtype, n);
+    if (hasVectors)
+      products = std::max({products, productBytes(numbers.dtype, n, kReflectors, kReflectors * n),
+                           productBytes(numbers.dtype, n, n, n * n)});
     return std::max(choice.bytes(), memoryBytes() + products);
   }
 };
@@ -221,7 +223,7 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
 template <typename T>
 struct Memory {
   MatrixView<T> h, z, x;
-  T *taus, *column, *apply;
+  T *taus, *column, *windows, *apply;
   RealOf<T>* scales;
   Complex<RealOf<T>>* pairs;
   LinearWork rest;
@@ -240,6 +242,7 @@ Memory<T> memoryOf(const General& g, const LinearWork& work) {
   T* const taus = take(2 * n);
   auto* const scales = reinterpret_cast<RealOf<T>*>(take(2 * n));
   auto* const pairs = reinterpret_cast<Complex<RealOf<T>>*>(take(2 * n));
+  T* const windows = take(schurElements(n));
   T *const z = g.hasVectors ? take(stride * n) : nullptr, *const x = g.hasVectors ? take(n * n) : nullptr;
   T* const apply = g.hasVectors ? take(reflectorElements(n, n)) : nullptr;
   const Workspace rest{next, work.workspace.byteLength - g.memoryBytes()};
@@ -248,6 +251,7 @@ Memory<T> memoryOf(const General& g, const LinearWork& work) {
           columnMajor(x, n, n),
           taus,
           taus + n,
+          windows,
           apply,
           scales,
           pairs,
@@ -303,7 +307,7 @@ int32_t solveOne(const General& g, const T* given, Complex<RealOf<T>>* values, T
   }
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = j + 2; i < n; i++) m.h.at(i, j) = T{};
-  if (!makeSchur(m.h, m.z, values, m.rest)) return failed(n, values, vectors);
+  if (!makeSchur(m.h, m.z, values, m.windows, m.rest)) return failed(n, values, vectors);
   if (vectors != nullptr && !work.cancelled()) {
     vectorsOfTriangle(m.h, values, m.x, m.pairs);
     const MatrixView<T> v = columnMajor(vectors, n, n);

@@ -1,291 +1,152 @@
-// The shifted QR method on Hessenberg matrices, as LAPACK's lahqr: a reflector of three rows (two of a
-// complex matrix) makes a bulge below the subdiagonal, the following ones chase it down.
+// The Schur form: large blocks by windows of deflation and chains of bulges, small ones by a bulge at a time.
 #include "cpu/linear-schur.h"
 
-#include <array>
-#include <complex>
+#include "cpu/linear-bulge-chain.h"
+#include "cpu/linear-deflation.h"
+#include "cpu/linear-schur-steps.h"
 
 namespace weft::cpu {
+namespace schur {
 namespace {
 
 // Steps for each eigenvalue before it counts as one that does not converge, and after how many a shift is
 // made up.
-constexpr int kMostSteps = 30, kStrangeSteps = 10;
+constexpr int kMostSteps = 30, kStrangeSteps = 10, kStrangeChains = 6;
+// Rows of blocks from which on there are windows.
+constexpr int64_t kLeastBlock = 96;
 
-template <typename R>
-constexpr R kUlp = std::numeric_limits<R>::epsilon();
-template <typename R>
-constexpr R kTiny = std::numeric_limits<R>::min();
+int64_t mostSteps(int64_t n) { return kMostSteps * std::max<int64_t>(10, n); }
 
-// The Hessenberg matrix, and the matrix that collects the same transformations; without rows if none is
-// wanted.
+// Which made up shift the try of a number has; 0: none.
+int strangeOf(int64_t tried, int64_t steps) {
+  return tried % (2 * steps) == 0 ? 2 : tried % steps == 0 ? 1 : 0;
+}
+
+// Whether the block [first, last] is eigenvalues, and which row is then the last.
 template <typename T>
-struct Turned {
-  MatrixView<T> h, z;
-  bool isWhole() const { return z.rows > 0; }
-};
+bool takeBlock(const Turned<T>& t, int64_t first, int64_t& last, Complex<RealOf<T>>* values) {
+  if (first == last) {
+    values[last] = complexOf(t.h.at(last, last));
+    last--;
+    return true;
+  }
+  if constexpr (!kIsComplex<T>) {
+    if (first == last - 1) {
+      takeTwo(t, last, values);
+      last -= 2;
+      return true;
+    }
+  }
+  return false;
+}
 
-// The first row from below, not before `first`, whose element left of the diagonal counts as 0 (Ahues and
-// Tisseur's criterion).
+// By a bulge at a time.
 template <typename T>
-int64_t blockStart(const MatrixView<T>& h, int64_t first, int64_t last) {
-  using R = RealOf<T>;
-  for (int64_t k = last; k > first; k--) {
-    const R below = sumOfParts(h.at(k, k - 1));
-    if (below <= kTiny<R> * (R{1} / kUlp<R>)*static_cast<R>(h.rows)) return k;
-    R scale = sumOfParts(h.at(k - 1, k - 1)) + sumOfParts(h.at(k, k));
-    if (scale == 0) {
-      if (k - 2 >= first) scale += sumOfParts(h.at(k - 1, k - 2));
-      if (k + 1 <= last) scale += sumOfParts(h.at(k + 1, k));
+bool makeTriangle(const Turned<T>& t, Complex<RealOf<T>>* values, const LinearWork& work) {
+  int64_t steps = mostSteps(t.h.rows), tried = 0;
+  for (int64_t last = t.h.rows - 1; last >= 0;) {
+    if (work.cancelled()) return true;
+    const int64_t first = blockStart(t.h, 0, last);
+    if (first > 0) t.h.at(first, first - 1) = T{};
+    if (takeBlock(t, first, last, values)) {
+      tried = 0;
+      continue;
     }
-    if (below > kUlp<R> * scale) continue;
-    const R above = sumOfParts(h.at(k - 1, k)), own = sumOfParts(h.at(k, k)),
-            apart = sumOfParts(h.at(k - 1, k - 1) - h.at(k, k));
-    const R more = std::max(below, above), less = std::min(below, above), wide = std::max(own, apart),
-            narrow = std::min(own, apart), sum = wide + more;
-    if (less * (more / sum) <= std::max(kTiny<R>, kUlp<R> * (narrow * (wide / sum)))) return k;
-  }
-  return first;
-}
-
-// I - conj(tau) v vᴴ times columns of N elements.
-template <int N, typename T>
-void reflectColumns(const T* v, T tau, T* x, int64_t stride, int64_t count) {
-  std::array<T, N> own;
-  std::copy_n(v, N, own.begin());
-  const T factor = conjugate(tau);
-  for (int64_t j = 0; j < count; j++, x += stride) {
-    T sum{};
-    for (int i = 0; i < N; i++) sum = sum + conjugate(own[i]) * x[i];
-    sum = factor * sum;
-    for (int i = 0; i < N; i++) x[i] = x[i] - sum * own[i];
-  }
-}
-
-// H, of `size` rows from `row` on, as Hᴴ from the left of columns [first, last) and as H from the right of
-// rows [top, bottom), and of all of z.
-template <typename T>
-void turn(const Turned<T>& t, const T* v, T tau, int64_t size, int64_t row, int64_t first, int64_t last,
-          int64_t top, int64_t bottom) {
-  const auto reflectLeft = size == 3 ? reflectColumns<3, T> : reflectColumns<2, T>;
-  reflectLeft(v, tau, &t.h.at(row, first), t.h.columnStride, last - first);
-  const ReflectionKernel<T> reflect = linearKernels<T>().reflect;
-  reflect(bottom - top, size, v, tau, &t.h.at(top, row), t.h.columnStride);
-  if (t.isWhole()) reflect(t.z.rows, size, v, tau, &t.z.at(0, row), t.z.columnStride);
-}
-
-// The first column of (H - s1)(H - s2), s the eigenvalues of the last two rows; of `strange`, made up ones.
-template <typename R>
-void firstOfBulge(const MatrixView<R>& h, int64_t first, int64_t last, int strange, R* v) {
-  R a = h.at(last - 1, last - 1), b = h.at(last - 1, last), c = h.at(last, last - 1), d = h.at(last, last);
-  if (strange != 0) {
-    const R size = strange == 1 ? std::abs(h.at(first + 1, first)) + std::abs(h.at(first + 2, first + 1))
-                                : std::abs(c) + std::abs(h.at(last - 1, last - 2));
-    a = d = R{0.75} * size + (strange == 1 ? h.at(first, first) : d);
-    b = R{-0.4375} * size;
-    c = size;
-  }
-  const R scale = std::abs(a) + std::abs(b) + std::abs(c) + std::abs(d);
-  R re1 = 0, re2 = 0, im = 0;
-  if (scale != 0) {
-    a /= scale, b /= scale, c /= scale, d /= scale;
-    const R middle = (a + d) / 2, determinant = (a - middle) * (d - middle) - b * c,
-            root = std::sqrt(std::abs(determinant));
-    if (determinant >= 0) {
-      re1 = re2 = middle * scale;
-      im = root * scale;
-    } else {
-      const R up = middle + root, down = middle - root;
-      re1 = re2 = scale * (std::abs(up - d) <= std::abs(down - d) ? up : down);
-    }
-  }
-  const R p = h.at(first, first), q = h.at(first + 1, first + 1), below = h.at(first + 1, first);
-  const R size = std::abs(p - re2) + std::abs(im) + std::abs(below), near = below / size;
-  v[0] = near * h.at(first, first + 1) + (p - re1) * ((p - re2) / size) + im * (im / size);
-  v[1] = near * (p + q - re1 - re2);
-  v[2] = near * h.at(first + 2, first + 1);
-  const R sum = std::abs(v[0]) + std::abs(v[1]) + std::abs(v[2]);
-  for (int k = 0; k < 3; k++) v[k] /= sum;
-}
-
-// The first column of H - s, s the eigenvalue of the last two rows that is nearer to the last element.
-template <typename R>
-void firstOfBulge(const MatrixView<Complex<R>>& h, int64_t first, int64_t last, int strange, Complex<R>* v) {
-  using C = std::complex<R>;
-  const auto at = [&](int64_t i, int64_t j) { return C(h.at(i, j).re, h.at(i, j).im); };
-  C shift = at(last, last);
-  if (strange == 1) {
-    shift = at(first, first) + R{0.75} * std::abs(at(first + 1, first));
-  } else if (strange == 2) {
-    shift += R{0.75} * std::abs(at(last, last - 1));
-  } else if (const C u = std::sqrt(at(last - 1, last)) * std::sqrt(at(last, last - 1)); u != C{}) {
-    const C x = (at(last - 1, last - 1) - shift) / R{2};
-    const R scale = std::max(std::abs(u), std::abs(x));
-    C root = scale * std::sqrt((x / scale) * (x / scale) + (u / scale) * (u / scale));
-    if (x.real() * root.real() + x.imag() * root.imag() < 0) root = -root;
-    shift -= u * (u / (x + root));
-  }
-  const C a = at(first, first) - shift, b = at(first + 1, first);
-  const R size = std::abs(a) + std::abs(b);
-  v[0] = {a.real() / size, a.imag() / size};
-  v[1] = {b.real() / size, b.imag() / size};
-}
-
-// Chases a bulge from row `first` to row `last`.
-template <typename T>
-void chase(const Turned<T>& t, int64_t first, int64_t last, int strange) {
-  constexpr int64_t kSize = kIsComplex<T> ? 2 : 3;
-  const MatrixView<T>& h = t.h;
-  T v[kSize];
-  firstOfBulge(h, first, last, strange, v);
-  for (int64_t k = first; k < last; k++) {
-    const int64_t size = std::min(kSize, last - k + 1);
-    if (k > first) std::copy_n(&h.at(k, k - 1), size, v);
-    const T tau = makeReflector(size, v);
-    if (k > first) {
-      h.at(k, k - 1) = v[0];
-      for (int64_t i = 1; i < size; i++) h.at(k + i, k - 1) = T{};
-    }
-    v[0] = ofReal<T>(1);
-    if (tau == T{}) continue;
-    turn(t, v, tau, size, k, k, t.isWhole() ? h.columns : last + 1, t.isWhole() ? 0 : first,
-         std::min(k + kSize, last) + 1);
-  }
-}
-
-// A block of two rows turned so that it is triangular, or has equal elements on its diagonal (LAPACK's
-// lanv2).
-template <typename R>
-struct Standard {
-  R a, b, c, d, cosine = 1, sine = 0;
-
-  void make() {
-    if (c == 0 || (a == d && (b < 0) != (c < 0))) return;
-    if (b == 0) {
-      cosine = 0;
-      sine = 1;
-      std::swap(a, d);
-      b = -c;
-      c = 0;
-      return;
-    }
-    const R apart = a - d, half = apart / 2, most = std::max(std::abs(b), std::abs(c)),
-            least = std::copysign(R{1}, b) * std::copysign(R{1}, c) * std::min(std::abs(b), std::abs(c));
-    const R scale = std::max(std::abs(half), most), z = (half / scale) * half + (most / scale) * least;
-    if (z >= 4 * kUlp<R>) {
-      const R root = half + std::copysign(std::sqrt(scale) * std::sqrt(z), half),
-              length = std::hypot(c, root);
-      a = d + root;
-      d -= (most / root) * least;
-      cosine = root / length;
-      sine = c / length;
-      b -= c;
-      c = 0;
-      return;
-    }
-    makeEqual(apart, half);
-  }
-
- private:
-  // Of complex eigenvalues, or real ones that are nearly equal.
-  void makeEqual(R apart, R half) {
-    const R sigma = b + c, length = std::hypot(sigma, apart);
-    cosine = std::sqrt((1 + std::abs(sigma) / length) / 2);
-    sine = -(half / (length * cosine)) * std::copysign(R{1}, sigma);
-    const R p = a * cosine + b * sine, q = -a * sine + b * cosine, r = c * cosine + d * sine,
-            s = -c * sine + d * cosine;
-    a = p * cosine + r * sine;
-    b = q * cosine + s * sine;
-    c = -p * sine + r * cosine;
-    d = -q * sine + s * cosine;
-    const R middle = (a + d) / 2;
-    a = d = middle;
-    if (c == 0) return;
-    if (b == 0) {
-      b = -c;
-      c = 0;
-      const R held = cosine;
-      cosine = -sine;
-      sine = held;
-    } else if ((b < 0) == (c < 0)) {
-      const R above = std::sqrt(std::abs(b)), below = std::sqrt(std::abs(c)),
-              root = std::copysign(above * below, c), scale = 1 / std::sqrt(std::abs(b + c));
-      a = middle + root;
-      d = middle - root;
-      b -= c;
-      c = 0;
-      const R c1 = above * scale, s1 = below * scale, held = cosine * c1 - sine * s1;
-      sine = cosine * s1 + sine * c1;
-      cosine = held;
-    }
-  }
-};
-
-// Two eigenvalues, of rows last - 1 and last.
-template <typename R>
-void takeTwo(const Turned<R>& t, int64_t last, Complex<R>* values) {
-  const int64_t k = last - 1;
-  const MatrixView<R>& h = t.h;
-  Standard<R> s{h.at(k, k), h.at(k, last), h.at(last, k), h.at(last, last)};
-  s.make();
-  h.at(k, k) = s.a;
-  h.at(k, last) = s.b;
-  h.at(last, k) = s.c;
-  h.at(last, last) = s.d;
-  const R im = s.c == 0 ? R{0} : std::sqrt(std::abs(s.b)) * std::sqrt(std::abs(s.c));
-  values[k] = {s.a, im};
-  values[last] = {s.d, -im};
-  if (!t.isWhole()) return;
-  const auto turnTwo = [&](R& x, R& y) {
-    const R held = s.cosine * x + s.sine * y;
-    y = s.cosine * y - s.sine * x;
-    x = held;
-  };
-  for (int64_t j = last + 1; j < h.columns; j++) turnTwo(h.at(k, j), h.at(last, j));
-  for (int64_t i = 0; i < k; i++) turnTwo(h.at(i, k), h.at(i, last));
-  for (int64_t i = 0; i < t.z.rows; i++) turnTwo(t.z.at(i, k), t.z.at(i, last));
-}
-
-template <typename T>
-Complex<RealOf<T>> complexOf(T x) {
-  return {realPart(x), imaginaryPart(x)};
-}
-
-}  // namespace
-
-template <typename T>
-bool makeSchur(const MatrixView<T>& h, const MatrixView<T>& z, Complex<RealOf<T>>* values,
-               const LinearWork& work) {
-  const Turned<T> turned{h, z};
-  const int64_t n = h.rows, most = kMostSteps * std::max<int64_t>(10, n);
-  int64_t steps = 0;
-  for (int64_t last = n - 1; last >= 0;) {
-    for (int tried = 1;; tried++) {
-      if (work.cancelled()) return true;
-      const int64_t first = blockStart(h, 0, last);
-      if (first > 0) h.at(first, first - 1) = T{};
-      if (first == last) {
-        values[last] = complexOf(h.at(last, last));
-        last--;
-        break;
-      }
-      if constexpr (!kIsComplex<T>) {
-        if (first == last - 1) {
-          takeTwo(turned, last, values);
-          last -= 2;
-          break;
-        }
-      }
-      if (steps++ == most) return false;
-      const int strange = tried % (2 * kStrangeSteps) == 0 ? 2 : tried % kStrangeSteps == 0 ? 1 : 0;
-      chase(turned, first, last, strange);
-    }
+    if (steps-- == 0) return false;
+    chase(t, first, last, strangeOf(++tried, kStrangeSteps));
   }
   return true;
 }
 
-#define WEFT_INSTANTIATE(T)                                                                   \
-  template bool makeSchur<T>(const MatrixView<T>&, const MatrixView<T>&, Complex<RealOf<T>>*, \
+// Rows of the window for a block, as LAPACK's iparmq has them.
+int64_t windowRows(int64_t n) {
+  if (n < 150) return 10;
+  if (n < 590) return std::max<int64_t>(10, n / std::lround(std::log2(n))) / 2 * 2;
+  return n < 3000 ? 96 : kMostWindow;
+}
+
+// Eigenvalues as shifts of bulges: pairs of a real matrix, complex ones and real ones.
+template <typename T>
+std::vector<Shifts<T>> shiftsOf(const Complex<RealOf<T>>* values, int64_t count) {
+  std::vector<Shifts<T>> shifts;
+  int64_t alone = -1;
+  for (int64_t k = 0; k < count; k++) {
+    if constexpr (kIsComplex<T>) {
+      shifts.push_back({values[k], values[k]});
+    } else if (values[k].im != 0) {
+      shifts.push_back({values[k], values[k + 1]});
+      k++;
+    } else if (alone < 0) {
+      alone = k;
+    } else {
+      shifts.push_back({values[alone], values[k]});
+      alone = -1;
+    }
+  }
+  return shifts;
+}
+
+// The eigenvalues of a window that are found are taken from `last`; where those are few, the others are
+// shifts.
+template <typename T>
+bool deflateAndChase(const Turned<T>& t, int64_t first, int64_t& last, Complex<RealOf<T>>* values, T* memory,
+                     const LinearWork& work) {
+  const int64_t rows = std::min(windowRows(last - first + 1), last - first + 1);
+  Deflation<T> deflation(t, first, last, rows, memory, work);
+  const int64_t found = deflation.run(
+      values, [&](const Turned<T>& own, Complex<RealOf<T>>* to) { return makeTriangle(own, to, work); });
+  if (found < 0) return false;
+  const int64_t top = last - rows + 1;
+  last -= found;
+  // As LAPACK: so many are a reason to look for more before the next chain.
+  constexpr int64_t kEnough = 7;
+  if (found * kEnough >= rows) return true;
+  const std::vector<Shifts<T>> shifts = shiftsOf<T>(values + top, rows - found);
+  BulgeChain<T> chain(t, first, last, memory, work);
+  const auto count = static_cast<int64_t>(shifts.size());
+  for (int64_t k = 0; k < count; k += kBulges) chain.run(shifts.data() + k, std::min(kBulges, count - k));
+  return true;
+}
+
+}  // namespace
+}  // namespace schur
+
+int64_t schurElements(int64_t n) {
+  using namespace schur;
+  return n < kLeastBlock ? 0 : 2 * kMostWindow * kMostWindow + kMostWindow * n;
+}
+
+size_t schurProductBytes(DType dtype, int64_t n) {
+  using namespace schur;
+  return n < kLeastBlock ? 0 : productBytes(dtype, n, kMostWindow, kMostWindow * kMostWindow);
+}
+
+template <typename T>
+bool makeSchur(const MatrixView<T>& h, const MatrixView<T>& z, Complex<RealOf<T>>* values, T* memory,
+               const LinearWork& work) {
+  using namespace schur;
+  const Turned<T> turned{h, z};
+  int64_t steps = mostSteps(h.rows), tried = 0;
+  for (int64_t last = h.rows - 1; last >= 0;) {
+    if (work.cancelled()) return true;
+    const int64_t first = blockStart(h, 0, last), before = last;
+    if (first > 0) h.at(first, first - 1) = T{};
+    if (takeBlock(turned, first, last, values)) {
+      tried = 0;
+      continue;
+    }
+    if (steps-- == 0) return false;
+    const bool isLarge = last - first + 1 >= kLeastBlock;
+    const int strange = strangeOf(++tried, isLarge ? kStrangeChains : kStrangeSteps);
+    if (!isLarge || strange != 0 || !deflateAndChase(turned, first, last, values, memory, work))
+      chase(turned, first, last, strange);
+    if (last != before) tried = 0;
+  }
+  return true;
+}
+
+#define WEFT_INSTANTIATE(T)                                                                       \
+  template bool makeSchur<T>(const MatrixView<T>&, const MatrixView<T>&, Complex<RealOf<T>>*, T*, \
                              const LinearWork&);
 WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 #undef WEFT_INSTANTIATE
