@@ -11,7 +11,7 @@ import type { IndexList } from '../graph/index-lists.js';
 import { cast, checkDType, constant, iota, map } from '../graph/infer.js';
 import { concat } from '../graph/joins.js';
 import { checkInteger } from '../graph/shape.js';
-import { emptyMatrix, fromKeys, type SparseParts, transposed } from '../graph/sparse.js';
+import { emptyMatrix, fromKeys, inRows, type SparseParts, transposed } from '../graph/sparse.js';
 import { broadcast, gather, reshape } from '../graph/view-nodes.js';
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -121,7 +121,7 @@ export function fromDense(x: ArrayLike): SparseMatrix {
     const isPlace = map('less', [iota(bound.shape[0]!), places.extent?.length ?? BigInt(bound.shape[0]!)]);
     const keys = map('where', [isPlace, bound, BigInt(rows * columns)]);
     const values = gather(reshape(dense, [rows * columns]), bound, 0, 'clip', bound.shape);
-    return new SparseMatrix(fromKeys([rows, columns], keys, values, { equal: 'none', areStored: false }));
+    return new SparseMatrix(inRows([rows, columns], keys, values, true));
   });
 }
 

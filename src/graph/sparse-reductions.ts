@@ -11,7 +11,15 @@ import { upToBound } from './extent.js';
 import { formatShape } from './format.js';
 import { astype, cast, constant, map, reduce } from './infer.js';
 import { reductionRow } from './reductions.js';
-import { columnsOf, product, rowsOf, type SparseParts, startsOf, withValues } from './sparse.js';
+import {
+  columnKeysOf,
+  columnsOf,
+  product,
+  rowsOf,
+  type SparseParts,
+  startsOf,
+  withValues,
+} from './sparse.js';
 import { canonical } from './sparse-matmul.js';
 import { broadcast, reshape } from './view-nodes.js';
 
@@ -21,11 +29,8 @@ export type ReducedAxis = 0 | 1 | undefined;
 /** The stored elements as rows in bins: of their row, or of their column. */
 function binsOf(op: string, matrix: SparseParts, axis: 0 | 1): Binning {
   const [rows, columns] = matrix.shape;
-  const row = rowsOf(matrix, op);
-  if (axis === 1) return { asked: op, count: rows, keys: row, by: 'within' };
-  const isStored = map('less', [row, BigInt(rows)]);
-  const keys = map('where', [isStored, columnsOf(matrix, op), BigInt(columns)]);
-  return { asked: op, count: columns, keys, by: 'within' };
+  if (axis === 1) return { asked: op, count: rows, keys: rowsOf(matrix, op), by: 'within' };
+  return { asked: op, count: columns, keys: columnKeysOf(matrix, op), by: 'within' };
 }
 
 /** The sums, of the dtype that `sum` gives. */

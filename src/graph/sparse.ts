@@ -88,6 +88,16 @@ export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): 
   return gather(iota(shape[1]), index, 0, 'raiseFromStart', index.shape, `${op}: indices`);
 };
 
+/** The column of each stored element, as a key: behind the true number, the number of columns. */
+export function columnKeysOf(matrix: SparseParts, op: string): Expr {
+  const [rows, columns] = matrix.shape;
+  const column = columnsOf(matrix, op);
+  const isAll = isExact(matrix) && !matrix.isGiven;
+  const isStored = (): Expr => map('less', [rowsOf(matrix, op), BigInt(rows)]);
+  const keys = isAll ? column : map('where', [isStored(), column, BigInt(columns)]);
+  return cast(keys, indexDType(columns + 1));
+}
+
 /** Starts and columns of two matrices, all int32 or all int64. */
 export function pairLines(a: SparseParts, b: SparseParts): readonly Expr[] {
   const lines = [a, b].flatMap(({ starts, places }) => [upToBound(starts), upToBound(places)]);
@@ -208,10 +218,7 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
   const stored = boundOf(matrix);
   if (stored === 0) return emptyMatrix([columns, rows], matrix.values.dtype);
   const row = rowsOf(matrix, op);
-  const column = columnsOf(matrix, op);
-  const isAll = isExact(matrix) && !matrix.isGiven;
-  const stands = isAll ? column : map('where', [map('less', [row, BigInt(rows)]), column, BigInt(columns)]);
-  const key = cast(stands, indexDType(columns + 1));
+  const key = columnKeysOf(matrix, op);
   const [order] = call('argsort', [0, 0, columns + 1], [key]) as [Expr];
   const index = indexDType(Math.max(rows, stored));
   const counts = countsIn({ asked: op, count: columns, keys: key, by: 'within' });
