@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { compile, compute, type Lazy, placeholder, plan } from '../../src/index.js';
 import { numbers, REDUCED_PRODUCTS, reducedProduct } from '../support/reduced-products.js';
+import { REDUCED_SPARSE_PRODUCTS, reducedSparseProduct } from '../support/reduced-sparse-products.js';
 import { describeSimulator, setDevices, setFaults, setSchedule } from './simulator.js';
 
 process.env.WEFT_PANEL_BYTES = '131072';
@@ -59,6 +60,19 @@ describe('a product on a GPU that is only reduced', () => {
     const { counts } = describeSimulator();
     if (!isWatched) expect([counts.cuGraphLaunch, counts.cublasGemmEx ?? 0]).toEqual([1, 0]);
   });
+});
+
+describe('a sparse product on a GPU that is only reduced', () => {
+  const jobs = REDUCED_SPARSE_PRODUCTS.filter(({ isSimulated }) => isSimulated);
+  it.runIf(isWatched).each(jobs.map((job) => [job.name, job] as const))(
+    `has the bits of one that is stored: %s${why}`,
+    async (_, job) => {
+      const { product, reduced } = reducedSparseProduct(job, 70_000);
+      expect(reduced.plan({ device }).sweeps.map(({ tiles }) => tiles > 1)).toEqual([true]);
+      const [stored] = await compute([reduced, product], { device });
+      expect((await reduced.compute({ device })).data).toEqual(stored!.data);
+    },
+  );
 });
 
 describe('the choice of panels', () => {

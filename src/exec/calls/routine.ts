@@ -47,6 +47,8 @@ export interface Routine {
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
+  /** Whether ranges of its units may be panels of its result (`tiles/panels.ts`). */
+  readonly hasPanels?: boolean;
   /** As of `CallRow`. */
   readonly overwrites?: readonly TargetKind[] | undefined;
   /** As of `CallRow`. */
@@ -110,6 +112,9 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       return { seconds: queueSeconds + bytes / MEMORY_RATE, share: 1, queueSeconds };
     },
     forms: (step) => formsOf(routine, step),
+    ...(routine.hasPanels === true
+      ? { panels: (step: RoutineStep) => (routine.units(step) > 1 ? [cutOf(routine, step)] : []) }
+      : {}),
     inSlots: (step, _, inSlot) => (step.columns === undefined ? step : columnsInSlots(step, inSlot)),
     spec: (step) => specOf(routine, step),
     ...(routine.kernels === undefined ? {} : { kernels: routine.kernels }),

@@ -62,6 +62,7 @@ const PRODUCT: Routine = {
       blocks.startOf(0, Math.ceil(blockAt(last))),
     ];
   },
+  hasPanels: true,
   numbers: (step) => {
     const { rows, stored, inner, width, lanes, unitRows } = sizesOf(step);
     const codes = [step.operands[3]!, step.operands[1]!].map(({ dtype }) => dtypeCode(dtype));
