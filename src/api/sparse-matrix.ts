@@ -6,7 +6,7 @@ import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { refuseMore } from '../graph/arguments.js';
 import { formatShape } from '../graph/format.js';
 import { reduce } from '../graph/infer.js';
-import { product, type SparseParts } from '../graph/sparse.js';
+import { product, rowBoundOf, type SparseParts } from '../graph/sparse.js';
 import { matrixProduct, toDense } from '../graph/sparse-matmul.js';
 import { rowLengths } from '../graph/sparse-reductions.js';
 import { reshape } from '../graph/view-nodes.js';
@@ -36,7 +36,7 @@ export class SparseMatrix extends SparseSelections {
    * The product with another sparse matrix, a sparse matrix with rows in the order of their columns, whose elements are
    * summed in the order of this one's rows. How many there are depends on data, so it is planned for as many as there
    * may be: what this one stores, times the longest row of the other one, which is known of `eye`, `diags`, `kron`
-   * and sums of them, and of any matrix after `await b.persist()`. Throws a ShapeError where sizes differ.
+   * and sums of them, and of any matrix after `await b.persist()` or `await b.measure()`. Throws a ShapeError where sizes differ.
    *
    * @example
    * const a = sparse.csr({ data: [10, 20, 30], indices: [0, 2, 1], indptr: [0, 2, 3] }, [2, 3])
@@ -108,7 +108,30 @@ export class SparseMatrix extends SparseSelections {
         places: indices.expr,
         values: data.expr,
       };
-      return new SparseMatrix({ ...stored, rowBound: await longestRow(stored, options) });
+      return new SparseMatrix({
+        ...stored,
+        rowBound: await longestRow('sparse.persist', { ...stored, isGiven: false }, options),
+      });
+    });
+  }
+
+  /**
+   * Computes the length of the longest row alone: for the second matrix of a product that stays where it is, as in files
+   * that are larger than the device. Rejects as `Lazy.compute` does.
+   *
+   * @example
+   * const b = await sparse.fromDense([[0, 7], [8, 9]]).measure()
+   * b.matmul(b).data.shape
+   * //=> [ 4 ]
+   */
+  measure(options?: ComputeOptions, ...more: readonly unknown[]): Promise<SparseMatrix> {
+    return calledAsync(this.measure, async () => {
+      refuseMore('sparse.measure', 1, [options, ...more]);
+      const rowBound = Math.min(
+        rowBoundOf(this.parts),
+        await longestRow('sparse.measure', this.parts, options),
+      );
+      return new SparseMatrix({ ...this.parts, rowBound });
     });
   }
 
@@ -133,10 +156,10 @@ export class SparseMatrix extends SparseSelections {
 }
 
 /** The length of the longest row. */
-async function longestRow(parts: SparseParts, options?: ComputeOptions): Promise<number> {
+async function longestRow(op: string, parts: SparseParts, options?: ComputeOptions): Promise<number> {
   const [rows] = parts.shape;
   if (rows === 0) return 0;
-  const most = reduce('max', rowLengths('sparse.persist', { ...parts, isGiven: false }), [0]);
+  const most = reduce('max', rowLengths(op, parts), [0]);
   const [length] = await compute([new Lazy(most)], options);
   return Math.max(0, Number(length.item()));
 }

@@ -14,7 +14,7 @@ import {
   nodeOf,
   topologicalOrder,
 } from './graph.js';
-import { ownParameters } from './row-lines.js';
+import { splitParameters } from './row-lines.js';
 
 const LABELS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 /** The letter of a label. */
@@ -85,8 +85,8 @@ export function formatNodeData(node: GraphNodeData): string {
 /** The ops of a routine's map, in order. */
 /** Parameters as text: of starts of blocks of rows, how many there are. */
 function formatParameters({ routine, parameters }: Extract<GraphNodeData, { kind: 'call' }>): string {
-  const [own, blocks] = ownParameters({ call: routine, parameters });
-  return blocks === 0 ? own.join(' ') : `${own.join(' ')}, in ${blocks} blocks of rows`;
+  const [own, blocks] = splitParameters({ call: routine, parameters });
+  return blocks === undefined ? own.join(' ') : `${own.join(' ')}, in ${blocks.count} blocks of rows`;
 }
 
 const formatValueMap = ({ valueMap }: Extract<GraphNodeData, { kind: 'call' }>): string => {

@@ -10,13 +10,14 @@ interface RowLines {
   readonly parameters: number;
   /** Of a call that fills a matrix, whose starts are the last ones: the parameter that is the bound of its elements. */
   readonly bound?: number;
+  /** Of a product: the input that is the starts of the second matrix, of which it reads rows that the first one's columns say. */
+  readonly second?: number;
 }
 
-/** The second matrix of a product is held as a whole: its rows are read wherever the first one's columns say. */
 export const ROW_LINES: Partial<Record<RoutineName, RowLines>> = {
   sparseProduct: { starts: [1], parameters: 2 },
-  sparseMatmulCounts: { starts: [0], parameters: 4 },
-  sparseMatmul: { starts: [0, 6], parameters: 5, bound: 3 },
+  sparseMatmulCounts: { starts: [0], parameters: 4, second: 2 },
+  sparseMatmul: { starts: [0, 6], parameters: 5, bound: 3, second: 3 },
   sparseMergeCounts: { starts: [0, 2], parameters: 1 },
   sparseMerge: { starts: [0, 3, 6], parameters: 3, bound: 2 },
 };
@@ -26,10 +27,30 @@ export interface Call {
   readonly parameters: readonly number[];
 }
 
-/** The parameters of a call that are its own, and the blocks of rows whose starts the others are. */
-export function ownParameters({ call, parameters }: Call): readonly [own: readonly number[], blocks: number] {
+/** Parameters of known blocks of rows. */
+export interface BlockParameters {
+  /** Of each block, the last one fewer. */
+  readonly rows: number;
+  readonly count: number;
+  /** For each line of starts the start of each block, and the last end. */
+  readonly starts: readonly number[];
+  /** The rows of a second matrix that each block reads (`row-reach.ts`); none: any of them. */
+  readonly reach: readonly number[];
+}
+
+/** The parameters that a call has behind its own. */
+export const blockParameters = (
+  rows: number,
+  starts: readonly (readonly number[])[],
+  reach: readonly number[],
+): number[] => [rows, starts[0]!.length - 1, ...starts.flat(), ...reach];
+
+/** The parameters of a call that are its own, and of the blocks of rows whose starts are known. */
+export function splitParameters({ call, parameters }: Call): readonly [readonly number[], BlockParameters?] {
   const known = ROW_LINES[call];
-  if (known === undefined || parameters.length === known.parameters) return [parameters, 0];
-  const further = parameters.length - known.parameters - 1;
-  return [parameters.slice(0, known.parameters), further / known.starts.length - 1];
+  if (known === undefined || parameters.length === known.parameters) return [parameters];
+  const [rows, count, ...numbers] = parameters.slice(known.parameters) as [number, number, ...number[]];
+  const lines = known.starts.length * (count + 1);
+  const blocks = { rows, count, starts: numbers.slice(0, lines), reach: numbers.slice(lines) };
+  return [parameters.slice(0, known.parameters), blocks];
 }

@@ -3,16 +3,18 @@
  * knows which elements a block reads. Where a graph does not fit whole, or several devices share it, the starts of up to
  * 1,024 blocks are computed before it (`exec/run/row-stretches.ts`) and become parameters of its calls, behind their own:
  *
- *     rows of a block, then for each line of starts: the start of each block, and the last end
+ *     rows of a block, blocks, then for each line of starts: the start of each block, and the last end
  *
- * The routines are the same, and so are the bits: parameters say what a range of units touches
- * (`exec/calls/sparse-product.ts`, `sparse-units.ts`).
+ * and, where the second matrix of a product does not fit, which rows of it each block reads (`row-reach.ts`). The routines are
+ * the same, and so are the bits: parameters say what a range of units touches (`exec/calls/sparse-product.ts`,
+ * `sparse-units.ts`).
  */
 import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
 import { cast } from './infer.js';
 import { concat } from './joins.js';
-import { type Call, ownParameters, ROW_LINES } from './row-lines.js';
+import { type Call, ROW_LINES, splitParameters } from './row-lines.js';
+import { type ReachedRows, type RowReach, reachedRows } from './row-reach.js';
 
 /** Blocks that rows are cut into, at most. */
 const MOST_BLOCKS = 1024;
@@ -31,6 +33,8 @@ export interface StretchedCall {
   /** Its node; of one in the body of a loop, that of the loop first. */
   readonly path: readonly number[];
   readonly lines: readonly RowLine[];
+  /** Of a product of two sparse matrices that is in no loop: the lines that say which rows of the second one are read. */
+  readonly reach?: RowReach;
 }
 
 /** Such calls in a node: itself, or those in the body of a loop whose starts no step changes. */
@@ -43,7 +47,12 @@ export function stretchedCalls(x: Expr, id: number, inBody: readonly StretchedCa
       starts: x.inputs[k]!,
       stored: x.inputs[k + 1]?.shape[0] ?? x.parameters[known.bound!]!,
     }));
-    return [{ path: [id], lines }];
+    const { second } = known;
+    if (second === undefined) return [{ path: [id], lines }];
+    const [starts, places, others] = [0, 1, second].map((k) => x.inputs[k]!) as [Expr, Expr, Expr];
+    return [
+      { path: [id], lines, reach: { starts, places, others, stored: x.inputs[second + 1]!.shape[0]! } },
+    ];
   }
   if (x.kind !== 'loop') return [];
   const states = x.loop.next.length;
@@ -70,6 +79,23 @@ export function blockStarts(starts: Expr): Expr {
   return found;
 }
 
+const linesBelow = new WeakMap<Expr, readonly Expr[]>();
+
+/** The starts of blocks that calls below a line, in no loop, may have as parameters. */
+export function startLines(line: Expr): readonly Expr[] {
+  const known = linesBelow.get(line);
+  if (known !== undefined) return known;
+  const seen = new Set([line]);
+  const lines: Expr[] = [];
+  for (const x of seen) {
+    if (x.kind === 'call')
+      for (const k of ROW_LINES[x.routine]?.starts ?? []) lines.push(blockStarts(x.inputs[k]!));
+    for (const input of x.inputs) seen.add(input);
+  }
+  linesBelow.set(line, lines);
+  return lines;
+}
+
 /** The blocks of rows of a call whose starts are known. */
 export interface KnownBlocks {
   readonly count: number;
@@ -77,16 +103,19 @@ export interface KnownBlocks {
   readonly rows: number;
   /** Where a block begins in line number `line`; of one behind the last one, the end. */
   readonly startOf: (line: number, block: number) => number;
+  /** The rows of a second matrix that blocks [first, last) read; undefined: any of them. */
+  readonly reached: ((first: number, last: number) => ReachedRows) | undefined;
 }
 
 /** Undefined: they are not known. */
 export function knownBlocks(call: Call): KnownBlocks | undefined {
-  const [{ length: own }, count] = ownParameters(call);
-  if (count === 0) return undefined;
-  const { parameters } = call;
+  const [, blocks] = splitParameters(call);
+  if (blocks === undefined) return undefined;
+  const { rows, count, starts, reach } = blocks;
   return {
     count,
-    rows: parameters[own]!,
-    startOf: (line, block) => parameters[own + 1 + line * (count + 1) + Math.min(block, count)]!,
+    rows,
+    startOf: (line, block) => starts[line * (count + 1) + Math.min(block, count)]!,
+    reached: reach.length === 0 ? undefined : (first, last) => reachedRows(reach, first, last),
   };
 }

@@ -35,7 +35,7 @@ export function matrixProduct(op: string, a: SparseParts, b: SparseParts): Spars
   const bound = boundOf(a) * rowBoundOf(b);
   if (bound > MOST_PRODUCTS) {
     const received = `up to ${boundOf(a)} · ${rowBoundOf(b)}`;
-    const hint = 'await b.persist() first: the length of its longest row is known then';
+    const hint = 'await b.persist() or b.measure() first: the length of its longest row is known then';
     throw new RangeArgumentError(
       expected(op, `at most ${MOST_PRODUCTS} products of elements`, received, hint),
     );

@@ -7,8 +7,11 @@ import { Lazy, persist } from '../../src/api/lazy.js';
 import { random } from '../../src/api/random.js';
 import { sparse } from '../../src/api/sparse.js';
 import type { SparseMatrix } from '../../src/api/sparse-matrix.js';
-import { startsOfLines } from '../../src/exec/run/known-starts.js';
+import { findStarts } from '../../src/exec/run/known-starts.js';
+import { upToBound } from '../../src/graph/extent.js';
 import { cast, iota, map } from '../../src/graph/infer.js';
+import { toLazy } from '../support/api.js';
+import { generator, randomValues } from '../support/random.js';
 
 const SIZE = 3000;
 
@@ -37,13 +40,62 @@ it('two sparse matrices in files are added and multiplied within a part of what 
   await rm(folder, { recursive: true });
 });
 
+/** Elements near the diagonal, at random places of it, and some rows without any. */
+function banded(seed: number, rows: number): SparseMatrix {
+  const next = generator(seed);
+  const indptr = new Int32Array(rows + 1);
+  const indices: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    const from = Math.max(0, row - 40);
+    for (let place = from; row % 7 !== 3 && place < Math.min(rows, row + 40); place++)
+      if (next() < 0.15) indices.push(place);
+    indptr[row + 1] = indices.length;
+  }
+  const data = toLazy(randomValues('float64', [indices.length], seed));
+  return sparse.csr({ data, indices: Int32Array.from(indices), indptr }, [rows, rows]);
+}
+
+it('two sparse matrices in files are multiplied where neither fits, by the rows that blocks reach', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'weft-sparse-rows-'));
+  const cpu = { device: 'cpu' } as const;
+  const inFile = async (seed: number): Promise<SparseMatrix> => {
+    const path = join(folder, `${seed}.npz`);
+    await sparse.saveNpz(path, banded(seed, 12_000), cpu);
+    return (await sparse.loadNpz(path)).measure(cpu);
+  };
+  const [a, b] = [await inFile(3), await inFile(4)];
+  const result = a.matmul(b);
+  const stored = 12 * Number((await b.nnz.compute(cpu)).item());
+  const whole = await result.compute(cpu);
+  const memory = Math.floor(0.9 * stored);
+  const within = await result.compute({ ...cpu, memory });
+  for (const name of ['indptr', 'indices', 'data'] as const)
+    expect(within[name].data).toEqual(whole[name].data);
+  expect(result.data.plan({ ...cpu, memory }).peakBytes).toBeLessThanOrEqual(memory);
+  await rm(folder, { recursive: true });
+});
+
 it('starts of blocks of an array on a device are computed once, those of others each time', async () => {
   const [held] = await persist([new Lazy(iota(5))], { device: 'cpu' });
   const starts = held!.expr;
   const computed = map('add', [iota(5), 1n]);
-  const startsOf = vi.fn(async (lines: readonly unknown[]) => lines.map((_, k) => [k, k + 1]));
-  const first = await startsOfLines([starts, computed], startsOf);
-  const second = await startsOfLines([computed, cast(starts, 'int32')], startsOf);
-  expect(startsOf.mock.calls.map(([lines]) => lines.length)).toEqual([2, 1]);
-  expect([...first.values(), ...second.values()]).toHaveLength(4);
+  const compute = vi.fn(async (lines: readonly unknown[]) => lines.map((_, k) => [k, k + 1]));
+  const first = new Map();
+  await findStarts([starts, computed], { compute, found: first });
+  const second = new Map();
+  await findStarts([computed, cast(starts, 'int32')], { compute, found: second });
+  expect(compute.mock.calls.map(([lines]) => lines.length)).toEqual([2, 1]);
+  expect([first.size, second.size]).toEqual([2, 2]);
+});
+
+it('rows of a chain are counted once for each matrix, in the order in which they are computed', async () => {
+  const a = sparse.eye(50).add(sparse.eye(50, 50, 1));
+  const square = a.matmul(a);
+  const lines = [square.add(a), square, a].map(({ parts }) => upToBound(parts.starts));
+  const compute = vi.fn(async (lines: readonly unknown[]) => lines.map(() => [0]));
+  const found = new Map();
+  await findStarts(lines, { compute, found });
+  expect(compute.mock.calls.map(([lines]) => lines.length)).toEqual([1, 1, 1]);
+  await findStarts(lines.slice(0, 1), { compute, found });
+  expect(compute).toHaveBeenCalledTimes(3);
 });

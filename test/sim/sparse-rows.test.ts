@@ -138,6 +138,28 @@ describe('two sparse matrices larger than the memory of a GPU', () => {
   it('are multiplied in blocks of rows of the first', async () => {
     await agrees(made(7, 1200).matmul(few), 320_000);
   });
+
+  it('are multiplied with the rows of the second that blocks reach, where neither fits', async () => {
+    const [size, length] = [8000, 7];
+    const line = (at: (k: number) => number, count: number) =>
+      toLazy({ data: Int32Array.from({ length: count }, (_, k) => at(k)), shape: [count], dtype: 'int32' })
+        .expr;
+    const stored = size * length;
+    const near = (k: number): number => {
+      const [row, of] = [Math.floor(k / length), k % length];
+      return Math.min(Math.max(0, row - 20), size - 50) + 7 * of;
+    };
+    const band = new SparseMatrix({
+      shape: [size, size],
+      starts: line((row) => length * row, size + 1),
+      places: line(near, stored),
+      values: toLazy(randomValues('float64', [stored], 9)).expr,
+      isCanonical: true,
+      isGiven: false,
+      rowBound: length,
+    });
+    await agrees(band.matmul(band), 10 * stored);
+  });
 });
 
 describe('a product of two sparse matrices that stays on a GPU', () => {

@@ -12,7 +12,7 @@ import { printKernel } from '../../fusion/kernel/print.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { formatShape } from '../../graph/format.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import { ownParameters } from '../../graph/row-lines.js';
+import { splitParameters } from '../../graph/row-lines.js';
 import { routineLibrary, routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
@@ -139,12 +139,12 @@ const LIBRARY: Readonly<Record<TargetKind, (routine: Routine, step: RoutineStep)
 
 const print = (step: RoutineStep): string => {
   const { call, operands, columns, maps, userKernel } = step;
-  const [own, blocks] = ownParameters(step);
+  const [own, blocks] = splitParameters(step);
   return [
     userKernel?.key ?? call,
     ...operands.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`),
     `(${own.join(' ')})`,
-    ...(blocks === 0 ? [] : [`in ${blocks} blocks of rows`]),
+    ...(blocks === undefined ? [] : [`in ${blocks.count} blocks of rows`]),
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
     ...(maps?.values === undefined ? [] : [`with ${maps.values.kernel.name}`]),
@@ -154,7 +154,7 @@ const print = (step: RoutineStep): string => {
 
 /** The starts of blocks of rows. */
 function startsText(step: RoutineStep): string {
-  const [own] = ownParameters(step);
+  const [own] = splitParameters(step);
   return own === step.parameters ? '' : ` ${step.parameters.slice(own.length).join(' ')}`;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The product of two sparse matrices, in two steps: elements of rows are counted, then computed
  * (`codegen/cuda/routines/sparse-matmul.ts`, `native/cpu/sparse-matmul.cpp`). Units are blocks of rows of the first one,
- * where their starts are known (`sparse-units.ts`); which rows of the second one a unit needs depends on the data, so that it
- * is held as a whole.
+ * where their starts are known (`sparse-units.ts`). Which rows of the second one a unit needs depends on the data: they are
+ * those from the least to the largest column of its rows, where these are known, and else all of them.
  */
 import {
   LISTED_AT,
@@ -115,14 +115,13 @@ const MATMUL: Routine = {
   stretch: (step, array) => {
     const { operands, results } = step;
     const { isCount, rows, bound, units } = sizesOf(step);
-    const second = isCount ? 2 : 3;
-    // Of the second matrix all is read.
-    if (operands.slice(second, 2 * second).includes(array)) return undefined;
+    const perMatrix = isCount ? 2 : 3;
+    const [starts, ...elements] = operands.slice(perMatrix, 2 * perMatrix);
     const lines = [
-      { line: 0, starts: operands[0], elements: operands.slice(1, second) },
+      { line: 0, starts: operands[0], elements: operands.slice(1, perMatrix) },
       ...(isCount ? [] : [{ line: 1, starts: operands[6], elements: results, bound }]),
     ];
-    return sparseStretch(step, array, { rows, lines, units });
+    return sparseStretch(step, array, { rows, lines, units, second: { starts, elements } });
   },
   hint: WHOLE_SECOND,
   numbers: (step) => {

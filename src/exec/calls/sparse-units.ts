@@ -58,14 +58,35 @@ export interface SparseLine {
   readonly bound?: number;
 }
 
+/** The arrays of a product's second matrix, whose rows blocks reach. */
+export interface SecondMatrix {
+  readonly starts: BufferArray | undefined;
+  readonly elements: readonly (BufferArray | undefined)[];
+}
+
 /** The elements of an array that ranges of units touch; undefined: all of it. */
 export function sparseStretch(
   step: RoutineStep,
   array: BufferArray,
-  { rows, lines, units }: { rows: number; lines: readonly SparseLine[]; units: SparseUnits },
+  {
+    rows,
+    lines,
+    units,
+    second,
+  }: { rows: number; lines: readonly SparseLine[]; units: SparseUnits; second?: SecondMatrix },
 ): StretchOfUnits | undefined {
   const blocks = knownBlocks(step);
   if (blocks === undefined) return undefined;
+  const isOfSecond = second !== undefined && (second.starts === array || second.elements.includes(array));
+  if (isOfSecond) {
+    const { reached } = blocks;
+    if (reached === undefined || second.starts !== array)
+      return reached && ((...units) => reached(...units).elements);
+    return (first, last) => {
+      const [from, to] = reached(first, last).rows;
+      return [from, to > from ? to + 1 : to];
+    };
+  }
   const rowAt = (unit: number): number => Math.min(rows, unit * units.unitRows);
   const own = lines.find(({ starts, elements }) => starts === array || elements.includes(array));
   // Counts have an element for each row.

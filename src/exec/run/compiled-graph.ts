@@ -24,6 +24,7 @@ import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } 
 import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
 import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
+import type { FoundNumbers } from './known-starts.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
@@ -57,7 +58,7 @@ export class TracedGraph {
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: TracedGraph | undefined;
   /** Computes starts of rows, where the graph was planned for them. */
-  #starts: TracedGraph | undefined;
+  readonly #lines = new Map<Expr, TracedGraph>();
   /** The program that ran before, to be run with other arguments. */
   readonly #known: { [D in TracedDestination]?: Program } = {};
   readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
@@ -96,25 +97,26 @@ export class TracedGraph {
     });
   }
 
-  /** Runs the graph; `args` are by position, like the placeholders. */
-  run(args: Arguments, destination: TracedDestination): Promise<Executed> {
+  /** Runs the graph; `args` are by position, like the placeholders; `found`: numbers that are known of them. */
+  run(args: Arguments, destination: TracedDestination, found: FoundNumbers = new Map()): Promise<Executed> {
     const watch = watcher()?.compute(this.#subject, undefined);
     const settings = this.#settings[destination];
-    if (watch === undefined) return this.#run(args, destination, settings);
-    return watched(watch, this.#run(args, destination, { ...settings, watch }));
+    if (watch === undefined) return this.#run(args, destination, settings, found);
+    return watched(watch, this.#run(args, destination, { ...settings, watch }, found));
   }
 
   async #run(
     args: Arguments,
     destination: TracedDestination,
     settings: ExecutionSettings,
+    found: FoundNumbers,
   ): Promise<Executed> {
     if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, destination);
     const program = this.#knownFor(destination);
     try {
       return await this.#looked(
         program === undefined
-          ? this.#runFirst(args, destination, settings)
+          ? this.#runFirst(args, destination, settings, found)
           : runProgram(program, this.#inputsOf(args), settings),
         destination,
       );
@@ -124,7 +126,7 @@ export class TracedGraph {
     }
     // There may be room for it in tiles.
     try {
-      return await this.#looked(this.#runFirst(args, destination, settings), destination);
+      return await this.#looked(this.#runFirst(args, destination, settings, found), destination);
     } catch (error) {
       throw await this.#refused(error, destination);
     }
@@ -174,6 +176,7 @@ export class TracedGraph {
     args: Arguments,
     destination: TracedDestination,
     settings: ExecutionSettings,
+    found: FoundNumbers,
   ): Promise<Executed> {
     if (destination === 'host') checkHostResults(this.exprs);
     const canonical = this.#canonical;
@@ -190,17 +193,22 @@ export class TracedGraph {
       job: planned,
       executed,
       isOfAll,
-    } = await executeInRows(job, target, settings, (lines) => this.#startsOf(lines, args));
+    } = await executeInRows(job, target, settings, {
+      compute: (lines) => this.#numbersOf(lines, args, found),
+      found,
+    });
     // Captured graphs in segments are computed at each call; a plan for starts of rows is that of one matrix.
     if (isOfAll && isRepeatable(planned, target, settings, executed))
       this.#known[destination] = executed.program;
     return executed;
   }
 
-  /** The numbers of lines of the graph, always the same ones. */
-  async #startsOf(lines: readonly Expr[], args: Arguments): Promise<number[][]> {
-    this.#starts ??= new TracedGraph(lines, this.#placeholders, this.#options);
-    const executed = await this.#starts.run(args, 'host');
+  /** The numbers of lines of the graph: those that begin with the same one are always the same ones. */
+  async #numbersOf(lines: readonly Expr[], args: Arguments, found: FoundNumbers): Promise<number[][]> {
+    const [first] = lines as [Expr];
+    const known = this.#lines.get(first) ?? new TracedGraph(lines, this.#placeholders, this.#options);
+    this.#lines.set(first, known);
+    const executed = await known.run(args, 'host', found);
     return hostResults(lines, executed).map(numbersOf);
   }
 

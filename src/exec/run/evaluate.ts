@@ -26,7 +26,7 @@ import { computeTargetOf, devicesOf } from './compute-target.js';
 import { type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
-import type { StartsOf } from './known-starts.js';
+import type { FoundNumbers, NumbersAhead } from './known-starts.js';
 import { refusalOfJob } from './plan-job.js';
 import { executeInRows } from './row-stretches.js';
 import type { Executed, FilesOf } from './run-program.js';
@@ -92,7 +92,9 @@ export async function evaluateStored(
   const bounded = boundedJob(exprs);
   if (bounded === undefined) return storedResults(exprs, await compute(exprs, options, 'device'));
   const { computed, cuts } = bounded;
-  const executed = await compute(computed, options, 'device', undefined, computed.length - cuts.length);
+  const executed = await compute(computed, options, 'device', undefined, {
+    toHost: computed.length - cuts.length,
+  });
   const results = storedResults(computed.slice(0, cuts.length), executed);
   return cutTo(results, await sizesOf(executed, bounded, readCodes), bounded, evaluateStored);
 }
@@ -167,24 +169,25 @@ async function compute(
   options: ComputeOptions,
   destination: Destination,
   filesOf?: FilesOf,
-  toHost = 0,
+  { toHost = 0, found = new Map() }: Partial<Pick<Wanted, 'toHost' | 'found'>> = {},
 ): Promise<Executed> {
   const watch = watcher()?.compute(subjectOf(exprs, false), options.signal);
-  const computing = computeWatched(exprs, options, { destination, filesOf, toHost }, watch);
+  const computing = computeWatched(exprs, options, { destination, filesOf, toHost, found }, watch);
   return watch === undefined ? computing : watched(watch, computing);
 }
 
-/** Where results are wanted, and how many of the last ones on the host all the same. */
+/** Where results are wanted, how many of the last ones on the host all the same, and numbers that are known. */
 interface Wanted {
   readonly destination: Destination;
   readonly filesOf: FilesOf | undefined;
   readonly toHost: number;
+  readonly found: FoundNumbers;
 }
 
 async function computeWatched(
   exprs: readonly Expr[],
   options: ComputeOptions,
-  { destination, filesOf, toHost }: Wanted,
+  { destination, filesOf, toHost, found }: Wanted,
   watch: ComputeWatch | undefined,
 ): Promise<Executed> {
   checkComputeOptions('compute', options);
@@ -208,7 +211,7 @@ async function computeWatched(
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
     const settings = settingsOf(options, destination, false, filesOf, watch);
-    const { executed } = await executeInRows(job, target, settings, startsWith(options));
+    const { executed } = await executeInRows(job, target, settings, aheadOf(options, found));
     await checkStatuses(canonical, executed, destination, readCodes);
     return executed;
   } catch (error) {
@@ -262,10 +265,11 @@ async function checkIndices(
 }
 
 /** Computes starts of rows before a job that needs them. */
-const startsWith =
-  ({ onProgress: _, ...quiet }: ComputeOptions): StartsOf =>
-  async (lines) =>
-    (await evaluate(lines, quiet)).map(numbersOf);
+const aheadOf = ({ onProgress: _, ...quiet }: ComputeOptions, found: FoundNumbers): NumbersAhead => ({
+  compute: async (lines) =>
+    hostResults(lines, await compute(lines, quiet, 'host', undefined, { found })).map(numbersOf),
+  found,
+});
 
 /** The numbers of an int64 result. */
 export function numbersOf({ data }: HostResult): number[] {

@@ -3,10 +3,16 @@
  * those of a matrix that is used again are computed once.
  */
 import type { DeviceBuffer, Expr } from '../../graph/expr.js';
-import { blockStarts } from '../../graph/row-stretches.js';
+import { blockStarts, startLines } from '../../graph/row-stretches.js';
 
-/** The numbers of lines, each an int64 one of starts. */
-export type StartsOf = (lines: readonly Expr[]) => Promise<readonly (readonly number[])[]>;
+/** Computes the numbers of int64 lines before a job that needs them, and keeps those of one compute. */
+export interface NumbersAhead {
+  readonly compute: (lines: readonly Expr[]) => Promise<readonly (readonly number[])[]>;
+  readonly found: FoundNumbers;
+}
+
+/** Numbers of a compute, by line: what is computed before a job has such lines itself, which are computed once. */
+export type FoundNumbers = Map<Expr, readonly number[]>;
 
 /** By memory, then by the dtype and the length of the array that it is. */
 const known = new WeakMap<DeviceBuffer, Map<string, readonly number[]>>();
@@ -30,24 +36,32 @@ function keep({ memory, type }: HeldStarts, numbers: readonly number[]): void {
   known.set(memory, own.set(type, numbers));
 }
 
-/** The starts of the blocks of each line of starts: those that are not known are computed, together, and kept. */
-export async function startsOfLines(
-  lines: readonly Expr[],
-  startsOf: StartsOf,
-): Promise<ReadonlyMap<Expr, readonly number[]>> {
-  const found = new Map<Expr, readonly number[]>();
+/** Finds the starts of the blocks of each line of starts: those that are not known are computed, and kept. */
+export async function findStarts(lines: readonly Expr[], ahead: NumbersAhead): Promise<void> {
+  const { found } = ahead;
   for (const line of lines) {
     const held = heldStarts(line);
     const numbers = held && known.get(held.memory)?.get(held.type);
-    if (numbers !== undefined) found.set(line, numbers);
+    if (numbers !== undefined) found.set(blockStarts(line), numbers);
   }
-  const others = lines.filter((line) => !found.has(line));
-  if (others.length === 0) return found;
-  const computed = await startsOf(others.map(blockStarts));
-  for (const [k, line] of others.entries()) {
+  await findNumbers(lines.map(blockStarts), ahead);
+  for (const line of lines) {
     const held = heldStarts(line);
-    if (held !== undefined) keep(held, computed[k]!);
-    found.set(line, computed[k]!);
+    if (held !== undefined) keep(held, found.get(blockStarts(line))!);
   }
-  return found;
+}
+
+/**
+ * Finds the numbers of lines. Rows of a matrix that others are computed from are counted first, so that a chain of matrices,
+ * of which each is computed from the one before, is not counted again for each of them.
+ */
+export async function findNumbers(lines: readonly Expr[], { compute, found }: NumbersAhead): Promise<void> {
+  for (;;) {
+    const others = [...new Set(lines)].filter((line) => !found.has(line));
+    if (others.length === 0) return;
+    const unknown = new Set(others);
+    const first = others.filter((line) => !startLines(line).some((own) => own !== line && unknown.has(own)));
+    const computed = await compute(first);
+    for (const [k, line] of first.entries()) found.set(line, computed[k]!);
+  }
 }

@@ -18,7 +18,7 @@ import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target
 import { planSegments, type SegmentsPlan } from './plan-segments.js';
 import { type Observers, type Planned, planInSlices } from './planned.js';
 import { Refusals } from './refusals.js';
-import { inEvenStretches, sharesRows } from './row-stretches.js';
+import { inEvenReach, inEvenStretches, sharesRows } from './row-stretches.js';
 
 /** The plans of a compute. */
 export interface JobPlan {
@@ -60,7 +60,14 @@ function* planOwn(canonical: Canonical, target: ComputeTarget, observers: Observ
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
     }
-  return yield* planInSlices(inEvenStretches(canonical), target, observers);
+  const inReach = inEvenReach(canonical);
+  if (inReach === undefined) return yield* planInSlices(inEvenStretches(canonical), target, observers);
+  try {
+    return yield* planInSlices(inEvenStretches(canonical), target, observers);
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+  }
+  return yield* planInSlices(inReach, target, observers);
 }
 
 function* planAhead(

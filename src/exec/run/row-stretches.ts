@@ -7,11 +7,13 @@ import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { Expr } from '../../graph/expr.js';
 import { type Graph, type GraphLoop, type GraphNode, nodeOf, sizeOfShape } from '../../graph/graph.js';
+import { blockParameters } from '../../graph/row-lines.js';
+import { type RowReach, reachOf } from '../../graph/row-reach.js';
 import { blockRows, blockStarts, type RowLine } from '../../graph/row-stretches.js';
 import { MemoryError } from '../../host/errors.js';
 import type { ComputeTarget } from './compute-target.js';
 import { type ExecutionSettings, execute, type Job } from './execution.js';
-import { heldStarts, type StartsOf, startsOfLines } from './known-starts.js';
+import { findNumbers, findStarts, heldStarts, type NumbersAhead } from './known-starts.js';
 import type { Executed } from './run-program.js';
 
 /** Bytes of the operands of calls in rows from which on several devices have parts of them each. */
@@ -30,7 +32,7 @@ export async function executeInRows(
   job: Job,
   target: ComputeTarget,
   settings: ExecutionSettings,
-  startsOf: StartsOf,
+  ahead: NumbersAhead,
 ): Promise<ExecutedJob> {
   const { canonical } = job;
   let refusal: MemoryError | undefined;
@@ -41,13 +43,30 @@ export async function executeInRows(
       if (canonical.stretched.length === 0 || !(error instanceof MemoryError)) throw error;
       refusal = error;
     }
-  const found = await startsOfLines(linesOf(canonical), startsOf).catch((error: unknown) => {
+  const orRefusal = (error: unknown): never => {
     throw error instanceof MemoryError ? (refusal ?? error) : error;
-  });
-  const planned = inStretches(canonical, ({ starts }) => found.get(starts)!);
-  const inRows = { ...job, canonical: planned };
+  };
+  await findStarts(linesOf(canonical), ahead).catch(orRefusal);
   const isOfAll = linesOf(canonical).every((line) => heldStarts(line) !== undefined);
-  return { job: inRows, executed: await execute(inRows, target, settings), isOfAll };
+  const executeFor = async (numbersOf: NumbersOf, isOfMatrix: boolean): Promise<ExecutedJob> => {
+    const inRows = { ...job, canonical: inStretches(canonical, numbersOf) };
+    return {
+      job: inRows,
+      executed: await execute(inRows, target, settings),
+      isOfAll: isOfAll && !isOfMatrix,
+    };
+  };
+  const numbersOf = (line: Expr): readonly number[] => ahead.found.get(line)!;
+  const blocksOf = ({ starts }: RowLine): readonly number[] => numbersOf(blockStarts(starts));
+  const reaches = reachesOf(canonical);
+  try {
+    return await executeFor({ blocksOf }, false);
+  } catch (error) {
+    if (reaches.length === 0 || !(error instanceof MemoryError)) throw error;
+    refusal = error;
+  }
+  await findNumbers(reaches, ahead).catch(orRefusal);
+  return executeFor({ blocksOf, reachOf: numbersOf }, true);
 }
 
 /** Whether several devices are to have parts of the operands. */
@@ -64,15 +83,29 @@ const linesOf = ({ stretched }: Canonical): readonly Expr[] => [
   ...new Set(stretched.flatMap(({ lines }) => lines.map(({ starts }) => starts))),
 ];
 
+/** Which rows of second matrices blocks of rows read, to compute. */
+const reachesOf = ({ stretched }: Canonical): readonly Expr[] => [
+  ...new Set(stretched.flatMap(({ reach }) => (reach === undefined ? [] : [reachLine(reach)]))),
+];
+
+const reachLine = (reach: RowReach): Expr => reachOf(reach, blockRows(reach.starts.shape[0]! - 1));
+
+/** The numbers of lines of starts and, where second matrices do not fit, of their rows that blocks read. */
+interface NumbersOf {
+  readonly blocksOf: (line: RowLine) => readonly number[];
+  readonly reachOf?: (line: Expr, reach: RowReach) => readonly number[];
+}
+
 /** Parameters that calls get behind their own, by the path to their node. */
 type Further = readonly { readonly path: readonly number[]; readonly parameters: readonly number[] }[];
 
 /** The graph for rows whose blocks start there. */
-function inStretches(canonical: Canonical, blocksOf: (line: RowLine) => readonly number[]): Canonical {
+function inStretches(canonical: Canonical, { blocksOf, reachOf: rowsOf }: NumbersOf): Canonical {
   const { graph, sources, repeated, checks, statuses } = canonical;
-  const further = canonical.stretched.map(({ path, lines }) => {
+  const further = canonical.stretched.map(({ path, lines, reach }) => {
     const size = blockRows(lines[0]!.starts.shape[0]! - 1);
-    return { path, parameters: [size, ...lines.flatMap(blocksOf)] };
+    const rows = (reach && rowsOf?.(reachLine(reach), reach)) ?? [];
+    return { path, parameters: blockParameters(size, lines.map(blocksOf), rows) };
   });
   return {
     graph: withParameters(graph, further, new Map()),
@@ -113,8 +146,29 @@ function withParameters(graph: Graph, further: Further, loops: Map<GraphLoop, Gr
 
 /** The graph for rows that all have as many elements: for plans of jobs that nobody runs. */
 export const inEvenStretches = (canonical: Canonical): Canonical =>
-  inStretches(canonical, ({ starts, stored }) => {
-    const [blocks, rows] = [blockStarts(starts).shape[0]!, starts.shape[0]! - 1];
-    const at = (block: number): number => Math.min(rows, block * blockRows(rows));
-    return Array.from({ length: blocks }, (_, block) => Math.floor((stored * at(block)) / rows));
-  });
+  inStretches(canonical, { blocksOf: evenStarts });
+
+/** The same where blocks read as many rows of second matrices one after the other; undefined: there are none. */
+export const inEvenReach = (canonical: Canonical): Canonical | undefined =>
+  reachesOf(canonical).length === 0
+    ? undefined
+    : inStretches(canonical, { blocksOf: evenStarts, reachOf: evenReach });
+
+function evenStarts({ starts, stored }: RowLine): number[] {
+  const [blocks, rows] = [blockStarts(starts).shape[0]!, starts.shape[0]! - 1];
+  const at = (block: number): number => Math.min(rows, block * blockRows(rows));
+  return Array.from({ length: blocks }, (_, block) => Math.floor((stored * at(block)) / rows));
+}
+
+function evenReach({ shape }: Expr, { others, stored }: RowReach): number[] {
+  const count = shape[0]! / 4;
+  const rows = others.shape[0]! - 1;
+  const blocks = Array.from({ length: count }, (_, block) => block);
+  const first = blocks.map((block) => Math.floor((rows * block) / count));
+  const end = blocks.map((block) => Math.ceil((rows * (block + 1)) / count));
+  return [
+    first,
+    end,
+    ...[first, end].map((line) => line.map((row) => Math.floor((stored * row) / rows))),
+  ].flat();
+}
