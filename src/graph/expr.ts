@@ -268,6 +268,8 @@ export type NodeData =
       readonly axes: readonly number[];
       /** Written out as ops by the kernels that need it, in the order of its elements (`unroll-reductions.ts`). */
       readonly unrolled?: boolean | undefined;
+      /** Its rows are those of so many equal reductions, one after the other, each of which keeps its order. */
+      readonly batch?: number | undefined;
     }
   | { readonly kind: 'view'; readonly view: View }
   /** The inputs one after the other along an axis; their sizes along the others, and their dtypes, agree. */

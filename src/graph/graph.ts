@@ -129,6 +129,7 @@ export function nodeFrom(
         reduction: data.reduction,
         monoid: data.monoid,
         unrolled: data.unrolled,
+        batch: data.batch,
         axes: data.axes,
         dtype,
         shape,

@@ -47,6 +47,10 @@ export function formatCount({ steps, condition, every }: LoopCount): string {
   return every === undefined ? often : `${often}, every ${every} kept`;
 }
 
+/** The number of equal reductions that one is, where there are several. */
+export const formatBatch = ({ batch }: { readonly batch?: number | undefined }): string =>
+  batch === undefined ? '' : ` batch ${batch}`;
+
 /** A node's operation, without its id, inputs, dtype and shape. */
 export function formatNodeData(node: GraphNodeData): string {
   switch (node.kind) {
@@ -60,7 +64,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'map':
       return node.op;
     case 'reduce':
-      return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]${node.unrolled === true ? ' unrolled' : ''}`;
+      return `${node.reduction}${node.monoid === undefined ? '' : ` part ${node.monoid.part}`} over [${node.axes.join(' ')}]${node.unrolled === true ? ' unrolled' : ''}${formatBatch(node)}`;
     case 'view':
       return formatView(node.view);
     case 'join':

@@ -9,8 +9,8 @@
  */
 
 import { affinesIn, type Load, liveValues, loadsOf, mapLoads, sizesOf } from '../../fusion/kernel/algebra.js';
-import { hasMonoid, isOrdered, monoidOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
-import { mergeAxes } from '../../fusion/kernel/axes.js';
+import { batchOf, hasMonoid, isOrdered, monoidOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { dropUnitAxes, firstOfBatch, mergeAxes } from '../../fusion/kernel/axes.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
@@ -43,7 +43,11 @@ function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel
     .filter((at) => levels.element[at])
     .map((at) => kernel.tape[at]!)
     .filter((i) => affinesIn(i).length > 0);
-  const walked = mergeAxes(mapLoads({ ...kernel, tape: placed, stores: [] }, withoutIndex));
+  const batch = batchOf(kernel.tape[position]!);
+  const walked = firstOfBatch(
+    mergeAxes(mapLoads({ ...kernel, tape: placed, stores: [] }, withoutIndex)),
+    batch,
+  );
   const moving = ({ access }: Load): number => access.strides.filter((stride) => stride !== 0).length;
   const loads = loadsOf(walked);
   const most = Math.max(...loads.map(moving));
@@ -143,6 +147,15 @@ function orderAlone(bare: Kernel): OrderAlone {
     order: orderOfSums(bare, blocking),
     run: product(blocking.laneAxes.map((axis) => sizes[axis]!)),
   };
+}
+
+/** The order of a reduction, as text; `undefined`: it follows from blocks, or the kernel has no blocking of that order. */
+export function orderOfSum(source: Kernel, position: number): string | undefined {
+  const kernel = mergeAxes(dropUnitAxes(source, { keepsReduced: false }));
+  const levels = levelsOf(kernel);
+  const { order } = orderAlone(bareReduction(kernel, levels, position));
+  const has = (blocking: Blocking): boolean => orderOfSums(kernel, blocking) === order;
+  return order === undefined || cheapestLayout(kernel, levels, has) === undefined ? undefined : order;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { isElementTape } from '../../codegen/cpu/element-tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
+import { orderOfSum } from '../../codegen/cpu/tape-sum-order.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { asStrided } from '../../fusion/partition/operands.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
@@ -75,7 +76,7 @@ const PRODUCTS: ProductTraits = {
 };
 
 export const CPU_TARGET: Target = {
-  passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS)],
+  passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, orderOfSum)],
   products: PRODUCTS,
   wholePasses: [COMPACT_VALUES],
   productLibraries: () => ['weft'],

@@ -1,4 +1,5 @@
 /** The target of GPUs: kernels as CUDA C, products by cuBLAS, cuBLASLt and cuTENSOR, memory of their own. */
+import { orderOfSum } from '../../codegen/cuda/schedules/sum-order.js';
 import {
   COMPACT_VALUES,
   FUSE_EPILOGUES,
@@ -16,7 +17,7 @@ import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
 import type { Target } from './target.js';
 
 export const CUDA_TARGET: Target = {
-  passes: [WITHOUT_CPU_ROUTINES, ...passesWith(CUDA_PRODUCTS)],
+  passes: [WITHOUT_CPU_ROUTINES, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [

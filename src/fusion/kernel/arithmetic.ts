@@ -103,6 +103,12 @@ export function reductionOf(i: Instruction): ReductionName | undefined {
   return form.kind === 'reduce' ? form.reduction : undefined;
 }
 
+/** The number of equal reductions whose rows a reduction has; of all else, 1. */
+export function batchOf(i: Instruction): number {
+  const form = formOf(i);
+  return form.kind === 'reduce' ? (form.batch ?? 1) : 1;
+}
+
 export const isReduction = (i: Instruction): boolean => formOf(i).kind === 'reduce';
 
 /** A reduction with its place on the tape. */

@@ -37,6 +37,17 @@ export function mergeAxes<K extends Tape>(kernel: K): K {
   return withAxes(kernel, kept, merged);
 }
 
+/** The rows of the first of `batch` equal reductions, which lie one after the other along the outermost axis. */
+export function firstOfBatch<K extends Tape>(kernel: K, batch: number): K {
+  const sizes = sizesOf(kernel);
+  const [outermost] = kernel.parallel;
+  if (batch === 1 || outermost === undefined || outermost % batch !== 0) return kernel;
+  const axes = [...sizes.keys()];
+  return outermost === batch
+    ? withAxes(kernel, axes.slice(1), sizes.slice(1))
+    : withAxes(kernel, axes, sizes.with(0, outermost / batch));
+}
+
 /**
  * Drops axes of size 1, whose coordinate is always 0. `keepsReduced`: one reduced axis stays where all have
  * size 1, so that the kernel still says that it reduces.

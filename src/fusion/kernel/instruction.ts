@@ -31,10 +31,10 @@ export const create = {
     instructionOf({ kind: 'repeat', dtype, loop, result, args }),
   call: (dtype: DType, own: CudaFunction, result: number, args: readonly number[]): Instruction =>
     instructionOf({ kind: 'function', dtype, function: own, result, args }),
-  reduce: (dtype: DType, reduction: ReductionName, args: readonly number[]): Instruction =>
-    instructionOf({ kind: 'reduce', dtype, reduction, args }),
-  combine: (dtype: DType, monoid: MonoidPart, args: readonly number[]): Instruction =>
-    instructionOf({ kind: 'reduce', dtype, reduction: 'monoid', monoid, args }),
+  reduce: (dtype: DType, reduction: ReductionName, args: readonly number[], batch?: number): Instruction =>
+    instructionOf({ kind: 'reduce', dtype, reduction, args, batch }),
+  combine: (dtype: DType, monoid: MonoidPart, args: readonly number[], batch?: number): Instruction =>
+    instructionOf({ kind: 'reduce', dtype, reduction: 'monoid', monoid, args, batch }),
 } as const;
 
 /**
@@ -100,7 +100,7 @@ export function mapInstruction(
     case 'reduce':
       if (sameNumbers(args, form.args)) return i;
       return form.monoid === undefined
-        ? create.reduce(i.dtype, form.reduction, args)
-        : create.combine(i.dtype, form.monoid, args);
+        ? create.reduce(i.dtype, form.reduction, args, form.batch)
+        : create.combine(i.dtype, form.monoid, args, form.batch);
   }
 }

@@ -134,6 +134,8 @@ export type InstructionForm =
       /** Instructions of one monoid and the same arguments are one reduction. */
       readonly monoid?: MonoidPart | undefined;
       readonly args: readonly number[];
+      /** Rows are in the order of one of so many reductions, which follow each other along the outermost axis. */
+      readonly batch?: number | undefined;
     };
 
 /**

@@ -4,6 +4,7 @@
  */
 import { formatScalar } from '../../graph/format.js';
 import type { ElementLoop, ElementStep, StepValue } from '../../graph/loop-step.js';
+import { formatBatch } from '../../graph/print.js';
 import {
   type Access,
   type AccessIndex,
@@ -84,8 +85,8 @@ function formatInstruction(instruction: Instruction): string {
     case 'function':
       return formatCuda(i);
     case 'reduce':
-      if (i.monoid === undefined) return `reduce ${i.reduction}${formatArgs(i.args)}`;
-      return `reduce monoid${formatArgs(i.args)}, part ${i.monoid.part} of { ${formatStep(i.monoid.of.combine)} }`;
+      if (i.monoid === undefined) return `reduce ${i.reduction}${formatArgs(i.args)}${formatBatch(i)}`;
+      return `reduce monoid${formatArgs(i.args)}${formatBatch(i)}, part ${i.monoid.part} of { ${formatStep(i.monoid.of.combine)} }`;
   }
 }
 

@@ -70,6 +70,7 @@ function putInstruction(to: Records, instruction: Instruction): void {
     case 'reduce':
       to.put(numberOf(form.monoid?.of.key ?? form.reduction));
       to.put(form.monoid?.part ?? -1);
+      to.put(form.batch ?? 1);
       to.putAll(form.args);
       break;
     default:

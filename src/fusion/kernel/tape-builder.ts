@@ -136,6 +136,7 @@ function isSame(one: Instruction, other: Instruction): boolean {
         a.reduction === b.reduction &&
         a.monoid?.part === b.monoid?.part &&
         a.monoid?.of.key === b.monoid?.of.key &&
+        a.batch === b.batch &&
         sameNumbers(a.args, b.args)
       );
   }

@@ -169,7 +169,7 @@ export class KernelEmitter {
     if (root.monoid !== undefined) {
       const parts: number[] = [];
       for (const input of root.inputs) parts.push(yield* this.#pull(input, undefined));
-      return this.#tape.add(create.combine(root.dtype, root.monoid, parts));
+      return this.#tape.add(create.combine(root.dtype, root.monoid, parts, root.batch));
     }
     const input = nodeOf(this.#graph, root.inputs[0]!);
     const arg = this.#cast(yield* this.#pull(input.id, undefined), accumulatorOf(input.dtype));
@@ -181,7 +181,7 @@ export class KernelEmitter {
       args.push(this.#tape.add(create.index(affine)));
     }
     const dtype = isHalf(root.dtype) ? 'float32' : root.dtype;
-    return this.#cast(this.#tape.add(create.reduce(dtype, root.reduction, args)), root.dtype);
+    return this.#cast(this.#tape.add(create.reduce(dtype, root.reduction, args, root.batch)), root.dtype);
   }
 
   #cast(value: number, dtype: DType): number {

@@ -82,7 +82,20 @@ function sharesLoad({ first, second, match }: Alignment): boolean {
 /** Pairs of loads of one buffer that are tried as common ground. */
 const MAX_PAIRS = 4;
 
-/** How two kernels merge that do not depend on each other and read the same array at the same places. */
+/** Elements of small maps, which take less time than their launches. */
+const SMALL_MAP = 1 << 16;
+
+/** Whether two maps are small and have one domain: one launch then does for both, wherever they read. */
+const areSmallMaps = (first: MutableKernel, second: MutableKernel): boolean =>
+  first.reduced.length === 0 &&
+  second.reduced.length === 0 &&
+  first.domainSize <= SMALL_MAP &&
+  sameNumbers(first.parallel, second.parallel);
+
+/**
+ * How two kernels merge that do not depend on each other and read the same array: at the same places, or in small
+ * maps.
+ */
 export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut: IsLiveOut): Merge {
   const [first, second] = a.reduced.length >= b.reduced.length ? [a, b] : [b, a];
   for (const { buffer, loads } of first.uses) {
@@ -98,7 +111,9 @@ export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut:
       if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', isLiveOut);
     }
   }
-  return fail('no-shared-input');
+  return areSmallMaps(first, second)
+    ? joinOf({ first, second, match: identityOf(first.sizes.length) }, 'first', isLiveOut)
+    : fail('no-shared-input');
 }
 
 /** Reductions merge only if they reduce the same axes; a map follows any. */

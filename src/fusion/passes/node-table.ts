@@ -70,6 +70,7 @@ function writeData(to: Records, node: GraphNodeData): void {
       );
       to.putAll(node.axes);
       if (node.unrolled === true) to.put(numberOf('unrolled'));
+      to.put(node.batch ?? 1);
       break;
     case 'view':
       writeView(to, node.view);

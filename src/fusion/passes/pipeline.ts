@@ -10,6 +10,7 @@ import type { Graph, GraphLoop, GraphNode, MutableGraph } from '../../graph/grap
 import { verify } from '../../graph/verify.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { PathReport } from '../paths/path-report.js';
+import { batchSlices } from './batch-slices.js';
 import { withCpuRoutines, withoutCpuRoutines } from './both-ways.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
@@ -27,6 +28,7 @@ import { pushSlices } from './push-slices.js';
 import { simplify } from './simplify.js';
 import { splitContractions } from './split-contractions.js';
 import { splitJoins } from './split-joins.js';
+import type { SumOrder } from './sum-orders.js';
 import { unrollReductions } from './unroll-reductions.js';
 
 export interface Pass {
@@ -36,8 +38,8 @@ export interface Pass {
   readonly rounds: boolean;
 }
 
-/** The passes for a target, by what its products are like. */
-export const passesWith = (products?: ProductTraits): readonly Pass[] => [
+/** The passes for a target, by what its products are like, and by the order of its sums. */
+export const passesWith = (products?: ProductTraits, sumOrder?: SumOrder): readonly Pass[] => [
   { name: 'simplify', run: simplify, rounds: false },
   { name: 'fuse-attention', run: fuseAttention(products?.attention), rounds: true },
   { name: 'count-bands', run: countBands, rounds: false },
@@ -47,6 +49,7 @@ export const passesWith = (products?: ProductTraits): readonly Pass[] => [
   { name: 'merge-contractions', run: mergeContractions, rounds: true },
   { name: 'lower-contractions', run: lowerContractions(products), rounds: false },
   { name: 'unroll-reductions', run: unrollReductions, rounds: false },
+  { name: 'batch-slices', run: batchSlices(sumOrder), rounds: false },
 ];
 
 /** Runs ahead of the passes of a target without the CPU's routines. */

@@ -13,6 +13,7 @@
  */
 import { affinesIn, liveValues, loadOf } from '../../../fusion/kernel/algebra.js';
 import {
+  batchOf,
   isConstant,
   isOrdered,
   isReduction,
@@ -20,7 +21,7 @@ import {
   reductionOf,
   reductionsOf,
 } from '../../../fusion/kernel/arithmetic.js';
-import { mergeAxes } from '../../../fusion/kernel/axes.js';
+import { firstOfBatch, mergeAxes } from '../../../fusion/kernel/axes.js';
 import { create, mapInstruction } from '../../../fusion/kernel/instruction.js';
 import {
   argumentsOf,
@@ -112,14 +113,17 @@ function rowStrides(kernel: Kernel): (at: number) => number[] {
   };
 }
 
-/** A reduction of a kernel in the normal form, as it is alone. */
+/** A reduction of a kernel in the normal form, as it is alone: of a batch, as each of its reductions is. */
 export function aloneOf(kernel: Kernel, position: number): Alone {
   const levels = levelsOf(kernel);
-  const pairs = chooseOuterProduct(ownPart(kernel, levels, position, rowStrides(kernel)));
+  const batch = batchOf(kernel.tape[position]!);
+  const pairs = chooseOuterProduct(
+    firstOfBatch(ownPart(kernel, levels, position, rowStrides(kernel)), batch),
+  );
   const noAxes = [...kernel.parallel, ...kernel.reduced].map(() => 0);
   const part = ownPart(kernel, levels, position, () => noAxes);
   const own = normalize(part);
-  const schedule = pairs ?? chooseReduce(own);
+  const schedule = pairs ?? chooseReduce(firstOfBatch(own, batch));
   const name = reductionOf(kernel.tape[position]!);
   const isFast = name === 'sum' && hasFastPaths(own);
   const isTuple = name === 'squaredDeviations';
@@ -192,6 +196,15 @@ function chooseAsAlone(kernel: Kernel): ReduceSchedule | OuterProductSchedule | 
   }
   if (schedule.mapping === 'rows') return fitsChunks(kernel, schedule) ? schedule : undefined;
   return { ...schedule, width: columnWidth(kernel, schedule) };
+}
+
+/** The order of a reduction, as text; `undefined`: a kernel of that alone would have another one. */
+export function orderOfSum(kernel: Kernel, position: number): string | undefined {
+  const whole = normalize(kernel);
+  const levels = levelsOf(whole);
+  const noAxes = [...whole.parallel, ...whole.reduced].map(() => 0);
+  const part = normalize(ownPart(whole, levels, position, () => noAxes));
+  return chooseAsAlone(part) === undefined ? undefined : aloneOf(whole, position).order;
 }
 
 /** Whether the chunks of a reduction alone cross no end of a kernel's last axis. */

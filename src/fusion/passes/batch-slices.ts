@@ -1,0 +1,196 @@
+/**
+ * Computes once for all what is computed alike for several slices of one array:
+ *
+ *     stack [f(x[0]), f(x[1]), f(x[2])]      →   f(x), of shape (3, …)
+ *     Σ f(x[0]), Σ f(x[1]), Σ f(x[2])        →   parts of s = Σ f(x) over all axes but the first
+ *
+ * Slices lie one after the other, at one distance. What is joined is one node; of reductions that are wanted apart, as
+ * of statistics of bands, each is a part of one node, where no kernel would compute a row of it along with what is
+ * computed for each element. Values do not change, and a sum keeps its order: `batch` of its node says of how many sums it is,
+ * each of which is added up as it is alone, and a target whose kernel for all of them would do otherwise says so. Products
+ * stay as they are: a library may sum in another order for a batch.
+ */
+import {
+  Consumers,
+  type GraphNode,
+  type MutableGraph,
+  nodeOf,
+  orderOf,
+  sizeOfShape,
+} from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
+import { NodeBatcher } from './batched-nodes.js';
+import { isElementwise } from './join-cuts.js';
+import { Editor, rewriteInOneWalk } from './rewrite.js';
+import { SliceClasses } from './slice-classes.js';
+import { type SumOrder, SumOrders } from './sum-orders.js';
+
+/** Reductions that are wanted apart, at least: their parts are copied by a kernel of its own. */
+const LEAST_APART = 3;
+/** Rounds: what several slices are computed of may be computed alike itself. */
+const MOST_ROUNDS = 4;
+/** Nodes above a reduction that are looked at. */
+const MOST_ABOVE = 64;
+
+/** The pass for a target, by the order of its sums; without, sums whose order counts stay apart. */
+export const batchSlices = (orderOf: SumOrder | undefined) =>
+  function* (graph: MutableGraph): Slices<void> {
+    for (let round = 0; round < MOST_ROUNDS && mayHaveBatches(graph); round++) {
+      const found = yield* batchesOf(graph, orderOf);
+      if (found.size === 0) return;
+      const rule = ({ id }: GraphNode): number | undefined => found.get(id);
+      yield* rewriteInOneWalk(graph, { join: [rule], reduce: [rule] });
+    }
+  };
+
+/** Whether something may take several slices of one array. */
+function mayHaveBatches(graph: MutableGraph): boolean {
+  let joins = 0;
+  let reductions = 0;
+  const sliced = new Set<number>();
+  let hasSeveral = false;
+  for (const node of graph.nodes) {
+    if (node === undefined) continue;
+    if (node.kind === 'join') joins++;
+    else if (node.kind === 'reduce') reductions++;
+    else if (node.kind === 'view' && node.view.type === 'slice') {
+      hasSeveral ||= sliced.has(node.inputs[0]!);
+      sliced.add(node.inputs[0]!);
+    }
+  }
+  return hasSeveral && (joins > 0 || reductions >= LEAST_APART);
+}
+
+/** By id of joins and reductions, what takes their place. */
+function* batchesOf(graph: MutableGraph, sumOrder: SumOrder | undefined): Slices<Map<number, number>> {
+  const order = orderOf(graph);
+  const search = new BatchSearch(graph, order, yield* SliceClasses.of(graph, order), sumOrder);
+  for (let k = order.length - 1; k >= 0; k--) {
+    const node = nodeOf(graph, order[k]!);
+    if (node.kind === 'join' && search.join(node)) yield;
+  }
+  for (const members of search.reductions()) if (search.apart(members)) yield;
+  // Nodes that were made in vain leave the graph as it was.
+  if (search.found.size === 0) graph.nodes.length = search.firstMade;
+  return search.found;
+}
+
+class BatchSearch {
+  readonly found = new Map<number, number>();
+  /** The first id of a node that it makes. */
+  readonly firstMade: number;
+  readonly #graph: MutableGraph;
+  readonly #order: readonly number[];
+  readonly #classes: SliceClasses;
+  readonly #consumers: Consumers;
+  readonly #outputs: ReadonlySet<number>;
+  readonly #editor: Editor;
+  readonly #batcher: NodeBatcher;
+  readonly #sums: SumOrders;
+  /** The nodes that a batch was made of. */
+  readonly #batched = new Set<number>();
+
+  constructor(
+    graph: MutableGraph,
+    order: readonly number[],
+    classes: SliceClasses,
+    sumOrder: SumOrder | undefined,
+  ) {
+    this.firstMade = graph.nodes.length;
+    this.#graph = graph;
+    this.#order = order;
+    this.#classes = classes;
+    this.#consumers = new Consumers(graph, order);
+    this.#outputs = new Set(graph.outputs);
+    this.#editor = new Editor(graph);
+    this.#batcher = new NodeBatcher(this.#editor, classes);
+    this.#sums = new SumOrders(graph, sumOrder);
+  }
+
+  /** Notes what a join is, if its parts are computed alike of slices; whether it looked. */
+  join({ id, inputs, axis, shape }: GraphNode & { readonly axis: number }): boolean {
+    const [first] = inputs as readonly [number];
+    const isOne = inputs.every((part) => this.#classes.of(part) === this.#classes.of(first));
+    if (!isOne || inputs.length < 2 || !this.#classes.isAboveSlices(first)) return false;
+    if (new Set(inputs).size < inputs.length || sizeOfShape(shape.slice(0, axis)) > 1) return false;
+    // Parts that others read as well would be computed twice.
+    if (inputs.some((part) => this.#outputs.has(part) || this.#readersOf(part).length > 1)) return false;
+    const batch = this.#batch(inputs, id);
+    if (batch !== undefined) this.found.set(id, this.#editor.reshape(batch, shape));
+    return true;
+  }
+
+  /** Reductions that are alike but for their slices, in the order of these; those that depend on others first. */
+  reductions(): readonly (readonly number[])[] {
+    const groups = new Map<number, number[]>();
+    for (let k = this.#order.length - 1; k >= 0; k--) {
+      const id = this.#order[k]!;
+      if (nodeOf(this.#graph, id).kind !== 'reduce' || !this.#classes.isAboveSlices(id)) continue;
+      const group = groups.get(this.#classes.of(id));
+      if (group === undefined) groups.set(this.#classes.of(id), [id]);
+      else group.push(id);
+    }
+    const large = [...groups.values()].filter(({ length }) => length >= LEAST_APART);
+    return large.map((members) => this.#bySlices(members));
+  }
+
+  #bySlices(members: readonly number[]): number[] {
+    const startsOf = (id: number): readonly number[] => {
+      const node = nodeOf(this.#graph, this.#classes.sliceBelow(id));
+      return node.kind === 'view' && node.view.type === 'slice' ? node.view.starts : [];
+    };
+    const keyed = members.map((id) => ({ id, starts: startsOf(id) }));
+    const compare = (a: readonly number[], b: readonly number[]): number => {
+      const k = a.findIndex((start, axis) => start !== b[axis]);
+      return k < 0 ? 0 : a[k]! - b[k]!;
+    };
+    return keyed.sort((a, b) => compare(a.starts, b.starts)).map(({ id }) => id);
+  }
+
+  /** Notes the parts of one reduction that several are; whether it looked. */
+  apart(members: readonly number[]): boolean {
+    if (members.some((id) => this.#isWalkedAgain(id))) return false;
+    const batch = this.#batch(members, members[0]!);
+    if (batch === undefined) return true;
+    const { shape } = nodeOf(this.#graph, members[0]!);
+    for (const [k, id] of members.entries()) {
+      const starts = [k, ...shape.map(() => 0)];
+      const view = { type: 'slice', starts, steps: starts.map(() => 1) } as const;
+      this.found.set(id, this.#editor.reshape(this.#editor.view(batch, view, [1, ...shape]), shape));
+    }
+    return true;
+  }
+
+  /** One node of several, if their sums keep their order. */
+  #batch(members: readonly number[], maker: number): number | undefined {
+    this.#editor.see(maker);
+    const batch = this.#batcher.batch(members);
+    if (batch === undefined || !this.#batcher.ordered.every((each) => this.#sums.agree(each)))
+      return undefined;
+    for (const id of this.#batcher.visited) this.#batched.add(id);
+    return batch;
+  }
+
+  #readersOf(id: number): readonly GraphNode[] {
+    const { first, list } = this.#consumers;
+    return list.slice(first[id]!, first[id + 1]!);
+  }
+
+  /**
+   * Whether a reduction may be a phase of a kernel that walks its row again, for what is computed of it for each element: that
+   * kernel reads the row once. Readers that are batched themselves do not count.
+   */
+  #isWalkedAgain(id: number): boolean {
+    const size = sizeOfShape(nodeOf(this.#graph, id).shape);
+    const seen = new Set([id]);
+    // A set's walk meets what is added to it meanwhile.
+    for (const at of seen) {
+      for (const reader of this.#readersOf(at)) {
+        if (this.#batched.has(reader.id) || !(isElementwise(reader) || reader.kind === 'view')) continue;
+        if (sizeOfShape(reader.shape) > size || seen.size > MOST_ABOVE) return true;
+        seen.add(reader.id);
+      }
+    }
+    return false;
+  }
+}
