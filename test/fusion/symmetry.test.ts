@@ -1,5 +1,6 @@
 /** Kernels that are the same with two axes exchanged are found by their arithmetic. */
 import { expect, it } from 'vitest';
+import { scheduleOf } from '../../src/codegen/cuda/schedules/schedule.js';
 import { mirrorOf } from '../../src/fusion/kernel/symmetry.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { map, reduce } from '../../src/graph/infer.js';
@@ -34,4 +35,16 @@ it.each<[string, () => Expr, boolean]>([
   ['quotients', () => map('divide', [ROWS, COLUMNS]), false],
 ])('%s', (_, build, wanted) => {
   expect(isSymmetric(build())).toBe(wanted);
+});
+
+it.each<[string, number, number, boolean]>([
+  ['computes half of many tiles', 2000, 64, true],
+  ['computes half of tiles in slots', 200, 5000, true],
+  ['computes all of sums that are too short', 2000, 8, false],
+])('a kernel of pairs %s', (_, rows, length, isHalved) => {
+  const x = array([rows, length]);
+  const difference = map('subtract', [reshape(x, [rows, 1, length]), reshape(x, [1, rows, length])]);
+  const [step] = partitionOf([reduce('sum', map('square', [difference]), [2])]).steps;
+  if (step?.kind !== 'kernel') throw new Error('no kernel');
+  expect('isHalved' in scheduleOf(step.kernel.kernel)).toBe(isHalved);
 });

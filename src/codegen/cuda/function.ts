@@ -18,6 +18,10 @@ export interface CudaFunction {
 export const blockIndex = (params: Parameters, axis: 'x' | 'y' = 'x'): string =>
   `(${params.index})(blockIdx.${axis} + ${params.firstBlock(axis)})`;
 
+/** Whether a launch has all of so many blocks along the grid's first axis. */
+export const hasAllBlocks = (params: Parameters, count: number): string =>
+  `(${params.firstBlock('x')} == 0 && gridDim.x == ${count}u)`;
+
 /** Axes of a linear grid of tiles, outermost first, and how far a tile goes along each. */
 export type TileGrid = readonly { readonly axis: number; readonly length: number }[];
 

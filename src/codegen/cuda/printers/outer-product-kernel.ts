@@ -8,7 +8,14 @@ import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { Body, type Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE } from '../casts.js';
-import { blockIndex, type CudaFunction, gridSizes, printFunction, type TileGrid } from '../function.js';
+import {
+  blockIndex,
+  type CudaFunction,
+  gridSizes,
+  hasAllBlocks,
+  printFunction,
+  type TileGrid,
+} from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape, Scratch } from '../launch.js';
 import { accumulatorByteLength } from '../monoids.js';
@@ -117,6 +124,10 @@ class OuterProductTile {
     });
     out.line(`const ${index} i0 = ${names[this.#outer.length]} * ${extentOf(this.#schedule, 'i')};`);
     out.line(`const ${index} j0 = ${names[this.#outer.length + 1]} * ${extentOf(this.#schedule, 'j')};`);
+    if (this.#schedule.isHalved === true) {
+      out.line(`const bool isHalved = ${hasAllBlocks(this.#params, product(grid))};`);
+      out.line('if (isHalved && i0 > j0) return;');
+    }
     for (const position of this.#frontier) {
       const side = this.#sides[position]!;
       if (this.#stagedAs(position) !== position) continue;

@@ -111,19 +111,35 @@ export class OuterProductResults {
         this.#accumulators.forEach(({ name, monoid }, k) => {
           const slot = `${this.#params.scratch(k, monoid.type)}[${first} + `;
           out.line(`${slot}${row('i', 'j')}] = ${this.#prefix}${name}[y][x];`);
-          if (this.#schedule.isSymmetric === true)
-            out.line(`if (ti < tj) ${slot}${row('j', 'i')}] = ${this.#prefix}${name}[y][x];`);
+          const mirrors = this.#mirrored;
+          if (mirrors !== undefined)
+            out.line(`if (${mirrors}) ${slot}${row('j', 'i')}] = ${this.#prefix}${name}[y][x];`);
         });
       });
     });
   }
 
+  /** Whether a thread stores its results for their transposes, too. */
+  get #mirrored(): string | undefined {
+    if (this.#schedule.isSymmetric === true) return 'ti < tj';
+    return this.#schedule.isHalved === true ? 'isHalved && i0 < j0' : undefined;
+  }
+
   printResults(): void {
-    const { items } = this.#schedule;
+    const { items, isHalved } = this.#schedule;
     const pack = packOf(items.j);
     if (groupsOf(this.#schedule) === 1) {
+      const at = (name: string, y: string, x: string): string => `${this.#prefix}${name}[${y}][${x}]`;
       this.#out.unrolled('y', items.i, () =>
-        this.#printRow('y', '', items.j, pack, (name, x) => `${this.#prefix}${name}[y][${x}]`),
+        this.#printRow(this.item('i', 'y'), 'j', '', items.j, pack, (name, x) => at(name, 'y', x)),
+      );
+      if (isHalved !== true) return;
+      this.#out.block(`if (${this.#mirrored!})`, () =>
+        this.#out.unrolled('x', items.j, () =>
+          this.#printRow(this.item('j', 'x'), 'i', '', items.i, packOf(items.i), (name, y) =>
+            at(name, y, 'x'),
+          ),
+        ),
       );
       return;
     }
@@ -133,7 +149,8 @@ export class OuterProductResults {
     this.#out.unrolled('y', own / count, () => {
       const [row, column] = [`(first / ${items.j} + y)`, `first % ${items.j} + `];
       this.#printRow(
-        row,
+        this.item('i', row),
+        'j',
         column,
         count,
         Math.min(pack, count),
@@ -142,9 +159,13 @@ export class OuterProductResults {
     });
   }
 
-  /** Finishes and stores results that stand side by side: `count` of item `y` of the rows, from column item `first` on. */
+  /**
+   * Finishes and stores results that stand side by side: `count` of a row, from item `first` of a side on, which is that of
+   * the rows where the transpose is stored.
+   */
   #printRow(
-    y: string,
+    row: string,
+    side: 'i' | 'j',
     first: string,
     count: number,
     pack: number,
@@ -158,10 +179,10 @@ export class OuterProductResults {
     const chunking: Chunking = { axis: axisJ, width };
     const stores = new ChunkStores(this.#body, chunking, this.#params);
     const reduced = kernel.reduced.map(() => '0');
-    out.line(`const ${index} i = ${this.item('i', y)};`);
+    out.line(`const ${index} i = ${row};`);
     out.unrolled('c', count / width, () => {
       const x = width === 1 ? 'c' : `c * ${width}`;
-      out.line(`const ${index} j = ${this.item('j', `(${first}${x})`)};`);
+      out.line(`const ${index} j = ${this.item(side, `(${first}${x})`)};`);
       const [sizeI, sizeJ] = [axisI, axisJ].map((axis) => this.#params.size(kernel.parallel[axis]!));
       out.block(`if (i < ${sizeI} && j < ${sizeJ})`, () => {
         const at = this.#coordinates('i', 'j', reduced);

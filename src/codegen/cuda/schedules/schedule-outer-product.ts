@@ -6,7 +6,7 @@
 
 import { loadsOf } from '../../../fusion/kernel/algebra.js';
 import { hasMonoid, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
-import type { Kernel } from '../../../fusion/kernel/kernel.js';
+import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import {
   dependenciesOf,
   elementLoadsOf,
@@ -18,7 +18,7 @@ import { mirrorOf } from '../../../fusion/kernel/symmetry.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { accumulatorOf, reductionRow } from '../../../graph/reductions.js';
 import type { Stretch } from '../tile-reduced.js';
-import { extentOf, type PairSizes, type TileSizes, tilePairs } from './outer-product-tiles.js';
+import { extentOf, groupsOf, type PairSizes, type TileSizes, tilePairs } from './outer-product-tiles.js';
 
 export interface OuterProductSchedule extends TileSizes {
   readonly kind: 'outer-product';
@@ -32,6 +32,11 @@ export interface OuterProductSchedule extends TileSizes {
    * on and above the diagonal compute.
    */
   readonly isSymmetric?: true;
+  /**
+   * Whether the result of several tiles is its own transpose: a launch of all of them then computes those on and above
+   * the diagonal, and stores each of these twice. One of some tiles, of a part of the job, computes all of those.
+   */
+  readonly isHalved?: true;
 }
 
 export type Side = 'i' | 'j' | 'common' | 'both';
@@ -56,6 +61,9 @@ export function frontierOf(kernel: Kernel, sides: readonly Side[]): number[] {
   const taken = takenByWalks(kernel, (position) => sides[position] === 'both');
   return [...taken].filter((arg) => sides[arg] !== 'both').sort((a, b) => a - b);
 }
+
+/** Reduced elements from which on half of the tiles are worth the code that stores them twice. */
+const LEAST_HALVED = 16;
 
 export function chooseOuterProduct(kernel: Kernel): OuterProductSchedule | undefined {
   const p = kernel.parallel.length;
@@ -106,8 +114,10 @@ function sizePairs(
   const isOneTile = chosen.slots > 1 && Math.max(size.rows, size.columns) <= extentOf(chosen, 'i');
   const tile = tileOf(kernel, axisI, axisJ, sides, chosen.depth);
   const schedule = { kind: 'outer-product', axisI, axisJ, ...chosen, tile } as const;
-  const isSymmetric = isOneTile && mirrorOf(kernel, axisI, axisJ) !== undefined;
-  return isSymmetric ? { ...schedule, isSymmetric } : schedule;
+  const isSquare = extentOf(chosen, 'i') === extentOf(chosen, 'j') && groupsOf(chosen) === 1;
+  const isLong = product(kernel.reduced) >= LEAST_HALVED;
+  if (!(isOneTile || (isSquare && isLong)) || mirrorOf(kernel, axisI, axisJ) === undefined) return schedule;
+  return isOneTile ? { ...schedule, isSymmetric: true } : { ...schedule, isHalved: true };
 }
 
 /** The reduced axis along which the loads of a side lie side by side, unless its rows do. */
