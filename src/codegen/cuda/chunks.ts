@@ -68,6 +68,37 @@ export function shiftFrom(whole: Access, access: Access, chunking: Chunking): nu
   return isAlong && holds && moves ? by : undefined;
 }
 
+/**
+ * The accesses that a chunk's elements are taken from: the first ones from one that moves as a whole, by so many elements
+ * further on, and the others from the one behind it, `by` below 0; undefined: there is no such one.
+ */
+export interface Neighbours<T> {
+  readonly first: Neighbour<T> | undefined;
+  readonly rest: Neighbour<T> | undefined;
+}
+
+interface Neighbour<T> {
+  readonly from: T;
+  readonly by: number;
+}
+
+export function neighboursOf<T>(
+  access: Access,
+  others: readonly T[],
+  accessOf: (other: T) => Access,
+  chunking: Chunking,
+): Neighbours<T> {
+  let first: Neighbour<T> | undefined;
+  let rest: Neighbour<T> | undefined;
+  for (const from of others) {
+    const by = shiftFrom(accessOf(from), access, chunking);
+    if (by === undefined) continue;
+    if (by > 0) first ??= { from, by };
+    else rest ??= { from, by };
+  }
+  return { first, rest };
+}
+
 /** Whether the chunks of an access move as a whole. */
 export const isVector = (access: Access, chunking: Chunking): boolean =>
   modeOf(access, chunking) === 'vector';
@@ -162,8 +193,8 @@ export class ChunkLoads {
   readonly #body: Body;
   readonly #chunking: Chunking;
   readonly #params: Parameters;
-  /** Loads that have most of their elements from another, so many elements further on. */
-  readonly #shifted = new Map<number, { readonly from: number; readonly by: number }>();
+  /** Loads that take elements from others. */
+  readonly #shifted = new Map<number, Neighbours<number>>();
 
   get chunking(): Chunking {
     return this.#chunking;
@@ -179,11 +210,10 @@ export class ChunkLoads {
     this.#params = params;
     const accesses = together.map((position) => this.#load(position).access);
     this.#interleaved = new InterleavedChunks(together, accesses, chunking, false);
-    for (const position of together) {
-      for (const from of together) {
-        const by = shiftFrom(this.#load(from).access, this.#load(position).access, chunking);
-        if (by !== undefined && !this.#shifted.has(position)) this.#shifted.set(position, { from, by });
-      }
+    const wholes = together.filter((_, k) => isVector(accesses[k]!, chunking));
+    for (const [k, position] of together.entries()) {
+      const found = neighboursOf(accesses[k]!, wholes, (from) => this.#load(from).access, chunking);
+      if (found.first !== undefined || found.rest !== undefined) this.#shifted.set(position, found);
     }
   }
 
@@ -229,12 +259,15 @@ export class ChunkLoads {
     };
     const shifted = this.#shifted.get(position);
     if (shifted !== undefined) {
-      const { from, by } = shifted;
-      const place = by < 0 ? `e - ${-by}` : `e + ${by}`;
-      const isThere = by < 0 ? `e >= ${-by}` : `e < ${width - by}`;
       const coordinates = elementCoordinates(at, this.#chunking);
+      const { first, rest } = shifted;
       const own = `${source}[${addressExpression(access, coordinates, this.#params)}]`;
-      const either = `(${isThere} ? l${from}${index}.v[${place}] : ${own})`;
+      const further = first && `l${first.from}${index}.v[e + ${first.by}]`;
+      const before = rest && `l${rest.from}${index}.v[e - ${-rest.by}]`;
+      const either =
+        first === undefined
+          ? `(e >= ${-rest!.by} ? ${before} : ${own})`
+          : `(e < ${width - first.by} ? ${further} : ${before ?? own})`;
       const holds = boundsExpression(access.bounds, coordinates, this.#params);
       const guarded = holds === 'true' ? either : `${holds} ? ${either} : ${storageZero(dtype)}`;
       out.unrolled('e', width, () => out.line(`${target}.v[e] = ${guarded};`));

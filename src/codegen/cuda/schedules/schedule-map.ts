@@ -6,8 +6,9 @@ import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { arithmeticOf, cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import { type Access, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { dependenciesOf } from '../../../fusion/kernel/levels.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
 import { Body } from '../body.js';
-import { ANY_LENGTH, chunkWidth, isAligned, shiftFrom } from '../chunks.js';
+import { ANY_LENGTH, type Chunking, chunkWidth, isAligned, isVector, neighboursOf } from '../chunks.js';
 import { interleavedOf } from '../interleaved.js';
 import { isExpensive } from '../outlined.js';
 import { accessesOf } from './schedule-rows.js';
@@ -35,6 +36,8 @@ const THREADS = 128;
 /** Loads beyond which chunks are short: all of them are in registers at once. */
 const MANY_LOADS = 24;
 const MANY_LOADS_WIDTH = 2;
+/** Words of the chunks of a window, which are taken up one after the other, in registers at most. */
+const WINDOW_WORDS = 144;
 /** The same where interleaved channels are computed on at length, for each element of a chunk. */
 const HEAVY_CHANNELS_WIDTH = 4;
 /** Chunks are not worth it where one in so many accesses is element by element. */
@@ -81,6 +84,17 @@ export function chooseMap(kernel: Kernel): MapSchedule {
   return { kind: 'map', width: isOneIndex ? width : 1, unroll: 1, threads: THREADS };
 }
 
+/** Whether most of many loads are neighbours, all of whose elements are in chunks that registers hold. */
+function isWindow(read: Accesses, chunking: Chunking): boolean {
+  const own = read.filter(({ access }) => {
+    if (isVector(access, chunking)) return true;
+    const { first, rest } = neighboursOf(access, read, (other) => other.access, chunking);
+    return first === undefined || rest === undefined;
+  });
+  const words = own.reduce((sum, { dtype }) => sum + (byteLengthOf(dtype) * chunking.width) / 4, 0);
+  return 2 * own.length <= read.length && words <= WINDOW_WORDS;
+}
+
 /** Of a kernel all of whose elements are computed. */
 function chooseFree(kernel: Kernel): MapSchedule {
   // A warp goes on until the last of its loops has ended: neighbouring elements end at about the same step.
@@ -95,16 +109,19 @@ function chooseFree(kernel: Kernel): MapSchedule {
     .map(({ dtype }) => dtype);
   // A single axis may end inside a chunk (there is a scalar tail); rows may not.
   const multiple = kernel.parallel.length > 1 ? kernel.parallel[last]! : ANY_LENGTH;
-  const loads = accesses.filter(({ store }) => !store).length;
+  const read = accesses.filter(({ store }) => !store);
+  const loads = read.length;
   let width = along.length === 0 ? 1 : chunkWidth(along, multiple);
-  if (loads > MANY_LOADS) width = Math.min(width, MANY_LOADS_WIDTH);
+  if (loads > MANY_LOADS && !isWindow(read, { axis: last, width })) width = Math.min(width, MANY_LOADS_WIDTH);
   const heavy = arithmeticOf(kernel) > LIGHT_TAPE;
   if (channels.size > 0 && heavy) width = Math.min(width, HEAVY_CHANNELS_WIDTH);
   // Chunks that no whole access can bring in cost as many as they have elements; neighbouring threads then do
   // better with neighbouring elements. Loads that share most elements with another one cost only the rest.
   const chunking = { axis: last, width };
-  const isTaken = (access: Access): boolean =>
-    accesses.some(({ access: other, store }) => !store && shiftFrom(other, access, chunking) !== undefined);
+  const isTaken = (access: Access): boolean => {
+    const { first, rest } = neighboursOf(access, read, (other) => other.access, chunking);
+    return first !== undefined || rest !== undefined;
+  };
   const broken = accesses.filter(
     ({ access, store }) =>
       last >= 0 && access.strides[last] === 1 && !isAligned(access, chunking) && (store || !isTaken(access)),
