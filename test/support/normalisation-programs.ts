@@ -37,6 +37,16 @@ export const NORMALISATION_PROGRAMS: readonly Program[] = [
     },
   },
   {
+    name: 'matrices over their largest elements twice, as they are and turned',
+    tolerance: 1e-12,
+    build: () => {
+      const largest = (x: Lazy): Lazy => x.abs().max([-1, -2], { keepdims: true }).add(1);
+      const x = values('float64', 3, 17, 17);
+      const once = x.multiply(0.5).subtract(x.divide(largest(x)));
+      return [once.divide(largest(once)).divide(17).matrixTranspose(), once];
+    },
+  },
+  {
     name: 'mean, variance and deviation of one array, with corrections',
     tolerance: 1e-5,
     build: () => {

@@ -200,6 +200,8 @@ export function placeSections(
     time++;
   }
   const offsets = new Map<number, number>();
+  /** Results of chains that are in the place of a store but for chunks at the edges. */
+  const edged = new Set<number>();
   const release = (value: number): void => {
     const offset = offsets.get(value);
     if (offset === undefined) return;
@@ -214,8 +216,10 @@ export function placeSections(
       reductions.length === 0 && outputs.length === 1 && steps.findIndex(writesOutput) === steps.length - 1;
     const directs = outputs.map((value) => directStore(kernel, blocking, spans[value]!, value, stores));
     const edges = outputs.map((value) => isPlain(chain) && hasEdges(value, 1));
-    // Chunks at edges lie elsewhere in a register than those of a whole result.
-    const isAlike = (arg: number): boolean => !isEdged(arg) || (edges[0]! && directs[0]! >= 0);
+    // Chunks at edges lie elsewhere in a register than those of a whole result, of loads and of results in their place.
+    const hasOwnEdges = edges.map((isEdge, k) => isEdge && directs[k]! >= 0);
+    const isAlike = (arg: number): boolean => !(isEdged(arg) || edged.has(arg)) || hasOwnEdges[0]!;
+    for (const [k, value] of outputs.entries()) if (hasOwnEdges[k]!) edged.add(value);
     if (isLast) for (const arg of chain.inputs) if (lastUse.get(arg) === time && isAlike(arg)) release(arg);
     const registerOf = (value: number): number => {
       const { key, bytes } = shapeOf(value);
