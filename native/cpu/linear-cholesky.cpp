@@ -60,10 +60,14 @@ size_t bytesFor(DType dtype, int64_t wide, int64_t n) {
 
 struct Squares {
   explicit Squares(const std::vector<int64_t>& given)
-      : numbers(given, 4), n(numbers.next()), isUpper(numbers.next() != 0) {}
+      : numbers(given, std::clamp<size_t>(given.size(), 4, 5)),
+        n(numbers.next()),
+        isUpper(numbers.next() != 0),
+        clears(given.size() == 5 && numbers.next() != 0) {}
   LinearNumbers numbers;
   int64_t n;
-  bool isUpper;
+  // Which triangle is factored, and whether the other one is cleared.
+  bool isUpper, clears;
   LapackProblem problem() const { return {LapackRow::cholesky, numbers.dtype, n, n}; }
   size_t workBytes() const { return bytesFor(numbers.dtype, n, n); }
 };
@@ -90,9 +94,14 @@ void runCholesky(const RoutineJob& job, Range units, ThreadPool& pool, const std
       T* const data = matrixAt<T>(job.results, 0, k, elements);
       copyElements(matrixAt<T>(job.operands, 0, k, elements), data, elements);
       int32_t& status = *matrixAt<int32_t>(job.results, 1, k, 1);
-      if (lapackCholesky(choiceOf(job), !s.isUpper, data, status, work)) return;
       const MatrixView<T> columns = columnMajor(data, s.n, s.n);
-      status = factor(s.isUpper ? columns : columns.transposed(), work);
+      if (!lapackCholesky(choiceOf(job), !s.isUpper, data, status, work))
+        status = factor(s.isUpper ? columns : columns.transposed(), work);
+      if (!s.clears) return;
+      for (int64_t j = 0; j < s.n; j++) {
+        const int64_t first = s.isUpper ? 0 : j + 1, count = s.isUpper ? j : s.n - j - 1;
+        std::fill_n(data + j * s.n + first, count, T{});
+      }
     });
   });
 }

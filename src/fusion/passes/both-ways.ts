@@ -10,6 +10,8 @@
  *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
  *     leastSquares a b (s) … (x)               →   s, … x                   for a GPU, by singular vectors
  *     leastSquares a b (s) … (x)               →   leastSquares a b         for the CPU, which needs none
+ *     cholesky a (factor) (statuses)           →   factor                   for a GPU, whose other triangle a kernel clears
+ *     cholesky a (factor) (statuses)           →   cholesky a               for the CPU, which clears it itself
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *
@@ -25,6 +27,7 @@ const OWN_INPUTS: Partial<Record<string, number>> = {
   labels: 1,
   members: 2,
   leastSquares: 2,
+  cholesky: 1,
   svd: 1,
 };
 
