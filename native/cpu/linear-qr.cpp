@@ -117,6 +117,25 @@ void factorColumns(const MatrixView<T>& a, T* taus) {
   }
 }
 
+// The first columns of Q of few reflectors, one after the other from the last one on, which leaves the
+// columns of ones before it as they are.
+template <typename T>
+void makeSmallQ(const MatrixView<T>& a, const T* taus, int64_t count, const MatrixView<T>& q) {
+  const LinearKernels<T>& kernels = linearKernels<T>();
+  for (int64_t k = std::min(count, q.columns) - 1; k >= 0; k--) {
+    const int64_t below = a.rows - k - 1;
+    const T* const v = &a.at(k, k) + 1;
+    for (int64_t j = k; j < q.columns; j++) {
+      T* const x = &q.at(k, j);
+      T sum;
+      kernels.dots(below, 1, v, 0, x + 1, &sum);
+      const T factor = -(taus[k] * (*x + sum));
+      *x = *x + factor;
+      kernels.addColumns(below, 1, &factor, v, 0, x + 1);
+    }
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -245,6 +264,7 @@ void runQ(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomi
           if (lapackQ(choice, a.data, taus, f.least(), q.data, work)) return;
           std::fill_n(q.data, f.rows * f.wanted, T{});
           for (int64_t i = 0; i < f.wanted; i++) q.at(i, i) = ofReal<T>(1);
+          if (f.size() <= kReflectors) return makeSmallQ(a, taus, f.least(), q);
           applyReflectors<T>({a, 0, taus, f.least()}, false, q, reinterpret_cast<T*>(work.workspace.data),
                              behind<T>(work, f.memoryBytes()));
         });
