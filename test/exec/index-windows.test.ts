@@ -1,12 +1,21 @@
 /** Elements at any indices of files larger than the budget on the CPU: files are read in windows of the axis, once. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CPU } from '../../src/exec/targets/device.js';
 import { bytesMoved } from '../../src/exec/tiles/loop-sweeps.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
-import { type Lazy, lazy, loadNpy, MemoryError, npy } from '../../src/index.js';
+import {
+  fromFile,
+  type Lazy,
+  lazy,
+  loadNpy,
+  MemoryError,
+  npy,
+  RangeArgumentError,
+  ShapeError,
+} from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
 import { generator, randomValues } from '../support/random.js';
 
@@ -71,6 +80,57 @@ describe('a file that does not fit', () => {
       const found = await job(file).compute({ device, memory });
       expect(found.data).toEqual((await job(host).compute({ device })).data);
     }
+  });
+
+  it('is read once for few long rows, window by window of each', async () => {
+    const [host, file] = await both([3, 30_000], 6);
+    const i = indicesOf(9000, 30_000, 7);
+    for (const job of [
+      (x: Lazy): Lazy => x.take(i, 1),
+      (x: Lazy): Lazy => x.takeAlongAxis(i.slice([0, 6000]).reshape([3, 2000]), 1).mul(2),
+    ]) {
+      const memory = 100_000;
+      expect(windowsOf(job(file), memory)).toMatch(/\d+ windows of indices/);
+      const found = await job(file).compute({ device, memory });
+      expect(found.data).toEqual((await job(host).compute({ device })).data);
+    }
+  });
+
+  it('is not read for no indices, and has nothing where there are no rows to take', async () => {
+    const [, file] = await both([20_000, 16], 10);
+    const none = lazy(new Int32Array(0));
+    expect((await file.take(none, 0).compute({ device, memory: 2 ** 17 })).shape).toEqual([0, 16]);
+    const columns = file.slice(null, [0, 0]).take(indicesOf(5, 20_000, 11), 0);
+    expect((await columns.compute({ device, memory: 2 ** 17 })).shape).toEqual([5, 0]);
+    const rows = file.slice([0, 0]);
+    expect((await rows.take(none, 0).compute({ device })).shape).toEqual([0, 16]);
+    expect(() => rows.take(lazy(Int32Array.of(0)), 0)).toThrow(ShapeError);
+  });
+
+  it('refuses an index out of range by name, whichever window it would be in', async () => {
+    const [, file] = await both([20_000, 16], 12);
+    for (const wrong of [20_000, -20_001, 2 ** 31 - 1]) {
+      const taken = file.take(lazy(Int32Array.of(0, 19_999, wrong, -1)), 0);
+      expect(windowsOf(taken, 2 ** 17)).not.toBe('');
+      const computed = taken.compute({ device, memory: 2 ** 17 });
+      await expect(computed).rejects.toThrow(RangeArgumentError);
+      await expect(computed).rejects.toThrow(new RegExp(`from -20000 to 19999 .*: ${wrong}`));
+    }
+  });
+
+  it('has windows beyond 2^31 elements', async () => {
+    const rows = 3 * 2 ** 30;
+    const path = join(folder, 'sparse.bin');
+    writeFileSync(path, '');
+    truncateSync(path, 2 * rows);
+    const file = await fromFile(path, { dtype: 'uint8', shape: [rows, 2] });
+    const job = file.take(lazy(BigInt64Array.of(-1n, 0n, 5n)), 0);
+    const { plan } = planOnDevice(canonicalize([job.expr]), CPU, { budget: 2 ** 30 });
+    const [sweep] = plan.steps.flatMap((step) => (step.kind === 'sweep' ? [step] : []));
+    const last = sweep!.body[0]!.ranges[0]!.slice(-6);
+    expect([...last.slice(4)]).toEqual([expect.any(Number), rows]);
+    expect(last[4]).toBeGreaterThan(2 ** 31);
+    expect(bytesMoved(plan)).toBe(2 * rows);
   });
 
   it('gives the bits of the whole in random programs, within their budgets', async () => {

@@ -84,6 +84,14 @@ describe('an array that does not fit', () => {
     }
   });
 
+  it('comes window by window of few long rows', async () => {
+    const job = lazy(data, { shape: [4, ROWS * 4] }).take(indices(2 ** 13, 7919).remainder(ROWS), 1);
+    expect(windowsOf(job, '96KiB')).toMatch(/windows of indices for each of \d+ parts of the result/);
+    expect((await job.compute({ device, memory: '96KiB' })).data).toEqual(
+      (await job.compute({ device })).data,
+    );
+  });
+
   it('refuses an index out of range by name', async () => {
     const wrong = lazy(Int32Array.of(3, ROWS, 5));
     const computed = table.take(wrong, 0).exp().compute({ device, memory: '128KiB' });

@@ -183,11 +183,10 @@ function withUsed(step: KernelStep): KernelStep {
   return { ...step, kernel, buffers: used.map((k) => step.buffers[k]!) };
 }
 
-/** Units of a kernel that are looked at for what a tile of it would hold, as a part of all; and the most that it may. */
-const TRIAL_TILES = 16;
-const MOST_OF_WHOLE = 0.6;
+/** The part of a buffer that the smallest tile of a kernel may hold: with more, few budgets have room for it. */
+const MOST_HELD = 1 / 32;
 
-/** Whether a kernel takes elements of windowed buffers, most of which each of its tiles would hold. */
+/** Whether a kernel takes elements of windowed buffers, much of which each of its tiles would hold. */
 export function holdsTaken(
   step: KernelStep,
   isWindowed: (buffer: number) => boolean,
@@ -198,10 +197,10 @@ export function holdsTaken(
   const { rows } = worksOf(step.kernel);
   if (rows === undefined) return true;
   return rows
-    .regions(0, Math.ceil(rows.units / TRIAL_TILES))
+    .regions(0, 1)
     .reads.some(
       ({ buffer, first, last }) =>
-        taken.has(buffer) && last - first > MOST_OF_WHOLE * step.kernel.buffers[buffer]!.elementCount,
+        taken.has(buffer) && last - first > MOST_HELD * step.kernel.buffers[buffer]!.elementCount,
     );
 }
 
