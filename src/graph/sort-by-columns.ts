@@ -33,8 +33,24 @@ const columnsOf = (length: number): number =>
 /** Whether rows of a length are sorted by columns. */
 export const hasColumns = (length: number): boolean => columnsOf(length) > 1;
 
+/** Rows up to which each is sorted by itself: tiles of columns of all rows would have to hold all that lies between. */
+const MOST_BY_ITSELF = 16;
+
+/** The results of rows along the last axis, a function of a row: row by row where they are few. */
+function rowByRow(x: Expr, result: (rows: Expr) => Expr): Expr {
+  const length = x.shape.at(-1)!;
+  const outer = sizeOfShape(x.shape.slice(0, -1));
+  if (outer <= 1 || outer > MOST_BY_ITSELF) return result(x);
+  const rows = reshape(x, [outer, length]);
+  const all = Array.from({ length: outer }, (_, k) => result(slice(rows, [k, k + 1])));
+  return reshape(concat(all as [Expr, ...Expr[]], 0), x.shape);
+}
+
 /** As the result of the routine `sort` of the rows along the last axis. */
-export function sortByColumns(x: Expr, descending: boolean): Expr {
+export const sortByColumns = (x: Expr, descending: boolean): Expr =>
+  rowByRow(x, (rows) => columnsSorted(rows, descending));
+
+function columnsSorted(x: Expr, descending: boolean): Expr {
   const length = x.shape.at(-1)!;
   const outer = sizeOfShape(x.shape.slice(0, -1));
   const columns = columnsOf(length);
@@ -71,7 +87,7 @@ interface SortedRows {
 
 /** As the result of the routine `argsort` of rows with position keys. */
 export const argsortByColumns = (x: Expr, descending: boolean): Expr =>
-  orderByColumns(x, descending).positions;
+  rowByRow(x, (rows) => orderByColumns(rows, descending).positions);
 
 /**
  * The stable order of rows with position keys, by sorting numbers that an element and its position are parts of: int64

@@ -227,6 +227,16 @@ describe('a row larger than the budget', () => {
     for (const [k, { data }] of parts.entries()) expect(data).toEqual(whole[k]!.data);
   });
 
+  it('is one of a few that are sorted, each by itself', async () => {
+    const rows = toLazy(randomIntegers('int16', [3, 60_001], 4, -4000, 4000)).mul(1);
+    for (const output of [rows.sort(1), rows.argsort(1, { descending: true })]) {
+      const memory = Math.floor(output.plan({ device }).peakBytes / 2.5);
+      const [whole] = await compute([output], { device });
+      const [parts] = await compute([output], { device, memory });
+      expect(parts!.data).toEqual(whole!.data);
+    }
+  });
+
   it('is sorted in four sweeps over its columns', async () => {
     const text = String(await x.sort().explain({ device, memory: within(x.sort()) }));
     expect(text.match(/sort, in \d+ tiles of sweep \d/g)).toHaveLength(4);
