@@ -27,18 +27,22 @@ class ExactSums {
   uint64_t gather(int64_t first, int64_t rows, uint64_t* own) const {
     uint64_t touched = 0;
     int64_t room[kBlock];
-    const auto* const values = reinterpret_cast<const float*>(arrays_.operands[job_.hasEdges ? 2 : 1]);
-    const int64_t width = job_.width, size = slotsOfWindow();
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      const int64_t* const bins = findBins(job_, arrays_, from, count, room).bins;
-      for (int64_t i = 0; i < count; i++) {
-        if (bins[i] < 0) continue;
-        for (int64_t j = 0; j < width; j++)
-          add(values[(from + i) * width + j], own + bins[i] * width + j, own, size, touched);
-      }
+      gatherBlock(from, count, findBins(job_, arrays_, from, count, room).bins, own, touched);
     }
     return touched;
+  }
+
+  // Adds rows [from, from + count) of these bins to windows, those of which in `touched` are clear.
+  void gatherBlock(int64_t from, int64_t count, const int64_t* bins, uint64_t* own, uint64_t& touched) const {
+    const auto* const values = reinterpret_cast<const float*>(arrays_.operands[job_.hasEdges ? 2 : 1]);
+    const int64_t width = job_.width;
+    for (int64_t i = 0; i < count; i++) {
+      if (bins[i] < 0) continue;
+      for (int64_t j = 0; j < width; j++)
+        add(values[(from + i) * width + j], own + bins[i] * width + j, own, job_.pitch, touched);
+    }
   }
 
   // Slots [first, last) of the copies together, in the first one; `touched` are the windows of each that

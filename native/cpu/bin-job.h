@@ -29,6 +29,11 @@ struct Job {
   Mode mode;
   int64_t parts;
   int bits;
+  // Of a job in windows (src/exec/calls/bin-windows.ts): those of the bins, and the parts of a unit's rows
+  // that pass for each; 0: it is none.
+  int64_t windows = 0, rowParts = 0;
+  // From a bin's first number to its second one, of several.
+  int64_t pitch = 0;
 
   int64_t slots() const { return bins * width * parts; }
   int64_t units() const { return std::max<int64_t>(1, (rows + unitRows - 1) / unitRows); }
@@ -36,7 +41,7 @@ struct Job {
 
 // The dtype of the values and the mode are counted from 1: 0 is none.
 inline Job readJob(const std::vector<int64_t>& n) {
-  if (n.size() != 12) throw std::invalid_argument("twelve numbers");
+  if (n.size() != 12 && n.size() != 15) throw std::invalid_argument("twelve numbers, or three more");
   const auto isDType = [](int64_t code) { return code >= 0 && code < kDTypes; };
   if (n[0] < 0 || n[0] >= kOps) throw std::invalid_argument("an operation");
   if (!isDType(n[1]) || n[2] < 0 || n[2] > kDTypes || !isDType(n[3])) throw std::invalid_argument("dtypes");
@@ -62,6 +67,17 @@ inline Job readJob(const std::vector<int64_t>& n) {
       job.parts > kMostParts || job.bins > most / job.width || job.rows > most / job.width || job.bits < 0 ||
       job.bits > 62)
     throw std::invalid_argument("rows and bins");
+  job.pitch = job.bins * job.width;
+  if (n.size() > 12) {
+    constexpr int64_t mostTiles = int64_t{1} << 24;
+    job.windows = n[12];
+    job.rowParts = n[13];
+    job.pitch = n[14];
+    if (job.windows < 1 || job.windows > std::min(job.bins, mostTiles) || job.rowParts < 1 ||
+        job.rowParts > mostTiles / job.windows || job.units() > mostTiles / (job.windows * job.rowParts) ||
+        job.pitch < (job.bins + job.windows - 1) / job.windows * job.width || job.pitch > most)
+      throw std::invalid_argument("windows of bins");
+  }
   // The last number is for flags, the others for windows of all exponents.
   if (job.op == Op::exact && (job.bits < 1 || (job.parts - 1) * job.bits < 254))
     throw std::invalid_argument("windows of exponents");

@@ -59,6 +59,23 @@ class Counts {
   uint32_t few_[4 * kFewBins];
 };
 
+// A tile of a job in windows: the parts of a unit's rows follow each other for each window of the bins.
+struct Tile {
+  Tile(const Job& job, int64_t tile) {
+    const int64_t window = tile / job.rowParts % job.windows, part = tile % job.rowParts;
+    unit = tile / (job.windows * job.rowParts);
+    low = job.bins * window / job.windows;
+    high = job.bins * (window + 1) / job.windows;
+    const int64_t begin = unit * job.unitRows, rows = std::min(job.unitRows, job.rows - begin);
+    first = begin + rows * part / job.rowParts;
+    last = begin + rows * (part + 1) / job.rowParts;
+    isFirst = part == 0;
+  }
+
+  int64_t unit, low, high, first, last;
+  bool isFirst;
+};
+
 template <typename G>
 class Gatherer {
   using Result = typename G::Result;
@@ -66,6 +83,7 @@ class Gatherer {
 
  public:
   static WorkspaceNeed needOf(const Job& job, const ThreadPool& pool) {
+    if (job.windows > 0) return {};
     return {static_cast<size_t>(copiesOf(job, pool.workers()) - 1) * copyBytes(job), 0};
   }
   static size_t resultBytes() { return sizeof(Result); }
@@ -74,6 +92,11 @@ class Gatherer {
                   const std::atomic<bool>* cancel) {
     const auto isStopped = [&] { return cancel != nullptr && cancel->load(std::memory_order_relaxed); };
     auto* out = reinterpret_cast<Result*>(arrays.results[0]);
+    if (job.windows > 0) {
+      for (int64_t tile = units.first; tile < units.last && !isStopped(); tile++)
+        runTile(job, arrays, Tile(job, tile), out, pool);
+      return;
+    }
     const int64_t room = 1 + static_cast<int64_t>(arrays.workspace.byteLength / copyBytes(job));
     const int64_t copies = std::min(room, copiesOf(job, pool.workers()));
     const auto rowsOf = [&](int64_t unit) { return std::min(job.unitRows, job.rows - unit * job.unitRows); };
@@ -112,6 +135,27 @@ class Gatherer {
  private:
   // Of exact sums, the windows of each copy that values were added to.
   using Touched = std::vector<uint64_t>;
+
+  // A part of a unit's rows in a window of the bins: threads look at all its keys, each for bins of its own.
+  static void runTile(const Job& job, const RoutineJob& arrays, const Tile& tile, Result* out,
+                      ThreadPool& pool) {
+    const int64_t bins = tile.high - tile.low;
+    const int64_t threads = std::clamp<int64_t>(bins, 1, pool.workers());
+    Result* const own = out + tile.unit * job.parts * job.pitch;
+    pool.parallelFor(threads, [&](int64_t k, int) {
+      const int64_t low = tile.low + bins * k / threads, high = tile.low + bins * (k + 1) / threads;
+      for (int64_t part = 0; tile.isFirst && part < job.parts; part++)
+        std::fill(own + part * job.pitch + low * job.width, own + part * job.pitch + high * job.width,
+                  G::identity());
+      int64_t room[kBlock];
+      for (int64_t from = tile.first; from < tile.last; from += kBlock) {
+        const int64_t count = std::min(kBlock, tile.last - from);
+        const int64_t* const found = findBins(job, arrays, from, count, room).bins;
+        for (int64_t i = 0; i < count; i++) room[i] = found[i] >= low && found[i] < high ? found[i] : -1;
+        gatherBlock(job, arrays, from, count, room, own);
+      }
+    });
+  }
 
   // Slots [first, last) of the copies together, in the first one.
   template <typename CopyOf>
@@ -155,22 +199,33 @@ class Gatherer {
     }
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      const int64_t* const bins = findBins(job, arrays, from, count, room).bins;
-      if constexpr (std::is_same_v<G, Last<int32_t>> || std::is_same_v<G, Last<int64_t>>) {
-        for (int64_t i = 0; i < count; i++)
-          if (bins[i] >= 0) own[bins[i]] = static_cast<Result>(from + i);
-      } else if constexpr (!std::is_same_v<G, Count<uint32_t>>) {
-        gatherValues(job, arrays, from, count, bins, own);
-      }
+      gatherBlock(job, arrays, from, count, findBins(job, arrays, from, count, room).bins, own);
     }
     return 0;
+  }
+
+  // Rows [from, from + count), whose bins are these.
+  static void gatherBlock(const Job& job, const RoutineJob& arrays, int64_t from, int64_t count,
+                          const int64_t* bins, Result* own) {
+    if constexpr (std::is_same_v<G, Exact>) {
+      uint64_t all = ~uint64_t{0};
+      ExactSums(job, arrays).gatherBlock(from, count, bins, own, all);
+    } else if constexpr (std::is_same_v<G, Count<uint32_t>>) {
+      for (int64_t i = 0; i < count; i++)
+        if (bins[i] >= 0) own[bins[i]]++;
+    } else if constexpr (std::is_same_v<G, Last<int32_t>> || std::is_same_v<G, Last<int64_t>>) {
+      for (int64_t i = 0; i < count; i++)
+        if (bins[i] >= 0) own[bins[i]] = static_cast<Result>(from + i);
+    } else {
+      gatherValues(job, arrays, from, count, bins, own);
+    }
   }
 
   static void gatherValues(const Job& job, const RoutineJob& arrays, int64_t from, int64_t count,
                            const int64_t* bins, Result* own) {
     Value values[kBlock];
     // Copies, which no write to a bin can change.
-    const int64_t width = job.width, second = job.bins * width, parts = job.parts;
+    const int64_t width = job.width, second = job.pitch, parts = job.parts;
     const int bits = job.bits;
     const int32_t* const scales =
         job.op == Op::fixed ? reinterpret_cast<const int32_t*>(arrays.operands[job.hasEdges ? 3 : 2])
@@ -259,7 +314,8 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   });
   if (byteLengthOf(job.result) != resultBytes) throw std::invalid_argument("the result's dtype");
   const auto rows = static_cast<size_t>(job.rows);
-  RoutineNeed need{{rows * byteLengthOf(job.keys)}, {}, workspace, job.units()};
+  const int64_t tiles = job.windows > 0 ? job.windows * job.rowParts : 1;
+  RoutineNeed need{{rows * byteLengthOf(job.keys)}, {}, workspace, job.units() * tiles};
   const size_t realBytes = job.keys == DType::float32 ? sizeof(float) : sizeof(double);
   if (job.hasEdges) need.operands.push_back(static_cast<size_t>(job.bins + 1) * realBytes);
   if (job.hasValues)

@@ -1,5 +1,6 @@
 /** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
 import { describe, it } from 'vitest';
+import { printBins } from '../../src/codegen/cuda/routines/bins.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
 import { printRadixSort } from '../../src/codegen/cuda/routines/radix-sort.js';
@@ -65,6 +66,48 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     },
     30_000,
   );
+
+  it('bins in windows', async () => {
+    const form = {
+      keys: 'int32',
+      width: 1,
+      parts: 1,
+      bits: 0,
+      sharedBins: undefined,
+      isWindowed: true,
+    } as const;
+    await compileForHopper([
+      printBins({ ...form, op: 'count', values: undefined, result: 'uint32', mode: 'within' }),
+      printBins({ ...form, op: 'last', values: undefined, result: 'int64', mode: 'fromEnd', width: 3 }),
+      printBins({ ...form, op: 'max', values: 'float32', result: 'float32', mode: 'clip', width: 3 }),
+      printBins({
+        ...form,
+        op: 'fixed',
+        values: 'float64',
+        result: 'int64',
+        mode: 'wrap',
+        parts: 2,
+        bits: 40,
+      }),
+      printBins({
+        ...form,
+        op: 'exact',
+        values: 'float32',
+        result: 'int64',
+        mode: 'raise',
+        parts: 21,
+        bits: 13,
+      }),
+      printBins({
+        ...form,
+        op: 'sum',
+        values: 'int32',
+        result: 'int64',
+        keys: 'float32',
+        mode: 'equalEdges',
+      }),
+    ]);
+  }, 30_000);
 
   it.each(['none', 'operand', 'totals'] as const)(
     'scans whose tiles have before them: %s',

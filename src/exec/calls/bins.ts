@@ -4,12 +4,14 @@
  * a GPU by atomic operations (`codegen/cuda/routines/bins.ts`), on the CPU by a thread for each copy of the bins
  * (`native/cpu/bins.cpp`): neither's order matters, so bits are the same everywhere.
  */
-import { BIN_THREADS, type BinForm } from '../../codegen/cuda/routines/bin-form.js';
-import { BINS_NAME, FILL_NAME, fitsShared, printBins } from '../../codegen/cuda/routines/bins.js';
-import { BIN_MODES, BIN_OPS, type BinMode, binUnits } from '../../graph/bin-units.js';
+import { BIN_THREADS } from '../../codegen/cuda/routines/bin-form.js';
+import { BINS_NAME, FILL_NAME, printBins } from '../../codegen/cuda/routines/bins.js';
+import { BIN_MODES, BIN_OPS, type BinMode } from '../../graph/bin-units.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
+import { planOf } from './bin-plan.js';
+import { BIN_WINDOWS, tilesOf } from './bin-windows.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
@@ -19,74 +21,39 @@ import { type Routine, routineCall } from './routine.js';
 const BLOCK_ELEMENTS = 2 ** 14;
 const MOST_BLOCKS = 2 ** 12;
 
-/** The operands by what they are, and how rows fall into units. */
-interface BinPlan {
-  readonly form: BinForm;
-  readonly keys: BufferArray;
-  readonly edges: BufferArray | undefined;
-  readonly values: BufferArray | undefined;
-  readonly scales: BufferArray | undefined;
-  readonly rows: number;
-  readonly bins: number;
-  readonly units: number;
-  readonly unitRows: number;
-}
-
-function planOf({ call, parameters, operands, results }: RoutineStep): BinPlan {
-  const [place, bins, width, mode, parts, bits] = parameters as readonly [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const op = BIN_OPS[place]!;
-  const hasEdges = call === 'histogram';
-  const [keys, ...rest] = operands;
-  const edges = hasEdges ? rest.shift() : undefined;
-  const [values, scales] = rest;
-  const result = results[0]!.dtype;
-  const fits = fitsShared(bins * width * parts * byteLengthOf(result));
-  const form: BinForm = {
-    op,
-    keys: keys!.dtype,
-    values: values?.dtype,
-    result,
-    mode: hasEdges ? (mode === 1 ? 'equalEdges' : 'edges') : BIN_MODES[mode]!,
-    width,
-    parts,
-    bits,
-    sharedBins: fits ? bins : undefined,
-  };
-  const rows = keys!.shape[0]!;
-  return { form, keys: keys!, edges, values, scales, rows, bins, ...binUnits(rows, bins, width, op) };
-}
-
 function kernelsOf(step: RoutineStep): CallKernels {
   const { form, rows, bins, units, unitRows } = planOf(step);
   const out = { buffer: step.results[0]!.buffer };
   const source = printBins(form);
   const slots = bins * form.width * form.parts;
   const isShared = form.sharedBins !== undefined;
-  const most = Math.max(Math.min(rows, unitRows) * form.width, slots);
+  const windows = step.binWindows ?? { bins: 1, rows: 1 };
+  const most = Math.max((Math.min(rows, unitRows) * form.width) / windows.rows, slots / windows.bins);
+  const atOnce = form.isWindowed ? 1 : units;
   const unitBlocks = isShared
     ? 1
-    : Math.min(Math.ceil(MOST_BLOCKS / units), Math.ceil(most / BLOCK_ELEMENTS));
+    : Math.min(Math.ceil(MOST_BLOCKS / atOnce), Math.ceil(most / BLOCK_ELEMENTS));
   const launch = (name: string, args: readonly LaunchArgument[]) => ({
     function: name,
-    blocks: units * unitBlocks,
+    blocks: BINNING.units(step) * unitBlocks,
     threads: BIN_THREADS,
     args: [{ block: 'x' } as const, ...args],
   });
   const operands = step.operands.map(({ buffer }) => ({ buffer }));
-  const gather = launch(BINS_NAME, [...operands, out, ...[rows, unitRows, unitBlocks, bins].map(int64)]);
+  const sizes = [rows, unitRows, unitBlocks, bins, ...windowNumbers(step)].map(int64);
+  const gather = launch(BINS_NAME, [...operands, out, ...sizes]);
   if (isShared) return { source, launches: [gather] };
+  if (form.isWindowed) return { source, launches: [launch(FILL_NAME, [out, ...sizes]), gather] };
   return { source, launches: [launch(FILL_NAME, [out, int64(unitBlocks), int64(slots)]), gather] };
 }
 
+/** How many windows bins and rows have, and how far parts of a number are apart. */
+const windowNumbers = ({ binWindows }: RoutineStep): number[] =>
+  binWindows === undefined ? [] : [binWindows.bins, binWindows.rows, binWindows.pitch];
+
 const BINNING: Routine = {
-  units: (step) => planOf(step).units,
+  units: (step) => (step.binWindows === undefined ? planOf(step).units : tilesOf(step)),
+  windows: BIN_WINDOWS,
   unitSize: (step, array) => {
     const { form, keys, values, bins, unitRows } = planOf(step);
     if (array === keys) return unitRows;
@@ -109,6 +76,7 @@ const BINNING: Routine = {
       mode === 'equalEdges' ? 1 : 0,
       parts,
       bits,
+      ...windowNumbers(step),
     ];
   },
   kernels: kernelsOf,

@@ -122,6 +122,15 @@ export interface RoutineMaps {
   readonly epilogue?: (ElementMap & { readonly given: number }) | undefined;
 }
 
+/** Of bins that are gathered window by window (`bin-windows.ts`). */
+export interface BinWindows {
+  /** Windows of the bins, and parts of the rows that pass for each. */
+  readonly bins: number;
+  readonly rows: number;
+  /** Elements from a bin's first number to its second one, of several. */
+  readonly pitch: number;
+}
+
 /** A routine of `graph/routines.ts`. */
 export interface RoutineStep extends CallBase {
   readonly call: RoutineName;
@@ -135,6 +144,7 @@ export interface RoutineStep extends CallBase {
    * then of results.
    */
   readonly columns?: readonly number[] | undefined;
+  readonly binWindows?: BinWindows | undefined;
   readonly maps?: RoutineMaps | undefined;
   /** Of the routine `kernel`. */
   readonly userKernel?: UserKernel | undefined;

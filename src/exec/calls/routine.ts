@@ -16,8 +16,8 @@ import { splitParameters } from '../../graph/row-lines.js';
 import { routineLibrary, routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
-import type { Cut, Touch } from '../tiles/sweep-cuts.js';
-import type { BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
+import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
+import type { BinWindows, BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallForm, CallKernels, CallRow } from './call-row.js';
 import { columnCut, columnsInSlots, columnUnit, inColumns } from './column-cut.js';
 
@@ -40,6 +40,12 @@ export interface Routine {
   ) => { readonly before: number; readonly after: number } | undefined;
   /** The elements of an array that ranges of units touch, where they depend on data that is known (`row-stretches.ts`). */
   readonly stretch?: (step: RoutineStep, array: BufferArray) => StretchOfUnits | undefined;
+  /** Of bins: how a step runs in windows of its result, and what such a step is. */
+  readonly windows?: {
+    readonly blocks: NonNullable<CallRow<RoutineStep>['blocks']>;
+    readonly cut: (step: RoutineStep) => Cut;
+    readonly inSlots: (step: RoutineStep, inSlot: BytePitches) => RoutineStep;
+  };
   /** The arguments of the native routine of the same name: on the CPU, and of a library's on a GPU. */
   readonly numbers: (step: RoutineStep) => readonly number[];
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
@@ -115,7 +121,11 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     ...(routine.hasPanels === true
       ? { panels: (step: RoutineStep) => (routine.units(step) > 1 ? [cutOf(routine, step)] : []) }
       : {}),
-    inSlots: (step, _, inSlot) => (step.columns === undefined ? step : columnsInSlots(step, inSlot)),
+    ...(routine.windows === undefined ? {} : { blocks: routine.windows.blocks }),
+    inSlots: (step, _, inSlot) => {
+      if (step.binWindows !== undefined) return routine.windows!.inSlots(step, inSlot);
+      return step.columns === undefined ? step : columnsInSlots(step, inSlot);
+    },
     spec: (step) => specOf(routine, step),
     ...(routine.kernels === undefined ? {} : { kernels: routine.kernels }),
     print,
@@ -138,7 +148,7 @@ const LIBRARY: Readonly<Record<TargetKind, (routine: Routine, step: RoutineStep)
 };
 
 const print = (step: RoutineStep): string => {
-  const { call, operands, columns, maps, userKernel } = step;
+  const { call, operands, columns, binWindows, maps, userKernel } = step;
   const [own, blocks] = splitParameters(step);
   return [
     userKernel?.key ?? call,
@@ -146,11 +156,15 @@ const print = (step: RoutineStep): string => {
     `(${own.join(' ')})`,
     ...(blocks === undefined ? [] : [`in ${blocks.count} blocks of rows`]),
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
+    ...(binWindows === undefined ? [] : [windowsText(binWindows)]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
     ...(maps?.values === undefined ? [] : [`with ${maps.values.kernel.name}`]),
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
 };
+
+const windowsText = ({ bins, rows }: BinWindows): string =>
+  `in ${bins} windows of bins, rows in ${rows} parts for each`;
 
 /** The starts of blocks of rows. */
 function startsText(step: RoutineStep): string {
@@ -240,6 +254,7 @@ const mapSpec = (map: RoutineMap): RoutineMapSpec => ({
 
 /** The ways to cut a step; one that is in columns is cut into those. */
 function formsOf(routine: Routine, step: RoutineStep): CallForm[] {
+  if (step.binWindows !== undefined) return [{ cut: routine.windows!.cut(step), repeats: false }];
   const columns = routine.columns?.(step) ?? 1;
   const inRows =
     step.columns === undefined && routine.units(step) > 1

@@ -34,16 +34,12 @@ import {
   type Tile,
   windowOf,
 } from './sweep-windows.js';
+import { BYTES_OF_A_TILE, MEMORY_SPEED, MOST_TILES } from './tile-costs.js';
 
-/** How often a device's memory is faster than the bus to it, about. */
-const MEMORY_SPEED = 32;
-/** Bytes that come over the bus while a tile is begun. */
-export const BYTES_OF_A_TILE = 2 ** 18;
 /** Times as long as with copies and work at a time, about. */
 const ONE_AFTER_THE_OTHER = 1.5;
-/** The most parts that a result is cut into, and the most tiles. */
+/** The most parts that a result is cut into. */
 const MOST_PARTS = 256;
-const MOST_TILES = 2 ** 16;
 
 /** A number of parts, whatever the windows. */
 interface Parts {

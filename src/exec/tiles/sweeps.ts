@@ -11,11 +11,11 @@ import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type DevicePlan, kernelsOf, sweepsOf, takesInParts } from '../plan/plan.js';
 import { ownBuffer, type StepList } from '../plan/step-list.js';
-import { BYTES_OF_A_TILE } from './index-window-sizer.js';
 import { takenBytes } from './index-windows.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
 import { Attempt, type Choice, scratchOf } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
+import { BYTES_OF_A_TILE } from './tile-costs.js';
 
 export class SweepPlanner {
   readonly #whole: NoFit;

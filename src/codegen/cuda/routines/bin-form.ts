@@ -16,6 +16,8 @@ export interface BinForm {
   readonly bits: number;
   /** Of bins in shared memory, their number. */
   readonly sharedBins: number | undefined;
+  /** Whether a tile gathers some rows in a window of the bins. */
+  readonly isWindowed?: boolean;
 }
 
 export const BIN_THREADS = 512;
@@ -26,5 +28,11 @@ export const hasValues = ({ op }: BinForm): boolean => op !== 'count' && op !== 
 export const hasEdges = ({ mode }: BinForm): boolean => mode === 'edges' || mode === 'equalEdges';
 
 /** Finds the bin of a key. */
-export const findBin = (form: BinForm, key = 'k[j]'): string =>
-  hasEdges(form) ? `search(${key})` : `weft_bin(${key}, bins)`;
+export function findBin(form: BinForm, key = 'k[j]'): string {
+  const bin = hasEdges(form) ? `search(${key})` : `weft_bin(${key}, bins)`;
+  return form.isWindowed === true ? `tile.within(${bin})` : bin;
+}
+
+/** From a bin's first number to its second one, of several. */
+export const pitchOf = ({ width, isWindowed }: BinForm): string =>
+  isWindowed === true ? 'pitch' : `bins * ${width}ll`;

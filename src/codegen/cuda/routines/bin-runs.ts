@@ -3,7 +3,7 @@
  * goes to memory, where atomic operations on one place wait for one another. Sums of integers are the same in any order.
  * Used by `bins.ts`.
  */
-import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasValues } from './bin-form.js';
+import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasValues, pitchOf } from './bin-form.js';
 
 /** Runs in a warp up to which they are added so: of more, an atomic operation for each lane takes no longer. */
 const MOST_RUNS = 12;
@@ -24,7 +24,7 @@ export function printRuns(form: BinForm): string {
   const given = isExact
     ? `long long number = 0;
       const int window = bin < 0 ? 0 : weft_window(v[j], &number);
-      weft_add_runs(own, bins, bin, window, number);`
+      weft_add_runs(own, ${pitchOf(form)}, bin, window, number);`
     : `weft_add_runs(own, bin, bin < 0 ? (${type})0 : (${type})${valued ? 'v[j]' : '1'});`;
   return `  const long long stride = unit_blocks * ${BIN_THREADS};
   const unsigned int lane = threadIdx.x % 32;

@@ -7,7 +7,7 @@
  */
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
-import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasEdges, hasValues } from './bin-form.js';
+import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasEdges, hasValues, pitchOf } from './bin-form.js';
 import { printKey } from './bin-keys.js';
 import { identityOf, printPut } from './bin-puts.js';
 import { hasRuns, printAddRuns, printRuns } from './bin-runs.js';
@@ -38,7 +38,7 @@ function printElement(form: BinForm, at: (part: number) => string): string {
     case 'exact':
       return `long long number;
       const int window = weft_window(v[j], &number);
-      weft_add_window(own, bins * ${form.width}ll, s, window, number);`;
+      weft_add_window(own, ${pitchOf(form)}, s, window, number);`;
     default:
       return `weft_put(${at(0)}, v[j]);`;
   }
@@ -117,11 +117,12 @@ const parametersOf = (form: BinForm): string =>
     ...(hasValues(form) ? ['const weft_value* __restrict__ values'] : []),
     ...(form.op === 'fixed' ? ['const int* __restrict__ scales'] : []),
     'weft_result* out',
-    'long long rows',
-    'long long unit_rows',
-    'long long unit_blocks',
-    'long long bins',
+    SIZES,
+    ...(form.isWindowed === true ? [WINDOW_SIZES] : []),
   ].join(', ');
+
+const SIZES = 'long long rows, long long unit_rows, long long unit_blocks, long long bins';
+const WINDOW_SIZES = 'long long windows, long long row_windows, long long pitch';
 
 const printTypes = (form: BinForm): string => `typedef ${CUDA_TYPE[form.result]} weft_result;
 ${form.values === undefined ? '' : `typedef ${CUDA_TYPE[form.values]} weft_value;\n`}`;
@@ -218,12 +219,70 @@ ${walk}}
 
 /** The place of a part of element `s` among bins · width. */
 const placeOf =
-  ({ width }: BinForm) =>
+  (form: BinForm) =>
   (part: number): string =>
-    part === 0 ? '&own[s]' : `&own[s + ${part}ll * bins * ${width}ll]`;
+    part === 0 ? '&own[s]' : `&own[s + ${part}ll * ${pitchOf(form)}]`;
+
+/** A part of a unit's rows and a window of the bins: tiles go through the parts of the rows for each window. */
+const TILE = `struct weft_tile {
+  long long unit, row, last, low, high;
+  bool is_first;
+  __device__ __forceinline__ weft_tile(long long tile, long long rows, long long unit_rows, long long bins,
+                                       long long windows, long long row_windows) {
+    const long long window = tile / row_windows % windows, part = tile % row_windows;
+    unit = tile / (windows * row_windows);
+    low = bins * window / windows;
+    high = bins * (window + 1) / windows;
+    const long long begin = unit * unit_rows;
+    const long long size = rows - begin < unit_rows ? rows - begin : unit_rows;
+    row = begin + size * part / row_windows;
+    last = begin + size * (part + 1) / row_windows;
+    is_first = part == 0;
+  }
+  __device__ __forceinline__ long long within(long long bin) const { return bin >= low && bin < high ? bin : -1; }
+};
+`;
+
+/** Many blocks a tile; the first tile of a window fills it. */
+function printWindowed(form: BinForm): string {
+  const { width, parts } = form;
+  const walk = hasRuns(form)
+    ? printRuns(form)
+    : printWalk(
+        form,
+        `unit_blocks * ${BIN_THREADS}`,
+        `block % unit_blocks * ${BIN_THREADS} + threadIdx.x`,
+        placeOf(form),
+      );
+  const begin = `  const long long block = (long long)blockIdx.x + first_x;
+  const weft_tile tile(block / unit_blocks, rows, unit_rows, bins, windows, row_windows);
+`;
+  return `${TILE}${hasRuns(form) ? printAddRuns(form) : ''}
+extern "C" __global__ void __launch_bounds__(${BIN_THREADS})
+${FILL_NAME}(unsigned int first_x, weft_result* out, ${SIZES}, ${WINDOW_SIZES}) {
+${begin}  if (!tile.is_first) return;
+  weft_result* own = out + tile.unit * pitch * ${parts}ll + tile.low * ${width}ll;
+  const long long size = (tile.high - tile.low) * ${width}ll;
+  for (long long i = block % unit_blocks * ${BIN_THREADS} + threadIdx.x; i < size * ${parts}ll; i += unit_blocks * ${BIN_THREADS})
+    own[i / size * pitch + i % size] = ${identityOf(form)};
+}
+
+extern "C" __global__ void __launch_bounds__(${BIN_THREADS})
+${BINS_NAME}(unsigned int first_x, ${parametersOf(form)}) {
+${begin}  weft_result* own = out + tile.unit * pitch * ${parts}ll;
+${hasEdges(form) ? '  const weft_search search(edges, bins);\n' : ''}  const long long row = tile.row;
+  const long long count = (tile.last - tile.row) * ${width}ll;
+${walk}}
+`;
+}
 
 /** The kernels of a form. */
 export function printBins(form: BinForm): string {
-  const kernels = form.sharedBins === undefined ? printGlobal(form) : printShared(form, form.sharedBins);
+  const kernels =
+    form.isWindowed === true
+      ? printWindowed(form)
+      : form.sharedBins === undefined
+        ? printGlobal(form)
+        : printShared(form, form.sharedBins);
   return `${printTypes(form)}${printKey(form)}${printPut(form)}${kernels}`;
 }
