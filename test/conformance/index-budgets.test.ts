@@ -1,0 +1,174 @@
+/**
+ * Indexing, scans, sorting and sets within a half to a 64th of what they hold: random jobs of `index-jobs.ts` with the
+ * bits of the whole. On the CPU arrays come from files and results go to files, as arrays in its memory count for nothing.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  type ComputeOptions,
+  compute,
+  type DType,
+  type Lazy,
+  lazy,
+  loadNpy,
+  MemoryError,
+  npy,
+  placeholder,
+  plan,
+} from '../../src/index.js';
+import { toLazy } from '../support/api.js';
+import { backends, isSimulated } from '../support/backends.js';
+import { bitsOf, enoughFor } from '../support/budget-corpus.js';
+import { INDEX_JOBS, type IndexJob, type MakeArrays } from '../support/index-jobs.js';
+import { generator, randomIntegers, randomValues } from '../support/random.js';
+
+/** The first seed, and how many jobs. */
+const SEED = Number(process.env.INDEX_JOBS_SEED ?? 20261126);
+const COUNT = (simulated: boolean): number => Number(process.env.INDEX_JOBS ?? (simulated ? 3 : 10));
+/** Parts of what a job holds, or the least that it can be planned for. */
+const PARTS = [2, 3, 4, 6, 8, 16, 32, 64];
+/** Bytes that every job is planned within: a tile is some thousands of elements of each array. */
+const ENOUGH = 3 * 2 ** 19;
+/** The part of larger arrays that writing by index is planned within on a GPU, and how large those are. */
+const PLANNED_PART = 16;
+const PLANNED_SIZE = 2 ** 17;
+
+/** Elements of arrays are up to eight times as many. */
+const SIZES = { cpu: 2 ** 14, simulated: 2 ** 13 };
+
+const folder = mkdtempSync(join(tmpdir(), 'weft-index-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Arrays of a job: in memory, and the same in files. */
+class Arrays {
+  readonly host: Lazy[] = [];
+  readonly files: Lazy[] = [];
+  #next = 0;
+  #seed: number;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  async fill(job: IndexJob, n: number, inFiles: boolean): Promise<void> {
+    const made: Lazy[] = [];
+    const make = (x: Lazy): Lazy => {
+      made.push(x);
+      return x;
+    };
+    job.results(this.#random(make), n);
+    this.host.push(...made);
+    if (!inFiles) return;
+    for (const [k, x] of made.entries()) {
+      const path = join(folder, `${this.#seed}-${k}.npy`);
+      await x.compute({ device: 'cpu', to: npy(path) });
+      this.files.push(await loadNpy(path));
+    }
+  }
+
+  #random(make: (x: Lazy) => Lazy): MakeArrays {
+    const seed = (): number => this.#seed * 100 + this.#next++;
+    return {
+      values: (shape, dtype: DType = 'float32') => make(toLazy(randomValues(dtype, shape, seed(), 0, 1))),
+      integers: (shape, below, dtype: DType = 'int32') =>
+        make(toLazy(randomIntegers(dtype, shape, seed(), 0, below - 1))),
+    };
+  }
+}
+
+/** Gives arrays one after the other. */
+function given(arrays: readonly Lazy[]): MakeArrays {
+  let at = 0;
+  return { values: () => arrays[at++]!, integers: () => arrays[at++]! };
+}
+
+interface Tried {
+  readonly job: IndexJob;
+  readonly n: number;
+  readonly part: number;
+  readonly seed: number;
+}
+
+/** What is wrong with a job within a part of what it holds; nothing where it has the bits of the whole. */
+async function wrongOf({ job, n, part, seed }: Tried, target: ComputeOptions): Promise<string[]> {
+  const isHost = target.device === 'cpu';
+  const name = `${job.name}, seed ${seed}, 1/${part}`;
+  const arrays = new Arrays(seed);
+  await arrays.fill(job, n, isHost);
+  const whole = await compute(job.results(given(arrays.host), n), isHost ? target : { device: 'cuda:0' });
+  const results = job.results(given(isHost ? arrays.files : arrays.host), n);
+  const paths = results.map((_, k) => join(folder, `${seed}-result-${k}.npy`));
+  const files = { to: paths.map((path) => npy(path)) };
+  // Sizes that depend on data are known too late for a file.
+  const toFiles = isHost && results.every(({ shape }, k) => `${shape}` === `${whole[k]!.shape}`);
+  const to = toFiles ? files : {};
+  const memory = Math.max(1, Math.floor(plan(results, { ...target, ...to }).peakBytes / part));
+  const least = enoughFor(results, { ...target, ...to, memory } as ComputeOptions);
+  if ((least.memory as number) > Math.max(memory, ENOUGH)) return [`${name}: needs ${least.memory} bytes`];
+  const found = await compute(results, least);
+  const read = toFiles ? await Promise.all(paths.map((path) => loadNpy(path))) : found;
+  const same = await compute(
+    read.map((one) => lazy(one as Lazy)),
+    { device: 'cpu' },
+  );
+  return same.flatMap((array, k) =>
+    `${array.shape}` === `${whole[k]!.shape}` && bitsOf(array).equals(bitsOf(whole[k]!))
+      ? []
+      : [`${name}: result ${k} has other bits`],
+  );
+}
+
+/** The jobs of some kinds that are cut: all rows of products of runs are held at once. */
+const cutJobs = (kinds = /./): readonly IndexJob[] =>
+  INDEX_JOBS.filter(({ name }) => kinds.test(name) && !/multipli|products/.test(name));
+
+/** Whether a job of placeholders is planned. */
+function isPlanned({ results }: IndexJob, device: string): boolean {
+  const shaped = (shape: readonly number[], dtype: DType): Lazy => placeholder([...shape], { dtype });
+  const make: MakeArrays = {
+    values: (shape, dtype = 'float32') => shaped(shape, dtype),
+    integers: (shape, _, dtype = 'int32') => shaped(shape, dtype),
+  };
+  const job = results(make, PLANNED_SIZE);
+  try {
+    plan(job, { device, memory: Math.floor(plan(job, { device }).peakBytes / PLANNED_PART) });
+    return true;
+  } catch (error) {
+    if (error instanceof MemoryError) return false;
+    throw error;
+  }
+}
+
+/** Random jobs. */
+function triedOf(count: number, n: number): Tried[] {
+  const jobs = cutJobs();
+  return Array.from({ length: count }, (_, k) => {
+    const seed = SEED + k;
+    const next = generator(seed);
+    const job = jobs[Math.floor(next() * jobs.length)]!;
+    return { job, n, part: PARTS[Math.floor(next() * PARTS.length)]!, seed };
+  });
+}
+
+const devices = backends().filter((device) => device === 'cpu' || device.startsWith('cuda'));
+
+describe.each(devices)('jobs by index on %s', (device) => {
+  const simulated = isSimulated(device);
+  const tried = triedOf(COUNT(simulated), simulated ? SIZES.simulated : SIZES.cpu);
+
+  it('have the bits of the whole within parts of what they hold', async () => {
+    const wrong: string[] = [];
+    for (const [k, one] of tried.entries()) {
+      const devices = simulated && k % 2 === 1 ? { devices: 2 } : { device: simulated ? 'cuda:0' : device };
+      wrong.push(...(await wrongOf(one, devices)));
+    }
+    expect(wrong).toEqual([]);
+  }, 3_000_000);
+
+  it.skipIf(device === 'cpu')('that write are planned within a part of what they hold', () => {
+    const refused = cutJobs(/^writes/).filter((job) => !isPlanned(job, device));
+    expect(refused.map(({ name }) => name)).toEqual([]);
+  });
+});
