@@ -15,11 +15,12 @@ import { type DType, isComplex, kindOf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
+import { int64Array, listed } from './index-lists.js';
 import { besideArray, cast, iota, isExpr, map, type Operand } from './infer.js';
 import { reductionRow } from './reductions.js';
 import { selected } from './selecting.js';
-import type { Selector } from './selectors.js';
-import { broadcastShapes, sameShape } from './shape.js';
+import { parsedSelectors, type Selector } from './selectors.js';
+import { broadcastShapes, checkIndex, sameShape } from './shape.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { flatten } from './views.js';
 
@@ -27,7 +28,7 @@ import { flatten } from './views.js';
 export interface UpdateOptions {
   /**
    * Of indices out of range; `'raise'` by default. `'drop'`, which leaves their values out, is for rows that one
-   * array selects.
+   * array or lists select.
    */
   readonly mode?: OutOfRange | undefined;
 }
@@ -47,7 +48,7 @@ export function updatedAt(
   const [first] = selectors;
   if (selectors.length === 1 && isExpr(first) && first.dtype === 'bool')
     return updatedWhere(op, update, x, first, given);
-  const { mode, rows } = rowsOf(selectors);
+  const { mode, rows } = rowsOf(op, x, selectors);
   if (rows !== undefined && x.shape.length > 0)
     return updatedIn(
       op,
@@ -63,18 +64,38 @@ export function updatedAt(
   return reshape(result, x.shape);
 }
 
-/** Rows of x that the only selector names, where it is an array of integers. */
-function rowsOf(selectors: readonly (Selector | UpdateOptions)[]): {
+/** Rows of x that the only selector names, where it is an array, or lists, of integers. */
+function rowsOf(
+  op: string,
+  x: Expr,
+  selectors: readonly (Selector | UpdateOptions)[],
+): {
   readonly rows: Expr | undefined;
   readonly mode: Binning['by'];
 } {
   const [first, options, ...more] = selectors;
-  const isAlone = isExpr(first) && more.length === 0 && (options === undefined || isOptions(options));
-  const mode = isOptions(options) ? options.mode : undefined;
-  return {
-    rows: isAlone && first.dtype !== 'bool' && isWhole(first.dtype) ? first : undefined,
-    mode: binMode('at', mode, 'raiseFromEnd'),
-  };
+  const isAlone = more.length === 0 && (options === undefined || isOptions(options));
+  const mode = binMode('at', isOptions(options) ? options.mode : undefined, 'raiseFromEnd');
+  if (isAlone && isExpr(first))
+    return { rows: first.dtype !== 'bool' && isWhole(first.dtype) ? first : undefined, mode };
+  if (!isAlone || !Array.isArray(first) || x.shape.length === 0) return { rows: undefined, mode };
+  return { rows: undefined, mode, ...listedRows(op, x, first, mode) };
+}
+
+/** Rows that lists name, which are looked at here alone. */
+function listedRows(
+  op: string,
+  x: Expr,
+  selector: Selector,
+  mode: Binning['by'],
+): { readonly rows: Expr; readonly mode: Binning['by'] } | undefined {
+  const [part, ...others] = parsedSelectors(op, [selector]).parsed;
+  if (others.length > 0 || typeof part !== 'object' || part === null || !('lists' in part)) return undefined;
+  const { flat, shape } = listed(op, part.lists);
+  const rows = int64Array(flat, shape);
+  if (mode !== 'raiseFromEnd') return { rows, mode };
+  for (const value of flat) checkIndex(op, value, 0, x.shape[0]!);
+  return { rows, mode: 'fromEnd' };
 }
 
 const isWhole = (dtype: DType): boolean => kindOf(dtype) === 'int' || kindOf(dtype) === 'uint';

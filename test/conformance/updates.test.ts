@@ -57,6 +57,35 @@ describe.each(backends())('on %s, an update', (device) => {
     expect(byMask).toEqual(looped([7, 8, 9, 10, 11], [4], update));
   });
 
+  it('goes to rows of lists as to those of an array', async () => {
+    const rows = lazy(numbers(16, 3)).reshape([4, 4]);
+    const listed = [[2, 0, 2, -1]];
+    const jobs = names.flatMap((name) => [table().at(listed)[name](rows), table().at(ids)[name](rows)]);
+    const found = await valuesOf(device, jobs);
+    for (let k = 0; k < found.length; k += 2) expect(found[k]).toEqual(found[k + 1]);
+    const nested = [[[0], [-1]]];
+    const [inTwo, dropped, clipped] = await valuesOf(device, [
+      table()
+        .at(nested)
+        .set(lazy(numbers(8)).reshape([2, 1, 4])),
+      table()
+        .at([[0, 3]], { mode: 'drop' })
+        .set(7),
+      table()
+        .at([[0, 30]], { mode: 'clip' })
+        .set(7),
+    ]);
+    expect(inTwo).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7]);
+    expect(dropped).toEqual([7, 7, 7, 7, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(clipped).toEqual([7, 7, 7, 7, 4, 5, 6, 7, 7, 7, 7, 7]);
+    expect(() =>
+      table()
+        .at([[0, 3]])
+        .set(7),
+    ).toThrow(/\[at\.set\].* from -3 to 2 .*: 3/);
+    expect((await valuesOf(device, [table().at([[]]).set(7)]))[0]).toEqual(Array.from(numbers(12)));
+  });
+
   it('stands beside other arithmetic, keeps its dtype and changes nothing where nothing is selected', async () => {
     const x = table();
     const [sum, same, whole] = await valuesOf(device, [
