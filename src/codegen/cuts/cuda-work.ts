@@ -15,10 +15,10 @@ import { Body } from '../cuda/body.js';
 import { gridSizes, type TileGrid } from '../cuda/function.js';
 import { mapBlock, mapBlocks } from '../cuda/printers/map-kernel.js';
 import { outerProductGrid } from '../cuda/printers/outer-product-kernel.js';
-import { combineBlock } from '../cuda/printers/reduce-combine.js';
 import { reduceBlock, reduceScratch } from '../cuda/printers/reduce-kernel.js';
 import { repeatBlock, repeatBlocks } from '../cuda/printers/repeat-kernel.js';
 import { transposeGrid } from '../cuda/printers/transpose-kernel.js';
+import { combineBlock } from '../cuda/schedules/combine-slots.js';
 import { type Schedule, scheduleOf } from '../cuda/schedules/schedule.js';
 import type { OuterProductSchedule } from '../cuda/schedules/schedule-outer-product.js';
 import type { ReduceSchedule } from '../cuda/schedules/schedule-reduce.js';
@@ -277,7 +277,7 @@ function reduceWorks(kernel: Kernel, schedule: ReduceSchedule): Works {
   if (slots === 1) return whole(kernel, rowWork(kernel, [block], 1));
   const body = new Body(kernel);
   const phaseScratch = reduceScratch(body, schedule).map(({ byteLength }) => byteLength);
-  const blocks = [block, combineBlock(rows, slots)];
+  const blocks = [block, combineBlock(kernel, slots)];
   const partials = phaseScratch.map(
     (all): Partials => ({ bytes: all / rows / slots, slots, rows, unit: Math.max(...blocks) }),
   );

@@ -9,6 +9,7 @@ import { blockIndex, type CudaFunction, printFunction } from '../function.js';
 import { printCoordinates } from '../index-math.js';
 import type { LaunchShape } from '../launch.js';
 import type { Parameters } from '../parameters.js';
+import { COMBINE_THREADS, combineBlock } from '../schedules/combine-slots.js';
 import { Writer } from '../writer.js';
 import {
   type Accumulator,
@@ -39,22 +40,9 @@ export function printRow(
   }
 }
 
-/** Slots that one thread combines by itself, where there are threads enough. */
-const SERIAL_SLOTS = 16;
-
-const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
-
-const THREADS = 256;
-
-/**
- * Rows of one block: side by side for wide loads, but so few that many slots are shared among many threads.
- */
-export const combineBlock = (rows: number, slots: number): number =>
-  Math.min(32, powerOfTwo(rows), Math.max(1, THREADS / powerOfTwo(Math.ceil(slots / SERIAL_SLOTS))));
-
 export function combineLaunch(kernel: Kernel, slots: number): LaunchShape {
   const rows = product(kernel.parallel);
-  return { grid: [Math.ceil(rows / combineBlock(rows, slots)), 1, 1], block: [THREADS, 1, 1] };
+  return { grid: [Math.ceil(rows / combineBlock(kernel, slots)), 1, 1], block: [COMBINE_THREADS, 1, 1] };
 }
 
 /** The head of a thread's loop over slots, every `threads`-th one, or neighbours where elements keep their order. */
@@ -76,8 +64,8 @@ export function printCombine(body: Body, slots: number, name: string): CudaFunct
   const rows = product(kernel.parallel);
   const params = body.parameters(rows * slots);
   const out = new Writer();
-  const threadsP = combineBlock(rows, slots);
-  const place = { mapping: 'columns', threadsP, threadsR: THREADS / threadsP } as const;
+  const threadsP = combineBlock(kernel, slots);
+  const place = { mapping: 'columns', threadsP, threadsR: COMBINE_THREADS / threadsP } as const;
   const accumulators = accumulatorsOf(body);
   const { index } = params;
   printThreadPlace(out, place);

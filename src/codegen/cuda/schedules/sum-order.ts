@@ -33,6 +33,7 @@ import {
 import { dependenciesOf, type Levels, levelsOf, storesElements } from '../../../fusion/kernel/levels.js';
 import { denseStrides } from '../../../graph/graph.js';
 import { normalize } from '../../cuts/domain.js';
+import { COMBINE_THREADS, combineBlock } from './combine-slots.js';
 import { WARP } from './limits.js';
 import { groupsOf } from './outer-product-tiles.js';
 import { chooseOuterProduct, type OuterProductSchedule } from './schedule-outer-product.js';
@@ -130,7 +131,7 @@ export function aloneOf(kernel: Kernel, position: number): Alone {
   const isColumns = schedule.kind === 'reduce' && schedule.mapping === 'columns';
   return {
     schedule,
-    order: `${name === 'monoid' ? 'in order, ' : ''}${printOrder(schedule, isFast)}`,
+    order: `${name === 'monoid' ? 'in order, ' : ''}${printOrder(schedule, isFast)}${printCombined(own, schedule)}`,
     together: isTuple && isColumns ? schedule.unrollR : undefined,
     isFast,
     isInOrder: walksAlike(mergeAxes(part), own),
@@ -146,6 +147,10 @@ const walksAlike = (a: Kernel, b: Kernel): boolean =>
       return sameNumbers(affine.strides.slice(a.parallel.length), other.strides.slice(b.parallel.length));
     }),
   );
+
+/** The threads that combine slots; a batch has those of one of its reductions. */
+const printCombined = (kernel: Kernel, { slots }: Pick<ReduceSchedule, 'slots'>): string =>
+  slots === 1 ? '' : ` by ${COMBINE_THREADS / combineBlock(kernel, slots)}`;
 
 function printOrder(schedule: ReduceSchedule | OuterProductSchedule, isFast: boolean): string {
   const { kind, slots, slotLength } = schedule;
@@ -188,7 +193,9 @@ function chooseAsAlone(kernel: Kernel): ReduceSchedule | OuterProductSchedule | 
   const { schedule, isFast, order } = alone;
   if (schedule.kind === 'outer-product') {
     const pairs = chooseOuterProduct(kernel);
-    return pairs !== undefined && printOrder(pairs, false) === order ? pairs : undefined;
+    const isSame =
+      pairs !== undefined && `${printOrder(pairs, false)}${printCombined(kernel, pairs)}` === order;
+    return isSame ? pairs : undefined;
   }
   if (schedule.staged) {
     if (!isStaged(kernel) || (isFast && !reducesOnlyBy('sum', kernel))) return undefined;
