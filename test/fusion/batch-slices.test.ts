@@ -40,6 +40,11 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       ),
     kernels: 1,
   },
+  'frames that overlap': {
+    input: array([COUNT * 5000]),
+    build: (x) => stack(each((k) => f(x.slice([k * 4000, k * 4000 + 8000])).sum())),
+    kernels: 1,
+  },
   'sums of slices': { input: IMAGES, build: (x) => stack(each((k) => f(x.slice(k)).sum())), kernels: 1 },
   'sums of columns': { input: IMAGES, build: (x) => stack(each((k) => f(x.slice(k)).sum(0))), kernels: 1 },
   'sums of halves': {

@@ -4,7 +4,7 @@
  *     stack [f(x[0]), f(x[1]), f(x[2])]      →   f(x), of shape (3, …)
  *     Σ f(x[0]), Σ f(x[1]), Σ f(x[2])        →   parts of s = Σ f(x) over all axes but the first
  *
- * Slices lie one after the other, at one distance. What is joined is one node; of reductions that are wanted apart, as
+ * Slices lie one after the other, at one distance, and those of arrays in memory may overlap. What is joined is one node; of reductions that are wanted apart, as
  * of statistics of bands, each is a part of one node, where no kernel would compute a row of it along with what is
  * computed for each element. Values do not change, and a sum keeps its order: `batch` of its node says of how many sums it is,
  * each of which is added up as it is alone, and a target whose kernel for all of them would do otherwise says so. Products

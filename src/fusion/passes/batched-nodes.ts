@@ -174,8 +174,8 @@ export class NodeBatcher {
   }
 
   /**
-   * Slices that follow each other along their outermost axis as one slice. undefined: they do not, or reach beyond the
-   * array when they are apart.
+   * Slices that follow each other along their outermost axis as one slice. undefined: they do not; or they overlap, or what
+   * lies between them reaches beyond the array, in one that is computed.
    */
   #slices(members: Members): number | undefined {
     const editor = this.#editor;
@@ -200,6 +200,13 @@ export class NodeBatcher {
       );
     if (size === 1) return editor.reshape(cut(count, distance), [count, ...shape]);
     if (distance === size * step) return editor.reshape(cut(count * size, step), [count, ...shape]);
+    if (array.kind === 'source') {
+      const { kind, input, strides, dtype } = array;
+      const offset = begin.reduce((sum, start, k) => sum + start * strides[k]!, array.offset);
+      const own = steps.map((by, k) => by * strides[k]!);
+      const moved = { offset, strides: [distance * strides[axis]!, ...own] };
+      return editor.add({ kind, input, ...moved, dtype, shape: [count, ...shape], inputs: [] });
+    }
     if (step !== 1 || distance < size || begin[axis]! + count * distance > array.shape[axis]!)
       return undefined;
     // With what lies between them, which is left out then.
