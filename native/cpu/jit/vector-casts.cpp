@@ -35,10 +35,7 @@ Emit fromBooleanTo(DType to) {
 }
 
 // The size of integers; 0 of floats.
-int integerBytes(DType dtype) {
-  const bool isFloat = dtype == DType::float32 || dtype == DType::float64;
-  return isFloat ? 0 : kElementBytes[static_cast<int>(dtype)];
-}
+int integerBytes(DType dtype) { return isFloat(dtype) ? 0 : kElementBytes[static_cast<int>(dtype)]; }
 
 }  // namespace
 

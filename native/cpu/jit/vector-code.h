@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "cpu/jit/lane-dtypes.h"
 #include "cpu/jit/operand.h"
-#include "shared/layout.h"
 
 namespace weft::cpu::jit {
 
@@ -24,11 +24,6 @@ enum class Order : uint8_t { equal, less, lessEqual, notEqual, greaterEqual, gre
 // Vectors that code between instructions may use, but no value lies in.
 constexpr int kFirstScratch = 0, kSecondScratch = 1;
 constexpr VectorOperand kFirst = vectorRegister(kFirstScratch), kSecond = vectorRegister(kSecondScratch);
-
-// Whether lanes may hold numbers of a dtype.
-bool isLaneDType(DType dtype);
-// Bits of a number of the dtype in a lane, as in every other one.
-uint64_t laneOf(DType dtype, uint64_t bits);
 
 class VectorCode;
 // out = op(args), in a register that is none of theirs. `dtype` is that of the last argument.

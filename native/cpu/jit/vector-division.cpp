@@ -20,7 +20,7 @@ struct Floats {
   VectorCode& to;
   DType dtype;
 
-  bool isDouble() const { return dtype == DType::float64; }
+  bool isDouble() const { return jit::isDouble(dtype); }
   DType bits() const { return isDouble() ? DType::int64 : DType::int32; }
   VectorOperand constant(uint64_t bits64, uint32_t bits32) const {
     return to.constant(isDouble() ? bits64 : laneOf(DType::float32, bits32));

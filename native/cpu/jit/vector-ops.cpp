@@ -7,8 +7,6 @@
 namespace weft::cpu::jit {
 namespace {
 
-constexpr bool isDouble(DType dtype) { return dtype == DType::float64; }
-
 template <Arithmetic Op>
 void arithmetic(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
   to.arithmetic(Op, dtype, out, args[0], args[1]);
@@ -248,11 +246,10 @@ Emit foundIn(const Table& table, const char* name) {
 
 // Ops whose instructions differ for signed integers, or that not all processors have.
 Emit signedOp(std::string_view name, DType dtype, const VectorCode& to) {
-  const bool isSigned = dtype == DType::int32 || dtype == DType::int64;
-  if (name == "abs") return isSigned ? integerAbs : same;
-  if (name == "sign" && isSigned) return integerSign;
+  if (name == "abs") return isSigned(dtype) ? integerAbs : same;
+  if (name == "sign" && isSigned(dtype)) return integerSign;
   if (name != "bitwiseRightShift") return nullptr;
-  if (!isSigned) return shift<Shift::right>;
+  if (!isSigned(dtype)) return shift<Shift::right>;
   return to.hasShift(Shift::rightSigned, dtype) ? shift<Shift::rightSigned> : nullptr;
 }
 
@@ -262,12 +259,12 @@ VectorOp vectorOp(const char* name, DType dtype, const VectorCode& to) {
   if (!isLaneDType(dtype)) return {};
   if (const Emit emit = foundIn(others(), name)) return {emit};
   if (dtype == DType::boolean) return {foundIn(booleans(), name)};
-  const bool isFloat = dtype == DType::float32 || dtype == DType::float64;
   if (std::string_view(name) == "remainder") {
-    if (isFloat || dtype == DType::int64) return {isFloat ? remainderOfFloats : remainderOfWide, true};
+    if (isFloat(dtype)) return {remainderOfFloats, true};
+    if (dtype == DType::int64) return {remainderOfWide, true};
     return {dtype == DType::uint64 ? nullptr : remainderOfNarrow};
   }
-  if (isFloat) return {foundIn(floats(), name)};
+  if (isFloat(dtype)) return {foundIn(floats(), name)};
   if (const Emit emit = foundIn(integers(), name)) return {emit};
   return {signedOp(name, dtype, to)};
 }

@@ -6,9 +6,6 @@
 namespace weft::cpu::jit::arm64 {
 namespace {
 
-constexpr bool isWide(DType dtype) { return kElementBytes[static_cast<int>(dtype)] == 8; }
-constexpr bool isSigned(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
-
 // Numbers of 32 bits in the low half of a vector, each twice.
 void twice(Arm64Code& to, int out) { to.assembler().vector(kZip1, out, out, out); }
 // Integers of 32 bits, which stand twice in their lanes, as 64.

@@ -8,9 +8,6 @@
 namespace weft::cpu::jit::arm64 {
 namespace {
 
-constexpr bool isFloat(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
-constexpr bool isUnsigned(DType dtype) { return dtype == DType::uint32 || dtype == DType::uint64; }
-constexpr bool isWide(DType dtype) { return kElementBytes[static_cast<int>(dtype)] == 8; }
 // An instruction for 32 bits as that of a dtype.
 constexpr uint32_t of(DType dtype, uint32_t instruction) { return instruction | (isWide(dtype) ? kWide : 0); }
 

@@ -97,13 +97,12 @@ void cast(VectorCode& to, DType, int out, const VectorOperand* args) {
 }
 
 Emit fromInteger(DType from, DType to) {
-  const bool isWide = from == DType::int64 || from == DType::uint64;
   if (to == DType::int32 || to == DType::uint32) return cast<lowHalf>;
   if (to == DType::int64 || to == DType::uint64)
     return from == DType::int32 ? cast<signedToWide> : cast<unsignedToWide>;
   if (to == DType::float32) return from == DType::int32 ? cast<int32ToFloat> : nullptr;
   if (from == DType::int32) return cast<int32ToDouble>;
-  if (!isWide) return cast<uint32ToDouble>;
+  if (!isWide(from)) return cast<uint32ToDouble>;
   return from == DType::int64 ? cast<int64ToDouble> : nullptr;
 }
 

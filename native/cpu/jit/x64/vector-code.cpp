@@ -15,10 +15,6 @@ constexpr int kMask = 1;
 constexpr uint8_t kPredicates[] = {0, 0x11, 0x12, 4, 0x1d, 0x1e};
 constexpr uint8_t kUnordered = 3;
 
-constexpr bool isDouble(DType dtype) { return dtype == DType::float64; }
-constexpr bool isFloat(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
-constexpr bool isWide(DType dtype) { return kElementBytes[static_cast<int>(dtype)] == 8; }
-
 // Of floats: arithmetic, and that of the maps 0F38 and 0F3A.
 constexpr Opcode ofFloats(DType dtype, uint8_t byte) {
   return {static_cast<uint8_t>(isDouble(dtype) ? 1 : 0), 1, byte, isDouble(dtype)};
@@ -60,20 +56,19 @@ void X64Code::compareFloats(bool isDouble, uint8_t predicate, int out, int a, Ve
 }
 
 void X64Code::compareIntegers(DType dtype, Order order, int out, VectorOperand a, VectorOperand b) {
-  const bool isWide = x64::isWide(dtype);
-  const bool isUnsigned = dtype == DType::uint32 || dtype == DType::uint64;
+  const bool wide = isWide(dtype);
   if (hasWide()) {
     constexpr uint8_t kOfIntegers[] = {0, 1, 2, 4, 5, 6};
-    emit({1, 3, static_cast<uint8_t>(isUnsigned ? 0x1e : 0x1f), isWide}, kMask, inRegister(a, out), b,
+    emit({1, 3, static_cast<uint8_t>(isUnsigned(dtype) ? 0x1e : 0x1f), wide}, kMask, inRegister(a, out), b,
          kOfIntegers[static_cast<int>(order)]);
-    return broadcastMask(isWide, out);
+    return broadcastMask(wide, out);
   }
-  const Opcode equal = isWide ? Opcode{1, 2, 0x29} : Opcode{1, 1, 0x76};
-  const Opcode greater = isWide ? Opcode{1, 2, 0x37} : Opcode{1, 1, 0x66};
+  const Opcode equal = wide ? Opcode{1, 2, 0x29} : Opcode{1, 1, 0x76};
+  const Opcode greater = wide ? Opcode{1, 2, 0x37} : Opcode{1, 1, 0x66};
   const bool isEquality = order == Order::equal || order == Order::notEqual;
-  if (isUnsigned && !isEquality) {
+  if (isUnsigned(dtype) && !isEquality) {
     // As signed ones, whose order is that of the others with the first bit changed.
-    const VectorOperand first = to_.constant(isWide ? uint64_t{1} << 63 : 0x8000000080000000);
+    const VectorOperand first = to_.constant(wide ? uint64_t{1} << 63 : 0x8000000080000000);
     bitXor(kFirstScratch, inRegister(a, kFirstScratch), first);
     bitXor(kSecondScratch, inRegister(b, kSecondScratch), first);
     a = vectorRegister(kFirstScratch);
