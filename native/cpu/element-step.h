@@ -19,6 +19,8 @@ struct StepValue {
   std::string op;
   DType from = DType::boolean;
   LaneFunction function = nullptr;
+  // Whether its arguments are known to be whole numbers within small bounds (jit/bounded-loop.h).
+  bool isBounded = false;
   std::shared_ptr<const ElementLoop> loop;
   int result = 0;
   // Positions: the step's arguments come first, then its values.

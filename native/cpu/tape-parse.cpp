@@ -211,7 +211,7 @@ class Parser {
       const bool isConstant = argument.storage == Storage::constant;
       constants.push_back(isConstant ? tape_->constants.data() + argument.offset : nullptr);
     }
-    out.nativeLoop = jit::compileLoop(*out.loop, out.loopResult, constants);
+    out.nativeLoop = jit::compileLoop(out.loop, out.loopResult, constants);
     const size_t bytes = out.nativeLoop ? out.nativeLoop->scratchBytes() : out.loop->scratchBytes();
     tape_->loopByteLength = std::max(tape_->loopByteLength, bytes);
   }

@@ -13,10 +13,13 @@ import { loopWith, stepWith } from '../../src/graph/element-loop.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import type { ElementLoop, StepValue } from '../../src/graph/loop-step.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
+import { elementwise, lazy } from '../../src/index.js';
+import { run } from '../support/api.js';
 import { divisionPairs } from '../support/division-pairs.js';
-import { over, setElement } from '../support/host.js';
+import { over, setElement, toScalars } from '../support/host.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator } from '../support/random.js';
+import { randomIntegerLoops } from '../support/random-integer-loops.js';
 import { runTape } from '../support/tape-runner.js';
 
 const DTYPES = ['bool', 'int32', 'uint32', 'int64', 'uint64', 'float32', 'float64'] as const;
@@ -262,6 +265,34 @@ function dividendsFor(dtype: keyof typeof ARRAY_OF, divisor: number, count: numb
   return hard;
 }
 
+/** Functions of loops of integers for each instruction set (`WEFT_FUNCTIONS`: as those of element-functions.test.ts). */
+const INTEGER_LOOPS = Number(process.env.WEFT_FUNCTIONS ?? 60);
+
+/**
+ * Arguments of such functions: small whole float64, as code for bounded numbers takes them; the same with fractions,
+ * -0, NaN and numbers that are not small, which it does not take; int32.
+ */
+function integerArguments(
+  seed: number,
+): (readonly [Float64Array, Float64Array] | readonly [Int32Array, Int32Array])[] {
+  const next = generator(seed);
+  const count = 70;
+  const whole = (most: number): Float64Array =>
+    Float64Array.from({ length: count }, () => Math.floor(next() * most) - 3);
+  const [x, y] = [whole(16), whole(200)];
+  const [mixed, large] = [x.slice(), y.slice()];
+  for (let k = 0; k < count; k += 3) {
+    mixed[k] = [0.5, -0, NaN, 7.25][(k / 3) % 4]!;
+    large[k] = [2 ** 24 + 1, -(2 ** 40), -0, 2 ** 50][(k / 3) % 4]!;
+  }
+  return [
+    [x, y],
+    [mixed, y],
+    [x, large],
+    [Int32Array.from(x), Int32Array.from(y)],
+  ];
+}
+
 /** The addon itself, whose settings are those of the process; programs keep what they were made with. */
 const addon = createRequire(import.meta.url)(
   resolve(import.meta.dirname, '../../build/Release/weft.node'),
@@ -389,6 +420,28 @@ describe.each(ISAS)('loops compiled for %s', (isa) => {
       });
       const different = await differences(isa, kernel, inputs, haveSameNumbers);
       if (different.length > 0) found.push(`seed ${seed}, states ${different}`);
+    }
+    expect(found).toEqual([]);
+  });
+
+  const SEED = 20261127 + ISAS.indexOf(isa);
+  it(`give the values of JavaScript for loops around loops of integers, from seed ${SEED}`, async () => {
+    configure(isa, true);
+    const found: string[] = [];
+    for (let seed = SEED; seed < SEED + 2 * INTEGER_LOOPS; seed += 2) {
+      const dividesByZero = seed % 4 > 1;
+      const text = randomIntegerLoops(seed, dividesByZero);
+      const fn = new Function(`return ${text}`)() as (x: number, y: number) => number;
+      const f = elementwise(fn);
+      for (const [x, y] of integerArguments(seed)) {
+        if (dividesByZero && x instanceof Int32Array) continue;
+        const [result] = await run('cpu', [f(lazy(x), lazy(y))]);
+        const numbers = toScalars(result!).map(Number);
+        const wanted = Array.from(x, (each, k) => fn(each, y[k]!));
+        const at = wanted.findIndex((each, k) => !(each === numbers[k] || Object.is(each, numbers[k])));
+        if (at >= 0)
+          found.push(`seed ${seed}: f(${x[at]}, ${y[at]}) is ${numbers[at]}, not ${wanted[at]}\n${text}`);
+      }
     }
     expect(found).toEqual([]);
   });

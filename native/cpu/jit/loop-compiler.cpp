@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "cpu/jit/bounded-loop.h"
 #include "cpu/jit/native-loop.h"
 #include "cpu/jit/stretch-code.h"
 
@@ -40,13 +41,14 @@ struct PlacedLoop {
 
 class LoopCompiler {
  public:
-  LoopCompiler(const LoopPlan& plan, VectorCode& to) : to_(to), top_(plan), sum_(to.firstFree()) {
+  LoopCompiler(std::shared_ptr<const ElementLoop> loop, const LoopPlan& plan, VectorCode& to)
+      : loop_(std::move(loop)), to_(to), top_(plan), sum_(to.firstFree()) {
     frame_.lanes = plan.hasCalls() ? static_cast<int>(kChunk) : std::min(kMostLanes, kVectors * to_.lanes());
     frame_.laneBytes = to_.laneBytes();
     frame_.byteLength = kFrameHeaderBytes;
   }
 
-  std::shared_ptr<const NativeLoop> compile(int result, const std::vector<const char*>& constants) {
+  std::shared_ptr<NativeLoop> compile(int result, const std::vector<const char*>& constants) {
     std::vector<Location> arguments(top_.arguments());
     for (int k = 0; k < top_.arguments(); k++) {
       FrameLanes& lanes = frame_.arguments.emplace_back();
@@ -72,7 +74,7 @@ class LoopCompiler {
     frame_.byteLength += -frame_.byteLength & (kHostAlignment - 1);
     const std::vector<uint8_t> code = to_.finish();
     if (code.empty()) return nullptr;
-    auto made = std::make_shared<NativeLoop>(std::move(frame_), result, std::move(calls_),
+    auto made = std::make_shared<NativeLoop>(std::move(loop_), std::move(frame_), result, std::move(calls_),
                                              std::move(vectorCalls_), code);
     return made->isThere() ? made : nullptr;
   }
@@ -328,6 +330,7 @@ class LoopCompiler {
     return position < plan.arguments() ? plan.loop.dtypes[position] : plan.value(position).dtype;
   }
 
+  std::shared_ptr<const ElementLoop> loop_;
   VectorCode& to_;
   const LoopPlan& top_;
   // The register that lanes in the loop are counted in.
@@ -341,21 +344,46 @@ class LoopCompiler {
 
 std::atomic<bool> isCodeAllowed{true};
 
+// Of constants, and of what elements have: anything, or small whole numbers.
+std::vector<Range> argumentRanges(const ElementLoop& loop, const std::vector<const char*>& constants,
+                                  bool areSmall) {
+  std::vector<Range> ranges;
+  for (size_t k = 0; k < constants.size(); k++) {
+    const DType dtype = loop.dtypes[k];
+    const Range all = rangeOf(dtype);
+    if (constants[k])
+      ranges.push_back(rangeOfConstant(dtype, constants[k]));
+    else if (!areSmall || dtype == DType::boolean || dtype == DType::uint64)
+      ranges.push_back(all);
+    else
+      ranges.push_back(wholeRange(0, kMostSmall));
+  }
+  return ranges;
+}
+
 }  // namespace
 
 bool compilesLoops() { return hasVectorCode() && isCodeAllowed && hasExecutableMemory(); }
 
 void allowLoopCode(bool isAllowed) { isCodeAllowed = isAllowed; }
 
-std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result,
+std::shared_ptr<const NativeLoop> compileLoop(std::shared_ptr<const ElementLoop> loop, int result,
                                               const std::vector<const char*>& constants) {
-  const int laneBytes = laneBytesOf(loop);
+  const int laneBytes = laneBytesOf(*loop);
   if (laneBytes == 0 || !compilesLoops()) return nullptr;
-  std::vector<bool> results(loop.next.size());
-  results[result] = true;
-  const std::unique_ptr<VectorCode> code = makeVectorCode(laneBytes);
-  const LoopPlan plan(loop, std::move(results), *code);
-  return LoopCompiler(plan, *code).compile(result, constants);
+  const auto compiled = [&](std::shared_ptr<const ElementLoop> made) {
+    std::vector<bool> results(made->next.size());
+    results[result] = true;
+    const std::unique_ptr<VectorCode> code = makeVectorCode(laneBytes);
+    const LoopPlan plan(*made, std::move(results), *code);
+    return LoopCompiler(made, plan, *code).compile(result, constants);
+  };
+  const BoundedLoop bounded = boundedLoop(*loop, argumentRanges(*loop, constants, false));
+  if (!bounded.loop) return compiled(std::move(loop));
+  const auto native = compiled(bounded.loop);
+  const BoundedLoop small = boundedLoop(*loop, argumentRanges(*loop, constants, true));
+  if (native && small.changes > bounded.changes) native->setSmall(compiled(small.loop));
+  return native;
 }
 
 }  // namespace weft::cpu::jit

@@ -39,8 +39,8 @@ std::vector<bool> neededBy(const ElementLoop& loop, const std::vector<bool>& res
 bool isEqual(const ElementLoop& a, const ElementLoop& b);
 
 bool isEqual(const StepValue& a, const StepValue& b) {
-  return a.op == b.op && a.dtype == b.dtype && a.from == b.from && a.args == b.args &&
-         a.constant == b.constant && a.result == b.result && !a.loop == !b.loop &&
+  return a.op == b.op && a.dtype == b.dtype && a.from == b.from && a.isBounded == b.isBounded &&
+         a.args == b.args && a.constant == b.constant && a.result == b.result && !a.loop == !b.loop &&
          (!a.loop || isEqual(*a.loop, *b.loop));
 }
 
@@ -72,6 +72,7 @@ bool hasRemainderOf32(const ElementLoop& loop) {
 }  // namespace
 
 VectorOp instructionOf(const StepValue& value, const VectorCode& code) {
+  if (value.isBounded) return boundedOp(value.op, value.from, value.dtype, code);
   if (value.op.empty()) return vectorCast(value.from, value.dtype, code);
   return vectorOp(value.op.c_str(), value.from, code);
 }

@@ -1,7 +1,9 @@
 #include "cpu/jit/native-loop.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/element-queue.h"
@@ -299,18 +301,80 @@ class BlockRun {
   Taken elements_[kMostLanes];
 };
 
+// Whether numbers are whole, and small. Adding 3 * 2^51 rounds a float64 to a whole number.
+template <typename T>
+bool areSmallNumbers(const T* from, int64_t count) {
+  int64_t others = 0;
+  for (int64_t k = 0; k < count; k++) {
+    others |= !(from[k] >= 0) | !(from[k] <= static_cast<T>(kMostSmall));
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr double kWhole = 0x1.8p52;
+      const double value = from[k], whole = (value + kWhole) - kWhole;
+      // The difference of bits is that of -0 as well.
+      others |= static_cast<int64_t>(std::bit_cast<uint64_t>(value) ^ std::bit_cast<uint64_t>(whole));
+    }
+  }
+  return others == 0;
+}
+
+bool areSmallNumbers(DType dtype, const char* from, int64_t count) {
+  switch (dtype) {
+    case DType::float64:
+      return areSmallNumbers(reinterpret_cast<const double*>(from), count);
+    case DType::float32:
+      return areSmallNumbers(reinterpret_cast<const float*>(from), count);
+    case DType::int64:
+      return areSmallNumbers(reinterpret_cast<const int64_t*>(from), count);
+    case DType::int32:
+      return areSmallNumbers(reinterpret_cast<const int32_t*>(from), count);
+    case DType::uint32:
+      return areSmallNumbers(reinterpret_cast<const uint32_t*>(from), count);
+    default:
+      return true;
+  }
+}
+
+// Of the elements of a block, chunk by chunk; those of an argument that is equal in all are one.
+bool areSmallNumbers(DType dtype, const Operand& operand, Extent extent, int64_t valid) {
+  if (operand.rowStep == 0 && operand.chunkStep == 0) return areSmallNumbers(dtype, operand.data, 1);
+  const int64_t lanes = std::clamp<int64_t>(valid, 0, extent.chunks * kChunk);
+  for (int64_t row = 0; row < extent.rows; row++)
+    for (int64_t first = 0; first < lanes; first += kChunk) {
+      const int64_t place = placeIn(operand, {0, row, first});
+      const char* const from = operand.data + place * kElementBytes[static_cast<int>(dtype)];
+      if (!areSmallNumbers(dtype, from, std::min(kChunk, lanes - first))) return false;
+    }
+  return true;
+}
+
 }  // namespace
 
-NativeLoop::NativeLoop(LoopFrame frame, int result, std::vector<std::unique_ptr<LaneCall>> calls,
+NativeLoop::NativeLoop(std::shared_ptr<const ElementLoop> loop, LoopFrame frame, int result,
+                       std::vector<std::unique_ptr<LaneCall>> calls,
                        std::vector<std::unique_ptr<VectorCall>> vectorCalls, const std::vector<uint8_t>& code)
-    : frame_(std::move(frame)),
+    : loop_(std::move(loop)),
+      frame_(std::move(frame)),
       result_(result),
       calls_(std::move(calls)),
       vectorCalls_(std::move(vectorCalls)),
       memory_(code) {}
 
+size_t NativeLoop::scratchBytes() const {
+  const size_t own = 2 * frame_.byteLength + kHostAlignment;
+  return small_ ? std::max(own, small_->scratchBytes()) : own;
+}
+
+bool NativeLoop::areSmall(Extent extent, int64_t valid, const Operand* const* args) const {
+  for (size_t k = 0; k < frame_.arguments.size(); k++) {
+    const DType dtype = frame_.arguments[k].dtype;
+    if (frame_.arguments[k].offset >= 0 && !areSmallNumbers(dtype, *args[k], extent, valid)) return false;
+  }
+  return true;
+}
+
 void NativeLoop::run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args,
                      char* scratch) const {
+  if (small_ && areSmall(extent, valid, args)) return small_->run(extent, valid, out, args, scratch);
   ElementQueue queue(extent, valid);
   const auto address = reinterpret_cast<uintptr_t>(scratch);
   char* const frame = scratch + (-address & (kHostAlignment - 1));

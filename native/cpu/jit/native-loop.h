@@ -1,11 +1,15 @@
 // A loop of elements as machine code, which runs the lanes of a frame.
 //
+// There may be a second code, for blocks whose arguments are small whole numbers, as limits of counters are:
+// numbers made of these have bounds (bounded-loop.h).
+//
 // `loop-compiler.cpp` makes them. The code returns when few lanes are left in the loop; those are gathered in
 // another frame, and the next elements take their place.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cpu/element-loop.h"
@@ -68,26 +72,38 @@ class NativeLoop {
  public:
   using Code = void (*)(char* frame);
 
-  NativeLoop(LoopFrame frame, int result, std::vector<std::unique_ptr<LaneCall>> calls,
+  // `loop`: that of the code, whose constants calls read.
+  NativeLoop(std::shared_ptr<const ElementLoop> loop, LoopFrame frame, int result,
+             std::vector<std::unique_ptr<LaneCall>> calls,
              std::vector<std::unique_ptr<VectorCall>> vectorCalls, const std::vector<uint8_t>& code);
 
   // False where the system refused memory for the code.
   bool isThere() const { return memory_.entry() != nullptr; }
-  size_t scratchBytes() const { return 2 * frame_.byteLength + kHostAlignment; }
+  size_t scratchBytes() const;
+  // Takes the code for small arguments.
+  void setSmall(std::shared_ptr<const NativeLoop> small) { small_ = std::move(small); }
   // Runs the loop on the elements of a block, as runElementLoop().
   void run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args, char* scratch) const;
 
  private:
+  bool areSmall(Extent extent, int64_t valid, const Operand* const* args) const;
+
+  const std::shared_ptr<const ElementLoop> loop_;
   const LoopFrame frame_;
   const int result_;
   const std::vector<std::unique_ptr<LaneCall>> calls_;
   const std::vector<std::unique_ptr<VectorCall>> vectorCalls_;
   const ExecutableMemory memory_;
+  std::shared_ptr<const NativeLoop> small_;
 };
 
+// The greatest of small arguments, which are not negative, so that remainders by them have no signs. Float32
+// holds all of them, and float64 the products of two.
+constexpr int32_t kMostSmall = 1 << 24;
+
 // The code of a loop whose result is a state; null: it is run by the functions of lanes instead. `constants`:
-// of each argument, a chunk of equal lanes where it is a constant. The loop and they outlive it.
-std::shared_ptr<const NativeLoop> compileLoop(const ElementLoop& loop, int result,
+// of each argument, a chunk of equal lanes where it is a constant. They outlive it.
+std::shared_ptr<const NativeLoop> compileLoop(std::shared_ptr<const ElementLoop> loop, int result,
                                               const std::vector<const char*>& constants);
 
 // Whether loops are compiled: the processor has the instructions, the system gives executable memory, and it

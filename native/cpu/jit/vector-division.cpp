@@ -196,6 +196,38 @@ void remainderOfNarrow(VectorCode& to, DType dtype, int out, const VectorOperand
   to.castOf(DType::int64, DType::int32)(to, DType::int64, out, &kFirst);
 }
 
+// The quotient's integer part is that of the rounded one, and the remainder is exact, as a difference of
+// whole numbers. Of a float64 by 0 it is a NaN, by the product of 0 and an infinite quotient.
+void remainderOfBounded(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
+  constexpr DType kFloat = DType::float64;
+  const std::optional<int64_t> integer = integerDivisor(to, dtype, args[1]);
+  if (!isDouble(dtype) && isPowerOfTwo(integer.value_or(0)))
+    return remainderByPowerOfTwo(to, dtype, out, args[0], *integer);
+  // Without a divisor of 0.
+  std::optional<int64_t> constant = isDouble(dtype) ? std::nullopt : integer;
+  if (const auto element = to.elementOf(args[1]); element && isDouble(dtype))
+    constant = static_cast<int64_t>(std::bit_cast<double>(*element));
+  if (constant == 0) constant.reset();
+  VectorOperand dividend = args[0], divisor = args[1];
+  if (!isDouble(dtype)) {
+    to.boundedCastOf(dtype, kFloat)(to, dtype, kFirstScratch, &dividend);
+    dividend = kFirst;
+    divisor = kSecond;
+    if (constant)
+      to.move(kSecondScratch, to.constant(std::bit_cast<uint64_t>(static_cast<double>(*constant))));
+    else
+      to.boundedCastOf(dtype, kFloat)(to, dtype, kSecondScratch, &args[1]);
+  }
+  const int first = to.inRegister(dividend, kFirstScratch);
+  floorQuotient(to, out, first, divisor, constant);
+  to.move(kFirstScratch, vectorRegister(first));
+  to.subtractProduct(kFloat, kFirstScratch, out, divisor);
+  if (isDouble(dtype))
+    to.move(out, kFirst);
+  else
+    to.boundedCastOf(kFloat, dtype)(to, kFloat, out, &kFirst);
+}
+
 // As doubles, which hold numbers of up to 2^49, their quotient's integer part and the remainder exactly.
 void remainderOfWide(VectorCode& to, DType, int out, const VectorOperand* args) {
   constexpr DType kBits = DType::int64, kFloat = DType::float64;

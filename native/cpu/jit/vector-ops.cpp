@@ -82,6 +82,12 @@ void topBit(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
 void integerSquare(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
   to.arithmetic(Arithmetic::multiply, dtype, out, args[0], args[0]);
 }
+void boundedProduct(VectorCode& to, DType, int out, const VectorOperand* args) {
+  to.multiplyHalves(out, args[0], args[1]);
+}
+void boundedSquare(VectorCode& to, DType, int out, const VectorOperand* args) {
+  to.multiplyHalves(out, args[0], args[0]);
+}
 void integerNegative(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
   to.arithmetic(Arithmetic::subtract, dtype, out, to.constant(0), args[0]);
 }
@@ -254,6 +260,12 @@ Emit signedOp(std::string_view name, DType dtype, const VectorCode& to) {
 }
 
 }  // namespace
+
+VectorOp boundedOp(std::string_view name, DType from, DType to, const VectorCode& code) {
+  if (name.empty()) return {code.boundedCastOf(from, to)};
+  if (name == "remainder") return {remainderOfBounded};
+  return {name == "square" ? boundedSquare : boundedProduct};
+}
 
 VectorOp vectorOp(const char* name, DType dtype, const VectorCode& to) {
   if (!isLaneDType(dtype)) return {};

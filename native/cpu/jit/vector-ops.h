@@ -1,6 +1,8 @@
 // The ops and casts of a step that are vector instructions, with the bits of the functions of lanes
 // (`ops-arithmetic.cpp`, `ops-comparison.cpp`, `casts.cpp`). Others are called.
 #pragma once
+#include <string_view>
+
 #include "cpu/jit/vector-code.h"
 
 namespace weft::cpu::jit {
@@ -14,6 +16,11 @@ struct VectorOp {
 // Without a function: the processor has none.
 VectorOp vectorOp(const char* name, DType dtype, const VectorCode& to);
 VectorOp vectorCast(DType from, DType to, const VectorCode& code);
+
+// Those whose arguments are whole numbers up to 2^50, or 31 bits of products and of casts to int32:
+// remainders by numbers that are not negative, products of int64, casts between float64, int64 and int32.
+VectorOp boundedOp(std::string_view name, DType from, DType to, const VectorCode& code);
+void remainderOfBounded(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 
 // By a constant power of two, a product.
 void divideFloats(VectorCode& to, DType dtype, int out, const VectorOperand* args);

@@ -17,6 +17,8 @@ constexpr uint32_t kCmeq = 0x6ea08c00, kCmgt = 0x4ea03400, kCmge = 0x4ea03c00, k
 constexpr uint32_t kSshl = 0x4ea04400, kUshl = 0x6ea04400;
 constexpr uint32_t kFadd = 0x4e20d400, kFsub = 0x4ea0d400, kFmul = 0x6e20dc00, kFdiv = 0x6e20fc00;
 constexpr uint32_t kFcmeq = 0x4e20e400, kFcmge = 0x6e20e400, kFcmgt = 0x6ea0e400;
+// Of 2 numbers of 32 bits, the products of 64.
+constexpr uint32_t kSmull = 0x0ea0c000;
 constexpr uint32_t kZip1 = 0x4e803800, kTrn1 = 0x4e802800, kUmaxp = 0x6ea0a400;
 
 // Those that read `out` as well: it selects; a second or first number is taken where b is set, or is not;

@@ -110,6 +110,12 @@ void Arm64Code::multiply64(int out, int a, int b) {
   to_.vector(kUmlal, out, kFirstScratch, kSecondScratch);
 }
 
+void Arm64Code::multiplyHalves(int out, VectorOperand a, VectorOperand b) {
+  emit(kXtn, kFirstScratch, a);
+  emit(kXtn, kSecondScratch, b);
+  to_.vector(kSmull, out, kFirstScratch, kSecondScratch);
+}
+
 void Arm64Code::round(Rounding mode, DType dtype, int out, VectorOperand a) {
   constexpr uint32_t kModes[] = {kFrintn, kFrintm, kFrintp, kFrintz};
   emit(of(dtype, kModes[static_cast<int>(mode)]), out, a);

@@ -50,6 +50,7 @@ class Arm64Code final : public VectorCode {
   void compare(DType dtype, Order order, int out, VectorOperand a, VectorOperand b) override;
   void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b) override;
   Emit castOf(DType from, DType to) const override;
+  void multiplyHalves(int out, VectorOperand a, VectorOperand b) override;
 
   void enter() override;
   void leave() override { to_.leave(); }

@@ -80,6 +80,24 @@ void doubleToInt64(X64Code& to, int out, VectorOperand from) {
   saturate(to, DType::float64, out, a, std::bit_cast<uint64_t>(0x1p63), INT64_MAX);
 }
 
+// ------------------------------------------------------------------------------------------------- bounded
+
+// As the last bits of this double, a whole number up to 2^51 is an integer.
+constexpr uint64_t kBounded = std::bit_cast<uint64_t>(0x1.8p52);
+
+void boundedToDouble(X64Code& to, int out, VectorOperand from) {
+  to.arithmetic(Arithmetic::add, DType::int64, out, from, to.constant(kBounded));
+  to.arithmetic(Arithmetic::subtract, DType::float64, out, vectorRegister(out), to.constant(kBounded));
+}
+void boundedToInt64(X64Code& to, int out, VectorOperand from) {
+  to.arithmetic(Arithmetic::add, DType::float64, out, from, to.constant(kBounded));
+  to.arithmetic(Arithmetic::subtract, DType::int64, out, vectorRegister(out), to.constant(kBounded));
+}
+void boundedToInt32(X64Code& to, int out, VectorOperand from) {
+  to.arithmetic(Arithmetic::add, DType::float64, out, from, to.constant(kBounded));
+  lowHalf(to, out, vectorRegister(out));
+}
+
 // -------------------------------------------------------------------------------------------------- floats
 
 void floatToDouble(X64Code& to, int out, VectorOperand from) {
@@ -107,6 +125,13 @@ Emit fromInteger(DType from, DType to) {
 }
 
 }  // namespace
+
+Emit X64Code::boundedCastOf(DType from, DType to) const {
+  if (from == DType::int64 && to == DType::float64 && !hasWide()) return cast<boundedToDouble>;
+  if (from == DType::float64 && to == DType::int64) return cast<boundedToInt64>;
+  if (from == DType::float64 && to == DType::int32) return cast<boundedToInt32>;
+  return castOf(from, to);
+}
 
 Emit X64Code::castOf(DType from, DType to) const {
   if (from == DType::float32) {

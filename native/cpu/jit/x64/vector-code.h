@@ -44,6 +44,10 @@ class X64Code final : public VectorCode {
   void compare(DType dtype, Order order, int out, VectorOperand a, VectorOperand b) override;
   void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b) override;
   Emit castOf(DType from, DType to) const override;
+  Emit boundedCastOf(DType from, DType to) const override;
+  void multiplyHalves(int out, VectorOperand a, VectorOperand b) override {
+    emit({1, 2, 0x28, true}, out, inRegister(a, out), b);
+  }
 
   void enter() override;
   void leave() override;
