@@ -39,6 +39,12 @@ struct PlacedLoop {
   std::vector<std::unique_ptr<PlacedLoop>> inner;
 };
 
+// Where the lanes of a loop within, and its states, are when it begins.
+struct Entry {
+  VectorOperand mask;
+  std::vector<VectorOperand> states;
+};
+
 class LoopCompiler {
  public:
   LoopCompiler(std::shared_ptr<const ElementLoop> loop, const LoopPlan& plan, VectorCode& to)
@@ -66,7 +72,7 @@ class LoopCompiler {
     frame_.mask = placed.mask;
     spills_.first = static_cast<int32_t>(frame_.byteLength);
     to_.enter();
-    emitLoop(placed, true);
+    emitLoop(placed);
     to_.storeActive(frame_.mask, vectors(), static_cast<int32_t>(offsetof(FrameHeader, active)));
     to_.leave();
     frame_.byteLength += static_cast<size_t>(spills_.count) * to_.vectorBytes();
@@ -146,11 +152,20 @@ class LoopCompiler {
 
   // -------------------------------------------------------------------------------------------------- code
 
-  void emitLoop(const PlacedLoop& loop, bool isTop) {
-    if (loop.plan->isFlat() && loop.plan->instructions() <= kMostUnrolled && vectors() <= kVectors)
-      emitUnrolled(loop, isTop);
+  void emitLoop(const PlacedLoop& loop) {
+    if (isUnrolled(loop))
+      emitUnrolled(loop, nullptr);
     else
-      emitParts(loop, isTop);
+      emitParts(loop, true);
+  }
+  void emitInner(const PlacedLoop& loop, const LoopPart& part, const PlacedLoop& inner) {
+    const Entry entry = entryOf(loop, part);
+    if (isUnrolled(inner)) return emitUnrolled(inner, &entry);
+    enter(entry, inner);
+    emitParts(inner, false);
+  }
+  bool isUnrolled(const PlacedLoop& loop) const {
+    return loop.plan->isFlat() && loop.plan->instructions() <= kMostUnrolled && vectors() <= kVectors;
   }
 
   // Of a number in memory, that of the vector at hand.
@@ -202,7 +217,9 @@ class LoopCompiler {
     }
   }
 
-  void emitUnrolled(const PlacedLoop& loop, bool isTop) {
+  // `entry`: of a loop within, whose mask and states need not be in memory at first. Those states that are
+  // read are there at last.
+  void emitUnrolled(const PlacedLoop& loop, const Entry* entry) {
     const LoopPlan& plan = *loop.plan;
     std::vector<int> free = registersFrom(sum_ + 1);
     holdConstants(loop, free);
@@ -210,31 +227,61 @@ class LoopCompiler {
     std::vector<std::pair<VectorOperand, int>> kept;
     std::vector<std::vector<VectorOperand>> locations(vectors());
     std::vector<VectorOperand> masks;
-    const auto keep = [&](VectorOperand memory) {
-      if (static_cast<int>(free.size()) <= kLeastFree) return memory;
-      kept.emplace_back(memory, free.back());
+    const auto keep = [&](VectorOperand memory, VectorOperand first, bool isRead) {
+      if (static_cast<int>(free.size()) <= kLeastFree) {
+        if (first == memory) return memory;
+        to_.move(kFirstScratch, first);
+        to_.store(memory, kFirstScratch);
+        return memory;
+      }
+      const int reg = free.back();
       free.pop_back();
-      return vectorRegister(kept.back().second);
+      to_.move(reg, first);
+      if (isRead) kept.emplace_back(memory, reg);
+      return vectorRegister(reg);
     };
     for (int v = 0; v < vectors(); v++) {
-      masks.push_back(keep(ofVector({VectorOperand::Kind::memory, loop.mask}, v)));
+      const VectorOperand mask{VectorOperand::Kind::memory, loop.mask};
+      masks.push_back(keep(ofVector(mask, v), ofVector(entry ? entry->mask : mask, v), !entry));
       for (size_t k = 0; k < loop.locations.size(); k++) {
-        const VectorOperand location = ofVector(loop.locations[k].operand, v);
+        const VectorOperand location = loop.locations[k].operand, own = ofVector(location, v);
         const bool isState = static_cast<int>(k) < plan.states() && plan.needed[k];
-        locations[v].push_back(isState ? keep(location) : location);
+        const VectorOperand first = isState && entry ? entry->states[k] : location;
+        locations[v].push_back(isState ? keep(own, ofVector(first, v), !entry || plan.results[k]) : own);
       }
     }
-    for (const auto& [memory, reg] : kept) to_.move(reg, memory);
-    const Label top = to_.label();
+    const Label top = to_.label(), done = to_.label();
+    const auto emit = [&](const LoopPart& part, int v) {
+      StretchCode(to_, plan, part, loop.isRead, free, spills_, sites_)
+          .emit({[&](int position) { return locations[v][position]; }, masks[v], sum_});
+    };
+    const LoopPart test = plan.test(), body = plan.body();
+    const bool testsLast = entry && costsNoMore(plan, test, body);
+    if (testsLast) {
+      to_.zero(sum_);
+      for (int v = 0; v < vectors(); v++) emit(test, v);
+      compareActive(false);
+      to_.jumpUnlessMore(done);
+    }
     to_.bind(top);
     to_.zero(sum_);
-    for (int v = 0; v < vectors(); v++)
-      StretchCode(to_, plan, plan.parts[0], loop.isRead, free, spills_, sites_)
-          .emit({[&](int position) { return locations[v][position]; }, masks[v], sum_});
-    compareActive(isTop);
+    for (int v = 0; v < vectors(); v++) {
+      emit(testsLast ? body : plan.parts[0], v);
+      if (testsLast) emit(test, v);
+    }
+    compareActive(!entry);
     to_.jumpIfMore(top);
+    to_.bind(done);
     to_.releaseHeld();
     for (const auto& [memory, reg] : kept) to_.store(memory, reg);
+  }
+
+  // Whether a loop within is to test its condition behind each step: so the last test is not followed by a
+  // step of no lanes, and loops within have few steps. Values of the condition that steps take are computed
+  // twice.
+  static bool costsNoMore(const LoopPlan& plan, const LoopPart& test, const LoopPart& body) {
+    const auto twice = test.values.size() + body.values.size() - plan.parts[0].values.size();
+    return 4 * twice <= body.values.size();
   }
 
   void emitParts(const PlacedLoop& loop, bool isTop) {
@@ -246,8 +293,7 @@ class LoopCompiler {
       if (part.kind == LoopPart::Kind::call) {
         emitCall(loop, part.values[0]);
       } else if (part.kind == LoopPart::Kind::loop) {
-        enter(loop, part, *loop.inner[p]);
-        emitLoop(*loop.inner[p], false);
+        emitInner(loop, part, *loop.inner[p]);
       } else {
         if (part.updatesMask) to_.zero(sum_);
         eachVector([&] {
@@ -268,17 +314,24 @@ class LoopCompiler {
     to_.bind(done);
   }
 
-  // Gives a loop within its states, and the lanes that run it.
-  void enter(const PlacedLoop& loop, const LoopPart& part, const PlacedLoop& inner) {
+  Entry entryOf(const PlacedLoop& loop, const LoopPart& part) const {
     const StepValue& first = loop.plan->loop.values[part.values[0]];
+    Entry entry{{VectorOperand::Kind::memory, loop.mask}, {}};
+    for (int k = 0; k < part.inner->states(); k++)
+      entry.states.push_back(loop.locations[first.args[k]].operand);
+    return entry;
+  }
+
+  // Gives a loop within its states, and the lanes that run it.
+  void enter(const Entry& entry, const PlacedLoop& inner) {
     eachVector([&] {
       const auto copy = [&](VectorOperand to, VectorOperand from) {
         to_.move(kFirstScratch, moving(from));
         to_.store(moving(to), kFirstScratch);
       };
-      copy({VectorOperand::Kind::memory, inner.mask}, {VectorOperand::Kind::memory, loop.mask});
+      copy({VectorOperand::Kind::memory, inner.mask}, entry.mask);
       for (int k = 0; k < inner.plan->states(); k++)
-        if (inner.plan->needed[k]) copy(inner.locations[k].operand, loop.locations[first.args[k]].operand);
+        if (inner.plan->needed[k]) copy(inner.locations[k].operand, entry.states[k]);
     });
   }
 

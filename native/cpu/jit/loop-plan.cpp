@@ -128,6 +128,27 @@ bool LoopPlan::hasCalls() const {
   });
 }
 
+LoopPart LoopPlan::test() const {
+  LoopPart part{LoopPart::Kind::instructions, {}, true};
+  for (const int k : parts[0].values)
+    if (k < static_cast<int>(loop.conditionLength)) part.values.push_back(k);
+  return part;
+}
+
+LoopPart LoopPlan::body() const {
+  std::vector<bool> isRead(needed.size());
+  for (int k = 0; k < states(); k++)
+    if (needed[k]) isRead[loop.next[k]] = true;
+  LoopPart part{LoopPart::Kind::instructions, {}, false, true};
+  const std::vector<int>& all = parts[0].values;
+  for (auto k = all.rbegin(); k != all.rend(); ++k) {
+    if (!isRead[arguments() + *k]) continue;
+    for (const int arg : loop.values[*k].args) isRead[arg] = true;
+    part.values.insert(part.values.begin(), *k);
+  }
+  return part;
+}
+
 int LoopPlan::instructions() const {
   size_t count = 0;
   for (const LoopPart& part : parts)

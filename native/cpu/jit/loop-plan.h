@@ -39,6 +39,10 @@ struct LoopPlan {
   // Instructions alone.
   bool isFlat() const { return parts.size() == 1; }
   bool hasCalls() const;
+  // Of instructions alone: the values of the condition, and those of the next states, which may need some of
+  // the condition's again.
+  LoopPart test() const;
+  LoopPart body() const;
   int instructions() const;
 
  private:

@@ -137,6 +137,11 @@ void Assembler::test(Gpr a) {
   byte(kDirect | numberOf(a) << 3 | numberOf(a));
 }
 
+void Assembler::negate(Gpr to) {
+  byte(0xf7);
+  byte(kDirect | 3 << 3 | numberOf(to));
+}
+
 void Assembler::zeroUpper() {
   byte(0xc5);
   byte(0xf8);

@@ -52,6 +52,7 @@ class Assembler : public CodeBuffer {
   void clear(Gpr to);
   void add(Gpr to, int32_t offset);
   void test(Gpr a);
+  void negate(Gpr to);
 
   void zeroUpper();
   void ret();

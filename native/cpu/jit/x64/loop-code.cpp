@@ -60,11 +60,13 @@ void X64Code::nextVector(int vectors, Label again) {
 
 void X64Code::countLanes(int count, int mask) { emit(kAdd32, count, count, vectorRegister(mask)); }
 void X64Code::compareCount(int count, std::optional<int32_t> limit) {
-  sumLanes(count);
-  if (limit)
-    to_.add(Gpr::rax, *limit);
-  else
-    to_.test(Gpr::rax);
+  if (limit) {
+    sumLanes(count);
+    return to_.add(Gpr::rax, *limit);
+  }
+  // Sums of masks are negative where there are any.
+  maskBits(count);
+  to_.negate(Gpr::rax);
 }
 
 void X64Code::jumpIfOutside(VectorOperand mask, Label label) {
