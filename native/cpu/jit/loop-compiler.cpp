@@ -397,19 +397,21 @@ class LoopCompiler {
 
 std::atomic<bool> isCodeAllowed{true};
 
+// Whether elements have an argument of their own, whose range may be that of small numbers instead of all.
+bool mayBeSmall(DType dtype, const char* constant) {
+  return !constant && dtype != DType::boolean && dtype != DType::uint64;
+}
+
 // Of constants, and of what elements have: anything, or small whole numbers.
 std::vector<Range> argumentRanges(const ElementLoop& loop, const std::vector<const char*>& constants,
                                   bool areSmall) {
   std::vector<Range> ranges;
   for (size_t k = 0; k < constants.size(); k++) {
     const DType dtype = loop.dtypes[k];
-    const Range all = rangeOf(dtype);
     if (constants[k])
       ranges.push_back(rangeOfConstant(dtype, constants[k]));
-    else if (!areSmall || dtype == DType::boolean || dtype == DType::uint64)
-      ranges.push_back(all);
     else
-      ranges.push_back(wholeRange(0, kMostSmall));
+      ranges.push_back(areSmall && mayBeSmall(dtype, nullptr) ? wholeRange(0, kMostSmall) : rangeOf(dtype));
   }
   return ranges;
 }
@@ -435,7 +437,12 @@ std::shared_ptr<const NativeLoop> compileLoop(std::shared_ptr<const ElementLoop>
   if (!bounded.loop) return compiled(std::move(loop));
   const auto native = compiled(bounded.loop);
   const BoundedLoop small = boundedLoop(*loop, argumentRanges(*loop, constants, true));
-  if (native && small.changes > bounded.changes) native->setSmall(compiled(small.loop));
+  if (native && small.changes > bounded.changes) {
+    std::vector<int> places;
+    for (size_t k = 0; k < constants.size(); k++)
+      if (mayBeSmall(loop->dtypes[k], constants[k])) places.push_back(static_cast<int>(k));
+    native->setSmall(compiled(small.loop), std::move(places));
+  }
   return native;
 }
 

@@ -365,11 +365,9 @@ size_t NativeLoop::scratchBytes() const {
 }
 
 bool NativeLoop::areSmall(Extent extent, int64_t valid, const Operand* const* args) const {
-  for (size_t k = 0; k < frame_.arguments.size(); k++) {
-    const DType dtype = frame_.arguments[k].dtype;
-    if (frame_.arguments[k].offset >= 0 && !areSmallNumbers(dtype, *args[k], extent, valid)) return false;
-  }
-  return true;
+  return std::all_of(smallPlaces_.begin(), smallPlaces_.end(), [&](int k) {
+    return areSmallNumbers(frame_.arguments[k].dtype, *args[k], extent, valid);
+  });
 }
 
 void NativeLoop::run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args,

@@ -80,8 +80,11 @@ class NativeLoop {
   // False where the system refused memory for the code.
   bool isThere() const { return memory_.entry() != nullptr; }
   size_t scratchBytes() const;
-  // Takes the code for small arguments.
-  void setSmall(std::shared_ptr<const NativeLoop> small) { small_ = std::move(small); }
+  // Takes the code for elements whose arguments at these places are small.
+  void setSmall(std::shared_ptr<const NativeLoop> small, std::vector<int> places) {
+    small_ = std::move(small);
+    smallPlaces_ = std::move(places);
+  }
   // Runs the loop on the elements of a block, as runElementLoop().
   void run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args, char* scratch) const;
 
@@ -95,6 +98,7 @@ class NativeLoop {
   const std::vector<std::unique_ptr<VectorCall>> vectorCalls_;
   const ExecutableMemory memory_;
   std::shared_ptr<const NativeLoop> small_;
+  std::vector<int> smallPlaces_;
 };
 
 // The greatest of small arguments, which are not negative, so that remainders by them have no signs. Float32
