@@ -266,7 +266,7 @@ function dividendsFor(dtype: keyof typeof ARRAY_OF, divisor: number, count: numb
 }
 
 /** Functions of loops of integers for each instruction set (`WEFT_FUNCTIONS`: as those of element-functions.test.ts). */
-const INTEGER_LOOPS = Number(process.env.WEFT_FUNCTIONS ?? 60);
+const INTEGER_LOOPS = Number(process.env.WEFT_FUNCTIONS ?? 12);
 
 /**
  * Arguments of such functions: small whole float64, as code for bounded numbers takes them; the same with fractions,

@@ -88,7 +88,7 @@ class LoopRanges {
     return joined;
   }
 
-  // What a step makes of the states.
+  // The next states.
   std::vector<Range> step() {
     visit([](size_t) {});
     std::vector<Range> next;

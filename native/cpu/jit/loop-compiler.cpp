@@ -16,8 +16,11 @@
 namespace weft::cpu::jit {
 namespace {
 
-// Vectors of a loop without calls; instructions of one up to which they stand one after the other.
-constexpr int kVectors = 8;
+// Vectors of a loop without calls. Lanes of a loop around others wait for each other: it has fewer, and fewer
+// still where registers are few, so that states stay in them.
+constexpr int kVectors = 8, kVectorsAround = 4, kVectorsOfFew = 3;
+constexpr int kFewRegisters = 16;
+// Instructions of one vector up to which they stand one after the other.
 constexpr int kMostUnrolled = 64;
 // Registers that values have at least, beside those that states are kept in.
 constexpr int kLeastFree = 5;
@@ -49,7 +52,8 @@ class LoopCompiler {
  public:
   LoopCompiler(std::shared_ptr<const ElementLoop> loop, const LoopPlan& plan, VectorCode& to)
       : loop_(std::move(loop)), to_(to), top_(plan), sum_(to.firstFree()) {
-    frame_.lanes = plan.hasCalls() ? static_cast<int>(kChunk) : std::min(kMostLanes, kVectors * to_.lanes());
+    frame_.lanes =
+        plan.hasCalls() ? static_cast<int>(kChunk) : std::min(kMostLanes, vectorsOf(plan) * to_.lanes());
     frame_.laneBytes = to_.laneBytes();
     frame_.byteLength = kFrameHeaderBytes;
   }
@@ -86,6 +90,10 @@ class LoopCompiler {
   }
 
  private:
+  int vectorsOf(const LoopPlan& plan) const {
+    if (plan.isFlat()) return kVectors;
+    return to_.registers() > kFewRegisters ? kVectorsAround : kVectorsOfFew;
+  }
   int vectors() const { return frame_.lanes / to_.lanes(); }
 
   int32_t slot() {
