@@ -90,7 +90,7 @@ class Deflation {
   }
 
   // Exchanges the blocks of p and of q rows from row j on: A X - X B = C says how B's invariant space lies,
-  // [-X; I] (Bai, Demmel). False, with nothing changed, where rounding would be seen.
+  // [-X; I] (Bai, Demmel). False, with nothing changed, where rounding would be seen or X overflows.
   bool exchange(int64_t j, int64_t p, int64_t q) {
     const int64_t m = p + q;
     T space[4 * 2] = {};
@@ -118,7 +118,7 @@ class Deflation {
       }
     for (int64_t c = 0; c < q; c++)
       for (int64_t i = q; i < m; i++)
-        if (sumOfParts(block[c * 4 + i]) > 10 * kUlp<R> * most) return false;
+        if (!(sumOfParts(block[c * 4 + i]) <= 10 * kUlp<R> * most)) return false;
     apply(j, m, turn);
     for (int64_t c = 0; c < q; c++)
       for (int64_t i = q; i < m; i++) triangle_.at(j + i, j + c) = T{};

@@ -8,9 +8,13 @@
 namespace weft::cpu {
 namespace {
 
-// Elements of vectors stay below it on their way, and those of matrices, so that sums do not overflow.
+// Elements of vectors stay below it on their way, so that sums do not overflow.
 template <typename R>
 constexpr int kMostExponent = std::numeric_limits<R>::max_exponent / 4;
+// And those of matrices below it, so that vectors do not vanish where both they and pivots are at their
+// bounds: a factor of 2^-(970 + 48) is a normal number.
+template <typename R>
+constexpr int kMostOfMatrix = std::min(std::numeric_limits<R>::max_exponent / 8, 48);
 
 template <typename V, typename T>
 V lift(T x) {
@@ -72,6 +76,7 @@ class BackSubstitution {
       std::swap(b, d);
       isExchanged = true;
     }
+    a = atLeast(a);
     const V ratio = c / a;
     const V second = atLeast(d - ratio * b);
     // Both are read again where x has been made smaller.
@@ -156,6 +161,13 @@ void normalize(int64_t n, R* x) {
   for (int64_t i = 0; i < n; i++) squares += (x[i] / most) * (x[i] / most);
   const R length = std::sqrt(squares);
   for (int64_t i = 0; i < n; i++) x[i] = x[i] / most / length;
+}
+
+// Both vectors of a pair whose imaginary parts vanish as the matrix is scaled back are its real part.
+template <typename R>
+void makeReal(int64_t n, R* re, R* im) {
+  normalize(n, re);
+  std::copy_n(re, n, im);
 }
 
 template <typename T>
@@ -267,7 +279,7 @@ int exponentOf(const T* x, int64_t count) {
     most = std::max({most, std::abs(realPart(x[i])), std::abs(imaginaryPart(x[i]))});
   if (most == 0) return 0;
   const int exponent = std::ilogb(most);
-  return std::abs(exponent) > kMostExponent<R> ? exponent : 0;
+  return std::abs(exponent) > kMostOfMatrix<R> ? exponent : 0;
 }
 
 template <typename T>
@@ -317,8 +329,14 @@ int32_t solveOne(const General& g, const T* given, Complex<RealOf<T>>* values, T
       for (int64_t i = 0; i < n; i++) v.at(i, j) = -(m.scales[i] * v.at(i, j));
     normalizeAll(v, values);
   }
-  if (exponent != 0)
-    for (int64_t k = 0; k < n; k++) values[k] = scaled(values[k], exponent);
+  if (exponent == 0) return 0;
+  for (int64_t k = 0; k < n; k++) {
+    const bool isPair = values[k].im > 0;
+    values[k] = scaled(values[k], exponent);
+    if constexpr (!kIsComplex<T>)
+      if (vectors != nullptr && isPair && values[k].im == 0)
+        makeReal(n, vectors + k * n, vectors + (k + 1) * n);
+  }
   return 0;
 }
 

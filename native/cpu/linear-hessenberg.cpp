@@ -7,12 +7,12 @@ namespace {
 // Columns of a task.
 constexpr int64_t kTaskColumns = 32;
 
-// The length of a row or a column without its element on the diagonal.
+// The length of a row or a column, the diagonal too: beside a large one there is nothing to gain, and
+// triangles would be scaled without end.
 template <typename T>
-RealOf<T> lengthBeside(const T* x, int64_t stride, int64_t n, int64_t diagonal) {
+RealOf<T> lengthOf(const T* x, int64_t stride, int64_t n) {
   RealOf<T> length = 0;
-  for (int64_t i = 0; i < n; i++)
-    if (i != diagonal) length = std::hypot(length, modulus(x[i * stride]));
+  for (int64_t i = 0; i < n; i++) length = std::hypot(length, modulus(x[i * stride]));
   return length;
 }
 
@@ -23,14 +23,14 @@ void balance(const MatrixView<T>& a, RealOf<T>* scales) {
   using R = RealOf<T>;
   // A step that gains less than a twentieth is none.
   constexpr R kGain = R{0.95};
-  const R most = std::numeric_limits<R>::max() / 16, least = 16 / most;
+  // Vectors times scales neither overflow nor vanish.
+  const R most = std::ldexp(R{1}, std::numeric_limits<R>::max_exponent / 2), least = 1 / most;
   const int64_t n = a.rows;
   std::fill_n(scales, n, R{1});
   for (bool isDone = false; !isDone;) {
     isDone = true;
     for (int64_t i = 0; i < n; i++) {
-      R column = lengthBeside(&a.at(0, i), a.rowStride, n, i),
-        row = lengthBeside(&a.at(i, 0), a.columnStride, n, i);
+      R column = lengthOf(&a.at(0, i), a.rowStride, n), row = lengthOf(&a.at(i, 0), a.columnStride, n);
       if (column == 0 || row == 0) continue;
       const R sum = column + row;
       R factor = 1;

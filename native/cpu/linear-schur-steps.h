@@ -70,15 +70,20 @@ void turn(const Turned<T>& t, const T* v, T tau, int64_t size, int64_t row, int6
   if (t.isWhole()) reflect(t.z.rows, size, v, tau, &t.z.at(0, row), t.z.columnStride);
 }
 
-// The first column of (H - s1)(H - s2) for eigenvalues re1 + i im and re2 - i im, im 0 or re1 = re2.
+// The first column of (H - s1)(H - s2) for eigenvalues re1 + i im and re2 - i im, im 0 or re1 = re2. 0, which
+// turns nothing, behind an element that vanished since the block was found.
 template <typename R>
 void firstOfBulge(const MatrixView<R>& h, int64_t first, R re1, R re2, R im, R* v) {
   const R p = h.at(first, first), q = h.at(first + 1, first + 1), below = h.at(first + 1, first);
-  const R size = std::abs(p - re2) + std::abs(im) + std::abs(below), near = below / size;
+  const R size = std::abs(p - re2) + std::abs(im) + std::abs(below);
+  std::fill_n(v, 3, R{0});
+  if (size == 0) return;
+  const R near = below / size;
   v[0] = near * h.at(first, first + 1) + (p - re1) * ((p - re2) / size) + im * (im / size);
   v[1] = near * (p + q - re1 - re2);
   v[2] = near * h.at(first + 2, first + 1);
   const R sum = std::abs(v[0]) + std::abs(v[1]) + std::abs(v[2]);
+  if (sum == 0) return;
   for (int k = 0; k < 3; k++) v[k] /= sum;
 }
 
@@ -115,6 +120,8 @@ template <typename R>
 void firstOfBulge(const MatrixView<Complex<R>>& h, int64_t first, Complex<R> shift, Complex<R>* v) {
   const Complex<R> a = h.at(first, first) - shift, b = h.at(first + 1, first);
   const R size = modulus(a) + modulus(b);
+  std::fill_n(v, 2, Complex<R>{});
+  if (size == 0) return;
   v[0] = a / size;
   v[1] = b / size;
 }
@@ -133,9 +140,11 @@ void firstOfBulge(const MatrixView<Complex<R>>& h, int64_t first, int64_t last, 
   } else if (const C u = std::sqrt(at(last - 1, last)) * std::sqrt(at(last, last - 1)); u != C{}) {
     const C x = (at(last - 1, last - 1) - shift) / R{2};
     const R scale = std::max(std::abs(u), std::abs(x));
-    C root = scale * std::sqrt((x / scale) * (x / scale) + (u / scale) * (u / scale));
-    if (x.real() * root.real() + x.imag() * root.imag() < 0) root = -root;
-    shift -= u * (u / (x + root));
+    // On the side of x: x + root is not 0.
+    const C own = x / scale, beside = u / scale;
+    C root = std::sqrt(own * own + beside * beside);
+    if (own.real() * root.real() + own.imag() * root.imag() < 0) root = -root;
+    shift -= u * (u / (x + scale * root));
   }
   firstOfBulge(h, first, Complex<R>{shift.real(), shift.imag()}, v);
 }
