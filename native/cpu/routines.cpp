@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "cpu/sparse-select.h"
+
 namespace weft::cpu {
 
 const Routine* findRoutine(const std::string& name) {
@@ -28,6 +30,8 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"sparseLu", &kSparseLu},
                                                            {"sparseMatmulCounts", &kSparseMatmulCounts},
                                                            {"sparseMatmul", &kSparseMatmul},
+                                                           {"sparseSelectCounts", &kSparseSelectCounts},
+                                                           {"sparseSelect", &kSparseSelect},
                                                            {"sparseMergeCounts", &kSparseMergeCounts},
                                                            {"sparseMerge", &kSparseMerge},
                                                            {"fft", &kFft},

@@ -39,6 +39,30 @@ auto withIndex(DType index, const Use& use) {
   throw std::invalid_argument("starts and columns of int32 or int64");
 }
 
+// An element of two words, as complex128.
+struct Pair {
+  uint64_t low, high;
+};
+
+// Elements of so many bytes, moved as bits.
+template <typename Use>
+auto withWidth(size_t width, const Use& use) {
+  switch (width) {
+    case 1:
+      return use(uint8_t{});
+    case 2:
+      return use(uint16_t{});
+    case 4:
+      return use(uint32_t{});
+    case 8:
+      return use(uint64_t{});
+    case 16:
+      return use(Pair{});
+    default:
+      throw std::invalid_argument("elements of 1 to 16 bytes");
+  }
+}
+
 // Rows that a thread has at a time.
 inline constexpr int64_t kRowsAtOnce = 256;
 inline int64_t rowTasks(int64_t rows) { return (rows + kRowsAtOnce - 1) / kRowsAtOnce; }

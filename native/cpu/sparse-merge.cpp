@@ -81,30 +81,6 @@ void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atom
   });
 }
 
-// An element of two words, as complex128.
-struct Pair {
-  uint64_t low, high;
-};
-
-// Elements are moved as bits.
-template <typename Use>
-auto withWidth(size_t width, const Use& use) {
-  switch (width) {
-    case 1:
-      return use(uint8_t{});
-    case 2:
-      return use(uint16_t{});
-    case 4:
-      return use(uint32_t{});
-    case 8:
-      return use(uint64_t{});
-    case 16:
-      return use(Pair{});
-    default:
-      throw std::invalid_argument("elements of 1 to 16 bytes");
-  }
-}
-
 template <typename Index, typename Place, typename Element>
 void fillRows(const Merge& m, const RoutineJob& job, Range units, ThreadPool& pool,
               const std::atomic<bool>* cancel) {

@@ -66,20 +66,30 @@ struct Row {
   int64_t count;
 };
 
+// Lanes are numbered when this is compiled, the last ones, too, so that all sums stay in registers.
 template <typename N, int lanes, typename Index>
-typename N::Element elementOf(const Row<N, Index>& row, const typename N::Element* dense, int64_t inner,
-                              int64_t width) {
+inline typename N::Element elementOf(const Row<N, Index>& row, const typename N::Element* dense,
+                                     int64_t inner, int64_t width) {
   typename N::Wide sums[lanes] = {};
-  const auto add = [&](int64_t k, int64_t lane) {
+  const auto add = [&](int64_t k, int lane) {
     const int64_t place = std::clamp<int64_t>(row.places[k], 0, inner - 1);
     sums[lane] = N::combine(sums[lane], times(N::widen(row.values[k]), N::widen(dense[place * width])));
   };
   int64_t k = 0;
-  for (; k + lanes <= row.count; k += lanes)
-    for (int64_t lane = 0; lane < lanes; lane++) add(k + lane, lane);
-  for (int64_t lane = 0; k + lane < row.count; lane++) add(k + lane, lane);
-  for (int64_t apart = lanes / 2; apart > 0; apart /= 2)
-    for (int64_t lane = 0; lane < apart; lane++) sums[lane] = N::combine(sums[lane], sums[lane + apart]);
+  for (; k + lanes <= row.count; k += lanes) {
+#pragma GCC unroll 32
+    for (int lane = 0; lane < lanes; lane++) add(k + lane, lane);
+  }
+#pragma GCC unroll 32
+  for (int lane = 0; lane < lanes - 1; lane++) {
+    if (k + lane >= row.count) break;
+    add(k + lane, lane);
+  }
+#pragma GCC unroll 5
+  for (int apart = lanes / 2; apart > 0; apart /= 2) {
+#pragma GCC unroll 16
+    for (int lane = 0; lane < apart; lane++) sums[lane] = N::combine(sums[lane], sums[lane + apart]);
+  }
   return N::round(sums[0]);
 }
 
@@ -110,28 +120,64 @@ void columnsOf(const Row<N, Index>& row, const typename N::Element* dense, const
 }
 
 template <typename N, typename Index>
-void multiplyRow(const Product& p, const Row<N, Index>& row, const typename N::Element* dense,
-                 typename N::Element* out) {
-  if (p.lanes == 1 && p.width > 1) {
-    columnsOf(row, dense, p, out);
+struct Matrix {
+  const Index* starts;
+  const Index* places;
+  const typename N::Element* values;
+  int64_t stored;
+
+  int64_t start(int64_t row) const { return std::clamp<int64_t>(starts[row], 0, stored); }
+};
+
+// Calls `use` with each of some rows, and where its elements go.
+template <typename N, typename Index, typename Use>
+inline void eachRow(const Matrix<N, Index>& matrix, Range rows, int64_t width, typename N::Element* out,
+                    const Use& use) {
+  int64_t from = matrix.start(rows.first);
+  for (int64_t row = rows.first; row < rows.last; row++, out += width) {
+    const int64_t to = matrix.start(row + 1);
+    use(Row<N, Index>{matrix.places + from, matrix.values + from, std::max<int64_t>(0, to - from)}, out);
+    from = to;
+  }
+}
+
+template <int lanes, typename N, typename Index>
+void multiplyByLanes(const Product& p, const Matrix<N, Index>& matrix, Range rows,
+                     const typename N::Element* dense, typename N::Element* out) {
+  using Element = typename N::Element;
+  if (p.width == 1) {
+    eachRow(matrix, rows, 1, out, [&](const Row<N, Index>& row, Element* to) {
+      *to = elementOf<N, lanes, Index>(row, dense, p.inner, 1);
+    });
     return;
   }
-  const auto each = [&](auto element) {
-    for (int64_t c = 0; c < p.width; c++) out[c] = element(row, dense + c, p.inner, p.width);
-  };
+  eachRow(matrix, rows, p.width, out, [&](const Row<N, Index>& row, Element* to) {
+    for (int64_t c = 0; c < p.width; c++)
+      to[c] = elementOf<N, lanes, Index>(row, dense + c, p.inner, p.width);
+  });
+}
+
+template <typename N, typename Index>
+void multiplyRows(const Product& p, const Matrix<N, Index>& matrix, Range rows,
+                  const typename N::Element* dense, typename N::Element* out) {
+  if (p.lanes == 1 && p.width > 1) {
+    eachRow(matrix, rows, p.width, out,
+            [&](const Row<N, Index>& row, typename N::Element* to) { columnsOf(row, dense, p, to); });
+    return;
+  }
   switch (p.lanes) {
     case 1:
-      return each(elementOf<N, 1, Index>);
+      return multiplyByLanes<1>(p, matrix, rows, dense, out);
     case 2:
-      return each(elementOf<N, 2, Index>);
+      return multiplyByLanes<2>(p, matrix, rows, dense, out);
     case 4:
-      return each(elementOf<N, 4, Index>);
+      return multiplyByLanes<4>(p, matrix, rows, dense, out);
     case 8:
-      return each(elementOf<N, 8, Index>);
+      return multiplyByLanes<8>(p, matrix, rows, dense, out);
     case 16:
-      return each(elementOf<N, 16, Index>);
+      return multiplyByLanes<16>(p, matrix, rows, dense, out);
     default:
-      return each(elementOf<N, 32, Index>);
+      return multiplyByLanes<32>(p, matrix, rows, dense, out);
   }
 }
 
@@ -163,14 +209,13 @@ class Rows {
     stretch_.resize(static_cast<size_t>(std::max(kMapped, width)));
   }
 
-  // Calls `each` with the rows [first, last) and where they go.
-  template <typename Each>
-  void write(int64_t first, int64_t last, const Each& each) {
-    const int64_t some = epilogue_ ? std::max<int64_t>(1, kMapped / width_) : last - first;
-    for (int64_t from = first; from < last; from += some) {
-      const int64_t to = std::min(last, from + some);
-      for (int64_t row = from; row < to; row++)
-        each(row, epilogue_ ? stretch_.data() + (row - from) * width_ : out_ + row * width_);
+  // Calls `some` with stretches of the rows [first, last) and where they go.
+  template <typename Some>
+  void write(int64_t first, int64_t last, const Some& some) {
+    const int64_t most = epilogue_ ? std::max<int64_t>(1, kMapped / width_) : last - first;
+    for (int64_t from = first; from < last; from += most) {
+      const int64_t to = std::min(last, from + most);
+      some(Range{from, to}, epilogue_ ? stretch_.data() : out_ + from * width_);
       if (epilogue_) epilogue_->run({from * width_, to * width_}, stretch_.data(), nullptr);
     }
     // Stores past the caches are complete before other threads read them.
@@ -195,21 +240,17 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
     using Index = decltype(index);
     using Element = typename N::Element;
     const auto* dense = reinterpret_cast<const Element*>(job.operands[0]);
-    const auto* starts = reinterpret_cast<const Index*>(job.operands[1]);
-    const auto* places = reinterpret_cast<const Index*>(job.operands[2]);
-    const auto* values = reinterpret_cast<const Element*>(job.operands[3]);
+    const Matrix<N, Index> matrix{reinterpret_cast<const Index*>(job.operands[1]),
+                                  reinterpret_cast<const Index*>(job.operands[2]),
+                                  reinterpret_cast<const Element*>(job.operands[3]), p.stored};
     std::vector<std::optional<Rows<Element>>> workers(static_cast<size_t>(pool.workers()));
     pool.parallelFor((last - first + stretch - 1) / stretch, [&](int64_t task, int worker) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
       std::optional<Rows<Element>>& rows = workers[static_cast<size_t>(worker)];
       if (!rows) rows.emplace(job, p.width, cancel);
       const int64_t begin = first + task * stretch;
-      rows->write(begin, std::min(last, begin + stretch), [&](int64_t row, Element* out) {
-        const int64_t from = std::clamp<int64_t>(starts[row], 0, p.stored);
-        const int64_t to = std::clamp<int64_t>(starts[row + 1], 0, p.stored);
-        const Row<N, Index> stored{places + from, values + from, std::max<int64_t>(0, to - from)};
-        multiplyRow(p, stored, dense, out);
-      });
+      rows->write(begin, std::min(last, begin + stretch),
+                  [&](Range some, Element* out) { multiplyRows(p, matrix, some, dense, out); });
     });
     return 0;
   });

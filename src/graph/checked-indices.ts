@@ -20,22 +20,17 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   }
   if (x.kind !== 'call') return NONE;
   const columns = columnsOfGiven(x);
-  if (columns !== undefined) {
+  if (columns !== undefined || (x.routine === 'sparseSelectCounts' && x.parameters[0] === 1)) {
     const at = x.routine === 'sparseProduct' ? 1 : 0;
-    const [starts, places] = x.inputs.slice(at) as [Expr, Expr];
+    const [starts, stored] = x.inputs.slice(at) as [Expr, Expr];
     const op = x.asked ?? 'sparse.matmul';
-    return [
-      { indices: starts, op: `${op}: indptr`, axis: 0, from: 0, size: places.shape[0]! + 1, site },
-      {
-        indices: rowLengths(starts),
-        op: `${op}: differences of indptr`,
-        axis: 0,
-        from: 0,
-        size: places.shape[0]! + 1,
-        site,
-      },
-      { indices: places, op: `${op}: indices`, axis: 1, from: 0, size: columns, site },
+    const ofStarts = { axis: 0, from: 0, size: stored.shape[0]! + 1, site };
+    const checked = [
+      { indices: starts, op: `${op}: indptr`, ...ofStarts },
+      { indices: rowLengths(starts), op: `${op}: differences of indptr`, ...ofStarts },
     ];
+    if (columns === undefined) return checked;
+    return [...checked, { indices: stored, op: `${op}: indices`, axis: 1, from: 0, size: columns, site }];
   }
   if (x.routine !== 'bins') return NONE;
   const [, size, , place] = x.parameters as readonly [number, number, number, number];

@@ -248,6 +248,21 @@ export const ROUTINES = {
     ],
   },
   /**
+   * How many elements a mask selects of each row: int64 [rows]. Inputs: starts of rows, and the mask of the elements.
+   * Parameters: whether starts out of range are an error (1).
+   */
+  sparseSelectCounts: { results: ([starts]) => [{ dtype: 'int64', shape: [starts!.shape[0]! - 1] }] },
+  /**
+   * Those elements, their columns and values, up to a bound, 0 behind the last one. Inputs: starts and columns, all int32 or
+   * all int64, values and mask of the elements, and the int64 starts of the result's rows. Parameter: the bound.
+   */
+  sparseSelect: {
+    results: ([, places, values], [bound]) => [
+      { dtype: places!.dtype, shape: [bound!] },
+      { dtype: values!.dtype, shape: [bound!] },
+    ],
+  },
+  /**
    * The Fourier transform along all axes but the first and the last: complex numbers [outer, one to three axes,
    * inner], no size 0. Parameters: whether with the inverse's sign (0 or 1). Nothing is scaled.
    */

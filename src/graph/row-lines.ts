@@ -18,6 +18,8 @@ export const ROW_LINES: Partial<Record<RoutineName, RowLines>> = {
   sparseProduct: { starts: [1], parameters: 2 },
   sparseMatmulCounts: { starts: [0], parameters: 4, second: 2 },
   sparseMatmul: { starts: [0, 6], parameters: 5, bound: 3, second: 3 },
+  sparseSelectCounts: { starts: [0], parameters: 1 },
+  sparseSelect: { starts: [0, 4], parameters: 1, bound: 0 },
   sparseMergeCounts: { starts: [0, 2], parameters: 1 },
   sparseMerge: { starts: [0, 3, 6], parameters: 3, bound: 2 },
 };

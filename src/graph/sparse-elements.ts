@@ -16,7 +16,6 @@ import {
   boundOf,
   emptyMatrix,
   indexDType,
-  isExact,
   pairLines,
   rowBoundOf,
   type SparseParts,
@@ -24,7 +23,7 @@ import {
   withValues,
 } from './sparse.js';
 import { canonical } from './sparse-matmul.js';
-import { isStored, kept } from './sparse-slices.js';
+import { kept } from './sparse-slices.js';
 
 /** An op of the elements that either matrix has stored, whose value for two zeros is 0. */
 export function ofEither(op: string, by: OpName, a: SparseParts, b: SparseParts): SparseParts {
@@ -93,7 +92,5 @@ function merged(
 /** The matrix without stored zeros. */
 export function withoutZeros(op: string, matrix: SparseParts): SparseParts {
   if (boundOf(matrix) === 0) return matrix;
-  const isOne = map('notEqual', [upToBound(matrix.values), 0]);
-  const mask = isExact(matrix) && !matrix.isGiven ? isOne : map('logicalAnd', [isStored(matrix, op), isOne]);
-  return kept(op, matrix, mask);
+  return kept(op, matrix, map('notEqual', [upToBound(matrix.values), 0]));
 }

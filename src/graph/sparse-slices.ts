@@ -2,11 +2,10 @@
  * Parts of sparse matrices: stretches of rows and columns, chosen rows, triangles, and the elements that a mask keeps.
  * Nothing is sorted: what is kept of a row stays in its order.
  */
-import { placesWhere } from './compaction.js';
+import { call } from './calls.js';
 import type { Expr } from './expr.js';
-import { upToBound, withExtent } from './extent.js';
+import { upToBound } from './extent.js';
 import { cast, constant, iota, map } from './infer.js';
-import { searchsorted } from './searching.js';
 import {
   at,
   bounded,
@@ -18,6 +17,7 @@ import {
   rowsOf,
   type SparseParts,
   startsOf,
+  startsOfCounts,
 } from './sparse.js';
 import { expansion } from './sparse-expansion.js';
 
@@ -42,34 +42,33 @@ export function someRows(matrix: SparseParts, first: number, end: number): Spars
   };
 }
 
-/** Whether each element up to the bound is stored. */
-export const isStored = (matrix: SparseParts, op: string): Expr =>
-  map('less', [rowsOf(matrix, op), BigInt(matrix.shape[0])]);
-
 /** Columns that are kept: so many from the first one on. */
 interface Columns {
   readonly first: number;
   readonly count: number;
 }
 
-/** The stored elements that a mask keeps: true nowhere but at stored ones. */
+/** The stored elements that a mask keeps; behind the last one it says nothing. */
 export function kept(op: string, matrix: SparseParts, mask: Expr, columns?: Columns): SparseParts {
   const [rows, all] = matrix.shape;
   const { first, count } = columns ?? { first: 0, count: all };
-  if (boundOf(matrix) === 0 || count === 0) return emptyMatrix([rows, count], matrix.values.dtype);
-  const chosen = placesWhere(op, mask);
-  const { length } = chosen.extent!;
-  const places = upToBound(chosen);
-  const starts = map('minimum', [searchsorted(places, startsOf(matrix, op)), length]);
+  const bound = boundOf(matrix);
+  if (bound === 0 || rows * count === 0) return emptyMatrix([rows, count], matrix.values.dtype);
   const { dtype } = matrix.places;
-  const moved = first === 0 ? matrix.places : map('subtract', [matrix.places, BigInt(first)]);
+  const lines = [matrix.starts, matrix.isGiven ? columnsOf(matrix, op) : matrix.places];
+  const [starts, places] = lines.map((line) => cast(upToBound(line), dtype)) as [Expr, Expr];
+  const [counts] = call('sparseSelectCounts', [matrix.isGiven ? 1 : 0], [starts, mask], op) as [Expr];
+  const begins = startsOfCounts(counts);
+  const inputs = [starts, places, upToBound(matrix.values), mask, begins];
+  const [found, values] = call('sparseSelect', [bound], inputs, op) as [Expr, Expr];
+  const length = at(begins, constant(BigInt(rows), 'int64'));
+  const moved = first === 0 ? found : map('subtract', [found, BigInt(first)]);
   return {
     ...matrix,
     shape: [rows, count],
-    starts: cast(starts, dtype),
-    places: withExtent(cast(at(moved, places), dtype), 0, length),
-    values: withExtent(at(matrix.values, places), 0, length),
-    // Masks are of elements whose indices have been looked at.
+    starts: cast(begins, dtype),
+    places: bounded(cast(moved, dtype), length),
+    values: bounded(values, length),
     isGiven: false,
   };
 }
@@ -81,15 +80,13 @@ export function someColumns(op: string, matrix: SparseParts, first: number, end:
     map('greaterEqual', [column, BigInt(first)]),
     map('less', [column, BigInt(end)]),
   ]);
-  const mask = map('logicalAnd', [isStored(matrix, op), isWithin]);
-  return kept(op, matrix, mask, { first, count: end - first });
+  return kept(op, matrix, isWithin, { first, count: end - first });
 }
 
 /** The elements on and below diagonal k, or on and above it. */
 export function triangle(op: string, matrix: SparseParts, side: 'lower' | 'upper', k: number): SparseParts {
   const offset = map('subtract', [columnsOf(matrix, op), rowsOf(matrix, op)]);
-  const isOn = map(side === 'lower' ? 'lessEqual' : 'greaterEqual', [offset, BigInt(k)]);
-  return kept(op, matrix, map('logicalAnd', [isStored(matrix, op), isOn]));
+  return kept(op, matrix, map(side === 'lower' ? 'lessEqual' : 'greaterEqual', [offset, BigInt(k)]));
 }
 
 /** The rows of some numbers, int64 and in range, in their order. */

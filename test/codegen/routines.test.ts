@@ -20,6 +20,7 @@ import { printSparseMatmul } from '../../src/codegen/cuda/routines/sparse-matmul
 import { printSparseMerge } from '../../src/codegen/cuda/routines/sparse-merge.js';
 import { printSparseProduct } from '../../src/codegen/cuda/routines/sparse-product.js';
 import { printSparseRows } from '../../src/codegen/cuda/routines/sparse-rows.js';
+import { printSparseSelect } from '../../src/codegen/cuda/routines/sparse-select.js';
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
 import { printTop } from '../../src/codegen/cuda/routines/top.js';
 import { scanTile } from '../../src/graph/routines.js';
@@ -171,7 +172,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     ]);
   }, 30_000);
 
-  it('products of two sparse matrices, merged rows, and rows of elements', async () => {
+  it('products of two sparse matrices, merged and selected rows, and rows of elements', async () => {
     const form = { indexDType: 'int32', placeDType: 'int32', lanes: 8, slots: 64, hasLong: false } as const;
     const merge = {
       isCount: false,
@@ -197,6 +198,8 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
       printSparseMerge(merge),
       printSparseMerge({ ...merge, isCount: true, elementBytes: 8, lanes: 32, indexDType: 'int64' }),
       printSparseMerge({ ...merge, isOfBoth: true, placeDType: 'int64', elementBytes: 8, lanes: 1 }),
+      printSparseSelect({ isCount: true, indexDType: 'int64', elementBytes: 1, lanes: 32 }),
+      printSparseSelect({ isCount: false, indexDType: 'int32', elementBytes: 16, lanes: 4 }),
       printSparseRows('int64', 'int32'),
     ]);
   }, 30_000);

@@ -15,7 +15,7 @@ import { generator, randomValues } from '../support/random.js';
 
 const SIZE = 3000;
 
-it('two sparse matrices in files are added and multiplied within a part of what they hold', async () => {
+it('two sparse matrices in files are added, multiplied and compared within a part of what they hold', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'weft-sparse-rows-'));
   const cpu = { device: 'cpu' } as const;
   const inFile = async (seed: number): Promise<SparseMatrix> => {
@@ -29,6 +29,8 @@ it('two sparse matrices in files are added and multiplied within a part of what 
     [a.subtract(b), 900_000],
     [a.multiply(b), 900_000],
     [a.matmul(few).add(a), 1_500_000],
+    [a.notEqual(b), 900_000],
+    [a.tril(5), 600_000],
   ];
   for (const [result, memory] of jobs) {
     const whole = await result.compute(cpu);

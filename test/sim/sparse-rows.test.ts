@@ -130,9 +130,10 @@ describe('two sparse matrices larger than the memory of a GPU', () => {
     expect(plan().peakBytes).toBeGreaterThan(1.3 * memory);
   }
 
-  it('are added and multiplied element by element in blocks of rows of both', async () => {
+  it('are added, multiplied and compared element by element in blocks of rows of both', async () => {
     await agrees(made(7).add(made(8)), 300_000);
     await agrees(made(7).multiply(made(8)), 300_000);
+    await agrees(made(7).less(made(8)), 300_000);
   });
 
   it('are multiplied in blocks of rows of the first', async () => {

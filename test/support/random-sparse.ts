@@ -35,6 +35,8 @@ export function randomSparseProgram(seed: number, size = 60): readonly Lazy[] {
     () => (a = a.multiply(matrix())),
     () => (a = a.T),
     () => (a = square(a)),
+    () => (a = a.tril(pick(size))),
+    () => (a = a.multiply(a.notEqual(matrix()).astype('float64')).eliminateZeros()),
   ];
   for (let k = 2 + pick(5); k > 0; k--) changes[pick(changes.length)]!();
   return [a.matmul(x).add(x), x.sum(), a.sum(0)];

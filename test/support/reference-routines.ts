@@ -12,6 +12,8 @@ import {
   sparseMergeCounts,
   sparseProduct,
   sparseRows,
+  sparseSelect,
+  sparseSelectCounts,
   sparseTriangularSolve,
 } from './reference-sparse.js';
 import { castScalar, integerRange, isComplexValue } from './scalar.js';
@@ -64,6 +66,8 @@ export function routineValues(
   if (routine === 'sparseRows') return [sparseRows(parameters, inputs)];
   if (routine === 'sparseMatmulCounts') return [sparseMatmulCounts(inputs)];
   if (routine === 'sparseMatmul') return sparseMatmul(parameters, inputs);
+  if (routine === 'sparseSelectCounts') return [sparseSelectCounts(inputs)];
+  if (routine === 'sparseSelect') return sparseSelect(parameters, inputs);
   if (routine === 'sparseMergeCounts') return [sparseMergeCounts(parameters, inputs)];
   if (routine === 'sparseMerge') return sparseMerge(parameters, inputs);
   if (routine === 'runProducts') return [runProducts(input, before!)];

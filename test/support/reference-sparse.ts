@@ -121,6 +121,25 @@ export function sparseMatmul([, , , bound]: readonly number[], inputs: readonly 
   return [filled(0n, 0), filled(zeroOf(dtype), 1)];
 }
 
+/** The places of the elements that a mask selects, of each row. */
+const selectedRows = (starts: RoutineInput, mask: RoutineInput): readonly (readonly number[])[] =>
+  starts.values.slice(1).map((_, row) => placesOf(starts, row).filter((k) => Number(mask.values[k]) !== 0));
+
+export const sparseSelectCounts = ([starts, mask]: readonly RoutineInput[]): Scalar[] =>
+  selectedRows(starts!, mask!).map(({ length }) => BigInt(length));
+
+export function sparseSelect(
+  [bound]: readonly number[],
+  [starts, places, values, mask]: readonly RoutineInput[],
+): Scalar[][] {
+  const found = selectedRows(starts!, mask!).flat();
+  const zero = zeroOf(values!.dtype);
+  return [
+    Array.from({ length: bound! }, (_, k) => (k < found.length ? places!.values[found[k]!]! : 0n)),
+    Array.from({ length: bound! }, (_, k) => (k < found.length ? values!.values[found[k]!]! : zero)),
+  ];
+}
+
 /** Column, place in A and place in B of each element of a row that either matrix has, or both. */
 function mergedRows(isOfBoth: boolean, inputs: readonly RoutineInput[]): readonly (readonly bigint[][])[] {
   const [startsA, placesA, startsB, placesB] = inputs as readonly RoutineInput[] & { length: 4 };

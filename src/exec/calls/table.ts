@@ -39,6 +39,7 @@ import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
 import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
 import { SPARSE_PRODUCT } from './sparse-product.js';
 import { SPARSE_ROWS } from './sparse-rows.js';
+import { SPARSE_SELECT, SPARSE_SELECT_COUNTS } from './sparse-select.js';
 import { SPARSE_SOLVE } from './sparse-solve.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { TOP } from './top.js';
@@ -78,6 +79,8 @@ export const CALLS: Rows = {
   sparseRows: SPARSE_ROWS,
   sparseMatmulCounts: SPARSE_MATMUL_COUNTS,
   sparseMatmul: SPARSE_MATMUL,
+  sparseSelectCounts: SPARSE_SELECT_COUNTS,
+  sparseSelect: SPARSE_SELECT,
   sparseMergeCounts: SPARSE_MERGE_COUNTS,
   sparseMerge: SPARSE_MERGE,
   fft: FFT,

@@ -5,7 +5,7 @@
  */
 import type { DType } from '../../../graph/dtype.js';
 import { CUDA_TYPE } from '../../../graph/ops.js';
-import { printSparseTail, SPARSE_UNIT } from './sparse-units.js';
+import { printSparseTail, SPARSE_ELEMENTS, SPARSE_UNIT } from './sparse-units.js';
 
 export const MERGE_NAME = 'weft_sparse_merge';
 export const MERGE_THREADS = 128;
@@ -66,22 +66,13 @@ const printWrite = (
     }
 `;
 
-/** Elements as bits. */
-const ELEMENTS: Readonly<Record<number, string>> = {
-  1: 'typedef unsigned char weft_element;',
-  2: 'typedef unsigned short weft_element;',
-  4: 'typedef unsigned int weft_element;',
-  8: 'typedef unsigned long long weft_element;',
-  16: 'struct __align__(16) weft_element { unsigned long long low, high; };',
-};
-
 export function printSparseMerge(form: MergeForm): string {
   const { isCount, isOfBoth, indexDType, placeDType, elementBytes, lanes } = form;
   const a = { own: 'a', other: 'b' };
   const b = { own: 'b', other: 'a' };
   const head = `typedef ${CUDA_TYPE[indexDType]} weft_index;
 typedef ${CUDA_TYPE[placeDType]} weft_place;
-${ELEMENTS[elementBytes]!}
+${SPARSE_ELEMENTS[elementBytes]!}
 /* Of int32 lines places take 32 bits, with those of the lanes beyond an end. */
 typedef ${indexDType === 'int32' ? 'unsigned int' : 'long long'} weft_at;
 __device__ __forceinline__ weft_at weft_within(weft_index at, weft_at size) {

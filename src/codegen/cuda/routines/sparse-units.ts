@@ -8,6 +8,15 @@ export const SPARSE_TAIL_THREADS = 256;
 /** Elements that a block clears. */
 export const SPARSE_TAIL = 16 * SPARSE_TAIL_THREADS;
 
+/** Elements as bits, by their bytes. */
+export const SPARSE_ELEMENTS: Readonly<Record<number, string>> = {
+  1: 'typedef unsigned char weft_element;',
+  2: 'typedef unsigned short weft_element;',
+  4: 'typedef unsigned int weft_element;',
+  8: 'typedef unsigned long long weft_element;',
+  16: 'struct __align__(16) weft_element { unsigned long long low, high; };',
+};
+
 /** Every unit has as many blocks. */
 export const SPARSE_UNIT = `
 __device__ __forceinline__ long long weft_unit(long long block, long long unit_blocks) {
