@@ -62,9 +62,9 @@ export const storedOf = ({ starts, shape }: SparseParts): Expr =>
 export const at = (line: Expr, index: Expr): Expr =>
   gather(upToBound(line), cast(upToBound(index), 'int64'), 0, 'clip', upToBound(index).shape);
 
-/** A line whose true length is known in the graph alone; a line of one element has no bound. */
+/** A line whose true length is known in the graph alone. A bound of 1 would be an axis that broadcasts, so that it is 2. */
 export const bounded = (line: Expr, length: Expr): Expr =>
-  line.shape[0]! < 2 ? line : withExtent(line, 0, length);
+  line.shape[0] === 0 ? line : withExtent(line.shape[0] === 1 ? broadcast(line, [2]) : line, 0, length);
 
 /** The int64 starts of rows, and the end. Of a matrix that users gave, numbers out of range are refused. */
 export function startsOf(matrix: SparseParts, op: string): Expr {

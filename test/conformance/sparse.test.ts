@@ -163,6 +163,17 @@ it('sums of small integers and of booleans have 64 bits', async () => {
   expect((await isThere.toDense().compute()).toArray()).toEqual([[true, true]]);
 });
 
+it('a matrix that may store one element, and does not, has none', async () => {
+  const one = sparse.csr({ data: [5], indices: [1], indptr: [0, 0, 1] }, [2, 3]);
+  const other = sparse.csr({ data: [7], indices: [2], indptr: [0, 1, 1] }, [2, 3]);
+  const matrices = [one.multiply(other), one.less(0), one.tril(-5), one.rows(0, 1), one.columns(2, 3)];
+  for (const matrix of matrices.flatMap((each) => [each, each.T])) {
+    const { data, indices, indptr } = await matrix.compute();
+    expect([data.size, indices.size, indptr.at(-1)].map(Number)).toEqual([0, 0, 0]);
+    expect((await matrix.max(0).any().compute()).item()).toBe(false);
+  }
+});
+
 it('an index out of range is an error, in a loop too, and nothing is computed', async () => {
   const wrong = sparse.csr({ data: [1, 2], indices: [0, 3], indptr: [0, 1, 2] }, [2, 3]);
   const far = '[sparse.matmul: indices] expected indices from 0 to 2 for axis 1 of 3 elements: 3';
@@ -176,6 +187,8 @@ it('an index out of range is an error, in a loop too, and nothing is computed', 
     '[sparse.matmul: differences of indptr] expected indices from 0 to 3 for axis 0 of 4 elements: -3';
   await expect(descending.matmul(sparse.eye(3)).data.compute()).rejects.toThrow(overlap);
   await expect(descending.matmul(ones([3])).compute()).rejects.toThrow(overlap);
+  for (const part of [descending.tril(), descending.columns(0, 2), descending.eliminateZeros()])
+    await expect(part.data.compute()).rejects.toThrow('differences of indptr] expected');
   const below = sparse.csr({ data: [1, 2], indices: [0, -1], indptr: [0, 1, 2] }, [2, 2]);
   const least = '[sparse.toDense: indices] expected indices from 0 to 1 for axis 1 of 2 elements: -1';
   await expect(below.toDense().compute()).rejects.toThrow(least);
