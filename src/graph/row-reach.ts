@@ -23,15 +23,18 @@ export interface RowReach {
   readonly stored: number;
 }
 
-const known = new WeakMap<Expr, WeakMap<Expr, Expr>>();
+/** By the starts and columns of the first matrix and the starts of the second one: matrices may share any of them. */
+const known = new WeakMap<Expr, WeakMap<Expr, WeakMap<Expr, Expr>>>();
 
 /**
  * For blocks of so many rows: the first row of each and its end, then where their elements begin and end, all int64. Those
  * of a block without elements are 0.
  */
 export function reachOf({ starts, places, others }: Omit<RowReach, 'stored'>, blockRows: number): Expr {
-  const ofPlaces = known.get(places) ?? new WeakMap<Expr, Expr>();
-  known.set(places, ofPlaces);
+  const ofStarts = known.get(starts) ?? new WeakMap<Expr, WeakMap<Expr, Expr>>();
+  known.set(starts, ofStarts);
+  const ofPlaces = ofStarts.get(places) ?? new WeakMap<Expr, Expr>();
+  ofStarts.set(places, ofPlaces);
   const found = ofPlaces.get(others) ?? computedReach({ starts, places, others }, blockRows);
   ofPlaces.set(others, found);
   return found;

@@ -131,9 +131,10 @@ describe('two sparse matrices larger than the memory of a GPU', () => {
   }
 
   it('are added, multiplied and compared element by element in blocks of rows of both', async () => {
-    await agrees(made(7).add(made(8)), 300_000);
-    await agrees(made(7).multiply(made(8)), 300_000);
-    await agrees(made(7).less(made(8)), 300_000);
+    const [a, b] = [made(7, 500), made(8, 500)];
+    await agrees(a.add(b), 200_000);
+    await agrees(a.multiply(b), 200_000);
+    await agrees(a.less(b), 200_000);
   });
 
   it('are multiplied in blocks of rows of the first', async () => {
