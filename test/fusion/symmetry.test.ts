@@ -10,6 +10,12 @@ import { array, partitionOf } from '../support/graphs.js';
 const X = array([20, 5]);
 const [ROWS, COLUMNS] = [reshape(X, [20, 1, 5]), reshape(X, [1, 20, 5])];
 const WEIGHTS = array([20, 1, 1]);
+const Y = array([20, 5]);
+/** xᵢyⱼ and xⱼyᵢ, of which a compiler makes one with their sum or difference a fused multiply-add. */
+const CROSSED = (): [Expr, Expr] => [
+  map('multiply', [ROWS, reshape(Y, [1, 20, 5])]),
+  map('multiply', [COLUMNS, reshape(Y, [20, 1, 5])]),
+];
 
 /** Whether the kernel of pairs of rows is the same with both exchanged. */
 function isSymmetric(values: Expr): boolean {
@@ -32,6 +38,8 @@ it.each<[string, () => Expr, boolean]>([
     () => map('multiply', [map('multiply', [ROWS, COLUMNS]), WEIGHTS]),
     false,
   ],
+  ['sums of two products of a pair', () => map('abs', [map('add', CROSSED())]), false],
+  ['differences of two products of a pair', () => map('square', [map('subtract', CROSSED())]), false],
   ['quotients', () => map('divide', [ROWS, COLUMNS]), false],
 ])('%s', (_, build, wanted) => {
   expect(isSymmetric(build())).toBe(wanted);

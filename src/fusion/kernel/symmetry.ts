@@ -1,12 +1,14 @@
 /**
  * Kernels whose values are the same with two of their axes exchanged, as those of xᵀx and of distances between all rows
  * of one array. Found by the arithmetic alone, so that the bits are the same as well: sums and products commute in
- * floating point, and (a - b)² is (b - a)².
+ * floating point, and (a - b)² is (b - a)². Their operands depend on one of the axes at most, as those that are staged in
+ * shared memory: of xᵢyⱼ + xⱼyᵢ, a compiler makes fma(xᵢ, yⱼ, xⱼyᵢ), which is not fma(xⱼ, yᵢ, xᵢyⱼ).
  */
 import type { OpName } from '../../graph/ops.js';
 import { loadOf } from './algebra.js';
 import { castValueOf, constantOf, opOf, reductionOf } from './arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from './kernel.js';
+import { dependenciesOf } from './levels.js';
 
 const COMMUTATIVE: ReadonlySet<OpName> = new Set(['add', 'multiply']);
 /** Ops that have the same bits for -x as for x. */
@@ -35,8 +37,11 @@ const swapped = (numbers: readonly number[], a: number, b: number): number[] =>
  * By position, the one of the value that it is with axes `a` and `b` exchanged, where all reductions and stored values
  * stay themselves; undefined: they do not.
  */
-export function mirrorOf({ tape, stores, parallel }: Kernel, a: number, b: number): number[] | undefined {
+export function mirrorOf(kernel: Kernel, a: number, b: number): number[] | undefined {
+  const { tape, stores, parallel } = kernel;
   if (parallel[a] !== parallel[b]) return undefined;
+  const depends = dependenciesOf(kernel);
+  const isOfPair = (position: number): boolean => depends[position]![a]! && depends[position]![b]!;
   const known = new Map<string, number>();
   const mirror: number[] = [];
   /** Values that turn into their negative. */
@@ -58,14 +63,15 @@ export function mirrorOf({ tape, stores, parallel }: Kernel, a: number, b: numbe
       continue;
     }
     const others = args.map((arg) => mirror[arg]!);
+    const mayTurn = !args.some(isOfPair);
     const exchanged = (list: readonly number[]): number | undefined =>
       known.get(textOf(i, list, (numbers) => swapped(numbers, a, b))!);
     const found =
       exchanged(others) ??
-      (op !== undefined && COMMUTATIVE.has(op) ? exchanged(others.toReversed()) : undefined);
+      (op !== undefined && mayTurn && COMMUTATIVE.has(op) ? exchanged(others.toReversed()) : undefined);
     if (found !== undefined) {
       mirror.push(found);
-    } else if (op === 'subtract' && others[0] === args[1] && others[1] === args[0]) {
+    } else if (op === 'subtract' && mayTurn && others[0] === args[1] && others[1] === args[0]) {
       turned.add(position);
       mirror.push(position);
     } else {
