@@ -45,6 +45,11 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     build: (x) => stack(each((k) => f(x.slice([k * 4000, k * 4000 + 8000])).sum())),
     kernels: 1,
   },
+  'hundreds of frames': {
+    input: array([299 * 256 + 1024]),
+    build: (x) => stack(Array.from({ length: 300 }, (_, k) => f(x.slice([k * 256, k * 256 + 1024])).sum())),
+    kernels: 1,
+  },
   'sums of slices': { input: IMAGES, build: (x) => stack(each((k) => f(x.slice(k)).sum())), kernels: 1 },
   'sums of columns': { input: IMAGES, build: (x) => stack(each((k) => f(x.slice(k)).sum(0))), kernels: 1 },
   'sums of halves': {

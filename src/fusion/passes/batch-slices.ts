@@ -89,6 +89,8 @@ class BatchSearch {
   readonly #sums: SumOrders;
   /** The nodes that a batch was made of. */
   readonly #batched = new Set<number>();
+  /** The joins whose parts were taken for those of another one. */
+  readonly #flat = new Set<number>();
 
   constructor(
     graph: MutableGraph,
@@ -108,16 +110,51 @@ class BatchSearch {
   }
 
   /** Notes what a join is, if its parts are computed alike of slices; whether it looked. */
-  join({ id, inputs, axis, shape }: GraphNode & { readonly axis: number }): boolean {
-    const [first] = inputs as readonly [number];
-    const isOne = inputs.every((part) => this.#classes.of(part) === this.#classes.of(first));
-    if (!isOne || inputs.length < 2 || !this.#classes.isAboveSlices(first)) return false;
-    if (new Set(inputs).size < inputs.length || sizeOfShape(shape.slice(0, axis)) > 1) return false;
-    // Parts that others read as well would be computed twice.
-    if (inputs.some((part) => this.#outputs.has(part) || this.#readersOf(part).length > 1)) return false;
-    const batch = this.#batch(inputs, id);
-    if (batch !== undefined) this.found.set(id, this.#editor.reshape(batch, shape));
+  join(node: GraphNode & { readonly axis: number }): boolean {
+    const { id, inputs, axis, shape } = node;
+    if (this.#batched.has(id) || sizeOfShape(shape.slice(0, axis)) > 1) return false;
+    const { parts, joins } = this.#flattened(node);
+    const isWhole = this.#areAlike(parts);
+    if (!isWhole && !this.#areAlike(inputs)) return false;
+    const batch = this.#batch(isWhole ? parts : inputs, id);
+    if (batch === undefined) return true;
+    this.found.set(id, this.#editor.reshape(batch, shape));
+    if (isWhole) for (const join of joins) this.#batched.add(join);
     return true;
+  }
+
+  /** The parts of a join, and of the joins along its axis that many parts are joined by first. */
+  #flattened({ inputs, axis, id }: GraphNode & { readonly axis: number }): {
+    readonly parts: readonly number[];
+    readonly joins: readonly number[];
+  } {
+    // One that was flattened in another is not again: chains of joins would take the square of their length.
+    if (this.#flat.has(id)) return { parts: inputs, joins: [] };
+    const parts: number[] = [];
+    const joins: number[] = [];
+    const stack = [...inputs].reverse();
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      const node = nodeOf(this.#graph, at);
+      if (node.kind === 'join' && node.axis === axis && !this.#isReadElsewhere(at)) {
+        joins.push(at);
+        this.#flat.add(at);
+        for (let k = node.inputs.length - 1; k >= 0; k--) stack.push(node.inputs[k]!);
+      } else parts.push(at);
+    }
+    return { parts, joins };
+  }
+
+  /** Whether parts are computed alike of slices, and for one reader. */
+  #areAlike(parts: readonly number[]): boolean {
+    const [first] = parts as readonly [number];
+    const isOne = parts.every((part) => this.#classes.of(part) === this.#classes.of(first));
+    if (!isOne || parts.length < 2 || !this.#classes.isAboveSlices(first)) return false;
+    // Parts that others read as well would be computed twice.
+    return new Set(parts).size === parts.length && !parts.some((part) => this.#isReadElsewhere(part));
+  }
+
+  #isReadElsewhere(id: number): boolean {
+    return this.#outputs.has(id) || this.#readersOf(id).length > 1;
   }
 
   /** Reductions that are alike but for their slices, in the order of these; those that depend on others first. */
