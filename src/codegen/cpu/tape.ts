@@ -7,7 +7,7 @@
  * once per kernel.
  */
 
-import { sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
+import { liveOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
 import { constantOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import {
   type Access,
@@ -19,11 +19,12 @@ import {
 } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { structureOf } from '../../fusion/kernel/structure.js';
-import { type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
+import { byteLengthOf, type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { dtypeAt } from '../../graph/element-loop.js';
 import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
 import type { ElementLoop, ElementStep, MonoidPart, StepValue } from '../../graph/loop-step.js';
 import { InternalError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import {
   CHAIN_OPERAND,
   CONSTANT_BYTES,
@@ -63,36 +64,54 @@ export interface TapePlan {
   readonly schedule: TapeSchedule;
 }
 
+/** A tape as it is for all kernels of one structure. */
+interface TapeCode extends Pick<TapeSpec, 'words' | 'ops'> {
+  /** Positions of the constants in the kernels' own tapes. */
+  readonly constants: readonly number[];
+}
+
 /** A plan without the kernel, whose constants it does not depend on. */
-type TapeLayout = Omit<TapePlan, 'kernel'>;
+interface TapeLayout extends Omit<TapePlan, 'kernel'> {
+  readonly code: () => TapeCode;
+}
 
 /**
- * Layouts by the structure of kernels. To lay out and schedule a kernel takes some 0.5 ms, to find its structure
- * 5 µs; graphs that repeat a layer, and those that are made anew with another number, have few structures.
+ * Layouts by the structure of kernels. To lay out, schedule and encode a kernel takes some 0.5 ms, to find its structure
+ * 3 µs; graphs that repeat a layer, and those that are made anew with another number, have few structures.
  */
 const layouts = new LruCache<TapeLayout>(1024, 1 << 16);
 
-/**
- * Prepares, lays out and schedules a kernel; once, although planning asks for works, reads and skew, and
- * emission for the tape itself.
- */
-export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => {
-  const kernel = prepare(source);
-  const structure = structureOf(kernel);
+const layoutFor: (source: Kernel) => TapeLayout = oncePerKernel((source) => {
+  const structure = structureOf(source);
   let layout = layouts.get(structure);
   if (layout === undefined) {
-    layout = layoutOf(kernel);
-    layouts.set(structure, layout, kernel.tape.length);
+    layout = layoutOf(source);
+    layouts.set(structure, layout, source.tape.length);
   }
-  return { kernel, ...layout };
+  return layout;
 });
 
-function layoutOf(kernel: Kernel): TapeLayout {
+function layoutOf(source: Kernel): TapeLayout {
+  const kernel = prepare(source);
   const levels = levelsOf(kernel);
   const blocking = layoutInOrder(kernel, levels);
   const loops = loopsOf(kernel, blocking);
-  return { levels, blocking, loops, schedule: scheduleOf(kernel, levels, blocking, loops) };
+  const schedule = scheduleOf(kernel, levels, blocking, loops);
+  const plan = { kernel, levels, blocking, loops, schedule };
+  const code = once(() => {
+    const constants = liveOf(source).filter((position) => constantOf(source.tape[position]!) !== undefined);
+    return { ...new Encoder(plan).encode(), constants };
+  });
+  return { levels, blocking, loops, schedule, code };
 }
+
+/**
+ * Prepares, lays out and schedules a kernel; once, although planning asks for works, reads and skew.
+ */
+export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => ({
+  kernel: prepare(source),
+  ...layoutFor(source),
+}));
 
 /** The name by which a map is a loop of each element. */
 const REPEAT = 'repeat';
@@ -101,7 +120,13 @@ const STEP_VALUE = { map: 0, cast: 1, repeat: 2, const: 3 } as const;
 
 /** The tape of a kernel. */
 export function encodeTape(source: Kernel): TapeSpec {
-  return new Encoder(planTape(source)).encode();
+  const { words, ops, constants } = layoutFor(source).code();
+  const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
+  constants.forEach((position, k) => {
+    const { dtype } = source.tape[position]!;
+    putConstant(bytes, k * CONSTANT_BYTES, dtype, constantOf(source.tape[position]!)!);
+  });
+  return { name: source.name, words, constants: bytes, ops };
 }
 
 class Encoder {
@@ -119,14 +144,14 @@ class Encoder {
     this.plan = { ...plan, kernel: inWindows(plan.kernel) };
   }
 
-  encode(): TapeSpec {
+  encode(): Pick<TapeSpec, 'words' | 'ops'> {
     const { kernel, schedule } = this.plan;
     this.blocking();
     this.put(kernel.buffers.length);
     for (const buffer of kernel.buffers) {
       this.put(dtypeCode(buffer.dtype), buffer.role === 'output' ? 1 : 0, buffer.elementCount);
     }
-    const constants = this.values();
+    this.values();
     this.put(windowIndexOf(kernel) ?? -1);
     this.put(schedule.walks.length, schedule.keepsBlock ? 1 : 0, schedule.slotBlocks);
     this.put(schedule.rowByteLength, schedule.blockByteLength);
@@ -134,7 +159,7 @@ class Encoder {
       this.section(section);
       if (p < schedule.walks.length) this.section(schedule.walks[p]!);
     });
-    return { name: kernel.name, words: Float64Array.from(this.words), constants, ops: this.ops };
+    return { words: Float64Array.from(this.words), ops: this.ops };
   }
 
   private put(...words: number[]): void {
@@ -163,27 +188,19 @@ class Encoder {
     }
   }
 
-  /** Dtype, span and place of each value; returns the constants' bytes. */
-  private values(): Uint8Array {
+  /** Dtype, span and place of each value. */
+  private values(): void {
     const { kernel, levels, schedule } = this.plan;
     const inBlock = inWalks(kernel, levels);
-    const constants: Uint8Array[] = [];
+    let constants = 0;
     this.put(kernel.tape.length);
     kernel.tape.forEach((instruction, i) => {
       const span = schedule.spans[i]!;
       this.put(dtypeCode(instruction.dtype), span.rows ? 1 : 0, span.lanes ? 1 : 0);
-      const constant = constantOf(instruction);
-      if (constant !== undefined) {
-        this.put(STORAGE.constant, constants.length);
-        constants.push(constantBytes(instruction.dtype, constant));
-      } else if (inBlock(i)) this.put(STORAGE.block, -1);
+      if (constantOf(instruction) !== undefined) this.put(STORAGE.constant, constants++);
+      else if (inBlock(i)) this.put(STORAGE.block, -1);
       else this.put(STORAGE.row, schedule.rowOffsets[i]!);
     });
-    const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
-    constants.forEach((c, i) => {
-      bytes.set(c, i * CONSTANT_BYTES);
-    });
-    return bytes;
   }
 
   private section(section: Section): void {
@@ -313,7 +330,9 @@ class Encoder {
 
   /** A constant of a step, as words of 32 bits. */
   private scalar(dtype: DType, value: Scalar): void {
-    this.put(...new Uint32Array(constantBytes(dtype, value).buffer));
+    const bytes = new Uint8Array(CONSTANT_BYTES);
+    putConstant(bytes, 0, dtype, value);
+    this.put(...new Uint32Array(bytes.buffer));
   }
 
   /** A part of a reduction by a user's monoid; the first part that stands in the tape has the monoid. */
@@ -372,52 +391,38 @@ function laneTable(affine: Affine, blocking: Blocking, sizes: readonly number[])
   return table;
 }
 
-/** A constant's bytes in its dtype. */
-function constantBytes(dtype: DType, value: Scalar): Uint8Array {
-  const bytes = new Uint8Array(CONSTANT_BYTES);
+/** Writes a constant in its dtype. */
+function putConstant(bytes: Uint8Array, at: number, dtype: DType, value: Scalar): void {
   const view = new DataView(bytes.buffer);
   const { re, im }: Complex = typeof value === 'object' ? value : { re: Number(value), im: 0 };
-  const integer = typeof value === 'bigint' ? value : BigInt(Number.isFinite(re) ? Math.trunc(re) : 0);
   switch (dtype) {
     case 'bool':
-      view.setUint8(0, typeof value === 'bigint' ? Number(value !== 0n) : Number(re !== 0 || im !== 0));
-      break;
-    case 'int8':
-    case 'uint8':
-      view.setUint8(0, Number(BigInt.asUintN(8, integer)));
-      break;
-    case 'int16':
-    case 'uint16':
-      view.setUint16(0, Number(BigInt.asUintN(16, integer)), true);
-      break;
-    case 'int32':
-    case 'uint32':
-      view.setUint32(0, Number(BigInt.asUintN(32, integer)), true);
-      break;
-    case 'int64':
-    case 'uint64':
-      view.setBigUint64(0, BigInt.asUintN(64, integer), true);
+      view.setUint8(at, typeof value === 'bigint' ? Number(value !== 0n) : Number(re !== 0 || im !== 0));
       break;
     case 'float16':
-      view.setUint16(0, toFloat16Bits(re), true);
+      view.setUint16(at, toFloat16Bits(re), true);
       break;
     case 'bfloat16':
-      view.setUint16(0, toBfloat16Bits(re), true);
+      view.setUint16(at, toBfloat16Bits(re), true);
       break;
     case 'float32':
-      view.setFloat32(0, re, true);
+      view.setFloat32(at, re, true);
       break;
     case 'float64':
-      view.setFloat64(0, re, true);
+      view.setFloat64(at, re, true);
       break;
     case 'complex64':
-      view.setFloat32(0, re, true);
-      view.setFloat32(4, im, true);
+      view.setFloat32(at, re, true);
+      view.setFloat32(at + 4, im, true);
       break;
     case 'complex128':
-      view.setFloat64(0, re, true);
-      view.setFloat64(8, im, true);
+      view.setFloat64(at, re, true);
+      view.setFloat64(at + 8, im, true);
       break;
+    default: {
+      const integer = typeof value === 'bigint' ? value : BigInt(Number.isFinite(re) ? Math.trunc(re) : 0);
+      const low = BigInt.asUintN(8 * byteLengthOf(dtype), integer);
+      view.setBigUint64(at, low, true);
+    }
   }
-  return bytes;
 }
