@@ -65,8 +65,13 @@ export class KernelBuilder {
     );
     const computed = new Set(isReduction(node) ? this.#readings.of(node) : []);
     for (;;) {
+      const emitter = new KernelEmitter(this.#values, node, domain, ++this.#started, computed);
       try {
-        return yield* new KernelEmitter(this.#values, node, domain, ++this.#started, computed).build();
+        for (;;) {
+          const emitted = emitter.step();
+          if (emitted !== undefined) return emitted;
+          yield;
+        }
       } catch (error) {
         // A value that is in memory alone, too, since its views are no index maps.
         if (error instanceof MustStore && computed.delete(error.node)) continue;

@@ -6,7 +6,6 @@
 import { type DType, isHalf } from '../../graph/dtype.js';
 import { denseStrides, type Graph, type GraphNode, type GraphNodeOf, nodeOf } from '../../graph/graph.js';
 import { accumulatorOf, reductionRow } from '../../graph/reductions.js';
-import type { Slices } from '../../host/slices.js';
 import { create } from '../kernel/instruction.js';
 import type { Affine } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
@@ -102,8 +101,14 @@ export class KernelEmitter {
   readonly #loads: KernelLoads;
   /** All scopes but the start. */
   readonly #scopes = new DistinctList(hashOfScope, sameScope);
-  readonly #nodes: number[] = [];
+  readonly #nodes: number[];
   readonly #origins: number[] = [];
+  /** The nodes whose values are wanted where the domain starts, and how many of them the walk has entered. */
+  readonly #starts: readonly number[];
+  #next = 0;
+  /** The root, where it is computed there even though it is stored. */
+  readonly #asRoot: number;
+  readonly #stack: Task[] = [];
 
   /** `computed`: stored nodes that it does not load. */
   constructor(
@@ -119,6 +124,10 @@ export class KernelEmitter {
     this.#root = root;
     this.#domain = domain;
     this.#number = number;
+    this.#nodes = [root.id];
+    const isWalked = isReduction(root) || isInParts(root, values.inParts);
+    this.#asRoot = isWalked ? -1 : root.id;
+    this.#starts = isWalked ? root.inputs : [root.id];
     this.#axes = domain.sizes.length;
     this.#start = { map: domain.start, values: undefined };
     this.#loads = new KernelLoads({
@@ -130,14 +139,23 @@ export class KernelEmitter {
     });
   }
 
-  *build(): Slices<EmittedKernel> {
+  /** Goes on with the walk for a slice; undefined: it has not ended. */
+  step(): EmittedKernel | undefined {
+    const starts = this.#starts;
+    let tasks = TASKS_OF_SLICE;
+    for (; this.#next < starts.length || this.#stack.length > 0; tasks--) {
+      if (tasks === 0) return undefined;
+      if (this.#stack.length === 0) this.#enter(starts[this.#next++]!, this.#start);
+      else this.#work(this.#stack[this.#stack.length - 1]!);
+    }
+    return this.#finish();
+  }
+
+  #finish(): EmittedKernel {
     const root = this.#root;
-    this.#nodes.push(root.id);
     const isParted = isInParts(root, this.#values.inParts);
-    const values: number[] = [];
-    if (isParted) for (const part of root.inputs) values.push(yield* this.#pull(part, undefined));
-    else if (isReduction(root)) values.push(yield* this.#reduce(root));
-    else values.push(yield* this.#pull(root.id, root.id));
+    const read = this.#starts.map((id) => this.#valueAt(id, this.#start)!);
+    const values = isReduction(root) ? [this.#reduce(root, read)] : read;
     this.#note(root.id);
     const buffer = this.#loads.buffers.at(this.#values.loadables.storedNode(root).buffer);
     const { offset: step, strides } = isParted ? this.#placeOfPart(root) : this.#wholePlace;
@@ -165,15 +183,11 @@ export class KernelEmitter {
     return combine(this.#start.map.coordinates, dense, size * dense[axis]!, this.#axes);
   }
 
-  *#reduce(root: GraphNodeOf<'reduce'>): Slices<number> {
-    if (root.monoid !== undefined) {
-      const parts: number[] = [];
-      for (const input of root.inputs) parts.push(yield* this.#pull(input, undefined));
-      return this.#tape.add(create.combine(root.dtype, root.monoid, parts, root.batch));
-    }
+  #reduce(root: GraphNodeOf<'reduce'>, values: readonly number[]): number {
+    if (root.monoid !== undefined)
+      return this.#tape.add(create.combine(root.dtype, root.monoid, values, root.batch));
     const input = nodeOf(this.#graph, root.inputs[0]!);
-    const arg = this.#cast(yield* this.#pull(input.id, undefined), accumulatorOf(input.dtype));
-    const args = [arg];
+    const args = [this.#cast(values[0]!, accumulatorOf(input.dtype))];
     if (reductionRow(root.reduction).indexed) {
       const weights = denseStrides(root.axes.map((axis) => input.shape[axis]!));
       const coordinates = root.axes.map((axis) => this.#start.map.coordinates[axis]!);
@@ -194,33 +208,24 @@ export class KernelEmitter {
     return this.#values.kernels[id] === this.#number ? this.#values.starts[id] : undefined;
   }
 
-  /**
-   * The value of a node where the domain starts. `asRoot`: a node to compute there even though it is stored.
-   */
-  *#pull(start: number, asRoot: number | undefined): Slices<number> {
-    const stack: Task[] = [];
-    this.#enter(stack, start, this.#start, asRoot);
-    for (let tasks = 1; stack.length > 0; tasks++) {
-      if (tasks % TASKS_OF_SLICE === 0) yield;
-      const task = stack[stack.length - 1]!;
-      const { inputs, scope, scopes } = task;
-      let at = task.done;
-      while (at < inputs.length && this.#valueAt(inputs[at]!, scopes?.[at] ?? scope) !== undefined) at++;
-      task.done = at;
-      if (at < inputs.length) {
-        this.#enter(stack, inputs[at]!, scopes?.[at] ?? scope, asRoot);
-      } else {
-        stack.pop();
-        this.#know(task.node.id, scope, this.#write(task));
-      }
+  /** Goes on with a node: to the next input that is not known, or writes it. */
+  #work(task: Task): void {
+    const { inputs, scope, scopes } = task;
+    let at = task.done;
+    while (at < inputs.length && this.#valueAt(inputs[at]!, scopes?.[at] ?? scope) !== undefined) at++;
+    task.done = at;
+    if (at < inputs.length) {
+      this.#enter(inputs[at]!, scopes?.[at] ?? scope);
+    } else {
+      this.#stack.pop();
+      this.#know(task.node.id, scope, this.#write(task));
     }
-    return this.#valueAt(start, this.#start)!;
   }
 
   /** Loads what is stored; what has to be computed goes on the stack. */
-  #enter(stack: Task[], id: number, scope: MapScope, asRoot: number | undefined): void {
+  #enter(id: number, scope: MapScope): void {
     const node = nodeOf(this.#graph, id);
-    if (this.#isLoaded(id) && !(id === asRoot && scope === this.#start)) {
+    if (this.#isLoaded(id) && !(id === this.#asRoot && scope === this.#start)) {
       this.#know(id, scope, this.#loads.load(this.#values.loadables.storedNode(node), scope.map));
       return;
     }
@@ -230,7 +235,7 @@ export class KernelEmitter {
     const line = this.#loads.lineOfReshape(node, scope.map);
     if (line === undefined) {
       const { inputs, scopes } = this.#needs(node, scope);
-      stack.push({ node, scope, inputs, scopes, done: 0 });
+      this.#stack.push({ node, scope, inputs, scopes, done: 0 });
     } else {
       this.#nodes.push(id);
       this.#know(id, scope, line);
