@@ -7,6 +7,7 @@
  */
 import type { Shape } from '../../graph/expr.js';
 import { type GraphNode, type MutableGraph, nodeOf, orderOf } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 
 /** Elements starts[k] + i * steps[k] along axis k, sizes[k] of them. */
 export interface Slice {
@@ -30,30 +31,47 @@ type Cuts = readonly (readonly number[] | undefined)[];
 
 const NO_CUTS: Cuts = [];
 
+/** Nodes between pauses: each takes some 0.5 µs. */
+const NODES_OF_SLICE = 1024;
+
 /**
  * Where nodes are joined of parts, through maps and views: the cuts of an axis are those of all joins below. Slices
  * are only taken from cut to cut, so that parts stay values that several places share.
  */
 export class JoinCuts {
   readonly #graph: MutableGraph;
-  readonly #known = new Map<number, Cuts>();
+  readonly #known: Cuts[];
 
-  constructor(graph: MutableGraph) {
+  private constructor(graph: MutableGraph) {
     this.#graph = graph;
-    for (const id of orderOf(graph)) this.of(id);
+    this.#known = new Array<Cuts>(graph.nodes.length);
+  }
+
+  static *of(graph: MutableGraph): Slices<JoinCuts> {
+    const cuts = new JoinCuts(graph);
+    for (const [k, id] of orderOf(graph).entries()) {
+      cuts.of(id);
+      if (k % NODES_OF_SLICE === 0) yield;
+    }
+    return cuts;
   }
 
   /** The cuts of a node; those of the inputs of nodes that a pass makes are known when these are asked for. */
   of(id: number): Cuts {
-    let found = this.#known.get(id);
+    let found = this.#known[id];
     if (found === undefined) {
-      const node = nodeOf(this.#graph, id);
-      const isOpen = node.kind === 'join' || node.inputs.some((input) => this.of(input).length > 0);
-      const cuts = isOpen ? node.shape.map((_, axis) => this.#along(node, axis)) : NO_CUTS;
-      found = cuts.some((each) => each !== undefined) ? cuts : NO_CUTS;
-      this.#known.set(id, found);
+      found = this.#find(nodeOf(this.#graph, id));
+      this.#known[id] = found;
     }
     return found;
+  }
+
+  #find(node: GraphNode): Cuts {
+    let isOpen = node.kind === 'join';
+    for (let k = 0; k < node.inputs.length; k++) if (this.of(node.inputs[k]!).length > 0) isOpen = true;
+    if (!isOpen) return NO_CUTS;
+    const cuts = node.shape.map((_, axis) => this.#along(node, axis));
+    return cuts.some((each) => each !== undefined) ? cuts : NO_CUTS;
   }
 
   /** The axes of a node along which it has cuts. */
@@ -77,11 +95,14 @@ export class JoinCuts {
 
   /** The axes of a node's inputs that are an axis of the node, where slices of it can be taken of the inputs. */
   below(node: GraphNode, axis: number): InputAxis[] {
-    return node.inputs.flatMap((id): InputAxis[] => {
+    const below: InputAxis[] = [];
+    for (let k = 0; k < node.inputs.length; k++) {
+      const id = node.inputs[k]!;
       const { shape } = nodeOf(this.#graph, id);
       const own = inputAxis(node, shape, axis);
-      return own < 0 || shape[own] === 1 ? [] : [{ id, axis: own }];
-    });
+      if (own >= 0 && shape[own] !== 1) below.push({ id, axis: own });
+    }
+    return below;
   }
 
   /** Whether a slice of a node leaves out elements along an axis that has cuts. */
@@ -92,8 +113,9 @@ export class JoinCuts {
 
   /** A slice of a node along those axes alone along which it goes from cut to cut; undefined: along none. */
   ofParts(id: number, { starts, steps, sizes }: Slice): Slice | undefined {
-    const { shape } = nodeOf(this.#graph, id);
     const cuts = this.of(id);
+    if (cuts.length === 0) return undefined;
+    const { shape } = nodeOf(this.#graph, id);
     const isTaken = shape.map((size, axis) => {
       const [start, end] = [starts[axis]!, starts[axis]! + sizes[axis]!];
       const isRange = sizes[axis]! < size && (steps[axis] === 1 || sizes[axis] === 1);

@@ -29,7 +29,7 @@ const MOST_MADE = 512;
 export function* splitJoins(graph: MutableGraph): Slices<void> {
   if (!graph.nodes.some((node) => node?.kind === 'join')) return;
   const sliced = new Set<number>();
-  const cuts = new JoinCuts(graph);
+  const cuts = yield* JoinCuts.of(graph);
   const takePart: Rule = (node, editor) => {
     if (node.kind !== 'view' || node.view.type !== 'slice') return undefined;
     const [input] = node.inputs;
@@ -48,8 +48,10 @@ export function* splitJoins(graph: MutableGraph): Slices<void> {
 function* splitRoots(graph: MutableGraph, sliced: Set<number>): Slices<void> {
   const stored = new Set(graph.outputs.map((id) => storedNode(graph, id)));
   const order = topologicalOrder({ ...graph, outputs: [...stored] });
+  yield;
   const consumers = new Consumers(graph, order);
-  const cuts = new JoinCuts(graph);
+  yield;
+  const cuts = yield* JoinCuts.of(graph);
   const isRoot = (id: number): boolean => stored.has(id) || consumers.first[id]! < consumers.first[id + 1]!;
   const roots = new Set(
     order.filter((id) => cuts.of(id).length > 0 && isRoot(id) && isOnlyStored(id, consumers)),

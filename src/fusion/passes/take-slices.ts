@@ -16,12 +16,15 @@ interface Wanted {
   readonly id: number;
   readonly slice: Slice;
   readonly key: string;
+  /** How it is made, once that is known. */
+  made: Made | undefined;
 }
 
 const wantedOf = (id: number, slice: Slice): Wanted => ({
   id,
   slice,
-  key: `${id};${slice.starts.join()};${slice.steps.join()};${slice.sizes.join()}`,
+  key: `${id};${slice.starts};${slice.steps};${slice.sizes}`,
+  made: undefined,
 });
 
 /** The slices that a wanted one is made of, and how. */
@@ -48,7 +51,8 @@ export class SliceTaker {
     const first = wantedOf(id, slice);
     const stack = [first];
     for (let wanted = stack.at(-1); wanted !== undefined; wanted = stack.at(-1)) {
-      const { needs, make } = this.#plan(wanted);
+      wanted.made ??= this.#plan(wanted);
+      const { needs, make } = wanted.made;
       const missing = needs.filter(({ key }) => !this.#taken.has(key));
       if (missing.length > 0) {
         stack.push(...missing.reverse());
