@@ -1,3 +1,5 @@
+import type { Slices } from './slices.js';
+
 /** A value that is made when it is first asked for, and kept. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -7,6 +9,15 @@ export function once<T>(make: () => T): () => T {
       made = { value: maker!() };
       maker = undefined; // what it was made of may be collected
     }
+    return made.value;
+  };
+}
+
+/** The same of work in slices. */
+export function onceInSlices<T>(make: () => Slices<T>): () => Slices<T> {
+  let made: { readonly value: T } | undefined;
+  return function* () {
+    made ??= { value: yield* make() };
     return made.value;
   };
 }

@@ -5,7 +5,7 @@
  * `one-device.ts`.
  */
 
-import { once } from '../../host/once.js';
+import { once, onceInSlices } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
 import { planWithPanels } from '../tiles/panels.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
@@ -16,7 +16,7 @@ import { inPlace } from './in-place.js';
 import { withLoopCounters } from './loop-counters.js';
 import { withLoopRecords } from './loop-records.js';
 import { withOnePassScans } from './one-pass-scans.js';
-import { planOf } from './place.js';
+import { planOfInSlices } from './place.js';
 import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
@@ -31,7 +31,7 @@ export class DevicePlanner {
   readonly #model: DeviceModel;
   /** With scans in one pass, and with maps that are not cut. */
   readonly #inOnePass: StepListPlanner | undefined;
-  readonly #stepLists: readonly StepListPlanner[];
+  readonly #stepLists: readonly (() => StepListPlanner)[];
   /** Of the same step list, without values that wait in host memory. */
   readonly #withoutSpills: () => DevicePlanner;
 
@@ -39,9 +39,9 @@ export class DevicePlanner {
     this.#model = model;
     const inOnePass = withWholeScans(stepList, model);
     const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
-    this.#inOnePass = first && new StepListPlanner(first, model);
-    this.#stepLists = [...withWorkspaces(stepList, model.workspaceOf)].map(
-      (each) => new StepListPlanner(each, model),
+    this.#inOnePass = first && new StepListPlanner(first(), model);
+    this.#stepLists = withWorkspaces(stepList, model.workspaceOf).map((made) =>
+      once(() => new StepListPlanner(made(), model)),
     );
     this.#withoutSpills = once(() => new DevicePlanner(stepList, withoutSpills(model)));
   }
@@ -65,12 +65,12 @@ export class DevicePlanner {
   }
 
   *#within(budget: number): Slices<DevicePlan | NoFit> {
-    const whole = this.#inOnePass?.planWhole(budget);
+    const whole = this.#inOnePass && (yield* this.#inOnePass.planWhole(budget));
     if (whole !== undefined) return whole;
     let refused: NoFit | undefined;
     for (const stepList of this.#stepLists) {
       yield;
-      const found = yield* stepList.plan(budget);
+      const found = yield* stepList().plan(budget);
       if (!('needed' in found)) return found;
       if (refused === undefined || found.needed < refused.needed) refused = found;
     }
@@ -93,10 +93,10 @@ class StepListPlanner {
   /** With panels of products that are better computed so, and of all that can be. */
   readonly #inPanels: () => DevicePlan | undefined;
   readonly #inMorePanels: () => DevicePlan | undefined;
-  readonly #decided: () => DevicePlan;
-  readonly #whole: () => DevicePlan;
-  readonly #inPlace: () => DevicePlan | undefined;
-  readonly #swept: () => SweepPlanner;
+  readonly #decided: () => Slices<DevicePlan>;
+  readonly #whole: () => Slices<DevicePlan>;
+  readonly #inPlace: () => Slices<DevicePlan | undefined>;
+  readonly #swept: () => Slices<SweepPlanner>;
 
   constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
@@ -104,34 +104,43 @@ class StepListPlanner {
     const inBlocks = once(() => inReadBlocks(this.#recorded(), model));
     this.#inPanels = once(() => planWithPanels(inBlocks(), model, false));
     this.#inMorePanels = once(() => planWithPanels(inBlocks(), model, true));
-    this.#decided = once(() => planWhole(inBlocks(), model));
-    this.#whole = once(() => (this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model)));
-    this.#inPlace = once(() => {
+    this.#decided = onceInSlices(() => planWhole(inBlocks(), model));
+    const whole = onceInSlices(() =>
+      this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model),
+    );
+    this.#whole = whole;
+    this.#inPlace = onceInSlices(function* () {
       const shared = model.isByElement && inPlace(stepList, model.isByElement, model.overwrites);
-      return shared && planWhole(shared, model);
+      return shared && (yield* planWhole(shared, model));
     });
-    this.#swept = once(() => {
-      const whole = { needed: this.#whole().peakBytes, step: largestStep(stepList, model) };
-      return new SweepPlanner(stepList, model, whole);
+    this.#swept = onceInSlices(function* () {
+      const { peakBytes } = yield* whole();
+      return new SweepPlanner(stepList, model, { needed: peakBytes, step: largestStep(stepList, model) });
     });
   }
 
   *plan(budget: number): Slices<DevicePlan | NoFit> {
-    return this.planWhole(budget) ?? (yield* this.#swept().plan(budget));
+    return (yield* this.planWhole(budget)) ?? (yield* (yield* this.#swept()).plan(budget));
   }
 
   /** The plan whose inputs and results are whole; undefined: it does not fit. */
-  planWhole(budget: number): DevicePlan | undefined {
+  *planWhole(budget: number): Slices<DevicePlan | undefined> {
+    yield;
     const inPanels = this.#inPanels();
     if (inPanels !== undefined && inPanels.peakBytes <= budget) return inPanels;
-    const decided = this.#decided();
+    yield;
+    const decided = yield* this.#decided();
+    yield;
     if (decided.peakBytes <= budget)
       return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
-    for (const made of [this.#whole, this.#inPlace, this.#inMorePanels]) {
-      const plan = made();
+    for (const made of [this.#whole, this.#inPlace]) {
+      yield;
+      const plan = yield* made();
       if (plan !== undefined && plan.peakBytes <= budget) return plan;
     }
-    return undefined;
+    yield;
+    const inMorePanels = this.#inMorePanels();
+    return inMorePanels !== undefined && inMorePanels.peakBytes <= budget ? inMorePanels : undefined;
   }
 }
 
@@ -145,5 +154,8 @@ function largestStep(stepList: StepList, model: DeviceModel): Step {
 }
 
 /** Every buffer as a whole, steps one after the other. */
-const planWhole = (stepList: StepList, model: DeviceModel): DevicePlan =>
-  planOf({ ...stepList, stages: stagesOf(stepList.steps) }, model);
+function* planWhole(stepList: StepList, model: DeviceModel): Slices<DevicePlan> {
+  const stages = stagesOf(stepList.steps);
+  yield;
+  return yield* planOfInSlices({ ...stepList, stages }, model);
+}

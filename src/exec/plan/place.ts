@@ -3,6 +3,7 @@
  * lifetimes; the peak is the arena and all that is held beside it. Called by all planners: `plan-graph.ts`,
  * `plan-streams.ts` and `plan-within.ts`.
  */
+import { completed, type Slices } from '../../host/slices.js';
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { blockOf, type SizedSweep, type SlotBlock } from '../tiles/sweep-slots.js';
 import { sweepStep } from '../tiles/sweep-tables.js';
@@ -18,15 +19,21 @@ export type Sweeps = readonly (SizedSweep | undefined)[];
 export type Precedence = (one: number, other: number) => boolean;
 
 /** The plan of stages whose sweeps are sized. Without an order, stages run one after the other. */
-export function planOf(
+export const planOf = (...work: Parameters<typeof planOfInSlices>): DevicePlan =>
+  completed(planOfInSlices(...work));
+
+/** As `planOf`. */
+export function* planOfInSlices(
   staged: Staged,
   model: MemoryModel,
   sweeps: Sweeps = [],
   isBefore?: Precedence,
-): DevicePlan {
+): Slices<DevicePlan> {
   const { buffers, stages, outputKeys } = staged;
   const lifetimes = lifetimesOf(stages);
-  const { offsets, slots, byteLength } = place(staged, lifetimes, sweeps, isBefore);
+  yield;
+  const { offsets, slots, byteLength } = yield* place(staged, lifetimes, sweeps, isBefore);
+  yield;
   const ofRole = (role: StagedBuffer['role']): StagedBuffer[] => buffers.filter((b) => b.role === role);
   const outputs = new Map(ofRole('output').map(({ key }, k) => [key, k]));
   return withHostPeak(model, {
@@ -55,7 +62,7 @@ export function planOf(
 
 interface Placed {
   readonly offsets: ReadonlyMap<number, number>;
-  /** By stage. */
+  /** By stage, up to the last that has a sweep. */
   readonly slots: readonly (readonly (SlotBlock & { readonly offset: number })[])[];
   readonly byteLength: number;
 }
@@ -64,38 +71,40 @@ interface Placed {
  * Places temporaries and slots in an arena. A sweep has a moment for each of its tasks, every other stage has
  * one.
  */
-function place(
+function* place(
   { buffers, stages }: Staged,
   lifetimes: Lifetimes,
   sweeps: Sweeps,
   isBefore?: Precedence,
-): Placed {
+): Slices<Placed> {
   const inArena = [...lifetimes.keys()].filter((b) => isInArena(buffers[b]!));
-  const blocks = stages.map((_, at) => sweeps[at]?.slots ?? []);
   const starts = [0];
-  for (const at of stages.keys()) starts.push(starts[at]! + (sweeps[at]?.tasks.length ?? 1));
+  for (let at = 0; at < stages.length; at++) starts.push(starts[at]! + (sweeps[at]?.tasks.length ?? 1));
   const lifetimeOf = (b: number): Lifetime => {
     const users = lifetimes.get(b)!;
-    const [first, last] = [starts[users[0]!]!, starts[users.at(-1)! + 1]! - 1];
-    return { byteLength: buffers[b]!.byteLength, first, last };
+    const last = starts[users[users.length - 1]! + 1]! - 1;
+    return { byteLength: buffers[b]!.byteLength, first: starts[users[0]!]!, last };
   };
+  const blocks = inArena.map(lifetimeOf);
+  sweeps.forEach((sweep, at) => {
+    for (const block of sweep?.slots ?? []) blocks.push(blockOf(block, starts[at]!));
+  });
+  yield;
   const arena =
     isBefore === undefined
-      ? placeInArena([
-          ...inArena.map(lifetimeOf),
-          ...blocks.flatMap((own, at) => own.map((block) => blockOf(block, starts[at]!))),
-        ])
+      ? placeInArena(blocks)
       : placeInAnyOrder(
           inArena.map((b) => buffers[b]!.byteLength),
           inArena.map((b) => lifetimes.get(b)!),
           isBefore,
         );
+  yield;
   let next = inArena.length;
-  return {
-    offsets: new Map(inArena.map((b, k) => [b, arena.offsets[k]!])),
-    slots: blocks.map((own) => own.map((block) => ({ ...block, offset: arena.offsets[next++]! }))),
-    byteLength: arena.byteLength,
-  };
+  const slots = sweeps.map((sweep) =>
+    (sweep?.slots ?? []).map((block) => ({ ...block, offset: arena.offsets[next++]! })),
+  );
+  const offsets = new Map(inArena.map((b, k) => [b, arena.offsets[k]!]));
+  return { offsets, slots, byteLength: arena.byteLength };
 }
 
 const isInArena = ({ role, windowed }: StagedBuffer): boolean => role === 'temporary' && windowed !== true;

@@ -2,9 +2,10 @@
  * Sizes the sweeps of stages for what room there is beside them, and places them. Called by
  * `sweep-attempt.ts` and, for shares of devices, `shard-phase.ts`.
  */
+import { completed, type Slices } from '../../host/slices.js';
 import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
 import type { MemoryModel } from './device-model.js';
-import { besideSlots, planOf, type Sweeps } from './place.js';
+import { besideSlots, planOfInSlices, type Sweeps } from './place.js';
 import type { DevicePlan, Step } from './plan.js';
 import type { Staged } from './stages.js';
 
@@ -23,18 +24,28 @@ export interface Fitted {
  * A plan that holds at most `budget` bytes. `step`: what a refusal names, where it is not one sweep that
  * needs too much.
  */
-export function planWithin(staged: Staged, model: MemoryModel, budget: number, step: Step): Fitted | NoFit {
+export const planWithin = (...work: Parameters<typeof planWithinInSlices>): Fitted | NoFit =>
+  completed(planWithinInSlices(...work));
+
+/** As `planWithin`. */
+export function* planWithinInSlices(
+  staged: Staged,
+  model: MemoryModel,
+  budget: number,
+  step: Step,
+): Slices<Fitted | NoFit> {
   const beside = besideSlots(staged, model);
-  const within = (aim: number): Fitted | NoFit => {
+  yield;
+  const within = function* (aim: number): Slices<Fitted | NoFit> {
     const sweeps: (SizedSweep | undefined)[] = [];
     for (const [at, { size }] of staged.stages.entries()) {
       const found = size?.(aim - beside[at]!);
       if (found !== undefined && 'needed' in found) return { ...found, needed: found.needed + beside[at]! };
       sweeps.push(found);
     }
-    return { plan: planOf(staged, model, sweeps), sweeps };
+    return { plan: yield* planOfInSlices(staged, model, sweeps), sweeps };
   };
-  const first = within(budget);
+  const first = yield* within(budget);
   if ('needed' in first || first.plan.peakBytes <= budget) return first;
   const refused = { needed: first.plan.peakBytes, step };
   if (staged.stages.every(({ size }) => size === undefined)) return refused;
@@ -44,7 +55,7 @@ export function planWithin(staged: Staged, model: MemoryModel, budget: number, s
     const { peakBytes } = first.plan;
     const free =
       less === Number.POSITIVE_INFINITY ? Math.max(2 * more, peakBytes - budget) : (more + less) / 2;
-    const found = within(budget - free);
+    const found = yield* within(budget - free);
     if ('needed' in found) less = free;
     else if (found.plan.peakBytes <= budget) return found;
     else more = free;

@@ -14,16 +14,15 @@ export function buffersOf(step: Step): {
   readonly writes: readonly number[];
 } {
   switch (step.kind) {
-    case 'kernel': {
+    case 'kernel':
+    case 'phase':
+    case 'finish': {
       const ofRole = (role: 'input' | 'output'): number[] =>
         step.buffers.filter((_, k) => step.kernel.buffers[k]!.role === role);
       return { reads: ofRole('input'), writes: [...ofRole('output'), ...step.scratch] };
     }
     case 'call':
       return callRow(step).buffersOf(step);
-    case 'phase':
-    case 'finish':
-      return buffersOf({ ...step, kind: 'kernel' });
     case 'loop': {
       const bound = new Set(step.states.flatMap(({ current, next }) => [current, next]));
       const parts = step.body.map(buffersOf);

@@ -7,6 +7,7 @@
  * taken only where a job would be refused otherwise.
  */
 
+import { once } from '../../host/once.js';
 import type { CallStep, WorkspaceNeed } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { Step } from './plan.js';
@@ -15,21 +16,16 @@ import { ownBuffer, type StepList } from './step-list.js';
 /** The workspaces to try, as shares of the largest useful ones. */
 const PARTS = [1, 1 / 8, 1 / 64, 0];
 
-/** The step list with less and less workspace; itself, if it has no calls. */
-export function* withWorkspaces(
+/** The step list with less and less workspace, each made when it is asked for; itself, if it has no calls. */
+export function withWorkspaces(
   stepList: StepList,
   needOf: (step: CallStep) => WorkspaceNeed,
-): Generator<StepList, void> {
-  const needs = [...differentCalls(stepList.steps)].map(needOf);
+): (() => StepList)[] {
+  const needs = differentCalls(stepList.steps).map(needOf);
   const most = Math.max(0, ...needs.map((need) => need.most));
   const least = Math.max(0, ...needs.map((need) => need.least));
-  let before: number | undefined;
-  for (const part of PARTS) {
-    const bytes = Math.max(least, Math.floor(most * part));
-    if (bytes === before) continue;
-    before = bytes;
-    yield bytes === 0 ? stepList : withWorkspace(stepList, bytes);
-  }
+  const sizes = new Set(PARTS.map((part) => Math.max(least, Math.floor(most * part))));
+  return [...sizes].map((bytes) => once(() => (bytes === 0 ? stepList : withWorkspace(stepList, bytes))));
 }
 
 function withWorkspace(stepList: StepList, byteLength: number): StepList {
@@ -50,8 +46,14 @@ function withBuffer<S extends Step>(step: S, workspace: number): S {
 }
 
 /** One of each of the calls that differ in more than the buffers they name. */
-const differentCalls = (steps: readonly Step[]): Iterable<CallStep> =>
-  new Map(steps.flatMap(callsOf).map((call) => [`${call.call} ${callRow(call).keyOf(call)}`, call])).values();
+function differentCalls(steps: readonly Step[]): CallStep[] {
+  const calls = new Map<string, CallStep>();
+  for (const step of steps) {
+    if (step.kind === 'kernel') continue;
+    for (const call of callsOf(step)) calls.set(`${call.call} ${callRow(call).keyOf(call)}`, call);
+  }
+  return [...calls.values()];
+}
 
 /** The calls of a step, those in loops among them. */
 export function callsOf(step: Step): CallStep[] {
@@ -61,7 +63,8 @@ export function callsOf(step: Step): CallStep[] {
 }
 
 /** The buffer that a step's calls share, if there is one. */
-export const workspacesOf = (step: Step): number[] =>
-  callsOf(step)
-    .slice(0, 1)
-    .flatMap(({ workspace }) => (workspace === undefined ? [] : [workspace]));
+export function workspacesOf(step: Step): readonly number[] {
+  const workspace = step.kind === 'kernel' ? undefined : callsOf(step)[0]?.workspace;
+  return workspace === undefined ? NONE : [workspace];
+}
+const NONE: readonly number[] = [];

@@ -126,7 +126,8 @@ export class ShardGroups {
       const part = parts[from];
       let to = from + 1;
       while (to < forms.length && parts[to] === part) to++;
-      const found = groupTasks(forms.slice(from, to), this.#groupRules(forms.slice(from, to)));
+      const own = forms.slice(from, to);
+      const found = yield* groupTasks(own, this.#groupRules(own));
       if ('why' in found) return this.without(found.task);
       const shared = (group: StepGroup): StepGroup =>
         this.#shared.has(group.tasks[0]!) ? { ...group, runs: 'tiles' } : group;

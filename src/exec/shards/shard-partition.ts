@@ -52,14 +52,14 @@ export function* shardPartition(
   const steps = yield* stepListOf(graph, partition, sources, model);
   const lowered = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
   yield;
-  const stepLists = [...withWorkspaces(lowered, model.workspaceOf)];
+  const stepLists = withWorkspaces(lowered, model.workspaceOf);
   const planners = new WholePlanners();
   return function* (devices, hostBudget = Number.POSITIVE_INFINITY) {
     const job = { sources, model, sweeps, costs, devices, destination, hostBudget, planners };
     if (devices.length === 1) return yield* planOnOne(lowered, job);
     let least: NoFit | undefined;
     for (const stepList of stepLists) {
-      for (const attempt of waysToShare(stepList, job)) {
+      for (const attempt of waysToShare(stepList(), job)) {
         const found = yield* attempt();
         if (found === undefined) continue;
         if ('phases' in found) return found;

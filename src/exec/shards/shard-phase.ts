@@ -9,8 +9,8 @@ import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, MemoryModel, SweepRules } from '../plan/device-model.js';
 import { planOf } from '../plan/place.js';
 import type { DevicePlan, PlanBuffer } from '../plan/plan.js';
-import { planWithin } from '../plan/plan-within.js';
-import { lifetimesOf, type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
+import { planWithin, planWithinInSlices } from '../plan/plan-within.js';
+import { type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
 import { ownBuffer, type UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from '../tiles/sweep-slots.js';
@@ -70,7 +70,7 @@ interface Stretch {
 const buffersOfTask = ({ step, reads, writes }: Task): number[] => [
   ...reads,
   ...writes,
-  ...(step.kind === 'loop' || step.kind === 'call' ? lifetimesOf(stagesOf([step])).keys() : []),
+  ...(step.kind === 'loop' || step.kind === 'call' ? stagesOf([step]).flatMap(({ uses }) => uses) : []),
 ];
 
 const touchedBy = (tasks: readonly Task[]): number[] => [...new Set(tasks.flatMap(buffersOfTask))];
@@ -300,13 +300,14 @@ function runOf(plan: DevicePlan, kept: ReadonlyMap<number, Span>): PlannedRun {
 export function* planWholeTasks(tasks: readonly Task[], rules: PhaseRules): Slices<PlannedRun | NoFit> {
   const { byteLengthOf, phaseRoleOf, piecesOf, device } = rules;
   const touched = touchedBy(tasks);
+  yield;
   const buffers = buffersOf(rules, touched, (b) => ({
     isStored: phaseRoleOf(b) === 'input' && isWholeOn(piecesOf(b), device, byteLengthOf(b)),
   }));
   yield;
   const stages = tasks.map((task) => ({ uses: buffersOfTask(task), steps: [task.step] }));
   yield;
-  const found = planWithin(
+  const found = yield* planWithinInSlices(
     { buffers, stages, outputKeys: [] },
     memoryModelOf(rules),
     rules.room,

@@ -5,6 +5,7 @@
  */
 import { InternalError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
+import { completed } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { besideSlots } from '../plan/place.js';
@@ -154,7 +155,7 @@ export class Attempt {
       return this.#taking(own) ?? [this.#formsOf(own)];
     });
     const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
-    return groupTasks(forms, {
+    const grouped = groupTasks(forms, {
       isWindowed: (buffer) => this.#windowed[buffer] === true,
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       isInput: (buffer) => !made.has(buffer),
@@ -164,6 +165,7 @@ export class Attempt {
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: this.#rules.inBlocks,
     });
+    return completed(grouped);
   }
 
   #formsOf(step: Step): readonly (readonly Task[])[] {

@@ -5,6 +5,7 @@
  * (its task then stands in both groups), or spilled to host memory. Called by `sweeps.ts`.
  */
 
+import type { Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { type Chosen, choosePitches, joinPitches, shareOfTiles } from './sweep-pitches.js';
@@ -48,18 +49,19 @@ export interface Refusal {
 
 const NO_PITCHES: BytePitches = new Map();
 
-export function groupTasks(
+export function* groupTasks(
   steps: readonly (readonly (readonly Task[])[])[],
   rules: GroupRules,
-): readonly StepGroup[] | Refusal {
+): Slices<readonly StepGroup[] | Refusal> {
   const tasks: Task[] = [];
   const pitches = new Map<Task, BytePitches>();
   for (const forms of steps) {
     const form = chooseForm(forms, rules, pitches);
     if ('why' in form) return form;
     tasks.push(...form);
+    yield;
   }
-  return new Grouper(tasks, pitches, rules).run();
+  return yield* new Grouper(tasks, pitches, rules).run();
 }
 
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
@@ -145,10 +147,11 @@ class Grouper {
     }
   }
 
-  run(): readonly StepGroup[] | Refusal {
+  *run(): Slices<readonly StepGroup[] | Refusal> {
     const groups: StepGroup[] = [];
     let waiting = [...this.#tasks];
     while (waiting.length > 0) {
+      yield;
       const whole = this.#wholeTasks(waiting);
       const swept = whole.length > 0 ? undefined : this.#sweep(waiting);
       if (swept !== undefined && 'why' in swept) return swept;
