@@ -3,7 +3,7 @@
  * for every op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
-import { planTape } from '../../src/codegen/cpu/tape.js';
+import { encodeTape, planTape } from '../../src/codegen/cpu/tape.js';
 import { castHops, prepare } from '../../src/codegen/cpu/tape-domain.js';
 import * as native from '../../src/exec/native/native.js';
 import { create } from '../../src/fusion/kernel/instruction.js';
@@ -52,6 +52,23 @@ describe('the domain of a tape', () => {
     expect(castHops('complex128', 'bfloat16')).toEqual(['float64', 'bfloat16']);
     expect(castHops('float64', 'float16')).toEqual(['float16']);
     expect(castHops('uint8', 'uint8')).toEqual([]);
+  });
+});
+
+describe('the code of a tape', () => {
+  it('is written once for kernels that differ in constants alone, whose bytes each has', () => {
+    const scaled = (factor: number) => {
+      const b = new KernelBuilder([1000]);
+      b.constant('float64', 7); // no store needs it
+      const product = b.map('multiply', b.load('float32', [1]), b.constant('float32', factor));
+      return encodeTape(b.store(b.map('add', product, b.constant('float32', -factor))).build());
+    };
+    const [two, three] = [scaled(2), scaled(3)];
+    expect(three.words).toBe(two.words);
+    expect(three.ops).toBe(two.ops);
+    const floats = ({ constants }: typeof two): number[] => [...new Float32Array(constants.buffer)];
+    expect(floats(two)).toEqual([2, 0, 0, 0, -2, 0, 0, 0]);
+    expect(floats(three)).toEqual([3, 0, 0, 0, -3, 0, 0, 0]);
   });
 });
 
