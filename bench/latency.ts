@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { exprOf } from '../src/api/lazy.js';
 import { createProgram, type NativeProgram, type RunTimeline, run } from '../src/exec/native/native.js';
 import { programOf } from '../src/exec/run/program.js';
+import { numbersFor } from '../src/exec/run/run-numbers.js';
 import { deviceNamed } from '../src/exec/targets/device.js';
 import { type Canonical, canonicalize } from '../src/fusion/passes/canonicalize.js';
 import type { DeviceBuffer } from '../src/graph/expr.js';
@@ -161,10 +162,15 @@ async function timeNative(
   });
   const { plan, native } = one!;
   const inputs = inputsOf(canonical, plan.inputs);
+  const numbers = numbersFor(canonical);
   for (const destination of destinations) {
     const timelines: (RunTimeline & { readonly all: number })[] = [];
     const once = async (timeline: boolean): Promise<RunTimeline | undefined> => {
-      const { outputs, timeline: times } = await run(native, inputs, { outputs: [destination], timeline });
+      const { outputs, timeline: times } = await run(native, inputs, {
+        outputs: [destination],
+        timeline,
+        numbers,
+      });
       const [output] = outputs;
       if (output !== undefined && 'dispose' in output) output.dispose();
       return times;

@@ -27,6 +27,8 @@ struct TapeJob {
   int64_t accumulators;
   int64_t levels;
   int64_t slots;
+  // Chunks of the tape's constants.
+  const char* constants;
   // The next run of a tile reads the values that it writes: nothing goes past the caches, or is asked for
   // ahead.
   bool isRepeated = false;

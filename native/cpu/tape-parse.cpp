@@ -15,8 +15,11 @@ namespace {
 
 class Parser {
  public:
-  Parser(TapeWords words, const uint8_t* constants, size_t constantBytes)
-      : words_(std::move(words)), constants_(constants), constantBytes_(constantBytes) {}
+  Parser(TapeWords words, const uint8_t* constants, size_t constantBytes, std::vector<int32_t> numbers)
+      : words_(std::move(words)),
+        constants_(constants),
+        constantBytes_(constantBytes),
+        numbers_(std::move(numbers)) {}
 
   std::shared_ptr<const Tape> parse(std::string name) {
     auto tape = std::make_shared<Tape>();
@@ -74,6 +77,8 @@ class Parser {
   void values() {
     const int64_t count = words_.next(0, kMany, "number of values");
     tape_->constants.resize(constantBytes_ / kConstantBytes * kChunk * kConstantBytes);
+    if (!numbers_.empty() && numbers_.size() * kConstantBytes != constantBytes_) malformed("numbers");
+    tape_->numbers = numbers_;
     for (int64_t i = 0; i < count; i++) {
       Value value;
       value.dtype = words_.dtype();
@@ -208,12 +213,17 @@ class Parser {
       out.loopArgs.push_back(value());
       const Value& argument = tape_->values[out.loopArgs.back()];
       if (argument.dtype != dtype) malformed("dtype of a loop's argument");
-      const bool isConstant = argument.storage == Storage::constant;
+      // Code of a loop has the constants in it that are the same in every run.
+      const bool isConstant = argument.storage == Storage::constant && !comesWithRun(argument);
       constants.push_back(isConstant ? tape_->constants.data() + argument.offset : nullptr);
     }
     out.nativeLoop = jit::compileLoop(out.loop, out.loopResult, constants);
     const size_t bytes = out.nativeLoop ? out.nativeLoop->scratchBytes() : out.loop->scratchBytes();
     tape_->loopByteLength = std::max(tape_->loopByteLength, bytes);
+  }
+
+  bool comesWithRun(const Value& constant) const {
+    return !tape_->numbers.empty() && tape_->numbers[constant.offset / (kChunk * kConstantBytes)] >= 0;
   }
 
   // A part of a reduction by a monoid; the first of its parts holds the monoid.
@@ -366,6 +376,7 @@ class Parser {
   std::map<int64_t, std::shared_ptr<MonoidReduction>> monoids_;
   const uint8_t* constants_;
   size_t constantBytes_;
+  const std::vector<int32_t> numbers_;
   Tape* tape_ = nullptr;
 };
 
@@ -384,8 +395,15 @@ std::shared_ptr<const Tape> parseTape(const Napi::Object& spec) {
   const auto names = spec.Get("ops").As<Napi::Array>();
   std::vector<std::string> ops;
   for (uint32_t i = 0; i < names.Length(); i++) ops.push_back(names.Get(i).ToString().Utf8Value());
+  std::vector<int32_t> numbers;
+  if (const Napi::Value given = spec.Get("numbers"); !given.IsUndefined()) {
+    if (!given.IsTypedArray() || given.As<Napi::TypedArray>().TypedArrayType() != napi_int32_array)
+      malformed("numbers are not an Int32Array");
+    const auto list = given.As<Napi::Int32Array>();
+    numbers.assign(list.Data(), list.Data() + list.ElementLength());
+  }
   Parser parser(TapeWords(words.Data(), words.ElementLength(), std::move(ops)), constants.Data(),
-                constants.ElementLength());
+                constants.ElementLength(), std::move(numbers));
   return parser.parse(spec.Get("name").ToString().Utf8Value());
 }
 

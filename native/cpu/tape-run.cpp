@@ -8,6 +8,7 @@
 // A thread's work on a tile is in tape-worker.*, the distribution of slots in tape-slots.*.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -86,8 +87,25 @@ int64_t workOfTile(const Tape& tape) {
   return tape.rows * tape.paddedWidth() * std::max<int64_t>(1, tape.walkBlocks()) * instructions;
 }
 
+std::vector<char> constantsWith(const Tape& tape, const uint8_t* numbers) {
+  std::vector<char> chunks = tape.constants;
+  for (const Value& value : tape.values) {
+    if (value.storage != Storage::constant) continue;
+    const int32_t at = tape.numbers[value.offset / (kChunk * kConstantBytes)];
+    if (at < 0) continue;
+    const uint8_t* const number = numbers + static_cast<size_t>(at) * kConstantBytes;
+    for (int64_t l = 0; l < kChunk; l++)
+      std::memcpy(chunks.data() + value.offset + l * value.byteLength, number, value.byteLength);
+  }
+  return chunks;
+}
+
 TapeJob jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<bool>* cancel) {
-  TapeJob job{tape, buffers, cancel, buffers != nullptr && overlaps(tape, buffers), 0, 0, tape.slotCount()};
+  const bool isAliased = buffers != nullptr && overlaps(tape, buffers);
+  const bool comeWithRun = buffers != nullptr && !tape.numbers.empty();
+  const char* const constants =
+      comeWithRun ? static_cast<const char*>(buffers[tape.buffers.size()].data) : tape.constants.data();
+  TapeJob job{tape, buffers, cancel, isAliased, 0, 0, tape.slotCount(), constants};
   job.accumulators = tape.laneKind == LaneKind::reduced ? 1 : tape.chunks();
   // Steps of a slot, at most: one for each row and chunk of each block.
   const int64_t steps =

@@ -22,7 +22,7 @@ TapeWorker::TapeWorker(const TapeJob& job)
   for (size_t i = 0; i < tape_.values.size(); i++) {
     const Value& value = tape_.values[i];
     if (value.storage == Storage::constant) {
-      operands_[i] = {const_cast<char*>(tape_.constants.data()) + value.offset, 0, 0};
+      operands_[i] = {const_cast<char*>(job.constants) + value.offset, 0, 0};
     }
   }
   bindRows(rows_);

@@ -144,6 +144,9 @@ class Tape {
   std::vector<Value> values;
   // Constants as chunks of equal lanes, 64 x 16 bytes each.
   std::vector<char> constants;
+  // For each constant its position among those that come with a run, or -1; empty: none comes so, else the
+  // chunks of the constants in the run (`constantsWith`) are the memory of one more buffer behind the tape's.
+  std::vector<int32_t> numbers;
   bool keepsBlock = false;
   int64_t slotBlocks = 1;
   int64_t rowByteLength = 0;
@@ -168,6 +171,12 @@ class Tape {
   int64_t tileCount() const { return countOf(0, tileLoops); }
   int64_t walkBlocks() const { return countOf(tileLoops, loops.size()); }
   // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
+  // How many constants come with a run at least: the largest of their positions, and one.
+  size_t numberCount() const {
+    int32_t last = -1;
+    for (const int32_t at : numbers) last = std::max(last, at);
+    return static_cast<size_t>(last + 1);
+  }
   int64_t slotCount() const { return std::max<int64_t>(1, (walkBlocks() + slotBlocks - 1) / slotBlocks); }
 
  private:
@@ -177,5 +186,8 @@ class Tape {
     return count;
   }
 };
+
+// The chunks of a tape's constants with those that come with a run, of kConstantBytes each.
+std::vector<char> constantsWith(const Tape& tape, const uint8_t* numbers);
 
 }  // namespace weft::cpu

@@ -1,5 +1,6 @@
 #include "cuda/graph-exec.h"
 
+#include <cstring>
 #include <utility>
 
 #include "runtime/failure.h"
@@ -18,21 +19,33 @@ KernelNodeParams paramsOf(const LaunchStep& step, CUfunction function, void** pa
 
 SetNodeParams zeroOf(CUdeviceptr to, size_t byteLength) { return {to, byteLength, 0, 1, byteLength, 1}; }
 
-std::vector<CUdeviceptr> addressesOf(const LaunchStep& step, const std::vector<CUdeviceptr>& addresses) {
-  std::vector<CUdeviceptr> own;
-  for (const LaunchStep::Argument& argument : step.args) {
-    if (argument.kind == LaunchArgument::buffer) own.push_back(addresses[argument.at]);
+// Calls `see` with each of the words by which runs differ: addresses of buffers, and constants that come with
+// runs.
+template <typename See>
+void eachWord(const LaunchStep& step, void** parameters, const std::vector<CUdeviceptr>& addresses, See see) {
+  for (size_t i = 0; i < step.args.size(); i++) {
+    const LaunchStep::Argument& argument = step.args[i];
+    if (argument.kind == LaunchArgument::buffer) see(addresses[argument.at]);
+    if (argument.number < 0) continue;
+    CUdeviceptr words[kConstantBytes / sizeof(CUdeviceptr)];
+    std::memcpy(words, parameters[i], sizeof words);
+    for (const CUdeviceptr word : words) see(word);
   }
+}
+
+std::vector<CUdeviceptr> wordsOf(const LaunchStep& step, void** parameters,
+                                 const std::vector<CUdeviceptr>& addresses) {
+  std::vector<CUdeviceptr> own;
+  eachWord(step, parameters, addresses, [&](CUdeviceptr word) { own.push_back(word); });
   return own;
 }
 
-bool isWhere(const std::vector<CUdeviceptr>& seen, const LaunchStep& step,
-             const std::vector<CUdeviceptr>& addresses) {
+bool isSame(const std::vector<CUdeviceptr>& seen, const LaunchStep& step, void** parameters,
+            const std::vector<CUdeviceptr>& addresses) {
   size_t k = 0;
-  for (const LaunchStep::Argument& argument : step.args) {
-    if (argument.kind == LaunchArgument::buffer && seen[k++] != addresses[argument.at]) return false;
-  }
-  return true;
+  bool isEqual = true;
+  eachWord(step, parameters, addresses, [&](CUdeviceptr word) { isEqual = seen[k++] == word && isEqual; });
+  return isEqual;
 }
 
 }  // namespace
@@ -64,11 +77,11 @@ GraphExec::Node& GraphExec::append(const std::string& name, std::vector<CUdevice
 
 void GraphExec::add(const LaunchStep& step, CUfunction function, void** parameters,
                     const std::vector<CUdeviceptr>& addresses) {
-  if (isComplete() && !step.isCounted && isWhere(nodes_[next_].addresses, step, addresses)) {
+  if (isComplete() && !step.isCounted && isSame(nodes_[next_].addresses, step, parameters, addresses)) {
     next_++;
     return;
   }
-  set(paramsOf(step, function, parameters), addressesOf(step, addresses), step.function);
+  set(paramsOf(step, function, parameters), wordsOf(step, parameters, addresses), step.function);
 }
 
 void GraphExec::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses) {

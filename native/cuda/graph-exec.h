@@ -66,7 +66,7 @@ class GraphExec {
     CUgraphNode node = nullptr;
     // Its name in timelines; empty: none.
     std::string name;
-    // Of the buffers among its arguments, as it was set last.
+    // Of the buffers among its arguments, with the constants that come with runs, as it was set last.
     std::vector<CUdeviceptr> addresses;
     // Of what a library does.
     Captures captures;

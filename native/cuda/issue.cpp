@@ -1,5 +1,6 @@
 #include "cuda/issue.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "cuda/device.h"
@@ -38,6 +39,7 @@ Issue::Issue(CudaDevice& device, Resources& resources, InFlightRun& flight)
 void Issue::operator()() {
   // A run that failed in a sweep may have left others.
   code_.firstBlock = {};
+  std::copy(run_.numbers.begin(), run_.numbers.end(), code_.numbers.begin());
   place();
   // Runs that are issued here copy nothing through lanes.
   if (!flight_.isInline) resources_.staging->limit(program_.copyByteLength);

@@ -61,6 +61,7 @@ void addLaunch(const LaunchStep& launch, ProgramCode& code) {
       case LaunchArgument::bytes:
         break;
     }
+    if (argument.number >= 0) return &code.numbers[static_cast<size_t>(argument.number) * kConstantBytes];
     return launch.scalars.data() + argument.at;
   };
   // The driver only reads parameters.
@@ -88,6 +89,7 @@ std::unique_ptr<ProgramCode> Modules::link(const Program& program) {
   auto code = std::make_unique<ProgramCode>();
   for (const auto& image : program.images) code->modules.push_back(get(*image));
   code->addresses.resize(program.buffers.size());
+  code->numbers.resize(program.numberCount * kConstantBytes);
   for (const Step& step : program.steps) addLaunches(step, *code);
   dropOldest();
   return code;

@@ -55,8 +55,10 @@ struct ProgramCode {
   unsigned loopSteps = 1;
   // Steps of it before the launch.
   int64_t loopDone = 0;
-  // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, in `loopDone`, or in
-  // the program's scalars.
+  // The constants that come with the run, of kConstantBytes each.
+  std::vector<uint8_t> numbers;
+  // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, in `loopDone`, in
+  // `numbers`, or in the program's scalars.
   std::vector<void*> parameters;
   // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
   size_t runs = 0;

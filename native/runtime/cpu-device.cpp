@@ -115,7 +115,7 @@ void CpuDevice::compute(Run& run) {
     place(buffer, bytesOf(*outputs.back()));
   }
 
-  CpuSteps steps(program, std::move(views), run.cancel);
+  CpuSteps steps(program, std::move(views), run.numbers.data(), run.cancel);
   steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, bytesOf(*arena), run); };
   steps.copy = [&](int from, int to, size_t offset) {
     copyOutside(steps.views[from], outside[from], steps.views[to], outside[to], offset);

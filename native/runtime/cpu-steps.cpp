@@ -155,6 +155,7 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
     for (size_t i = 0; i < map->buffers.size(); i++)
       bound->buffers.push_back(map->buffers[i] < 0 ? cpu::TapeBuffer{nullptr, 0, 0}
                                                    : tapeBuffer(*map->tape, i, map->buffers[i]));
+    addConstants(*map->tape, bound->buffers);
   };
   bind(step.prologue, prologue);
   bind(step.epilogue, epilogue);
@@ -264,7 +265,15 @@ void CpuSteps::runBody(const Loop& loop, LoopPosition from, LoopPosition to) {
 const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers) {
   tapeBuffers_.clear();
   for (size_t i = 0; i < buffers.size(); i++) tapeBuffers_.push_back(tapeBuffer(tape, i, buffers[i]));
+  addConstants(tape, tapeBuffers_);
   return tapeBuffers_.data();
+}
+
+void CpuSteps::addConstants(const cpu::Tape& tape, std::vector<cpu::TapeBuffer>& buffers) {
+  if (tape.numbers.empty()) return;
+  const auto [found, isNew] = constants_.try_emplace(&tape);
+  if (isNew) found->second = cpu::constantsWith(tape, numbers_);
+  buffers.push_back({found->second.data(), 0, 0});
 }
 
 cpu::TapeBuffer CpuSteps::tapeBuffer(const cpu::Tape& tape, size_t at, int buffer) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <unordered_map>
 #include <vector>
 
 #include "cpu/cpu.h"
@@ -23,8 +24,14 @@ struct HostView {
 
 class CpuSteps {
  public:
-  CpuSteps(const Program& program, std::vector<HostView> views, const CancelFlag* cancel)
-      : views(std::move(views)), backing(this->views.size()), program_(program), cancel_(cancel) {
+  // `numbers`: the constants that come with the run.
+  CpuSteps(const Program& program, std::vector<HostView> views, const uint8_t* numbers,
+           const CancelFlag* cancel)
+      : views(std::move(views)),
+        backing(this->views.size()),
+        program_(program),
+        numbers_(numbers),
+        cancel_(cancel) {
     std::iota(backing.begin(), backing.end(), 0);
   }
 
@@ -56,11 +63,16 @@ class CpuSteps {
   void runBody(const Loop& loop, LoopPosition from, LoopPosition to);
   void place(const Loop& loop, LoopPosition from, LoopPosition to);
   const cpu::TapeBuffer* tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers);
+  // Adds the constants of the run behind a tape's buffers, where some come with it.
+  void addConstants(const cpu::Tape& tape, std::vector<cpu::TapeBuffer>& buffers);
   cpu::TapeBuffer tapeBuffer(const cpu::Tape& tape, size_t at, int buffer) const;
   cpu::Matrix matrix(const MatrixOperand& operand, DType dtype) const;
 
   const Program& program_;
+  const uint8_t* const numbers_;
   const CancelFlag* cancel_;
+  // Of tapes with constants that come with the run.
+  std::unordered_map<const cpu::Tape*, std::vector<char>> constants_;
   std::vector<cpu::TapeBuffer> tapeBuffers_;
 };
 

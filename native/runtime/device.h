@@ -102,6 +102,8 @@ struct Run {
   // One for each of `program->inputs` and `program->outputs`.
   std::vector<Input> inputs;
   std::vector<bool> keepOnDevice;
+  // The constants that come with the run, of kConstantBytes each.
+  std::vector<uint8_t> numbers;
   // Whether who asked for it is content once results that stay on the device are queued.
   bool settlesWhenQueued = false;
   // The same for a run of any length, and where its outputs may be read by other devices.

@@ -61,7 +61,10 @@ void readLaunchArgument(const Fields& fields, const Program& program, LaunchStep
   const size_t offset = (step.scalars.size() + kScalarAlignment - 1) / kScalarAlignment * kScalarAlignment;
   step.scalars.resize(offset + bytes.size());
   std::copy(bytes.begin(), bytes.end(), step.scalars.begin() + static_cast<ptrdiff_t>(offset));
-  step.args.push_back({kind, offset});
+  const int64_t number = fields.has("number") ? fields.integer("number") : -1;
+  if (number >= 0 && static_cast<int64_t>(bytes.size()) > kConstantBytes)
+    fields.reject("bytes", "of a constant, which has at most " + std::to_string(kConstantBytes));
+  step.args.push_back({kind, offset, number});
 }
 
 Step readLaunch(const Fields& fields, const Program& program) {
@@ -254,11 +257,35 @@ constexpr StepReader kStepReaders[] = {
 
 }  // namespace
 
+namespace {
+
+// How many constants that come with a run a step reads; those in a sweep or a loop are steps of their own.
+size_t numberCount(const Step& step) {
+  if (const auto* tape = std::get_if<TapeStep>(&step)) return tape->tape->numberCount();
+  if (const auto* phase = std::get_if<TapePhaseStep>(&step)) return phase->tape->numberCount();
+  size_t count = 0;
+  if (const auto* launch = std::get_if<LaunchStep>(&step)) {
+    for (const LaunchStep::Argument& argument : launch->args)
+      count = std::max(count, static_cast<size_t>(argument.number + 1));
+  }
+  if (const auto* routine = std::get_if<RoutineStep>(&step)) {
+    for (const auto* map : {&routine->prologue, &routine->epilogue})
+      if (*map) count = std::max(count, (*map)->tape->numberCount());
+  }
+  return count;
+}
+
+}  // namespace
+
 Step readStep(const Fields& fields, Program& program) {
   const std::string kind = fields.text("kind");
   std::string kinds;
   for (const StepReader& reader : kStepReaders) {
-    if (kind == reader.kind) return reader.read(fields, program);
+    if (kind == reader.kind) {
+      Step step = reader.read(fields, program);
+      program.numberCount = std::max(program.numberCount, numberCount(step));
+      return step;
+    }
     kinds += (kinds.empty() ? "one of " : ", ") + std::string(reader.kind);
   }
   fields.reject("kind", kinds);

@@ -68,6 +68,8 @@ struct LaunchStep {
     // A buffer, an axis of the grid (x is 0; 2 and 3: where the window of indices begins and ends), or where
     // a scalar is in `scalars`.
     size_t at = 0;
+    // Of a scalar that comes with a run, its position; else -1.
+    int64_t number = -1;
   };
   size_t image;
   std::string function;
@@ -231,6 +233,8 @@ struct Program {
   std::vector<size_t> ends;
   // Of a program with a sweep that several runs share, the parts that they claim; else 0.
   size_t queueLength = 0;
+  // How many constants come with each run, at least.
+  size_t numberCount = 0;
   // Whether its steps are done (on the CPU) or queued (on a GPU) about as soon as a thread is woken for them.
   bool isSmall = false;
   // The same with its graphs as one step each.

@@ -108,6 +108,16 @@ bool readInput(const Napi::Value& value, const Program& program, uint32_t positi
   return true;
 }
 
+void readNumbers(const Napi::Value& value, RunTask& task) {
+  const size_t wanted = task.program->numberCount;
+  if (wanted == 0) return;
+  View view;
+  if (!readView(value, view) || view.byteLength < wanted * kConstantBytes)
+    values::reject("numbers", "of at least " + std::to_string(wanted) + " constants");
+  const auto* const bytes = static_cast<const uint8_t*>(view.data);
+  task.numbers.assign(bytes, bytes + wanted * kConstantBytes);
+}
+
 }  // namespace
 
 Napi::Value run(const Napi::CallbackInfo& info) {
@@ -181,6 +191,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
     if (task->tileQueue->count() != program.queueLength)
       values::reject("tileQueue", "of " + std::to_string(program.queueLength) + " parts");
   }
+  readNumbers(info[8], *task);
   const bool isInEngine = task->placeInEngine(env);
   // A run that may be cancelled before it begins is better begun on another thread.
   if (!isInEngine && info[3].IsUndefined() && !needsJavaScript)

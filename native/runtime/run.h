@@ -9,7 +9,7 @@ namespace weft {
 //     inputs: (ArrayBufferView | BufferHandle | FileInput | ChunkedInput | ReaderInput |
 //       PiecesInput)[],
 //     keep: (boolean | FileOutput[] | ArrayBufferView)[], cancel?: object, timeline?: boolean,
-//     whenQueued?: boolean, ahead?: boolean, tileQueue?: object):
+//     whenQueued?: boolean, ahead?: boolean, tileQueue?: object, numbers?: Uint8Array):
 //   Results | Promise<Results>,
 //   where Results is (ArrayBuffer | BufferHandle | number[] | undefined | number)[]
 //
@@ -23,6 +23,8 @@ namespace weft {
 // JavaScript's. A run that gave them so took -1 nanoseconds: its end is that of any later run on the device.
 //
 // tileQueue: made by createTileQueue, given to all the runs that share a sweep of tiles.
+//
+// numbers: the constants that come with the run, 16 bytes each, in the program's order.
 //
 // The outputs, then nanoseconds: what the run took, and if the timeline is asked for, those from the call to
 // the executor's taking it, to all being queued, to the end's being seen, to its being reported.

@@ -7,8 +7,9 @@
  * finds one.
  */
 import type { LoopCount, NodeBase, NodeData, Shape } from './expr.js';
+import type { ConstantValue } from './runtime-scalar.js';
 
-type ComputedData = Exclude<NodeData, { kind: 'source' | 'loop' | 'call' }>;
+type ComputedData = Exclude<NodeData, { kind: 'source' | 'const' | 'loop' | 'call' }>;
 type CallData = Extract<NodeData, { kind: 'call' }>;
 
 /**
@@ -40,6 +41,8 @@ export type GraphNodeData =
       readonly offset: number;
       readonly strides: readonly number[];
     }
+  /** One value; its shape is []. */
+  | { readonly kind: 'const'; readonly value: ConstantValue }
   /** 0 … n - 1. */
   | { readonly kind: 'iota' }
   /** A result of a loop: see `NodeData`. */

@@ -15,6 +15,7 @@ import {
   topologicalOrder,
 } from './graph.js';
 import { splitParameters } from './row-lines.js';
+import { givenValue } from './runtime-scalar.js';
 
 const LABELS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 /** The letter of a label. */
@@ -60,7 +61,7 @@ export function formatNodeData(node: GraphNodeData): string {
     case 'cast':
       return node.kind;
     case 'const':
-      return `const ${formatScalar(node.value)}`;
+      return `const ${formatScalar(givenValue(node.value))}`;
     case 'map':
       return node.op;
     case 'reduce':

@@ -27,6 +27,12 @@ export const isComplexValue = (value: unknown): value is Complex =>
   typeof (value as Complex).re === 'number' &&
   typeof (value as Complex).im === 'number';
 
+/** Whether two values have the same bits in their dtype: zeros of either sign differ, and a NaN is itself. */
+export function sameScalar(a: Scalar, b: Scalar): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return Object.is(a, b);
+  return Object.is(a.re, b.re) && Object.is(a.im, b.im);
+}
+
 export const isScalar = (value: unknown): value is Scalar =>
   typeof value === 'number' ||
   typeof value === 'bigint' ||

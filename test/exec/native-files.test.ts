@@ -11,6 +11,7 @@ import { cancel, createCancel, createProgram, memory, run } from '../../src/exec
 import type { FileInput, RunInput } from '../../src/exec/native/native-types.js';
 import type { StepSpec } from '../../src/exec/native/program-types.js';
 import { programOf } from '../../src/exec/run/program.js';
+import { numbersFor } from '../../src/exec/run/run-numbers.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { ArgumentError, FileError, lazy } from '../../src/index.js';
@@ -22,7 +23,9 @@ const folder = temporaryFolder();
 const COUNT = 1000;
 
 /** x + 1 of COUNT float32. */
-const { one } = await programOf(canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]), targetOn(CPU));
+const canonical = canonicalize([lazy(new Float32Array(COUNT)).add(1).expr]);
+const numbers = numbersFor(canonical);
+const { one } = await programOf(canonical, targetOn(CPU));
 const { native } = one!;
 
 const path = folder.put('x.raw', new Uint8Array(new Float32Array(COUNT).fill(2).buffer));
@@ -31,7 +34,7 @@ function fileInput(change: object = {}): FileInput {
   const stamp = { device: dev, inode: ino, byteLength: size, modifiedNs: mtimeNs };
   return { path, byteOffset: 0, byteLength: 4 * COUNT, swap: 0, stamp, ...change };
 }
-const toHost = { outputs: ['host'] } as const;
+const toHost = { outputs: ['host'], numbers } as const;
 
 describe('an input', () => {
   it('comes from a file', async () => {
@@ -80,7 +83,7 @@ describe('an output', () => {
       { ...place, byteOffset: 0 },
       { ...place, byteOffset: 4 * COUNT, swap: 4, checksum: 0 },
     ];
-    const { outputs, checksums } = await run(native, [fileInput()], { outputs: [places] });
+    const { outputs, checksums } = await run(native, [fileInput()], { outputs: [places], numbers });
     closeSync(fd);
     const bytes = readFileSync(output);
     expect((outputs[0] as ArrayBuffer).byteLength).toBe(0);
@@ -94,7 +97,7 @@ describe('an output', () => {
     const fd = open('r');
     const before = memory().find(({ device }) => device === 'cpu')!.inUse;
     const places = [{ fd, path: output, byteOffset: 0, swap: 0 }];
-    const running = run(native, [fileInput()], { outputs: [places] });
+    const running = run(native, [fileInput()], { outputs: [places], numbers });
     await expect(running).rejects.toBeInstanceOf(FileError);
     await expect(running).rejects.toMatchObject({ code: 'EBADF', path: output });
     closeSync(fd);
@@ -106,7 +109,7 @@ describe('an output', () => {
     const token = createCancel();
     cancel(token);
     const places = [{ fd, path: output, byteOffset: 0, swap: 0 }];
-    const running = run(native, [fileInput()], { outputs: [places], cancel: token });
+    const running = run(native, [fileInput()], { outputs: [places], cancel: token, numbers });
     await expect(running).rejects.toThrow(/abort/);
     closeSync(fd);
     expect(statSync(output).size).toBe(0);
@@ -121,7 +124,9 @@ describe('an output', () => {
   ])('is refused when it is described as %s', async (_, change) => {
     const fd = open('r+');
     const place = { fd, path: output, byteOffset: 0, swap: 0, ...change };
-    const error = await run(native, [fileInput()], { outputs: [[place]] }).catch((reason: unknown) => reason);
+    const error = await run(native, [fileInput()], { outputs: [[place]], numbers }).catch(
+      (reason: unknown) => reason,
+    );
     closeSync(fd);
     expect(error).toBeInstanceOf('fd' in change && change.fd === 999_999 ? FileError : ArgumentError);
   });

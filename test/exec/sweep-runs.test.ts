@@ -8,6 +8,7 @@ import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { DevicePlan } from '../../src/exec/plan/plan.js';
 import { type DeviceModel, planPartition } from '../../src/exec/plan/plan-graph.js';
+import { numbersFor } from '../../src/exec/run/run-numbers.js';
 import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { type Partition, partition } from '../../src/fusion/partition/partition.js';
@@ -49,7 +50,7 @@ async function resultsOf(native: typeof Native, { canonical }: Job, plan: Device
     if (source.type !== 'host') throw new Error(`a source of type ${source.type}`);
     return source.data;
   });
-  return bytesOf(native, cpuProgram(plan), inputs);
+  return bytesOf(native, cpuProgram(plan), inputs, numbersFor(canonical));
 }
 
 describe('budgets', () => {

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { planTape } from '../../src/codegen/cpu/tape.js';
 import { skewOf } from '../../src/codegen/cpu/tape-skew.js';
 import { createProgram, type ProgramSpec, type StepSpec } from '../../src/exec/native/native.js';
+import { numbersFor } from '../../src/exec/run/run-numbers.js';
 import { CPU } from '../../src/exec/targets/device.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { create } from '../../src/fusion/kernel/instruction.js';
@@ -69,8 +70,9 @@ function planOf({ shape, body, dtype = 'float32', steps = 21, every }: Job) {
   const typed = dtype === 'float32' ? data : (dtype === 'float64' ? Float64Array : Int32Array).from(data);
   const start = lazy(typed, { shape });
   const result = every === undefined ? iterate(steps, start, body) : iterate(steps, start, body, { every });
-  const { plan } = planOnDevice(canonicalize([result.expr]), CPU, {});
-  return { plan, typed };
+  const canonical = canonicalize([result.expr]);
+  const { plan } = planOnDevice(canonical, CPU, {});
+  return { plan, typed, numbers: numbersFor(canonical) };
 }
 
 const withoutSkew = (spec: ProgramSpec): ProgramSpec => ({
@@ -85,14 +87,15 @@ afterAll(() => {
 describe('steps that follow one another', () => {
   for (const job of JOBS) {
     it(`give the bits of steps one after the other: ${job.name}`, async () => {
-      const { plan, typed } = planOf(job);
+      const { plan, typed, numbers } = planOf(job);
       const spec = cpuProgram(plan);
       expect(spec.steps.filter((step) => step.kind === 'loop' && step.skew !== undefined)).toHaveLength(1);
       const results: Buffer[] = [];
       for (const threads of ['1', '2', '3', '8']) {
         const native = await nativeWith({ WEFT_THREADS: threads });
         for (const program of threads === '1' ? [withoutSkew(spec), spec] : [spec]) {
-          const { outputs } = await native.run(native.createProgram(program), [typed], { outputs: ['host'] });
+          const made = native.createProgram(program);
+          const { outputs } = await native.run(made, [typed], { outputs: ['host'], numbers });
           results.push(Buffer.from(outputs[0] as ArrayBuffer));
         }
       }

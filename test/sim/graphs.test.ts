@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createProgram, keptObjects, run, trim } from '../../src/exec/native/native.js';
-import { clearPrograms } from '../../src/exec/run/program.js';
+import { clearPrograms, keptPrograms } from '../../src/exec/run/program.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { DeviceError, MemoryError } from '../../src/host/errors.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';
@@ -62,6 +62,23 @@ describe('a program that is repeated', () => {
     expect(counts().cuGraphExecKernelNodeSetParams).toBe(1);
     a.dispose();
     b.dispose();
+  });
+
+  it('takes other numbers of an expression, and sets the nodes that have them', async () => {
+    const x = await lazy(ramp(N)).persist({ device: 'cuda' });
+    const before = keptPrograms().nodes;
+    let planned = 0;
+    for (let i = 0; i < PLAIN_RUNS + 4; i++) {
+      setFaults([]);
+      const [c, d] = [i + 2.5, 0.25 - i];
+      const { data } = await x.mul(c).add(d).compute({ device: 'cuda' });
+      expect([...data]).toEqual([...ramp(N)].map((value) => value * c + d));
+      planned ||= keptPrograms().nodes;
+    }
+    expect(planned).toBeGreaterThan(before);
+    expect(keptPrograms().nodes).toBe(planned);
+    expect([counts().cuGraphLaunch, counts().cuGraphExecKernelNodeSetParams]).toEqual([1, 1]);
+    x.dispose();
   });
 
   it('with zeroed memory and products between gives the same each time', async () => {

@@ -8,6 +8,7 @@ import { type Affine, argumentsOf, type Bound, formOf, type Kernel } from '../..
 import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { DType, Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';
+import { givenValue } from '../../src/graph/runtime-scalar.js';
 import { InternalError } from '../../src/host/errors.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, indices, setElement } from './host.js';
@@ -80,7 +81,7 @@ function evaluate(
         return elementAt(i.dtype, arrays[i.access.buffer]!, place + chosen);
       });
     case 'const':
-      return [castScalar(i.value, i.dtype)];
+      return [castScalar(givenValue(i.value), i.dtype)];
     case 'index':
       return points.map((index) => BigInt(at(i.affine, index)));
     case 'inside':

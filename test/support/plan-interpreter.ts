@@ -25,6 +25,7 @@ import { runPasses } from '../../src/fusion/passes/pipeline.js';
 import type { SourceArray } from '../../src/fusion/passes/source-array.js';
 import { byteLengthOf, type DType, isComplex, isHalf, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, TypedArray } from '../../src/graph/expr.js';
+import { givenValue } from '../../src/graph/runtime-scalar.js';
 import { placeOf } from './folds.js';
 import { allocate, elementAt, type HostArray, indices, over, setElement, sizeOf } from './host.js';
 import { scalarOp } from './reference.js';
@@ -236,7 +237,7 @@ function evaluate(
         return load(access, dtype, index, chosen * (access.index?.stride ?? 0), buffers);
       });
     case 'const':
-      return domain.map(() => castScalar(instruction.value, instruction.dtype));
+      return domain.map(() => castScalar(givenValue(instruction.value), instruction.dtype));
     case 'index':
       return domain.map((index) => BigInt(affineAt(instruction.affine, index)));
     case 'inside':

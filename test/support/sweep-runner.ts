@@ -212,8 +212,9 @@ export async function bytesOf(
   native: Pick<typeof Native, 'createProgram' | 'run'>,
   spec: ProgramSpec,
   inputs: readonly TypedArray[],
+  numbers?: Uint8Array,
 ): Promise<string[]> {
   const outputs = spec.buffers.filter(({ role }) => role === 'output').map(() => 'host' as const);
-  const result = await native.run(native.createProgram(spec), inputs, { outputs });
+  const result = await native.run(native.createProgram(spec), inputs, { outputs, numbers });
   return result.outputs.map((output) => Buffer.from(output as ArrayBuffer).toString('hex'));
 }

@@ -10,7 +10,7 @@ import {
   type KernelProgram,
   WARP_FUNCTIONS,
 } from '../../graph/kernel-program.js';
-import { scalarBytes } from '../cuda/literals.js';
+import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { castHops } from './tape-domain.js';
 
 const KINDS = [

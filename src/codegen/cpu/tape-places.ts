@@ -5,9 +5,10 @@
  *
  *     minimum(maximum(where(less(x, 0), add(x, size), x), 0), last)  →  placeWithin(x, size, last)
  */
-import { constantOf, opOf } from '../../fusion/kernel/arithmetic.js';
+import { isConstantThat, opOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Kernel } from '../../fusion/kernel/kernel.js';
 import type { OpName } from '../../graph/ops.js';
+import { isZeroInteger } from '../../graph/runtime-scalar.js';
 
 export const PLACE_WITHIN = 'placeWithin';
 
@@ -22,7 +23,8 @@ export interface PlaceWithin {
 export function placeWithin({ tape }: Kernel, outer: number): PlaceWithin | undefined {
   const argsOf = (i: number, op: OpName): readonly number[] =>
     tape[i]!.dtype === 'int64' && opOf(tape[i]!) === op ? argumentsOf(tape[i]!) : [];
-  const isZero = (i: number | undefined): boolean => i !== undefined && constantOf(tape[i]!) === 0n;
+  const isZero = (i: number | undefined): boolean =>
+    i !== undefined && isConstantThat(tape[i]!, isZeroInteger);
   const [clipped, last] = argsOf(outer, 'minimum');
   if (clipped === undefined || last === undefined) return undefined;
   const [chosen, zero] = argsOf(clipped, 'maximum');

@@ -8,10 +8,11 @@
  */
 
 import { liveOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
-import { constantOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { constantOf, loopOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import {
   type Access,
   type Affine,
+  argumentsOf,
   type Bound,
   formOf,
   type Kernel,
@@ -19,10 +20,11 @@ import {
 } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { structureOf } from '../../fusion/kernel/structure.js';
-import { byteLengthOf, type Complex, type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
+import { type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { dtypeAt } from '../../graph/element-loop.js';
-import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
 import type { ElementLoop, ElementStep, MonoidPart, StepValue } from '../../graph/loop-step.js';
+import { RuntimeScalar, specialized } from '../../graph/runtime-scalar.js';
+import { writeScalar } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import {
@@ -51,6 +53,8 @@ export interface TapeSpec {
   readonly words: Float64Array;
   /** 16 bytes for each constant, in its dtype, little endian. */
   readonly constants: Uint8Array;
+  /** For each constant its position among those that come with a run, or -1; without it, none comes so. */
+  readonly numbers?: Int32Array | undefined;
   /** Names of ops and reductions; words refer to them by position. */
   readonly ops: readonly string[];
 }
@@ -121,12 +125,23 @@ const STEP_VALUE = { map: 0, cast: 1, repeat: 2, const: 3 } as const;
 /** The tape of a kernel. */
 export function encodeTape(source: Kernel): TapeSpec {
   const { words, ops, constants } = layoutFor(source).code();
-  const bytes = new Uint8Array(constants.length * CONSTANT_BYTES);
-  constants.forEach((position, k) => {
+  const fixed = givenToLoops(source);
+  const bytes = new DataView(new ArrayBuffer(constants.length * CONSTANT_BYTES));
+  const numbers = constants.map((position, k) => {
     const { dtype } = source.tape[position]!;
-    putConstant(bytes, k * CONSTANT_BYTES, dtype, constantOf(source.tape[position]!)!);
+    const constant = constantOf(source.tape[position]!)!;
+    const isGiven = constant instanceof RuntimeScalar && !fixed.has(position);
+    const value = isGiven ? constant.value : specialized(constant);
+    writeScalar(bytes, k * CONSTANT_BYTES, dtype, value);
+    return isGiven ? constant.position : -1;
   });
-  return { name: source.name, words, constants: bytes, ops };
+  return {
+    name: source.name,
+    words,
+    constants: new Uint8Array(bytes.buffer),
+    numbers: numbers.some((at) => at >= 0) ? Int32Array.from(numbers) : undefined,
+    ops,
+  };
 }
 
 class Encoder {
@@ -330,8 +345,8 @@ class Encoder {
 
   /** A constant of a step, as words of 32 bits. */
   private scalar(dtype: DType, value: Scalar): void {
-    const bytes = new Uint8Array(CONSTANT_BYTES);
-    putConstant(bytes, 0, dtype, value);
+    const bytes = new DataView(new ArrayBuffer(CONSTANT_BYTES));
+    writeScalar(bytes, 0, dtype, value);
     this.put(...new Uint32Array(bytes.buffer));
   }
 
@@ -391,38 +406,6 @@ function laneTable(affine: Affine, blocking: Blocking, sizes: readonly number[])
   return table;
 }
 
-/** Writes a constant in its dtype. */
-function putConstant(bytes: Uint8Array, at: number, dtype: DType, value: Scalar): void {
-  const view = new DataView(bytes.buffer);
-  const { re, im }: Complex = typeof value === 'object' ? value : { re: Number(value), im: 0 };
-  switch (dtype) {
-    case 'bool':
-      view.setUint8(at, typeof value === 'bigint' ? Number(value !== 0n) : Number(re !== 0 || im !== 0));
-      break;
-    case 'float16':
-      view.setUint16(at, toFloat16Bits(re), true);
-      break;
-    case 'bfloat16':
-      view.setUint16(at, toBfloat16Bits(re), true);
-      break;
-    case 'float32':
-      view.setFloat32(at, re, true);
-      break;
-    case 'float64':
-      view.setFloat64(at, re, true);
-      break;
-    case 'complex64':
-      view.setFloat32(at, re, true);
-      view.setFloat32(at + 4, im, true);
-      break;
-    case 'complex128':
-      view.setFloat64(at, re, true);
-      view.setFloat64(at + 8, im, true);
-      break;
-    default: {
-      const integer = typeof value === 'bigint' ? value : BigInt(Number.isFinite(re) ? Math.trunc(re) : 0);
-      const low = BigInt.asUintN(8 * byteLengthOf(dtype), integer);
-      view.setBigUint64(at, low, true);
-    }
-  }
-}
+/** Positions of what loops of elements are given: their code is made for the constants among it, to divide by them, say. */
+const givenToLoops = ({ tape }: Kernel): ReadonlySet<number> =>
+  new Set(tape.flatMap((i) => (loopOf(i) === undefined ? [] : argumentsOf(i))));

@@ -12,7 +12,8 @@ export type Dim3 = readonly [number, number, number];
 export type CudaArgument =
   | { readonly buffer: number }
   | { readonly scratch: number }
-  | { readonly bytes: Uint8Array }
+  /** `number`: its position among the constants that come with a run, where it is one of those. */
+  | { readonly bytes: Uint8Array; readonly number?: number | undefined }
   | { readonly block: 'x' | 'y' }
   /** Of buffers that are taken from in windows: the indices [first, last) that are there (signed 64-bit numbers). */
   | { readonly block: 'first' | 'last' }

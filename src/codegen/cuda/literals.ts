@@ -1,11 +1,10 @@
 /**
- * Constants of generated code: the few values that stand in the source (zeros and identities of reductions),
- * and the bytes of a constant of the tape, which is an argument so that another value needs no other kernel.
+ * The few values that stand in the source of generated code: zeros and identities of reductions.
  */
 
-import { byteLengthOf, type Complex, DTYPE_INFO, type DType, type Scalar } from '../../graph/dtype.js';
-import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
+import { byteLengthOf, DTYPE_INFO, type DType, type Scalar } from '../../graph/dtype.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
+import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 
 /** The zero of a dtype as a CUDA C expression. */
@@ -82,52 +81,4 @@ export function scalarLiteral(dtype: DType, value: Scalar): string {
   if (dtype === 'float32') return `__int_as_float(0x${hex})`;
   if (dtype === 'float64') return `__longlong_as_double(0x${hex}ll)`;
   return `(${CUDA_TYPE[dtype]})0x${hex}${byteLengthOf(dtype) > 4 ? 'ull' : 'u'}`;
-}
-
-/** The bytes of a value as a kernel argument, little-endian. The value is one that the dtype holds. */
-export function scalarBytes(dtype: DType, value: Scalar): Uint8Array {
-  const bytes = new Uint8Array(byteLengthOf(dtype));
-  const view = new DataView(bytes.buffer);
-  if (typeof value === 'object') {
-    const half = bytes.length / 2;
-    setReal(view, 0, DTYPE_INFO[dtype].component, value.re);
-    setReal(view, half, DTYPE_INFO[dtype].component, value.im);
-  } else {
-    setReal(view, 0, DTYPE_INFO[dtype].component, value);
-  }
-  return bytes;
-}
-
-function setReal(view: DataView, at: number, dtype: DType, value: Exclude<Scalar, Complex>): void {
-  switch (dtype) {
-    case 'float64':
-      view.setFloat64(at, Number(value), true);
-      break;
-    case 'float32':
-      view.setFloat32(at, Number(value), true);
-      break;
-    case 'float16':
-      view.setUint16(at, toFloat16Bits(Number(value)), true);
-      break;
-    case 'bfloat16':
-      view.setUint16(at, toBfloat16Bits(Number(value)), true);
-      break;
-    case 'int64':
-    case 'uint64':
-      view.setBigUint64(at, BigInt.asUintN(64, BigInt(value)), true);
-      break;
-    case 'int32':
-    case 'uint32':
-      view.setUint32(at, Number(BigInt.asUintN(32, BigInt(value))), true);
-      break;
-    case 'int16':
-    case 'uint16':
-      view.setUint16(at, Number(value) & 0xffff, true);
-      break;
-    case 'bool':
-      view.setUint8(at, value ? 1 : 0);
-      break;
-    default:
-      view.setUint8(at, Number(value) & 0xff);
-  }
 }

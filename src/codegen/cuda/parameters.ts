@@ -7,12 +7,13 @@
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { DType, Scalar } from '../../graph/dtype.js';
+import type { DType } from '../../graph/dtype.js';
 import { CUDA_TYPE } from '../../graph/ops.js';
+import { type ConstantValue, givenValue, RuntimeScalar } from '../../graph/runtime-scalar.js';
+import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 import { STORAGE_TYPE } from './casts.js';
 import type { CudaArgument } from './launch.js';
-import { scalarBytes } from './literals.js';
 
 /** Width of index arithmetic: 32 bits where the largest reachable offset allows it. */
 export type IndexWidth = 32 | 64;
@@ -102,13 +103,16 @@ export class Parameters {
     );
   }
 
-  constant(position: number, dtype: DType, value: Scalar): string {
+  constant(position: number, dtype: DType, value: ConstantValue): string {
     const key = `c${position}`;
     return this.#add(
       key,
       () => key,
       (name) => `${CUDA_TYPE[dtype]} ${name}`,
-      { bytes: scalarBytes(dtype, value) },
+      {
+        bytes: scalarBytes(dtype, givenValue(value)),
+        ...(value instanceof RuntimeScalar ? { number: value.position } : {}),
+      },
     );
   }
 

@@ -4,7 +4,6 @@
  */
 
 import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
-import { scalarBytes } from '../../codegen/cuda/literals.js';
 import {
   ATTENTION_NAME,
   type AttentionForm,
@@ -16,6 +15,7 @@ import { matrixPlace } from '../../codegen/cuda/routines/element-place.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { valueMapKernel } from '../../fusion/partition/value-map.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { Cut, Touch } from '../tiles/sweep-cuts.js';

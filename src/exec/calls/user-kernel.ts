@@ -6,7 +6,6 @@
 import { encodeProgram, valueWords } from '../../codegen/cpu/kernel-program.js';
 import { CUDA_OPTIONS } from '../../codegen/cuda/cuda.js';
 import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
-import { scalarBytes } from '../../codegen/cuda/literals.js';
 import { ELEMENTS_NAME } from '../../codegen/cuda/routines/cuda-elements.js';
 import { PROGRAM_NAME, sizesIn } from '../../codegen/cuda/routines/kernel-program.js';
 import { FILL_THREADS, initialName, printUserKernel } from '../../codegen/cuda/routines/user-kernel.js';
@@ -15,6 +14,7 @@ import { sizeOfShape } from '../../graph/graph.js';
 import type { KernelMemory, KernelProgram } from '../../graph/kernel-program.js';
 import type { CudaFunction } from '../../graph/loop-step.js';
 import type { ArrayType } from '../../graph/routines.js';
+import { scalarBytes } from '../../graph/scalar-bytes.js';
 import type { KernelArgument, KernelOutput, KernelPart, UserKernel } from '../../graph/user-kernel.js';
 import { config } from '../../host/config.js';
 import { InternalError } from '../../host/errors.js';

@@ -70,6 +70,7 @@ interface Addon {
     whenQueued: boolean,
     ahead: boolean,
     tileQueue: object | undefined,
+    numbers: Uint8Array | undefined,
   ): RawResult | Promise<RawResult>;
   settle(pollsAgain: boolean, spins: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;

@@ -257,9 +257,9 @@ export function run(
   try {
     const handle = LoadedProgram.handleOf(program);
     const keep = options.outputs.map(rawDestination);
-    const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue } = options;
+    const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue, numbers } = options;
     const read = inputs.map(rawInput);
-    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue);
+    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue, numbers);
     const loaded = program as LoadedProgram;
     return given instanceof Promise ? loaded.awaited(given) : handedOver(loaded.resultOf(given));
   } catch (error) {

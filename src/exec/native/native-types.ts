@@ -85,6 +85,8 @@ export interface RunOptions {
    * without such a one.
    */
   readonly tileQueue?: object | undefined;
+  /** The constants that come with the run, `CONSTANT_BYTES` each; undefined for a program without such ones. */
+  readonly numbers?: Uint8Array | undefined;
 }
 
 /** When things happened to a run, in nanoseconds after it was asked for. */

@@ -32,14 +32,15 @@ export interface BufferSpec {
 }
 
 /**
- * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, or the number of the first block
+ * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, which may be a constant that comes with a run,
+ * by its position, or the number of the first block
  * that runs (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it
  * does (the same), or how many were done before (signed, 64 bits); or the first and the end of the indices that are
  * there of buffers that are taken from in windows (signed, 64 bits): z0 and z1 of the tile's range.
  */
 export type LaunchArgument =
   | { readonly buffer: number }
-  | { readonly bytes: Uint8Array }
+  | { readonly bytes: Uint8Array; readonly number?: number | undefined }
   | { readonly block: 'x' | 'y' | 'first' | 'last' }
   | { readonly steps: true }
   | { readonly done: true };

@@ -7,8 +7,9 @@
  * Called by `device-planner.ts` for loops that fit as a whole. In sweeps, kernels get no such argument.
  */
 import { isUniform, loadOf, loadsFrom } from '../../fusion/kernel/algebra.js';
-import { constantOf, opOf } from '../../fusion/kernel/arithmetic.js';
+import { isConstantThat, opOf } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Kernel } from '../../fusion/kernel/kernel.js';
+import type { ScalarTest } from '../../graph/runtime-scalar.js';
 import { type LoopNeeds, loopRuns } from './loop-runs.js';
 import type { KernelStep, LoopState, LoopStep, Step } from './plan.js';
 import { lifetimesOf, usesOf } from './stages.js';
@@ -47,6 +48,8 @@ function twoKernels({ condition, body }: LoopStep): readonly KernelStep[] | unde
   return condition < 0 && body.length === 2 && kernels.length === 2 ? kernels : undefined;
 }
 
+const isOne: ScalarTest = (value) => value === 1n;
+
 /** Whether a kernel adds 1 to a state, and does nothing else. */
 function isCount({ kernel, buffers }: KernelStep, { current, next }: LoopState): boolean {
   const { tape, stores, parallel, reduced } = kernel;
@@ -56,7 +59,7 @@ function isCount({ kernel, buffers }: KernelStep, { current, next }: LoopState):
   if (opOf(sum) !== 'add' || buffers[stores[0]!.access.buffer] !== next) return false;
   const terms = argumentsOf(sum).map((arg) => tape[arg]!);
   const isState = terms.some((i) => buffers[loadOf(i)?.buffer ?? -1] === current);
-  return isState && terms.some((i) => constantOf(i) === 1n);
+  return isState && terms.some((i) => isConstantThat(i, isOne));
 }
 
 /** The kernel that reads the number of the step, as one that is given it; undefined where it cannot be. */

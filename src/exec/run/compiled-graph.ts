@@ -22,13 +22,14 @@ import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
 import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } from './evaluate.js';
 import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
-import { type Input, type InputOf, inputOf, partOf } from './inputs.js';
+import { type Given, type Input, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
 import type { FoundNumbers } from './known-starts.js';
 import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { executeInRows } from './row-stretches.js';
+import { numbersFor, type RunNumbers } from './run-numbers.js';
 import { type Executed, runProgram } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses } from './statuses.js';
@@ -49,6 +50,7 @@ export class TracedGraph {
   /** The function's results over placeholders. */
   readonly exprs: readonly Expr[];
   readonly #canonical: Canonical;
+  readonly #numbers: RunNumbers;
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
   readonly #placeholders: Arguments;
@@ -81,6 +83,7 @@ export class TracedGraph {
     };
     this.#subject = subjectOf(exprs, true);
     this.#canonical = canonicalize(exprs);
+    this.#numbers = numbersFor(this.#canonical);
     this.#checks = checksBelow(this.#canonical);
     const ends = this.#checks.flatMap((check) => check.ends);
     this.#ends = ends.length === 0 ? undefined : new TracedGraph(ends, placeholders, options);
@@ -117,7 +120,7 @@ export class TracedGraph {
       return await this.#looked(
         program === undefined
           ? this.#runFirst(args, destination, settings, found)
-          : runProgram(program, this.#inputsOf(args), settings),
+          : runProgram(program, this.#givenBy(args), settings),
         destination,
       );
     } catch (error) {
@@ -212,8 +215,8 @@ export class TracedGraph {
     return hostResults(lines, executed).map(numbersOf);
   }
 
-  #inputsOf(args: Arguments): InputOf {
-    return (source) => this.#inputOf(this.#feeds[source]!, args);
+  #givenBy(args: Arguments): Given {
+    return { inputOf: (source) => this.#inputOf(this.#feeds[source]!, args), numbers: this.#numbers };
   }
 
   #inputOf({ position, array }: Feed, args: Arguments): Input {

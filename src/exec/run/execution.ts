@@ -18,6 +18,7 @@ import type { ComputeTarget } from './compute-target.js';
 import type { InputOf } from './inputs.js';
 import { processLimitOf } from './process-limit.js';
 import { runInBudget } from './run-in-budget.js';
+import { numbersFor } from './run-numbers.js';
 import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
 import type { Segments } from './segments.js';
 import { checked } from './simulated-checks.js';
@@ -95,8 +96,9 @@ export const isRepeatable = (
 /** Runs on the devices of a target; on those that are left, where one of them is lost and that helps. */
 function onRemainingDevices(job: Job, target: ComputeTarget, settings: ExecutionSettings): Promise<Executed> {
   const { canonical, inputOf } = job;
+  const given = { inputOf, numbers: numbersFor(canonical) };
   const executed = runInBudget(canonical, target, settings.signal, (program) =>
-    runProgram(program, inputOf, settings),
+    runProgram(program, given, settings),
   );
   if (!target.isSharded || settings.onDeviceLost === 'fail') return executed;
   return executed.catch((error: unknown) => {

@@ -21,6 +21,7 @@ import { bytesOver } from '../native/host-memory.js';
 import type { ReaderInput, RunInput } from '../native/native.js';
 import type { DevicePlan } from '../plan/plan.js';
 import { refusePlaceholder } from './placeholder.js';
+import type { RunNumbers } from './run-numbers.js';
 
 /** Elements that JavaScript is still to read: all before the run, or parts of them while it is under way. */
 export class Unread {
@@ -70,6 +71,18 @@ export type Input = RunInput | Unread | SegmentSource;
 
 /** The input of each source of a graph in a run. */
 export type InputOf = (source: number) => Input;
+
+/** All that a run of a graph is given. */
+export interface Given {
+  readonly inputOf: InputOf;
+  readonly numbers: RunNumbers;
+}
+
+/** All that a native run reads. */
+export interface RunArguments {
+  readonly inputs: readonly RunInput[];
+  readonly numbers: RunNumbers;
+}
 
 /** The values of the segments that were computed. */
 export interface SegmentValues {

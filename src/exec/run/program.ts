@@ -24,6 +24,7 @@ import { budgetIn, type ComputeTarget } from './compute-target.js';
 import { debug } from './debug.js';
 import { planInSlices } from './planned.js';
 import { SharedWork } from './shared-work.js';
+import { Variants } from './variants.js';
 
 export type { Budgets, Destination } from '../plan/plan-graph.js';
 
@@ -66,9 +67,12 @@ const NODES = 1 << 18;
 /**
  * By fingerprint, then by use: the text of a fingerprint is hashed once, however often its graph is computed.
  */
-const programs = new LruCache<Map<string, SharedWork<Program>>>(GRAPHS, NODES);
+const programs = new LruCache<Map<string, Variants<Program>>>(GRAPHS, NODES);
 
-/** How many graphs have a program that is kept, of how many at most, and the nodes of those graphs. */
+/**
+ * How many graphs have programs that are kept, of how many at most, and the nodes of those graphs, counted for each
+ * program.
+ */
 export const keptPrograms = (): {
   readonly graphs: number;
   readonly most: number;
@@ -97,28 +101,36 @@ function keyOf(target: ComputeTarget): string {
 }
 
 /**
- * The program of a graph for a target, made at most once for each fingerprint. It rejects with the signal's reason as
- * soon as that is aborted; planning goes on for others that wait for it, and ends where there are none.
+ * The program of a graph for a target, made at most once for each fingerprint and the answers of its constants. It rejects
+ * with the signal's reason as soon as that is aborted; planning goes on for others that wait for it, and ends where there
+ * are none.
  */
 export function programOf(
   canonical: Canonical,
   target: ComputeTarget,
   signal?: AbortSignal,
 ): Promise<Program> {
-  const { fingerprint } = canonical;
-  let uses = programs.get(fingerprint);
-  if (uses === undefined) {
-    uses = new Map();
-    programs.set(fingerprint, uses, canonical.graph.nodes.length);
-  }
+  const { fingerprint, scalars } = canonical;
+  const uses = programs.get(fingerprint) ?? new Map<string, Variants<Program>>();
   const use = keyOf(target);
-  const known = uses.get(use);
-  if (known !== undefined && !known.isStopped) return known.wait(signal);
+  const variants = uses.get(use) ?? new Variants<Program>();
+  const known = variants.find(scalars);
+  if (known !== undefined) return known.wait(signal);
+  const { unknown } = variants;
+  if (unknown !== undefined) {
+    const again = (): Promise<Program> => programOf(canonical, target, signal);
+    return unknown.wait(signal).then(again, () => {
+      signal?.throwIfAborted();
+      return again();
+    });
+  }
   const made = new SharedWork((check) => build(canonical, target, check));
-  uses.set(use, made);
-  made.result.catch(() => {
-    if (uses.get(use) === made) uses.delete(use); // a failure is not kept
+  variants.add(scalars, made, () => {
+    if (variants.count === 0 && uses.get(use) === variants) uses.delete(use);
   });
+  uses.set(use, variants);
+  const count = [...uses.values()].reduce((sum, each) => sum + each.count, 0);
+  programs.set(fingerprint, uses, canonical.graph.nodes.length * count);
   return made.wait(signal);
 }
 

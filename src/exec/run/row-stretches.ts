@@ -101,7 +101,7 @@ type Further = readonly { readonly path: readonly number[]; readonly parameters:
 
 /** The graph for rows whose blocks start there. */
 function inStretches(canonical: Canonical, { blocksOf, reachOf: rowsOf }: NumbersOf): Canonical {
-  const { graph, sources, repeated, checks, statuses } = canonical;
+  const { graph, sources, scalars, repeated, checks, statuses } = canonical;
   const further = canonical.stretched.map(({ path, lines, reach }) => {
     const size = blockRows(lines[0]!.starts.shape[0]! - 1);
     const rows = (reach && rowsOf?.(reachLine(reach), reach)) ?? [];
@@ -110,6 +110,7 @@ function inStretches(canonical: Canonical, { blocksOf, reachOf: rowsOf }: Number
   return {
     graph: withParameters(graph, further, new Map()),
     sources,
+    scalars,
     repeated,
     checks,
     statuses,

@@ -19,7 +19,7 @@ import { distinctRunsOf } from '../plan/phases.js';
 import type { Step } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { ShardedRun } from '../shards/sharded-run.js';
-import { type InputOf, runWithInputs, type SegmentValues } from './inputs.js';
+import { type Given, type RunArguments, runWithInputs, type SegmentValues } from './inputs.js';
 import type { OneRun, Program } from './program.js';
 import { isCounted, type OnProgress, ProgressScale, watchProgress } from './progress.js';
 import { synchronize } from './synchronize.js';
@@ -49,20 +49,20 @@ export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
   readonly program: Program;
 }
 
-/** Runs a program; `inputOf` gives what a source of its graph is read from. */
-export function runProgram(program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> {
+/** Runs a program of a graph. */
+export function runProgram(program: Program, given: Given, settings: RunSettings): Promise<Executed> {
   // Before inputs are read, which may take longer than all else.
   settings.watch?.running(program);
   return program.one === undefined
-    ? runPhases(program, inputOf, settings)
-    : runOne(program, program.one, inputOf, settings);
+    ? runPhases(program, given, settings)
+    : runOne(program, program.one, given, settings);
 }
 
 /** Few promises and closures: a repeated small compute waits for little else. */
 async function runOne(
   program: Program,
   one: OneRun,
-  inputOf: InputOf,
+  { inputOf, numbers }: Given,
   settings: RunSettings,
 ): Promise<Executed> {
   const { plan } = one;
@@ -70,7 +70,7 @@ async function runOne(
   signal?.throwIfAborted();
   const given = plan.inputs.map(inputOf);
   const { outputs, checksums } = await runWithInputs(given, { plan, signal, segments }, (inputs) =>
-    begin(program, one, inputs, settings),
+    begin(program, one, { inputs, numbers }, settings),
   );
   return { program, outputs, checksums };
 }
@@ -78,10 +78,10 @@ async function runOne(
 function begin(
   program: Program,
   { plan, native, options: byPlace }: OneRun,
-  inputs: readonly RunInput[],
+  { inputs, numbers }: RunArguments,
   settings: RunSettings,
 ): Running['result'] {
-  const options = runOptionsOf(program, byPlace, settings);
+  const options = { ...runOptionsOf(program, byPlace, settings), numbers };
   const { signal, onProgress, watch } = settings;
   const isCountedFor = watch !== undefined && isCounted(plan.steps);
   if (signal === undefined && onProgress === undefined && !isCountedFor) return run(native, inputs, options);
@@ -111,7 +111,11 @@ function runOptionsOf(
 /** Results that are for no file are for the run itself. */
 const filesOrHost = (files: readonly FileOutput[]): OutputDestination => (files.length > 0 ? files : 'host');
 
-async function runPhases(program: Program, inputOf: InputOf, settings: RunSettings): Promise<Executed> {
+async function runPhases(
+  program: Program,
+  { inputOf, numbers }: Given,
+  settings: RunSettings,
+): Promise<Executed> {
   const { plan, inputs: read, resultValues, outputs: order } = program;
   const { signal, deadline, filesOf, segments } = settings;
   signal?.throwIfAborted();
@@ -122,7 +126,7 @@ async function runPhases(program: Program, inputOf: InputOf, settings: RunSettin
   const { outputs, checksums } = await runWithInputs(sources, whole, async (inputs) => {
     await settle(inputs);
     signal?.throwIfAborted();
-    const running = new ShardedRun(program, inputs, deadline, files);
+    const running = new ShardedRun(program, { inputs, numbers }, deadline, files);
     settings.watch?.running(program, () => running.tilesDone());
     return supervised(running, () => stepsOf(program), settings);
   });

@@ -19,6 +19,7 @@ import type { Device } from '../targets/device.js';
 import type { ComputeTarget } from './compute-target.js';
 import { type Input, inputsOf, type SegmentValues } from './inputs.js';
 import { runInBudget } from './run-in-budget.js';
+import { numbersFor } from './run-numbers.js';
 import { type RunSettings, runProgram } from './run-program.js';
 import { throwFailedIn } from './statuses.js';
 
@@ -146,9 +147,10 @@ async function valuesOf(
   target: SegmentTarget,
   settings: Omit<RunSettings, 'destination'>,
 ): Promise<(ArrayBufferView | DeviceBuffer)[]> {
+  const given = { inputOf: (source: number) => inputs[source]!, numbers: numbersFor(canonical) };
   const compute = async (destination: Destination): Promise<(ArrayBufferView | DeviceBuffer)[]> => {
     const executed = await runInBudget(canonical, { ...target, destination }, settings.signal, (fitting) =>
-      runProgram(fitting, (source) => inputs[source]!, { ...settings, destination }),
+      runProgram(fitting, given, { ...settings, destination }),
     );
     const { program, outputs } = executed;
     throwFailedIn(canonical, executed);

@@ -17,7 +17,9 @@ import {
 } from '../native/native.js';
 import { type StallWatch, type Watching, watchStalls } from '../native/stalls.js';
 import type { PhaseLoop } from '../plan/plan.js';
+import type { RunArguments } from '../run/inputs.js';
 import type { Program } from '../run/program.js';
+import type { RunNumbers } from '../run/run-numbers.js';
 import { synchronize } from '../run/synchronize.js';
 import { allOf, errorsOf, nameDevice, worstOf } from './failures.js';
 import { Holdings, type ShardedResult } from './holdings.js';
@@ -27,6 +29,7 @@ export class ShardedRun {
   /** Rejects with the first failure, once all runs have ended. */
   readonly result: Promise<ShardedResult>;
   readonly #program: Program;
+  readonly #numbers: RunNumbers;
   readonly #holdings: Holdings;
   /** By which runs under way count their tiles; those of the others are added up. */
   readonly #tokens = new Set<object>();
@@ -42,14 +45,15 @@ export class ShardedRun {
   #ends: Promise<unknown>[] = [];
   readonly #lent = new Set<number>();
 
-  /** `inputs`: what the program's inputs are read from; `deadline`: milliseconds for a tile of a device. */
+  /** `deadline`: milliseconds for a tile of a device. */
   constructor(
     program: Program,
-    inputs: readonly RunInput[],
+    { inputs, numbers }: RunArguments,
     deadline: number,
     filesOf: ((buffer: number) => readonly FileOutput[]) | undefined,
   ) {
     this.#program = program;
+    this.#numbers = numbers;
     this.#holdings = new Holdings(program, inputs, filesOf);
     this.#watch = watchStalls(deadline);
     this.result = this.#run();
@@ -180,7 +184,8 @@ export class ShardedRun {
     const device = this.#deviceOf(at, k);
     const ahead = at < plan.phases.length - 1;
     const lent = inputs.map((b) => this.#lend(b, device));
-    return run(natives[at]![k]!, lent, { outputs, cancel: token, ahead, tileQueue });
+    const options = { outputs, cancel: token, ahead, tileQueue, numbers: this.#numbers };
+    return run(natives[at]![k]!, lent, options);
   }
 
   #deviceOf(at: number, k: number): string {

@@ -4,11 +4,12 @@
  */
 
 import { cudaFunctionsOfStep } from '../../graph/cuda-function.js';
-import type { DType, Scalar } from '../../graph/dtype.js';
+import type { DType } from '../../graph/dtype.js';
 import { costOfLoop } from '../../graph/element-loop.js';
 import type { CudaFunction, ElementLoop, MonoidPart, UserMonoid } from '../../graph/loop-step.js';
 import { type OpName, opRow } from '../../graph/ops.js';
 import { isExactReduction, type ReductionName } from '../../graph/reductions.js';
+import { type ConstantValue, type ScalarTest, satisfies } from '../../graph/runtime-scalar.js';
 import { argumentsOf, formOf, type Instruction, sameNumbers } from './kernel.js';
 
 /** The instructions of a kernel, finished or not. */
@@ -24,10 +25,16 @@ export function opOf(i: Instruction): OpName | undefined {
   return form.kind === 'map' ? form.op : undefined;
 }
 
-/** The value of a constant. */
-export function constantOf(i: Instruction): Scalar | undefined {
+/** The value of a constant, which may be one that is given with each run. */
+export function constantOf(i: Instruction): ConstantValue | undefined {
   const form = formOf(i);
   return form.kind === 'const' ? form.value : undefined;
+}
+
+/** Whether an instruction is a constant that passes a test. */
+export function isConstantThat(i: Instruction, test: ScalarTest): boolean {
+  const form = formOf(i);
+  return form.kind === 'const' && satisfies(form.value, form.dtype, test);
 }
 
 /** Whether an instruction is a constant: printed in its place or kept aside, never computed. */

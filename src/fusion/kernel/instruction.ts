@@ -2,10 +2,11 @@
  * Makes instructions, and instructions out of others. Tapes are written with `create`, or by `TapeBuilder`
  * (`tape-builder.ts`), which writes equal instructions once.
  */
-import type { DType, Scalar } from '../../graph/dtype.js';
+import type { DType } from '../../graph/dtype.js';
 import type { CudaFunction, ElementLoop, MonoidPart } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
+import type { ConstantValue } from '../../graph/runtime-scalar.js';
 import {
   type Access,
   type Affine,
@@ -21,7 +22,8 @@ const instructionOf = (form: InstructionForm): Instruction => form as unknown as
 /** An instruction of each form; `InstructionForm` says what they are. */
 export const create = {
   load: (dtype: DType, access: Access): Instruction => instructionOf({ kind: 'load', dtype, access }),
-  constant: (dtype: DType, value: Scalar): Instruction => instructionOf({ kind: 'const', dtype, value }),
+  constant: (dtype: DType, value: ConstantValue): Instruction =>
+    instructionOf({ kind: 'const', dtype, value }),
   index: (affine: Affine): Instruction => instructionOf({ kind: 'index', dtype: 'int64', affine }),
   inside: (bounds: readonly Bound[]): Instruction => instructionOf({ kind: 'inside', dtype: 'bool', bounds }),
   map: (dtype: DType, op: OpName, args: readonly number[]): Instruction =>

@@ -20,11 +20,12 @@
  * A kernel with no reduced axes is a map. Halves are explicit: loads and stores have half dtypes, arithmetic
  * has casts to float32 and back around it. Reductions of halves take float32 arguments.
  */
-import type { DType, Scalar } from '../../graph/dtype.js';
+import type { DType } from '../../graph/dtype.js';
 import type { Fold } from '../../graph/expr.js';
 import type { CudaFunction, ElementLoop, MonoidPart } from '../../graph/loop-step.js';
 import type { OpName } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
+import type { ConstantValue } from '../../graph/runtime-scalar.js';
 
 /** An affine function of the domain's axes: `offset + Σ strides[k] * axis[k]`, parallel axes first. */
 export interface Affine {
@@ -102,7 +103,7 @@ declare const FORM: unique symbol;
 export type InstructionForm =
   | { readonly kind: 'load'; readonly dtype: DType; readonly access: Access }
   /** A constant; CUDA sources take it as an argument, so that another value needs no other kernel. */
-  | { readonly kind: 'const'; readonly dtype: DType; readonly value: Scalar }
+  | { readonly kind: 'const'; readonly dtype: DType; readonly value: ConstantValue }
   /** The affine function itself, as int64. */
   | { readonly kind: 'index'; readonly dtype: 'int64'; readonly affine: Affine }
   /** Whether all bounds hold. */

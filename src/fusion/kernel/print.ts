@@ -5,6 +5,7 @@
 import { formatScalar } from '../../graph/format.js';
 import type { ElementLoop, ElementStep, StepValue } from '../../graph/loop-step.js';
 import { formatBatch } from '../../graph/print.js';
+import { givenValue } from '../../graph/runtime-scalar.js';
 import {
   type Access,
   type AccessIndex,
@@ -71,7 +72,7 @@ function formatInstruction(instruction: Instruction): string {
     case 'load':
       return `load ${formatAccess(i.access)}${formatBounds(i.access.bounds)}`;
     case 'const':
-      return `const ${formatScalar(i.value)}`;
+      return `const ${formatScalar(givenValue(i.value))}`;
     case 'index':
       return `index ${formatAffine(i.affine)}`;
     case 'inside':

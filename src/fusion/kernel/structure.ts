@@ -1,12 +1,13 @@
 /**
  * The structure of a kernel: all of it but its name and the values of its constants, as a text that is equal for
- * equal structures. A layer of a network that is repeated, or an expression with another number in it, is
- * laid out and scheduled once. Called by `codegen/cpu/tape.ts`.
+ * equal structures. A layer of a network that is repeated is laid out and scheduled once. Called by `codegen/cpu/tape.ts`.
  */
 import { dtypeCode } from '../../graph/dtype.js';
+import { isZeroInteger } from '../../graph/runtime-scalar.js';
 import { unreachable } from '../../host/errors.js';
 import { numberOf } from '../passes/hash.js';
 import { Records } from '../passes/records.js';
+import { isConstantThat } from './arithmetic.js';
 import { type Access, type Affine, type Bound, formOf, type Instruction, type Kernel } from './kernel.js';
 
 /** Lists stand behind their lengths, choices behind their numbers: no structure is the beginning of another. */
@@ -43,6 +44,8 @@ function putInstruction(to: Records, instruction: Instruction): void {
       putAccess(to, form.access);
       break;
     case 'const':
+      // Tapes look for the bounds of places along an axis (`codegen/cpu/tape-places.ts`).
+      if (form.dtype === 'int64') to.put(isConstantThat(instruction, isZeroInteger) ? 1 : 0);
       break;
     case 'index':
       putAffine(to, form.affine);

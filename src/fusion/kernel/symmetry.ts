@@ -5,6 +5,7 @@
  * shared memory: of xᵢyⱼ + xⱼyᵢ, a compiler makes fma(xᵢ, yⱼ, xⱼyᵢ), which is not fma(xⱼ, yᵢ, xᵢyⱼ).
  */
 import type { OpName } from '../../graph/ops.js';
+import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { loadOf } from './algebra.js';
 import { castValueOf, constantOf, opOf, reductionOf } from './arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from './kernel.js';
@@ -25,6 +26,7 @@ function textOf(i: Instruction, args: readonly number[], exchange: Exchange): st
     return `load ${buffer} ${offset} ${exchange(strides).join()}`;
   }
   const constant = constantOf(i);
+  if (constant instanceof RuntimeScalar) return `scalar ${constant.position}`;
   if (constant !== undefined) return `const ${i.dtype} ${String(constant)}`;
   const name = opOf(i) ?? reductionOf(i) ?? (castValueOf(i) === undefined ? undefined : 'cast');
   return name === undefined || name === 'monoid' ? undefined : `${name} ${i.dtype} ${args.join()}`;

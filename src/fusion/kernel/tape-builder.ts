@@ -5,17 +5,9 @@
 
 import { type DType, isHalf } from '../../graph/dtype.js';
 import { type OpName, opRow } from '../../graph/ops.js';
+import { sameConstant } from '../../graph/runtime-scalar.js';
 import { InternalError } from '../../host/errors.js';
-import {
-  DistinctList,
-  mix,
-  mixAffine,
-  mixAll,
-  mixBounds,
-  mixScalar,
-  numberOf,
-  sameScalar,
-} from '../passes/hash.js';
+import { DistinctList, mix, mixAffine, mixAll, mixBounds, mixConstant, numberOf } from '../passes/hash.js';
 import { create } from './instruction.js';
 import { type Access, formOf, type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
 
@@ -70,7 +62,7 @@ function hashBits(instruction: Instruction): number {
     case 'load':
       return mixIndex(mixBounds(mixAffine(mix(1, i.access.buffer), i.access), i.access.bounds), i.access);
     case 'const':
-      return mixScalar(mix(2, numberOf(i.dtype)), i.value);
+      return mixConstant(mix(2, numberOf(i.dtype)), i.value);
     case 'index':
       return mixAffine(3, i.affine);
     case 'inside':
@@ -107,7 +99,7 @@ function isSame(one: Instruction, other: Instruction): boolean {
         sameIndex(a.access, b.access)
       );
     case 'const':
-      return b.kind === 'const' && a.dtype === b.dtype && sameScalar(a.value, b.value);
+      return b.kind === 'const' && a.dtype === b.dtype && sameConstant(a.value, b.value);
     case 'index':
       return b.kind === 'index' && sameAffine(a.affine, b.affine);
     case 'inside':

@@ -4,10 +4,12 @@
  *
  *     (x * x) + (x * x)   →   %0 = source 0;  %1 = multiply %0 %0;  %2 = add %1 %1
  *
- * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes, layouts and constants, not data;
- * equal fingerprints have equal plans.
+ * Values do not change. The fingerprint covers kinds, ops, shapes, dtypes and layouts, not data, and which constants
+ * are equal, not their values: those are given with each run. Equal fingerprints have equal plans where constants give
+ * the same answers to what plans ask of them (`graph/runtime-scalar.ts`).
  */
 
+import { type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import {
   type Expr,
   type ExprOf,
@@ -27,9 +29,12 @@ import {
 } from '../../graph/graph.js';
 import { formatCount } from '../../graph/print.js';
 import { type StretchedCall, stretchedCalls } from '../../graph/row-stretches.js';
+import { RuntimeScalar } from '../../graph/runtime-scalar.js';
+import { sameScalar } from '../../graph/scalar.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { rangeOf } from '../kernel/boxes.js';
+import { DistinctList, mixScalar } from './hash.js';
 import { checksOf, type IndexCheck } from './index-check.js';
 import { narrowSources } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
@@ -41,6 +46,8 @@ export interface Canonical {
   readonly graph: Graph;
   /** The arrays behind `source` nodes, by their number. */
   readonly sources: readonly SourceArray[];
+  /** The constants that are given with each run, by position; those of the bodies of loops too. */
+  readonly scalars: readonly RuntimeScalar[];
   /** Where the user made each node, by id; of one that stands at several places, the first of them. */
   readonly sites: ReadonlyMap<number, Site>;
   /** The further places of nodes that the user made more than once; equal constants are one. */
@@ -89,8 +96,10 @@ export function* canonicalizeInSlices(outputs: readonly Expr[]): Slices<Canonica
   if (entry?.outputs.length === outputs.length && entry.outputs.every((expr, k) => expr === outputs[k])) {
     return entry.canonical;
   }
-  const canonical = yield* build(outputs, new SourceList());
-  if (first !== undefined && canonical.graph.nodes.length > CHEAP) keep(first, outputs, canonical);
+  const canonical = yield* build(outputs, new SourceList(), new ScalarList());
+  const { nodes } = canonical.graph;
+  if (first !== undefined && (nodes.length > CHEAP || nodes.some((node) => node?.kind === 'loop')))
+    keep(first, outputs, canonical);
   return canonical;
 }
 
@@ -103,7 +112,6 @@ function keep(first: Expr, outputs: readonly Expr[], canonical: CanonicalGraph):
   known.set(first, { outputs: [...outputs], canonical });
 }
 
-const loops = new WeakMap<LoopBody, GraphLoop>();
 const bodies = new WeakMap<Graph, Pick<Canonical, 'sites' | 'repeated' | 'stretched'>>();
 
 const calledIn = (body: Graph): readonly StretchedCall[] => bodies.get(body)?.stretched ?? [];
@@ -112,25 +120,13 @@ const calledIn = (body: Graph): readonly StretchedCall[] => bodies.get(body)?.st
 export const sitesOfBody = (body: Graph): Pick<Canonical, 'sites' | 'repeated'> | undefined =>
   bodies.get(body);
 
-/** A loop with its body as a graph; made once for all its results. */
-function loopOf(loop: LoopBody): GraphLoop {
-  let made = loops.get(loop);
-  if (made === undefined) {
-    const { steps, condition, every } = loop;
-    const canonical = completed(build(loop.next, new ArgumentList()));
-    const { graph, fingerprint } = canonical;
-    bodies.set(graph, canonical);
-    const key = `${formatCount(loop)} {\n${fingerprint}\n}`;
-    made = { steps, condition, every, body: graph, key };
-    loops.set(loop, made);
-  }
-  return made;
-}
-
-function dataOf(expr: Expr, sources: SourceList | ArgumentList): GraphNodeData {
-  if (expr.kind === 'source') return sources.nodeOf(expr);
-  if (expr.kind !== 'loop') return expr;
-  return { kind: 'loop', loop: loopOf(expr.loop), result: expr.result };
+/** A loop with its body as a graph. */
+function graphLoopOf(loop: LoopBody, scalars: ScalarList | undefined): GraphLoop {
+  const { steps, condition, every } = loop;
+  const canonical = completed(build(loop.next, new ArgumentList(), scalars));
+  const { graph, fingerprint } = canonical;
+  bodies.set(graph, canonical);
+  return { steps, condition, every, body: graph, key: `${formatCount(loop)} {\n${fingerprint}\n}` };
 }
 
 /** Drops what is known of a node that is about to change. */
@@ -138,18 +134,23 @@ export function forget(expr: Expr): void {
   known.delete(expr);
 }
 
-/** The canonical graph of some results that nobody asks for again. */
+/** The canonical graph of some results that nobody asks for again; its constants are part of it. */
 export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
-  completed(build(outputs, new SourceList()));
+  completed(build(outputs, new SourceList(), undefined));
 
 /** The graph of expressions of arguments alone (`argumentLike`): its source number k is argument k. */
 export const graphOfArguments = (outputs: readonly Expr[]): Graph =>
-  completed(build(outputs, new ArgumentList())).graph;
+  completed(build(outputs, new ArgumentList(), undefined)).graph;
 
 /** Nodes between pauses, each of which takes about 0.6 µs. */
 const NODES_OF_SLICE = 1024;
 
-function* build(outputs: readonly Expr[], sources: SourceList | ArgumentList): Slices<CanonicalGraph> {
+/** `scalars`: takes the constants that are given with each run; without one, constants are part of the graph. */
+function* build(
+  outputs: readonly Expr[],
+  sources: SourceList | ArgumentList,
+  scalars: ScalarList | undefined,
+): Slices<CanonicalGraph> {
   const nodes: (GraphNode | undefined)[] = [];
   const sites: (Site | undefined)[] = [];
   const repeated: (readonly [id: number, site: Site])[] = [];
@@ -159,9 +160,28 @@ function* build(outputs: readonly Expr[], sources: SourceList | ArgumentList): S
   const checks: IndexCheck[] = [];
   const failing: StatusCheck[] = [];
   const stretched: StretchedCall[] = [];
+  /** The results of a loop are nodes with one loop. */
+  const loops = new Map<LoopBody, GraphLoop>();
+  const loopOf = (loop: LoopBody): GraphLoop => {
+    const made = loops.get(loop) ?? graphLoopOf(loop, scalars);
+    loops.set(loop, made);
+    return made;
+  };
+  const dataOf = (expr: Expr): GraphNodeData => {
+    switch (expr.kind) {
+      case 'source':
+        return sources.nodeOf(expr);
+      case 'const':
+        return scalars === undefined ? expr : { kind: 'const', value: scalars.add(expr.value, expr.dtype) };
+      case 'loop':
+        return { kind: 'loop', loop: loopOf(expr.loop), result: expr.result };
+      default:
+        return expr;
+    }
+  };
   const enter = (expr: Expr): void => {
     const inputs = expr.inputs.map((input) => ids.get(input)!);
-    const node = nodeFrom(dataOf(expr, sources), expr, nodes.length, inputs);
+    const node = nodeFrom(dataOf(expr), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
     const status = statusCheckOf(expr);
     if (status !== undefined) failing.push(status);
@@ -194,7 +214,8 @@ function* build(outputs: readonly Expr[], sources: SourceList | ArgumentList): S
   const { records } = narrowed.length === 0 ? table : tableOf(nodes);
   const fingerprint = fingerprintOf(records, graph.outputs, statuses.size, sources.list);
   const looked = { checks, statuses: [...statuses.values()], stretched };
-  return new CanonicalGraph(graph, { sites, repeated }, sources.list, fingerprint, looked);
+  const read = { sources: sources.list, scalars: scalars?.list ?? [] };
+  return new CanonicalGraph(graph, { sites, repeated }, read, fingerprint, looked);
 }
 
 function tableOf(nodes: readonly (GraphNode | undefined)[]): NodeTable {
@@ -228,6 +249,7 @@ interface Sites extends Pick<Canonical, 'repeated'> {
 class CanonicalGraph implements Canonical {
   readonly graph: Graph;
   readonly sources: readonly SourceArray[];
+  readonly scalars: readonly RuntimeScalar[];
   readonly repeated: Canonical['repeated'];
   readonly fingerprint: string;
   readonly checks: readonly IndexCheck[];
@@ -240,7 +262,7 @@ class CanonicalGraph implements Canonical {
   constructor(
     graph: Graph,
     { sites, repeated }: Sites,
-    sources: readonly SourceArray[],
+    { sources, scalars }: Pick<Canonical, 'sources' | 'scalars'>,
     fingerprint: string,
     { checks, statuses, stretched }: Pick<Canonical, 'checks' | 'statuses' | 'stretched'>,
   ) {
@@ -249,6 +271,7 @@ class CanonicalGraph implements Canonical {
     this.stretched = stretched;
     this.graph = graph;
     this.sources = sources;
+    this.scalars = scalars;
     this.fingerprint = fingerprint;
     this.#sites = sites;
     this.repeated = repeated;
@@ -329,6 +352,23 @@ class SourceList {
       parts.set(key, input);
     }
     return input;
+  }
+}
+
+/** Numbers the constants; those of one dtype and the same bits are one. */
+class ScalarList {
+  readonly #distinct = new DistinctList<RuntimeScalar>(
+    ({ value, dtype }) => mixScalar(dtypeCode(dtype), value) & 0x3fffffff,
+    (a, b) => a.dtype === b.dtype && sameScalar(a.value, b.value),
+  );
+
+  get list(): readonly RuntimeScalar[] {
+    return this.#distinct.all;
+  }
+
+  add(value: Scalar, dtype: DType): RuntimeScalar {
+    const { all } = this.#distinct;
+    return all[this.#distinct.add(new RuntimeScalar(all.length, dtype, value))]!;
   }
 }
 

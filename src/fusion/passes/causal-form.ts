@@ -5,6 +5,7 @@
  *
  * Called by `score-map.ts`.
  */
+import { specialized } from '../../graph/runtime-scalar.js';
 import type { Editor } from './rewrite.js';
 
 /** row · i + column · j + constant, of integers. */
@@ -64,7 +65,8 @@ function affineOf(id: number, editor: Pick<Editor, 'node'>): Affine | undefined 
   const node = editor.node(id);
   switch (node.kind) {
     case 'const': {
-      const value = Number(typeof node.value === 'object' ? Number.NaN : node.value);
+      const given = specialized(node.value);
+      const value = Number(typeof given === 'object' ? Number.NaN : given);
       return Number.isInteger(value) && Math.abs(value) < MOST
         ? { row: 0, column: 0, constant: value }
         : undefined;

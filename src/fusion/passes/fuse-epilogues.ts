@@ -21,11 +21,12 @@ import {
   sizeOfShape,
 } from '../../graph/graph.js';
 import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
+import type { ScalarTest } from '../../graph/runtime-scalar.js';
 import { convertScalar } from '../../graph/scalar.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
 import { asRows, asWhole, operandThroughViews, type Readable } from '../partition/operands.js';
-import { constantOf } from './constant-of.js';
+import { constantOf, isConstant, isConstantThat } from './constant-of.js';
 import { GELU_READERS, geluArgument } from './gelu-form.js';
 import { hasContractions } from './merge-contractions.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
@@ -41,6 +42,8 @@ export function* fuseEpilogues(graph: MutableGraph): Slices<void> {
   const rules = new EpilogueRules(graph);
   yield* rewrite(graph, { map: rules.ofMaps, cast: [rules.castOfProduct], contract: rules.ofProducts });
 }
+
+const isZero: ScalarTest = (value) => value === 0;
 
 /** Whether a product of the graph has an epilogue. */
 export const hasEpilogues = ({ nodes }: { readonly nodes: readonly (GraphNode | undefined)[] }): boolean =>
@@ -186,7 +189,7 @@ class EpilogueRules {
     let row = editor.node(other);
     while (row.kind === 'view' && row.view.type === 'broadcast') row = editor.node(row.inputs[0]!);
     if (row.shape.at(-1) !== n || sizeOfShape(row.shape) !== n) return undefined;
-    if (constantOf(row.id, editor) !== undefined) return undefined;
+    if (isConstant(row.id, editor)) return undefined;
     const bias = editor.reshape(row.id, [...product.shape.slice(1).map(() => 1), n]);
     return this.#become(node, product, { hasBias: true }, { inputs: [...product.inputs, bias] }, editor);
   }
@@ -233,7 +236,7 @@ class EpilogueRules {
   readonly #clipped: Rule = (node, editor) => {
     if (node.kind !== 'map' || node.op !== 'maximum' || node.dtype !== 'float32') return undefined;
     for (const [at, other] of this.#sides(node)) {
-      if (constantOf(other, editor) !== 0) continue;
+      if (!isConstantThat(other, editor, isZero)) continue;
       const product = this.#productAt(at);
       if (product !== undefined && !isTensor(product) && !this.#hasHalves(product))
         return this.#become(node, product, { activation: 'relu' }, {}, editor);

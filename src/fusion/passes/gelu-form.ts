@@ -8,7 +8,7 @@
 import type { GraphNode } from '../../graph/graph.js';
 import type { OpName } from '../../graph/ops.js';
 import { convertScalar } from '../../graph/scalar.js';
-import { constantOf } from './constant-of.js';
+import { isConstantThat, isOneOf } from './constant-of.js';
 import type { Editor } from './rewrite.js';
 
 /** How many maps of the form read x. */
@@ -32,7 +32,7 @@ export function geluArgument(
     ];
   };
   const isConstant = (id: number, value: number): boolean =>
-    constantOf(id, editor) === value || constantOf(id, editor) === convertScalar(value, dtype);
+    isConstantThat(id, editor, isOneOf(value, convertScalar(value, dtype)));
   /** The other input of an op with a constant. */
   const beside = (id: number, op: OpName, value: number): number | undefined =>
     inputsOf(id, op).find(([, constant]) => isConstant(constant, value))?.[0];

@@ -4,6 +4,7 @@
  * `kernel/tape-builder.ts`, of nodes in `node-table.ts`, of index maps in `emit-kernel.ts`.
  */
 import type { Scalar } from '../../graph/dtype.js';
+import { type ConstantValue, RuntimeScalar } from '../../graph/runtime-scalar.js';
 import type { Affine, Bound } from '../kernel/kernel.js';
 
 /** A number for each name that stands in a hash. */
@@ -27,6 +28,10 @@ export function mixAll(hash: number, values: readonly number[]): number {
   let h = hash;
   for (let k = 0; k < values.length; k++) h = mix(h, values[k]!);
   return h;
+}
+
+export function mixConstant(hash: number, value: ConstantValue): number {
+  return value instanceof RuntimeScalar ? mix(mix(hash, 1), value.position) : mixScalar(hash, value);
 }
 
 export function mixScalar(hash: number, value: Scalar): number {
@@ -54,12 +59,6 @@ export function mixBounds(hash: number, bounds: readonly Bound[]): number {
     if (fold !== undefined) h = mix(mix(h, numberOf(fold.mode)), fold.stride);
   }
   return h;
-}
-
-/** Zeros of either sign differ, and a NaN is itself. */
-export function sameScalar(a: Scalar, b: Scalar): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object') return Object.is(a, b);
-  return Object.is(a.re, b.re) && Object.is(a.im, b.im);
 }
 
 /** Positions of a list that grows, by the hash of what stands there; -1 ends a chain. */

@@ -7,6 +7,7 @@ import { dtypeCode } from '../../graph/dtype.js';
 import type { Epilogue } from '../../graph/epilogue.js';
 import type { NodeBase, View } from '../../graph/expr.js';
 import type { GraphNodeData } from '../../graph/graph.js';
+import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { unreachable } from '../../host/errors.js';
 import { HashChains, numberOf } from './hash.js';
 import { Records } from './records.js';
@@ -59,7 +60,10 @@ function writeData(to: Records, node: GraphNodeData): void {
     case 'cast':
       break;
     case 'const':
-      to.putScalar(node.value);
+      if (node.value instanceof RuntimeScalar) {
+        to.put(0); // no literal begins so
+        to.put(node.value.position);
+      } else to.putScalar(node.value);
       break;
     case 'map':
       to.put(numberOf(node.op));

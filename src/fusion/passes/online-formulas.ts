@@ -19,7 +19,7 @@ import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
 import { rowsProblem } from '../partition/merge-limits.js';
-import { constantOf } from './constant-of.js';
+import { isConstant, isConstantThat, isOneOf } from './constant-of.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 import { belowBroadcasts, inputOf, isAlong, type RowValue, withoutAxes } from './row-values.js';
 
@@ -81,11 +81,10 @@ function sumOfMean(value: RowValue, editor: Editor): Reduced | undefined {
   for (const op of ['divide', 'multiply'] as const) {
     for (const [input, other] of pairsOf(value.node.id, op, editor)) {
       const sum = asReduced(inputOf(value, input, editor), 'sum');
-      const divisor = constantOf(other, editor);
-      if (sum === undefined || divisor === undefined) continue;
+      if (sum === undefined) continue;
       const count = countOf(editor.node(sum.node.inputs[0]!), sum.node.axes);
       const wanted = op === 'divide' ? count : 1 / count;
-      if (divisor === wanted || divisor === Math.fround(wanted)) return sum;
+      if (isConstantThat(other, editor, isOneOf(wanted, Math.fround(wanted)))) return sum;
     }
   }
   return undefined;
@@ -205,7 +204,7 @@ function sumOfSquareByCount(value: RowValue, editor: Editor): Reduced | undefine
   const sum = root === undefined ? undefined : asReduced(inputOf(below, root, editor), 'sum');
   if (sum === undefined) return undefined;
   const count = countOf(editor.node(sum.node.inputs[0]!), sum.node.axes);
-  return [count, Math.fround(count)].includes(constantOf(divisor, editor) as number) ? sum : undefined;
+  return isConstantThat(divisor, editor, isOneOf(count, Math.fround(count))) ? sum : undefined;
 }
 
 const isOfOnePlace = (a: Reduced, b: Reduced): boolean =>
@@ -237,8 +236,7 @@ function isNormOf(id: number, x: number, editor: Editor): boolean {
   let value = belowBroadcasts(id, shape.length, editor);
   for (const op of ['maximum', 'add'] as const) {
     const [a, b] = argumentsOf(value.node.id, op, editor) ?? [];
-    if (a !== undefined && b !== undefined && constantOf(b, editor) !== undefined)
-      value = inputOf(value, a, editor);
+    if (a !== undefined && b !== undefined && isConstant(b, editor)) value = inputOf(value, a, editor);
   }
   const [square] = argumentsOf(value.node.id, 'sqrt', editor) ?? [];
   const sum = square === undefined ? undefined : asReduced(inputOf(value, square, editor), 'sum');

@@ -17,11 +17,15 @@ import {
   type ValueMap,
 } from '../../graph/graph.js';
 import { printGraph } from '../../graph/print.js';
+import { type ScalarTest, specialized } from '../../graph/runtime-scalar.js';
 import { sameShape } from '../../graph/shape.js';
 import { causalForm } from './causal-form.js';
-import { constantOf } from './constant-of.js';
+import { constantOf, isConstantThat } from './constant-of.js';
 import type { NodeContent } from './node-table.js';
 import type { Editor } from './rewrite.js';
+
+const isZero: ScalarTest = (value) => value === 0;
+const isLowest: ScalarTest = (value) => value === Number.NEGATIVE_INFINITY;
 
 /** The most nodes of a map. */
 const MAX_NODES = 64;
@@ -106,7 +110,7 @@ function causalPart(root: number, nodes: ReadonlySet<number>, editor: Editor): M
   while (chosen.kind === 'cast') chosen = editor.node(chosen.inputs[0]!);
   if (nodes.has(mask!) || chosen.kind !== 'map' || chosen.op !== 'where') return none;
   const [condition, kept, other] = chosen.inputs as readonly [number, number, number];
-  const zero = [kept, other].find((id) => constantOf(id, editor) === 0);
+  const zero = [kept, other].find((id) => isConstantThat(id, editor, isZero));
   const offset = zero === undefined ? undefined : causalOffset(condition, kept, other, editor);
   return offset === undefined ? none : { value: value!, offset };
 }
@@ -116,7 +120,7 @@ function causalOffset(condition: number, kept: number, other: number, editor: Ed
   const causal = causalForm(condition, editor);
   if (causal === undefined) return undefined;
   const hidden = causal.holds ? other : kept;
-  return constantOf(hidden, editor) === Number.NEGATIVE_INFINITY ? causal.offset : undefined;
+  return isConstantThat(hidden, editor, isLowest) ? causal.offset : undefined;
 }
 
 /** The factor of a product that is only scaled, and cast from halves. */
@@ -193,6 +197,8 @@ class MapGraph {
     if (node.id === this.product) return this.#source(0, 'float32', this.shape);
     if (!this.#isInside(node)) return this.#source(this.#inputs.push(node.id), dtype, shape);
     const inputs = node.inputs.map((id) => this.#ids.get(id)!);
+    // Values of the routine's own graph are a part of the program.
+    if (node.kind === 'const') return this.#add({ ...node, value: specialized(node.value), inputs });
     if (!this.dependents.has(node.id)) return this.#add({ ...node, inputs });
     const wide = isHalf(dtype) ? 'float32' : dtype;
     if (node.kind === 'cast' && this.#nodes[inputs[0]!]!.dtype === wide) return inputs[0]!;

@@ -98,7 +98,7 @@ function sharedCanonical({ graph, sources, fingerprint, checks, statuses }: Cano
     graphs.set(fingerprint, shared);
   }
   const known = { sites: NO_SITES, repeated: [], stretched: [] };
-  return { graph: shared, sources, fingerprint, checks, statuses, ...known };
+  return { graph: shared, sources, scalars: [], fingerprint, checks, statuses, ...known };
 }
 
 /** The segments below a graph, those that others read first. */

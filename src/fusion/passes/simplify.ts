@@ -14,9 +14,10 @@ import { type DType, isComplex, isFloat, isInteger, type Scalar } from '../../gr
 import type { View } from '../../graph/expr.js';
 import { type GraphNode, type GraphNodeOf, type MutableGraph, sizeOfShape } from '../../graph/graph.js';
 import { reductionRow } from '../../graph/reductions.js';
+import type { ScalarTest } from '../../graph/runtime-scalar.js';
 import { sameShape } from '../../graph/shape.js';
 import type { Slices } from '../../host/slices.js';
-import { constantOf } from './constant-of.js';
+import { constantOf, isConstant, isConstantThat } from './constant-of.js';
 import { indexValues } from './index-values.js';
 import { type Editor, type Rule, rewrite } from './rewrite.js';
 
@@ -47,17 +48,19 @@ const dropEmpty: Rule = (node, editor) => {
   return editor.constant(zeroOf(node.dtype), node.dtype, node.shape);
 };
 
+/** Small integers are the same in every dtype but bool and those without a sign. */
+const isSmallInteger: ScalarTest = (value) =>
+  typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 127 && !Object.is(value, -0);
+
 const castOfConstant: Rule = (node, editor) => {
   if (node.kind !== 'cast') return undefined;
-  const value = constantOf(node.inputs[0]!, editor);
-  const input = editor.node(node.inputs[0]!);
-  if (value === undefined || typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 2048)
-    return undefined;
-  // Small integers are the same in every dtype but bool and those without a sign.
+  const [id] = node.inputs as readonly [number];
+  const input = editor.node(id);
   if (isComplex(input.dtype) || isComplex(node.dtype) || node.dtype === 'bool' || input.dtype === 'bool')
     return undefined;
-  if (Object.is(value, -0) || Math.abs(value) > 127 || (value < 0 && node.dtype.startsWith('uint')))
-    return undefined;
+  if (!isConstantThat(id, editor, isSmallInteger)) return undefined;
+  const value = constantOf(id, editor) as number;
+  if (value < 0 && node.dtype.startsWith('uint')) return undefined;
   return editor.constant(node.dtype.endsWith('int64') ? BigInt(value) : value, node.dtype, node.shape);
 };
 
@@ -97,12 +100,14 @@ const castOfCast: Rule = (node, editor) => {
 /** An argument whose constant leaves the other as it is. */
 interface Neutral {
   readonly position: 0 | 1;
-  readonly leaves: (value: Scalar, dtype: DType) => boolean;
+  readonly leaves: ScalarTest;
 }
 
-const addsNothing = (v: Scalar, d: DType): boolean => isNegativeZero(v) || (isInteger(d) && isZero(v));
-const multipliesByOne = (v: Scalar, d: DType): boolean => d !== 'bool' && isOne(v);
-const isRealOne = (v: Scalar, d: DType): boolean => !isComplex(d) && isOne(v);
+const addsNothing: ScalarTest = (v, d) => isNegativeZero(v) || (isInteger(d) && isZero(v));
+const subtractsNothing: ScalarTest = (v, d) => !isComplex(d) && isZero(v) && !isNegativeZero(v);
+const multipliesByOne: ScalarTest = (v, d) => d !== 'bool' && isOne(v);
+const isRealOne: ScalarTest = (v, d) => !isComplex(d) && isOne(v);
+const isTwo: ScalarTest = (v) => v === 2;
 
 /** Identities of one constant argument, by op. */
 const NEUTRAL: Readonly<Record<string, readonly Neutral[]>> = {
@@ -116,7 +121,7 @@ const NEUTRAL: Readonly<Record<string, readonly Neutral[]>> = {
     { position: 0, leaves: addsNothing },
     { position: 1, leaves: addsNothing },
   ],
-  subtract: [{ position: 1, leaves: (v, d) => !isComplex(d) && isZero(v) && !isNegativeZero(v) }],
+  subtract: [{ position: 1, leaves: subtractsNothing }],
 };
 const isOne = (v: Scalar): boolean => v === 1 || v === 1n;
 const isZero = (v: Scalar): boolean => v === 0 || v === 0n;
@@ -137,16 +142,12 @@ const identities: Rule = (node, editor) => {
   const neutrals = NEUTRAL[node.op] ?? NO_IDENTITIES;
   for (let k = 0; k < neutrals.length; k++) {
     const { position, leaves } = neutrals[k]!;
-    const value = constantOf(node.inputs[position]!, editor);
-    if (value !== undefined && leaves(value, node.dtype))
+    if (isConstantThat(node.inputs[position]!, editor, leaves))
       return editor.broadcast(node.inputs[1 - position]!, node.shape);
   }
-  if (node.op === 'pow' && isFloat(node.dtype)) {
-    const exponent = constantOf(node.inputs[1]!, editor);
-    if (exponent === 2) {
-      const base = editor.broadcast(first!, node.shape);
-      return editor.add({ kind: 'map', op: 'square', dtype: node.dtype, shape: node.shape, inputs: [base] });
-    }
+  if (node.op === 'pow' && isFloat(node.dtype) && isConstantThat(node.inputs[1]!, editor, isTwo)) {
+    const base = editor.broadcast(first!, node.shape);
+    return editor.add({ kind: 'map', op: 'square', dtype: node.dtype, shape: node.shape, inputs: [base] });
   }
   return undefined;
 };
@@ -164,7 +165,7 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
 const foldConstants: Rule = (node, editor) => {
   if (node.kind !== 'map' || (node.dtype !== 'float32' && node.dtype !== 'float64')) return undefined;
   const operation = ARITHMETIC[node.op];
-  if (operation === undefined) return undefined;
+  if (operation === undefined || !node.inputs.every((id) => isConstant(id, editor))) return undefined;
   const a = constantOf(node.inputs[0]!, editor);
   if (typeof a !== 'number') return undefined;
   const b = node.inputs.length === 1 ? a : constantOf(node.inputs[1]!, editor);

@@ -10,8 +10,8 @@ import type {
   KernelProgram,
 } from '../../../graph/kernel-program.js';
 import { CUDA_TYPE, opRow } from '../../../graph/ops.js';
+import { scalarBytes } from '../../../graph/scalar-bytes.js';
 import { castExpression, fromStorage, STORAGE_TYPE, toStorage } from '../casts.js';
-import { scalarBytes } from '../literals.js';
 import { preludeFor } from '../prelude/prelude.js';
 import { Writer } from '../writer.js';
 
