@@ -7,7 +7,7 @@ import { CompileError, MemoryError } from '../../src/host/errors.js';
 import { arange, type Lazy } from '../../src/index.js';
 import { CANNOT_FAIL, checkOutcome, OUT_OF_MEMORY, outcomeOf } from './fault-outcomes.js';
 import { bitsOf, CASES, footprint, settledBitsOf } from './programs.js';
-import { describeSimulator, type Fault, setDevices, setFaults, stall } from './simulator.js';
+import { describeSimulator, type Fault, hold, setDevices, setFaults, stall } from './simulator.js';
 
 type Footprint = Awaited<ReturnType<typeof footprint>>;
 
@@ -142,12 +142,13 @@ describe('a device that is slow', () => {
     await bitsOf([y], 'cuda');
     const left = await footprint();
     const controller = new AbortController();
-    setFaults([{ call: 'cuLaunchKernel', nth: 0, delayMs: 20 }]);
+    const launch = hold('cuLaunchKernel', 3);
     const stopped = y.compute({ device: 'cuda', signal: controller.signal });
-    setTimeout(() => controller.abort(), 50);
+    await launch.reached();
+    controller.abort();
+    launch.release();
     await expect(stopped).rejects.toMatchObject({ name: 'AbortError' });
-    expect(describeSimulator().counts.cuLaunchKernel).toBeLessThan(20);
-    setFaults([]);
+    expect(describeSimulator().counts.cuLaunchKernel ?? 0).toBeLessThan(20);
     expect(await footprint()).toEqual(left);
   });
 });

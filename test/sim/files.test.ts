@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { FileError, fromReader, type Lazy, lazy, loadNpy, npy, saveNpy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { footprint } from './programs.js';
-import { setSchedule } from './simulator.js';
+import { hold, setSchedule } from './simulator.js';
 
 const folder = temporaryFolder();
 const device = 'cuda';
@@ -85,8 +85,11 @@ describe('a file that is larger than the budget', () => {
     const whole = await loadNpy(join(folder.path, 'first.npy'));
     const abort = new AbortController();
     const options = { device, memory, signal: abort.signal, to: npy(join(folder.path, 'aborted.npy')) };
+    const launch = hold('cuLaunchKernel', 2);
     const computing = whole.mul(2).compute(options);
-    setTimeout(() => abort.abort(new Error('enough')), 5);
+    await launch.reached();
+    abort.abort(new Error('enough'));
+    launch.release();
     await expect(computing).rejects.toThrow('enough');
     expect(readdirSync(folder.path).filter((name) => /of-cut|aborted|tmp/.test(name))).toEqual([]);
     expect(await footprint()).toEqual(left);

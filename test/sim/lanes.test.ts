@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { chunked, FileError, type Lazy, lazy, pinned, saveNpy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
-import { describeSimulator, setFaults, setSchedule, show, stall, takeProblems } from './simulator.js';
+import { describeSimulator, hold, setFaults, setSchedule, show, stall, takeProblems } from './simulator.js';
 
 /** More than one lane is worth it from 2 MiB on. */
 const N = 900_001;
@@ -126,11 +126,12 @@ describe('tiles that several lanes copy', () => {
     const left = inUse();
     for (let launch = 1; launch <= 4; launch++) {
       const abort = new AbortController();
-      setFaults([{ call: 'cuLaunchKernel', nth: launch, delayMs: 40 }]);
+      const held = hold('cuLaunchKernel', launch);
       const computing = map.compute({ ...options, signal: abort.signal });
-      setTimeout(() => abort.abort(new Error('enough')), 20);
+      await held.reached();
+      abort.abort(new Error('enough'));
+      held.release();
       await expect(computing).rejects.toThrow('enough');
-      setFaults([]);
       expect(inUse()).toEqual(left);
     }
     expect((await bitsOf(map)).equals(doubled)).toBe(true);

@@ -7,7 +7,7 @@ import { cancel, createCancel, createProgram, type RunResult, run } from '../../
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
 import { fault, floats, MEMORY_BYTES, missing, ramp, scale, scaleBy, use } from './scale.js';
-import { describeSimulator, setFaults, setSchedule, takeProblems } from './simulator.js';
+import { describeSimulator, hold, setFaults, setSchedule, takeProblems } from './simulator.js';
 
 const UNKNOWN = 999;
 const ROUNDS = 10;
@@ -153,9 +153,11 @@ describe('a run that is cancelled', () => {
 
   it('when all of it is queued rejects too, and the next is right', async () => {
     const token = createCancel();
-    setFaults([{ call: 'run launch', nth: 1, delayMs: 200 }]);
+    const launch = hold('run launch');
     const stopped = run(double, [x], { ...host, cancel: token });
-    setTimeout(() => cancel(token), 50);
+    await launch.reached();
+    cancel(token);
+    launch.release();
     await expect(stopped).rejects.toMatchObject({ name: 'AbortError' });
     expect(valuesOf(await run(double, [x], host))).toEqual(doubled);
   });

@@ -23,6 +23,7 @@ import {
 } from '../../src/index.js';
 import {
   describeSimulator,
+  hold,
   setDevices,
   setFaults,
   setSchedule,
@@ -213,12 +214,13 @@ describe('a compute whose tiles devices take', () => {
 
   it('stops when it is aborted, and is right the next time', async () => {
     const wanted = await bytesOf(map, { device: 'cuda:0' });
-    setFaults([{ call: 'cuLaunchKernel', nth: 0, delayMs: 20 }]);
+    const launch = hold('cuLaunchKernel', 3);
     const stopped = new AbortController();
     const outcome = compute(map, { ...OPTIONS, signal: stopped.signal });
-    setTimeout(() => stopped.abort(), 100);
+    await launch.reached();
+    stopped.abort();
+    launch.release();
     await expect(outcome).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
-    setFaults([]);
     expect(await bytesOf(map, OPTIONS)).toEqual(wanted);
   });
 

@@ -4,6 +4,7 @@
  * `sim` in `vitest.config.ts`.
  */
 import { createRequire } from 'node:module';
+import { setTimeout } from 'node:timers/promises';
 import { SIM_FOLDER } from './environment.js';
 
 export interface DeviceSettings {
@@ -44,6 +45,7 @@ export interface Fault {
   readonly status?: number;
   /** Loses the context. */
   readonly sticky?: boolean;
+  /** Or until other faults are set. */
   readonly delayMs?: number;
 }
 
@@ -114,6 +116,24 @@ export const setSchedule = (schedule: Schedule): void => control(['schedule', sc
 /** Replaces the plan, and counts calls anew. */
 export const setFaults = (faults: readonly Fault[]): void =>
   control(['faults'], ...faults.map((fault): Setting => ['fault', fault]));
+/** Longer than any test. */
+const HELD_MS = 1_000_000;
+/**
+ * Holds a call of another thread until it is released, so that a test does something while it is under way, however busy
+ * the machine is. To be set before the call is made, and in the place of other faults.
+ */
+export function hold(
+  call: string,
+  nth = 1,
+): { readonly reached: () => Promise<void>; readonly release: () => void } {
+  setFaults([{ call, nth, delayMs: HELD_MS }]);
+  return {
+    reached: async () => {
+      while ((describeSimulator().counts[call] ?? 0) < nth) await setTimeout(1);
+    },
+    release: () => setFaults([]),
+  };
+}
 /** Holds a stream back. Streams are numbered as they are made, a context's default stream being one. */
 export const stall = (stream: number, milliseconds: number): void =>
   control(['stall', { stream, milliseconds }]);

@@ -10,7 +10,7 @@ import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors
 import { type Lazy, lazy, npy, saveNpy } from '../../src/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { footprint } from './programs.js';
-import { describeSimulator, setDevices, setFaults } from './simulator.js';
+import { describeSimulator, hold, setDevices, setFaults } from './simulator.js';
 
 setDevices([{ memory: 2 ** 26 }]);
 const OUT_OF_MEMORY = 2;
@@ -90,11 +90,12 @@ describe.each(JOBS)('%s from file to file in tiles', (_, job) => {
     const launches = [...new Set([1, 2, Math.ceil(tiles / 2), tiles])];
     for (const nth of launches) {
       const controller = new AbortController();
-      setFaults([{ call: 'cuLaunchKernel', nth, delayMs: 60 }]);
+      const launch = hold('cuLaunchKernel', nth);
       const running = outcomeOf(y, controller.signal);
-      setTimeout(() => controller.abort(new Error(`enough at ${nth}`)), 30);
+      await launch.reached();
+      controller.abort(new Error(`enough at ${nth}`));
+      launch.release();
       const outcome = await running;
-      setFaults([]);
       expect(String(outcome)).toBe(`Error: enough at ${nth}`);
       expect(readdirSync(folder.path)).toEqual(['in.npy']);
       expect(await footprint()).toEqual(left);

@@ -15,7 +15,15 @@ import { KernelBuilder } from '../support/kernel-builder.js';
 import { generator, randomValues } from '../support/random.js';
 import { bytesOf } from '../support/sweep-runner.js';
 import { footprint } from './programs.js';
-import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProblems } from './simulator.js';
+import {
+  describeSimulator,
+  hold,
+  setDevices,
+  setFaults,
+  setSchedule,
+  show,
+  takeProblems,
+} from './simulator.js';
 
 const LOSABLE = 6;
 setDevices(Array.from({ length: 1 + LOSABLE }, () => ({})));
@@ -151,13 +159,13 @@ describe.each([
     expect(counts).toBeDefined();
     for (let tile = 1; tile <= Math.max(...tiles); tile++) {
       const token = createCancel();
-      setFaults([{ call: 'cuLaunchKernel', nth: tile, delayMs: 60 }]);
+      const launch = hold('cuLaunchKernel', tile);
       const promise = run(program, inputs, { ...options, cancel: token });
       const outcome = promise.catch((error: unknown) => error as Error);
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await launch.reached();
       cancel(token);
+      launch.release();
       const result = await outcome;
-      setFaults([]);
       expect(result).toBeInstanceOf(Error);
       expect((result as Error).name).toBe('AbortError');
       expect(await footprint()).toEqual(left);

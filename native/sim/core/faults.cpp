@@ -16,6 +16,7 @@ void Faults::plan(std::vector<Fault> faults) {
   plan_ = std::move(faults);
   counts_.clear();
   met_ = 0;
+  plans_++;
 }
 
 std::vector<Fault> Faults::meet(const std::string& call) {

@@ -1,5 +1,5 @@
 // Faults: which calls fail, with which status, and which are slow. A plan is data; calls are counted so that
-// a test can fail each one that a program makes.
+// a test can fail each one that a program makes. A delay ends with its plan.
 #pragma once
 #include <map>
 #include <string>
@@ -38,11 +38,14 @@ class Faults {
   Json counts() const;
   // How many planned faults were met.
   size_t met() const { return met_; }
+  // How many plans there were.
+  size_t plans() const { return plans_; }
 
  private:
   std::vector<Fault> plan_;
   std::map<std::string, size_t> counts_;
   size_t met_ = 0;
+  size_t plans_ = 0;
 };
 
 }  // namespace weft::sim

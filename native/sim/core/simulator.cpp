@@ -40,7 +40,10 @@ void Simulator::obey(const std::string& lines) {
     }
   }
   if (!devices.empty()) setDevices(std::move(devices));
-  if (plan) faults.plan(std::move(*plan));
+  if (plan) {
+    faults.plan(std::move(*plan));
+    planned_.notify_all();
+  }
 }
 
 void Simulator::setDevices(std::vector<DeviceConfig> devices) {
@@ -64,9 +67,16 @@ void Simulator::rest(unsigned milliseconds) {
   mutex.lock();
 }
 
+void Simulator::delay(unsigned milliseconds) {
+  std::unique_lock lock(mutex, std::adopt_lock);
+  planned_.wait_for(lock, std::chrono::milliseconds(milliseconds),
+                    [this, plans = faults.plans()] { return faults.plans() != plans; });
+  lock.release();
+}
+
 int Simulator::meetFaults(const std::string& call) {
   for (const Fault& fault : faults.meet(call)) {
-    if (fault.delayMs > 0) rest(fault.delayMs);
+    if (fault.delayMs > 0) delay(fault.delayMs);
     if (fault.status != 0) return fault.status;
   }
   return 0;
@@ -74,7 +84,7 @@ int Simulator::meetFaults(const std::string& call) {
 
 int Simulator::meetFaults(const std::string& call, Context& context) {
   for (const Fault& fault : faults.meet(call)) {
-    if (fault.delayMs > 0) rest(fault.delayMs);
+    if (fault.delayMs > 0) delay(fault.delayMs);
     if (fault.sticky) context.error = fault.status;
     if (fault.status != 0) return fault.status;
   }

@@ -1,6 +1,7 @@
 // Simulator: the one simulated machine of a process, shared by the libraries that stand in for CUDA's and by
 // the control that tests hold. One lock guards all of it.
 #pragma once
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -91,10 +92,13 @@ class Simulator {
 
  private:
   Simulator();
+  // As `rest`, or until other faults are planned.
+  void delay(unsigned milliseconds);
   // Refused once the driver has been started.
   void setDevices(std::vector<DeviceConfig> devices);
 
   std::vector<DeviceConfig> configured_ = std::vector<DeviceConfig>(2);
+  std::condition_variable planned_;
 };
 
 // The context that is current on this thread.
