@@ -74,6 +74,8 @@ export default defineConfig({
             'test/sim/graphs.test.ts',
             'test/sim/product-graphs.test.ts',
             'test/sim/streams.test.ts',
+            // On the CPU alone.
+            'test/conformance/bin-sums.test.ts',
           ],
         },
       },

@@ -21,6 +21,12 @@ export function backends(): readonly string[] {
   return [...new Set(['reference', 'interpreted', 'cpu', ...others])];
 }
 
+/**
+ * Whether the tests of a file that need no backend, or the CPU alone, are run here: not a second time beside those of
+ * the simulated GPU, where the same code would give the same.
+ */
+export const runsOthers = process.env.WEFT_TEST_ONLY !== 'cuda';
+
 /** Whether a device is a simulated one. */
 export const isSimulated = (device: string): boolean =>
   device.startsWith('cuda') && process.env.WEFT_CUDA_DRIVER === SIM_ENVIRONMENT.WEFT_CUDA_DRIVER;
