@@ -15,9 +15,7 @@ namespace {
 // CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: split sums of halves stay in
 // float32.
 constexpr int kMathMode = 16;
-constexpr int kDefaultAlgorithm = -1;
-constexpr int kMajorVersion = 0;
-constexpr int kMinorVersion = 1;
+constexpr int kDefaultGemm = -1;
 // Largest batch of one call: that of a grid's z axis.
 constexpr int64_t kMaxBatch = 65535;
 
@@ -77,7 +75,7 @@ struct Product {
   Operand a, b, c;
 };
 
-const void* pointer(const Operand& operand) { return reinterpret_cast<const void*>(operand.address); }
+const void* addressOf(const Operand& operand) { return reinterpret_cast<const void*>(operand.address); }
 
 bool fits32(const Product& p) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
@@ -99,9 +97,9 @@ void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, const M
               std::to_string(cublasState().major));
     }
     WEFT_CUBLAS_CALL(cublasGemmStridedBatchedEx64, handle, transposeA, transposeB, p.m, p.n, p.k, scalars.one,
-                     pointer(p.a), types.data, p.a.layout.leading, p.a.stride, pointer(p.b), types.data,
+                     addressOf(p.a), types.data, p.a.layout.leading, p.a.stride, addressOf(p.b), types.data,
                      p.b.layout.leading, p.b.stride, beta, result, types.data, p.c.layout.leading, p.c.stride,
-                     batch, types.compute, kDefaultAlgorithm);
+                     batch, types.compute, kDefaultGemm);
     return;
   }
   const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
@@ -109,15 +107,15 @@ void multiplyBatch(cublasHandle handle, const Product& p, int64_t batch, const M
   const int leadingB = static_cast<int>(p.b.layout.leading);
   const int leadingC = static_cast<int>(p.c.layout.leading);
   if (batch == 1) {
-    WEFT_CUBLAS_CALL(cublasGemmEx, handle, transposeA, transposeB, m, n, k, scalars.one, pointer(p.a),
-                     types.data, leadingA, pointer(p.b), types.data, leadingB, beta, result, types.data,
-                     leadingC, types.compute, kDefaultAlgorithm);
+    WEFT_CUBLAS_CALL(cublasGemmEx, handle, transposeA, transposeB, m, n, k, scalars.one, addressOf(p.a),
+                     types.data, leadingA, addressOf(p.b), types.data, leadingB, beta, result, types.data,
+                     leadingC, types.compute, kDefaultGemm);
     return;
   }
   WEFT_CUBLAS_CALL(cublasGemmStridedBatchedEx, handle, transposeA, transposeB, m, n, k, scalars.one,
-                   pointer(p.a), types.data, leadingA, p.a.stride, pointer(p.b), types.data, leadingB,
+                   addressOf(p.a), types.data, leadingA, p.a.stride, addressOf(p.b), types.data, leadingB,
                    p.b.stride, beta, result, types.data, leadingC, p.c.stride, static_cast<int>(batch),
-                   types.compute, kDefaultAlgorithm);
+                   types.compute, kDefaultGemm);
 }
 
 }  // namespace

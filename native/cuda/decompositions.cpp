@@ -83,10 +83,10 @@ const Solver::Bytes& qBytes(const LibraryJob& job, const Q& q) {
     int elements = 0;
     askForQ(q.dtype, [&](const auto& sizeOf, const auto&, const char* name) {
       const std::string call = std::string(name) + "_bufferSize";
-      checkSolver(sizeOf(solver.handle(), static_cast<int>(q.rows), static_cast<int>(q.wanted),
+      checkStatus(sizeOf(solver.handle(), static_cast<int>(q.rows), static_cast<int>(q.wanted),
                          static_cast<int>(q.least()), pointer(job.results[0]), static_cast<int>(q.rows),
                          pointer(job.operands[1]), &elements),
-                  call.c_str());
+                  kCusolverNames, call.c_str());
     });
     need.device = static_cast<size_t>(elements) * q.elementBytes;
   });
@@ -117,11 +117,11 @@ const LibraryRoutine kOrgqr{
         WEFT_CU(cuMemcpyDtoDAsync, result, job.operands[0] + at * from, kept, stream);
         if (to > kept) WEFT_CU(cuMemsetD8Async, result + kept, 0, to - kept, stream);
         askForQ(q.dtype, [&](const auto&, const auto& make, const char* name) {
-          checkSolver(make(solver.handle(), static_cast<int>(q.rows), static_cast<int>(q.wanted),
+          checkStatus(make(solver.handle(), static_cast<int>(q.rows), static_cast<int>(q.wanted),
                            static_cast<int>(q.least()), pointer(result), static_cast<int>(q.rows),
                            pointer(job.operands[1] + at * taus), pointer(job.workspace + kInfoBytes),
                            static_cast<int>(need.device / q.elementBytes), pointer<int>(job.workspace)),
-                      name);
+                      kCusolverNames, name);
         });
       }
     },

@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
 // How long to look without a pause.
-constexpr nanoseconds kSpin = std::chrono::milliseconds(2);
+constexpr nanoseconds kEventSpin = std::chrono::milliseconds(2);
 // Naps are a share of the time waited so far, but no shorter than is worth it, and no longer than a user
 // would not notice.
 constexpr int kNapShare = 1024;
@@ -48,7 +48,7 @@ bool Event::isReached() const {
 
 void Event::wait(nanoseconds usual) {
   const Clock::time_point begin = Clock::now();
-  const nanoseconds spin = spinLimit(kSpin);
+  const nanoseconds spin = spinLimit(kEventSpin);
   const nanoseconds slack = std::max(usual / kSlackShare, kLeastSlack);
   const nanoseconds again = usual - slack;
   while (!isReached()) {

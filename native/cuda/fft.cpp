@@ -1,16 +1,16 @@
 #include "cuda/fft.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "cuda/device.h"
+#include "cuda/library-status.h"
+#include "cuda/pointer.h"
 #include "runtime/failure.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kAllocationFailed = 2;
 constexpr int kForward = -1, kInverse = 1;
 // cudaDataType.
 constexpr int kReal32 = 0, kReal64 = 1, kComplex32 = 4, kComplex64 = 5;
@@ -20,28 +20,6 @@ constexpr size_t kAlignment = 256;
 constexpr int64_t kPair = 2;
 // About what a call of cuFFT launches, and what copies its operand.
 constexpr size_t kLaunches = 2, kCopyLaunches = 3;
-
-std::string nameOf(int status) {
-  static const std::map<int, const char*> names{
-      {1, "INVALID_PLAN"},     {kAllocationFailed, "ALLOC_FAILED"},
-      {3, "INVALID_TYPE"},     {4, "INVALID_VALUE"},
-      {5, "INTERNAL_ERROR"},   {6, "EXEC_FAILED"},
-      {7, "SETUP_FAILED"},     {8, "INVALID_SIZE"},
-      {9, "UNALIGNED_DATA"},   {11, "INVALID_DEVICE"},
-      {13, "NO_WORKSPACE"},    {14, "NOT_IMPLEMENTED"},
-      {16, "NOT_SUPPORTED"},   {17, "MISSING_DEPENDENCY"},
-      {18, "NVRTC_FAILURE"},   {19, "NVJITLINK_FAILURE"},
-      {20, "NVSHMEM_FAILURE"},
-  };
-  const auto found = names.find(status);
-  return "CUFFT_" + (found == names.end() ? std::to_string(status) : found->second);
-}
-
-void checkFft(int status, const char* call) {
-  if (status == 0) return;
-  const FailureCode code = status == kAllocationFailed ? FailureCode::memory : FailureCode::device;
-  throw Failure(code, "[cuda] cuFFT failed", nameOf(status), call);
-}
 
 CufftState* findCufft() {
   auto* state = new CufftState();
@@ -70,7 +48,7 @@ const Cufft& cufft() {
   return state.cufft;
 }
 
-#define WEFT_CUFFT_CALL(name, ...) checkFft(cufft().name(__VA_ARGS__), #name)
+#define WEFT_CUFFT_CALL(name, ...) checkStatus(cufft().name(__VA_ARGS__), kCufftNames, #name)
 
 size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -90,8 +68,6 @@ size_t tableBytesOf(const FftNumbers& fft) {
   }
   return elements * 2 * fft.realBytes();
 }
-
-void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 

@@ -1,16 +1,28 @@
-// The statuses of cuBLAS, cuBLASLt and cuTENSOR, which share their numbers.
+// Numbers of CUDA's libraries: their statuses, of which each has its own and 0 is success, and the properties
+// that they are asked for.
 #pragma once
+#include <span>
 
 namespace weft::cuda {
 
+// libraryPropertyType.
+inline constexpr int kMajorVersion = 0, kMinorVersion = 1;
+
+struct StatusName {
+  int status;
+  const char* name;
+};
+
 struct StatusNames {
-  // For messages: "cuBLAS", and what its names begin with: "CUBLAS_STATUS_".
+  // For messages: "cuBLAS", and the beginning of its names: "CUBLAS_STATUS_".
   const char* library;
   const char* prefix;
+  // The status of a call that memory did not suffice for.
+  int allocationFailed;
+  std::span<const StatusName> names;
 };
-inline constexpr StatusNames kCublasNames{"cuBLAS", "CUBLAS_STATUS_"};
-inline constexpr StatusNames kCublasLtNames{"cuBLASLt", "CUBLAS_STATUS_"};
-inline constexpr StatusNames kCutensorNames{"cuTENSOR", "CUTENSOR_STATUS_"};
+extern const StatusNames kCublasNames, kCublasLtNames, kCutensorNames, kCufftNames, kCusolverNames,
+    kCudssNames;
 
 // Throws a Failure that names the call, where the status is not success.
 void checkStatus(int status, const StatusNames& names, const char* call);

@@ -73,9 +73,9 @@ const Solver::Bytes& jacobiBytes(const LibraryJob& job, const Svd& s) {
     const int m = static_cast<int>(s.m), n = static_cast<int>(s.n);
     askJacobi(s.dtype, [&](const auto& sizeOf, const auto&, const char* name) {
       const std::string call = std::string(name) + "_bufferSize";
-      checkSolver(sizeOf(solver.handle(), kVectors, kEconomic, m, n, pointer(job.workspace), m, to.values,
+      checkStatus(sizeOf(solver.handle(), kVectors, kEconomic, m, n, pointer(job.workspace), m, to.values,
                          to.u, m, to.v, n, &elements, solver.jacobi()),
-                  call.c_str());
+                  kCusolverNames, call.c_str());
     });
     need.device = static_cast<size_t>(elements) * s.elementBytes;
   });
@@ -98,10 +98,10 @@ void solveByJacobi(const LibraryJob& job, const Svd& s, const Places& to) {
   const Solver::Bytes& need = jacobiBytes(job, s);
   const int m = static_cast<int>(s.m), n = static_cast<int>(s.n);
   askJacobi(s.dtype, [&](const auto&, const auto& solve, const char* name) {
-    checkSolver(solve(solver.handle(), kVectors, kEconomic, m, n, pointer(job.workspace), m, to.values, to.u,
+    checkStatus(solve(solver.handle(), kVectors, kEconomic, m, n, pointer(job.workspace), m, to.values, to.u,
                       m, to.v, n, pointer(job.workspace + s.ownBytes()),
                       static_cast<int>(need.device / s.elementBytes), to.info, solver.jacobi()),
-                name);
+                kCusolverNames, name);
   });
 }
 

@@ -6,22 +6,17 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/library-status.h"
+#include "cuda/pointer.h"
 #include "cuda/solver.h"
 #include "shared/layout.h"
 
 namespace weft::cuda {
 
-// Throws a Failure that names the call, where the status is not success.
-void checkSolver(int status, const char* call);
 // Throws where the library was not found.
 const Cusolver& cusolver();
 
-#define WEFT_CUSOLVER_CALL(name, ...) checkSolver(cusolver().name(__VA_ARGS__), #name)
-
-template <typename T = void>
-T* pointer(CUdeviceptr address) {
-  return reinterpret_cast<T*>(address);
-}
+#define WEFT_CUSOLVER_CALL(name, ...) checkStatus(cusolver().name(__VA_ARGS__), kCusolverNames, #name)
 
 // Of `LibraryRoutine::prepare`: the device's handle lives as long as the device, so that graphs need keep
 // nothing.

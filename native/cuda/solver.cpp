@@ -8,21 +8,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kAllocationFailed = 2;
-constexpr int kMajorVersion = 0, kMinorVersion = 1;
-std::string nameOf(int status) {
-  static const std::map<int, const char*> names{
-      {1, "NOT_INITIALIZED"},  {kAllocationFailed, "ALLOC_FAILED"},
-      {3, "INVALID_VALUE"},    {4, "ARCH_MISMATCH"},
-      {5, "MAPPING_ERROR"},    {6, "EXECUTION_FAILED"},
-      {7, "INTERNAL_ERROR"},   {8, "MATRIX_TYPE_NOT_SUPPORTED"},
-      {9, "NOT_SUPPORTED"},    {10, "ZERO_PIVOT"},
-      {11, "INVALID_LICENSE"}, {31, "INVALID_WORKSPACE"},
-  };
-  const auto found = names.find(status);
-  return "CUSOLVER_STATUS_" + (found == names.end() ? std::to_string(status) : found->second);
-}
-
 CusolverState* findCusolver() {
   auto* state = new CusolverState();
   Cusolver& api = state->cusolver;
@@ -223,12 +208,6 @@ const LibraryRoutine kTrsm{
 };
 
 }  // namespace
-
-void checkSolver(int status, const char* call) {
-  if (status == 0) return;
-  const FailureCode code = status == kAllocationFailed ? FailureCode::memory : FailureCode::device;
-  throw Failure(code, "[cuda] cuSOLVER failed", nameOf(status), call);
-}
 
 const Cusolver& cusolver() {
   const CusolverState& state = cusolverState();

@@ -5,7 +5,9 @@
 
 #include "cuda/blas.h"
 #include "cuda/device.h"
+#include "cuda/library-status.h"
 #include "cuda/nvrtc.h"
+#include "cuda/pointer.h"
 #include "cuda/resources.h"
 #include "runtime/failure.h"
 #include "shared/layout.h"
@@ -13,8 +15,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kAllocationFailed = 2;
-constexpr int kMajorVersion = 0, kMinorVersion = 1;
 // The version whose numbers these are.
 constexpr int kMajor = 1;
 // cudssConfigParam_t
@@ -31,21 +31,6 @@ constexpr int kWhole = 0, kLowerTriangle = 1;
 // cudaDataType
 constexpr int kInt32 = 10, kInt64 = 24;
 constexpr int kFromZero = 0, kColumnMajor = 0;
-
-std::string nameOf(int status) {
-  static const std::map<int, const char*> names{{1, "NOT_INITIALIZED"},  {kAllocationFailed, "ALLOC_FAILED"},
-                                                {3, "INVALID_VALUE"},    {4, "NOT_SUPPORTED"},
-                                                {5, "EXECUTION_FAILED"}, {6, "INTERNAL_ERROR"},
-                                                {7, "IR_FAILED"}};
-  const auto found = names.find(status);
-  return "CUDSS_STATUS_" + (found == names.end() ? std::to_string(status) : found->second);
-}
-
-void checkDss(int status, const char* call) {
-  if (status == 0) return;
-  const FailureCode code = status == kAllocationFailed ? FailureCode::memory : FailureCode::device;
-  throw Failure(code, "[cuda] cuDSS failed", nameOf(status), call);
-}
 
 CudssState* findCudss() {
   // It links to these by their names alone, which the loader knows of libraries that are loaded.
@@ -81,9 +66,7 @@ const Cudss& cudss() {
   }
   return state.cudss;
 }
-#define WEFT_CUDSS_CALL(name, ...) checkDss(cudss().name(__VA_ARGS__), #name)
-
-void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+#define WEFT_CUDSS_CALL(name, ...) checkStatus(cudss().name(__VA_ARGS__), kCudssNames, #name)
 
 }  // namespace
 
@@ -172,7 +155,7 @@ void SparseFactors::execute(int phase) {
   const int status = cudss().cudssExecute(solver_.handle_, phase, config_.get(), data_.get(), matrix_.get(),
                                           result_.get(), right_.get());
   if (solver_.failure_) std::rethrow_exception(std::exchange(solver_.failure_, nullptr));
-  checkDss(status, "cudssExecute");
+  checkStatus(status, kCudssNames, "cudssExecute");
 }
 
 SparseFactors::Matrix SparseFactors::column() const {
@@ -255,7 +238,7 @@ int SparseSolver::allocate(void* context, void** address, size_t byteLength, CUs
   } catch (...) {
     solver.failure_ = std::current_exception();
     free(context, std::exchange(*address, nullptr), byteLength, nullptr);
-    return kAllocationFailed;
+    return kCudssNames.allocationFailed;
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How long to look without a pause; then in naps that short work hardly feels.
-constexpr std::chrono::nanoseconds kSpin = std::chrono::milliseconds(2);
+constexpr std::chrono::nanoseconds kFenceSpin = std::chrono::milliseconds(2);
 constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(20);
 constexpr int kPausesBetweenLooks = 32;
 
@@ -30,7 +30,7 @@ bool WriteFence::hasEnded() const {
 }
 
 void WriteFence::await(const CancelFlag& cancel) const {
-  const Clock::time_point spun = Clock::now() + spinLimit(kSpin);
+  const Clock::time_point spun = Clock::now() + spinLimit(kFenceSpin);
   while (!hasEnded()) {
     checkCancelled(cancel);
     if (Clock::now() < spun) {

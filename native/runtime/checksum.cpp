@@ -15,9 +15,9 @@ namespace {
 // Bits reversed: bit 31 is x^0.
 constexpr uint32_t kPolynomial = 0xedb88320;
 // Bytes that are looked up at once.
-constexpr size_t kStep = 16;
+constexpr size_t kBytesAtOnce = 16;
 
-using Tables = std::array<std::array<uint32_t, 256>, kStep>;
+using Tables = std::array<std::array<uint32_t, 256>, kBytesAtOnce>;
 
 // tables[k][b]: what byte b followed by k zero bytes adds.
 constexpr Tables makeTables() {
@@ -27,7 +27,7 @@ constexpr Tables makeTables() {
     for (int bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >> 1) ^ kPolynomial : sum >> 1;
     tables[0][byte] = sum;
   }
-  for (size_t k = 1; k < kStep; k++) {
+  for (size_t k = 1; k < kBytesAtOnce; k++) {
     for (size_t byte = 0; byte < 256; byte++) {
       const uint32_t before = tables[k - 1][byte];
       tables[k][byte] = (before >> 8) ^ tables[0][before & 0xff];
@@ -59,11 +59,11 @@ constexpr std::array<uint32_t, 32> kSquares = makeSquares();
 
 // Goes on with a sum, one step of the tables after the other.
 uint32_t sumByTables(uint32_t sum, const uint8_t* bytes, size_t byteLength) {
-  for (; byteLength >= kStep; bytes += kStep, byteLength -= kStep) {
+  for (; byteLength >= kBytesAtOnce; bytes += kBytesAtOnce, byteLength -= kBytesAtOnce) {
     uint32_t next = 0;
-    for (size_t k = 0; k < kStep; k++) {
+    for (size_t k = 0; k < kBytesAtOnce; k++) {
       const uint32_t low = k < 4 ? (sum >> (8 * k)) & 0xff : 0;
-      next ^= kTables[kStep - 1 - k][bytes[k] ^ low];
+      next ^= kTables[kBytesAtOnce - 1 - k][bytes[k] ^ low];
     }
     sum = next;
   }

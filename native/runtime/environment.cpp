@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 // As long as another event of the loop may wait for its turn without anybody feeling it.
-constexpr auto kSpin = std::chrono::microseconds(20);
+constexpr auto kEventSpin = std::chrono::microseconds(20);
 
 }  // namespace
 
@@ -175,7 +175,7 @@ size_t Environment::settle(Napi::Env env, bool pollsAgain, bool spins) {
     state_->polls = pollsAgain;
   }
   if (spins && pending_ > 0) {
-    spinFor(spinLimit(kSpin), [this] { return state_->hasNews.load(std::memory_order_acquire); });
+    spinFor(spinLimit(kEventSpin), [this] { return state_->hasNews.load(std::memory_order_acquire); });
   }
   settleFinished(env);
   return pending_;

@@ -17,7 +17,7 @@ namespace {
 // Longest time that leaving the process waits for work under way: users expect to be out within two seconds.
 constexpr auto kExitPatience = std::chrono::milliseconds(1200);
 // How long a thread without a job looks for one before it sleeps.
-constexpr auto kSpin = std::chrono::microseconds(100);
+constexpr auto kIdleSpin = std::chrono::microseconds(100);
 
 // Where the system does not tell it to exit handlers.
 constexpr int kUnknownStatus = -1;
@@ -81,7 +81,7 @@ void Executor::loop() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
 #endif
   std::unique_lock lock(mutex_);
-  const auto spin = spinLimit(threads_ == 1 ? kSpin : std::chrono::microseconds(0));
+  const auto spin = spinLimit(threads_ == 1 ? kIdleSpin : std::chrono::microseconds(0));
   for (;;) {
     if (queue_.empty() && spin.count() > 0) {
       lock.unlock();

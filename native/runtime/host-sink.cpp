@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 // Bytes that are swapped, summed and written at a time: it stays in the cache between the three.
-constexpr size_t kPieceByteLength = size_t{256} << 10;
+constexpr size_t kWriteByteLength = size_t{256} << 10;
 // Bytes written between two looks at the cancel flag.
 constexpr size_t kStretchByteLength = size_t{8} << 20;
 
@@ -82,8 +82,8 @@ FileSink::FileSink(FileDescriptor file, std::string path, uint64_t byteOffset, s
 
 void FileSink::write(size_t offset, size_t byteLength, const void* from) {
   const recorder::HostSpan span(recorder::Kind::write, path_, byteLength);
-  for (size_t at = 0; at < byteLength; at += kPieceByteLength) {
-    writePiece(offset + at, std::min(kPieceByteLength, byteLength - at),
+  for (size_t at = 0; at < byteLength; at += kWriteByteLength) {
+    writePiece(offset + at, std::min(kWriteByteLength, byteLength - at),
                static_cast<const std::byte*>(from) + at);
   }
 }

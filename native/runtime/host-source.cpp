@@ -9,17 +9,17 @@ namespace weft {
 namespace {
 
 // Bytes that a thread reads at a time: large enough for the disk, small enough to stop soon.
-constexpr size_t kPieceByteLength = size_t{4} << 20;
+constexpr size_t kReadByteLength = size_t{4} << 20;
 
 }  // namespace
 
 void readAll(HostSource& source, void* to, const CancelFlag& cancel) {
   const size_t byteLength = source.byteLength();
-  const auto pieces = static_cast<int64_t>((byteLength + kPieceByteLength - 1) / kPieceByteLength);
+  const auto pieces = static_cast<int64_t>((byteLength + kReadByteLength - 1) / kReadByteLength);
   cpu::sharedPool().parallelFor(pieces, [&](int64_t piece, int) {
     checkCancelled(cancel);
-    const size_t at = static_cast<size_t>(piece) * kPieceByteLength;
-    source.read(at, std::min(kPieceByteLength, byteLength - at), static_cast<std::byte*>(to) + at);
+    const size_t at = static_cast<size_t>(piece) * kReadByteLength;
+    source.read(at, std::min(kReadByteLength, byteLength - at), static_cast<std::byte*>(to) + at);
   });
 }
 
