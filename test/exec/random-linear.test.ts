@@ -3,16 +3,19 @@ import { expect, it, vi } from 'vitest';
 import { compute } from '../../src/api/lazy.js';
 import { MemoryError } from '../../src/host/errors.js';
 import { singularValues } from '../support/plain-matrices.js';
-import { programCount, randomLinearProgram } from '../support/random-linear.js';
+import { programSeeds, randomLinearProgram } from '../support/random-linear.js';
 
 vi.setConfig({ testTimeout: 3_600_000 });
 
 const MOST = { float32: 2e-3, float64: 1e-11, complex128: 1e-11 } as const;
 
+/** Programs of 2 to 17 rows in which each step is, and each dtype. */
+const SEEDS = [5, 8, 11, 15, 20, 22];
+
 it('programs of linear algebra give what a textbook gives, and the same bits in any budget', async () => {
   let tiled = 0;
   const failures: string[] = [];
-  for (let seed = 1; seed <= programCount(8); seed++) {
+  for (const [number, seed] of programSeeds(SEEDS).entries()) {
     const { outputs, dtype, steps, plain } = randomLinearProgram(seed);
     const about = `seed ${seed}: ${dtype} ${outputs[0].shape.join(' x ')}, ${steps.join(', ')}`;
     const whole = await compute(outputs, { device: 'cpu' });
@@ -34,19 +37,17 @@ it('programs of linear algebra give what a textbook gives, and the same bits in 
       }
     }
     const { peakBytes } = outputs[0].plan({ device: 'cpu' });
-    for (const part of [0.7, 0.3]) {
-      const memory = Math.ceil(part * peakBytes);
-      const within = await compute(outputs, { device: 'cpu', memory }).catch((error: unknown) => {
-        if (!(error instanceof MemoryError)) failures.push(`${about}: ${String(error)}`);
-      });
-      tiled += within === undefined ? 0 : 1;
-      for (const [k, { data }] of (within ?? []).entries())
-        if (!Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(bytesOf(whole[k]!.data)))
-          failures.push(`${about}: result ${k} differs in ${memory} bytes`);
-    }
+    const memory = Math.ceil((number % 3 === 0 ? 0.3 : 0.7) * peakBytes);
+    const within = await compute(outputs, { device: 'cpu', memory }).catch((error: unknown) => {
+      if (!(error instanceof MemoryError)) failures.push(`${about}: ${String(error)}`);
+    });
+    tiled += within === undefined ? 0 : 1;
+    for (const [k, { data }] of (within ?? []).entries())
+      if (!bytesOf(data).equals(bytesOf(whole[k]!.data)))
+        failures.push(`${about}: result ${k} differs in ${memory} bytes`);
   }
   expect(failures).toEqual([]);
-  expect(tiled).toBeGreaterThan(0);
+  expect(tiled).toBeGreaterThan(2);
 });
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>

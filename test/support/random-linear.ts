@@ -194,5 +194,8 @@ export function randomLinearProgram(
   };
 }
 
-/** How many programs a test runs: `WEFT_LINEAR_PROGRAMS`, or as many as it names. */
-export const programCount = (usual: number): number => Number(process.env.WEFT_LINEAR_PROGRAMS ?? usual);
+/** Programs that a test runs: the first `WEFT_LINEAR_PROGRAMS`, or those that it names. */
+export const programSeeds = (usual: readonly number[]): readonly number[] => {
+  const { WEFT_LINEAR_PROGRAMS: count } = process.env;
+  return count === undefined ? usual : Array.from({ length: Number(count) }, (_, k) => k + 1);
+};
