@@ -135,12 +135,12 @@ class SweepRun {
     return before.rows > 0 && !before.copies && before.slot == window.slot && before.first == window.first;
   }
 
-  // Nothing but the window, as it is so far, is defined.
+  // Nothing but the window, as it is so far, is defined. Windows that are read are so after this.
   void poison(const Track& track, const SweepWindow& window) {
     std::byte* const slot = reinterpret_cast<std::byte*>(arena_) + track.buffer.offset +
                             static_cast<size_t>(window.slot) * track.buffer.slotByteLength;
     std::memset(slot, 0xff, track.buffer.slotByteLength);
-    if (track.buffer.direction == SweepDirection::local) return;
+    if (track.buffer.direction != SweepDirection::out) return;
     // Outputs in files are not read back.
     if (track.whole.data != nullptr || track.outside.source != nullptr) copyIn(track, window);
   }

@@ -1,6 +1,9 @@
 /** Elements at any indices of arrays larger than a GPU's memory: the arrays come in windows of the indexed axis, once. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compute, type Lazy, lazy, profile, RangeArgumentError } from '../../src/index.js';
+import { compute, type Lazy, lazy, loadNpy, npy, profile, RangeArgumentError } from '../../src/index.js';
 import { setDevices } from './simulator.js';
 
 setDevices([{}, {}, {}]);
@@ -82,6 +85,19 @@ describe('an array that does not fit', () => {
       const devices = ['cuda:0', 'cuda:1', 'cuda:2'].slice(0, count);
       expect((await job.compute({ devices, memory: '160KiB' })).data).toEqual(whole.data);
     }
+  });
+
+  it('is read from a file once on the CPU, in one piece for each window', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-windows-'));
+    const path = join(folder, 'table.npy');
+    await table.compute({ device: 'cpu', to: npy(path) });
+    const job = (await loadNpy(path)).take(indices(100), 0);
+    const { timeline } = await profile(job, { device: 'cpu', memory: '64KiB' });
+    const reads = timeline.spans.filter(({ kind }) => kind === 'read');
+    const [windows] = /\d+(?= windows)/.exec(String(job.plan({ device: 'cpu', memory: '64KiB' })))!;
+    expect(reads.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(BYTES);
+    expect(reads).toHaveLength(Number(windows));
+    rmSync(folder, { recursive: true });
   });
 
   it('comes window by window of few long rows', async () => {
