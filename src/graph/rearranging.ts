@@ -53,9 +53,11 @@ function countsOf(repeats: readonly number[] | Expr): readonly bigint[] {
     throw new ShapeError(expected('repeat', 'repeats of one axis', formatShape(shape)));
   }
   const { source, shape } = integers('repeat', repeats) as ExprOf<'source'>;
-  if (source?.type !== 'host') {
+  // Placeholders have no data.
+  if (source?.type !== 'host' || (source.data.length === 0 && !shape.includes(0))) {
+    const received = source?.type === 'host' ? 'an array without elements' : 'an array to compute';
     const hint = 'compute() them first: the shape depends on them';
-    throw new ArgumentError(expected('repeat', 'repeats that are known', 'an array to compute', hint));
+    throw new ArgumentError(expected('repeat', 'repeats that are known', received, hint));
   }
   if (shape.length > 1) throw new ShapeError(expected('repeat', 'repeats of one axis', formatShape(shape)));
   const { data, offset, strides } = source;

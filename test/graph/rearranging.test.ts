@@ -7,6 +7,7 @@ import {
   fromfunction,
   geomspace,
   lazy,
+  placeholder,
   RangeArgumentError,
   ShapeError,
   select,
@@ -37,6 +38,9 @@ describe('repeat', () => {
     expect(() => x.repeat([1, 1.5, 1], 0)).toThrow(ArgumentError);
     expect(() => x.repeat(new Float32Array(3), 0)).toThrow(DTypeError);
     expect(() => x.repeat(arange(3, 'int64').add(1), 0)).toThrow(ArgumentError);
+    expect(() => x.repeat(placeholder([3], 'int64'), 0)).toThrow(ArgumentError);
+    expect(() => x.repeat(placeholder([], 'int64'), 0)).toThrow(ArgumentError);
+    expect(x.slice([0, 0]).repeat(placeholder([0], 'int64'), 0).shape).toEqual([0, 4]);
   });
 });
 
