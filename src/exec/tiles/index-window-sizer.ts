@@ -71,16 +71,22 @@ export function indexWindowSizer(
   const { units } = swept.task.cut;
   const leastOf = leastBytes(step, indexed, rules);
   const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) => ({
+    count,
     least: leastOf(count),
-    find: once(() => partsOf(swept, count, indexed, rules)),
+    trial: once(() => partsOf(swept, count, trialParts(count), indexed, rules)),
+    find: once(() => partsOf(swept, count, Array(count).keys(), indexed, rules)),
   }));
   // Rooms are asked for by turns: what choices take is the same for each.
   const ways = FEWER_SLOTS.map((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
     const slower = most === 1 ? ONE_AFTER_THE_OTHER : 1;
-    const tried = parts.map(({ least, find }) => ({
-      least,
+    const tried = parts.map(({ count, least, trial, find }) => ({
+      count,
       find,
+      bytesOf: [
+        () => least,
+        once(() => trialBytes(swept, trial(), mostWindows(indexed, count), indexed, own)),
+      ] as const,
       choicesOf: once(() => choicesOf(swept, find()!, indexed, own)),
     }));
     return { slower, tried };
@@ -89,14 +95,17 @@ export function indexWindowSizer(
     let needed = Number.POSITIVE_INFINITY;
     let best: Choice | undefined;
     for (const { slower, tried } of ways) {
-      for (const { least: bytes, find, choicesOf } of tried) {
-        if (bytes > room) {
-          needed = Math.min(needed, bytes);
+      for (const { count, bytesOf, find, choicesOf } of tried) {
+        const costs = (bytes: number): number => slower * (bytes + count * BYTES_OF_A_TILE);
+        if (best !== undefined && costs(0) >= best.cost) break;
+        const tooMany = bytesOf.find((bytes) => bytes() > room);
+        if (tooMany !== undefined) {
+          needed = Math.min(needed, tooMany());
           continue;
         }
         const found = find();
         if (found === undefined) continue;
-        if (best !== undefined && slower * found.bytes >= best.cost) break;
+        if (best !== undefined && costs(found.bytes) >= best.cost) break;
         const choices = choicesOf();
         const least = firstWhere(0, choices.length, (k) => choices[k]!().byteLength <= room);
         if (least === choices.length) needed = Math.min(needed, choices.at(-1)!().byteLength);
@@ -114,8 +123,8 @@ export function indexWindowSizer(
 }
 
 /**
- * Bytes that slots take at least, by the number of parts: the shares of windowed results, and the smallest windows. Most
- * numbers that do not fit are passed over by it: it asks for no footprints.
+ * Bytes that slots take at least, by the number of parts: the shares of windowed results, and the smallest windows. It asks
+ * for no footprints.
  */
 function leastBytes(
   { kernel, buffers }: KernelStep,
@@ -143,8 +152,29 @@ const mostWindows = ({ size }: Indexed, parts: number): number =>
 const furtherIn = ({ size }: Indexed, windows: number, stride: number): number =>
   (Math.ceil(size / windows) - 1) * Math.abs(stride);
 
-/** `undefined`: windows of a result could not be copied out part by part. */
-function partsOf(swept: SweptTask, count: number, indexed: Indexed, rules: SlotRules): Parts | undefined {
+/** Some parts of so many: most numbers that do not fit fail by these. */
+const trialParts = (count: number): ReadonlySet<number> => new Set([0, count >> 1, count - 1]);
+
+/** Bytes that the slots of some parts take in the smallest windows: at most those of all parts. */
+function trialBytes(
+  swept: SweptTask,
+  parts: Parts | undefined,
+  windows: number,
+  indexed: Indexed,
+  rules: SlotRules,
+): number {
+  if (parts === undefined) return Number.POSITIVE_INFINITY;
+  return slotBytes(slotsOf(swept, parts, windows, indexed, rules));
+}
+
+/** Some of `count` parts. `undefined`: windows of a result could not be copied out part by part. */
+function partsOf(
+  swept: SweptTask,
+  count: number,
+  some: Iterable<number>,
+  indexed: Indexed,
+  rules: SlotRules,
+): Parts | undefined {
   const { size, strides, isBounded } = indexed;
   const { cut, writes } = swept.task;
   const isInOrder =
@@ -152,7 +182,7 @@ function partsOf(swept: SweptTask, count: number, indexed: Indexed, rules: SlotR
   const widths = new Map<number, number>();
   const spans: Span[] = [];
   let [bytes, readBytes] = [0, 0];
-  for (let r = 0; r < count; r++) {
+  for (const r of some) {
     const span = partOf(swept, r, count);
     if (span === undefined) continue;
     spans.push(span);
