@@ -133,6 +133,11 @@ class Gatherer {
   }
 
  private:
+  struct NoTables {
+    NoTables(const Job&, const RoutineJob&) {}
+  };
+  // Of exact sums, where exponents belong: making it takes longer than to add a block of rows.
+  using Tables = std::conditional_t<std::is_same_v<G, Exact>, ExactSums, NoTables>;
   // Of exact sums, the windows of each copy that values were added to.
   using Touched = std::vector<uint64_t>;
 
@@ -147,12 +152,13 @@ class Gatherer {
       for (int64_t part = 0; tile.isFirst && part < job.parts; part++)
         std::fill(own + part * job.pitch + low * job.width, own + part * job.pitch + high * job.width,
                   G::identity());
+      const Tables tables(job, arrays);
       int64_t room[kBlock];
       for (int64_t from = tile.first; from < tile.last; from += kBlock) {
         const int64_t count = std::min(kBlock, tile.last - from);
         const int64_t* const found = findBins(job, arrays, from, count, room).bins;
         for (int64_t i = 0; i < count; i++) room[i] = found[i] >= low && found[i] < high ? found[i] : -1;
-        gatherBlock(job, arrays, from, count, room, own);
+        gatherBlock(job, arrays, tables, from, count, room, own);
       }
     });
   }
@@ -197,19 +203,20 @@ class Gatherer {
       }
       return 0;
     }
+    const Tables tables(job, arrays);
     for (int64_t from = first; from < first + rows; from += kBlock) {
       const int64_t count = std::min(kBlock, first + rows - from);
-      gatherBlock(job, arrays, from, count, findBins(job, arrays, from, count, room).bins, own);
+      gatherBlock(job, arrays, tables, from, count, findBins(job, arrays, from, count, room).bins, own);
     }
     return 0;
   }
 
   // Rows [from, from + count), whose bins are these.
-  static void gatherBlock(const Job& job, const RoutineJob& arrays, int64_t from, int64_t count,
-                          const int64_t* bins, Result* own) {
+  static void gatherBlock(const Job& job, const RoutineJob& arrays, const Tables& tables, int64_t from,
+                          int64_t count, const int64_t* bins, Result* own) {
     if constexpr (std::is_same_v<G, Exact>) {
       uint64_t all = ~uint64_t{0};
-      ExactSums(job, arrays).gatherBlock(from, count, bins, own, all);
+      tables.gatherBlock(from, count, bins, own, all);
     } else if constexpr (std::is_same_v<G, Count<uint32_t>>) {
       for (int64_t i = 0; i < count; i++)
         if (bins[i] >= 0) own[bins[i]]++;
