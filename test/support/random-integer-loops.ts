@@ -71,8 +71,9 @@ class Writer {
 
   #assign(): void {
     const name = this.#pick(['s', 't']);
-    const value = `${this.#value(2)} % 8191`;
-    const text = this.#pick([`${name} += ${value};`, `${name} = ${value};`]);
+    const value = this.#value(2);
+    // Sums stay small: those of int32 wrap, JavaScript's do not.
+    const text = this.#pick([`${name} = (${name} + ${value}) % 8191;`, `${name} = ${value} % 8191;`]);
     this.#line(this.#below(3) === 0 ? `if (${this.#condition()}) ${text}` : text);
   }
 
