@@ -48,7 +48,7 @@ const FAMILIES: Readonly<Record<string, (x: Lazy, y: Lazy) => Lazy>> = {
   softmax: (x) => x.softmax(1),
   standardize: (x) => x.sub(x.mean(1, { keepdims: true })).div(x.std(1, { keepdims: true }).add(1)),
   transpose: (x) => x.T.add(1),
-  'beside its transpose': (x) => x.slice([0, 64], [0, 64]).add(x.slice([0, 64], [0, 64]).T),
+  'beside its transpose': (x) => x.slice([0, 16], [0, 16]).add(x.slice([0, 16], [0, 16]).T),
   columns: (x) => x.slice([0, x.shape[0]!, 2]).mul(2),
   stencil: (x) =>
     x

@@ -357,7 +357,7 @@ export const MUTANTS = [
   {
     name: 'a graph that goes on with the memory of the run before',
     file: 'native/cuda/graph-exec.cpp',
-    find: 'if (isComplete() && !step.isCounted && isWhere(nodes_[next_].addresses, step, addresses)) {',
+    find: 'if (isComplete() && !step.isCounted && isSame(nodes_[next_].addresses, step, parameters, addresses)) {',
     replace: 'if (isComplete() && !step.isCounted) {',
     tests: ['test/sim/graphs.test.ts'],
   },

@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { GraphNode } from '../../src/graph/graph.js';
+import { givenValue } from '../../src/graph/runtime-scalar.js';
 import { arange, type Lazy, random } from '../../src/index.js';
 
 const key = random.key(7);
@@ -20,7 +21,7 @@ function contractible(sample: Lazy): string[] {
   const { graph } = canonicalize([sample.expr]);
   const at = (id: number): GraphNode => graph.nodes[id]!;
   const isPowerOfTwo = (node: GraphNode): boolean =>
-    node.kind === 'const' && Number.isInteger(Math.log2(Math.abs(Number(node.value))));
+    node.kind === 'const' && Number.isInteger(Math.log2(Math.abs(Number(givenValue(node.value)))));
   const isProduct = (node: GraphNode): boolean =>
     node.kind === 'map' &&
     node.op === 'multiply' &&

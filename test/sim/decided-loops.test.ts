@@ -146,8 +146,8 @@ describe('a loop that the device decides on', () => {
     'goes on where a launch ended, when looking at the clock takes %d ns',
     async (tick) => {
       setSchedule({ timing: 'late', seed: 1, tick });
-      clearPrograms();
       for (const steps of [7, 8, 9, 10, 11, 12, 13, 40]) {
+        clearPrograms();
         for (const alone of [ALONE, ALONE_LATER]) {
           setFaults([]);
           expect(await stepsOf(counted(steps))).toBe(steps);
