@@ -172,8 +172,11 @@ describe.each(devices)('jobs by index on %s', (device) => {
     expect(wrong).toEqual([]);
   }, 3_000_000);
 
-  it.skipIf(device === 'cpu')('that write are planned within a part of what they hold', () => {
-    const refused = cutJobs(WRITES).filter((job) => !isPlanned(job, device));
-    expect(refused.map(({ name }) => name)).toEqual([]);
-  });
+  it.skipIf(device === 'cpu')(
+    `that write are planned within a part of what they hold${device === 'cpu' ? ' (skipped: its budgets count no arrays of the host)' : ''}`,
+    () => {
+      const refused = cutJobs(WRITES).filter((job) => !isPlanned(job, device));
+      expect(refused.map(({ name }) => name)).toEqual([]);
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { DTYPES, type DType, isComplex } from '../../src/graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { failuresOf, freeFunction, type Prepared, toLazy } from '../support/api.js';
-import { backends, runsOthers } from '../support/backends.js';
+import { backends, runsOthers, whyNotOthers } from '../support/backends.js';
 import { fixtures, type OpCase, promotionFixture, tableFixture } from '../support/fixtures.js';
 import { type HostArray, sizeOf, toScalars } from '../support/host.js';
 import { argumentDTypes, describeTables } from '../support/table.js';
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const { cases, read } = fixtures('ops');
 
-describe.runIf(runsOthers)('the op fixtures', () => {
+describe.runIf(runsOthers)(`the op fixtures${whyNotOthers}`, () => {
   it('were made from the table as it is now', () => {
     // After a change of a row: npx tsc; node scripts/dump-ops.mjs; python3 scripts/make-fixtures.py
     expect(tableFixture()).toEqual(JSON.parse(JSON.stringify(describeTables())));

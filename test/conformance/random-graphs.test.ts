@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backends, runsOthers } from '../support/backends.js';
+import { backends, runsOthers, whyNotOthers } from '../support/backends.js';
 import { failureOf, reproduction } from '../support/random-check.js';
 import { choices } from '../support/random-choices.js';
 import { buildRandomProgram } from '../support/random-graph.js';
@@ -34,7 +34,7 @@ describe.each(backends().filter((device) => device !== 'reference'))('random gra
   }, 600_000);
 });
 
-describe.runIf(runsOthers)('the random graphs', () => {
+describe.runIf(runsOthers)(`the random graphs${whyNotOthers}`, () => {
   it('reach every action and every dtype, and most values are exact', () => {
     const seen = new Set<string>();
     let [exact, total] = [0, 0];

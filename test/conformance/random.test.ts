@@ -15,7 +15,7 @@ import {
   ShapeError,
 } from '../../src/index.js';
 import { run } from '../support/api.js';
-import { backends, runsOthers } from '../support/backends.js';
+import { backends, runsOthers, whyNotOthers } from '../support/backends.js';
 import { DISTRIBUTIONS, distanceOf, MOST_DISTANCE } from '../support/distributions.js';
 
 const onDevices = backends().filter((device) => device !== 'reference' && device !== 'interpreted');
@@ -164,7 +164,7 @@ describe.each(backends())('random numbers on %s', (device) => {
   });
 });
 
-describe.runIf(runsOthers)('distributions', () => {
+describe.runIf(runsOthers)(`distributions${whyNotOthers}`, () => {
   it.each(DISTRIBUTIONS)(
     'of $name are followed as Kolmogorov and Smirnov measure it',
     async (distribution) => {
@@ -314,7 +314,7 @@ describe.each(onDevices)('random numbers on %s', (device) => {
   });
 });
 
-describe.runIf(runsOthers)('random numbers', () => {
+describe.runIf(runsOthers)(`random numbers${whyNotOthers}`, () => {
   it('of permutations are each once, and of arrays move whole rows', async () => {
     const order = await random.permutation(philox, 1000).compute({ device: 'cpu' });
     expect([...(order.data as BigInt64Array)].sort((a, b) => Number(a - b))).toEqual(

@@ -13,7 +13,7 @@ import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { arange, iterate, type Lazy } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
-import { backends, runsOthers } from '../support/backends.js';
+import { backends, runsOthers, whyNotOthers } from '../support/backends.js';
 import { planOnDevice } from '../support/device-plan.js';
 import { randomIntegers } from '../support/random.js';
 import { mismatch } from '../support/ulp.js';
@@ -102,7 +102,7 @@ const seed = 20_261_121;
 /** What stencils give, which are the same on each backend: most of the time of a test. */
 const references = new Map<string, ReturnType<typeof referenceOf>>();
 
-describe.runIf(runsOthers)('the random stencils', () => {
+describe.runIf(runsOthers)(`the random stencils${whyNotOthers}`, () => {
   it('are mostly done several steps at once on a GPU, by either schedule', () => {
     const kinds = fc.sample(stencil, { numRuns: 200, seed }).map((given) => {
       const { plan } = planOnDevice(canonicalize(build(given).map((x) => x.expr)), gpu(0), {});

@@ -26,6 +26,7 @@ export function backends(): readonly string[] {
  * the simulated GPU, where the same code would give the same.
  */
 export const runsOthers = process.env.WEFT_TEST_ONLY !== 'cuda';
+export const whyNotOthers = runsOthers ? '' : ' (skipped: once, beside the CPU)';
 
 /** Whether a device is a simulated one. */
 export const isSimulated = (device: string): boolean =>
