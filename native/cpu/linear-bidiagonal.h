@@ -1,5 +1,5 @@
-// Upper bidiagonal matrices, real: d, and e above it, which has room for n. What matrices are reduced to, and
-// singular values and vectors of it.
+// Upper bidiagonal matrices, real: d, and e above it, which has room for n. The reduction of matrices to
+// them, and their singular values and vectors.
 #pragma once
 #include "cpu/linear.h"
 

@@ -170,13 +170,13 @@ class Tape {
   bool isSegmented() const { return laneKind == LaneKind::reduced && !rowsReduced && rows > 1; }
   int64_t tileCount() const { return countOf(0, tileLoops); }
   int64_t walkBlocks() const { return countOf(tileLoops, loops.size()); }
-  // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
   // How many constants come with a run at least: the largest of their positions, and one.
   size_t numberCount() const {
     int32_t last = -1;
     for (const int32_t at : numbers) last = std::max(last, at);
     return static_cast<size_t>(last + 1);
   }
+  // Runs of blocks of the reduced axes whose partial results are combined before they meet others.
   int64_t slotCount() const { return std::max<int64_t>(1, (walkBlocks() + slotBlocks - 1) / slotBlocks); }
 
  private:

@@ -12,7 +12,6 @@ import { sizeOfShape } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import { lastOf, once } from '../../host/once.js';
 import { aligned } from '../plan/memory.js';
-
 import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
 import {
   countsTo,

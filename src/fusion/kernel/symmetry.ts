@@ -4,6 +4,7 @@
  * floating point, and (a - b)² is (b - a)². Their operands depend on one of the axes at most, as those that are staged in
  * shared memory: of xᵢyⱼ + xⱼyᵢ, a compiler makes fma(xᵢ, yⱼ, xⱼyᵢ), which is not fma(xⱼ, yᵢ, xᵢyⱼ).
  */
+import { formatScalar } from '../../graph/format.js';
 import type { OpName } from '../../graph/ops.js';
 import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { loadOf } from './algebra.js';
@@ -27,7 +28,7 @@ function textOf(i: Instruction, args: readonly number[], exchange: Exchange): st
   }
   const constant = constantOf(i);
   if (constant instanceof RuntimeScalar) return `scalar ${constant.position}`;
-  if (constant !== undefined) return `const ${i.dtype} ${String(constant)}`;
+  if (constant !== undefined) return `const ${i.dtype} ${formatScalar(constant)}`;
   const name = opOf(i) ?? reductionOf(i) ?? (castValueOf(i) === undefined ? undefined : 'cast');
   return name === undefined || name === 'monoid' ? undefined : `${name} ${i.dtype} ${args.join()}`;
 }

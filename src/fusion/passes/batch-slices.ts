@@ -4,11 +4,11 @@
  *     stack [f(x[0]), f(x[1]), f(x[2])]      →   f(x), of shape (3, …)
  *     Σ f(x[0]), Σ f(x[1]), Σ f(x[2])        →   parts of s = Σ f(x) over all axes but the first
  *
- * Slices lie one after the other, at one distance, and those of arrays in memory may overlap. What is joined is one node; of reductions that are wanted apart, as
- * of statistics of bands, each is a part of one node, where no kernel would compute a row of it along with what is
- * computed for each element. Values do not change, and a sum keeps its order: `batch` of its node says of how many sums it is,
- * each of which is added up as it is alone, and a target whose kernel for all of them would do otherwise says so. Products
- * stay as they are: a library may sum in another order for a batch.
+ * Slices lie one after the other, at one distance, and those of arrays in memory may overlap. The parts of a join become
+ * one node. Reductions that are wanted apart, as statistics of bands are, become parts of one node, unless a kernel
+ * would compute a row of it along with values of each element. Values do not change, and a sum keeps its order: `batch`
+ * of its node says of how many sums it is, each of which is added up as it is alone, and a target whose kernel for all
+ * of them would do otherwise says so. Products stay as they are: a library may sum in another order for a batch.
  */
 import {
   Consumers,

@@ -187,9 +187,9 @@ function printMerge({ op, result }: BinForm): string {
 `;
 }
 
-/** Many blocks a unit. */
-function printGlobal(form: BinForm): string {
-  const walk = hasRuns(form)
+/** The rows of many blocks a unit, or a tile. */
+const printRows = (form: BinForm): string =>
+  hasRuns(form)
     ? printRuns(form)
     : printWalk(
         form,
@@ -197,6 +197,9 @@ function printGlobal(form: BinForm): string {
         `block % unit_blocks * ${BIN_THREADS} + threadIdx.x`,
         placeOf(form),
       );
+
+/** Many blocks a unit. */
+function printGlobal(form: BinForm): string {
   return `${hasRuns(form) ? printAddRuns(form) : ''}
 extern "C" __global__ void __launch_bounds__(${BIN_THREADS})
 ${FILL_NAME}(unsigned int first_x, weft_result* out, long long unit_blocks, long long slots) {
@@ -213,7 +216,7 @@ ${BINS_NAME}(unsigned int first_x, ${parametersOf(form)}) {
   weft_result* own = out + unit * bins * ${form.width * form.parts}ll;
 ${hasEdges(form) ? '  const weft_search search(edges, bins);\n' : ''}  const long long row = unit * unit_rows;
   const long long count = (rows - row < unit_rows ? rows - row : unit_rows) * ${form.width}ll;
-${walk}}
+${printRows(form)}}
 `;
 }
 
@@ -246,14 +249,6 @@ const TILE = `struct weft_tile {
 /** Many blocks a tile; the first tile of a window fills it. */
 function printWindowed(form: BinForm): string {
   const { width, parts } = form;
-  const walk = hasRuns(form)
-    ? printRuns(form)
-    : printWalk(
-        form,
-        `unit_blocks * ${BIN_THREADS}`,
-        `block % unit_blocks * ${BIN_THREADS} + threadIdx.x`,
-        placeOf(form),
-      );
   const begin = `  const long long block = (long long)blockIdx.x + first_x;
   const weft_tile tile(block / unit_blocks, rows, unit_rows, bins, windows, row_windows);
 `;
@@ -272,7 +267,7 @@ ${BINS_NAME}(unsigned int first_x, ${parametersOf(form)}) {
 ${begin}  weft_result* own = out + tile.unit * pitch * ${parts}ll;
 ${hasEdges(form) ? '  const weft_search search(edges, bins);\n' : ''}  const long long row = tile.row;
   const long long count = (tile.last - tile.row) * ${width}ll;
-${walk}}
+${printRows(form)}}
 `;
 }
 
