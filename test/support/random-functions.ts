@@ -27,14 +27,21 @@ interface Printed {
 
 const printed = (plain: string, rounded = plain): Printed => ({ plain, rounded });
 
-export function randomFunction(seed: number, operations: Operations, loops: boolean): RandomFunction {
-  return new Writer(seed, operations, loops).write();
+/** `contracts`: products and sums may be rounded once, as on a GPU: products of floats are by powers of two, and exact. */
+export function randomFunction(
+  seed: number,
+  operations: Operations,
+  loops: boolean,
+  contracts = false,
+): RandomFunction {
+  return new Writer(seed, operations, loops, contracts).write();
 }
 
 class Writer {
   readonly #next: () => number;
   readonly #operations: Operations;
   readonly #loops: boolean;
+  readonly #contracts: boolean;
   readonly #plain: string[] = [];
   readonly #rounded: string[] = [];
   #names = ['x', 'y'];
@@ -42,10 +49,11 @@ class Writer {
   #made = 0;
   #inLoop = false;
 
-  constructor(seed: number, operations: Operations, loops: boolean) {
+  constructor(seed: number, operations: Operations, loops: boolean, contracts: boolean) {
     this.#next = generator(seed);
     this.#operations = operations;
     this.#loops = loops;
+    this.#contracts = contracts;
   }
 
   write(): RandomFunction {
@@ -282,16 +290,18 @@ class Writer {
   }
 
   #binary(depth: number): Printed {
-    const [a, b] = [this.#value(depth - 1), this.#value(depth - 1)];
+    const [a, drawn] = [this.#value(depth - 1), this.#value(depth - 1)];
     const isWhole = this.#operations === 'integers';
     const hasWords = isWhole || this.#operations === 'words';
     if (hasWords && this.#below(5) === 0) {
       const operator = this.#pick(['&', '|', '^', '<<', '>>', '>>>']);
-      const word = `(${a.plain} ${operator} ${b.plain})`;
+      const word = `(${a.plain} ${operator} ${drawn.plain})`;
       // Unsigned words have products that float64 rounds.
       return printed(isWhole ? `(${word} % 8191)` : word);
     }
     const operator = this.#pick(hasWords ? ['+', '-', '*', '%'] : ['+', '-', '*', '/', '%']);
+    const isExact = this.#contracts && !isWhole && operator === '*';
+    const b = isExact ? printed(this.#pick(['0.5', '2', '(-2)', '0.25'])) : drawn;
     // Small, so that integers stay exact.
     const tail = isWhole && operator !== '%' ? ' % 8191' : '';
     return printed(
