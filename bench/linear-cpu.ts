@@ -4,11 +4,10 @@
  * each function and size, the least of several runs; `linear_cpu.py` beside it does the same with NumPy and SciPy.
  * `--table file …` makes a table in Markdown of such lines. Which library there is, WEFT_LAPACK says.
  */
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { cpuInfo } from '../src/exec/native/native.js';
 import { compute, eye, type Lazy, linalg, persist, random } from '../src/index.js';
-import { toPrecision } from './statistics.js';
+import { measure, table } from './processor-time.js';
 
 /** Of a size `500`, or of a stack `4096x16`. */
 function shapeOf(size: string): readonly number[] {
@@ -49,55 +48,6 @@ async function matrixOf(name: string, size: string, dtype: string): Promise<Lazy
         : a;
   const [x] = await persist([given.astype(dtype as 'float64')], { device: 'cpu' });
   return x;
-}
-
-const processorMs = (): number => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
-
-/** The least processor time and the least time of runs that take `seconds` together, three or more. */
-async function measure(run: () => Promise<unknown>, seconds: number) {
-  await run();
-  let [processor, elapsed] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const begin = performance.now();
-  for (let k = 0; k < 3 || performance.now() - begin < seconds * 1000; k++) {
-    const [before, at] = [processorMs(), performance.now()];
-    await run();
-    processor = Math.min(processor, processorMs() - before);
-    elapsed = Math.min(elapsed, performance.now() - at);
-  }
-  return { cpu_ms: toPrecision(processor, 4), ms: toPrecision(elapsed, 4) };
-}
-
-interface Line {
-  readonly function: string;
-  readonly size: string;
-  readonly dtype: string;
-  readonly peer: string;
-  readonly cpu_ms: number;
-}
-
-/** A row for each function and size, a column for each peer: milliseconds. */
-function table(files: readonly string[]): string {
-  const lines = files.flatMap((file) =>
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as Line),
-  );
-  const peers = [...new Set(lines.map(({ peer }) => peer))];
-  const rows = new Map<string, Map<string, number>>();
-  for (const { function: name, size, dtype, peer, cpu_ms } of lines) {
-    const key = `${name}, ${size}², ${dtype}`;
-    const row = rows.get(key) ?? new Map<string, number>();
-    rows.set(key, row.set(peer, Math.min(cpu_ms, row.get(peer) ?? Number.POSITIVE_INFINITY)));
-  }
-  return [
-    `| | ${peers.join(' | ')} |`,
-    `|---|${peers.map(() => '---:|').join('')}`,
-    ...[...rows].map(([key, row]) => `| ${key} | ${peers.map((peer) => row.get(peer) ?? '–').join(' | ')} |`),
-  ].join('\n');
 }
 
 async function main(): Promise<void> {

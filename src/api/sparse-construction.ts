@@ -2,6 +2,7 @@
  * Sparse matrices of arrays, of diagonals and of dense ones. Whatever format a matrix is given in, it is held by rows.
  */
 import { checkOptions } from '../graph/arguments.js';
+import { slice } from '../graph/basic-slicing.js';
 import { placesWhere } from '../graph/compaction.js';
 import type { DType } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
@@ -11,7 +12,7 @@ import type { IndexList } from '../graph/index-lists.js';
 import { cast, checkDType, constant, iota, map } from '../graph/infer.js';
 import { concat } from '../graph/joins.js';
 import { checkInteger } from '../graph/shape.js';
-import { emptyMatrix, fromKeys, inRows, type SparseParts, transposed } from '../graph/sparse.js';
+import { bounded, emptyMatrix, fromKeys, inRows, type SparseParts, transposed } from '../graph/sparse.js';
 import { broadcast, gather, reshape } from '../graph/view-nodes.js';
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -45,9 +46,11 @@ export interface SparseDiagonalOptions {
 
 /**
  * The matrix of arrays by rows (CSR), as SciPy's `csr_array((data, indices, indptr), shape)`. Columns within a row may
- * be in any order and occur twice. Indices out of range, and in products an `indptr` that descends, are a RangeArgumentError
- * when something is computed, before anything runs. Throws a ShapeError for lengths that do not fit each other, a DTypeError for indices that are no
- * integers.
+ * be in any order and occur twice. Elements behind the last start are left out; where `indptr` is no list and no typed
+ * array, how many there are depends on data. Throws a ShapeError for lengths that do not fit each other, a DTypeError for
+ * indices that are no integers, a RangeArgumentError for a list or typed array `indptr` that does not begin with 0, or ends
+ * beyond the elements. Those of other arrays, an `indptr` that descends and indices out of range are a RangeArgumentError
+ * when something is computed that reads them, before anything runs.
  *
  * @example
  * const a = sparse.csr({ data: [10, 20, 30], indices: [0, 2, 1], indptr: [0, 2, 3] }, [2, 3])
@@ -56,7 +59,7 @@ export interface SparseDiagonalOptions {
  * //=>  [ 0. 30.  0.]]
  */
 export function csr(arrays: CompressedArrays, shape: MatrixShape): SparseMatrix {
-  return called(csr, () => new SparseMatrix(compressed('sparse.csr', arrays, shape)));
+  return called(csr, () => compressed('sparse.csr', 'csr', arrays, shape));
 }
 
 /**
@@ -68,11 +71,7 @@ export function csr(arrays: CompressedArrays, shape: MatrixShape): SparseMatrix 
  * //=>  [0. 2.]]
  */
 export function csc(arrays: CompressedArrays, shape: MatrixShape): SparseMatrix {
-  return called(csc, () => {
-    const op = 'sparse.csc';
-    const [rows, columns] = sizes(op, shape);
-    return new SparseMatrix(transposed(compressed(op, arrays, [columns, rows]), op));
-  });
+  return called(csc, () => compressed('sparse.csc', 'csc', arrays, shape));
 }
 
 /**
@@ -179,16 +178,59 @@ export function diags(
   });
 }
 
-function compressed(op: string, arrays: CompressedArrays, shape: MatrixShape): SparseParts {
-  const size = sizes(op, shape);
+/** The matrix of arrays by rows or columns; `stored`: how many elements it has, where the caller knows. */
+export function compressed(
+  op: string,
+  format: 'csr' | 'csc',
+  arrays: CompressedArrays,
+  shape: MatrixShape,
+  stored?: number,
+): SparseMatrix {
+  const [rows, columns] = sizes(op, shape);
+  if (format === 'csr') return new SparseMatrix(byRows(op, arrays, [rows, columns], stored));
+  return new SparseMatrix(transposed(byRows(op, arrays, [columns, rows], stored), op));
+}
+
+function byRows(
+  op: string,
+  arrays: CompressedArrays,
+  shape: MatrixShape,
+  stored: number | undefined,
+): SparseParts {
   const values = line(op, 'data', arrays?.data);
   const [places, starts] = (['indices', 'indptr'] as const).map((name) => indexLine(op, name, arrays[name]));
   sameLength(op, values, 'indices', places!);
-  if (starts!.shape[0] !== size[0] + 1)
-    throw new ShapeError(expected(op, `indptr of ${size[0] + 1} elements`, `${starts!.shape[0]}`));
+  if (starts!.shape[0] !== shape[0] + 1)
+    throw new ShapeError(expected(op, `indptr of ${shape[0] + 1} elements`, `${starts!.shape[0]}`));
   const areNarrow = [places!, starts!].every(({ dtype }) => dtype === 'int32');
   const [own, begins] = [places!, starts!].map((each) => (areNarrow ? each : cast(each, 'int64')));
-  return { shape: size, starts: begins!, places: own!, values, isCanonical: false, isGiven: true };
+  const bound = values.shape[0]!;
+  const known = stored ?? givenEnd(op, starts!, bound);
+  const last = cast(slice(begins!, shape[0]), 'int64');
+  const length = gather(iota(bound + 1), last, 0, 'raiseFromStart', [], `${op}: indptr`);
+  const stretch = (x: Expr): Expr => {
+    if (known === undefined) return bounded(x, length);
+    return known === bound ? x : slice(x, [0, known]);
+  };
+  return {
+    shape,
+    starts: begins!,
+    places: stretch(own!),
+    values: stretch(values),
+    isCanonical: false,
+    isGiven: true,
+  };
+}
+
+/** The last start of rows that are in host memory, checked, and the first one; undefined: they are elsewhere. */
+function givenEnd(op: string, starts: Expr, bound: number): number | undefined {
+  if (starts.kind !== 'source' || starts.source.type !== 'host') return undefined;
+  const { data, offset, strides } = starts.source;
+  const [first, last] = [0, starts.shape[0]! - 1].map((k) => Number(data[offset + k * (strides[0] ?? 0)]));
+  if (first !== 0) throw new RangeArgumentError(expected(op, 'indptr to begin with 0', `${first}`));
+  if (last! >= 0 && last! <= bound) return last;
+  const wanted = `indptr to end with at most ${bound}, the number of elements`;
+  throw new RangeArgumentError(expected(op, wanted, `${last}`));
 }
 
 /** Elements along diagonals: a number, or a line as long as the diagonal, for each. */

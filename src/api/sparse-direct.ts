@@ -8,7 +8,7 @@ import { isComplex } from '../graph/dtype.js';
 import type { Expr } from '../graph/expr.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { SPARSE_ORDERS } from '../graph/routines.js';
-import { emptyMatrix } from '../graph/sparse.js';
+import { checkedLines, emptyMatrix } from '../graph/sparse.js';
 import { eliminationOrder, luFactors, type MatrixLines, type SparseOrder } from '../graph/sparse-lu.js';
 import { ArgumentError, expected, LinalgError, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called, calledAsync } from '../host/site.js';
@@ -279,20 +279,21 @@ export async function factorsOf(op: string, a: SparseMatrix, options: SparseLuOp
   const { order, pivotThreshold, running } = settingsOf(op, a, options);
   const [n] = a.shape;
   const own = factorDType(a.dtype);
-  const stored = await a.T.astype(isComplex(own) ? 'complex128' : 'float64').compute(running);
+  const columns = new SparseMatrix(checkedLines(a.T.parts, op));
+  const stored = await columns.astype(isComplex(own) ? 'complex128' : 'float64').compute(running);
   if (n === 0) {
     const none = new SparseMatrix(emptyMatrix([0, 0], own));
     const rows = lazy(new BigInt64Array(0)) as Lazy<'int64'>;
     return new SparseLU({ L: none, U: none, rows, columns: rows });
   }
   const given = { starts: stored.indptr, places: stored.indices, values: stored.data };
-  const { lower, upper, rows, columns } = await factors(
+  const { lower, upper, ...places } = await factors(
     op,
     linesOf(given, (each) => exprOf(op, each)),
     { order, pivotThreshold, signal: running.signal },
   );
   const [L, U] = await Promise.all([lower, upper].map((factor) => factor.astype(own).persist(running)));
-  return new SparseLU({ L: L!, U: U!, rows, columns });
+  return new SparseLU({ L: L!, U: U!, ...places });
 }
 
 type Lines<Line> = { readonly [Name in keyof MatrixLines]: Line };

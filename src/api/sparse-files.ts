@@ -1,6 +1,7 @@
 /**
  * Sparse matrices in files as SciPy's `save_npz` writes them: an archive of their arrays, their shape and the name of
- * their format (scipy/sparse/_matrix_io.py). Elements are read when a graph runs; the shape and the format are read here.
+ * their format (scipy/sparse/_matrix_io.py). Elements are read when a graph runs; the shape,
+ * the format and the number of elements are read here.
  */
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { refuseMore } from '../graph/arguments.js';
@@ -13,7 +14,7 @@ import { type DataFile, eachPath, type FilePath, pathOf, withFile } from '../io/
 import { npzExprs } from '../io/npz.js';
 import { npzWithTexts } from '../io/sinks.js';
 import { compute, exprOf, Lazy } from './lazy.js';
-import { coo, csc, csr } from './sparse-construction.js';
+import { compressed, coo } from './sparse-construction.js';
 import { SparseMatrix } from './sparse-matrix.js';
 
 const FORMATS = {
@@ -37,11 +38,10 @@ export async function loadNpz(path: FilePath, ...more: readonly unknown[]): Prom
   return await calledAsync(loadNpz, async (site) => {
     const op = 'sparse.loadNpz';
     refuseMore(op, 1, [path, ...more], eachPath(op));
-    const { format, arrays, shape } = await withFile(op, pathOf(op, path), read);
+    const { format, arrays, shape, stored } = await withFile(op, pathOf(op, path), read);
     return calledAt(site, () => {
       const lines = Object.fromEntries(arrays.map(([name, make]) => [name, new Lazy(make())])) as never;
-      if (format === 'coo') return coo(lines, shape);
-      return format === 'csc' ? csc(lines, shape) : csr(lines, shape);
+      return format === 'coo' ? coo(lines, shape) : compressed(op, format, lines, shape, stored);
     });
   });
 }
@@ -52,6 +52,7 @@ async function read(file: DataFile): Promise<{
   readonly format: Format;
   readonly arrays: readonly (readonly [string, Maker])[];
   readonly shape: [number, number];
+  readonly stored: number | undefined;
 }> {
   const members = await npzExprs(file, undefined, true);
   const memberOf = (name: string): Maker =>
@@ -60,8 +61,7 @@ async function read(file: DataFile): Promise<{
     const x = memberOf(name)();
     if (x.shape.length > 1 || (x.shape[0] ?? 1) > 16)
       file.refuse(`a short line as ${name}`, formatShape(x.shape));
-    const [value] = await compute([new Lazy(x).reshape([-1])]);
-    return Array.from(value.data as globalThis.ArrayLike<number | bigint>, Number);
+    return await valuesOf(new Lazy(x).reshape([-1]));
   };
   const format = String.fromCharCode(...(await numbersOf('format')));
   if (!Object.hasOwn(FORMATS, format)) {
@@ -72,7 +72,23 @@ async function read(file: DataFile): Promise<{
   const shape = await numbersOf('shape');
   if (shape.length !== 2) file.refuse('a shape of two sizes', shape.join(', '));
   const arrays = FORMATS[own].map((name) => [name, memberOf(name)] as const);
-  return { format: own, arrays, shape: [...shape] as [number, number] };
+  const stored = own === 'coo' ? undefined : await storedIn(file, memberOf('data')(), memberOf('indptr')());
+  return { format: own, arrays, shape: [...shape] as [number, number], stored };
+}
+
+async function valuesOf(line: Lazy): Promise<readonly number[]> {
+  const [value] = await compute([line]);
+  return Array.from(value.data as globalThis.ArrayLike<number | bigint>, Number);
+}
+
+/** How many elements the rows of a file have together: the last start. */
+async function storedIn(file: DataFile, data: Expr, indptr: Expr): Promise<number> {
+  if (indptr.shape.length !== 1 || indptr.shape[0] === 0)
+    return file.refuse('a line as indptr', formatShape(indptr.shape));
+  const [stored] = (await valuesOf(new Lazy(indptr).slice([-1, null]))) as [number];
+  const bound = data.shape[0] ?? 0;
+  if (stored >= 0 && stored <= bound) return stored;
+  return file.refuse(`indptr to end with at most ${bound}, the number of elements`, `${stored}`);
 }
 
 /**

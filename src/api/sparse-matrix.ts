@@ -110,7 +110,7 @@ export class SparseMatrix extends SparseSelections {
       };
       return new SparseMatrix({
         ...stored,
-        rowBound: await longestRow('sparse.persist', { ...stored, isGiven: false }, options),
+        rowBound: await longestRow('sparse.persist', stored, options),
       });
     });
   }

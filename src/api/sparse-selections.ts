@@ -101,8 +101,9 @@ export abstract class SparseSelections extends SparseReductions {
    */
   rows(start: number, end?: number): this {
     return called(this.rows, () => {
-      const [first, last] = stretch('sparse.rows', start, end, this.shape[0]);
-      return this.made(someRows(this.parts, first, last));
+      const op = 'sparse.rows';
+      const [first, last] = stretch(op, start, end, this.shape[0]);
+      return this.made(someRows(op, this.parts, first, last));
     });
   }
 

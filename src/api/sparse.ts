@@ -1,6 +1,6 @@
 import { formatShape } from '../graph/format.js';
 import type { SparseParts } from '../graph/sparse.js';
-import { joined, kronecker, stacked } from '../graph/sparse-joins.js';
+import { kronecker, sideBySide, stacked } from '../graph/sparse-joins.js';
 import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
 import { partsOf, sizes } from './sparse-arguments.js';
@@ -53,13 +53,10 @@ function hstack(matrices: readonly SparseMatrix[]): SparseMatrix {
     const op = 'sparse.hstack';
     const parts = partsOf(op, matrices);
     const rows = parts[0]!.shape[0];
-    const widths = parts.map(({ shape }) => shape[1]);
     for (const { shape } of parts)
       if (shape[0] !== rows)
         throw new ShapeError(expected(op, `matrices of ${rows} rows`, formatShape(shape)));
-    const total = widths.reduce((sum, columns) => sum + columns, 0);
-    const before = widths.map((_, k) => widths.slice(0, k).reduce((sum, columns) => sum + columns, 0));
-    return new SparseMatrix(joined(op, parts, [rows, total], (k) => [0, before[k]!]));
+    return new SparseMatrix(sideBySide(op, parts, rows));
   });
 }
 

@@ -11,9 +11,10 @@ const NONE: readonly CheckedIndices[] = [];
 export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   const { site } = x;
   if (x.kind === 'loop') return x.loop.checked;
-  if (x.kind === 'gather' && (x.mode === 'raise' || x.mode === 'raiseFromStart')) {
+  if (x.kind === 'gather' && x.mode.startsWith('raise')) {
     const [array, indices] = x.inputs as readonly [Expr, Expr];
     const size = array.shape[x.axis]!;
+    if (x.mode === 'raiseStarts') return checkedStarts(x.asked ?? 'take', indices, size - 1, site);
     return [
       { indices, op: x.asked ?? 'take', axis: x.axis, from: x.mode === 'raise' ? -size : 0, size, site },
     ];
@@ -24,11 +25,7 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     const at = x.routine === 'sparseProduct' ? 1 : 0;
     const [starts, stored] = x.inputs.slice(at) as [Expr, Expr];
     const op = x.asked ?? 'sparse.matmul';
-    const ofStarts = { axis: 0, from: 0, size: stored.shape[0]! + 1, site };
-    const checked = [
-      { indices: starts, op: `${op}: indptr`, ...ofStarts },
-      { indices: rowLengths(starts), op: `${op}: differences of indptr`, ...ofStarts },
-    ];
+    const checked = checkedStarts(op, starts, stored.shape[0]!, site);
     if (columns === undefined) return checked;
     return [...checked, { indices: stored, op: `${op}: indices`, axis: 1, from: 0, size: columns, site }];
   }
@@ -38,6 +35,20 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   if (mode !== 'raise' && mode !== 'raiseFromEnd') return NONE;
   const from = mode === 'raise' ? 0 : -size;
   return [{ indices: x.inputs[0]!, op: x.asked ?? 'bins', axis: 0, from, size, site }];
+}
+
+/** Starts of rows with so many stored elements: from 0 on, and none below the one before. */
+function checkedStarts(
+  op: string,
+  starts: Expr,
+  stored: number,
+  site: CheckedIndices['site'],
+): readonly CheckedIndices[] {
+  const range = { axis: 0, from: 0, size: stored + 1, site };
+  return [
+    { indices: starts, op: `${op}: indptr`, begins: true, ...range },
+    { indices: rowLengths(starts), op: `${op}: differences of indptr`, ...range },
+  ];
 }
 
 const lengthsOf = new WeakMap<Expr, Expr>();

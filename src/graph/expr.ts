@@ -242,8 +242,11 @@ export const foldReach = (fold: Fold, n: number): number => {
  */
 export type IndexMode = 'raise' | 'wrap' | 'clip';
 
-/** Of indices that only Weft takes by: in `raiseFromStart` a negative one is an error too. */
-export type GatherMode = IndexMode | 'raiseFromStart';
+/**
+ * Of indices that only Weft takes by: in `raiseFromStart` a negative one is an error too; in `raiseStarts`, of starts of
+ * rows, also a first one that is not 0, and one below the one before.
+ */
+export type GatherMode = IndexMode | 'raiseFromStart' | 'raiseStarts';
 
 export type NodeData =
   | { readonly kind: 'source'; readonly source: Source }
@@ -365,6 +368,8 @@ export interface CheckedIndices {
   readonly axis: number;
   readonly from: number;
   readonly size: number;
+  /** Whether the least of them has to be `from`. */
+  readonly begins?: boolean;
   readonly site: Site | undefined;
 }
 

@@ -1,78 +1,120 @@
 /**
  * Sparse matrices made of several: stacked, side by side, and their Kronecker product. Called by `api/sparse.ts`.
  */
-
+import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, iota, map } from './infer.js';
+import { cast, map } from './infer.js';
 import { concat } from './joins.js';
 import {
-  at,
   boundOf,
   columnsOf,
   constantLine,
+  emptyMatrix,
   fromKeys,
   indexDType,
   isExact,
   rowBoundOf,
   rowsOf,
   type SparseParts,
+  startsOf,
 } from './sparse.js';
+import { gatheredRows } from './sparse-gathered.js';
+import { rowLengths } from './sparse-reductions.js';
 import { broadcast, reshape } from './view-nodes.js';
+import { permuteDims } from './views.js';
 
 /** The matrices one above another, of as many columns. */
 export function stacked(op: string, matrices: readonly SparseParts[], columns: number): SparseParts {
   const rows = matrices.reduce((sum, { shape }) => sum + shape[0], 0);
-  if (matrices.every(isExact)) return above(matrices, [rows, columns]);
-  const before = matrices.map((_, k) => matrices.slice(0, k).reduce((sum, { shape }) => sum + shape[0], 0));
-  return joined(op, matrices, [rows, columns], (k) => [before[k]!, 0]);
+  const shape = [rows, columns] as const;
+  const rowBound = Math.max(...matrices.map(rowBoundOf));
+  if (matrices.every(isExact)) return { ...above(op, matrices, shape), rowBound };
+  return gathered(op, matrices, shape, { rowBound, lineOf: concat, offsetOf: () => 0, rowsIn: 1 });
 }
 
-/** The same where all lines are stored: they follow one another. */
-function above(matrices: readonly SparseParts[], shape: SparseParts['shape']): SparseParts {
-  const counts = matrices.map(boundOf);
-  const index = indexDType(
-    Math.max(
-      shape[1],
-      counts.reduce((sum, count) => sum + count, 0),
-    ),
-  );
-  let before = 0n;
-  const starts = matrices.map(({ starts: own }, k) => {
-    const begins = map('add', [cast(at(own, iota(own.shape[0]! - 1)), 'int64'), before]);
-    before += BigInt(counts[k]!);
-    return begins;
+/** The matrices side by side, of as many rows. */
+export function sideBySide(op: string, matrices: readonly SparseParts[], rows: number): SparseParts {
+  const widths = matrices.map(({ shape }) => shape[1]);
+  const before = widths.map((_, k) => widths.slice(0, k).reduce((sum, width) => sum + width, 0));
+  const shape = [rows, widths.reduce((sum, width) => sum + width, 0)] as const;
+  const count = matrices.length;
+  return gathered(op, matrices, shape, {
+    rowBound: matrices.reduce((sum, each) => sum + rowBoundOf(each), 0),
+    lineOf: (lines) => reshape(permuteDims(reshape(concat(lines), [count, rows])), [count * rows]),
+    offsetOf: (k) => before[k]!,
+    rowsIn: count,
   });
+}
+
+/** Matrices all of whose lines are stored: they follow one another. */
+function above(op: string, matrices: readonly SparseParts[], shape: SparseParts['shape']): SparseParts {
+  const ends = boundsOf(matrices);
+  const stored = ends.at(-1)!;
+  const index = indexDType(Math.max(shape[1], stored));
+  const starts = matrices.map((each, k) =>
+    map('add', [slice(startsOf(each, op), [0, -1]), BigInt(ends[k]!)]),
+  );
   return {
     shape,
-    starts: cast(concat([...starts, constantLine(before)]), index),
+    starts: cast(concat([...starts, constantLine(BigInt(stored))]), index),
     places: concat(matrices.map(({ places }) => cast(places, index))),
     values: concat(matrices.map(({ values }) => values)),
     isCanonical: matrices.every(({ isCanonical }) => isCanonical),
     isGiven: matrices.some(({ isGiven }) => isGiven),
-    rowBound: Math.max(...matrices.map(rowBoundOf)),
   };
 }
 
-/** Matrices in one, each at rows and columns from some on, at places that no two of them have. */
-export function joined(
+/** Where the lines of each matrix begin in those of all, up to their bounds, and the end. */
+function boundsOf(matrices: readonly SparseParts[]): readonly number[] {
+  let end = 0;
+  return [0, ...matrices.map((each) => (end += boundOf(each)))];
+}
+
+/** How the rows of several matrices make those of one. */
+interface Gathering {
+  readonly rowBound: number;
+  /** A line of an element for each row that is gathered, of those of the matrices. */
+  readonly lineOf: (lines: readonly Expr[]) => Expr;
+  /** The first column of matrix number k. */
+  readonly offsetOf: (k: number) => number;
+  /** Rows that are gathered for one of the result. */
+  readonly rowsIn: number;
+}
+
+/** The matrix of the rows of several, whose lines lie one behind the other up to their bounds. */
+function gathered(
   op: string,
   matrices: readonly SparseParts[],
   shape: SparseParts['shape'],
-  from: (k: number) => readonly [row: number, column: number],
+  { rowBound, lineOf, offsetOf, rowsIn }: Gathering,
 ): SparseParts {
-  const [rows, columns] = shape;
-  const keys = matrices.map((each, k) => {
-    const [row, column] = from(k);
-    const own = rowsOf(each, op);
-    const place = map('add', [columnsOf(each, op), BigInt(column)]);
-    const key = map('add', [map('multiply', [map('add', [own, BigInt(row)]), BigInt(columns)]), place]);
-    return map('where', [map('less', [own, BigInt(each.shape[0])]), key, BigInt(rows * columns)]);
-  });
-  const equal = matrices.every(({ isCanonical }) => isCanonical) ? 'none' : 'kept';
+  const ends = boundsOf(matrices);
+  const bound = ends.at(-1)!;
   const values = concat(matrices.map((each) => upToBound(each.values)));
-  const parts = fromKeys(shape, concat(keys), values, { equal, areStored: matrices.every(isExact) });
-  return { ...parts, rowBound: matrices.reduce((sum, each) => sum + rowBoundOf(each), 0) };
+  if (bound === 0 || shape[0] === 0) return emptyMatrix(shape, values.dtype);
+  const index = indexDType(Math.max(shape[1], bound));
+  const columnsIn = (each: SparseParts, k: number): Expr =>
+    cast(map('add', [columnsOf(each, op), BigInt(offsetOf(k))]), index);
+  const begins = matrices.map((each, k) =>
+    map('add', [slice(startsOf(each, op), [0, -1]), BigInt(ends[k]!)]),
+  );
+  const rows = gatheredRows(op, {
+    begins: lineOf(begins),
+    lengths: lineOf(matrices.map((each) => rowLengths(op, each))),
+    places: concat(matrices.map(columnsIn)),
+    values,
+    bound,
+    isFull: matrices.every(isExact),
+  });
+  return {
+    shape,
+    ...rows,
+    starts: cast(slice(rows.starts, [0, null, rowsIn]), index),
+    isCanonical: matrices.every(({ isCanonical }) => isCanonical),
+    isGiven: false,
+    rowBound,
+  };
 }
 
 /** The Kronecker product. */

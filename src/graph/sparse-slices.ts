@@ -19,11 +19,11 @@ import {
   startsOf,
   startsOfCounts,
 } from './sparse.js';
-import { expansion } from './sparse-expansion.js';
+import { gatheredRows } from './sparse-gathered.js';
 
 /** The rows from `first` up to `end`. */
-export function someRows(matrix: SparseParts, first: number, end: number): SparseParts {
-  const starts = upToBound(matrix.starts);
+export function someRows(op: string, matrix: SparseParts, first: number, end: number): SparseParts {
+  const starts = matrix.isGiven ? startsOf(matrix, op) : upToBound(matrix.starts);
   const index = map('add', [iota(end - first + 1), BigInt(first)]);
   const own = at(starts, index);
   const from = at(starts, constant(BigInt(first), 'int64'));
@@ -95,16 +95,22 @@ export function rowsAt(op: string, matrix: SparseParts, numbers: Expr): SparsePa
   const bound = count * rowBoundOf(matrix);
   const [, columns] = matrix.shape;
   if (bound === 0) return emptyMatrix([count, columns], matrix.values.dtype);
-  const { starts, places } = expansion(startsOf(matrix, op), numbers, bound);
+  const starts = startsOf(matrix, op);
+  const begins = at(starts, numbers);
   const index = indexDType(Math.max(columns, bound));
-  const length = at(starts, constant(BigInt(count), 'int64'));
-  const moved = (line: Expr): Expr => bounded(at(line, places), length);
+  const rows = gatheredRows(op, {
+    begins,
+    lengths: map('subtract', [at(starts, map('add', [numbers, 1n])), begins]),
+    places: cast(columnsOf(matrix, op), index),
+    values: upToBound(matrix.values),
+    bound,
+    isFull: false,
+  });
   return {
     ...matrix,
+    ...rows,
     shape: [count, columns],
-    starts: cast(starts, index),
-    places: moved(cast(columnsOf(matrix, op), index)),
-    values: moved(matrix.values),
+    starts: cast(rows.starts, index),
     isGiven: false,
     rowBound: rowBoundOf(matrix),
   };

@@ -5,7 +5,7 @@ import { type DType, isComplex, isFloat, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
 import { cast, constant, meetingDType } from './infer.js';
-import { boundOf, columnsOf, lanesOf, type SparseParts, startsOf } from './sparse.js';
+import { boundOf, checkedLines, lanesOf, type SparseParts } from './sparse.js';
 import { diagonalOf } from './sparse-reductions.js';
 import { broadcast, reshape } from './view-nodes.js';
 
@@ -41,12 +41,10 @@ export function triangularSolution(
 
 /** The lines of a matrix, of one index dtype and at least one element, with indices of users looked at. */
 function givenLines(op: string, matrix: SparseParts): Pick<SparseParts, 'starts' | 'places' | 'values'> {
-  const { starts, places, values } = matrix;
+  const { starts, places, values } = checkedLines(matrix, op);
   if (boundOf(matrix) === 0) {
     const one = (dtype: DType): Expr => broadcast(constant(0, dtype), [1]);
     return { starts, places: one(starts.dtype), values: one(values.dtype) };
   }
-  if (!matrix.isGiven)
-    return { starts: upToBound(starts), places: upToBound(places), values: upToBound(values) };
-  return { starts: startsOf(matrix, op), places: columnsOf(matrix, op), values: upToBound(values) };
+  return { starts: upToBound(starts), places: upToBound(places), values: upToBound(values) };
 }

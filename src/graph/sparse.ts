@@ -56,8 +56,10 @@ export const rowBoundOf = (matrix: SparseParts): number =>
 export const isExact = ({ values }: SparseParts): boolean => values.extent === undefined;
 
 /** The number of stored elements: int64, of shape (). */
-export const storedOf = ({ starts, shape }: SparseParts): Expr =>
-  cast(at(starts, constant(BigInt(shape[0]), 'int64')), 'int64');
+export function storedOf(matrix: SparseParts): Expr {
+  if (isExact(matrix)) return constant(BigInt(boundOf(matrix)), 'int64');
+  return matrix.values.extent!.length;
+}
 
 export const at = (line: Expr, index: Expr): Expr =>
   gather(upToBound(line), cast(upToBound(index), 'int64'), 0, 'clip', upToBound(index).shape);
@@ -66,11 +68,11 @@ export const at = (line: Expr, index: Expr): Expr =>
 export const bounded = (line: Expr, length: Expr): Expr =>
   line.shape[0] === 0 ? line : withExtent(line.shape[0] === 1 ? broadcast(line, [2]) : line, 0, length);
 
-/** The int64 starts of rows, and the end. Of a matrix that users gave, numbers out of range are refused. */
+/** The int64 starts of rows, and the end. Of a matrix that users gave, those out of range or order are refused. */
 export function startsOf(matrix: SparseParts, op: string): Expr {
   const starts = cast(upToBound(matrix.starts), 'int64');
   if (!matrix.isGiven) return starts;
-  return gather(iota(boundOf(matrix) + 1), starts, 0, 'raiseFromStart', starts.shape, `${op}: indptr`);
+  return gather(iota(boundOf(matrix) + 1), starts, 0, 'raiseStarts', starts.shape, op);
 }
 
 /** The int64 row of each stored element: behind the true number, the number of rows. */
@@ -88,13 +90,19 @@ export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): 
   return gather(iota(shape[1]), index, 0, 'raiseFromStart', index.shape, `${op}: indices`);
 };
 
+/** The matrix with lines that need no look any more: those of a matrix that users gave are refused as they are read. */
+export function checkedLines(matrix: SparseParts, op: string): SparseParts {
+  if (!matrix.isGiven || boundOf(matrix) === 0) return matrix;
+  const places = throughBound(matrix.places, (line) => columnsOf({ ...matrix, places: line }, op));
+  return { ...matrix, starts: startsOf(matrix, op), places, isGiven: false };
+}
+
 /** The column of each stored element, as a key: behind the true number, the number of columns. */
 export function columnKeysOf(matrix: SparseParts, op: string): Expr {
   const [rows, columns] = matrix.shape;
   const column = columnsOf(matrix, op);
-  const isAll = isExact(matrix) && !matrix.isGiven;
   const isStored = (): Expr => map('less', [rowsOf(matrix, op), BigInt(rows)]);
-  const keys = isAll ? column : map('where', [isStored(), column, BigInt(columns)]);
+  const keys = isExact(matrix) ? column : map('where', [isStored(), column, BigInt(columns)]);
   return cast(keys, indexDType(columns + 1));
 }
 

@@ -10,7 +10,7 @@ import { checkedIndices } from '../../graph/checked-indices.js';
 import type { CheckedIndices, Expr } from '../../graph/expr.js';
 import { reduce, withinLength } from '../../graph/infer.js';
 import { checkIndex } from '../../graph/shape.js';
-import { isOwnError } from '../../host/errors.js';
+import { expected, isOwnError, RangeArgumentError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 
 /** One index array, and the axis that it chooses from. */
@@ -24,7 +24,7 @@ const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
 /** The checks of a node: none of indices that are known to be within their axis, or mean something elsewhere. */
 export const checksOf = (node: Expr): readonly IndexCheck[] =>
   checkedIndices(node)
-    .filter(({ indices, size }) => mostOf(indices) >= size)
+    .filter(({ indices, size, begins }) => begins || mostOf(indices) >= size)
     .map(checkOf);
 
 function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
@@ -62,14 +62,18 @@ function mostOf(index: Expr): number {
   }
 }
 
+const beginsElsewhere = (op: string, from: number, least: bigint): RangeArgumentError =>
+  new RangeArgumentError(expected(op, `a first one of ${from}`, `${least}`));
+
 /** Throws for an index that is out of range. `ends`: the values of the checks' ends, in their order. */
 export function throwOutOfRange(
   checks: readonly IndexCheck[],
   ends: readonly (readonly [least: bigint, largest: bigint])[],
 ): void {
-  for (const [k, { op, axis, size, from, site }] of checks.entries()) {
+  for (const [k, { op, axis, size, from, begins, site }] of checks.entries()) {
     try {
       for (const end of ends[k]!) checkIndex(op, end, axis, size, from);
+      if (begins && ends[k]![0] !== BigInt(from)) throw beginsElsewhere(op, from, ends[k]![0]);
     } catch (error) {
       const place = formatSite(site);
       if (isOwnError(error) && place !== undefined) error.message += `\n    made at ${place}`;

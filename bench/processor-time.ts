@@ -1,0 +1,52 @@
+/** Processor times of runs, least of several, and a table of such lines beside those of peers. */
+import { readFileSync } from 'node:fs';
+import { toPrecision } from './statistics.js';
+
+const processorMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
+/** The least processor time and the least time of runs that take `seconds` together, three or more. */
+export async function measure(run: () => Promise<unknown>, seconds: number) {
+  await run();
+  let [processor, elapsed] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const begin = performance.now();
+  for (let k = 0; k < 3 || performance.now() - begin < seconds * 1000; k++) {
+    const [before, at] = [processorMs(), performance.now()];
+    await run();
+    processor = Math.min(processor, processorMs() - before);
+    elapsed = Math.min(elapsed, performance.now() - at);
+  }
+  return { cpu_ms: toPrecision(processor, 4), ms: toPrecision(elapsed, 4) };
+}
+
+interface Line {
+  readonly function: string;
+  readonly size: string;
+  readonly dtype: string;
+  readonly peer: string;
+  readonly cpu_ms: number;
+}
+
+/** In Markdown, a row for each function and size, a column for each peer: milliseconds. */
+export function table(files: readonly string[]): string {
+  const lines = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Line),
+  );
+  const peers = [...new Set(lines.map(({ peer }) => peer))];
+  const rows = new Map<string, Map<string, number>>();
+  for (const { function: name, size, dtype, peer, cpu_ms } of lines) {
+    const key = `${name}, ${size}², ${dtype}`;
+    const row = rows.get(key) ?? new Map<string, number>();
+    rows.set(key, row.set(peer, Math.min(cpu_ms, row.get(peer) ?? Number.POSITIVE_INFINITY)));
+  }
+  return [
+    `| | ${peers.join(' | ')} |`,
+    `|---|${peers.map(() => '---:|').join('')}`,
+    ...[...rows].map(([key, row]) => `| ${key} | ${peers.map((peer) => row.get(peer) ?? '–').join(' | ')} |`),
+  ].join('\n');
+}
