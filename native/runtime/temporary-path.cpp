@@ -1,8 +1,11 @@
 #include "runtime/temporary-path.h"
 
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "runtime/environment.h"
+#include "runtime/executor.h"
 #include "runtime/file.h"
 #include "runtime/sink-output.h"
 #include "runtime/values.h"
@@ -22,12 +25,57 @@ class ExchangeTask : public NativeTask {
   bool isDone_ = false;
 };
 
+// Nobody is left to tell of a failure; most often there is nothing any more.
+void removeIfPresent(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+// The paths that are guarded, of all threads.
+class Guarded {
+ public:
+  void add(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    paths_.insert(path);
+  }
+  void drop(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    paths_.erase(path);
+  }
+  void removeAll() {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& path : paths_) removeIfPresent(path);
+    paths_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> paths_;
+};
+
+// Never destroyed: the process's exit looks at it.
+Guarded& guarded() {
+  static Guarded& it = *new Guarded();
+  return it;
+}
+
 }  // namespace
 
-// Nobody is left to tell of a failure; most often there is nothing any more.
+TemporaryPath::TemporaryPath(std::string path) : path_(std::move(path)) {
+  static std::once_flag once;
+  std::call_once(once, [] { quietAtExit([] { guarded().removeAll(); }); });
+  guarded().add(path_);
+}
+
 TemporaryPath::~TemporaryPath() {
-  std::error_code ignored;
-  if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  if (path_.empty()) return;
+  removeIfPresent(path_);
+  release();
+}
+
+void TemporaryPath::release() {
+  guarded().drop(path_);
+  path_.clear();
 }
 
 Napi::Value guardPath(const Napi::CallbackInfo& info) {
@@ -35,7 +83,7 @@ Napi::Value guardPath(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value releasePath(const Napi::CallbackInfo& info) {
-  values::handle<TemporaryPath>(info[0], "handle").path.clear();
+  values::handle<TemporaryPath>(info[0], "handle").release();
   return info.Env().Undefined();
 }
 

@@ -1,5 +1,7 @@
 // Temporary files and folders: removed when the JavaScript that writes them ends before they are complete. A
-// thread that is terminated runs no handler of its own; its handles are still destroyed.
+// thread that is terminated runs no handler of its own; its handles are still destroyed. `process.exit()`
+// destroys no handles of the main thread: there the process's exit removes what is left, after the threads
+// that open files have ended, so that nothing comes into being later.
 #pragma once
 #include <napi.h>
 
@@ -7,16 +9,21 @@
 
 namespace weft {
 
-struct TemporaryPath {
+class TemporaryPath {
+ public:
   static constexpr const char* kWhat = "a temporary path";
 
-  explicit TemporaryPath(std::string path) : path(std::move(path)) {}
+  explicit TemporaryPath(std::string path);
   ~TemporaryPath();
   TemporaryPath(const TemporaryPath&) = delete;
   TemporaryPath& operator=(const TemporaryPath&) = delete;
 
-  // Empty: there is nothing to remove.
-  std::string path;
+  // Ends the guard; nothing is removed.
+  void release();
+
+ private:
+  // Empty: it was released.
+  std::string path_;
 };
 
 // guardPath(path: string): object

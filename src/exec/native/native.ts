@@ -29,7 +29,7 @@ export type * from './program-types.js';
 export const writeFiles = (bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]> =>
   settled(guarded(() => addon().writeFiles(bytes, files)));
 
-/** Has a temporary file or folder removed when this thread ends, by whatever way, before `releasePath`. */
+/** Has a temporary file or folder removed when this thread or the process ends, by whatever way, before `releasePath`. */
 export const guardPath = (path: string): object => guarded(() => addon().guardPath(path));
 /** Leaves a guarded file or folder where it is. */
 export const releasePath = (guard: object): void => guarded(() => addon().releasePath(guard));
