@@ -103,7 +103,7 @@ async function build() {
 /** The command that builds the addon, for the package manager that runs this. */
 async function buildCommand() {
   if (isClone) return 'npm run build:native';
-  const { BUILD_COMMANDS } = await import('../dist/src/inspect/package-manager.js');
+  const { BUILD_COMMANDS } = await import('../dist/weft/package-manager.js');
   const manager = /^\w+/.exec(process.env.npm_config_user_agent ?? '')?.[0];
   return BUILD_COMMANDS[manager] ?? BUILD_COMMANDS.npm;
 }

@@ -5,8 +5,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { PACKAGE_FOLDER } from './host/package-folder.js';
 import { type DoctorReport, examine, weftVersion } from './inspect/doctor.js';
 import type { Finding, Status } from './inspect/finding.js';
 import { examineSetup, type SetupReport } from './inspect/setup.js';
@@ -122,10 +123,8 @@ async function setup(isJson: boolean): Promise<number> {
 
 /** Builds the addon in place, where its sources are; gives the status. */
 function build(): number {
-  const script = ['../scripts', '../../scripts']
-    .map((folder) => fileURLToPath(new URL(`${folder}/build-native.mjs`, import.meta.url)))
-    .find((path) => existsSync(path));
-  if (script === undefined) {
+  const script = join(PACKAGE_FOLDER, 'scripts/build-native.mjs');
+  if (!existsSync(script)) {
     console.error(
       'weft: this package has no sources of the addon, which comes in a package for each platform',
     );

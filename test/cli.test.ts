@@ -8,7 +8,7 @@ import type { DoctorReport } from '../src/inspect/doctor.js';
 import type { Finding } from '../src/inspect/finding.js';
 import { SIM_FOLDER } from './sim/environment.js';
 
-const CLI = join('dist', 'src', 'cli.js');
+const CLI = join('dist', 'weft', 'cli.js');
 const NO_CUDA = {
   WEFT_CUDA_DRIVER: '/no/libcuda.so.1',
   WEFT_NVRTC: '/no/libnvrtc.so',
@@ -36,7 +36,7 @@ function weft(args: readonly string[], env: Readonly<Record<string, string>> = {
 /** A tree in which the addon was not built. */
 function unbuilt(name: string): string {
   const copy = join(folder, name);
-  cpSync(join('dist', 'src'), join(copy, 'dist', 'src'), { recursive: true });
+  cpSync(join('dist', 'weft'), join(copy, 'dist', 'weft'), { recursive: true });
   for (const file of ['package.json', 'CMakeLists.txt']) cpSync(file, join(copy, file));
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
   return copy;

@@ -308,7 +308,7 @@ function runProgram(
   port: string,
   whenTold: (line: string) => void = () => undefined,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const index = fileURLToPath(new URL('../dist/src/index.js', import.meta.url));
+  const index = fileURLToPath(new URL('../dist/weft/index.js', import.meta.url));
   const source = `const { lazy } = await import(${JSON.stringify(index)});\n${code}`;
   const env = { ...process.env, WEFT_DASHBOARD: port };
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { env });

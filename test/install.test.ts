@@ -41,7 +41,12 @@ describe('the package', () => {
       expect.arrayContaining([
         'CMakeLists.txt',
         'scripts/build-native.mjs',
-        'dist/src/inspect/package-manager.js',
+        'dist/weft/index.js',
+        'dist/weft/cli.js',
+        'dist/weft/decoding/worker.js',
+        'dist/weft/package-manager.js',
+        'dist/weft/page/index.html',
+        'dist/src/index.d.ts',
       ]),
     );
     const sources = readFileSync('CMakeLists.txt', 'utf8').match(/native\/\S+\.cpp/g)!;
@@ -76,7 +81,7 @@ let home: string;
 beforeAll(() => {
   project = join(folder, 'project');
   home = join(project, 'node_modules', 'weftjs');
-  for (const part of ['dist/src', 'package.json', 'CMakeLists.txt', 'scripts/build-native.mjs'])
+  for (const part of ['dist/weft', 'package.json', 'CMakeLists.txt', 'scripts/build-native.mjs'])
     cpSync(part, join(home, part), { recursive: true });
   for (const name of ['acorn', 'immer', 'yauzl', 'pend', '@dagrejs'])
     symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
@@ -104,7 +109,7 @@ function runUnbuilt(tools: Tools, status: number, script: string, args: readonly
 }
 
 const INSTALL = ['scripts/build-native.mjs', ['--installing']] as const;
-const BUILD = ['dist/src/cli.js', ['build']] as const;
+const BUILD = ['dist/weft/cli.js', ['build']] as const;
 const left = (): string[] => (readdirSync(join(home, 'build'), { recursive: true }) as string[]).sort();
 
 describe('the addon', () => {
@@ -133,7 +138,7 @@ describe('the addon', () => {
     expect(status).toBe(0);
     expect(stderr).toMatch(/no C\+\+ compiler was found[\s\S]*npx weft build/);
     expect(left()).toEqual(['failure.txt']);
-    const doctor = run({}, 'dist/src/cli.js', ['doctor']);
+    const doctor = run({}, 'dist/weft/cli.js', ['doctor']);
     expect(doctor.status).toBe(1);
     expect(doctor.stdout).toMatch(
       /not built, since its building failed: no C\+\+ compiler was found .*\n[\s\S]*run "npx weft build"/,
@@ -170,7 +175,7 @@ describe('the command that builds the addon', () => {
     const project = mkdtempSync(join(folder, 'manager-'));
     write(join(project, file));
     const home = join(project, 'node_modules', '.store', 'node_modules', 'weftjs');
-    expect(buildCommand(home, project)).toBe(`node ${join(home, 'dist/src/cli.js')} build`);
+    expect(buildCommand(home, project)).toBe(`node ${join(home, 'dist/weft/cli.js')} build`);
     write(join(project, 'node_modules', '.bin', 'weft'));
     expect(buildCommand(home, join(project, 'packages', 'one'))).toBe(command);
   });

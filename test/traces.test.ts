@@ -28,8 +28,8 @@ import { register } from 'node:module';
 const mapped = ${mapped};
 export async function load(url, context, next) {
   const loaded = await next(url, context);
-  if (!url.includes('/dist/src/')) return loaded;
-  return { ...loaded, source: mapped(String(loaded.source), url.replace(/.*dist\\/src/, '/elsewhere').replace('.js', '.ts')) };
+  if (!url.includes('/dist/weft/')) return loaded;
+  return { ...loaded, source: mapped(String(loaded.source), url.replace(/.*dist\\/weft/, '/elsewhere').replace('.js', '.ts')) };
 }
 if (!process.env.REGISTERED) { process.env.REGISTERED = 1; register(import.meta.url); }
 `;
@@ -106,7 +106,7 @@ describe.each(RUNTIMES)('in Node %s', (_, ending, given) => {
     const lines = stderr.split('\n').filter((line) => line.trim() !== '');
     expect(lines[0]).toMatch(new RegExp(`${name}\\.${ending}:4$`));
     expect(frames(stderr)[0]).toMatch(new RegExp(`main .*${name}\\.${ending}:4:`));
-    expect(stderr).not.toMatch(/dist\/src|elsewhere/);
+    expect(stderr).not.toMatch(/dist\/weft|elsewhere/);
   });
 
   it('traces begin at the user’s line, and sites are lines of the user’s', () => {
@@ -135,5 +135,5 @@ it('a mistake in CommonJS is printed without a line of Weft’s', () => {
   expect(status).toBe(1);
   expect(stderr.trimStart()).toMatch(/^ShapeError: \[add\]/);
   expect(frames(stderr)[0]).toMatch(/main .*SYNC\.cjs:4:/);
-  expect(stderr).not.toContain('dist/src');
+  expect(stderr).not.toContain('dist/weft');
 });

@@ -7,7 +7,16 @@
  * are installed without waiting for compilers.
  */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -73,7 +82,9 @@ function packMain(work, out) {
   run(process.execPath, [join(tree, 'scripts', 'make-functions.mjs')], { cwd: tree });
   const compiler = join(tree, 'node_modules', 'typescript', 'bin', 'tsc');
   const project = join(tree, 'scripts', 'packages', 'tsconfig.json');
-  run(process.execPath, [compiler, '--project', project, '--outDir', join(folder, 'dist')], { cwd: tree });
+  const types = ['--emitDeclarationOnly', '--outDir', join(folder, 'dist')];
+  run(process.execPath, [compiler, '--project', project, ...types], { cwd: tree });
+  cpSync(join(tree, 'dist', 'weft'), join(folder, 'dist', 'weft'), { recursive: true });
   writeOlderTypes(join(folder, 'dist'));
   copyFileSync(join(tree, 'README.md'), join(folder, 'README.md'));
   return pack(folder, out);

@@ -12,7 +12,7 @@ export function mainManifest(own) {
   const { scripts: _, devDependencies: _dev, binary: _napi, overrides: _overrides, ...kept } = own;
   return {
     ...kept,
-    files: ['dist/src', 'README.md', 'LICENSE'],
+    files: ['dist/weft', 'dist/src/**/*.d.ts', 'README.md', 'LICENSE'],
     dependencies: Object.fromEntries(
       Object.entries(own.dependencies).filter(([name]) => !BUILD_DEPENDENCIES.includes(name)),
     ),

@@ -32,7 +32,7 @@ const tree = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const INSTALL = { npm: 'install', pnpm: 'add', bun: 'add' };
 const RUN = { node: [], bun: [], deno: ['run', '--allow-all'], electron: [] };
-const CLI = 'node_modules/weftjs/dist/src/cli.js';
+const CLI = 'node_modules/weftjs/dist/weft/cli.js';
 const RESULT = `1000000 ${Math.tanh(Math.exp(1) * 0.5 + Math.sqrt(2)).toFixed(5)}\n`;
 
 const kindOf = (wanted) => wanted.split('@')[0];

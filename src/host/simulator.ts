@@ -1,18 +1,16 @@
 /** The simulated GPU (`native/sim`), on which `WEFT_CHECK` runs CUDA C: a build of a clone of the repository. */
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const HERE = dirname(fileURLToPath(import.meta.url));
+import { join } from 'node:path';
+import { PACKAGE_FOLDER } from './package-folder.js';
 
 /** Its addon, which says what it saw. */
 export const SIMULATOR_ADDON = 'weft-sim.node';
 
-/** The folder that was named, or that of this package, from its `src/` or its `dist/src/`; undefined: it has none. */
-export const simulatorFolder = (named: string | undefined): string | undefined =>
-  [...(named === undefined ? ['../..', '../../..'].map((up) => join(HERE, up, 'build/sim')) : [named])].find(
-    (folder) => existsSync(join(folder, SIMULATOR_ADDON)),
-  );
+/** The folder that was named, or that of this package; undefined: it has none. */
+export function simulatorFolder(named: string | undefined): string | undefined {
+  const folder = named ?? join(PACKAGE_FOLDER, 'build/sim');
+  return existsSync(join(folder, SIMULATOR_ADDON)) ? folder : undefined;
+}
 
 const LIBRARIES = {
   driver: 'cuda',

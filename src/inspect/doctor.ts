@@ -3,10 +3,9 @@
  * to get it. Devices are tried with a small compute. `cli.ts` prints it; the JSON form is the report itself,
  * and stable.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import {
   type CpuInfo,
   type CudaDeviceInfo,
@@ -22,6 +21,7 @@ import { chooseDevice, problemOf } from '../exec/targets/devices.js';
 import { formatBytes } from '../graph/format.js';
 import { config } from '../host/config.js';
 import { NativeError } from '../host/errors.js';
+import { PACKAGE_FOLDER } from '../host/package-folder.js';
 import { lazy, whileLoop } from '../index.js';
 import { cudssFinding, cutensorFinding, driverFinding, libraryFindings } from './cuda-findings.js';
 import type { Finding } from './finding.js';
@@ -36,11 +36,10 @@ export interface DoctorReport {
   readonly findings: readonly Finding[];
 }
 
-/** Weft's version, of the package this file belongs to. */
+/** Weft's version, of its package. */
 export function weftVersion(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
-  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
+  const manifest = readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 /** The state of this machine; `warms`: with uses of libraries, which take seconds where they are the first ones. */

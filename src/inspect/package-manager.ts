@@ -61,6 +61,6 @@ export function buildCommand(folder: string, project: string): string {
   const folders = outwards(project);
   const isPlugAndPlay = folders.some((at) => existsSync(join(at, '.pnp.cjs')));
   const hasCommand = folders.some((at) => existsSync(join(at, 'node_modules', '.bin', 'weft')));
-  if (!hasCommand && !isPlugAndPlay) return `node ${join(folder, 'dist', 'src', 'cli.js')} build`;
+  if (!hasCommand && !isPlugAndPlay) return `node ${join(folder, 'dist', 'weft', 'cli.js')} build`;
   return BUILD_COMMANDS[managerOf(project)];
 }

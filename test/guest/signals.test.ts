@@ -12,7 +12,7 @@ import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
  */
 const scriptOf = (code: string): string => `
   import { setTimeout } from 'node:timers/promises';
-  import { compileCuda } from ${JSON.stringify(LIBRARY.replace('index.js', 'exec/native/native.js'))};
+  import { compileCuda } from ${JSON.stringify(LIBRARY.replace('weft/index.js', 'src/exec/native/native.js'))};
   const compile = (steps) => compileCuda(
     'extern "C" __global__ void k(float* x) { float y = x[0]; ' +
       'y = sinf(y); y = cosf(y + x[1]);'.repeat(steps) + ' x[0] = y; }',

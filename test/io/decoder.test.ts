@@ -116,7 +116,7 @@ describe('a thread that decodes', () => {
       import { Worker } from 'node:worker_threads';
       new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(load)})));`;
     const spinning = `
-      import { Decoder } from '${new URL('io/decoder.js', LIBRARY)}';
+      import { Decoder } from '${new URL('../src/io/decoder.js', LIBRARY)}';
       const job = { kind: 'spin', op: 'test', what: 'x', path: '/x', read: () => undefined };
       new Decoder(new URL('${script}'), () => 1e6).decode(job);
       setTimeout(() => {

@@ -176,7 +176,7 @@ const script = (body: string, limit = ''): { stdout: string; stderr: string; sta
   const file = root.put(`script-${Math.random().toString(36).slice(2)}.mjs`, body);
   return spawnSync('sh', ['-c', `${limit} exec "$0" "$1"`, process.execPath, file], { encoding: 'utf8' });
 };
-const weft = JSON.stringify(new URL('../../dist/src/index.js', import.meta.url).href);
+const weft = JSON.stringify(new URL('../../dist/weft/index.js', import.meta.url).href);
 
 describe('the disk and the process', () => {
   it('leaves no file where the disk takes no more', () => {

@@ -168,7 +168,7 @@ describe('a job of files under a budget', () => {
   });
 
   it('fails where the disk takes no more, and leaves no file', () => {
-    const weft = JSON.stringify(new URL('../../dist/src/index.js', import.meta.url).href);
+    const weft = JSON.stringify(new URL('../../dist/weft/index.js', import.meta.url).href);
     const [from, to] = ['c.npy', 'too-large.npy'].map((name) => JSON.stringify(join(folder.path, name)));
     const script = folder.put(
       'too-large.mjs',

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SIM_ENVIRONMENT } from './environment.js';
 
-const INDEX = pathToFileURL(resolve(import.meta.dirname, '../../dist/src/index.js')).href;
+const INDEX = pathToFileURL(resolve(import.meta.dirname, '../../dist/weft/index.js')).href;
 /** The graphs of the tests: a kernel, a sum of two, a routine, a loop, an index array that is checked first. */
 const GRAPHS = `
 const graphs = (x) => ({

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** The built package, as scripts import it. */
-export const LIBRARY = pathToFileURL(resolve(ROOT, 'dist/src/index.js')).href;
+export const LIBRARY = pathToFileURL(resolve(ROOT, 'dist/weft/index.js')).href;
 /** The built addon, as scripts require it. */
 export const ADDON = resolve(ROOT, 'build/Release/weft.node');
 

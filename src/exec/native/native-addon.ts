@@ -2,10 +2,7 @@
  * Loads the native addon, the only place that does, and gives its failures the classes of `errors.ts`. What
  * the addon exports is called by `native.ts`, `native-run.ts` and `native-cuda.ts`.
  */
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { getSystemErrorName } from 'node:util';
 import { type Config, config } from '../../host/config.js';
 import {
@@ -18,6 +15,7 @@ import {
   MemoryError,
   NativeError,
 } from '../../host/errors.js';
+import { PACKAGE_FOLDER } from '../../host/package-folder.js';
 import type { Size } from '../../host/parse-size.js';
 import type { WorkspaceNeed } from '../calls/call.js';
 import { findAddon } from './addon-file.js';
@@ -153,15 +151,8 @@ interface Addon {
 
 let loaded: Addon | undefined;
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-
-/** The package: this file is in its `src/`, or in its `dist/src/`. */
-const PACKAGE = ['../../..', '../../../..']
-  .map((up) => join(HERE, up))
-  .find((folder) => existsSync(join(folder, 'package.json')))!;
-
 function load(): Addon {
-  const { path, remedy } = findAddon(PACKAGE, process.cwd());
+  const { path, remedy } = findAddon(PACKAGE_FOLDER, process.cwd());
   try {
     return createRequire(import.meta.url)(path) as Addon;
   } catch (cause) {
