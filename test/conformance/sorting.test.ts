@@ -157,9 +157,10 @@ describe.each(backends())('on %s, selecting', (device) => {
   });
 
   it.each(['float32', 'bfloat16', 'int64'] as const)('gives elements of long rows of %s', async (dtype) => {
-    const x = rowsOf(dtype, [1, LONG], 12);
+    // The second of two rows does not begin with a pack of 16 bytes.
+    const x = rowsOf(dtype, [dtype === 'int64' ? 1 : 2, LONG], 12);
     const [most, least] = [topK(x, 100), topK(x, 9, { largest: false })];
-    const places = x.quantile([0, 0.2, 0.9, 1], 1, { method: 'lower' });
+    const places = x.quantile([0, 0.2, 0.2001, 1], 1, { method: 'lower' });
     await expectSorted(device, [most.values, most.indices, least.indices, places]);
   });
 

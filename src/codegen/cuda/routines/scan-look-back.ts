@@ -84,7 +84,10 @@ export function printLookBack(numbers: ScanNumbers, width: 1 | 32): string {
       theirs = weft_told(${Array.from({ length: words }, (_, w) => `word${w}`).join(', ')});
     }
     __syncwarp();
-    for (int k = 0; k < digit; ++k) part = weft_combine(part, weft_of_lane(theirs, k));
+    // All of them, those from the tile itself on as identities, so that no exchange waits for a sum.
+    const weft_wide before = lane < digit ? theirs : weft_identity();
+    #pragma unroll
+    for (int k = 0; k < ${GROUP - 1}; ++k) part = weft_combine(part, weft_of_lane(before, k));
     const weft_wide last = weft_combine(part, weft_of_lane(theirs, ${GROUP - 1}));
 `;
   return `${BEGIN}__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {

@@ -141,19 +141,14 @@ ${SCAN_NAME}(unsigned int first_x${input(form)}${before}${out}, ${state}long lon
 };
 
 /**
- * The number of a block: tiles that look back are counted as they begin, so that all before one have begun.
+ * The number of a block, by turns of which it has its tile: tiles that look back are counted as they begin, so that all
+ * before one have begun. It has 32 bits, as have its quotients and remainders: a division of 64 takes a tenth of the time of
+ * a tile, for its registers.
  */
 const printBlock = (source: ScanSource, width: 1 | 32): string =>
   source === 'lookBack'
     ? `${printLookBackShared(width)}  const unsigned int block = weft_begin((unsigned int*)state, &begun);\n`
-    : '  const long long block = (long long)blockIdx.x + first_x;\n';
-
-/**
- * Quotients and remainders of a block's number: of one in 32 bits a division of 64 takes a tenth of the time of a tile,
- * for its registers.
- */
-const sizeIn = (source: ScanSource, size: string): string =>
-  source === 'lookBack' ? `(unsigned int)${size}` : size;
+    : '  const unsigned int block = blockIdx.x + first_x;\n';
 
 /** Gives `carry`, the value before a warp, by `before` and the totals of the tile's warps. */
 const printCarry = (source: ScanSource, before: string, state: string): string => {
@@ -215,9 +210,9 @@ ${printHead(form, source, '', blocks)}  __shared__ weft_chunk held[${chunks}];
   __shared__ weft_wide sums[${SCAN_WARPS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
-${printBlock(source, 1)}  const long long row = block / ${sizeIn(source, 'tiles')};
+${printBlock(source, 1)}  const long long row = block / (unsigned int)tiles;
   if (row >= lines) return;
-  const long long turn = block % ${sizeIn(source, 'tiles')};
+  const long long turn = block % (unsigned int)tiles;
   const long long at = ${form.reverse && source === 'lookBack' ? 'tiles - 1 - turn' : 'turn'};
   const long long base = ${inFours ? '4 * (row * (n / 4))' : 'row * n'} + at * ${tile};
   const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
@@ -328,10 +323,10 @@ ${printHead(form, source, ', long long inner, long long groups')}  __shared__ we
   __shared__ weft_element held[${tile}][${SCAN_COLUMNS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
-${printBlock(source, SCAN_COLUMNS)}  const long long group = block % ${sizeIn(source, 'groups')};
-  const long long row = block / ${sizeIn(source, 'groups')} / ${sizeIn(source, 'tiles')};
+${printBlock(source, SCAN_COLUMNS)}  const long long group = block % (unsigned int)groups;
+  const long long row = block / (unsigned int)groups / (unsigned int)tiles;
   if (row >= lines) return;
-  const long long turn = block / ${sizeIn(source, 'groups')} % ${sizeIn(source, 'tiles')};
+  const long long turn = block / (unsigned int)groups % (unsigned int)tiles;
   const long long at = ${back ? 'tiles - 1 - turn' : 'turn'};
   const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
   const long long column = group * ${SCAN_COLUMNS} + lane;

@@ -29,7 +29,8 @@ export const SELECT_THREADS = 256;
 /** Bits of a digit, and as many bins as it has values. */
 export const DIGIT_BITS = 11;
 export const BINS = 2 ** DIGIT_BITS;
-/** Elements that a thread reads before it looks at any. */
+/** Bytes of elements that a thread reads at once, a pack, and how many elements it reads before it looks at any. */
+const PACK = 16;
 const ITEMS = 8;
 
 /** The digits of so many bits, the most significant one first. */
@@ -54,8 +55,10 @@ export const BEGIN_NAME = 'weft_select_begin';
 export const COUNT_NAME = 'weft_select_count';
 export const VALUES_NAME = 'weft_select_values';
 
+/** Blocks that a multiprocessor holds at once, so that one of 132 holds those of a launch (`exec/calls/select.ts`). */
+const RESIDENT = 8;
 export const HEAD = `
-extern "C" __global__ void __launch_bounds__(${SELECT_THREADS})
+extern "C" __global__ void __launch_bounds__(${SELECT_THREADS}, ${RESIDENT})
 `;
 /** A row, of those that the blocks of a launch have by turns, and the number of the block in it. */
 export const ROW = `  const long long row = ((long long)blockIdx.x + first_x) / blocks;
@@ -67,25 +70,41 @@ const work = (
 ): string => `  volatile weft_state* states = (volatile weft_state*)work + row * ${ranks};
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
-/** The elements of a row by turns among its blocks; `use` sees each with its key. */
-export const eachElement = (
-  use: string,
-): string => `  for (long long from = block * ${SELECT_THREADS * ITEMS}; from < n; from += blocks * ${SELECT_THREADS * ITEMS}) {
-    const bool isWhole = from + ${SELECT_THREADS * ITEMS} <= n;
-    const long long first = from + threadIdx.x;
-    const weft_key* at = in + first;
-    weft_key own[${ITEMS}];
+/**
+ * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key.
+ */
+export function eachElement({ dtype }: SelectForm, use: string): string {
+  const perPack = PACK / byteLengthOf(dtype);
+  const packs = Math.max(1, Math.min(2, ITEMS / perPack));
+  const items = packs * perPack;
+  const step = SELECT_THREADS * items;
+  return `  struct __align__(${PACK}) weft_pack {
+    weft_key k[${perPack}];
+  };
+  const bool isPacked = (unsigned long long)in % ${PACK} == 0;
+  for (long long from = block * ${step}; from < n; from += blocks * ${step}) {
+    const bool isWhole = isPacked && from + ${step} <= n;
+    const long long first = from + threadIdx.x * ${perPack};
+    weft_pack own[${packs}];
     #pragma unroll
-    for (int item = 0; item < ${ITEMS}; ++item)
-      own[item] = isWhole || first + item * ${SELECT_THREADS} < n ? at[item * ${SELECT_THREADS}] : (weft_key)0;
+    for (int pack = 0; pack < ${packs}; ++pack) {
+      const long long i = first + pack * ${SELECT_THREADS * perPack};
+      if (isWhole) {
+        own[pack] = *(const weft_pack*)(in + i);
+      } else {
+        #pragma unroll
+        for (int e = 0; e < ${perPack}; ++e) own[pack].k[e] = i + e < n ? in[i + e] : (weft_key)0;
+      }
+    }
     #pragma unroll
-    for (int item = 0; item < ${ITEMS}; ++item) {
-      const long long i = first + item * ${SELECT_THREADS};
-      if (!isWhole && i >= n) continue;
-      const weft_key key = weft_key_of(own[item]);
+    for (int item = 0; item < ${items}; ++item) {
+      const long long i = first + item / ${perPack} * ${SELECT_THREADS * perPack} + item % ${perPack};
+      if (!isWhole && i >= n) break;
+      const weft_key key = weft_key_of(own[item / ${perPack}].k[item % ${perPack}]);
 ${use}    }
   }
 `;
+}
 
 /** Shared memory of blocks of so many threads that find bins. */
 export const printFindShared = (threads: number): string =>
@@ -127,6 +146,32 @@ template <int THREADS, class C> __device__ __forceinline__ weft_found weft_find(
 const EQUAL_ABOVE = `__device__ __forceinline__ bool weft_equal_above(unsigned long long a, unsigned long long b, int high, int bits) {
   return high >= bits || a >> high == b >> high;
 }
+`;
+
+/** Digits that are known of each rank, and the first rank that has the same ones, whose counts are its own, too. */
+const printLeaders = (ranks: number): string => `  weft_key prefix[${ranks}];
+  int leader[${ranks}];
+  #pragma unroll
+  for (int r = 0; r < ${ranks}; ++r) {
+    prefix[r] = (weft_key)(states[r].key & above);
+    leader[r] = r;
+    #pragma unroll
+    for (int q = r - 1; q >= 0; --q)
+      if (prefix[q] == prefix[r]) leader[r] = q;
+  }
+`;
+
+/** Counts the digit of an element that begins with the known ones, or of a position among those of the last key. */
+const printCountElement = ({ ranks, indexBytes }: SelectForm): string =>
+  `${indexBytes > 0 ? COUNT_PLACE : ''}      #pragma unroll
+      for (int r = 0; r < ${ranks}; ++r)
+        if (leader[r] == r && (weft_key)(key & above) == prefix[r]) atomicAdd(&own_counts[r * ${BINS} + ((unsigned int)(key >> low) & mask)], 1u);
+`;
+
+const COUNT_PLACE = `      if (is_place != 0) {
+        if (key == last_key && weft_equal_above((unsigned long long)i, place, high, bits)) atomicAdd(&own_counts[(unsigned int)(i >> low) & mask], 1u);
+        continue;
+      }
 `;
 
 /** The kernels that find the keys of ranks; `skip`: the condition of rows that have none to find. */
@@ -171,26 +216,16 @@ ${isDone}${printFindShared(SELECT_THREADS)}  __shared__ unsigned int own_counts[
   __shared__ unsigned int begun;
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) own_counts[i] = 0u;
   __syncthreads();
-  unsigned long long keys[${ranks}], places[${ranks}];
-  #pragma unroll
-  for (int r = 0; r < ${ranks}; ++r) {
-    keys[r] = states[r].key;
-    places[r] = states[r].place;
-  }
-  in += row * n;
+  const weft_key above = high >= bits ? (weft_key)0 : (weft_key)(~0ull << high);
+${printLeaders(ranks)}${indexBytes > 0 ? '  const weft_key last_key = (weft_key)states[0].key;\n  const unsigned long long place = states[0].place;\n' : ''}  in += row * n;
   const unsigned int mask = (1u << (high - low)) - 1u;
-${eachElement(`      #pragma unroll
-      for (int r = 0; r < ${ranks}; ++r) {
-        const bool matches = is_place != 0 ? key == keys[r] && weft_equal_above((unsigned long long)i, places[r], high, bits) : weft_equal_above(key, keys[r], high, bits);
-        const unsigned long long from_bits = is_place != 0 ? (unsigned long long)i : key;
-        if (matches) atomicAdd(&own_counts[r * ${BINS} + ((unsigned int)(from_bits >> low) & mask)], 1u);
-      }
-`)}  __syncthreads();
+${eachElement(form, printCountElement(form))}  __syncthreads();
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS})
     if (own_counts[i] != 0u) atomicAdd(&counts[i], (weft_count)own_counts[i]);
   if (!weft_last_block(&begun, &counters->counted, blocks)) return;
+  #pragma unroll
   for (int r = 0; r < ${ranks}; ++r) {
-    const weft_found found = weft_find<${SELECT_THREADS}>(find_sums, &find_bin, (const volatile weft_count*)counts + r * ${BINS}, states[r].rank);
+    const weft_found found = weft_find<${SELECT_THREADS}>(find_sums, &find_bin, (const volatile weft_count*)counts + leader[r] * ${BINS}, states[r].rank);
     if (threadIdx.x > 0) continue;
     const unsigned long long digit = (unsigned long long)found.bin << low;
     if (is_place != 0) {

@@ -106,6 +106,7 @@ ${HEAD}${FILTER_NAME}(unsigned int first_x, const weft_key* __restrict__ in, cha
 ${ROW}${OWN}${candidates('')}  const weft_key limit = (weft_key)((const unsigned long long*)(work + limits_at))[row];
   in += row * n;
 ${eachElement(
+  form,
   `      if (key <= limit) {
         const unsigned int to = atomicAdd(&counters->few, 1u);
         if (to >= room) return;
@@ -118,15 +119,18 @@ ${eachElement(
 }
 
 /** Elements up to the last one, of rows without candidates. */
-const printCollect = ({
-  groupLanes,
-}: TopForm): string => `${HEAD}${COLLECT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long found_at, long long n, long long blocks, long long room, long long k) {
-${ROW}${OWN}${groupLanes === undefined ? '' : '  if (counters->few <= room) return;\n'}  long long* found = (long long*)(work + found_at) + row * k;
+const printCollect = (
+  form: TopForm,
+): string => `${HEAD}${COLLECT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long found_at, long long n, long long blocks, long long room, long long k) {
+${ROW}${OWN}${form.groupLanes === undefined ? '' : '  if (counters->few <= room) return;\n'}  long long* found = (long long*)(work + found_at) + row * k;
   const weft_state last = ((const weft_state*)work)[row];
   in += row * n;
-${eachElement(`      if (key < last.key || (key == last.key && (unsigned long long)i <= last.place))
+${eachElement(
+  form,
+  `      if (key < last.key || (key == last.key && (unsigned long long)i <= last.place))
         found[atomicAdd(&counters->taken, 1u)] = i;
-`)}}
+`,
+)}}
 `;
 
 /** The first ones of a row's candidates, found by their digits. */
