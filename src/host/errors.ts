@@ -150,6 +150,16 @@ const OWN = [
 /** Whether an error is of these classes; what a function of the user's threw is left as it is. */
 export const isOwnError = (error: unknown): error is Error => OWN.some((type) => error instanceof type);
 
+/** An error of the same class, with the same properties and trace, whose message has a line more. */
+export function withLine<E extends Error>(error: E, line: string): E {
+  const copy: E = Object.setPrototypeOf(new Error(), Object.getPrototypeOf(error));
+  const message = { value: `${error.message}\n${line}`, enumerable: false };
+  return Object.defineProperties(copy, {
+    ...Object.getOwnPropertyDescriptors(error),
+    message: { ...message, writable: true, configurable: true },
+  });
+}
+
 /** The message form of every user error. `hint` ends the message where one helps. */
 export function expected(op: string, what: string, received: string, hint?: string): string {
   return `[${op}] expected ${what}: ${received}${hint === undefined ? '' : ` (${hint})`}`;

@@ -31,6 +31,9 @@ export function keepTrace(error: unknown): void {
   if (isOwnError(error)) fromUser.add(error);
 }
 
+/** Whether a function of the user's threw an error. */
+export const isFromUser = (error: object): boolean => fromUser.has(error);
+
 /** Runs the body of a public function that makes no nodes, and needs no call site. */
 export function bounded<Result>(own: CallableFunction, body: () => Result): Result {
   try {

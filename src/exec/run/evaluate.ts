@@ -13,8 +13,9 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js'
 import { denseStrides } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
-import { isOwnError, LinalgError, NativeError } from '../../host/errors.js';
+import { isOwnError, LinalgError, NativeError, withLine } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
+import { isFromUser } from '../../host/stack-traces.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
 import { type FileOutput, hostBytesOf } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
@@ -289,11 +290,13 @@ export function indexOf({ data }: HostResult): bigint {
   return BigInt(array[0]!);
 }
 
-/** Adds the user's line to an error of execution; not to what his own functions threw. */
+/**
+ * An error of execution with the user's line: another error, since several computes may await the work that failed. What
+ * functions of the user's threw is left as it is.
+ */
 export function located(error: unknown, exprs: readonly Expr[]): unknown {
   const place = formatSite(exprs[0]?.site);
   const isPlaced = error instanceof NativeError || error instanceof LinalgError;
-  if (isOwnError(error) && !isPlaced && place !== undefined)
-    error.message += `\n    while computing what was made at ${place}`;
-  return error;
+  if (!isOwnError(error) || isFromUser(error) || isPlaced || place === undefined) return error;
+  return withLine(error, `    while computing what was made at ${place}`);
 }
