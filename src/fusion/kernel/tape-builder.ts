@@ -8,12 +8,18 @@ import { type OpName, opRow } from '../../graph/ops.js';
 import { sameConstant } from '../../graph/runtime-scalar.js';
 import { InternalError } from '../../host/errors.js';
 import { DistinctList, mix, mixAffine, mixAll, mixBounds, mixConstant, numberOf } from '../passes/hash.js';
+import { isConstant } from './arithmetic.js';
 import { create } from './instruction.js';
 import { type Access, formOf, type Instruction, sameAffine, sameBounds, sameNumbers } from './kernel.js';
 
 /** Half arithmetic goes through float32 and rounds each result. */
 export class TapeBuilder {
-  readonly #list = new DistinctList(hashOf, isSame);
+  readonly #list: DistinctList<Instruction>;
+
+  /** `written`: instructions that all differ. */
+  constructor(written: readonly Instruction[] = []) {
+    this.#list = new DistinctList(hashOf, isSame, written);
+  }
 
   get instructions(): readonly Instruction[] {
     return this.#list.all;
@@ -51,6 +57,14 @@ export class TapeBuilder {
 
 // ---------------------------------------------------------------- equality
 
+/** Equal for instructions of one structure: equal ones, and all constants of a dtype. */
+export const hashOfStructure = (i: Instruction): number =>
+  isConstant(i) ? mix(2, numberOf(i.dtype)) : hashBits(i);
+
+/** Whether two instructions are equal but for the value of a constant. */
+export const isSameStructure = (a: Instruction, b: Instruction): boolean =>
+  a === b || (a.dtype === b.dtype && ((isConstant(a) && isConstant(b)) || isSame(a, b)));
+
 /** Equal for equal instructions; 30 bits, which is what the engine keeps without an object. */
 function hashOf(i: Instruction): number {
   return hashBits(i) & 0x3fffffff;
@@ -87,7 +101,7 @@ const sameIndex = ({ index: a }: Access, { index: b }: Access): boolean =>
   a === b || (a?.value === b?.value && a?.stride === b?.stride && a?.size === b?.size);
 
 /** Whether two instructions of one tape have the same value. */
-function isSame(one: Instruction, other: Instruction): boolean {
+export function isSame(one: Instruction, other: Instruction): boolean {
   const [a, b] = [formOf(one), formOf(other)];
   switch (a.kind) {
     case 'load':

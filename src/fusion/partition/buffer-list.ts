@@ -29,6 +29,11 @@ export class BufferList {
   /** By key, once the list is long. */
   #positions: Map<BufferKey, number> | undefined;
 
+  /** `buffers`: the first ones, which all differ. */
+  constructor(buffers: readonly KernelBuffer[] = []) {
+    for (const buffer of buffers) this.#add(buffer);
+  }
+
   /** The position of a buffer, new or known. */
   at(buffer: KernelBuffer): number {
     const known = this.#find(buffer.key);
@@ -37,6 +42,10 @@ export class BufferList {
       if (buffer.elementCount > use.buffer.elementCount) use.buffer = buffer;
       return known;
     }
+    return this.#add(buffer);
+  }
+
+  #add(buffer: KernelBuffer): number {
     const count = this.all.push({ buffer, loads: NO_LOADS, stores: NO_STORES });
     if (this.#positions !== undefined) this.#positions.set(buffer.key, count - 1);
     else if (count > SHORT) this.#positions = new Map(this.all.map((use, k) => [use.buffer.key, k]));

@@ -25,12 +25,14 @@ import { type ReachedPart, reachedParts } from './join-parts.js';
 import type { KernelDomain } from './kernel-domain.js';
 import { KernelLoads } from './kernel-loads.js';
 import { type Loadables, MustStore } from './loadable.js';
-import { MutableKernel } from './mutable-kernel.js';
+import type { WrittenKernel } from './mutable-kernel.js';
 import { elementMaps, writeUnrolled } from './unrolled.js';
 
 /** A kernel as it comes from its graph. */
 export interface EmittedKernel {
-  readonly kernel: MutableKernel;
+  readonly kernel: WrittenKernel;
+  /** Graph nodes whose arithmetic it holds; one may stand more than once. */
+  readonly nodes: readonly number[];
   /** The node that each instruction was written for. */
   readonly origins: readonly number[];
 }
@@ -159,16 +161,17 @@ export class KernelEmitter {
     this.#note(root.id);
     const buffer = this.#loads.buffers.at(this.#values.loadables.storedNode(root).buffer);
     const { offset: step, strides } = isParted ? this.#placeOfPart(root) : this.#wholePlace;
-    const kernel = new MutableKernel(this.#domain.parallel, this.#domain.reduced, {
+    const kernel: WrittenKernel = {
+      parallel: this.#domain.parallel,
+      reduced: this.#domain.reduced,
       tape: this.#tape,
       buffers: this.#loads.buffers,
-      nodes: this.#nodes,
       stores: values.map((value, k) => ({
         value,
         access: { buffer, offset: k * step, strides, bounds: [] },
       })),
-    });
-    return { kernel, origins: this.#origins };
+    };
+    return { kernel, nodes: this.#nodes, origins: this.#origins };
   }
 
   /** The place of an element of the root. */

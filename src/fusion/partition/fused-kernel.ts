@@ -20,8 +20,6 @@ export interface FusedKernel {
   readonly buffers: readonly KernelBuffer[];
   readonly tape: readonly Instruction[];
   readonly stores: readonly Store[];
-  /** Graph nodes whose arithmetic it holds; one may stand more than once. */
-  readonly nodes: readonly number[];
 }
 
 /** A kernel's accesses in another domain: `axisOf[k]` is where axis k went, out of `axes`. */

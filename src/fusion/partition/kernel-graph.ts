@@ -5,17 +5,18 @@
 import type { Slices } from '../../host/slices.js';
 import { affineLoadOf } from '../kernel/algebra.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
-import type { FusedKernel } from './fused-kernel.js';
-import { mergeHorizontally, mergeVertically, unite } from './merge.js';
+import type { KernelInstance } from './kernel-instance.js';
 import { MAX_BUFFERS } from './merge-limits.js';
+import { MergedStructures } from './merged-structures.js';
 import type { MutableKernel } from './mutable-kernel.js';
 import { MAX_MERGED } from './split.js';
+import type { Structures } from './structures.js';
 import { type BetweenNode, type Call, TaskGraph, TaskNode } from './task-graph.js';
-import type { IsLiveOut, Merge, Reason } from './union.js';
+import type { IsLiveOut, Reason } from './union.js';
 
 /** A kernel, or a call or a loop between kernels. */
 export type Task =
-  | { readonly kind: 'kernel'; readonly kernel: FusedKernel }
+  | { readonly kind: 'kernel'; readonly kernel: KernelInstance }
   | {
       readonly kind: 'between';
       readonly nodes: readonly BetweenNode[];
@@ -37,13 +38,16 @@ const MAX_ROUNDS = 8;
 export class KernelGraph {
   readonly #graph = new TaskGraph();
   readonly #outputs: ReadonlySet<BufferKey>;
+  readonly #merges: MergedStructures;
   #searches = 0;
 
-  constructor(outputs: ReadonlySet<BufferKey>) {
+  /** `structures`: those of the kernels. */
+  constructor(outputs: ReadonlySet<BufferKey>, structures: Structures) {
     this.#outputs = outputs;
+    this.#merges = new MergedStructures(structures);
   }
 
-  addKernel(kernel: MutableKernel): void {
+  addKernel(kernel: KernelInstance): void {
     this.#graph.add(new TaskNode(kernel, undefined));
   }
 
@@ -79,37 +83,42 @@ export class KernelGraph {
   #mergeProducer(consumer: TaskNode): TaskNode | undefined {
     if (consumer.kernel === undefined) return undefined;
     const search = ++this.#searches;
-    for (const { buffer, loads } of consumer.kernel.uses) {
-      if (loads.length === 0) continue;
-      const { key } = buffer;
+    for (const key of consumer.kernel.reads) {
       const producer = this.#graph.writerOf(key);
       if (producer === undefined || producer.tried === search) continue; // one value read elsewhere keeps the two apart
       producer.tried = search;
       if (consumer.apartFromProducers?.has(producer.number) === true) continue;
-      const merge = this.#vertically(producer, consumer, key);
-      if ('reason' in merge) {
+      const isApart =
+        this.#obstacle(producer, consumer) !== undefined || !this.#merge(producer, consumer, key);
+      if (isApart) {
         consumer.apartFromProducers ??= new Set();
         consumer.apartFromProducers.add(producer.number);
         continue;
       }
-      const { rank } = consumer;
-      this.#graph.merge(producer, consumer, unite(merge, this.#isLiveOut(producer, consumer)));
-      producer.rank = rank;
+      producer.rank = consumer.rank;
       return producer;
     }
     return undefined;
   }
 
-  #vertically(producer: TaskNode, consumer: TaskNode, key: BufferKey): Merge {
-    const p = producer.kernel;
-    const c = consumer.kernel;
-    if (isLoop(producer) || isLoop(consumer)) return { reason: 'loop' };
-    if (c === undefined && p !== undefined && isCopy(p)) return { reason: 'operand-copy' };
-    if (p === undefined || c === undefined) return { reason: 'library-call' };
-    if (isTooLong(p, c)) return { reason: 'instruction-limit' };
-    if (this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank))
-      return { reason: 'kernel-between' };
-    return mergeVertically(p, c, key, this.#isLiveOut(producer, consumer));
+  /** Makes a task one with another, where their kernels fit. `key`: a value of the first that the other reads. */
+  #merge(task: TaskNode, other: TaskNode, key?: BufferKey): boolean {
+    const [kernel, added] = [task.kernel!, other.kernel!];
+    if (this.#merges.merge(kernel, added, key, this.#isLiveOut(task, other)) !== undefined) return false;
+    this.#graph.merge(task, other, kernel);
+    return true;
+  }
+
+  /** Why two tasks, one of which reads what the other stores, are not merged, whatever their kernels are. */
+  #obstacle(producer: TaskNode, consumer: TaskNode): Reason | undefined {
+    const p = producer.kernel?.model;
+    const c = consumer.kernel?.model;
+    if (isLoop(producer) || isLoop(consumer)) return 'loop';
+    if (c === undefined && p !== undefined && isCopy(p)) return 'operand-copy';
+    if (p === undefined || c === undefined) return 'library-call';
+    if (isTooLong(p, c)) return 'instruction-limit';
+    const isBetween = this.#graph.reaches(producer, consumer, true, (task) => task.rank <= consumer.rank);
+    return isBetween ? 'kernel-between' : undefined;
   }
 
   /** Whether a value must still be stored once the two kernels are one. */
@@ -145,15 +154,13 @@ export class KernelGraph {
       const sibling = siblings[k]!;
       if (task.apartFromSiblings?.has(sibling.number) === true) continue;
       // The kernel that reduces more axes gives the domain.
-      const moreReduced = sibling.kernel!.reduced.length >= task.kernel!.reduced.length;
+      const moreReduced = sibling.kernel!.model.reduced.length >= task.kernel!.model.reduced.length;
       const [into, other] = moreReduced ? [sibling, task] : [task, sibling];
-      const merge = this.#horizontally(into, other);
-      if (merge === undefined || 'reason' in merge) {
+      if (!this.#mayJoin(into, other) || !this.#merge(into, other)) {
         task.apartFromSiblings ??= new Set();
         task.apartFromSiblings.add(sibling.number);
         continue;
       }
-      this.#graph.merge(into, other, unite(merge, this.#isLiveOut(into, other)));
       into.level = Math.max(into.level, other.level);
       this.#graph.raiseReaders(into);
       siblings[k] = into;
@@ -162,13 +169,17 @@ export class KernelGraph {
     return false;
   }
 
-  #horizontally(a: TaskNode, b: TaskNode): Merge | undefined {
-    const first = a.kernel!;
-    const second = b.kernel!;
-    if (first.domainSize !== second.domainSize || isTooLong(first, second) || isTooWide(first, second))
-      return undefined;
-    if (this.#depends(a, b) || this.#depends(b, a)) return undefined;
-    return mergeHorizontally(first, second, this.#isLiveOut(a, b));
+  /** Whether two siblings, as tasks, may be one. */
+  #mayJoin(a: TaskNode, b: TaskNode): boolean {
+    const first = a.kernel!.model;
+    const second = b.kernel!.model;
+    return (
+      first.domainSize === second.domainSize &&
+      !isTooLong(first, second) &&
+      !isTooWide(first, second) &&
+      !this.#depends(a, b) &&
+      !this.#depends(b, a)
+    );
   }
 
   /** Whether `to` depends on `from`, by levels. */
@@ -180,7 +191,7 @@ export class KernelGraph {
   /** The tasks in an order in which they can run. */
   tasks(): Task[] {
     return this.#graph.order().map(({ kernel, call }): Task => {
-      if (kernel !== undefined) return { kind: 'kernel', kernel: kernel.toFused() };
+      if (kernel !== undefined) return { kind: 'kernel', kernel };
       const { nodes, reads } = call!;
       return { kind: 'between', nodes, reads };
     });
@@ -194,8 +205,10 @@ export class KernelGraph {
       task.reads.flatMap((key): Edge[] => {
         const producer = this.#graph.writerOf(key);
         if (producer === undefined || producer === task) return [];
-        const merge = this.#vertically(producer, task, key);
-        const reason = 'reason' in merge ? merge.reason : 'kernel-between';
+        const reason =
+          this.#obstacle(producer, task) ??
+          this.#merges.reasonOf(producer.kernel!, task.kernel!, key, this.#isLiveOut(producer, task)) ??
+          'kernel-between';
         return [{ buffer: bufferName(key), from: producer.rank, to: task.rank, reason }];
       }),
     );
@@ -209,7 +222,7 @@ const isTooLong = (a: MutableKernel, b: MutableKernel): boolean => a.arithmetic 
  * of one array meet kernels that are full: that is seen here, before `merge-limits.ts` counts exactly.
  */
 const isTooWide = (a: MutableKernel, b: MutableKernel): boolean =>
-  Math.max(a.bufferCount + b.writes.length, b.bufferCount + a.writes.length) > MAX_BUFFERS;
+  Math.max(a.bufferCount + b.stored.length, b.bufferCount + a.stored.length) > MAX_BUFFERS;
 /** Whether a kernel only copies what it reads. */
 const isCopy = ({ tape }: MutableKernel): boolean =>
   tape.length === 1 && affineLoadOf(tape[0]!) !== undefined;

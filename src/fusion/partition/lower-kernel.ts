@@ -7,11 +7,13 @@
  */
 
 import { accessesOf, loadsOf, mapAccesses, withoutDead } from '../kernel/algebra.js';
-import { functionsOf, hasMonoid } from '../kernel/arithmetic.js';
+import { functionsOf, hasMonoid, isConstant } from '../kernel/arithmetic.js';
 import { mergeAxes, permuteAxes } from '../kernel/axes.js';
-import type { Kernel } from '../kernel/kernel.js';
+import type { Instruction, Kernel } from '../kernel/kernel.js';
+import { isSame } from '../kernel/tape-builder.js';
 import type { BufferKey } from './buffer-key.js';
-import type { FusedKernel } from './fused-kernel.js';
+import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
+import type { KernelInstance, Structure } from './kernel-instance.js';
 import { orderOfReduced } from './reduced-order.js';
 
 export interface LoweredKernel {
@@ -20,9 +22,50 @@ export interface LoweredKernel {
   readonly keys: readonly BufferKey[];
 }
 
+/** The first kernel of a structure, lowered, and where its buffers are in kernels of the structure. */
+interface LoweredStructure {
+  readonly kernel: Kernel;
+  readonly order: readonly number[];
+  /** Of the structure's first kernel. */
+  readonly constants: readonly Instruction[];
+}
+
+/** Lowers the kernels of a graph, each structure once; equal kernels are the same object, for which code is made once. */
+export class KernelLowering {
+  readonly #known = new Map<Structure, LoweredStructure>();
+
+  lower(instance: KernelInstance): LoweredKernel {
+    const { structure, buffers, constants } = instance;
+    let known = this.#known.get(structure);
+    if (known === undefined) {
+      known = { ...lowerKernel(instance.toFused()), constants };
+      this.#known.set(structure, known);
+    }
+    const held = known.order.map((at) => buffers[at]!);
+    return { kernel: withContents(known, held, constants), keys: held.map(({ key }) => key) };
+  }
+}
+
+/** A lowered kernel with the extents of other buffers, and with other constants. */
+function withContents(
+  { kernel, constants: own }: LoweredStructure,
+  held: readonly KernelBuffer[],
+  constants: readonly Instruction[],
+): Kernel {
+  const isAlike =
+    held.every(({ elementCount }, k) => elementCount === kernel.buffers[k]!.elementCount) &&
+    constants.every((constant, k) => isSame(constant, own[k]!));
+  if (isAlike) return kernel;
+  return {
+    ...kernel,
+    buffers: kernel.buffers.map((buffer, k) => ({ ...buffer, elementCount: held[k]!.elementCount })),
+    tape: kernel.tape.map((i) => (isConstant(i) ? constants[own.indexOf(i)]! : i)),
+  };
+}
+
 const MAX_NAME = 56;
 
-export function lowerKernel(fused: FusedKernel): LoweredKernel {
+function lowerKernel(fused: FusedKernel): Omit<LoweredStructure, 'constants'> {
   const tidy = mergeAxes(sortReduced(withoutDead(fused)));
   const { order, places } = orderBuffers(tidy);
   const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));
@@ -42,7 +85,7 @@ export function lowerKernel(fused: FusedKernel): LoweredKernel {
     tape,
     stores,
   };
-  return { kernel, keys: buffers.map((buffer) => buffer.key) };
+  return { kernel, order };
 }
 
 /** Reduced axes in memory order, which the elements of a user's monoid do not take. */

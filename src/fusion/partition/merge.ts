@@ -191,7 +191,7 @@ export function unite(merge: Union, isLiveOut: IsLiveOut): MutableKernel {
   if (staysInPlace(axisOfFirst, parallel.length + reduced.length)) {
     merged.setDomain(parallel, reduced);
   } else {
-    merged = new MutableKernel(parallel, reduced);
+    merged = MutableKernel.over(parallel, reduced);
     merged.add(first, axisOfFirst);
   }
   merged.add(second, axisOfSecond);

@@ -6,6 +6,7 @@
  */
 
 import { isLeaf, loadOf } from '../kernel/algebra.js';
+import { isConstant } from '../kernel/arithmetic.js';
 import { mapInstruction } from '../kernel/instruction.js';
 import {
   type Access,
@@ -18,17 +19,26 @@ import {
 import { TapeBuilder } from '../kernel/tape-builder.js';
 import type { BufferKey } from './buffer-key.js';
 import { BufferList, type BufferUse, NO_STORES } from './buffer-list.js';
-import { type FusedKernel, moveAccess, moveAffine } from './fused-kernel.js';
+import { type FusedKernel, type KernelBuffer, moveAccess, moveAffine } from './fused-kernel.js';
 import { SumMaps } from './sum-maps.js';
 import type { TapeLevels } from './tape-levels.js';
 
-/** The writers of a kernel, which go on writing. */
-interface Written {
+/** A kernel as it was written, with its writers, which go on writing. */
+export interface WrittenKernel {
+  readonly parallel: readonly number[];
+  readonly reduced: readonly number[];
   readonly tape: TapeBuilder;
   readonly buffers: BufferList;
-  readonly nodes: number[];
   readonly stores: readonly Store[];
 }
+
+export const fusedOf = ({ parallel, reduced, tape, buffers, stores }: WrittenKernel): FusedKernel => ({
+  parallel,
+  reduced,
+  buffers: buffers.buffers,
+  tape: tape.instructions,
+  stores,
+});
 
 export class MutableKernel {
   #parallel: readonly number[];
@@ -36,7 +46,8 @@ export class MutableKernel {
   /** All axes, parallel ones first. */
   readonly sizes: readonly number[];
   readonly domainSize: number;
-  readonly nodes: number[];
+  /** Its constants, in order of the tape. */
+  readonly constants: Instruction[] = [];
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
   arithmetic = 0;
   /** Levels on the kernel's own axes, from `tape-levels.ts`. */
@@ -45,28 +56,47 @@ export class MutableKernel {
   readonly #tape: TapeBuilder;
   readonly #buffers: BufferList;
   /** Kept until they change. */
-  #reads: readonly BufferKey[] | undefined;
-  #writes: readonly BufferKey[] | undefined;
+  #loaded: readonly number[] | undefined;
+  #stored: readonly number[] | undefined;
 
-  /** A kernel that computes nothing yet, or what was written by now. */
-  constructor(parallel: readonly number[], reduced: readonly number[], written?: Written) {
+  constructor({ parallel, reduced, tape, buffers, stores }: WrittenKernel) {
     this.#parallel = parallel;
     this.#reduced = reduced;
     this.sizes = reduced.length === 0 ? parallel : [...parallel, ...reduced];
     this.domainSize = product(this.sizes);
-    this.#tape = written?.tape ?? new TapeBuilder();
-    this.#buffers = written?.buffers ?? new BufferList();
-    this.nodes = written?.nodes ?? [];
-    if (written === undefined) return;
+    this.#tape = tape;
+    this.#buffers = buffers;
     for (const i of this.tape) this.#note(i);
-    for (const store of written.stores) this.#store(store);
+    for (const store of stores) this.#store(store);
+  }
+
+  /** A kernel that computes nothing yet. */
+  static over(parallel: readonly number[], reduced: readonly number[]): MutableKernel {
+    return new MutableKernel({
+      parallel,
+      reduced,
+      tape: new TapeBuilder(),
+      buffers: new BufferList(),
+      stores: [],
+    });
   }
 
   /** A fused kernel that may grow. */
   static of(kernel: FusedKernel): MutableKernel {
-    const grown = new MutableKernel(kernel.parallel, kernel.reduced);
+    const grown = MutableKernel.over(kernel.parallel, kernel.reduced);
     grown.#take(kernel, undefined);
     return grown;
+  }
+
+  /** A kernel of the same structure that may grow, with other buffers and constants in place of this one's. */
+  instantiate(buffers: readonly KernelBuffer[], constants: readonly Instruction[]): MutableKernel {
+    return new MutableKernel({
+      parallel: this.#parallel,
+      reduced: this.#reduced,
+      tape: new TapeBuilder(withConstants(this.tape, constants)),
+      buffers: new BufferList(buffers),
+      stores: this.stores,
+    });
   }
 
   get parallel(): readonly number[] {
@@ -108,21 +138,26 @@ export class MutableKernel {
     return use !== undefined && (use.loads.length > 0 || use.stores.length > 0);
   }
 
-  /** The buffers that it loads. */
-  get reads(): readonly BufferKey[] {
-    this.#reads ??= this.uses.filter(({ loads }) => loads.length > 0).map(({ buffer }) => buffer.key);
-    return this.#reads;
+  /** Positions of the buffers that it loads. */
+  get loaded(): readonly number[] {
+    this.#loaded ??= [...this.uses.keys()].filter((at) => this.uses[at]!.loads.length > 0);
+    return this.#loaded;
   }
 
-  /** The buffers that it stores. */
-  get writes(): readonly BufferKey[] {
-    this.#writes ??= this.uses.filter(({ stores }) => stores.length > 0).map(({ buffer }) => buffer.key);
-    return this.#writes;
+  /** Positions of the buffers that it stores. */
+  get stored(): readonly number[] {
+    this.#stored ??= [...this.uses.keys()].filter((at) => this.uses[at]!.stores.length > 0);
+    return this.#stored;
   }
 
   /** The addresses that it takes: a buffer that it loads and stores counts twice. */
   get bufferCount(): number {
-    return this.reads.length + this.writes.length;
+    return this.loaded.length + this.stored.length;
+  }
+
+  /** The contents of its buffers, by position. */
+  get buffers(): KernelBuffer[] {
+    return this.#buffers.buffers;
   }
 
   /** The part of it that the order of its sums depends on. */
@@ -168,13 +203,12 @@ export class MutableKernel {
         axisOf === undefined ? { ...store.access, buffer: at } : moveAccess(store.access, axisOf, axes, at);
       this.#store({ value: moved[store.value]!, access });
     }
-    for (let k = 0; k < part.nodes.length; k++) this.nodes.push(part.nodes[k]!);
   }
 
   #store(store: Store): void {
     const use = this.uses[store.access.buffer]!;
     use.stores = use.stores.length === 0 ? [store] : [...use.stores, store];
-    this.#writes = undefined;
+    this.#stored = undefined;
   }
 
   #write(i: Instruction): number {
@@ -188,7 +222,9 @@ export class MutableKernel {
     const read = loadOf(i);
     if (read !== undefined) {
       this.#buffers.noteLoad(read);
-      this.#reads = undefined;
+      this.#loaded = undefined;
+    } else if (isConstant(i)) {
+      this.constants.push(i);
     } else if (!isLeaf(i)) {
       this.arithmetic++;
     }
@@ -198,21 +234,29 @@ export class MutableKernel {
   keepStores(isLiveOut: (key: BufferKey) => boolean): void {
     for (const use of this.uses)
       if (use.stores.length > 0 && !isLiveOut(use.buffer.key)) use.stores = NO_STORES;
-    this.#writes = undefined;
+    this.#stored = undefined;
+  }
+
+  get stores(): readonly Store[] {
+    const stores: Store[] = [];
+    for (const use of this.uses) for (const store of use.stores) stores.push(store);
+    return stores;
   }
 
   toFused(): FusedKernel {
-    const stores: Store[] = [];
-    for (const use of this.uses) for (const store of use.stores) stores.push(store);
-    return {
-      parallel: this.#parallel,
-      reduced: this.#reduced,
-      buffers: this.#buffers.buffers,
-      tape: this.tape,
-      stores,
-      nodes: this.nodes,
-    };
+    const { parallel, reduced, buffers, tape, stores } = this;
+    return { parallel, reduced, buffers, tape, stores };
   }
+}
+
+/** A tape with other constants, in order. */
+export function withConstants(
+  tape: readonly Instruction[],
+  constants: readonly Instruction[],
+): readonly Instruction[] {
+  if (constants.length === 0) return tape;
+  let next = 0;
+  return tape.map((i) => (isConstant(i) ? constants[next++]! : i));
 }
 
 const NO_LOADS: readonly Access[] = [];

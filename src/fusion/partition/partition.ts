@@ -24,10 +24,11 @@ import { type BufferKey, nodeBufferKey, partBufferKey, sourceBufferKey } from '.
 import { KernelBuilder } from './build-kernel.js';
 import { joinsInParts } from './join-parts.js';
 import { type Edge, KernelGraph, type Task } from './kernel-graph.js';
+import type { KernelInstance } from './kernel-instance.js';
 import { MustStore } from './loadable.js';
-import { type LoweredKernel, lowerKernel } from './lower-kernel.js';
+import { KernelLowering, type LoweredKernel } from './lower-kernel.js';
 import { chooseMaterialized } from './materialization.js';
-import type { MutableKernel } from './mutable-kernel.js';
+import { fusedOf } from './mutable-kernel.js';
 import {
   asMatrix,
   asRows,
@@ -38,6 +39,7 @@ import {
   type Readable,
 } from './operands.js';
 import { MAX_INSTRUCTIONS, splitKernel } from './split.js';
+import { Structures } from './structures.js';
 import type { Call, CallNode } from './task-graph.js';
 
 export type FusedStep =
@@ -70,13 +72,21 @@ export interface Partition {
 
 /**
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
- * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie.
+ * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie;
+ * `structures`: those that its kernels share.
  */
-export const partition = (original: Graph, isReadable: Readable = asMatrix): Partition =>
-  completed(partitionInSlices(original, isReadable));
+export const partition = (
+  original: Graph,
+  isReadable: Readable = asMatrix,
+  structures = new Structures(),
+): Partition => completed(partitionInSlices(original, isReadable, structures));
 
 /** As `partition`. */
-export function* partitionInSlices(original: Graph, isReadable: Readable = asMatrix): Slices<Partition> {
+export function* partitionInSlices(
+  original: Graph,
+  isReadable: Readable = asMatrix,
+  structures = new Structures(),
+): Slices<Partition> {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
   const order = topologicalOrder(graph);
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
@@ -99,7 +109,7 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
     inParts,
     costs,
   });
-  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)));
+  const kernels = new KernelGraph(new Set([...outputs].map(nodeBufferKey)), structures);
   const operands = new Map<number, readonly Operand[]>();
   const calls: Call[] = [];
   for (const node of contracts) {
@@ -120,14 +130,15 @@ export function* partitionInSlices(original: Graph, isReadable: Readable = asMat
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
   for (const call of calls) kernels.addCall(call);
-  for (const kernel of yield* buildAll(graph, order, stored, inParts)) {
+  for (const kernel of yield* buildAll(graph, order, stored, inParts, structures)) {
     kernels.addKernel(kernel);
     yield;
   }
   yield* kernels.mergeAll();
   const steps: FusedStep[] = [];
+  const lowering = new KernelLowering();
   for (const task of kernels.tasks()) {
-    steps.push(finish(task, operands, isReadable));
+    steps.push(finish(task, lowering, operands, isReadable));
     yield;
   }
   return { steps, edges: () => kernels.edges() };
@@ -137,11 +148,12 @@ const isCall = ({ kind }: GraphNode): boolean => kind === 'contract' || kind ===
 
 function finish(
   task: Task,
+  lowering: KernelLowering,
   operands: ReadonlyMap<number, readonly Operand[]>,
   isReadable: Readable,
 ): FusedStep {
   if (task.kind === 'kernel')
-    return { kind: 'kernel', kernel: lowerKernel(task.kernel), nodes: ascending(task.kernel.nodes) };
+    return { kind: 'kernel', kernel: lowering.lower(task.kernel), nodes: ascending(task.kernel.nodes) };
   const { nodes, reads: inputs } = task;
   const results = nodes.filter((node) => node.kind === 'loop');
   if (results.length === 0)
@@ -270,8 +282,9 @@ function* buildAll(
   order: readonly number[],
   stored: Set<number>,
   inParts: ReadonlySet<number>,
-): Slices<MutableKernel[]> {
-  const kernels: MutableKernel[] = [];
+  structures: Structures,
+): Slices<KernelInstance[]> {
+  const kernels: KernelInstance[] = [];
   const builder = new KernelBuilder(graph, stored, inParts);
   let spare = 0;
   const nextKey = (): BufferKey => partBufferKey(spare++);
@@ -286,12 +299,13 @@ function* buildAll(
       continue;
     }
     try {
-      const { kernel, origins } = yield* builder.build(root);
+      const { kernel, nodes, origins } = yield* builder.build(root);
       yield;
       built.add(root);
       waiting.pop();
-      if (kernel.tape.length <= MAX_INSTRUCTIONS) kernels.push(kernel);
-      else kernels.push(...(yield* splitKernel(kernel.toFused(), origins, nextKey)));
+      const isWhole = kernel.tape.instructions.length <= MAX_INSTRUCTIONS;
+      const pieces = isWhole ? [{ kernel, nodes }] : yield* splitKernel(fusedOf(kernel), origins, nextKey);
+      for (const piece of pieces) kernels.push(structures.instanceOf(piece.kernel, piece.nodes));
     } catch (error) {
       if (!(error instanceof MustStore)) throw error;
       stored.add(error.node);

@@ -16,8 +16,8 @@ import { argumentsOf, product, type Store } from '../kernel/kernel.js';
 import { TapeBuilder } from '../kernel/tape-builder.js';
 import type { BufferKey } from './buffer-key.js';
 import { BufferList } from './buffer-list.js';
+import type { EmittedKernel } from './emit-kernel.js';
 import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
-import { MutableKernel } from './mutable-kernel.js';
 
 /**
  * Longest tape of one kernel: beyond, compile time and register pressure cost more than a pass over memory.
@@ -29,6 +29,8 @@ export const MAX_INSTRUCTIONS = 1024;
  */
 export const MAX_MERGED = 256;
 
+type Piece = Pick<EmittedKernel, 'kernel' | 'nodes'>;
+
 /**
  * The kernel in pieces, first to last; `[kernel]` if it is short enough. Only kernels with one phase are
  * split.
@@ -37,11 +39,11 @@ export function* splitKernel(
   kernel: FusedKernel,
   origins: readonly number[],
   nextKey: () => BufferKey,
-): Slices<MutableKernel[]> {
+): Slices<Piece[]> {
   const lastUse = lastUses(kernel);
   const cuts = chooseCuts(kernel, lastUse);
   const stored = new Map<number, KernelBuffer>(); // tape position → the buffer that carries it
-  const pieces: MutableKernel[] = [];
+  const pieces: Piece[] = [];
   let start = 0;
   for (const end of [...cuts, kernel.tape.length]) {
     pieces.push(piece(kernel, origins, lastUse, start, end, stored, nextKey));
@@ -104,7 +106,7 @@ function piece(
   end: number,
   stored: Map<number, KernelBuffer>,
   nextKey: () => BufferKey,
-): MutableKernel {
+): Piece {
   const sizes = sizesOf(kernel);
   const dense = denseStrides(sizes);
   const builder = new TapeBuilder();
@@ -146,10 +148,8 @@ function piece(
   }
   const isLast = end === kernel.tape.length;
   const [parallel, reduced] = isLast ? [kernel.parallel, kernel.reduced] : [sizes, []];
-  return new MutableKernel(parallel, reduced, {
-    tape: builder,
-    buffers,
+  return {
+    kernel: { parallel, reduced, tape: builder, buffers, stores },
     nodes: origins.slice(start, end),
-    stores,
-  });
+  };
 }

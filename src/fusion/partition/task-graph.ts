@@ -6,7 +6,7 @@
 import type { GraphNodeOf } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
 import type { BufferKey } from './buffer-key.js';
-import type { MutableKernel } from './mutable-kernel.js';
+import type { KernelInstance } from './kernel-instance.js';
 
 /** The nodes that no kernel computes. */
 export type CallNode = GraphNodeOf<'contract' | 'call'>;
@@ -42,7 +42,7 @@ export class TaskNode {
   apartFromSiblings: Set<number> | undefined;
 
   constructor(
-    public kernel: MutableKernel | undefined,
+    public kernel: KernelInstance | undefined,
     readonly call: Call | undefined,
   ) {}
 
@@ -94,12 +94,12 @@ export class TaskGraph {
   }
 
   /** Makes two tasks one: `task` becomes `kernel`, `gone` leaves. `gone` must not write what `task` reads. */
-  merge(task: TaskNode, gone: TaskNode, kernel: MutableKernel): void {
+  merge(task: TaskNode, gone: TaskNode, kernel: KernelInstance): void {
     for (const key of gone.writes) this.#writer.set(key, task);
     for (const key of gone.reads) {
       const readers = this.readersOf(key);
       readers.delete(gone);
-      if (kernel.loadsOf(key).length > 0) readers.add(task);
+      if (kernel.reads.includes(key)) readers.add(task);
     }
     task.kernel = kernel;
     task.number = this.#next++;

@@ -108,16 +108,18 @@ const SHORT = 16;
 
 /** A list of things that all differ. */
 export class DistinctList<T> {
-  readonly all: T[] = [];
+  readonly all: T[];
   readonly #hashOf: (thing: T) => number;
   readonly #isSame: (a: T, b: T) => boolean;
   /** Of a list that is not short. */
   #chains: HashChains | undefined;
 
-  /** Equal things have equal hashes, which are integers of at most 30 bits. */
-  constructor(hashOf: (thing: T) => number, isSame: (a: T, b: T) => boolean) {
+  /** Equal things have equal hashes, which are integers of at most 30 bits; `distinct`: the first things. */
+  constructor(hashOf: (thing: T) => number, isSame: (a: T, b: T) => boolean, distinct: readonly T[] = []) {
     this.#hashOf = hashOf;
     this.#isSame = isSame;
+    this.all = [...distinct];
+    if (distinct.length > SHORT) this.#chain();
   }
 
   /** The position of a thing that is equal; -1: there is none. */
