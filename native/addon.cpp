@@ -22,6 +22,7 @@
 #include "runtime/sink-output.h"
 #include "runtime/temporary-path.h"
 #include "runtime/tile-queue.h"
+#include "runtime/time-tape.h"
 #include "runtime/values.h"
 #include "shared/constants.h"
 
@@ -74,6 +75,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::endProfile>(exports, "endProfile");
   add<weft::workTotals>(exports, "workTotals");
   add<weft::cpuInfo>(exports, "cpuInfo");
+  add<weft::timeTape>(exports, "timeTape");
   add<weft::productWorkspace>(exports, "productWorkspace");
   add<weft::routineWorkspace>(exports, "routineWorkspace");
   add<weft::routineLibrary>(exports, "routineLibrary");

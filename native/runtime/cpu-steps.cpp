@@ -16,12 +16,6 @@
 namespace weft {
 namespace {
 
-// A pool of the calling thread alone: to wake another costs more than a short tape.
-cpu::ThreadPool& thisThread() {
-  static cpu::ThreadPool& pool = *new cpu::ThreadPool(1);
-  return pool;
-}
-
 // Runs of a loop's body after which the buffers come again.
 constexpr int64_t kTurns = 3;
 // Runs that are given to the threads at a time.
@@ -47,6 +41,11 @@ std::string nameOf(const Step& step) {
 }
 
 }  // namespace
+
+cpu::ThreadPool& poolOf(const TapeStep& step) {
+  static cpu::ThreadPool& thisThread = *new cpu::ThreadPool(1);
+  return step.isShort() ? thisThread : cpu::sharedPool();
+}
 
 void CpuSteps::run(const Step& step, TileCount* done) {
   struct Whole {
@@ -106,8 +105,7 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
 }
 
 void CpuSteps::tape(const TapeStep& step, cpu::Range tiles, cpu::Range window) {
-  cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles,
-               step.isShort() ? thisThread() : cpu::sharedPool(), cancel_, window);
+  cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles, poolOf(step), cancel_, window);
 }
 
 void CpuSteps::phase(const TapePhaseStep& step, cpu::Range slots) {

@@ -22,6 +22,9 @@ struct HostView {
   cpu::ByteSource* source = nullptr;
 };
 
+// The pool that a tape runs on: of the calling thread alone where waking another costs more than the tape.
+cpu::ThreadPool& poolOf(const TapeStep& step);
+
 class CpuSteps {
  public:
   // `numbers`: the constants that come with the run.

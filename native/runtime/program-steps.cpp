@@ -84,16 +84,6 @@ Step readLaunch(const Fields& fields, const Program& program) {
   return step;
 }
 
-// Instructions times elements of a tape.
-double workOf(const cpu::Tape& tape) {
-  int64_t instructions = 1;
-  for (const cpu::Section& walk : tape.walks) instructions += static_cast<int64_t>(walk.size());
-  // In floating point, which does not overflow.
-  const double elements = static_cast<double>(tape.tileCount()) * static_cast<double>(tape.walkBlocks()) *
-                          static_cast<double>(tape.rows) * static_cast<double>(tape.width());
-  return elements * static_cast<double>(instructions);
-}
-
 std::shared_ptr<const cpu::Tape> readTapeSpec(const Fields& fields, const std::vector<int>& buffers,
                                               const Program& program) {
   if (!program.device->isHost()) fields.reject("kind", "one a GPU runs, not a tape");
@@ -256,6 +246,15 @@ constexpr StepReader kStepReaders[] = {
 };
 
 }  // namespace
+
+double workOf(const cpu::Tape& tape) {
+  int64_t instructions = 1;
+  for (const cpu::Section& walk : tape.walks) instructions += static_cast<int64_t>(walk.size());
+  // In floating point, which does not overflow.
+  const double elements = static_cast<double>(tape.tileCount()) * static_cast<double>(tape.walkBlocks()) *
+                          static_cast<double>(tape.rows) * static_cast<double>(tape.width());
+  return elements * static_cast<double>(instructions);
+}
 
 namespace {
 

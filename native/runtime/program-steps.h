@@ -13,6 +13,9 @@ class Fields;
 // Buffers, images and the device of the program were read before.
 Step readStep(const Fields& fields, Program& program);
 
+// Instructions times elements of a tape.
+double workOf(const cpu::Tape& tape);
+
 // Whether a step can be part of a CUDA graph: it queues work, and nothing else.
 bool canRepeat(const Step& step, const Program& program);
 

@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { getSystemErrorName } from 'node:util';
+import type { TapeSpec } from '../../codegen/cpu/tape.js';
 import { type Config, config } from '../../host/config.js';
 import {
   ArgumentError,
@@ -106,6 +107,7 @@ interface Addon {
   workTotals(): Float64Array;
   endProfile(number: number): Promise<RawTimeline | null> | null;
   cpuInfo(): CpuInfo;
+  timeTape(tape: TapeSpec, milliseconds: number): Promise<number>;
   productWorkspace(product: ProductSpec): WorkspaceNeed;
   routineWorkspace(routine: RoutineSpec): WorkspaceNeed;
   routineLibrary(routine: RoutineSpec): string;

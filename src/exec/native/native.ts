@@ -5,6 +5,7 @@
  * `native-types.ts` and `program-types.ts`.
  */
 import { setImmediate } from 'node:timers/promises';
+import type { TapeSpec } from '../../codegen/cpu/tape.js';
 import type { WorkspaceNeed } from '../calls/call.js';
 import { addon, guarded, settled } from './native-addon.js';
 
@@ -59,6 +60,13 @@ export const createTileQueue = (count: number): object => guarded(() => addon().
 
 /** The instruction set, threads and libraries of the CPU backend. */
 export const cpuInfo = (): CpuInfo => guarded(() => addon().cpuInfo());
+
+/**
+ * The least seconds of a kernel on memory of its own, in some milliseconds of runs: of its processor with one thread, else
+ * of the clock.
+ */
+export const timeTape = (tape: TapeSpec, milliseconds: number): Promise<number> =>
+  settled(guarded(() => addon().timeTape(tape, milliseconds)));
 
 /** The workspace of a matrix product on the CPU. */
 export const productWorkspace = (product: ProductSpec): WorkspaceNeed =>

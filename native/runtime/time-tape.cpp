@@ -1,0 +1,101 @@
+#include "runtime/time-tape.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "cpu/cpu.h"
+#include "cpu/tape.h"
+#include "cpu/threads.h"
+#include "runtime/cpu-steps.h"
+#include "runtime/device.h"
+#include "runtime/environment.h"
+#include "runtime/host-pool.h"
+#include "runtime/program-steps.h"
+#include "runtime/values.h"
+
+namespace weft {
+namespace {
+
+constexpr int kLeastRuns = 3;
+
+// Writes equal elements.
+template <typename T>
+void fill(void* data, size_t byteLength, T element) {
+  std::fill_n(static_cast<T*>(data), byteLength / sizeof(T), element);
+}
+
+// Ordinary numbers; index 0, which lies in every array.
+void fillInput(void* data, size_t byteLength, DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return fill<uint16_t>(data, byteLength, 0x3a00);
+    case DType::bfloat16:
+      return fill<uint16_t>(data, byteLength, 0x3f40);
+    case DType::float32:
+    case DType::complex64:
+      return fill<float>(data, byteLength, 0.75F);
+    case DType::float64:
+    case DType::complex128:
+      return fill<double>(data, byteLength, 0.75);
+    default:
+      std::memset(data, 0, byteLength);
+  }
+}
+
+double secondsNow(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+class TimeTapeTask : public NativeTask {
+ public:
+  TimeTapeTask(std::shared_ptr<const cpu::Tape> tape, double seconds)
+      : tape_(std::move(tape)), seconds_(seconds) {}
+
+  void run() override {
+    std::vector<host::Block> blocks;
+    std::vector<cpu::TapeBuffer> buffers;
+    for (const cpu::Buffer& buffer : tape_->buffers) {
+      const size_t byteLength =
+          static_cast<size_t>(buffer.elementCount) * kElementBytes[static_cast<int>(buffer.dtype)];
+      blocks.push_back(host::allocate(byteLength, host::Purpose::work));
+      if (!buffer.isOutput) fillInput(blocks.back().data(), byteLength, buffer.dtype);
+      buffers.push_back({blocks.back().data(), 0, buffer.elementCount});
+    }
+    // Those that come with a run are in the tape, too.
+    std::vector<char> constants = tape_->constants;
+    if (!tape_->numbers.empty()) buffers.push_back({constants.data(), 0, 0});
+    cpu::ThreadPool& pool = poolOf({tape_, {}, workOf(*tape_)});
+    const clockid_t clock = pool.size() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const double end = secondsNow(CLOCK_MONOTONIC) + seconds_;
+    for (int k = 0; k < kLeastRuns || secondsNow(CLOCK_MONOTONIC) < end; k++) {
+      checkCancelled(cancelFlag());
+      const double begin = secondsNow(clock);
+      cpu::runTape(*tape_, buffers.data(), {0, tape_->tileCount()}, pool, &cancelFlag());
+      least_ = std::min(least_, secondsNow(clock) - begin);
+    }
+  }
+
+  Napi::Value result(Napi::Env env) override { return Napi::Number::New(env, least_); }
+
+ private:
+  const std::shared_ptr<const cpu::Tape> tape_;
+  const double seconds_;
+  double least_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+Napi::Value timeTape(const Napi::CallbackInfo& info) {
+  std::shared_ptr<const cpu::Tape> tape = cpu::parseTape(values::object(info[0], "tape"));
+  const double seconds = 1e-3 * info[1].ToNumber().DoubleValue();
+  return Environment::of(info.Env())
+      .start(info.Env(), std::make_shared<TimeTapeTask>(std::move(tape), seconds), cpuDevice().executor());
+}
+
+}  // namespace weft
