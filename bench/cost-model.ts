@@ -2,7 +2,8 @@
  * The planner's predictions of the time of kernels beside measurements: 400 kernels of maps, reductions, rows,
  * transposes, stencils and pairs, of several dtypes and sizes, or kernels that the model was not fitted to. Prints the
  * ratios' percentiles for each family and the worst kernels. A measurement is the least of several runs, by events
- * around each launch. Measured once, kernels can be predicted anew without a GPU.
+ * around each launch; on the CPU on memory of the kernel's own, with one thread (`WEFT_THREADS=1`) in time of its
+ * processor. Measured once, kernels can be predicted anew without a GPU.
  *
  * usage: node dist/bench/cost-model.js [--device cuda:0] [--only scale,transpose] [--held-out 100] [--seed 1]
  *        [--programs 3] [--most 26] [--json]
@@ -96,7 +97,10 @@ async function measuredCases(cases: readonly CostCase[], device: Device): Promis
     const result = one.build(held.x, held.y);
     const step = stepOf(result, device);
     if (step === undefined) continue;
-    const measured = await measure(result, device);
+    const { calibrate, timeOf } = targetOf(device);
+    await calibrate?.([step.kernel]);
+    const measured =
+      timeOf === undefined ? await measure(result, device) : 1e6 * (await timeOf(step, device));
     const kernel = `${labelOf(one)}: ${kernelsOf(step)[0]!.name}`;
     found.push({ kernel, family, predicted: predictedOf(step, device), measured });
   }

@@ -218,7 +218,9 @@ export class Lazy<out D extends DType = DType> {
    *
    * With `measure: true` it is a promise, and kernels on a GPU are compiled: it tells their registers, bytes of local memory
    * (spilled registers) and of shared memory, and how many blocks a multiprocessor runs at a time. Rejects with a
-   * CompileError for a kernel of your own that does not compile. The CPU has nothing to measure.
+   * CompileError for a kernel of your own that does not compile. Kernels that run as a whole say how long the cost model
+   * takes them for (`predictedMs`); on the CPU also how long they take on memory of their own (`measuredMs`, the least of
+   * 20 ms of runs; with one thread, of its processor). The job itself is not run.
    *
    * @example
    * lazy(new Float32Array(1000)).exp().mul(2).explain({ device: 'cpu' }).steps.map(({ name }) => name)
@@ -495,7 +497,7 @@ export async function persist(
   }
 }
 
-/** An option of `explain`: kernels are compiled, and say what they take of the device. */
+/** An option of `explain`: kernels are compiled and timed, and say what they take of the device. */
 export interface Measured {
   readonly measure: true;
 }

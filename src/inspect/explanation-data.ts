@@ -42,6 +42,10 @@ export interface ExplainedStep {
   readonly source?: string;
   /** With `measure`, on a GPU: the kernels that it launches, with what they take of a multiprocessor. */
   readonly kernels?: readonly LaunchedKernel[];
+  /** With `measure`, of a kernel that runs as a whole on one device: how long the cost model says that it takes. */
+  readonly predictedMs?: number;
+  /** The same on the CPU, the least of several runs on memory of its own. */
+  readonly measuredMs?: number;
 }
 
 /** A value that goes through memory from one step to another. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, iterate, type Lazy, lazy, matmul, npy } from '../../src/index.js';
+import { explain, iterate, type Lazy, lazy, matmul, npy, placeholder } from '../../src/index.js';
 
 /** `file:line` of the call of this function. */
 function here(): string {
@@ -17,6 +17,20 @@ describe('explain', () => {
     expect(e.bytesWritten).toBe(4 << 18);
     expect(e.edges).toEqual([]);
     expect(e.device).toBe('cpu');
+  });
+
+  it('measures kernels on the CPU beside what is predicted, without data and without running the job', async () => {
+    const given = placeholder([1 << 12, 64], 'float32', { device: 'cpu' });
+    const e = await given.exp().sum(1).sqrt().explain({ device: 'cpu', measure: true });
+    expect(e.steps[0]!.predictedMs).toBeGreaterThan(0);
+    expect(e.steps[0]!.measuredMs).toBeGreaterThan(0);
+    expect(String(e)).toMatch(/predicted [\d.]+ µs, measured [\d.]+ µs\n/);
+    // In tiles, and of a product, there is none.
+    const rest = await x
+      .exp()
+      .explain({ device: 'cpu', memory: 2 ** 20, to: npy('never.npy'), measure: true });
+    expect(rest.steps.map((step) => step.predictedMs)).toEqual(rest.steps.map(() => undefined));
+    expect(String(x.exp().explain({ device: 'cpu' }))).not.toContain('predicted');
   });
 
   it('takes the files that results go to, as plan does', () => {

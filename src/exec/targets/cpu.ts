@@ -14,6 +14,8 @@ import { inTurns } from '../native/turns.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { cpuAttention } from './attention-choice.js';
+import { CPU_COSTS } from './cpu-costs.js';
+import { measureRates, timeOfStep } from './cpu-probes.js';
 import { cpuPanels } from './panel-choice.js';
 import { cpuProgramInSlices } from './program-cpu.js';
 import type { Target } from './target.js';
@@ -47,6 +49,7 @@ export const CPU_MODEL: DeviceModel = {
   // A tile need hold no more rows than fill the second-level cache.
   unitElements: 2 ** 14,
   sweeps: CPU_SWEEPS,
+  costs: CPU_COSTS,
 };
 
 /** Results that go to files are held until they are written: in windows where they do not fit. */
@@ -87,4 +90,6 @@ export const CPU_TARGET: Target = {
   modelOf: (_, place) => ({ ...(place === 'file' ? FILE_MODEL : CPU_MODEL), panels: cpuPanels() }),
   emit: (plan) => inTurns(timedSlices('codegen', 'tapes', cpuProgramInSlices(plan))),
   graphSizes: () => [],
+  calibrate: measureRates,
+  timeOf: timeOfStep,
 };

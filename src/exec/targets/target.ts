@@ -74,6 +74,10 @@ export interface Target {
     step: KernelStep | PhaseStep | CallStep,
     device: Device,
   ) => Promise<readonly LaunchedKernel[]>;
+  /** Measures what the times of kernels are predicted by, unless it is known: once in a process. */
+  readonly calibrate?: (kernels: readonly Kernel[]) => Promise<void>;
+  /** The least seconds of several runs of a step on memory of its own. */
+  readonly timeOf?: (step: KernelStep, device: Device) => Promise<number>;
   /** The source that a kernel is printed as, where it is. */
   readonly sourceOf?: (kernel: Kernel, device: Device) => string;
 }

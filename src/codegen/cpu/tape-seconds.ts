@@ -1,0 +1,93 @@
+/**
+ * Predicts the time of a kernel on the CPU: what its tape does (`tape-tally.ts`) at the rates of the machine, and the
+ * bytes that it moves through caches and memory. Inputs are taken to be as near as the kernel's bytes allow.
+ */
+
+import { accessesOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { costOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
+import { type Kernel, oncePerKernel, product } from '../../fusion/kernel/kernel.js';
+import { trafficOf } from '../../fusion/kernel/traffic.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import { ADDITION, FAR_LANES, memoryRateOf, TAPE_RATES, type TapeRates } from './tape-rates.js';
+import { SIMPLE, type TalliedFunction, type TapeTally, tallyOf } from './tape-tally.js';
+
+const NANOSECOND = 1e-9;
+/** Bytes of a kernel that a core's own caches hold, and those from which on all others are far. */
+const NEAR_BYTES = 2 ** 20;
+const FAR_BYTES = 2 ** 24;
+const LINE_BYTES = 64;
+/** Waking other threads, and waiting for them. */
+const FORK = 5000;
+/**
+ * Work and traffic of chains overlap: they are added as powers. Of other functions they add up, as measured: each is too
+ * short for its loads to run ahead.
+ */
+const OVERLAP = 1.6;
+/** Additions that an element of a reduction is worth: of one value for each lane, and of several. */
+const SIMPLE_REDUCTION = 2;
+const WIDE_REDUCTION = 6;
+/** A vector of elements of 8 bytes takes so many times as long, in functions alone. */
+const WIDE = 2.5;
+
+/** The tally of a kernel; once, although it is asked for by each prediction. */
+export const tallyOfKernel: (kernel: Kernel) => TapeTally = oncePerKernel(tallyOf);
+
+export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
+  const tally = tallyOfKernel(kernel);
+  const threads = Math.min(rates.threads, tally.tasks);
+  const working = workNanoseconds(kernel, tally, rates) / threads;
+  const moving = (movedNanoseconds(kernel, rates) * rates.threads) / threads;
+  const power = tally.isChained ? OVERLAP : 1;
+  const fork = threads > 1 ? FORK : 0;
+  return NANOSECOND * (fork + (working ** power + moving ** power) ** (1 / power));
+}
+
+/** Of one thread, with all that it reads and writes in the first-level cache. */
+export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRates): number {
+  const far = Math.log(bytesOf(kernel) / NEAR_BYTES) / Math.log(FAR_BYTES / NEAR_BYTES);
+  const share = Math.min(1, Math.max(0, far));
+  let sum = 0;
+  for (const [rate, amount] of tally.amounts)
+    sum += amount * TAPE_RATES[rate] * (1 + ((FAR_LANES[rate] ?? 1) - 1) * share);
+  sum *= rates.slowness;
+  for (const { of, vectors } of tally.functions.values())
+    sum += vectors * (rates.functions.get(of.key) ?? rates.slowness * unmeasuredRate(of));
+  return sum;
+}
+
+/** Weights of the table of ops stand for functions that were not measured. */
+function unmeasuredRate({ instruction, taken }: TalliedFunction): number {
+  const isWide = [instruction.dtype, ...taken].some((dtype) => byteLengthOf(dtype) >= 8);
+  const reduction = reductionOf(instruction);
+  const isSimple = reduction !== undefined && SIMPLE.includes(reduction);
+  const additions = costOf(instruction) || (isSimple ? SIMPLE_REDUCTION : WIDE_REDUCTION);
+  return ADDITION * additions * (isWide ? WIDE : 1);
+}
+
+/** Reading and writing what the kernel moves, by all threads together. */
+export function movedNanoseconds(kernel: Kernel, rates: TapeRates): number {
+  const { read, write } = memoryRateOf(rates, bytesOf(kernel));
+  const { bytesRead, bytesWritten } = trafficOf(kernel);
+  return read * bytesRead * wholeLines(kernel, 'input') + write * bytesWritten * wholeLines(kernel, 'output');
+}
+
+function bytesOf(kernel: Kernel): number {
+  const { bytesRead, bytesWritten } = trafficOf(kernel);
+  return bytesRead + bytesWritten;
+}
+
+/** Bytes of the lines that hold the elements of a role, for each byte of the elements: by its widest access. */
+function wholeLines(kernel: Kernel, role: 'input' | 'output'): number {
+  const sizes = sizesOf(kernel);
+  let [widest, lines] = [0, 1];
+  for (const { buffer, strides, index } of accessesOf(kernel)) {
+    const { dtype, role: own } = kernel.buffers[buffer]!;
+    if (own !== role || index !== undefined) continue;
+    const axes = strides.flatMap((stride, axis) => (stride !== 0 && sizes[axis]! > 1 ? [axis] : []));
+    const elements = product(axes.map((axis) => sizes[axis]!));
+    if (elements <= widest) continue;
+    const step = Math.min(...axes.map((axis) => Math.abs(strides[axis]!)));
+    [widest, lines] = [elements, Math.min(axes.length === 0 ? 1 : step, LINE_BYTES / byteLengthOf(dtype))];
+  }
+  return lines;
+}

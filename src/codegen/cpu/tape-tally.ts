@@ -1,0 +1,322 @@
+/**
+ * The tally of a tape: how often it begins blocks and calls functions, and on how many vectors of lanes. It follows from
+ * the layout and the schedule, without a walk over blocks. `tape-seconds.ts` multiplies it by rates.
+ *
+ *     map_exp_multiply of 2^20 float32    tile 1024, block 1024, call 1024, chain 1024, step 131072 …, exp 65536
+ */
+
+import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import {
+  castValueOf,
+  constantOf,
+  costOf,
+  isReduction,
+  opOf,
+  reductionOf,
+} from '../../fusion/kernel/arithmetic.js';
+import { create } from '../../fusion/kernel/instruction.js';
+import {
+  type Access,
+  argumentsOf,
+  type Instruction,
+  type Kernel,
+  product,
+} from '../../fusion/kernel/kernel.js';
+import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
+import type { ReductionName } from '../../graph/reductions.js';
+import { CHUNK } from '../../shared/layout.js';
+import { planTape, type TapePlan } from './tape.js';
+import { type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
+import type { ChainStep } from './tape-chain.js';
+import { operandsOf } from './tape-fuse.js';
+import type { TapeRate } from './tape-rates.js';
+import type { Section, TapeOp } from './tape-registers.js';
+import type { Span } from './tape-spans.js';
+
+/** A function whose time is its own: an op, a cast or a reduction. */
+export interface TalliedFunction {
+  /** `exp float32`, `cast float16 float32`, `reduced squaredDeviations float64`. */
+  readonly key: string;
+  /** The op, cast or reduction; its arguments are those of `taken`, in order. */
+  readonly instruction: Instruction;
+  readonly taken: readonly DType[];
+  /** Of a reduction: whether its lanes are results of their own. */
+  readonly isByLane: boolean;
+}
+
+export interface TapeTally {
+  /** How often, by the rate of each time. */
+  readonly amounts: ReadonlyMap<TapeRate, number>;
+  /** Vectors of each function. */
+  readonly functions: ReadonlyMap<string, { readonly of: TalliedFunction; vectors: number }>;
+  /** Whether chains compute some of it, whose loads run ahead of what is computed. */
+  readonly isChained: boolean;
+  /** Pieces that threads can share. */
+  readonly tasks: number;
+}
+
+/** Bytes of a vector: tallies count in it, also where registers are narrower. */
+const VECTOR_BYTES = 64;
+/** Ops up to this weight take no more time than what they read and write. */
+const LIGHT = 2;
+/** Rows from which on lanes that are apart are read a square at a time, as by `tape-memory.cpp`. */
+const SQUARE_ROWS = 8;
+const PAGE_BYTES = 4096;
+/** Moves that are counted in vectors; others in lanes. */
+const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
+/** Reductions that join each pair of lanes by exponentials. */
+const EXPONENTIAL: readonly ReductionName[] = ['logsumexp', 'sumexp'];
+/** Reductions of one value for each lane. */
+export const SIMPLE: readonly ReductionName[] = ['sum', 'prod', 'min', 'max', 'any', 'all'];
+const rowRateOf = (name: ReductionName): TapeRate =>
+  SIMPLE.includes(name) ? 'row' : EXPONENTIAL.includes(name) ? 'exponentialRow' : 'wideRow';
+/** Instructions times lanes of a task of a thread, as in `tape-job.h`. */
+const TASK_WORK = 2 ** 17;
+
+const isOp = (name: string): name is OpName => (OP_NAMES as readonly string[]).includes(name);
+
+export const tallyOf = (kernel: Kernel): TapeTally => new Tally(planTape(kernel)).whole();
+
+class Tally {
+  readonly #amounts = new Map<TapeRate, number>();
+  readonly #functions = new Map<string, { of: TalliedFunction; vectors: number }>();
+  readonly #plan: TapePlan;
+  readonly #sizes: readonly number[];
+  #isChained = false;
+
+  constructor(plan: TapePlan) {
+    this.#plan = plan;
+    this.#sizes = sizesOf(plan.kernel);
+  }
+
+  whole(): TapeTally {
+    const { loops, schedule, blocking } = this.#plan;
+    const tiles = product(loops.tiles.map((loop) => loop.count));
+    const blocks = tiles * product(loops.walks.map((loop) => loop.count));
+    this.#add('run', 1);
+    this.#add('tile', tiles);
+    this.#add('block', blocks * schedule.walks.length);
+    for (const section of schedule.rowSections) this.#section(section, loops.tiles, tiles);
+    for (const section of schedule.walks) this.#section(section, [...loops.tiles, ...loops.walks], blocks);
+    const instructions = schedule.walks
+      .flat()
+      .reduce((sum, op) => sum + (op.kind === 'chain' ? op.chain.steps.length : 1), 1);
+    const work = blocks * blocking.rows * blocking.width * instructions;
+    const [amounts, functions] = [this.#amounts, this.#functions];
+    return {
+      amounts,
+      functions,
+      isChained: this.#isChained,
+      tasks: Math.max(1, Math.floor(work / TASK_WORK)),
+    };
+  }
+
+  #section(section: Section, loops: readonly Loop[], blocks: number): void {
+    for (const op of section) {
+      if (op.kind === 'chain') this.#chain(op, loops, blocks);
+      else if (op.kind === 'store') this.#store(op.store, loops, blocks);
+      else this.#value(op, loops, blocks);
+    }
+  }
+
+  #chain({ chain }: Extract<TapeOp, { kind: 'chain' }>, loops: readonly Loop[], blocks: number): void {
+    const { kernel, schedule } = this.#plan;
+    const { dtype } = kernel.tape[chain.value]!;
+    const vectors = this.#vectors(schedule.spans[chain.value]!, loops, dtype);
+    this.#isChained = true;
+    this.#add('chain', blocks);
+    for (const step of chain.steps) this.#step(step, chain.inputs, dtype, vectors);
+  }
+
+  #step({ name, operands }: ChainStep, inputs: readonly number[], dtype: DType, vectors: number): void {
+    if (name === 'prefetch') {
+      this.#add('prefetch', vectors);
+      return;
+    }
+    const isInMemory = ({ kind, index }: ChainStep['operands'][number]): boolean =>
+      kind !== 'input' || constantOf(this.#plan.kernel.tape[inputs[index]!]!) === undefined;
+    this.#add('operand', vectors * operands.filter(isInMemory).length);
+    const [op, reduction] = name.split('.') as [string, string?];
+    if (op === 'reduce' && reduction !== 'sum') this.#add('extreme', vectors);
+    if (!isOp(op) || opRow(op).cost <= LIGHT) {
+      this.#add('step', vectors);
+      return;
+    }
+    const taken = Array.from({ length: opRow(op).arity }, () => dtype);
+    this.#call(op, create.map(dtype, op, [...taken.keys()]), taken, vectors);
+  }
+
+  #store(store: number, loops: readonly Loop[], blocks: number): void {
+    const { kernel, schedule } = this.#plan;
+    if (this.#isDirect(store)) return;
+    const { value, access } = kernel.stores[store]!;
+    this.#add('call', blocks);
+    this.#move(access, kernel.tape[value]!.dtype, schedule.spans[value]!, loops, true);
+  }
+
+  #value(
+    { value, isKept }: Extract<TapeOp, { kind: 'value' }>,
+    loops: readonly Loop[],
+    blocks: number,
+  ): void {
+    const { kernel, schedule } = this.#plan;
+    const { spans, fusion } = schedule;
+    const instruction = kernel.tape[value]!;
+    const span = spans[value]!;
+    this.#add('call', blocks);
+    const access = loadOf(instruction);
+    if (access !== undefined) {
+      if (!isKept) this.#move(access, instruction.dtype, span, loops);
+      return;
+    }
+    const args = operandsOf(kernel, fusion, value);
+    const taken = args.map((arg) => kernel.tape[arg]!.dtype);
+    const widest = [instruction.dtype, ...taken].reduce((a, b) =>
+      byteLengthOf(b) > byteLengthOf(a) ? b : a,
+    );
+    const members = this.#members(value);
+    if (isReduction(instruction)) {
+      const rows = args.some((arg) => spans[arg]!.rows);
+      const lanes = args.some((arg) => spans[arg]!.lanes);
+      this.#reduction(instruction, members, taken, this.#vectors({ rows, lanes }, loops, widest), loops);
+    }
+    const vectors = this.#vectors(span, loops, widest);
+    this.#add('pass', vectors);
+    this.#add('step', vectors * (members.length - 1));
+    for (const member of members) this.#heavy(kernel.tape[member]!, vectors);
+  }
+
+  #reduction(
+    instruction: Instruction,
+    members: readonly number[],
+    args: readonly DType[],
+    vectors: number,
+    loops: readonly Loop[],
+  ): void {
+    const { kernel, blocking } = this.#plan;
+    const name = reductionOf(instruction)!;
+    const isByLane = laneKindOf(kernel, blocking) !== 'reduced';
+    const isOfRows =
+      !isByLane && blocking.rows > 1 && blocking.rowAxis >= 0 && blocking.rowAxis < kernel.parallel.length;
+    if (isOfRows) this.#add(rowRateOf(name), this.#chunks({ rows: true, lanes: false }, loops));
+    const inner = members.slice(0, -1);
+    this.#add('step', vectors * inner.length);
+    for (const member of inner) this.#heavy(kernel.tape[member]!, vectors);
+    // Functions of pairs take the dtype of what is computed before them.
+    const own = argumentsOf(instruction).map((arg) => kernel.tape[arg]!.dtype);
+    this.#call(
+      `${isByLane ? 'by lane' : 'along lanes'} ${name}`,
+      instruction,
+      inner.length > 0 ? own : args,
+      vectors,
+      isByLane,
+    );
+  }
+
+  /** An instruction with those that it absorbed, last. */
+  #members(value: number): number[] {
+    const { kernel, schedule } = this.#plan;
+    const inner = argumentsOf(kernel.tape[value]!).filter((arg) => schedule.fusion.absorbed[arg]);
+    return [...new Set(inner.flatMap((arg) => this.#members(arg))), value];
+  }
+
+  /** The work of an instruction beyond reading and writing its block. */
+  #heavy(instruction: Instruction, vectors: number): void {
+    const cost = costOf(instruction);
+    const isCast = castValueOf(instruction) !== undefined;
+    if (cost <= LIGHT && !isCast) return;
+    const op = opOf(instruction);
+    if (op === undefined && !isCast) {
+      this.#add('loopStep', vectors * cost);
+      return;
+    }
+    const taken = argumentsOf(instruction).map((arg) => this.#plan.kernel.tape[arg]!.dtype);
+    this.#call(op ?? `cast ${taken.join()}`, instruction, taken, vectors);
+  }
+
+  #call(
+    name: string,
+    instruction: Instruction,
+    taken: readonly DType[],
+    vectors: number,
+    isByLane = false,
+  ): void {
+    const key = `${name} ${instruction.dtype}`;
+    const known = this.#functions.get(key);
+    if (known !== undefined) known.vectors += vectors;
+    else this.#functions.set(key, { of: { key, instruction, taken, isByLane }, vectors });
+  }
+
+  /**
+   * Whether a store takes what a function writes. One that writes whole chunks of lanes cannot write to rows that end
+   * within one.
+   */
+  #isDirect(store: number): boolean {
+    const { schedule, blocking } = this.#plan;
+    return schedule.walks
+      .flat()
+      .some((op) =>
+        op.kind === 'chain'
+          ? op.directs.includes(store)
+          : op.kind === 'value' && op.direct === store && blocking.width % CHUNK === 0,
+      );
+  }
+
+  /** Elements that are brought into a block, or from a block to their places; loads of neighbours are used in place. */
+  #move(access: Access, dtype: DType, span: Span, loops: readonly Loop[], isStore = false): void {
+    const vectors = this.#vectors(span, loops, dtype);
+    const lanes = (vectors * VECTOR_BYTES) / byteLengthOf(dtype);
+    if (access.bounds.length > 0) this.#add('copy', vectors);
+    const rate = this.#rateOfMove(access, byteLengthOf(dtype), isStore);
+    if (rate !== undefined) this.#add(rate, BY_VECTOR.includes(rate) ? vectors : lanes);
+  }
+
+  #rateOfMove(access: Access, bytes: number, isStore: boolean): TapeRate | undefined {
+    const { blocking } = this.#plan;
+    if (access.index !== undefined) return 'gather';
+    const mode = laneModeOf(access, blocking, this.#sizes);
+    const row = rowStrideOf(access, blocking);
+    if (mode.type === 'splat') return row === 0 || isStore ? undefined : 'splat';
+    if (mode.type === 'table') return 'table';
+    if (mode.stride === 1) return isStore ? 'copy' : this.#isAligned(access, bytes) ? undefined : 'unaligned';
+    const apart = Math.abs(mode.stride * bytes);
+    if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS)
+      return apart >= PAGE_BYTES ? 'squareOfPages' : 'square';
+    return apart >= VECTOR_BYTES ? 'apart' : 'strided';
+  }
+
+  /** Whether vectors along the lanes begin where lines do. */
+  #isAligned({ offset, strides }: Access, bytes: number): boolean {
+    const { laneAxes } = this.#plan.blocking;
+    const outer = strides.filter((_, axis) => !laneAxes.includes(axis));
+    return [offset, ...outer].every((elements) => (elements * bytes) % VECTOR_BYTES === 0);
+  }
+
+  #add(rate: TapeRate, amount: number): void {
+    if (amount > 0) this.#amounts.set(rate, (this.#amounts.get(rate) ?? 0) + amount);
+  }
+
+  #vectors(span: Span, loops: readonly Loop[], dtype: DType): number {
+    return (this.#chunks(span, loops) * CHUNK * byteLengthOf(dtype)) / VECTOR_BYTES;
+  }
+
+  /** Chunks of a value in all blocks of some loops. */
+  #chunks({ rows, lanes }: Span, loops: readonly Loop[]): number {
+    const { take, inner, width } = this.#plan.blocking;
+    const chunksOf = (width: number): number => (lanes ? Math.ceil(width / CHUNK) : 1);
+    let total = 1;
+    let hasLanes = false;
+    for (const { axis, count, role } of loops) {
+      const extent = this.#sizes[axis]!;
+      hasLanes ||= role === 'lanes' || role === 'shared';
+      const full = Math.floor(extent / take);
+      const rest = extent % take;
+      if (role === 'unit') total *= count;
+      else if (role === 'rows') total *= rows ? extent : count;
+      else if (role === 'shared' && !rows) total *= count * chunksOf(width);
+      else total *= full * chunksOf(width) + (rest > 0 ? chunksOf(rest * inner) : 0);
+    }
+    return hasLanes ? total : total * chunksOf(width);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Measures the rates by which kernels on the CPU are predicted, by small kernels, once in a process and when they are
+ * asked for: how fast the machine is, its memory by how many bytes a kernel moves (0.3 s in all), and each function
+ * that a kernel calls (2 ms). Nothing that computes waits for it.
+ */
+
+import { encodeTape } from '../../codegen/cpu/tape.js';
+import { type MemoryRate, type TapeRates, unmeasuredRates } from '../../codegen/cpu/tape-rates.js';
+import { movedNanoseconds, tallyOfKernel, workNanoseconds } from '../../codegen/cpu/tape-seconds.js';
+import type { TalliedFunction } from '../../codegen/cpu/tape-tally.js';
+import { isReduction } from '../../fusion/kernel/arithmetic.js';
+import { create, mapInstruction } from '../../fusion/kernel/instruction.js';
+import type { Affine, BufferParameter, Instruction, Kernel } from '../../fusion/kernel/kernel.js';
+import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import { once } from '../../host/once.js';
+import { cpuInfo, timeTape } from '../native/native.js';
+import type { KernelStep } from '../plan/plan.js';
+
+/** Milliseconds of runs for each of the small kernels, and for those that show the memory. */
+const SHORT = 2;
+const LONG = 15;
+/** Elements that lie near a core, with the result: so many that the beginning of a run does not hide the rest. */
+const NEAR = 8192;
+/** Of a reduction: results, each of so many elements. */
+const ROWS = 512;
+const ROW_LENGTH = 32;
+/** A rate is no less than so much of what it would be without measurement: times of memory are noisy. */
+const LEAST_SHARE = 0.2;
+
+/** Milliseconds of runs of a kernel whose time is asked for. */
+const ASKED = 20;
+
+/** The least seconds of a kernel on memory of its own; with one thread of its processor, else of the clock. */
+export const timeOfStep = ({ kernel }: KernelStep): Promise<number> => timeTape(encodeTape(kernel), ASKED);
+
+let rates: TapeRates | undefined;
+
+/** The rates of this machine as far as they are known. */
+export const cpuRates = (): TapeRates => rates ?? unmeasuredRates(cpuInfo().threads);
+
+/** Measures what predictions of some kernels follow from, unless it is known. */
+export async function measureRates(kernels: readonly Kernel[]): Promise<void> {
+  await machine();
+  for (const kernel of kernels) {
+    for (const { of } of tallyOfKernel(kernel).functions.values()) {
+      if (rates!.functions.has(of.key)) continue;
+      const measured = await functionRate(of, rates!);
+      rates = { ...rates!, functions: new Map(rates!.functions).set(of.key, measured) };
+    }
+  }
+}
+
+/** The machine's own rates, measured once for all that ask meanwhile. */
+const machine = once(async (): Promise<void> => {
+  const plain = unmeasuredRates(cpuInfo().threads);
+  const add = mapOf(create.map('float32', 'add', [0, 1]), ['float32', 'float32'], NEAR);
+  const slowness =
+    (await nanosecondsOf(add, SHORT)) /
+    (workNanoseconds(add, tallyOfKernel(add), plain) + movedNanoseconds(add, plain));
+  let measured: TapeRates = { ...plain, slowness };
+  const memory: MemoryRate[] = [];
+  for (const rate of plain.memory) {
+    memory.push(await memoryRate(rate, measured));
+    measured = { ...measured, memory: [...memory, ...plain.memory.slice(memory.length)] };
+  }
+  rates = measured;
+});
+
+const nanosecondsOf = async (kernel: Kernel, milliseconds: number): Promise<number> =>
+  1e9 * (await timeTape(encodeTape(kernel), milliseconds));
+
+/** The time of a kernel's run beyond its work, for each byte. */
+async function beyondWork(
+  kernel: Kernel,
+  bytes: number,
+  known: TapeRates,
+  milliseconds: number,
+): Promise<number> {
+  const tally = tallyOfKernel(kernel);
+  const threads = Math.min(known.threads, tally.tasks);
+  const all = await nanosecondsOf(kernel, milliseconds);
+  return ((all - workNanoseconds(kernel, tally, known) / threads) * threads) / known.threads / bytes;
+}
+
+/** A sum reads; a map that writes as much as it reads tells the rest. */
+async function memoryRate(plain: MemoryRate, known: TapeRates): Promise<MemoryRate> {
+  const { bytes } = plain;
+  const count = bytes / byteLengthOf('float32');
+  const sum = reductionOf(create.reduce('float32', 'sum', [0]), ['float32'], [], [count]);
+  const read = Math.max(LEAST_SHARE * plain.read, await beyondWork(sum, bytes, known, LONG));
+  const add = mapOf(create.map('float32', 'square', [0]), ['float32'], count / 2);
+  const both = await beyondWork(add, bytes / 2, known, LONG);
+  return { bytes, read, write: Math.max(LEAST_SHARE * plain.write, both - read) };
+}
+
+/** The time of a vector of a function beyond what a light one would take in its place. */
+async function functionRate(of: TalliedFunction, known: TapeRates): Promise<number> {
+  const kernel = probeOf(of);
+  const tally = tallyOfKernel(kernel);
+  const own = tally.functions.get(of.key);
+  if (own === undefined) return 0;
+  const without: TapeRates = { ...known, functions: new Map(known.functions).set(of.key, 0) };
+  const rest = workNanoseconds(kernel, tally, without) + movedNanoseconds(kernel, known);
+  return Math.max(0, (await nanosecondsOf(kernel, SHORT)) - rest) / own.vectors;
+}
+
+function probeOf({ instruction, taken, isByLane }: TalliedFunction): Kernel {
+  if (!isReduction(instruction)) return mapOf(instruction, taken, NEAR);
+  return isByLane
+    ? reductionOf(instruction, taken, [ROWS], [ROW_LENGTH])
+    : reductionOf(instruction, taken, [], [ROWS * ROW_LENGTH]);
+}
+
+const buffersOf = (
+  taken: readonly DType[],
+  result: DType,
+  elements: number,
+  results: number,
+): BufferParameter[] => [
+  ...taken.map((dtype): BufferParameter => ({ dtype, role: 'input', elementCount: elements })),
+  { dtype: result, role: 'output', elementCount: results },
+];
+
+/** Arguments of an instruction; the second one of a position of an extreme is where its element is. */
+const argumentsAt = (taken: readonly DType[], place: Affine, isIndexed = false): Instruction[] =>
+  taken.map((dtype, buffer) =>
+    isIndexed && buffer === 1 ? create.index(place) : create.load(dtype, { ...place, buffer, bounds: [] }),
+  );
+
+/** One instruction of arrays that lie side by side. */
+function mapOf(instruction: Instruction, taken: readonly DType[], count: number): Kernel {
+  const place: Affine = { offset: 0, strides: [1] };
+  const positions = [...taken.keys()];
+  return {
+    name: 'probe',
+    parallel: [count],
+    reduced: [],
+    buffers: buffersOf(taken, instruction.dtype, count, count),
+    tape: [...argumentsAt(taken, place), mapInstruction(instruction, positions)],
+    stores: [{ value: taken.length, access: { ...place, buffer: taken.length, bounds: [] } }],
+  };
+}
+
+/** A reduction over outer axes, with results side by side, or of one row. */
+function reductionOf(
+  instruction: Instruction,
+  taken: readonly DType[],
+  parallel: readonly number[],
+  reduced: readonly [number],
+): Kernel {
+  const results = parallel[0] ?? 1;
+  const across = parallel.map(() => 1);
+  const positions = [...taken.keys()];
+  return {
+    name: 'probe',
+    parallel,
+    reduced,
+    buffers: buffersOf(taken, instruction.dtype, results * reduced[0], results),
+    tape: [
+      ...argumentsAt(taken, { offset: 0, strides: [...across, results] }, true),
+      mapInstruction(instruction, positions),
+    ],
+    stores: [
+      {
+        value: taken.length,
+        access: { offset: 0, strides: [...across, 0], buffer: taken.length, bounds: [] },
+      },
+    ],
+  };
+}

@@ -1,0 +1,130 @@
+/** The times of kernels on the CPU as predicted: what a tape does in all, and what follows from a machine's rates. */
+import { describe, expect, it } from 'vitest';
+import { unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
+import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
+import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
+import { timeTape } from '../../src/exec/native/native.js';
+import type { KernelStep } from '../../src/exec/plan/plan.js';
+import { CPU_COSTS } from '../../src/exec/targets/cpu-costs.js';
+import { cpuRates, measureRates, timeOfStep } from '../../src/exec/targets/cpu-probes.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
+import type { DType } from '../../src/graph/dtype.js';
+import type { OpName } from '../../src/graph/ops.js';
+import { KernelBuilder } from '../support/kernel-builder.js';
+
+function map(n: number, op: OpName, dtype: DType = 'float32', stride = 1): Kernel {
+  const b = new KernelBuilder([n], []);
+  return b.store(b.map(op, b.load(dtype, [stride])), [1]).build();
+}
+function sum(m: number, n: number, strides: readonly number[]): Kernel {
+  const b = new KernelBuilder([m], [n]);
+  return b.store(b.reduce('sum', b.load('float32', [...strides])), [1, 0]).build();
+}
+const stepOf = (kernel: Kernel): KernelStep => ({
+  kind: 'kernel',
+  kernel,
+  buffers: [0, 1],
+  scratch: [],
+  nodes: [1],
+});
+const rates = unmeasuredRates(1);
+const seconds = (kernel: Kernel, threads = 1): number => secondsOfTape(kernel, unmeasuredRates(threads));
+
+describe('the tally of a tape', () => {
+  it('counts tiles, and vectors of a function, also where lanes are left over', () => {
+    const { amounts, functions } = tallyOf(map(1 << 20, 'exp'));
+    expect(amounts.get('tile')).toBe(amounts.get('block'));
+    expect(functions.get('exp float32')!.vectors).toBe((1 << 20) / 16);
+    // 65 lanes are two chunks of four vectors.
+    expect(tallyOf(map(65, 'exp')).functions.get('exp float32')!.vectors).toBe(8);
+    expect(tallyOf(map(65, 'exp', 'float64')).functions.get('exp float64')!.vectors).toBe(16);
+  });
+
+  it('counts steps of chains, and what they read besides', () => {
+    const b = new KernelBuilder([1 << 16], []);
+    const x = b.load('float32', [1]);
+    const y = b.load('float32', [1]);
+    const kernel = b.store(b.map('tanh', b.map('add', b.map('multiply', x, y), y)), [1]).build();
+    const { amounts, functions, isChained } = tallyOf(kernel);
+    expect(isChained).toBe(true);
+    expect(functions.get('tanh float32')!.vectors).toBe(4096);
+    // x, y twice, the result, and a step before each block.
+    expect(amounts.get('operand')).toBe(4 * 4096);
+    expect(amounts.has('pass')).toBe(false);
+  });
+
+  it('tells reductions along lanes from those of each lane, and rows from one another', () => {
+    expect([...tallyOf(sum(64, 512, [512, 1])).functions.keys()]).toEqual(['along lanes sum float32']);
+    expect(tallyOf(sum(64, 512, [512, 1])).amounts.get('row')).toBe(64);
+    expect([...tallyOf(sum(512, 64, [1, 512])).functions.keys()]).toEqual(['by lane sum float32']);
+  });
+});
+
+describe('a predicted time', () => {
+  it('grows with elements, with the work of a function and with its width', () => {
+    for (const n of [1, 64, 4096, 1 << 18, 1 << 26])
+      expect(seconds(map(4 * n, 'exp'))).toBeGreaterThan(seconds(map(n, 'exp')));
+    expect(seconds(map(1 << 16, 'exp'))).toBeGreaterThan(2 * seconds(map(1 << 16, 'negative')));
+    expect(seconds(map(1 << 16, 'exp', 'float64'))).toBeGreaterThan(2 * seconds(map(1 << 16, 'exp')));
+  });
+
+  it('is that of memory where a kernel does little: twice the bytes take twice the time', () => {
+    const [one, two] = [seconds(map(1 << 26, 'negative')), seconds(map(1 << 27, 'negative'))];
+    expect(two / one).toBeCloseTo(2, 2);
+    // 256 MiB each way at 3 to 60 GB/s.
+    expect(one).toBeGreaterThan(0.008);
+    expect(one).toBeLessThan(0.2);
+  });
+
+  it('counts whole lines of the caches where elements are apart', () => {
+    const apart = seconds(map(1 << 22, 'negative', 'float32', 16));
+    expect(apart).toBeGreaterThan(4 * seconds(map(1 << 22, 'negative')));
+  });
+
+  it('is shared by threads, unless there is one task', () => {
+    expect(seconds(map(1 << 24, 'exp'), 8)).toBeLessThan(seconds(map(1 << 24, 'exp')) / 3);
+    expect(seconds(map(4096, 'exp'), 8)).toBeCloseTo(seconds(map(4096, 'exp')), 5);
+  });
+
+  it('scales with how slow a machine is', () => {
+    const slow = {
+      ...rates,
+      slowness: 3,
+      memory: rates.memory.map((r) => ({ ...r, read: 1e-12, write: 1e-12 })),
+    };
+    const quick = { ...slow, slowness: 1 };
+    const kernel = map(1 << 18, 'exp');
+    expect(secondsOfTape(kernel, slow) / secondsOfTape(kernel, quick)).toBeCloseTo(3, 4);
+  });
+
+  it('of a loop is that of all its runs', () => {
+    const kernel = map(1 << 16, 'exp');
+    const step = stepOf(kernel);
+    const loop = { kind: 'loop', steps: 100, stepsAtOnce: 1, body: [step] } as never;
+    expect(CPU_COSTS.secondsOf(loop, 1) / CPU_COSTS.secondsOf(step, 1)).toBeCloseTo(100, 6);
+    expect(CPU_COSTS.secondsOf(step, 0.25) / CPU_COSTS.secondsOf(step, 1)).toBeCloseTo(0.25, 6);
+  });
+});
+
+describe('measured rates', () => {
+  it('have each function of the kernels that are asked for, and predict them about as they are measured', async () => {
+    const kernels = [map(1 << 16, 'exp'), map(1 << 14, 'cbrt', 'float64'), sum(256, 1024, [1024, 1])];
+    await Promise.all([measureRates(kernels), measureRates(kernels)]);
+    const { functions, memory, slowness } = cpuRates();
+    for (const key of ['exp float32', 'cbrt float64', 'along lanes sum float32'])
+      expect(functions.get(key), key).toBeGreaterThanOrEqual(0);
+    expect(slowness).toBeGreaterThan(0);
+    for (const { read, write } of memory) expect(Math.min(read, write)).toBeGreaterThan(0);
+    for (const kernel of kernels) {
+      const ratio = CPU_COSTS.secondsOf(stepOf(kernel), 1) / (await timeOfStep(stepOf(kernel)));
+      // Other work on the machine may be in one of the two.
+      expect(ratio).toBeGreaterThan(0.1);
+      expect(ratio).toBeLessThan(10);
+    }
+  });
+
+  it('refuses what is no tape', () => {
+    const none = { name: 'none', words: new Float64Array(3), constants: new Uint8Array(0), ops: [] };
+    expect(() => timeTape(none, 1)).toThrow(/tape/);
+  });
+});
