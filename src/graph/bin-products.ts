@@ -39,12 +39,13 @@ export function productsIn(bins: Binning, values: Expr, width: number): Expr {
   const inOrder = gather(table, order, 0, 'clip', [rows, width]);
   const counts = countsIn(bins);
   const ends = cumulativeSum(counts);
-  const products = rows <= PIECE ? ofRuns(inOrder, ends) : ofPieces(inOrder, counts, ends);
+  const products = rows <= PIECE ? ofRuns(inOrder, ends, rows) : ofPieces(inOrder, counts, ends);
   return cast(reshape(products, [count * width]), dtype);
 }
 
-/** The products of the rows up to each end, from the end before on. */
-const ofRuns = (values: Expr, ends: Expr): Expr => call('runProducts', [], [values, ends])[0]!;
+/** The products of the rows up to each end, from the end before on: `most` of them at most. */
+const ofRuns = (values: Expr, ends: Expr, most: number): Expr =>
+  call('runProducts', [most], [values, ends])[0]!;
 
 function ofPieces(values: Expr, counts: Expr, ends: Expr): Expr {
   const [rows, bins] = [values.shape[0]!, counts.shape[0]!];
@@ -57,7 +58,8 @@ function ofPieces(values: Expr, counts: Expr, ends: Expr): Expr {
   const further = map('subtract', [map('add', [piece, 1]), map('subtract', [of(pieceEnds), of(pieces)])]);
   const start = map('subtract', [of(ends), of(counts)]);
   const end = map('add', [start, map('multiply', [further, PIECE])]);
-  return ofRuns(ofRuns(values, map('minimum', [of(ends), end])), pieceEnds);
+  const products = ofRuns(values, map('minimum', [of(ends), end]), PIECE);
+  return ofRuns(products, pieceEnds, Math.ceil(rows / PIECE));
 }
 
 /** The int64 bin of each row; their number where a row has none. */

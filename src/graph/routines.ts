@@ -142,6 +142,7 @@ export const ROUTINES = {
   /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
    * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.
+   * Parameters: the most rows that a run has.
    */
   runProducts: {
     results: ([rows, ends]) => [

@@ -110,22 +110,27 @@ describe('bins that do not fit', () => {
   const room = 3 * 2 ** 17;
   const ids = lazy(Int32Array.from({ length: 170_000 }, () => Math.floor(next() * bins)));
   const weights = lazy(wide(170_000));
-  const jobs: readonly (readonly [string, (ids: Lazy, weights: Lazy) => Lazy])[] = [
-    ['counts', (i) => i.bincount(bins)],
-    ['weights', (i, w) => i.bincount(bins, w)],
-    ['sums', (i, w) => w.segmentSum(i, bins)],
-    ['sums of integers', (i) => i.segmentSum(i, bins)],
-    ['means', (i, w) => w.segmentMean(i, bins)],
-    ['least ones', (i, w) => w.segmentMin(i, bins)],
-    ['exact sums', (i, w) => w.segmentSum(i.remainder(5120), 5120)],
+  /** Rows in the order of their bins, and those places, are held beside the products of them. */
+  const more = 2 ** 20;
+  type Job = (ids: Lazy, weights: Lazy) => Lazy;
+  const jobs: readonly (readonly [string, Job, memory: number])[] = [
+    ['counts', (i) => i.bincount(bins), room],
+    ['weights', (i, w) => i.bincount(bins, w), room],
+    ['sums', (i, w) => w.segmentSum(i, bins), room],
+    ['sums of integers', (i) => i.segmentSum(i, bins), room],
+    ['means', (i, w) => w.segmentMean(i, bins), room],
+    ['least ones', (i, w) => w.segmentMin(i, bins), room],
+    ['exact sums', (i, w) => w.segmentSum(i.remainder(5120), 5120), room],
+    ['products', (i, w) => w.segmentProd(i, bins), more],
+    ['products in three', (i, w) => w.segmentProd(i.remainder(3), 3), more],
   ];
 
-  it.each(jobs)('have %s of the whole', async (name, job) => {
+  it.each(jobs)('have %s of the whole', async (name, job, memory) => {
     const [, idFile] = await both(ids, `ids ${name}`);
     const [, weightFile] = await both(weights, `weights ${name}`);
     const whole = await job(ids, weights).compute({ device });
     const path = join(folder, `result ${name}.npy`);
-    await job(idFile, weightFile).compute({ device, memory: room, to: npy(path) });
+    await job(idFile, weightFile).compute({ device, memory, to: npy(path) });
     expect((await (await loadNpy(path)).compute({ device })).data).toEqual(whole.data);
   });
 

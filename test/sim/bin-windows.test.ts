@@ -1,6 +1,6 @@
 /** Updates by index and bins of arrays larger than a GPU's memory: bins in windows, rows in parts for each. */
 import { describe, expect, it } from 'vitest';
-import { compute, type Lazy, lazy, RangeArgumentError } from '../../src/index.js';
+import { compute, concat, type Lazy, lazy, RangeArgumentError } from '../../src/index.js';
 import { generator } from '../support/random.js';
 import { setDevices } from './simulator.js';
 
@@ -40,6 +40,17 @@ describe('what does not fit a GPU', () => {
       const [found] = await compute([job], { ...target, memory });
       expect(found!.data).toEqual(whole!.data);
     }
+  });
+
+  it('has the products of the whole', async () => {
+    const segments = 2 ** 13;
+    const factors = concat([weights, weights.neg()]);
+    const job = factors.segmentProd(concat([ids, ids]).remainder(segments), segments);
+    const [whole] = await compute([job], { device });
+    const room = 3 * 2 ** 17;
+    expect(String(job.plan({ device, memory: room }))).toMatch(/windows of runs/);
+    const [found] = await compute([job], { device, memory: room });
+    expect(found!.data).toEqual(whole!.data);
   });
 
   it('is refused a number out of range by name, whichever window it would be in', async () => {

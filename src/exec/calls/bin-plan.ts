@@ -17,7 +17,7 @@ export interface BinPlan {
   readonly unitRows: number;
 }
 
-export function planOf({ call, parameters, operands, results, binWindows }: RoutineStep): BinPlan {
+export function planOf({ call, parameters, operands, results, resultWindows }: RoutineStep): BinPlan {
   const [place, bins, width, mode, parts, bits] = parameters as readonly [
     number,
     number,
@@ -32,7 +32,7 @@ export function planOf({ call, parameters, operands, results, binWindows }: Rout
   const edges = hasEdges ? rest.shift() : undefined;
   const [values, scales] = rest;
   const result = results[0]!.dtype;
-  const fits = binWindows === undefined && fitsShared(bins * width * parts * byteLengthOf(result));
+  const fits = resultWindows === undefined && fitsShared(bins * width * parts * byteLengthOf(result));
   const form: BinForm = {
     op,
     keys: keys!.dtype,
@@ -43,7 +43,7 @@ export function planOf({ call, parameters, operands, results, binWindows }: Rout
     parts,
     bits,
     sharedBins: fits ? bins : undefined,
-    isWindowed: binWindows !== undefined,
+    isWindowed: resultWindows !== undefined,
   };
   const rows = keys!.shape[0]!;
   return { form, keys: keys!, edges, values, scales, rows, bins, ...binUnits(rows, bins, width, op) };

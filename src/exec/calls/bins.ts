@@ -11,10 +11,11 @@ import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import { planOf } from './bin-plan.js';
-import { BIN_WINDOWS, tilesOf } from './bin-windows.js';
+import { BIN_WINDOWS } from './bin-windows.js';
 import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
+import { tilesOf } from './result-windows.js';
 import { type Routine, routineCall } from './routine.js';
 
 /** Elements that a block goes through where many have a unit, and the most of those. */
@@ -27,8 +28,8 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const source = printBins(form);
   const slots = bins * form.width * form.parts;
   const isShared = form.sharedBins !== undefined;
-  const windows = step.binWindows ?? { bins: 1, rows: 1 };
-  const most = Math.max((Math.min(rows, unitRows) * form.width) / windows.rows, slots / windows.bins);
+  const { windows, parts } = step.resultWindows ?? { windows: 1, parts: 1 };
+  const most = Math.max((Math.min(rows, unitRows) * form.width) / parts, slots / windows);
   const atOnce = form.isWindowed ? 1 : units;
   const unitBlocks = isShared
     ? 1
@@ -48,11 +49,11 @@ function kernelsOf(step: RoutineStep): CallKernels {
 }
 
 /** How many windows bins and rows have, and how far parts of a number are apart. */
-const windowNumbers = ({ binWindows }: RoutineStep): number[] =>
-  binWindows === undefined ? [] : [binWindows.bins, binWindows.rows, binWindows.pitch];
+const windowNumbers = ({ resultWindows: own }: RoutineStep): number[] =>
+  own === undefined ? [] : [own.windows, own.parts, own.pitch];
 
 const BINNING: Routine = {
-  units: (step) => (step.binWindows === undefined ? planOf(step).units : tilesOf(step)),
+  units: (step) => tilesOf(step, planOf(step).units),
   windows: BIN_WINDOWS,
   unitSize: (step, array) => {
     const { form, keys, values, bins, unitRows } = planOf(step);

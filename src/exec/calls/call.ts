@@ -122,12 +122,14 @@ export interface RoutineMaps {
   readonly epilogue?: (ElementMap & { readonly given: number }) | undefined;
 }
 
-/** Of bins that are gathered window by window (`bin-windows.ts`). */
-export interface BinWindows {
-  /** Windows of the bins, and parts of the rows that pass for each. */
-  readonly bins: number;
-  readonly rows: number;
-  /** Elements from a bin's first number to its second one, of several. */
+/** Of a routine that makes its result window by window (`result-windows.ts`). */
+export interface ResultWindows {
+  /** The numbers of the result that windows are of. */
+  readonly of: 'bins' | 'runs';
+  /** Windows of the result, and parts of the rows that pass for each. */
+  readonly windows: number;
+  readonly parts: number;
+  /** Elements from the first number of a bin to its second one, of several. */
   readonly pitch: number;
 }
 
@@ -144,7 +146,7 @@ export interface RoutineStep extends CallBase {
    * then of results.
    */
   readonly columns?: readonly number[] | undefined;
-  readonly binWindows?: BinWindows | undefined;
+  readonly resultWindows?: ResultWindows | undefined;
   readonly maps?: RoutineMaps | undefined;
   /** Of the routine `kernel`. */
   readonly userKernel?: UserKernel | undefined;

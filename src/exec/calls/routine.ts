@@ -17,7 +17,7 @@ import { routineLibrary, routineWorkspace } from '../native/native.js';
 import type { RoutineMapSpec, RoutineSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
 import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
-import type { BinWindows, BufferArray, ElementMap, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
+import type { BufferArray, ElementMap, ResultWindows, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallForm, CallKernels, CallRow } from './call-row.js';
 import { columnCut, columnsInSlots, columnUnit, inColumns } from './column-cut.js';
 
@@ -40,7 +40,7 @@ export interface Routine {
   ) => { readonly before: number; readonly after: number } | undefined;
   /** The elements of an array that ranges of units touch, where they depend on data that is known (`row-stretches.ts`). */
   readonly stretch?: (step: RoutineStep, array: BufferArray) => StretchOfUnits | undefined;
-  /** Of bins: how a step runs in windows of its result, and what such a step is. */
+  /** How a step runs in windows of its result (`result-windows.ts`), and what such a step is. */
   readonly windows?: {
     readonly blocks: NonNullable<CallRow<RoutineStep>['blocks']>;
     readonly cut: (step: RoutineStep) => Cut;
@@ -123,7 +123,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       : {}),
     ...(routine.windows === undefined ? {} : { blocks: routine.windows.blocks }),
     inSlots: (step, _, inSlot) => {
-      if (step.binWindows !== undefined) return routine.windows!.inSlots(step, inSlot);
+      if (step.resultWindows !== undefined) return routine.windows!.inSlots(step, inSlot);
       return step.columns === undefined ? step : columnsInSlots(step, inSlot);
     },
     spec: (step) => specOf(routine, step),
@@ -148,7 +148,7 @@ const LIBRARY: Readonly<Record<TargetKind, (routine: Routine, step: RoutineStep)
 };
 
 const print = (step: RoutineStep): string => {
-  const { call, operands, columns, binWindows, maps, userKernel } = step;
+  const { call, operands, columns, resultWindows, maps, userKernel } = step;
   const [own, blocks] = splitParameters(step);
   return [
     userKernel?.key ?? call,
@@ -156,15 +156,15 @@ const print = (step: RoutineStep): string => {
     `(${own.join(' ')})`,
     ...(blocks === undefined ? [] : [`in ${blocks.count} blocks of rows`]),
     ...(columns === undefined ? [] : [`in columns, rows ${columns.join(' ')} apart`]),
-    ...(binWindows === undefined ? [] : [windowsText(binWindows)]),
+    ...(resultWindows === undefined ? [] : [windowsText(resultWindows)]),
     ...(maps?.prologue === undefined ? [] : [`of ${maps.prologue.kernel.name}`]),
     ...(maps?.values === undefined ? [] : [`with ${maps.values.kernel.name}`]),
     ...(maps?.epilogue === undefined ? [] : [`then ${maps.epilogue.kernel.name}`]),
   ].join(' ');
 };
 
-const windowsText = ({ bins, rows }: BinWindows): string =>
-  `in ${bins} windows of bins, rows in ${rows} parts for each`;
+const windowsText = ({ of, windows, parts }: ResultWindows): string =>
+  `in ${windows} windows of ${of}, rows in ${parts} parts for each`;
 
 /** The starts of blocks of rows. */
 function startsText(step: RoutineStep): string {
@@ -254,7 +254,7 @@ const mapSpec = (map: RoutineMap): RoutineMapSpec => ({
 
 /** The ways to cut a step; one that is in columns is cut into those. */
 function formsOf(routine: Routine, step: RoutineStep): CallForm[] {
-  if (step.binWindows !== undefined) return [{ cut: routine.windows!.cut(step), repeats: false }];
+  if (step.resultWindows !== undefined) return [{ cut: routine.windows!.cut(step), repeats: false }];
   const columns = routine.columns?.(step) ?? 1;
   const inRows =
     step.columns === undefined && routine.units(step) > 1
