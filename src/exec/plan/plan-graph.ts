@@ -55,14 +55,27 @@ export const planPartition = (
   limits: Limits = {},
 ): DevicePlan => completed(planPartitionInSlices(graph, partition, sources, deviceModel, limits));
 
-/** As `planPartition`. */
-export function* planPartitionInSlices(
+/** A job that does not fit. Its error names a budget that is enough, which takes a dozen plans to find. */
+export class Refused {
+  readonly #error: MemoryError | (() => Slices<MemoryError>);
+
+  constructor(error: MemoryError | (() => Slices<MemoryError>)) {
+    this.#error = error;
+  }
+
+  *error(): Slices<MemoryError> {
+    return typeof this.#error === 'function' ? yield* this.#error() : this.#error;
+  }
+}
+
+/** As `planPartition`; a refusal is given back, for a caller that knows other ways. */
+export function* planOrRefuse(
   graph: Graph,
   partition: Partition,
   sources: readonly SourceArray[],
   deviceModel: DeviceModel,
   limits: Limits,
-): Slices<DevicePlan> {
+): Slices<DevicePlan | Refused> {
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY } = limits;
   const steps = yield* stepListOf(graph, partition, sources, model);
@@ -74,8 +87,14 @@ export function* planPartitionInSlices(
   const planner = new DevicePlanner(stepList, model);
   yield;
   const plan = yield* planner.plan(budget, hostBudget);
-  if ('needed' in plan) throw yield* refusal(planner, plan, budget, hostBudget, limits.sites);
-  if (plan.hostPeakBytes > hostBudget) throw hostNoFit(plan, hostBudget, limits.sites);
+  if ('needed' in plan) return new Refused(() => refusal(planner, plan, budget, hostBudget, limits.sites));
+  return plan.hostPeakBytes <= hostBudget ? plan : new Refused(hostNoFit(plan, hostBudget, limits.sites));
+}
+
+/** As `planPartition`. */
+export function* planPartitionInSlices(...work: Parameters<typeof planOrRefuse>): Slices<DevicePlan> {
+  const plan = yield* planOrRefuse(...work);
+  if (plan instanceof Refused) throw yield* plan.error();
   return plan;
 }
 

@@ -25,7 +25,7 @@ import { completed, type Slices } from '../../host/slices.js';
 import { timedSlices } from '../native/recorder.js';
 import { devicePlansOf, onePhase } from '../plan/phases.js';
 import { kernelsOf, type Plan, sweepsOf, takesInParts } from '../plan/plan.js';
-import { type Limits, planPartitionInSlices } from '../plan/plan-graph.js';
+import { type Limits, planOrRefuse, Refused } from '../plan/plan-graph.js';
 import { printPlan } from '../plan/print-plan.js';
 import { planShards } from '../shards/plan-shards.js';
 import type { Device } from '../targets/device.js';
@@ -112,14 +112,12 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   // Where the last passes found nothing, the graph is that of the others.
   if (!hasEpilogues(passed) && !hasCompactedValues(passed))
     return yield* cuttablePlan(canonical, target, passes, passed);
-  try {
-    const planned = yield* planOfGraph(canonical, target, passed);
+  const planned = yield* planOfGraph(canonical, target, passed);
+  if (!(planned instanceof Refused)) {
     const isCut = devicePlansOf(planned.plan).some(({ steps }) =>
       steps.flatMap(sweepsOf).some(({ panels }) => panels === undefined),
     );
     if (!isCut) return { ...planned, passes: all };
-  } catch (error) {
-    if (!(error instanceof MemoryError)) throw error;
   }
   return yield* cuttablePlan(canonical, target, passes);
 }
@@ -140,22 +138,22 @@ function* cuttablePlan(
     ...(hasCutRoutines(given) ? [[CUT_ROUTINES]] : []),
     ...(hasCutGathers(given) ? [[CUT_GATHERS, CUT_ROUTINES]] : []),
   ];
-  let refusal: MemoryError | undefined;
+  let refused: Refused | undefined;
   let found: Fitting | undefined;
   for (const [k, first] of ways.entries()) {
     const all = [...first, ...passes];
-    try {
-      const graph = (k === 0 ? passed : undefined) ?? (yield* passedGraph(canonical, target, all, {}));
-      const tried = { ...(yield* planOfGraph(canonical, target, graph)), passes: all };
-      if (found === undefined || bytesCopied(tried) < bytesCopied(found)) found = tried;
-      if (!devicePlansOf(found.plan).some(takesInParts)) return found;
-    } catch (error) {
-      if (!(error instanceof MemoryError)) throw error;
-      refusal = error;
+    const graph = (k === 0 ? passed : undefined) ?? (yield* passedGraph(canonical, target, all, {}));
+    const planned = yield* planOfGraph(canonical, target, graph);
+    if (planned instanceof Refused) {
+      refused = planned;
+      continue;
     }
+    const tried = { ...planned, passes: all };
+    if (found === undefined || bytesCopied(tried) < bytesCopied(found)) found = tried;
+    if (!devicePlansOf(found.plan).some(takesInParts)) return found;
   }
   if (found !== undefined) return found;
-  throw refusal!;
+  throw yield* refused!.error();
 }
 
 const bytesCopied = ({ plan }: Fitting): number =>
@@ -168,7 +166,9 @@ function* planWith(
   observers: Observers,
 ): Slices<Planned> {
   const graph = yield* passedGraph(canonical, target, passes, observers);
-  return yield* planOfGraph(canonical, target, graph);
+  const planned = yield* planOfGraph(canonical, target, graph);
+  if (planned instanceof Refused) throw yield* planned.error();
+  return planned;
 }
 
 /** The graph after the passes. */
@@ -185,7 +185,7 @@ function passedGraph(
 }
 
 /** The plan of a graph that passes are done with. */
-function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph): Slices<Planned> {
+function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph): Slices<Planned | Refused> {
   const { devices, isSharded, destination, hostBudget } = target;
   const device = devices[0]!;
   const { products, modelOf } = targetOf(device);
@@ -200,12 +200,18 @@ function* planOfGraph(canonical: Canonical, target: ComputeTarget, graph: Graph)
     },
   };
   if (isSharded) {
-    const sharing = planShards(graph, parts, canonical, model, target);
-    const plan = yield* timedSlices('plan', 'memory and tiles', sharing);
-    return { graph, partition: parts, plan };
+    try {
+      const sharing = planShards(graph, parts, canonical, model, target);
+      const plan = yield* timedSlices('plan', 'memory and tiles', sharing);
+      return { graph, partition: parts, plan };
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      return new Refused(error);
+    }
   }
-  const planning = planPartitionInSlices(graph, parts, canonical.sources, model, limits);
+  const planning = planOrRefuse(graph, parts, canonical.sources, model, limits);
   const own = yield* timedSlices('plan', 'memory and tiles', planning);
+  if (own instanceof Refused) return own;
   return { graph, partition: parts, plan: onePhase(own, 0, [device.name], destination) };
 }
 

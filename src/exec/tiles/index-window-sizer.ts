@@ -23,7 +23,6 @@ import {
   type SizedSweep,
   type SlotBlock,
   type SlotRules,
-  slotBytes,
 } from './sweep-slots.js';
 import {
   firstWhere,
@@ -41,8 +40,10 @@ const ONE_AFTER_THE_OTHER = 1.5;
 /** The most parts that a result is cut into. */
 const MOST_PARTS = 256;
 
-/** A number of parts, whatever the windows. */
+/** A number of parts, whatever the windows; or all as some of them say. */
 interface Parts {
+  readonly count: number;
+  /** Of those that were looked at. */
   readonly spans: readonly Span[];
   /** Of each buffer, the widest window of one index. */
   readonly widths: ReadonlyMap<number, number>;
@@ -61,7 +62,24 @@ interface Choice {
   readonly byteLength: number;
 }
 
-/** Finds the parts and windows for what room there is. */
+/** A number of parts with at most so many slots. */
+interface Way {
+  /** Bytes that it takes at least. */
+  readonly least: number;
+  /** Choices by some of the parts, and by all. */
+  readonly tried: () => Choices | undefined;
+  readonly found: () => Choices | undefined;
+  readonly slower: number;
+  readonly count: number;
+}
+
+/** By the number of windows, the fewest first. */
+type Choices = readonly (() => Choice)[];
+
+/**
+ * Finds the parts and windows for what room there is: numbers of parts are compared by some of the parts, and all are
+ * looked at of the best.
+ */
 export function indexWindowSizer(
   swept: SweptTask,
   step: KernelStep,
@@ -73,53 +91,72 @@ export function indexWindowSizer(
   const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) => ({
     count,
     least: leastOf(count),
-    trial: once(() => partsOf(swept, count, trialParts(count), indexed, rules)),
-    find: once(() => partsOf(swept, count, Array(count).keys(), indexed, rules)),
+    some: once(() => forAll(partsOf(swept, count, trialParts(count), indexed, rules), count)),
+    all: once(() => partsOf(swept, count, Array(count).keys(), indexed, rules)),
   }));
   // Rooms are asked for by turns: what choices take is the same for each.
-  const ways = FEWER_SLOTS.map((most) => {
+  const ways = FEWER_SLOTS.flatMap((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
     const slower = most === 1 ? ONE_AFTER_THE_OTHER : 1;
-    const tried = parts.map(({ count, least, trial, find }) => ({
-      count,
-      find,
-      bytesOf: [
-        () => least,
-        once(() => trialBytes(swept, trial(), mostWindows(indexed, count), indexed, own)),
-      ] as const,
-      choicesOf: once(() => choicesOf(swept, find()!, indexed, own)),
-    }));
-    return { slower, tried };
+    const choices = (of: () => Parts | undefined) =>
+      once(() => {
+        const found = of();
+        return found && choicesOf(swept, found, indexed, own);
+      });
+    return parts.map(
+      ({ count, least, some, all }): Way => ({
+        count,
+        least,
+        slower,
+        tried: choices(some),
+        found: choices(all),
+      }),
+    );
   });
   return (room) => {
     let needed = Number.POSITIVE_INFINITY;
-    let best: Choice | undefined;
-    for (const { slower, tried } of ways) {
-      for (const { count, bytesOf, find, choicesOf } of tried) {
-        const costs = (bytes: number): number => slower * (bytes + count * BYTES_OF_A_TILE);
-        if (best !== undefined && costs(0) >= best.cost) break;
-        const tooMany = bytesOf.find((bytes) => bytes() > room);
-        if (tooMany !== undefined) {
-          needed = Math.min(needed, tooMany());
-          continue;
-        }
-        const found = find();
-        if (found === undefined) continue;
-        if (best !== undefined && costs(found.bytes) >= best.cost) break;
-        const choices = choicesOf();
-        const least = firstWhere(0, choices.length, (k) => choices[k]!().byteLength <= room);
-        if (least === choices.length) needed = Math.min(needed, choices.at(-1)!().byteLength);
-        // With more windows there is less to wait for ahead of the first tile, then more to read again.
-        for (let [k, before] = [least, Number.POSITIVE_INFINITY]; k < choices.length; k++) {
-          const choice = choices[k]!();
-          if (choice.cost >= before) break;
-          before = choice.cost;
-          if (best === undefined || slower * before < best.cost) best = { ...choice, cost: slower * before };
-        }
+    const candidates: { readonly way: Way; readonly cost: number }[] = [];
+    let least = Number.POSITIVE_INFINITY;
+    for (const way of ways) {
+      // More parts copy no less.
+      if (way.slower * way.count * BYTES_OF_A_TILE >= least) continue;
+      if (way.least > room) {
+        needed = Math.min(needed, way.least);
+        continue;
       }
+      const choices = way.tried();
+      if (choices === undefined) continue;
+      const best = bestOf(choices, room);
+      if ('needed' in best) needed = Math.min(needed, best.needed);
+      else candidates.push({ way, cost: way.slower * best.cost });
+      if (!('needed' in best)) least = Math.min(least, way.slower * best.cost);
     }
-    return best === undefined ? { needed, step } : sized(swept, best, indexed, rules);
+    let best: { readonly choice: Choice; readonly cost: number } | undefined;
+    for (const { way, cost } of candidates.sort((a, b) => a.cost - b.cost)) {
+      if (best !== undefined && cost >= best.cost) break;
+      const choices = way.found();
+      if (choices === undefined) continue;
+      const choice = bestOf(choices, room);
+      if ('needed' in choice) needed = Math.min(needed, choice.needed);
+      else if (best === undefined || way.slower * choice.cost < best.cost)
+        best = { choice, cost: way.slower * choice.cost };
+    }
+    return best === undefined ? { needed, step } : sized(swept, best.choice, indexed, rules);
   };
+}
+
+/** The choice for a room that costs least. */
+function bestOf(choices: Choices, room: number): Choice | { readonly needed: number } {
+  const least = firstWhere(0, choices.length, (k) => choices[k]!().byteLength <= room);
+  if (least === choices.length) return { needed: choices.at(-1)!().byteLength };
+  // With more windows there is less to wait for ahead of the first tile, then more to read again.
+  let best = choices[least]!();
+  for (let k = least + 1; k < choices.length; k++) {
+    const choice = choices[k]!();
+    if (choice.cost >= best.cost) break;
+    best = choice;
+  }
+  return best;
 }
 
 /**
@@ -152,20 +189,8 @@ const mostWindows = ({ size }: Indexed, parts: number): number =>
 const furtherIn = ({ size }: Indexed, windows: number, stride: number): number =>
   (Math.ceil(size / windows) - 1) * Math.abs(stride);
 
-/** Some parts of so many: most numbers that do not fit fail by these. */
+/** Some parts of so many, by which numbers of parts are compared. */
 const trialParts = (count: number): ReadonlySet<number> => new Set([0, count >> 1, count - 1]);
-
-/** Bytes that the slots of some parts take in the smallest windows: at most those of all parts. */
-function trialBytes(
-  swept: SweptTask,
-  parts: Parts | undefined,
-  windows: number,
-  indexed: Indexed,
-  rules: SlotRules,
-): number {
-  if (parts === undefined) return Number.POSITIVE_INFINITY;
-  return slotBytes(slotsOf(swept, parts, windows, indexed, rules));
-}
 
 /** Some of `count` parts. `undefined`: windows of a result could not be copied out part by part. */
 function partsOf(
@@ -198,7 +223,14 @@ function partsOf(
       if (!strides.has(buffer)) readBytes += last - first;
     }
   }
-  return { spans, widths, readBytes, bytes };
+  return { count: spans.length, spans, widths, readBytes, bytes };
+}
+
+/** All parts, as some of them say. */
+function forAll(some: Parts | undefined, count: number): Parts | undefined {
+  if (some === undefined || some.count === 0) return undefined;
+  const times = count / some.count;
+  return { ...some, count, readBytes: some.readBytes * times, bytes: some.bytes * times };
 }
 
 /** The footprint of a part by buffer: of those that are taken from, of some indices. */
@@ -237,20 +269,17 @@ function inWindowsOf(
 }
 
 /** By the number of windows, the fewest first; what they take is worked out when it is asked for. */
-function choicesOf(
-  swept: SweptTask,
-  parts: Parts,
-  indexed: Indexed,
-  rules: SlotRules,
-): readonly (() => Choice)[] {
-  const count = parts.spans.length;
+function choicesOf(swept: SweptTask, parts: Parts, indexed: Indexed, rules: SlotRules): Choices {
+  const { count } = parts;
   return countsTo(mostWindows(indexed, count)).map((windows) =>
     once(() => {
       const slots = slotsOf(swept, parts, windows, indexed, rules);
       const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
       const again = (parts.readBytes * windows) / MEMORY_SPEED;
       const cost = parts.bytes + first + again + count * windows * BYTES_OF_A_TILE;
-      return { parts, windows, slots, byteLength: slotBytes(slots), cost };
+      // All of them live at the same time.
+      const byteLength = slots.reduce((sum, slot) => sum + slot.slots * slot.slotByteLength, 0);
+      return { parts, windows, slots, byteLength, cost };
     }),
   );
 }
@@ -263,7 +292,7 @@ const windowAt = ({ size }: Indexed, i: number, count: number): Span => [
 
 function slotsOf(
   swept: SweptTask,
-  { spans, widths }: Parts,
+  { count, widths }: Parts,
   windows: number,
   indexed: Indexed,
   rules: SlotRules,
@@ -273,7 +302,7 @@ function slotsOf(
     const direction = rules.directionOf(buffer, [swept]);
     const stride = indexed.strides.get(buffer);
     const further = stride === undefined ? 0 : furtherIn(indexed, windows, stride);
-    const distinct = spans.length * (stride === undefined ? 1 : windows);
+    const distinct = count * (stride === undefined ? 1 : windows);
     return {
       buffer,
       direction,

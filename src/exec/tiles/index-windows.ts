@@ -82,12 +82,35 @@ function isAlone({ kernel }: KernelStep, group: readonly Load[]): boolean {
   });
 }
 
-function withWindows(step: KernelStep, group: readonly Load[]): KernelStep {
-  const taken = new Set(group.map(({ access }) => access.buffer));
-  const buffers = step.kernel.buffers.map((buffer, k) =>
-    taken.has(k) ? { ...buffer, isTakenInWindows: true } : buffer,
-  );
-  return { ...step, kernel: { ...step.kernel, buffers } };
+const withWindows = (step: KernelStep, group: readonly Load[]): KernelStep => {
+  const taken = group.map(({ access }) => access.buffer);
+  return { ...step, kernel: inWindows(step.kernel, [...new Set(taken)]) };
+};
+
+/** A kernel that takes elements of some of its buffers in windows. */
+const inWindows = keptByKernel((kernel, taken) => ({
+  ...kernel,
+  buffers: kernel.buffers.map((buffer, k) =>
+    taken.includes(k) ? { ...buffer, isTakenInWindows: true } : buffer,
+  ),
+}));
+
+/**
+ * The same kernel for the same numbers: each choice of what is windowed asks for it, and planning knows the works of
+ * kernels that it has met.
+ */
+function keptByKernel<Made extends object>(
+  make: (kernel: Kernel, numbers: readonly number[]) => Made,
+): (kernel: Kernel, numbers: readonly number[]) => Made {
+  const known = new WeakMap<Kernel, Map<string, Made>>();
+  return (kernel, numbers) => {
+    const own = known.get(kernel) ?? new Map<string, Made>();
+    known.set(kernel, own);
+    const key = numbers.join();
+    const found = own.get(key) ?? make(kernel, numbers);
+    own.set(key, found);
+    return found;
+  };
 }
 
 interface Split {
@@ -103,16 +126,41 @@ function takenFirst(
   group: readonly Load[],
   buffer: (bytes: number) => number,
 ): Split | undefined {
-  const { kernel } = step;
   const positions = group.map(({ position }) => position);
+  const { halves } = splitAt(step.kernel, positions);
+  if (halves === undefined) return undefined;
+  const { taking, loads, rest, bytes } = halves;
+  const buffers = [...step.buffers, ...bytes.map(buffer)];
+  const withUsed = ({ kernel, used }: Used): KernelStep => ({
+    ...step,
+    kernel,
+    buffers: used.map((k) => buffers[k]!),
+  });
+  return { taking: { ...withUsed(taking), scratch: [] }, loads, rest: withUsed(rest) };
+}
+
+/** A kernel without the buffers that it does not touch, and those that are left. */
+type Used = ReturnType<typeof usedBuffers>;
+
+interface Halves {
+  readonly taking: Used;
+  /** Of `taking`. */
+  readonly loads: readonly Load[];
+  readonly rest: Used;
+  /** Of each buffer for elements that are taken first. */
+  readonly bytes: readonly number[];
+}
+
+/** The halves of a kernel whose loads at some positions take elements first; none where their index is reduced. */
+const splitAt = keptByKernel((kernel, positions): { readonly halves: Halves | undefined } => {
   const live = liveValues(kernel.tape, positions);
-  if (live.some((at) => isReduction(kernel.tape[at]!))) return undefined;
+  if (live.some((at) => isReduction(kernel.tape[at]!))) return { halves: undefined };
+  const group = loadsOf(kernel, positions);
   const sizes = sizesOf(kernel);
   const axes = takenAxes(kernel, group);
   const own = denseStrides(axes.map((axis) => sizes[axis]!));
   const place = { offset: 0, strides: sizes.map((_, axis) => own[axes.indexOf(axis)] ?? 0) };
   const elementCount = product(axes.map((axis) => sizes[axis]!));
-  const results = group.map(({ dtype }): number => buffer(elementCount * byteLengthOf(dtype)));
   const parameters = (role: BufferParameter['role']): BufferParameter[] => [
     ...kernel.buffers,
     ...group.map(({ dtype }): BufferParameter => ({ dtype, role, elementCount })),
@@ -145,17 +193,19 @@ function takenFirst(
     const { access } = group[k]!;
     return create.load(i.dtype, { ...access, buffer: first + k, index: { ...access.index!, place } });
   });
-  const buffers = [...step.buffers, ...results];
-  const made = withUsed({ ...step, scratch: [], buffers, kernel: taking });
+  const made = usedBuffers(taking);
   return {
-    taking: made,
-    loads: loadsOf(
-      made.kernel,
-      positions.map((at) => moved.get(at)!),
-    ),
-    rest: withUsed({ ...step, buffers, kernel: { ...kernel, buffers: parameters('input'), tape: placed } }),
+    halves: {
+      taking: made,
+      loads: loadsOf(
+        made.kernel,
+        positions.map((at) => moved.get(at)!),
+      ),
+      rest: usedBuffers({ ...kernel, buffers: parameters('input'), tape: placed }),
+      bytes: group.map(({ dtype }) => elementCount * byteLengthOf(dtype)),
+    },
   };
-}
+});
 
 /** The axes that elements of a group depend on, outermost first: those of indices, then as arrays lie in memory. */
 function takenAxes(kernel: Kernel, group: readonly Load[]): number[] {
@@ -175,12 +225,6 @@ export function takenBytes(kernel: Kernel): number[] {
   return loadsOf(kernel)
     .filter(({ access }) => access.index !== undefined)
     .map((load) => product(takenAxes(kernel, [load]).map((axis) => sizes[axis]!)) * byteLengthOf(load.dtype));
-}
-
-/** A step without the buffers that its kernel does not touch. */
-function withUsed(step: KernelStep): KernelStep {
-  const { kernel, used } = usedBuffers(step.kernel);
-  return { ...step, kernel, buffers: used.map((k) => step.buffers[k]!) };
 }
 
 /** The part of a buffer that the smallest tile of a kernel may hold: with more, few budgets have room for it. */

@@ -34,17 +34,21 @@ const withKeptRegions = (works: Works): Works => ({
   phases: works.phases.map((phase) => ({ ...phase, work: keeping(phase.work) })),
 });
 
-/** Regions by pitches, first and last unit. */
+/** Regions by pitches, window, first and last unit. */
 function keeping(work: Work): Work {
   type Kept = Map<number, Map<number, ReturnType<Work['regions']>>>;
   const byPitches = new Map<string, Kept>();
   const keptFor = lastOf((pitches: Pitches | undefined) =>
     made(byPitches, pitches === undefined ? '' : [...pitches].join(), (): Kept => new Map()),
   );
+  const byWindow = new Map<string, Kept>();
   const regions: Work['regions'] = (first, last, pitches, window) => {
-    if (window !== undefined) return work.regions(first, last, pitches, window);
-    const from = made(keptFor(pitches), first, () => new Map());
-    return made(from, last, () => work.regions(first, last, pitches));
+    const kept =
+      window === undefined
+        ? keptFor(pitches)
+        : made(byWindow, `${window} ${pitches === undefined ? '' : [...pitches]}`, (): Kept => new Map());
+    const from = made(kept, first, () => new Map());
+    return made(from, last, () => work.regions(first, last, pitches, window));
   };
   return { ...work, regions };
 }

@@ -23,6 +23,7 @@ import { splitLoads } from './sweep-aliases.js';
 import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
 import { groupTasks, type Refusal, type StepGroup } from './sweep-groups.js';
 import { inputsToKeep } from './sweep-inputs.js';
+import type { SweepMemory } from './sweep-memory.js';
 import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
 import { formsOf, takingTask } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
@@ -53,6 +54,7 @@ export class Attempt {
   readonly #stepList: StepList;
   readonly #model: DeviceModel;
   readonly #rules: Choice;
+  readonly #memory: SweepMemory;
   readonly #buffers: UnplacedBuffer[];
   readonly #windowed: boolean[];
   /** Scratch buffers of partial results that parts of a kernel's rows have windows of. */
@@ -62,8 +64,9 @@ export class Attempt {
   readonly #spilled = new Set<number>();
   readonly #grouped: () => Staged | NoFit | undefined;
 
-  constructor(stepList: StepList, model: DeviceModel, rules: Choice) {
+  constructor(stepList: StepList, model: DeviceModel, rules: Choice, memory: SweepMemory) {
     this.#stepList = stepList;
+    this.#memory = memory;
     this.#model = model;
     this.#rules = rules;
     this.#buffers = [...stepList.buffers];
@@ -97,7 +100,9 @@ export class Attempt {
     const inputs = inputsToKeep(tried, this.#buffers, this.#model, budget);
     if (inputs.length === 0) return undefined;
     const kept = new Set(inputs.map((input) => this.#stepList.buffers.indexOf(input)));
-    const other = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept }).plan(budget);
+    const other = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept }, this.#memory).plan(
+      budget,
+    );
     if (other === undefined || 'needed' in other) return undefined;
     const whole = inputs.reduce((sum, input) => sum + this.#model.heldBytes(input), 0);
     return bytesMoved(other) + whole < bytesMoved(tried) ? other : undefined;
@@ -164,6 +169,7 @@ export class Attempt {
       spillsAll: this.#rules.spillsAll,
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: this.#rules.inBlocks,
+      memory: this.#memory,
     });
     return completed(grouped);
   }
@@ -277,7 +283,10 @@ export class Attempt {
     if (runs === 'whole') return { ...stage, steps: tasks.map(({ step }) => step) };
     const rules = this.#slotRules(pitches);
     const swept = tasks.map((task): SweptTask => ({ task: task as CutTask, isKept: this.#isKept(task, at) }));
-    return { ...stage, size: runs === 'blocks' ? blockSizer(swept[0]!, rules) : sweepSizer(swept, rules) };
+    const size = this.#memory.sizer(swept, runs, rules, () =>
+      runs === 'blocks' ? blockSizer(swept[0]!, rules) : sweepSizer(swept, rules),
+    );
+    return { ...stage, size };
   }
 
   #slotRules(pitches: BytePitches): SlotRules {

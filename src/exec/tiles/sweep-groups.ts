@@ -8,6 +8,7 @@
 import type { Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
+import type { SweepMemory } from './sweep-memory.js';
 import { type Chosen, choosePitches, joinPitches, shareOfTiles } from './sweep-pitches.js';
 import type { SweptTask } from './sweep-windows.js';
 
@@ -39,6 +40,8 @@ export interface GroupRules {
   readonly mostOfWhole: number;
   /** Whether calls are run in blocks of their results rather than by a cut that leaves an operand whole. */
   readonly inBlocks: boolean;
+  /** As of `ShareRules`. */
+  readonly memory?: SweepMemory;
 }
 
 /** Why some buffers cannot be windowed: what the step that cannot be cut needs at once. */

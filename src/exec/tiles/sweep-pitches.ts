@@ -4,6 +4,7 @@
  */
 
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
+import type { SweepMemory } from './sweep-memory.js';
 import { type SweptTask, tileOf } from './sweep-windows.js';
 
 export interface ShareRules {
@@ -14,6 +15,8 @@ export interface ShareRules {
    * rows.
    */
   readonly isFetched: (buffer: number) => boolean;
+  /** Shares that are known; without it, they are found each time. */
+  readonly memory?: SweepMemory;
 }
 
 export interface Chosen {
@@ -39,6 +42,15 @@ const MUCH_LESS = 0.15;
 
 /** The share of all touched windowed bytes that the largest of some tiles holds. */
 export function shareOfTiles(
+  tasks: readonly SweptTask[],
+  rules: ShareRules,
+  pitches: BytePitches,
+): number | undefined {
+  const find = (): number | undefined => findShare(tasks, rules, pitches);
+  return rules.memory === undefined ? find() : rules.memory.share(tasks, rules.isWindowed, pitches, find);
+}
+
+function findShare(
   tasks: readonly SweptTask[],
   { isWindowed, byteLengthOf }: ShareRules,
   pitches: BytePitches,

@@ -211,7 +211,16 @@ function elementPitches({ kernel, buffers }: KernelStep, chosen?: BytePitches): 
   return found;
 }
 
+const knownForms = new WeakMap<CallStep, Task[][]>();
+
+/** The forms of a call, which are the same for all choices of what is windowed. */
 function callForms(step: CallStep): Task[][] {
+  const found = knownForms.get(step) ?? makeCallForms(step);
+  knownForms.set(step, found);
+  return found;
+}
+
+function makeCallForms(step: CallStep): Task[][] {
   const touched = buffersOf(step);
   const forms = callRow(step)
     .forms(step)

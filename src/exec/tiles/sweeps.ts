@@ -14,6 +14,7 @@ import { ownBuffer, type StepList } from '../plan/step-list.js';
 import { takenBytes } from './index-windows.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
 import { Attempt, type Choice, scratchOf } from './sweep-attempt.js';
+import { SweepMemory } from './sweep-memory.js';
 import type { NoFit } from './sweep-slots.js';
 import { BYTES_OF_A_TILE } from './tile-costs.js';
 
@@ -110,8 +111,9 @@ class Unrolled {
     );
     const hasPartials = scratchOf(stepList, sweeps.worksOf).partials.size > 0;
     const known = new Set<string>();
+    const memory = new SweepMemory();
     const attempt = (how: Pick<Choice, 'threshold' | 'inBlocks' | 'cutsPartials' | 'takesInWindows'>) => {
-      const one = new Attempt(stepList, model, { ...sweeps, ...how });
+      const one = new Attempt(stepList, model, { ...sweeps, ...how }, memory);
       if (known.has(one.key)) return undefined;
       known.add(one.key);
       return one;
