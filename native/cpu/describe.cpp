@@ -5,6 +5,7 @@
 #include "cpu/isa.h"
 #include "cpu/jit/native-loop.h"
 #include "cpu/lapack.h"
+#include "cpu/loop-counts.h"
 #include "cpu/ops.h"
 #include "cpu/threads.h"
 
@@ -26,6 +27,10 @@ Napi::Object describe(Napi::Env env) {
   result.Set("isa", isaName(currentIsa()));
   result.Set("threads", sharedPool().size());
   result.Set("compilesLoops", jit::compilesLoops());
+  Napi::Object blocks = Napi::Object::New(env);
+  const auto counts = loopBlocks();
+  for (size_t k = 0; k < counts.size(); k++) blocks.Set(kLoopFormNames[k], static_cast<double>(counts[k]));
+  result.Set("loopBlocks", blocks);
   const char* vectorMath = vectorMathPath();
   result.Set("vectorMath", vectorMath == nullptr ? env.Null() : Napi::String::New(env, vectorMath));
   const MathLibrary* const blas = blasInUse();

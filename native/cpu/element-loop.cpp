@@ -8,6 +8,7 @@
 
 #include "cpu/element-queue.h"
 #include "cpu/jit/native-loop.h"
+#include "cpu/loop-counts.h"
 
 namespace weft::cpu {
 namespace {
@@ -294,6 +295,7 @@ void runElementLoop(const ElementLoop& loop, const jit::NativeLoop* native, int 
                    chunkIn(*args[result], row, c, byteLength) + first, kChunk * byteLength - first);
     }
   if (native != nullptr) return native->run(extent, valid, out, args, scratch);
+  countLoopBlock(LoopForm::interpreted);
   BlockLoop(loop, result, out, args, scratch).run(extent, valid);
 }
 

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "cpu/jit/narrow-value.h"
+#include "cpu/jit/step-change.h"
+
 namespace weft::cpu::jit {
 namespace {
 
@@ -23,10 +26,26 @@ class LoopRanges {
 
   Range state(int k) const { return at_[k]; }
 
-  // The loop with ranges known.
-  BoundedLoop bounded() {
+  // How far all steps move a state that they move by bounded numbers.
+  std::optional<Change> change(int state) {
+    visit([](size_t) {});
+    return changeOfSteps(state, trips());
+  }
+
+  // The loop with ranges known, with numbers of their dtypes, or all as int32: null where one is none.
+  BoundedLoop bounded(bool isNarrowed) {
     auto made = std::make_shared<ElementLoop>(loop_);
     BoundedLoop out;
+    for (size_t k = 0; k < arguments_ && isNarrowed; k++) {
+      if (!isNarrow(loop_.dtypes[k], at_[k])) return {};
+      made->dtypes[k] = narrowOf(loop_.dtypes[k]);
+      made->argumentBytes[k] = kElementBytes[static_cast<int>(made->dtypes[k])];
+    }
+    bool areNarrow = true;
+    std::vector<std::pair<size_t, int32_t>> masks;
+    for (StepValue& value : made->values)
+      if (isNarrowed && !value.constant.empty())
+        areNarrow &= makeNarrow(value, rangeOfConstant(value.dtype, value.constant.data()), {});
     std::vector<int> same(at_.size());
     for (size_t k = 0; k < same.size(); k++) same[k] = static_cast<int>(k);
     visit([&](size_t k) {
@@ -34,16 +53,35 @@ class LoopRanges {
       const std::vector<Range> args = rangesOf(loop_.values[k]);
       for (int& arg : value.args) arg = same[arg];
       if (value.loop) {
-        const BoundedLoop inner = LoopRanges(*value.loop, args, work_).bounded();
+        const BoundedLoop inner =
+            areNarrow ? LoopRanges(*value.loop, args, work_).bounded(isNarrowed) : BoundedLoop{};
+        areNarrow &= inner.loop != nullptr;
         value.loop = inner.loop;
+        value.dtype = isNarrowed ? narrowOf(value.dtype) : value.dtype;
         out.changes += inner.changes;
         return;
       }
-      const int other = sameAs(value, args);
+      int other = sameAs(value, args);
+      if (isNarrowed) {
+        areNarrow &= makeNarrow(value, rangeOfValue(loop_.values[k], args.data()), args);
+        if (value.op.empty() && value.dtype == value.from) other = 0;
+        if (value.op == "remainder" && isPowerOfTwo(args[1])) {
+          value.op = "bitwiseAnd";
+          masks.emplace_back(k, static_cast<int32_t>(args[1].least - 1));
+        }
+      }
       if (other >= 0) same[arguments_ + k] = value.args[other];
       value.isBounded = other < 0 && isBounded(value, args);
       out.changes += other >= 0 || value.isBounded;
+      // As doubles, remainders of int32 need lanes of 64 bits.
+      if (isNarrowed && value.op == "remainder") areNarrow &= value.isBounded;
     });
+    if (!areNarrow) return {};
+    // Remainders by powers of two are the last bits, of any number.
+    for (const auto& [k, mask] : masks) {
+      made->values[k].args[1] = static_cast<int>(arguments_ + made->values.size());
+      made->values.push_back(narrowConstant(mask));
+    }
     for (int& at : made->next) at = same[at];
     made->condition = same[made->condition];
     out.loop = std::move(made);
@@ -70,6 +108,69 @@ class LoopRanges {
       const std::vector<Range> next = step();
       for (size_t k = 0; k < states; k++) at_[k] = join(before_[k], next[k]);
     }
+    limitByTrips();
+  }
+
+  // ------------------------------------------------------------------------------------------------- trips
+
+  // Limits states that have no small bounds, as sums: to those before the loop and as many changes as there
+  // are steps.
+  void limitByTrips() {
+    const auto isSmall = [&](size_t k) { return at_[k].isWithin(INT32_MIN, INT32_MAX); };
+    std::vector<size_t> large;
+    for (size_t k = 0; k < loop_.next.size(); k++)
+      if (!isSmall(k) && before_[k].isWholeWithin(-kMostBounded, kMostBounded)) large.push_back(k);
+    if (large.empty()) return;
+    visit([](size_t) {});
+    const std::optional<int64_t> most = trips();
+    if (!most) return;
+    std::vector<std::pair<size_t, Range>> limited;
+    for (const size_t k : large) {
+      const std::optional<Change> change = changeOfSteps(static_cast<int>(k), most);
+      if (!change) continue;
+      const Range before = before_[k],
+                  range = wholeRange(before.least + change->lowest, before.most + change->highest);
+      if (range.isWholeWithin(-kMostBounded, kMostBounded) &&
+          held(loop_.dtypes[k], true, range.least, range.most) == range)
+        limited.emplace_back(k, range);
+    }
+    for (const auto& [k, range] : limited) at_[k] = range;
+  }
+
+  // The most steps: those of a counter that each step moves in one direction, between its bounds in the step.
+  std::optional<int64_t> trips() const {
+    std::optional<int64_t> least;
+    for (size_t k = 0; k < loop_.next.size(); k++) {
+      const Range range = inStep_[k];
+      if (!range.isWholeWithin(-kMostBounded, kMostBounded)) continue;
+      const auto change = stepChange(loop_, static_cast<int>(k), inStep_,
+                                     [](const StepValue&) { return std::optional<Change>(); });
+      if (!change) continue;
+      const int64_t each = std::max(change->least, -change->most);
+      // One that wraps would begin anew.
+      const __int128 lowest = __int128{range.least} + change->lowest,
+                     highest = __int128{range.most} + change->highest;
+      const Range reached = held(loop_.dtypes[k], true, lowest, highest);
+      if (each < 1 || !reached.isKnown || reached.least != lowest || reached.most != highest) continue;
+      const int64_t steps = (range.most - range.least) / each + 1;
+      if (!least || steps < *least) least = steps;
+    }
+    return least;
+  }
+
+  std::optional<Change> changeOfSteps(int state, std::optional<int64_t> steps) {
+    if (!steps) return std::nullopt;
+    const auto ofLoop = [&](const StepValue& value) -> std::optional<Change> {
+      const std::vector<Range> args = rangesOf(value);
+      return work_ > 0 ? LoopRanges(*value.loop, args, work_).change(value.result) : std::nullopt;
+    };
+    std::optional<Change> change = stepChange(loop_, state, inStep_, ofLoop);
+    if (!change) return std::nullopt;
+    const auto times = [&](int64_t each) { return static_cast<__int128>(each) * *steps; };
+    if (times(change->lowest) < -kMostBounded || times(change->highest) > kMostBounded) return std::nullopt;
+    change->lowest *= *steps;
+    change->highest *= *steps;
+    return change;
   }
 
   // Bounds that change become those of 31 bits, then those of the dtype, so that they change no more.
@@ -212,6 +313,10 @@ class LoopRanges {
     return is("where") && args[0].isOne(0) ? 2 : -1;
   }
 
+  static bool isPowerOfTwo(Range range) {
+    return range.isOne(range.least) && range.least > 0 && (range.least & (range.least - 1)) == 0;
+  }
+
   // Whether instructions for bounded numbers do what the value is.
   static bool isBounded(const StepValue& value, const std::vector<Range>& args) {
     const auto areWithin = [&](int64_t most) {
@@ -219,6 +324,8 @@ class LoopRanges {
                          [&](const Range& each) { return each.isWholeWithin(-most, most); });
     };
     const bool isOf64 = isDouble(value.from) || value.from == DType::int64;
+    if (value.op == "remainder" && value.from == DType::int32)
+      return areWithin(kMostSingle) && args[1].least >= 1;
     if (value.op == "remainder")
       return isOf64 && areWithin(kMostBounded) && args[1].least >= (isDouble(value.from) ? 0 : 1);
     if (value.op == "multiply" || value.op == "square")
@@ -238,10 +345,10 @@ class LoopRanges {
 
 }  // namespace
 
-BoundedLoop boundedLoop(const ElementLoop& loop, const std::vector<Range>& arguments) {
+BoundedLoop boundedLoop(const ElementLoop& loop, const std::vector<Range>& arguments, bool isNarrowed) {
   int work = kMostWork;
   LoopRanges ranges(loop, arguments, work);
-  BoundedLoop made = ranges.bounded();
+  BoundedLoop made = ranges.bounded(isNarrowed);
   return work > 0 ? made : BoundedLoop{};
 }
 

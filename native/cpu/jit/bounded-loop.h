@@ -21,6 +21,7 @@ struct BoundedLoop {
 };
 
 // By the ranges of the loop's arguments, states first. Without a loop: it has too many loops within.
-BoundedLoop boundedLoop(const ElementLoop& loop, const std::vector<Range>& arguments);
+// `isNarrowed`: all of its numbers as int32 (narrow-value.h); without a loop where one may be another.
+BoundedLoop boundedLoop(const ElementLoop& loop, const std::vector<Range>& arguments, bool isNarrowed);
 
 }  // namespace weft::cpu::jit

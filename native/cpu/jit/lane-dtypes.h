@@ -18,6 +18,9 @@ constexpr bool isLaneDType(DType dtype) {
   return dtype == DType::boolean || isFloat(dtype) || isSigned(dtype) || isUnsigned(dtype);
 }
 
+// The dtype of the same number in a lane of 32 bits.
+constexpr DType narrowOf(DType dtype) { return dtype == DType::boolean ? dtype : DType::int32; }
+
 // Bits of a number of the dtype in a lane, as in every other one.
 constexpr uint64_t laneOf(DType dtype, uint64_t bits) {
   if (dtype == DType::boolean) return (bits & 0xff) != 0 ? ~uint64_t{0} : 0;

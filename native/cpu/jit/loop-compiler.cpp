@@ -1,23 +1,22 @@
-// Compiles loops of elements: lays out the frame, and puts the code of stretches into loops.
+// Lays out the frame of a loop of elements, and puts the code of stretches into loops.
 //
 // A loop of instructions alone, few enough, has its states in registers: its vectors stand one after the
 // other in the code, and the processor overlaps their chains of dependences. Others keep states in memory,
 // and loop over vectors.
+#include "cpu/jit/loop-compiler.h"
+
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
 
-#include "cpu/jit/bounded-loop.h"
-#include "cpu/jit/native-loop.h"
 #include "cpu/jit/stretch-code.h"
 
 namespace weft::cpu::jit {
 namespace {
 
-// Vectors of a loop without calls. Lanes of a loop around others wait for each other: it has fewer, and fewer
-// still where registers are few, so that states stay in them.
+// Vectors of a loop without calls. Lanes of a loop around others wait for each other: it has fewer, and of
+// numbers of 64 bits fewer still where registers are few, so that states stay in them.
 constexpr int kVectors = 8, kVectorsAround = 4, kVectorsOfFew = 3;
 constexpr int kFewRegisters = 16;
 // Instructions of one vector up to which they stand one after the other.
@@ -58,14 +57,18 @@ class LoopCompiler {
     frame_.byteLength = kFrameHeaderBytes;
   }
 
-  std::shared_ptr<NativeLoop> compile(int result, const std::vector<const char*>& constants) {
+  // `stored`: the dtypes of arguments in memory.
+  std::shared_ptr<NativeLoop> compile(int result, const std::vector<DType>& stored,
+                                      const std::vector<const char*>& constants) {
     std::vector<Location> arguments(top_.arguments());
     for (int k = 0; k < top_.arguments(); k++) {
       FrameLanes& lanes = frame_.arguments.emplace_back();
       lanes.dtype = top_.loop.dtypes[k];
+      lanes.stored = stored[k];
       if (!top_.needed[k]) continue;
       if (k >= top_.states() && constants[k]) {
-        arguments[k] = constant(lanes.dtype, constants[k]);
+        arguments[k] = lanes.stored == lanes.dtype ? constant(lanes.dtype, constants[k])
+                                                   : narrowConstant(lanes.stored, constants[k]);
         continue;
       }
       lanes.offset = slot();
@@ -92,7 +95,8 @@ class LoopCompiler {
  private:
   int vectorsOf(const LoopPlan& plan) const {
     if (plan.isFlat()) return kVectors;
-    return to_.registers() > kFewRegisters ? kVectorsAround : kVectorsOfFew;
+    const bool areFew = to_.registers() <= kFewRegisters && to_.laneBytes() > 4;
+    return areFew ? kVectorsOfFew : kVectorsAround;
   }
   int vectors() const { return frame_.lanes / to_.lanes(); }
 
@@ -106,6 +110,9 @@ class LoopCompiler {
     uint64_t bits = 0;
     std::copy_n(chunk, kElementBytes[static_cast<int>(dtype)], reinterpret_cast<char*>(&bits));
     return {to_.constant(laneOf(dtype, bits)), chunk};
+  }
+  Location narrowConstant(DType stored, const char* chunk) {
+    return {to_.constant(laneOf(DType::int32, static_cast<uint64_t>(rangeOfConstant(stored, chunk).least)))};
   }
 
   // ------------------------------------------------------------------------------------------------ layout
@@ -403,55 +410,18 @@ class LoopCompiler {
   std::vector<std::unique_ptr<VectorCall>> vectorCalls_;
 };
 
-std::atomic<bool> isCodeAllowed{true};
-
-// Whether elements have an argument of their own, whose range may be that of small numbers instead of all.
-bool mayBeSmall(DType dtype, const char* constant) {
-  return !constant && dtype != DType::boolean && dtype != DType::uint64;
-}
-
-// Of constants, and of what elements have: anything, or small whole numbers.
-std::vector<Range> argumentRanges(const ElementLoop& loop, const std::vector<const char*>& constants,
-                                  bool areSmall) {
-  std::vector<Range> ranges;
-  for (size_t k = 0; k < constants.size(); k++) {
-    const DType dtype = loop.dtypes[k];
-    if (constants[k])
-      ranges.push_back(rangeOfConstant(dtype, constants[k]));
-    else
-      ranges.push_back(areSmall && mayBeSmall(dtype, nullptr) ? wholeRange(0, kMostSmall) : rangeOf(dtype));
-  }
-  return ranges;
-}
-
 }  // namespace
 
-bool compilesLoops() { return hasVectorCode() && isCodeAllowed && hasExecutableMemory(); }
-
-void allowLoopCode(bool isAllowed) { isCodeAllowed = isAllowed; }
-
-std::shared_ptr<const NativeLoop> compileLoop(std::shared_ptr<const ElementLoop> loop, int result,
-                                              const std::vector<const char*>& constants) {
-  const int laneBytes = laneBytesOf(*loop);
-  if (laneBytes == 0 || !compilesLoops()) return nullptr;
-  const auto compiled = [&](std::shared_ptr<const ElementLoop> made) {
-    std::vector<bool> results(made->next.size());
-    results[result] = true;
-    const std::unique_ptr<VectorCode> code = makeVectorCode(laneBytes);
-    const LoopPlan plan(*made, std::move(results), *code);
-    return LoopCompiler(made, plan, *code).compile(result, constants);
-  };
-  const BoundedLoop bounded = boundedLoop(*loop, argumentRanges(*loop, constants, false));
-  if (!bounded.loop) return compiled(std::move(loop));
-  const auto native = compiled(bounded.loop);
-  const BoundedLoop small = boundedLoop(*loop, argumentRanges(*loop, constants, true));
-  if (native && small.changes > bounded.changes) {
-    std::vector<int> places;
-    for (size_t k = 0; k < constants.size(); k++)
-      if (mayBeSmall(loop->dtypes[k], constants[k])) places.push_back(static_cast<int>(k));
-    native->setSmall(compiled(small.loop), std::move(places));
-  }
-  return native;
+std::shared_ptr<NativeLoop> makeLoopCode(std::shared_ptr<const ElementLoop> loop, int result,
+                                         const std::vector<DType>& stored,
+                                         const std::vector<const char*>& constants) {
+  std::vector<bool> results(loop->next.size());
+  results[result] = true;
+  const std::unique_ptr<VectorCode> code = makeVectorCode(laneBytesOf(*loop));
+  const LoopPlan plan(*loop, std::move(results), *code);
+  // Functions of lanes take numbers of the loop's own dtypes.
+  if (loop->dtypes != stored && plan.hasCalls()) return nullptr;
+  return LoopCompiler(loop, plan, *code).compile(result, stored, constants);
 }
 
 }  // namespace weft::cpu::jit

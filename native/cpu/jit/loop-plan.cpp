@@ -61,11 +61,12 @@ bool areLanes(const ElementLoop& loop, int laneBytes) {
          });
 }
 
-// Whether remainders of integers are computed, which doubles are needed for.
+// Whether remainders of integers are computed that doubles are needed for.
 bool hasRemainderOf32(const ElementLoop& loop) {
   return std::any_of(loop.values.begin(), loop.values.end(), [](const StepValue& value) {
     if (value.loop) return hasRemainderOf32(*value.loop);
-    return value.op == "remainder" && (value.from == DType::int32 || value.from == DType::uint32);
+    const bool isOf32 = value.from == DType::int32 || value.from == DType::uint32;
+    return value.op == "remainder" && isOf32 && !value.isBounded;
   });
 }
 

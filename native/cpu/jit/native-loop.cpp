@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "cpu/element-queue.h"
+#include "cpu/jit/lane-dtypes.h"
 
 namespace weft::cpu::jit {
 namespace {
@@ -27,6 +29,16 @@ void eachForm(DType dtype, int laneBytes, F&& move) {
     move(uint8_t{}, uint64_t{}, [](uint8_t number) { return static_cast<uint64_t>(-int64_t{number != 0}); });
 }
 
+// The same between numbers in memory and lanes of int32 that hold them.
+template <typename F>
+void eachForm(const FrameLanes& lanes, int laneBytes, F&& move) {
+  const auto toInt32 = [](auto number) { return static_cast<uint32_t>(static_cast<int32_t>(number)); };
+  if (lanes.stored != lanes.dtype && isDouble(lanes.stored)) return move(double{}, uint32_t{}, toInt32);
+  if (lanes.stored == DType::float32 && !isFloat(lanes.dtype)) return move(float{}, uint32_t{}, toInt32);
+  if (lanes.stored == DType::int64 && !isWide(lanes.dtype)) return move(int64_t{}, uint32_t{}, toInt32);
+  eachForm(lanes.dtype, laneBytes, move);
+}
+
 template <typename T>
 T read(const char* from) {
   T value;
@@ -41,6 +53,7 @@ void write(char* to, T value) {
 // The number of a lane as it stands in memory; booleans are bytes of 0 and 1.
 template <typename Number, typename Lane>
 Number numberOf(Lane lane) {
+  if constexpr (std::is_signed_v<Number>) return static_cast<Number>(static_cast<int32_t>(lane));
   return static_cast<Number>(sizeof(Number) == 1 ? lane & 1 : lane);
 }
 
@@ -134,7 +147,7 @@ class BlockRun {
         own_.push_back({lanes, args[k]});
         continue;
       }
-      const Equal equal{lanes.offset, equalLane(lanes.dtype, args[k]->data)};
+      const Equal equal{lanes.offset, equalLane(lanes, args[k]->data)};
       if (isState) {
         equal_.push_back(equal);
       } else {
@@ -174,10 +187,12 @@ class BlockRun {
     Taken first;
   };
 
-  static uint64_t equalLane(DType dtype, const char* from) {
+  static uint64_t equalLane(const FrameLanes& lanes, const char* from) {
     uint64_t lane = 0;
-    eachForm(dtype, 8,
-             [&](auto number, auto, auto&& asLane) { lane = asLane(read<decltype(number)>(from)); });
+    eachForm(lanes, 8, [&](auto number, auto form, auto&& asLane) {
+      lane = asLane(read<decltype(number)>(from));
+      if constexpr (sizeof form == 4) lane |= lane << 32;
+    });
     return lane;
   }
 
@@ -212,7 +227,7 @@ class BlockRun {
       std::memset(first_ + layout_.mask + (lanes - 1) * layout_.laneBytes, 0xff, layout_.laneBytes);
     for (const Equal& equal : equal_) fill(first_, equal, layout_.lanes);
     for (const auto& [to, operand] : own_)
-      eachForm(to.dtype, layout_.laneBytes, [&](auto number, auto form, auto&& asLane) {
+      eachForm(to, layout_.laneBytes, [&](auto number, auto form, auto&& asLane) {
         using Number = decltype(number);
         using Lane = decltype(form);
         char* const lanesAt = first_ + to.offset;
@@ -227,7 +242,7 @@ class BlockRun {
 
   // Writes the results of the first frame, also where elements are left in the loop: their own follow later.
   void give() const {
-    eachForm(result_.dtype, layout_.laneBytes, [&](auto number, auto form, auto) {
+    eachForm(result_, layout_.laneBytes, [&](auto number, auto form, auto) {
       using Number = decltype(number);
       using Lane = decltype(form);
       const char* const lanesAt = first_ + result_.offset;
@@ -274,7 +289,7 @@ class BlockRun {
 
   void runSecond(int limit) {
     const uint64_t active = runCode(second_, limit);
-    eachForm(result_.dtype, layout_.laneBytes, [&](auto number, auto form, auto) {
+    eachForm(result_, layout_.laneBytes, [&](auto number, auto form, auto) {
       using Number = decltype(number);
       using Lane = decltype(form);
       eachLane(late_ & ~active, [&](int lane) {
@@ -301,11 +316,15 @@ class BlockRun {
   Taken elements_[kMostLanes];
 };
 
-// Whether numbers are whole, and small. Adding 3 * 2^51 rounds a float64 to a whole number.
+// The range of some numbers, unknown where one is not whole, or not small. Adding 3 * 2^51 rounds a float64
+// to a whole number.
 template <typename T>
-bool areSmallNumbers(const T* from, int64_t count) {
+Range smallRange(const T* from, int64_t count) {
   int64_t others = 0;
+  T least = kMostSmall, most = 0;
   for (int64_t k = 0; k < count; k++) {
+    least = from[k] < least ? from[k] : least;
+    most = from[k] > most ? from[k] : most;
     others |= !(from[k] >= 0) | !(from[k] <= static_cast<T>(kMostSmall));
     if constexpr (std::is_floating_point_v<T>) {
       constexpr double kWhole = 0x1.8p52;
@@ -314,37 +333,39 @@ bool areSmallNumbers(const T* from, int64_t count) {
       others |= static_cast<int64_t>(std::bit_cast<uint64_t>(value) ^ std::bit_cast<uint64_t>(whole));
     }
   }
-  return others == 0;
+  if (others != 0) return {};
+  return wholeRange(static_cast<int64_t>(least), static_cast<int64_t>(most));
 }
 
-bool areSmallNumbers(DType dtype, const char* from, int64_t count) {
+Range smallRange(DType dtype, const char* from, int64_t count) {
   switch (dtype) {
     case DType::float64:
-      return areSmallNumbers(reinterpret_cast<const double*>(from), count);
+      return smallRange(reinterpret_cast<const double*>(from), count);
     case DType::float32:
-      return areSmallNumbers(reinterpret_cast<const float*>(from), count);
+      return smallRange(reinterpret_cast<const float*>(from), count);
     case DType::int64:
-      return areSmallNumbers(reinterpret_cast<const int64_t*>(from), count);
+      return smallRange(reinterpret_cast<const int64_t*>(from), count);
     case DType::int32:
-      return areSmallNumbers(reinterpret_cast<const int32_t*>(from), count);
+      return smallRange(reinterpret_cast<const int32_t*>(from), count);
     case DType::uint32:
-      return areSmallNumbers(reinterpret_cast<const uint32_t*>(from), count);
+      return smallRange(reinterpret_cast<const uint32_t*>(from), count);
     default:
-      return true;
+      return {};
   }
 }
 
 // Of the elements of a block, chunk by chunk; those of an argument that is equal in all are one.
-bool areSmallNumbers(DType dtype, const Operand& operand, Extent extent, int64_t valid) {
-  if (operand.rowStep == 0 && operand.chunkStep == 0) return areSmallNumbers(dtype, operand.data, 1);
+Range smallRange(DType dtype, const Operand& operand, Extent extent, int64_t valid) {
+  if (operand.rowStep == 0 && operand.chunkStep == 0) return smallRange(dtype, operand.data, 1);
   const int64_t lanes = std::clamp<int64_t>(valid, 0, extent.chunks * kChunk);
+  Range all = wholeRange(kMostSmall, 0);
   for (int64_t row = 0; row < extent.rows; row++)
-    for (int64_t first = 0; first < lanes; first += kChunk) {
+    for (int64_t first = 0; first < lanes && all.isKnown; first += kChunk) {
       const int64_t place = placeIn(operand, {0, row, first});
       const char* const from = operand.data + place * kElementBytes[static_cast<int>(dtype)];
-      if (!areSmallNumbers(dtype, from, std::min(kChunk, lanes - first))) return false;
+      all = join(all, smallRange(dtype, from, std::min(kChunk, lanes - first)));
     }
-  return true;
+  return all;
 }
 
 }  // namespace
@@ -360,19 +381,36 @@ NativeLoop::NativeLoop(std::shared_ptr<const ElementLoop> loop, LoopFrame frame,
       memory_(code) {}
 
 size_t NativeLoop::scratchBytes() const {
-  const size_t own = 2 * frame_.byteLength + kHostAlignment;
-  return small_ ? std::max(own, small_->scratchBytes()) : own;
+  size_t most = 2 * frame_.byteLength + kHostAlignment;
+  for (const Small& small : small_) most = std::max(most, small.loop->scratchBytes());
+  return most;
 }
 
-bool NativeLoop::areSmall(Extent extent, int64_t valid, const Operand* const* args) const {
-  return std::all_of(smallPlaces_.begin(), smallPlaces_.end(), [&](int k) {
-    return areSmallNumbers(frame_.arguments[k].dtype, *args[k], extent, valid);
-  });
+const NativeLoop::Small* NativeLoop::chosen(Extent extent, int64_t valid, const Operand* const* args) const {
+  // Of arguments that a code has been asked for.
+  std::vector<std::optional<Range>> ranges(frame_.arguments.size());
+  const auto isIn = [&](const std::vector<Range>& wanted) {
+    for (size_t k = 0; k < wanted.size(); k++) {
+      if (!wanted[k].isKnown) continue;
+      if (!ranges[k]) ranges[k] = smallRange(frame_.arguments[k].stored, *args[k], extent, valid);
+      if (!ranges[k]->isWholeWithin(wanted[k].least, wanted[k].most)) return false;
+    }
+    return true;
+  };
+  for (const Small& small : small_)
+    if (isIn(small.arguments)) return &small;
+  return nullptr;
 }
 
 void NativeLoop::run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args,
                      char* scratch) const {
-  if (small_ && areSmall(extent, valid, args)) return small_->run(extent, valid, out, args, scratch);
+  const Small* const small = chosen(extent, valid, args);
+  countLoopBlock(small ? small->form : LoopForm::general);
+  (small ? *small->loop : *this).runCode(extent, valid, out, args, scratch);
+}
+
+void NativeLoop::runCode(Extent extent, int64_t valid, const Operand& out, const Operand* const* args,
+                         char* scratch) const {
   ElementQueue queue(extent, valid);
   const auto address = reinterpret_cast<uintptr_t>(scratch);
   char* const frame = scratch + (-address & (kHostAlignment - 1));

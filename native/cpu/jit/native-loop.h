@@ -1,7 +1,7 @@
 // A loop of elements as machine code, which runs the lanes of a frame.
 //
-// There may be a second code, for blocks whose arguments are small whole numbers, as limits of counters are:
-// numbers made of these have bounds (bounded-loop.h).
+// There may be others, for blocks whose arguments are small whole numbers, as limits of counters are: numbers
+// made of these have bounds (bounded-loop.h), or are all int32 (narrow-value.h).
 //
 // `loop-compiler.cpp` makes them. The code returns when few lanes are left in the loop; those are gathered in
 // another frame, and the next elements take their place.
@@ -14,6 +14,8 @@
 
 #include "cpu/element-loop.h"
 #include "cpu/jit/executable-memory.h"
+#include "cpu/jit/range.h"
+#include "cpu/loop-counts.h"
 
 namespace weft::cpu::jit {
 
@@ -33,6 +35,8 @@ struct FrameLanes {
   DType dtype;
   // Bytes from the base; -1: none are needed.
   int32_t offset = -1;
+  // Of the numbers in memory, which lanes of int32 hold as well.
+  DType stored = dtype;
 };
 
 // A function of lanes that the code calls.
@@ -80,16 +84,26 @@ class NativeLoop {
   // False where the system refused memory for the code.
   bool isThere() const { return memory_.entry() != nullptr; }
   size_t scratchBytes() const;
-  // Takes the code for elements whose arguments at these places are small.
-  void setSmall(std::shared_ptr<const NativeLoop> small, std::vector<int> places) {
-    small_ = std::move(small);
-    smallPlaces_ = std::move(places);
+  // Takes the code for blocks whose arguments are whole numbers, and none -0, in these ranges, where such are
+  // known, and that no code added before takes.
+  void addSmall(LoopForm form, std::shared_ptr<const NativeLoop> loop, std::vector<Range> arguments) {
+    small_.push_back({form, std::move(loop), std::move(arguments)});
   }
+  int lanes() const { return frame_.lanes; }
+  int laneBytes() const { return frame_.laneBytes; }
   // Runs the loop on the elements of a block, as runElementLoop().
   void run(Extent extent, int64_t valid, const Operand& out, const Operand* const* args, char* scratch) const;
 
  private:
-  bool areSmall(Extent extent, int64_t valid, const Operand* const* args) const;
+  struct Small {
+    LoopForm form;
+    std::shared_ptr<const NativeLoop> loop;
+    std::vector<Range> arguments;
+  };
+  void runCode(Extent extent, int64_t valid, const Operand& out, const Operand* const* args,
+               char* scratch) const;
+  // The code for the arguments of a block; null: this one.
+  const Small* chosen(Extent extent, int64_t valid, const Operand* const* args) const;
 
   const std::shared_ptr<const ElementLoop> loop_;
   const LoopFrame frame_;
@@ -97,8 +111,7 @@ class NativeLoop {
   const std::vector<std::unique_ptr<LaneCall>> calls_;
   const std::vector<std::unique_ptr<VectorCall>> vectorCalls_;
   const ExecutableMemory memory_;
-  std::shared_ptr<const NativeLoop> small_;
-  std::vector<int> smallPlaces_;
+  std::vector<Small> small_;
 };
 
 // The greatest of small arguments, which are not negative, so that remainders by them have no signs. Float32

@@ -12,18 +12,7 @@ namespace {
 using Wide = __int128;
 
 // Up to which floats hold every whole number.
-int64_t mostExact(DType dtype) { return dtype == DType::float32 ? int64_t{1} << 24 : int64_t{1} << 53; }
-
-// Bounds of a result as the dtype holds it: integers beyond them wrap; floats are rounded, and taken as
-// unknown.
-Range held(DType dtype, bool isWhole, Wide least, Wide most) {
-  const Range all = rangeOf(dtype);
-  const Wide exact = mostExact(dtype);
-  const bool isHeld = isFloat(dtype) ? -exact <= least && most <= exact
-                                     : all.isKnown && all.least <= least && most <= all.most;
-  if (!isHeld) return all;
-  return {true, isWhole, static_cast<int64_t>(least), static_cast<int64_t>(most)};
-}
+int64_t mostExact(DType dtype) { return dtype == DType::float32 ? kMostSingle : int64_t{1} << 53; }
 
 using Arguments = const Range*;
 // `dtype`: of the result, which is that of the arguments but for comparisons.
@@ -170,6 +159,15 @@ Range cast(DType to, Range from) {
 }  // namespace
 
 Range wholeRange(int64_t least, int64_t most) { return {true, true, least, most}; }
+
+Range held(DType dtype, bool isWhole, Wide least, Wide most) {
+  const Range all = rangeOf(dtype);
+  const Wide exact = mostExact(dtype);
+  const bool isHeld = isFloat(dtype) ? -exact <= least && most <= exact
+                                     : all.isKnown && all.least <= least && most <= all.most;
+  if (!isHeld) return all;
+  return {true, isWhole, static_cast<int64_t>(least), static_cast<int64_t>(most)};
+}
 
 Range rangeOf(DType dtype) {
   switch (dtype) {

@@ -25,7 +25,13 @@ struct Range {
 // conversions between integers and doubles by their bits.
 constexpr int64_t kMostBounded = int64_t{1} << 50;
 
+// Whole numbers up to this are float32, and so are their remainders, by quotients rounded to that.
+constexpr int64_t kMostSingle = int64_t{1} << 24;
+
 Range wholeRange(int64_t least, int64_t most);
+// Bounds of a result as the dtype holds it: integers beyond them wrap; floats are rounded, and taken as
+// unknown.
+Range held(DType dtype, bool isWhole, __int128 least, __int128 most);
 // All numbers of a dtype.
 Range rangeOf(DType dtype);
 Range join(Range a, Range b);

@@ -100,7 +100,7 @@ class VectorCode {
   virtual void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b) = 0;
   // Between two dtypes of numbers that differ in more than their sign; null: none.
   virtual Emit castOf(DType from, DType to) const = 0;
-  // Between float64 and integers, of whole numbers up to 2^51 that the other dtype has.
+  // Between floats and integers, of whole numbers up to 2^51 that the other dtype has.
   virtual Emit boundedCastOf(DType from, DType to) const { return castOf(from, to); }
   // The products of 64 bits of numbers whose low halves are them, with their signs.
   virtual void multiplyHalves(int out, VectorOperand a, VectorOperand b) = 0;

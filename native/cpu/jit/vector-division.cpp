@@ -196,6 +196,19 @@ void remainderOfNarrow(VectorCode& to, DType dtype, int out, const VectorOperand
   to.castOf(DType::int64, DType::int32)(to, DType::int64, out, &kFirst);
 }
 
+// Of int32 up to 2^24, as float32. A quotient that is not whole is at least 1 / divisor below the next whole
+// number, and rounded by less than that; the remainder is exact, as a difference of whole numbers.
+static void remainderOfSmall(VectorCode& to, int out, const VectorOperand* args) {
+  constexpr DType kFloat = DType::float32;
+  const Emit toFloat = to.castOf(DType::int32, kFloat);
+  toFloat(to, DType::int32, kFirstScratch, &args[0]);
+  toFloat(to, DType::int32, kSecondScratch, &args[1]);
+  to.arithmetic(Arithmetic::divide, kFloat, out, kFirst, kSecond);
+  to.round(Rounding::down, kFloat, out, vectorRegister(out));
+  to.subtractProduct(kFloat, kFirstScratch, out, kSecond);
+  to.boundedCastOf(kFloat, DType::int32)(to, kFloat, out, &kFirst);
+}
+
 // The quotient's integer part is that of the rounded one, and the remainder is exact, as a difference of
 // whole numbers. Of a float64 by 0 it is a NaN, by the product of 0 and an infinite quotient.
 void remainderOfBounded(VectorCode& to, DType dtype, int out, const VectorOperand* args) {
@@ -203,6 +216,7 @@ void remainderOfBounded(VectorCode& to, DType dtype, int out, const VectorOperan
   const std::optional<int64_t> integer = integerDivisor(to, dtype, args[1]);
   if (!isDouble(dtype) && isPowerOfTwo(integer.value_or(0)))
     return remainderByPowerOfTwo(to, dtype, out, args[0], *integer);
+  if (dtype == DType::int32) return remainderOfSmall(to, out, args);
   // Without a divisor of 0.
   std::optional<int64_t> constant = isDouble(dtype) ? std::nullopt : integer;
   if (const auto element = to.elementOf(args[1]); element && isDouble(dtype))

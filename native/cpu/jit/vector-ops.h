@@ -18,7 +18,8 @@ VectorOp vectorOp(const char* name, DType dtype, const VectorCode& to);
 VectorOp vectorCast(DType from, DType to, const VectorCode& code);
 
 // Those whose arguments are whole numbers up to 2^50, or 31 bits of products and of casts to int32:
-// remainders by numbers that are not negative, products of int64, casts between float64, int64 and int32.
+// remainders by numbers that are not negative, products of int64, casts between float64, int64 and int32;
+// remainders of int32 up to 2^24 by positive numbers, or by a constant power of two.
 VectorOp boundedOp(std::string_view name, DType from, DType to, const VectorCode& code);
 void remainderOfBounded(VectorCode& to, DType dtype, int out, const VectorOperand* args);
 

@@ -201,6 +201,8 @@ export interface CpuInfo {
   readonly isa: string;
   /** Whether loops of elements are compiled to machine code; else they are interpreted. */
   readonly compilesLoops: boolean;
+  /** Blocks of elements that loops have run in this process: interpreted, or by code for numbers of a kind. */
+  readonly loopBlocks: Readonly<Record<'interpreted' | 'general' | 'bounded' | 'narrow', number>>;
   readonly threads: number;
   /** The vector mathematics library in use; null: own functions. */
   readonly vectorMath: string | null;

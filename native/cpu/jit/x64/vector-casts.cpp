@@ -98,6 +98,8 @@ void boundedToInt32(X64Code& to, int out, VectorOperand from) {
   lowHalf(to, out, vectorRegister(out));
 }
 
+void boundedFloatToInt32(X64Code& to, int out, VectorOperand from) { to.emit({1, 1, 0x5b}, out, 0, from); }
+
 // -------------------------------------------------------------------------------------------------- floats
 
 void floatToDouble(X64Code& to, int out, VectorOperand from) {
@@ -130,6 +132,7 @@ Emit X64Code::boundedCastOf(DType from, DType to) const {
   if (from == DType::int64 && to == DType::float64 && !hasWide()) return cast<boundedToDouble>;
   if (from == DType::float64 && to == DType::int64) return cast<boundedToInt64>;
   if (from == DType::float64 && to == DType::int32) return cast<boundedToInt32>;
+  if (from == DType::float32 && to == DType::int32) return cast<boundedFloatToInt32>;
   return castOf(from, to);
 }
 
