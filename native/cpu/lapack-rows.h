@@ -45,7 +45,7 @@ inline const LapackChoice& choiceOf(const RoutineJob& job) {
   return static_cast<const LapackChoice&>(*job.prepared);
 }
 
-// Matrices are in column-major order. In place: LU factors, pivots counted from 1.
+// Matrices are in column-major order. In place, of finite numbers: LU factors, pivots counted from 1.
 template <typename T>
 bool lapackLu(const LapackChoice& choice, T* a, int64_t* pivots, const LinearWork& work);
 

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "cpu/linear-exponential.h"
 #include "cpu/sparse-select.h"
 
 namespace weft::cpu {
@@ -37,7 +38,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"fft", &kFft},
                                                            {"rfft", &kFft},
                                                            {"irfft", &kFft},
-                                                           {"lu", &kLu},
+                                                           {"luFactors", &kLuFactors},
                                                            {"luSolve", &kLuSolve},
                                                            {"solve", &kSolve},
                                                            {"pivotOrder", &kPivotOrder},
@@ -45,6 +46,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"triangularSolve", &kTriangularSolve},
                                                            {"qr", &kQr},
                                                            {"qOfQr", &kQOfQr},
+                                                           {"expm", &kExpm},
                                                            {"eigh", &kEigh},
                                                            {"eig", &kEig},
                                                            {"svd", &kSvd},

@@ -80,7 +80,7 @@ extern const Routine kRunProducts;
 // fft.cpp: of complex numbers, from and to real ones
 extern const Routine kFft;
 // linear-lu.cpp
-extern const Routine kLu;
+extern const Routine kLuFactors;
 extern const Routine kLuSolve;
 extern const Routine kPivotOrder;
 // linear-small.cpp

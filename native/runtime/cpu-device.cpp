@@ -1,6 +1,7 @@
 // The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory,
 // steps run one after the other, each on the process's thread pool.
 #include <algorithm>
+#include <chrono>
 #include <deque>
 
 #include "runtime/cpu-steps.h"
@@ -18,17 +19,26 @@ namespace {
 
 // A cache line, and the widest vector.
 
+bool hasRoutines(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(),
+                     [](const Step& step) { return std::holds_alternative<RoutineStep>(step); });
+}
+
 class CpuDevice : public Device {
  public:
   const std::string& name() const override { return name_; }
   Executor& executor() override { return executor_; }
   size_t alignment() const override { return kHostAlignment; }
   bool isHost() const override { return true; }
-  // A run that takes less time than waking another thread is computed here.
+  // A run that takes less time than waking another thread is computed here. A library has one number of
+  // threads for all its calls: one that the executor runs would be waited for.
   InlinePermit tryBeginInline(const Run& run) override {
-    const bool isInline = run.sinks.empty() && std::none_of(run.inputs.begin(), run.inputs.end(),
-                                                            [](const auto& input) { return input.source; });
-    return {run.program->isSmall && isInline ? InlinePermit::Kind::settled : InlinePermit::Kind::none, {}};
+    const Program& program = *run.program;
+    const bool isInline =
+        program.isSmall && run.sinks.empty() &&
+        std::none_of(run.inputs.begin(), run.inputs.end(), [](const auto& input) { return input.source; }) &&
+        (!hasRoutines(program) || executor_.waitIdle(std::chrono::steady_clock::time_point::min()));
+    return {isInline ? InlinePermit::Kind::settled : InlinePermit::Kind::none, {}};
   }
   void beginInline(std::shared_ptr<Run> run, InlinePermit) override { compute(*run); }
   MemoryUse memory() const override {

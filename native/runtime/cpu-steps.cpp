@@ -16,6 +16,17 @@
 namespace weft {
 namespace {
 
+// A pool of the calling thread alone: to wake another costs more than a short tape, or the calls of a program
+// of which nothing takes long.
+cpu::ThreadPool& thisThread() {
+  static cpu::ThreadPool& pool = *new cpu::ThreadPool(1);
+  return pool;
+}
+
+cpu::ThreadPool& poolFor(const Program& program) {
+  return program.isSmall ? thisThread() : cpu::sharedPool();
+}
+
 // Runs of a loop's body after which the buffers come again.
 constexpr int64_t kTurns = 3;
 // Runs that are given to the threads at a time.
@@ -42,10 +53,7 @@ std::string nameOf(const Step& step) {
 
 }  // namespace
 
-cpu::ThreadPool& poolOf(const TapeStep& step) {
-  static cpu::ThreadPool& thisThread = *new cpu::ThreadPool(1);
-  return step.isShort() ? thisThread : cpu::sharedPool();
-}
+cpu::ThreadPool& poolOf(const TapeStep& step) { return step.isShort() ? thisThread() : cpu::sharedPool(); }
 
 void CpuSteps::run(const Step& step, TileCount* done) {
   struct Whole {
@@ -132,7 +140,7 @@ void CpuSteps::product(const MatmulStep& step, const cpu::MatmulPart& part) {
   cpu::Workspace workspace;
   if (step.workspace >= 0)
     workspace = {views[step.workspace].data, program_.buffers[step.workspace].byteLength};
-  cpu::matmul(job, part, cpu::sharedPool(), cancel_, workspace);
+  cpu::matmul(job, part, poolFor(program_), cancel_, workspace);
 }
 
 void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
@@ -166,7 +174,7 @@ void CpuSteps::routine(const RoutineStep& step, cpu::Range units) {
                             prologue ? &*prologue : nullptr,
                             epilogue ? &*epilogue : nullptr,
                             step.prepared.get()};
-  step.routine->run(job, units, cpu::sharedPool(), cancel_);
+  step.routine->run(job, units, poolFor(program_), cancel_);
 }
 
 void CpuSteps::zero(const ZeroStep& step) {

@@ -124,8 +124,9 @@ Program& programOf(const Napi::Value& draft) {
   return *program;
 }
 
-// Whether nothing of a program takes long, or waits.
-bool isSmall(const Program& program, bool asGraphs) {
+// Whether nothing of a program takes long, or waits. `hasShortCalls`: nor do products and routines of the
+// CPU.
+bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
   const bool isOnGpu = program.device->name() != "cpu";
   for (const BufferSpec& buffer : program.buffers) {
     if (buffer.windowed || buffer.role == Role::spill) return false;
@@ -148,6 +149,9 @@ bool isSmall(const Program& program, bool asGraphs) {
     } else if (const auto* routine = std::get_if<RoutineStep>(&step);
                routine != nullptr && isOnGpu && routine->library->launches != nullptr) {
       launches += repeated[i] ? 1 : routine->library->launches(routine->numbers);
+    } else if (!isOnGpu && hasShortCalls &&
+               (std::holds_alternative<MatmulStep>(step) || routine != nullptr)) {
+      continue;
     } else {
       return false;
     }
@@ -263,8 +267,9 @@ Napi::Value endProgram(const Napi::CallbackInfo& info) {
   readStreams(spec, program);
   readGraphs(spec, program);
   checkStreams(program);
-  program.isSmall = isSmall(program, false);
-  program.isSmallAsGraphs = isSmall(program, true);
+  const bool hasShortCalls = spec.has("hasShortCalls");
+  program.isSmall = isSmall(program, false, hasShortCalls);
+  program.isSmallAsGraphs = isSmall(program, true, hasShortCalls);
   auto made = std::move(values::handle<ProgramDraft>(info[0], "draft").program);
   return values::makeHandle(info.Env(), std::make_unique<ProgramHandle>(ProgramHandle{std::move(made)}));
 }

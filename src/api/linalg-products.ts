@@ -40,8 +40,9 @@ export function cross<A extends ArrayLike, B extends ArrayLike>(a: A, b: B, axis
 }
 
 /**
- * The exponential of each square matrix, as SciPy's `expm`: by Padé's approximant of degree 13 and as many squarings as
- * each matrix of a stack needs (Al-Mohy and Higham, 2009). Unlike SciPy's, triangular matrices are matrices like any other.
+ * The exponential of each square matrix, as SciPy's `expm`: by Padé's approximants, of degree 13 on a GPU, and as many squarings
+ * as each matrix of a stack needs (Al-Mohy and Higham, 2009). A matrix with NaN or infinities has NaN. Unlike SciPy's, triangular
+ * matrices are matrices like any other.
  *
  * @example
  * await linalg.expm([[0, 1], [0, 0]]).compute()

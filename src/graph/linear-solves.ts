@@ -1,10 +1,11 @@
 /**
  * Systems of linear equations as nodes: factors (`lu`, `cholesky`), what they solve, inverses and determinants. The
  * calls have matrices in column-major order, which a transpose in the graph makes: a copy that is fused with what
- * makes the matrix, or none, where one triangle is read as the other of the transpose.
+ * makes the matrix, or none, where one triangle is read as the other of the transpose, or the factors of a matrix in C
+ * order are asked for.
  *
- *     solve(a, b)   →   lu of aᵀ in C order, luSolve of bᵀ;   inv(a) = solve(a, identity)
- *     det(a)        →   lu, the product of its diagonal, and the sign of its exchanges
+ *     solve(a, b)   →   luFactors of a, luSolve of bᵀ;   inv(a) = solve(a, identity)
+ *     det(a)        →   luFactors, the product of their diagonal, and the sign of their exchanges
  *
  * Called by `api/linalg.ts`.
  */
@@ -35,6 +36,7 @@ import {
 } from './matrices.js';
 import { SMALL_ROWS } from './routines.js';
 import { broadcastShapes, sameShape } from './shape.js';
+import { firstZero } from './statuses.js';
 import { broadcast, reshape } from './view-nodes.js';
 
 /** Factors in one array and pivots counted from 0, as SciPy's `lu_factor`. */
@@ -49,14 +51,20 @@ export type Transpose = (typeof TRANSPOSES)[number];
 
 // ---------------------------------------------------------------- LU
 
-/** The calls' factors and pivots of a stack that has elements. */
+/** The factors and pivots of a stack that has elements. */
 function factors(a: Expr): readonly [lu: Expr, pivots: Expr] {
-  const given = stacked(transposed(a));
-  const [lu, pivots] = call('lu', [], [given]);
+  const [lu, pivots] = call('luFactors', [], [stacked(a)]);
+  return [lu!, pivots!];
+}
+
+/** The same, and statuses, of matrices [count, rows, columns] as a GPU has them: `luFactors` there. */
+export function factorsByLibrary(a: Expr): readonly Expr[] {
+  const [lu, pivots] = call('lu', [], [transposed(a)]);
   // cuSOLVER takes NaN for 0.
-  const hasNaN = reduce('any', map('isnan', [given]), [1, 2]);
+  const hasNaN = reduce('any', map('isnan', [a]), [1, 2]);
   const nan = map('where', [hasNaN, Number.NaN, 0]);
-  return [map('add', [lu!, cast(reshape(nan, [...nan.shape, 1, 1]), a.dtype)]), pivots!];
+  const factored = map('add', [lu!, cast(reshape(nan, [...nan.shape, 1, 1]), a.dtype)]);
+  return [factored, pivots!, cast(firstZero(diagonal(factored)), 'int32')];
 }
 
 export function luFactor(op: string, x: Expr): Factored {

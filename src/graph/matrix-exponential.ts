@@ -1,17 +1,20 @@
 /**
- * Exponentials of matrices by scaling and squaring (Al-Mohy and Higham, "A new scaling and squaring algorithm for the
- * matrix exponential", 2009), each matrix of a stack with its own number of squarings s:
+ * Exponentials of matrices: a routine of the CPU, which chooses the degree of the approximant
+ * (`native/cpu/linear-exponential.cpp`), and products for a GPU (`fusion/passes/both-ways.ts`), by scaling and squaring (Al-Mohy
+ * and Higham, "A new scaling and squaring algorithm for the matrix exponential", 2009), each matrix of a stack with its own
+ * number of squarings s:
  *
  *     exp(a) = r(a / 2ˢ)^(2ˢ), r the Padé approximant of degree 13
  *
  * The squarings are a loop that ends when the matrix that needs most of them has them. Called by `api/linalg-products.ts`.
  */
+import { call } from './calls.js';
 import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, constant, map, type Operand, reduce } from './infer.js';
 import { solved } from './linear-solves.js';
 import { argumentLike, loop } from './loops.js';
-import { identities, isEmpty, leadOf, realDType, squares } from './matrices.js';
+import { identities, isEmpty, leadOf, realDType, squares, stacked } from './matrices.js';
 import { matmul } from './products.js';
 import { broadcast, reshape } from './view-nodes.js';
 
@@ -61,13 +64,19 @@ function exponentOf(x: Expr, rounding: 'ceil' | 'floor'): Expr {
 export function exponentialOf(op: string, x: Expr): Expr {
   const a = squares(op, x);
   if (isEmpty(a)) return a;
+  if (a.shape.at(-1) === 1) return map('exp', [a]);
+  return reshape(call('expm', [], [stacked(a)])[0]!, a.shape);
+}
+
+/** The same by products, of a stack of matrices. */
+export function exponentialByProducts(a: Expr): Expr {
   const real = realDType(a.dtype);
   const scaledBy = (n: Expr): Expr => times(a, beside(halvings(n, real), a));
   // Powers of a large matrix overflow: they are taken of one whose norm is about 1.
   const norm = normOf(a);
   const shift = exponentOf(norm, 'floor');
   const count = squaringsOf(scaledBy(shift), norm, shift, scaledBy);
-  return squared(approximated(op, scaledBy(count)), count);
+  return squared(approximated(scaledBy(count)), count);
 }
 
 /** The number of squarings of each matrix, int64. `b` is the matrix over 2^shift. */
@@ -103,7 +112,7 @@ function moreFor(a: Expr): Expr {
 }
 
 /** (v - u)⁻¹ (v + u), u the odd powers and v the even ones. */
-function approximated(op: string, a: Expr): Expr {
+function approximated(a: Expr): Expr {
   const a2 = matmul(a, a);
   const a4 = matmul(a2, a2);
   const a6 = matmul(a2, a4);
@@ -113,7 +122,7 @@ function approximated(op: string, a: Expr): Expr {
     powers.map((power, k) => times(power, PADE[from - 2 * k]!)).reduce((x, y) => add(x, y));
   const u = matmul(a, add(matmul(a6, sum(13, [a6, a4, a2])), sum(7, [a6, a4, a2, one])));
   const v = add(matmul(a6, sum(12, [a6, a4, a2])), sum(6, [a6, a4, a2, one]));
-  return solved(op, map('subtract', [v, u]), add(v, u), false);
+  return solved('linalg.expm', map('subtract', [v, u]), add(v, u), false);
 }
 
 /** Each matrix squared as often as `count` says. */

@@ -287,12 +287,27 @@ export const ROUTINES = {
   /**
    * The LU factors of matrices [count, columns, rows], each in column-major order, in their place: P A = L U with the
    * largest pivot of each column (partial pivoting), the ones of L left out; and int64 pivots [count, min(rows,
-   * columns)]: row k was exchanged with row `pivots[k] - 1`, one after the other, as LAPACK's `getrf` has it.
+   * columns)]: row k was exchanged with row `pivots[k] - 1`, one after the other, as LAPACK's `getrf` has it. On a GPU alone.
    */
   lu: {
     results: ([a]) => {
       const [count, columns, rows] = a!.shape as readonly [number, number, number];
       return [a!, { dtype: 'int64', shape: [count, Math.min(columns, rows)] }];
+    },
+  },
+  /**
+   * The same factors of matrices in C order [count, rows, columns], whole matrices of NaN where one has NaN; the pivots; and
+   * int32 statuses [count]: 0, or the number of the first pivot that is 0, counted from 1. On the CPU alone: for a GPU the
+   * passes make `lu` of it (`fusion/passes/both-ways.ts`).
+   */
+  luFactors: {
+    results: ([a]) => {
+      const [count, rows, columns] = a!.shape as readonly [number, number, number];
+      return [
+        { dtype: a!.dtype, shape: [count, columns, rows] },
+        { dtype: 'int64', shape: [count, Math.min(columns, rows)] },
+        statusesOf(a!),
+      ];
     },
   },
   /** The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64. Parameters: n. */
@@ -351,6 +366,11 @@ export const ROUTINES = {
       ...(vectors === 1 ? [a!] : []),
     ],
   },
+  /**
+   * The exponentials of matrices [count, n, n] in C order; of one with NaN or infinities NaN. On the CPU alone: for a GPU the
+   * passes make products of it (`fusion/passes/both-ways.ts`).
+   */
+  expm: { results: ([a]) => [a!] },
   /**
    * The complex eigenvalues of matrices [count, n, n] in column-major order, in the order of their Schur form, statuses
    * (0, or it did not converge), and if wanted the right eigenvectors of length 1 in the order of the matrices, their

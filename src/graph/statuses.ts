@@ -21,23 +21,29 @@ interface Failing {
 const SOLVABLE = 'matrices that are not singular';
 const zeroPivot = (status: number): string => `pivot ${status} is 0`;
 
-const singular = (matrices: (call: Call) => Expr): Failing => ({
-  statuses: (call) => firstZero(diagonal(matrices(call))),
-  wanted: SOLVABLE,
-  reason: zeroPivot,
-});
-
 const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
-  luSolve: singular(({ inputs }) => inputs[1]!),
+  luSolve: {
+    statuses: ({ inputs: [, factors] }) =>
+      factors!.kind === 'call' && factors!.routine === 'luFactors'
+        ? resultOf(factors!, 2)
+        : firstZero(diagonal(factors!)),
+    wanted: SOLVABLE,
+    reason: zeroPivot,
+  },
   solve: {
     statuses: (call) => resultOf(call, 1),
     wanted: SOLVABLE,
     reason: zeroPivot,
   },
-  triangularSolve: singular(({ inputs }) => inputs[1]!),
+  triangularSolve: {
+    statuses: ({ inputs }) => firstZero(diagonal(inputs[1]!)),
+    wanted: SOLVABLE,
+    reason: zeroPivot,
+  },
   sparseTriangularSolve: {
-    ...singular(({ inputs }) => inputs[4]!),
     statuses: ({ inputs }) => firstZero(reshape(inputs[4]!, [1, inputs[4]!.shape[0]!])),
+    wanted: SOLVABLE,
+    reason: zeroPivot,
   },
   cholesky: {
     statuses: (call) => resultOf(call, 1),
@@ -82,7 +88,7 @@ const statusOrNaN = (call: Call): Expr => {
 };
 
 /** For each row the number of its first zero, counted from 1; 0 where it has none. */
-function firstZero(rows: Expr): Expr {
+export function firstZero(rows: Expr): Expr {
   const length = rows.shape[1]!;
   const places = map('where', [map('equal', [rows, 0]), iota(length), BigInt(length)]);
   const first = reduce('min', places, [1]);
@@ -96,7 +102,10 @@ export interface CheckedStatus {
   readonly reason: (status: number) => string;
   /** How many matrices there are. */
   readonly count: number;
-  /** An int64 scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status. */
+  /**
+   * An int64 scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status; of one matrix
+   * its status.
+   */
   readonly code: Expr;
 }
 
@@ -109,15 +118,11 @@ export function checkedStatus(x: Expr): CheckedStatus | undefined {
   if (failing === undefined) return undefined;
   const count = x.inputs[0]!.shape[0]!;
   const statuses = cast(failing.statuses(x), 'int64');
+  const told = { op: x.asked, wanted: failing.wanted, reason: failing.reason, count };
+  if (count === 1) return { ...told, code: reshape(statuses, []) };
   const fromEnd = map('multiply', [map('subtract', [BigInt(count), iota(count)]), 1n << STATUS_BITS]);
   const codes = map('where', [map('equal', [statuses, 0]), 0, map('add', [fromEnd, statuses])]);
-  return {
-    op: x.asked,
-    wanted: failing.wanted,
-    reason: failing.reason,
-    count,
-    code: reduce('max', codes, [0]),
-  };
+  return { ...told, code: reduce('max', codes, [0]) };
 }
 
 /** The first matrix that failed, and its status. */
@@ -125,6 +130,6 @@ export const statusIn = (
   code: bigint,
   count: number,
 ): { readonly matrix: number; readonly status: number } => ({
-  matrix: count - Number(code >> STATUS_BITS),
+  matrix: count === 1 ? 0 : count - Number(code >> STATUS_BITS),
   status: Number(code & ((1n << STATUS_BITS) - 1n)),
 });

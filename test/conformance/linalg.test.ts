@@ -486,6 +486,50 @@ describe.each(onDevices)('empty matrices on %s', (device) => {
   });
 });
 
+describe.each(onDevices)('exponentials on %s', (device) => {
+  /** Norms for which each approximant is chosen, and such as need squarings. */
+  const NORMS = [0.01, 0.2, 0.9, 2, 5, 60];
+  const sizes = isSimulated(device) ? [3] : [2, 17, 40, 200];
+
+  it.each(dtypesOn(device))('of Hermitian matrices of %s are those of their eigenvalues', async (dtype) => {
+    for (const n of sizes) {
+      const x = matrices(dtype, [NORMS.length, n, n], 71 + n);
+      const hermitian = x.add(adjoint(x));
+      const norms = lazy(NORMS).astype('float32').reshape([-1, 1, 1]);
+      const a = hermitian
+        .mul(norms)
+        .div(linalg.matrixNorm(hermitian, { ord: 1, keepdims: true }))
+        .astype(dtype);
+      const { eigenvalues, eigenvectors } = linalg.eigh(a);
+      const wanted = eigenvectors
+        .mul(eigenvalues.exp().reshape([NORMS.length, 1, n]))
+        .matmul(adjoint(eigenvectors));
+      const size = wanted.abs().max([-2, -1], { keepdims: true }).mul(norms.add(1));
+      await expectSmall(device, dtype, [linalg.expm(a).sub(wanted).div(size)]);
+    }
+  });
+
+  it('of nilpotent, triangular and infinite matrices, of numbers and of NaN', async () => {
+    const given = [
+      [0, 1e30, 0, 0],
+      [2, 1e4, 0, 2],
+      [Number.NaN, 0, 0, 1],
+      [Number.POSITIVE_INFINITY, 0, 0, 1],
+    ];
+    const stack = lazy(given.flat()).astype('float64').reshape([4, 2, 2]);
+    const numbers = lazy([[[Number.NEGATIVE_INFINITY]], [[1]]]).astype('float64');
+    const [found, single] = await run(device, [linalg.expm(stack), linalg.expm(numbers)]);
+    const e2 = Math.exp(2);
+    const wanted = [1, 1e30, 0, 1, e2, 1e4 * e2, 0, e2, ...Array.from({ length: 8 }, () => Number.NaN)];
+    for (const [k, value] of wanted.entries()) {
+      if (Number.isNaN(value)) expect(found!.data[k]).toBeNaN();
+      else expect(Math.abs(Number(found!.data[k]) - value)).toBeLessThanOrEqual(1e-13 * value);
+    }
+    expect(single!.data[0]).toBe(0);
+    expect(single!.data[1]).toBeCloseTo(Math.E, 14);
+  });
+});
+
 describe.each(onDevices)('the bits of matrices on %s', (device) => {
   it('are those of each alone', async () => {
     const stack = matrices('float64', [9, 21, 21], 4);

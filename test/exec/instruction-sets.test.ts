@@ -115,8 +115,8 @@ describe.skipIf(ISAS.length === 1)(`on every instruction set${why}`, () => {
     expectSame((native) => {
       const [count, n] = [5, 8];
       const operand = numbers(precision, count * n * n * 2, (i) => Math.sin(i * i + 1));
-      const routine = { name: 'lu', numbers: [dtypeCode(complexOf(precision)), count, n, n] };
-      return resultsOf(native, routine, operand, [operand.byteLength, count * n * 8]);
+      const routine = { name: 'luFactors', numbers: [dtypeCode(complexOf(precision)), count, n, n] };
+      return resultsOf(native, routine, operand, [operand.byteLength, count * n * 8, count * 4]);
     }),
   );
 });

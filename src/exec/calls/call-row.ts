@@ -90,6 +90,8 @@ export interface CallRow<Step extends CallStep> {
   readonly workspace: Readonly<Record<TargetKind, (step: Step) => WorkspaceNeed>>;
   /** On a GPU of so many multiprocessors. */
   readonly costOf: (step: Step, multiprocessors: number) => StepCost;
+  /** Multiply-adds on the CPU, where they say how long it takes there. */
+  readonly operations?: (step: Step) => number;
   /** How the user has it computed in parts, where it has no forms. */
   readonly hint?: string | undefined;
   /** The ways to run it in parts, best first; none: it runs as a whole. */

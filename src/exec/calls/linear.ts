@@ -2,7 +2,7 @@
  * Factors of matrices and what they solve: by cuSOLVER and cuBLAS on a GPU (`native/cuda/solver.cpp`), by Weft's own on
  * the CPU (`native/cpu/linear-*.cpp`). A unit is a matrix, whose bits do not depend on those beside it.
  */
-import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { byteLengthOf, dtypeCode, isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
@@ -44,6 +44,9 @@ interface Form {
   readonly kernels?: (step: RoutineStep) => CallKernels | undefined;
 }
 
+/** Multiply-adds in the time that a call of a library takes for the smallest matrix. */
+const CALL_OPERATIONS = 20_000;
+
 /** Multiply-adds a second on a GPU, for the choice of streams and shares. */
 const RATE = 1e12;
 const MEMORY_RATE = 3e12;
@@ -70,6 +73,10 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true, 
       return { bytes: moved + computed, launches };
     },
     overwrites: overwrites ? ['cpu'] : undefined,
+    operations: (step) => {
+      const factor = isComplex(step.operands[0]!.dtype) ? 4 : 1;
+      return count(step) * (operations(step) * factor + CALL_OPERATIONS);
+    },
     ...(kernels === undefined ? {} : { kernels }),
     method: () => method,
   };
@@ -88,6 +95,17 @@ export const LU = routineCall(
     operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by partial pivoting',
     kernels: smallLu,
+  }),
+);
+
+/** A GPU has `lu` instead (`fusion/passes/both-ways.ts`). */
+export const LU_FACTORS = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step)],
+    workspace: () => 0,
+    operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
+    method: 'by partial pivoting',
+    overwrites: false,
   }),
 );
 
@@ -191,6 +209,18 @@ export const SVD = routineCall(
     operations: (step) => 12 * rows(step) * columns(step) ** 2,
     method: 'in bidiagonal form',
     kernels: smallSvd,
+    overwrites: false,
+  }),
+);
+
+/** A GPU has products and solutions instead (`fusion/passes/both-ways.ts`). */
+export const EXPM = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step)],
+    workspace: () => 0,
+    // Some seven products, and a solution.
+    operations: (step) => 8 * columns(step) ** 3,
+    method: 'by scaling and squaring',
     overwrites: false,
   }),
 );

@@ -5,7 +5,7 @@
  */
 
 import { batchAxesOf } from '../../fusion/partition/batch-axes.js';
-import { byteLengthOf, type DType, dtypeCode, isHalf } from '../../graph/dtype.js';
+import { byteLengthOf, type DType, dtypeCode, isComplex, isHalf } from '../../graph/dtype.js';
 import { type Epilogue, formatEpilogue } from '../../graph/epilogue.js';
 import type { Precision } from '../../graph/expr.js';
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
@@ -86,6 +86,12 @@ export const MATMUL: CallRow<MatmulStep> = {
   isEmpty: (step) => step.m * step.n * matricesOf(step) === 0,
   workspace: { cpu: (step) => productWorkspace(specOf(step)), cuda: cublasWorkspace },
   costOf: stepCost,
+  operations: (step) => {
+    const { m, n, k, dtype } = step;
+    // An element is moved in the time of a few multiply-adds, and a product begun in that of some hundred.
+    const each = (m * n * k + 4 * (m * n + m * k + k * n)) * (isComplex(dtype) ? 4 : 1) + 200;
+    return matricesOf(step) * each;
+  },
   forms: (step) => {
     const { rows, columns, contracted } = matmulCuts(step);
     const forms: CallForm[] = [];

@@ -53,6 +53,8 @@ export interface Routine {
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
+  /** As of `CallRow`. */
+  readonly operations?: ((step: RoutineStep) => number) | undefined;
   /** Whether ranges of its units may be panels of its result (`tiles/panels.ts`). */
   readonly hasPanels?: boolean;
   /** As of `CallRow`. */
@@ -117,6 +119,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       const queueSeconds = launches * LAUNCH_SECONDS;
       return { seconds: queueSeconds + bytes / MEMORY_RATE, share: 1, queueSeconds };
     },
+    ...(routine.operations === undefined ? {} : { operations: routine.operations }),
     forms: (step) => formsOf(routine, step),
     ...(routine.hasPanels === true
       ? { panels: (step: RoutineStep) => (routine.units(step) > 1 ? [cutOf(routine, step)] : []) }

@@ -2,6 +2,7 @@
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
 import { completed, type Slices } from '../../host/slices.js';
+import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
@@ -23,7 +24,17 @@ export function* cpuProgramInSlices(plan: DevicePlan): Slices<ProgramSpec> {
     arenaByteLength: plan.arenaByteLength,
     images: [],
     steps,
+    ...(hasShortCalls(plan) ? { hasShortCalls: true as const } : {}),
   };
+}
+
+/** Multiply-adds that one thread has done about as soon as another would have begun: those of a product of 110 rows. */
+const SHORT_OPERATIONS = 1.5e6;
+
+function hasShortCalls({ steps }: DevicePlan): boolean {
+  const calls = steps.filter((step) => step.kind === 'call');
+  const operations = (step: CallStep): number => callRow(step).operations?.(step) ?? Number.POSITIVE_INFINITY;
+  return calls.length > 0 && calls.reduce((sum, step) => sum + operations(step), 0) <= SHORT_OPERATIONS;
 }
 
 const stepSpec = (step: Step): StepSpec =>

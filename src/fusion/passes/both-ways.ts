@@ -15,11 +15,20 @@
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *
+ * Of others a GPU's nodes are made where they are needed:
+ *
+ *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
+ *     expm a        →   products, a solution and a loop of squarings
+ *
  * Called by the lists of passes of targets, ahead of all others.
  */
+import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
+import { factorsByLibrary } from '../../graph/linear-solves.js';
+import { exponentialByProducts } from '../../graph/matrix-exponential.js';
 import type { Slices } from '../../host/slices.js';
-import { type Rule, rewriteInOneWalk } from './rewrite.js';
+import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
+import { spliced } from './splice.js';
 
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
 const OWN_INPUTS: Partial<Record<string, number>> = {
@@ -50,11 +59,27 @@ const atOnce: Rule = (node, editor) =>
     ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]) })
     : undefined;
 
+/** The results of routines that have no other way among their inputs. */
+const EXPANSIONS: Partial<Record<string, (inputs: readonly Expr[]) => readonly Expr[]>> = {
+  luFactors: ([a]) => factorsByLibrary(a!),
+  expm: ([a]) => [exponentialByProducts(a!)],
+};
+
+const expanded: Rule = (node, editor) => {
+  if (node.kind !== 'call') return undefined;
+  const results = EXPANSIONS[node.routine];
+  return results && spliced(editor, node.inputs, (given) => results(given)[node.result]!);
+};
+
+const isExpanded = (node: GraphNode | undefined): boolean =>
+  node?.kind === 'call' && EXPANSIONS[node.routine] !== undefined;
+
 const hasAny = ({ nodes }: Pick<Graph, 'nodes'>): boolean =>
   nodes.some((node) => node !== undefined && otherWay(node) !== undefined);
 
 export function* withoutCpuRoutines(graph: MutableGraph): Slices<void> {
-  if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [otherWay] });
+  if (graph.nodes.some(isExpanded)) yield* rewrite(graph, { call: [otherWay, expanded] });
+  else if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [otherWay] });
 }
 
 export function* withCpuRoutines(graph: MutableGraph): Slices<void> {

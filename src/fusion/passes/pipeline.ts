@@ -36,6 +36,8 @@ export interface Pass {
   readonly run: (graph: MutableGraph, report?: ContractionReport) => Slices<void>;
   /** Whether floating-point results may differ by rounding; `exact: true` leaves such a pass out. */
   readonly rounds: boolean;
+  /** Whether it may make loops. Those that may come first: the bodies are rewritten after them. */
+  readonly makesLoops?: true;
 }
 
 /** The passes for a target, by what its products are like, and by the order of its sums. */
@@ -57,6 +59,7 @@ export const WITHOUT_CPU_ROUTINES: Pass = {
   name: 'without-cpu-routines',
   run: withoutCpuRoutines,
   rounds: false,
+  makesLoops: true,
 };
 
 /** Runs ahead of those of the CPU. */
@@ -127,11 +130,17 @@ export function* passesInSlices(graph: Graph, options: PassOptions = {}): Slices
   const all = [...(options.passes ?? PASSES), ...(options.last ?? [])];
   const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
   const watched = options.origins?.watch(graph);
-  const whole = { ...withBodies(graph, options), listener: watched?.listener };
-  const { nodes, outputs } =
-    options.onPass === undefined
-      ? yield* runPlain(whole, passes, options.verify === true)
-      : runRecorded(whole, passes, options.onPass, options.verify === true);
+  const listener = watched?.listener;
+  const makers = passes.filter(({ makesLoops }) => makesLoops === true);
+  const others = passes.filter(({ makesLoops }) => makesLoops !== true);
+  const run = function* (given: Graph, some: readonly Pass[]): Slices<Graph> {
+    const from = { ...given, listener };
+    return options.onPass === undefined
+      ? yield* runPlain(from, some, options.verify === true)
+      : runRecorded(from, some, options.onPass, options.verify === true);
+  };
+  const made = makers.length === 0 ? graph : yield* run(graph, makers);
+  const { nodes, outputs } = yield* run(withBodies(made, options), others);
   const optimized = { nodes, outputs };
   watched?.done(optimized);
   return optimized;

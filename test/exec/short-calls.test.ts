@@ -1,0 +1,60 @@
+/**
+ * Products and routines of the CPU that take no longer than to wake a thread are computed by the call that asks for them.
+ */
+import { describe, expect, it } from 'vitest';
+import { exprOf } from '../../src/api/lazy.js';
+import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
+import { programOf } from '../../src/exec/run/program.js';
+import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { compute, eye, type Lazy, lazy, linalg } from '../../src/index.js';
+
+const options = { device: 'cpu' } as const;
+
+/** The native program of an expression. */
+async function specOf(x: Lazy) {
+  const canonical = canonicalize([exprOf('test', x)]);
+  const target = computeTargetOf(devicesOf(canonical, options), options, 'host');
+  const { one } = await programOf(canonical, target);
+  return cpuProgram(one!.plan);
+}
+
+const square = (n: number, count?: number): Lazy =>
+  lazy(Float64Array.from({ length: n * n * (count ?? 1) }, (_, k) => Math.sin(k * k))).reshape(
+    count === undefined ? [n, n] : [count, n, n],
+  );
+
+describe('calls of the CPU', () => {
+  it.each<readonly [string, boolean, () => Lazy]>([
+    ['a product of 100 rows', true, () => square(100).matmul(square(100))],
+    ['a product of 200 rows', false, () => square(200).matmul(square(200))],
+    [
+      'long columns times rows',
+      false,
+      () =>
+        square(1000)
+          .slice([], [0, 1])
+          .matmul(square(1000).slice([0, 1])),
+    ],
+    ['a solution of 100 rows', true, () => linalg.solve(square(100), square(100).slice([], [0, 1]))],
+    ['a solution of 300 rows', false, () => linalg.solve(square(300), square(300).slice([], [0, 1]))],
+    ['many small solutions', false, () => linalg.solve(square(4, 1000), square(4, 1000))],
+    ['a sort, whose time nobody knows', false, () => square(10).sort()],
+  ])('%s is short: %s', async (_, isShort, of) => {
+    expect((await specOf(of())).hasShortCalls ?? false).toBe(isShort);
+  });
+
+  it('have the bits of longer computes', async () => {
+    const a = square(90).add(eye(90).mul(3));
+    const b = square(90);
+    const [alone] = await compute([linalg.solve(a, b)], options);
+    const [beside] = await compute([linalg.solve(a, b), square(300).matmul(square(300))], options);
+    expect(beside!.data).toEqual(alone!.data);
+  });
+
+  it('fail where they are awaited', async () => {
+    await expect(linalg.solve(square(40).mul(0), square(40)).compute(options)).rejects.toThrow(
+      /pivot 1 is 0/,
+    );
+  });
+});
