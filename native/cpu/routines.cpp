@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cpu/linear-exponential.h"
+#include "cpu/sparse-dense.h"
 #include "cpu/sparse-select.h"
 
 namespace weft::cpu {
@@ -27,6 +28,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"sparseProduct", &kSparseProduct},
                                                            {"sparseTriangularSolve", &kSparseTriangularSolve},
                                                            {"sparseRows", &kSparseRows},
+                                                           {"sparseDense", &kSparseDense},
                                                            {"sparseOrder", &kSparseOrder},
                                                            {"sparseLu", &kSparseLu},
                                                            {"sparseMatmulCounts", &kSparseMatmulCounts},

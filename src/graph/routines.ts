@@ -180,6 +180,15 @@ export const ROUTINES = {
     results: ([starts], [bound]) => [{ dtype: placeDType(starts!.shape[0]!), shape: [bound!] }],
   },
   /**
+   * The dense array of a sparse matrix: [rows, columns], 0 where nothing is stored. Inputs: starts and columns, all int32 or
+   * all int64, and values, of rows in the order of their columns without any twice. Parameter: how many columns there are.
+   */
+  sparseDense: {
+    results: ([starts, , values], [columns]) => [
+      { dtype: values!.dtype, shape: [starts!.shape[0]! - 1, columns!] },
+    ],
+  },
+  /**
    * An order of the unknowns of a square sparse matrix that keeps its factors sparse, int64 [n], and how many elements the
    * Cholesky factor of the pattern of A + Aᵀ has in it. Inputs: starts and places of A, by rows or by columns. On the CPU
    * alone. Parameters: the order's place in `SPARSE_ORDERS`.

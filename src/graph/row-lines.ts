@@ -16,6 +16,7 @@ interface RowLines {
 
 export const ROW_LINES: Partial<Record<RoutineName, RowLines>> = {
   sparseProduct: { starts: [1], parameters: 2 },
+  sparseDense: { starts: [0], parameters: 1 },
   sparseMatmulCounts: { starts: [0], parameters: 4, second: 2 },
   sparseMatmul: { starts: [0, 6], parameters: 5, bound: 3, second: 3 },
   sparseSelectCounts: { starts: [0], parameters: 1 },

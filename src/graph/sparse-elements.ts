@@ -16,7 +16,7 @@ import {
   boundOf,
   emptyMatrix,
   indexDType,
-  pairLines,
+  linesOf,
   rowBoundOf,
   type SparseParts,
   startsOfCounts,
@@ -67,7 +67,7 @@ function merged(
   const [rows, columns] = a.shape;
   const dtype = meetingDType(op, [a.values, b.values]);
   if (bound === 0) return emptyMatrix(a.shape, map(by, [constant(0, dtype), constant(0, dtype)]).dtype);
-  const [startsA, placesA, startsB, placesB] = pairLines(a, b) as [Expr, Expr, Expr, Expr];
+  const [startsA, placesA, startsB, placesB] = linesOf(a, b) as [Expr, Expr, Expr, Expr];
   const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
   const parameter = isOfBoth ? 1 : 0;
   const lines = [startsA, placesA, startsB, placesB];

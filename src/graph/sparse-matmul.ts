@@ -17,15 +17,13 @@ import {
   boundOf,
   emptyMatrix,
   indexDType,
-  keysOf,
-  pairLines,
+  linesOf,
   rowBoundOf,
   type SparseParts,
   startsOfCounts,
   sumDType,
 } from './sparse.js';
-import { broadcast, reshape } from './view-nodes.js';
-import { updatedIn } from './writing.js';
+import { broadcast } from './view-nodes.js';
 
 /** Products of elements at most: more than any device holds, and than a plan would be tried for. */
 const MOST_PRODUCTS = 2 ** 36;
@@ -56,7 +54,7 @@ function gustavson(op: string, a: SparseParts, b: SparseParts): SparseParts {
   const rowBound = Math.min(columns, products);
   const bound = Math.min(boundOf(a) * rowBoundOf(b), rows * rowBound);
   if (bound === 0) return emptyMatrix([rows, columns], dtype);
-  const [startsA, placesA, startsB, placesB] = pairLines(a, b) as readonly [Expr, Expr, Expr, Expr];
+  const [startsA, placesA, startsB, placesB] = linesOf(a, b) as readonly [Expr, Expr, Expr, Expr];
   const sizes = [columns, products, rowBoundOf(b)];
   const lines = [startsA, placesA, startsB, placesB];
   const [counts] = call('sparseMatmulCounts', [...sizes, a.isGiven ? 1 : 0], lines, op) as [Expr];
@@ -93,9 +91,7 @@ function identity(size: number, dtype: DType): SparseParts {
 /** The dense array: zeros where nothing is stored. */
 export function toDense(matrix: SparseParts, op: string): Expr {
   const [rows, columns] = matrix.shape;
-  const { values, ...own } = canonical(matrix, op);
-  const zeros = broadcast(constant(0, values.dtype), [rows * columns]);
-  if (values.shape[0] === 0 || rows * columns === 0) return reshape(zeros, [rows, columns]);
-  const keys = keysOf({ ...own, values }, op);
-  return reshape(updatedIn(op, 'set', zeros, keys, 'within', upToBound(values)), [rows, columns]);
+  const own = canonical(matrix, op);
+  if (boundOf(own) * rows * columns === 0) return broadcast(constant(0, own.values.dtype), [rows, columns]);
+  return call('sparseDense', [columns], [...linesOf(own), upToBound(own.values)], op)[0]!;
 }

@@ -106,9 +106,9 @@ export function columnKeysOf(matrix: SparseParts, op: string): Expr {
   return cast(keys, indexDType(columns + 1));
 }
 
-/** Starts and columns of two matrices, all int32 or all int64. */
-export function pairLines(a: SparseParts, b: SparseParts): readonly Expr[] {
-  const lines = [a, b].flatMap(({ starts, places }) => [upToBound(starts), upToBound(places)]);
+/** Starts and columns of matrices, all int32 or all int64. */
+export function linesOf(...matrices: readonly SparseParts[]): readonly Expr[] {
+  const lines = matrices.flatMap(({ starts, places }) => [upToBound(starts), upToBound(places)]);
   const dtype = lines.every((line) => line.dtype === 'int32') ? 'int32' : 'int64';
   return lines.map((line) => cast(line, dtype));
 }

@@ -6,6 +6,7 @@ import { binValues, type RoutineInput } from './reference-bins.js';
 import { fourierValues } from './reference-fourier.js';
 import { reduceValues } from './reference-reduce.js';
 import {
+  sparseDense,
   sparseMatmul,
   sparseMatmulCounts,
   sparseMerge,
@@ -63,6 +64,7 @@ export function routineValues(
   if (routine === 'attention') return [attention(parameters, inputs)];
   if (routine === 'sparseProduct') return [sparseProduct(parameters[0]!, inputs)];
   if (routine === 'sparseTriangularSolve') return [sparseTriangularSolve(parameters, inputs)];
+  if (routine === 'sparseDense') return [sparseDense(parameters, inputs)];
   if (routine === 'sparseRows') return [sparseRows(parameters, inputs)];
   if (routine === 'sparseMatmulCounts') return [sparseMatmulCounts(inputs)];
   if (routine === 'sparseMatmul') return sparseMatmul(parameters, inputs);

@@ -140,6 +140,19 @@ export function sparseSelect(
   ];
 }
 
+/** Zeros, and the elements of each row. */
+export function sparseDense(
+  [columns]: readonly number[],
+  [starts, places, values]: readonly RoutineInput[],
+): Scalar[] {
+  const zero = zeroOf(values!.dtype);
+  return starts!.values.slice(1).flatMap((_, row) => {
+    const line = Array.from({ length: columns! }, () => zero);
+    for (const k of placesOf(starts!, row)) line[Number(places!.values[k])] = values!.values[k]!;
+    return line;
+  });
+}
+
 /** Column, place in A and place in B of each element of a row that either matrix has, or both. */
 function mergedRows(isOfBoth: boolean, inputs: readonly RoutineInput[]): readonly (readonly bigint[][])[] {
   const [startsA, placesA, startsB, placesB] = inputs as readonly RoutineInput[] & { length: 4 };

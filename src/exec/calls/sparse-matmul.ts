@@ -14,7 +14,6 @@ import {
   matmulThreads,
   printSparseMatmul,
 } from '../../codegen/cuda/routines/sparse-matmul.js';
-import { SPARSE_TAIL_NAME, SPARSE_TAIL_THREADS } from '../../codegen/cuda/routines/sparse-units.js';
 import { type DType, dtypeCode } from '../../graph/dtype.js';
 import { placeDType } from '../../graph/routines.js';
 import type { RoutineStep } from './call.js';
@@ -22,7 +21,7 @@ import type { CallKernels, CallLaunch } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
 import { WHOLE_SECOND } from './sparse-hint.js';
-import { type SparseUnits, sparseStretch, sparseUnits, tailArguments, tailBlocks } from './sparse-units.js';
+import { type SparseUnits, sparseStretch, sparseUnits, tailLaunch } from './sparse-units.js';
 
 /** Blocks that go through the lists of long rows, and of one list at least. */
 const LONG_BLOCKS = 4096;
@@ -99,13 +98,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
     launches.push(launch(MATMUL_LONG_NAME, Math.min(units.unitRows, perList), 32));
   }
   // Of a tail that nobody reads nothing is written (`exec/plan/open-tails.ts`).
-  if (!isCount && step.parameters[4] !== 1)
-    launches.push({
-      function: SPARSE_TAIL_NAME,
-      blocks: units.units * tailBlocks(units.unitTail),
-      threads: SPARSE_TAIL_THREADS,
-      args: [block, ...arrays.slice(6), ...tailArguments(units, rows, bound)],
-    });
+  if (!isCount && step.parameters[4] !== 1) launches.push(tailLaunch(step, units, rows, bound));
   return { source: printSparseMatmul(form), launches };
 }
 

@@ -9,13 +9,11 @@ import {
   type MergeForm,
   printSparseMerge,
 } from '../../codegen/cuda/routines/sparse-merge.js';
-import { SPARSE_TAIL_NAME, SPARSE_TAIL_THREADS } from '../../codegen/cuda/routines/sparse-units.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
-import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
-import { type SparseUnits, sparseStretch, sparseUnits, tailArguments, tailBlocks } from './sparse-units.js';
+import { rowLaunch, type SparseUnits, sparseStretch, sparseUnits, tailLaunch } from './sparse-units.js';
 
 interface Sizes {
   readonly isCount: boolean;
@@ -60,25 +58,10 @@ function mergeForm(step: RoutineStep): MergeForm {
 function kernelsOf(step: RoutineStep): CallKernels {
   const form = mergeForm(step);
   const { isCount, rows, storedA, storedB, bound, units } = sizesOf(step);
-  const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
-  const unitBlocks = Math.ceil((units.unitRows * form.lanes) / MERGE_THREADS);
-  const merge = {
-    function: MERGE_NAME,
-    blocks: units.units * unitBlocks,
-    threads: MERGE_THREADS,
-    args: [
-      { block: 'x' } as const,
-      ...arrays,
-      ...[rows, storedA, storedB, units.unitRows, unitBlocks].map(int64),
-    ],
-  };
-  const tail = {
-    function: SPARSE_TAIL_NAME,
-    blocks: units.units * tailBlocks(units.unitTail),
-    threads: SPARSE_TAIL_THREADS,
-    args: [{ block: 'x' } as const, ...arrays.slice(6), ...tailArguments(units, rows, bound)],
-  };
-  return { source: printSparseMerge(form), launches: isCount ? [merge] : [merge, tail] };
+  const sizes = [rows, storedA, storedB];
+  const own = { function: MERGE_NAME, threads: MERGE_THREADS, lanes: form.lanes, sizes, units };
+  const launches = [rowLaunch(step, own), ...(isCount ? [] : [tailLaunch(step, units, rows, bound)])];
+  return { source: printSparseMerge(form), launches };
 }
 
 const MERGE: Routine = {

@@ -10,11 +10,11 @@ import {
   SPARSE_THREADS,
 } from '../../codegen/cuda/routines/sparse-product.js';
 import { dtypeCode } from '../../graph/dtype.js';
-import { knownBlocks } from '../../graph/row-stretches.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
 import { mapFunctions, mapsText } from './map-functions.js';
 import { bytesOfAll, operandsOf, type Routine, routineCall } from './routine.js';
+import { stretchOfRows } from './sparse-units.js';
 
 interface Sizes {
   readonly rows: number;
@@ -52,15 +52,8 @@ const PRODUCT: Routine = {
   /** The end of a unit's last row is the start of the next one. */
   margins: (step, array) => (array === step.operands[1] ? { before: 0, after: 1 } : undefined),
   stretch: (step, array) => {
-    const blocks = knownBlocks(step);
     const isOfRows = array === step.operands[2] || array === step.operands[3];
-    if (blocks === undefined || !isOfRows) return undefined;
-    const { rows, unitRows } = sizesOf(step);
-    const blockAt = (unit: number): number => Math.min(rows, unit * unitRows) / blocks.rows;
-    return (first, last) => [
-      blocks.startOf(0, Math.floor(blockAt(first))),
-      blocks.startOf(0, Math.ceil(blockAt(last))),
-    ];
+    return isOfRows ? stretchOfRows(step, sizesOf(step)) : undefined;
   },
   hasPanels: true,
   numbers: (step) => {

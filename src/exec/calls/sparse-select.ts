@@ -9,13 +9,11 @@ import {
   SELECT_THREADS,
   type SelectForm,
 } from '../../codegen/cuda/routines/sparse-select.js';
-import { SPARSE_TAIL_NAME, SPARSE_TAIL_THREADS } from '../../codegen/cuda/routines/sparse-units.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
-import { int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
-import { type SparseUnits, sparseStretch, sparseUnits, tailArguments, tailBlocks } from './sparse-units.js';
+import { rowLaunch, type SparseUnits, sparseStretch, sparseUnits, tailLaunch } from './sparse-units.js';
 
 interface Sizes {
   readonly isCount: boolean;
@@ -50,25 +48,10 @@ function selectForm(step: RoutineStep): SelectForm {
 function kernelsOf(step: RoutineStep): CallKernels {
   const form = selectForm(step);
   const { isCount, rows, stored, bound, units } = sizesOf(step);
-  const arrays = [...step.operands, ...step.results].map(({ buffer }) => ({ buffer }));
-  const unitBlocks = Math.ceil((units.unitRows * form.lanes) / SELECT_THREADS);
-  const select = {
-    function: SELECT_NAME,
-    blocks: units.units * unitBlocks,
-    threads: SELECT_THREADS,
-    args: [
-      { block: 'x' } as const,
-      ...arrays,
-      ...[rows, stored, bound, units.unitRows, unitBlocks].map(int64),
-    ],
-  };
-  const tail = {
-    function: SPARSE_TAIL_NAME,
-    blocks: units.units * tailBlocks(units.unitTail),
-    threads: SPARSE_TAIL_THREADS,
-    args: [{ block: 'x' } as const, ...arrays.slice(4), ...tailArguments(units, rows, bound)],
-  };
-  return { source: printSparseSelect(form), launches: isCount ? [select] : [select, tail] };
+  const sizes = [rows, stored, bound];
+  const own = { function: SELECT_NAME, threads: SELECT_THREADS, lanes: form.lanes, sizes, units };
+  const launches = [rowLaunch(step, own), ...(isCount ? [] : [tailLaunch(step, units, rows, bound)])];
+  return { source: printSparseSelect(form), launches };
 }
 
 const SELECT: Routine = {

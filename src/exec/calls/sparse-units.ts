@@ -5,10 +5,14 @@
  *
  *     starts of blocks 0 40 90 100, bound 180, zeros by 50   →   units [0, 40) [40, 90) [90, 100) [100, 150) [150, 180)
  */
-import { SPARSE_TAIL } from '../../codegen/cuda/routines/sparse-units.js';
+import {
+  SPARSE_TAIL,
+  SPARSE_TAIL_NAME,
+  SPARSE_TAIL_THREADS,
+} from '../../codegen/cuda/routines/sparse-units.js';
 import { knownBlocks } from '../../graph/row-stretches.js';
-import type { LaunchArgument } from '../native/program-types.js';
 import type { BufferArray, RoutineStep } from './call.js';
+import type { CallLaunch } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 import type { StretchOfUnits } from './routine.js';
 
@@ -47,6 +51,23 @@ function findUnits(step: RoutineStep, rows: number, bound: number, line: number)
   const longest = lengths.reduce((a, b) => Math.max(a, b), SPARSE_TAIL);
   const unitTail = Math.max(longest, Math.ceil(rest / MOST_TAILS));
   return { units: count + Math.ceil(rest / unitTail), unitRows, rowUnits: count, unitTail };
+}
+
+/**
+ * The stored elements that units of so many rows read by the first line of starts, where the starts of blocks of rows are
+ * known: for routines whose units are none of those blocks.
+ */
+export function stretchOfRows(
+  step: RoutineStep,
+  { rows, unitRows }: { readonly rows: number; readonly unitRows: number },
+): StretchOfUnits | undefined {
+  const blocks = knownBlocks(step);
+  if (blocks === undefined) return undefined;
+  const blockAt = (unit: number): number => Math.min(rows, unit * unitRows) / blocks.rows;
+  return (first, last) => [
+    blocks.startOf(0, Math.floor(blockAt(first))),
+    blocks.startOf(0, Math.ceil(blockAt(last))),
+  ];
 }
 
 /** Arrays by line of starts: those that have an element for each row or start, and those that have the rows' elements. */
@@ -100,9 +121,37 @@ export function sparseStretch(
   return (first, last) => [endOf(first), endOf(last)];
 }
 
-/** The launch that writes zeros behind the last element, as `printSparseTail` prints it. */
-export const tailArguments = ({ rowUnits, unitTail }: SparseUnits, rows: number, bound: number) =>
-  [rows, bound, rowUnits, unitTail, tailBlocks(unitTail)].map(int64) as readonly LaunchArgument[];
+/** The launch that writes zeros behind the last element, as `printSparseTail` prints it: the last operand is the starts. */
+export const tailLaunch = (
+  { operands, results }: RoutineStep,
+  { units, rowUnits, unitTail }: SparseUnits,
+  rows: number,
+  bound: number,
+): CallLaunch => {
+  const unitBlocks = Math.ceil(unitTail / SPARSE_TAIL);
+  const arrays = [operands.at(-1)!, ...results].map(({ buffer }) => ({ buffer }));
+  const sizes = [rows, bound, rowUnits, unitTail, unitBlocks].map(int64);
+  const args = [{ block: 'x' } as const, ...arrays, ...sizes];
+  return { function: SPARSE_TAIL_NAME, blocks: units * unitBlocks, threads: SPARSE_TAIL_THREADS, args };
+};
 
-/** Blocks of a unit of that launch. */
-export const tailBlocks = (unitTail: number): number => Math.ceil(unitTail / SPARSE_TAIL);
+/** A kernel some lanes of which count or fill a row each. */
+interface RowKernel {
+  readonly function: string;
+  readonly threads: number;
+  readonly lanes: number;
+  /** Its sizes before those of units. */
+  readonly sizes: readonly number[];
+  readonly units: SparseUnits;
+}
+
+/** Its launch: blocks of threads for the rows of each unit. */
+export function rowLaunch(
+  { operands, results }: RoutineStep,
+  { function: name, threads, lanes, sizes, units }: RowKernel,
+): CallLaunch {
+  const unitBlocks = Math.ceil((units.unitRows * lanes) / threads);
+  const arrays = [...operands, ...results].map(({ buffer }) => ({ buffer }));
+  const args = [{ block: 'x' } as const, ...arrays, ...[...sizes, units.unitRows, unitBlocks].map(int64)];
+  return { function: name, blocks: units.units * unitBlocks, threads, args };
+}

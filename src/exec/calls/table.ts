@@ -36,6 +36,7 @@ import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
+import { SPARSE_DENSE } from './sparse-dense.js';
 import { SPARSE_LU, SPARSE_ORDER } from './sparse-lu.js';
 import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
 import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
@@ -79,6 +80,7 @@ export const CALLS: Rows = {
   sparseOrder: SPARSE_ORDER,
   sparseLu: SPARSE_LU,
   sparseRows: SPARSE_ROWS,
+  sparseDense: SPARSE_DENSE,
   sparseMatmulCounts: SPARSE_MATMUL_COUNTS,
   sparseMatmul: SPARSE_MATMUL,
   sparseSelectCounts: SPARSE_SELECT_COUNTS,
