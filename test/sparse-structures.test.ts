@@ -3,7 +3,18 @@
  * up, and an error where SciPy has one. On the CPU alone; what is expected is the same function of the dense matrix.
  */
 import { expect, it } from 'vitest';
-import { compute, kron, type Lazy, lazy, linalg, persist, RangeArgumentError, sparse } from '../src/index.js';
+import {
+  compile,
+  compute,
+  kron,
+  type Lazy,
+  lazy,
+  linalg,
+  persist,
+  placeholder,
+  RangeArgumentError,
+  sparse,
+} from '../src/index.js';
 
 const cpu = { device: 'cpu' } as const;
 type Matrix = ReturnType<typeof sparse.csr>;
@@ -198,6 +209,16 @@ it('starts in host memory that do not fit the elements are refused where the mat
   expect(() => sparse.csr({ data: [1], indices: [0], indptr: [0, 1] }, [2, 2])).toThrow(
     'indptr of 3 elements: 2',
   );
+});
+
+it('starts are an argument of a compiled function, and a placeholder', async () => {
+  const [arrays, rows] = READ['elements behind the last start']!;
+  const sums = compile((indptr: Lazy) => sparse.csr({ ...arrays, indptr }, [3, 3]).T.sum(1), cpu);
+  const { data } = await sums(lazy(Int32Array.from(arrays.indptr)));
+  expect(Array.from(data, Number)).toEqual([0, 1, 2].map((k) => rows[0]![k]! + rows[1]![k]! + rows[2]![k]!));
+  await expect(sums(lazy(Int32Array.of(0, 3, 1, 3)))).rejects.toThrow('differences of indptr');
+  const planned = sparse.csr({ ...arrays, indptr: placeholder([4], 'int32') }, [3, 3]);
+  expect(planned.matmul(b).plan(cpu).peakBytes).toBeGreaterThan(0);
 });
 
 it('elements behind the last start are no part of the lines', async () => {

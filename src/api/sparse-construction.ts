@@ -226,6 +226,8 @@ function byRows(
 function givenEnd(op: string, starts: Expr, bound: number): number | undefined {
   if (starts.kind !== 'source' || starts.source.type !== 'host') return undefined;
   const { data, offset, strides } = starts.source;
+  // Placeholders have no elements.
+  if (data.length === 0) return undefined;
   const [first, last] = [0, starts.shape[0]! - 1].map((k) => Number(data[offset + k * (strides[0] ?? 0)]));
   if (first !== 0) throw new RangeArgumentError(expected(op, 'indptr to begin with 0', `${first}`));
   if (last! >= 0 && last! <= bound) return last;
