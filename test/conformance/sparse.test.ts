@@ -163,6 +163,35 @@ it('sums of small integers and of booleans have 64 bits', async () => {
   expect((await isThere.toDense().compute()).toArray()).toEqual([[true, true]]);
 });
 
+describe.each(onDevices)('dense arrays on %s', (device) => {
+  it('have rows of any length, some of them empty, and elements of any width', async () => {
+    const numbers = Array.from({ length: 300 }, (_, k) => k);
+    const long = numbers.map((k) => [k % 3, 30 * k] as const);
+    const short = numbers.map((k) => [2 * k, k % 5] as const);
+    for (const [places, shape] of [
+      [long, [4, 9001]],
+      [short, [700, 5]],
+    ] as const) {
+      const wanted = new Array<number>(shape[0] * shape[1]).fill(0);
+      for (const [k, [row, column]] of places.entries()) wanted[row * shape[1] + column] = 1 + (k % 7);
+      const ends = ['int8', 'complex128'] as const;
+      const dtypes = device.startsWith('cuda') ? ends : ([...ends, 'float16', 'float32', 'int64'] as const);
+      const found = dtypes.map((dtype) => {
+        const data = lazy(numbers.map((k) => 1 + (k % 7))).astype(dtype);
+        const [row, col] = [0, 1].map((axis) => places.map((place) => place[axis]!));
+        return sparse
+          .coo({ data, row: row!, col: col! }, shape)
+          .toDense()
+          .sub(lazy(wanted).reshape([...shape]))
+          .abs()
+          .max();
+      });
+      const far = await compute(found as [Lazy], { device });
+      expect(far.map((each) => Number(each.item()))).toEqual(dtypes.map(() => 0));
+    }
+  });
+});
+
 it('a matrix that may store one element, and does not, has none', async () => {
   const one = sparse.csr({ data: [5], indices: [1], indptr: [0, 0, 1] }, [2, 3]);
   const other = sparse.csr({ data: [7], indices: [2], indptr: [0, 1, 1] }, [2, 3]);
