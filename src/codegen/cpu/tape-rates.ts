@@ -1,43 +1,45 @@
 /**
  * Rates: the times by which those of tapes are predicted (`tape-seconds.ts`), in nanoseconds of one thread. Those of a
  * machine follow from a few measurements (`exec/targets/cpu-probes.ts`); until then they are of an AMD EPYC 9004
- * (Zen 4, AVX-512), fitted to 400 kernels.
+ * (Zen 4, AVX-512), fitted to 700 kernels.
  */
 
 /** Nanoseconds of work that is alike in all kernels. Vectors are 64 bytes. */
 export const TAPE_RATES = {
   /** Once a run: a task, and scratch memory. */
-  run: 600,
-  tile: 14,
-  block: 12,
+  run: 640,
+  tile: 38,
+  block: 13,
   /** A call of a function, and of a chain, on a block. */
-  call: 17,
-  chain: 26,
+  call: 14,
+  chain: 200,
   /** For each vector: a light function that reads and writes blocks, one more that it does, a step of a chain. */
-  pass: 0.4,
-  step: 0.055,
+  pass: 0.58,
+  step: 0.06,
   /** A vector that a step of a chain reads or writes besides, and one of which it asks memory for the next block. */
-  operand: 0.26,
-  prefetch: 0.26,
+  operand: 0.08,
+  prefetch: 0.2,
   /** A vector that begins within a line of the caches. */
-  unaligned: 0.4,
+  unaligned: 0.7,
   /** A vector that is brought to its place, and one of equal lanes. */
   copy: 1.5,
-  splat: 0.4,
+  splat: 0.35,
   /** For each lane: by a table of places, by a stride within lines and beyond, where a value chooses. */
-  table: 0.55,
-  strided: 0.4,
+  table: 0.5,
+  strided: 0.26,
   apart: 0.8,
   gather: 0.8,
   /** For each lane of a square of lines, which are a page and more apart or less. */
-  square: 0.2,
-  squareOfPages: 0.25,
+  square: 0.19,
+  squareOfPages: 0.2,
   /** A row that a reduction has for itself: of one value for each lane, of several, and of logarithms. */
   row: 12,
-  wideRow: 88,
-  exponentialRow: 1300,
+  wideRow: 80,
+  exponentialRow: 1200,
+  /** A lane that is joined with those of other steps of its block, where lanes are parallel and reduced. */
+  fold: 3,
   /** A vector that a step of a chain hands to a reduction other than a sum. */
-  extreme: 2.5,
+  extreme: 0.4,
   /** A step of a loop of elements, for each addition that it is worth. */
   loopStep: 0.3,
 } as const;
@@ -45,8 +47,9 @@ export type TapeRate = keyof typeof TAPE_RATES;
 
 /** Lanes that are apart take so many times as long where their lines are in no cache near by. */
 export const FAR_LANES: Readonly<Partial<Record<TapeRate, number>>> = {
-  square: 4.6,
-  squareOfPages: 6.5,
+  square: 4.7,
+  squareOfPages: 6.8,
+  strided: 2,
   apart: 3,
   gather: 4,
 };
@@ -69,7 +72,7 @@ export interface TapeRates {
 }
 
 /** A vector of a function, for each addition that it is worth: of an op that was not measured. */
-export const ADDITION = 0.2;
+export const ADDITION = 0.25;
 
 /** Without measurements, threads share memory as if they were at most so many. */
 const MOST_SHARING = 4;
@@ -77,13 +80,13 @@ const MOST_SHARING = 4;
 export function unmeasuredRates(threads: number): TapeRates {
   const sharing = Math.min(threads, MOST_SHARING);
   const memory = [
-    { bytes: 2 ** 15, read: 0.0067, write: 0.005 },
-    { bytes: 2 ** 18, read: 0.0067, write: 0.0087 },
-    { bytes: 2 ** 20, read: 0.0092, write: 0.013 },
-    { bytes: 2 ** 22, read: 0.0093, write: 0.013 },
-    { bytes: 2 ** 23, read: 0.0095, write: 0.02 },
-    { bytes: 2 ** 24, read: 0.013, write: 0.08 },
-    { bytes: 2 ** 26, read: 0.04, write: 0.05 },
+    { bytes: 2 ** 15, read: 0.0073, write: 0.0045 },
+    { bytes: 2 ** 18, read: 0.0073, write: 0.0094 },
+    { bytes: 2 ** 20, read: 0.0082, write: 0.0123 },
+    { bytes: 2 ** 22, read: 0.0082, write: 0.0125 },
+    { bytes: 2 ** 23, read: 0.0095, write: 0.029 },
+    { bytes: 2 ** 24, read: 0.0125, write: 0.079 },
+    { bytes: 2 ** 26, read: 0.041, write: 0.047 },
   ].map(({ bytes, read, write }) => ({ bytes, read: read / sharing, write: write / sharing }));
   return { slowness: 1, memory, functions: new Map(), threads };
 }

@@ -22,7 +22,7 @@ const FORK = 5000;
  * Work and traffic of chains overlap: they are added as powers. Of other functions they add up, as measured: each is too
  * short for its loads to run ahead.
  */
-const OVERLAP = 1.6;
+const OVERLAP = 1.25;
 /** Additions that an element of a reduction is worth: of one value for each lane, and of several. */
 const SIMPLE_REDUCTION = 2;
 const WIDE_REDUCTION = 6;

@@ -22,6 +22,7 @@ import {
   type Kernel,
   product,
 } from '../../fusion/kernel/kernel.js';
+import { storesElements } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
@@ -59,7 +60,7 @@ export interface TapeTally {
 /** Bytes of a vector: tallies count in it, also where registers are narrower. */
 const VECTOR_BYTES = 64;
 /** Ops up to this weight take no more time than what they read and write. */
-const LIGHT = 2;
+const LIGHT = 1;
 /** Rows from which on lanes that are apart are read a square at a time, as by `tape-memory.cpp`. */
 const SQUARE_ROWS = 8;
 const PAGE_BYTES = 4096;
@@ -139,7 +140,7 @@ class Tally {
     this.#add('operand', vectors * operands.filter(isInMemory).length);
     const [op, reduction] = name.split('.') as [string, string?];
     if (op === 'reduce' && reduction !== 'sum') this.#add('extreme', vectors);
-    if (!isOp(op) || opRow(op).cost <= LIGHT) {
+    if (!isOp(op) || opRow(op).cost <= LIGHT || opRow(op).arity > 2) {
       this.#add('step', vectors);
       return;
     }
@@ -196,7 +197,10 @@ class Tally {
   ): void {
     const { kernel, blocking } = this.#plan;
     const name = reductionOf(instruction)!;
-    const isByLane = laneKindOf(kernel, blocking) !== 'reduced';
+    const laneKind = laneKindOf(kernel, blocking);
+    const isByLane = laneKind !== 'reduced';
+    if (laneKind === 'both')
+      this.#add('fold', product(this.#plan.loops.tiles.map((loop) => loop.count)) * blocking.width);
     const isOfRows =
       !isByLane && blocking.rows > 1 && blocking.rowAxis >= 0 && blocking.rowAxis < kernel.parallel.length;
     if (isOfRows) this.#add(rowRateOf(name), this.#chunks({ rows: true, lanes: false }, loops));
@@ -265,11 +269,22 @@ class Tally {
 
   /** Elements that are brought into a block, or from a block to their places; loads of neighbours are used in place. */
   #move(access: Access, dtype: DType, span: Span, loops: readonly Loop[], isStore = false): void {
-    const vectors = this.#vectors(span, loops, dtype);
-    const lanes = (vectors * VECTOR_BYTES) / byteLengthOf(dtype);
+    const own = isStore ? this.#resultLanes() : undefined;
+    const lanes =
+      own === undefined
+        ? this.#chunks(span, loops) * CHUNK
+        : this.#chunks({ ...span, lanes: false }, loops) * own;
+    const vectors = (lanes * byteLengthOf(dtype)) / VECTOR_BYTES;
     if (access.bounds.length > 0) this.#add('copy', vectors);
     const rate = this.#rateOfMove(access, byteLengthOf(dtype), isStore);
     if (rate !== undefined) this.#add(rate, BY_VECTOR.includes(rate) ? vectors : lanes);
+  }
+
+  /** Lanes of a row of results, where those of a block are elements that are reduced; undefined: as many as a block has. */
+  #resultLanes(): number | undefined {
+    const { kernel, blocking } = this.#plan;
+    const kind = kernel.reduced.length === 0 ? 'parallel' : laneKindOf(kernel, blocking);
+    return kind === 'parallel' || storesElements(kernel) ? undefined : kind === 'both' ? blocking.inner : 1;
   }
 
   #rateOfMove(access: Access, bytes: number, isStore: boolean): TapeRate | undefined {
