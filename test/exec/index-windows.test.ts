@@ -96,6 +96,19 @@ describe('a file that does not fit', () => {
     }
   });
 
+  it('is reduced over many short rows in parts of all columns: windows of one column would hold all', async () => {
+    const [host, file] = await both([2 ** 17, 4], 8);
+    const i = indicesOf(2 ** 17, 2 ** 17, 9);
+    for (const [job, part] of [
+      [(x: Lazy): Lazy => x.take(i, 0).sum(0), 0.6],
+      [(x: Lazy): Lazy => x.median(0), 0.25],
+    ] as const) {
+      const memory = Math.floor(job(file).plan({ device }).peakBytes * part);
+      const found = await job(file).compute({ device, memory });
+      expect(found.data).toEqual((await job(host).compute({ device })).data);
+    }
+  });
+
   it('is not read for no indices, and has nothing where there are no rows to take', async () => {
     const [, file] = await both([20_000, 16], 10);
     const none = lazy(new Int32Array(0));

@@ -5,6 +5,7 @@
 
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import type { SweepMemory } from './sweep-memory.js';
+import { SHORTEST_ROW } from './sweep-slots.js';
 import { type SweptTask, tileOf } from './sweep-windows.js';
 
 export interface ShareRules {
@@ -66,7 +67,11 @@ function findShare(
     const tile = tileOf(tasks, t, tiles, { isWindowed, pitches });
     if (tile === undefined) return undefined;
     let bytes = 0;
-    for (const [buffer, { width, rows }] of tile.windows) if (isWindowed(buffer)) bytes += width * rows;
+    for (const [buffer, { width, rows, pitch }] of tile.windows) {
+      if (!isWindowed(buffer)) continue;
+      // Rows that are as near as this lie in slots as they do in the whole.
+      bytes += rows > 1 && pitch <= SHORTEST_ROW ? pitch * rows : width * rows;
+    }
     most = Math.max(most, bytes);
     tile.spans.forEach((span, k) => {
       if (span !== undefined) run += (span[1] - span[0]) / tasks[k]!.task.cut.units;

@@ -72,7 +72,7 @@ export const slotBytes = (slots: readonly SlotBlock[]): number =>
  * Bytes that rows in a slot are apart at least: strides there are never those that generated code has as
  * such.
  */
-const SHORTEST_ROW = 64;
+export const SHORTEST_ROW = 64;
 /** Bytes of the widest access of a thread. */
 const WIDEST_ACCESS = 16;
 
