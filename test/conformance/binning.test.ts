@@ -155,8 +155,9 @@ describe.each(backends())('on %s, bins', (device) => {
 
   it('of histograms are found beside edges as NumPy finds them', async () => {
     const edges = Float32Array.from({ length: 12 }, (_, k) => Math.fround(k * 0.1));
-    const near = Float32Array.from([...edges].flatMap((e) => [e, e * (1 + 2 ** -23), e * (1 - 2 ** -23)]));
-    const points = lazy(near);
+    const near = [...edges].flatMap((e) => [e, e * (1 + 2 ** -23), e * (1 - 2 ** -23)]);
+    const beyond = [-1e-45, -1e-7, 1.2, 1e7, -1e7, 1.3e7, 3e38, -3e38, Infinity, -Infinity, Number.NaN];
+    const points = lazy(Float32Array.from([...near, ...beyond]));
     await expectReference(device, [
       histogram(points, 11, { range: [0, 1.1] })[0],
       histogram(points, lazy(edges))[0],

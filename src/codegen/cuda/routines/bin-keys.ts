@@ -32,16 +32,37 @@ ${adjusted[form.mode as BinMode]}  return (unsigned long long)k < (unsigned long
 `;
 }
 
-/** The bin by a distance, and the condition that this is near an edge. */
-const FAR = `    long long k = place < (weft_real)bins ? (long long)place : bins - 1;
-    if (!(fabs(place - rint(place)) >= margin)) {
+/** The bin that a distance from the first edge is near, from which comparisons lead to the one of a key. */
+const BY_EDGES = `    while (k > 0 && x < edges[k]) --k;
+    while (k < bins - 1 && x >= edges[k + 1]) ++k;
 `;
-/** The same of few bins: a sum with 2^23 has the nearest whole number in its low bits, sooner than a conversion. */
-const NEAR = `    const float shifted = place + 8388608.0f;
-    const float over = place - (shifted - 8388608.0f);
-    int k = (__float_as_int(shifted) & 0x7fffff) - (over < 0.0f ? 1 : 0);
-    if (k >= (int)bins) k = (int)bins - 1;
-    if (!(fabs(over) >= margin)) {
+
+const FAR = `  __device__ __forceinline__ long long operator()(weft_key key) const {
+    const weft_real x = (weft_real)key;
+    if (!(x >= first && x <= last)) return -1;
+    const weft_real place = (x - first) * scale;
+    long long k = place < (weft_real)bins ? (long long)place : bins - 1;
+    if (fabs(place - rint(place)) >= margin) return k;
+${BY_EDGES}    return k;
+  }
+`;
+/**
+ * The same of few bins: a distance half a bin less is rounded down by a sum with 1.5 · 2^23, whose low bits are the bin. What
+ * is beyond the ends and far from them means no bin by its number.
+ */
+const NEAR = `  __device__ __forceinline__ int operator()(weft_key key) const {
+    const float place = fmaf(key, scale, -first * scale - 0.5f);
+    const float shifted = place + 12582912.0f;
+    if (!(fabs(place - (shifted - 12582912.0f)) < 0.5f - 2 * margin)) return beside(key);
+    const unsigned int k = (unsigned int)__float_as_int(shifted) - 0x4b400000u;
+    return k < (unsigned int)bins ? (int)k : -1;
+  }
+  __device__ __forceinline__ int beside(float x) const {
+    if (!(x >= first && x <= last)) return -1;
+    const float place = (x - first) * scale;
+    int k = place < (float)bins ? (int)place : (int)bins - 1;
+${BY_EDGES}    return k;
+  }
 `;
 
 /**
@@ -85,15 +106,6 @@ typedef ${type} weft_real;
     const weft_real most = fabs(first) > fabs(last) ? fabs(first) : fabs(last);
     margin = (4 * (weft_real)bins + 4 * most * scale) * ${epsilon};
   }
-  __device__ __forceinline__ ${isNear ? 'int' : 'long long'} operator()(weft_key key) const {
-    const weft_real x = (weft_real)key;
-    if (!(x >= first && x <= last)) return -1;
-    const weft_real place = (x - first) * scale;
-${isNear ? NEAR : FAR}      while (k > 0 && x < edges[k]) --k;
-      while (k < bins - 1 && x >= edges[k + 1]) ++k;
-    }
-    return k;
-  }
-};
+${isNear ? NEAR : FAR}};
 `;
 }
