@@ -4,6 +4,7 @@
 #include "cuda/factor-sparse.h"
 #include "cuda/info.h"
 #include "cuda/kernel-resources.h"
+#include "cuda/kernel-times.h"
 #include "cuda/lt-tuning.h"
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
@@ -108,6 +109,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::tuneProduct>(exports, "tuneProduct");
   add<weft::cuda::factorSparse>(exports, "factorSparse");
   add<weft::cuda::kernelResources>(exports, "kernelResources");
+  add<weft::cuda::kernelSeconds>(exports, "kernelSeconds");
   return exports;
 }
 

@@ -32,6 +32,17 @@ int attribute(CUdevice device, Attribute which) {
   return value;
 }
 
+// By clock and width of the memory's bus, whose both edges move bits; 0 where the driver does not tell.
+double memoryRate(CUdevice device) {
+  int kilohertz = 0, bits = 0;
+  const auto read = [&](Attribute which, int& value) {
+    return driver().cuDeviceGetAttribute(&value, static_cast<int>(which), device) == kSuccess;
+  };
+  if (!read(Attribute::memoryClockKilohertz, kilohertz) || !read(Attribute::memoryBusBits, bits)) return 0;
+  constexpr double kHertz = 1000, kEdges = 2, kBitsOfByte = 8;
+  return kilohertz * kHertz * kEdges * bits / kBitsOfByte;
+}
+
 // Whether a device has what drivers before a version know nothing of.
 bool has(CUdevice device, Attribute which) {
   int value = 0;
@@ -57,6 +68,7 @@ void describeDevice(Napi::Object& entry, int ordinal) {
   entry.Set("sharedMemoryPerBlockOptin", attribute(device, Attribute::sharedMemoryPerBlockOptin));
   entry.Set("sharedMemoryPerMultiprocessor", attribute(device, Attribute::sharedMemoryPerMultiprocessor));
   entry.Set("l2ByteLength", attribute(device, Attribute::l2ByteLength));
+  entry.Set("memoryBytesPerSecond", memoryRate(device));
   entry.Set("tensorMaps", has(device, Attribute::tensorMapsSupported));
   entry.Set("memoryPools", attribute(device, Attribute::memoryPoolsSupported) != 0);
 }

@@ -219,8 +219,9 @@ export class Lazy<out D extends DType = DType> {
    * With `measure: true` it is a promise, and kernels on a GPU are compiled: it tells their registers, bytes of local memory
    * (spilled registers) and of shared memory, and how many blocks a multiprocessor runs at a time. Rejects with a
    * CompileError for a kernel of your own that does not compile. Kernels that run as a whole say how long the cost model
-   * takes them for (`predictedMs`); on the CPU also how long they take on memory of their own (`measuredMs`, the least of
-   * 20 ms of runs; with one thread, of its processor). The job itself is not run.
+   * takes them for (`predictedMs`), and how long they take on memory of their own, which holds none of your data
+   * (`measuredMs`, the least of 20 ms of runs on the CPU, with one thread, of its processor; on a GPU without queueing them).
+   * The job itself is not run.
    *
    * @example
    * lazy(new Float32Array(1000)).exp().mul(2).explain({ device: 'cpu' }).steps.map(({ name }) => name)

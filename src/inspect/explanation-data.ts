@@ -44,7 +44,7 @@ export interface ExplainedStep {
   readonly kernels?: readonly LaunchedKernel[];
   /** With `measure`, of a kernel that runs as a whole on one device: how long the cost model says that it takes. */
   readonly predictedMs?: number;
-  /** The same on the CPU, the least of several runs on memory of its own. */
+  /** The least of several runs on memory of its own, without queueing them; not where its buffers do not fit. */
   readonly measuredMs?: number;
 }
 

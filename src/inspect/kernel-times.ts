@@ -32,8 +32,8 @@ export async function kernelTimes(
       continue;
     }
     const predicted = { predictedMs: 1e3 * costs.secondsOf(step, 1) };
-    if (timeOf === undefined || bytesOf(step.kernel) > most) times.push(predicted);
-    else times.push({ ...predicted, measuredMs: 1e3 * (await timeOf(step, device)) });
+    const seconds = bytesOf(step.kernel) > most ? undefined : await timeOf?.(step, device);
+    times.push(seconds === undefined ? predicted : { ...predicted, measuredMs: 1e3 * seconds });
   }
   return times;
 }

@@ -34,6 +34,7 @@ import type {
   DlpackLayout,
   DriverInfo,
   FileOutput,
+  FilledBuffer,
   HostMemory,
   KeptObjects,
   KernelResources,
@@ -47,6 +48,7 @@ import type {
   ResourceLaunch,
   SparseProblem,
   StagingLimits,
+  TimedLaunch,
 } from './native-types.js';
 import type { ProductSpec, ProgramSpec, RoutineSpec } from './program-types.js';
 
@@ -148,6 +150,12 @@ interface Addon {
     image: Uint8Array,
     launches: readonly ResourceLaunch[],
   ): Promise<KernelResources[]>;
+  kernelSeconds(
+    device: string,
+    image: Uint8Array,
+    launches: readonly TimedLaunch[],
+    buffers: readonly FilledBuffer[],
+  ): Promise<number>;
   compileCuda(source: string, options: readonly string[], entry?: string): Promise<CompiledImage>;
 }
 

@@ -10,10 +10,12 @@ import type {
   CompiledImage,
   CudaEntryPoints,
   CudaInfo,
+  FilledBuffer,
   KeptObjects,
   KernelResources,
   MeasuredAlgorithm,
   ResourceLaunch,
+  TimedLaunch,
 } from './native-types.js';
 import type { ProductSpec } from './program-types.js';
 import { isAtLeast } from './version.js';
@@ -141,6 +143,17 @@ export const kernelResources = (
   image: Uint8Array,
   launches: readonly ResourceLaunch[],
 ): Promise<KernelResources[]> => settled(guarded(() => cudaAddon().kernelResources(device, image, launches)));
+
+/**
+ * Seconds of launches of functions of an image, one after the other, on memory of their own: the least of a few
+ * repetitions, without what it takes to queue them. Rejects with `MemoryError` where there is no room.
+ */
+export const kernelSeconds = (
+  device: string,
+  image: Uint8Array,
+  launches: readonly TimedLaunch[],
+  buffers: readonly FilledBuffer[],
+): Promise<number> => settled(guarded(() => cudaAddon().kernelSeconds(device, image, launches, buffers)));
 
 /** The symbols that the addon looks up in each CUDA library. */
 export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());

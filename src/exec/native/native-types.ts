@@ -257,6 +257,8 @@ export interface CudaDeviceInfo {
   readonly sharedMemoryPerBlockOptin: number;
   readonly sharedMemoryPerMultiprocessor: number;
   readonly l2ByteLength: number;
+  /** The rate of its memory by its clock and bus; 0: the driver does not tell. */
+  readonly memoryBytesPerSecond: number;
   /** Whether it copies tiles of tensors by itself, as devices of compute capability 9.0 and later do. */
   readonly tensorMaps: boolean;
   /** Whether the device has stream-ordered memory pools, which Weft needs. */
@@ -340,6 +342,21 @@ export interface ResourceLaunch {
   readonly threads: number;
   /** Dynamic, of a block. */
   readonly sharedByteLength: number;
+}
+
+/** A launch to be timed, on buffers by their positions. */
+export interface TimedLaunch {
+  readonly function: string;
+  readonly grid: readonly number[];
+  readonly block: readonly number[];
+  readonly sharedByteLength: number;
+  readonly args: readonly ({ readonly buffer: number } | { readonly bytes: Uint8Array })[];
+}
+
+/** A buffer of launches that are timed, and each of its bytes before them. */
+export interface FilledBuffer {
+  readonly byteLength: number;
+  readonly fill: number;
 }
 
 /** The resources of a multiprocessor that a kernel takes, for a block of some threads. */

@@ -12,6 +12,7 @@ import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-devi
 import { cudaModel } from './cuda-model.js';
 import { CUDA_PRODUCTS } from './cuda-products.js';
 import { resourcesOf } from './kernel-resources.js';
+import { timeOfKernel } from './kernel-times.js';
 import { explainTuning } from './product-tuning.js';
 import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
 import type { Target } from './target.js';
@@ -37,5 +38,6 @@ export const CUDA_TARGET: Target = {
   explainSchedule: (step, device) => callRow(step).kernels?.(step, limitsOf(device))?.schedule,
   graphSizes,
   resourcesOf,
+  timeOf: timeOfKernel,
   sourceOf: (kernel, device) => cudaOf(kernel, limitsOf(device)).source,
 };

@@ -76,8 +76,11 @@ export interface Target {
   ) => Promise<readonly LaunchedKernel[]>;
   /** Measures what the times of kernels are predicted by, unless it is known: once in a process. */
   readonly calibrate?: (kernels: readonly Kernel[]) => Promise<void>;
-  /** The least seconds of several runs of a step on memory of its own. */
-  readonly timeOf?: (step: KernelStep, device: Device) => Promise<number>;
+  /**
+   * The least seconds of several runs of a step on memory of its own; `undefined`: it launches nothing, or its buffers do
+   * not fit into the memory that is free.
+   */
+  readonly timeOf?: (step: KernelStep, device: Device) => Promise<number | undefined>;
   /** The source that a kernel is printed as, where it is. */
   readonly sourceOf?: (kernel: Kernel, device: Device) => string;
 }

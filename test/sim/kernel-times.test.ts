@@ -1,0 +1,57 @@
+/** The times of kernels that `explain({ measure: true })` tells, on the simulated GPU: of all kinds of launches. */
+import { describe, expect, it } from 'vitest';
+import { iterate, type Lazy, lazy, placeholder } from '../../src/index.js';
+import { setDevices } from './simulator.js';
+
+setDevices([{ memory: 64 * 2 ** 20 }]);
+
+const given = (...shape: number[]): Lazy<'float32'> => placeholder(shape, 'float32');
+
+/** Expressions of placeholders and arrays, whose kernels have elements, rows, slots, tiles, gathers, steps. */
+const JOBS: Readonly<Record<string, () => Lazy>> = {
+  'a map': () => given(1000).mul(2),
+  'a map of one element': () => given().add(1),
+  'a reduction in slots': () => given(100_000).sum(),
+  'rows of several phases': () => given(64, 100).softmax(1),
+  'phases that are split': () => given(2, 40_000).softmax(1),
+  'a transposed tile': () => given(64, 64).add(given(64, 64).T),
+  pairs: () =>
+    given(64, 1, 8)
+      .sub(given(1, 64, 8))
+      .square()
+      .sum(2),
+  'a gather': () => given(1000).take(lazy(new Int32Array(50))),
+  'a number that comes with each run': () => given(100).mul(Math.PI),
+};
+
+describe('explain({ measure: true })', () => {
+  for (const [name, build] of Object.entries(JOBS)) {
+    it(`times ${name}`, async () => {
+      const { steps } = await build().explain({ device: 'cuda', measure: true });
+      const kernels = steps.filter(({ kind }) => kind === 'kernel');
+      expect(kernels).not.toHaveLength(0);
+      for (const { predictedMs, measuredMs } of kernels) {
+        expect(predictedMs).toBeGreaterThan(0);
+        expect(measuredMs).toBeGreaterThan(0);
+      }
+    });
+  }
+
+  it('times the steps of a loop once', async () => {
+    const looped = iterate(4, given(32, 32), (x) => x.add(x.T));
+    const { steps } = await looped.explain({ device: 'cuda', measure: true });
+    const inLoop = steps.filter(({ loop }) => loop !== undefined);
+    expect(inLoop).not.toHaveLength(0);
+    for (const { measuredMs } of inLoop) expect(measuredMs).toBeGreaterThan(0);
+  });
+
+  it('times no kernel that launches nothing, or whose buffers do not fit', async () => {
+    const { steps: none } = await given(0, 5).add(1).explain({ device: 'cuda', measure: true });
+    expect(none.every(({ measuredMs }) => measuredMs === undefined)).toBe(true);
+    const large = placeholder([2 ** 24], 'float64').add(1);
+    const { steps } = await large.explain({ device: 'cuda', measure: true });
+    expect(steps).toMatchObject([{ name: 'map_add' }]);
+    expect(steps[0]!.measuredMs).toBeUndefined();
+    expect(steps[0]!.predictedMs).toBeGreaterThan(0);
+  });
+});
