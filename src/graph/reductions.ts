@@ -30,6 +30,8 @@ export interface ReduceRow {
   readonly indexed: boolean;
   /** Whether the result is one of the elements, or where it is: then nothing is rounded on the way. */
   readonly selects?: true;
+  /** Weight of taking up an element against an addition, for models of the times of kernels. */
+  readonly cost: number;
   /** A part of other functions, which is no method and no function by itself. */
   readonly isInternal?: true;
 }
@@ -52,21 +54,21 @@ const inFloat: ReductionRule<'float'> = (dtype: DType) =>
 
 export const REDUCTIONS = {
   /** Sum of the elements. */
-  sum: { dtype: accumulated, identity: 0, width: 1, indexed: false },
+  sum: { dtype: accumulated, identity: 0, width: 1, indexed: false, cost: 1 },
   /** Product of the elements. */
-  prod: { dtype: accumulated, identity: 1, width: 1, indexed: false },
+  prod: { dtype: accumulated, identity: 1, width: 1, indexed: false, cost: 1 },
   /** Smallest element; NaN if any is NaN. */
-  min: { dtype: kept, identity: undefined, width: 1, indexed: false, selects: true },
+  min: { dtype: kept, identity: undefined, width: 1, indexed: false, cost: 1, selects: true },
   /** Largest element; NaN if any is NaN. */
-  max: { dtype: kept, identity: undefined, width: 1, indexed: false, selects: true },
+  max: { dtype: kept, identity: undefined, width: 1, indexed: false, cost: 1, selects: true },
   /** Whether any element is true (not 0). */
-  any: { dtype: truth, identity: false, width: 1, indexed: false, selects: true },
+  any: { dtype: truth, identity: false, width: 1, indexed: false, cost: 1, selects: true },
   /** Whether all elements are true (not 0). */
-  all: { dtype: truth, identity: true, width: 1, indexed: false, selects: true },
+  all: { dtype: truth, identity: true, width: 1, indexed: false, cost: 1, selects: true },
   /** Index of the first smallest element; of the first NaN if there is one. */
-  argmin: { dtype: position, identity: undefined, width: 2, indexed: true, selects: true },
+  argmin: { dtype: position, identity: undefined, width: 2, indexed: true, cost: 8, selects: true },
   /** Index of the first largest element; of the first NaN if there is one. */
-  argmax: { dtype: position, identity: undefined, width: 2, indexed: true, selects: true },
+  argmax: { dtype: position, identity: undefined, width: 2, indexed: true, cost: 8, selects: true },
   /**
    * Sum of squared deviations from the mean, Σ|x - mean|²: variance without its divisor. The accumulator is
    * (count, mean, M2), combined as in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm
@@ -77,14 +79,15 @@ export const REDUCTIONS = {
     identity: 0,
     width: 3,
     indexed: false,
+    cost: 13,
     isInternal: true,
   },
   /** Elements combined by a monoid of the user's own (`user-monoid.ts`), which says its identity. */
-  monoid: { dtype: kept, identity: undefined, width: 1, indexed: false, isInternal: true },
+  monoid: { dtype: kept, identity: undefined, width: 1, indexed: false, cost: 4, isInternal: true },
   /** log(Σ exp(x)) without overflow; the accumulator is (maximum, Σ exp(x - maximum)). */
-  logsumexp: { dtype: inFloat, identity: -Infinity, width: 2, indexed: false },
+  logsumexp: { dtype: inFloat, identity: -Infinity, width: 2, indexed: false, cost: 14 },
   /** Σ exp(x - max x), NaN where the maximum is infinite: softmax's divisor; the accumulator is that of logsumexp. */
-  sumexp: { dtype: inFloat, identity: 0, width: 2, indexed: false, isInternal: true },
+  sumexp: { dtype: inFloat, identity: 0, width: 2, indexed: false, cost: 14, isInternal: true },
 } as const satisfies Record<string, ReduceRow>;
 
 export type ReductionName = keyof typeof REDUCTIONS;

@@ -3,6 +3,7 @@ import { DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/cuda.js';
 import { config } from '../../host/config.js';
 import { type CudaDeviceInfo, cudaInfo, probeCuda, probeCutensor } from '../native/native.js';
 import { stallOf } from '../native/stalls.js';
+import { type DeviceRates, USUAL_RATES } from './cuda-times.js';
 import type { Device } from './device.js';
 
 let probing: Promise<void> | undefined;
@@ -100,10 +101,15 @@ function compilesWarpgroups(): boolean {
   return nvrtc === null || Number.parseInt(nvrtc.version, 10) >= 12;
 }
 
-/** Of a device that is not here. */
-const USUAL_MULTIPROCESSORS = 132;
-export const multiprocessorsOf = (device: Device): number =>
-  infoOf(device)?.multiprocessorCount ?? USUAL_MULTIPROCESSORS;
+export const multiprocessorsOf = (device: Device): number => ratesOf(device).multiprocessors;
+
+/** Of a device that is not here, or whose driver does not tell its memory's rate: the usual ones. */
+export function ratesOf(device: Device): DeviceRates {
+  const info = infoOf(device);
+  if (info === undefined) return USUAL_RATES;
+  const { multiprocessorCount: multiprocessors, memoryBytesPerSecond, l2ByteLength: l2Bytes } = info;
+  return { multiprocessors, memoryRate: memoryBytesPerSecond || USUAL_RATES.memoryRate, l2Bytes };
+}
 
 /** The most threads that a multiprocessor of a device here holds. */
 export const residentThreadsOf = (device: Device): number => infoOf(device)!.maxThreadsPerMultiprocessor;

@@ -9,7 +9,6 @@ import { warpFoldOf } from '../../codegen/cuda/routines/row-fold-function.js';
 import { WARP_ROW } from '../../codegen/cuda/routines/scan.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
 import { canBeElement } from '../../codegen/cuts/element-map.js';
-import { additionsOf } from '../../fusion/kernel/additions.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { LOOP_RECORD_BYTES, MOST_STREAMS, PACKED_BYTES } from '../../shared/layout.js';
@@ -21,7 +20,8 @@ import { hasConditionalNodes } from '../plan/loop-records.js';
 import { aligned } from '../plan/memory.js';
 import { type DevicePlan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
 import type { Destination, DeviceModel } from '../plan/plan-graph.js';
-import { limitsOf, multiprocessorsOf } from './cuda-device.js';
+import { limitsOf, ratesOf } from './cuda-device.js';
+import { type DeviceRates, secondsOfKernel } from './cuda-times.js';
 import type { Device } from './device.js';
 import { cudaPanels } from './panel-choice.js';
 
@@ -34,7 +34,8 @@ const TILE_BYTES = 48 * 2 ** 20;
 /** `destination`: where results are wanted; those that stay on the device are there as a whole. */
 export function cudaModel(device: Device, destination: Destination): DeviceModel {
   const limits = limitsOf(device);
-  const multiprocessors = multiprocessorsOf(device);
+  const rates = ratesOf(device);
+  const { multiprocessors } = rates;
   return {
     scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: expandForDevice,
@@ -55,7 +56,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
     costs: {
-      secondsOf: (step, part) => secondsOf(step, part, limits, multiprocessors),
+      secondsOf: (step, part) => secondsOf(step, part, limits, rates),
       busRate: BUS_RATE,
       phaseSeconds: PHASE_SECONDS,
       roundSeconds: ROUND_SECONDS,
@@ -114,8 +115,6 @@ function movedSeconds({ buffers }: Kernel, share: number): number {
   return bytes / (MEMORY_RATE * Math.min(1, 2 * share));
 }
 
-/** Additions a second of a multiprocessor: 128 a cycle; of 64-bit numbers half as many. */
-const ADDITION_RATE = 2.2e11;
 /** Bytes a second of the bus: PCIe 5, as measured. */
 const BUS_RATE = 50e9;
 /**
@@ -129,26 +128,15 @@ const PHASE_SECONDS = 5e-6;
  */
 const ROUND_SECONDS = 6e-5;
 
-/**
- * About how long a part of a step takes by itself: of few blocks, each part as long as the whole. Streams are
- * chosen without the arithmetic, as measured.
- */
-function secondsOf(step: Step, part: number, limits: DeviceLimits, multiprocessors: number): number {
+/** About how long a part of a step takes by itself. Streams are chosen without the arithmetic, as measured. */
+function secondsOf(step: Step, part: number, limits: DeviceLimits, rates: DeviceRates): number {
   if (step.kind === 'loop') {
     const runs = Math.ceil(step.steps / step.stepsAtOnce);
-    return runs * step.body.reduce((sum, one) => sum + secondsOf(one, part, limits, multiprocessors), 0);
+    return runs * step.body.reduce((sum, one) => sum + secondsOf(one, part, limits, rates), 0);
   }
-  if (step.kind !== 'kernel') {
-    const { seconds, share, queueSeconds } = costOf(step, limits, multiprocessors);
-    return share < 1 ? seconds : queueSeconds + (seconds - queueSeconds) * part;
-  }
-  const { kernel } = step;
-  const { launches, share } = fillOf(kernel, limits, multiprocessors);
-  const isWide = kernel.buffers.some(({ dtype }) => ['float64', 'complex128'].includes(dtype));
-  const rate = (ADDITION_RATE * multiprocessors * Math.min(1, 2 * share * part)) / (isWide ? 2 : 1);
-  const steps = kernel.carried === undefined ? 1 : stepsAtOnce(kernel, limits);
-  const working = Math.max(movedSeconds(kernel, share * part), (steps * additionsOf(kernel)) / rate);
-  return launches * LAUNCH_SECONDS + working * part;
+  if (step.kind === 'kernel') return secondsOfKernel(step.kernel, part, rates, limits);
+  const { seconds, share, queueSeconds } = costOf(step, limits, rates.multiprocessors);
+  return share < 1 ? seconds : queueSeconds + (seconds - queueSeconds) * part;
 }
 
 /**

@@ -1,0 +1,65 @@
+/**
+ * Kernels of the corpus with the times that the planner predicts, beside measured ones: for the bench that prints them and
+ * the test that holds the model to a file of them.
+ */
+import { readFileSync } from 'node:fs';
+import type { KernelStep } from '../src/exec/plan/plan.js';
+import type { Device } from '../src/exec/targets/device.js';
+import { targetOf } from '../src/exec/targets/table.js';
+import { canonicalize } from '../src/fusion/passes/canonicalize.js';
+import { type Lazy, placeholder } from '../src/index.js';
+import { planOnDevice } from '../test/support/device-plan.js';
+import type { CostCase } from './cost-corpus.js';
+
+/** In microseconds. */
+export interface Measured {
+  readonly kernel: string;
+  readonly family: string;
+  readonly predicted: number;
+  readonly measured: number;
+}
+
+const labelOf = ({ family, dtype, shape }: CostCase): string => `${family} of ${dtype} ${shape.join('×')}`;
+
+/** The kernel that an expression is on a device; undefined: it is not one kernel. */
+export function stepOf({ build, shape, dtype }: CostCase, device: Device): KernelStep | undefined {
+  const given = (): Lazy => placeholder(shape, dtype, device.isHost ? {} : { device: 'cuda:0' });
+  const canonical = canonicalize([build(given(), given()).expr]);
+  const { plan } = planOnDevice(canonical, device, { destination: 'device' });
+  const [step] = plan.steps;
+  return plan.steps.length === 1 && step?.kind === 'kernel' ? step : undefined;
+}
+
+function predictedOf(step: KernelStep, device: Device): number {
+  const { costs } = targetOf(device).modelOf(device, 'device');
+  if (costs === undefined) throw new Error(`no model of the times of kernels on ${device.name}`);
+  return costs.secondsOf(step, 1) * 1e6;
+}
+
+export const measuredOf = (one: CostCase, step: KernelStep, device: Device, measured: number): Measured => ({
+  kernel: `${labelOf(one)}: ${step.kernel.name}`,
+  family: one.family,
+  predicted: predictedOf(step, device),
+  measured,
+});
+
+/** Kernels of a file with the predictions of this version. */
+export function predictedAnew(cases: readonly CostCase[], device: Device, file: string): Measured[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const saved = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Measured);
+  const times = new Map(
+    saved.map(({ kernel, measured }) => [kernel.slice(0, kernel.indexOf(':')), measured]),
+  );
+  return cases.flatMap((one) => {
+    const label = labelOf(one);
+    const measured = times.get(label);
+    if (measured === undefined) return [];
+    const step = stepOf(one, device);
+    if (step === undefined) throw new Error(`${label} was one kernel where it was measured`);
+    return [measuredOf(one, step, device, measured)];
+  });
+}
+
+/** How far apart the two are, at least 1. */
+export const apart = ({ predicted, measured }: Measured): number =>
+  Math.max(predicted / measured, measured / predicted);

@@ -1,0 +1,94 @@
+/** The model of the times of kernels on a GPU, held to those that were measured on an H100. */
+import { describe, expect, it } from 'vitest';
+import { type CostCase, fittedCases, heldOutCases } from '../../bench/cost-corpus.js';
+import { apart, predictedAnew, stepOf } from '../../bench/cost-predictions.js';
+import { median } from '../../bench/statistics.js';
+import { DEFAULT_LIMITS } from '../../src/codegen/cuda/schedules/schedule-rows.js';
+import { touchedBytes } from '../../src/codegen/cuda/traffic.js';
+import { secondsOfKernel, USUAL_RATES } from '../../src/exec/targets/cuda-times.js';
+import { gpuOf } from '../../src/exec/targets/device.js';
+import { type Lazy, placeholder } from '../../src/index.js';
+
+const H100 = gpuOf('sm_90');
+const FOLDER = 'bench/results/2026-11-27-h100-kernel-times';
+
+describe('the times of kernels on an H100', () => {
+  const ratios = (cases: readonly CostCase[], file: string): number[] =>
+    predictedAnew(cases, H100, `${FOLDER}/${file}.jsonl`).map(apart);
+
+  it('are predicted within 1.25 at the median, and beyond 2 for two kernels', () => {
+    const found = ratios(fittedCases(26), 'fitted');
+    expect(found).toHaveLength(406);
+    expect(median(found)).toBeLessThan(1.06);
+    expect(found.filter((ratio) => ratio > 1.25).length).toBeLessThan(41);
+    expect(found.filter((ratio) => ratio > 2)).toHaveLength(2);
+    expect(Math.max(...found)).toBeLessThan(2.2);
+  });
+
+  it('are predicted of kernels that the model was not fitted to', () => {
+    const found = ratios(heldOutCases(100, 1, 26), 'held-out');
+    expect(found).toHaveLength(100);
+    expect(median(found)).toBeLessThan(1.1);
+    expect(found.filter((ratio) => ratio > 1.5).length).toBeLessThan(11);
+    expect(found.filter((ratio) => ratio > 2)).toHaveLength(1);
+  });
+});
+
+/** The kernel of an expression of a matrix of float32. */
+const kernelOf = (build: (x: Lazy) => Lazy, shape: readonly number[] = [2048, 2048]) =>
+  stepOf({ family: '', dtype: 'float32', shape, build }, H100)!.kernel;
+
+describe('the memory that a kernel touches', () => {
+  const corner = (x: Lazy): Lazy => x.slice([0, 16], [0, 16]);
+  const all = 4 * 2048 * 2048;
+
+  it('is that of slices, in sectors of 32 bytes', () => {
+    expect(touchedBytes(kernelOf((x) => x.add(1)))).toBe(2 * all);
+    // 16 rows of 64 bytes, rows and columns, and the result.
+    expect(touchedBytes(kernelOf((x) => corner(x).add(corner(x).T)))).toBe(3 * 1024);
+    // A column: a sector of each row.
+    expect(touchedBytes(kernelOf((x) => x.slice([0, 2048], [0, 1]).add(1)))).toBe(2048 * (32 + 4));
+    // Every second element: all sectors; every 16th: a half of them.
+    expect(touchedBytes(kernelOf((x) => x.slice([0, 2048], [0, 2048, 2]).add(1)))).toBe(all + all / 2);
+    expect(touchedBytes(kernelOf((x) => x.slice([0, 2048], [0, 2048, 16]).add(1)))).toBe(all / 2 + all / 16);
+  });
+
+  it('is counted once: neighbours, and rows beside all others', () => {
+    const inner = 4 * 2046 * 2048;
+    const neighbours = kernelOf((x) => x.slice([2]).add(x.slice([0, -2])));
+    expect(touchedBytes(neighbours)).toBe(all + inner);
+    expect(touchedBytes(kernelOf((x) => x.sub(x.slice([0, 1]))))).toBe(2 * all);
+  });
+
+  it('is at most the buffer for gathers, whose indices may repeat', () => {
+    const index = placeholder([5000], 'int32', { device: 'cuda:0' });
+    const taken = kernelOf((x) => x.reshape([-1]).take(index));
+    expect(touchedBytes(taken)).toBeLessThanOrEqual(5000 * (32 + 4 + 8) + 64);
+  });
+});
+
+describe('the time of a kernel', () => {
+  const seconds = (
+    build: (x: Lazy) => Lazy,
+    shape: readonly number[],
+    part = 1,
+    rates = USUAL_RATES,
+  ): number => secondsOfKernel(kernelOf(build, shape), part, rates, DEFAULT_LIMITS);
+
+  it('follows the rate of the memory, and of fewer multiprocessors', () => {
+    const h200 = { ...USUAL_RATES, memoryRate: 4.9e12 };
+    const large = (rates = USUAL_RATES): number => seconds((x) => x.add(1), [2 ** 13, 2 ** 13], 1, rates);
+    expect(large() / large(h200)).toBeCloseTo(4.9 / 3.352, 1);
+    const slow = { ...USUAL_RATES, multiprocessors: 16 };
+    expect(large(slow)).toBeGreaterThan(2 * large());
+  });
+
+  it('of a part is between that of nothing and that of all', () => {
+    for (const build of [(x: Lazy) => x.add(1), (x: Lazy) => x.sum(), (x: Lazy) => x.softmax(1)]) {
+      const parts = [0.01, 0.25, 0.5, 1].map((part) => seconds(build, [4096, 4096], part));
+      expect(parts).toEqual([...parts].sort((a, b) => a - b));
+      expect(parts[0]).toBeGreaterThan(1e-6);
+      expect(parts[2]! / parts[3]!).toBeLessThan(0.7);
+    }
+  });
+});
