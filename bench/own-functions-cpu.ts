@@ -20,6 +20,8 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 });
+// Of both sides.
+process.env.WEFT_THREADS = values.threads;
 const [threads, elements, calls] = [values.threads, values.elements, values.calls].map(Number) as [
   number,
   number,
