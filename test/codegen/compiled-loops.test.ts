@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as runtime from '../../src/exec/native/native.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { DType } from '../../src/graph/dtype.js';
@@ -267,6 +267,8 @@ function dividendsFor(dtype: keyof typeof ARRAY_OF, divisor: number, count: numb
 
 /** Functions of loops of integers for each instruction set (`WEFT_FUNCTIONS`: as those of element-functions.test.ts). */
 const INTEGER_LOOPS = Number(process.env.WEFT_FUNCTIONS ?? 12);
+// Some thousands take up to an hour.
+if (process.env.WEFT_FUNCTIONS !== undefined) vi.setConfig({ testTimeout: 3_600_000 });
 
 /**
  * Arguments of such functions: small whole float64, as code for bounded and narrow numbers takes them, but for one
