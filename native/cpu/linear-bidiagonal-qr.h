@@ -1,5 +1,6 @@
 // The implicit QR method for bidiagonal matrices.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,12 +13,12 @@ template <typename R>
 class Bidiagonal {
  public:
   Bidiagonal(int64_t n, R* d, R* e, Rotations<R>& left, Rotations<R>& right)
-      : d_(d), e_(e), left_(left), right_(right), last_(n) {}
+      : d_(d), e_(e), left_(left), right_(right), last_(n), mostSteps_(std::max<int64_t>(75, 6 * n)) {}
 
   bool solve() {
-    int steps = 0;
+    int64_t steps = 0;
     while (last_ > 0) {
-      if (steps > kMostSteps) return false;
+      if (steps > mostSteps_) return false;
       const int64_t before = last_;
       step();
       steps = last_ == before ? steps + 1 : 0;
@@ -28,7 +29,6 @@ class Bidiagonal {
   }
 
  private:
-  static constexpr int kMostSteps = 75;
   static constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
   static constexpr R kTiny = std::numeric_limits<R>::min();
 
@@ -139,6 +139,8 @@ class Bidiagonal {
   R *d_, *e_;
   Rotations<R>&left_, &right_;
   int64_t last_;
+  // For a value, as LAPACK has them: those of graded matrices are found slowly.
+  const int64_t mostSteps_;
 };
 
 }  // namespace weft::cpu
