@@ -59,8 +59,8 @@ class Bidiagonal {
     R f = e_[p - 2];
     e_[p - 2] = 0;
     for (int64_t j = p - 2; j >= k; j--) {
-      const R t = std::hypot(d_[j], f), c = d_[j] / t, s = f / t;
-      d_[j] = t;
+      const auto [c, s, length] = rotationOf(d_[j], f);
+      d_[j] = length;
       if (j != k) {
         f = -s * e_[j - 1];
         e_[j - 1] = c * e_[j - 1];
@@ -74,18 +74,12 @@ class Bidiagonal {
     R f = e_[k - 1];
     e_[k - 1] = 0;
     for (int64_t j = k; j < p; j++) {
-      const R t = std::hypot(d_[j], f), c = d_[j] / t, s = f / t;
-      d_[j] = t;
+      const auto [c, s, length] = rotationOf(d_[j], f);
+      d_[j] = length;
       f = -s * e_[j];
       e_[j] = c * e_[j];
       left_.turn(j, k - 1, c, s);
     }
-  }
-
-  // Of numbers of a matrix whose largest element is about 1: squares do not overflow.
-  static R length(R x, R y) {
-    const R squares = x * x + y * y;
-    return squares > kTiny / kEpsilon ? std::sqrt(squares) : std::hypot(x, y);
   }
 
   // An implicit QR step with the shift of the last two values.
@@ -106,22 +100,20 @@ class Bidiagonal {
     right_.begin(k, false);
     left_.begin(k, false);
     for (int64_t j = k; j < p - 1; j++) {
-      R t = length(f, g), cosine = t == 0 ? 1 : f / t, sine = t == 0 ? 0 : g / t;
-      if (j != k) e_[j - 1] = t;
-      f = cosine * d_[j] + sine * e_[j];
-      e_[j] = cosine * e_[j] - sine * d_[j];
-      g = sine * d_[j + 1];
-      d_[j + 1] = cosine * d_[j + 1];
-      right_.add(cosine, sine);
-      t = length(f, g);
-      cosine = t == 0 ? 1 : f / t;
-      sine = t == 0 ? 0 : g / t;
-      d_[j] = t;
-      f = cosine * e_[j] + sine * d_[j + 1];
-      d_[j + 1] = cosine * d_[j + 1] - sine * e_[j];
-      g = sine * e_[j + 1];
-      e_[j + 1] = cosine * e_[j + 1];
-      left_.add(cosine, sine);
+      const Rotation<R> right = rotationOf(f, g);
+      if (j != k) e_[j - 1] = right.length;
+      f = right.c * d_[j] + right.s * e_[j];
+      e_[j] = right.c * e_[j] - right.s * d_[j];
+      g = right.s * d_[j + 1];
+      d_[j + 1] = right.c * d_[j + 1];
+      right_.add(right.c, right.s);
+      const Rotation<R> left = rotationOf(f, g);
+      d_[j] = left.length;
+      f = left.c * e_[j] + left.s * d_[j + 1];
+      d_[j + 1] = left.c * d_[j + 1] - left.s * e_[j];
+      g = left.s * e_[j + 1];
+      e_[j + 1] = left.c * e_[j + 1];
+      left_.add(left.c, left.s);
     }
     e_[p - 2] = f;
     right_.end();

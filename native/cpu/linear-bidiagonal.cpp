@@ -45,7 +45,7 @@ class BidiagonalDivision {
       // The last column goes to the columns before it.
       R rest = e[count - 1];
       for (int64_t j = count - 1; j >= 0 && rest != 0; j--) {
-        const R length = std::hypot(d[j], rest), c = d[j] / length, s = rest / length;
+        const auto [c, s, length] = rotationOf(d[j], rest);
         d[j] = length;
         right.turn(j, count, c, s);
         if (j == 0) break;
@@ -71,8 +71,8 @@ class BidiagonalDivision {
     if (m.extra == 1) {
       const R first = z[static_cast<size_t>(middle)], last = beta * v.at(middle + 1, n);
       if (last != 0) {
-        const R length = std::hypot(first, last);
-        turnColumns(v, middle, n, first / length, last / length);
+        const auto [c, s, length] = rotationOf(first, last);
+        turnColumns(v, middle, n, c, s);
         z[static_cast<size_t>(middle)] = length;
       }
       columns.spread(middle);

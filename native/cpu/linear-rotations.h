@@ -2,11 +2,36 @@
 // stays in the cache while all of them go over it, and threads have blocks each.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "cpu/linear.h"
 
 namespace weft::cpu {
+
+// (x, y) to (length, 0), by (c x + s y, c y - s x).
+template <typename R>
+struct Rotation {
+  R c, s, length;
+};
+
+// Of numbers of a matrix whose largest element is about 1: squares do not overflow. Subnormal numbers are
+// scaled first: their length has so few bits that c² + s² would differ from 1 by hundredths.
+template <typename R>
+inline Rotation<R> rotationOf(R x, R y) {
+  constexpr R kTiny = std::numeric_limits<R>::min(), kSmall = kTiny / std::numeric_limits<R>::epsilon();
+  const auto of = [](R a, R b, R length) { return Rotation<R>{a / length, b / length, length}; };
+  const R squares = x * x + y * y;
+  if (squares > kSmall) return of(x, y, std::sqrt(squares));
+  const R most = std::max(std::abs(x), std::abs(y));
+  if (most == 0) return {1, 0, 0};
+  if (!(most < kSmall)) return of(x, y, std::hypot(x, y));
+  const R a = x / kTiny, b = y / kTiny;
+  Rotation<R> scaled = of(a, b, std::sqrt(a * a + b * b));
+  scaled.length *= kTiny;
+  return scaled;
+}
 
 template <typename R>
 class Rotations {

@@ -164,15 +164,15 @@ bool makeDiagonal(int64_t n, R* d, R* e, Rotations<R>& rotations) {
       for (; i >= l; i--) {
         R f = s * e[i];
         const R b = c * e[i];
-        r = std::hypot(f, g);
-        e[i + 1] = r;
+        const Rotation<R> turn = rotationOf(g, f);
+        r = e[i + 1] = turn.length;
         if (r == 0) {
           d[i + 1] -= p;
           e[m] = 0;
           break;
         }
-        s = f / r;
-        c = g / r;
+        s = turn.s;
+        c = turn.c;
         g = d[i + 1] - p;
         r = (d[i] - g) * s + 2 * c * b;
         p = s * r;
