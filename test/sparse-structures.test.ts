@@ -130,7 +130,7 @@ const joined = (d: Lazy, axis: 0 | 1): Lazy =>
 /** Matrices that SciPy reads, and the dense ones. */
 const READ: Readonly<Record<string, readonly [Arrays, readonly (readonly number[])[]]>> = {
   'elements behind the last start': [
-    { data: [4, 1, 5, 6, 7, 8], indices: [0, 2, 1, 2, 0, 1], indptr: [0, 2, 3, 4] },
+    { data: [4, 1, 5, 6, 7, 8], indices: [0, 2, 1, 2, 9, -4], indptr: [0, 2, 3, 4] },
     [
       [4, 0, 1],
       [0, 5, 0],
@@ -203,12 +203,61 @@ it('starts in host memory that do not fit the elements are refused where the mat
   expect(() => inHost(last)).toThrow(
     '[sparse.csr] expected indptr to end with at most 3, the number of elements: 9',
   );
+  expect(() => sparse.csr({ data: [1], indices: [0], indptr: [0, 1, 1] }, [2, 0])).toThrow(
+    '[sparse.csr] expected indptr to end with 0 in a matrix of (2, 0): 1',
+  );
+  expect(sparse.csr({ data: [1], indices: [0], indptr: [0, 0, 0] }, [2, 0]).data.shape).toEqual([0]);
   expect(() => sparse.csr({ data: [1], indices: [0, 1], indptr: [0, 1] }, [1, 2])).toThrow(
     'indices for each of 1',
   );
   expect(() => sparse.csr({ data: [1], indices: [0], indptr: [0, 1] }, [2, 2])).toThrow(
     'indptr of 3 elements: 2',
   );
+});
+
+it('starts elsewhere are refused of a matrix without elements, too, where they are not 0', async () => {
+  const without = (indptr: readonly number[]): Matrix => computed({ data: [], indices: [], indptr });
+  const zeros = [
+    [0, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+  ];
+  const isNoSolve = (call: string): boolean => !/solve|gmres/.test(call);
+  const off: string[] = [];
+  for (const [call, [ofSparse, ofDense]] of Object.entries(FUNCTIONS).filter(([each]) => isNoSolve(each))) {
+    const [found, wanted] = await compute([await ofSparse(without([0, 0, 0, 0])), ofDense(lazy(zeros))], cpu);
+    if (`${found.toArray()}` !== `${wanted.toArray()}`) off.push(call);
+    for (const indptr of [
+      [0, 0, 0, 5],
+      [0, 1, 0, 0],
+      [1, 1, 0, 0],
+    ]) {
+      const error = await (async () => compute([await ofSparse(without(indptr))], cpu))().catch(
+        (thrown: unknown) => thrown,
+      );
+      if (!(error instanceof RangeArgumentError)) off.push(`${call} of ${indptr}: ${error}`);
+    }
+  }
+  expect(off).toEqual([]);
+  expect((await without([0, 0, 0, 0]).data.compute(cpu)).shape).toEqual([0]);
+});
+
+it('rows and columns below 0, beyond the last and of a matrix without any are refused', async () => {
+  for (const [row, col] of [
+    [-1, 0],
+    [0, -3],
+    [2, 0],
+    [0, 3],
+  ] as const)
+    await expect(
+      sparse
+        .coo({ data: [1], row: [row], col: [col] }, [2, 3])
+        .sum()
+        .compute(cpu),
+    ).rejects.toThrow(RangeArgumentError);
+  for (const shape of [[0, 3] as const, [2, 0] as const])
+    expect(() => sparse.coo({ data: [1], row: [0], col: [0] }, shape)).toThrow('expected no elements');
+  expect(sparse.coo({ data: [], row: [], col: [] }, [0, 3]).shape).toEqual([0, 3]);
 });
 
 it('starts are an argument of a compiled function, and a placeholder', async () => {

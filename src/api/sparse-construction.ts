@@ -49,8 +49,8 @@ export interface SparseDiagonalOptions {
  * be in any order and occur twice. Elements behind the last start are left out; where `indptr` is no list and no typed
  * array, how many there are depends on data. Throws a ShapeError for lengths that do not fit each other, a DTypeError for
  * indices that are no integers, a RangeArgumentError for a list or typed array `indptr` that does not begin with 0, or ends
- * beyond the elements. Those of other arrays, an `indptr` that descends and indices out of range are a RangeArgumentError
- * when something is computed that reads them, before anything runs.
+ * beyond the elements, which a matrix without rows or columns has none of. Those of other arrays, an `indptr` that descends
+ * and indices out of range are a RangeArgumentError when something is computed that reads them, before anything runs.
  *
  * @example
  * const a = sparse.csr({ data: [10, 20, 30], indices: [0, 2, 1], indptr: [0, 2, 3] }, [2, 3])
@@ -76,7 +76,7 @@ export function csc(arrays: CompressedArrays, shape: MatrixShape): SparseMatrix 
 
 /**
  * The matrix of elements at (row, col), in any order; those at one place are added up, as by SciPy's
- * `coo_array((data, (row, col)), shape).tocsr()`. Errors are those of `sparse.csr`.
+ * `coo_array((data, (row, col)), shape).tocsr()`. Errors are those of `sparse.csr`: negative indices are out of range.
  *
  * @example
  * await sparse.coo({ data: [1, 2, 3], row: [1, 0, 1], col: [0, 1, 0] }, [2, 2]).toDense().compute()
@@ -88,15 +88,15 @@ export function coo(arrays: CoordinateArrays, shape: MatrixShape): SparseMatrix 
     const op = 'sparse.coo';
     const size = sizes(op, shape);
     const values = line(op, 'data', arrays?.data);
-    const [row, col] = [
-      ['row', size[0]],
-      ['col', size[1]],
-    ].map(([name, most]) => {
-      const index = cast(indexLine(op, name as string, arrays[name as 'row' | 'col']), 'int64');
-      sameLength(op, values, name as string, index);
-      if (most === 0) return index;
-      return gather(iota(most as number), index, 0, 'raise', index.shape, `${op}: ${name}`);
+    const [row, col] = (['row', 'col'] as const).map((name, axis) => {
+      const index = cast(indexLine(op, name, arrays[name]), 'int64');
+      sameLength(op, values, name, index);
+      return gather(iota(size[axis]!), index, 0, 'raiseFromStart', index.shape, `${op}: ${name}`);
     });
+    if (size[0] * size[1] === 0 && values.shape[0]! > 0) {
+      const wanted = `no elements in a matrix of ${formatShape(size)}`;
+      throw new RangeArgumentError(expected(op, wanted, `${values.shape[0]}`));
+    }
     const keys = map('add', [map('multiply', [row!, BigInt(size[1])]), col!]);
     return new SparseMatrix(fromKeys(size, keys, values, { equal: 'added', areStored: true }));
   });
@@ -204,13 +204,22 @@ function byRows(
     throw new ShapeError(expected(op, `indptr of ${shape[0] + 1} elements`, `${starts!.shape[0]}`));
   const areNarrow = [places!, starts!].every(({ dtype }) => dtype === 'int32');
   const [own, begins] = [places!, starts!].map((each) => (areNarrow ? each : cast(each, 'int64')));
-  const bound = values.shape[0]!;
-  const known = stored ?? givenEnd(op, starts!, bound);
+  const hasPlaces = shape[0] * shape[1] > 0;
+  const bound = hasPlaces ? values.shape[0]! : 0;
+  const known = stored ?? givenEnd(op, starts!);
+  if (known !== undefined && (known < 0 || known > bound)) {
+    const end = hasPlaces
+      ? `at most ${bound}, the number of elements`
+      : `0 in a matrix of ${formatShape(shape)}`;
+    throw new RangeArgumentError(expected(op, `indptr to end with ${end}`, `${known}`));
+  }
+  if (known === undefined && bound === 0)
+    return hasPlaces ? withoutElements(op, shape, begins!, values.dtype) : emptyMatrix(shape, values.dtype);
   const last = cast(slice(begins!, shape[0]), 'int64');
   const length = gather(iota(bound + 1), last, 0, 'raiseFromStart', [], `${op}: indptr`);
   const stretch = (x: Expr): Expr => {
     if (known === undefined) return bounded(x, length);
-    return known === bound ? x : slice(x, [0, known]);
+    return known === x.shape[0] ? x : slice(x, [0, known]);
   };
   return {
     shape,
@@ -222,17 +231,28 @@ function byRows(
   };
 }
 
-/** The last start of rows that are in host memory, checked, and the first one; undefined: they are elsewhere. */
-function givenEnd(op: string, starts: Expr, bound: number): number | undefined {
+/** The last start of rows that are in host memory, the first one of which is checked; undefined: they are elsewhere. */
+function givenEnd(op: string, starts: Expr): number | undefined {
   if (starts.kind !== 'source' || starts.source.type !== 'host') return undefined;
   const { data, offset, strides } = starts.source;
   // Placeholders have no elements.
   if (data.length === 0) return undefined;
   const [first, last] = [0, starts.shape[0]! - 1].map((k) => Number(data[offset + k * (strides[0] ?? 0)]));
   if (first !== 0) throw new RangeArgumentError(expected(op, 'indptr to begin with 0', `${first}`));
-  if (last! >= 0 && last! <= bound) return last;
-  const wanted = `indptr to end with at most ${bound}, the number of elements`;
-  throw new RangeArgumentError(expected(op, wanted, `${last}`));
+  return last;
+}
+
+/**
+ * A matrix of which nothing is stored, by starts that are not known. Functions read no starts of lines that are empty, so
+ * these have two zeros, which are no part of the matrix, and starts are refused that are not 0.
+ */
+function withoutElements(op: string, shape: MatrixShape, starts: Expr, dtype: DType): SparseParts {
+  const checked = gather(iota(1), cast(starts, 'int64'), 0, 'raiseStarts', starts.shape, op);
+  const length = slice(checked, shape[0]);
+  const [places, values] = (['int64', dtype] as const).map((each) =>
+    bounded(broadcast(constant(0, each), [2]), length),
+  ) as [Expr, Expr];
+  return { shape, starts: checked, places, values, isCanonical: true, isGiven: false };
 }
 
 /** Elements along diagonals: a number, or a line as long as the diagonal, for each. */

@@ -3,7 +3,8 @@
 import { slice } from './basic-slicing.js';
 import { BIN_MODES } from './bin-units.js';
 import type { CheckedIndices, Expr, ExprOf } from './expr.js';
-import { map } from './infer.js';
+import { withExtent } from './extent.js';
+import { cast, map } from './infer.js';
 
 const NONE: readonly CheckedIndices[] = [];
 
@@ -27,7 +28,8 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     const op = x.asked ?? 'sparse.matmul';
     const checked = checkedStarts(op, starts, stored.shape[0]!, site);
     if (columns === undefined) return checked;
-    return [...checked, { indices: stored, op: `${op}: indices`, axis: 1, from: 0, size: columns, site }];
+    const indices = upToLastStart(stored, starts);
+    return [...checked, { indices, op: `${op}: indices`, axis: 1, from: 0, size: columns, site }];
   }
   if (x.routine !== 'bins') return NONE;
   const [, size, , place] = x.parameters as readonly [number, number, number, number];
@@ -58,6 +60,18 @@ function rowLengths(starts: Expr): Expr {
   const lengths = lengthsOf.get(starts) ?? map('subtract', [slice(starts, [1]), slice(starts, [0, -1])]);
   lengthsOf.set(starts, lengths);
   return lengths;
+}
+
+const storedColumns = new WeakMap<Expr, WeakMap<Expr, Expr>>();
+
+/** Columns of stored elements: those behind the last start are no part of a matrix, and may be any numbers. */
+function upToLastStart(columns: Expr, starts: Expr): Expr {
+  const byStarts = storedColumns.get(columns) ?? new WeakMap<Expr, Expr>();
+  storedColumns.set(columns, byStarts);
+  const last = (): Expr => cast(slice(starts, starts.shape[0]! - 1), 'int64');
+  const stored = byStarts.get(starts) ?? withExtent(columns, 0, last());
+  byStarts.set(starts, stored);
+  return stored;
 }
 
 /** The columns of the sparse matrix that a user gave and a product begins with; undefined: there is none. */

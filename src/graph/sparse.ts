@@ -83,17 +83,20 @@ export function rowsOf(matrix: SparseParts, op: string): Expr {
   return cast(call('sparseRows', [bound], [starts], op)[0]!, 'int64');
 }
 
-/** The int64 column of each stored element. Of a matrix that users gave, indices out of range are refused. */
+/**
+ * The int64 column of each stored element. Of a matrix that users gave, indices out of range are refused, but for those
+ * behind the true number.
+ */
 export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): Expr => {
-  const index = cast(upToBound(places), 'int64');
-  if (!isGiven) return index;
-  return gather(iota(shape[1]), index, 0, 'raiseFromStart', index.shape, `${op}: indices`);
+  if (!isGiven) return cast(upToBound(places), 'int64');
+  const index = cast(places, 'int64');
+  return upToBound(gather(iota(shape[1]), index, 0, 'raiseFromStart', index.shape, `${op}: indices`));
 };
 
 /** The matrix with lines that need no look any more: those of a matrix that users gave are refused as they are read. */
 export function checkedLines(matrix: SparseParts, op: string): SparseParts {
   if (!matrix.isGiven || boundOf(matrix) === 0) return matrix;
-  const places = throughBound(matrix.places, (line) => columnsOf({ ...matrix, places: line }, op));
+  const places = throughBound(matrix.places, () => columnsOf(matrix, op));
   return { ...matrix, starts: startsOf(matrix, op), places, isGiven: false };
 }
 
