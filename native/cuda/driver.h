@@ -202,7 +202,8 @@ enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers 
   X(cuMemFreeHost, "cuMemFreeHost", void* address)                                                           \
   X(cuMemHostRegister, "cuMemHostRegister_v2", void* address, size_t bytes, unsigned flags)                  \
   X(cuMemHostUnregister, "cuMemHostUnregister", void* address)                                               \
-  X(cuPointerGetAttribute, "cuPointerGetAttribute", void* value, int attribute, CUdeviceptr address)         \
+  X(cuPointerGetAttributes, "cuPointerGetAttributes", unsigned count, int* attributes, void** values,        \
+    CUdeviceptr address)                                                                                     \
   X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", CUdeviceptr to, const void* from, size_t bytes,               \
     CUstream stream)                                                                                         \
   X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", void* to, CUdeviceptr from, size_t bytes, CUstream stream)    \

@@ -112,9 +112,12 @@ std::vector<Transfer> chunksOf(const std::vector<Transfer>& transfers, size_t mo
 bool isPinned(const Transfer& transfer) {
   if (!transfer.isInMemory() || transfer.total() < kDirectByteLength) return false;
   unsigned type = 0;
+  int attribute = kPointerMemoryType;
+  void* value = &type;
   const auto address = reinterpret_cast<CUdeviceptr>(transfer.host);
-  // Memory the driver does not know is an error, which is the usual answer here.
-  return driver().cuPointerGetAttribute(&type, kPointerMemoryType, address) == kSuccess &&
+  // Most memory is not the driver's: the type stays 0. A question for one attribute has an error as the
+  // answer then.
+  return driver().cuPointerGetAttributes(1, &attribute, &value, address) == kSuccess &&
          type == kMemoryTypeHost;
 }
 

@@ -22,7 +22,7 @@ export const CANNOT_FAIL = new Set([
   'cuEventDestroy_v2',
   'cuMemFreeAsync',
   'cuMemGetInfo_v2',
-  'cuPointerGetAttribute',
+  'cuPointerGetAttributes',
 ]);
 
 /** Errors that a failing call may end a run with. */

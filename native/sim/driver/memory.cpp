@@ -265,19 +265,18 @@ WEFT_SIM_API cuMemHostUnregister(void* memory) {
   });
 }
 
-WEFT_SIM_API cuPointerGetAttribute(void* value, int attribute, Address address) {
-  return enter("cuPointerGetAttribute", Needs::context, [&](Simulator& simulator, Context* context) {
+// Of memory that is not the driver's, attributes are 0.
+WEFT_SIM_API cuPointerGetAttributes(unsigned count, int* attributes, void** values, Address address) {
+  return enter("cuPointerGetAttributes", Needs::context, [&](Simulator& simulator, Context* context) {
     constexpr int kMemoryType = 2;
-    if (attribute != kMemoryType) return kInvalidValue;
+    if (count != 1 || attributes[0] != kMemoryType) return kInvalidValue;
     unsigned type = 0;
     if (simulator.pinnedAt(reinterpret_cast<void*>(address), 1) != nullptr) {
       type = 1;
     } else if (context->memory->contains(address)) {
       type = 2;
-    } else {
-      return kInvalidValue;
     }
-    return std::memcpy(value, &type, sizeof type), kSuccess;
+    return std::memcpy(values[0], &type, sizeof type), kSuccess;
   });
 }
 
