@@ -13,6 +13,9 @@ alignas(64) char zeroChunk[kChunk * 16];
 // Buffers from this size on may not be in the caches when they are read.
 constexpr int64_t kFarBytes = int64_t{1} << 20;
 
+// Rows from which on lanes that are apart are read a square at a time.
+constexpr int64_t kSquareRows = 8;
+
 // Rows and lanes of a block that a value takes up.
 struct Shape {
   int64_t rows;
@@ -191,7 +194,7 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
     }
   }
   const bool tiled =
-      affine.mode == LaneMode::stride && shape.rows >= 8 && std::abs(affine.row) < std::abs(affine.lane);
+      affine.mode == LaneMode::stride && shape.rows >= kSquareRows && std::abs(affine.row) < std::abs(affine.lane);
   if (tiled)
     moves.gatherTile(registers, shape.rowStep, from, shape.rows, shape.lanes, affine.row, affine.lane);
   for (int64_t r = 0; r < shape.rows; r++) {

@@ -21,6 +21,8 @@ namespace weft {
 namespace {
 
 constexpr int kLeastRuns = 3;
+// A run of so many seconds is not repeated: computes wait for it.
+constexpr double kLongRun = 1;
 
 // Writes equal elements.
 template <typename T>
@@ -78,6 +80,7 @@ class TimeTapeTask : public NativeTask {
       const double begin = secondsNow(clock);
       cpu::runTape(*tape_, buffers.data(), {0, tape_->tileCount()}, pool, &cancelFlag());
       least_ = std::min(least_, secondsNow(clock) - begin);
+      if (least_ >= kLongRun) break;
     }
   }
 

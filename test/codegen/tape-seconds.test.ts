@@ -1,15 +1,21 @@
 /** The times of kernels on the CPU as predicted: what a tape does in all, and what follows from a machine's rates. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { SQUARE_ROWS } from '../../src/codegen/cpu/tape-cost.js';
 import { unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
-import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
+import { TASK_WORK, tallyOf } from '../../src/codegen/cpu/tape-tally.js';
 import { timeTape } from '../../src/exec/native/native.js';
 import type { KernelStep } from '../../src/exec/plan/plan.js';
 import { CPU_COSTS } from '../../src/exec/targets/cpu-costs.js';
 import { cpuRates, measureRates, timeOfStep } from '../../src/exec/targets/cpu-probes.js';
+import { CPU } from '../../src/exec/targets/device.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import type { DType } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
+import { placeholder, reduction } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 
 function map(n: number, op: OpName, dtype: DType = 'float32', stride = 1): Kernel {
@@ -57,6 +63,35 @@ describe('the tally of a tape', () => {
     expect([...tallyOf(sum(64, 512, [512, 1])).functions.keys()]).toEqual(['along lanes sum float32']);
     expect(tallyOf(sum(64, 512, [512, 1])).amounts.get('row')).toBe(64);
     expect([...tallyOf(sum(512, 64, [1, 512])).functions.keys()]).toEqual(['by lane sum float32']);
+  });
+
+  it('counts an accumulator of several numbers once, and each monoid for itself', () => {
+    const ofExtremes = (second: number): ReturnType<typeof tallyOf> => {
+      const extremes = reduction({
+        identity: [0, 0],
+        map: (x: number): [number, number] => [x, x],
+        combine: ([a, b]: [number, number], [c, d]: [number, number]): [number, number] => [
+          Math.min(a, c),
+          Math.max(b, d) * second,
+        ],
+        captures: { second },
+      });
+      const results = extremes(placeholder([4096], 'float32', { device: 'cpu' }));
+      const { steps } = planOnDevice(canonicalize(results.map(({ expr }) => expr)), CPU).plan;
+      expect(steps.length).toBe(1);
+      return tallyOf((steps[0] as KernelStep).kernel);
+    };
+    const [one, two] = [[...ofExtremes(1).functions], [...ofExtremes(2).functions]];
+    expect([one.length, two.length]).toEqual([1, 1]);
+    expect(one[0]![0]).not.toBe(two[0]![0]);
+    expect(one[0]![1].vectors).toBe(4096 / 16);
+  });
+
+  it('has the numbers of the runtime', () => {
+    const textOf = (file: string): string =>
+      readFileSync(new URL(`../../native/cpu/${file}`, import.meta.url), 'utf8');
+    expect(textOf('tape-job.h')).toContain(`kTaskWork = 1 << ${Math.log2(TASK_WORK)};`);
+    expect(textOf('tape-memory.cpp')).toContain(`kSquareRows = ${SQUARE_ROWS};`);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, iterate, type Lazy, lazy, matmul, npy, placeholder } from '../../src/index.js';
+import { elementwise, explain, iterate, type Lazy, lazy, matmul, npy, placeholder } from '../../src/index.js';
 
 /** `file:line` of the call of this function. */
 function here(): string {
@@ -31,6 +31,17 @@ describe('explain', () => {
       .explain({ device: 'cpu', memory: 2 ** 20, to: npy('never.npy'), measure: true });
     expect(rest.steps.map((step) => step.predictedMs)).toEqual(rest.steps.map(() => undefined));
     expect(String(x.exp().explain({ device: 'cpu' }))).not.toContain('predicted');
+  });
+
+  it('does not run a loop whose end the elements decide: of zeros, this one never ends', async () => {
+    const toOne = elementwise((t: number) => {
+      while (t !== 1) t = t % 2 === 0 ? t / 2 : 3 * t + 1;
+      return t;
+    });
+    const given = placeholder([1000], 'int32', { device: 'cpu' });
+    const e = await toOne(given).explain({ device: 'cpu', measure: true });
+    expect(e.steps.map((step) => step.measuredMs)).toEqual([undefined]);
+    expect(e.steps[0]!.predictedMs).toBeGreaterThan(0);
   });
 
   it('takes the files that results go to, as plan does', () => {

@@ -45,8 +45,8 @@ const COSTS = {
   /** Beginning an instruction on a block. */
   instruction: 24,
 } as const;
-/** Rows of a block in which lanes that are apart are read a square at a time, at least. */
-const SQUARE_ROWS = 8;
+/** Rows of a block in which lanes that are apart are read a square at a time, at least: as by `tape-memory.cpp`. */
+export const SQUARE_ROWS = 8;
 /** Tiles that share a load which is kept, at most, so that it costs something still. */
 const MOST_SHARING_TILES = 64;
 /** Bytes of a line of the caches, and of a page. */

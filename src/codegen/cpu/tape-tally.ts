@@ -10,9 +10,10 @@ import {
   castValueOf,
   constantOf,
   costOf,
-  isReduction,
+  monoidOf,
   opOf,
   reductionOf,
+  reductionsOf,
 } from '../../fusion/kernel/arithmetic.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import {
@@ -30,6 +31,7 @@ import { CHUNK } from '../../shared/layout.js';
 import { planTape, type TapePlan } from './tape.js';
 import { type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
 import type { ChainStep } from './tape-chain.js';
+import { SQUARE_ROWS } from './tape-cost.js';
 import { operandsOf } from './tape-fuse.js';
 import type { TapeRate } from './tape-rates.js';
 import type { Section, TapeOp } from './tape-registers.js';
@@ -61,8 +63,6 @@ export interface TapeTally {
 const VECTOR_BYTES = 64;
 /** Ops up to this weight take no more time than what they read and write. */
 const LIGHT = 1;
-/** Rows from which on lanes that are apart are read a square at a time, as by `tape-memory.cpp`. */
-const SQUARE_ROWS = 8;
 const PAGE_BYTES = 4096;
 /** Moves that are counted in vectors; others in lanes. */
 const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
@@ -73,7 +73,7 @@ export const SIMPLE: readonly ReductionName[] = ['sum', 'prod', 'min', 'max', 'a
 const rowRateOf = (name: ReductionName): TapeRate =>
   SIMPLE.includes(name) ? 'row' : EXPONENTIAL.includes(name) ? 'exponentialRow' : 'wideRow';
 /** Instructions times lanes of a task of a thread, as in `tape-job.h`. */
-const TASK_WORK = 2 ** 17;
+export const TASK_WORK = 2 ** 17;
 
 const isOp = (name: string): name is OpName => (OP_NAMES as readonly string[]).includes(name);
 
@@ -84,11 +84,14 @@ class Tally {
   readonly #functions = new Map<string, { of: TalliedFunction; vectors: number }>();
   readonly #plan: TapePlan;
   readonly #sizes: readonly number[];
+  /** Reductions; of the parts of an accumulator, the first one alone. */
+  readonly #leaders: ReadonlySet<number>;
   #isChained = false;
 
   constructor(plan: TapePlan) {
     this.#plan = plan;
     this.#sizes = sizesOf(plan.kernel);
+    this.#leaders = new Set(reductionsOf(plan.kernel).map(({ leader }) => leader));
   }
 
   whole(): TapeTally {
@@ -177,7 +180,7 @@ class Tally {
       byteLengthOf(b) > byteLengthOf(a) ? b : a,
     );
     const members = this.#members(value);
-    if (isReduction(instruction)) {
+    if (this.#leaders.has(value)) {
       const rows = args.some((arg) => spans[arg]!.rows);
       const lanes = args.some((arg) => spans[arg]!.lanes);
       this.#reduction(instruction, members, taken, this.#vectors({ rows, lanes }, loops, widest), loops);
@@ -210,7 +213,7 @@ class Tally {
     // Functions of pairs take the dtype of what is computed before them.
     const own = argumentsOf(instruction).map((arg) => kernel.tape[arg]!.dtype);
     this.#call(
-      `${isByLane ? 'by lane' : 'along lanes'} ${name}`,
+      `${isByLane ? 'by lane' : 'along lanes'} ${monoidOf(instruction)?.of.key ?? name}`,
       instruction,
       inner.length > 0 ? own : args,
       vectors,

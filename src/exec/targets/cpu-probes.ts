@@ -12,7 +12,6 @@ import { isReduction } from '../../fusion/kernel/arithmetic.js';
 import { create, mapInstruction } from '../../fusion/kernel/instruction.js';
 import type { Affine, BufferParameter, Instruction, Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
-import { once } from '../../host/once.js';
 import { cpuInfo, timeTape } from '../native/native.js';
 import type { KernelStep } from '../plan/plan.js';
 
@@ -50,8 +49,17 @@ export async function measureRates(kernels: readonly Kernel[]): Promise<void> {
   }
 }
 
-/** The machine's own rates, measured once for all that ask meanwhile. */
-const machine = once(async (): Promise<void> => {
+/** The machine's own rates, measured once for all that ask meanwhile; again where that failed. */
+function machine(): Promise<void> {
+  measuring ??= measureMachine().catch((error: unknown) => {
+    measuring = undefined;
+    throw error;
+  });
+  return measuring;
+}
+let measuring: Promise<void> | undefined;
+
+async function measureMachine(): Promise<void> {
   const plain = unmeasuredRates(cpuInfo().threads);
   const add = mapOf(create.map('float32', 'add', [0, 1]), ['float32', 'float32'], NEAR);
   const slowness =
@@ -64,7 +72,7 @@ const machine = once(async (): Promise<void> => {
     measured = { ...measured, memory: [...memory, ...plain.memory.slice(memory.length)] };
   }
   rates = measured;
-});
+}
 
 const nanosecondsOf = async (kernel: Kernel, milliseconds: number): Promise<number> =>
   1e9 * (await timeTape(encodeTape(kernel), milliseconds));
