@@ -219,23 +219,25 @@ struct Reducer {
     into.leaves++;
   }
 
-  // Lanes [to, to + n) take in lanes [from, from + n) of the accumulators seen as one long row.
-  static void mergeLanes(Node* nodes, int64_t to, int64_t from, int64_t n) {
+  // The first n lanes take in lanes [from, from + n) of the accumulators seen as one long row; n <= from.
+  static void mergeLanes(Node* nodes, int64_t from, int64_t n) {
     for (int64_t done = 0; done < n; done += kChunk) {
+      Node& into = nodes[done / kChunk];
       const int64_t count = n - done < kChunk ? n - done : kChunk;
-      Node a = nodes[0];
-      Node b = nodes[0];
-      for (int64_t l = 0; l < count; l++) {
-        const int64_t i = to + done + l;
-        const int64_t k = from + done + l;
-        M::copyLane(a, l, nodes[i / kChunk], i % kChunk);
-        M::copyLane(b, l, nodes[k / kChunk], k % kChunk);
+      // They lie in two accumulators.
+      const int64_t first = (from + done) % kChunk;
+      const Node* const others = nodes + (from + done) / kChunk;
+      const int64_t split = count < kChunk - first ? count : kChunk - first;
+      Node other = into;
+      for (int64_t l = 0; l < split; l++) M::copyLane(other, l, others[0], first + l);
+      for (int64_t l = split; l < count; l++) M::copyLane(other, l, others[1], l - split);
+      if (count == kChunk) {
+        M::template merge<kChunk>(into, other, 0);
+        continue;
       }
-      M::template merge<kChunk>(a, b, 0);
-      for (int64_t l = 0; l < count; l++) {
-        const int64_t i = to + done + l;
-        M::copyLane(nodes[i / kChunk], i % kChunk, a, l);
-      }
+      Node merged = into;
+      M::template merge<kChunk>(merged, other, 0);
+      for (int64_t l = 0; l < count; l++) M::copyLane(into, l, merged, l);
     }
   }
 
@@ -257,6 +259,14 @@ struct Reducer {
     for (int64_t l = 0; l < kChunk; l++) d[l] = value;
   }
 
+  // Copies the first `period` elements behind themselves, until there are n.
+  static void repeat(Out* d, int64_t period, int64_t n) {
+    for (int64_t done = period; done < n; done *= 2) {
+      const int64_t count = n - done < done ? n - done : done;
+      __builtin_memcpy(d + done, d, static_cast<size_t>(count) * sizeof(Out));
+    }
+  }
+
   static void finish(ReduceState& s, const Fold& rule, const Operand& out) {
     Out* d = reinterpret_cast<Out*>(out.data);
     if (rule.kind == 1) {
@@ -266,14 +276,13 @@ struct Reducer {
     if (rule.kind == 2) {
       for (int64_t count = rule.take; count > 1;) {
         const int64_t half = (count + 1) / 2;
-        mergeLanes(nodes(s), 0, half * rule.inner, (count - half) * rule.inner);
+        mergeLanes(nodes(s), half * rule.inner, (count - half) * rule.inner);
         count = half;
       }
     }
-    for (int64_t a = 0; a < s.accumulators; a++) M::template finish<kChunk>(nodes(s)[a], d + a * kChunk);
-    if (rule.kind == 2) {
-      for (int64_t l = rule.inner; l < s.accumulators * kChunk; l++) d[l] = d[l - rule.inner];
-    }
+    const int64_t results = rule.kind == 2 ? (rule.inner + kChunk - 1) / kChunk : s.accumulators;
+    for (int64_t a = 0; a < results; a++) M::template finish<kChunk>(nodes(s)[a], d + a * kChunk);
+    if (rule.kind == 2) repeat(d, rule.inner, s.accumulators * kChunk);
   }
 
   // Rows of whole chunks, no more of them than a leaf takes: as many rows at a time as a vector has lanes.

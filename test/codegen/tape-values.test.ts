@@ -4,8 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { planTape } from '../../src/codegen/cpu/tape.js';
+import { laneKindOf } from '../../src/codegen/cpu/tape-blocking.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
+import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
 import { nativeWith } from '../support/native-with.js';
@@ -63,6 +66,30 @@ describe('tapes', () => {
           for (const name of ['sum', 'max', 'min'] as const) b.store(b.reduce(name, x));
           b.store(b.reduce('sum', b.map('square', b.map('subtract', x, b.load(dtype, [0, 1])))));
           expect(await differences(native, b.build(), rows)).toEqual([]);
+        }
+      }
+    }
+  });
+
+  it('fold lanes that are both results and steps, wherever chunks end, on every instruction set', async () => {
+    for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (const [rows, steps, results] of [
+        [3, 180, 21],
+        [2, 64, 13],
+        [2, 70, 31],
+      ] as const) {
+        for (const dtype of ['float32', 'float64'] as const) {
+          const reductions: ReductionName[] = ['argmax', 'min', 'sum'];
+          // Of so many steps, means are exact.
+          if (steps === 64 && dtype === 'float64') reductions.push('squaredDeviations');
+          for (const name of reductions) {
+            const b = new KernelBuilder([rows, results], [steps]);
+            b.store(b.reduce(name, b.load(dtype, [steps * results, 1, results])));
+            const kernel = b.build();
+            expect(laneKindOf(kernel, planTape(kernel).blocking), `${name} of ${steps}`).toBe('both');
+            expect(await differences(native, kernel, steps), `${name} of ${dtype}`).toEqual([]);
+          }
         }
       }
     }

@@ -36,8 +36,9 @@ export const TAPE_RATES = {
   row: 12,
   wideRow: 80,
   exponentialRow: 1200,
-  /** A lane that is joined with those of other steps of its block, where lanes are parallel and reduced. */
-  fold: 3,
+  /** A lane that is joined with those of other steps of its block, of one value and of several. */
+  fold: 0.5,
+  wideFold: 3,
   /** A vector that a step of a chain hands to a reduction other than a sum. */
   extreme: 0.4,
   /** A step of a loop of elements, for each addition that it is worth. */

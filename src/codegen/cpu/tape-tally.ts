@@ -72,6 +72,7 @@ const EXPONENTIAL: readonly ReductionName[] = ['logsumexp', 'sumexp'];
 export const SIMPLE: readonly ReductionName[] = ['sum', 'prod', 'min', 'max', 'any', 'all'];
 const rowRateOf = (name: ReductionName): TapeRate =>
   SIMPLE.includes(name) ? 'row' : EXPONENTIAL.includes(name) ? 'exponentialRow' : 'wideRow';
+const foldRateOf = (name: ReductionName): TapeRate => (SIMPLE.includes(name) ? 'fold' : 'wideFold');
 /** Instructions times lanes of a task of a thread, as in `tape-job.h`. */
 export const TASK_WORK = 2 ** 17;
 
@@ -203,7 +204,7 @@ class Tally {
     const laneKind = laneKindOf(kernel, blocking);
     const isByLane = laneKind !== 'reduced';
     if (laneKind === 'both')
-      this.#add('fold', product(this.#plan.loops.tiles.map((loop) => loop.count)) * blocking.width);
+      this.#add(foldRateOf(name), product(this.#plan.loops.tiles.map((loop) => loop.count)) * blocking.width);
     const isOfRows =
       !isByLane && blocking.rows > 1 && blocking.rowAxis >= 0 && blocking.rowAxis < kernel.parallel.length;
     if (isOfRows) this.#add(rowRateOf(name), this.#chunks({ rows: true, lanes: false }, loops));
