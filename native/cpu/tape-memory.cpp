@@ -193,8 +193,8 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
       return {const_cast<char*>(from), value.rows ? affine.row : 0, kChunk, false, ahead};
     }
   }
-  const bool tiled =
-      affine.mode == LaneMode::stride && shape.rows >= kSquareRows && std::abs(affine.row) < std::abs(affine.lane);
+  const bool tiled = affine.mode == LaneMode::stride && shape.rows >= kSquareRows &&
+                     std::abs(affine.row) < std::abs(affine.lane);
   if (tiled)
     moves.gatherTile(registers, shape.rowStep, from, shape.rows, shape.lanes, affine.row, affine.lane);
   for (int64_t r = 0; r < shape.rows; r++) {
