@@ -32,6 +32,13 @@ describe('the times of kernels on an H100', () => {
     expect(found.filter((ratio) => ratio > 1.5).length).toBeLessThan(11);
     expect(found.filter((ratio) => ratio > 2)).toHaveLength(1);
   });
+
+  it('are predicted within 1.25 at the median, and none beyond 2, of kernels that were measured after the fit', () => {
+    const found = ratios(heldOutCases(100, 2, 26), 'held-out-2');
+    expect(found).toHaveLength(100);
+    expect(median(found)).toBeLessThan(1.11);
+    expect(Math.max(...found)).toBeLessThan(2);
+  });
 });
 
 /** The kernel of an expression of a matrix of float32. */
