@@ -151,9 +151,10 @@ class Exponential {
     for (int64_t i = 0; i < n_; i++)
       for (int64_t j = 0; j < n_; j++) lines_[0][j] += modulus(x[i * n_ + j]);
     Real most = 0;
-    // NaN is the largest.
-    for (int64_t j = 0; j < n_; j++)
-      if (!(lines_[0][j] <= most)) most = lines_[0][j];
+    for (int64_t j = 0; j < n_; j++) {
+      if (std::isnan(lines_[0][j])) return std::numeric_limits<double>::quiet_NaN();
+      most = std::max(most, lines_[0][j]);
+    }
     return static_cast<double>(most);
   }
 

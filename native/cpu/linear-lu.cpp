@@ -65,6 +65,8 @@ void factor(const MatrixView<T>& a, int64_t* pivots, const LinearWork& work) {
   const int64_t left = std::min(half, least), right = a.columns - left;
   const MatrixView<T> first = a.part(0, 0, a.rows, left), second = a.part(0, left, a.rows, right);
   factor(first, pivots, work);
+  // Pivots that a cancelled part left are no rows.
+  if (work.cancelled()) return;
   exchangeRows(second, pivots, left, 0);
   const MatrixView<T> top = second.part(0, 0, left, right);
   solveTriangle(first.part(0, 0, left, left), {false, true, false}, top, work);
@@ -73,6 +75,7 @@ void factor(const MatrixView<T>& a, int64_t* pivots, const LinearWork& work) {
   subtractProduct(rest, first.part(left, 0, a.rows - left, left), top, false, work);
   const int64_t below = std::min(rest.rows, rest.columns);
   factor(rest, pivots + left, work);
+  if (work.cancelled()) return;
   exchangeRows(first.part(left, 0, a.rows - left, left), pivots + left, below, 0);
   for (int64_t k = left; k < left + below; k++) pivots[k] += left;
 }

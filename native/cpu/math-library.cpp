@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cpu/isa.h"
+#include "cpu/library-permit.h"
 
 namespace weft::cpu {
 namespace {
@@ -40,6 +41,8 @@ struct ThreadState {
   int threads = 0;
   int calls = 0;
   std::map<SetLibraryThreads, int> told;
+  // Held by a call of several threads, or by a thread whose calls must not wait for one.
+  std::mutex several;
 };
 
 ThreadState& threadState() {
@@ -87,10 +90,13 @@ bool isBehind(const MathLibrary& library) {
 
 LibraryThreads::LibraryThreads(SetLibraryThreads set, int threads) {
   ThreadState& state = threadState();
+  std::unique_lock several(state.several, std::defer_lock);
+  if (threads > 1) several.lock();
   std::unique_lock lock(state.mutex);
   state.left.wait(lock, [&] { return state.calls == 0 || state.threads == threads; });
   state.calls++;
   state.threads = threads;
+  several.release();
   if (set == nullptr) return;
   int& told = state.told[set];
   if (told != threads) set(threads);
@@ -100,7 +106,10 @@ LibraryThreads::LibraryThreads(SetLibraryThreads set, int threads) {
 LibraryThreads::~LibraryThreads() {
   ThreadState& state = threadState();
   const std::lock_guard lock(state.mutex);
+  if (state.threads > 1) state.several.unlock();
   if (--state.calls == 0) state.left.notify_all();
 }
+
+std::unique_lock<std::mutex> tryLibraryPermit() { return {threadState().several, std::try_to_lock}; }
 
 }  // namespace weft::cpu

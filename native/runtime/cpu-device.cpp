@@ -1,9 +1,9 @@
 // The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory,
 // steps run one after the other, each on the process's thread pool.
 #include <algorithm>
-#include <chrono>
 #include <deque>
 
+#include "cpu/library-permit.h"
 #include "runtime/cpu-steps.h"
 #include "runtime/cpu-sweep.h"
 #include "runtime/device.h"
@@ -17,8 +17,6 @@
 namespace weft {
 namespace {
 
-// A cache line, and the widest vector.
-
 bool hasRoutines(const Program& program) {
   return std::any_of(program.steps.begin(), program.steps.end(),
                      [](const Step& step) { return std::holds_alternative<RoutineStep>(step); });
@@ -30,15 +28,17 @@ class CpuDevice : public Device {
   Executor& executor() override { return executor_; }
   size_t alignment() const override { return kHostAlignment; }
   bool isHost() const override { return true; }
-  // A run that takes less time than waking another thread is computed here. A library has one number of
-  // threads for all its calls: one that the executor runs would be waited for.
+  // A run that takes less time than waking another thread is computed here, unless calls of a library would
+  // wait for one of several threads.
   InlinePermit tryBeginInline(const Run& run) override {
     const Program& program = *run.program;
     const bool isInline =
         program.isSmall && run.sinks.empty() &&
-        std::none_of(run.inputs.begin(), run.inputs.end(), [](const auto& input) { return input.source; }) &&
-        (!hasRoutines(program) || executor_.waitIdle(std::chrono::steady_clock::time_point::min()));
-    return {isInline ? InlinePermit::Kind::settled : InlinePermit::Kind::none, {}};
+        std::none_of(run.inputs.begin(), run.inputs.end(), [](const auto& input) { return input.source; });
+    if (!isInline) return {};
+    if (!hasRoutines(program)) return {InlinePermit::Kind::settled, {}};
+    std::unique_lock permit = cpu::tryLibraryPermit();
+    return {permit ? InlinePermit::Kind::settled : InlinePermit::Kind::none, std::move(permit)};
   }
   void beginInline(std::shared_ptr<Run> run, InlinePermit) override { compute(*run); }
   MemoryUse memory() const override {

@@ -38,6 +38,17 @@ describe('calls of the CPU', () => {
     ],
     ['a solution of 100 rows', true, () => linalg.solve(square(100), square(100).slice([], [0, 1]))],
     ['a solution of 300 rows', false, () => linalg.solve(square(300), square(300).slice([], [0, 1]))],
+    [
+      'factors of 1,000 rows of 20, of which a library takes more threads',
+      false,
+      () => linalg.qr(square(1000).slice([], [0, 20])).r,
+    ],
+    ['an exponential of 10 rows', true, () => linalg.expm(square(10))],
+    [
+      'an exponential of 40 rows, whose norm may ask for 1,000 squarings',
+      false,
+      () => linalg.expm(square(40)),
+    ],
     ['many small solutions', false, () => linalg.solve(square(4, 1000), square(4, 1000))],
     ['a sort, whose time nobody knows', false, () => square(10).sort()],
   ])('%s is short: %s', async (_, isShort, of) => {

@@ -46,6 +46,11 @@ interface Form {
 
 /** Multiply-adds in the time that a call of a library takes for the smallest matrix. */
 const CALL_OPERATIONS = 20_000;
+/**
+ * Matrices of more rows or columns are computed by all threads (`kOneThreadSize` in `native/cpu/linear.h`), on whose number
+ * the bits of a library may depend.
+ */
+const ONE_THREAD_SIZE = 192;
 
 /** Multiply-adds a second on a GPU, for the choice of streams and shares. */
 const RATE = 1e12;
@@ -74,6 +79,8 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true, 
     },
     overwrites: overwrites ? ['cpu'] : undefined,
     operations: (step) => {
+      const sizes = [...step.operands, ...step.results].flatMap(({ shape }) => shape.slice(1));
+      if (sizes.some((size) => size > ONE_THREAD_SIZE)) return Number.POSITIVE_INFINITY;
       const factor = isComplex(step.operands[0]!.dtype) ? 4 : 1;
       return count(step) * (operations(step) * factor + CALL_OPERATIONS);
     },
@@ -218,8 +225,12 @@ export const EXPM = routineCall(
   routineOf({
     numbers: (step) => [columns(step)],
     workspace: () => 0,
-    // Some seven products, and a solution.
-    operations: (step) => 8 * columns(step) ** 3,
+    // Some seven products, a solution, and squarings: as many as the largest norm has halvings.
+    operations: (step) => {
+      const { dtype } = step.operands[0]!;
+      const squarings = dtype === 'float32' || dtype === 'complex64' ? 128 : 1024;
+      return (8 + squarings) * columns(step) ** 3;
+    },
     method: 'by scaling and squaring',
     overwrites: false,
   }),
