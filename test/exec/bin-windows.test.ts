@@ -122,13 +122,19 @@ describe('bins that do not fit', () => {
     ['least ones', (i, w) => w.segmentMin(i, bins), room],
     ['exact sums', (i, w) => w.segmentSum(i.remainder(5120), 5120), room],
     ['products', (i, w) => w.segmentProd(i, bins), more],
-    ['products in three', (i, w) => w.segmentProd(i.remainder(3), 3), more],
+    // Products of 56,000 factors, which are made in pieces: they stay finite.
+    [
+      'products in three',
+      (i, w) => w.isfinite().where(w, 0).sin().div(64).add(1).segmentProd(i.remainder(3), 3),
+      more,
+    ],
   ];
 
   it.each(jobs)('have %s of the whole', async (name, job, memory) => {
     const [, idFile] = await both(ids, `ids ${name}`);
     const [, weightFile] = await both(weights, `weights ${name}`);
     const whole = await job(ids, weights).compute({ device });
+    expect([...whole.data].some((one) => Number.isFinite(Number(one)))).toBe(true);
     const path = join(folder, `result ${name}.npy`);
     await job(idFile, weightFile).compute({ device, memory, to: npy(path) });
     expect((await (await loadNpy(path)).compute({ device })).data).toEqual(whole.data);
