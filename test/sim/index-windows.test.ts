@@ -3,7 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compute, type Lazy, lazy, loadNpy, npy, profile, RangeArgumentError } from '../../src/index.js';
+import {
+  compute,
+  type Lazy,
+  lazy,
+  loadNpy,
+  npy,
+  placeholder,
+  profile,
+  RangeArgumentError,
+} from '../../src/index.js';
 import { setDevices } from './simulator.js';
 
 setDevices([{}, {}, {}]);
@@ -31,6 +40,14 @@ async function copiedIn(job: Lazy, memory: string): Promise<{ bytes: number; dat
 }
 
 describe('an array that does not fit', () => {
+  it('is taken from in so many parts that none lies across two rows of a transposed array: those need more', () => {
+    const i = placeholder([3, 20_000], { dtype: 'int32' });
+    const job = placeholder([2 ** 16])
+      .take(i, 0)
+      .add(placeholder([20_000, 3]).transpose());
+    expect(job.plan({ device, memory: 495_000 }).peakBytes).toBeLessThanOrEqual(495_000);
+  });
+
   it('goes through the GPU once, in windows, with what is computed of its elements in the same kernel', async () => {
     const i = indices(500);
     const y = lazy(Float32Array.from({ length: 500 }, (_, k) => k)).reshape([500, 1]);

@@ -115,34 +115,67 @@ export function indexWindowSizer(
   });
   return (room) => {
     let needed = Number.POSITIVE_INFINITY;
-    const candidates: { readonly way: Way; readonly cost: number }[] = [];
-    let least = Number.POSITIVE_INFINITY;
-    for (const way of ways) {
-      // More parts copy no less.
-      if (way.slower * way.count * BYTES_OF_A_TILE >= least) continue;
-      if (way.least > room) {
-        needed = Math.min(needed, way.least);
-        continue;
+    let best: Candidate | undefined;
+    // Where parts of which others were looked at need more, as those across two rows of a transposed array, numbers of
+    // parts that would cost more are left.
+    for (let left: readonly Way[] = ways; best === undefined && left.length > 0; ) {
+      const compared = comparedBySome(left, room);
+      needed = Math.min(needed, compared.needed);
+      for (const { way, cost } of compared.candidates) {
+        if (best !== undefined && cost >= best.cost) break;
+        const choices = way.found();
+        if (choices === undefined) continue;
+        const choice = bestOf(choices, room);
+        if ('needed' in choice) needed = Math.min(needed, choice.needed);
+        else if (best === undefined || way.slower * choice.cost < best.cost)
+          best = { choice, cost: way.slower * choice.cost };
       }
-      const choices = way.tried();
-      if (choices === undefined) continue;
-      const best = bestOf(choices, room);
-      if ('needed' in best) needed = Math.min(needed, best.needed);
-      else candidates.push({ way, cost: way.slower * best.cost });
-      if (!('needed' in best)) least = Math.min(least, way.slower * best.cost);
-    }
-    let best: { readonly choice: Choice; readonly cost: number } | undefined;
-    for (const { way, cost } of candidates.sort((a, b) => a.cost - b.cost)) {
-      if (best !== undefined && cost >= best.cost) break;
-      const choices = way.found();
-      if (choices === undefined) continue;
-      const choice = bestOf(choices, room);
-      if ('needed' in choice) needed = Math.min(needed, choice.needed);
-      else if (best === undefined || way.slower * choice.cost < best.cost)
-        best = { choice, cost: way.slower * choice.cost };
+      left = compared.dearer;
     }
     return best === undefined ? { needed, step } : sized(swept, best.choice, indexed, rules);
   };
+}
+
+interface Candidate {
+  readonly choice: Choice;
+  readonly cost: number;
+}
+
+interface Compared {
+  /** Those that fit by some of their parts, the cheapest first. */
+  readonly candidates: readonly { readonly way: Way; readonly cost: number }[];
+  /** Those that cost more than one that fits, which were not looked at. */
+  readonly dearer: readonly Way[];
+  /** The least that one of the others needs. */
+  readonly needed: number;
+}
+
+/** Ways in a room by some of their parts. */
+function comparedBySome(ways: readonly Way[], room: number): Compared {
+  const candidates: { readonly way: Way; readonly cost: number }[] = [];
+  const dearer: Way[] = [];
+  let [needed, least] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const way of ways) {
+    // More parts copy no less.
+    if (way.slower * way.count * BYTES_OF_A_TILE >= least) {
+      dearer.push(way);
+      continue;
+    }
+    const choices = way.least > room ? undefined : way.tried();
+    if (choices === undefined) {
+      if (way.least > room) needed = Math.min(needed, way.least);
+      continue;
+    }
+    const best = bestOf(choices, room);
+    if ('needed' in best) {
+      needed = Math.min(needed, best.needed);
+      continue;
+    }
+    const cost = way.slower * best.cost;
+    candidates.push({ way, cost });
+    least = Math.min(least, cost);
+  }
+  return { candidates: candidates.sort((a, b) => a.cost - b.cost), dearer, needed };
 }
 
 /** The choice for a room that costs least. */
