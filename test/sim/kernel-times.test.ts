@@ -1,6 +1,6 @@
 /** The times of kernels that `explain({ measure: true })` tells, on the simulated GPU: of all kinds of launches. */
 import { describe, expect, it } from 'vitest';
-import { iterate, type Lazy, lazy, placeholder } from '../../src/index.js';
+import { elementwise, elementwiseCuda, iterate, type Lazy, lazy, placeholder } from '../../src/index.js';
 import { setDevices } from './simulator.js';
 
 setDevices([{ memory: 64 * 2 ** 20 }]);
@@ -43,6 +43,23 @@ describe('explain({ measure: true })', () => {
     const inLoop = steps.filter(({ loop }) => loop !== undefined);
     expect(inLoop).not.toHaveLength(0);
     for (const { measuredMs } of inLoop) expect(measuredMs).toBeGreaterThan(0);
+  });
+
+  it('times no loop whose end the elements decide: of zeros, these never end', async () => {
+    const toOne = elementwise((t: number) => {
+      while (t !== 1) t = t % 2 === 0 ? t / 2 : 3 * t + 1;
+      return t;
+    });
+    const toOneInCuda = elementwiseCuda(
+      'int32 x',
+      'int32 y',
+      'y = x; while (y != 1) y = y % 2 ? 3 * y + 1 : y / 2',
+    );
+    for (const ends of [toOne, toOneInCuda]) {
+      const { steps } = await ends(placeholder([1000], 'int32')).explain({ device: 'cuda', measure: true });
+      expect(steps.map(({ measuredMs }) => measuredMs)).toEqual([undefined]);
+      expect(steps[0]!.predictedMs).toBeGreaterThan(0);
+    }
   });
 
   it('times no kernel that launches nothing, or whose buffers do not fit', async () => {
