@@ -147,8 +147,20 @@ export function nodeFrom(
       return { kind: data.kind, axis: data.axis, mode: data.mode, dtype, shape, id, inputs };
     case 'contract': {
       const { kind, labels, output, precision, memoryLimit, epilogue, library, conjugated } = data;
-      const settings = { precision, memoryLimit, epilogue, library, conjugated };
-      return { kind, labels, output, ...settings, dtype, shape, id, inputs };
+      return {
+        kind,
+        labels,
+        output,
+        precision,
+        memoryLimit,
+        epilogue,
+        library,
+        conjugated,
+        dtype,
+        shape,
+        id,
+        inputs,
+      };
     }
     case 'call': {
       const { kind, routine, parameters, result, kernel } = data;

@@ -6,6 +6,7 @@
  * Called by `plan-graph.ts` and `sweeps.ts`. Nothing is allocated while a program runs: the arena is one
  * block of the size found here.
  */
+import { completed, type Slices } from '../../host/slices.js';
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 
 /** A block that is needed from step `first` to step `last`, both included. */
@@ -27,8 +28,11 @@ export interface Arena {
 /** Orders by size take time that grows with the square of the blocks. */
 const MOST_BY_SIZE = 1000;
 
-export function placeInArena(blocks: readonly Lifetime[]): Arena {
-  let best = placeByTime(blocks);
+export const placeInArena = (blocks: readonly Lifetime[]): Arena => completed(placeInArenaInSlices(blocks));
+
+/** As `placeInArena`. */
+export function* placeInArenaInSlices(blocks: readonly Lifetime[]): Slices<Arena> {
+  let best = yield* placeByTime(blocks);
   if (blocks.length > MOST_BY_SIZE) return best;
   const least = mostLive(blocks);
   const size = ({ byteLength }: Lifetime): number => byteLength;
@@ -119,7 +123,10 @@ interface Gap {
   byteLength: number;
 }
 
-function placeByTime(blocks: readonly Lifetime[]): Arena {
+/** Blocks between pauses: each takes some 0.5 µs. */
+const BLOCKS_OF_SLICE = 1024;
+
+function* placeByTime(blocks: readonly Lifetime[]): Slices<Arena> {
   const offsets = new Array<number>(blocks.length).fill(0);
   const order = blocks
     .map((_, k) => k)
@@ -128,7 +135,9 @@ function placeByTime(blocks: readonly Lifetime[]): Arena {
   const gaps: Gap[] = []; // by offset
   let end = 0;
   let step = -1;
-  for (const k of order) {
+  yield;
+  for (const [place, k] of order.entries()) {
+    if (place % BLOCKS_OF_SLICE === BLOCKS_OF_SLICE - 1) yield;
     const block = blocks[k]!;
     for (; step < block.first - 1; step++)
       for (const dead of expiring.get(step + 1) ?? [])

@@ -8,7 +8,7 @@ import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { blockOf, type SizedSweep, type SlotBlock } from '../tiles/sweep-slots.js';
 import { sweepStep } from '../tiles/sweep-tables.js';
 import { type MemoryModel, withHostPeak } from './device-model.js';
-import { type Arena, aligned, type Lifetime, placeBeside, placeInArena } from './memory.js';
+import { type Arena, aligned, type Lifetime, placeBeside, placeInArenaInSlices } from './memory.js';
 import type { DevicePlan, PlanBuffer, Step } from './plan.js';
 import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer } from './stages.js';
 
@@ -17,6 +17,9 @@ export type Sweeps = readonly (SizedSweep | undefined)[];
 
 /** Whether a stage has ended before another one begins, where several run at a time. */
 export type Precedence = (one: number, other: number) => boolean;
+
+/** Buffers between pauses: each takes some 0.5 µs. */
+const BUFFERS_OF_SLICE = 1024;
 
 /** The plan of stages whose sweeps are sized. Without an order, stages run one after the other. */
 export const planOf = (...work: Parameters<typeof planOfInSlices>): DevicePlan =>
@@ -36,19 +39,23 @@ export function* planOfInSlices(
   yield;
   const ofRole = (role: StagedBuffer['role']): StagedBuffer[] => buffers.filter((b) => b.role === role);
   const outputs = new Map(ofRole('output').map(({ key }, k) => [key, k]));
+  const placed: PlanBuffer[] = [];
+  for (const [b, { key, role, byteLength: bytes, windowed, part, readInBlocks }] of buffers.entries()) {
+    if (b % BUFFERS_OF_SLICE === BUFFERS_OF_SLICE - 1) yield;
+    placed.push({
+      role,
+      // A buffer that no stage uses has no memory.
+      byteLength: role === 'temporary' && !lifetimes.has(b) ? 0 : bytes,
+      offset: offsets.get(b) ?? 0,
+      label: key,
+      ...(windowed === undefined ? {} : { windowed }),
+      ...(part === undefined ? {} : { part }),
+      ...(readInBlocks === undefined ? {} : { readInBlocks }),
+    });
+  }
+  yield;
   return withHostPeak(model, {
-    buffers: buffers.map(
-      ({ key, role, byteLength: bytes, windowed, part, readInBlocks }, b): PlanBuffer => ({
-        role,
-        // A buffer that no stage uses has no memory.
-        byteLength: role === 'temporary' && !lifetimes.has(b) ? 0 : bytes,
-        offset: offsets.get(b) ?? 0,
-        label: key,
-        ...(windowed === undefined ? {} : { windowed }),
-        ...(part === undefined ? {} : { part }),
-        ...(readInBlocks === undefined ? {} : { readInBlocks }),
-      }),
-    ),
+    buffers: placed,
     steps: stepsOf(stages, (at) => {
       const sweep = sweeps[at];
       return sweep === undefined ? (stages[at]!.steps ?? []) : [sweepStep(sweep, slots[at]!)];
@@ -92,7 +99,7 @@ function* place(
   yield;
   const arena =
     isBefore === undefined
-      ? placeInArena(blocks)
+      ? yield* placeInArenaInSlices(blocks)
       : placeInAnyOrder(
           inArena.map((b) => buffers[b]!.byteLength),
           inArena.map((b) => lifetimes.get(b)!),

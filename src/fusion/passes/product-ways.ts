@@ -33,6 +33,13 @@ export const PRODUCT = [0, 1, 3];
 
 type Labels = readonly number[];
 
+/** Labels of both operands and of the result, and the shape of the result. */
+interface ContractLabels {
+  readonly labels: readonly Labels[];
+  readonly output: Labels;
+  readonly shape: readonly number[];
+}
+
 /** The orders of the summed labels that spare an operand its copy: as given, and as each operand has them. */
 function summedOrders(a: Operand, b: Operand, k: Labels): Labels[] {
   const orders = [k, ...[a, b].map(({ labels }) => labels.filter((label) => k.includes(label)))];
@@ -171,32 +178,31 @@ export class ProductWays {
     wanted: Labels | undefined,
     precision = this.#precision,
   ): Operand {
-    const labels = this.resultOf(way, wanted);
-    const { m, n } = way.groups;
-    const base = {
+    const result = this.resultOf(way, wanted);
+    const { labels, output, shape } = way.isApart ? this.#labelsApart(way, result) : this.#labelsOf(way);
+    const product = this.#editor.add({
       kind: 'contract',
+      labels,
+      output,
       precision,
       memoryLimit: undefined,
       library: this.#library === 'weft' ? this.#library : undefined,
       dtype: this.#editor.node(left).dtype,
+      shape,
       inputs: [left, right],
-    } as const;
-    const sizes = [way.groups.batch, m, n].map(this.volume);
-    const product = this.#editor.add(
-      way.isApart
-        ? { ...base, ...this.#labelsApart(way, labels) }
-        : { ...base, labels: [LEFT, RIGHT], output: PRODUCT, shape: sizes },
-    );
+    });
     this.#context.made.add(product);
-    const id = this.#editor.reshape(product, this.shape(labels));
-    return reversed({ id, labels }, way.reversed, this.#editor);
+    const id = this.#editor.reshape(product, this.shape(result));
+    return reversed({ id, labels: result }, way.reversed, this.#editor);
+  }
+
+  /** The labels of a product of stacks of matrices, and its shape. */
+  #labelsOf({ groups: { batch, m, n } }: ProductWay): ContractLabels {
+    return { labels: [LEFT, RIGHT], output: PRODUCT, shape: [batch, m, n].map(this.volume) };
   }
 
   /** The labels of a product with an axis for each batch, two at least, and its shape. */
-  #labelsApart(
-    { groups: { batch, m, n } }: ProductWay,
-    result: Labels,
-  ): { labels: Labels[]; output: Labels; shape: Labels } {
+  #labelsApart({ groups: { batch, m, n } }: ProductWay, result: Labels): ContractLabels {
     const spare = batch.length < 2 ? 1 : 0;
     const axes = batch.length + spare;
     const own = Array.from({ length: axes }, (_, axis) => axis);
