@@ -36,6 +36,10 @@ export class KernelLowering {
 
   lower(instance: KernelInstance): LoweredKernel {
     const { structure, buffers, constants } = instance;
+    if (structure.number < 0) {
+      const { kernel, order } = lowerKernel(structure.kernel.toFused());
+      return { kernel, keys: order.map((at) => buffers[at]!.key) };
+    }
     let known = this.#known.get(structure);
     if (known === undefined) {
       known = { ...lowerKernel(instance.toFused()), constants };

@@ -59,6 +59,10 @@ export class MergedStructures {
   ): Reason | undefined {
     const result = this.#resultOf(first, second, key, isLiveOut);
     if (typeof result === 'string') return result;
+    if ('kernel' in result) {
+      first.become(result, result.kernel.buffers, result.kernel.constants, second);
+      return undefined;
+    }
     const buffers = result.buffers.map((at) => (at >= 0 ? first.buffers[at]! : second.buffers[~at]!));
     for (const [at, other] of result.shared)
       if (second.buffers[other]!.elementCount > buffers[at]!.elementCount)
@@ -79,12 +83,13 @@ export class MergedStructures {
     return 'reason' in merge ? merge.reason : undefined;
   }
 
+  /** A structure of one kernel's own is that kernel itself, whose buffers and constants need no places. */
   #resultOf(
     first: KernelInstance,
     second: KernelInstance,
     key: BufferKey | undefined,
     isLiveOut: IsLiveOut,
-  ): Recipe | Reason {
+  ): Recipe | Structure | Reason {
     const [a, b] = [first.structure.number, second.structure.number];
     if (a < 0 || b < 0) return this.#find(first, second, key, isLiveOut);
     const pattern = patternOf(first, second, key, isLiveOut);
@@ -95,10 +100,12 @@ export class MergedStructures {
       this.#found.set(pair, known);
     }
     for (const found of known) if (sameNumbers(found.pattern, pattern)) return found.result;
-    const result = this.#find(first, second, key, isLiveOut);
+    const found = this.#find(first, second, key, isLiveOut);
+    if (known.length >= MOST_FOUND) return found;
+    const isShared = typeof found !== 'string' && found.number >= 0;
+    const result = isShared ? recipeOf(found, first, second) : found;
     // A structure of one kernel's own grows with that kernel.
-    const mayRecur = typeof result === 'string' || result.structure.number >= 0;
-    if (mayRecur && known.length < MOST_FOUND) known.push({ pattern, result });
+    if (typeof result === 'string' || 'buffers' in result) known.push({ pattern, result });
     return result;
   }
 
@@ -107,26 +114,24 @@ export class MergedStructures {
     second: KernelInstance,
     key: BufferKey | undefined,
     isLiveOut: IsLiveOut,
-  ): Recipe | Reason {
+  ): Structure | Reason {
     const merge = mergeOf(first.toMutable(), second.toMutable(), key, isLiveOut);
-    if ('reason' in merge) return merge.reason;
-    const kernel = unite(merge, isLiveOut);
-    const { buffers } = kernel;
-    const from = (own: number, other: number): number => (own >= 0 ? own : ~other);
-    return {
-      structure: this.#structures.of(kernel),
-      buffers: buffers.map(({ key: held }) =>
-        from(placeOf(first.buffers, held), placeOf(second.buffers, held)),
-      ),
-      constants: kernel.constants.map((held) =>
-        from(first.constants.indexOf(held), second.constants.indexOf(held)),
-      ),
-      shared: second.buffers.flatMap((buffer, other): [number, number][] => {
-        const at = placeOf(buffers, buffer.key);
-        return at >= 0 && placeOf(first.buffers, buffer.key) >= 0 ? [[at, other]] : [];
-      }),
-    };
+    return 'reason' in merge ? merge.reason : this.#structures.of(unite(merge, isLiveOut));
   }
+}
+
+function recipeOf(structure: Structure, first: KernelInstance, second: KernelInstance): Recipe {
+  const { buffers, constants } = structure.kernel;
+  const from = (own: number, other: number): number => (own >= 0 ? own : ~other);
+  return {
+    structure,
+    buffers: buffers.map(({ key }) => from(placeOf(first.buffers, key), placeOf(second.buffers, key))),
+    constants: constants.map((held) => from(first.constants.indexOf(held), second.constants.indexOf(held))),
+    shared: second.buffers.flatMap((buffer, other): [number, number][] => {
+      const at = placeOf(buffers, buffer.key);
+      return at >= 0 && placeOf(first.buffers, buffer.key) >= 0 ? [[at, other]] : [];
+    }),
+  };
 }
 
 const mergeOf = (
