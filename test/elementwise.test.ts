@@ -85,6 +85,25 @@ describe('values', () => {
     ]);
   });
 
+  it('keeps the last 32 bits of Math.imul, as JavaScript does', async () => {
+    const [x, y] = [
+      [2 ** 24, 2 ** 24, 2 ** 31, 2 ** 32 + 5, -1, 1e9, -3.5],
+      [254, 128, 2, 7, 2 ** 31, 1e9, 3],
+    ] as const;
+    const product = elementwise((a: number, b: number) => Math.imul(a, b));
+    const wanted = x.map((a, k) => Math.imul(a, y[k]!));
+    expect(await elements(product(lazy(Float64Array.from(x)), lazy(Float64Array.from(y))))).toEqual(wanted);
+    const hash = (a: number, n: number): number => {
+      let h = 1;
+      for (let k = 0; k < n; k++) h = Math.imul(h ^ a, 16_777_619);
+      return h;
+    };
+    const steps = x.map((_, k) => 9 + k);
+    expect(
+      await elements(elementwise(hash)(lazy(Float64Array.from(x)), lazy(Float64Array.from(steps)))),
+    ).toEqual(x.map((a, k) => hash(a, steps[k]!)));
+  });
+
   it('broadcast, also of a function that leaves out an argument, of no elements and of a scalar', async () => {
     const first = elementwise((a: number, _b: number) => a + 1);
     expect(first(lazy([[1], [2]]), lazy([1, 2, 3])).shape).toEqual([2, 3]);

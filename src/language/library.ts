@@ -82,6 +82,9 @@ function leadingZeros([x]: readonly Operand[]): Operand {
   return map('subtract', [32, cast(bitCount(bits), 'int64')]);
 }
 
+/** The last 32 bits of a product, which int64 holds. */
+const product32 = ([x, y]: readonly Operand[]): Operand =>
+  asInt32(map('multiply', [asInt32(x!), asInt32(y!)]));
 const toHalf = ([x]: readonly Operand[]): Operand => cast(map('positive', [x!]), 'float16');
 
 const MATH: Readonly<Record<string, Callable>> = Object.fromEntries([
@@ -95,7 +98,7 @@ const MATH: Readonly<Record<string, Callable>> = Object.fromEntries([
   ['fround', callable('Math.fround', [1, 1], Math.fround, ([x]) => cast(map('positive', [x!]), 'float32'))],
   ['f16round', callable('Math.f16round', [1, 1], undefined, toHalf)],
   ['clz32', callable('Math.clz32', [1, 1], Math.clz32, leadingZeros)],
-  ['imul', callable('Math.imul', [2, 2], Math.imul, ([x, y]) => map('multiply', [asInt32(x!), asInt32(y!)]))],
+  ['imul', callable('Math.imul', [2, 2], Math.imul, product32)],
 ]);
 
 const isFinite_ = ([x]: readonly Operand[]): Operand => map('isfinite', [x!]);
