@@ -102,7 +102,7 @@ describe('the addon', () => {
     write(join(home, 'CMakeLists.txt'), '');
     const { problem, remedy } = refusal(linux('x64'));
     expect(problem).toBe('the native addon is not built');
-    expect(remedy).toMatch(/^run "node .*weftjs\/dist\/src\/cli\.js build"; it needs CMake/);
+    expect(remedy).toMatch(/^run "node .*weftjs\/dist\/weft\/cli\.js build"; it needs CMake/);
   });
 
   it('of a platform without a package is built from source', () => {
