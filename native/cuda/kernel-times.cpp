@@ -18,18 +18,18 @@ namespace {
 
 // Launches are repeated as one graph that takes about so long, of which the shortest of some rounds counts:
 // to queue it takes a hundredth of that.
-constexpr double kRoundSeconds = 1e-3;
-constexpr int kMostRepeats = 200;
-constexpr int kRounds = 4;
+constexpr double kTimesRoundSeconds = 1e-3;
+constexpr int kTimesMostRepeats = 200;
+constexpr int kTimesRounds = 4;
 // Launches that take longer need no second round.
-constexpr double kLongSeconds = 2e-2;
+constexpr double kTimesLongSeconds = 2e-2;
 
 struct Argument {
   int64_t buffer;
   std::vector<uint8_t> bytes;
 };
 
-struct Launched {
+struct TimedLaunch {
   std::string function;
   std::array<unsigned, 3> grid, block;
   unsigned sharedByteLength;
@@ -68,17 +68,17 @@ struct Repeated {
 };
 
 // Launches on memory of the pool, which it gives back.
-class Trial {
+class KernelTrial {
  public:
-  Trial(Resources& resources, const Image& image, std::vector<Launched>& launches,
-        const std::vector<Filled>& buffers)
+  KernelTrial(Resources& resources, const Image& image, std::vector<TimedLaunch>& launches,
+              const std::vector<Filled>& buffers)
       : resources_(resources), module_(image), launches_(launches) {
     for (const auto& [byteLength, fill] : buffers) {
       blocks_.push_back(std::make_unique<ScopedBlock>(*resources.pool, byteLength));
       addresses_.push_back(blocks_.back()->address());
       WEFT_CU(cuMemsetD8Async, addresses_.back(), fill, byteLength, resources.stream);
     }
-    for (Launched& launch : launches_) {
+    for (TimedLaunch& launch : launches_) {
       functions_.push_back(module_.function(launch.function, launch.sharedByteLength));
       std::vector<void*>& parameters = parameters_.emplace_back();
       for (Argument& argument : launch.args)
@@ -88,15 +88,16 @@ class Trial {
     }
   }
   // Queued launches read its memory.
-  ~Trial() { static_cast<void>(driver().cuStreamSynchronize(resources_.stream)); }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  ~KernelTrial() { static_cast<void>(driver().cuStreamSynchronize(resources_.stream)); }
+  KernelTrial(const KernelTrial&) = delete;
+  KernelTrial& operator=(const KernelTrial&) = delete;
 
   double seconds(const CancelFlag& cancel) {
     const double first = secondsOf(1, 2);
-    const int repeats = std::clamp(static_cast<int>(kRoundSeconds / std::max(first, 1e-9)), 1, kMostRepeats);
+    const int repeats =
+        std::clamp(static_cast<int>(kTimesRoundSeconds / std::max(first, 1e-9)), 1, kTimesMostRepeats);
     checkCancelled(cancel);
-    return secondsOf(repeats, first > kLongSeconds ? 1 : kRounds);
+    return secondsOf(repeats, first > kTimesLongSeconds ? 1 : kTimesRounds);
   }
 
  private:
@@ -123,7 +124,7 @@ class Trial {
     CUgraphNode last = nullptr;
     for (int k = 0; k < repeats; k++) {
       for (size_t i = 0; i < launches_.size(); i++) {
-        const Launched& launch = launches_[i];
+        const TimedLaunch& launch = launches_[i];
         KernelNodeParams params{};
         params.function = functions_[i];
         std::copy(launch.grid.begin(), launch.grid.end(), params.grid);
@@ -140,7 +141,7 @@ class Trial {
 
   Resources& resources_;
   Module module_;
-  std::vector<Launched>& launches_;
+  std::vector<TimedLaunch>& launches_;
   std::vector<std::unique_ptr<ScopedBlock>> blocks_;
   std::vector<CUdeviceptr> addresses_;
   std::vector<CUfunction> functions_;
@@ -149,7 +150,7 @@ class Trial {
 
 class TimesTask : public NativeTask {
  public:
-  TimesTask(CudaDevice& device, Image image, std::vector<Launched> launches, std::vector<Filled> buffers)
+  TimesTask(CudaDevice& device, Image image, std::vector<TimedLaunch> launches, std::vector<Filled> buffers)
       : device_(device),
         image_(std::move(image)),
         launches_(std::move(launches)),
@@ -159,7 +160,7 @@ class TimesTask : public NativeTask {
     checkCancelled(cancelFlag());
     device_.use([this](Resources& resources) {
       try {
-        seconds_ = Trial(resources, image_, launches_, buffers_).seconds(cancelFlag());
+        seconds_ = KernelTrial(resources, image_, launches_, buffers_).seconds(cancelFlag());
       } catch (const Failure& failure) {
         if (failure.code == FailureCode::memory) resources.pool->trim();
         throw;
@@ -174,7 +175,7 @@ class TimesTask : public NativeTask {
  private:
   CudaDevice& device_;
   const Image image_;
-  std::vector<Launched> launches_;
+  std::vector<TimedLaunch> launches_;
   const std::vector<Filled> buffers_;
   double seconds_ = 0;
 };
@@ -204,7 +205,7 @@ Napi::Value kernelSeconds(const Napi::CallbackInfo& info) {
     if (fields.has("bytes")) return {-1, fields.bytes("bytes")};
     return {fields.integer("buffer", 0, static_cast<int64_t>(buffers.size()) - 1), {}};
   };
-  std::vector<Launched> launches;
+  std::vector<TimedLaunch> launches;
   const Napi::Array list = values::array(info[2], "launches");
   for (uint32_t i = 0; i < list.Length(); i++) {
     const Fields fields(list.Get(i), values::item("launches", i));
