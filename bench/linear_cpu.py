@@ -3,10 +3,10 @@
 it has, and the matrices of the same sizes. `--peer numpy|scipy|jax`; prints a JSON line for each function and size."""
 import argparse
 import json
-import time
 
 import numpy as np
 import scipy.linalg
+from processor_time import measure
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--peer", choices=["numpy", "scipy", "jax"], default="numpy")
@@ -98,26 +98,13 @@ def matrix(name, size):
     return a.astype(options.dtype)
 
 
-def measure(run):
-    run()
-    processor = elapsed = float("inf")
-    begin, k = time.perf_counter(), 0
-    while k < 3 or time.perf_counter() - begin < options.seconds:
-        before, at = time.process_time(), time.perf_counter()
-        run()
-        processor = min(processor, time.process_time() - before)
-        elapsed = min(elapsed, time.perf_counter() - at)
-        k += 1
-    return processor, elapsed
-
-
 functions, placed = {"numpy": lambda: (NUMPY, np.asarray), "scipy": lambda: (SCIPY, np.asarray), "jax": with_jax}[options.peer]()
 for name in options.only.split(",") if options.only else functions:
     for size in options.sizes.split(","):
         if name not in functions or (name in SINGLE[options.peer] and "x" in size):
             continue
         a = placed(matrix(name, size))
-        processor, elapsed = measure(lambda: functions[name](a))
+        processor, elapsed = measure(lambda: functions[name](a), options.seconds)
         print(json.dumps({"function": name, "size": size, "dtype": options.dtype,
                           "peer": {"numpy": "NumPy", "scipy": "SciPy", "jax": "JAX"}[options.peer],
                           "cpu_ms": float(f"{processor * 1e3:.4g}"), "ms": float(f"{elapsed * 1e3:.4g}")}), flush=True)

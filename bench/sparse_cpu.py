@@ -3,11 +3,11 @@
 matrices of the same sizes. Prints a JSON line for each function and size."""
 import argparse
 import json
-import time
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
+from processor_time import measure
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--only", default="")
@@ -62,22 +62,9 @@ class Given:
         self.ones16 = np.ones((self.n, 16))
 
 
-def measure(run):
-    run()
-    processor = elapsed = float("inf")
-    begin, count = time.perf_counter(), 0
-    while count < 3 or time.perf_counter() - begin < options.seconds:
-        before, at = time.process_time(), time.perf_counter()
-        run()
-        processor = min(processor, time.process_time() - before)
-        elapsed = min(elapsed, time.perf_counter() - at)
-        count += 1
-    return processor, elapsed
-
-
 for size in options.sizes.split(","):
     given = Given(int(size))
     for name in options.only.split(",") if options.only else FUNCTIONS:
-        processor, elapsed = measure(lambda: FUNCTIONS[name](given))
+        processor, elapsed = measure(lambda: FUNCTIONS[name](given), options.seconds)
         print(json.dumps({"function": name, "size": size, "dtype": "float64", "peer": "SciPy",
                           "cpu_ms": float(f"{processor * 1e3:.4g}"), "ms": float(f"{elapsed * 1e3:.4g}")}), flush=True)

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "cuda/device.h"
+#include "cuda/named-device.h"
 #include "cuda/resources.h"
 #include "cuda/sparse-solver.h"
 #include "runtime/buffer-handle.h"
@@ -107,8 +107,7 @@ SparseProblem readProblem(const Napi::Object& given) {
 }  // namespace
 
 Napi::Value factorSparse(const Napi::CallbackInfo& info) {
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(values::text(info[0], "device")));
-  if (device == nullptr) values::reject("device", "cuda:N");
+  CudaDevice& device = namedCudaDevice(info[0]);
   const Napi::Object given = values::object(info[1], "problem");
   const SparseProblem problem = readProblem(given);
   const auto most = static_cast<size_t>(values::integer(given.Get("most"), "most"));
@@ -121,12 +120,12 @@ Napi::Value factorSparse(const Napi::CallbackInfo& info) {
   for (uint32_t k = 0; k < arrays.size(); k++) {
     const std::string field = values::item("arrays", k);
     arrays[k] = values::handle<BufferHandle>(list.Get(k), field).memory;
-    if (!arrays[k] || &arrays[k]->device != device || arrays[k]->byteLength < least[k])
+    if (!arrays[k] || &arrays[k]->device != &device || arrays[k]->byteLength < least[k])
       values::reject(field, "memory of the device, as large as the matrix");
   }
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<FactorTask>(*device, problem, std::move(arrays), most),
-             device->executor());
+      .start(info.Env(), std::make_shared<FactorTask>(device, problem, std::move(arrays), most),
+             device.executor());
 }
 
 }  // namespace weft::cuda

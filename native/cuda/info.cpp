@@ -5,9 +5,9 @@
 #include "cuda/blas-lt.h"
 #include "cuda/blas.h"
 #include "cuda/cutensor.h"
-#include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/fft.h"
+#include "cuda/named-device.h"
 #include "cuda/nvrtc.h"
 #include "cuda/resources.h"
 #include "cuda/slots.h"
@@ -204,12 +204,6 @@ class CountTask : public NativeTask {
   KeptObjects kept_;
 };
 
-CudaDevice& cudaDevice(const Napi::Value& value) {
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(values::text(value, "device")));
-  if (device == nullptr) values::reject("device", "cuda:N");
-  return *device;
-}
-
 }  // namespace
 
 Napi::Value configureCuda(const Napi::CallbackInfo& info) {
@@ -299,12 +293,12 @@ Napi::Value probeCuda(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value openDevice(const Napi::CallbackInfo& info) {
-  CudaDevice& device = cudaDevice(info[0]);
+  CudaDevice& device = namedCudaDevice(info[0]);
   return Environment::of(info.Env()).start(info.Env(), std::make_shared<OpenTask>(device), device.executor());
 }
 
 Napi::Value keptObjects(const Napi::CallbackInfo& info) {
-  CudaDevice& device = cudaDevice(info[0]);
+  CudaDevice& device = namedCudaDevice(info[0]);
   return Environment::of(info.Env())
       .start(info.Env(), std::make_shared<CountTask>(device), device.executor());
 }

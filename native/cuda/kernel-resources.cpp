@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "cuda/device.h"
 #include "cuda/modules.h"
+#include "cuda/named-device.h"
 #include "cuda/resources.h"
 #include "runtime/environment.h"
 #include "runtime/fields.h"
@@ -71,8 +71,7 @@ class ResourcesTask : public NativeTask {
 }  // namespace
 
 Napi::Value kernelResources(const Napi::CallbackInfo& info) {
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(values::text(info[0], "device")));
-  if (device == nullptr) values::reject("device", "cuda:N");
+  CudaDevice& device = namedCudaDevice(info[0]);
   Image image;
   image.bytes = values::bytes(info[1], "image");
   std::vector<Launched> launches;
@@ -83,8 +82,8 @@ Napi::Value kernelResources(const Napi::CallbackInfo& info) {
                         static_cast<unsigned>(fields.integer("sharedByteLength", 0, UINT32_MAX))});
   }
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<ResourcesTask>(*device, std::move(image), std::move(launches)),
-             device->executor());
+      .start(info.Env(), std::make_shared<ResourcesTask>(device, std::move(image), std::move(launches)),
+             device.executor());
 }
 
 }  // namespace weft::cuda

@@ -5,24 +5,16 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/device.h"
 #include "cuda/graphs.h"
 #include "cuda/modules.h"
-#include "cuda/resources.h"
+#include "cuda/named-device.h"
+#include "cuda/trial.h"
 #include "runtime/environment.h"
 #include "runtime/failure.h"
 #include "runtime/fields.h"
 
 namespace weft::cuda {
 namespace {
-
-// Launches are repeated as one graph that takes about so long, of which the shortest of some rounds counts:
-// to queue it takes a hundredth of that.
-constexpr double kTimesRoundSeconds = 1e-3;
-constexpr int kTimesMostRepeats = 200;
-constexpr int kTimesRounds = 4;
-// Launches that take longer need no second round.
-constexpr double kTimesLongSeconds = 2e-2;
 
 struct Argument {
   int64_t buffer;
@@ -34,11 +26,6 @@ struct TimedLaunch {
   std::array<unsigned, 3> grid, block;
   unsigned sharedByteLength;
   std::vector<Argument> args;
-};
-
-struct Filled {
-  size_t byteLength;
-  unsigned char fill;
 };
 
 // An event with a time, on a device that is in use.
@@ -72,35 +59,32 @@ class KernelTrial {
  public:
   KernelTrial(Resources& resources, const Image& image, std::vector<TimedLaunch>& launches,
               const std::vector<Filled>& buffers)
-      : resources_(resources), module_(image), launches_(launches) {
-    for (const auto& [byteLength, fill] : buffers) {
-      blocks_.push_back(std::make_unique<ScopedBlock>(*resources.pool, byteLength));
-      addresses_.push_back(blocks_.back()->address());
-      WEFT_CU(cuMemsetD8Async, addresses_.back(), fill, byteLength, resources.stream);
-    }
+      : resources_(resources), module_(image), launches_(launches), memory_(resources, buffers) {
     for (TimedLaunch& launch : launches_) {
       functions_.push_back(module_.function(launch.function, launch.sharedByteLength));
       std::vector<void*>& parameters = parameters_.emplace_back();
       for (Argument& argument : launch.args)
         parameters.push_back(argument.buffer < 0
                                  ? static_cast<void*>(argument.bytes.data())
-                                 : static_cast<void*>(&addresses_.at(static_cast<size_t>(argument.buffer))));
+                                 : &memory_.addresses().at(static_cast<size_t>(argument.buffer)));
     }
   }
-  // Queued launches read its memory.
-  ~KernelTrial() { static_cast<void>(driver().cuStreamSynchronize(resources_.stream)); }
-  KernelTrial(const KernelTrial&) = delete;
-  KernelTrial& operator=(const KernelTrial&) = delete;
 
   double seconds(const CancelFlag& cancel) {
     const double first = secondsOf(1, 2);
-    const int repeats =
-        std::clamp(static_cast<int>(kTimesRoundSeconds / std::max(first, 1e-9)), 1, kTimesMostRepeats);
+    const int repeats = repeatsIn(kRoundSeconds, first, kMostRepeats);
     checkCancelled(cancel);
-    return secondsOf(repeats, first > kTimesLongSeconds ? 1 : kTimesRounds);
+    return secondsOf(repeats, first > kLongSeconds ? 1 : kRounds);
   }
 
  private:
+  // Launches are repeated as one graph that takes about so long, of which the shortest of some rounds counts:
+  // to queue it takes a hundredth of that.
+  static constexpr double kRoundSeconds = 1e-3;
+  static constexpr int kMostRepeats = 200, kRounds = 4;
+  // Launches that take longer need no second round.
+  static constexpr double kLongSeconds = 2e-2;
+
   // Of the launches once, where they are repeated.
   double secondsOf(int repeats, int rounds) {
     const Repeated repeated(resources_.graphs, graphOf(repeats));
@@ -142,8 +126,7 @@ class KernelTrial {
   Resources& resources_;
   Module module_;
   std::vector<TimedLaunch>& launches_;
-  std::vector<std::unique_ptr<ScopedBlock>> blocks_;
-  std::vector<CUdeviceptr> addresses_;
+  TrialMemory memory_;
   std::vector<CUfunction> functions_;
   std::vector<std::vector<void*>> parameters_;
 };
@@ -189,8 +172,7 @@ std::array<unsigned, 3> sizes(const Fields& fields, const char* name) {
 }  // namespace
 
 Napi::Value kernelSeconds(const Napi::CallbackInfo& info) {
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(values::text(info[0], "device")));
-  if (device == nullptr) values::reject("device", "cuda:N");
+  CudaDevice& device = namedCudaDevice(info[0]);
   Image image;
   image.bytes = values::bytes(info[1], "image");
   std::vector<Filled> buffers;
@@ -216,8 +198,8 @@ Napi::Value kernelSeconds(const Napi::CallbackInfo& info) {
   if (launches.empty()) values::reject("launches", "at least one");
   return Environment::of(info.Env())
       .start(info.Env(),
-             std::make_shared<TimesTask>(*device, std::move(image), std::move(launches), std::move(buffers)),
-             device->executor());
+             std::make_shared<TimesTask>(device, std::move(image), std::move(launches), std::move(buffers)),
+             device.executor());
 }
 
 }  // namespace weft::cuda

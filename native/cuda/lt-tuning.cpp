@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "cuda/device.h"
 #include "cuda/lt-problem.h"
-#include "cuda/resources.h"
+#include "cuda/named-device.h"
+#include "cuda/trial.h"
 #include "runtime/environment.h"
 #include "runtime/failure.h"
 #include "runtime/fields.h"
@@ -37,18 +37,15 @@ struct Measured {
 class Trial {
  public:
   Trial(Resources& resources, const MatmulStep& step, const std::vector<size_t>& byteLengths)
-      : resources_(resources), step_(step), byteLengths_(byteLengths) {
-    for (const size_t byteLength : byteLengths) {
-      blocks_.push_back(std::make_unique<ScopedBlock>(*resources.pool, byteLength));
-      addresses_.push_back(blocks_.back()->address());
-      WEFT_CU(cuMemsetD8Async, addresses_.back(), kFill, byteLength, resources.stream);
-    }
-    problem_.emplace(step_, addresses_);
-  }
+      : resources_(resources),
+        step_(step),
+        byteLengths_(byteLengths),
+        memory_(resources, filled(byteLengths)),
+        problem_(step, memory_.addresses()) {}
 
   std::vector<Measured> measure(ltHandle handle, size_t most, const CancelFlag& cancel) {
     std::vector<Measured> measured;
-    for (const LtAlgorithm& algorithm : problem_->algorithms(handle, workspaceBytes(), most)) {
+    for (const LtAlgorithm& algorithm : problem_.algorithms(handle, workspaceBytes(), most)) {
       checkCancelled(cancel);
       if (const std::optional<double> seconds = secondsOf(handle, algorithm))
         measured.push_back({algorithm, *seconds});
@@ -57,6 +54,12 @@ class Trial {
   }
 
  private:
+  static std::vector<Filled> filled(const std::vector<size_t>& byteLengths) {
+    std::vector<Filled> buffers;
+    for (const size_t byteLength : byteLengths) buffers.push_back({byteLength, kFill});
+    return buffers;
+  }
+
   size_t workspaceBytes() const {
     return step_.workspace < 0 ? 0 : byteLengths_[static_cast<size_t>(step_.workspace)];
   }
@@ -65,7 +68,7 @@ class Trial {
   std::optional<double> secondsOf(ltHandle handle, const LtAlgorithm& algorithm) {
     try {
       const double first = secondsOf(handle, algorithm, 1);
-      const int calls = std::clamp(static_cast<int>(kRoundSeconds / std::max(first, 1e-9)), 1, kMostCalls);
+      const int calls = repeatsIn(kRoundSeconds, first, kMostCalls);
       // The first call may load the algorithm's code.
       double least = secondsOf(handle, algorithm, calls);
       const int rounds = least > kLongSeconds ? 1 : kRounds;
@@ -83,7 +86,7 @@ class Trial {
     WEFT_CU(cuStreamSynchronize, resources_.stream);
     const auto begin = std::chrono::steady_clock::now();
     for (int call = 0; call < calls; call++)
-      problem_->queue(handle, algorithm, workspaceBytes(), resources_.stream);
+      problem_.queue(handle, algorithm, workspaceBytes(), resources_.stream);
     WEFT_CU(cuStreamSynchronize, resources_.stream);
     return Seconds(std::chrono::steady_clock::now() - begin).count() / calls;
   }
@@ -91,9 +94,8 @@ class Trial {
   Resources& resources_;
   const MatmulStep& step_;
   const std::vector<size_t>& byteLengths_;
-  std::vector<std::unique_ptr<ScopedBlock>> blocks_;
-  std::vector<CUdeviceptr> addresses_;
-  std::optional<LtProblem> problem_;
+  TrialMemory memory_;
+  LtProblem problem_;
 };
 
 class TuneTask : public NativeTask {
@@ -137,10 +139,9 @@ class TuneTask : public NativeTask {
 }  // namespace
 
 Napi::Value tuneProduct(const Napi::CallbackInfo& info) {
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(values::text(info[0], "device")));
-  if (device == nullptr) values::reject("device", "cuda:N");
+  CudaDevice& device = namedCudaDevice(info[0]);
   Program program{};
-  program.device = device;
+  program.device = &device;
   std::vector<size_t> byteLengths;
   const Napi::Array lengths = values::array(info[2], "byteLengths");
   for (uint32_t i = 0; i < lengths.Length(); i++) {
@@ -154,8 +155,7 @@ Napi::Value tuneProduct(const Napi::CallbackInfo& info) {
     values::reject("product", "a product with an epilogue and a result");
   const auto most = static_cast<size_t>(values::integer(info[3], "most", 1));
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<TuneTask>(*device, *product, byteLengths, most),
-             device->executor());
+      .start(info.Env(), std::make_shared<TuneTask>(device, *product, byteLengths, most), device.executor());
 }
 
 }  // namespace weft::cuda

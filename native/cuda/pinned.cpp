@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "cuda/device.h"
+#include "cuda/named-device.h"
 #include "runtime/environment.h"
 #include "runtime/executor.h"
 #include "runtime/failure.h"
@@ -70,12 +70,10 @@ class PinTask : public NativeTask {
 }  // namespace
 
 Napi::Value allocatePinned(const Napi::CallbackInfo& info) {
-  const std::string name = values::text(info[0], "device");
-  auto* device = dynamic_cast<CudaDevice*>(&deviceNamed(name));
-  if (device == nullptr) values::reject("device", "cuda:N");
+  CudaDevice& device = namedCudaDevice(info[0]);
   const auto byteLength = static_cast<size_t>(values::integer(info[1], "byteLength"));
   return Environment::of(info.Env())
-      .start(info.Env(), std::make_shared<PinTask>(*device, byteLength), device->executor());
+      .start(info.Env(), std::make_shared<PinTask>(device, byteLength), device.executor());
 }
 
 }  // namespace weft::cuda
