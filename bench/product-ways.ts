@@ -2,7 +2,7 @@
  * Times contractions whose operands lie in no order for a single matrix product, each in every way that there is: in calls
  * of cuBLAS where they lie, by one call after copies, by cuTENSOR, as Weft chooses, and, to compare with, operands that lie
  * as one call reads them. `product-ways-report.ts` makes a table of its lines, to
- * which the costs in `exec/targets/cuda-products.ts` are fitted.
+ * which the costs in `exec/calls/products/cuda-products.ts` are fitted.
  *
  *     node dist/bench/product-ways.js --out ways.jsonl [--only scores,values] [--dtypes float32,float16] [--seconds 0.05]
  */

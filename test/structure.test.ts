@@ -74,6 +74,19 @@ it('nobody outside the kernel algebra, printers and encoders looks into an instr
   expect(askers.filter((path) => !READS_INSTRUCTIONS.includes(path))).toEqual([]);
 });
 
+/** The room of the matrix product's row, and the table that has it; the product of sparse matrices is another row. */
+const NAMES_PRODUCTS = /^exec\/calls\/(products\/|table\.ts$)|\/sparse-matmul\.ts$/;
+
+it('nobody outside its row names the matrix product', () => {
+  // The call `.matmul(` is the user's API.
+  const names = /(?<!sparse[-_]?)matmul(?!\()/i;
+  const rooms = /^(codegen|exec|fusion|inspect|io|language)\//;
+  const paths = sources.map((path) => path.replaceAll(sep, '/')).filter((path) => rooms.test(path));
+  const namers = paths.filter((path) => names.test(codeOf(join(source, path))));
+  expect(namers).toContain('exec/calls/products/matmul.ts');
+  expect(namers.filter((path) => !NAMES_PRODUCTS.test(path))).toEqual([]);
+});
+
 /** The code of the engine in both languages, with its comments. */
 const everywhere = ['src', 'native', 'docs/design'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -1,7 +1,7 @@
 /** The estimate that panels of products are chosen by. */
 import { describe, expect, it } from 'vitest';
-import type { MatmulStep } from '../../src/exec/calls/call.js';
-import { panelSeconds } from '../../src/exec/calls/matmul-cost.js';
+import { panelSeconds } from '../../src/exec/calls/products/product-cost.js';
+import type { MatmulStep } from '../../src/exec/calls/products/product-steps.js';
 
 const n = 16384;
 const operand = { buffer: 0, offset: 0, batchStride: 0, rowStride: n, columnStride: 1 };

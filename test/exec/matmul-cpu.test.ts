@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MatrixOperand } from '../../src/exec/calls/call.js';
+import type { MatrixOperand } from '../../src/exec/calls/products/product-steps.js';
 import { cpuInfo, createProgram, run } from '../../src/exec/native/native.js';
 import { DTYPE_INFO, type DType, dtypeCode, isComplex, type Scalar } from '../../src/graph/dtype.js';
 import type { TypedArray } from '../../src/graph/expr.js';

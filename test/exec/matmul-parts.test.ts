@@ -3,7 +3,7 @@
  * give the bits of the whole.
  */
 import { describe, expect, it } from 'vitest';
-import { matmulGranule } from '../../src/exec/calls/matmul-parts.js';
+import { matmulGranule } from '../../src/exec/calls/products/matmul-parts.js';
 import { createProgram, run } from '../../src/exec/native/native.js';
 import type { ProgramSpec, SweepBuffer, SweepStep } from '../../src/exec/native/program-types.js';
 import { byteLengthOf, type DType, dtypeCode } from '../../src/graph/dtype.js';

@@ -1,6 +1,6 @@
 /** How long the stretches are in which sums of products in TF32 are computed. */
 import { describe, expect, it } from 'vitest';
-import { stretchOf } from '../../src/exec/calls/matmul-stretches.js';
+import { stretchOf } from '../../src/exec/calls/products/matmul-stretches.js';
 
 describe('a stretch of a sum', () => {
   it('is all of it up to 768 products, and half of it from there on', () => {

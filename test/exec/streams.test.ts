@@ -1,7 +1,7 @@
 /** Which stream each step runs in: order is kept with the fewest waits, and only where it pays. */
 
 import { describe, expect, it } from 'vitest';
-import type { MatmulStep } from '../../src/exec/calls/call.js';
+import type { MatmulStep } from '../../src/exec/calls/products/product-steps.js';
 import { placeBeside } from '../../src/exec/plan/memory.js';
 import type { DevicePlan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';

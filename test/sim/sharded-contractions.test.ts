@@ -4,7 +4,7 @@
  */
 import { expect, it, onTestFinished } from 'vitest';
 import { storedLazy } from '../../src/api/lazy.js';
-import { CUDA_PRODUCTS } from '../../src/exec/targets/cuda-products.js';
+import { CUDA_PRODUCTS } from '../../src/exec/calls/products/cuda-products.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { einsum, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
 import { describeSimulator, setDevices, setFaults } from './simulator.js';

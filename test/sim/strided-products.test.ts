@@ -3,8 +3,8 @@
  * operands lie, or after the copies that take less time, as `explain()` says.
  */
 import { afterEach, describe, expect, it } from 'vitest';
+import { CUDA_PRODUCTS } from '../../src/exec/calls/products/cuda-products.js';
 import { clearPrograms } from '../../src/exec/run/program.js';
-import { CUDA_PRODUCTS } from '../../src/exec/targets/cuda-products.js';
 import {
   type DType,
   type EinsumOptions,

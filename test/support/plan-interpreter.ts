@@ -5,7 +5,8 @@
  * The conformance suite takes it for a device called `interpreted`.
  */
 
-import type { MatmulStep, MatrixOperand, RoutineStep } from '../../src/exec/calls/call.js';
+import type { RoutineStep } from '../../src/exec/calls/call.js';
+import type { MatmulStep, MatrixOperand } from '../../src/exec/calls/products/product-steps.js';
 import type { DevicePlan, LoopStep, Step } from '../../src/exec/plan/plan.js';
 import { planPartition } from '../../src/exec/plan/plan-graph.js';
 import { opOf } from '../../src/fusion/kernel/arithmetic.js';

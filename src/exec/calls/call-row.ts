@@ -1,6 +1,6 @@
 /**
  * CallRow: all that planning, cutting, issuing and printing ask of a call. A routine is a row of `table.ts`,
- * a form of its data in `call.ts` and the file that implements the row; nothing else names it.
+ * a form of its data in `call.ts` and the files that implement the row; nothing else names it.
  */
 
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
@@ -14,6 +14,7 @@ import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
 import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { CallStep, StepCost, WorkspaceNeed } from './call.js';
+import type { ProductSpec } from './products/product-specs.js';
 
 /** Where an operand lies: a plan's buffer, and in elements how its axes do there. */
 export interface StridedOperand {
@@ -66,6 +67,16 @@ export interface CallLaunch {
   readonly unit?: number;
 }
 
+/** A step in a native program. */
+export type CallSpec = Exclude<StepSpec, { kind: 'sweep' }>;
+
+/** A library's step on buffers of its own, by which its algorithms are measured. */
+export interface CallTrial {
+  readonly product: ProductSpec;
+  /** Of its buffers. */
+  readonly byteLengths: readonly number[];
+}
+
 export interface CallRow<Step extends CallStep> {
   /** The step of nodes whose operands lie there; results are whole, in C order. `unitElements`: the target's. */
   readonly lower: (
@@ -98,6 +109,8 @@ export interface CallRow<Step extends CallStep> {
   readonly forms: (step: Step) => readonly CallForm[];
   /** The ways to make its result panel by panel; without it, there are none. */
   readonly panels?: (step: Step) => readonly Cut[];
+  /** Bytes of panels on the CPU that lose little time, of a result that is so many at least; without it, any do. */
+  readonly panelBytes?: (step: Step, leastPanels: number) => number;
   /** Runs it in blocks of its result, where no single form will do: panels of its operands pass by turns. */
   readonly blocks?: {
     readonly canRun: (step: Step) => boolean;
@@ -109,7 +122,14 @@ export interface CallRow<Step extends CallStep> {
    */
   readonly inSlots: (step: Step, pitches: BytePitches, inSlot: BytePitches) => Step;
   /** Its step in a native program: on the CPU, and on a GPU where there is no `kernels`. */
-  readonly spec: (step: Step) => Exclude<StepSpec, { kind: 'sweep' }>;
+  readonly spec: (step: Step) => CallSpec;
+  /** Of a library for GPUs that has several algorithms for a step. */
+  readonly tuning?: {
+    /** A step to measure them by, with so much workspace; undefined: there is no choice. */
+    readonly trial: (step: Step, workspaceByteLength: number) => CallTrial | undefined;
+    /** Its step in a native program, with an algorithm that was measured. */
+    readonly spec: (step: Step, algorithm: readonly number[]) => CallSpec;
+  };
   /** On a GPU with these limits, the kernels of Weft's own that compute it. */
   readonly kernels?: (step: Step, limits: DeviceLimits) => CallKernels | undefined;
   /** One line, without its buffers. */

@@ -6,11 +6,10 @@ import type { RoutineName } from '../../graph/routines.js';
 import { ATTENTION } from './attention.js';
 import { BIN_SUMS } from './bin-sums.js';
 import { BINS, HISTOGRAM } from './bins.js';
-import type { CallStep, ContractionStep, MatmulStep, RoutineStep } from './call.js';
+import type { CallStep, RoutineStep } from './call.js';
 import type { CallRow } from './call-row.js';
 import { COMPACT, DISTINCT } from './compact.js';
 import { COMPONENTS } from './components.js';
-import { CONTRACTION } from './contraction.js';
 import { FFT, IRFFT, RFFT } from './fft.js';
 import { LABELS } from './labels.js';
 import {
@@ -28,9 +27,11 @@ import {
   SVD,
   TRIANGULAR_SOLVE,
 } from './linear.js';
-import { MATMUL } from './matmul.js';
 import { MEMBERS } from './members.js';
 import { PIVOT_ORDER } from './pivot-order.js';
+import { CONTRACTION } from './products/contraction.js';
+import { MATMUL } from './products/matmul.js';
+import type { ContractionStep, MatmulStep } from './products/product-steps.js';
 import { RUN_PRODUCTS } from './run-products.js';
 import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';

@@ -19,6 +19,7 @@ import {
 import { PACKAGE_FOLDER } from '../../host/package-folder.js';
 import type { Size } from '../../host/parse-size.js';
 import type { WorkspaceNeed } from '../calls/call.js';
+import type { ProductSpec } from '../calls/products/product-specs.js';
 import { findAddon } from './addon-file.js';
 import { blasFiles } from './blas-libraries.js';
 import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
@@ -50,7 +51,7 @@ import type {
   StagingLimits,
   TimedLaunch,
 } from './native-types.js';
-import type { ProductSpec, ProgramSpec, RoutineSpec } from './program-types.js';
+import type { ProgramSpec, RoutineSpec } from './program-types.js';
 
 /** The result of a run: its outputs, then times in nanoseconds. */
 export type RawResult = readonly (ArrayBuffer | object | readonly number[] | undefined | number)[];

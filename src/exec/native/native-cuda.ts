@@ -4,6 +4,7 @@
  */
 import { CompileError, DeviceError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
+import type { ProductSpec } from '../calls/products/product-specs.js';
 import { headerFolder } from './cuda-headers.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type {
@@ -17,7 +18,6 @@ import type {
   ResourceLaunch,
   TimedLaunch,
 } from './native-types.js';
-import type { ProductSpec } from './program-types.js';
 import { isAtLeast } from './version.js';
 
 const found = <T>(find: () => T): (() => T) => once(() => guarded(find));

@@ -7,8 +7,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TapeSpec } from '../../codegen/cpu/tape.js';
 import type { WorkspaceNeed } from '../calls/call.js';
+import type { ProductSpec } from '../calls/products/product-specs.js';
 import { addon, guarded, settled } from './native-addon.js';
-
 import type {
   CpuInfo,
   FileOutput,
@@ -17,7 +17,7 @@ import type {
   RawTimeline,
   StagingLimits,
 } from './native-types.js';
-import type { ProductSpec, RoutineSpec } from './program-types.js';
+import type { RoutineSpec } from './program-types.js';
 
 export { limitDeviceMemory } from './native-addon.js';
 export * from './native-cuda.js';

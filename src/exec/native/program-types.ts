@@ -3,9 +3,8 @@
  * a `ProgramSpec` and checks it.
  */
 import type { TapeSpec } from '../../codegen/cpu/tape.js';
-import type { Precision } from '../../graph/expr.js';
 import type { BUFFER_ROLES } from '../../shared/layout.js';
-import type { MatmulEpilogue, MatrixOperand, TensorOperand } from '../calls/call.js';
+import type { LibrarySpec } from '../calls/products/product-specs.js';
 import type { LoopSkew, LoopState, StreamPlan, SweepWindows } from '../plan/plan.js';
 
 export interface BufferSpec {
@@ -60,47 +59,7 @@ export type StepSpec =
       readonly sharedByteLength: number;
       readonly args: readonly LaunchArgument[];
     }
-  | {
-      readonly kind: 'matmul';
-      /** Code of the dtype (`dtypeCode`). */
-      readonly dtype: number;
-      /** Of float32 and complex64: whether a GPU may multiply in TF32. */
-      readonly allowsTf32?: boolean;
-      /** On a GPU: sums are computed in stretches of so many products, which are added up. */
-      readonly stretch?: number | undefined;
-      readonly m: number;
-      readonly n: number;
-      readonly k: number;
-      readonly batch: number;
-      /** Sizes of outer batch axes, along which operands have `outerStrides`. */
-      readonly outer?: readonly number[] | undefined;
-      readonly a: MatrixOperand;
-      readonly b: MatrixOperand;
-      readonly c: MatrixOperand;
-      /** Whether the CPU uses no BLAS. */
-      readonly ownKernels?: boolean | undefined;
-      /** On a GPU, by cuBLASLt; `dtype` is a code. */
-      readonly epilogue?: (Omit<MatmulEpilogue, 'dtype'> & { readonly dtype: number }) | undefined;
-      /** Of a product with an epilogue: an algorithm of cuBLASLt that was measured for it, in words of 32 bits. */
-      readonly algorithm?: readonly number[] | undefined;
-      /** A temporary that it may use besides; without one, a product on the CPU takes memory of its own. */
-      readonly workspace?: number | undefined;
-    }
-  | {
-      /** On a GPU, by cuTENSOR; `dtype` is a code. */
-      readonly kind: 'contraction';
-      readonly dtype: number;
-      /** Of float32 and complex64. */
-      readonly precision?: Precision | undefined;
-      readonly sizes: readonly number[];
-      readonly left: TensorOperand;
-      readonly right: TensorOperand;
-      readonly result: TensorOperand;
-      readonly alpha: number;
-      readonly beta: number;
-      readonly addend?: TensorOperand | undefined;
-      readonly workspace?: number | undefined;
-    }
+  | LibrarySpec
   /** Sets a buffer's bytes to 0. */
   | { readonly kind: 'zero'; readonly buffer: number }
   /**
@@ -147,9 +106,6 @@ export interface RoutineMapSpec {
   /** -1: none. */
   readonly given: number;
 }
-
-/** A matrix product. */
-export type ProductSpec = Extract<StepSpec, { kind: 'matmul' }>;
 
 /** Runs a body again and again; see `LoopStep` of `plan.ts`. */
 export interface LoopSpec {

@@ -6,11 +6,11 @@ import {
   passesWith,
   WITHOUT_CPU_ROUTINES,
 } from '../../fusion/passes/pipeline.js';
+import { CUDA_PRODUCTS } from '../calls/products/cuda-products.js';
 import { callRow } from '../calls/table.js';
 import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
-import { CUDA_PRODUCTS } from './cuda-products.js';
 import { resourcesOf } from './kernel-resources.js';
 import { timeOfKernel } from './kernel-times.js';
 import { explainTuning } from './product-tuning.js';
@@ -33,8 +33,7 @@ export const CUDA_TARGET: Target = {
   alikeKeyOf: gpuKindOf,
   modelOf: cudaModel,
   emit: cudaProgram,
-  explainTuning: (step, plan, device) =>
-    step.call === 'matmul' ? explainTuning(step, plan, device) : undefined,
+  explainTuning,
   explainSchedule: (step, device) => callRow(step).kernels?.(step, limitsOf(device))?.schedule,
   graphSizes,
   resourcesOf,

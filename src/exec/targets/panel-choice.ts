@@ -2,7 +2,6 @@
  * When a product that is only reduced passes through memory in panels (`exec/tiles/panels.ts`), and how large those are.
  * The choice depends on the product and its readers alone, so that the same bits come of any budget.
  */
-import { byteLengthOf } from '../../graph/dtype.js';
 import { config } from '../../host/config.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
@@ -42,16 +41,8 @@ export const cudaPanels = (): PanelModel | undefined =>
 export const cpuPanels = (): PanelModel | undefined =>
   model(CPU_PANEL, { bytesOf: bytesOnCpu, choose: () => 'it stays in the cache' });
 
-/**
- * An operand is packed again for each panel: of half as many rows as it has itself, that moves as many bytes as
- * storing the product and reading it would.
- */
-function bytesOnCpu(product: CallStep): number {
-  if (product.call !== 'matmul') return CPU_PANEL;
-  const { m, n, k, dtype } = product;
-  const line = Math.max(m, n) * byteLengthOf(dtype);
-  return Math.max(CPU_PANEL, Math.min((k / 2) * line, (m * n * byteLengthOf(dtype)) / LEAST_PANELS));
-}
+const bytesOnCpu = (product: CallStep): number =>
+  Math.max(CPU_PANEL, callRow(product).panelBytes?.(product, LEAST_PANELS) ?? 0);
 
 /** The library stores what it computes in between, not meanwhile: times are added up. */
 function chooseOnCuda({

@@ -7,7 +7,8 @@
 import { createHash } from 'node:crypto';
 import { config } from '../../host/config.js';
 import { MemoryError } from '../../host/errors.js';
-import type { MatmulStep } from '../calls/call.js';
+import type { CallStep } from '../calls/call.js';
+import type { CallTrial } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import { cudaInfo, tuneProduct } from '../native/native.js';
 import { timed } from '../native/recorder.js';
@@ -15,14 +16,11 @@ import type { DevicePlan, Step } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { type TunedProduct, TuningCache, type Untuned } from '../run/tuning-cache.js';
 import type { Device } from './device.js';
-import { byteLengthOfTrial, type ProductTrial, trialOf } from './product-trial.js';
 
 /** Algorithms that are measured. */
 const MOST_CANDIDATES = 8;
 /** Another than the first has to be faster by so much: less is noise, and would change bits for nothing. */
 const LEAST_GAIN = 0.03;
-const MOST_MATRICES = 65535;
-const MOST_SIDE = 2 ** 31 - 1;
 
 let shared: TuningCache | undefined;
 
@@ -39,7 +37,7 @@ export function clearTuning(): void {
 }
 
 /** All that a choice depends on: two devices of a model have the same. */
-export function tuningKey(step: MatmulStep, plan: DevicePlan, device: Device): string {
+export function tuningKey(step: CallStep, plan: DevicePlan, device: Device): string {
   const { driver, cublasLt, devices } = cudaInfo();
   const model = devices.find((info) => info.device === device.name);
   const workspace = step.workspace === undefined ? 0 : plan.buffers[step.workspace]!.byteLength;
@@ -59,7 +57,7 @@ export async function tuneProducts(
   budget: number | undefined,
 ): Promise<ReadonlyMap<string, TunedProduct>> {
   const tuned = new Map<string, TunedProduct>();
-  for (const step of plan.steps.flatMap(productsOf)) {
+  for (const step of plan.steps.flatMap(tunedCalls)) {
     const key = tuningKey(step, plan, device);
     if (tuned.has(key)) continue;
     const choice = await tuningCache().get(key, () => measure(step, plan, { device, budget }));
@@ -69,8 +67,8 @@ export async function tuneProducts(
 }
 
 /** The products of a step that are not cut into tiles. */
-const productsOf = (step: Step): MatmulStep[] =>
-  step.kind === 'sweep' ? [] : callsOf(step).filter((call) => call.call === 'matmul');
+const tunedCalls = (step: Step): CallStep[] =>
+  step.kind === 'sweep' ? [] : callsOf(step).filter((call) => callRow(call).tuning !== undefined);
 
 interface TrialLimits {
   readonly device: Device;
@@ -79,18 +77,15 @@ interface TrialLimits {
 
 /** Measures the candidates for a product on memory of the pool. */
 async function measure(
-  step: MatmulStep,
+  step: CallStep,
   plan: DevicePlan,
   { device, budget = Number.POSITIVE_INFINITY }: TrialLimits,
 ): Promise<TunedProduct | Untuned> {
   if (cudaInfo().cublasLt === null) return 'no cuBLASLt';
-  const { m, n, k, batch, precision } = step;
-  const isOffered =
-    precision !== 'tf32-stretched' && k > 0 && batch <= MOST_MATRICES && Math.max(m, n, k) <= MOST_SIDE;
-  if (!isOffered || callRow(step).isEmpty(step)) return 'no form of cuBLASLt';
   const workspace = step.workspace === undefined ? 0 : plan.buffers[step.workspace]!.byteLength;
-  const trial = trialOf(step, workspace);
-  if (byteLengthOfTrial(trial) > budget) return 'no room to measure';
+  const trial = callRow(step).tuning?.trial(step, workspace);
+  if (trial === undefined) return 'no form of cuBLASLt';
+  if (trial.byteLengths.reduce((sum, bytes) => sum + bytes, 0) > budget) return 'no room to measure';
   try {
     return fastestOf(await timed('program', 'tuning', () => candidatesOf(trial, device)));
   } catch (error) {
@@ -100,7 +95,7 @@ async function measure(
 }
 
 const candidatesOf = (
-  { product, byteLengths }: ProductTrial,
+  { product, byteLengths }: CallTrial,
   { name }: Device,
 ): ReturnType<typeof tuneProduct> => tuneProduct(name, product, byteLengths, MOST_CANDIDATES);
 
@@ -114,8 +109,9 @@ function fastestOf(candidates: Awaited<ReturnType<typeof tuneProduct>>): TunedPr
   return { algorithm, place, count: candidates.length, seconds, firstSeconds: first.seconds };
 }
 
-/** Whether a product is tuned, and how its algorithm was chosen: a part of `explain()`. */
-export function explainTuning(step: MatmulStep, plan: DevicePlan, device: Device): string {
+/** Whether a product is tuned, and how its algorithm was chosen: a part of `explain()`. Undefined: there is no choice. */
+export function explainTuning(step: CallStep, plan: DevicePlan, device: Device): string | undefined {
+  if (callRow(step).tuning === undefined) return undefined;
   const choice = tuningCache().known(tuningKey(step, plan, device));
   if (choice === undefined)
     return 'algorithm: measured when it is first computed, unless the disk cache has it';

@@ -19,7 +19,7 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
 import type { Slices } from '../../host/slices.js';
 import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
-import type { CallStep, MatmulStep } from '../calls/call.js';
+import type { CallStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
@@ -40,7 +40,6 @@ import type { TunedProduct } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import { callSource, loadImages, type ProgramImages, type Sources, sourcesByKey } from './cuda-images.js';
 import type { Device } from './device.js';
-import { withPlainEpilogue } from './product-trial.js';
 import { tuneProducts, tuningKey } from './product-tuning.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
@@ -101,7 +100,7 @@ export async function cudaProgram(
   await inTurns(printing(plan, limits));
   const images = await loadImages(sourcesOf(plan, device), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
-  const algorithmOf = (step: MatmulStep): TunedProduct | undefined =>
+  const algorithmOf = (step: CallStep): TunedProduct | undefined =>
     tuned.size === 0 ? undefined : tuned.get(tuningKey(step, plan, device));
   const specs = plan.steps.map((step) => stepSpecs(step, { limits, images, algorithmOf }));
   const counts = specs.map(({ length }) => length);
@@ -136,8 +135,8 @@ export function graphSizes(plan: DevicePlan, device: Device): number[] {
 interface Emitting {
   readonly limits: DeviceLimits;
   readonly images: ProgramImages;
-  /** Of a product that runs as a whole, where it was measured. */
-  readonly algorithmOf: (step: MatmulStep) => TunedProduct | undefined;
+  /** Of a library's step that runs as a whole, where it was measured. */
+  readonly algorithmOf: (step: CallStep) => TunedProduct | undefined;
 }
 
 const NONE: ReadonlyMap<string, TunedProduct> = new Map();
@@ -178,10 +177,13 @@ function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclud
 
 /** A call as its kernels' launches, or as one step of a library. */
 function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepSpec>[] {
-  const { images, limits } = emitting;
+  const { images, limits, algorithmOf } = emitting;
   const row = callRow(step);
   const kernels = row.kernels?.(step, limits);
-  if (kernels === undefined) return [withAlgorithm(row.spec(step), step, emitting)];
+  if (kernels === undefined) {
+    const tuned = row.tuning && algorithmOf(step);
+    return [tuned === undefined ? row.spec(step) : row.tuning!.spec(step, tuned.algorithm)];
+  }
   const source = callSource(kernels);
   const image = images.positionOf(source);
   return kernels.launches.map(({ function: name, blocks, threads, sharedByteLength = 0, args }) => ({
@@ -196,17 +198,6 @@ function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepS
 }
 
 const dim3 = (size: number | Dim3): Dim3 => (typeof size === 'number' ? [size, 1, 1] : size);
-
-/** A library's step with the algorithm that was measured for it, if there is one. */
-function withAlgorithm(
-  spec: Exclude<StepSpec, SweepSpec>,
-  step: CallStep,
-  { algorithmOf }: Emitting,
-): Exclude<StepSpec, SweepSpec> {
-  const tuned = step.call === 'matmul' ? algorithmOf(step) : undefined;
-  if (tuned === undefined || spec.kind !== 'matmul') return spec;
-  return { ...withPlainEpilogue(spec), algorithm: tuned.algorithm };
-}
 
 /** The blocks of a call's launch that tiles run, from the units that they run: see `CallLaunch`. */
 function blockRanges(step: CallStep, launch: CallLaunch, units: Float64Array): Float64Array {

@@ -94,14 +94,14 @@ export const lowerContractions = ({
         report,
         paths,
       };
-      return isMatmul(node, context) ? undefined : lower(node, context);
+      return isMatrixProduct(node, context) ? undefined : lower(node, context);
     };
     yield* rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
     yield* simplify(graph);
   };
 
 /** A product that a library computes as it stands. */
-const isMatmul = (
+const isMatrixProduct = (
   node: GraphNodeOf<'contract'>,
   { editor, inKernel, copiedBytes, tf32 }: Context,
 ): boolean => {

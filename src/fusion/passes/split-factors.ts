@@ -25,7 +25,7 @@ const MOST_NARROW = (2 - 2 ** -7) * 2 ** 127;
 /** How the parts of factors are multiplied. */
 export interface Multiplications {
   readonly multiply: (left: number, right: number) => number;
-  /** With a long sum in stretches (`exec/calls/matmul-stretches.ts`). */
+  /** With a long sum in stretches (`exec/calls/products/matmul-stretches.ts`). */
   readonly multiplyInStretches: (left: number, right: number) => number;
   /** Whether the products with small parts are of bfloat16. */
   readonly isNarrow: boolean;

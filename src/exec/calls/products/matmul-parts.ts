@@ -4,8 +4,8 @@
  * the planner of jobs that do not fit.
  */
 
-import { type DType, isHalf } from '../../graph/dtype.js';
-import { DOT_SLOT, MANY_DOTS, MATMUL_GRANULE } from '../../shared/layout.js';
+import { type DType, isHalf } from '../../../graph/dtype.js';
+import { DOT_SLOT, MANY_DOTS, MATMUL_GRANULE } from '../../../shared/layout.js';
 
 /**
  * Contracted indices that a part has to begin at multiples of; `undefined`: a part takes them all. A BLAS

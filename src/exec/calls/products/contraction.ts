@@ -6,17 +6,18 @@
  * It is cut along labels of its result (`contraction-cuts.ts`), into contractions of their own; as with cuBLAS, the order
  * of sums is the library's, for each size its own.
  */
-import { byteLengthOf, dtypeCode, isHalf } from '../../graph/dtype.js';
-import { PLAIN } from '../../graph/epilogue.js';
-import { formatNumber } from '../../graph/format.js';
-import { denseStrides } from '../../graph/graph.js';
-import { labelName } from '../../graph/print.js';
-import { InternalError } from '../../host/errors.js';
-import { aligned } from '../plan/memory.js';
-import type { ContractionStep, TensorOperand, WorkspaceNeed } from './call.js';
-import type { CallRow, CallText, StridedOperand } from './call-row.js';
+import { byteLengthOf, dtypeCode, isHalf } from '../../../graph/dtype.js';
+import { PLAIN } from '../../../graph/epilogue.js';
+import { formatNumber } from '../../../graph/format.js';
+import { denseStrides } from '../../../graph/graph.js';
+import { labelName } from '../../../graph/print.js';
+import { InternalError } from '../../../host/errors.js';
+import { aligned } from '../../plan/memory.js';
+import type { WorkspaceNeed } from '../call.js';
+import type { CallRow, CallText, StridedOperand } from '../call-row.js';
 import { contractionCuts, contractionInSlots } from './contraction-cuts.js';
-import { productCost } from './matmul-cost.js';
+import { productCost } from './product-cost.js';
+import type { ContractionStep, TensorOperand } from './product-steps.js';
 
 export const CONTRACTION: CallRow<ContractionStep> = {
   lower: ([node], [left, right, addend], [result]) => {

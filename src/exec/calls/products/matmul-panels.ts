@@ -5,13 +5,13 @@
  * parts have been added to it.
  */
 
-import { joinRows } from '../../codegen/cuts/pitch.js';
-import { byteLengthOf } from '../../graph/dtype.js';
-import { InternalError } from '../../host/errors.js';
-import { once } from '../../host/once.js';
-import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
-import { aligned } from '../plan/memory.js';
-import type { BytePitches, Ranges } from '../tiles/sweep-cuts.js';
+import { joinRows } from '../../../codegen/cuts/pitch.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import { InternalError } from '../../../host/errors.js';
+import { once } from '../../../host/once.js';
+import { DEVICE_ALIGNMENT } from '../../../shared/layout.js';
+import { aligned } from '../../plan/memory.js';
+import type { BytePitches, Ranges } from '../../tiles/sweep-cuts.js';
 import {
   countsTo,
   FEWER_SLOTS,
@@ -21,12 +21,12 @@ import {
   type SlotBlock,
   type SlotRules,
   slotBytes,
-} from '../tiles/sweep-slots.js';
-import type { Span, SweptTask, Tile, Window } from '../tiles/sweep-windows.js';
-import type { MatmulStep, MatrixOperand } from './call.js';
-import { type PanelWork, panelSeconds } from './matmul-cost.js';
+} from '../../tiles/sweep-slots.js';
+import type { Span, SweptTask, Tile, Window } from '../../tiles/sweep-windows.js';
 import { CONTRACTED_GRANULE, contractedUnits, operandAt, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
 import { isInLines, matricesOf } from './matrices.js';
+import { type PanelWork, panelSeconds } from './product-cost.js';
+import type { MatmulStep, MatrixOperand } from './product-steps.js';
 
 /** A part of one block of the result, rows × columns. */
 export type PanelTile = Tile & { readonly ranges: Ranges };

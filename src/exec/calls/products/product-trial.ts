@@ -1,29 +1,23 @@
 /**
- * A matrix product, of outer batch axes one call, on buffers of its own, each as long as what the product touches, where the measured product's
- * operands lie: the same strides, dtypes and alignments. Called by `product-tuning.ts`.
+ * A matrix product, of outer batch axes one call, on buffers of its own, each as long as what the product touches,
+ * where the measured product's operands lie: the same strides, dtypes and alignments. Called by `matmul.ts`.
  */
-import { byteLengthOf, type DType } from '../../graph/dtype.js';
-import type { MatmulStep, MatrixOperand } from '../calls/call.js';
-import { callRow } from '../calls/table.js';
-import type { ProductSpec } from '../native/native.js';
-
-export interface ProductTrial {
-  readonly product: ProductSpec;
-  /** Of its buffers. */
-  readonly byteLengths: readonly number[];
-}
+import { byteLengthOf, type DType } from '../../../graph/dtype.js';
+import type { CallTrial } from '../call-row.js';
+import { matricesOf } from './matrices.js';
+import { specOf, withPlainEpilogue } from './product-specs.js';
+import type { MatmulStep, MatrixOperand } from './product-steps.js';
 
 /** Boundaries that all buffers begin on. */
 const BUFFER_ALIGNMENT = 256;
 
-/** The product of a step with an epilogue, as cuBLASLt is given it: one that does nothing where there is none. */
-export function withPlainEpilogue(spec: ProductSpec): ProductSpec {
-  const { dtype, epilogue } = spec;
-  const plain = { dtype, alpha: 1, beta: 0, addend: undefined, bias: undefined, activation: undefined };
-  return { ...spec, epilogue: epilogue ?? plain };
-}
+/** The sizes of products that cuBLASLt takes. */
+const MOST_MATRICES = 65535;
+const MOST_SIDE = 2 ** 31 - 1;
 
-export function trialOf(step: MatmulStep, workspaceByteLength: number): ProductTrial {
+/** Undefined: cuBLASLt has no form of the product. */
+export function trialOf(step: MatmulStep, workspaceByteLength: number): CallTrial | undefined {
+  if (!isOffered(step)) return undefined;
   const byteLengths: number[] = [];
   const buffer = (byteLength: number): number => byteLengths.push(byteLength) - 1;
   const { m, n, k, batch, dtype } = step;
@@ -53,8 +47,11 @@ export function trialOf(step: MatmulStep, workspaceByteLength: number): ProductT
     },
     ...(workspaceByteLength === 0 ? {} : { workspace: buffer(workspaceByteLength) }),
   };
-  return { product: withPlainEpilogue(callRow(moved).spec(moved) as ProductSpec), byteLengths };
+  return { product: withPlainEpilogue(specOf(moved)), byteLengths };
 }
 
-export const byteLengthOfTrial = ({ byteLengths }: ProductTrial): number =>
-  byteLengths.reduce((sum, bytes) => sum + bytes, 0);
+const isOffered = ({ m, n, k, batch, outer, precision }: MatmulStep): boolean =>
+  precision !== 'tf32-stretched' &&
+  m * n * k * matricesOf({ batch, outer }) > 0 &&
+  batch <= MOST_MATRICES &&
+  Math.max(m, n, k) <= MOST_SIDE;

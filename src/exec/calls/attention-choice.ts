@@ -5,8 +5,8 @@
 import { MOST_WIDTH } from '../../codegen/cuda/routines/attention.js';
 import type { AttentionSizes, AttentionTraits } from '../../fusion/passes/attention-traits.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { attentionCost } from '../calls/attention-cost.js';
-import { productCost } from '../calls/matmul-cost.js';
+import { attentionCost } from './attention-cost.js';
+import { productCost } from './products/product-cost.js';
 
 /** Multiprocessors of an H100 and an H200, for which choices are made: they do not depend on the device. */
 const MULTIPROCESSORS = 132;

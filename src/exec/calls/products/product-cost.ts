@@ -6,9 +6,10 @@
  * arithmetic go on at once. Products are computed in blocks, as many at a time as the device has
  * multiprocessors: a tile of few blocks leaves some of those idle.
  */
-import type { DType } from '../../graph/dtype.js';
-import { sizeOfShape } from '../../graph/graph.js';
-import type { MatmulStep, StepCost } from './call.js';
+import type { DType } from '../../../graph/dtype.js';
+import { sizeOfShape } from '../../../graph/graph.js';
+import type { StepCost } from '../call.js';
+import type { MatmulStep } from './product-steps.js';
 
 /**
  * A product in tiles of at most `rows` × `columns`; bytes copied in all, before the first tile and after the

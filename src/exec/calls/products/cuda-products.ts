@@ -4,16 +4,16 @@
  * `bench/results/2026-11-26-h100-contractions`). Complex numbers are taken for their parts; the
  * chosen way of them is the best one within 12 % in 28 of 30 rows.
  */
-import { canBeElement } from '../../codegen/cuts/element-map.js';
-import type { ProductCosts } from '../../fusion/passes/kernel-contractions.js';
-import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
-import type { CallTraits } from '../../fusion/passes/product-costs.js';
-import type { TensorLayout, TensorTraits } from '../../fusion/passes/tensor-products.js';
-import type { DType } from '../../graph/dtype.js';
-import type { Precision } from '../../graph/expr.js';
-import { callSeconds } from '../calls/matmul-cost.js';
-import { cudaInfo } from '../native/native.js';
-import { cudaAttention } from './attention-choice.js';
+import { canBeElement } from '../../../codegen/cuts/element-map.js';
+import type { ProductCosts } from '../../../fusion/passes/kernel-contractions.js';
+import type { ProductTraits } from '../../../fusion/passes/lower-contractions.js';
+import type { CallTraits } from '../../../fusion/passes/product-costs.js';
+import type { TensorLayout, TensorTraits } from '../../../fusion/passes/tensor-products.js';
+import type { DType } from '../../../graph/dtype.js';
+import type { Precision } from '../../../graph/expr.js';
+import { cudaInfo } from '../../native/native.js';
+import { cudaAttention } from '../attention-choice.js';
+import { callSeconds } from './product-cost.js';
 
 /** As measured on an H200. */
 const PRODUCT_COSTS: ProductCosts = {

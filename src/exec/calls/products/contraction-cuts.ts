@@ -7,12 +7,12 @@
  *
  * Called by `contraction.ts`.
  */
-import { joinRows, rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
-import { type Box, rangeIn } from '../../fusion/kernel/boxes.js';
-import { byteLengthOf } from '../../graph/dtype.js';
-import { InternalError } from '../../host/errors.js';
-import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
-import type { ContractionStep, TensorOperand } from './call.js';
+import { joinRows, rowsIn, type Split, splitInRows } from '../../../codegen/cuts/pitch.js';
+import { type Box, rangeIn } from '../../../fusion/kernel/boxes.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import { InternalError } from '../../../host/errors.js';
+import type { BytePitches, Cut, Touch } from '../../tiles/sweep-cuts.js';
+import type { ContractionStep, TensorOperand } from './product-steps.js';
 
 const operandsOf = ({ left, right, result }: ContractionStep): readonly TensorOperand[] => [
   left,

@@ -4,24 +4,26 @@
  * bits of the whole (`matmul-cuts.ts`).
  */
 
-import { batchAxesOf } from '../../fusion/partition/batch-axes.js';
-import { byteLengthOf, type DType, dtypeCode, isComplex, isHalf } from '../../graph/dtype.js';
-import { type Epilogue, formatEpilogue } from '../../graph/epilogue.js';
-import type { Precision } from '../../graph/expr.js';
-import { denseStrides, sizeOfShape } from '../../graph/graph.js';
-import { type MatrixProduct, matrixProductOf } from '../../graph/matrix-product.js';
-import { InternalError } from '../../host/errors.js';
-import { cpuInfo, productWorkspace } from '../native/native.js';
-import type { ProductSpec } from '../native/program-types.js';
-import { aligned } from '../plan/memory.js';
-import type { TargetKind } from '../targets/device.js';
-import type { MatmulEpilogue, MatmulStep, MatrixOperand, WorkspaceNeed } from './call.js';
-import type { CallForm, CallRow, CallText, StridedOperand } from './call-row.js';
-import { stepCost } from './matmul-cost.js';
+import { batchAxesOf } from '../../../fusion/partition/batch-axes.js';
+import { byteLengthOf, type DType, isComplex, isHalf } from '../../../graph/dtype.js';
+import { type Epilogue, formatEpilogue } from '../../../graph/epilogue.js';
+import type { Precision } from '../../../graph/expr.js';
+import { denseStrides, sizeOfShape } from '../../../graph/graph.js';
+import { type MatrixProduct, matrixProductOf } from '../../../graph/matrix-product.js';
+import { InternalError } from '../../../host/errors.js';
+import { cpuInfo, productWorkspace } from '../../native/native.js';
+import { aligned } from '../../plan/memory.js';
+import type { TargetKind } from '../../targets/device.js';
+import type { WorkspaceNeed } from '../call.js';
+import type { CallForm, CallRow, CallText, StridedOperand } from '../call-row.js';
 import { matmulCuts, panelCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, panelSizer } from './matmul-panels.js';
 import { stretchOf } from './matmul-stretches.js';
 import { isInLines, matricesOf } from './matrices.js';
+import { stepCost } from './product-cost.js';
+import { specOf, specWithAlgorithm } from './product-specs.js';
+import type { MatmulEpilogue, MatmulStep, MatrixOperand } from './product-steps.js';
+import { trialOf } from './product-trial.js';
 
 export const MATMUL: CallRow<MatmulStep> = {
   lower: ([node], [left, right, ...further], [result]) => {
@@ -103,7 +105,9 @@ export const MATMUL: CallRow<MatmulStep> = {
   panels: panelCuts,
   blocks: { canRun: canRunByPanels, sizer: panelSizer },
   inSlots,
+  panelBytes: packedPanelBytes,
   spec: specOf,
+  tuning: { trial: trialOf, spec: specWithAlgorithm },
   print: (step) => {
     const { dtype, precision, m, n, k } = step;
     const within = precision === undefined ? '' : ` in ${precision}`;
@@ -165,30 +169,6 @@ function printEpilogue({ dtype, epilogue }: MatmulStep): string {
   return `${after === '' ? '' : `, ${after}`}${epilogue.dtype === dtype ? '' : ` to ${epilogue.dtype}`}`;
 }
 
-function specOf(step: MatmulStep): ProductSpec {
-  const { dtype, precision, m, n, k, batch, outer, a, b, c, epilogue, workspace, ownKernels } = step;
-  const allowsTf32 = precision !== undefined && precision !== 'tf32x3';
-  const stretch = precision === 'tf32-stretched' ? stretchOf(k) : undefined;
-  const after = epilogue && { ...epilogue, dtype: dtypeCode(epilogue.dtype) };
-  return {
-    kind: 'matmul',
-    dtype: dtypeCode(dtype),
-    allowsTf32,
-    ownKernels,
-    stretch,
-    m,
-    n,
-    k,
-    batch,
-    ...(outer === undefined ? {} : { outer }),
-    a,
-    b,
-    c,
-    epilogue: after,
-    workspace,
-  };
-}
-
 /**
  * cuBLAS is given this much workspace at most, as NVIDIA recommends for Hopper, and at least, below which it
  * may fail.
@@ -213,6 +193,14 @@ function cublasWorkspace({ dtype, m, n, k, batch }: MatmulStep): WorkspaceNeed {
     Math.max(LEAST_WORKSPACE, aligned(touched)),
   );
   return { most, least: LEAST_WORKSPACE };
+}
+
+/**
+ * An operand is packed again for each panel: of half as many rows as it has itself, that moves as many bytes as
+ * storing the product and reading it would.
+ */
+function packedPanelBytes({ m, n, k, dtype }: MatmulStep, leastPanels: number): number {
+  return Math.min((k / 2) * Math.max(m, n), (m * n) / leastPanels) * byteLengthOf(dtype);
 }
 
 /** The rest of its sentence: in which order the terms are summed. */

@@ -4,16 +4,16 @@
  * Called by `sweep-tasks.ts`.
  */
 
-import { rowsIn, type Split, splitInRows } from '../../codegen/cuts/pitch.js';
-import type { Shift } from '../../codegen/cuts/shift.js';
-import { aroundBoth } from '../../codegen/cuts/work.js';
-import { type Box, boxesOfRange, rangeIn } from '../../fusion/kernel/boxes.js';
-import type { Affine } from '../../fusion/kernel/kernel.js';
-import { byteLengthOf } from '../../graph/dtype.js';
-import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
-import type { MatmulStep, MatrixOperand } from './call.js';
+import { rowsIn, type Split, splitInRows } from '../../../codegen/cuts/pitch.js';
+import type { Shift } from '../../../codegen/cuts/shift.js';
+import { aroundBoth } from '../../../codegen/cuts/work.js';
+import { type Box, boxesOfRange, rangeIn } from '../../../fusion/kernel/boxes.js';
+import type { Affine } from '../../../fusion/kernel/kernel.js';
+import { byteLengthOf } from '../../../graph/dtype.js';
+import type { BytePitches, Cut, Touch } from '../../tiles/sweep-cuts.js';
 import { matmulGranule } from './matmul-parts.js';
 import { isCutOuter, isOneBatch, matricesOf } from './matrices.js';
+import type { MatmulStep, MatrixOperand } from './product-steps.js';
 
 /**
  * Rows, columns and contracted indices that stay together: a multiple of what libraries and our own kernels

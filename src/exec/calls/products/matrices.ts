@@ -1,6 +1,6 @@
 /** The matrices of a product and of its operands: how many, and how they lie. */
-import { sizeOfShape } from '../../graph/graph.js';
-import type { MatmulStep, MatrixOperand } from './call.js';
+import { sizeOfShape } from '../../../graph/graph.js';
+import type { MatmulStep, MatrixOperand } from './product-steps.js';
 
 type Batches = Pick<MatmulStep, 'batch' | 'outer'>;
 
