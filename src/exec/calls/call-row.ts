@@ -95,7 +95,7 @@ export interface CallRow<Step extends CallStep> {
   /** Equal for calls that differ at most in the buffers they name. */
   readonly keyOf: (step: Step) => string;
   /** Where it may write its first result over its first operand, if that is of the same size; without it, nowhere. */
-  readonly overwrites?: readonly TargetKind[] | undefined;
+  readonly overwrites?: Partial<Readonly<Record<TargetKind, boolean>>> | undefined;
   /** Whether it has nothing to compute. */
   readonly isEmpty: (step: Step) => boolean;
   readonly workspace: Readonly<Record<TargetKind, (step: Step) => WorkspaceNeed>>;

@@ -78,7 +78,7 @@ const TRANSFORMING: Routine = {
   },
   cudaWorkspace: cudaWorkspaceOf,
   // Of complex numbers: real arrays and spectra are not of the same size.
-  overwrites: ['cpu', 'cuda'],
+  overwrites: { cpu: true, cuda: true },
   work: (step) => {
     const { kind, outer, perUnit, inner, dims } = planOf(step);
     const calls = inner > 1 ? outer : Math.ceil(outer / perUnit);

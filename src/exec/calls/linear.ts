@@ -77,7 +77,7 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true, 
       const launches = kernels?.(step) === undefined ? 4 * count(step) : 1;
       return { bytes: moved + computed, launches };
     },
-    overwrites: overwrites ? ['cpu'] : undefined,
+    overwrites: { cpu: overwrites },
     operations: (step) => {
       const sizes = [...step.operands, ...step.results].flatMap(({ shape }) => shape.slice(1));
       if (sizes.some((size) => size > ONE_THREAD_SIZE)) return Number.POSITIVE_INFINITY;

@@ -58,7 +58,7 @@ export interface Routine {
   /** Whether ranges of its units may be panels of its result (`tiles/panels.ts`). */
   readonly hasPanels?: boolean;
   /** As of `CallRow`. */
-  readonly overwrites?: readonly TargetKind[] | undefined;
+  readonly overwrites?: CallRow<RoutineStep>['overwrites'];
   /** As of `CallRow`. */
   readonly hint?: string | undefined;
   /** Its method, for `explain()`. */

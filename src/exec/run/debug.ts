@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path';
 import { config, type DebugTopic } from '../../host/config.js';
 import { ArgumentError, expected } from '../../host/errors.js';
 
+const EXTENSION: Partial<Record<DebugTopic, string>> = { cuda: 'cu' };
+
 let dumped = 0;
 /** Not blocking: a pipe that has a dump's name is an error, and is not waited for. */
 const WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
@@ -22,7 +24,7 @@ export function debug(topic: DebugTopic, title: string, text: () => string): voi
   const name = `${String(dumped++).padStart(5, '0')}-${topic}-${title.replace(/[^\w.-]+/g, '_').slice(0, 80)}`;
   try {
     makeFolder(dumpFolder);
-    writeDump(join(dumpFolder, `${name}.${topic === 'cuda' ? 'cu' : 'txt'}`), `${body}\n`);
+    writeDump(join(dumpFolder, `${name}.${EXTENSION[topic] ?? 'txt'}`), `${body}\n`);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ArgumentError(expected('config', 'WEFT_DUMP to be a folder to write to', why));

@@ -45,7 +45,7 @@ export const CPU_MODEL: DeviceModel = {
   skewOf,
   isElementMap: isElementTape,
   isByElement: ({ reduced }) => reduced.length === 0,
-  overwrites: (step) => callRow(step).overwrites?.includes('cpu') ?? false,
+  overwrites: (step) => callRow(step).overwrites?.cpu === true,
   // A tile need hold no more rows than fill the second-level cache.
   unitElements: 2 ** 14,
   sweeps: CPU_SWEEPS,

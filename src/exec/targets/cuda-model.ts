@@ -65,7 +65,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
       device.architecture === undefined && hasConditionalNodes(cudaInfo()) && !refusesLoops(device.name)
         ? LOOP_RECORD_BYTES
         : 0,
-    overwrites: (step) => callRow(step).overwrites?.includes('cuda') ?? false,
+    overwrites: (step) => callRow(step).overwrites?.cuda === true,
     isByElement: (kernel) => ['map', 'repeat'].includes(footprintOf(kernel, limits).schedule.kind),
     panels: cudaPanels(),
     sweeps: {

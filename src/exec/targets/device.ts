@@ -23,21 +23,19 @@ export interface Device {
 /** By name: a device is one object, so that devices can be compared as they are. */
 const devices = new Map<string, Device>();
 
-function deviceAt(kind: TargetKind, number: number): Device {
-  const isHost = kind === 'cpu';
-  const name = isHost ? kind : `${kind}:${number}`;
+export const CPU: Device = { name: 'cpu', kind: 'cpu', number: 0, isHost: true };
+devices.set(CPU.name, CPU);
+
+/** The GPU of a number, by the driver's count. */
+export function gpu(number: number): Device {
+  const name = `cuda:${number}`;
   let device = devices.get(name);
   if (device === undefined) {
-    device = { name, kind, number, isHost };
+    device = { name, kind: 'cuda', number, isHost: false };
     devices.set(name, device);
   }
   return device;
 }
-
-export const CPU: Device = deviceAt('cpu', 0);
-
-/** The GPU of a number, by the driver's count. */
-export const gpu = (number: number): Device => deviceAt('cuda', number);
 
 /** A GPU of an architecture, to plan for and not to run on. */
 export const gpuOf = (architecture: string): Device => ({
