@@ -6,6 +6,7 @@
 import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
 import { type DType, isInteger } from './dtype.js';
+import { floatOf } from './dtype-rules.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import {
@@ -18,7 +19,6 @@ import {
   type Operand,
   reduce,
 } from './infer.js';
-import { floatOf } from './ops.js';
 import { integerRange } from './scalar.js';
 import { sameShape } from './shape.js';
 

@@ -6,10 +6,10 @@ import { ArgumentError, DTypeError, expected } from '../host/errors.js';
 import { checkOptions, finiteNumber } from './arguments.js';
 import { fromParts } from './complex-parts.js';
 import { DTYPE_INFO, type DType, isComplex, isFloat, isInteger } from './dtype.js';
+import { floatOf } from './dtype-rules.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import { cast, constant, isExpr, map, type Operand } from './infer.js';
-import { floatOf } from './ops.js';
 
 /** Options of `nanToNum`. */
 export interface NanToNumOptions {

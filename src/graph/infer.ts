@@ -31,7 +31,8 @@ import {
 import type { DeviceBuffer, Expr, ExprOf, HostSource, ProductLibrary, Shape, Source } from './expr.js';
 import { meetingExtent, needSizes, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
-import { type MapRow, type OpName, opRow } from './ops.js';
+import type { MapRow } from './op-row.js';
+import { type OpName, opRow } from './ops.js';
 import { type ProductPrecision, reducedPrecision } from './precision.js';
 import { libraryFor } from './product-options.js';
 import { type ReductionName, reductionRow } from './reductions.js';

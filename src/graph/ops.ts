@@ -9,197 +9,41 @@
  * float16 and bfloat16 have no entries of their own: every op computes them in float32 and rounds its result,
  * so a fused chain has the same values as an unfused one.
  */
-import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, isInteger, kindOf, promote } from './dtype.js';
-import type { Rule } from './dtype-types.js';
-
-/** The dtypes an op runs in: what each argument is cast to, and what comes out. */
-export interface Signature {
-  readonly args: readonly DType[];
-  readonly result: DType;
-}
-
-/** Maps argument dtypes to a signature; `undefined` for dtypes the op does not take. */
-export interface DTypeRule<Gives extends Rule = Rule> {
-  (args: readonly DType[]): Signature | undefined;
-  /** Only in types: the table in which these find the dtype of the result (`dtype-types.ts`). */
-  readonly gives?: Gives;
-}
-
-/**
- * Writes an op as a CUDA C expression. `args` are variable names; `dtype` is that of the arguments, never a
- * half.
- */
-export type CudaExpression = (args: readonly string[], dtype: DType) => string;
-
-/** How the generic op test draws arguments and how far a backend may be from NumPy evaluated in float64. */
-export interface Sample {
-  /** Ordinary values are drawn from this interval; special values are always added. */
-  readonly domain: readonly [number, number];
-  /** Largest error in units in the last place of the result, for float32 and float64. */
-  readonly ulp: number;
-}
-
-export interface MapRow {
-  readonly arity: 1 | 2 | 3 | 4;
-  readonly dtype: DTypeRule;
-  /** The dtype of the first argument where it is another than that of the rest: of a condition, or a seed. */
-  readonly first?: DType;
-  readonly cuda: CudaExpression;
-  readonly sample: Sample;
-  /** NumPy's name, where it differs from the row's in more than case; `null`: NumPy has none. */
-  readonly numpy?: string | null;
-  /** Further names of the fluent method and the free function. */
-  readonly aliases?: readonly string[];
-  /** Weight of one evaluation against an addition, for the fusion cost model. */
-  readonly cost: number;
-  /** Whether neighbours share most of the work, as words of one block: printers show the compiler their places. */
-  readonly isShared?: boolean;
-}
-
-// ---------------------------------------------------------------- dtype rules
-
-const all = (dtypes: readonly DType[]): DType => dtypes.reduce(promote);
-const same = (n: number, dtype: DType, result: DType = dtype): Signature => ({
-  args: Array<DType>(n).fill(dtype),
-  result,
-});
-const component = (dtype: DType): DType => DTYPE_INFO[dtype].component;
-const isReal = (dtype: DType): boolean => isFloat(dtype) || isInteger(dtype);
-
-/** Any dtype, in the promoted one. */
-const anything: DTypeRule<'same'> = (a) => same(a.length, all(a));
-/** Numbers, not booleans. */
-const numeric: DTypeRule<'same'> = (a) => (all(a) === 'bool' ? undefined : same(a.length, all(a)));
-/** Booleans and real numbers: what has an order. */
-const ordered: DTypeRule<'same'> = (a) => (isComplex(all(a)) ? undefined : same(a.length, all(a)));
-/** Real numbers; booleans count as int8, as in NumPy. */
-const realOrInt8: DTypeRule<'ofNumbers'> = (a) => {
-  const d = all(a);
-  return isComplex(d) ? undefined : same(a.length, d === 'bool' ? 'int8' : d);
-};
-const numericOrInt8: DTypeRule<'ofNumbers'> = (a) => same(a.length, all(a) === 'bool' ? 'int8' : all(a));
-/**
- * Floats and complex; integers go to the smallest float that NumPy takes (int8 to float16, int64 to float64).
- */
-const toFloat: DTypeRule<'float'> = (a) =>
-  same(a.length, promote(all(a), 'float16') === 'bfloat16' ? 'bfloat16' : floatOf(all(a)));
-/**
- * Floats only; integers in the smallest that holds each argument, as NumPy takes (int16 with uint16:
- * float32).
- */
-const toRealFloat: DTypeRule<'floatEach'> = (a) => {
-  const d = isInteger(all(a)) ? all(a.map(floatOf)) : floatOf(all(a));
-  return isComplex(d) ? undefined : same(a.length, d);
-};
-/** float32 and float64: for what float32 arithmetic and a rounding cannot give the halves. */
-const toFullFloat: DTypeRule<'floatEach'> = (a) => {
-  const signature = toRealFloat(a);
-  return signature === undefined || isHalf(signature.result) ? undefined : signature;
-};
-/** True division: integers go to float64. */
-const toQuotient: DTypeRule<'quotient'> = (a) =>
-  same(a.length, isReal(all(a)) && !isFloat(all(a)) ? 'float64' : all(a) === 'bool' ? 'float64' : all(a));
-const comparison: DTypeRule<'bool'> = (a) => same(a.length, all(a), 'bool');
-const orderedComparison: DTypeRule<'bool'> = (a) =>
-  isComplex(all(a)) ? undefined : same(a.length, all(a), 'bool');
-const logical: DTypeRule<'bool'> = (a) => same(a.length, 'bool');
-const bits: DTypeRule<'same'> = (a) =>
-  all(a) === 'bool' || isInteger(all(a)) ? same(a.length, all(a)) : undefined;
-const shift: DTypeRule<'same'> = (a) => (isInteger(all(a)) ? same(a.length, all(a)) : undefined);
-/** Words of random bits, of a place and a key. */
-const words =
-  (result: DType): DTypeRule =>
-  (a) =>
-    all(a) === 'uint64' ? same(2, 'uint64', result) : undefined;
-/** A number that is drawn by a seed, of parameters. */
-const drawn: DTypeRule = ([seed, ...parameters]) =>
-  seed === 'uint64' && parameters.every((dtype) => dtype === 'float64')
-    ? { args: ['uint64', ...parameters], result: 'float64' }
-    : undefined;
-/** Rounding to even; booleans go to float16, as in NumPy. */
-const rounding: DTypeRule<'ofNumbers'> = (a) => same(1, all(a) === 'bool' ? 'float16' : all(a));
-const magnitude: DTypeRule<'component'> = (a) => same(1, all(a), component(all(a)));
-/** Of integers and booleans, the bit is that of the float they become. */
-const signBit: DTypeRule<'bool'> = (a) => (isComplex(all(a)) ? undefined : same(1, floatOf(all(a)), 'bool'));
-const choice: DTypeRule<'same'> = ([, x, y]) => ({
-  args: ['bool', promote(x!, y!), promote(x!, y!)],
-  result: promote(x!, y!),
-});
-
-/** The float an integer or boolean is computed in, as NumPy's unary functions choose it. */
-export function floatOf(dtype: DType): DType {
-  return kindOf(dtype) === 'float' || kindOf(dtype) === 'complex' ? dtype : promote(dtype, 'float16');
-}
-
-// ---------------------------------------------------------------- CUDA expressions
-
-/**
- * A function of CUDA's math library: `expf` for float32, `exp` for float64, the prelude's `weft_exp` for
- * complex.
- */
-const call =
-  (name: string): CudaExpression =>
-  (args, dtype) =>
-    `${isComplex(dtype) ? `weft_${name}` : dtype === 'float32' ? `${name}f` : name}(${args.join(', ')})`;
-
-/** A function of float64 of the generated prelude (`native/shared`), through which float32 goes too. */
-const special =
-  (name: string): CudaExpression =>
-  (args, dtype) =>
-    dtype === 'float32'
-      ? `((float)weft_${name}(${args.map((arg) => `(double)${arg}`).join(', ')}))`
-      : `weft_${name}(${args.join(', ')})`;
-
-/** A function of the generated prelude, overloaded on its argument types. */
-const prelude =
-  (name: string): CudaExpression =>
-  (args) =>
-    `weft_${name}(${args.join(', ')})`;
-
-/** An infix operator; signed integers go through unsigned, where overflow is defined. */
-const infix =
-  (operator: string): CudaExpression =>
-  ([a, b], dtype) => {
-    if (isComplex(dtype)) return `(${a} ${operator} ${b})`;
-    if (!isInteger(dtype)) return `(${a} ${operator} ${b})`;
-    const wide = dtype.endsWith('64') ? 'unsigned long long' : 'unsigned int';
-    return `((${CUDA_TYPE[dtype]})((${wide})${a} ${operator} (${wide})${b}))`;
-  };
-const compare =
-  (operator: string): CudaExpression =>
-  ([a, b]) =>
-    `(${a} ${operator} ${b})`;
-/** One expression for integers and booleans, another for floats and complex. */
-const byKind =
-  (integer: CudaExpression, other: CudaExpression): CudaExpression =>
-  (args, dtype) =>
-    isInteger(dtype) || dtype === 'bool' ? integer(args, dtype) : other(args, dtype);
-const unchanged: CudaExpression = ([a]) => a!;
-const bitwise =
-  (operator: string): CudaExpression =>
-  ([a, b], dtype) =>
-    `((${CUDA_TYPE[dtype]})(${a} ${operator} ${b}))`;
-
-/** The CUDA C type that holds a value of each dtype in a register. Halves are held as their bits. */
-export const CUDA_TYPE: Readonly<Record<DType, string>> = {
-  bool: 'bool',
-  int8: 'signed char',
-  int16: 'short',
-  int32: 'int',
-  int64: 'long long',
-  uint8: 'unsigned char',
-  uint16: 'unsigned short',
-  uint32: 'unsigned int',
-  uint64: 'unsigned long long',
-  float16: 'weft_half',
-  bfloat16: 'weft_bfloat',
-  float32: 'float',
-  float64: 'double',
-  complex64: 'weft_c64',
-  complex128: 'weft_c128',
-};
-
-// ---------------------------------------------------------------- the table
+import {
+  bitwise,
+  byKind,
+  CUDA_TYPE,
+  call,
+  compare,
+  infix,
+  prelude,
+  special,
+  unchanged,
+} from './cuda-expressions.js';
+import { isComplex, isFloat, isInteger, kindOf } from './dtype.js';
+import {
+  anything,
+  bits,
+  choice,
+  comparison,
+  drawn,
+  logical,
+  magnitude,
+  numeric,
+  numericOrInt8,
+  ordered,
+  orderedComparison,
+  realOrInt8,
+  rounding,
+  shift,
+  signBit,
+  toFloat,
+  toFullFloat,
+  toQuotient,
+  toRealFloat,
+  words,
+} from './dtype-rules.js';
+import type { MapRow, Sample } from './op-row.js';
 
 const exact = (lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp: 0 });
 const within = (ulp: number, lo: number, hi: number): Sample => ({ domain: [lo, hi], ulp });

@@ -6,8 +6,8 @@
  * the row's name. Composites (mean, std, norms, countNonzero …) are built from these in `statistics.ts`.
  */
 import { DTYPE_INFO, type DType, isComplex, isFloat, isHalf, kindOf } from './dtype.js';
+import { floatOf } from './dtype-rules.js';
 import type { Rule } from './dtype-types.js';
-import { floatOf } from './ops.js';
 
 /**
  * Maps the dtype of the elements to those they are combined in and that of the result; `undefined`: not

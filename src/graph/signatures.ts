@@ -3,7 +3,8 @@
  * Called by `map` (`infer.ts`).
  */
 import { type DType, dtypeCode } from './dtype.js';
-import { OP_NAMES, type OpName, opRow, type Signature } from './ops.js';
+import type { Signature } from './op-row.js';
+import { OP_NAMES, type OpName, opRow } from './ops.js';
 
 /** Above every dtype's code. */
 const BASE = 16;

@@ -5,9 +5,9 @@
 import { DTypeError, expected } from '../host/errors.js';
 import { sigmoid } from './composites.js';
 import { type DType, isComplex } from './dtype.js';
+import { floatOf } from './dtype-rules.js';
 import type { Expr } from './expr.js';
 import { besideArray, cast, map, meetingDType, type Operand } from './infer.js';
-import { floatOf } from './ops.js';
 
 /**
  * The logistic function 1 / (1 + exp(-x)), as SciPy's `expit`: `sigmoid`.

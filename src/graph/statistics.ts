@@ -16,10 +16,10 @@ import {
   type VarianceOptions,
 } from './arguments.js';
 import { DTYPE_INFO, type DType, isComplex, isInteger } from './dtype.js';
+import { floatOf } from './dtype-rules.js';
 import type { Expr } from './expr.js';
 import { formatValue } from './format.js';
 import { cast, checkDType, isExpr, map, type Operand } from './infer.js';
-import { floatOf } from './ops.js';
 import { countAlong, meanDType, reduceAlong, squaredModulus, throughFloat32 } from './reducing.js';
 import { type Axes, ascendingAxes } from './shape.js';
 

@@ -5,7 +5,8 @@
  * with the live tables, so that a new row fails until its fixtures are made.
  */
 import { DTYPES, type DType, promote } from '../../src/graph/dtype.js';
-import { OP_NAMES, type OpName, opRow, type Signature } from '../../src/graph/ops.js';
+import type { Signature } from '../../src/graph/op-row.js';
+import { OP_NAMES, type OpName, opRow } from '../../src/graph/ops.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from '../../src/graph/reductions.js';
 
 export interface OpDescription {

@@ -18,8 +18,9 @@ import {
   type Kernel,
 } from '../../fusion/kernel/kernel.js';
 import { dependenciesOf, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import type { DType } from '../../graph/dtype.js';
-import { CUDA_TYPE, opRow } from '../../graph/ops.js';
+import { opRow } from '../../graph/ops.js';
 import { InternalError } from '../../host/errors.js';
 import { castExpression, fromStorage } from './casts.js';
 import { cudaFunctionName } from './cuda-functions.js';

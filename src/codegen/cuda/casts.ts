@@ -5,8 +5,9 @@
  * float32 but for float64 → half, which rounds once. Booleans lie in memory as bytes, of which any but 0 is
  * true.
  */
+
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger, kindOf } from '../../graph/dtype.js';
-import { CUDA_TYPE } from '../../graph/ops.js';
 
 /** The CUDA C type of an element in memory. */
 export const STORAGE_TYPE: Readonly<Record<DType, string>> = { ...CUDA_TYPE, bool: 'unsigned char' };

@@ -3,9 +3,9 @@
  * texts name, and a device function around the operation. `#line` counts lines of the user's texts from their first ones.
  */
 import { createHash } from 'node:crypto';
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { type DType, isComplex } from '../../graph/dtype.js';
 import type { CudaAccumulator, CudaFunction, CudaText, CudaVariable } from '../../graph/loop-step.js';
-import { CUDA_TYPE } from '../../graph/ops.js';
 import { castExpression, fromStorage, STORAGE_TYPE } from './casts.js';
 import { COMPLEX_CLASS } from './complex-class.js';
 import { Writer } from './writer.js';

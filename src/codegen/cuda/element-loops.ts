@@ -3,9 +3,10 @@
  * where the instruction stands, and takes the states that it needs from the result.
  */
 import { createHash } from 'node:crypto';
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { dtypeAt } from '../../graph/element-loop.js';
 import type { ElementLoop, ElementStep } from '../../graph/loop-step.js';
-import { CUDA_TYPE, opRow } from '../../graph/ops.js';
+import { opRow } from '../../graph/ops.js';
 import { castExpression } from './casts.js';
 import { cudaFunctionName } from './cuda-functions.js';
 import { scalarLiteral } from './literals.js';

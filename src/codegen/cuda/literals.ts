@@ -2,8 +2,8 @@
  * The few values that stand in the source of generated code: zeros and identities of reductions.
  */
 
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { byteLengthOf, DTYPE_INFO, type DType, type Scalar } from '../../graph/dtype.js';
-import { CUDA_TYPE } from '../../graph/ops.js';
 import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 

@@ -3,8 +3,9 @@
  * and how another accumulator joins it, and the result. One case per row of `graph/reductions.ts`.
  */
 
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex } from '../../graph/dtype.js';
-import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
+import { type OpName, opRow } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import { highestLiteral, lowestLiteral, oneLiteral, zeroLiteral } from './literals.js';
 

@@ -6,8 +6,9 @@
  */
 import { costOf, opOf } from '../../fusion/kernel/arithmetic.js';
 import type { Instruction, Kernel } from '../../fusion/kernel/kernel.js';
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { DTYPES, type DType } from '../../graph/dtype.js';
-import { CUDA_TYPE, type OpName, opRow } from '../../graph/ops.js';
+import { type OpName, opRow } from '../../graph/ops.js';
 
 /** Cost (`OpRow.cost`) of such an op, at least. */
 const EXPENSIVE = 10;

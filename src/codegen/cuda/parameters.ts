@@ -7,8 +7,8 @@
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import type { DType } from '../../graph/dtype.js';
-import { CUDA_TYPE } from '../../graph/ops.js';
 import { type ConstantValue, givenValue, RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';

@@ -3,9 +3,9 @@
  * the earlier one first. Kernels take them as they do the reductions of the table (`monoids.ts`).
  */
 import { createHash } from 'node:crypto';
+import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import { dtypeAt } from '../../graph/element-loop.js';
 import type { UserMonoid } from '../../graph/loop-step.js';
-import { CUDA_TYPE } from '../../graph/ops.js';
 import { printStepValues } from './element-loops.js';
 import { scalarLiteral } from './literals.js';
 import type { Monoid } from './monoids.js';

@@ -9,7 +9,7 @@
  */
 import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores, elementCoordinates, storeElement } from '../chunks.js';
 import {

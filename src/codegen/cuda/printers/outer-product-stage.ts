@@ -7,7 +7,7 @@
  * computes.
  */
 
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
 import { toStorage } from '../casts.js';
 import { type Chunking, ChunkLoads, elementCoordinates } from '../chunks.js';

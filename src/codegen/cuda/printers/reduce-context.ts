@@ -6,7 +6,8 @@
  */
 import { isConstant, opOf } from '../../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE, opRow } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
+import { opRow } from '../../../graph/ops.js';
 import type { Body, Scope } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
 import { type NearOps, nearInLoop } from '../fast-paths.js';

@@ -4,7 +4,7 @@
  * leaves one accumulator per slot in scratch, the second combines them in slot order and finishes the rows.
  */
 import { type Kernel, partialRowsOf, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';

@@ -2,7 +2,7 @@
  * The arithmetic and the stores of one chunk in one phase of a kernel of several phases. Called for every
  * walk, by `row-kernel.ts` and `row-shared.ts`, which say where loaded and held values stand.
  */
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Scope } from '../body.js';
 import { elementCoordinates } from '../chunks.js';
 import type { RowContext } from './row-context.js';

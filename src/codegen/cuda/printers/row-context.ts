@@ -6,7 +6,7 @@
  * `row-chunk.ts` (the arithmetic on a chunk).
  */
 import { argumentsOf, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body } from '../body.js';
 import { type Chunking, ChunkLoads, ChunkStores } from '../chunks.js';
 import { printCoordinates } from '../index-math.js';

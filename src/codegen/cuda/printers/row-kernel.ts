@@ -4,7 +4,7 @@
  * and computed again where the row is too long (`RowSchedule.held`).
  */
 import { type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
 import { storeElement } from '../chunks.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';

@@ -3,7 +3,7 @@
  * of them into one accumulator at once, the same few as a reduction alone does (`reduce-step.ts`). Called by
  * `row-kernel.ts`, around a walk over `chunks` elements of a thread.
  */
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Accumulator } from './block-reduce.js';
 import type { RowContext } from './row-context.js';
 import type { RowPhase } from './row-phases.js';

@@ -5,7 +5,7 @@
  */
 import { isPredicate, isUniform, loadsOf } from '../../../fusion/kernel/algebra.js';
 import { type Bound, type Kernel, product } from '../../../fusion/kernel/kernel.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
 import { fromStorage, STORAGE_TYPE, toStorage } from '../casts.js';
 import { blockIndex, type CudaFunction, printFunction } from '../function.js';

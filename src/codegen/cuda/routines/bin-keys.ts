@@ -1,7 +1,7 @@
 /** CUDA C of the bin of a key: by a number, or by edges that it lies between. Used by `bins.ts`. */
 import type { BinMode } from '../../../graph/bin-units.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { DType } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { type BinForm, hasEdges } from './bin-form.js';
 
 /** The dtype that keys are compared with edges in. */

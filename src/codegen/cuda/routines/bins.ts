@@ -5,8 +5,9 @@
  * do not wait for one another; else many blocks have a unit, and the bins are in device memory. Launches are
  * made by `exec/calls/bins.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasEdges, hasValues, pitchOf } from './bin-form.js';
 import { printKey } from './bin-keys.js';
 import { identityOf, printPut } from './bin-puts.js';

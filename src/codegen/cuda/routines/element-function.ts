@@ -5,8 +5,8 @@
 import { loadsFrom } from '../../../fusion/kernel/algebra.js';
 import { cudaFunctionsIn, loopsIn } from '../../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../../fusion/kernel/kernel.js';
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { CudaFunction, ElementLoop } from '../../../graph/loop-step.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { normalize } from '../../cuts/domain.js';
 import { Body } from '../body.js';
 import { STORAGE_TYPE, toStorage } from '../casts.js';

@@ -2,6 +2,8 @@
  * Prints the program of a user's kernel as CUDA C: a variable for each register, statements in the order of the
  * instructions. What is left by `leave` is left by `goto`, so that all variables stand at the top.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { type DType, isComplex, type Scalar } from '../../../graph/dtype.js';
 import type {
   AtomicName,
@@ -9,7 +11,7 @@ import type {
   KernelNumber,
   KernelProgram,
 } from '../../../graph/kernel-program.js';
-import { CUDA_TYPE, opRow } from '../../../graph/ops.js';
+import { opRow } from '../../../graph/ops.js';
 import { scalarBytes } from '../../../graph/scalar-bytes.js';
 import { castExpression, fromStorage, STORAGE_TYPE, toStorage } from '../casts.js';
 import { preludeFor } from '../prelude/prelude.js';

@@ -3,8 +3,9 @@
  * The identity combined with a number gives that number, bit by bit; so what is beyond an end needs no
  * condition.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { carriedDType, type ScanOp } from '../../../graph/routines.js';
 import { highestLiteral, lowestLiteral } from '../literals.js';
 

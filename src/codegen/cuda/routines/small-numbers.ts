@@ -2,8 +2,9 @@
  * CUDA C of the numbers of small matrices, which kernels of a dtype begin with: `small-matrices.ts`, `small-factors.ts`
  * and `small-jacobi.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { DTYPE_INFO, type DType, isComplex } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 
 /** Threads of a block, one warp, which has a matrix. */
 export const WARP = 32;

@@ -2,8 +2,9 @@
  * CUDA C of the dense array of a sparse matrix: a block clears some rows, or a stretch of a long one, and then writes the
  * elements that are stored there. Launches are made by `exec/calls/sparse-dense.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { DType } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { SPARSE_ELEMENTS } from './sparse-units.js';
 
 export const DENSE_NAME = 'weft_sparse_dense';

@@ -7,8 +7,9 @@
  * dense lines of so many columns, one stretch of columns after another. Launches are made by
  * `exec/calls/sparse-matmul.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { byteLengthOf, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { carriedDType } from '../../../graph/routines.js';
 import { printNumbers } from './scan-numbers.js';
 import { printSparseTail, SPARSE_UNIT } from './sparse-units.js';

@@ -3,8 +3,9 @@
  * the place of its element among those of the other matrix's row by bisection. Launches are made by
  * `exec/calls/sparse-merge.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { DType } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { printSparseTail, SPARSE_ELEMENTS, SPARSE_UNIT } from './sparse-units.js';
 
 export const MERGE_NAME = 'weft_sparse_merge';

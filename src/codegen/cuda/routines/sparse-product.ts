@@ -5,8 +5,9 @@
  * A map of the dense elements is computed where each is read, one of the result where it is written. Launches are made by
  * `exec/calls/sparse-product.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { type DType, isComplex, isFloat } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { type ElementFunction, withPrelude } from './element-function.js';
 import { printNumbers } from './scan-numbers.js';
 

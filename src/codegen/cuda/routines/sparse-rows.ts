@@ -3,8 +3,9 @@
  * block, whose ends two of its threads find among all, and goes on from there.
  * Launches are made by `exec/calls/sparse-rows.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { DType } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 
 export const ROWS_NAME = 'weft_sparse_rows';
 export const ROWS_THREADS = 256;

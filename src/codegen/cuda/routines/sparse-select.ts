@@ -2,8 +2,9 @@
  * CUDA C that selects stored elements of a sparse matrix by a mask: some lanes of a warp have a row, and count what they
  * keep by ballots. Launches are made by `exec/calls/sparse-select.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { DType } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { printSparseTail, SPARSE_ELEMENTS, SPARSE_UNIT } from './sparse-units.js';
 
 export const SELECT_NAME = 'weft_sparse_select';

@@ -5,8 +5,9 @@
  * lanes and the order of `sparse-product.ts`, so that its bits do not depend on which row is first. Launches are made by
  * `exec/calls/sparse-triangular.ts`.
  */
+
+import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { type DType, isComplex } from '../../../graph/dtype.js';
-import { CUDA_TYPE } from '../../../graph/ops.js';
 import { BEGIN, CLEAR_KERNEL } from './look-back.js';
 import { printNumbers } from './scan-numbers.js';
 
