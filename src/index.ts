@@ -24,6 +24,8 @@ export {
   type ResultsOf,
   type Traced,
 } from './api/compile.js';
+export { type Arrays, compute, explain, persist, plan, type Results } from './api/compute.js';
+export type { ComputeToOptions } from './api/computing.js';
 export type { DTypeArgument, DTypeOption, EyeOptions } from './api/creation.js';
 export {
   eye,
@@ -133,16 +135,7 @@ export type {
   KernelSizes,
 } from './api/kernel-types.js';
 export { kernel } from './api/kernels.js';
-export {
-  type Arrays,
-  type ComputeToOptions,
-  compute,
-  explain,
-  Lazy,
-  persist,
-  plan,
-  type Results,
-} from './api/lazy.js';
+export { Lazy } from './api/lazy.js';
 export { linalg } from './api/linalg.js';
 export type { LinalgNormOrder } from './api/linalg-arguments.js';
 export type { Eig, Eigh, EighOptions, QR, QrOptions, SVD, SvdOptions } from './api/linalg-decompositions.js';

@@ -1,6 +1,6 @@
 /** Cholesky factors of sparse matrices on the CPU: solutions, the triangle that is read, matrices that have none, arguments. */
 import { expect, it } from 'vitest';
-import { compute } from '../src/api/lazy.js';
+import { compute } from '../src/api/compute.js';
 import { arange } from '../src/api/ranges.js';
 import { sparse } from '../src/api/sparse.js';
 import { LinalgError } from '../src/host/errors.js';

@@ -26,7 +26,8 @@ const PAGES = [
   [
     'Computing',
     [
-      'api/lazy',
+      'api/compute',
+      'api/computing',
       'api/compile',
       'api/memory',
       'api/devices',

@@ -16,8 +16,10 @@ import { atCaller } from '../host/stack-traces.js';
 import type { Sinks } from '../io/store.js';
 import { JobPool } from './batch-pool.js';
 import { ResultQueue } from './batch-results.js';
+import { compute } from './compute.js';
+import type { ComputeToOptions } from './computing.js';
 import type { ArrayLike } from './fluent-types.js';
-import { type ComputeToOptions, compute, Lazy } from './lazy.js';
+import { Lazy } from './lazy.js';
 import { NDArray } from './ndarray.js';
 
 /** Arrays to compute, and where they go: without `to`, to host memory. */

@@ -26,8 +26,9 @@ import { ArgumentError, expected } from '../host/errors.js';
 import { ignoreRejections, isPromise } from '../host/refused-promises.js';
 import { outsideCall } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
+import { storedLazy } from './compute.js';
 import { mostArguments } from './function-parameters.js';
-import { exprOf, Lazy, storedLazy } from './lazy.js';
+import { exprOf, Lazy } from './lazy.js';
 import { NDArray, ndarrayOf } from './ndarray.js';
 import { arranged, type Form, flattened, isRecord } from './structure.js';
 

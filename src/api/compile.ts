@@ -17,7 +17,8 @@ import { called } from '../host/site.js';
 import { type Explanation, explainExprs } from '../inspect/explain.js';
 import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
 import { Tracer } from './compile-signatures.js';
-import type { Lazy, OfDType } from './lazy.js';
+import type { OfDType } from './compute.js';
+import type { Lazy } from './lazy.js';
 import type { NDArray } from './ndarray.js';
 
 /**

@@ -1,47 +1,49 @@
 /**
  * Lazy: the user's handle on an expression. Methods make nodes and run nothing; `compute()` runs.
  *
- * Its methods come from tables (`fluent.ts`); what is written here is what a handle is, and how it is run.
- * Creation is in `creation.ts`.
+ * Most of its methods come from tables (`fluent.ts`). Creation is in `creation.ts`, computes of several arrays in
+ * `compute.ts`.
  */
 
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { evaluate, type StoredResult } from '../exec/run/evaluate.js';
-import { persistExprs } from '../exec/run/move.js';
 import { segment } from '../fusion/passes/segment.js';
-import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { refuseMore } from '../graph/arguments.js';
 import { onDeepGraph } from '../graph/depth.js';
 import type { DType, Scalar } from '../graph/dtype.js';
 import type { Expr, Shape } from '../graph/expr.js';
-import { needSizes } from '../graph/extent.js';
 import { formatBounded, formatValue } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
-import { constant, deviceArray, type Operand } from '../graph/infer.js';
+import type { Operand } from '../graph/infer.js';
 import { isScalar } from '../graph/scalar.js';
 import type { SegmentOptions } from '../graph/segment-reductions.js';
 import type { Selector } from '../graph/selectors.js';
-import { broadcast } from '../graph/view-nodes.js';
 import { matrixTranspose, transpose } from '../graph/views.js';
 import type { UpdateOptions } from '../graph/writing.js';
 import { DISPLAY, INSPECT, type InspectOptions, isTooDeep, type MimeBundle, named } from '../host/display.js';
 import { isTypedArray } from '../host/elements.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { arrayExpr, isShaped } from '../host/host-array.js';
-import { ignoreRejections } from '../host/refused-promises.js';
 import { refuseMethods } from '../host/result-hints.js';
 import { called } from '../host/site.js';
 import { atCaller, bounded } from '../host/stack-traces.js';
-import { type Explanation, explainExprs, explainMeasured } from '../inspect/explain.js';
+import type { Explanation } from '../inspect/explain.js';
 import { expressionAsHtml } from '../inspect/explanation-html.js';
-import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
-import { evaluateTo, type Sinks } from '../io/store.js';
+import type { PlanSummary } from '../inspect/summary.js';
 import { admitted } from './admission.js';
+import {
+  type ComputeToOptions,
+  computeNodes,
+  explainNodes,
+  type Measured,
+  persistNodes,
+  planNodes,
+} from './computing.js';
 import { installMethods, makeFunctions, type Wrapping } from './fluent.js';
-import type { ArrayLike, DTypeOf, Given, GroupsOf } from './fluent-types.js';
+import type { ArrayLike, Given, GroupsOf } from './fluent-types.js';
 import { Groups } from './groups.js';
 import type { Methods } from './methods.js';
-import { NDArray, ndarrayOf } from './ndarray.js';
-import { arranged, type Form, flattened, holdsArrays, isRecord } from './structure.js';
+import { NDArray } from './ndarray.js';
+import { isRecord } from './structure.js';
 import { Updates } from './updates.js';
 
 /** The methods, installed below from the tables. */
@@ -182,8 +184,8 @@ export class Lazy<out D extends DType = DType> {
   ): Promise<NDArray<D> | Lazy<D>> {
     try {
       refuseMore('compute', 1, [options, ...more]);
-      const [result] = await compute([this], options as ComputeOptions);
-      return result as NDArray<D>;
+      const [result] = await computeNodes([admitted('compute', this.expr)], options, lazyOf);
+      return result as NDArray<D> | Lazy<D>;
     } catch (error) {
       throw atCaller(error, Lazy.prototype.compute);
     }
@@ -204,8 +206,8 @@ export class Lazy<out D extends DType = DType> {
   async persist(options?: ComputeOptions, ...more: readonly unknown[]): Promise<Lazy<D>> {
     try {
       refuseMore('persist', 1, [options, ...more]);
-      const [result] = await persist([this], options);
-      return result as Lazy<D>;
+      const [result] = await persistNodes([admitted('persist', this.expr)], options);
+      return lazyOf(result!) as Lazy<D>;
     } catch (error) {
       throw atCaller(error, Lazy.prototype.persist);
     }
@@ -236,7 +238,7 @@ export class Lazy<out D extends DType = DType> {
   ): Explanation | Promise<Explanation> {
     return called(this.explain, () => {
       refuseMore('explain', 1, [options, ...more]);
-      return explain([this], options);
+      return explainNodes([admitted('explain', this.expr)], options);
     });
   }
 
@@ -254,7 +256,7 @@ export class Lazy<out D extends DType = DType> {
   plan(options?: ComputeOptions | ComputeToOptions, ...more: readonly unknown[]): PlanSummary {
     return called(this.plan, () => {
       refuseMore('plan', 1, [options, ...more]);
-      return plan([this], options);
+      return planNodes([admitted('plan', this.expr)], options);
     });
   }
 
@@ -315,8 +317,7 @@ export class Lazy<out D extends DType = DType> {
   ): Groups<GroupsOf<D>> {
     return called(this.groupBy, () => {
       refuseMore('groupBy', 3, [keys, groups, options, ...more]);
-      const wrap = (expr: Expr): Lazy => new Lazy(expr);
-      return new Groups<GroupsOf<D>>(this.expr, exprOf('groupBy', keys), groups, options, wrap);
+      return new Groups<GroupsOf<D>>(this.expr, exprOf('groupBy', keys), groups, options, lazyOf);
     });
   }
 
@@ -358,6 +359,8 @@ export class Lazy<out D extends DType = DType> {
   }
 }
 
+const lazyOf = (expr: Expr): Lazy => new Lazy(expr);
+
 const notMade = (value: unknown): unknown =>
   atCaller(
     new ArgumentError(
@@ -366,237 +369,12 @@ const notMade = (value: unknown): unknown =>
     Lazy,
   );
 
-/** A compute whose results go to files. */
-export interface ComputeToOptions extends ComputeOptions {
-  /** The file for all results, or a list with one for each. They appear when all of them are complete. */
-  readonly to: Sinks;
-}
-
-/** Every option, so that a new one breaks the build here. */
-const OPTIONS: Readonly<Record<keyof ComputeOptions, true>> = {
-  deadline: true,
-  device: true,
-  devices: true,
-  exact: true,
-  hostMemory: true,
-  memory: true,
-  onDeviceLost: true,
-  onProgress: true,
-  signal: true,
-  tune: true,
-};
-export const COMPUTE_OPTIONS = Object.keys(OPTIONS);
-const COMPUTE_TO_OPTIONS = [...COMPUTE_OPTIONS, 'to'];
-
-/**
- * Arrays to compute together: a list or an object of what `lazy()` takes, and in them lists that hold arrays,
- * and objects. A list of numbers in them is one array.
- */
-export type Arrays<T> = T extends Lazy ? never : { readonly [K in keyof T]: ArrayOrMore<T[K]> };
-type ArrayOrMore<T> = T extends ArrayLike ? T : T extends object ? Arrays<T> : never;
-
-const LISTED = 'arrays are one list or object: [x, y]';
-
-export type ListOfArrays = readonly ArrayLike[];
-type Each<List extends ListOfArrays, Result> = {
-  -readonly [K in keyof List]: OfDType<Result, DTypeOf<List[K]>>;
-};
-
-/** A kind of result, Lazy or NDArray, with a dtype. */
-export type OfDType<Result, D extends DType> = Result extends NDArray ? NDArray<D> : Lazy<D>;
-
-/** A result in the place of each array. */
-export type Results<T, Each> = {
-  -readonly [K in keyof T]: T[K] extends ArrayLike ? OfDType<Each, DTypeOf<T[K]>> : Results<T[K], Each>;
-};
-
-/** Computes several arrays into files, or one archive, and gives the arrays of those. */
-export function compute<const T extends ListOfArrays>(
-  arrays: T,
-  options: ComputeToOptions,
-): Promise<Each<T, Lazy>>;
-/**
- * Computes arrays in an object, or in lists and objects in each other, into files; results have the same
- * form.
- */
-export function compute<const T extends object>(
-  arrays: T & Arrays<T>,
-  options: ComputeToOptions,
-): Promise<Results<T, Lazy>>;
-/**
- * Computes several arrays together, shared work once: `const [low, high] = await compute([x.min(),
- * x.max()])`, or by name: `const { low, high } = await compute({ low: x.min(), high: x.max() })`. Equal
- * results are one result: they share memory. Rejects as `Lazy.compute` does.
- *
- * @example
- * const x = lazy([3, 1, 2])
- * const { low, high } = await compute({ low: x.min(), high: x.max() })
- * [low.item(), high.item()]
- * //=> [ 1, 3 ]
- */
-export function compute<const T extends ListOfArrays>(
-  arrays: T,
-  options?: ComputeOptions,
-): Promise<Each<T, NDArray>>;
-/** Computes arrays in an object, or in lists and objects in each other; results have the same form. */
-export function compute<const T extends object>(
-  arrays: T & Arrays<T>,
-  options?: ComputeOptions,
-): Promise<Results<T, NDArray>>;
-export async function compute(
-  arrays: unknown,
-  options?: ComputeOptions | ComputeToOptions,
-  ...more: readonly unknown[]
-): Promise<unknown> {
-  try {
-    refuseMore('compute', 2, [arrays, options, ...more], LISTED);
-    const [exprs, form] = exprsOf('compute', arrays);
-    checkOptions('compute', options, COMPUTE_TO_OPTIONS);
-    if (options !== undefined && 'to' in options && options.to !== undefined) {
-      const { to, ...running } = options;
-      for (const expr of exprs) needSizes('compute', expr);
-      return arranged(
-        form,
-        (await evaluateTo(exprs, to, running)).map((expr) => new Lazy(expr)),
-      );
-    }
-    return arranged(form, (await evaluate(exprs, options)).map(ndarrayOf));
-  } catch (error) {
-    throw atCaller(error, compute);
-  }
-}
-
-/**
- * Computes several arrays together and leaves them on the device, as `Lazy.persist` does.
- *
- * @example
- * const x = lazy(new Float32Array([1, 2, 3]))
- * const [doubled, total] = await persist([x.mul(2), x.sum()])
- * await doubled.div(total).compute()
- * //=> [0.33333334 0.6666667  1.        ]
- */
-export function persist<const T extends ListOfArrays>(
-  arrays: T,
-  options?: ComputeOptions,
-): Promise<Each<T, Lazy>>;
-/** The same of arrays in an object, or in lists and objects in each other. */
-export function persist<const T extends object>(
-  arrays: T & Arrays<T>,
-  options?: ComputeOptions,
-): Promise<Results<T, Lazy>>;
-export async function persist(
-  arrays: unknown,
-  options?: ComputeOptions,
-  ...more: readonly unknown[]
-): Promise<unknown> {
-  try {
-    refuseMore('persist', 2, [arrays, options, ...more], LISTED);
-    const [exprs, form] = exprsOf('persist', arrays);
-    checkOptions('persist', options, COMPUTE_OPTIONS);
-    return arranged(form, (await persistExprs(exprs, options)).map(storedLazy));
-  } catch (error) {
-    throw atCaller(error, persist);
-  }
-}
-
-/** An option of `explain`: kernels are compiled and timed, and say what they take of the device. */
-export interface Measured {
-  readonly measure: true;
-}
-
-/**
- * The work that `compute` of several arrays would do; see `Lazy.explain`.
- *
- * @example
- * const x = lazy(new Float32Array(1000))
- * explain([x.exp().sum(), x.max()], { device: 'cpu' }).steps.map(({ name }) => name)
- * //=> [ 'reduce_exp_sum_max' ]
- */
-export function explain(
-  arrays: ListOfArrays,
-  options: (ComputeOptions | ComputeToOptions) & Measured,
-): Promise<Explanation>;
-export function explain(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): Explanation;
-/** The same of arrays in an object, or in lists and objects in each other. */
-export function explain<const T extends object>(
-  arrays: T & Arrays<T>,
-  options?: ComputeOptions | ComputeToOptions,
-): Explanation;
-export function explain(
-  arrays: unknown,
-  options?: (ComputeOptions | ComputeToOptions) & Partial<Measured>,
-  ...more: readonly unknown[]
-): Explanation | Promise<Explanation> {
-  return called(explain, () => {
-    refuseMore('explain', 2, [arrays, options, ...more], LISTED);
-    const [exprs] = exprsOf('explain', arrays);
-    checkOptions('explain', options, [...COMPUTE_TO_OPTIONS, 'measure']);
-    const { measure = false, ...own } = options ?? {};
-    if (typeof measure !== 'boolean')
-      throw new ArgumentError(expected('explain', 'measure to be true or false', formatValue(measure)));
-    return measure ? explainMeasured(exprs, own, placeOf(own)) : explainExprs(exprs, own, placeOf(own));
-  });
-}
-
-/**
- * The plan of a `compute` of several arrays; see `Lazy.plan`.
- *
- * @example
- * const x = placeholder([1_000_000, 64], 'float32')
- * plan([x.sum(0), x.max(0)], { device: 'cpu', memory: '8MiB' }).peakBytes <= 2 ** 23
- * //=> true
- */
-export function plan(arrays: ListOfArrays, options?: ComputeOptions | ComputeToOptions): PlanSummary;
-/** The same of arrays in an object, or in lists and objects in each other. */
-export function plan<const T extends object>(
-  arrays: T & Arrays<T>,
-  options?: ComputeOptions | ComputeToOptions,
-): PlanSummary;
-export function plan(
-  arrays: unknown,
-  options?: ComputeOptions | ComputeToOptions,
-  ...more: readonly unknown[]
-): PlanSummary {
-  return called(plan, () => {
-    refuseMore('plan', 2, [arrays, options, ...more], LISTED);
-    const [exprs] = exprsOf('plan', arrays);
-    checkOptions('plan', options, COMPUTE_TO_OPTIONS);
-    return summarizePlan(exprs, options, placeOf(options));
-  });
-}
-
-/** Where results go with these options. */
-const placeOf = (options: ComputeOptions | ComputeToOptions | undefined): 'file' | 'host' =>
-  options !== undefined && 'to' in options && options.to !== undefined ? 'file' : 'host';
-
-/** The nodes of several arrays, and their form. */
-export function exprsOf(op: string, arrays: unknown): [exprs: Expr[], form: Form] {
-  const isSeveral = (value: unknown): boolean => !(value instanceof Lazy) && isRecord(value);
-  try {
-    if (!Array.isArray(arrays) && !isSeveral(arrays)) {
-      const hint = arrays instanceof Lazy ? `x.${op}() for one` : undefined;
-      throw new ArgumentError(expected(op, 'a list or an object of arrays', formatValue(arrays), hint));
-    }
-    return flattened(op, arrays, (value, path) => {
-      const holds = isSeveral(value) || (Array.isArray(value) && (path === '' || holdsArrays(value)));
-      return holds ? undefined : exprOf(op, value);
-    });
-  } catch (error) {
-    ignoreRejections(arrays);
-    throw error;
-  }
-}
-
-/** The handle of a result that stayed on its device. An array without elements has no buffer. */
-export const storedLazy = ({ buffer, dtype, shape }: StoredResult): Lazy =>
-  new Lazy(buffer === undefined ? broadcast(constant(0, dtype), shape) : deviceArray(buffer, dtype, shape));
-
 /** The node of a Lazy, or of anything `lazy()` takes. */
 export const exprOf = (op: string, value: unknown): Expr =>
   value instanceof Lazy ? admitted(op, value.expr) : arrayExpr(op, value);
 
 const WRAPPING: Wrapping = {
-  wrap: (expr) => new Lazy(expr),
+  wrap: lazyOf,
   operand: (op, value): Operand =>
     value instanceof Lazy ? value.expr : isScalar(value) ? value : arrayExpr(op, value),
   array: exprOf,

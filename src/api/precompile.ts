@@ -5,7 +5,8 @@ import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { formatValue } from '../graph/format.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { calledAsync } from '../host/site.js';
-import { type Arrays, exprsOf, Lazy, type ListOfArrays } from './lazy.js';
+import { type Arrays, exprsOf, type ListOfArrays } from './compute.js';
+import { Lazy } from './lazy.js';
 
 /** Options of `precompile`. */
 export interface PrecompileOptions {

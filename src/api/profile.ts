@@ -10,8 +10,9 @@ import type { DType } from '../graph/dtype.js';
 import { calledAsync } from '../host/site.js';
 import { atCaller } from '../host/stack-traces.js';
 import { type Timeline, timelineOf } from '../inspect/timeline.js';
+import { type Arrays, compute, type Results } from './compute.js';
 import type { ArrayLike, DTypeOf } from './fluent-types.js';
-import { type Arrays, compute, Lazy, type Results } from './lazy.js';
+import { Lazy } from './lazy.js';
 import type { NDArray } from './ndarray.js';
 
 /** A result, and when what happened. */

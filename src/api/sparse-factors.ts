@@ -12,7 +12,8 @@ import { type DeviceBuffer, type Expr, holdersOf } from '../graph/expr.js';
 import { deviceArray } from '../graph/infer.js';
 import type { SparseParts } from '../graph/sparse.js';
 import { directSolution, type FactorsOnGpu } from '../graph/sparse-solve.js';
-import { compute, Lazy } from './lazy.js';
+import { compute } from './compute.js';
+import { Lazy } from './lazy.js';
 import { arange } from './ranges.js';
 import type { SparseMatrix } from './sparse-matrix.js';
 

@@ -13,7 +13,8 @@ import { calledAsync, calledAt } from '../host/site.js';
 import { type DataFile, eachPath, type FilePath, pathOf, withFile } from '../io/data-file.js';
 import { npzExprs } from '../io/npz.js';
 import { npzWithTexts } from '../io/sinks.js';
-import { compute, exprOf, Lazy } from './lazy.js';
+import { compute } from './compute.js';
+import { exprOf, Lazy } from './lazy.js';
 import { compressed, coo } from './sparse-construction.js';
 import { SparseMatrix } from './sparse-matrix.js';
 

@@ -12,8 +12,9 @@ import { rowLengths } from '../graph/sparse-reductions.js';
 import { reshape } from '../graph/view-nodes.js';
 import { expected, ShapeError } from '../host/errors.js';
 import { called, calledAsync } from '../host/site.js';
+import { compute, persist } from './compute.js';
 import type { ArrayLike } from './fluent-types.js';
-import { compute, exprOf, Lazy, persist } from './lazy.js';
+import { exprOf, Lazy } from './lazy.js';
 import type { NDArray } from './ndarray.js';
 import { SparseSelections } from './sparse-selections.js';
 

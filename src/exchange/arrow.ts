@@ -2,8 +2,10 @@
  * Columns and tables of Apache Arrow in and out: `fromArrow`, `toArrow`. Numbers are used where they lie, one piece for
  * each record batch; columns are known by their form, so that apache-arrow itself is not needed.
  */
+
+import { compute } from '../api/compute.js';
 import type { ArrayLike } from '../api/fluent-types.js';
-import { compute, exprOf, Lazy } from '../api/lazy.js';
+import { exprOf, Lazy } from '../api/lazy.js';
 import { NDArray } from '../api/ndarray.js';
 import { isRecord } from '../api/structure.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';

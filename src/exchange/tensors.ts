@@ -1,7 +1,9 @@
 /** Tensors of `@tensorflow/tfjs` and `onnxruntime-node` in and out: `fromTensor`, `toTensor`. */
+
+import { compute } from '../api/compute.js';
 import { lazy } from '../api/creation.js';
 import type { ArrayLike } from '../api/fluent-types.js';
-import { compute, exprOf, Lazy } from '../api/lazy.js';
+import { exprOf, Lazy } from '../api/lazy.js';
 import { refuseMore } from '../graph/arguments.js';
 import type { DType } from '../graph/dtype.js';
 import type { TypedArray } from '../graph/expr.js';

@@ -3,8 +3,10 @@
  * `saveRaw`, `savePng`. Each but the last is `compute` with a file as the place for the results.
  */
 
+import { compute } from '../api/compute.js';
+import { COMPUTE_OPTIONS } from '../api/computing.js';
 import type { ArrayLike } from '../api/fluent-types.js';
-import { COMPUTE_OPTIONS, compute, exprOf, Lazy } from '../api/lazy.js';
+import { exprOf, Lazy } from '../api/lazy.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { checkOptions, refuseMore } from '../graph/arguments.js';
 import { needSizes } from '../graph/extent.js';

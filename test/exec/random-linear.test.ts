@@ -1,6 +1,6 @@
 /** Random programs of dense linear algebra on the CPU: beside a textbook's, and in any budget with the same bits. */
 import { expect, it, vi } from 'vitest';
-import { compute } from '../../src/api/lazy.js';
+import { compute } from '../../src/api/compute.js';
 import { MemoryError } from '../../src/host/errors.js';
 import { singularValues } from '../support/plain-matrices.js';
 import { programSeeds, randomLinearProgram } from '../support/random-linear.js';

@@ -1,6 +1,6 @@
 /** Random programs of sparse matrices on the CPU, within budgets, against the interpreter. */
 import { expect, it } from 'vitest';
-import { compute } from '../../src/api/lazy.js';
+import { compute } from '../../src/api/compute.js';
 import { MemoryError } from '../../src/host/errors.js';
 import { referenceOf } from '../support/api.js';
 import { randomSparseProgram } from '../support/random-sparse.js';

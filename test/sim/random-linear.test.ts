@@ -3,7 +3,8 @@
  * the CPU gives, and whichever call of a library fails.
  */
 import { expect, it, vi } from 'vitest';
-import { compute, type Lazy } from '../../src/api/lazy.js';
+import { compute } from '../../src/api/compute.js';
+import type { Lazy } from '../../src/api/lazy.js';
 import { MemoryError } from '../../src/host/errors.js';
 import { type LinearProgram, programSeeds, randomLinearProgram } from '../support/random-linear.js';
 import { CANNOT_FAIL, checkOutcome, outcomeOf } from './fault-outcomes.js';

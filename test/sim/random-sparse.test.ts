@@ -1,6 +1,6 @@
 /** Random programs of sparse matrices on simulated GPUs: within budgets and shared, as on the CPU. */
 import { expect, it } from 'vitest';
-import { compute } from '../../src/api/lazy.js';
+import { compute } from '../../src/api/compute.js';
 import { MemoryError } from '../../src/host/errors.js';
 import { randomSparseProgram } from '../support/random-sparse.js';
 

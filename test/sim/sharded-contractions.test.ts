@@ -3,7 +3,7 @@
  * the same bits for any number of them.
  */
 import { expect, it, onTestFinished } from 'vitest';
-import { storedLazy } from '../../src/api/lazy.js';
+import { storedLazy } from '../../src/api/compute.js';
 import { CUDA_PRODUCTS } from '../../src/exec/calls/products/cuda-products.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { einsum, type Lazy, lazy, type NDArray, plan } from '../../src/index.js';
