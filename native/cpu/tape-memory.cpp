@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "cpu/tape-bounds.h"
+
 namespace weft::cpu {
 namespace {
 
@@ -16,135 +18,12 @@ constexpr int64_t kFarBytes = int64_t{1} << 20;
 // Rows from which on lanes that are apart are read a square at a time.
 constexpr int64_t kSquareRows = 8;
 
-// Rows and lanes of a block that a value takes up.
-struct Shape {
-  int64_t rows;
-  int64_t lanes;
-  // Elements between its rows.
-  int64_t rowStep;
-};
-
-Shape shapeOf(const Tape& tape, const Value& value, const Position& at) {
+BlockShape shapeOf(const Tape& tape, const Value& value, const Position& at) {
   return {value.rows ? at.rows : 1, value.lanes ? at.valid : 1, value.lanes ? tape.paddedWidth() : kChunk};
 }
 
-Operand operandOf(const Value& value, const Shape& shape, char* data) {
+Operand operandOf(const Value& value, const BlockShape& shape, char* data) {
   return {data, value.rows ? shape.rowStep : 0, value.lanes ? kChunk : 0};
-}
-
-int64_t laneOffset(const Affine& affine, int64_t lane) {
-  switch (affine.mode) {
-    case LaneMode::splat:
-      return 0;
-    case LaneMode::stride:
-      return affine.lane * lane;
-    case LaneMode::table:
-      return affine.table[lane];
-  }
-  return 0;
-}
-
-enum class Holds { everywhere, nowhere, somewhere };
-
-Holds holds(const Bound& bound, const Position& at, const Shape& shape) {
-  const Affine& affine = bound.affine;
-  int64_t low = baseOf(affine, at);
-  int64_t high = low;
-  const int64_t rowSpan = affine.row * (shape.rows - 1);
-  (rowSpan < 0 ? low : high) += rowSpan;
-  if (affine.mode == LaneMode::table) {
-    low += affine.tableLow;
-    high += affine.tableHigh;
-  } else if (affine.mode == LaneMode::stride) {
-    const int64_t laneSpan = affine.lane * (shape.lanes - 1);
-    (laneSpan < 0 ? low : high) += laneSpan;
-  }
-  if (low >= 0 && high < bound.size) return Holds::everywhere;
-  return high < 0 || low >= bound.size ? Holds::nowhere : Holds::somewhere;
-}
-
-Holds holdsAll(const std::vector<Bound>& bounds, const Position& at, const Shape& shape) {
-  Holds all = Holds::everywhere;
-  for (const Bound& bound : bounds) {
-    const Holds one = holds(bound, at, shape);
-    if (one == Holds::nowhere && bound.outside == Outside::zero) return one;
-    if (one != Holds::everywhere) all = Holds::somewhere;
-  }
-  return all;
-}
-
-bool holdsAt(const std::vector<Bound>& bounds, const Position& at, int64_t row, int64_t lane) {
-  for (const Bound& bound : bounds) {
-    const int64_t value = baseOf(bound.affine, at) + bound.affine.row * row + laneOffset(bound.affine, lane);
-    if (value < 0 || value >= bound.size) return false;
-  }
-  return true;
-}
-
-// How far an index moves to where it is folded back; it is outside of 0 .. n - 1 by n at most.
-int64_t foldOf(Outside outside, int64_t c, int64_t n) {
-  if (c >= 0 && c < n) return 0;
-  switch (outside) {
-    case Outside::nearest:
-      return (c < 0 ? 0 : n - 1) - c;
-    case Outside::reflect:
-      return (c < 0 ? -1 : 2 * n - 1) - 2 * c;
-    case Outside::mirror:
-      return (c < 0 ? 0 : 2 * n - 2) - 2 * c;
-    case Outside::wrap:
-      return c < 0 ? n : -n;
-    case Outside::zero:
-      break;
-  }
-  return 0;
-}
-
-// Elements by which folds move the place that a lane is read from; nothing: it is zero.
-std::optional<int64_t> movedAt(const std::vector<Bound>& bounds, const Position& at, int64_t row,
-                               int64_t lane) {
-  int64_t moved = 0;
-  for (const Bound& bound : bounds) {
-    const int64_t value = baseOf(bound.affine, at) + bound.affine.row * row + laneOffset(bound.affine, lane);
-    if (value >= 0 && value < bound.size) continue;
-    if (bound.outside == Outside::zero) return {};
-    moved += bound.stride * foldOf(bound.outside, value, bound.size);
-  }
-  return moved;
-}
-
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
-
-// The lanes [first, last) of a row where all bounds hold, but for folds that move the whole row; for bounds
-// without tables.
-struct Interval {
-  int64_t first;
-  int64_t last;
-};
-Interval intervalOf(const std::vector<Bound>& bounds, const Position& at, int64_t row, int64_t lanes) {
-  Interval found{0, lanes};
-  for (const Bound& bound : bounds) {
-    const int64_t start = baseOf(bound.affine, at) + bound.affine.row * row;
-    const int64_t step = bound.affine.mode == LaneMode::stride ? bound.affine.lane : 0;
-    if (step == 0) {
-      if (bound.outside == Outside::zero && (start < 0 || start >= bound.size)) return {0, 0};
-      continue;
-    }
-    // 0 <= start + step * l <= size - 1, solved for l.
-    const int64_t a = floorDivide(step > 0 ? -start + step - 1 : bound.size - 1 - start + step + 1, step);
-    const int64_t b = floorDivide(step > 0 ? bound.size - 1 - start : -start, step);
-    found.first = std::max(found.first, a);
-    found.last = std::min(found.last, b + 1);
-  }
-  return found.first < found.last ? found : Interval{0, 0};
-}
-
-bool hasTable(const std::vector<Bound>& bounds) {
-  return std::any_of(bounds.begin(), bounds.end(),
-                     [](const Bound& b) { return b.affine.mode == LaneMode::table; });
-}
-
-bool folds(const std::vector<Bound>& bounds) {
-  return std::any_of(bounds.begin(), bounds.end(), [](const Bound& b) { return b.outside != Outside::zero; });
 }
 
 // Lanes [first, last) of one row from memory, where `from` is the row's lane 0.
@@ -172,7 +51,7 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
                  const TapeBuffer& buffer, char* registers, bool inPlace) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
-  const Shape shape = shapeOf(tape, value, at);
+  const BlockShape shape = shapeOf(tape, value, at);
   const int64_t size = value.byteLength;
   const int64_t base = baseOf(affine, at);
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
@@ -205,26 +84,16 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   return operandOf(value, shape, registers);
 }
 
-// The lanes of every row where the bounds hold, where they are the same in all rows.
-std::optional<Interval> sharedInterval(const std::vector<Bound>& bounds, const Position& at,
-                                       const Shape& shape) {
-  for (const Bound& bound : bounds) {
-    const bool isOfLanes = bound.affine.mode == LaneMode::stride && bound.affine.row == 0;
-    if (!isOfLanes && holds(bound, at, shape) != Holds::everywhere) return {};
-  }
-  return intervalOf(bounds, at, 0, shape.lanes);
-}
-
 // A load that reads in place but for chunks at the edges: what lies outside of bounds or of memory there is
 // read into the register.
 std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instruction, const Position& at,
                                      const TapeBuffer& buffer, char* registers) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
-  const Shape shape = shapeOf(tape, value, at);
+  const BlockShape shape = shapeOf(tape, value, at);
   const int64_t chunks = at.chunks();
   if (!value.lanes || affine.mode != LaneMode::stride || affine.lane != 1 || chunks < 3) return {};
-  const std::optional<Interval> found = sharedInterval(instruction.access.bounds, at, shape);
+  const std::optional<LaneInterval> found = sharedInterval(instruction.access.bounds, at, shape);
   const int64_t tail = (chunks - 1) * kChunk;
   if (!found || found->first >= kChunk || found->last < tail) return {};
 
@@ -239,7 +108,7 @@ std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instru
   if (firstRead < buffer.first || high + tail > buffer.last) return {};
   const int64_t size = value.byteLength;
   char* const from = static_cast<char*>(buffer.data) + base * size;
-  const bool isFolded = folds(instruction.access.bounds);
+  const bool isFolded = hasFolds(instruction.access.bounds);
   const auto copy = [&](int64_t row, int64_t chunk, int64_t first, int64_t last) {
     char* const to = registers + edges.placeOf(row, chunk > 0) * size;
     char* const line = from + row * affine.row * size;
@@ -333,17 +202,17 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
   }
   if (access.bounds.empty()) return loadFree(tape, instruction, at, buffer, registers, inPlace);
   const Value& value = tape.values[instruction.value];
-  const Shape shape = shapeOf(tape, value, at);
-  const Holds where = holdsAll(access.bounds, at, shape);
-  if (where == Holds::everywhere) return loadFree(tape, instruction, at, buffer, registers, inPlace);
-  if (where == Holds::nowhere) return {zeroChunk, 0, 0};
+  const BlockShape shape = shapeOf(tape, value, at);
+  const BoundsHold where = boundsHold(access.bounds, at, shape);
+  if (where == BoundsHold::everywhere) return loadFree(tape, instruction, at, buffer, registers, inPlace);
+  if (where == BoundsHold::nowhere) return {zeroChunk, 0, 0};
 
   const int64_t size = value.byteLength;
   const int64_t base = baseOf(access.affine, at);
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
   const bool byLane = hasTable(access.bounds);
-  const bool isFolded = folds(access.bounds);
+  const bool isFolded = hasFolds(access.bounds);
   for (int64_t r = 0; r < shape.rows; r++) {
     char* row = registers + r * shape.rowStep * size;
     const char* from = static_cast<const char*>(buffer.data) + (base + r * access.affine.row) * size;
@@ -357,7 +226,7 @@ Operand load(const Tape& tape, const Instruction& instruction, const Position& a
     if (byLane) {
       copy(0, shape.lanes);
     } else {
-      const Interval lanes = intervalOf(access.bounds, at, r, shape.lanes);
+      const LaneInterval lanes = intervalOf(access.bounds, at, r, shape.lanes);
       if (lanes.first < lanes.last) {
         const int64_t moved = isFolded ? *movedAt(access.bounds, at, r, lanes.first) : 0;
         moveLanes(moves, access.affine, row, from + moved * size, lanes.first, lanes.last, size);
@@ -377,7 +246,7 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
                const TapeBuffer* buffers, const Operand& indices, Range window, char* registers) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
-  const Shape shape = shapeOf(tape, value, at);
+  const BlockShape shape = shapeOf(tape, value, at);
   const int64_t size = value.byteLength;
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
   const TapeBuffer& buffer = buffers[instruction.access.buffer];
@@ -404,14 +273,14 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
         using Element = decltype(zero);
         for (int64_t l = 0; l < shape.lanes; l++) {
           const bool isThere = isIn(window, indexAt(indices, r, l)) &&
-                               (!isBounded || holdsAt(instruction.access.bounds, at, r, l));
+                               (!isBounded || boundsHoldAt(instruction.access.bounds, at, r, l));
           const Element element = isThere ? reinterpret_cast<const Element*>(line)[place(l)] : zero;
           reinterpret_cast<Element*>(row)[l] = element;
         }
       });
     } else if (isBounded || affine.mode == LaneMode::table) {
       for (int64_t l = 0; l < shape.lanes; l++) {
-        if (isBounded && !holdsAt(instruction.access.bounds, at, r, l))
+        if (isBounded && !boundsHoldAt(instruction.access.bounds, at, r, l))
           std::memset(row + l * size, 0, size);
         else
           std::memcpy(row + l * size, line + place(l) * size, size);
@@ -429,7 +298,7 @@ Operand gather(const Tape& tape, const Instruction& instruction, const Position&
 Operand index(const Tape& tape, const Instruction& instruction, const Position& at, char* registers) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
-  const Shape shape = shapeOf(tape, value, at);
+  const BlockShape shape = shapeOf(tape, value, at);
   const int64_t base = baseOf(affine, at);
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
   for (int64_t r = 0; r < shape.rows; r++) {
@@ -448,17 +317,17 @@ Operand index(const Tape& tape, const Instruction& instruction, const Position& 
 
 Operand inside(const Tape& tape, const Instruction& instruction, const Position& at, char* registers) {
   const Value& value = tape.values[instruction.value];
-  const Shape shape = shapeOf(tape, value, at);
+  const BlockShape shape = shapeOf(tape, value, at);
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
-  const Holds where = holdsAll(instruction.bounds, at, shape);
+  const BoundsHold where = boundsHold(instruction.bounds, at, shape);
   const bool byLane = hasTable(instruction.bounds);
   for (int64_t r = 0; r < shape.rows; r++) {
     char* row = registers + r * shape.rowStep;
-    std::memset(row, where == Holds::everywhere ? 1 : 0, padded);
-    if (where == Holds::somewhere && byLane) {
-      for (int64_t l = 0; l < shape.lanes; l++) row[l] = holdsAt(instruction.bounds, at, r, l) ? 1 : 0;
-    } else if (where == Holds::somewhere) {
-      const Interval lanes = intervalOf(instruction.bounds, at, r, shape.lanes);
+    std::memset(row, where == BoundsHold::everywhere ? 1 : 0, padded);
+    if (where == BoundsHold::somewhere && byLane) {
+      for (int64_t l = 0; l < shape.lanes; l++) row[l] = boundsHoldAt(instruction.bounds, at, r, l) ? 1 : 0;
+    } else if (where == BoundsHold::somewhere) {
+      const LaneInterval lanes = intervalOf(instruction.bounds, at, r, shape.lanes);
       std::memset(row + lanes.first, 1, lanes.last - lanes.first);
     }
     if (!value.lanes) std::memset(row, row[0], padded);
