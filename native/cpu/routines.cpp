@@ -5,6 +5,7 @@
 
 #include "cpu/linear-exponential.h"
 #include "cpu/sparse-dense.h"
+#include "cpu/sparse-moves.h"
 #include "cpu/sparse-select.h"
 
 namespace weft::cpu {
@@ -29,6 +30,9 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"sparseTriangularSolve", &kSparseTriangularSolve},
                                                            {"sparseRows", &kSparseRows},
                                                            {"sparseDense", &kSparseDense},
+                                                           {"sparseGather", &kSparseGather},
+                                                           {"sparseTranspose", &kSparseTranspose},
+                                                           {"sparseElements", &kSparseElements},
                                                            {"sparseOrder", &kSparseOrder},
                                                            {"sparseLu", &kSparseLu},
                                                            {"sparseMatmulCounts", &kSparseMatmulCounts},

@@ -7,8 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/scan-numbers.h"
 #include "cpu/sparse-lines.h"
+#include "cpu/sparse-numbers.h"
 #include "shared/layout.h"
 
 namespace weft::cpu {
@@ -83,14 +83,6 @@ struct Space {
     return bytes;
   }
 };
-
-template <typename T>
-T times(T a, T b) {
-  return a * b;
-}
-ScanPair<double> times(ScanPair<double> a, ScanPair<double> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
 
 template <typename N, typename Index>
 struct Matrices {

@@ -9,7 +9,7 @@
 
 #include "cpu/element-map.h"
 #include "cpu/routines.h"
-#include "cpu/scan-numbers.h"
+#include "cpu/sparse-numbers.h"
 #include "cpu/threads.h"
 
 namespace weft::cpu {
@@ -49,14 +49,6 @@ auto withTypes(const Product& p, const Use& use) {
   return withScanNumbers(p.dtype, ScanOp::sum, [&](auto number) {
     return p.index == DType::int32 ? use(number, int32_t{}) : use(number, int64_t{});
   });
-}
-
-template <typename T>
-T times(T a, T b) {
-  return a * b;
-}
-ScanPair<double> times(ScanPair<double> a, ScanPair<double> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 template <typename N, typename Index>

@@ -12,7 +12,15 @@ import type { IndexList } from '../graph/index-lists.js';
 import { cast, checkDType, constant, iota, map } from '../graph/infer.js';
 import { concat } from '../graph/joins.js';
 import { checkInteger } from '../graph/shape.js';
-import { bounded, emptyMatrix, fromKeys, inRows, type SparseParts, transposed } from '../graph/sparse.js';
+import {
+  bounded,
+  emptyMatrix,
+  fromElements,
+  fromKeys,
+  inRows,
+  type SparseParts,
+  transposed,
+} from '../graph/sparse.js';
 import { broadcast, gather, reshape } from '../graph/view-nodes.js';
 import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -97,8 +105,7 @@ export function coo(arrays: CoordinateArrays, shape: MatrixShape): SparseMatrix 
       const wanted = `no elements in a matrix of ${formatShape(size)}`;
       throw new RangeArgumentError(expected(op, wanted, `${values.shape[0]}`));
     }
-    const keys = map('add', [map('multiply', [row!, BigInt(size[1])]), col!]);
-    return new SparseMatrix(fromKeys(size, keys, values, { equal: 'added', areStored: true }));
+    return new SparseMatrix(fromElements(op, size, [row!, col!], values));
   });
 }
 
@@ -281,6 +288,6 @@ function onDiagonals(
   });
   const keys = concat(placed.map((each) => each.keys));
   const values = concat(placed.map((each) => each.values));
-  const parts = fromKeys([rows, columns], keys, values, { equal: 'none', areStored: true });
+  const parts = fromKeys([rows, columns], keys, values, { areEqual: false, areStored: true });
   return { ...parts, rowBound: lines.length };
 }

@@ -57,7 +57,7 @@ export function random(key: KeyArgument, shape: MatrixShape, options?: SparseRan
     if (values.shape.length !== 1 || values.shape[0] !== count)
       throw new ShapeError(expected(op, `${count} elements of the sampler`, formatShape(values.shape)));
     const matrix = new SparseMatrix(
-      fromKeys([rows, columns], keys, values, { equal: 'none', areStored: true }),
+      fromKeys([rows, columns], keys, values, { areEqual: false, areStored: true }),
     );
     return matrix.dtype === dtype || (options?.dtype === undefined && options?.sampler !== undefined)
       ? matrix

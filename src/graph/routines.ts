@@ -189,6 +189,45 @@ export const ROUTINES = {
     ],
   },
   /**
+   * Columns and values of rows that are those of other sparse matrices, up to a bound, 0 behind the last one. Inputs: the
+   * int64 starts of the rows; where they are chosen, their int64 numbers; for each matrix starts and columns, all int32 or
+   * all int64, and values of one dtype; and, up to the passes (`fusion/passes/both-ways.ts`), both results as gathers make
+   * them. On the CPU alone. Parameters: the place in `GATHER_WAYS`; the bound; whether what is behind the last element may
+   * stay undefined (1), which plans say; and for each matrix its first column in the result.
+   */
+  sparseGather: {
+    results: (inputs, [way, bound]) => {
+      const [, places, values] = inputs.slice(firstGathered(way!));
+      return [
+        { dtype: places!.dtype, shape: [bound!] },
+        { dtype: values!.dtype, shape: [bound!] },
+      ];
+    },
+  },
+  /**
+   * Starts, columns and values of the transpose of a sparse matrix, in the order of the matrix's rows. Inputs: starts and
+   * columns, all int32 or all int64, which numbers of rows and of elements fit into, values, and, up to the passes
+   * (`fusion/passes/both-ways.ts`), the results as a sort makes them. On the CPU alone. Parameters: the matrix's columns,
+   * and whether what is behind the last element may stay undefined (1) and not 0, which plans say.
+   */
+  sparseTranspose: {
+    results: ([starts, places, values], [columns]) => [
+      { dtype: starts!.dtype, shape: [columns! + 1] },
+      places!,
+      values!,
+    ],
+  },
+  /**
+   * Starts, columns and values of the sparse matrix of elements in any order, those at one place added up in the order in
+   * which they are given, floats in float64, rounded once. Inputs: rows and columns in range, all int32 or all int64, which
+   * their number fits into, values of the dtypes of `sparseProduct`, and, up to the passes (`fusion/passes/both-ways.ts`),
+   * the results as a sort makes them. On the CPU alone. Parameters: the matrix's rows and columns; and whether what is behind
+   * the last element may stay undefined (1) and not 0, which plans say.
+   */
+  sparseElements: {
+    results: ([row, , values], [rows]) => [{ dtype: row!.dtype, shape: [rows! + 1] }, row!, values!],
+  },
+  /**
    * An order of the unknowns of a square sparse matrix that keeps its factors sparse, int64 [n], and how many elements the
    * Cholesky factor of the pattern of A + Aᵀ has in it. Inputs: starts and places of A, by rows or by columns. On the CPU
    * alone. Parameters: the order's place in `SPARSE_ORDERS`.
@@ -486,6 +525,13 @@ function binResult(
 /** Ranks of a row that are looked for at a time, elements that are sorted after they were selected. */
 export const SELECTED_RANKS = 4;
 export const SELECTED_MOST = 2048;
+
+/** The ways in which rows are those of other matrices: chosen by their numbers, or of matrices above one another or side by side. */
+export const GATHER_WAYS = ['chosen', 'above', 'beside'] as const;
+export type GatherWay = (typeof GATHER_WAYS)[number];
+
+/** The first input of the first matrix of `sparseGather`. */
+export const firstGathered = (way: number): number => (GATHER_WAYS[way] === 'chosen' ? 2 : 1);
 
 /** The orders of `sparseOrder`: as they are, of least degree, and by breadth, reversed. */
 export const SPARSE_ORDERS = ['natural', 'amd', 'rcm'] as const;

@@ -1,38 +1,79 @@
 /**
- * Matrices of rows whose elements lie anywhere in two lines: rows of some numbers, and matrices stacked or side by side.
- * Nothing is sorted: what is stored of a row stays in its order.
+ * Matrices of rows whose elements lie anywhere in the lines of others: rows of some numbers, and matrices above one
+ * another or side by side. Nothing is sorted: what is stored of a row stays in its order. The CPU copies rows; other
+ * targets, and plans in which that does not fit, gather each element from its place (`fusion/passes/both-ways.ts`):
  *
  *     begins 4 0 0, lengths 1 2 2   →   starts 0 1 3 5, of elements 4 0 1 0 1
  */
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
-import { constant, iota, map } from './infer.js';
-import { at, bounded, startsOfCounts } from './sparse.js';
+import { upToBound } from './extent.js';
+import { cast, constant, iota, map } from './infer.js';
+import { GATHER_WAYS, type GatherWay } from './routines.js';
+import { at, bounded, indexDType, linesOf, type SparseParts, startsOfCounts } from './sparse.js';
 
-export interface RowsInLines {
+/** The columns and elements of rows, up to a bound. */
+export type ElementLines = Readonly<Record<'places' | 'values', Expr>>;
+
+export interface RowsInLines extends ElementLines {
   /** Where each row begins in the lines, and its elements: int64. */
   readonly begins: Expr;
   readonly lengths: Expr;
-  /** Columns and elements. */
-  readonly places: Expr;
-  readonly values: Expr;
-  /** Elements of all rows together at most, 1 or more, and whether there are so many. */
+  /** Elements of all rows together at most, 1 or more. */
   readonly bound: number;
-  readonly isFull: boolean;
 }
 
-/** The rows one after the other: int64 starts, columns and elements. */
-export function gatheredRows(
+/** The elements of the rows one after the other. */
+export function elementsInRows(
   op: string,
-  { begins, lengths, places, values, bound, isFull }: RowsInLines,
-): Readonly<Record<'starts' | 'places' | 'values', Expr>> {
+  { begins, lengths, places, values, bound }: RowsInLines,
+): ElementLines {
   const count = begins.shape[0]!;
   const starts = startsOfCounts(lengths);
   const [row] = call('sparseRows', [bound], [starts], op) as [Expr];
   const moves = map('subtract', [begins, slice(starts, [0, -1])]);
   const from = map('add', [iota(bound), at(moves, map('minimum', [row, count - 1]))]);
-  const length = at(starts, constant(BigInt(count), 'int64'));
-  const moved = (line: Expr): Expr => (isFull ? at(line, from) : bounded(at(line, from), length));
-  return { starts, places: moved(places), values: moved(values) };
+  return { places: at(places, from), values: at(values, from) };
+}
+
+/** Rows of a matrix that are those of others. */
+export interface RowsOfMatrices {
+  readonly way: GatherWay;
+  /** The others, one where rows are chosen; starts, and columns that are moved, in range. */
+  readonly matrices: readonly SparseParts[];
+  /** The first column of each matrix in the result. */
+  readonly offsets: readonly number[];
+  /** The numbers of the rows that are chosen, int64 and in range. */
+  readonly numbers?: Expr;
+  /** The int64 starts of the result's rows. */
+  readonly starts: Expr;
+  readonly columns: number;
+  /** Whether every element up to the bound is stored. */
+  readonly isFull: boolean;
+  /** The elements as other nodes give them. */
+  readonly otherWay: ElementLines;
+}
+
+/** Starts, columns and elements of such rows. */
+export function gatheredRows(
+  op: string,
+  { way, matrices, offsets, numbers, starts, columns, isFull, otherWay }: RowsOfMatrices,
+): Pick<SparseParts, 'starts' | 'places' | 'values'> {
+  const [bound] = otherWay.places.shape as readonly [number];
+  const index = indexDType(Math.max(columns, bound));
+  const lines = linesOf(...matrices).map((line) => (index === 'int64' ? cast(line, index) : line));
+  const { dtype } = otherWay.values;
+  const own = matrices.flatMap(({ values }, k) => [
+    lines[2 * k]!,
+    lines[2 * k + 1]!,
+    cast(upToBound(values), dtype),
+  ]);
+  const others = [cast(otherWay.places, lines[0]!.dtype), otherWay.values];
+  const inputs = [starts, ...(numbers === undefined ? [] : [numbers]), ...own, ...others];
+  const parameters = [GATHER_WAYS.indexOf(way), bound, 0, ...offsets];
+  const [places, values] = call('sparseGather', parameters, inputs, op) as [Expr, Expr];
+  const length = at(starts, constant(BigInt(starts.shape[0]! - 1), 'int64'));
+  const line = (each: Expr): Expr => (isFull ? each : bounded(each, length));
+  return { starts: cast(starts, index), places: line(cast(places, index)), values: line(values) };
 }

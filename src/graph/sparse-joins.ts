@@ -8,6 +8,7 @@ import { cast, map } from './infer.js';
 import { concat } from './joins.js';
 import {
   boundOf,
+  checkedLines,
   columnsOf,
   constantLine,
   emptyMatrix,
@@ -18,8 +19,9 @@ import {
   rowsOf,
   type SparseParts,
   startsOf,
+  startsOfCounts,
 } from './sparse.js';
-import { gatheredRows } from './sparse-gathered.js';
+import { elementsInRows, gatheredRows, type RowsOfMatrices } from './sparse-gathered.js';
 import { rowLengths } from './sparse-reductions.js';
 import { broadcast, reshape } from './view-nodes.js';
 import { permuteDims } from './views.js';
@@ -30,20 +32,27 @@ export function stacked(op: string, matrices: readonly SparseParts[], columns: n
   const shape = [rows, columns] as const;
   const rowBound = Math.max(...matrices.map(rowBoundOf));
   if (matrices.every(isExact)) return { ...above(op, matrices, shape), rowBound };
-  return gathered(op, matrices, shape, { rowBound, lineOf: concat, offsetOf: () => 0, rowsIn: 1 });
+  return gathered(op, matrices, shape, {
+    way: 'above',
+    rowBound,
+    offsets: matrices.map(() => 0),
+    starts: startsOfCounts(concat(matrices.map((each) => rowLengths(op, each)))),
+    lineOf: concat,
+  });
 }
 
 /** The matrices side by side, of as many rows. */
 export function sideBySide(op: string, matrices: readonly SparseParts[], rows: number): SparseParts {
-  const widths = matrices.map(({ shape }) => shape[1]);
-  const before = widths.map((_, k) => widths.slice(0, k).reduce((sum, width) => sum + width, 0));
+  const widths = matrices.map((each) => each.shape[1]);
   const shape = [rows, widths.reduce((sum, width) => sum + width, 0)] as const;
   const count = matrices.length;
+  const [first, ...more] = matrices.map((each) => startsOf(each, op)) as [Expr, ...Expr[]];
   return gathered(op, matrices, shape, {
+    way: 'beside',
     rowBound: matrices.reduce((sum, each) => sum + rowBoundOf(each), 0),
+    offsets: widths.map((_, k) => widths.slice(0, k).reduce((sum, width) => sum + width, 0)),
+    starts: more.reduce((sum, starts) => map('add', [sum, starts]), first),
     lineOf: (lines) => reshape(permuteDims(reshape(concat(lines), [count, rows])), [count * rows]),
-    offsetOf: (k) => before[k]!,
-    rowsIn: count,
   });
 }
 
@@ -72,45 +81,46 @@ function boundsOf(matrices: readonly SparseParts[]): readonly number[] {
 }
 
 /** How the rows of several matrices make those of one. */
-interface Gathering {
+interface Gathering extends Pick<RowsOfMatrices, 'way' | 'offsets' | 'starts'> {
   readonly rowBound: number;
-  /** A line of an element for each row that is gathered, of those of the matrices. */
+  /** A line of an element for each row of the matrices, in the order of the result, of those of the matrices. */
   readonly lineOf: (lines: readonly Expr[]) => Expr;
-  /** The first column of matrix number k. */
-  readonly offsetOf: (k: number) => number;
-  /** Rows that are gathered for one of the result. */
-  readonly rowsIn: number;
 }
 
-/** The matrix of the rows of several, whose lines lie one behind the other up to their bounds. */
+/** The matrix of the rows of several. */
 function gathered(
   op: string,
   matrices: readonly SparseParts[],
   shape: SparseParts['shape'],
-  { rowBound, lineOf, offsetOf, rowsIn }: Gathering,
+  { rowBound, lineOf, ...gathering }: Gathering,
 ): SparseParts {
   const ends = boundsOf(matrices);
   const bound = ends.at(-1)!;
   const values = concat(matrices.map((each) => upToBound(each.values)));
   if (bound === 0 || shape[0] === 0) return emptyMatrix(shape, values.dtype);
   const index = indexDType(Math.max(shape[1], bound));
+  // Lines lie one behind the other, up to their bounds.
   const columnsIn = (each: SparseParts, k: number): Expr =>
-    cast(map('add', [columnsOf(each, op), BigInt(offsetOf(k))]), index);
+    cast(map('add', [columnsOf(each, op), BigInt(gathering.offsets[k]!)]), index);
   const begins = matrices.map((each, k) =>
     map('add', [slice(startsOf(each, op), [0, -1]), BigInt(ends[k]!)]),
   );
   const rows = gatheredRows(op, {
-    begins: lineOf(begins),
-    lengths: lineOf(matrices.map((each) => rowLengths(op, each))),
-    places: concat(matrices.map(columnsIn)),
-    values,
-    bound,
+    ...gathering,
+    matrices: matrices.map((each) => checkedLines(each, op)),
+    columns: shape[1],
     isFull: matrices.every(isExact),
+    otherWay: elementsInRows(op, {
+      begins: lineOf(begins),
+      lengths: lineOf(matrices.map((each) => rowLengths(op, each))),
+      places: concat(matrices.map(columnsIn)),
+      values,
+      bound,
+    }),
   });
   return {
     shape,
     ...rows,
-    starts: cast(slice(rows.starts, [0, null, rowsIn]), index),
     isCanonical: matrices.every(({ isCanonical }) => isCanonical),
     isGiven: false,
     rowBound,
@@ -139,7 +149,7 @@ export function kronecker(
   const key = map('add', [map('multiply', [row, BigInt(shape[1])]), column]);
   const keys = map('where', [isStored, key, BigInt(shape[0] * shape[1])]);
   const values = map('multiply', [ofA(upToBound(a.values)), ofB(upToBound(b.values))]);
-  const equal = a.isCanonical && b.isCanonical ? 'none' : 'kept';
-  const parts = fromKeys(shape, keys, values, { equal, areStored: isExact(a) && isExact(b) });
+  const areEqual = !(a.isCanonical && b.isCanonical);
+  const parts = fromKeys(shape, keys, values, { areEqual, areStored: isExact(a) && isExact(b) });
   return { ...parts, rowBound: rowBoundOf(a) * rowBoundOf(b) };
 }

@@ -2,6 +2,7 @@
  * Parts of sparse matrices: stretches of rows and columns, chosen rows, triangles, and the elements that a mask keeps.
  * Nothing is sorted: what is kept of a row stays in its order.
  */
+import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
@@ -10,6 +11,7 @@ import {
   at,
   bounded,
   boundOf,
+  checkedLines,
   columnsOf,
   emptyMatrix,
   indexDType,
@@ -19,25 +21,31 @@ import {
   startsOf,
   startsOfCounts,
 } from './sparse.js';
-import { gatheredRows } from './sparse-gathered.js';
+import { elementsInRows, gatheredRows } from './sparse-gathered.js';
 
 /** The rows from `first` up to `end`. */
 export function someRows(op: string, matrix: SparseParts, first: number, end: number): SparseParts {
-  const starts = matrix.isGiven ? startsOf(matrix, op) : upToBound(matrix.starts);
-  const index = map('add', [iota(end - first + 1), BigInt(first)]);
-  const own = at(starts, index);
-  const from = at(starts, constant(BigInt(first), 'int64'));
-  const begins = map('subtract', [own, from]);
-  const length = cast(at(begins, constant(BigInt(end - first), 'int64')), 'int64');
-  const moved = (line: Expr): Expr =>
-    bounded(at(line, map('add', [iota(boundOf(matrix)), cast(from, 'int64')])), length);
+  const [, columns] = matrix.shape;
+  const bound = boundOf(matrix);
+  if (bound === 0 || end === first) return emptyMatrix([end - first, columns], matrix.values.dtype);
+  const numbers = map('add', [iota(end - first), BigInt(first)]);
+  const starts = startsOf(matrix, op);
+  const own = slice(starts, [first, end + 1]);
+  const from = slice(starts, first);
+  const moved = (line: Expr): Expr => at(line, map('add', [iota(bound), from]));
   return {
-    shape: [end - first, matrix.shape[1]],
-    starts: begins,
-    places: moved(matrix.places),
-    values: moved(matrix.values),
-    isCanonical: matrix.isCanonical,
-    isGiven: matrix.isGiven,
+    ...matrix,
+    shape: [end - first, columns],
+    ...gatheredRows(op, {
+      way: 'chosen',
+      matrices: [{ ...matrix, starts: cast(starts, matrix.places.dtype) }],
+      offsets: [0],
+      numbers,
+      starts: map('subtract', [own, from]),
+      columns,
+      isFull: false,
+      otherWay: { places: moved(matrix.places), values: moved(matrix.values) },
+    }),
     rowBound: rowBoundOf(matrix),
   };
 }
@@ -97,20 +105,27 @@ export function rowsAt(op: string, matrix: SparseParts, numbers: Expr): SparsePa
   if (bound === 0) return emptyMatrix([count, columns], matrix.values.dtype);
   const starts = startsOf(matrix, op);
   const begins = at(starts, numbers);
+  const lengths = map('subtract', [at(starts, map('add', [numbers, 1n])), begins]);
   const index = indexDType(Math.max(columns, bound));
-  const rows = gatheredRows(op, {
-    begins,
-    lengths: map('subtract', [at(starts, map('add', [numbers, 1n])), begins]),
-    places: cast(columnsOf(matrix, op), index),
-    values: upToBound(matrix.values),
-    bound,
-    isFull: false,
-  });
   return {
     ...matrix,
-    ...rows,
     shape: [count, columns],
-    starts: cast(rows.starts, index),
+    ...gatheredRows(op, {
+      way: 'chosen',
+      matrices: [checkedLines(matrix, op)],
+      offsets: [0],
+      numbers,
+      starts: startsOfCounts(lengths),
+      columns,
+      isFull: false,
+      otherWay: elementsInRows(op, {
+        begins,
+        lengths,
+        places: cast(columnsOf(matrix, op), index),
+        values: upToBound(matrix.values),
+        bound,
+      }),
+    }),
     isGiven: false,
     rowBound: rowBoundOf(matrix),
   };

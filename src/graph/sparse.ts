@@ -96,8 +96,9 @@ export const columnsOf = ({ shape, places, isGiven }: SparseParts, op: string): 
 /** The matrix with lines that need no look any more: those of a matrix that users gave are refused as they are read. */
 export function checkedLines(matrix: SparseParts, op: string): SparseParts {
   if (!matrix.isGiven || boundOf(matrix) === 0) return matrix;
-  const places = throughBound(matrix.places, () => columnsOf(matrix, op));
-  return { ...matrix, starts: startsOf(matrix, op), places, isGiven: false };
+  const { dtype } = matrix.places;
+  const places = throughBound(matrix.places, () => cast(columnsOf(matrix, op), dtype));
+  return { ...matrix, starts: cast(startsOf(matrix, op), dtype), places, isGiven: false };
 }
 
 /** The column of each stored element, as a key: behind the true number, the number of columns. */
@@ -138,8 +139,8 @@ export function emptyMatrix(shape: SparseParts['shape'], dtype: DType): SparsePa
 
 /** Properties of keys that save work. */
 interface Keys {
-  /** Whether elements have equal keys, and whether these are then added up or kept beside each other. */
-  readonly equal: 'none' | 'added' | 'kept';
+  /** Whether elements may have equal keys, which are then kept beside each other. */
+  readonly areEqual: boolean;
   /** Whether every key is below rows · columns. */
   readonly areStored: boolean;
 }
@@ -151,16 +152,52 @@ export function fromKeys(
   shape: SparseParts['shape'],
   keys: Expr,
   values: Expr,
-  { equal, areStored }: Keys,
+  { areEqual, areStored }: Keys,
 ): SparseParts {
   if (keys.shape[0] === 0 || shape[0] * shape[1] === 0) return emptyMatrix(shape, values.dtype);
   const order = argsort(keys, 0);
+  const rows = inRows(shape, at(keys, order), at(values, order), !areStored);
+  return { ...rows, isCanonical: !areEqual };
+}
+
+/**
+ * The matrix of elements at rows and columns, int64 and in range, in any order; those at one place are added up. The CPU
+ * counts rows and sorts each; other targets sort keys (`fusion/passes/both-ways.ts`).
+ */
+export function fromElements(
+  op: string,
+  shape: SparseParts['shape'],
+  [row, column]: readonly [Expr, Expr],
+  values: Expr,
+): SparseParts {
+  const [stored] = values.shape as readonly [number];
+  const [rows, columns] = shape;
+  if (stored === 0) return emptyMatrix(shape, values.dtype);
+  const keys = map('add', [map('multiply', [row, BigInt(columns)]), column]);
+  const other = summedByKeys(shape, keys, values);
+  const index = indexDType(Math.max(rows, columns, stored));
+  const dtype = sumDType(values.dtype);
+  const inputs = [cast(row, index), cast(column, index), cast(values, dtype)];
+  const others = [cast(other.starts, index), cast(upToBound(other.places), index)];
+  const sums = cast(upToBound(other.values), dtype);
+  const found = call('sparseElements', [rows, columns, 0], [...inputs, ...others, sums], op);
+  const [starts, places, elements] = found as [Expr, Expr, Expr];
+  const length = cast(at(starts, constant(BigInt(rows), 'int64')), 'int64');
+  const narrow = indexDType(Math.max(columns, stored));
+  return {
+    ...other,
+    starts: cast(starts, narrow),
+    places: bounded(cast(places, narrow), length),
+    values: bounded(cast(elements, values.dtype), length),
+  };
+}
+
+/** The matrix of elements at keys below rows · columns, in any order; those at one place are added up. */
+function summedByKeys(shape: SparseParts['shape'], keys: Expr, values: Expr): SparseParts {
+  const order = argsort(keys, 0);
   const sorted = at(keys, order);
-  const inOrder = at(values, order);
-  if (equal !== 'added')
-    return { ...inRows(shape, sorted, inOrder, !areStored), isCanonical: equal === 'none' };
   const { places, starts, runs } = runsOf(sorted);
-  return inRows(shape, at(sorted, places), runSums(starts, inOrder), true, runs);
+  return inRows(shape, at(sorted, places), runSums(starts, at(values, order)), true, runs);
 }
 
 /**
@@ -222,26 +259,38 @@ export function inRows(
 
 /**
  * The matrix with rows as columns: the stored elements in a stable order of their columns, whose starts are the counts of
- * columns, summed.
+ * columns, summed. The CPU counts them once; other targets sort them (`fusion/passes/both-ways.ts`).
  */
 export function transposed(matrix: SparseParts, op: string): SparseParts {
   const [rows, columns] = matrix.shape;
   const stored = boundOf(matrix);
   if (stored === 0) return emptyMatrix([columns, rows], matrix.values.dtype);
-  const row = rowsOf(matrix, op);
-  const key = columnKeysOf(matrix, op);
-  const [order] = call('argsort', [0, 0, columns + 1], [key]) as [Expr];
-  const index = indexDType(Math.max(rows, stored));
-  const counts = countsIn({ asked: op, count: columns, keys: key, by: 'within' });
+  const index = indexDType(Math.max(rows, columns, stored));
+  const { starts, places } = checkedLines(matrix, op);
+  const own = [starts, places].map((line) => cast(upToBound(line), index));
+  const inputs = [...own, upToBound(matrix.values), ...sortedByColumns(matrix, op, index)];
+  const lines = call('sparseTranspose', [columns, 0], inputs, op) as [Expr, Expr, Expr];
+  const narrow = indexDType(Math.max(rows, stored));
   const moved = (line: Expr): Expr => (isExact(matrix) ? line : bounded(line, storedOf(matrix)));
   return {
     shape: [columns, rows],
-    starts: cast(startsOfCounts(counts), index),
-    places: moved(cast(map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]), index)),
-    values: moved(at(matrix.values, order)),
+    starts: cast(lines[0], narrow),
+    places: moved(cast(lines[1], narrow)),
+    values: moved(lines[2]),
     isCanonical: matrix.isCanonical,
     isGiven: false,
   };
+}
+
+/** Starts, columns and elements of the transpose, by a sort of the columns. */
+function sortedByColumns(matrix: SparseParts, op: string, index: DType): readonly [Expr, Expr, Expr] {
+  const [rows, columns] = matrix.shape;
+  const row = rowsOf(matrix, op);
+  const key = columnKeysOf(matrix, op);
+  const [order] = call('argsort', [0, 0, columns + 1], [key]) as [Expr];
+  const counts = countsIn({ asked: op, count: columns, keys: key, by: 'within' });
+  const places = map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]);
+  return [cast(startsOfCounts(counts), index), cast(places, index), at(matrix.values, order)];
 }
 
 /** The dtype in which elements of a dtype are multiplied and added. */

@@ -21,6 +21,16 @@ export function randomSparseProgram(seed: number, size = 60): readonly Lazy[] {
     return sparse.csr({ data, indices: Int32Array.from(indices), indptr }, [size, size]);
   };
   const square = (b: SparseMatrix): SparseMatrix => b.matmul(b).multiply(matrix());
+  /** Rows that follow one another, as many as a matrix has. */
+  const part = (b: SparseMatrix): SparseMatrix => {
+    const first = pick(b.shape[0] - size);
+    return b.rows(first, first + size);
+  };
+  const elements = (): SparseMatrix => {
+    const [row, col] = [0, 1].map(() => Int32Array.from({ length: 3 * size }, () => pick(size)));
+    const data = toLazy(randomIntegers('float64', [3 * size], seed + pick(1000), -3, 3));
+    return sparse.coo({ data, row: row!, col: col! }, [size, size]);
+  };
   const shape = next() < 0.5 ? [size] : [size, 1 + pick(5)];
   const dense = (): Lazy => toLazy(randomIntegers('float64', shape, seed + pick(1000), -9, 9));
   let [a, x] = [matrix(), dense()];
@@ -37,6 +47,11 @@ export function randomSparseProgram(seed: number, size = 60): readonly Lazy[] {
     () => (a = square(a)),
     () => (a = a.tril(pick(size))),
     () => (a = a.multiply(a.notEqual(matrix()).astype('float64')).eliminateZeros()),
+    () => (a = part(sparse.vstack([a, matrix(), a.T]))),
+    () => (a = part(sparse.hstack([matrix(), a]).T).T),
+    () => (a = a.takeRows(Int32Array.from({ length: size }, () => pick(size)))),
+    () => (x = a.toDense().matmul(x).remainder(17)),
+    () => (a = elements()),
   ];
   for (let k = 2 + pick(5); k > 0; k--) changes[pick(changes.length)]!();
   return [a.matmul(x).add(x), x.sum(), a.sum(0)];

@@ -38,6 +38,8 @@ import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
 import { SPARSE_DENSE } from './sparse-dense.js';
+import { SPARSE_ELEMENTS } from './sparse-elements.js';
+import { SPARSE_GATHER } from './sparse-gather.js';
 import { SPARSE_LU, SPARSE_ORDER } from './sparse-lu.js';
 import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
 import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
@@ -45,6 +47,7 @@ import { SPARSE_PRODUCT } from './sparse-product.js';
 import { SPARSE_ROWS } from './sparse-rows.js';
 import { SPARSE_SELECT, SPARSE_SELECT_COUNTS } from './sparse-select.js';
 import { SPARSE_SOLVE } from './sparse-solve.js';
+import { SPARSE_TRANSPOSE } from './sparse-transpose.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { TOP } from './top.js';
 import { USER_KERNEL } from './user-kernel.js';
@@ -78,6 +81,9 @@ export const CALLS: Rows = {
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,
   sparseSolve: SPARSE_SOLVE,
+  sparseGather: SPARSE_GATHER,
+  sparseTranspose: SPARSE_TRANSPOSE,
+  sparseElements: SPARSE_ELEMENTS,
   sparseOrder: SPARSE_ORDER,
   sparseLu: SPARSE_LU,
   sparseRows: SPARSE_ROWS,

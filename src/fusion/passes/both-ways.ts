@@ -8,6 +8,8 @@
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
  *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
  *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
+ *     sparseTranspose … (starts) …             →   starts, …                for a GPU, by a sort of the columns
+ *     sparseTranspose … (starts) …             →   sparseTranspose …        for the CPU, which counts them
  *     leastSquares a b (s) … (x)               →   s, … x                   for a GPU, by singular vectors
  *     leastSquares a b (s) … (x)               →   leastSquares a b         for the CPU, which needs none
  *     cholesky a (factor) (statuses)           →   factor                   for a GPU, whose other triangle a kernel clears
@@ -26,37 +28,50 @@ import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { factorsByLibrary } from '../../graph/linear-solves.js';
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
+import { firstGathered } from '../../graph/routines.js';
 import type { Slices } from '../../host/slices.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
-const OWN_INPUTS: Partial<Record<string, number>> = {
-  binSums: 2,
-  labels: 1,
-  members: 2,
-  leastSquares: 2,
-  cholesky: 1,
-  svd: 1,
+const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => number>> = {
+  binSums: () => 2,
+  labels: () => 1,
+  members: () => 2,
+  // Behind three parameters is one for each matrix.
+  sparseGather: (parameters) => firstGathered(parameters[0]!) + 3 * (parameters.length - 3),
+  sparseTranspose: () => 3,
+  sparseElements: () => 3,
+  leastSquares: () => 2,
+  cholesky: () => 1,
+  svd: () => 1,
 };
+
+/** Those of one unit whose other way can be cut. */
+const IN_PARTS: ReadonlySet<string> = new Set([
+  'binSums',
+  'sparseGather',
+  'sparseTranspose',
+  'sparseElements',
+]);
 
 /** The result of the other way. */
 function otherWay(node: GraphNode): number | undefined {
   if (node.kind !== 'call') return undefined;
   const own = OWN_INPUTS[node.routine];
-  return own === undefined ? undefined : node.inputs[own + node.result];
+  return own === undefined ? undefined : node.inputs[own(node.parameters) + node.result];
 }
 
-/** Whether a node is of sums by bin, and has both ways: those by units are in parts. */
-export const isCutSum = (node: GraphNode | undefined): boolean =>
-  node?.kind === 'call' && node.routine === 'binSums' && otherWay(node) !== undefined;
+/** Whether a node has both ways, the other one in parts. */
+export const isInParts = (node: GraphNode | undefined): boolean =>
+  node?.kind === 'call' && IN_PARTS.has(node.routine) && otherWay(node) !== undefined;
 
-/** The sums by units of such a node. */
-export const byUnits: Rule = (node) => (isCutSum(node) ? otherWay(node) : undefined);
+/** The other way of such a node. */
+export const byParts: Rule = (node) => (isInParts(node) ? otherWay(node) : undefined);
 
 const atOnce: Rule = (node, editor) =>
   node.kind === 'call' && otherWay(node) !== undefined
-    ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]) })
+    ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]!(node.parameters)) })
     : undefined;
 
 /** The results of routines that have no other way among their inputs. */

@@ -7,6 +7,7 @@
  *     sort of a row    →   sorts of its columns, four times
  *     argsort of one   →   sort of numbers that have an element and its position
  *     sums by bin      →   sums by units of rows, as integers
+ *     rows of sparse matrices, their transposes, and elements in order   →   gathers, sorts and sums by rows
  *     distinct of it   →   sort of what differs from the element before, with the others behind it
  *     a few of many    →   greatest of the elements whose index is sought, the others being the least of all
  *
@@ -34,7 +35,7 @@ import {
 } from '../../graph/sort-by-columns.js';
 import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
 import type { Slices } from '../../host/slices.js';
-import { byUnits, isCutSum } from './both-ways.js';
+import { byParts, isInParts } from './both-ways.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
@@ -43,7 +44,7 @@ export function* cutRoutines(graph: MutableGraph): Slices<void> {
   const given = graph.nodes.length;
   yield* rewriteInOneWalk(graph, {
     call: [
-      byUnits,
+      byParts,
       (node, editor) => {
         if (node.kind !== 'call' || node.id >= given) return undefined;
         const results = resultsOf(node, (id) => editor.node(id));
@@ -66,7 +67,7 @@ export function* cutRoutines(graph: MutableGraph): Slices<void> {
 export const hasCutRoutines = (graph: Graph): boolean =>
   graph.nodes.some(
     (node) =>
-      isCutSum(node) ||
+      isInParts(node) ||
       (node?.kind === 'call' && resultsOf(node, (id) => nodeOf(graph, id)) !== undefined) ||
       (node?.kind === 'gather' && isCutGather(node, (id) => nodeOf(graph, id))),
   );

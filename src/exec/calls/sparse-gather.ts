@@ -1,0 +1,26 @@
+/**
+ * Rows of sparse matrices in another one, on the CPU (`native/cpu/sparse-gather.cpp`). Which elements a row has depends on
+ * data, so that all is one unit. A GPU gathers each element from its place (`fusion/passes/both-ways.ts`).
+ */
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { firstGathered, GATHER_WAYS } from '../../graph/routines.js';
+import { bytesOfAll, routineCall } from './routine.js';
+
+export const SPARSE_GATHER = routineCall({
+  units: () => 1,
+  unitSize: () => undefined,
+  numbers: ({ operands, results, parameters: [way, bound, isOpen, ...offsets] }) => {
+    const sizeAt = (k: number): number => operands[k]!.shape[0]!;
+    const [places, values] = results.map(({ dtype }) => dtype);
+    const own = [dtypeCode(places!), sizeAt(0) - 1, bound!, byteLengthOf(values!), way!, isOpen!];
+    const first = firstGathered(way!);
+    const each = offsets.flatMap((offset, k) => {
+      const starts = first + 3 * k;
+      return [sizeAt(starts) - 1, sizeAt(starts + 1), offset];
+    });
+    return [...own, ...each];
+  },
+  cudaWorkspace: () => ({ most: 0, least: 0 }),
+  work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  method: ({ parameters: [way] }) => `rows ${GATHER_WAYS[way!]}, copied`,
+});
