@@ -1,9 +1,8 @@
 /** Routines of the CPU that move the elements of sparse matrices, of every dtype and width of indices. */
 import { expect, it } from 'vitest';
-import { compute } from '../../src/api/lazy.js';
 import { sparse } from '../../src/api/sparse.js';
 import type { SparseMatrix } from '../../src/api/sparse-matrix.js';
-import { explain, ones } from '../../src/index.js';
+import { compute, explain, ones } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { generator, randomIntegers } from '../support/random.js';
 
