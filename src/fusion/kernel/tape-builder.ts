@@ -66,7 +66,7 @@ export const isSameStructure = (a: Instruction, b: Instruction): boolean =>
   a === b || (a.dtype === b.dtype && ((isConstant(a) && isConstant(b)) || isSame(a, b)));
 
 /** Equal for equal instructions; 30 bits, which is what the engine keeps without an object. */
-function hashOf(i: Instruction): number {
+export function hashOf(i: Instruction): number {
   return hashBits(i) & 0x3fffffff;
 }
 

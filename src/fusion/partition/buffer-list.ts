@@ -29,9 +29,14 @@ export class BufferList {
   /** By key, once the list is long. */
   #positions: Map<BufferKey, number> | undefined;
 
-  /** `buffers`: the first ones, which all differ. */
-  constructor(buffers: readonly KernelBuffer[] = []) {
-    for (const buffer of buffers) this.#add(buffer);
+  /** A list of other buffers, which all differ, of which a kernel does the same with each. */
+  withBuffers(buffers: readonly KernelBuffer[]): BufferList {
+    const list = new BufferList();
+    for (let k = 0; k < buffers.length; k++) {
+      const { loads, stores } = this.all[k]!;
+      list.#add(buffers[k]!, loads.length === 0 ? NO_LOADS : loads.slice(), stores);
+    }
+    return list;
   }
 
   /** The position of a buffer, new or known. */
@@ -45,8 +50,8 @@ export class BufferList {
     return this.#add(buffer);
   }
 
-  #add(buffer: KernelBuffer): number {
-    const count = this.all.push({ buffer, loads: NO_LOADS, stores: NO_STORES });
+  #add(buffer: KernelBuffer, loads = NO_LOADS, stores = NO_STORES): number {
+    const count = this.all.push({ buffer, loads, stores });
     if (this.#positions !== undefined) this.#positions.set(buffer.key, count - 1);
     else if (count > SHORT) this.#positions = new Map(this.all.map((use, k) => [use.buffer.key, k]));
     return count - 1;

@@ -4,7 +4,7 @@
  *     relu(x0 + b0), relu(x1 + b1), …   →   one structure, load, load, add, const, maximum; buffers x0 b0 y0, x1 b1 y1, …
  *
  * A network's layers are thousands of kernels of a few structures (`structures.ts`): each is kept once, merged with another
- * once (`merged-structures.ts`) and lowered once (`lower-kernel.ts`).
+ * a few times at most (`merged-structures.ts`) and lowered once (`lower-kernel.ts`).
  */
 import type { Instruction } from '../kernel/kernel.js';
 import type { BufferKey } from './buffer-key.js';
@@ -16,6 +16,8 @@ export interface Structure {
   readonly kernel: MutableKernel;
   /** Of a shared one; -1: one kernel's own. */
   readonly number: number;
+  /** Whether it is of merged kernels, and more than one has come to it. */
+  recurs: boolean;
 }
 
 export class KernelInstance {

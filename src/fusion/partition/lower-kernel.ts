@@ -9,8 +9,16 @@
 import { accessesOf, loadsOf, mapAccesses, withoutDead } from '../kernel/algebra.js';
 import { functionsOf, hasMonoid, isConstant } from '../kernel/arithmetic.js';
 import { mergeAxes, permuteAxes } from '../kernel/axes.js';
-import type { Instruction, Kernel } from '../kernel/kernel.js';
-import { isSame } from '../kernel/tape-builder.js';
+import {
+  type Instruction,
+  type Kernel,
+  type Store,
+  sameAffine,
+  sameBounds,
+  sameNumbers,
+} from '../kernel/kernel.js';
+import { hashOf as hashOfInstruction, isSame } from '../kernel/tape-builder.js';
+import { DistinctList, mix, mixAll } from '../passes/hash.js';
 import type { BufferKey } from './buffer-key.js';
 import type { FusedKernel, KernelBuffer } from './fused-kernel.js';
 import type { KernelInstance, Structure } from './kernel-instance.js';
@@ -33,22 +41,59 @@ interface LoweredStructure {
 /** Lowers the kernels of a graph, each structure once; equal kernels are the same object, for which code is made once. */
 export class KernelLowering {
   readonly #known = new Map<Structure, LoweredStructure>();
+  /** The first kernel of each structure, and those that share none. */
+  readonly #kernels = new DistinctList(hashOfKernel, isSameKernel);
 
   lower(instance: KernelInstance): LoweredKernel {
     const { structure, buffers, constants } = instance;
     if (structure.number < 0) {
-      const { kernel, order } = lowerKernel(structure.kernel.toFused());
+      const { kernel, order } = this.#lower(structure.kernel.toFused());
       return { kernel, keys: order.map((at) => buffers[at]!.key) };
     }
     let known = this.#known.get(structure);
     if (known === undefined) {
-      known = { ...lowerKernel(instance.toFused()), constants };
+      const { kernel, order } = this.#lower(instance.toFused());
+      known = { kernel, order, constants };
       this.#known.set(structure, known);
     }
     const held = known.order.map((at) => buffers[at]!);
     return { kernel: withContents(known, held, constants), keys: held.map(({ key }) => key) };
   }
+
+  #lower(fused: FusedKernel): Omit<LoweredStructure, 'constants'> {
+    const { kernel, order } = lowerKernel(fused);
+    return { kernel: this.#kernels.all[this.#kernels.add(kernel)]!, order };
+  }
 }
+
+/** Instructions that a kernel's hash is of: most kernels that differ do so in one of them. */
+const HASHED = 8;
+
+/** Equal for equal kernels; 30 bits. */
+function hashOfKernel({ parallel, reduced, tape, stores }: Kernel): number {
+  let hash = mixAll(mixAll(mix(tape.length, stores.length), parallel), reduced);
+  for (let k = 0; k < tape.length && k < HASHED; k++) hash = mix(hash, hashOfInstruction(tape[k]!));
+  return hash & 0x3fffffff;
+}
+
+const isSameKernel = (a: Kernel, b: Kernel): boolean =>
+  a.tape.length === b.tape.length &&
+  a.stores.length === b.stores.length &&
+  a.buffers.length === b.buffers.length &&
+  sameNumbers(a.parallel, b.parallel) &&
+  sameNumbers(a.reduced, b.reduced) &&
+  a.tape.every((i, k) => i.dtype === b.tape[k]!.dtype && isSame(i, b.tape[k]!)) &&
+  a.stores.every((store, k) => isSameStore(store, b.stores[k]!)) &&
+  a.buffers.every((buffer, k) => isSameBuffer(buffer, b.buffers[k]!));
+
+const isSameStore = (a: Store, b: Store): boolean =>
+  a.value === b.value &&
+  a.access.buffer === b.access.buffer &&
+  sameAffine(a.access, b.access) &&
+  sameBounds(a.access.bounds, b.access.bounds);
+
+const isSameBuffer = (a: Kernel['buffers'][number], b: Kernel['buffers'][number]): boolean =>
+  a.dtype === b.dtype && a.role === b.role && a.elementCount === b.elementCount;
 
 /** A lowered kernel with the extents of other buffers, and with other constants. */
 function withContents(

@@ -1,5 +1,5 @@
 /**
- * Merges kernels of a graph (`merge.ts`), for each pair of structures once: how two kernels merge depends on their
+ * Merges kernels of a graph (`merge.ts`), for each pair of structures twice at most: how two kernels merge depends on their
  * structures, on the buffers and constants that both have, and on the stores that others read:
  *
  *     x0 → y0 = x0 + b0,  y0 → z0 = tanh(y0)      merged, or the reason why not
@@ -29,7 +29,8 @@ interface Recipe {
 /** A merge that was found, for kernels that share buffers, constants and stores in this way. */
 interface Found {
   readonly pattern: readonly number[];
-  readonly result: Recipe | Reason;
+  /** Undefined: the merge was done once, and the merged structure is not kept. */
+  result: Recipe | Reason | undefined;
 }
 
 /** How many structures a graph has at most: two of their numbers are one key. */
@@ -99,14 +100,23 @@ export class MergedStructures {
       known = [];
       this.#found.set(pair, known);
     }
-    for (const found of known) if (sameNumbers(found.pattern, pattern)) return found.result;
-    const found = this.#find(first, second, key, isLiveOut);
-    if (known.length >= MOST_FOUND) return found;
-    const isShared = typeof found !== 'string' && found.number >= 0;
-    const result = isShared ? recipeOf(found, first, second) : found;
-    // A structure of one kernel's own grows with that kernel.
-    if (typeof result === 'string' || 'buffers' in result) known.push({ pattern, result });
-    return result;
+    let found = known.find((each) => sameNumbers(each.pattern, pattern));
+    if (found?.result !== undefined) {
+      if (typeof found.result !== 'string') found.result.structure.recurs = true;
+      return found.result;
+    }
+    // Merges of kernels that recur do so too: of a chain of merges, all are kept once one is done for the third time.
+    const recurs = first.structure.recurs || second.structure.recurs;
+    const keeps = found !== undefined || (recurs && known.length < MOST_FOUND);
+    const result = this.#find(first, second, key, isLiveOut, keeps, recurs);
+    if (found === undefined && known.length < MOST_FOUND) {
+      found = { pattern, result: undefined };
+      known.push(found);
+    }
+    if (found === undefined) return result;
+    if (typeof result === 'string') found.result = result;
+    else if (result.number >= 0) found.result = recipeOf(result, first, second);
+    return found.result ?? result;
   }
 
   #find(
@@ -114,9 +124,12 @@ export class MergedStructures {
     second: KernelInstance,
     key: BufferKey | undefined,
     isLiveOut: IsLiveOut,
+    keeps = false,
+    recurs = false,
   ): Structure | Reason {
     const merge = mergeOf(first.toMutable(), second.toMutable(), key, isLiveOut);
-    return 'reason' in merge ? merge.reason : this.#structures.of(unite(merge, isLiveOut));
+    if ('reason' in merge) return merge.reason;
+    return this.#structures.ofMerged(unite(merge, isLiveOut), keeps, recurs);
   }
 }
 

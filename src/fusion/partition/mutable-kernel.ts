@@ -47,9 +47,9 @@ export class MutableKernel {
   readonly sizes: readonly number[];
   readonly domainSize: number;
   /** Its constants, in order of the tape. */
-  readonly constants: Instruction[] = [];
+  readonly constants: Instruction[];
   /** Instructions that two kernels are not likely to share: their sum bounds what a merge of them holds. */
-  arithmetic = 0;
+  arithmetic: number;
   /** Levels on the kernel's own axes, from `tape-levels.ts`. */
   ownLevels: TapeLevels | undefined;
   #sumMaps: SumMaps | undefined;
@@ -59,26 +59,35 @@ export class MutableKernel {
   #loaded: readonly number[] | undefined;
   #stored: readonly number[] | undefined;
 
-  constructor({ parallel, reduced, tape, buffers, stores }: WrittenKernel) {
+  /** `tape` and `buffers`: a kernel's, of which `constants` and `arithmetic` are known. */
+  private constructor(
+    { parallel, reduced }: Pick<WrittenKernel, 'parallel' | 'reduced'>,
+    tape: TapeBuilder,
+    buffers: BufferList,
+    constants: Instruction[] = [],
+    arithmetic = 0,
+  ) {
     this.#parallel = parallel;
     this.#reduced = reduced;
     this.sizes = reduced.length === 0 ? parallel : [...parallel, ...reduced];
     this.domainSize = product(this.sizes);
     this.#tape = tape;
     this.#buffers = buffers;
-    for (const i of this.tape) this.#note(i);
-    for (const store of stores) this.#store(store);
+    this.constants = constants;
+    this.arithmetic = arithmetic;
+  }
+
+  /** A kernel that was written, whose writers are its own from now on. */
+  static written(kernel: WrittenKernel): MutableKernel {
+    const made = new MutableKernel(kernel, kernel.tape, kernel.buffers);
+    for (const i of made.tape) made.#note(i);
+    for (const store of kernel.stores) made.#store(store);
+    return made;
   }
 
   /** A kernel that computes nothing yet. */
   static over(parallel: readonly number[], reduced: readonly number[]): MutableKernel {
-    return new MutableKernel({
-      parallel,
-      reduced,
-      tape: new TapeBuilder(),
-      buffers: new BufferList(),
-      stores: [],
-    });
+    return new MutableKernel({ parallel, reduced }, new TapeBuilder(), new BufferList());
   }
 
   /** A fused kernel that may grow. */
@@ -90,13 +99,8 @@ export class MutableKernel {
 
   /** A kernel of the same structure that may grow, with other buffers and constants in place of this one's. */
   instantiate(buffers: readonly KernelBuffer[], constants: readonly Instruction[]): MutableKernel {
-    return new MutableKernel({
-      parallel: this.#parallel,
-      reduced: this.#reduced,
-      tape: new TapeBuilder(withConstants(this.tape, constants)),
-      buffers: new BufferList(buffers),
-      stores: this.stores,
-    });
+    const tape = new TapeBuilder(withConstants(this.tape, constants));
+    return new MutableKernel(this, tape, this.#buffers.withBuffers(buffers), [...constants], this.arithmetic);
   }
 
   get parallel(): readonly number[] {

@@ -12,9 +12,8 @@ import { KernelInstance, type Structure } from './kernel-instance.js';
 import { MutableKernel, type WrittenKernel } from './mutable-kernel.js';
 
 /**
- * Instructions of all structures of a graph that are kept. Each step of a kernel that grows by merging is one: a
- * kernel over 95 siblings takes 10,000. Of a graph whose merges do not recur they are written in vain, which takes
- * some 10 ms.
+ * Instructions of all structures of a graph that are kept. Each step of a kernel that grows by merges that recur is
+ * one: a kernel over 95 siblings takes 10,000.
  */
 const MOST_KEPT = 2 ** 16;
 
@@ -38,18 +37,24 @@ export class Structures {
     return new KernelInstance(structure, kernel.buffers.buffers, constantsOf(kernel), nodes);
   }
 
-  /** The structure of a kernel, which does not grow from now on where it is kept. */
-  of(kernel: MutableKernel): Structure {
-    const isKept = this.#kept + kernel.tape.length <= this.#mostKept;
-    if (isKept) this.#kept += kernel.tape.length;
-    return { kernel, number: isKept ? this.#count++ : -1 };
+  /** The structure of merged kernels, which does not grow from now on where it is kept: where it is asked for and room. */
+  ofMerged(kernel: MutableKernel, keeps: boolean, recurs: boolean): Structure {
+    return { kernel, number: keeps ? this.#keep(kernel) : -1, recurs };
+  }
+
+  /** The number of a structure that is kept; -1: there is no room for it. */
+  #keep({ tape }: MutableKernel): number {
+    if (this.#kept + tape.length > this.#mostKept) return -1;
+    this.#kept += tape.length;
+    return this.#count++;
   }
 
   #find(kernel: WrittenKernel): Structure {
     const hash = hashOf(kernel);
     for (let at = this.#chains.first(hash); at >= 0; at = this.#chains.next(at))
       if (isSame(this.#written[at]!.kernel, kernel)) return this.#written[at]!.structure;
-    const structure = this.of(new MutableKernel(kernel));
+    const made = MutableKernel.written(kernel);
+    const structure = { kernel: made, number: this.#keep(made), recurs: false };
     if (structure.number >= 0) {
       this.#written.push({ kernel, structure });
       this.#chains.push(hash);

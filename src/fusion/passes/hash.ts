@@ -111,7 +111,7 @@ export class DistinctList<T> {
   readonly all: T[];
   readonly #hashOf: (thing: T) => number;
   readonly #isSame: (a: T, b: T) => boolean;
-  /** Of a list that is not short. */
+  /** Of a list that is not short, made when something is looked for in it. */
   #chains: HashChains | undefined;
 
   /** Equal things have equal hashes, which are integers of at most 30 bits; `distinct`: the first things. */
@@ -119,23 +119,16 @@ export class DistinctList<T> {
     this.#hashOf = hashOf;
     this.#isSame = isSame;
     this.all = [...distinct];
-    if (distinct.length > SHORT) this.#chain();
-  }
-
-  /** The position of a thing that is equal; -1: there is none. */
-  find(thing: T): number {
-    return this.#find(thing, this.#chains === undefined ? 0 : this.#hashOf(thing));
   }
 
   /** The position of a thing that is equal, or of this one, which is then added. */
   add(thing: T): number {
+    if (this.#chains === undefined && this.all.length > SHORT) this.#chain();
     const hash = this.#chains === undefined ? 0 : this.#hashOf(thing);
     const known = this.#find(thing, hash);
     if (known >= 0) return known;
-    const count = this.all.push(thing);
-    if (this.#chains !== undefined) this.#chains.push(hash);
-    else if (count > SHORT) this.#chain();
-    return count - 1;
+    this.#chains?.push(hash);
+    return this.all.push(thing) - 1;
   }
 
   #find(thing: T, hash: number): number {
