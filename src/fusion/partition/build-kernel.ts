@@ -38,6 +38,7 @@ const sameAxes = (a: Axes, b: Axes): boolean =>
   sameNumbers(a.shape, b.shape) && sameNumbers(a.reduced, b.reduced);
 
 const NO_AXES: readonly number[] = [];
+const NOTHING: ReadonlySet<number> = new Set();
 
 /** Builds the kernels of one graph; parts that several of them need are made once. */
 export class KernelBuilder {
@@ -63,7 +64,7 @@ export class KernelBuilder {
       isReduction(node) || isInParts(node, inParts) ? nodeOf(graph, node.inputs[0]!).shape : node.shape,
       isReduction(node) ? node.axes : NO_AXES,
     );
-    const computed = new Set(isReduction(node) ? this.#readings.of(node) : []);
+    let computed = isReduction(node) ? this.#readings.of(node) : NOTHING;
     for (;;) {
       const emitter = new KernelEmitter(this.#values, node, domain, ++this.#started, computed);
       try {
@@ -74,9 +75,14 @@ export class KernelBuilder {
         }
       } catch (error) {
         // A value that is in memory alone, too, since its views are no index maps.
-        if (error instanceof MustStore && computed.delete(error.node)) continue;
-        if (!(error instanceof NeedsSplit)) throw error;
-        domain = domain.split(error);
+        if (error instanceof MustStore && computed.has(error.node)) {
+          const { node: stored } = error;
+          computed = new Set([...computed].filter((id) => id !== stored));
+        } else if (error instanceof NeedsSplit) {
+          domain = domain.split(error);
+        } else {
+          throw error;
+        }
       }
     }
   }

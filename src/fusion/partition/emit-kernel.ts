@@ -81,10 +81,7 @@ interface Task {
   done: number;
 }
 
-/** The requirements of a node. */
-type Needs = Pick<Task, 'inputs' | 'scopes'>;
-
-const NO_NEEDS: Needs = { inputs: [], scopes: undefined };
+const NOTHING: readonly number[] = [];
 
 /** Steps of the walk between pauses: each takes some 0.5 µs. */
 const TASKS_OF_SLICE = 512;
@@ -96,13 +93,12 @@ export class KernelEmitter {
   readonly #root: GraphNode;
   readonly #domain: KernelDomain;
   readonly #number: number;
-  readonly #computed: ReadonlySet<number>;
   readonly #axes: number;
   readonly #start: MapScope;
   readonly #tape = new TapeBuilder();
   readonly #loads: KernelLoads;
-  /** All scopes but the start. */
-  readonly #scopes = new DistinctList(hashOfScope, sameScope);
+  /** All scopes but the start, once there is one. */
+  #scopes: DistinctList<MapScope> | undefined;
   readonly #nodes: number[];
   readonly #origins: number[] = [];
   /** The nodes whose values are wanted where the domain starts, and how many of them the walk has entered. */
@@ -121,7 +117,6 @@ export class KernelEmitter {
     computed: ReadonlySet<number>,
   ) {
     this.#values = values;
-    this.#computed = computed;
     this.#graph = values.graph;
     this.#root = root;
     this.#domain = domain;
@@ -132,13 +127,7 @@ export class KernelEmitter {
     this.#starts = isWalked ? root.inputs : [root.id];
     this.#axes = domain.sizes.length;
     this.#start = { map: domain.start, values: undefined };
-    this.#loads = new KernelLoads({
-      graph: values.graph,
-      loadables: values.loadables,
-      sizes: domain.sizes,
-      tape: this.#tape,
-      isLoaded: (id) => this.#isLoaded(id),
-    });
+    this.#loads = new KernelLoads(values, computed, domain.sizes, this.#tape);
   }
 
   /** Goes on with the walk for a slice; undefined: it has not ended. */
@@ -228,7 +217,7 @@ export class KernelEmitter {
   /** Loads what is stored; what has to be computed goes on the stack. */
   #enter(id: number, scope: MapScope): void {
     const node = nodeOf(this.#graph, id);
-    if (this.#isLoaded(id) && !(id === this.#asRoot && scope === this.#start)) {
+    if (this.#loads.isLoaded(id) && !(id === this.#asRoot && scope === this.#start)) {
       this.#know(id, scope, this.#loads.load(this.#values.loadables.storedNode(node), scope.map));
       return;
     }
@@ -237,16 +226,11 @@ export class KernelEmitter {
       throw new MustStore(id);
     const line = this.#loads.lineOfReshape(node, scope.map);
     if (line === undefined) {
-      const { inputs, scopes } = this.#needs(node, scope);
-      this.#stack.push({ node, scope, inputs, scopes, done: 0 });
+      this.#stack.push(this.#taskOf(node, scope));
     } else {
       this.#nodes.push(id);
       this.#know(id, scope, line);
     }
-  }
-
-  #isLoaded(id: number): boolean {
-    return this.#values.stored.has(id) && !this.#computed.has(id);
   }
 
   /** Notes a value, and the node that the newest instructions belong to. */
@@ -267,72 +251,81 @@ export class KernelEmitter {
   /** The scope of an index map. */
   #scopeOf(map: IndexMap): MapScope {
     if (sameMap(map, this.#start.map)) return this.#start;
+    this.#scopes ??= new DistinctList(hashOfScope, sameScope);
     const scope = this.#scopes.all[this.#scopes.add({ map, values: undefined })]!;
     scope.values ??= new Map();
     return scope;
   }
 
-  /** The inputs a node needs, and where. */
-  #needs(node: GraphNode, scope: MapScope): Needs {
+  /** A node with the inputs that it needs, and where. */
+  #taskOf(node: GraphNode, scope: MapScope): Task {
     switch (node.kind) {
       case 'map':
       case 'cast':
       case 'repeat':
       case 'function':
-        return this.#broadcastNeeds(node, scope);
-      case 'view': {
-        const input = nodeOf(this.#graph, node.inputs[0]!);
-        try {
-          const { sizes } = this.#domain;
-          const map = mapThroughView(node.view, scope.map, node.shape, input.shape, sizes);
-          return { inputs: node.inputs, scopes: [this.#scopeOf(map)] };
-        } catch (error) {
-          // A pad of what is folded is itself stored, and read by folding.
-          if (error instanceof NotAffine) throw new MustStore(node.view.type === 'pad' ? node.id : input.id);
-          throw error;
-        }
-      }
+        return { node, scope, inputs: node.inputs, scopes: this.#broadcastScopes(node, scope), done: 0 };
+      case 'view':
+        return { node, scope, inputs: node.inputs, scopes: [this.#scopeOfView(node, scope)], done: 0 };
       case 'join':
-        try {
-          const parts = this.#partsOf(node, scope.map);
-          return {
-            inputs: parts.map(({ position }) => node.inputs[position]!),
-            scopes: parts.map(({ map }) => this.#scopeOf(map)),
-          };
-        } catch (error) {
-          if (error instanceof NotAffine) throw new MustStore(node.id);
-          throw error;
-        }
+        return this.#joinTask(node, scope);
       case 'gather': {
         if (scope.map.folds.length > 0) throw new MustStore(node.id);
         // The array that is read is stored: only the indices are computed here.
         const [, index] = node.inputs as readonly [number, number];
         const { length } = nodeOf(this.#graph, index).shape;
         const coordinates = scope.map.coordinates.slice(node.axis, node.axis + length);
-        return { inputs: [index], scopes: [this.#scopeOf(indexMap(coordinates, scope.map.bounds))] };
+        const scopes = [this.#scopeOf(indexMap(coordinates, scope.map.bounds))];
+        return { node, scope, inputs: [index], scopes, done: 0 };
       }
-      case 'reduce': {
-        if (!isUnrolled(node)) return NO_NEEDS;
-        if (scope.map.folds.length > 0) throw new MustStore(node.id);
-        const [id] = node.inputs as readonly [number];
-        const { shape } = nodeOf(this.#graph, id);
-        const maps = elementMaps(scope.map, shape, node.axes, this.#axes);
-        return { inputs: maps.map(() => id), scopes: maps.map((map) => this.#scopeOf(map)) };
-      }
-      default:
-        return NO_NEEDS;
+      case 'reduce':
+        if (isUnrolled(node)) return this.#unrolledTask(node, scope);
+        break;
+    }
+    return { node, scope, inputs: NOTHING, scopes: undefined, done: 0 };
+  }
+
+  #scopeOfView(node: GraphNodeOf<'view'>, scope: MapScope): MapScope {
+    const input = nodeOf(this.#graph, node.inputs[0]!);
+    try {
+      return this.#scopeOf(mapThroughView(node.view, scope.map, node.shape, input.shape, this.#domain.sizes));
+    } catch (error) {
+      // A pad of what is folded is itself stored, and read by folding.
+      if (error instanceof NotAffine) throw new MustStore(node.view.type === 'pad' ? node.id : input.id);
+      throw error;
     }
   }
 
-  #broadcastNeeds({ inputs, shape }: GraphNode, scope: MapScope): Needs {
+  #joinTask(node: GraphNodeOf<'join'>, scope: MapScope): Task {
+    try {
+      const parts = this.#partsOf(node, scope.map);
+      const inputs = parts.map(({ position }) => node.inputs[position]!);
+      return { node, scope, inputs, scopes: parts.map(({ map }) => this.#scopeOf(map)), done: 0 };
+    } catch (error) {
+      if (error instanceof NotAffine) throw new MustStore(node.id);
+      throw error;
+    }
+  }
+
+  #unrolledTask(node: GraphNodeOf<'reduce'>, scope: MapScope): Task {
+    if (scope.map.folds.length > 0) throw new MustStore(node.id);
+    const [id] = node.inputs as readonly [number];
+    const { shape } = nodeOf(this.#graph, id);
+    const maps = elementMaps(scope.map, shape, node.axes, this.#axes);
+    const scopes = maps.map((map) => this.#scopeOf(map));
+    return { node, scope, inputs: maps.map(() => id), scopes, done: 0 };
+  }
+
+  /** The scopes of inputs that broadcast to a node; undefined: they are all in the node's. */
+  #broadcastScopes({ inputs, shape }: GraphNode, scope: MapScope): MapScope[] | undefined {
     let scopes: MapScope[] | undefined;
     for (let k = 0; k < inputs.length; k++) {
       const map = broadcastMap(scope.map, nodeOf(this.#graph, inputs[k]!).shape, shape, this.#axes);
       if (map === scope.map) continue;
-      scopes ??= inputs.map(() => scope);
+      scopes ??= new Array<MapScope>(inputs.length).fill(scope);
       scopes[k] = this.#scopeOf(map);
     }
-    return { inputs, scopes };
+    return scopes;
   }
 
   #write({ node, scope, inputs, scopes }: Task): number {

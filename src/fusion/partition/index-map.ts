@@ -116,7 +116,10 @@ function scaled(affine: Affine, factor: number, offset: number): Affine {
 
 /** The map of an input that broadcasts to a node with the map `map`. */
 export function broadcastMap(map: IndexMap, inputShape: Shape, nodeShape: Shape, axes: number): IndexMap {
-  if (sameNumbers(inputShape, nodeShape)) return map;
+  return sameNumbers(inputShape, nodeShape) ? map : broadcastedMap(map, inputShape, nodeShape, axes);
+}
+
+function broadcastedMap(map: IndexMap, inputShape: Shape, nodeShape: Shape, axes: number): IndexMap {
   const lead = nodeShape.length - inputShape.length;
   const coordinates = inputShape.map((n, k) =>
     n === 1 ? constantAffine(0, axes) : map.coordinates[lead + k]!,

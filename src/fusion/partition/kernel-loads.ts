@@ -13,15 +13,11 @@ import { belowViews, foldedIndex, gatherMap, inRange } from './gathers.js';
 import { combine, constantAffine, type IndexMap } from './index-map.js';
 import { type Loadable, type Loadables, MustStore } from './loadable.js';
 
-/** The kernel that loads, and the memory that it may read. */
-interface Reader {
+/** The memory that kernels of a graph read. */
+interface Readable {
   readonly graph: Graph;
   readonly loadables: Loadables;
-  /** Sizes of the kernel's axes. */
-  readonly sizes: readonly number[];
-  readonly tape: TapeBuilder;
-  /** Whether a stored node is read where it is stored. */
-  readonly isLoaded: (id: number) => boolean;
+  readonly stored: ReadonlySet<number>;
 }
 
 export class KernelLoads {
@@ -30,24 +26,33 @@ export class KernelLoads {
   readonly #loadables: Loadables;
   readonly #sizes: readonly number[];
   readonly #tape: TapeBuilder;
-  readonly #isLoaded: (id: number) => boolean;
+  readonly #stored: ReadonlySet<number>;
+  readonly #computed: ReadonlySet<number>;
 
-  constructor({ graph, loadables, sizes, tape, isLoaded }: Reader) {
+  /** `computed`: stored nodes that the kernel does not load; `sizes`: of its axes. */
+  constructor(
+    { graph, loadables, stored }: Readable,
+    computed: ReadonlySet<number>,
+    sizes: readonly number[],
+    tape: TapeBuilder,
+  ) {
     this.#graph = graph;
     this.#loadables = loadables;
+    this.#stored = stored;
+    this.#computed = computed;
     this.#sizes = sizes;
     this.#tape = tape;
-    this.#isLoaded = isLoaded;
+  }
+
+  /** Whether a node is stored, and read where it is. */
+  isLoaded(id: number): boolean {
+    return this.#stored.has(id) && !this.#computed.has(id);
   }
 
   load({ buffer, strides, offset }: Loadable, { coordinates, bounds, folds }: IndexMap): number {
     const address = combine(coordinates, strides, offset, this.#sizes.length);
     const at = this.buffers.at(buffer);
-    const folded = folds.flatMap(({ mode, steps, ...bound }): Bound[] => {
-      const stride = steps.reduce((sum, step, k) => sum + step * strides[k]!, 0);
-      return stride === 0 ? [] : [{ ...bound, fold: { mode, stride } }];
-    });
-    const all = folded.length === 0 ? bounds : [...bounds, ...folded];
+    const all = folds.length === 0 ? bounds : [...bounds, ...foldedBounds(folds, strides)];
     const access: Access = { offset: address.offset, strides: address.strides, buffer: at, bounds: all };
     return this.#tape.add(create.load(buffer.dtype, access));
   }
@@ -94,7 +99,7 @@ export class KernelLoads {
     if (line !== undefined) return { at: line, map };
     const found = belowViews(this.#graph, array, map, {
       sizes: [...this.#sizes, size],
-      isStored: (id) => this.#isLoaded(id),
+      isStored: (id) => this.isLoaded(id),
     });
     if (found === undefined) throw new MustStore(array.id);
     return { at: this.#loadable(found.base, array), map: found.map };
@@ -103,9 +108,9 @@ export class KernelLoads {
   /** A reshape of an array that is in memory in C order: the same elements, with strides of its own. */
   #reshaped(array: GraphNode): Loadable | undefined {
     let base = array;
-    while (base.kind === 'view' && base.view.type === 'reshape' && !this.#isLoaded(base.id))
+    while (base.kind === 'view' && base.view.type === 'reshape' && !this.isLoaded(base.id))
       base = nodeOf(this.#graph, base.inputs[0]!);
-    if (base === array || (base.kind !== 'source' && !this.#isLoaded(base.id))) return undefined;
+    if (base === array || (base.kind !== 'source' && !this.isLoaded(base.id))) return undefined;
     const { buffer, strides, offset } = this.#loadable(base, array);
     const { shape } = base;
     const dense = denseStrides(shape);
@@ -114,7 +119,7 @@ export class KernelLoads {
   }
 
   #loadable(base: GraphNode, array: GraphNode): Loadable {
-    if (this.#isLoaded(base.id)) return this.#loadables.storedNode(base);
+    if (this.isLoaded(base.id)) return this.#loadables.storedNode(base);
     if (base.kind === 'source') return this.#loadables.source(base);
     throw new MustStore(array.id);
   }
@@ -123,7 +128,7 @@ export class KernelLoads {
   lineOfReshape(node: GraphNode, map: IndexMap): number | undefined {
     if (node.kind !== 'view' || node.view.type !== 'reshape') return undefined;
     const input = nodeOf(this.#graph, node.inputs[0]!);
-    if (!this.#isLoaded(input.id)) return undefined;
+    if (!this.isLoaded(input.id)) return undefined;
     const { buffer } = this.#loadables.storedNode(input);
     return this.load({ buffer, strides: denseStrides(node.shape), offset: 0 }, map);
   }
@@ -139,6 +144,13 @@ export class KernelLoads {
     return this.#tape.cast(this.#tape.map('where', [inside, this.#tape.cast(value, computed), zero]), dtype);
   }
 }
+
+/** The bounds of a load through folds, in which its address folds back. */
+const foldedBounds = (folds: IndexMap['folds'], strides: readonly number[]): Bound[] =>
+  folds.flatMap(({ mode, steps, ...bound }): Bound[] => {
+    const stride = steps.reduce((sum, step, k) => sum + step * strides[k]!, 0);
+    return stride === 0 ? [] : [{ ...bound, fold: { mode, stride } }];
+  });
 
 const zeroOf = (dtype: DType): Scalar => {
   if (dtype === 'bool') return false;

@@ -21,23 +21,28 @@ export interface Operand {
 /** Whether a library can read an array of a shape at such strides. */
 export type Readable = (shape: Shape, strides: readonly number[]) => boolean;
 
-/** The operand in the buffer of the node that views lead to; `undefined` if the views do not allow it. */
+/**
+ * The operand in the buffer of the node that views lead to; `undefined` if the views do not allow it. `stored`: a node
+ * that is read where it is stored, even if it is a view.
+ */
 export function operandThroughViews(
   graph: Graph,
   id: number,
-  isStored: (id: number) => boolean,
+  stored?: number,
   isReadable: Readable = asMatrix,
 ): Operand | undefined {
-  const views: GraphNodeOf<'view'>[] = [];
+  let views: GraphNodeOf<'view'>[] | undefined;
   let node = nodeOf(graph, id);
-  while (node.kind === 'view' && !isStored(node.id)) {
+  while (node.kind === 'view' && node.id !== stored) {
+    views ??= [];
     views.push(node);
     node = nodeOf(graph, node.inputs[0]!);
   }
-  const source = node.kind === 'source' && !isStored(node.id) ? node : undefined;
+  const source = node.kind === 'source' && node.id !== stored ? node : undefined;
   let strided: StridedView = source ?? { offset: 0, strides: denseStrides(node.shape) };
   let { shape } = node;
-  for (const view of views.reverse()) {
+  for (let k = views === undefined ? -1 : views.length - 1; k >= 0; k--) {
+    const view = views![k]!;
     const next = stridedViewOf(view.view, strided, shape, view.shape);
     if (next === undefined) return undefined;
     strided = next;

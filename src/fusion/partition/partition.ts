@@ -194,7 +194,7 @@ function operandsToStore(
   const stored = new Set<number>();
   for (const node of contracts) {
     for (const [k, id] of node.inputs.entries()) {
-      const found = operandThroughViews(graph, id, () => false, readableBy(node, k, isReadable));
+      const found = operandThroughViews(graph, id, undefined, readableBy(node, k, isReadable));
       stored.add(found === undefined ? id : found.node);
     }
   }
@@ -228,10 +228,10 @@ function readableBy(
 
 /** An operand's place; the operand is stored itself where it cannot be read through its views. */
 function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Readable): Operand {
-  const found = operandThroughViews(graph, id, () => false, isReadable);
+  const found = operandThroughViews(graph, id, undefined, isReadable);
   if (found !== undefined) return found;
   stored.add(id);
-  return operandThroughViews(graph, id, (i) => i === id, isReadable)!;
+  return operandThroughViews(graph, id, id, isReadable)!;
 }
 
 /** Kernels of the user's own, and maps of values, differ by their keys. */

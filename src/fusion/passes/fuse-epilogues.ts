@@ -218,7 +218,7 @@ class EpilogueRules {
     let base = nodeOf(this.#graph, id);
     while (base.kind === 'view') base = nodeOf(this.#graph, base.inputs[0]!);
     if (!['source', 'contract', 'reduce', 'call', 'loop'].includes(base.kind)) return false;
-    return operandThroughViews(this.#graph, id, () => false, isReadable) !== undefined;
+    return operandThroughViews(this.#graph, id, undefined, isReadable) !== undefined;
   }
 
   /** x and c of a multiply x c that nothing else reads. */

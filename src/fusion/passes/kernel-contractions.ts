@@ -76,7 +76,7 @@ export function suitsKernel(
   const [short, side] = [Math.min(m, n), Math.max(m, n)];
   if (short < costs.leastSide) return false;
   if (side >= costs.narrowLong && k <= side) {
-    const strides = operandThroughViews(graph, m > n ? left : right, () => false)?.strides;
+    const strides = operandThroughViews(graph, m > n ? left : right)?.strides;
     const isInOrder = strides?.at(-1) === 1;
     if (
       costs.narrow.some(({ most, terms, inOrder }) => short <= most && k >= terms && (isInOrder || !inOrder))
@@ -120,7 +120,7 @@ export function copiedBytes(graph: Graph, id: number, isReadable?: Readable): nu
 }
 
 function libraryOperandOf(graph: Graph, id: number, isReadable?: Readable): LibraryOperand {
-  const operand = operandThroughViews(graph, id, () => false, isReadable);
+  const operand = operandThroughViews(graph, id, undefined, isReadable);
   const node = operand?.node ?? id;
   const computed = isComputed(graph, id);
   return { node, isComputed: computed, isCopied: operand === undefined || computed };

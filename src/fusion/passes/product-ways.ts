@@ -158,7 +158,7 @@ export class ProductWays {
 
   #stridesOf(id: number): readonly number[] {
     const { graph, isReadable } = this.#context;
-    const found = isComputed(graph, id) ? undefined : operandThroughViews(graph, id, () => false, isReadable);
+    const found = isComputed(graph, id) ? undefined : operandThroughViews(graph, id, undefined, isReadable);
     return found?.strides ?? denseStrides(this.#editor.node(id).shape);
   }
 

@@ -32,7 +32,7 @@ export function reversalsOf(graph: Graph, { a, b, groups }: PairProduct): number
 
 /** The labels along which an operand runs backwards in memory. */
 function backwards(graph: Graph, { id, labels }: Operand): ReadonlySet<number> {
-  const found = isComputed(graph, id) ? undefined : operandThroughViews(graph, id, () => false, asStrided);
+  const found = isComputed(graph, id) ? undefined : operandThroughViews(graph, id, undefined, asStrided);
   return new Set(labels.filter((_, axis) => (found?.strides[axis] ?? 0) < 0));
 }
 

@@ -72,7 +72,7 @@ export function tensorFactor(
 
 function innermostOf(graph: MutableGraph, { id, labels }: Operand): number | undefined {
   const { shape } = nodeOf(graph, id);
-  const strides = operandThroughViews(graph, id, () => false, asTensor)?.strides ?? denseStrides(shape); // as its copy
+  const strides = operandThroughViews(graph, id, undefined, asTensor)?.strides ?? denseStrides(shape); // as its copy
   return labels.find((_, axis) => strides[axis] === 1 && shape[axis]! > 1);
 }
 
