@@ -64,17 +64,14 @@ inline double sumOf(const SumForm& form, const Units& units, int64_t whole, int6
 // The sum of a bin by the numbers of `fixed`.
 inline double fixedSum(const SumForm& form, int32_t scale, int64_t whole, int64_t rest) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool isOne = form.parts == 1;
   if (scale >= kInfinite) {
-    const bool hasPlus = (isOne ? whole & 0xffffffff : whole) > 0;
-    const bool hasMinus = (isOne ? whole >> 32 : rest) > 0;
+    const bool hasPlus = whole > 0, hasMinus = rest > 0;
     if (scale >= kNaN || (hasPlus && hasMinus)) return std::numeric_limits<double>::quiet_NaN();
     return hasPlus ? kInfinity : -kInfinity;
   }
   if (scale == 0) return -0.0;
   const Integer128 total = Integer128{whole} * (Integer128{1} << form.bits) + rest;
-  const double number =
-      isOne ? static_cast<double>(whole) : std::ldexp(static_cast<double>(total), -form.bits);
+  const double number = std::ldexp(static_cast<double>(total), -form.bits);
   return number * std::ldexp(1.0, 1 - form.bits) * std::ldexp(1.0, std::max(scale - 2, 0) - 1022);
 }
 

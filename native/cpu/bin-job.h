@@ -78,6 +78,7 @@ inline Job readJob(const std::vector<int64_t>& n) {
         job.pitch < (job.bins + job.windows - 1) / job.windows * job.width || job.pitch > most)
       throw std::invalid_argument("windows of bins");
   }
+  if (job.op == Op::fixed && job.parts != 2) throw std::invalid_argument("two numbers of a fixed sum");
   // The last number is for flags, the others for windows of all exponents.
   if (job.op == Op::exact && (job.bits < 1 || (job.parts - 1) * job.bits < 254))
     throw std::invalid_argument("windows of exponents");

@@ -229,8 +229,7 @@ class Summing {
   void addRest(Copy& copy, int64_t slot, double rest) {
     const double number = std::ldexp(rest, 2 * units_.bits - (units_.exponent + units_.bits));
     const auto integer = static_cast<int64_t>(number);
-    // Sums of one number have no room for rests.
-    if (number == 0 || static_cast<double>(integer) != number || (!sums_.form.isExact && job_.parts == 1)) {
+    if (number == 0 || static_cast<double>(integer) != number) {
       hasFailed_.store(true, std::memory_order_relaxed);
       return;
     }
@@ -324,8 +323,8 @@ class Summing {
         if (sums_.form.isExact) {
           store(s, exactSum(sums_.form, sums + s, slots));
         } else {
-          const auto below = job_.parts > 1 ? static_cast<int64_t>(sums[slots + s]) : 0;
-          store(s, fixedSum(sums_.form, scale[s], static_cast<int64_t>(sums[s]), below));
+          store(s, fixedSum(sums_.form, scale[s], static_cast<int64_t>(sums[s]),
+                            static_cast<int64_t>(sums[slots + s])));
         }
       }
     });

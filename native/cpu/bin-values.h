@@ -91,13 +91,11 @@ struct Fixed {
     return value;
   }
   // The parts of a value in units of its bin's scale.
-  static void of(double value, int32_t scale, int bits, int64_t parts, Result* part) {
+  static void of(double value, int32_t scale, int bits, Result* part) {
     if (scale >= kInfinite) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
-      const uint64_t plus = scale == kInfinite && value == infinity ? 1 : 0;
-      const uint64_t minus = scale == kInfinite && value == -infinity ? 1 : 0;
-      part[0] = parts == 1 ? minus << 32 | plus : plus;
-      part[1] = minus;
+      part[0] = scale == kInfinite && value == infinity ? 1 : 0;
+      part[1] = scale == kInfinite && value == -infinity ? 1 : 0;
       return;
     }
     const int shift = bits + 1022 - std::max(scale - 1, 1);
@@ -105,8 +103,7 @@ struct Fixed {
     // A multiple has no more bits than a double, which holds it exactly.
     const int64_t whole = std::llrint(scaled);
     part[0] = static_cast<Result>(whole);
-    if (parts > 1)
-      part[1] = static_cast<Result>(std::llrint((scaled - static_cast<double>(whole)) * power(bits)));
+    part[1] = static_cast<Result>(std::llrint((scaled - static_cast<double>(whole)) * power(bits)));
   }
 };
 

@@ -232,7 +232,7 @@ class Gatherer {
                            const int64_t* bins, Result* own) {
     Value values[kBlock];
     // Copies, which no write to a bin can change.
-    const int64_t width = job.width, second = job.pitch, parts = job.parts;
+    const int64_t width = job.width, second = job.pitch;
     const int bits = job.bits;
     const int32_t* const scales =
         job.op == Op::fixed ? reinterpret_cast<const int32_t*>(arrays.operands[job.hasEdges ? 3 : 2])
@@ -244,9 +244,9 @@ class Gatherer {
         own[slot] = std::max(own[slot], Scale::of(value));
       } else if constexpr (std::is_same_v<G, Fixed>) {
         Result part[2];
-        Fixed::of(value, scales[slot], bits, parts, part);
+        Fixed::of(value, scales[slot], bits, part);
         own[slot] += part[0];
-        if (parts > 1) own[slot + second] += part[1];
+        own[slot + second] += part[1];
       } else {
         own[slot] = G::merge(own[slot], value);
       }

@@ -9,7 +9,7 @@ import { fromParts } from './complex-parts.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger } from './dtype.js';
 import { exactSums, isExact, windowBits, windowsOf } from './exact-sums.js';
 import type { Expr } from './expr.js';
-import { fixedParts, floatSums } from './fixed-sums.js';
+import { FIXED_PARTS, fixedBits, floatSums } from './fixed-sums.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map, reduce } from './infer.js';
 import { integerRange } from './scalar.js';
@@ -65,11 +65,11 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 
     });
   }
   const given = isWidened(values) ? values.inputs[0]! : values;
-  const { parts, bits } = fixedParts(rows, dtype as 'float32' | 'float64');
-  const sums = floatSums(given, dtype, parts, bits, (op, inputs, numbers) =>
+  const bits = fixedBits(rows);
+  const sums = floatSums(given, dtype, bits, (op, inputs, numbers) =>
     combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, numbers, bits), numbers),
   );
-  return atOnce(bins, given, width, sums, { parts, bits, none });
+  return atOnce(bins, given, width, sums, { parts: FIXED_PARTS, bits, none });
 }
 
 /** Whether values are float32 in float64, which the routines read as they are. */

@@ -8,11 +8,12 @@
  *                            m = Σ round(v / 2^(e - bits)), int64, for each bin (`fixed`)
  *                            m · 2^(e - bits), rounded once
  *
- * `bits` is as many as leave room for so many elements in 62: 36 for 2^26 of them. A float64 has a second
- * number of as many bits for what the first one's rounding left. An element is so rounded at 2^-bits of the
- * largest one of its bin, in float64 at 2^(-2 · bits), which is below the error bound of any order of sums.
+ * `bits` is as many as leave room for so many elements in 62: 36 for 2^26 of them. A second number of as many bits
+ * has what the first one's rounding left. An element is so rounded at 2^(-2 · bits) of the largest one of its
+ * bin, which is below the error bound of any order of sums.
  *
- * That reads values twice: of float32 with many rows for each bin, `exact-sums.ts` has sums in one pass.
+ * That reads values twice. Of float32 with many rows for each bin, `exact-sums.ts` has sums in one pass; where both
+ * numbers hold all values exactly, the routine `binSums` has.
  *
  * A scale is the exponent and one, 0 where there is nothing but -0; 4096 where there are infinities, whose
  * numbers the sums then are, and 8192 where there is a NaN.
@@ -30,39 +31,29 @@ const SUM_BITS = 62;
 /** Bits below 1 that a float64 has room for, alone and beside the ten that are left of a number of 63 bits. */
 const MOST_BITS_BELOW = 52;
 const BITS_BESIDE = 40;
-/** Bits that a fraction of a float32 has at least where one number is enough for it. */
-const ENOUGH_FOR_FLOAT32 = 32;
+/** Numbers that a sum has. */
+export const FIXED_PARTS = 2;
 
-/**
- * Combined results of the routine: scales [bins · width], and fixed sums, with a first axis of the parts where
- * there are two.
- */
+/** Combined results of the routine: scales [bins · width], and fixed sums, with a first axis of their parts. */
 type Combined = (op: 'scale' | 'fixed', inputs: readonly Expr[], parts: number) => Expr;
 
-/** How many numbers the sum of so many rows has, and their bits. */
-export function fixedParts(
-  rows: number,
-  dtype: 'float32' | 'float64',
-): { readonly parts: number; readonly bits: number } {
-  const bits = SUM_BITS - Math.ceil(Math.log2(Math.max(rows, 2)));
-  return { parts: dtype === 'float32' && bits >= ENOUGH_FOR_FLOAT32 ? 1 : 2, bits };
-}
+/** The bits that each number of an element has where rows are so many. */
+export const fixedBits = (rows: number): number => SUM_BITS - Math.ceil(Math.log2(Math.max(rows, 2)));
 
 /** The sums in `dtype` of float32 or float64 `values` in their bins; -0 where there is nothing but -0. */
-export function floatSums(values: Expr, dtype: DType, parts: number, bits: number, combined: Combined): Expr {
+export function floatSums(values: Expr, dtype: DType, bits: number, combined: Combined): Expr {
   const scales = combined('scale', [values], 1);
-  const sums = combined('fixed', [values, scales], parts);
-  const part = (k: number): Expr => (parts === 1 ? sums : reshape(slice(sums, k), scales.shape));
-  const [whole, rest] = [part(0), parts === 1 ? undefined : part(1)];
+  const sums = combined('fixed', [values, scales], FIXED_PARTS);
+  const part = (k: number): Expr => reshape(slice(sums, k), scales.shape);
+  const [whole, rest] = [part(0), part(1)];
   const finite = map('where', [map('equal', [scales, 0]), -0, scaledBack(scales, whole, rest, bits)]);
   const infinite = infinities(scales, whole, rest);
   return cast(map('where', [map('greaterEqual', [scales, INFINITE]), infinite, finite]), dtype);
 }
 
 /** (whole + rest · 2^-bits) · 2^(e - bits), rounded once. */
-function scaledBack(scales: Expr, whole: Expr, rest: Expr | undefined, bits: number): Expr {
-  const number = rest === undefined ? cast(whole, 'float64') : nearest(whole, rest, bits);
-  const multiple = map('multiply', [number, 2 ** (1 - bits)]);
+function scaledBack(scales: Expr, whole: Expr, rest: Expr, bits: number): Expr {
+  const multiple = map('multiply', [nearest(whole, rest, bits), 2 ** (1 - bits)]);
   const place = map('maximum', [map('subtract', [scales, 2]), 0]);
   return map('multiply', [multiple, gather(powers(), cast(place, 'int64'), 0, 'clip', scales.shape)]);
 }
@@ -100,10 +91,8 @@ function nearest(whole: Expr, rest: Expr, bits: number): Expr {
   return map('where', [isSmall, map('multiply', [cast(all, 'float64'), 2 ** -bits]), sum]);
 }
 
-/** Of bins with infinities or NaN. One number of 64 bits counts both infinities, in a half each. */
-function infinities(scales: Expr, whole: Expr, rest: Expr | undefined): Expr {
-  const plus = rest === undefined ? map('bitwiseAnd', [whole, 0xffffffff]) : whole;
-  const minus = rest === undefined ? map('bitwiseRightShift', [whole, 32]) : rest;
+/** Of bins with infinities or NaN: the numbers count those of each sign. */
+function infinities(scales: Expr, plus: Expr, minus: Expr): Expr {
   const [hasPlus, hasMinus] = [map('greater', [plus, 0]), map('greater', [minus, 0])];
   const isUndefined = map('logicalOr', [
     map('greaterEqual', [scales, NOT_A_NUMBER]),

@@ -93,7 +93,7 @@ function gather(
   scale: number,
   bits: number,
 ): void {
-  const [first, second] = own as [Scalar[], Scalar[]?];
+  const [first, second] = own as [Scalar[], Scalar[]];
   const before = first[slot]!;
   switch (op) {
     case 'count':
@@ -115,9 +115,9 @@ function gather(
       first[slot] = BigInt(Math.max(Number(before), scaleOf(Number(value))));
       return;
     case 'fixed': {
-      const [whole, rest] = fixed(Number(value), scale, bits, second === undefined);
+      const [whole, rest] = fixed(Number(value), scale, bits);
       first[slot] = BigInt.asIntN(64, (before as bigint) + whole);
-      if (second !== undefined) second[slot] = BigInt.asIntN(64, (second[slot] as bigint) + rest);
+      second[slot] = BigInt.asIntN(64, (second[slot] as bigint) + rest);
       return;
     }
     case 'exact':
@@ -155,12 +155,11 @@ function exponentOf(value: number): number {
 }
 
 /** A value as a rational number, times a power of two, rounded to even. */
-function fixed(value: number, scale: number, bits: number, isOne: boolean): [bigint, bigint] {
+function fixed(value: number, scale: number, bits: number): [bigint, bigint] {
   if (scale >= 4096) {
-    const [plus, minus] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((infinity) =>
+    return [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((infinity) =>
       scale === 4096 && value === infinity ? 1n : 0n,
     ) as [bigint, bigint];
-    return isOne ? [(minus << 32n) | plus, 0n] : [plus, minus];
   }
   const shift = bits + 1022 - Math.max(scale - 1, 1);
   const half = Math.floor(shift / 2);

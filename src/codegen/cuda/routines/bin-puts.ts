@@ -52,12 +52,7 @@ const SCALE = `__device__ __forceinline__ int weft_scale(double value) {
 `;
 
 /** The parts of a value in units of its bin's scale. */
-function printFixed({ bits, parts }: BinForm): string {
-  const rest =
-    parts === 1
-      ? ''
-      : `  v[1] = scale < 4096 ? (unsigned long long)(long long)rint((scaled - whole) * weft_power(${bits})) : minus;\n`;
-  const infinite = parts === 1 ? 'minus << 32 | plus' : 'plus';
+function printFixed({ bits }: BinForm): string {
   return `__device__ __forceinline__ double weft_power(int e) {
   return __longlong_as_double((long long)(e + 1023) << 52);
 }
@@ -67,8 +62,9 @@ __device__ __forceinline__ void weft_fix(double value, int scale, unsigned long 
   const double whole = rint(scaled);
   const unsigned long long plus = scale == 4096 && value == ${highestLiteral('float64')} ? 1ull : 0ull;
   const unsigned long long minus = scale == 4096 && value == ${lowestLiteral('float64')} ? 1ull : 0ull;
-  v[0] = scale < 4096 ? (unsigned long long)(long long)whole : ${infinite};
-${rest}}
+  v[0] = scale < 4096 ? (unsigned long long)(long long)whole : plus;
+  v[1] = scale < 4096 ? (unsigned long long)(long long)rint((scaled - whole) * weft_power(${bits})) : minus;
+}
 `;
 }
 
