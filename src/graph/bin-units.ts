@@ -30,6 +30,14 @@ const LEAST_PER_BIN = 8;
 /** The same of exact sums, of which a bin has some twenty numbers. */
 const LEAST_PER_EXACT_BIN = 64;
 
+/** Bins of fewer numbers are summed in the shared memory of a GPU's blocks, each for a part of the rows. */
+const LEAST_SLOTS_AT_ONCE = 4097;
+const LEAST_ELEMENTS_AT_ONCE = 2 ** 16;
+
+/** Whether a GPU sums the floats of so many rows, of `width` elements each, at once (`exec/calls/bin-sums.ts`). */
+export const isSummedAtOnce = (rows: number, bins: number, width: number): boolean =>
+  bins * width >= LEAST_SLOTS_AT_ONCE && rows * width >= LEAST_ELEMENTS_AT_ONCE;
+
 /** How rows of `width` elements fall into units: a function of the sizes alone. */
 export function binUnits(
   rows: number,

@@ -1,5 +1,6 @@
 /** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
 import { describe, it } from 'vitest';
+import { printSums } from '../../src/codegen/cuda/routines/bin-sums.js';
 import { printBins } from '../../src/codegen/cuda/routines/bins.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
@@ -67,6 +68,26 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     },
     30_000,
   );
+
+  it.each([
+    ['float32', 'float32', undefined, 1],
+    ['float32', 'float32', 21, 1],
+    ['float32', 'float32', 21, 3],
+    ['float32', 'float64', undefined, 2],
+    ['float64', 'float64', undefined, 1],
+  ] as const)('sums of %s as %s, windows %s, width %s', async (values, result, windows, width) => {
+    const form = {
+      keys: 'int64',
+      values,
+      result,
+      windows,
+      width,
+      mode: 'raiseFromEnd',
+      unitBits: 36,
+    } as const;
+    const bits = windows === undefined ? 36 : 13;
+    await compileForHopper([printSums({ ...form, bits, zeros: 'minus', isLong: windows === undefined })]);
+  });
 
   it('bins in windows', async () => {
     const form = {

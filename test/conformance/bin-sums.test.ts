@@ -7,28 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Lazy, lazy, saveNpy } from '../../src/index.js';
+import { fill, random, SUMMED } from '../support/summed-values.js';
 
 const ROWS = 2 ** 16;
 /** Keys and values do not fit, bins by units do. */
 const MEMORY = 2 ** 19;
 const DEVICE = { device: 'cpu' } as const;
-
-let seed = 20261126;
-const random = (): number => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-  return seed / 2 ** 32;
-};
-
-/** Values with one exponent or many, which cancel out, or are no numbers. */
-const VALUES: Readonly<Record<string, () => number>> = {
-  'between 0 and 1': random,
-  'of many exponents': () => (random() - 0.5) * 2 ** Math.floor(random() * 80 - 40),
-  'of all exponents': () => (random() - 0.5) * 2 ** Math.floor(random() * 250 - 125),
-  'that cancel out': () => (random() < 0.5 ? 1e8 : -1e8),
-  'that are 0, -0, 1 or -1': () => (random() < 0.5 ? -0 : Math.round(random() * 2 - 1)),
-  'that are -0': () => -0,
-  'with infinities and NaN': () => (random() < 0.9999 ? random() : random() < 0.5 ? Number.NaN : -1 / 0),
-};
 
 let folder: string;
 beforeAll(async () => {
@@ -39,18 +23,13 @@ afterAll(() => rm(folder, { recursive: true }));
 const inFile = (array: Float32Array | Float64Array | Int32Array, name: string): Promise<Lazy> =>
   saveNpy(join(folder, `${name}.npy`), lazy(array), DEVICE);
 
-const fill = <T extends Float32Array | Float64Array>(array: T, value: () => number): T => {
-  for (let k = 0; k < array.length; k++) array[k] = value();
-  return array;
-};
-
 const sumsOf = (keys: Lazy, x: Lazy, bins: number, zeros: Lazy): Lazy[] => [
   keys.bincount(bins, x),
   x.segmentMean(keys, bins),
   zeros.at(keys).add(x),
 ];
 
-it.each(Object.entries(VALUES))('sums values %s in one pass and by units alike', async (name, value) => {
+it.each(Object.entries(SUMMED))('sums values %s in one pass and by units alike', async (name, value) => {
   for (const dtype of ['float32', 'float64'] as const) {
     const bins = 90;
     // Some bins have no rows.
@@ -78,7 +57,7 @@ it('sums exactly in both ways where bins are many', async () => {
   const [rows, bins] = [2 ** 18, 5000];
   const keys = Int32Array.from({ length: rows }, () => Math.floor(random() * bins));
   for (const name of ['between 0 and 1', 'of all exponents', 'that are 0, -0, 1 or -1']) {
-    const values = fill(new Float32Array(rows), VALUES[name]!);
+    const values = fill(new Float32Array(rows), SUMMED[name]!);
     const sums = new Float64Array(bins);
     for (const [k, key] of keys.entries()) sums[key]! += values[k]!;
     const { data } = await lazy(values).segmentSum(lazy(keys), bins).compute(DEVICE);

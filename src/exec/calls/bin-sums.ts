@@ -1,11 +1,85 @@
 /**
- * Sums of floats by bin on the CPU (`native/cpu/bin-sums.cpp`), in one pass over the values where their exponents allow
- * it. All rows are one unit: in plans in which they do not fit, and on a GPU, sums are those by units
+ * Sums of floats by bin in one pass over the values where their exponents allow it: on a GPU
+ * `codegen/cuda/routines/bin-sums.ts`, on the CPU `native/cpu/bin-sums.cpp`. All rows are one unit: in plans in which they
+ * do not fit, on several devices, and on a GPU for few rows or bins, sums are those by units
  * (`fusion/passes/both-ways.ts`), which have the same bits.
  */
+import { BIN_THREADS } from '../../codegen/cuda/routines/bin-form.js';
+import { printSums, SUM_NAMES, SUMS_STATE, type SumsForm } from '../../codegen/cuda/routines/bin-sums.js';
+import { BIN_MODES } from '../../graph/bin-units.js';
 import { dtypeCode } from '../../graph/dtype.js';
+import { windowsOf } from '../../graph/exact-sums.js';
+import { FIXED_PARTS, fixedBits } from '../../graph/fixed-sums.js';
 import { sizeOfShape } from '../../graph/graph.js';
+import type { LaunchArgument } from '../native/program-types.js';
+import { aligned } from '../plan/memory.js';
+import type { RoutineStep } from './call.js';
+import type { CallKernels, CallLaunch } from './call-row.js';
+import { int32, int64 } from './launch-arguments.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
+
+/** Elements that a block goes through at least, and the most blocks. */
+const BLOCK_ELEMENTS = 2 ** 14;
+const MOST_BLOCKS = 2 ** 12;
+
+/** As `Zeros` of `native/cpu/bin-finish.h`. */
+const ZEROS = ['any', 'minus', 'plus'] as const;
+
+function sumsForm({ operands, parameters }: RoutineStep): SumsForm {
+  const [bins, width, mode, isDouble, parts, bits, zeros] = parameters as readonly number[];
+  const [keys, values] = operands;
+  const rows = keys!.shape[0]!;
+  return {
+    keys: keys!.dtype,
+    values: values!.dtype as 'float32' | 'float64',
+    result: isDouble === 1 ? 'float64' : 'float32',
+    mode: BIN_MODES[mode!]!,
+    width: width!,
+    windows: parts === 0 ? windowsOf(bits!) : undefined,
+    bits: bits!,
+    unitBits: fixedBits(rows),
+    zeros: ZEROS[zeros!]!,
+    isLong: bins! * width! >= 2 ** 31,
+  };
+}
+
+const slotsOf = ({ parameters: [bins, width] }: RoutineStep): number => bins! * width!;
+
+/** The state, the numbers of bins, in whose place those are that are made again, and of fixed sums scales. */
+function workspaceOf(step: RoutineStep): number {
+  const { windows } = sumsForm(step);
+  const slots = slotsOf(step);
+  return aligned(SUMS_STATE + 8 * slots * (windows ?? FIXED_PARTS) + (windows === undefined ? 4 * slots : 0));
+}
+
+function kernelsOf(step: RoutineStep): CallKernels {
+  const form = sumsForm(step);
+  const slots = slotsOf(step);
+  const [keys, values] = step.operands.map(({ buffer }) => ({ buffer }));
+  const count = sizeOfShape(step.operands[1]!.shape);
+  const work = { buffer: step.workspace! };
+  const blocks = Math.min(MOST_BLOCKS, Math.ceil(Math.max(count, slots) / BLOCK_ELEMENTS));
+  const launch = (name: string, perLaunch: number, args: readonly LaunchArgument[]): CallLaunch => ({
+    function: name,
+    blocks: perLaunch,
+    threads: BIN_THREADS,
+    args: [{ block: 'x' }, ...args],
+  });
+  const sizes = [count, step.parameters[0]!, slots].map(int64);
+  const walk = (name: string): CallLaunch =>
+    launch(name, blocks, [keys!, values!, work, ...sizes, int32(blocks)]);
+  const result = [work, { buffer: step.results[0]!.buffer }, int64(slots)];
+  const each = (name: string): CallLaunch => launch(name, Math.ceil(slots / BIN_THREADS), result);
+  const { begin, atOnce, clearAgain, scales, again, finish, zeros, signs } = SUM_NAMES;
+  return {
+    source: printSums(form),
+    launches: [
+      ...[begin, atOnce, clearAgain, ...(form.windows === undefined ? [scales] : []), again].map(walk),
+      each(finish),
+      ...(form.zeros === 'any' ? [] : [walk(zeros), each(signs)]),
+    ],
+  };
+}
 
 const SUMMING: Routine = {
   units: () => 1,
@@ -16,8 +90,10 @@ const SUMMING: Routine = {
     keys!.shape[0]!,
     ...parameters,
   ],
-  cudaWorkspace: () => ({ most: 0, least: 0 }),
-  work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  kernels: kernelsOf,
+  cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
+  // An element's bin is a sector of the cache.
+  work: ({ operands, results }) => ({ bytes: 2 * bytesOfAll([...operands, ...results]), launches: 8 }),
   method: () => 'in one pass, as multiples of a power of two',
 };
 

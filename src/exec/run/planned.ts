@@ -4,6 +4,7 @@
  */
 import { printKernel } from '../../fusion/kernel/print.js';
 import { type Partition, partitionInSlices } from '../../fusion/partition/partition.js';
+import { isInParts } from '../../fusion/passes/both-ways.js';
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { hasCompactedValues, hasPlaces } from '../../fusion/passes/compact-values.js';
 import { hasCutGathers } from '../../fusion/passes/cut-gathers.js';
@@ -12,6 +13,7 @@ import { hasEpilogues } from '../../fusion/passes/fuse-epilogues.js';
 import {
   CUT_GATHERS,
   CUT_ROUTINES,
+  IN_PARTS,
   type Pass,
   type PassOptions,
   passesInSlices,
@@ -134,7 +136,7 @@ function* cuttablePlan(
 ): Slices<Fitting> {
   const { graph: given } = canonical;
   const ways = [
-    [],
+    target.isSharded && given.nodes.some(isInParts) ? [IN_PARTS] : [],
     ...(hasCutRoutines(given) ? [[CUT_ROUTINES]] : []),
     ...(hasCutGathers(given) ? [[CUT_GATHERS, CUT_ROUTINES]] : []),
   ];

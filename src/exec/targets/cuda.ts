@@ -4,6 +4,7 @@ import {
   COMPACT_VALUES,
   FUSE_EPILOGUES,
   passesWith,
+  SUMS_AT_ONCE,
   WITHOUT_CPU_ROUTINES,
 } from '../../fusion/passes/pipeline.js';
 import { CUDA_PRODUCTS } from '../calls/products/cuda-products.js';
@@ -18,7 +19,7 @@ import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
 import type { Target } from './target.js';
 
 export const CUDA_TARGET: Target = {
-  passes: [WITHOUT_CPU_ROUTINES, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
+  passes: [WITHOUT_CPU_ROUTINES, SUMS_AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [

@@ -1,9 +1,10 @@
 /**
- * Routines that only the CPU has, and the nodes that give the same values everywhere: a graph has both ways, the second
- * one as further inputs of the call.
+ * Routines that only the CPU has, or that do not always fit, and the nodes that give the same values everywhere: a graph
+ * has both ways, the second one as further inputs of the call.
  *
- *     binSums keys values (sums by units)      →   sums by units            for a GPU, and plans in which it does not fit
- *     binSums keys values (sums by units)      →   binSums keys values      for the CPU, in one pass over the values
+ *     binSums keys values (sums by units)      →   sums by units            for several devices, plans in which it does not fit,
+ *                                                                           and on a GPU few rows, or bins that fit a block
+ *     binSums keys values (sums by units)      →   binSums keys values      else, in one pass over the values
  *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
  *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
@@ -24,6 +25,7 @@
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
+import { isSummedAtOnce } from '../../graph/bin-units.js';
 import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { factorsByLibrary } from '../../graph/linear-solves.js';
@@ -69,10 +71,20 @@ export const isInParts = (node: GraphNode | undefined): boolean =>
 /** The other way of such a node. */
 export const byParts: Rule = (node) => (isInParts(node) ? otherWay(node) : undefined);
 
+export const inParts = (graph: MutableGraph): Slices<void> => rewriteInOneWalk(graph, { call: [byParts] });
+
 const atOnce: Rule = (node, editor) =>
   node.kind === 'call' && otherWay(node) !== undefined
     ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]!(node.parameters)) })
     : undefined;
+
+/** The way of a GPU; both of sums that it may make at once. */
+const onGpu: Rule = (node, editor) => {
+  if (node.kind !== 'call' || node.routine !== 'binSums') return otherWay(node);
+  const [bins, width] = node.parameters as readonly [number, number];
+  const [rows] = editor.node(node.inputs[0]!).shape as readonly [number];
+  return isSummedAtOnce(rows, bins, width) ? undefined : otherWay(node);
+};
 
 /** The results of routines that have no other way among their inputs. */
 const EXPANSIONS: Partial<Record<string, (inputs: readonly Expr[]) => readonly Expr[]>> = {
@@ -93,10 +105,11 @@ const hasAny = ({ nodes }: Pick<Graph, 'nodes'>): boolean =>
   nodes.some((node) => node !== undefined && otherWay(node) !== undefined);
 
 export function* withoutCpuRoutines(graph: MutableGraph): Slices<void> {
-  if (graph.nodes.some(isExpanded)) yield* rewrite(graph, { call: [otherWay, expanded] });
-  else if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [otherWay] });
+  if (graph.nodes.some(isExpanded)) yield* rewrite(graph, { call: [onGpu, expanded] });
+  else if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [onGpu] });
 }
 
-export function* withCpuRoutines(graph: MutableGraph): Slices<void> {
+/** Takes the routines of all nodes that have both ways. */
+export function* withRoutines(graph: MutableGraph): Slices<void> {
   if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [atOnce] });
 }

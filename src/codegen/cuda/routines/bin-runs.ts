@@ -6,7 +6,7 @@
 import { BIN_THREADS, type BinForm, FLIGHT, findBin, hasValues, pitchOf } from './bin-form.js';
 
 /** Runs in a warp up to which they are added so: of more, an atomic operation for each lane takes no longer. */
-const MOST_RUNS = 12;
+export const MOST_RUNS = 12;
 
 /** Whether elements of one bin that stand side by side are added before they go to memory. */
 export const hasRuns = ({ op, width }: BinForm): boolean =>
@@ -49,14 +49,14 @@ ${valued ? '        v[j] = values[row + e];\n' : ''}      }
 }
 
 /** The sum of a run's elements over its lanes, from the first of it on. */
-const RUN_SUM = `/* The lane that the run of a lane ends with, and whether it begins with that; how many there are in the warp. */
+export const RUN_SUM = `/* The lane that the run of a lane ends with, and whether it begins with that; how many there are in the warp. */
 struct weft_run {
   bool is_first;
   int last;
   int count;
-  __device__ __forceinline__ weft_run(long long bin) {
+  template <class P> __device__ __forceinline__ weft_run(P bin) {
     const int lane = threadIdx.x % 32;
-    const long long before = __shfl_up_sync(0xffffffffu, bin, 1);
+    const P before = __shfl_up_sync(0xffffffffu, bin, 1);
     is_first = lane == 0 || before != bin;
     const unsigned int firsts = __ballot_sync(0xffffffffu, is_first);
     const unsigned int behind = lane == 31 ? 0u : firsts >> (lane + 1);
