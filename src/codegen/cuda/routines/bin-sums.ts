@@ -51,6 +51,8 @@ export const SUM_NAMES = {
 
 /** Bytes of the state of a run, which its numbers stand behind. */
 export const SUMS_STATE = 256;
+/** Rows that a thread has in flight in kernels that seldom do anything: they take less time to compile. */
+const FEW_IN_FLIGHT = 2;
 /** Values of the sample. */
 const SAMPLED = 2 ** 14;
 /** The exponent of the unit's values is so much above that of the sample's largest. */
@@ -75,17 +77,21 @@ const binForm = (form: SumsForm, op: 'scale' | 'fixed' | 'exact'): BinForm => ({
  * Goes through all elements, whole warps at once; `use` sees the value `v[j]` and its place, -1 if it has none, `before` and
  * `after` stand around some.
  */
-function printWalk(form: SumsForm, use: string, before = '', after = ''): string {
+function printWalk(
+  form: SumsForm,
+  use: string,
+  { flight = FEW_IN_FLIGHT, before = '', after = '' } = {},
+): string {
   const { width } = form;
   const key = width === 1 ? 'e' : `e / ${width}ll`;
   const place = width === 1 ? 'bin' : `bin < 0 ? -1 : bin * ${width}ll + e % ${width}ll`;
   return `  const long long stride = (long long)blocks * ${BIN_THREADS};
   const unsigned int lane = threadIdx.x % 32;
-  for (long long from = ((long long)blockIdx.x + first_x) * ${BIN_THREADS} + threadIdx.x; from - lane < count; from += ${FLIGHT} * stride) {
-${before}    weft_key k[${FLIGHT}];
-    weft_value v[${FLIGHT}];
+  for (long long from = ((long long)blockIdx.x + first_x) * ${BIN_THREADS} + threadIdx.x; from - lane < count; from += ${flight} * stride) {
+${before}    weft_key k[${flight}];
+    weft_value v[${flight}];
     #pragma unroll
-    for (int j = 0; j < ${FLIGHT}; ++j) {
+    for (int j = 0; j < ${flight}; ++j) {
       const long long e = from + j * stride;
       if (e < count) {
         k[j] = keys[${key}];
@@ -93,7 +99,7 @@ ${before}    weft_key k[${FLIGHT}];
       }
     }
     #pragma unroll
-    for (int j = 0; j < ${FLIGHT}; ++j) {
+    for (int j = 0; j < ${flight}; ++j) {
       const long long e = from + j * stride;
       if (e - lane >= count) break;
       const long long bin = e < count ? ${findBin(binForm(form, 'fixed'))} : -1;
@@ -198,14 +204,17 @@ ${printWalk(
         scaled = 0;
       }
       weft_add_numbers(sums, place, scaled == 0 ? 0ll : (long long)whole, scaled == 0 ? 0ll : (long long)rest);`,
-  `    if (__ballot_sync(0xffffffffu, __ldcg(&state->failed) != 0u) != 0) return;
+  {
+    flight: FLIGHT,
+    before: `    if (__ballot_sync(0xffffffffu, __ldcg(&state->failed) != 0u) != 0) return;
     bool fails = false;
 `,
-  `    if (__ballot_sync(0xffffffffu, fails) != 0) {
+    after: `    if (__ballot_sync(0xffffffffu, fails) != 0) {
       if (lane == 0) atomicOr(&state->failed, 1u);
       return;
     }
 `,
+  },
 )}}
 `;
 
