@@ -107,6 +107,8 @@ export interface SweepRules {
   readonly spillsLast?: boolean;
   /** Whether values wait, too, that could be made again, but by no steps that follow the tiles of a sweep. */
   readonly spillsAll?: boolean;
+  /** Whether each step has a sweep by itself, and all large values wait: its tiles are as small as they can be. */
+  readonly isApart?: boolean;
   /** Whether results can be read again while the job runs: not those that go to files. */
   readonly canReadBack: boolean;
   /** Windows of one buffer that are on the device at once: while one is computed, others are copied. */

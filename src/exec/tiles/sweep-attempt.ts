@@ -167,6 +167,7 @@ export class Attempt {
       isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
       canSpill: this.#rules.canSpill,
       spillsAll: this.#rules.spillsAll,
+      isApart: this.#rules.isApart,
       mostOfWhole: MOST_OF_WHOLE,
       inBlocks: this.#rules.inBlocks,
       memory: this.#memory,

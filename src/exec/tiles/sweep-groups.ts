@@ -36,6 +36,8 @@ export interface GroupRules {
   readonly spillsAll?: boolean | undefined;
   /** Whether large values are always kept between sweeps, never computed again. */
   readonly keepsAll?: boolean;
+  /** As of `SweepRules`. */
+  readonly isApart?: boolean | undefined;
   /** The share of the windowed bytes that a tile may hold: a cut that saves less is none. */
   readonly mostOfWhole: number;
   /** Whether calls are run in blocks of their results rather than by a cut that leaves an operand whole. */
@@ -190,8 +192,10 @@ class Grouper {
         continue;
       }
       const grown = this.#joined(sweep, task as CutTask);
-      if (grown !== undefined) sweep = grown;
-      else if (sweep.tasks.length === 0) blocked ??= task;
+      if (grown !== undefined) {
+        sweep = grown;
+        if (this.#rules.isApart === true) break;
+      } else if (sweep.tasks.length === 0) blocked ??= task;
     }
     if (sweep.tasks.length === 0) return { task: blocked ?? waiting[0]!, why: 'order' };
     return { ...sweep, runs: 'tiles' };
@@ -211,7 +215,7 @@ class Grouper {
     const inside = new Set<Task>(sweep.tasks);
     const inputs = this.#inputsOf.get(task)!;
     if (!inputs.every((input) => this.#done.has(input) || inside.has(input))) return undefined;
-    const again = this.#producersAgain(task, inside);
+    const again = this.#rules.isApart === true ? [] : this.#producersAgain(task, inside);
     if (again === undefined) return undefined;
     const grown = this.#grown(sweep, task, again);
     if (grown !== undefined || again.length === 0 || this.#rules.spillsAll !== true) return grown;

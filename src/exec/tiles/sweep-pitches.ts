@@ -16,6 +16,8 @@ export interface ShareRules {
    * rows.
    */
   readonly isFetched: (buffer: number) => boolean;
+  /** Whether windows are chosen for the smallest tiles rather than for some large ones. */
+  readonly isApart?: boolean | undefined;
   /** Shares that are known; without it, they are found each time. */
   readonly memory?: SweepMemory;
 }
@@ -28,8 +30,10 @@ export interface Chosen {
   readonly share: number | undefined;
 }
 
-/** Tiles that a cut is tried with. */
+/** Tiles that a cut is tried with, and those of the smallest tiles that are looked at. */
 const TRIAL_TILES = 16;
+/** The smallest tiles that a cut is tried with: there may be no need of smaller ones. */
+const SMALL_TILES = 2 ** 12;
 /** The most units that tasks may run in all tiles together, relative to their own. */
 const MOST_REPEATED = 1.5;
 /** The share of a stretch's bytes that rows have to save. */
@@ -51,20 +55,24 @@ export function shareOfTiles(
   return rules.memory === undefined ? find() : rules.memory.share(tasks, rules.isWindowed, pitches, find);
 }
 
+const trialTiles = (tasks: readonly SweptTask[], isApart = false): number =>
+  Math.min(isApart ? SMALL_TILES : TRIAL_TILES, Math.max(...tasks.map(({ task }) => task.cut.units)));
+
 function findShare(
   tasks: readonly SweptTask[],
-  { isWindowed, byteLengthOf }: ShareRules,
+  { isWindowed, byteLengthOf, isApart }: ShareRules,
   pitches: BytePitches,
 ): number | undefined {
-  const tiles = Math.min(TRIAL_TILES, Math.max(...tasks.map(({ task }) => task.cut.units)));
+  const tiles = trialTiles(tasks, isApart);
+  const looked = Math.min(tiles, TRIAL_TILES);
   let most = 0;
   let run = 0;
   const whole = new Map<number, number>();
   for (const { task } of tasks)
     for (const buffer of [...task.reads, ...task.writes])
       if (isWindowed(buffer)) whole.set(buffer, byteLengthOf(buffer));
-  for (let t = 0; t < tiles; t++) {
-    const tile = tileOf(tasks, t, tiles, { isWindowed, pitches });
+  for (let k = 0; k < looked; k++) {
+    const tile = tileOf(tasks, Math.floor((k * tiles) / looked), tiles, { isWindowed, pitches });
     if (tile === undefined) return undefined;
     let bytes = 0;
     for (const [buffer, { width, rows, pitch }] of tile.windows) {
@@ -77,13 +85,14 @@ function findShare(
       if (span !== undefined) run += (span[1] - span[0]) / tasks[k]!.task.cut.units;
     });
   }
-  if (run > MOST_REPEATED * tasks.length) return undefined;
+  if ((run * tiles) / looked > MOST_REPEATED * tasks.length) return undefined;
   return most / [...whole.values()].reduce((a, b) => a + b, 0);
 }
 
 /** The pitches with which tiles hold least, buffer by buffer; stretches where rows save little. */
 export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): Chosen {
   let best: Chosen = { pitches: new Map(), share: shareOfTiles(tasks, rules, new Map()) };
+  const tiles = Math.max(TRIAL_TILES, trialTiles(tasks, rules.isApart));
   // Written buffers first: without windows of theirs that can be copied out, no choice works.
   const buffers = new Set([
     ...tasks.flatMap(({ task }) => task.writes),
@@ -93,7 +102,7 @@ export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): C
     if (!rules.isWindowed(buffer) || rules.isFetched(buffer)) continue;
     const started = best;
     for (const pitch of candidatesOf(tasks, buffer)) {
-      const isNeeded = started.share === undefined || started.share > 1.5 / TRIAL_TILES;
+      const isNeeded = started.share === undefined || started.share > 1.5 / tiles;
       if (!isNeeded && !savesCopies(tasks, buffer, pitch)) continue;
       const pitches = new Map(started.pitches).set(buffer, pitch);
       const share = shareOfTiles(tasks, rules, pitches);

@@ -76,13 +76,11 @@ function waysToWait(rules: SweepRules, { steps }: StepList): SweepRules[] {
   // A step alone leaves nothing for others.
   if (!rules.canSpill || (steps.length === 1 && steps[0]!.kind !== 'loop')) return [rules];
   const all = { ...rules, spillsAll: true };
-  if (rules.spillsLast !== true) return [rules, all];
+  if (rules.spillsLast !== true) return [rules, all, { ...all, isApart: true }];
   const canWindow: SweepRules['canWindow'] = (buffer) =>
     buffer.byteLength >= LEAST_SPILLED && rules.canWindow(buffer);
-  return [
-    { ...rules, canSpill: false },
-    { ...all, canWindow },
-  ];
+  const spilled = { ...all, canWindow };
+  return [{ ...rules, canSpill: false }, spilled, { ...spilled, isApart: true }];
 }
 
 const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
