@@ -37,6 +37,12 @@ const PLANNED_SIZE = 2 ** 17;
 /** Writes, and products by bins; of those that differ in no more than what is gathered in bins, one. */
 const WRITES = /^writes: (?!.*(of int32|subtracted|(least|largest) of|elements set))|^bins: products/;
 
+/** Jobs within a part of what they hold, in which no two steps share a sweep: sums of units of rows, sorts by columns. */
+const APART = {
+  cpu: { n: 2 ** 17, part: 8, jobs: /^(bins: sums of groups|orders: sort of few)/ },
+  simulated: { n: 2 ** 15, part: 8, jobs: /^bins: sums of groups/ },
+};
+
 /** Elements of arrays are up to eight times as many. */
 const SIZES = { cpu: 2 ** 14, simulated: 2 ** 13 };
 
@@ -94,7 +100,11 @@ interface Tried {
 }
 
 /** What is wrong with a job within a part of what it holds; nothing where it has the bits of the whole. */
-async function wrongOf({ job, n, part, seed }: Tried, target: ComputeOptions): Promise<string[]> {
+async function wrongOf(
+  { job, n, part, seed }: Tried,
+  target: ComputeOptions,
+  enough = ENOUGH,
+): Promise<string[]> {
   const isHost = target.device === 'cpu';
   const name = `${job.name}, seed ${seed}, 1/${part}`;
   const arrays = new Arrays(seed);
@@ -108,7 +118,7 @@ async function wrongOf({ job, n, part, seed }: Tried, target: ComputeOptions): P
   const to = toFiles ? files : {};
   const memory = Math.max(1, Math.floor(plan(results, { ...target, ...to }).peakBytes / part));
   const least = enoughFor(results, { ...target, ...to, memory } as ComputeOptions);
-  if ((least.memory as number) > Math.max(memory, ENOUGH)) return [`${name}: needs ${least.memory} bytes`];
+  if ((least.memory as number) > Math.max(memory, enough)) return [`${name}: needs ${least.memory} bytes`];
   const found = await compute(results, least);
   const read = toFiles ? await Promise.all(paths.map((path) => loadNpy(path))) : found;
   const same = await compute(
@@ -168,6 +178,13 @@ describe.each(devices)('jobs by index on %s', (device) => {
       wrong.push(...(await wrongOf(one, devices)));
     }
     expect(wrong).toEqual([]);
+  }, 3_000_000);
+
+  it('that have each step by itself have the bits of the whole', async () => {
+    const { n, part, jobs } = simulated ? APART.simulated : APART.cpu;
+    const target = { device: simulated ? 'cuda:0' : device };
+    for (const job of jobsOf(jobs))
+      expect(await wrongOf({ job, n, part, seed: SEED }, target, 0)).toEqual([]);
   }, 3_000_000);
 
   it.skipIf(device === 'cpu')(
