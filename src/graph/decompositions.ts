@@ -5,6 +5,7 @@ import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
 import { cast, map, type Operand, reduce } from './infer.js';
 import { concat } from './joins.js';
+import { SMALL_ROWS } from './linear-routines.js';
 import {
   adjoint,
   identities,
@@ -20,7 +21,6 @@ import {
 } from './matrices.js';
 import { matmul } from './products.js';
 import { qrOf } from './qr.js';
-import { SMALL_ROWS } from './routines.js';
 import { reshape } from './view-nodes.js';
 
 const least = ({ shape }: Expr): number => Math.min(shape.at(-1)!, shape.at(-2)!);

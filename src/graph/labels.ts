@@ -10,7 +10,7 @@ import type { Expr } from './expr.js';
 import type { KnownArray } from './filter-arguments.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map, reduce } from './infer.js';
-import { placeDType } from './routines.js';
+import { placeDType } from './routine-row.js';
 import { cumulativeSum } from './scans.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 

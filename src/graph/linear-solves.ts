@@ -19,6 +19,7 @@ import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, iota, map, reduce } from './infer.js';
 import { indexAlong, padTo } from './joins.js';
+import { SMALL_ROWS } from './linear-routines.js';
 import { tril, triu } from './masks.js';
 import {
   besideStacks,
@@ -34,7 +35,6 @@ import {
   unstacked,
   zerosOf,
 } from './matrices.js';
-import { SMALL_ROWS } from './routines.js';
 import { broadcastShapes, sameShape } from './shape.js';
 import { firstZero } from './statuses.js';
 import { broadcast, reshape } from './view-nodes.js';

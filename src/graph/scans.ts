@@ -19,7 +19,7 @@ import { sizeOfShape } from './graph.js';
 import { cast, checkDType, constant, reduce } from './infer.js';
 import { concat } from './joins.js';
 import { reductionRow } from './reductions.js';
-import { SCAN_OPS, type ScanOp, scanTile } from './routines.js';
+import { SCAN_OPS, type ScanOp, scanTile } from './scan-tiles.js';
 import { normalizeAxis } from './shape.js';
 import { broadcast } from './view-nodes.js';
 import { flatten, moveaxis, reshape } from './views.js';

@@ -10,8 +10,9 @@ import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
 import { cast, constant, iota, map } from './infer.js';
-import { GATHER_WAYS, type GatherWay } from './routines.js';
 import { at, bounded, indexDType, linesOf, type SparseParts, startsOfCounts } from './sparse.js';
+import type { GatherWay } from './sparse-routines.js';
+import { GATHER_WAYS } from './sparse-routines.js';
 
 /** The columns and elements of rows, up to a bound. */
 export type ElementLines = Readonly<Record<'places' | 'values', Expr>>;

@@ -1,7 +1,7 @@
 /** The LU factors of a sparse matrix, and orders of its unknowns, as nodes; called by `api/sparse-direct.ts`. */
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
-import { SPARSE_ORDERS } from './routines.js';
+import { SPARSE_ORDERS } from './sparse-routines.js';
 
 export type SparseOrder = (typeof SPARSE_ORDERS)[number];
 

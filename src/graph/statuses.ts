@@ -6,7 +6,8 @@
 import { diagonal } from './diagonals.js';
 import type { Expr, ExprOf } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
-import { type ArrayType, type RoutineName, routineRow } from './routines.js';
+import type { ArrayType } from './routine-row.js';
+import { type RoutineName, routineRow } from './routines.js';
 import { reshape } from './view-nodes.js';
 
 type Call = ExprOf<'call'>;

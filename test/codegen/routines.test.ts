@@ -24,7 +24,7 @@ import { printSparseRows } from '../../src/codegen/cuda/routines/sparse-rows.js'
 import { printSparseSelect } from '../../src/codegen/cuda/routines/sparse-select.js';
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
 import { printTop } from '../../src/codegen/cuda/routines/top.js';
-import { scanTile } from '../../src/graph/routines.js';
+import { scanTile } from '../../src/graph/scan-tiles.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
 

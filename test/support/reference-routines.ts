@@ -1,6 +1,7 @@
 /** Routines of `graph/routines.ts` on exact values, slowly and obviously. Used by the interpreters. */
 import { type Complex, type DType, isComplex, isFloat, type Scalar } from '../../src/graph/dtype.js';
-import { type RoutineName, SCAN_OPS, type ScanOp, scanTile } from '../../src/graph/routines.js';
+import type { RoutineName } from '../../src/graph/routines.js';
+import { SCAN_OPS, type ScanOp, scanTile } from '../../src/graph/scan-tiles.js';
 import { indices } from './host.js';
 import { binValues, type RoutineInput } from './reference-bins.js';
 import { fourierValues } from './reference-fourier.js';

@@ -6,7 +6,7 @@
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import type { CudaSource } from '../../codegen/cuda/source.js';
 import type { CallNode } from '../../fusion/partition/task-graph.js';
-import type { ArrayType } from '../../graph/routines.js';
+import type { ArrayType } from '../../graph/routine-row.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
 import type { LaunchArgument, StepSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';

@@ -3,7 +3,8 @@
  * that looks into one is in its row (`call-row.ts`, `table.ts`).
  */
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { ArrayType, RoutineName } from '../../graph/routines.js';
+import type { ArrayType } from '../../graph/routine-row.js';
+import type { RoutineName } from '../../graph/routines.js';
 import type { UserKernel } from '../../graph/user-kernel.js';
 import type { CallBase } from './call-base.js';
 import type { LibraryStep } from './products/product-steps.js';

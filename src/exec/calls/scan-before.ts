@@ -11,7 +11,7 @@ import {
 } from '../../codegen/cuda/routines/scan-look-back.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import { SCAN_OPS } from '../../graph/routines.js';
+import { SCAN_OPS } from '../../graph/scan-tiles.js';
 import type { LaunchArgument } from '../native/program-types.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';

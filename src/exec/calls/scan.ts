@@ -23,7 +23,7 @@ import { COUNT_BYTES, levelsOf } from '../../codegen/cuda/routines/scan-look-bac
 import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
-import { SCAN_OPS, scanTile } from '../../graph/routines.js';
+import { SCAN_OPS, scanTile } from '../../graph/scan-tiles.js';
 import { aligned } from '../plan/memory.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';

@@ -3,7 +3,7 @@
  * data, so that all is one unit. A GPU gathers each element from its place (`fusion/passes/both-ways.ts`).
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
-import { firstGathered, GATHER_WAYS } from '../../graph/routines.js';
+import { firstGathered, GATHER_WAYS } from '../../graph/sparse-routines.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_GATHER = routineCall({

@@ -15,7 +15,7 @@ import {
   printSparseMatmul,
 } from '../../codegen/cuda/routines/sparse-matmul.js';
 import { type DType, dtypeCode } from '../../graph/dtype.js';
-import { placeDType } from '../../graph/routines.js';
+import { placeDType } from '../../graph/routine-row.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int64 } from './launch-arguments.js';

@@ -13,7 +13,7 @@ import { dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import type { KernelMemory, KernelProgram } from '../../graph/kernel-program.js';
 import type { CudaFunction } from '../../graph/loop-step.js';
-import type { ArrayType } from '../../graph/routines.js';
+import type { ArrayType } from '../../graph/routine-row.js';
 import { scalarBytes } from '../../graph/scalar-bytes.js';
 import type { KernelArgument, KernelOutput, KernelPart, UserKernel } from '../../graph/user-kernel.js';
 import { config } from '../../host/config.js';

@@ -30,7 +30,7 @@ import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
 import { factorsByLibrary } from '../../graph/linear-solves.js';
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
-import { firstGathered } from '../../graph/routines.js';
+import { firstGathered } from '../../graph/sparse-routines.js';
 import type { Slices } from '../../host/slices.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';

@@ -6,7 +6,7 @@
 
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { byteLengthOf, DTYPE_INFO, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
-import { carriedDType, type ScanOp } from '../../../graph/routines.js';
+import { carriedDType, type ScanOp } from '../../../graph/scan-tiles.js';
 import { highestLiteral, lowestLiteral } from '../literals.js';
 
 export interface ScanNumbers {

@@ -9,7 +9,7 @@
 
 import type { DType } from '../../../graph/dtype.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
-import { scanTile } from '../../../graph/routines.js';
+import { scanTile } from '../../../graph/scan-tiles.js';
 import { type ElementFunction, withPrelude } from './element-function.js';
 import { type FoldFunction, printFoldBegin, printFoldElement, printFoldEnd } from './row-fold-function.js';
 import { LOOK_BACK, LOOK_BACK_PARAMETERS, printLookBack, printLookBackShared } from './scan-look-back.js';

@@ -10,7 +10,7 @@
 
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import { byteLengthOf, type DType, isComplex, isFloat } from '../../../graph/dtype.js';
-import { carriedDType } from '../../../graph/routines.js';
+import { carriedDType } from '../../../graph/scan-tiles.js';
 import { printNumbers } from './scan-numbers.js';
 import { printSparseTail, SPARSE_UNIT } from './sparse-units.js';
 
