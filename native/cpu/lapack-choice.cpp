@@ -16,15 +16,16 @@ struct Row {
 };
 
 const Row& rowOf(LapackRow row) {
-  static constexpr std::array<Row, 9> kRows = {{{LapackFunction::getrf, 32},
-                                                {LapackFunction::trsm, 32},
-                                                {LapackFunction::potrf, 32},
-                                                {LapackFunction::geqrf, 2},
-                                                {LapackFunction::orgqr, 2},
-                                                {LapackFunction::syevd, 2},
-                                                {LapackFunction::geev, 2},
-                                                {LapackFunction::gesdd, 2},
-                                                {LapackFunction::gelsd, 2}}};
+  static constexpr std::array<Row, 10> kRows = {{{LapackFunction::getrf, 32},
+                                                 {LapackFunction::trsm, 32},
+                                                 {LapackFunction::getri, 32},
+                                                 {LapackFunction::potrf, 32},
+                                                 {LapackFunction::geqrf, 2},
+                                                 {LapackFunction::orgqr, 2},
+                                                 {LapackFunction::syevd, 2},
+                                                 {LapackFunction::geev, 2},
+                                                 {LapackFunction::gesdd, 2},
+                                                 {LapackFunction::gelsd, 2}}};
   return kRows[static_cast<size_t>(row)];
 }
 
@@ -49,6 +50,17 @@ struct Asked {
   int64_t integers = 0;
   int64_t info = 0;
 };
+
+template <typename T>
+void askForInverse(LapackChoice& c) {
+  const int64_t n = c.problem.rows;
+  Asked<T> asked;
+  T none{};
+  callFortran(c.function, &n, &none, &n, &asked.integers, &asked.work, &kAsk, &asked.info);
+  c.work = sizeIn(asked.work);
+  // Pivots in the library's integers.
+  c.integers = n;
+}
 
 template <typename T>
 void askForVectorsOfQ(LapackChoice& c) {
@@ -153,6 +165,8 @@ void askForLeastSquares(LapackChoice& c) {
 template <typename T>
 void askForMemory(LapackChoice& c) {
   switch (c.problem.row) {
+    case LapackRow::inverse:
+      return askForInverse<T>(c);
     case LapackRow::qr:
     case LapackRow::qOfQr:
       return askForVectorsOfQ<T>(c);

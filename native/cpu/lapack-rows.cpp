@@ -61,6 +61,15 @@ void widen(int64_t* integers, int64_t count) {
   }
 }
 
+// 64-bit integers to 32-bit ones, in place.
+void narrow(int64_t* integers, int64_t count) {
+  auto* const to = reinterpret_cast<std::byte*>(integers);
+  for (int64_t k = 0; k < count; k++) {
+    const auto value = static_cast<int32_t>(integers[k]);
+    std::memcpy(to + k * int64_t{sizeof(value)}, &value, sizeof(value));
+  }
+}
+
 // A square matrix becomes its adjoint, by blocks that fit the cache.
 template <typename T>
 void adjoinInPlace(T* a, int64_t n) {
@@ -86,6 +95,22 @@ bool lapackLu(const LapackChoice& c, T* a, int64_t* pivots, const LinearWork& wo
   callFortran(c.function, &m, &n, a, &m, pivots, &info);
   if (!c.lapack->wideIntegers) widen(pivots, std::min(m, n));
   return true;
+}
+
+template <typename T>
+bool lapackInverse(const LapackChoice& c, T* lu, const int64_t* pivots, const LinearWork& work) {
+  if (!takes(c, lu)) return false;
+  const LapackMemory<T> memory(c, work);
+  const int64_t n = c.problem.rows;
+  // A run that was cancelled may have left others, with which a library would leave the matrix.
+  const bool areRows = std::all_of(pivots, pivots + n, [&](int64_t row) { return row >= 1 && row <= n; });
+  if (!areRows) return false;
+  std::copy_n(pivots, n, memory.integers);
+  if (!c.lapack->wideIntegers) narrow(memory.integers, n);
+  int64_t info = 0;
+  const LibraryThreads own(setterOf(c), work.threads);
+  callFortran(c.function, &n, lu, &n, memory.integers, memory.numbers, &c.work, &info);
+  return statusOf(info) == 0;
 }
 
 template <typename T>
@@ -115,7 +140,7 @@ bool lapackTriangle(const LapackChoice& c, bool isUpper, int64_t op, bool hasUni
 
 template <typename T>
 bool lapackQr(const LapackChoice& c, T* a, T* taus, const LinearWork& work) {
-  if (!takes(c, a)) return false;
+  if (c.lapack == nullptr) return false;
   const LapackMemory<T> memory(c, work);
   const auto [m, n] = std::pair(c.problem.rows, c.problem.columns);
   int64_t info = 0;
@@ -125,13 +150,11 @@ bool lapackQr(const LapackChoice& c, T* a, T* taus, const LinearWork& work) {
 }
 
 template <typename T>
-bool lapackQ(const LapackChoice& c, const T* factors, const T* taus, int64_t reflectors, T* q,
-             const LinearWork& work) {
-  if (!takes(c, factors)) return false;
-  const LapackMemory<T> memory(c, work);
+bool lapackQ(const LapackChoice& c, T* q, const T* taus, int64_t reflectors, const LinearWork& work) {
   const auto [m, wanted] = std::pair(c.problem.rows, c.problem.wanted);
   const int64_t used = std::min(reflectors, wanted);
-  std::copy_n(factors, m * used, q);
+  if (c.lapack == nullptr || !isFinite(q, m * used)) return false;
+  const LapackMemory<T> memory(c, work);
   std::fill_n(q + m * used, m * (wanted - used), T{});
   int64_t info = 0;
   const LibraryThreads own(setterOf(c), work.threads);
@@ -234,11 +257,12 @@ bool lapackLeastSquares(const LapackChoice& c, const T* a, const T* b, RealOf<T>
 
 #define WEFT_INSTANTIATE(T)                                                                              \
   template bool lapackLu<T>(const LapackChoice&, T*, int64_t*, const LinearWork&);                       \
+  template bool lapackInverse<T>(const LapackChoice&, T*, const int64_t*, const LinearWork&);            \
   template bool lapackCholesky<T>(const LapackChoice&, bool, T*, int32_t&, const LinearWork&);           \
   template bool lapackTriangle<T>(const LapackChoice&, bool, int64_t, bool, const T*, T*, int64_t,       \
                                   const LinearWork&);                                                    \
   template bool lapackQr<T>(const LapackChoice&, T*, T*, const LinearWork&);                             \
-  template bool lapackQ<T>(const LapackChoice&, const T*, const T*, int64_t, T*, const LinearWork&);     \
+  template bool lapackQ<T>(const LapackChoice&, T*, const T*, int64_t, const LinearWork&);               \
   template bool lapackEigh<T>(const LapackChoice&, bool, const T*, RealOf<T>*, T*, const LinearWork&);   \
   template bool lapackEig<T>(const LapackChoice&, const T*, Complex<RealOf<T>>*, T*, const LinearWork&); \
   template bool lapackSvd<T>(const LapackChoice&, const T*, RealOf<T>*, T*, T*, const LinearWork&);      \

@@ -13,7 +13,7 @@
 
 namespace weft::cpu {
 
-enum class LapackRow : uint8_t { lu, triangle, cholesky, qr, qOfQr, eigh, eig, svd, leastSquares };
+enum class LapackRow : uint8_t { lu, triangle, inverse, cholesky, qr, qOfQr, eigh, eig, svd, leastSquares };
 
 // Of one matrix of a step.
 struct LapackProblem {
@@ -49,6 +49,11 @@ inline const LapackChoice& choiceOf(const RoutineJob& job) {
 template <typename T>
 bool lapackLu(const LapackChoice& choice, T* a, int64_t* pivots, const LinearWork& work);
 
+// In place, of LU factors to the inverse of their matrix. False, and the factors as they were, also where a
+// pivot is 0.
+template <typename T>
+bool lapackInverse(const LapackChoice& choice, T* lu, const int64_t* pivots, const LinearWork& work);
+
 // In place: a triangle's factor; `status` as potrf gives it.
 template <typename T>
 bool lapackCholesky(const LapackChoice& choice, bool isUpper, T* a, int32_t& status, const LinearWork& work);
@@ -58,13 +63,13 @@ template <typename T>
 bool lapackTriangle(const LapackChoice& choice, bool isUpper, int64_t op, bool hasUnitDiagonal, const T* a,
                     T* b, int64_t columns, const LinearWork& work);
 
-// In place: R and reflectors, as of factorQr.
+// In place, of finite numbers: R and reflectors, as of factorQr.
 template <typename T>
 bool lapackQr(const LapackChoice& choice, T* a, T* taus, const LinearWork& work);
 
-// The first columns of Q.
+// In place, of such factors: the first columns of Q.
 template <typename T>
-bool lapackQ(const LapackChoice& choice, const T* factors, const T* taus, int64_t reflectors, T* q,
+bool lapackQ(const LapackChoice& choice, T* factors, const T* taus, int64_t reflectors,
              const LinearWork& work);
 
 // Values in ascending order; no vectors: null.

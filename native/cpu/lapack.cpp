@@ -19,6 +19,7 @@ struct FunctionName {
 };
 constexpr std::array<FunctionName, kLapackFunctions> kNames = {{{"trsm", "trsm"},
                                                                 {"getrf", "getrf"},
+                                                                {"getri", "getri"},
                                                                 {"potrf", "potrf"},
                                                                 {"geqrf", "geqrf"},
                                                                 {"orgqr", "ungqr"},

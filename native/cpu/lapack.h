@@ -15,8 +15,8 @@
 namespace weft::cpu {
 
 // Of BLAS `trsm`, else of LAPACK; of complex numbers `orgqr` is `ungqr`, `syevd` is `heevd`.
-enum class LapackFunction : uint8_t { trsm, getrf, potrf, geqrf, orgqr, syevd, geev, gesdd, gelsd };
-inline constexpr size_t kLapackFunctions = 9;
+enum class LapackFunction : uint8_t { trsm, getrf, getri, potrf, geqrf, orgqr, syevd, geev, gesdd, gelsd };
+inline constexpr size_t kLapackFunctions = 10;
 
 struct Lapack {
   MathLibrary library;

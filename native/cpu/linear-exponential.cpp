@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "cpu/linear-lu.h"
@@ -41,8 +40,8 @@ constexpr std::array<Approximant, 5> kApproximants = {{
       10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}},
 }};
 constexpr const Approximant& kLast = kApproximants.back();
-// Powers a², a⁴, a⁶ and a⁸, or the two factors that the last approximant has instead.
-constexpr int kMatrices = 6;
+// The matrix, its powers a², a⁴ and a⁶, and one more: a⁸, or a factor that the last approximant has instead.
+constexpr int kMatrices = 5;
 
 struct Choices : PreparedRoutine {
   std::shared_ptr<const LapackChoice> factors, triangle;
@@ -101,7 +100,15 @@ class Exponential {
   }
 
   void compute(const T* given, T* x) {
-    const double norm = normOf(given);
+    double norm = normOf(given);
+    // A column of finite numbers whose sum is none: the exponential of a part of the matrix is squared more
+    // often.
+    double more = 0;
+    if (!std::isfinite(norm)) {
+      more = std::ceil(std::log2(static_cast<double>(n_))) + 1;
+      scaled(given, -more, a());
+      norm = normOf(a());
+    }
     if (!std::isfinite(norm)) {
       constexpr Real kNaN = std::numeric_limits<Real>::quiet_NaN();
       if constexpr (kIsComplex<T>)
@@ -112,10 +119,10 @@ class Exponential {
     }
     // Powers of a large matrix overflow: they are taken of one whose norm is at most 2.
     shift_ = norm >= 2 ? std::floor(std::log2(norm)) : 0;
-    scaled(given, -shift_, a());
+    scaled(more > 0 ? a() : given, -shift_, a());
     const double squarings = choose(norm);
     approximate(squarings, x);
-    for (double k = 0; k < squarings && !work_.cancelled(); k++) {
+    for (double k = 0; k < squarings + more && !work_.cancelled(); k++) {
       multiply(x, x, a());
       std::copy_n(a(), size_, x);
     }
@@ -123,7 +130,7 @@ class Exponential {
 
  private:
   T* a() const { return matrices_[0]; }
-  // a², a⁴, a⁶.
+  // a², a⁴, a⁶, and the spare one.
   T* power(int half) const { return matrices_[half]; }
 
   // to = from · 2^exponent, by factors that are numbers themselves.
@@ -204,7 +211,7 @@ class Exponential {
     // The norm of |a|^(2 m + 1) is that of products of a row of ones with it, which are kept about 1.
     const double step = std::exp2(shift_ - first);
     // In memory that nothing has yet.
-    Real* const moduli = reinterpret_cast<Real*>(matrices_[4]);
+    Real* const moduli = reinterpret_cast<Real*>(power(4));
     if (!std::exchange(hasModuli_, true))
       for (int64_t k = 0; k < size_; k++) moduli[k] = modulus(a()[k]);
     Real *row = lines_[0], *next = lines_[1];
@@ -228,16 +235,29 @@ class Exponential {
     return std::max(0.0, std::ceil(logarithm / (2 * degree)));
   }
 
-  // Coefficients [first, first + 2, …] times the identity (unless it is left out) and the powers behind it.
-  void sum(int first, bool hasIdentity, std::initializer_list<const T*> powers, T* to,
-           bool adds = false) const {
-    int place = first + (hasIdentity ? 2 : 0);
-    if (!adds) std::fill_n(to, size_, T{});
-    for (const T* power : powers) {
-      const Real factor = coefficient(place);
-      for (int64_t k = 0; k < size_; k++) to[k] = to[k] + factor * power[k];
-      place += 2;
+  template <size_t kCount>
+  void sumPowers(int place, T* to, bool adds) const {
+    std::array<Real, kCount> factors;
+    std::array<const T*, kCount> powers;
+    for (size_t p = 0; p < kCount; p++) {
+      factors[p] = coefficient(place + 2 * static_cast<int>(p));
+      powers[p] = matrices_[p + 1];
     }
+    for (int64_t k = 0; k < size_; k++) {
+      T value = adds ? to[k] : T{};
+      for (size_t p = 0; p < kCount; p++) value = value + factors[p] * powers[p][k];
+      to[k] = value;
+    }
+  }
+
+  // Coefficients [first, first + 2, …] times the identity (unless it is left out) and `count` powers from a²
+  // on, the fourth of which is `spare`. In place of one of them, too.
+  void sum(int first, bool hasIdentity, int count, T* to, bool adds = false) const {
+    const int place = first + (hasIdentity ? 2 : 0);
+    if (count == 1) sumPowers<1>(place, to, adds);
+    if (count == 2) sumPowers<2>(place, to, adds);
+    if (count == 3) sumPowers<3>(place, to, adds);
+    if (count == 4) sumPowers<4>(place, to, adds);
     if (!hasIdentity) return;
     for (int64_t i = 0; i < n_; i++) to[i * (n_ + 1)] = to[i * (n_ + 1)] + ofReal<T>(coefficient(first));
   }
@@ -256,45 +276,40 @@ class Exponential {
       scaled(a(), shift_ - squarings, a());
       for (int k = 1; k <= powers; k++) scaled(power(k), 2 * k * (shift_ - squarings), power(k));
     }
-    const T *const p2 = power(1), *const p4 = power(2), *const p6 = power(3);
-    T *const inner = matrices_[4], *const v = matrices_[5];
-    // The sums of the powers from 1 on, odd and even: a · inner is u.
+    // The sums of the powers from 1 on, odd and even: a times the odd ones is u, and v what the even ones
+    // are.
+    T *const spare = power(4), *odd = x;
     if (degree == 13) {
-      sum(9, false, {p2, p4, p6}, v);
-      multiply(power(3), v, inner);
-      sum(1, true, {p2, p4, p6}, inner, true);
-      multiply(a(), inner, x);
-      sum(8, false, {p2, p4, p6}, inner);
-      multiply(power(3), inner, v);
-      sum(0, true, {p2, p4, p6}, v, true);
+      sum(9, false, 3, x);
+      multiply(power(3), x, spare);
+      sum(1, true, 3, spare, true);
+      multiply(a(), spare, x);
+      // Nothing reads a any more.
+      sum(8, false, 3, a());
+      multiply(power(3), a(), spare);
+      sum(0, true, 3, spare, true);
     } else {
-      // a⁸ is where v will be: it is the last that v takes of itself.
-      if (degree == 9) multiply(power(2), power(2), v);
-      const auto both = [&](int first, T* to) {
-        if (degree == 3) return sum(first, true, {p2}, to);
-        if (degree == 5) return sum(first, true, {p2, p4}, to);
-        if (degree == 7) return sum(first, true, {p2, p4, p6}, to);
-        sum(first, true, {p2, p4, p6, v}, to);
-      };
-      both(1, inner);
-      multiply(a(), inner, x);
-      both(0, inner);
-      std::copy_n(inner, size_, v);
+      if (degree == 9) multiply(power(2), power(2), spare);
+      const int count = (degree - 1) / 2;
+      sum(1, true, count, x);
+      sum(0, true, count, spare);
+      odd = power(1);
+      multiply(a(), x, odd);
     }
     for (int64_t k = 0; k < size_; k++) {
-      const T odd = x[k];
-      x[k] = v[k] + odd;
-      v[k] = v[k] - odd;
+      const T even = spare[k], by = odd[k];
+      x[k] = even + by;
+      spare[k] = even - by;
     }
     // In column-major order. The same of the transposes would exchange rows of triangular matrices, whose
     // exponentials would lose digits.
     LinearWork own{work_.pool, work_.cancel, shared_, work_.threads};
-    const MatrixView<T> denominator = columnMajor(inner, n_, n_), solution = columnMajor(v, n_, n_);
-    const Finds found = turnMatrix(v, denominator, own);
+    const MatrixView<T> denominator = columnMajor(power(2), n_, n_), solution = columnMajor(power(3), n_, n_);
+    const Finds found = turnMatrix(spare, denominator, own);
     turnMatrix(x, solution, own);
     factorLu(*choices_.factors, found == Finds::numbers, denominator, pivots_, own);
     solveLu(*choices_.triangle, denominator, pivots_, 0, solution, own);
-    turnMatrix(v, columnMajor(x, n_, n_), own);
+    turnBack(solution, TurnedPart::all, x, own);
   }
 
   const int64_t n_, size_;

@@ -1,4 +1,4 @@
-// LU factors with partial pivoting, what they solve, and the order that their exchanges make.
+// LU factors with partial pivoting, and what they solve.
 #include "cpu/linear-lu.h"
 
 #include <cstring>
@@ -231,44 +231,9 @@ void runSolve(const RoutineJob& job, Range units, ThreadPool& pool, const std::a
   });
 }
 
-// Count, exchanges, n, matrices of a unit.
-struct Order {
-  explicit Order(const std::vector<int64_t>& numbers) {
-    if (numbers.size() != 4) throw std::invalid_argument("four numbers");
-    count = numbers[0];
-    exchanges = numbers[1];
-    n = numbers[2];
-    perUnit = numbers[3];
-    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
-    if (std::min({count, exchanges, n}) < 0 || perUnit < 1 || exchanges > n || (n > 0 && count > kMost / n))
-      throw std::invalid_argument("exchanges of rows");
-  }
-  int64_t count, exchanges, n, perUnit;
-};
-
-RoutineNeed orderNeed(const std::vector<int64_t>& numbers, const ThreadPool&) {
-  const Order o(numbers);
-  const auto bytes = [&](int64_t each) { return static_cast<size_t>(o.count * each) * sizeof(int64_t); };
-  return {{bytes(o.exchanges)}, {bytes(o.n)}, {}, (o.count + o.perUnit - 1) / o.perUnit};
-}
-
-void runOrder(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>*) {
-  const Order o(job.numbers);
-  pool.parallelFor(units.last - units.first, [&](int64_t task, int) {
-    const int64_t first = (units.first + task) * o.perUnit;
-    for (int64_t k = first; k < std::min(o.count, first + o.perUnit); k++) {
-      const int64_t* const pivots = matrixAt<int64_t>(job.operands, 0, k, o.exchanges);
-      int64_t* const order = matrixAt<int64_t>(job.results, 0, k, o.n);
-      for (int64_t i = 0; i < o.n; i++) order[i] = i;
-      for (int64_t i = 0; i < o.exchanges; i++) std::swap(order[i], order[pivots[i] - 1]);
-    }
-  });
-}
-
 }  // namespace
 
 const Routine kLuFactors{luNeed, runLu};
 const Routine kLuSolve{solveNeed, runSolve};
-const Routine kPivotOrder{orderNeed, runOrder};
 
 }  // namespace weft::cpu

@@ -1,6 +1,7 @@
-// QR factors by blocks of Householder reflectors, and the routines that give them and their Q.
+// QR factors by blocks of Householder reflectors, and the routine that gives Q and R in C order.
 #include "cpu/lapack-rows.h"
 #include "cpu/linear-reflectors.h"
+#include "cpu/linear-turns.h"
 
 namespace weft::cpu {
 
@@ -176,104 +177,137 @@ WEFT_LINEAR_TYPES(WEFT_INSTANTIATE)
 
 namespace {
 
-// Columns and rows of the factors, and columns of Q.
-struct Factors {
-  Factors(const std::vector<int64_t>& given, bool hasQ)
-      : numbers(given, hasQ ? 5 : 4),
+// Columns and rows of a matrix, rows of R, which are columns of Q, and whether Q is wanted.
+struct Parts {
+  explicit Parts(const std::vector<int64_t>& given)
+      : numbers(given, 6),
         columns(numbers.next()),
         rows(numbers.next()),
-        wanted(hasQ ? numbers.next() : columns) {
-    if (wanted > rows && hasQ) throw std::invalid_argument("as many columns of Q as it has rows");
+        kept(numbers.next()),
+        hasQ(numbers.next() != 0) {
+    if (kept > rows || (kept > columns && kept < rows)) throw std::invalid_argument("rows of R");
   }
   LinearNumbers numbers;
-  int64_t columns, rows, wanted;
+  int64_t columns, rows, kept;
+  bool hasQ;
   int64_t least() const { return std::min(columns, rows); }
-  int64_t size() const { return std::max({columns, rows, wanted}); }
-  size_t memoryBytes() const {
-    const auto size = static_cast<size_t>(kElementBytes[static_cast<int>(numbers.dtype)]);
-    const size_t bytes = static_cast<size_t>(reflectorElements(rows, std::max(columns, wanted))) * size;
-    return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
-  }
-  LapackProblem problem(LapackRow row) const { return {row, numbers.dtype, rows, columns, wanted}; }
-  size_t workBytes(const LapackChoice& choice) const {
-    const size_t products = productBytes(numbers.dtype, size(), kReflectors, kReflectors * size());
-    return std::max(choice.bytes(), memoryBytes() + products);
-  }
+  int64_t size() const { return std::max(columns, rows); }
+  LapackProblem problem(LapackRow row) const { return {row, numbers.dtype, rows, columns, kept}; }
 };
 
+// A library's factors and Q, of which either may be Weft's own.
+struct QrChoices : PreparedRoutine {
+  std::shared_ptr<const LapackChoice> factors, q;
+  std::string text() const override { return factors->text(); }
+};
+
+// Where a matrix is factored: the factors, which Q replaces, their taus, Q of Weft's own, and what it takes
+// to make it.
+class Memory {
+ public:
+  Memory(const Parts& p, const QrChoices& choices) {
+    const auto size = static_cast<size_t>(kElementBytes[static_cast<int>(p.numbers.dtype)]);
+    const auto take = [&](int64_t count) {
+      const size_t at = bytes_;
+      bytes_ += (static_cast<size_t>(count) * size + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+      return at;
+    };
+    factors_ = take(p.rows * std::max(p.columns, p.hasQ ? p.kept : 0));
+    taus_ = take(p.least());
+    q_ = p.hasQ ? take(p.rows * p.kept) : 0;
+    reflectors_ = take(reflectorElements(p.rows, std::max(p.columns, p.kept)));
+    behind_ = bytes_;
+    const size_t products = productBytes(p.numbers.dtype, p.size(), kReflectors, kReflectors * p.size());
+    bytes_ += std::max({choices.factors->bytes(), choices.q->bytes(), products});
+  }
+  size_t bytes() const { return bytes_; }
+  template <typename T>
+  T* factors(const LinearWork& work) const {
+    return at<T>(work, factors_);
+  }
+  template <typename T>
+  T* taus(const LinearWork& work) const {
+    return at<T>(work, taus_);
+  }
+  template <typename T>
+  T* q(const LinearWork& work) const {
+    return at<T>(work, q_);
+  }
+  template <typename T>
+  T* reflectors(const LinearWork& work) const {
+    return at<T>(work, reflectors_);
+  }
+  LinearWork behind(const LinearWork& work) const {
+    const Workspace rest{work.workspace.data + behind_, work.workspace.byteLength - behind_};
+    return {work.pool, work.cancel, rest, work.threads};
+  }
+
+ private:
+  template <typename T>
+  T* at(const LinearWork& work, size_t place) const {
+    return reinterpret_cast<T*>(work.workspace.data + place);
+  }
+  size_t factors_, taus_, q_, reflectors_, behind_, bytes_ = 0;
+};
+
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
+  const Parts p(numbers);
+  auto choices = std::make_shared<QrChoices>();
+  choices->factors = lapackChoice(p.problem(LapackRow::qr));
+  choices->q = lapackChoice(p.problem(LapackRow::qOfQr));
+  return withLinear(p.numbers.dtype, [&](auto zero) -> RoutineNeed {
+    std::vector<size_t> results = {p.numbers.bytes(p.kept, p.columns, sizeof(zero))};
+    if (p.hasQ) results.push_back(p.numbers.bytes(p.rows, p.kept, sizeof(zero)));
+    return {{p.numbers.bytes(p.rows, p.columns, sizeof(zero))},
+            results,
+            matrixNeed(p.size(), p.numbers.count, Memory(p, *choices).bytes(), pool),
+            p.numbers.count,
+            choices};
+  });
+}
+
+// Q of factors in place, or elsewhere; gives where it is.
 template <typename T>
-LinearWork behind(const LinearWork& work, size_t bytes) {
-  return {work.pool, work.cancel, {work.workspace.data + bytes, work.workspace.byteLength - bytes}};
+T* makeQ(const Parts& p, const QrChoices& choices, const Memory& memory, const LinearWork& work) {
+  const LinearWork behind = memory.behind(work);
+  T *const factors = memory.factors<T>(work), *const taus = memory.taus<T>(work);
+  if (lapackQ(*choices.q, factors, taus, p.least(), behind)) return factors;
+  const MatrixView<T> a = columnMajor(factors, p.rows, p.columns);
+  const MatrixView<T> q = columnMajor(memory.q<T>(work), p.rows, p.kept);
+  std::fill_n(q.data, p.rows * p.kept, T{});
+  for (int64_t i = 0; i < p.kept; i++) q.at(i, i) = ofReal<T>(1);
+  if (p.size() <= kReflectors)
+    makeSmallQ(a, taus, p.least(), q);
+  else
+    applyReflectors<T>({a, 0, taus, p.least()}, false, q, memory.reflectors<T>(work), behind);
+  return q.data;
 }
 
-RoutineNeed qrNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
-  const Factors f(numbers, false);
-  const auto choice = lapackChoice(f.problem(LapackRow::qr));
-  return withLinear(f.numbers.dtype, [&](auto zero) -> RoutineNeed {
-    const size_t bytes = f.numbers.bytes(f.rows, f.columns, sizeof(zero));
-    return {{bytes},
-            {bytes, f.numbers.bytes(f.least(), 1, sizeof(zero))},
-            matrixNeed(f.size(), f.numbers.count, f.workBytes(*choice), pool),
-            f.numbers.count,
-            choice};
-  });
-}
-
-void runQr(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const Factors f(job.numbers, false);
-  const LapackChoice& choice = choiceOf(job);
-  const int64_t elements = f.rows * f.columns;
-  withLinear(f.numbers.dtype, [&](auto zero) {
+void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Parts p(job.numbers);
+  const auto& choices = static_cast<const QrChoices&>(*job.prepared);
+  const Memory memory(p, choices);
+  withLinear(p.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
-    eachMatrix(job, units, f.size(), f.workBytes(choice), pool, cancel,
-               [&](int64_t k, const LinearWork& work) {
-                 T* const data = matrixAt<T>(job.results, 0, k, elements);
-                 copyElements(matrixAt<T>(job.operands, 0, k, elements), data, elements);
-                 T* const taus = matrixAt<T>(job.results, 1, k, f.least());
-                 if (lapackQr(choice, data, taus, work)) return;
-                 factorQr(columnMajor(data, f.rows, f.columns), taus,
-                          reinterpret_cast<T*>(work.workspace.data), behind<T>(work, f.memoryBytes()));
-               });
-  });
-}
-
-RoutineNeed qNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
-  const Factors f(numbers, true);
-  const auto choice = lapackChoice(f.problem(LapackRow::qOfQr));
-  return withLinear(f.numbers.dtype, [&](auto zero) -> RoutineNeed {
-    return {{f.numbers.bytes(f.rows, f.columns, sizeof(zero)), f.numbers.bytes(f.least(), 1, sizeof(zero))},
-            {f.numbers.bytes(f.rows, f.wanted, sizeof(zero))},
-            matrixNeed(f.size(), f.numbers.count, f.workBytes(*choice), pool),
-            f.numbers.count,
-            choice};
-  });
-}
-
-void runQ(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const Factors f(job.numbers, true);
-  const LapackChoice& choice = choiceOf(job);
-  withLinear(f.numbers.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    eachMatrix(
-        job, units, f.size(), f.workBytes(choice), pool, cancel, [&](int64_t k, const LinearWork& work) {
-          const MatrixView<T> q =
-              columnMajor(matrixAt<T>(job.results, 0, k, f.rows * f.wanted), f.rows, f.wanted);
-          const MatrixView<T> a =
-              columnMajor(matrixAt<T>(job.operands, 0, k, f.rows * f.columns), f.rows, f.columns);
-          const T* const taus = matrixAt<T>(job.operands, 1, k, f.least());
-          if (lapackQ(choice, a.data, taus, f.least(), q.data, work)) return;
-          std::fill_n(q.data, f.rows * f.wanted, T{});
-          for (int64_t i = 0; i < f.wanted; i++) q.at(i, i) = ofReal<T>(1);
-          if (f.size() <= kReflectors) return makeSmallQ(a, taus, f.least(), q);
-          applyReflectors<T>({a, 0, taus, f.least()}, false, q, reinterpret_cast<T*>(work.workspace.data),
-                             behind<T>(work, f.memoryBytes()));
-        });
+    eachMatrix(job, units, p.size(), memory.bytes(), pool, cancel, [&](int64_t k, const LinearWork& work) {
+      const MatrixView<T> a = columnMajor(memory.factors<T>(work), p.rows, p.columns);
+      T* const taus = memory.taus<T>(work);
+      const Finds found = turnMatrix(matrixAt<T>(job.operands, 0, k, p.rows * p.columns), a, work);
+      const LinearWork behind = memory.behind(work);
+      if (found != Finds::numbers || !lapackQr(*choices.factors, a.data, taus, behind))
+        factorQr(a, taus, memory.reflectors<T>(work), behind);
+      turnBack(a.part(0, 0, p.kept, p.columns), TurnedPart::upper,
+               matrixAt<T>(job.results, 0, k, p.kept * p.columns), work);
+      if (!p.hasQ || work.cancelled()) return;
+      T* const q = makeQ<T>(p, choices, memory, work);
+      turnBack(columnMajor(q, p.rows, p.kept), TurnedPart::all,
+               matrixAt<T>(job.results, 1, k, p.rows * p.kept), work);
+    });
   });
 }
 
 }  // namespace
 
-const Routine kQr{qrNeed, runQr};
-const Routine kQOfQr{qNeed, runQ};
+const Routine kQrParts{needOf, run};
 
 }  // namespace weft::cpu

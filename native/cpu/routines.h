@@ -82,15 +82,16 @@ extern const Routine kFft;
 // linear-lu.cpp
 extern const Routine kLuFactors;
 extern const Routine kLuSolve;
-extern const Routine kPivotOrder;
+// linear-lu-parts.cpp
+extern const Routine kInverse;
+extern const Routine kLuParts;
 // linear-small.cpp
 extern const Routine kSolve;
 // linear-cholesky.cpp
 extern const Routine kCholesky;
 extern const Routine kTriangularSolve;
 // linear-qr.cpp
-extern const Routine kQr;
-extern const Routine kQOfQr;
+extern const Routine kQrParts;
 // linear-eigh.cpp
 extern const Routine kEigh;
 // linear-eig.cpp

@@ -29,7 +29,33 @@ export const LINEAR_ROUTINES = {
       ];
     },
   },
-  /** The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64. Parameters: n. */
+  /**
+   * P, L and U of A = P L U in C order, of `luFactors` of matrices of m rows and n columns: P [count, m, m], of real numbers,
+   * or int64 [count, m], the places of the ones of its rows; L [count, m, min(m, n)]; U [count, min(m, n), n]. Inputs: the
+   * factors and the pivots. Parameters: whether P is places (0 or 1). On the CPU alone, as `luFactors`.
+   */
+  luParts: {
+    results: ([lu, pivots], [hasPlaces]) => {
+      const [count, n, m] = lu!.shape as readonly [number, number, number];
+      const least = pivots!.shape[1]!;
+      return [
+        hasPlaces === 1
+          ? { dtype: 'int64', shape: [count, m] }
+          : { dtype: realOf(lu!.dtype), shape: [count, m, m] },
+        { dtype: lu!.dtype, shape: [count, m, least] },
+        { dtype: lu!.dtype, shape: [count, least, n] },
+      ];
+    },
+  },
+  /**
+   * The inverses of matrices [count, n, n] in C order, of their `luFactors`: the factors and the pivots. On the CPU alone, as
+   * those.
+   */
+  inverse: { results: ([lu]) => [lu!] },
+  /**
+   * The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64. Parameters: n. On a GPU
+   * alone.
+   */
   pivotOrder: { results: ([pivots], [n]) => [{ dtype: 'int64', shape: [pivots!.shape[0]!, n!] }] },
   /**
    * X of A X = B by the factors of A. Inputs: B [count, right sides, n] in column-major order, the factors [count, n,
@@ -58,12 +84,24 @@ export const LINEAR_ROUTINES = {
   /**
    * The QR factors of matrices [count, columns, rows] in column-major order, in their place: R on and above the diagonal,
    * below it vectors v of reflectors 1 - tau v vᴴ, whose first element is 1; and the factors tau [count, min(rows,
-   * columns)], as LAPACK's `geqrf` has them.
+   * columns)], as LAPACK's `geqrf` has them. On a GPU alone, as `qOfQr`.
    */
   qr: {
     results: ([a]) => {
       const [count, columns, rows] = a!.shape as readonly [number, number, number];
       return [a!, { dtype: a!.dtype, shape: [count, Math.min(columns, rows)] }];
+    },
+  },
+  /**
+   * R [count, kept, n], and if wanted Q [count, m, kept], of matrices [count, m, n], all in C order. Parameters: `kept`, all
+   * rows or as many as R has that are not 0, and whether Q is wanted (0 or 1). On the CPU alone: for a GPU the passes make
+   * `qr` and `qOfQr` of it (`fusion/passes/both-ways.ts`).
+   */
+  qrParts: {
+    results: ([a], [kept, hasQ]) => {
+      const [count, m, n] = a!.shape as readonly [number, number, number];
+      const r = { dtype: a!.dtype, shape: [count, kept!, n] };
+      return hasQ === 1 ? [r, { dtype: a!.dtype, shape: [count, m, kept!] }] : [r];
     },
   },
   /** The first columns of Q [count, columns, rows] of such factors and their tau. Parameters: how many columns. */

@@ -4,7 +4,7 @@
  * makes the matrix, or none, where one triangle is read as the other of the transpose, or the factors of a matrix in C
  * order are asked for.
  *
- *     solve(a, b)   →   luFactors of a, luSolve of bᵀ;   inv(a) = solve(a, identity)
+ *     solve(a, b)   →   luFactors of a, luSolve of bᵀ;   inv(a)   →   luFactors of a, inverse
  *     det(a)        →   luFactors, the product of their diagonal, and the sign of their exchanges
  *
  * Called by `api/linalg.ts`.
@@ -81,22 +81,31 @@ export function luFactor(op: string, x: Expr): Factored {
 /** P, L and U of A = P L U, P as a matrix or as the places of its ones by rows. */
 export function luParts(op: string, x: Expr, asIndices: boolean): readonly [p: Expr, l: Expr, u: Expr] {
   const a = matrices(op, x);
-  const [lead, m, n] = [leadOf(a), a.shape.at(-2)!, a.shape.at(-1)!];
-  const least = Math.min(m, n);
-  const [lu, order] = isEmpty(a) ? [a, ordered(lead, m)] : factoredParts(a);
-  const lower = tril(cut(lu, m, least), -1);
-  const l = map('add', [lower, padded(identities(a.dtype, [], least), m)]);
-  // Row i of L U is row `order[i]` of A; A[r] is row i with order[i] = r.
-  const isOn = map('equal', [reshape(order, [...lead, 1, m]), indexAlong(0, m, 2)]);
-  if (!asIndices) return [cast(isOn, realDType(a.dtype)), l, triu(cut(lu, least, n))];
-  const places = reduce('argmax', isOn, [lead.length + 1]);
-  return [places, l, triu(cut(lu, least, n))];
+  const [lead, m] = [leadOf(a), a.shape.at(-2)!];
+  if (isEmpty(a)) return partsOf(a, ordered(lead, m), asIndices);
+  const parts = call('luParts', [asIndices ? 1 : 0], factors(a));
+  return parts.map((part) => unstacked(lead, part)) as [Expr, Expr, Expr];
 }
 
-function factoredParts(a: Expr): readonly [Expr, Expr] {
-  const [lu, pivots] = factors(a);
-  const [order] = call('pivotOrder', [a.shape.at(-2)!], [pivots]);
-  return [transposed(unstacked(leadOf(a), lu)), unstacked(leadOf(a), order!)];
+/** The same of factors in C order and the order of A's rows in L U. */
+function partsOf(lu: Expr, order: Expr, asIndices: boolean): readonly [p: Expr, l: Expr, u: Expr] {
+  const [lead, m, n] = [leadOf(lu), lu.shape.at(-2)!, lu.shape.at(-1)!];
+  const least = Math.min(m, n);
+  const lower = tril(cut(lu, m, least), -1);
+  const l = map('add', [lower, padded(identities(lu.dtype, [], least), m)]);
+  // Row i of L U is row `order[i]` of A; A[r] is row i with order[i] = r.
+  const isOn = map('equal', [reshape(order, [...lead, 1, m]), indexAlong(0, m, 2)]);
+  const p = asIndices ? reduce('argmax', isOn, [lead.length + 1]) : cast(isOn, realDType(lu.dtype));
+  return [p, l, triu(cut(lu, least, n))];
+}
+
+/** The results of `luParts` as a GPU has them. */
+export function luPartsByKernels(
+  [lu, pivots]: readonly Expr[],
+  [asIndices]: readonly number[],
+): readonly Expr[] {
+  const [order] = call('pivotOrder', [lu!.shape[2]!], [pivots!]);
+  return partsOf(transposed(lu!), order!, asIndices === 1);
 }
 
 const ordered = (lead: readonly number[], n: number): Expr => broadcast(iota(n), [...lead, n]);
@@ -199,9 +208,15 @@ export function inverse(op: string, x: Expr, isChecked = true): Expr {
   if (isEmpty(a)) return a;
   const n = a.shape.at(-1)!;
   if (isSmall(a)) return solved(op, a, identities(a.dtype, leadOf(a), n), isChecked);
-  const sides = stacked(identities(a.dtype, leadOf(a), n));
-  const [inverted] = call('luSolve', [0], [sides, ...factors(a)], isChecked ? op : undefined);
-  return transposed(unstacked(leadOf(a), inverted!));
+  const [inverted] = call('inverse', [], factors(a), isChecked ? op : undefined);
+  return unstacked(leadOf(a), inverted!);
+}
+
+/** The result of `inverse` as a GPU has it: a solution with the identity. */
+export function inverseBySolution([lu, pivots]: readonly Expr[]): readonly Expr[] {
+  const [count, n] = lu!.shape as readonly [number, number, number];
+  const [inverted] = call('luSolve', [0], [identities(lu!.dtype, [count], n), lu!, pivots!]);
+  return [transposed(inverted!)];
 }
 
 export function choleskyFactor(op: string, x: Expr, upper: boolean): Expr {

@@ -52,7 +52,12 @@ export const stacked = (x: Expr): Expr =>
 export const unstacked = (lead: readonly number[], x: Expr): Expr =>
   reshape(x, [...lead, ...x.shape.slice(1)]);
 
-export const transposed = (x: Expr): Expr => swapaxes(x, -1, -2);
+/** Of one row or column in another shape, which is no copy. */
+export function transposed(x: Expr): Expr {
+  const [rows, columns] = [x.shape.at(-2)!, x.shape.at(-1)!];
+  const isLine = (rows === 1 || columns === 1) && x.extent === undefined;
+  return isLine ? reshape(x, [...leadOf(x), columns, rows]) : swapaxes(x, -1, -2);
+}
 
 /** The conjugate transpose. */
 export const adjoint = (x: Expr): Expr => {

@@ -40,11 +40,15 @@ export function qrOf(op: string, x: Expr, mode: QrMode): { readonly q: Expr | un
   }
   const rows = blockRows(a);
   if (rows !== undefined && mode !== 'complete') return qrByBlocks(op, a, rows, mode);
-  const [factors, taus] = call('qr', [], [stacked(transposed(a))]);
-  const r = triu(slice(transposed(unstacked(lead, factors!)), '...', [0, kept], null));
-  if (mode === 'r') return { q: undefined, r };
-  const [q] = call('qOfQr', [kept], [factors!, taus!]);
-  return { q: transposed(unstacked(lead, q!)), r };
+  const [r, q] = call('qrParts', [kept, mode === 'r' ? 0 : 1], [stacked(a)]);
+  return { q: q && unstacked(lead, q), r: unstacked(lead, r!) };
+}
+
+/** The results of `qrParts` as a GPU has them. */
+export function qrByLibrary(a: Expr, [kept, hasQ]: readonly number[]): readonly Expr[] {
+  const [factors, taus] = call('qr', [], [transposed(a)]) as [Expr, Expr];
+  const r = triu(slice(transposed(factors), '...', [0, kept!], null));
+  return hasQ === 1 ? [r, transposed(call('qOfQr', [kept!], [factors, taus])[0]!)] : [r];
 }
 
 /** Q of matrices without rows or columns: of the complete one the identity. */

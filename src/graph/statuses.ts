@@ -4,7 +4,7 @@
  * between. A call that nobody asked by name (`asked`) fails silently: its results say enough.
  */
 import { diagonal } from './diagonals.js';
-import type { Expr, ExprOf } from './expr.js';
+import type { Expr, ExprOf, Site } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
 import type { ArrayType } from './routine-row.js';
 import { type RoutineName, routineRow } from './routines.js';
@@ -28,6 +28,11 @@ const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
       factors!.kind === 'call' && factors!.routine === 'luFactors'
         ? resultOf(factors!, 2)
         : firstZero(diagonal(factors!)),
+    wanted: SOLVABLE,
+    reason: zeroPivot,
+  },
+  inverse: {
+    statuses: ({ inputs: [factors] }) => resultOf(factors as Call, 2),
     wanted: SOLVABLE,
     reason: zeroPivot,
   },
@@ -108,6 +113,7 @@ export interface CheckedStatus {
    * its status.
    */
   readonly code: Expr;
+  readonly site: Site | undefined;
 }
 
 const STATUS_BITS = 32n;
@@ -119,11 +125,14 @@ export function checkedStatus(x: Expr): CheckedStatus | undefined {
   if (failing === undefined) return undefined;
   const count = x.inputs[0]!.shape[0]!;
   const statuses = cast(failing.statuses(x), 'int64');
-  const told = { op: x.asked, wanted: failing.wanted, reason: failing.reason, count };
-  if (count === 1) return { ...told, code: reshape(statuses, []) };
+  const code = count === 1 ? reshape(statuses, []) : firstFailed(statuses, count);
+  return { op: x.asked, wanted: failing.wanted, reason: failing.reason, count, code, site: x.site };
+}
+
+function firstFailed(statuses: Expr, count: number): Expr {
   const fromEnd = map('multiply', [map('subtract', [BigInt(count), iota(count)]), 1n << STATUS_BITS]);
   const codes = map('where', [map('equal', [statuses, 0]), 0, map('add', [fromEnd, statuses])]);
-  return { ...told, code: reduce('max', codes, [0]) };
+  return reduce('max', codes, [0]);
 }
 
 /** The first matrix that failed, and its status. */

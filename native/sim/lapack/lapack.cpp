@@ -113,6 +113,24 @@ void getrf(const Int* m, const Int* n, T* a, const Int* lda, Int* pivots, Int* i
   for (size_t k = 0; k < found.size(); k++) pivots[k] = static_cast<Int>(found[k]);
 }
 
+// The columns of the inverse are solutions with those of the identity.
+template <typename T>
+void getri(const Int* n, T* a, const Int* lda, const Int* pivots, T* work, const Int* lwork, Int* info) {
+  if (!hasWork(work, lwork, *n, 6, info) || *lda < *n) return;
+  Dense lu = read(a, *n, *n);
+  for (Int k = 0; k < *n; k++)
+    if (lu.at(k, k) == 0.0) {
+      *info = k + 1;
+      return;
+    }
+  Dense x(*n, *n);
+  for (Int k = 0; k < *n; k++) x.at(k, k) = 1;
+  const std::vector<int64_t> exchanged(pivots, pivots + *n);
+  solveLu(lu, exchanged, 0, x);
+  write(a, x);
+  soil(work, *n);
+}
+
 template <typename T>
 void potrf(const char* uplo, const Int* n, T* a, const Int* lda, Int* info) {
   *info = isOneOf(uplo, "UL") && *lda >= *n ? 0 : -1;
@@ -338,6 +356,10 @@ void geevComplex(const char*, const char* job, const Int* n, T*, const Int*, T* 
   WEFT_EXPORT WEFT_NAME(s##getrf)(const Int* m, const Int* n, T* a, const Int* lda, Int* pivots,           \
                                   Int* info) {                                                             \
     getrf(m, n, a, lda, pivots, info);                                                                     \
+  }                                                                                                        \
+  WEFT_EXPORT WEFT_NAME(s##getri)(const Int* n, T* a, const Int* lda, const Int* pivots, T* work,          \
+                                  const Int* lwork, Int* info) {                                           \
+    getri(n, a, lda, pivots, work, lwork, info);                                                           \
   }                                                                                                        \
   WEFT_EXPORT WEFT_NAME(s##potrf)(const char* uplo, const Int* n, T* a, const Int* lda, Int* info) {       \
     potrf(uplo, n, a, lda, info);                                                                          \

@@ -116,6 +116,28 @@ export const LU_FACTORS = routineCall(
   }),
 );
 
+/** A GPU has kernels instead (`fusion/passes/both-ways.ts`). */
+export const LU_PARTS = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step), rows(step), ...step.parameters],
+    workspace: () => 0,
+    operations: (step) => 4 * Math.max(columns(step), rows(step)) ** 2,
+    method: 'by blocks',
+    overwrites: false,
+  }),
+);
+
+/** A GPU has `luSolve` instead (`fusion/passes/both-ways.ts`). */
+export const INVERSE = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step)],
+    workspace: () => 0,
+    operations: (step) => columns(step) ** 3,
+    method: 'by LU factors',
+    overwrites: false,
+  }),
+);
+
 export const LU_SOLVE = routineCall(
   routineOf({
     numbers: (step) => [columns(step), rows(step), ...step.parameters],
@@ -164,6 +186,17 @@ export const QR = routineCall(
     operations: (step) => 2 * columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by Householder reflectors',
     kernels: smallQr,
+  }),
+);
+
+/** A GPU has `qr` and `qOfQr` instead (`fusion/passes/both-ways.ts`). */
+export const QR_PARTS = routineCall(
+  routineOf({
+    numbers: (step) => [rows(step), columns(step), ...step.parameters],
+    workspace: () => 0,
+    operations: (step) => 4 * columns(step) * rows(step) * Math.min(columns(step), rows(step)),
+    method: 'by Householder reflectors',
+    overwrites: false,
   }),
 );
 

@@ -21,6 +21,9 @@
  * Of others a GPU's nodes are made where they are needed:
  *
  *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
+ *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
+ *     inverse f p   →   luSolve of the identity
+ *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
  *
  * Called by the lists of passes of targets, ahead of all others.
@@ -28,8 +31,9 @@
 import { isSummedAtOnce } from '../../graph/bin-units.js';
 import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
-import { factorsByLibrary } from '../../graph/linear-solves.js';
+import { factorsByLibrary, inverseBySolution, luPartsByKernels } from '../../graph/linear-solves.js';
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
+import { qrByLibrary } from '../../graph/qr.js';
 import { firstGathered } from '../../graph/sparse-routines.js';
 import type { Slices } from '../../host/slices.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
@@ -87,15 +91,20 @@ const onGpu: Rule = (node, editor) => {
 };
 
 /** The results of routines that have no other way among their inputs. */
-const EXPANSIONS: Partial<Record<string, (inputs: readonly Expr[]) => readonly Expr[]>> = {
+const EXPANSIONS: Partial<
+  Record<string, (inputs: readonly Expr[], parameters: readonly number[]) => readonly Expr[]>
+> = {
   luFactors: ([a]) => factorsByLibrary(a!),
+  luParts: luPartsByKernels,
+  inverse: inverseBySolution,
+  qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
   expm: ([a]) => [exponentialByProducts(a!)],
 };
 
 const expanded: Rule = (node, editor) => {
   if (node.kind !== 'call') return undefined;
   const results = EXPANSIONS[node.routine];
-  return results && spliced(editor, node.inputs, (given) => results(given)[node.result]!);
+  return results && spliced(editor, node.inputs, (given) => results(given, node.parameters)[node.result]!);
 };
 
 const isExpanded = (node: GraphNode | undefined): boolean =>

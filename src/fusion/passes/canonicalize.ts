@@ -31,6 +31,7 @@ import { formatCount } from '../../graph/print.js';
 import { type StretchedCall, stretchedCalls } from '../../graph/row-stretches.js';
 import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { sameScalar } from '../../graph/scalar.js';
+import { type CheckedStatus, checkedStatus } from '../../graph/statuses.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { rangeOf } from '../kernel/boxes.js';
@@ -40,7 +41,6 @@ import { narrowSources } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
 import type { Records } from './records.js';
 import type { SourceArray } from './source-array.js';
-import { type StatusCheck, statusCheckOf } from './status-check.js';
 
 export interface Canonical {
   readonly graph: Graph;
@@ -56,7 +56,7 @@ export interface Canonical {
   /** Index arrays that have to be within an axis before the graph runs. */
   readonly checks: readonly IndexCheck[];
   /** Calls that may fail: their codes are the last outputs of the graph, behind the user's. */
-  readonly statuses: readonly StatusCheck[];
+  readonly statuses: readonly CheckedStatus[];
   /** Calls that can be cut by the rows of sparse matrices once it is known where those begin. */
   readonly stretched: readonly StretchedCall[];
 }
@@ -158,7 +158,7 @@ function* build(
   const ids = new Map<Expr, number>();
 
   const checks: IndexCheck[] = [];
-  const failing: StatusCheck[] = [];
+  const failing: CheckedStatus[] = [];
   const stretched: StretchedCall[] = [];
   /** The results of a loop are nodes with one loop. */
   const loops = new Map<LoopBody, GraphLoop>();
@@ -183,7 +183,7 @@ function* build(
     const inputs = expr.inputs.map((input) => ids.get(input)!);
     const node = nodeFrom(dataOf(expr), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
-    const status = statusCheckOf(expr);
+    const status = checkedStatus(expr);
     if (status !== undefined) failing.push(status);
     if (id === nodes.length) {
       checks.push(...checksOf(expr));
@@ -197,7 +197,7 @@ function* build(
   };
 
   for (const output of outputs) yield* visitInputsFirst(output, ids, enter);
-  const statuses = new Map<number, StatusCheck>();
+  const statuses = new Map<number, CheckedStatus>();
   // A failed step in the body of a loop goes on with the values that it gave: a body has no results of statuses.
   for (const status of sources instanceof SourceList ? [...failing] : []) {
     yield* visitInputsFirst(status.code, ids, enter);
@@ -253,7 +253,7 @@ class CanonicalGraph implements Canonical {
   readonly repeated: Canonical['repeated'];
   readonly fingerprint: string;
   readonly checks: readonly IndexCheck[];
-  readonly statuses: readonly StatusCheck[];
+  readonly statuses: readonly CheckedStatus[];
   readonly stretched: Canonical['stretched'];
   /** By id. */
   readonly #sites: readonly (Site | undefined)[];

@@ -4,23 +4,12 @@
  *
  *     linalg.solve(a, b)   →   the solution, and a code: 0, or a LinalgError
  */
-import type { Expr, Site } from '../../graph/expr.js';
-import { type CheckedStatus, checkedStatus, statusIn } from '../../graph/statuses.js';
+import { type CheckedStatus, statusIn } from '../../graph/statuses.js';
 import { expected, LinalgError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 
-export interface StatusCheck extends CheckedStatus {
-  readonly site: Site | undefined;
-}
-
-/** The check of a node; undefined where it cannot fail. */
-export function statusCheckOf(node: Expr): StatusCheck | undefined {
-  const checked = checkedStatus(node);
-  return checked && { ...checked, site: node.site };
-}
-
 /** Throws for the first call that failed. `codes`: those of the checks, in their order. */
-export function throwFailed(checks: readonly StatusCheck[], codes: readonly bigint[]): void {
+export function throwFailed(checks: readonly CheckedStatus[], codes: readonly bigint[]): void {
   for (const [k, { op, wanted, reason, count, site }] of checks.entries()) {
     if (codes[k] === 0n) continue;
     const { matrix, status } = statusIn(codes[k]!, count);
