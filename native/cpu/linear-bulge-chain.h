@@ -6,8 +6,8 @@
 
 namespace weft::cpu::schur {
 
-// Bulges of a chain, and rows of its window.
-inline constexpr int64_t kBulges = 8, kChainWindow = 72;
+// Rows of a chain's window.
+inline constexpr int64_t kChainWindow = 72;
 
 // Rows [first, last].
 struct Block {
@@ -59,6 +59,10 @@ template <typename T>
 class BulgeChain {
  public:
   static constexpr int64_t kSize = kIsComplex<T> ? 2 : 3;
+  // Bulges of a chain, each of a complex matrix with one shift, of a real one with two. Products beside the
+  // window are w² / (b (w - s b)) for each of b bulges of s rows in w rows: the least with a chain of half
+  // the window, of complex ones 8.1 instead of 11.6 with 8.
+  static constexpr int64_t kBulges = kIsComplex<T> ? 16 : 8;
   BulgeChain(const Turned<T>& t, int64_t first, int64_t last, T* memory, const LinearWork& work)
       : t_(t), first_(first), last_(last), memory_(memory), work_(work) {}
 

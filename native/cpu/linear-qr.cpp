@@ -198,7 +198,10 @@ struct Parts {
 // A library's factors and Q, of which either may be Weft's own.
 struct QrChoices : PreparedRoutine {
   std::shared_ptr<const LapackChoice> factors, q;
-  std::string text() const override { return factors->text(); }
+  std::string text() const override {
+    const std::string all = factors->text();
+    return q->lapack == nullptr ? all : all.empty() ? q->text() : all + ", " + q->text();
+  }
 };
 
 // Where a matrix is factored: the factors, which Q replaces, their taus, Q of Weft's own, and what it takes
@@ -254,7 +257,8 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   const Parts p(numbers);
   auto choices = std::make_shared<QrChoices>();
   choices->factors = lapackChoice(p.problem(LapackRow::qr));
-  choices->q = lapackChoice(p.problem(LapackRow::qOfQr));
+  // Weft's own where no Q is wanted: no function is named then, and no memory set aside.
+  choices->q = p.hasQ ? lapackChoice(p.problem(LapackRow::qOfQr)) : std::make_shared<LapackChoice>();
   return withLinear(p.numbers.dtype, [&](auto zero) -> RoutineNeed {
     std::vector<size_t> results = {p.numbers.bytes(p.kept, p.columns, sizeof(zero))};
     if (p.hasQ) results.push_back(p.numbers.bytes(p.rows, p.kept, sizeof(zero)));

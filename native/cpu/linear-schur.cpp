@@ -104,6 +104,7 @@ bool deflateAndChase(const Turned<T>& t, int64_t first, int64_t& last, Complex<R
   const std::vector<Shifts<T>> shifts = shiftsOf<T>(values + top, rows - found);
   BulgeChain<T> chain(t, first, last, memory, work);
   const auto count = static_cast<int64_t>(shifts.size());
+  constexpr int64_t kBulges = BulgeChain<T>::kBulges;
   for (int64_t k = 0; k < count; k += kBulges) chain.run(shifts.data() + k, std::min(kBulges, count - k));
   return true;
 }

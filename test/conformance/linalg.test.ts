@@ -530,6 +530,30 @@ describe.each(onDevices)('exponentials on %s', (device) => {
   });
 });
 
+describe('exponentials on the CPU', () => {
+  it('are those of finite columns whose sum is none', async () => {
+    for (const [dtype, most] of [
+      ['float32', 3e38],
+      ['float64', 1.5e308],
+    ] as const) {
+      const given = lazy([-most, 0, most, 0, -most, 0, -most, 0]).astype(dtype).reshape([2, 2, 2]);
+      const [found] = await run('cpu', [linalg.expm(given)]);
+      for (const [k, wanted] of [0, 0, 1, 1, 0, 0, -1, 1].entries())
+        expect(Number(found!.data[k])).toBeCloseTo(wanted, 6);
+    }
+  });
+
+  it('have the bits of a stack in tiles, each in memory for seven matrices and a product', async () => {
+    const n = 120;
+    const stack = matrices('float64', [6, n, n], 6).mul(0.1);
+    const [whole] = await compute([linalg.expm(stack)], { device: 'cpu' });
+    const plan = linalg.expm(stack.slice([0, 1])).plan({ device: 'cpu' });
+    expect(plan.peakBytes).toBeLessThan(8.5 * n * n * 8);
+    const [tiled] = await compute([linalg.expm(stack)], { device: 'cpu', memory: 2 * plan.peakBytes });
+    expect(tiled!.data).toEqual(whole!.data);
+  });
+});
+
 describe.each(onDevices)('the bits of matrices on %s', (device) => {
   it('are those of each alone', async () => {
     const stack = matrices('float64', [9, 21, 21], 4);
