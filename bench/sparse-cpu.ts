@@ -20,6 +20,8 @@ interface Given {
   /** Random, 2,000 columns, of which each row has a twentieth; and the same as an array. */
   readonly random: SparseMatrix;
   readonly dense: Lazy;
+  /** Random, 100,000 rows and 1,000 columns, an element in a thousand. */
+  readonly tall: SparseMatrix;
 }
 
 const lines = ({ data, indices, indptr }: SparseMatrix): Lazy[] => [data, indices, indptr];
@@ -46,6 +48,7 @@ const FUNCTIONS: Readonly<Record<string, (given: Given) => readonly Lazy[] | Pro
   matmul16: ({ a }) => [a.matmul(ones([a.shape[1], 16]))],
   cg100: ({ a }) => [sparse.cg(a, ones([a.shape[0]]), { rtol: 0, maxiter: 100 }).x],
   svds: ({ a }) => [sparse.svds(a, { k: 6, tol: 1e-3, maxiter: 20 }).s],
+  svdsTall: ({ tall }) => Object.values(sparse.svds(tall, { k: 6 })),
   splu: async ({ a }) => await sparse.splu(a),
   spsolve: async ({ a }) => await compute([await sparse.spsolve(a, ones([a.shape[0]]))], cpu),
 };
@@ -65,7 +68,8 @@ async function givenOf(side: number): Promise<Given> {
   const shape = [Math.ceil((side * side) / 20), 2000] as const;
   const some = await sparse.random(random.key(1), shape, { density: 0.05 }).persist(cpu);
   const dense = await some.toDense().persist(cpu);
-  return { side, a, other, shuffled: { data: values, row: rows, col: columns }, random: some, dense };
+  const tall = await sparse.random(random.key(3), [100_000, 1000], { density: 1e-3 }).persist(cpu);
+  return { side, a, other, shuffled: { data: values, row: rows, col: columns }, random: some, dense, tall };
 }
 
 async function main(): Promise<void> {

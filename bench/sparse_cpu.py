@@ -37,6 +37,7 @@ FUNCTIONS = {
     "matmul16": lambda g: g.a @ g.ones16,
     "cg100": lambda g: sl.cg(g.a, g.ones, rtol=0, maxiter=100),
     "svds": lambda g: sl.svds(g.a, k=6, tol=1e-3, return_singular_vectors=False),
+    "svdsTall": lambda g: sl.svds(g.tall, k=6),
     "splu": lambda g: sl.splu(g.csc),
     "spsolve": lambda g: sl.spsolve(g.csc, g.ones),
 }
@@ -58,6 +59,7 @@ class Given:
         self.random = sp.csr_array(sp.random_array((rows, 2000), density=0.05, rng=rng))
         self.random.sort_indices()
         self.dense = self.random.toarray()
+        self.tall = sp.csr_array(sp.random_array((100_000, 1000), density=1e-3, rng=rng))
         self.ones = np.ones(self.n)
         self.ones16 = np.ones((self.n, 16))
 
