@@ -1,4 +1,4 @@
-// What LU factors are asked for in C order: P, L and U of A = P L U, and the inverse of A.
+// LU factors in C order, P, L and U of A = P L U, and the inverse of A by its factors.
 #include "cpu/linear-lu.h"
 #include "cpu/linear-turns.h"
 
