@@ -66,7 +66,7 @@ let knownHostBytes: number | undefined;
  * Memory that this process may use; read once, as by the pool of host memory: every compute asks for it, and
  * the system's files take 0.2 ms.
  */
-export function hostTotalBytes(): number {
+function hostTotalBytes(): number {
   knownHostBytes ??= hostMemory().totalBytes;
   return knownHostBytes;
 }

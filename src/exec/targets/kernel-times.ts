@@ -2,7 +2,6 @@
  * The time that a GPU takes for a generated kernel by itself, measured on memory of its own: for `explain`, and to hold the
  * model of the times of kernels (`cuda-times.ts`).
  */
-import type { CudaArgument } from '../../codegen/cuda/launch.js';
 import { byteLengthOf, isComplex, isFloat } from '../../graph/dtype.js';
 import { MemoryError } from '../../host/errors.js';
 import { kernelSeconds } from '../native/native.js';
@@ -11,6 +10,7 @@ import type { KernelStep } from '../plan/plan.js';
 import { architectureOf, limitsOf } from './cuda-device.js';
 import { loadSource } from './cuda-images.js';
 import type { Device } from './device.js';
+import { launchArgument, wholeArgument } from './kernel-arguments.js';
 import { cudaOf, sourceOfKernel } from './program-cuda.js';
 
 /** Each byte of floats: small numbers of every dtype. Indices, flags and scratch memory are 0. */
@@ -33,8 +33,13 @@ export async function timeOfKernel(step: KernelStep, device: Device): Promise<nu
     }),
     ...scratch.map(({ byteLength }): FilledBuffer => ({ byteLength, fill: 0 })),
   ];
+  const places = {
+    buffers: kernel.buffers.map((_, k) => k),
+    scratch: scratch.map((_, k) => kernel.buffers.length + k),
+    loopSteps: step.loopSteps,
+  };
   const timed = launches.map(({ function: name, grid, block, sharedByteLength, args }): TimedLaunch => {
-    const given = args.map((argument) => timedArgument(argument, step));
+    const given = args.map((argument) => wholeArgument(launchArgument(argument, places)));
     return { function: name, grid, block, sharedByteLength, args: given };
   });
   try {
@@ -43,19 +48,4 @@ export async function timeOfKernel(step: KernelStep, device: Device): Promise<nu
     if (error instanceof MemoryError) return undefined;
     throw error;
   }
-}
-
-/** As a launch of all blocks, which is the first of its loop. */
-function timedArgument(
-  argument: CudaArgument,
-  { kernel, loopSteps }: KernelStep,
-): TimedLaunch['args'][number] {
-  if ('buffer' in argument) return argument;
-  if ('scratch' in argument) return { buffer: kernel.buffers.length + argument.scratch };
-  if ('bytes' in argument) return { bytes: argument.bytes };
-  if ('steps' in argument) return { bytes: new Uint8Array(Uint32Array.of(loopSteps ?? 1).buffer) };
-  if ('done' in argument) return { bytes: new Uint8Array(8) };
-  if (argument.block === 'first') return { bytes: new Uint8Array(8) };
-  if (argument.block === 'last') return { bytes: new Uint8Array(BigInt64Array.of(2n ** 62n).buffer) };
-  return { bytes: new Uint8Array(4) };
 }

@@ -3,13 +3,7 @@
  * device's architecture. Called by `cuda.ts`.
  */
 
-import {
-  type CudaArgument,
-  type CudaKernel,
-  cudaKernel,
-  DEFAULT_LIMITS,
-  type DeviceLimits,
-} from '../../codegen/cuda/cuda.js';
+import { type CudaKernel, cudaKernel, DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/cuda.js';
 import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
@@ -22,24 +16,18 @@ import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
 import type { CallStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
-import type { LaunchArgument, ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
+import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { inTurns } from '../native/turns.js';
 import { recordsOf } from '../plan/loop-records.js';
-import {
-  type DevicePlan,
-  type KernelStep,
-  kernelsOf,
-  type PhaseStep,
-  type Step,
-  type SweepStep,
-} from '../plan/plan.js';
+import { type DevicePlan, kernelsOf, type Step, type SweepStep } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { debug } from '../run/debug.js';
 import type { TunedProduct } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import { callSource, loadImages, type ProgramImages, type Sources, sourcesByKey } from './cuda-images.js';
 import type { Device } from './device.js';
+import { launchArgument } from './kernel-arguments.js';
 import { tuneProducts, tuningKey } from './product-tuning.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
@@ -231,12 +219,4 @@ function sweepSpec(sweep: SweepStep, emitting: Emitting): SweepSpec {
     return ranges.map((table, k) => ({ step: launches[k]!, ranges: table }));
   });
   return { kind: 'sweep', tiles: sweep.tiles, queueParts: sweep.queueParts, buffers: sweep.windows, body };
-}
-
-function launchArgument(argument: CudaArgument, step: KernelStep | PhaseStep): LaunchArgument {
-  if ('steps' in argument && step.loopSteps !== undefined)
-    return { bytes: new Uint8Array(Uint32Array.of(step.loopSteps).buffer) };
-  if ('bytes' in argument || 'block' in argument || 'steps' in argument || 'done' in argument)
-    return argument;
-  return { buffer: 'buffer' in argument ? step.buffers[argument.buffer]! : step.scratch[argument.scratch]! };
 }
