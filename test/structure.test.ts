@@ -88,6 +88,16 @@ it('nobody outside its row names the matrix product', () => {
   expect(namers.filter((path) => !NAMES_PRODUCTS.test(path))).toEqual([]);
 });
 
+it('finds lifetimes, places buffers and starts runs at one place each', () => {
+  const paths = sources.map((path) => path.replaceAll(sep, '/'));
+  const having = (pattern: RegExp): string[] =>
+    paths.filter((path) => path.startsWith('exec/') && pattern.test(codeOf(join(source, path))));
+  expect(having(/function\*? lifetimesOf\b/)).toEqual(['exec/plan/stages.ts']);
+  expect(having(/yield\* placeInArenaInSlices\(/)).toEqual(['exec/plan/place.ts']);
+  expect(having(/addon\(\)\.run\(/)).toEqual(['exec/native/native-run.ts']);
+  expect(having(/function runProgram\(/)).toEqual(['exec/run/run-program.ts']);
+});
+
 /** The code of the engine in both languages, with its comments. */
 const everywhere = ['src', 'native', 'docs/design'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
