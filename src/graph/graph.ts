@@ -217,7 +217,7 @@ export function orderOf(graph: MutableGraph): readonly number[] {
 }
 
 /** How many times each node is read by nodes of `order`, by id; outputs are not counted. */
-export function readCounts(graph: Graph | MutableGraph, order: readonly number[]): Int32Array {
+function readCounts(graph: Graph | MutableGraph, order: readonly number[]): Int32Array {
   const counts = new Int32Array(graph.nodes.length);
   for (let k = 0; k < order.length; k++) {
     const { inputs } = nodeOf(graph, order[k]!);

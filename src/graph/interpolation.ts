@@ -12,7 +12,6 @@ import { type DType, isComplex, isInteger } from './dtype.js';
 import type { Expr, Fold } from './expr.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, map } from './infer.js';
-import { broadcastShapes } from './shape.js';
 import { combined, correlatedAlong, sumDType } from './stencils.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 
@@ -327,10 +326,3 @@ function roundedTo(value: Expr, dtype: DType): Expr {
   const half = map('where', [map('greater', [value, 0]), 0.5, -0.5]);
   return cast(map('add', [value, half]), dtype);
 }
-
-/** The shape that coordinates broadcast to. */
-export const shapeOfAll = (op: string, coordinates: readonly Expr[]): readonly number[] =>
-  broadcastShapes(
-    op,
-    coordinates.map(({ shape }) => shape),
-  );

@@ -45,7 +45,7 @@ export const isScalar = (value: unknown): value is Scalar =>
  */
 export type WeakKind = 'bool' | 'int' | 'float' | 'complex';
 
-export function weakKindOf(value: Scalar): WeakKind {
+function weakKindOf(value: Scalar): WeakKind {
   switch (typeof value) {
     case 'boolean':
       return 'bool';

@@ -13,7 +13,7 @@ import { simulatedLibraries, simulatorFolder } from './simulator.js';
 export const DEBUG_TOPICS = ['graph', 'passes', 'kernels', 'cuda', 'plan', 'time'] as const;
 export type DebugTopic = (typeof DEBUG_TOPICS)[number];
 
-export const CPU_ISAS = ['baseline', 'avx2', 'avx512', 'neon'] as const;
+const CPU_ISAS = ['baseline', 'avx2', 'avx512', 'neon'] as const;
 export type CpuIsa = (typeof CPU_ISAS)[number];
 
 export interface Config {

@@ -24,7 +24,7 @@ export interface TextPlace {
 }
 
 /** The place of a text that was given to a call; undefined where the call's file is not known. */
-export function placeOfText(site: Site | undefined, text: string): TextPlace | undefined {
+function placeOfText(site: Site | undefined, text: string): TextPlace | undefined {
   const place = /\(?((?:\/|[A-Za-z]:\\|file:).*?):(\d+):\d+\)?$/.exec(formatSite(site) ?? '');
   if (place === null) return undefined;
   const [, path, line] = place as unknown as [string, string, string];

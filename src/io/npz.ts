@@ -3,7 +3,7 @@
  * Stored members are read in place, by offset, and their checksum is found meanwhile; deflated ones are
  * inflated when a graph runs (`deflated.ts`).
  *
- * Names of members are names of arrays, never of files. Writing is in `zip-writer.ts`. Called by `load.ts`.
+ * Names of members are names of arrays, never of files. Writing is in `zip-layout.ts`. Called by `load.ts`.
  */
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import type { Expr, FileRegion } from '../graph/expr.js';

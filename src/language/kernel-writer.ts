@@ -7,7 +7,7 @@
  */
 import { type DType, isHalf } from '../graph/dtype.js';
 import type { Expr, ExprOf } from '../graph/expr.js';
-import { cast, constant, isExpr } from '../graph/infer.js';
+import { constant, isExpr } from '../graph/infer.js';
 import type { KernelInstruction } from '../graph/kernel-program.js';
 import { argumentLike } from '../graph/loops.js';
 import { convertScalar, inRange } from '../graph/scalar.js';
@@ -174,7 +174,3 @@ export class KernelWriter {
     return this.#add(dtype, { kind: 'map', op, args });
   }
 }
-
-/** A value in a dtype, with a boolean as 0 or 1. */
-export const inDType = (value: Operand, dtype: DType): Operand =>
-  isExpr(value) && dtype !== 'bool' ? cast(numeric(value) as Expr, dtype) : value;

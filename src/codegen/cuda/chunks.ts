@@ -51,7 +51,7 @@ function modeOf(access: Access, chunking: Chunking): Mode {
  * How many elements further an access reads than one that moves as a whole, of which it has most elements;
  * undefined: it has not.
  */
-export function shiftFrom(whole: Access, access: Access, chunking: Chunking): number | undefined {
+function shiftFrom(whole: Access, access: Access, chunking: Chunking): number | undefined {
   const by = access.offset - whole.offset;
   const isFast = by !== 0 && Math.abs(by) < chunking.width && access.buffer === whole.buffer;
   if (!isFast || !isVector(whole, chunking) || isVector(access, chunking)) return undefined;
@@ -407,7 +407,7 @@ export function chunkWidth(dtypes: readonly DType[], multiple: number): number {
 }
 
 /** The largest power of two that divides a size (16 at most). */
-export const powerOfTwoIn = (size: number): number => {
+const powerOfTwoIn = (size: number): number => {
   let width = 1;
   while (width < ANY_LENGTH && size % (2 * width) === 0) width *= 2;
   return width;

@@ -15,7 +15,7 @@ export const cudaFunctionName = ({ key }: CudaFunction): string =>
   `weft_cuda_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
 
 /** The type that the user's text sees: complex numbers are CuPy's `complex<float>`. */
-export const userType = (dtype: DType): string =>
+const userType = (dtype: DType): string =>
   isComplex(dtype) ? `weft_user::complex<${dtype === 'complex64' ? 'float' : 'double'}>` : CUDA_TYPE[dtype];
 
 /** Definitions of some functions, each once, with what all of them need in front. */

@@ -19,7 +19,7 @@ import type { CudaArgument } from './launch.js';
 export type IndexWidth = 32 | 64;
 
 /** Multiplier and shift with which an index below 2^31 (2^63) is divided by a size of at least 2. */
-export interface Divisor {
+interface Divisor {
   readonly magic: string;
   readonly shift: string;
 }
@@ -28,7 +28,7 @@ export interface Divisor {
  * Granlund and Montgomery, "Division by invariant integers using multiplication" (1994): with l = ⌈log2 d⌉
  * and m = ⌊2^(w-1+l) / d⌋ + 1, n / d = (n m) >> (w-1+l) for every n < 2^(w-1).
  */
-export function magicOf(size: number, width: IndexWidth): { magic: bigint; shift: number } {
+function magicOf(size: number, width: IndexWidth): { magic: bigint; shift: number } {
   if (size < 2) throw new InternalError(`division of an index by ${size}`);
   const divisor = BigInt(size);
   const bits = (divisor - 1n).toString(2).length;

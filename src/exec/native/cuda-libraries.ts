@@ -10,16 +10,18 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CudaSearchPaths } from '../../host/config.js';
 
-export interface CudaCandidates {
-  readonly driver: readonly string[];
-  readonly nvrtc: readonly string[];
-  readonly cublas: readonly string[];
-  readonly cublasLt: readonly string[];
-  readonly cutensor: readonly string[];
-  readonly cufft: readonly string[];
-  readonly cusolver: readonly string[];
-  readonly cudss: readonly string[];
-}
+export type CudaLibrary =
+  | 'driver'
+  | 'nvrtc'
+  | 'cublas'
+  | 'cublasLt'
+  | 'cutensor'
+  | 'cufft'
+  | 'cusolver'
+  | 'cudss';
+
+/** Texts for each library: names of files, entry points, or why something was passed over. */
+export type CudaLibraryTexts = Readonly<Record<CudaLibrary, readonly string[]>>;
 
 /** File names by CUDA version, newest first. NVRTC 11 is `libnvrtc.so.11.2` from CUDA 11.2 on. */
 const NVRTC_NAMES = ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so.11.2'];
@@ -121,7 +123,7 @@ function candidatesOf(names: readonly string[], folders: readonly string[], list
 }
 
 /** Makes the lists. `list` is for tests. */
-export function cudaCandidates(places: CudaSearchPaths, list: ListFolder = listFolder): CudaCandidates {
+export function cudaCandidates(places: CudaSearchPaths, list: ListFolder = listFolder): CudaLibraryTexts {
   // A conda environment's own libraries are in its lib folder.
   const condaFolders = places.pythonPrefixes.map((prefix) => join(prefix, 'lib'));
   const folders = [

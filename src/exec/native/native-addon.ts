@@ -22,14 +22,13 @@ import type { WorkspaceNeed } from '../calls/call.js';
 import type { ProductSpec } from '../calls/products/product-specs.js';
 import { findAddon } from './addon-file.js';
 import { blasFiles } from './blas-libraries.js';
-import { type CudaCandidates, cudaCandidates } from './cuda-libraries.js';
+import { type CudaLibraryTexts, cudaCandidates } from './cuda-libraries.js';
 import { type FftFiles, fftFiles, NO_FFT_FILES } from './fft-libraries.js';
 import { MOST_EXTERNAL_BYTES } from './host-memory.js';
 import type {
   CompiledImage,
   CpuInfo,
   CudaDeviceInfo,
-  CudaEntryPoints,
   CudssInfo,
   DlpackDescription,
   DlpackLayout,
@@ -121,7 +120,7 @@ interface Addon {
   lostDevices(): readonly { readonly device: string; readonly status: string }[];
   collectGarbage(): void;
   trim(device: string): Promise<void>;
-  configureCuda(candidates: CudaCandidates): void;
+  configureCuda(candidates: CudaLibraryTexts): void;
   driverInfo(): Lookup<DriverInfo> & { readonly devices: readonly CudaDeviceInfo[] };
   nvrtcInfo(): Lookup<NvrtcInfo>;
   cublasInfo(): Lookup<LibraryInfo>;
@@ -138,7 +137,7 @@ interface Addon {
   keptObjects(device: string): Promise<KeptObjects>;
   refusesLoops(device: string): boolean;
   stagingLimits(): StagingLimits;
-  cudaEntryPoints(): CudaEntryPoints;
+  cudaEntryPoints(): CudaLibraryTexts;
   tuneProduct(
     device: string,
     product: ProductSpec,

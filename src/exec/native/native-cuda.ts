@@ -6,10 +6,10 @@ import { CompileError, DeviceError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import type { ProductSpec } from '../calls/products/product-specs.js';
 import { headerFolder } from './cuda-headers.js';
+import type { CudaLibraryTexts } from './cuda-libraries.js';
 import { addon, cudaAddon, guarded, settled } from './native-addon.js';
 import type {
   CompiledImage,
-  CudaEntryPoints,
   CudaInfo,
   FilledBuffer,
   KeptObjects,
@@ -156,7 +156,7 @@ export const kernelSeconds = (
 ): Promise<number> => settled(guarded(() => cudaAddon().kernelSeconds(device, image, launches, buffers)));
 
 /** The symbols that the addon looks up in each CUDA library. */
-export const cudaEntryPoints = (): CudaEntryPoints => guarded(() => addon().cudaEntryPoints());
+export const cudaEntryPoints = (): CudaLibraryTexts => guarded(() => addon().cudaEntryPoints());
 /** NVRTC's version, `13.0`. Throws `DeviceError`, with what was tried, where there is none. */
 export function nvrtcVersion(): string {
   if (info.nvrtc === null)

@@ -2,7 +2,9 @@
  * The plain data that goes to the native addon with a run and comes back: inputs, results, timelines,
  * descriptions. Programs are in `program-types.ts`; `native.ts` has the functions.
  */
+
 import type { DeviceBuffer, FileStamp, RegionChecksum } from '../../graph/expr.js';
+import type { CudaLibraryTexts } from './cuda-libraries.js';
 
 /** A region of a file, read by native threads while a program runs. */
 export interface FileInput {
@@ -282,16 +284,7 @@ export interface CudaInfo {
   readonly cusolver: LibraryInfo | null;
   readonly cudss: CudssInfo | null;
   /** For each library, what was passed over and why. */
-  readonly tried: {
-    readonly driver: readonly string[];
-    readonly nvrtc: readonly string[];
-    readonly cublas: readonly string[];
-    readonly cublasLt: readonly string[];
-    readonly cutensor: readonly string[];
-    readonly cufft: readonly string[];
-    readonly cusolver: readonly string[];
-    readonly cudss: readonly string[];
-  };
+  readonly tried: CudaLibraryTexts;
 }
 
 /** How a tensor of DLPack lies that is made of an array: in C order. Types and codes are DLPack's. */
@@ -316,17 +309,6 @@ export interface DlpackTensor
   readonly lanes: number;
   /** In elements; absent: C order. */
   readonly strides?: readonly number[];
-}
-
-export interface CudaEntryPoints {
-  readonly driver: readonly string[];
-  readonly nvrtc: readonly string[];
-  readonly cublas: readonly string[];
-  readonly cublasLt: readonly string[];
-  readonly cutensor: readonly string[];
-  readonly cufft: readonly string[];
-  readonly cusolver: readonly string[];
-  readonly cudss: readonly string[];
 }
 
 /** An algorithm of cuBLASLt, in words of 32 bits, and how long a call of it takes. */

@@ -25,7 +25,7 @@ export function printPlan(plan: Plan): string {
 }
 
 /** A line for each phase: which device does how much of it. */
-export function printPhases(plan: Plan): string {
+function printPhases(plan: Plan): string {
   const phases = plan.phases.map((phase, k) => `phase ${k}: ${printPhase(phase, plan)}`);
   const peaks = plan.devices.map((device, d) => `${device} ${plan.peakBytes[d]} bytes`);
   return [...phases, `peak: ${peaks.join(', ')}`].join('\n');

@@ -56,7 +56,7 @@ export function loopOf(i: Instruction): ElementLoop | undefined {
 }
 
 /** The function in CUDA C that an instruction calls. */
-export function cudaFunctionOf(i: Instruction): CudaFunction | undefined {
+function cudaFunctionOf(i: Instruction): CudaFunction | undefined {
   const form = formOf(i);
   return form.kind === 'function' ? form.function : undefined;
 }

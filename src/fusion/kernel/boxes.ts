@@ -124,27 +124,6 @@ export function insideOf(bounds: readonly Bound[], box: Box): Box | undefined {
 }
 
 /**
- * The box of indices [first, last) of a linear index over `sizes`, outermost first: exact where the range is
- * whole in the inner axes, else the smallest box around it.
- */
-export function boxOfRange(first: number, last: number, sizes: readonly number[]): Box {
-  const box: [number, number][] = sizes.map((n) => [0, n]);
-  let inner = sizes.reduce((a, b) => a * b, 1);
-  let low = first;
-  let high = last - 1;
-  for (const [k, size] of sizes.entries()) {
-    inner /= size;
-    const from = Math.floor(low / inner);
-    const to = Math.floor(high / inner);
-    box[k] = [from, to + 1];
-    if (from !== to) break;
-    low -= from * inner;
-    high -= to * inner;
-  }
-  return box;
-}
-
-/**
  * The boxes that indices [first, last) of a linear index over `sizes` are made of: a few that are whole in
  * inner axes.
  */

@@ -20,7 +20,7 @@ import { levelsOf } from './levels.js';
 const AXES = 'ijklmnopqrstuvwxyzabcdefgh';
 const axisName = (axis: number): string => AXES[axis] ?? `a${axis}`;
 
-export function formatAffine({ offset, strides }: Affine): string {
+function formatAffine({ offset, strides }: Affine): string {
   const terms = strides.flatMap((stride, axis) => {
     if (stride === 0) return [];
     return [stride === 1 ? axisName(axis) : `${stride} ${axisName(axis)}`];

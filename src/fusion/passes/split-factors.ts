@@ -32,7 +32,7 @@ export interface Multiplications {
 }
 
 /** The two parts of a float32 node; of elements that are not finite `hi` is all, and `lo` means nothing. */
-export function splitFactor(editor: Editor, id: number): { readonly hi: number; readonly lo: number } {
+function splitFactor(editor: Editor, id: number): { readonly hi: number; readonly lo: number } {
   const shape = [...editor.node(id).shape]; // a draft of immer ends with the pass
   const map = (op: OpName, ...inputs: number[]): number =>
     editor.add({ kind: 'map', op, dtype: 'float32', shape, inputs });

@@ -88,7 +88,7 @@ export class Recordings {
 }
 
 /** A timeline for the page, from the first of its spans to the last. */
-export function pageTimeline(timeline: TimelineData, number: number, begin: number): PageTimeline {
+function pageTimeline(timeline: TimelineData, number: number, begin: number): PageTimeline {
   const { spans, memory, dropped } = timeline;
   const from = spans.reduce((least, span) => Math.min(least, span.begin), timeline.duration);
   const to = spans.reduce((most, span) => Math.max(most, span.end), 0);

@@ -28,7 +28,7 @@ type Span = readonly [first: number, last: number];
 type Name = 'a' | 'b' | 'c';
 
 /** Outer axes, batches, rows and columns of an operand. */
-export const operandAffine = (operand: MatrixOperand): Affine => ({
+const operandAffine = (operand: MatrixOperand): Affine => ({
   offset: operand.offset,
   strides: [...(operand.outerStrides ?? []), operand.batchStride, operand.rowStride, operand.columnStride],
 });
@@ -44,7 +44,7 @@ export function operandAt(
 }
 
 /** All of an operand. */
-export function operandBox({ batch, outer = [], m, n, k }: MatmulStep, name: Name): Box {
+function operandBox({ batch, outer = [], m, n, k }: MatmulStep, name: Name): Box {
   const [rows, columns] = name === 'a' ? [m, k] : name === 'b' ? [k, n] : [m, n];
   return [...outer.map((size): Span => [0, size]), [0, batch], [0, rows], [0, columns]];
 }
@@ -53,7 +53,7 @@ export function operandBox({ batch, outer = [], m, n, k }: MatmulStep, name: Nam
 export const operandInRows = (step: MatmulStep, name: Name, pitch: number): Split | undefined =>
   splitInRows(operandAffine(step[name]), operandBox(step, name), pitch);
 
-export interface MatmulCuts {
+interface MatmulCuts {
   /** Along the batch where there is one, else along the rows. */
   readonly rows: Cut | undefined;
   /** Of a single matrix. */

@@ -29,13 +29,13 @@ import { type PanelWork, panelSeconds } from './product-cost.js';
 import type { MatmulStep, MatrixOperand } from './product-steps.js';
 
 /** A part of one block of the result, rows × columns. */
-export type PanelTile = Tile & { readonly ranges: Ranges };
+type PanelTile = Tile & { readonly ranges: Ranges };
 
 /**
  * How a product is cut: into `rows` ranges of rows and `columns` ranges of columns, the outer ones of which
  * change slowly, and `depths` ranges of the contracted axis, which follow each other for every block.
  */
-export interface PanelCounts {
+interface PanelCounts {
   readonly rows: number;
   readonly columns: number;
   readonly depths: number;
@@ -43,12 +43,12 @@ export interface PanelCounts {
 }
 
 /** Ranges that rows or columns can be cut into. */
-export const mostPanels = (size: number): number => Math.ceil(size / ROW_GRANULE);
+const mostPanels = (size: number): number => Math.ceil(size / ROW_GRANULE);
 /** Ranges that the contracted axis can be cut into. */
-export const mostDepths = (step: MatmulStep): number => contractedUnits(step);
+const mostDepths = (step: MatmulStep): number => contractedUnits(step);
 
 /** The bytes that are copied to the device and from it. */
-export function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }: PanelCounts): number {
+function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }: PanelCounts): number {
   const { m, n, k } = step;
   // Parts of a panel do not stay.
   const [timesA, timesB] = [
@@ -60,7 +60,7 @@ export function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }:
 }
 
 /** The cost of running a product by panels. */
-export function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
+function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
   const rows = largestPanel(step.m, counts.rows);
   const columns = largestPanel(step.n, counts.columns);
   const size = byteLengthOf(step.dtype);
@@ -97,7 +97,7 @@ function rangeOf(size: number, i: number, count: number, granule = ROW_GRANULE):
 }
 
 /** The size of the largest of `count` ranges: the last one may be cut short, and is a longer one if only one is. */
-export function largestPanel(size: number, count: number, granule = ROW_GRANULE): number {
+function largestPanel(size: number, count: number, granule = ROW_GRANULE): number {
   const [first, last] = rangeOf(size, count - 1, count, granule);
   const units = Math.ceil(size / granule);
   const others = units % count === 1 ? Math.floor(units / count) : Math.ceil(units / count);
@@ -105,7 +105,7 @@ export function largestPanel(size: number, count: number, granule = ROW_GRANULE)
 }
 
 /** The length of the longest of `depths` parts of a product's panels. */
-export const largestDepth = ({ k }: MatmulStep, depths: number): number =>
+const largestDepth = ({ k }: MatmulStep, depths: number): number =>
   largestPanel(k, depths, CONTRACTED_GRANULE);
 
 function panelTile(step: MatmulStep, rows: Span, columns: Span, depth: Span): PanelTile {
