@@ -2,6 +2,7 @@
 import { describe, it } from 'vitest';
 import { printSums } from '../../src/codegen/cuda/routines/bin-sums.js';
 import { printBins } from '../../src/codegen/cuda/routines/bins.js';
+import { printBrackets } from '../../src/codegen/cuda/routines/bracket.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
 import { printRadixSort } from '../../src/codegen/cuda/routines/radix-sort.js';
@@ -60,9 +61,11 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     'selections: %s',
     async (dtype) => {
       const isLong = dtype === 'int64';
+      const ranks = { dtype, descending: false, indexBytes: 0, ranks: 3, isLong, isNarrowed: true } as const;
       const first = { dtype, descending: true, indexBytes: 8, ranks: 1, isLong } as const;
       await compileForHopper([
         printRanks({ dtype, descending: false, indexBytes: 0, ranks: 3, isLong }),
+        printRanks(ranks) + printBrackets(ranks, [1, 0, 1]),
         printTop({ ...first, padded: 2048, groupLanes: dtype === 'bfloat16' ? undefined : 8 }),
       ]);
     },

@@ -1,7 +1,19 @@
 /**
- * The elements at ranks of rows: by radix selection, on a GPU `codegen/cuda/routines/select.ts`, on the CPU
- * `native/cpu/select.cpp`. Launches that the first elements of rows (`top.ts`) need as well are made here.
+ * The elements at ranks of rows: by radix selection, on a GPU `codegen/cuda/routines/select.ts`, of long rows of what
+ * `bracket.ts` narrows them down to, on the CPU `native/cpu/select.cpp`. Launches that the first elements of rows (`top.ts`) need as well are made here.
  */
+import {
+  BRACKET_BYTES,
+  BRACKET_NAME,
+  BRACKET_THREADS,
+  type Brackets,
+  bracketRoom,
+  bracketsOf,
+  LEAST_DIGITS,
+  LEAST_NARROWED,
+  NARROW_NAME,
+  printBrackets,
+} from '../../codegen/cuda/routines/bracket.js';
 import {
   BEGIN_NAME,
   COUNT_NAME,
@@ -60,10 +72,10 @@ export function countLaunches(of: {
   readonly work: LaunchArgument;
   readonly countsAt: number;
   readonly rowsAt: number;
-  /** Of candidates, where rows that have so many at most are left out. */
-  readonly room?: LaunchArgument;
+  /** Of the first elements, the room for candidates, of which rows that have so few are left out; of brackets, where they are. */
+  readonly candidates?: readonly LaunchArgument[];
 }): CallLaunch[] {
-  const { form, rows, length, blocks, input, work, countsAt, rowsAt, room } = of;
+  const { form, rows, length, blocks, input, work, countsAt, rowsAt, candidates = [] } = of;
   const digits = selectDigits(form, length);
   const bitsOf = ({ isPlace }: Digit): number => digits.find((each) => each.isPlace === isPlace)!.high;
   return digits.map((digit) => ({
@@ -75,7 +87,7 @@ export function countLaunches(of: {
       input,
       work,
       ...[countsAt, rowsAt, length, blocks].map(int64),
-      ...(room === undefined ? [] : [room]),
+      ...candidates,
       ...[digit.isPlace ? 1 : 0, digit.low, digit.high, bitsOf(digit)].map(int32),
       int32(!digit.isPlace && digit.low === 0 ? 1 : 0),
     ],
@@ -86,33 +98,42 @@ interface SelectPlan {
   readonly form: SelectForm;
   readonly rows: number;
   readonly length: number;
+  /** Of rows that are narrowed down. */
+  readonly narrowing: (Brackets & { readonly room: number }) | undefined;
 }
 
 function planOf(step: RoutineStep): SelectPlan {
   const { dtype, shape } = step.operands[0]!;
   const [rows, length] = shape as readonly [number, number];
   const ranks = step.parameters.length;
-  return {
-    form: { dtype, descending: false, indexBytes: 0, ranks, isLong: length >= 2 ** 32 },
-    rows,
-    length,
-  };
+  const form = { dtype, descending: false, indexBytes: 0, ranks, isLong: length >= 2 ** 32 } as const;
+  if (length < LEAST_NARROWED || selectDigits(form, length).length < LEAST_DIGITS)
+    return { form, rows, length, narrowing: undefined };
+  const own = bracketsOf(dtype, length, step.parameters);
+  const room = bracketRoom(dtype, length, own.brackets);
+  // Candidates are counted in 32 bits.
+  const narrowing = room < 2 ** 31 ? { ...own, room } : undefined;
+  return { form: { ...form, isNarrowed: narrowing !== undefined }, rows, length, narrowing };
 }
 
-/** Parts of the workspace, in bytes from its beginning: states first, then counts and rows. */
+/** Parts of the workspace, in bytes from its beginning: states first, then counts, rows, brackets, and what lies in those. */
 function workspaceOf({
   form,
   rows,
-}: SelectPlan): Readonly<Record<'countsAt' | 'rowsAt' | 'byteLength', number>> {
+  narrowing,
+}: SelectPlan): Readonly<Record<'countsAt' | 'rowsAt' | 'bracketsAt' | 'keysAt' | 'byteLength', number>> {
   const countsAt = aligned(rows * form.ranks * STATE_BYTES);
   const rowsAt = countsAt + aligned(rows * countsLength(form));
-  return { countsAt, rowsAt, byteLength: rowsAt + aligned(rows * ROW_BYTES) };
+  const bracketsAt = rowsAt + aligned(rows * ROW_BYTES);
+  const keysAt = bracketsAt + aligned(rows * (narrowing?.brackets.length ?? 0) * BRACKET_BYTES);
+  const byteLength = keysAt + aligned(rows * (narrowing?.room ?? 0) * byteLengthOf(form.dtype));
+  return { countsAt, rowsAt, bracketsAt, keysAt, byteLength };
 }
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
-  const { form, rows, length } = plan;
-  const { countsAt, rowsAt } = workspaceOf(plan);
+  const { form, rows, length, narrowing } = plan;
+  const { countsAt, rowsAt, bracketsAt, keysAt } = workspaceOf(plan);
   const input = { buffer: step.operands[0]!.buffer };
   const work = { buffer: step.workspace! };
   const values: CallLaunch = {
@@ -121,9 +142,36 @@ function kernelsOf(step: RoutineStep): CallKernels {
     threads: SELECT_THREADS,
     args: [{ block: 'x' }, work, { buffer: step.results[0]!.buffer }],
   };
-  const passes = { form, rows, length, blocks: rowBlocks(rows, length), input, work, countsAt, rowsAt };
+  const blocks = rowBlocks(rows, length);
+  const passes = { form, rows, length, blocks, input, work, countsAt, rowsAt };
   const begin = beginLaunch(rows, work, countsAt, rowsAt, step.parameters);
-  return { source: printRanks(form), launches: [begin, ...countLaunches(passes), values] };
+  if (narrowing === undefined)
+    return { source: printRanks(form), launches: [begin, ...countLaunches(passes), values] };
+  const { brackets, ofRanks, room } = narrowing;
+  const bracket: CallLaunch = {
+    function: BRACKET_NAME,
+    blocks: rows,
+    threads: BRACKET_THREADS,
+    args: [
+      { block: 'x' },
+      input,
+      work,
+      int64(bracketsAt),
+      int64(length),
+      ...brackets.flatMap(({ low, high }) => [int32(low), int32(high)]),
+    ],
+  };
+  const narrow: CallLaunch = {
+    function: NARROW_NAME,
+    blocks: rows * blocks,
+    threads: SELECT_THREADS,
+    args: [{ block: 'x' }, input, work, ...[rowsAt, bracketsAt, keysAt, length, blocks, room].map(int64)],
+  };
+  const counts = countLaunches({ ...passes, candidates: [int64(keysAt), int64(room)] });
+  return {
+    source: `${printRanks(form)}${printBrackets(form, ofRanks)}`,
+    launches: [begin, bracket, narrow, ...counts, values],
+  };
 }
 
 const SELECTING: Routine = {
@@ -139,12 +187,15 @@ const SELECTING: Routine = {
     return { most: byteLength, least: byteLength };
   },
   work: (step) => {
-    const { form, length } = planOf(step);
+    const { form, length, narrowing } = planOf(step);
     const { dtype, shape } = step.operands[0]!;
     const digits = selectDigits(form, length).length;
-    return { bytes: digits * sizeOfShape(shape) * byteLengthOf(dtype), launches: digits + 2 };
+    const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
+    if (narrowing !== undefined) return { bytes, launches: digits + 4 };
+    return { bytes: digits * bytes, launches: digits + 2 };
   },
-  method: () => 'by radix selection',
+  method: (step) =>
+    planOf(step).narrowing === undefined ? 'by radix selection' : 'by radix selection between brackets',
 };
 
 export const RANKS = routineCall(SELECTING);

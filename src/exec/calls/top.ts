@@ -145,7 +145,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const launches = [
     beginLaunch(rows, work, countsAt, rowsAt, [count - 1]),
     ...narrowing,
-    ...countLaunches({ form, rows, length, blocks, input, work, countsAt, rowsAt, room }),
+    ...countLaunches({ form, rows, length, blocks, input, work, countsAt, rowsAt, candidates: [room] }),
     launch(COLLECT_NAME, blocks, [int64(foundAt), ...of(blocks), room, int64(count)]),
     launch(
       ORDER_NAME,

@@ -5,6 +5,9 @@
  * digit. Counts are integers, so atomics give the same ones in any order. Launches are made by
  * `exec/calls/select.ts`.
  *
+ * Of a long row two keys of a sample enclose each rank (`bracket.ts`): the row is read once for the elements between them,
+ * and the passes are over those alone.
+ *
  * The first elements of a row (`top.ts`) that cannot be narrowed down are selected so, too: those below the key of the
  * last one, and of those equal to it the first ones, for which the digits of their last position are found the same way.
  */
@@ -16,6 +19,8 @@ export interface SelectForm extends SortForm {
   readonly ranks: number;
   /** Whether counts take 64 bits. */
   readonly isLong: boolean;
+  /** Whether passes may be over elements that were collected (`bracket.ts`). */
+  readonly isNarrowed?: boolean;
 }
 
 /** The bits of a pass's digit; of a key, or of a position among those of equal keys. */
@@ -71,9 +76,10 @@ const work = (
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
 /**
- * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key.
+ * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key. With `warps`
+ * all lanes of a warp do, which say by `is_there` whether they have one, while that condition holds.
  */
-export function eachElement({ dtype }: SelectForm, use: string): string {
+export function eachElement({ dtype }: Pick<SelectForm, 'dtype'>, use: string, warps?: string): string {
   const perPack = PACK / byteLengthOf(dtype);
   const packs = Math.max(1, Math.min(2, ITEMS / perPack));
   const items = packs * perPack;
@@ -82,7 +88,7 @@ export function eachElement({ dtype }: SelectForm, use: string): string {
     weft_key k[${perPack}];
   };
   const bool isPacked = (unsigned long long)in % ${PACK} == 0;
-  for (long long from = block * ${step}; from < n; from += blocks * ${step}) {
+  for (long long from = block * ${step}; from < n${warps === undefined ? '' : ` && ${warps}`}; from += blocks * ${step}) {
     const bool isWhole = isPacked && from + ${step} <= n;
     const long long first = from + threadIdx.x * ${perPack};
     weft_pack own[${packs}];
@@ -99,7 +105,7 @@ export function eachElement({ dtype }: SelectForm, use: string): string {
     #pragma unroll
     for (int item = 0; item < ${items}; ++item) {
       const long long i = first + item / ${perPack} * ${SELECT_THREADS * perPack} + item % ${perPack};
-      if (!isWhole && i >= n) break;
+      ${warps === undefined ? 'if (!isWhole && i >= n) break;' : 'const bool is_there = isWhole || i < n;'}
       const weft_key key = weft_key_of(own[item / ${perPack}].k[item % ${perPack}]);
 ${use}    }
   }
@@ -174,9 +180,14 @@ const COUNT_PLACE = `      if (is_place != 0) {
       }
 `;
 
+/** The elements of a row between its brackets, where it was narrowed down to those. */
+const CANDIDATES = `  const unsigned int few = counters->few;
+  in = few > 0 ? (const weft_key*)(work + keys_at) + row * room : in + row * n;
+  n = few > 0 ? few : n;`;
+
 /** The kernels that find the keys of ranks; `skip`: the condition of rows that have none to find. */
 export function printSelection(form: SelectForm, skip = ''): string {
-  const { ranks, isLong, indexBytes } = form;
+  const { ranks, isLong, indexBytes, isNarrowed } = form;
   const isDone = indexBytes > 0 ? `${skip}  if (states[0].isDone != 0) return;\n` : '';
   const rankList = Array.from({ length: ranks }, (_, k) => `long long rank${k}`).join(', ');
   const setRanks = Array.from(
@@ -210,14 +221,14 @@ ${work(ranks)}  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELEC
     ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u};
 ${setRanks}  }
 }
-${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks, ${indexBytes > 0 ? 'long long room, ' : ''}int is_place, int low, int high, int bits, int is_last_of_key) {
+${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks, ${indexBytes > 0 ? 'long long room, ' : isNarrowed === true ? 'long long keys_at, long long room, ' : ''}int is_place, int low, int high, int bits, int is_last_of_key) {
 ${ROW}${work(ranks)}  weft_row* counters = (weft_row*)(work + rows_at) + row;
 ${isDone}${printFindShared(SELECT_THREADS)}  __shared__ unsigned int own_counts[${ranks * BINS}];
   __shared__ unsigned int begun;
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) own_counts[i] = 0u;
   __syncthreads();
   const weft_key above = high >= bits ? (weft_key)0 : (weft_key)(~0ull << high);
-${printLeaders(ranks)}${indexBytes > 0 ? '  const weft_key last_key = (weft_key)states[0].key;\n  const unsigned long long place = states[0].place;\n' : ''}  in += row * n;
+${printLeaders(ranks)}${indexBytes > 0 ? '  const weft_key last_key = (weft_key)states[0].key;\n  const unsigned long long place = states[0].place;\n' : ''}${isNarrowed === true ? CANDIDATES : '  in += row * n;'}
   const unsigned int mask = (1u << (high - low)) - 1u;
 ${eachElement(form, printCountElement(form))}  __syncthreads();
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS})
