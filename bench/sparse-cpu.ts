@@ -15,6 +15,8 @@ interface Given {
   readonly side: number;
   readonly a: SparseMatrix;
   readonly other: SparseMatrix;
+  /** The number of every second row. */
+  readonly even: Int32Array;
   /** The elements in no order. */
   readonly shuffled: Readonly<Record<'data' | 'row' | 'col', Lazy>>;
   /** Random, 2,000 columns, of which each row has a twentieth; and the same as an array. */
@@ -32,7 +34,7 @@ const FUNCTIONS: Readonly<Record<string, (given: Given) => readonly Lazy[] | Pro
   multiply: ({ a, other }) => lines(a.multiply(other)),
   product: ({ a }) => lines(a.matmul(a)),
   rows: ({ a }) => lines(a.rows(a.shape[0] >> 2, (3 * a.shape[0]) >> 2)),
-  takeRows: ({ a }) => lines(a.takeRows(new Int32Array(a.shape[0] >> 1).map((_, k) => 2 * k))),
+  takeRows: ({ a, even }) => lines(a.takeRows(even)),
   columns: ({ a }) => lines(a.columns(a.shape[1] >> 2, (3 * a.shape[1]) >> 2)),
   tril: ({ a }) => lines(a.tril()),
   greater: ({ a }) => lines(a.greater(0)),
@@ -68,8 +70,10 @@ async function givenOf(side: number): Promise<Given> {
   const shape = [Math.ceil((side * side) / 20), 2000] as const;
   const some = await sparse.random(random.key(1), shape, { density: 0.05 }).persist(cpu);
   const dense = await some.toDense().persist(cpu);
+  const even = new Int32Array(a.shape[0] >> 1).map((_, k) => 2 * k);
   const tall = await sparse.random(random.key(3), [100_000, 1000], { density: 1e-3 }).persist(cpu);
-  return { side, a, other, shuffled: { data: values, row: rows, col: columns }, random: some, dense, tall };
+  const shuffled = { data: values, row: rows, col: columns };
+  return { side, a, other, even, shuffled, random: some, dense, tall };
 }
 
 async function main(): Promise<void> {

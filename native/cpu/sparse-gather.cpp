@@ -11,7 +11,7 @@
 namespace weft::cpu {
 namespace {
 
-// As GATHER_WAYS of src/graph/routines.ts.
+// As GATHER_WAYS of src/graph/sparse-routines.ts.
 enum class GatherWay { chosen, above, beside };
 
 // A matrix that rows are taken from; the offset is that of its columns.

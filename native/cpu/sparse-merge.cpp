@@ -3,7 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/sparse-lines.h"
+#include "cpu/sparse-merged-row.h"
 
 namespace weft::cpu {
 namespace {
@@ -35,29 +35,6 @@ Merge readMerge(const std::vector<int64_t>& numbers) {
   return m;
 }
 
-// Calls `use` with each column of a row that is wanted, and its places in A and B, -1 where it is in none.
-template <typename Index, typename Use>
-void mergeRow(const Merge& m, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row,
-              const Use& use) {
-  int64_t i = a.begin(row), j = b.begin(row);
-  const int64_t lastA = a.end(row), lastB = b.end(row);
-  while (i < lastA && j < lastB) {
-    const Index x = a.places[i], y = b.places[j];
-    if (x == y) {
-      use(x, i++, j++);
-    } else if (x < y) {
-      if (!m.isOfBoth) use(x, i, -1);
-      i++;
-    } else {
-      if (!m.isOfBoth) use(y, -1, j);
-      j++;
-    }
-  }
-  if (m.isOfBoth) return;
-  for (; i < lastA; i++) use(a.places[i], i, -1);
-  for (; j < lastB; j++) use(b.places[j], -1, j);
-}
-
 template <typename Work>
 void eachRow(const Merge& m, Range units, ThreadPool& pool, const std::atomic<bool>* cancel,
              const Work& work) {
@@ -74,7 +51,7 @@ void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atom
     const auto a = linesAt<Index>(job, 0, 1, m.storedA), b = linesAt<Index>(job, 2, 3, m.storedB);
     eachRow(m, units, pool, cancel, [&](int64_t row) {
       int64_t found = 0;
-      mergeRow(m, a, b, row, [&](Index, int64_t, int64_t) { found++; });
+      mergeRow(m.isOfBoth, a, b, row, [&](Index, int64_t, int64_t) { found++; });
       counts[row] = found;
     });
     return 0;
@@ -94,7 +71,7 @@ void fillRows(const Merge& m, const RoutineJob& job, Range units, ThreadPool& po
   eachRow(m, units, pool, cancel, [&](int64_t row) {
     int64_t to = starts[row];
     if (to < 0 || starts[row + 1] > m.bound) return;
-    mergeRow(m, a, b, row, [&](Index column, int64_t i, int64_t j) {
+    mergeRow(m.isOfBoth, a, b, row, [&](Index column, int64_t i, int64_t j) {
       places[to] = static_cast<Place>(column);
       ofA[to] = i < 0 ? Element{} : valuesA[i];
       ofB[to++] = j < 0 ? Element{} : valuesB[j];

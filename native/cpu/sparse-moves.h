@@ -1,10 +1,11 @@
-// Routines that move the stored elements of sparse matrices: sparse-gather.cpp, sparse-transpose.cpp and
-// sparse-elements.cpp.
+// Routines that make sparse matrices of stored elements in one pass: sparse-combine.cpp, sparse-elements.cpp,
+// sparse-gather.cpp and sparse-transpose.cpp.
 #pragma once
 #include "cpu/routines.h"
 
 namespace weft::cpu {
 
+extern const Routine kSparseCombine;
 extern const Routine kSparseGather;
 extern const Routine kSparseTranspose;
 extern const Routine kSparseElements;

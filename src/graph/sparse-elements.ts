@@ -23,6 +23,7 @@ import {
   withValues,
 } from './sparse.js';
 import { canonical } from './sparse-matmul.js';
+import { COMBINED_OPS } from './sparse-routines.js';
 import { kept } from './sparse-slices.js';
 
 /** An op of the elements that either matrix has stored, whose value for two zeros is 0. */
@@ -58,31 +59,40 @@ interface Merge {
 
 /** An op of the elements of canonical matrices that meet, zeros where only one is stored. */
 function merged(
-  op: string,
+  asked: string,
   by: OpName,
   a: SparseParts,
   b: SparseParts,
   { isOfBoth, bound, rowBound }: Merge,
 ): SparseParts {
   const [rows, columns] = a.shape;
-  const dtype = meetingDType(op, [a.values, b.values]);
+  const dtype = meetingDType(asked, [a.values, b.values]);
   if (bound === 0) return emptyMatrix(a.shape, map(by, [constant(0, dtype), constant(0, dtype)]).dtype);
   const [startsA, placesA, startsB, placesB] = linesOf(a, b) as [Expr, Expr, Expr, Expr];
   const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
   const parameter = isOfBoth ? 1 : 0;
   const lines = [startsA, placesA, startsB, placesB];
-  const [counts] = call('sparseMergeCounts', [parameter], lines, op) as [Expr];
+  const [counts] = call('sparseMergeCounts', [parameter], lines, asked) as [Expr];
   const starts = startsOfCounts(counts);
   const inputs = [startsA, placesA, x, startsB, placesB, y, starts];
-  const found = call('sparseMerge', [parameter, columns, bound], inputs, op);
+  const found = call('sparseMerge', [parameter, columns, bound], inputs, asked);
   const [places, ofA, ofB] = found as [Expr, Expr, Expr];
   const length = at(starts, constant(BigInt(rows), 'int64'));
   const index = indexDType(Math.max(columns, bound));
+  const values = map(by, [ofA, ofB]);
+  const op = COMBINED_OPS.indexOf(by);
+  const isAtOnce = op >= 0 && (dtype === 'float32' || dtype === 'float64');
+  const [ownPlaces, ownValues] = isAtOnce
+    ? (call('sparseCombine', [parameter, columns, bound, op, 0], [...inputs, places, values], asked) as [
+        Expr,
+        Expr,
+      ])
+    : [places, values];
   return {
     shape: a.shape,
     starts: cast(starts, index),
-    places: bounded(cast(places, index), length),
-    values: bounded(map(by, [ofA, ofB]), length),
+    places: bounded(cast(ownPlaces, index), length),
+    values: bounded(ownValues, length),
     isCanonical: true,
     isGiven: false,
     rowBound: Math.min(columns, rowBound),

@@ -39,8 +39,8 @@ export function sumsOf(op: string, matrix: SparseParts, axis: ReducedAxis): Expr
   const [rows, columns] = matrix.shape;
   const summed = withValues(matrix, (values) => astype(values, result));
   if (axis === 0) {
-    const sums = sumsIn(binsOf(op, summed, 0), upToBound(summed.values), 1);
-    // A bin of nothing is -0.
+    const sums = sumsIn(binsOf(op, summed, 0), upToBound(summed.values), 1, 'any');
+    // Zeros may have any sign.
     return map('add', [sums, constant(0, sums.dtype)]);
   }
   const ones = broadcast(constant(1, result), [columns, 1]);

@@ -150,6 +150,19 @@ export const SPARSE_ROUTINES = {
     ],
   },
   /**
+   * Columns and elements of the sum, difference or product, element by element, of two sparse matrices, up to a bound, 0
+   * behind the last one. Inputs: those of `sparseMerge`, of float32 or float64, and, up to the passes
+   * (`fusion/passes/both-ways.ts`), both results as a map of its results makes them. On the CPU alone. Parameters: whether of
+   * both (1), columns of the matrices, the bound, the place of the op in `COMBINED_OPS`; and whether what is behind the last
+   * element may stay undefined (1), which plans say.
+   */
+  sparseCombine: {
+    results: ([, , values], [, columns, bound]) => [
+      { dtype: placeDType(Math.max(columns!, bound!)), shape: [bound!] },
+      { dtype: values!.dtype, shape: [bound!] },
+    ],
+  },
+  /**
    * How many elements a mask selects of each row: int64 [rows]. Inputs: starts of rows, and the mask of the elements.
    * Parameters: whether starts out of range are an error (1).
    */
@@ -168,6 +181,9 @@ export const SPARSE_ROUTINES = {
 
 /** The orders of `sparseOrder`: as they are, of least degree, and by breadth, reversed. */
 export const SPARSE_ORDERS = ['natural', 'amd', 'rcm'] as const;
+
+/** The ops of `sparseCombine`. */
+export const COMBINED_OPS: readonly string[] = ['add', 'subtract', 'multiply'];
 
 /** The ways in which rows are those of other matrices: chosen by their numbers, or of matrices above one another or side by side. */
 export const GATHER_WAYS = ['chosen', 'above', 'beside'] as const;

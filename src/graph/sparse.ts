@@ -16,7 +16,7 @@ import { type DType, isComplex, isFloat, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { throughBound, upToBound, withExtent } from './extent.js';
 import { cast, constant, iota, map, meetingDType } from './infer.js';
-import { concat } from './joins.js';
+import { concat, padTo } from './joins.js';
 import { cumulativeSum } from './scans.js';
 import { searchsorted } from './searching.js';
 import { argsort } from './sorting.js';
@@ -118,7 +118,8 @@ export function linesOf(...matrices: readonly SparseParts[]): readonly Expr[] {
 }
 
 /** Where rows begin that have so many elements, and the end: int64. */
-export const startsOfCounts = (counts: Expr): Expr => concat([constantLine(0n), cumulativeSum(counts)]);
+export const startsOfCounts = (counts: Expr): Expr =>
+  padTo(cumulativeSum(counts), [1], [counts.shape[0]! + 1]);
 
 /** row · columns + column of each stored element. */
 export const keysOf = (matrix: SparseParts, op: string): Expr =>

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { sparse } from '../../src/api/sparse.js';
 import type { SparseMatrix } from '../../src/api/sparse-matrix.js';
-import { compute, explain, ones } from '../../src/index.js';
+import { compute, explain, lazy, ones } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { generator, randomIntegers } from '../support/random.js';
 
@@ -90,6 +90,29 @@ it.each(DTYPES)('%s: elements, transposes and rows of matrices are those of thei
     );
   }
 });
+
+it.each(['float32', 'float64'] as const)(
+  '%s: sums, differences and products are those of complex matrices',
+  async (dtype) => {
+    // Infinities times the zeros of imaginary parts are no numbers.
+    const finite = [1.5, -0, 0, -2, 3, -0, 1e30];
+    const matrix = (seed: number, values: readonly number[]): SparseMatrix => {
+      const { row, col, shape } = randomElements(seed, [40, 30], 300);
+      const data = lazy(row.map((at, k) => values[(at + 3 * k) % values.length]!)).astype(dtype);
+      return sparse.coo({ data, row: Int32Array.from(row), col: Int32Array.from(col) }, shape);
+    };
+    const wide = dtype === 'float32' ? 'complex64' : 'complex128';
+    for (const join of ['add', 'subtract', 'multiply'] as const) {
+      const values = join === 'multiply' ? finite : [...finite, Number.NaN, Number.POSITIVE_INFINITY];
+      const [a, b] = [matrix(5, values), matrix(6, values)];
+      const [own, other] = [a[join](b), a.astype(wide)[join](b.astype(wide))];
+      expect((await explain([own.data], cpu)).toString()).toContain('\n  sparseCombine ');
+      const lines = [own.indptr, own.indices, own.data, other.indptr, other.indices, other.data.real()];
+      const found = (await compute(lines, cpu)).map(({ data }) => data);
+      expect(found.slice(0, 3)).toEqual(found.slice(3));
+    }
+  },
+);
 
 it('the CPU moves rows and elements itself, and gathers elements one by one where a plan does not hold them', async () => {
   const a = await sparse.diags([1, 2, 3], [-1, 0, 1], [2000, 2000]).persist(cpu);

@@ -57,7 +57,8 @@ export function routineValues(
   // Of two ways, the one of other nodes.
   if (routine === 'binSums' || routine === 'members') return [inputs[2]!.values];
   if (routine === 'labels') return [inputs[1]!.values, inputs[2]!.values];
-  if (routine === 'sparseGather') return inputs.slice(-2).map(({ values }) => values);
+  if (routine === 'sparseGather' || routine === 'sparseCombine')
+    return inputs.slice(-2).map(({ values }) => values);
   if (routine === 'sparseTranspose' || routine === 'sparseElements')
     return inputs.slice(-3).map(({ values }) => values);
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];

@@ -40,6 +40,7 @@ import { SCAN, SCAN_TOTALS } from './scan.js';
 import { SCAN_BEFORE } from './scan-before.js';
 import { RANKS } from './select.js';
 import { ARGSORT, SORT } from './sort.js';
+import { SPARSE_COMBINE } from './sparse-combine.js';
 import { SPARSE_DENSE } from './sparse-dense.js';
 import { SPARSE_ELEMENTS } from './sparse-elements.js';
 import { SPARSE_GATHER } from './sparse-gather.js';
@@ -84,6 +85,7 @@ export const CALLS: Rows = {
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,
   sparseSolve: SPARSE_SOLVE,
+  sparseCombine: SPARSE_COMBINE,
   sparseGather: SPARSE_GATHER,
   sparseTranspose: SPARSE_TRANSPOSE,
   sparseElements: SPARSE_ELEMENTS,

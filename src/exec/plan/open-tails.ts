@@ -29,6 +29,7 @@ const OPEN: Readonly<Record<string, Open>> = {
   compact: compaction,
   distinct: compaction,
   sparseMatmul: sparseLines(4, 0),
+  sparseCombine: sparseLines(4, 0),
   sparseGather: sparseLines(2, 0),
   sparseTranspose: sparseLines(1, 1),
   sparseElements: sparseLines(2, 1),

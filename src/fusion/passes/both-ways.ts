@@ -44,6 +44,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   binSums: () => 2,
   labels: () => 1,
   members: () => 2,
+  sparseCombine: () => 7,
   // Behind three parameters is one for each matrix.
   sparseGather: (parameters) => firstGathered(parameters[0]!) + 3 * (parameters.length - 3),
   sparseTranspose: () => 3,
@@ -56,6 +57,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
 /** Those of one unit whose other way can be cut. */
 const IN_PARTS: ReadonlySet<string> = new Set([
   'binSums',
+  'sparseCombine',
   'sparseGather',
   'sparseTranspose',
   'sparseElements',

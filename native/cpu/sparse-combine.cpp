@@ -1,0 +1,115 @@
+// A sum, difference or product of two sparse matrices, element by element: rows are merged and their elements
+// combined at once, 0 where a matrix has none.
+#include <limits>
+#include <stdexcept>
+
+#include "cpu/scan-numbers.h"
+#include "cpu/sparse-merged-row.h"
+#include "cpu/sparse-moves.h"
+
+namespace weft::cpu {
+namespace {
+
+// As COMBINED_OPS of src/graph/sparse-routines.ts.
+enum class CombineOp { add, subtract, multiply };
+
+struct Combine {
+  DType dtype, index, result;
+  int64_t rows, storedA, storedB, bound;
+  CombineOp op;
+  bool isOfBoth, isOpen;  // what is behind the last element may stay undefined
+};
+
+Combine readCombine(const std::vector<int64_t>& n) {
+  if (n.size() != 10) throw std::invalid_argument("ten numbers");
+  if (n[7] < 0 || n[7] > 2) throw std::invalid_argument("an operation of two sparse matrices");
+  const Combine c{static_cast<DType>(n[0]),
+                  static_cast<DType>(n[1]),
+                  static_cast<DType>(n[2]),
+                  n[3],
+                  n[4],
+                  n[5],
+                  n[6],
+                  static_cast<CombineOp>(n[7]),
+                  n[8] != 0,
+                  n[9] != 0};
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
+  if (std::min({c.rows, c.storedA, c.storedB, c.bound}) < 1 ||
+      std::max({c.rows, c.storedA, c.storedB, c.bound}) > kMost)
+    throw std::invalid_argument("two sparse matrices");
+  return c;
+}
+
+template <typename Use>
+auto withFloat(DType dtype, const Use& use) {
+  if (dtype == DType::float32) return use(float{});
+  if (dtype == DType::float64) return use(double{});
+  throw std::invalid_argument("float32 or float64");
+}
+
+template <CombineOp op, typename T>
+T combined(T a, T b) {
+  if constexpr (op == CombineOp::add) return a + b;
+  if constexpr (op == CombineOp::subtract) return a - b;
+  return a * b;
+}
+
+template <CombineOp op, typename Index, typename Place, typename T>
+void combineRows(const Combine& c, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const auto a = linesAt<Index>(job, 0, 1, c.storedA), b = linesAt<Index>(job, 3, 4, c.storedB);
+  const auto* const valuesA = reinterpret_cast<const T*>(job.operands[2]);
+  const auto* const valuesB = reinterpret_cast<const T*>(job.operands[5]);
+  const auto* const starts = reinterpret_cast<const int64_t*>(job.operands[6]);
+  auto* const places = reinterpret_cast<Place*>(job.results[0]);
+  auto* const values = reinterpret_cast<T*>(job.results[1]);
+  forRows({0, c.rows}, pool, cancel, [&](int64_t first, int64_t last, int) {
+    for (int64_t row = first; row < last; row++) {
+      int64_t to = starts[row];
+      if (to < 0 || starts[row + 1] > c.bound) return;
+      mergeRow(c.isOfBoth, a, b, row, [&](Index column, int64_t i, int64_t j) {
+        places[to] = static_cast<Place>(column);
+        values[to++] = combined<op>(i < 0 ? T{} : valuesA[i], j < 0 ? T{} : valuesB[j]);
+      });
+    }
+  });
+  if (!c.isOpen) clearLines({std::clamp<int64_t>(starts[c.rows], 0, c.bound), c.bound}, pool, places, values);
+}
+
+void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  const Combine c = readCombine(job.numbers);
+  withIndex(c.index, [&](auto index) {
+    return withIndex(c.result, [&](auto place) {
+      return withFloat(c.dtype, [&](auto number) {
+        using Index = decltype(index);
+        using Place = decltype(place);
+        using T = decltype(number);
+        if (c.op == CombineOp::add)
+          combineRows<CombineOp::add, Index, Place, T>(c, job, pool, cancel);
+        else if (c.op == CombineOp::subtract)
+          combineRows<CombineOp::subtract, Index, Place, T>(c, job, pool, cancel);
+        else
+          combineRows<CombineOp::multiply, Index, Place, T>(c, job, pool, cancel);
+        return 0;
+      });
+    });
+  });
+}
+
+RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
+  const Combine c = readCombine(numbers);
+  const auto bytes = [](int64_t size, DType dtype) {
+    return static_cast<size_t>(size) * static_cast<size_t>(byteLengthOf(dtype));
+  };
+  const size_t index = bytes(c.rows + 1, c.index);
+  return {{index, bytes(c.storedA, c.index), bytes(c.storedA, c.dtype), index, bytes(c.storedB, c.index),
+           bytes(c.storedB, c.dtype), bytes(c.rows + 1, DType::int64)},
+          {bytes(c.bound, c.result), bytes(c.bound, c.dtype)},
+          {},
+          1};
+}
+
+}  // namespace
+
+const Routine kSparseCombine{needOf, run};
+
+}  // namespace weft::cpu
