@@ -49,4 +49,18 @@ int enterInContext(const char* name, int noContext, const Body& body) {
       name, {noContext, noContext}, [](Simulator&) { return currentContext(); }, body);
 }
 
+// Whether a library has the descriptor, which is destroyed and counted. That never fails by a planned fault:
+// descriptors are memory of the host.
+template <typename T>
+bool dropDescriptor(const char* name, Handles<T>& all, T* given, const char* kind, const char* counter) {
+  Simulator& simulator = Simulator::get();
+  const std::lock_guard lock(simulator.mutex);
+  simulator.callName = name;
+  T* found = simulator.object(all, given, kind);
+  if (found == nullptr) return false;
+  all.destroy(found);
+  simulator.libraryObjects[counter]--;
+  return true;
+}
+
 }  // namespace weft::sim

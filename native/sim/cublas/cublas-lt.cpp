@@ -95,17 +95,9 @@ int make(const char* name, T** out, const T& value) {
   });
 }
 
-// Destroying never fails by a planned fault: descriptors are memory of the host.
 template <typename T>
 int drop(const char* name, T* given) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = name;
-  T* found = simulator.object(all<T>(), given, "cuBLASLt descriptor");
-  if (found == nullptr) return kInvalid;
-  all<T>().destroy(found);
-  simulator.libraryObjects["cublasLtDescriptors"]--;
-  return kOk;
+  return dropDescriptor(name, all<T>(), given, "cuBLASLt descriptor", "cublasLtDescriptors") ? kOk : kInvalid;
 }
 
 // Sets an attribute that has the type of `field`.

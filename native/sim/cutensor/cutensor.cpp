@@ -80,17 +80,9 @@ int make(T** out, T value) {
   return *out = made, kOk;
 }
 
-// Destroying never fails by a planned fault: descriptors are memory of the host.
 template <typename T>
 int drop(const char* name, T* given) {
-  Simulator& simulator = Simulator::get();
-  const std::lock_guard lock(simulator.mutex);
-  simulator.callName = name;
-  T* found = simulator.object(all<T>(), given, "cuTENSOR descriptor");
-  if (found == nullptr) return kInvalid;
-  all<T>().destroy(found);
-  simulator.libraryObjects["cutensorDescriptors"]--;
-  return kOk;
+  return dropDescriptor(name, all<T>(), given, "cuTENSOR descriptor", "cutensorDescriptors") ? kOk : kInvalid;
 }
 
 bool isType(int type) {
