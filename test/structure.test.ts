@@ -98,6 +98,14 @@ it('finds lifetimes, places buffers and starts runs at one place each', () => {
   expect(having(/function runProgram\(/)).toEqual(['exec/run/run-program.ts']);
 });
 
+it('has one concept a file: none of more than 500 lines', () => {
+  const long = sources.filter((path) => {
+    const text = readFileSync(join(source, path), 'utf8');
+    return text.split('\n').length > 500 && !/^ ?[/*].*do not edit/im.test(text);
+  });
+  expect(long).toEqual([]);
+});
+
 /** The code of the engine in both languages, with its comments. */
 const everywhere = ['src', 'native', 'docs/design'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
