@@ -3,7 +3,15 @@
  * the test that holds the model to a file of them.
  */
 import { readFileSync } from 'node:fs';
+import { printSchedule } from '../src/codegen/cuda/cuda.js';
+import { footprintOf } from '../src/codegen/cuda/footprint.js';
+import { secondsOfLaunches } from '../src/codegen/cuda/launch-seconds.js';
+import { workOf } from '../src/codegen/cuda/launch-work.js';
+import { candidatesOf } from '../src/codegen/cuda/schedules/candidates.js';
+import { scheduleOfNormal } from '../src/codegen/cuda/schedules/schedule.js';
+import { normalize } from '../src/codegen/cuts/domain.js';
 import type { KernelStep } from '../src/exec/plan/plan.js';
+import { limitsOf, ratesOf } from '../src/exec/targets/cuda-device.js';
 import type { Device } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
@@ -17,9 +25,12 @@ export interface Measured {
   readonly family: string;
   readonly predicted: number;
   readonly measured: number;
+  /** On a GPU; undefined in files of kernels that had the schedule of the rule (`scheduleOf`). */
+  readonly schedule?: string;
 }
 
-const labelOf = ({ family, dtype, shape }: CostCase): string => `${family} of ${dtype} ${shape.join('×')}`;
+export const labelOf = ({ family, dtype, shape }: CostCase): string =>
+  `${family} of ${dtype} ${shape.join('×')}`;
 
 /** The kernel that an expression is on a device; undefined: it is not one kernel. */
 export function stepOf({ build, shape, dtype }: CostCase, device: Device): KernelStep | undefined {
@@ -36,27 +47,43 @@ function predictedOf(step: KernelStep, device: Device): number {
   return costs.secondsOf(step, 1) * 1e6;
 }
 
+/** By one of its schedules on a GPU. */
+function predictedBySchedule(
+  { kernel }: KernelStep,
+  device: Device,
+  schedule: string | undefined,
+): number | undefined {
+  const normal = normalize(kernel);
+  const own = scheduleOfNormal(normal, limitsOf(device));
+  const measured =
+    schedule === undefined ? own : candidatesOf(normal, own).find((each) => printSchedule(each) === schedule);
+  return measured && secondsOfLaunches(workOf(normal, measured), 1, ratesOf(device)) * 1e6;
+}
+
 export const measuredOf = (one: CostCase, step: KernelStep, device: Device, measured: number): Measured => ({
   kernel: `${labelOf(one)}: ${step.kernel.name}`,
   family: one.family,
   predicted: predictedOf(step, device),
   measured,
+  ...(device.isHost ? {} : { schedule: printSchedule(footprintOf(step.kernel, limitsOf(device)).schedule) }),
 });
 
 /** Kernels of a file with the predictions of this version. */
 export function predictedAnew(cases: readonly CostCase[], device: Device, file: string): Measured[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   const saved = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Measured);
-  const times = new Map(
-    saved.map(({ kernel, measured }) => [kernel.slice(0, kernel.indexOf(':')), measured]),
-  );
+  const byLabel = new Map(saved.map((line) => [line.kernel.slice(0, line.kernel.indexOf(':')), line]));
   return cases.flatMap((one) => {
     const label = labelOf(one);
-    const measured = times.get(label);
-    if (measured === undefined) return [];
+    const line = byLabel.get(label);
+    if (line === undefined) return [];
     const step = stepOf(one, device);
     if (step === undefined) throw new Error(`${label} was one kernel where it was measured`);
-    return [measuredOf(one, step, device, measured)];
+    const anew = measuredOf(one, step, device, line.measured);
+    if (device.isHost) return [anew];
+    const predicted = predictedBySchedule(step, device, line.schedule);
+    if (predicted === undefined) throw new Error(`${label} had another schedule where it was measured`);
+    return [{ ...anew, predicted }];
   });
 }
 

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { gpu } from '../src/exec/targets/device.js';
-import { cudaOf } from '../src/exec/targets/program-cuda.js';
+import { cudaOf } from '../src/exec/targets/kernel-source.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { lazy } from '../src/index.js';
 import { planOnDevice } from './support/device-plan.js';

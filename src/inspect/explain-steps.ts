@@ -218,7 +218,7 @@ const explainStep = (
 ): StepData =>
   step.kind === 'call'
     ? explainCall(step, plan, device, isTuned)
-    : explainKernel(step, plan, device, withSource);
+    : explainKernel(step, plan, device, { isTuned, withSource });
 
 const labelsOf = (plan: DevicePlan, buffers: readonly number[]): string[] =>
   buffers.map((b) => plan.buffers[b]!.label);
@@ -227,7 +227,7 @@ function explainKernel(
   step: KernelStep | PhaseStep,
   plan: DevicePlan,
   device: Device,
-  withSource: boolean,
+  { isTuned, withSource }: { readonly isTuned: boolean; readonly withSource: boolean },
 ): StepData {
   const { kernel } = step;
   const ofRole = (role: 'input' | 'output'): string[] =>
@@ -235,6 +235,8 @@ function explainKernel(
       plan,
       step.buffers.filter((_, k) => kernel.buffers[k]!.role === role),
     );
+  const { sourceOf, explainSchedule } = targetOf(device);
+  const schedule = explainSchedule?.(step, device, isTuned && step.kind === 'kernel');
   const data = {
     kind: 'kernel' as const,
     name: kernel.name,
@@ -243,18 +245,18 @@ function explainKernel(
     reads: ofRole('input'),
     writes: ofRole('output'),
     text: printKernel(kernel),
+    ...(schedule === undefined ? {} : { schedule }),
   };
-  const { sourceOf } = targetOf(device);
   return sourceOf === undefined || !withSource ? data : { ...data, source: sourceOf(kernel, device) };
 }
 
-/** `isTuned`: it runs as a whole, in a compute that measures the algorithms of products. */
+/** `isTuned`: it runs as a whole, in a compute that measures. */
 function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: boolean): StepData {
   const { reads, writes } = buffersOf(step);
   const { bytesRead, bytesWritten, text } = callRow(step).explain(step, device.kind);
   const { explainTuning, explainSchedule } = targetOf(device);
   const choices = [
-    explainSchedule?.(step, device),
+    explainSchedule?.(step, device, isTuned),
     isTuned ? explainTuning?.(step, plan, device) : undefined,
   ];
   const chosen = choices.filter((choice) => choice !== undefined);

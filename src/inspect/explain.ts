@@ -103,7 +103,7 @@ export class Explanation implements ExplanationData {
       ...(changed.length > 0 ? ['', 'optimized graph', indent(this.optimizedGraph)] : ['']),
       ...steps.map(
         (step, k) =>
-          `${headOf(step, k)}\n${indent(`${madeAt(step.lines)}${step.text}${resourcesText(step)}${timesText(step)}`)}`,
+          `${headOf(step, k)}\n${indent(`${madeAt(step.lines)}${step.text}${scheduleText(step)}${resourcesText(step)}${timesText(step)}`)}`,
       ),
       ...edges.map(
         (e) =>
@@ -169,6 +169,9 @@ function madeAt(lines: readonly string[]): string {
   }
   return `at ${[...byFile].map(([file, numbers]) => `${file}:${numbers.join(',')}`).join(' ')}\n`;
 }
+
+const scheduleText = ({ schedule }: ExplainedStep): string =>
+  schedule === undefined ? '' : `schedule ${schedule}\n`;
 
 /** `map_exp_map: 256 threads, 32 registers, 0 B of local memory, 0 B shared, 8 blocks at a time, occupancy 100 %`. */
 const resourcesText = ({ kernels = [] }: ExplainedStep): string =>

@@ -38,6 +38,11 @@ export interface ExplainedStep {
   readonly writes: readonly string[];
   /** The kernel as text; for a product, its sizes and the arithmetic it is computed in. */
   readonly text: string;
+  /**
+   * Of a generated kernel on a GPU: how it is laid out over blocks and threads, and why: by default, as predicted to be
+   * faster, or as measured (`tune`).
+   */
+  readonly schedule?: string;
   /** The CUDA C that runs, on a GPU. */
   readonly source?: string;
   /** With `measure`, on a GPU: the kernels that it launches, with what they take of a multiprocessor. */

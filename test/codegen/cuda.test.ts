@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { cudaKernel, DEFAULT_LIMITS, printSchedule, scheduleOf } from '../../src/codegen/cuda/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/cuda/loop-check.js';
-import { cudaOf } from '../../src/exec/targets/program-cuda.js';
+import { cudaOf } from '../../src/exec/targets/kernel-source.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { DTYPES } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
-import { type TunedProduct, TuningCache } from '../../src/exec/run/tuning-cache.js';
-import { clearTuning } from '../../src/exec/targets/product-tuning.js';
+import { clearTuning, TuningCache } from '../../src/exec/run/tuning-cache.js';
+import { isTunedProduct, type TunedProduct } from '../../src/exec/targets/product-tuning.js';
 import { compile, iterate, type Lazy, lazy } from '../../src/index.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
 
@@ -133,6 +133,7 @@ describe('the choices on disk', () => {
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   });
+  const cacheIn = (folder: string) => new TuningCache<TunedProduct>(folder, 2 ** 20, isTunedProduct);
   const refuse = (): Promise<TunedProduct> => Promise.reject(new Error('measured again'));
 
   it('are measured by one process for all', async () => {
@@ -142,10 +143,10 @@ describe('the choices on disk', () => {
       measured++;
       return choice;
     };
-    const cache = new TuningCache(folder, 2 ** 20);
+    const cache = cacheIn(folder);
     expect(await Promise.all([cache.get(key, measure), cache.get(key, measure)])).toEqual([choice, choice]);
     expect(measured).toBe(1);
-    expect(await new TuningCache(folder, 2 ** 20).get(key, refuse)).toEqual(choice);
+    expect(await cacheIn(folder).get(key, refuse)).toEqual(choice);
   });
 
   it.each([
@@ -156,21 +157,21 @@ describe('the choices on disk', () => {
     JSON.stringify({ ...choice, algorithm: Array(16).fill(-1) }),
   ])('are measured anew where the entry is %j', async (text) => {
     const folder = makeFolder();
-    const writer = new TuningCache(folder, 2 ** 20);
+    const writer = cacheIn(folder);
     await writer.get(key, async () => JSON.parse(text === '' ? '0' : text) as TunedProduct);
-    expect(await new TuningCache(folder, 2 ** 20).get(key, async () => choice)).toEqual(choice);
+    expect(await cacheIn(folder).get(key, async () => choice)).toEqual(choice);
   });
 
   it('are measured anew where the file is broken', async () => {
     const folder = makeFolder();
-    await new TuningCache(folder, 2 ** 20).get(key, async () => choice);
+    await cacheIn(folder).get(key, async () => choice);
     const [file] = readdirSync(folder).filter((name) => name.endsWith('.image'));
     writeFileSync(join(folder, file!), 'rubbish');
-    expect(await new TuningCache(folder, 2 ** 20).get(key, async () => choice)).toEqual(choice);
+    expect(await cacheIn(folder).get(key, async () => choice)).toEqual(choice);
   });
 
   it('are no condition: a folder that cannot be written to', async () => {
-    const cache = new TuningCache('/proc/weft', 2 ** 20);
+    const cache = cacheIn('/proc/weft');
     expect(await cache.get(key, async () => choice)).toEqual(choice);
     expect(await cache.get(key, refuse)).toEqual(choice);
   });

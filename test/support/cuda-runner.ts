@@ -70,7 +70,8 @@ function specOf({ kernel, cuda, inputs }: CudaCase, image: Uint8Array): ProgramS
   const zeroed = (buffer: number): StepSpec => ({ kind: 'zero', buffer });
   const scratch = kernel.buffers.length;
   const argument = (given: CudaArgument): LaunchArgument => {
-    if ('bytes' in given) return given;
+    // Constants as the kernel has them.
+    if ('bytes' in given) return { bytes: given.bytes };
     // All blocks, from the first.
     if ('block' in given) return { bytes: new Uint8Array(4) };
     if ('steps' in given) return { bytes: new Uint8Array([1, 0, 0, 0]) };

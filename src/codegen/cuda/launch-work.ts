@@ -1,6 +1,6 @@
 /**
  * How much the launches of a kernel do, by their schedules and before a line of source is printed: what a model of their
- * times goes by (`exec/targets/cuda-times.ts`).
+ * times goes by (`launch-seconds.ts`).
  */
 import { liveOf, loadsOf } from '../../fusion/kernel/algebra.js';
 import {
@@ -10,16 +10,15 @@ import {
   reductionOf,
   reductionsOf,
 } from '../../fusion/kernel/arithmetic.js';
-import { type Access, argumentsOf, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { type Access, argumentsOf, type Kernel, oncePerKernel, product } from '../../fusion/kernel/kernel.js';
 import { levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType, isHalf } from '../../graph/dtype.js';
 import { reductionRow } from '../../graph/reductions.js';
 import { normalize } from '../cuts/domain.js';
 import { splitPhases } from '../cuts/split-phases.js';
 import { isVector } from './chunks.js';
-import { type Footprint, footprintOf } from './footprint.js';
-import type { Schedule } from './schedules/schedule.js';
-import type { DeviceLimits } from './schedules/schedule-rows.js';
+import { type Launches, launchesOf } from './launches.js';
+import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 import { touchedBytes } from './traffic.js';
 
 /** Instructions of 32-bit numbers and of 64-bit ones, by the weights of the op table; conversions; accesses to memory. */
@@ -28,6 +27,8 @@ export interface Instructions {
   readonly wide: number;
   readonly casts: number;
   readonly accesses: number;
+  /** Of places: coordinates of chunks, and axes of accesses. */
+  readonly places: number;
 }
 
 export interface LaunchWork {
@@ -38,37 +39,88 @@ export interface LaunchWork {
   readonly instructions: Instructions;
   readonly blocks: number;
   readonly threads: number;
+  /** The part of the instructions that one thread runs. */
+  readonly threadPart: number;
   /** Loads of a thread that wait for those before them. */
   readonly waits: number;
   /** Instructions by which the threads of a block combine what they have, each after those before it. */
   readonly combining: Pick<Instructions, 'narrow' | 'wide'>;
 }
 
-/** The work of each launch of a kernel; empty where there is nothing to compute. */
-export function workOf(kernel: Kernel, limits?: DeviceLimits): readonly LaunchWork[] {
-  const footprint = footprintOf(kernel, limits);
-  const normal = normalize(kernel);
-  const { schedule } = footprint;
-  if (schedule.kind === 'empty') return [];
-  if (schedule.kind === 'split') return splitPhases(normal).kernels.flatMap((part) => workOf(part, limits));
-  const walk = walkOf(normal, schedule, footprint);
-  const [, combine] = footprint.launches;
-  if (combine === undefined) return [walk];
-  return [walk, combineOf(normal, 'slots' in schedule ? schedule.slots : 1, footprint)];
+type Arithmetic = Omit<Instructions, 'accesses' | 'places'>;
+
+/** The part of a walk's work that no schedule changes. */
+interface Tally {
+  /** Memory that it touches. */
+  readonly bytes: number;
+  readonly arithmetic: Arithmetic;
+  /** A step of combining. */
+  readonly combining: LaunchWork['combining'];
+  readonly accesses: readonly CountedAccess[];
 }
 
-const threadsIn = ({ launches }: Footprint, k: number): number => product(launches[k]!.block);
-const blocksIn = ({ launches }: Footprint, k: number): number => product(launches[k]!.grid);
-const scratchBytes = ({ scratch }: Footprint): number =>
+/** An access, how many elements it moves, and axes along which it does. */
+interface CountedAccess {
+  readonly access: Access;
+  readonly count: number;
+  readonly axes: number;
+}
+
+const tallyOf: (kernel: Kernel) => Tally = oncePerKernel((kernel) => ({
+  bytes: touchedBytes(kernel),
+  arithmetic: arithmeticIn(kernel),
+  combining: combiningIn(kernel),
+  accesses: accessesIn(kernel),
+}));
+
+function accessesIn(kernel: Kernel): CountedAccess[] {
+  const { element } = levelsOf(kernel);
+  const rows = product(kernel.parallel);
+  const elements = rows * product(kernel.reduced);
+  const counted = (access: Access, value: number): CountedAccess => ({
+    access,
+    count: element[value] ? elements : rows,
+    axes: access.strides.filter((stride) => stride !== 0).length,
+  });
+  return [
+    ...loadsOf(kernel, liveOf(kernel)).map(({ position, access }) => counted(access, position)),
+    ...kernel.stores.map(({ value, access }) => counted(access, value)),
+  ];
+}
+
+/** Memory that a kernel touches, each byte once. */
+export const bytesTouched = (kernel: Kernel): number => tallyOf(kernel).bytes;
+
+/** The work of each launch of a kernel in the normal form by a schedule; empty where there is nothing to compute. */
+export function workOf(
+  kernel: Kernel,
+  schedule: Schedule,
+  footprint: Launches = launchesOf(kernel, schedule),
+): readonly LaunchWork[] {
+  if (schedule.kind === 'empty') return [];
+  if (schedule.kind === 'split')
+    return splitPhases(kernel).kernels.flatMap((part) => {
+      const normal = normalize(part);
+      return workOf(normal, scheduleOfNormal(normal));
+    });
+  const walk = walkOf(kernel, schedule, footprint);
+  const [, combine] = footprint.launches;
+  if (combine === undefined) return [walk];
+  return [walk, combineOf(kernel, 'slots' in schedule ? schedule.slots : 1, footprint)];
+}
+
+const threadsIn = ({ launches }: Launches, k: number): number => product(launches[k]!.block);
+const blocksIn = ({ launches }: Launches, k: number): number => product(launches[k]!.grid);
+const scratchBytes = ({ scratch }: Launches): number =>
   scratch.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
-function walkOf(kernel: Kernel, schedule: Walked, footprint: Footprint): LaunchWork {
-  const { waits, passes, sharing } = pathOf(kernel, schedule);
+function walkOf(kernel: Kernel, schedule: Walked, footprint: Launches): LaunchWork {
+  const { waits, passes, combines } = pathOf(kernel, schedule);
   const each = instructionsOf(kernel, schedule);
   const repeats = 'steps' in schedule ? schedule.steps : 1;
-  const bytes = touchedBytes(kernel);
+  const { bytes } = tallyOf(kernel);
   const [blocks, threads] = [blocksIn(footprint, 0), threadsIn(footprint, 0)];
-  const combining = combiningOf(kernel, sharing);
+  const combining = combiningOf(kernel, combines);
   return {
     bytes: bytes + scratchBytes(footprint),
     again: (passes - 1) * bytesOfLoads(kernel, bytes),
@@ -77,24 +129,39 @@ function walkOf(kernel: Kernel, schedule: Walked, footprint: Footprint): LaunchW
       wide: repeats * each.wide + blocks * threads * combining.wide,
       casts: repeats * each.casts,
       accesses: passes * each.accesses,
+      places: passes * each.places,
     },
     blocks,
     threads,
+    threadPart: threadPartOf(kernel, schedule, blocks * threads),
     waits: repeats * waits,
     combining,
   };
+}
+
+/** Tiles and chunks at the ends of an array keep their threads as busy as those inside. */
+function threadPartOf({ parallel }: Kernel, schedule: Walked, threads: number): number {
+  const elements = product(parallel);
+  switch (schedule.kind) {
+    case 'map':
+      return Math.min(1, (schedule.width * schedule.unroll) / elements);
+    case 'transpose':
+      return Math.min(1, schedule.tile ** 2 / schedule.threads / elements);
+    default:
+      return 1 / threads;
+  }
 }
 
 /** Schedules that are one walk over the domain. */
 type Walked = Exclude<Schedule, { readonly kind: 'empty' | 'split' }>;
 
 /** The launch that combines partial results of slots: each is read once. */
-function combineOf(kernel: Kernel, slots: number, footprint: Footprint): LaunchWork {
+function combineOf(kernel: Kernel, slots: number, footprint: Launches): LaunchWork {
   const rows = product(kernel.parallel);
   const [blocks, threads] = [blocksIn(footprint, 1), threadsIn(footprint, 1)];
   const sharing = Math.max(1, (blocks * threads) / rows);
-  const combining = combiningOf(kernel, sharing);
-  const once = combiningOf(kernel, 2);
+  const combining = combiningOf(kernel, Math.log2(sharing));
+  const once = combiningOf(kernel, 1);
   return {
     bytes: scratchBytes(footprint),
     again: 0,
@@ -103,20 +170,26 @@ function combineOf(kernel: Kernel, slots: number, footprint: Footprint): LaunchW
       wide: rows * slots * once.wide + blocks * threads * combining.wide,
       casts: 0,
       accesses: rows * slots,
+      places: rows * slots,
     },
     blocks,
     threads,
+    threadPart: 1 / (blocks * threads),
     waits: Math.ceil(slots / sharing),
     combining,
   };
 }
 
-/** A tree of `sharing` threads' partial results. */
-function combiningOf(kernel: Kernel, sharing: number): LaunchWork['combining'] {
-  const steps = Math.log2(sharing);
+/** Of so many steps. */
+function combiningOf(kernel: Kernel, steps: number): LaunchWork['combining'] {
+  const { narrow, wide } = tallyOf(kernel).combining;
+  return { narrow: steps * narrow, wide: steps * wide };
+}
+
+function combiningIn(kernel: Kernel): LaunchWork['combining'] {
   const found = { narrow: 0, wide: 0 };
   for (const { name, taken } of reductionsOf(kernel))
-    found[isWide(taken) ? 'wide' : 'narrow'] += steps * reductionRow(name).cost;
+    found[isWide(taken) ? 'wide' : 'narrow'] += reductionRow(name).cost;
   return found;
 }
 
@@ -133,8 +206,8 @@ interface Path {
   readonly waits: number;
   /** Walks over the reduced axes that read memory. */
   readonly passes: number;
-  /** Threads that share a row. */
-  readonly sharing: number;
+  /** Steps in which a thread combines its own results, of the elements of a chunk, and those of other threads. */
+  readonly combines: number;
 }
 
 /** Waits of a block from its begin to its end. */
@@ -145,22 +218,25 @@ function pathOf(kernel: Kernel, schedule: Walked): Path {
     case 'repeat':
     case 'stencil':
     case 'transpose':
-      return { waits: 1, passes: 1, sharing: 1 };
+      return { waits: 1, passes: 1, combines: 0 };
     case 'reduce': {
       const { mapping, threadsR, width, unrollR, slotLength, itemsP } = schedule;
       const step = threadsR * unrollR * (mapping === 'rows' ? width : 1);
       const steps = Math.ceil(Math.min(length, slotLength) / step);
-      return { waits: steps * itemsP, passes: 1, sharing: threadsR };
+      const isRows = mapping === 'rows';
+      // The elements of a chunk along a row become one result, those of columns are results by themselves.
+      const combines = itemsP * (isRows ? width - 1 + Math.log2(threadsR) : width * Math.log2(threadsR));
+      return { waits: steps * itemsP, passes: 1, combines };
     }
     case 'rows': {
       const { threadsR, width, chunks, sharedChunks, held } = schedule;
       const passes = held ? 1 : levelsOf(kernel).phases;
       const steps = Math.ceil(length / (threadsR * width * (chunks + sharedChunks)));
-      return { waits: passes * steps, passes, sharing: threadsR };
+      return { waits: passes * steps, passes, combines: width - 1 + Math.log2(threadsR) };
     }
     case 'outer-product': {
       const steps = Math.ceil(Math.min(length, schedule.slotLength) / schedule.depth);
-      return { waits: steps, passes: 1, sharing: 1 };
+      return { waits: steps, passes: 1, combines: 0 };
     }
   }
 }
@@ -186,14 +262,12 @@ const COORDINATE = 4;
 const [WIDE_CAST, NARROW_CAST] = [4, 0.5];
 
 /** Instructions of a walk, each value's as often as there are elements of its level. */
-function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
+function arithmeticIn(kernel: Kernel): Arithmetic {
   const { element } = levelsOf(kernel);
-  const chunking = chunkingOf(kernel, schedule);
   const rows = product(kernel.parallel);
   const elements = rows * product(kernel.reduced);
-  const found = { narrow: 0, wide: 0, casts: 0, accesses: 0 };
-  const live = liveOf(kernel);
-  for (const position of live) {
+  const found = { narrow: 0, wide: 0, casts: 0 };
+  for (const position of liveOf(kernel)) {
     const i = kernel.tape[position]!;
     if (isConstant(i)) continue;
     const reduction = reductionOf(i);
@@ -208,13 +282,24 @@ function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
       found[isOfWide ? 'wide' : 'narrow'] += times * cost;
     }
   }
-  for (const { position, access } of loadsOf(kernel, live))
-    found.accesses += (element[position] ? elements : rows) / movedAtOnce(access, chunking);
-  for (const { value, access } of kernel.stores)
-    found.accesses += (element[value] ? elements : rows) / movedAtOnce(access, chunking);
-  if (schedule.kind === 'map' || schedule.kind === 'transpose')
-    found.narrow += (COORDINATE * Math.max(0, kernel.parallel.length - 1) * elements) / chunking.width;
   return found;
+}
+
+/** Instructions of a walk in the chunks of a schedule. */
+function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
+  const chunking = chunkingOf(kernel, schedule);
+  const tally = tallyOf(kernel);
+  let [accesses, places] = [0, 0];
+  for (const { access, count, axes } of tally.accesses) {
+    const moved = count / movedAtOnce(access, chunking);
+    accesses += moved;
+    places += moved * axes;
+  }
+  if (schedule.kind === 'map' || schedule.kind === 'transpose') {
+    const { parallel } = kernel;
+    places += (COORDINATE * Math.max(0, parallel.length - 1) * product(parallel)) / chunking.width;
+  }
+  return { ...tally.arithmetic, accesses, places };
 }
 
 /** Elements of a chunk that an access moves as one. */

@@ -33,10 +33,10 @@ export interface ComputeOptions {
   /** Leaves out the rewrites that may change the rounding of floating-point results. */
   readonly exact?: boolean | undefined;
   /**
-   * Measures the algorithms that a GPU's library offers for each distinct matrix product, before it is first
-   * computed, and keeps the fastest, in the disk cache as well; without it, the library chooses by a rule of its
-   * own. Bits may differ from those of the untuned product, as its sums may have another order. Products that are
-   * cut into tiles are not tuned; on the CPU it changes nothing.
+   * Measures, once on a GPU, the algorithms that its library offers for each distinct matrix product and the schedules of
+   * each generated kernel, before they first run, and keeps the fastest, in the disk cache as well; without it, rules
+   * and predicted times choose. Bits of a product may differ from those of the untuned one, as its sums may have another
+   * order; those of kernels do not. What is cut into tiles is not tuned; on the CPU it changes nothing.
    */
   readonly tune?: boolean | undefined;
   /**

@@ -1,28 +1,45 @@
 /**
- * The algorithms that were chosen for products by measuring, by key: from memory, else from disk, else measured.
+ * Choices that were made by measuring, by key, of products' algorithms and of kernels' schedules: from memory, else from
+ * disk, else measured.
  *
  * As with kernels, the disk is a help and never a condition: without it, or with a broken one, every process
  * measures for itself. A choice on disk holds for all processes, one of which measures. Called by
- * `product-tuning.ts`.
+ * `product-tuning.ts` and `schedule-tuning.ts`.
  */
 
+import { config } from '../../host/config.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { lockOr } from './file-lock.js';
 import { ImageFolder } from './image-folder.js';
 
-/** An algorithm and how it was chosen. */
-export interface TunedProduct {
-  /** A `cublasLtMatmulAlgo_t` in words of 32 bits. */
-  readonly algorithm: readonly number[];
-  /** Its place among the heuristic's, and how many of them ran. */
+/** How a choice among several was made: its place among them, the first of which is taken without measuring. */
+export interface Tuned {
   readonly place: number;
   readonly count: number;
   readonly seconds: number;
-  /** Of the heuristic's first. */
+  /** Of the first. */
   readonly firstSeconds: number;
 }
 
-/** Why a product is not tuned. */
+/** Another than the first has to be faster by so much: less is noise, and would change a choice for nothing. */
+const LEAST_GAIN = 0.03;
+
+/** The choice among candidates that take so many seconds, of which there is one at least. */
+export function fastest(seconds: readonly number[]): Tuned {
+  const [firstSeconds] = seconds as [number, ...number[]];
+  const least = Math.min(...seconds);
+  const place = least < firstSeconds * (1 - LEAST_GAIN) ? seconds.indexOf(least) : 0;
+  return { place, count: seconds.length, seconds: seconds[place]!, firstSeconds };
+}
+
+/** `3 of 8 by measurement, 12.3 µs, 14.0 µs of the first`. */
+export function measuredText({ place, count, seconds, firstSeconds }: Tuned, first: string): string {
+  const micro = (value: number): string => `${(value * 1e6).toFixed(1)} µs`;
+  const other = place === 0 ? '' : `, ${micro(firstSeconds)} of ${first}`;
+  return `${place + 1} of ${count} by measurement, ${micro(seconds)}${other}`;
+}
+
+/** Why nothing was chosen by measuring. */
 export type Untuned = 'no cuBLASLt' | 'no form of cuBLASLt' | 'no room to measure' | 'no algorithm ran';
 
 /** One that another compute may get over: it is not kept. */
@@ -31,25 +48,28 @@ const PASSING: Untuned = 'no room to measure';
 const MEMORY_ENTRIES = 4096;
 /** How long another process's measurements are waited for. */
 const LOCK_PATIENCE_MS = 60_000;
-const WORDS = 16;
 
-export class TuningCache {
+/** `T`: the choices of one kind. */
+export class TuningCache<T extends Tuned> {
   readonly #folder: ImageFolder | undefined;
-  readonly #chosen = new LruCache<TunedProduct | Untuned>(MEMORY_ENTRIES);
-  readonly #pending = new Map<string, Promise<TunedProduct | Untuned>>();
+  readonly #chosen = new LruCache<T | Untuned>(MEMORY_ENTRIES);
+  readonly #pending = new Map<string, Promise<T | Untuned>>();
 
-  /** `folder` undefined: no disk cache. */
-  constructor(folder: string | undefined, byteLimit: number) {
+  readonly #isChoice: (choice: Partial<T>) => boolean;
+
+  /** `folder` undefined: no disk cache. `isChoice`: whether an entry of the folder has the fields of this kind. */
+  constructor(folder: string | undefined, byteLimit: number, isChoice: (choice: Partial<T>) => boolean) {
     this.#folder = folder === undefined ? undefined : new ImageFolder(folder, byteLimit);
+    this.#isChoice = isChoice;
   }
 
   /** The choice for a key, where it was made in this process. */
-  known(key: string): TunedProduct | Untuned | undefined {
+  known(key: string): T | Untuned | undefined {
     return this.#chosen.get(key);
   }
 
   /** The choice for a key. Several requests for one are one measurement; a failure of it is not kept. */
-  get(key: string, measure: () => Promise<TunedProduct | Untuned>): Promise<TunedProduct | Untuned> {
+  get(key: string, measure: () => Promise<T | Untuned>): Promise<T | Untuned> {
     const known = this.#chosen.get(key);
     if (known !== undefined && known !== PASSING) return Promise.resolve(known);
     const pending = this.#pending.get(key);
@@ -64,13 +84,10 @@ export class TuningCache {
     return request;
   }
 
-  async #fromDiskOr(
-    key: string,
-    measure: () => Promise<TunedProduct | Untuned>,
-  ): Promise<TunedProduct | Untuned> {
+  async #fromDiskOr(key: string, measure: () => Promise<T | Untuned>): Promise<T | Untuned> {
     const folder = this.#folder;
     if (folder === undefined || !(await folder.usable())) return measure();
-    const fromDisk = async (): Promise<TunedProduct | undefined> => parsed(await folder.read(key));
+    const fromDisk = async (): Promise<T | undefined> => this.#parsed(await folder.read(key));
     const present = await fromDisk();
     if (present !== undefined) return present;
     const turn = await lockOr(folder.lockOf(key), LOCK_PATIENCE_MS, fromDisk);
@@ -86,20 +103,39 @@ export class TuningCache {
       await turn?.lock.release();
     }
   }
+
+  /** A choice as it was written; `undefined` for anything else, which is measured anew. */
+  #parsed(bytes: Uint8Array | undefined): T | undefined {
+    if (bytes === undefined) return undefined;
+    try {
+      const choice = JSON.parse(Buffer.from(bytes).toString()) as Partial<T> | null;
+      const { place, count, seconds, firstSeconds } = choice ?? {};
+      const isTimed = [place, count, seconds, firstSeconds].every((value) => typeof value === 'number');
+      return isTimed && this.#isChoice(choice!) ? (choice as T) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
 }
 
-/** A choice as it was written; `undefined` for anything else, which is measured anew. */
-function parsed(bytes: Uint8Array | undefined): TunedProduct | undefined {
-  if (bytes === undefined) return undefined;
-  try {
-    const choice = JSON.parse(Buffer.from(bytes).toString()) as Partial<TunedProduct> | null;
-    const { algorithm, place, count, seconds, firstSeconds } = choice ?? {};
-    const isWord = (word: unknown): boolean =>
-      Number.isInteger(word) && Number(word) >= 0 && Number(word) < 2 ** 32;
-    if (!Array.isArray(algorithm) || algorithm.length !== WORDS || !algorithm.every(isWord)) return undefined;
-    if (![place, count, seconds, firstSeconds].every((value) => typeof value === 'number')) return undefined;
-    return choice as TunedProduct;
-  } catch {
-    return undefined;
-  }
+const kinds: (() => void)[] = [];
+
+/** The process's choices of a kind, kept in the disk cache that the settings name. */
+export function processChoices<T extends Tuned>(
+  isChoice: (choice: Partial<T>) => boolean,
+): () => TuningCache<T> {
+  let shared: TuningCache<T> | undefined;
+  kinds.push(() => {
+    shared = undefined;
+  });
+  return () => {
+    const { cacheFolder, cacheByteLimit } = config();
+    shared ??= new TuningCache(cacheFolder, cacheByteLimit, isChoice);
+    return shared;
+  };
+}
+
+/** Forgets the choices of this process; those on disk stay. */
+export function clearTuning(): void {
+  for (const forget of kinds) forget();
 }

@@ -1,9 +1,9 @@
 /** The GPUs of this machine, as the driver describes them. Called by `cuda.ts` and what it is made of. */
 import { DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/cuda.js';
+import { type DeviceRates, USUAL_RATES } from '../../codegen/cuda/launch-seconds.js';
 import { config } from '../../host/config.js';
 import { type CudaDeviceInfo, cudaInfo, probeCuda, probeCutensor } from '../native/native.js';
 import { stallOf } from '../native/stalls.js';
-import { type DeviceRates, USUAL_RATES } from './cuda-times.js';
 import type { Device } from './device.js';
 
 let probing: Promise<void> | undefined;

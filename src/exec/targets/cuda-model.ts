@@ -4,7 +4,8 @@
  */
 
 import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
-import { footprintOf } from '../../codegen/cuda/footprint.js';
+import { footprintOf, secondsOfKernel } from '../../codegen/cuda/footprint.js';
+import type { DeviceRates } from '../../codegen/cuda/launch-seconds.js';
 import { warpFoldOf } from '../../codegen/cuda/routines/row-fold-function.js';
 import { WARP_ROW } from '../../codegen/cuda/routines/scan.js';
 import { cudaWorks } from '../../codegen/cuts/cuda-work.js';
@@ -21,7 +22,6 @@ import { aligned } from '../plan/memory.js';
 import { type DevicePlan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
 import type { Destination, DeviceModel } from '../plan/plan-graph.js';
 import { limitsOf, ratesOf } from './cuda-device.js';
-import { type DeviceRates, secondsOfKernel } from './cuda-times.js';
 import type { Device } from './device.js';
 import { cudaPanels } from './panel-choice.js';
 

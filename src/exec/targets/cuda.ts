@@ -13,9 +13,11 @@ import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
 import { resourcesOf } from './kernel-resources.js';
+import { cudaOf } from './kernel-source.js';
 import { timeOfKernel } from './kernel-times.js';
 import { explainTuning } from './product-tuning.js';
-import { cudaOf, cudaProgram, graphSizes } from './program-cuda.js';
+import { cudaProgram, graphSizes } from './program-cuda.js';
+import { explainSchedule } from './schedule-tuning.js';
 import type { Target } from './target.js';
 
 export const CUDA_TARGET: Target = {
@@ -35,7 +37,10 @@ export const CUDA_TARGET: Target = {
   modelOf: cudaModel,
   emit: cudaProgram,
   explainTuning,
-  explainSchedule: (step, device) => callRow(step).kernels?.(step, limitsOf(device))?.schedule,
+  explainSchedule: (step, device, isTuned) =>
+    step.kind === 'call'
+      ? callRow(step).kernels?.(step, limitsOf(device))?.schedule
+      : explainSchedule(step.kernel, device, isTuned),
   graphSizes,
   resourcesOf,
   timeOf: timeOfKernel,

@@ -7,7 +7,7 @@ import type { KernelStep, PhaseStep } from '../plan/plan.js';
 import { architectureOf, limitsOf, residentThreadsOf } from './cuda-device.js';
 import { callSource, loadSource } from './cuda-images.js';
 import type { Device } from './device.js';
-import { cudaOf, sourceOfKernel } from './program-cuda.js';
+import { cudaOf, sourceOfKernel } from './kernel-source.js';
 import type { LaunchedKernel } from './target.js';
 
 /** The kernels of a step in the order of their launches; none: a library does it. */

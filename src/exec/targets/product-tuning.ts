@@ -5,7 +5,6 @@
  * Called by `program-cuda.ts` and `cuda.ts`.
  */
 import { createHash } from 'node:crypto';
-import { config } from '../../host/config.js';
 import { MemoryError } from '../../host/errors.js';
 import type { CallStep } from '../calls/call.js';
 import type { CallTrial } from '../calls/call-row.js';
@@ -14,27 +13,27 @@ import { cudaInfo, tuneProduct } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import type { DevicePlan, Step } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
-import { type TunedProduct, TuningCache, type Untuned } from '../run/tuning-cache.js';
+import { fastest, measuredText, processChoices, type Tuned, type Untuned } from '../run/tuning-cache.js';
 import type { Device } from './device.js';
 
 /** Algorithms that are measured. */
 const MOST_CANDIDATES = 8;
-/** Another than the first has to be faster by so much: less is noise, and would change bits for nothing. */
-const LEAST_GAIN = 0.03;
 
-let shared: TuningCache | undefined;
-
-/** The process's choices, kept in the disk cache that the settings name. */
-function tuningCache(): TuningCache {
-  const { cacheFolder, cacheByteLimit } = config();
-  shared ??= new TuningCache(cacheFolder, cacheByteLimit);
-  return shared;
+/** An algorithm and how it was chosen, among those of the heuristic. */
+export interface TunedProduct extends Tuned {
+  /** A `cublasLtMatmulAlgo_t` in words of 32 bits. */
+  readonly algorithm: readonly number[];
 }
 
-/** Forgets the choices of this process; those on disk stay. */
-export function clearTuning(): void {
-  shared = undefined;
+const WORDS = 16;
+
+export function isTunedProduct({ algorithm }: Partial<TunedProduct>): boolean {
+  const isWord = (word: unknown): boolean =>
+    Number.isInteger(word) && Number(word) >= 0 && Number(word) < 2 ** 32;
+  return Array.isArray(algorithm) && algorithm.length === WORDS && algorithm.every(isWord);
 }
+
+const tuningCache = processChoices<TunedProduct>(isTunedProduct);
 
 /** All that a choice depends on: two devices of a model have the same. */
 export function tuningKey(step: CallStep, plan: DevicePlan, device: Device): string {
@@ -100,13 +99,9 @@ const candidatesOf = (
 ): ReturnType<typeof tuneProduct> => tuneProduct(name, product, byteLengths, MOST_CANDIDATES);
 
 function fastestOf(candidates: Awaited<ReturnType<typeof tuneProduct>>): TunedProduct | Untuned {
-  const [first] = candidates;
-  if (first === undefined) return 'no algorithm ran';
-  const least = Math.min(...candidates.map(({ seconds }) => seconds));
-  const place =
-    least < first.seconds * (1 - LEAST_GAIN) ? candidates.findIndex(({ seconds }) => seconds === least) : 0;
-  const { algorithm, seconds } = candidates[place]!;
-  return { algorithm, place, count: candidates.length, seconds, firstSeconds: first.seconds };
+  if (candidates.length === 0) return 'no algorithm ran';
+  const tuned = fastest(candidates.map(({ seconds }) => seconds));
+  return { algorithm: candidates[tuned.place]!.algorithm, ...tuned };
 }
 
 /** Whether a product is tuned, and how its algorithm was chosen: a part of `explain()`. Undefined: there is no choice. */
@@ -116,8 +111,5 @@ export function explainTuning(step: CallStep, plan: DevicePlan, device: Device):
   if (choice === undefined)
     return 'algorithm: measured when it is first computed, unless the disk cache has it';
   if (typeof choice === 'string') return `algorithm: the library's own choice (${choice})`;
-  const { place, count, seconds, firstSeconds } = choice;
-  const micro = (value: number): string => `${(value * 1e6).toFixed(1)} µs`;
-  const first = place === 0 ? '' : `, ${micro(firstSeconds)} of the heuristic's first`;
-  return `algorithm: ${place + 1} of ${count} by measurement, ${micro(seconds)}${first}`;
+  return `algorithm: ${measuredText(choice, "the heuristic's first")}`;
 }

@@ -3,12 +3,10 @@
  * device's architecture. Called by `cuda.ts`.
  */
 
-import { type CudaKernel, cudaKernel, DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/cuda.js';
-import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
+import type { DeviceLimits, Schedule } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
-import { type CudaSource, generatedSource } from '../../codegen/cuda/source.js';
-import { cudaFunctionsIn } from '../../fusion/kernel/arithmetic.js';
+import { generatedSource } from '../../codegen/cuda/source.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
 import type { Slices } from '../../host/slices.js';
@@ -17,49 +15,31 @@ import type { CallStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
-import { timed } from '../native/recorder.js';
 import { inTurns } from '../native/turns.js';
 import { recordsOf } from '../plan/loop-records.js';
 import { type DevicePlan, kernelsOf, type Step, type SweepStep } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
-import { debug } from '../run/debug.js';
-import type { TunedProduct } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import { callSource, loadImages, type ProgramImages, type Sources, sourcesByKey } from './cuda-images.js';
 import type { Device } from './device.js';
 import { launchArgument } from './kernel-arguments.js';
-import { tuneProducts, tuningKey } from './product-tuning.js';
+import { cudaOf, sourceOfKernel } from './kernel-source.js';
+import { type TunedProduct, tuneProducts, tuningKey } from './product-tuning.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
+import { tuneSchedules, wholeKernels } from './schedule-tuning.js';
 import type { EmitOptions } from './target.js';
 
-/** By kernel and by the shared memory of a block. */
-const printed = new WeakMap<Kernel, Map<number, CudaKernel>>();
-
-/** The CUDA C of a kernel for devices with these limits; printed once. */
-export function cudaOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): CudaKernel {
-  const byLimit = printed.get(kernel) ?? new Map<number, CudaKernel>();
-  let cuda = byLimit.get(limits.sharedByteLength);
-  if (cuda === undefined) {
-    const { schedule } = footprintOf(kernel, limits);
-    cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, schedule));
-    printed.set(kernel, byLimit.set(limits.sharedByteLength, cuda));
-    const { source } = cuda;
-    debug('cuda', kernel.name, () => source);
-  }
-  return cuda;
-}
-
-/** The CUDA C of a kernel with the user's texts in it. */
-export const sourceOfKernel = (kernel: Kernel, limits: DeviceLimits): CudaSource =>
-  generatedSource(cudaOf(kernel, limits).source, textsOfCuda(cudaFunctionsIn(kernel)));
-
 /** The sources of all that a plan launches on a device, each once. */
-export function sourcesOf(plan: DevicePlan, device: Device): Sources {
+export function sourcesOf(plan: DevicePlan, device: Device, schedules = NO_SCHEDULES): Sources {
   const limits = limitsOf(device);
   return sourcesByKey(
     plan.steps.flatMap((step) => [
       ...kernelsOf(step).map((kernel) => sourceOfKernel(kernel, limits)),
+      ...wholeKernels(step).flatMap(({ kernel }) => {
+        const schedule = schedules.get(kernel);
+        return schedule === undefined ? [] : sourceOfKernel(kernel, limits, schedule);
+      }),
       ...callsOf(step).flatMap((call) => {
         const kernels = callRow(call).kernels?.(call, limits);
         return kernels === undefined ? [] : callSource(kernels);
@@ -86,11 +66,12 @@ export async function cudaProgram(
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
   await inTurns(printing(plan, limits));
-  const images = await loadImages(sourcesOf(plan, device), architecture);
+  const schedules = tune ? await tuneSchedules(plan, device, budget) : NO_SCHEDULES;
+  const images = await loadImages(sourcesOf(plan, device, schedules), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: CallStep): TunedProduct | undefined =>
     tuned.size === 0 ? undefined : tuned.get(tuningKey(step, plan, device));
-  const specs = plan.steps.map((step) => stepSpecs(step, { limits, images, algorithmOf }));
+  const specs = plan.steps.map((step) => stepSpecs(step, { limits, images, algorithmOf, schedules }));
   const counts = specs.map(({ length }) => length);
   const streams = streamsOfSpecs(plan, counts);
   return {
@@ -125,18 +106,22 @@ interface Emitting {
   readonly images: ProgramImages;
   /** Of a library's step that runs as a whole, where it was measured. */
   readonly algorithmOf: (step: CallStep) => TunedProduct | undefined;
+  /** Of kernels that run as a whole, where others than their own were measured to be faster. */
+  readonly schedules: ReadonlyMap<Kernel, Schedule>;
 }
 
+const NO_SCHEDULES: ReadonlyMap<Kernel, Schedule> = new Map();
 const NONE: ReadonlyMap<string, TunedProduct> = new Map();
 
 function stepSpecs(step: Step, emitting: Emitting): StepSpec[] {
-  if (step.kind === 'sweep') return [sweepSpec(step, { ...emitting, algorithmOf: () => undefined })];
+  if (step.kind === 'sweep')
+    return [sweepSpec(step, { ...emitting, algorithmOf: () => undefined, schedules: NO_SCHEDULES })];
   return launchSpecs(step, emitting);
 }
 
 /** The launches of a step; of a kernel that is cut into phases, all of its launches. */
 function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclude<StepSpec, SweepSpec>[] {
-  const { images, limits } = emitting;
+  const { images, limits, schedules } = emitting;
   if (step.kind === 'call') return callSpecs(step, emitting);
   if (step.kind === 'loop') {
     const spec = loopSpec(step, (part) => stepSpecs(part, emitting));
@@ -145,7 +130,7 @@ function launchSpecs(step: Exclude<Step, SweepStep>, emitting: Emitting): Exclud
     const image = images.positionOf(generatedSource(LOOP_CHECK));
     return [{ ...spec, check: { image, begin: LOOP_BEGIN, goOn: LOOP_GO_ON, record } }];
   }
-  const cuda = cudaOf(step.kernel, limits);
+  const cuda = cudaOf(step.kernel, limits, step.kind === 'kernel' ? schedules.get(step.kernel) : undefined);
   const image = images.positionOf(generatedSource(cuda.source));
   const launches = cuda.launches.map((launch) => ({
     kind: 'launch' as const,

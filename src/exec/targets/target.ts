@@ -20,7 +20,7 @@ export interface EmitOptions {
   /** The most bytes on the device, and of the host. */
   readonly budget: number | undefined;
   readonly hostBudget: number | undefined;
-  /** Whether the algorithms of products are measured. */
+  /** Whether the algorithms of products and the schedules of kernels are measured. */
   readonly tune: boolean;
 }
 
@@ -65,8 +65,15 @@ export interface Target {
   ) => ProgramSpec | Promise<ProgramSpec>;
   /** The part of `explain()` that says how the algorithm of a tuned call is chosen, where there is a choice. */
   readonly explainTuning?: (step: CallStep, plan: DevicePlan, device: Device) => string | undefined;
-  /** The part of `explain()` that says how the kernels of a call go about it on a device, where that is a choice. */
-  readonly explainSchedule?: (step: CallStep, device: Device) => string | undefined;
+  /**
+   * The part of `explain()` that says how a kernel, or those of a call, go about it on a device, where that is a choice.
+   * `isTuned`: the step runs as a whole in a compute that measures.
+   */
+  readonly explainSchedule?: (
+    step: KernelStep | PhaseStep | CallStep,
+    device: Device,
+    isTuned: boolean,
+  ) => string | undefined;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */
   readonly graphSizes: (plan: DevicePlan, device: Device) => readonly number[];
   /** The kernels of a step with what they take of the device, where there are such. */

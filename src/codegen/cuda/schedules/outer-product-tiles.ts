@@ -110,6 +110,13 @@ function depthOf(
   return undefined;
 }
 
+/** Whether shared memory holds a tile's reduced elements, and registers its accumulators. */
+export function holdsTile(size: PairSizes, { depth, fold, ...tile }: TileSizes): boolean {
+  const { i, j } = tile.items;
+  const isHeld = i * j * size.words * (fold > 0 ? 2 : 1) <= MOST_WORDS;
+  return isHeld && depthOf(size, tile, depth) === depth;
+}
+
 /** Enough tiles to keep a device busy: each walks all reduced elements. */
 function wholePairs(size: PairSizes): TileSizes | undefined {
   const length = product(size.kernel.reduced);

@@ -81,6 +81,26 @@ export function chooseOuterProduct(kernel: Kernel): OuterProductSchedule | undef
   return undefined;
 }
 
+/** The inputs of the choice of tiles for the pairs of two axes. */
+export function pairSizesOf(
+  kernel: Kernel,
+  axisI: number,
+  axisJ: number,
+  sides: readonly Side[] = sidesOf(kernel, axisI, axisJ),
+): PairSizes {
+  const words = reductionsOf(kernel).reduce(
+    (sum, { name, taken }) => sum + (reductionRow(name).width * byteLengthOf(accumulatorOf(taken))) / 4,
+    0,
+  );
+  const bytesOf = (side: Side): number =>
+    frontierOf(kernel, sides).reduce(
+      (sum, position) => sum + (sides[position] === side ? byteLengthOf(kernel.tape[position]!.dtype) : 0),
+      0,
+    );
+  const bytes = { i: bytesOf('i'), j: bytesOf('j'), common: bytesOf('common') };
+  return { kernel, rows: kernel.parallel[axisI]!, columns: kernel.parallel[axisJ]!, words, bytes };
+}
+
 function sizePairs(
   kernel: Kernel,
   axisI: number,
@@ -91,24 +111,8 @@ function sizePairs(
   const { element } = levelsOf(kernel);
   const isOfPair = (arg: number): boolean => !element[arg] && sides[arg] === 'both';
   if ([...takenByWalks(kernel)].some(isOfPair)) return undefined;
-  const words = reductionsOf(kernel).reduce(
-    (sum, { name, taken }) => sum + (reductionRow(name).width * byteLengthOf(accumulatorOf(taken))) / 4,
-    0,
-  );
-  if (words > 4) return undefined;
-  const bytesOf = (side: Side): number =>
-    frontierOf(kernel, sides).reduce(
-      (sum, position) => sum + (sides[position] === side ? byteLengthOf(kernel.tape[position]!.dtype) : 0),
-      0,
-    );
-  const bytes = { i: bytesOf('i'), j: bytesOf('j'), common: bytesOf('common') };
-  const size: PairSizes = {
-    kernel,
-    rows: kernel.parallel[axisI]!,
-    columns: kernel.parallel[axisJ]!,
-    words,
-    bytes,
-  };
+  const size = pairSizesOf(kernel, axisI, axisJ, sides);
+  if (size.words > 4) return undefined;
   const chosen = tilePairs(size);
   if (chosen === undefined) return undefined;
   const isOneTile = chosen.slots > 1 && Math.max(size.rows, size.columns) <= extentOf(chosen, 'i');

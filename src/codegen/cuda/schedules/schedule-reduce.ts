@@ -298,11 +298,17 @@ export function columnWidth(kernel: Kernel, { threadsP, threadsR, slots }: Colum
     along.map(({ dtype }) => dtype),
     kernel.parallel[p - 1]!,
   );
-  while (width > 1 && width * threadsP * threadsR * accumulatorBytes(kernel) > SHARED_BYTES) width /= 2;
+  while (width > 1 && !fitsColumns(kernel, { threadsP, threadsR, width })) width /= 2;
   return slots > 1 ? width : Math.min(width, powerOfTwoTo(product(kernel.parallel) / threadsP / COLUMN_FILL));
 }
 
 type ColumnThreads = Pick<ReduceSchedule, 'threadsP' | 'threadsR' | 'slots'>;
+
+/** Whether shared memory holds what the threads of a block exchange. */
+export const fitsColumns = (
+  kernel: Kernel,
+  { threadsP, threadsR, width }: Pick<ReduceSchedule, 'threadsP' | 'threadsR' | 'width'>,
+): boolean => width * threadsP * threadsR * accumulatorBytes(kernel) <= SHARED_BYTES;
 
 /** Loads of a thread that are in flight together in columns. */
 const columnUnroll = (width: number, length: number): number =>

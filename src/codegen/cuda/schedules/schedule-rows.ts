@@ -168,6 +168,10 @@ export function chooseRows(kernel: Kernel, limits: DeviceLimits): RowSchedule | 
 const chunksInRegisters = (kernel: Kernel, threads: number, width: number): number =>
   Math.floor(Math.min(MOST_HELD_WORDS, BLOCK_WORDS / threads) / heldWords(kernel) / width);
 
+/** Whether a block of so many threads holds the chunks of its rows in registers. */
+export const fitsRegisters = (kernel: Kernel, { chunks, width }: RowSchedule, threads: number): boolean =>
+  chunks <= chunksInRegisters(kernel, threads, width);
+
 function rowLayout(
   kernel: Kernel,
   { threadsR, width }: ReduceSchedule,
@@ -187,8 +191,16 @@ function rowLayout(
   const isShared = threadsP === 1 && inRegisters > 0 && threadsR >= LONG_THREADS;
   if (isShared && bytes + RESERVED_BYTES <= limits.sharedByteLength)
     return { ...frame, chunks: inRegisters, sharedChunks, held: true };
-  return { ...frame, chunks: Math.max(1, STREAMED_ELEMENTS / width), sharedChunks: 0, held: false };
+  return walkedAgain(frame);
 }
+
+/** Rows that are read in each phase. */
+export const walkedAgain = <S extends Pick<RowSchedule, 'width'>>(schedule: S) => ({
+  ...schedule,
+  chunks: Math.max(1, STREAMED_ELEMENTS / schedule.width),
+  sharedChunks: 0,
+  held: false,
+});
 
 function columnLayout(kernel: Kernel, { threadsP, threadsR }: ReduceSchedule): RowSchedule | undefined {
   const chunks = Math.max(1, Math.ceil(product(kernel.reduced) / threadsR));

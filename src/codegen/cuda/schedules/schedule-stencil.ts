@@ -151,7 +151,7 @@ function tiled({ words, down, across }: Reach): StencilSchedule | undefined {
 }
 
 /** How much of what a block computes at each step is stored in the end. */
-function storedPart(schedule: StencilSchedule): number {
+export function storedPart(schedule: StencilSchedule): number {
   const [above, left] = schedule.halo;
   const part = (size: number, halo: number): number => Math.max(0, size - 2 * halo) / size;
   return part(tileRows(schedule), above) * part(tileColumns(schedule), left);

@@ -2,10 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { type CostCase, fittedCases, heldOutCases } from '../../bench/cost-corpus.js';
 import { apart, predictedAnew, stepOf } from '../../bench/cost-predictions.js';
+import { compared, savedSchedules } from '../../bench/schedule-choices.js';
 import { median } from '../../bench/statistics.js';
-import { DEFAULT_LIMITS } from '../../src/codegen/cuda/schedules/schedule-rows.js';
+import { secondsOfKernel } from '../../src/codegen/cuda/footprint.js';
+import { USUAL_RATES } from '../../src/codegen/cuda/launch-seconds.js';
 import { touchedBytes } from '../../src/codegen/cuda/traffic.js';
-import { secondsOfKernel, USUAL_RATES } from '../../src/exec/targets/cuda-times.js';
 import { gpuOf } from '../../src/exec/targets/device.js';
 import { type Lazy, placeholder } from '../../src/index.js';
 
@@ -22,22 +23,36 @@ describe('the times of kernels on an H100', () => {
     expect(median(found)).toBeLessThan(1.06);
     expect(found.filter((ratio) => ratio > 1.25).length).toBeLessThan(41);
     expect(found.filter((ratio) => ratio > 2)).toHaveLength(2);
-    expect(Math.max(...found)).toBeLessThan(2.2);
+    expect(Math.max(...found)).toBeLessThan(2.5);
   });
 
-  it('are predicted of kernels that the model was not fitted to', () => {
+  it('are predicted of kernels of other families and shapes, none beyond 1.7', () => {
     const found = ratios(heldOutCases(100, 1, 26), 'held-out');
     expect(found).toHaveLength(100);
     expect(median(found)).toBeLessThan(1.1);
-    expect(found.filter((ratio) => ratio > 1.5).length).toBeLessThan(11);
-    expect(found.filter((ratio) => ratio > 2)).toHaveLength(1);
+    expect(found.filter((ratio) => ratio > 1.5).length).toBeLessThan(3);
+    expect(Math.max(...found)).toBeLessThan(1.7);
   });
 
-  it('are predicted within 1.25 at the median, and none beyond 2, of kernels that were measured after the fit', () => {
+  it('are predicted within 1.25 at the median, and none beyond 2, of kernels that no number was fitted to', () => {
     const found = ratios(heldOutCases(100, 2, 26), 'held-out-2');
     expect(found).toHaveLength(100);
-    expect(median(found)).toBeLessThan(1.11);
+    expect(median(found)).toBeLessThan(1.09);
+    expect(found.filter((ratio) => ratio > 1.5).length).toBeLessThan(5);
     expect(Math.max(...found)).toBeLessThan(2);
+  });
+});
+
+describe('the schedule that is chosen by predicted times', () => {
+  it('is the fastest one within 5 % for 19 of 20 kernels, and never much slower than the own one', () => {
+    const corpus = [...fittedCases(26), ...heldOutCases(100, 1, 26)];
+    const found = savedSchedules(`${FOLDER}/schedules.jsonl`).map((each) => compared(each, corpus, H100));
+    expect(found).toHaveLength(126);
+    const within = (of: 'own' | 'chosen') => found.filter((one) => one[of] <= 1.05 * one.best).length / 126;
+    expect(within('own')).toBeLessThan(0.88);
+    expect(within('chosen')).toBeGreaterThan(0.95);
+    expect(Math.max(...found.map(({ chosen, own }) => chosen / own))).toBeLessThan(1.02);
+    expect(found.filter(({ chosen, own }) => chosen < 0.95 * own).length).toBeGreaterThan(12);
   });
 });
 
@@ -80,7 +95,7 @@ describe('the time of a kernel', () => {
     shape: readonly number[],
     part = 1,
     rates = USUAL_RATES,
-  ): number => secondsOfKernel(kernelOf(build, shape), part, rates, DEFAULT_LIMITS);
+  ): number => secondsOfKernel(kernelOf(build, shape), part, rates);
 
   it('follows the rate of the memory, and of fewer multiprocessors', () => {
     const h200 = { ...USUAL_RATES, memoryRate: 4.9e12 };
