@@ -37,11 +37,18 @@ export interface StretchedCall {
   readonly reach?: RowReach;
 }
 
+const NONE: readonly StretchedCall[] = [];
+
 /** Such calls in a node: itself, or those in the body of a loop whose starts no step changes. */
-export function stretchedCalls(x: Expr, id: number, inBody: readonly StretchedCall[]): StretchedCall[] {
+export function stretchedCalls(
+  x: Expr,
+  id: number,
+  inBody: readonly StretchedCall[],
+): readonly StretchedCall[] {
+  if (x.kind !== 'call' && x.kind !== 'loop') return NONE;
   if (x.kind === 'call') {
     const known = ROW_LINES[x.routine];
-    if (known === undefined) return [];
+    if (known === undefined) return NONE;
     // Behind a line of starts are the columns.
     const lines = known.starts.map((k) => ({
       starts: x.inputs[k]!,
@@ -54,7 +61,6 @@ export function stretchedCalls(x: Expr, id: number, inBody: readonly StretchedCa
       { path: [id], lines, reach: { starts, places, others, stored: x.inputs[second + 1]!.shape[0]! } },
     ];
   }
-  if (x.kind !== 'loop') return [];
   const states = x.loop.next.length;
   return inBody.flatMap(({ path, lines }) => {
     const captured = lines.flatMap(({ starts, stored }) => {

@@ -24,8 +24,8 @@ export interface BatchAxes {
 /** Of axes with the strides of both factors, the result, and others. */
 export function batchAxesOf(axes: readonly BatchAxis[]): BatchAxes {
   const wide = axes.filter(({ size }) => size !== 1);
+  if (wide.length === 0) return { outer: [], inner: axes.at(-1)! };
   const none: BatchAxis = { size: 1, strides: axes[0]!.strides.map(() => 0) };
-  if (wide.length === 0) return { outer: [], inner: axes.at(-1) ?? none };
   if (wide.some(({ size }) => size === 0)) return { outer: [], inner: { ...none, size: 0 } };
   const joined: BatchAxis[] = [];
   for (const axis of wide.sort((x, y) => y.strides[RESULT]! - x.strides[RESULT]!)) {

@@ -46,9 +46,19 @@ export function stridedViewOf(
   }
 }
 
+/** Whether elements lie in C order. */
+function isDense(strides: readonly number[], shape: Shape): boolean {
+  let stride = 1;
+  for (let k = shape.length - 1; k >= 0; k--) {
+    if (shape[k] !== 1 && strides[k] !== stride) return false;
+    stride *= shape[k]!;
+  }
+  return true;
+}
+
 /** The strides of the same elements in another shape, if there are any. */
 export function reshapeStrides(strides: readonly number[], from: Shape, to: Shape): number[] | undefined {
-  if (sizeOfShape(to) === 0) return denseStrides(to);
+  if (sizeOfShape(to) === 0 || isDense(strides, from)) return denseStrides(to);
   const kept: number[] = [];
   for (let k = 0; k < from.length; k++) if (from[k] !== 1) kept.push(k);
   const result = new Array<number>(to.length).fill(0);

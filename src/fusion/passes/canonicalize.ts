@@ -180,7 +180,8 @@ function* build(
     }
   };
   const enter = (expr: Expr): void => {
-    const inputs = expr.inputs.map((input) => ids.get(input)!);
+    const inputs = new Array<number>(expr.inputs.length);
+    for (let k = 0; k < inputs.length; k++) inputs[k] = ids.get(expr.inputs[k]!)!;
     const node = nodeFrom(dataOf(expr), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
     const status = checkedStatus(expr);

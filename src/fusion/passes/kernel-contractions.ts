@@ -114,13 +114,13 @@ interface LibraryOperand {
  * it is stored in the order that the library wants.
  */
 export function copiedBytes(graph: Graph, id: number, isReadable?: Readable): number {
-  const { node, isComputed: computed, isCopied } = libraryOperandOf(graph, id, isReadable);
+  if (isComputed(graph, id) || operandThroughViews(graph, id, undefined, isReadable) !== undefined) return 0;
   const { dtype, shape } = nodeOf(graph, id);
-  return computed || !isCopied || node !== id ? 0 : sizeOfShape(shape) * byteLengthOf(dtype);
+  return sizeOfShape(shape) * byteLengthOf(dtype);
 }
 
-function libraryOperandOf(graph: Graph, id: number, isReadable?: Readable): LibraryOperand {
-  const operand = operandThroughViews(graph, id, undefined, isReadable);
+function libraryOperandOf(graph: Graph, id: number): LibraryOperand {
+  const operand = operandThroughViews(graph, id);
   const node = operand?.node ?? id;
   const computed = isComputed(graph, id);
   return { node, isComputed: computed, isCopied: operand === undefined || computed };
@@ -134,13 +134,11 @@ function arranged(graph: Graph, id: number): number {
   return node.id;
 }
 
-/** Whether a kernel computes an operand, which then stores it as it is read. */
-export const isComputed = (graph: Graph, id: number): boolean =>
-  ['map', 'cast', 'iota', 'const'].includes(valueBelow(graph, id));
+const COMPUTED: ReadonlySet<string> = new Set(['map', 'cast', 'iota', 'const']);
 
-/** The kind of node that views of it lead to. */
-function valueBelow(graph: Graph, id: number): string {
+/** Whether a kernel computes an operand, below views of it, which then stores it as it is read. */
+export function isComputed(graph: Graph, id: number): boolean {
   let node = nodeOf(graph, id);
   while (node.kind === 'view') node = nodeOf(graph, node.inputs[0]!);
-  return node.kind;
+  return COMPUTED.has(node.kind);
 }

@@ -182,26 +182,28 @@ function lowerPairs(
   context: Context,
 ): number {
   const lowering = new PairProducts(context, sizeOf, node);
-  const operands = node.labels.map((labels, k): Operand => ({ id: inputs[k]!, labels }));
-  const list: (Operand | undefined)[] = [...operands];
-  /** Whether the result or another operand has a label; few labels are searched faster than put into sets. */
-  const isNeeded = (label: number, by: number): boolean =>
-    node.output.includes(label) ||
-    list.some((o, j) => j !== by && o !== undefined && o.labels.includes(label));
-  operands.forEach((operand, k) => {
-    list[k] = lowering.sumOwn(operand, (label) => isNeeded(label, k));
-  });
+  const { output } = node;
+  const list: (Operand | undefined)[] = node.labels.map((labels, k) => ({ id: inputs[k]!, labels }));
+  let by = -1;
+  /** Whether the result or an operand but number `by` has a label; few labels are searched faster than put into sets. */
+  const isNeeded = (label: number): boolean => {
+    if (output.includes(label)) return true;
+    for (let k = 0; k < list.length; k++) if (k !== by && list[k]?.labels.includes(label)) return true;
+    return false;
+  };
+  for (by = 0; by < list.length; by++) list[by] = lowering.sumOwn(list[by]!, isNeeded);
+  by = -1;
   for (const [k, [i, j]] of pairs.entries()) {
     const a = list[i]!;
     const b = list[j]!;
     list[i] = undefined;
     list[j] = undefined;
     // The operand whose own labels come first in the result is the left one: its rows are the result's rows.
-    const [left, right] = comesFirst(a, b, node.output) ? [a, b] : [b, a];
-    const wanted = k === pairs.length - 1 ? node.output : undefined;
-    list.push(lowering.multiply(left, right, (label) => isNeeded(label, -1), wanted));
+    const [left, right] = comesFirst(a, b, output) ? [a, b] : [b, a];
+    const wanted = k === pairs.length - 1 ? output : undefined;
+    list.push(lowering.multiply(left, right, isNeeded, wanted));
   }
-  return lowering.arrange(list[list.length - 1]!, node.output);
+  return lowering.arrange(list[list.length - 1]!, output);
 }
 
 /** Whether the first output label that only one operand has is the first operand's. */

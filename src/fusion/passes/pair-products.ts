@@ -110,7 +110,7 @@ export class PairProducts {
   ): Operand {
     const groups = productLabelsOf(a.labels, b.labels, isNeeded);
     const { dtype } = this.#editor.node(a.id);
-    const [m, n, k] = [groups.m, groups.n, groups.k].map(this.#volume) as [number, number, number];
+    const [m, n, k] = [this.#volume(groups.m), this.#volume(groups.n), this.#volume(groups.k)];
     const batch = this.#volume(groups.batch);
     const size = { batch, m, n, k };
     if (this.#pinned !== undefined) return this.#multiplyBy(this.#pinned, { a, b, groups }, size, wanted);

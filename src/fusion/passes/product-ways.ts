@@ -26,6 +26,10 @@ import type { Editor } from './rewrite.js';
 /** Rows and columns of products in a batch that are there to spare a copy: fewer keep a library from its speed. */
 const LEAST_SIDE = 32;
 
+/** Whether a way reads its operands backwards along labels of the result. */
+const isReversed = ({ reversed: along }: ProductWay, result: Labels): boolean =>
+  along.some((label) => result.includes(label));
+
 /** Labels of a product of stacks of matrices. */
 export const LEFT = [0, 1, 2];
 export const RIGHT = [0, 2, 3];
@@ -123,8 +127,7 @@ export class ProductWays {
     const [left, right] = stacks;
     const { dtype } = this.#editor.node(left);
     const result = this.resultOf(way, wanted);
-    const isMoved =
-      wanted.length > 0 && (!sameNumbers(result, wanted) || way.reversed.some((l) => result.includes(l)));
+    const isMoved = wanted.length > 0 && (!sameNumbers(result, wanted) || isReversed(way, result));
     const ofLeft = copiedBytes(left);
     const ofRight = copiedBytes(right);
     const ofResult = isMoved ? byteLengthOf(dtype) * this.volume(result) : 0;
@@ -245,15 +248,32 @@ export class ProductWays {
   }
 
   /** An operand as (…, rows, columns); it is the same for a batch that it has no label of. */
-  #stack({ groups: { batch }, isApart }: ProductWay, operand: Operand, ...sides: readonly Labels[]): number {
-    const inner = sides.map(this.volume);
+  #stack(
+    { groups: { batch }, isApart }: ProductWay,
+    operand: Operand,
+    rows: Labels,
+    columns: Labels,
+  ): number {
+    const [m, n] = [this.volume(rows), this.volume(columns)];
     const spare = isApart && batch.length < 2 ? [1] : [];
-    const shape = isApart ? [...spare, ...this.shape(batch), ...inner] : [this.volume(batch), ...inner];
-    const own = batch.filter((label) => operand.labels.includes(label));
-    const arranged = this.arrange(operand, [...own, ...sides.flat()]);
-    if (own.length === batch.length) return this.#editor.reshape(arranged, shape);
+    const shape = isApart ? [...spare, ...this.shape(batch), m, n] : [this.volume(batch), m, n];
+    const own = batch.length === 0 ? batch : batch.filter((label) => operand.labels.includes(label));
+    const arranged = this.arrange(operand, [...own, ...rows, ...columns]);
+    return own.length === batch.length
+      ? this.#editor.reshape(arranged, shape)
+      : this.#spread(arranged, batch, own, [m, n], shape);
+  }
+
+  /** Stacks of matrices that are the same along the labels of a batch that are not their `own`. */
+  #spread(
+    id: number,
+    batch: Labels,
+    own: Labels,
+    inner: readonly number[],
+    shape: readonly number[],
+  ): number {
     const thin = batch.map((label) => (own.includes(label) ? this.#sizeOf(label) : 1));
-    const spread = this.#editor.broadcast(this.#editor.reshape(arranged, [...thin, ...inner]), [
+    const spread = this.#editor.broadcast(this.#editor.reshape(id, [...thin, ...inner]), [
       ...this.shape(batch),
       ...inner,
     ]);

@@ -162,10 +162,15 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
   sqrt: (a) => Math.sqrt(a),
 };
 
+function areConstants(ids: readonly number[], editor: Editor): boolean {
+  for (let k = 0; k < ids.length; k++) if (!isConstant(ids[k]!, editor)) return false;
+  return true;
+}
+
 const foldConstants: Rule = (node, editor) => {
   if (node.kind !== 'map' || (node.dtype !== 'float32' && node.dtype !== 'float64')) return undefined;
   const operation = ARITHMETIC[node.op];
-  if (operation === undefined || !node.inputs.every((id) => isConstant(id, editor))) return undefined;
+  if (operation === undefined || !areConstants(node.inputs, editor)) return undefined;
   const a = constantOf(node.inputs[0]!, editor);
   if (typeof a !== 'number') return undefined;
   const b = node.inputs.length === 1 ? a : constantOf(node.inputs[1]!, editor);

@@ -124,23 +124,17 @@ function batched(
   result: StridedOperand,
   addend: StridedOperand | undefined,
 ): { batch: number; outer: readonly number[]; operands: readonly MatrixOperand[] } {
-  const own = batch.map((_, axis) => axis);
-  const [row, column] = [batch.length, batch.length + 1];
-  const placed = [
-    { at: left, axes: [...own, row, column] },
-    { at: right, axes: [...own, row, column] },
-    { at: result, axes: [...batchAxes, rowAxis, columnAxis] },
-    ...(addend === undefined ? [] : [{ at: addend, axes: [...batchAxes, rowAxis, columnAxis] }]),
-  ];
-  const strides = placed.map(({ at, axes }) => axes.map((axis) => at.strides[axis]!));
+  const placed = addend === undefined ? [left, right, result] : [left, right, result, addend];
+  const ofFactors = [...batch.keys(), batch.length, batch.length + 1];
+  const ofResults = [...batchAxes, rowAxis, columnAxis];
+  const strides = placed.map((at, k) => (k < 2 ? ofFactors : ofResults).map((axis) => at.strides[axis]!));
   const { outer, inner } = batchAxesOf(
     batch.map((size, axis) => ({ size, strides: strides.map((each) => each[axis]!) })),
   );
-  const operands = placed.map(({ at: { buffer, offset } }, k): MatrixOperand => {
-    const [rowStride, columnStride] = strides[k]!.slice(-2) as [number, number];
-    const outerStrides = outer.map((axis) => axis.strides[k]!);
+  const operands = placed.map(({ buffer, offset }, k): MatrixOperand => {
+    const [rowStride, columnStride] = [strides[k]!.at(-2)!, strides[k]!.at(-1)!];
     const operand = { buffer, offset, batchStride: inner.strides[k]!, rowStride, columnStride };
-    return outer.length === 0 ? operand : { ...operand, outerStrides };
+    return outer.length === 0 ? operand : { ...operand, outerStrides: outer.map((axis) => axis.strides[k]!) };
   });
   return { batch: inner.size, outer: outer.map(({ size }) => size), operands };
 }
