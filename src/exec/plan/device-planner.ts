@@ -22,7 +22,7 @@ import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
 import { withScanMaps } from './scan-maps.js';
 import { withSparseMaps } from './sparse-maps.js';
-import { stagesOf } from './stages.js';
+import { stagesInSlices } from './stages.js';
 import { buffersOf } from './step-buffers.js';
 import type { StepList } from './step-list.js';
 import { withWorkspaces } from './workspace.js';
@@ -155,7 +155,7 @@ function largestStep(stepList: StepList, model: DeviceModel): Step {
 
 /** Every buffer as a whole, steps one after the other. */
 function* planWhole(stepList: StepList, model: DeviceModel): Slices<DevicePlan> {
-  const stages = stagesOf(stepList.steps);
+  const stages = yield* stagesInSlices(stepList.steps);
   yield;
   return yield* planOfInSlices({ ...stepList, stages }, model);
 }

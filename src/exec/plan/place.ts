@@ -10,7 +10,14 @@ import { sweepStep } from '../tiles/sweep-tables.js';
 import { type MemoryModel, withHostPeak } from './device-model.js';
 import { type Arena, aligned, type Lifetime, placeBeside, placeInArenaInSlices } from './memory.js';
 import type { DevicePlan, PlanBuffer, Step } from './plan.js';
-import { type Lifetimes, lifetimesOf, type Stage, type Staged, type StagedBuffer } from './stages.js';
+import {
+  type Lifetimes,
+  lifetimesInSlices,
+  lifetimesOf,
+  type Stage,
+  type Staged,
+  type StagedBuffer,
+} from './stages.js';
 
 /** The sweeps of stages that have one, by position. */
 export type Sweeps = readonly (SizedSweep | undefined)[];
@@ -33,7 +40,7 @@ export function* planOfInSlices(
   isBefore?: Precedence,
 ): Slices<DevicePlan> {
   const { buffers, stages, outputKeys } = staged;
-  const lifetimes = lifetimesOf(stages);
+  const lifetimes = yield* lifetimesInSlices(stages);
   yield;
   const { offsets, slots, byteLength } = yield* place(staged, lifetimes, sweeps, isBefore);
   yield;
@@ -132,9 +139,14 @@ function stepsOf(stages: readonly Stage[], stepsAt: (at: number) => readonly Ste
   const steps: Step[] = [];
   for (let at = 0, end = 0; at < stages.length; at = end) {
     const { loop } = stages[at]!;
-    for (end = at + 1; loop !== undefined && stages[end]?.loop === loop; ) end++;
-    const own = stages.slice(at, end).flatMap((_, k) => stepsAt(at + k));
-    steps.push(...(loop === undefined ? own : [{ ...loop, body: own }]));
+    end = at + 1;
+    if (loop === undefined) {
+      for (const step of stepsAt(at)) steps.push(step);
+    } else {
+      while (stages[end]?.loop === loop) end++;
+      const body = stages.slice(at, end).flatMap((_, k) => stepsAt(at + k));
+      steps.push({ ...loop, body });
+    }
   }
   return steps;
 }

@@ -5,6 +5,7 @@
  *
  *     x → exp → y → sum → z      stage 0 uses x, y; stage 1 uses y, z      y lives from 0 to 1
  */
+import { completed, type Slices } from '../../host/slices.js';
 import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
 import { recordsOf } from './loop-records.js';
 import type { LoopStep, PlanBuffer, Step } from './plan.js';
@@ -26,6 +27,9 @@ export interface Stage {
 /** A buffer, and how much of it is in memory. */
 export type StagedBuffer = UnplacedBuffer & Pick<PlanBuffer, 'windowed' | 'part'>;
 
+/** Steps between pauses: each takes some 1 µs. */
+const STEPS_OF_SLICE = 1024;
+
 /** A job as stages that run one after the other, over numbered buffers. */
 export interface Staged {
   readonly buffers: readonly StagedBuffer[];
@@ -41,9 +45,15 @@ export interface Staged {
 export type Lifetimes = ReadonlyMap<number, readonly number[]>;
 
 export function lifetimesOf(stages: readonly Pick<Stage, 'uses'>[]): Lifetimes {
+  return completed(lifetimesInSlices(stages));
+}
+
+/** As `lifetimesOf`. */
+export function* lifetimesInSlices(stages: readonly Pick<Stage, 'uses'>[]): Slices<Lifetimes> {
   const lifetimes = new Map<number, number[]>();
-  for (const [at, { uses }] of stages.entries()) {
-    for (const buffer of uses) {
+  for (let at = 0; at < stages.length; at++) {
+    if (at % STEPS_OF_SLICE === STEPS_OF_SLICE - 1) yield;
+    for (const buffer of stages[at]!.uses) {
       const known = lifetimes.get(buffer);
       if (known === undefined) lifetimes.set(buffer, [at]);
       else if (known[known.length - 1] !== at) known.push(at);
@@ -69,12 +79,23 @@ export const heldByLoop = (loop: LoopStep): number[] => [
  * A stage for each step; for a loop those of its body, and one at its end: memory of one step of it serves
  * the next, too.
  */
-export function stagesOf(steps: readonly Step[]): Stage[] {
-  return steps.flatMap((step): Stage[] => {
-    if (step.kind !== 'loop') return [{ uses: usesOf(step), steps: [step] }];
-    const held = heldByLoop(step);
-    const [first, ...others] = stagesOf(step.body).map(({ uses }) => ({ uses }));
-    const body = first === undefined ? [] : [{ uses: [...held, ...first.uses] }, ...others];
-    return [...body, { uses: held, steps: [step] }];
-  });
+export const stagesOf = (steps: readonly Step[]): Stage[] => completed(stagesInSlices(steps));
+
+/** As `stagesOf`. */
+export function* stagesInSlices(steps: readonly Step[]): Slices<Stage[]> {
+  const stages: Stage[] = [];
+  for (let k = 0; k < steps.length; k++) {
+    if (k % STEPS_OF_SLICE === STEPS_OF_SLICE - 1) yield;
+    const step = steps[k]!;
+    if (step.kind === 'loop') stages.push(...stagesOfLoop(step));
+    else stages.push({ uses: usesOf(step), steps: [step] });
+  }
+  return stages;
+}
+
+function stagesOfLoop(loop: LoopStep): Stage[] {
+  const held = heldByLoop(loop);
+  const [first, ...others] = stagesOf(loop.body).map(({ uses }) => ({ uses }));
+  const body = first === undefined ? [] : [{ uses: [...held, ...first.uses] }, ...others];
+  return [...body, { uses: held, steps: [loop] }];
 }

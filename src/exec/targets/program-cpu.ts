@@ -7,7 +7,7 @@ import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
 import { CPU } from './device.js';
-import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
+import { bufferSpecsInSlices, joinedRanges, loopSpec } from './program-spec.js';
 
 export const cpuProgram = (plan: DevicePlan): ProgramSpec => completed(cpuProgramInSlices(plan));
 
@@ -18,9 +18,11 @@ export function* cpuProgramInSlices(plan: DevicePlan): Slices<ProgramSpec> {
     steps.push(stepSpec(step));
     yield;
   }
+  const buffers = yield* bufferSpecsInSlices(plan);
+  yield;
   return {
     device: CPU.name,
-    buffers: bufferSpecs(plan),
+    buffers,
     arenaByteLength: plan.arenaByteLength,
     images: [],
     steps,

@@ -2,7 +2,7 @@
  * Merges the kernels of a task graph: producers into what reads them, then kernels that read the same array;
  * and says why the others stay apart. Called by `partition.ts`.
  */
-import type { Slices } from '../../host/slices.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { affineLoadOf } from '../kernel/algebra.js';
 import { type BufferKey, bufferName } from './buffer-key.js';
 import type { KernelInstance } from './kernel-instance.js';
@@ -66,7 +66,7 @@ export class KernelGraph {
 
   *#mergeProducers(): Slices<boolean> {
     let changed = false;
-    const order = this.#graph.order();
+    const order = yield* this.#graph.order();
     for (let rank = 0; rank < order.length; rank++) order[rank]!.rank = rank;
     for (const consumer of order) {
       yield;
@@ -132,7 +132,7 @@ export class KernelGraph {
 
   *#mergeSiblings(): Slices<boolean> {
     let changed = false;
-    this.#graph.assignLevels();
+    yield* this.#graph.assignLevels();
     for (const key of this.#graph.keys()) {
       const readers = this.#graph.readersOf(key);
       if (readers.size < 2) continue;
@@ -189,8 +189,9 @@ export class KernelGraph {
   }
 
   /** The tasks in an order in which they can run. */
-  tasks(): Task[] {
-    return this.#graph.order().map(({ kernel, call }): Task => {
+  *tasks(): Slices<Task[]> {
+    const order = yield* this.#graph.order();
+    return order.map(({ kernel, call }): Task => {
       if (kernel !== undefined) return { kind: 'kernel', kernel };
       const { nodes, reads } = call!;
       return { kind: 'between', nodes, reads };
@@ -199,7 +200,7 @@ export class KernelGraph {
 
   /** Every edge that was not fused, with its reason; positions are those of `tasks()`. */
   edges(): Edge[] {
-    const order = this.#graph.order();
+    const order = completed(this.#graph.order());
     for (const [rank, task] of order.entries()) task.rank = rank;
     return order.flatMap((task) =>
       task.reads.flatMap((key): Edge[] => {

@@ -61,7 +61,11 @@ export function* chooseMaterialized(
   order: readonly number[],
   { operands, consumers, inParts, costs }: Known,
 ): Slices<Set<number>> {
-  const work = new Work(graph, order, costs);
+  const work = new Work(graph, costs);
+  for (let k = 0; k < order.length; k++) {
+    if (k % NODES_OF_SLICE === NODES_OF_SLICE - 1) yield;
+    work.note(graph, nodeOf(graph, order[k]!));
+  }
   yield;
   const frames = new Frames(graph.nodes.length, inParts);
   const roots = new Set<number>();
@@ -261,7 +265,7 @@ class Frames {
   }
 }
 
-/** The work of computing each node from stored values, by id. */
+/** The work of computing each node from stored values, by id. Inputs of a node are noted before it. */
 class Work {
   /** Of one element. */
   readonly costs: ElementCosts;
@@ -270,21 +274,21 @@ class Work {
   /** Stored nodes it reads; `undefined`: more than are counted. */
   readonly #leaves: (readonly number[] | undefined)[];
 
-  constructor(graph: Graph, order: readonly number[], costs: ElementCosts) {
+  constructor(graph: Graph, costs: ElementCosts) {
     this.costs = costs;
     this.leafBytes = new Float64Array(graph.nodes.length);
     this.#leaves = new Array<readonly number[] | undefined>(graph.nodes.length);
-    for (let k = 0; k < order.length; k++) {
-      const id = order[k]!;
-      const node = nodeOf(graph, id);
-      if (node.kind === 'const' || node.kind === 'iota') {
-        this.#leaves[id] = NO_LEAVES;
-      } else if (isComputed(node)) {
-        this.#combine(graph, node);
-      } else {
-        this.#leaves[id] = [id];
-        this.leafBytes[id] = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
-      }
+  }
+
+  note(graph: Graph, node: GraphNode): void {
+    const { id } = node;
+    if (node.kind === 'const' || node.kind === 'iota') {
+      this.#leaves[id] = NO_LEAVES;
+    } else if (isComputed(node)) {
+      this.#combine(graph, node);
+    } else {
+      this.#leaves[id] = [id];
+      this.leafBytes[id] = sizeOfShape(node.shape) * byteLengthOf(node.dtype);
     }
   }
 

@@ -15,7 +15,7 @@ import {
   nodeOf,
   sizeOfShape,
   storedNode,
-  topologicalOrder,
+  topologicalOrderInSlices,
 } from '../../graph/graph.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { sameNumbers } from '../kernel/kernel.js';
@@ -88,20 +88,23 @@ export function* partitionInSlices(
   structures = new Structures(),
 ): Slices<Partition> {
   const graph = { ...original, outputs: original.outputs.map((id) => storedNode(original, id)) };
-  const order = topologicalOrder(graph);
+  const order = yield* topologicalOrderInSlices(graph);
+  yield;
   const contracts = order.map((id) => nodeOf(graph, id)).filter((node) => node.kind === 'contract');
   const routines = together(graph, order, 'call', routineKey);
   const loops = together(graph, order, 'loop', ({ loop }) => loop.key);
   const outputs = new Set(graph.outputs);
-  const wantedWhole = operandsToStore(graph, contracts, isReadable);
+  yield;
+  const wantedWhole = yield* operandsToStore(graph, contracts, isReadable);
   for (const id of gatheredArrays(graph, order)) wantedWhole.add(id);
   for (const [node] of [...routines, ...loops])
     for (const id of node!.inputs) wantedWhole.add(storedNode(graph, id));
   yield;
   const consumers = new Consumers(graph, order);
+  yield;
   const inParts = joinsInParts(graph, order, consumers);
   yield;
-  const costs = ElementCosts.of(graph, order);
+  const costs = yield* ElementCosts.inSlices(graph, order);
   yield;
   const stored = yield* chooseMaterialized(graph, order, {
     operands: wantedWhole,
@@ -129,7 +132,10 @@ export function* partitionInSlices(
     const writes = nodes.map(({ id }) => nodeBufferKey(id));
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
-  for (const call of calls) kernels.addCall(call);
+  for (const call of calls) {
+    kernels.addCall(call);
+    yield;
+  }
   for (const kernel of yield* buildAll(graph, order, stored, inParts, structures)) {
     kernels.addKernel(kernel);
     yield;
@@ -137,7 +143,7 @@ export function* partitionInSlices(
   yield* kernels.mergeAll();
   const steps: FusedStep[] = [];
   const lowering = new KernelLowering();
-  for (const task of kernels.tasks()) {
+  for (const task of yield* kernels.tasks()) {
     steps.push(finish(task, lowering, operands, isReadable));
     yield;
   }
@@ -186,13 +192,14 @@ function ascending(numbers: readonly number[]): number[] {
  * The nodes that matrix products read: the base below the operand's views where that works, else the operand; also where
  * a view is stored for others, since a library may sum in another order for operands that lie otherwise.
  */
-function operandsToStore(
+function* operandsToStore(
   graph: Graph,
   contracts: readonly GraphNodeOf<'contract'>[],
   isReadable: Readable,
-): Set<number> {
+): Slices<Set<number>> {
   const stored = new Set<number>();
   for (const node of contracts) {
+    yield;
     for (const [k, id] of node.inputs.entries()) {
       const found = operandThroughViews(graph, id, undefined, readableBy(node, k, isReadable));
       stored.add(found === undefined ? id : found.node);
@@ -203,13 +210,15 @@ function operandsToStore(
 
 /** The nodes whose values gathers read, below views. */
 function gatheredArrays(graph: Graph, order: readonly number[]): number[] {
-  return order.flatMap((id) => {
+  const arrays: number[] = [];
+  for (const id of order) {
     const node = nodeOf(graph, id);
-    if (node.kind !== 'gather') return [];
+    if (node.kind !== 'gather') continue;
     let array = nodeOf(graph, node.inputs[0]!);
     while (array.kind === 'view') array = nodeOf(graph, array.inputs[0]!);
-    return array.kind === 'source' ? [] : [array.id];
-  });
+    if (array.kind !== 'source') arrays.push(array.id);
+  }
+  return arrays;
 }
 
 /**
@@ -276,6 +285,9 @@ function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
   return nodeBufferKey(node.id);
 }
 
+/** Nodes between pauses: each takes some 0.1 µs. */
+const NODES_OF_SLICE = 1 << 14;
+
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
 function* buildAll(
   graph: Graph,
@@ -286,12 +298,17 @@ function* buildAll(
 ): Slices<KernelInstance[]> {
   const kernels: KernelInstance[] = [];
   const builder = new KernelBuilder(graph, stored, inParts);
+  yield;
   let spare = 0;
   const nextKey = (): BufferKey => partBufferKey(spare++);
   const built = new Set<number>();
   const isBuilt = (id: number): boolean =>
     !isCall(nodeOf(graph, id)) && sizeOfShape(nodeOf(graph, id).shape) > 0;
-  const waiting = order.filter((id) => stored.has(id) && isBuilt(id)).reverse();
+  const waiting: number[] = [];
+  for (let k = order.length - 1; k >= 0; k--) {
+    if (k % NODES_OF_SLICE === 0) yield;
+    if (stored.has(order[k]!) && isBuilt(order[k]!)) waiting.push(order[k]!);
+  }
   while (waiting.length > 0) {
     const root = waiting[waiting.length - 1]!;
     if (built.has(root)) {

@@ -5,6 +5,7 @@
 
 import type { GraphNodeOf } from '../../graph/graph.js';
 import { InternalError } from '../../host/errors.js';
+import type { Slices } from '../../host/slices.js';
 import type { BufferKey } from './buffer-key.js';
 import type { KernelInstance } from './kernel-instance.js';
 
@@ -54,6 +55,11 @@ export class TaskNode {
     return this.kernel?.writes ?? this.call!.writes;
   }
 }
+
+/** Tasks between pauses: each takes some 0.3 µs, and one that thousands read longer. */
+const TASKS_OF_SLICE = 1024;
+
+const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
 
 /** Tasks that a search for a path looks at before it takes two tasks to be connected. */
 const MAX_SEARCHED = 1000;
@@ -146,20 +152,22 @@ export class TaskGraph {
   }
 
   /** The tasks, producers first; ties keep the order in which tasks were added. */
-  order(): TaskNode[] {
+  *order(): Slices<TaskNode[]> {
     for (const task of this.#tasks) task.waiting = 0;
-    for (const task of this.#tasks)
+    let count = 0;
+    for (const task of this.#tasks) {
+      if (++count % TASKS_OF_SLICE === 0) yield;
       for (const key of task.writes) for (const next of this.#readers.get(key)!) next.waiting++;
-    // Depth first from what became ready last, so that a value is consumed soon after it is made.
-    const newestFirst = (a: TaskNode, b: TaskNode): number => b.number - a.number;
+    }
     const ready: TaskNode[] = [];
     for (const task of this.#tasks) if (task.waiting === 0) ready.push(task);
     ready.sort(newestFirst);
     const order: TaskNode[] = [];
     const released: TaskNode[] = [];
+    // Depth first from what became ready last, so that a value is consumed soon after it is made.
     while (ready.length > 0) {
       const task = ready.pop()!;
-      order.push(task);
+      if (order.push(task) % TASKS_OF_SLICE === 0) yield;
       released.length = 0;
       for (const key of task.writes)
         for (const next of this.#readers.get(key)!) if (--next.waiting === 0) released.push(next);
@@ -171,12 +179,15 @@ export class TaskGraph {
   }
 
   /** Gives every task its level: the length of the longest path that leads to it. */
-  assignLevels(): void {
-    const order = this.order();
+  *assignLevels(): Slices<void> {
+    const order = yield* this.order();
     for (const task of order) task.level = 0;
-    for (const { writes, level } of order)
+    for (let k = 0; k < order.length; k++) {
+      if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
+      const { writes, level } = order[k]!;
       for (const key of writes)
         for (const next of this.#readers.get(key)!) if (next.level <= level) next.level = level + 1;
+    }
   }
 
   /** Lifts what depends on a task above it. */

@@ -142,7 +142,7 @@ export const canonicalizeOnce = (outputs: readonly Expr[]): CanonicalGraph =>
 export const graphOfArguments = (outputs: readonly Expr[]): Graph =>
   completed(build(outputs, new ArgumentList(), undefined)).graph;
 
-/** Nodes between pauses, each of which takes about 0.6 µs. */
+/** Nodes between pauses, on the way down and up again, each of which takes about 0.6 µs. */
 const NODES_OF_SLICE = 1024;
 
 /** `scalars`: takes the constants that are given with each run; without one, constants are part of the graph. */
@@ -389,8 +389,8 @@ function* visitInputsFirst(
     while (at < inputs.length && done.has(inputs[at]!)) at++;
     if (at < inputs.length) {
       next[top] = at + 1;
-      path.push(inputs[at]!);
       next.push(0);
+      if (path.push(inputs[at]!) % NODES_OF_SLICE === 0) yield;
     } else {
       enter(path.pop()!);
       next.pop();

@@ -12,6 +12,7 @@ import {
   nodeOf,
 } from '../../graph/graph.js';
 import { opRow } from '../../graph/ops.js';
+import { completed, type Slices } from '../../host/slices.js';
 
 /** Whether each element is computed from those of the inputs, which broadcast. */
 export const isElementwise = ({ kind }: GraphNode): boolean =>
@@ -50,13 +51,24 @@ function costOf(node: GraphNode): number {
 export const lengthOf = (node: GraphNodeOf<'reduce'>, input: GraphNode): number =>
   node.axes.reduce((count, axis) => count * input.shape[axis]!, 1);
 
+/** Nodes between pauses: each takes some 0.1 µs. */
+const NODES_OF_SLICE = 1 << 14;
+
 /** Costs by id, in additions. `of` the inputs of a node are noted before the node's own. */
 export class ElementCosts {
   readonly #costs: number[] = [];
 
   static of(graph: Graph | MutableGraph, order: readonly number[]): ElementCosts {
+    return completed(ElementCosts.inSlices(graph, order));
+  }
+
+  /** As `of`. */
+  static *inSlices(graph: Graph | MutableGraph, order: readonly number[]): Slices<ElementCosts> {
     const costs = new ElementCosts();
-    for (let k = 0; k < order.length; k++) costs.note(nodeOf(graph, order[k]!), graph);
+    for (let k = 0; k < order.length; k++) {
+      if (k % NODES_OF_SLICE === NODES_OF_SLICE - 1) yield;
+      costs.note(nodeOf(graph, order[k]!), graph);
+    }
     return costs;
   }
 

@@ -96,7 +96,7 @@ export const lowerContractions = ({
       };
       return isMatrixProduct(node, context) ? undefined : lower(node, context);
     };
-    yield* rewriteInOneWalk(graph, { contract: [rule] }); // what is made of a contraction is executed as it is
+    yield* rewriteInOneWalk(graph, { contract: [rule] }, ['contract', 'view', 'map']); // what is made of a contraction is executed as it is
     yield* simplify(graph);
   };
 

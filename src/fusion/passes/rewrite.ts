@@ -16,11 +16,11 @@ import {
   nodeOf,
   orderOf,
   type RewriteListener,
-  topologicalOrder,
+  topologicalOrderInSlices,
 } from '../../graph/graph.js';
 import { sameShape } from '../../graph/shape.js';
 import { InternalError } from '../../host/errors.js';
-import type { Slices } from '../../host/slices.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { type NodeContent, NodeTable } from './node-table.js';
 
 const MAX_REWRITES = 64;
@@ -30,6 +30,9 @@ export type Rule = (node: GraphNode, editor: Editor) => number | undefined;
 
 /** The rules for nodes of each kind, in order; a kind without any is left as it is. */
 export type Rules = { readonly [K in GraphNode['kind']]?: readonly Rule[] };
+
+/** Nodes between pauses: each that is entered takes some 0.4 µs. */
+const NODES_OF_TABLE = 4096;
 
 /** Reads and adds nodes while a graph is rewritten. */
 export class Editor {
@@ -64,12 +67,19 @@ export class Editor {
   }
 
   #table(kind: GraphNode['kind']): NodeTable {
-    let table = this.#interned[kind];
-    if (table === undefined) {
-      table = new NodeTable();
-      for (const node of this.#graph.nodes) if (node?.kind === kind) table.enter(node, node.id);
-      this.#interned[kind] = table;
+    return this.#interned[kind] ?? completed(this.prepare(kind));
+  }
+
+  /** Makes the table of the nodes of a kind. */
+  *prepare(kind: GraphNode['kind']): Slices<NodeTable> {
+    const table = new NodeTable();
+    const { nodes } = this.#graph;
+    for (let k = 0; k < nodes.length; k++) {
+      if (k % NODES_OF_TABLE === NODES_OF_TABLE - 1) yield;
+      const node = nodes[k];
+      if (node?.kind === kind) table.enter(node, node.id);
     }
+    this.#interned[kind] = table;
     return table;
   }
 
@@ -125,13 +135,20 @@ export function* rewrite(graph: MutableGraph, rules: Rules): Slices<void> {
   let order = orderOf(graph);
   for (let round = 0; (yield* rewriteOnce(graph, rules, order)) === 'unseen'; round++) {
     if (round === MAX_ROUNDS) throw new InternalError('rules do not come to rest');
-    order = dropDead(graph);
+    order = yield* dropDead(graph);
   }
 }
 
-/** Applies rules none of which fits what they make: one walk does it. */
-export function* rewriteInOneWalk(graph: MutableGraph, rules: Rules): Slices<void> {
-  if ((yield* rewriteOnce(graph, rules, orderOf(graph))) === 'unseen') dropDead(graph);
+/**
+ * Applies rules none of which fits what they make: one walk does it. `made`: the kinds of nodes that they are sure to
+ * make, in a large graph, whose tables are then made in slices.
+ */
+export function* rewriteInOneWalk(
+  graph: MutableGraph,
+  rules: Rules,
+  made: readonly GraphNode['kind'][] = [],
+): Slices<void> {
+  if ((yield* rewriteOnce(graph, rules, orderOf(graph), made)) === 'unseen') yield* dropDead(graph);
 }
 
 /**
@@ -142,9 +159,11 @@ function* rewriteOnce(
   graph: MutableGraph,
   rules: Rules,
   order: readonly number[],
+  made: readonly GraphNode['kind'][] = [],
 ): Slices<'rest' | 'unseen'> {
   let changed = false;
   const editor = new Editor(graph);
+  for (const kind of made) yield* editor.prepare(kind);
   const replaced = new Replaced(graph.nodes.length);
   const settle = (start: number): number => {
     let id = start;
@@ -173,7 +192,7 @@ function* rewriteOnce(
   if (!changed) return 'rest';
   graph.outputs = graph.outputs.map(replaced.now);
   if (editor.unseenCount > 0) return 'unseen';
-  dropDead(graph);
+  yield* dropDead(graph);
   return 'rest';
 }
 
@@ -220,9 +239,11 @@ function replacementOf(
 }
 
 /** Removes the nodes that no output needs; the others in topological order. */
-function dropDead(graph: MutableGraph): readonly number[] {
-  const order = topologicalOrder(graph);
+function* dropDead(graph: MutableGraph): Slices<readonly number[]> {
+  yield;
+  const order = yield* topologicalOrderInSlices(graph);
   graph.order = order;
+  yield;
   const live = new Uint8Array(graph.nodes.length);
   for (let k = 0; k < order.length; k++) live[order[k]!] = 1;
   for (let id = 0; id < live.length; id++) if (live[id] === 0) graph.nodes[id] = undefined;
