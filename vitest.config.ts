@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { SIM_ENVIRONMENT } from './test/sim/environment.js';
+import { besideBuilt } from './test/support/built-modules.js';
 import { OwnProcessesFirst, sharedProcesses } from './test/support/shared-processes.js';
 import { SlowestTests } from './test/support/slowest-tests.js';
 
@@ -40,6 +41,61 @@ const SIM = {
   },
 };
 
+const projects: TestProjectInlineConfiguration[] = [
+  {
+    test: {
+      ...common,
+      name: 'all',
+      include: ['test/**/*.test.ts'],
+      exclude: ['test/sim/**', ...CUDA],
+    },
+  },
+  {
+    test: {
+      ...common,
+      ...SIM,
+      name: 'sim',
+      include: [
+        'test/sim/**/*.test.ts',
+        ...CUDA,
+        'test/conformance/**/*.test.ts',
+        'test/guest/at-once.test.ts',
+      ],
+      // Where memory is watched, there are no graphs, there is one stream, and buffers lie elsewhere than planned.
+      exclude: [
+        'test/sim/sharded-budgets.test.ts',
+        'test/sim/graphs.test.ts',
+        'test/sim/product-graphs.test.ts',
+        'test/sim/streams.test.ts',
+        // On the CPU alone.
+        'test/conformance/bin-sums.test.ts',
+      ],
+    },
+  },
+  // With the buffers of a run where plans place them: in one block, beside and after each other.
+  {
+    test: {
+      ...common,
+      ...SIM,
+      name: 'sim-placed',
+      include: [
+        'test/conformance/programs.test.ts',
+        'test/conformance/budgets.test.ts',
+        'test/sim/compile.test.ts',
+        'test/sim/sharded-budgets.test.ts',
+        'test/sim/decided-loops.test.ts',
+        'test/sim/inline-runs.test.ts',
+        'test/sim/graphs.test.ts',
+        'test/sim/product-graphs.test.ts',
+        'test/sim/reduced-products.test.ts',
+        'test/sim/streams.test.ts',
+        'test/guest/at-once.test.ts',
+      ],
+      env: { ...SIM.env, WEFT_POISON: '0' },
+    },
+  },
+];
+
 export default defineConfig({
   test: {
     // Modules as Vite made them of sources, by their content: each project, process and run takes them from there.
@@ -48,59 +104,6 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: OwnProcessesFirst },
     reporters: process.env.CI === undefined ? ['default'] : ['default', new SlowestTests(20)],
-    projects: [
-      {
-        test: {
-          ...common,
-          name: 'all',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/sim/**', ...CUDA],
-        },
-      },
-      {
-        test: {
-          ...common,
-          ...SIM,
-          name: 'sim',
-          include: [
-            'test/sim/**/*.test.ts',
-            ...CUDA,
-            'test/conformance/**/*.test.ts',
-            'test/guest/at-once.test.ts',
-          ],
-          // Where memory is watched, there are no graphs, there is one stream, and buffers lie elsewhere than planned.
-          exclude: [
-            'test/sim/sharded-budgets.test.ts',
-            'test/sim/graphs.test.ts',
-            'test/sim/product-graphs.test.ts',
-            'test/sim/streams.test.ts',
-            // On the CPU alone.
-            'test/conformance/bin-sums.test.ts',
-          ],
-        },
-      },
-      // With the buffers of a run where plans place them: in one block, beside and after each other.
-      {
-        test: {
-          ...common,
-          ...SIM,
-          name: 'sim-placed',
-          include: [
-            'test/conformance/programs.test.ts',
-            'test/conformance/budgets.test.ts',
-            'test/sim/compile.test.ts',
-            'test/sim/sharded-budgets.test.ts',
-            'test/sim/decided-loops.test.ts',
-            'test/sim/inline-runs.test.ts',
-            'test/sim/graphs.test.ts',
-            'test/sim/product-graphs.test.ts',
-            'test/sim/reduced-products.test.ts',
-            'test/sim/streams.test.ts',
-            'test/guest/at-once.test.ts',
-          ],
-          env: { ...SIM.env, WEFT_POISON: '0' },
-        },
-      },
-    ],
+    projects: process.env.WEFT_TEST_BUILT === '1' ? projects.flatMap(besideBuilt) : projects,
   },
 });
