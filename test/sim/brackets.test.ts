@@ -7,6 +7,7 @@ import { random } from '../support/summed-values.js';
 vi.mock('../../src/codegen/cuda/routines/bracket.js', async (original) => ({
   ...(await original<object>()),
   LEAST_NARROWED: 2 ** 16,
+  LEAST_NARROWED_BYTES: 0,
 }));
 
 const LENGTH = 65_601;

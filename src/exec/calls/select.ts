@@ -11,6 +11,7 @@ import {
   bracketsOf,
   LEAST_DIGITS,
   LEAST_NARROWED,
+  LEAST_NARROWED_BYTES,
   NARROW_NAME,
   printBrackets,
 } from '../../codegen/cuda/routines/bracket.js';
@@ -107,7 +108,8 @@ function planOf(step: RoutineStep): SelectPlan {
   const [rows, length] = shape as readonly [number, number];
   const ranks = step.parameters.length;
   const form = { dtype, descending: false, indexBytes: 0, ranks, isLong: length >= 2 ** 32 } as const;
-  if (length < LEAST_NARROWED || selectDigits(form, length).length < LEAST_DIGITS)
+  const isShort = length < LEAST_NARROWED || rows * length * byteLengthOf(dtype) < LEAST_NARROWED_BYTES;
+  if (isShort || selectDigits(form, length).length < LEAST_DIGITS)
     return { form, rows, length, narrowing: undefined };
   const own = bracketsOf(dtype, length, step.parameters);
   const room = bracketRoom(dtype, length, own.brackets);

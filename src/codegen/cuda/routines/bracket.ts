@@ -12,8 +12,12 @@
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { eachElement, HEAD, ROW, SELECT_THREADS, type SelectForm } from './select.js';
 
-/** Elements of the shortest row that is narrowed down, and digits of its keys: fewer are soon counted. */
+/**
+ * Elements of the shortest row that is narrowed down, bytes of all rows, and digits of keys: fewer are soon counted. The
+ * sample of a row takes 0.06 ms on an H100, which a reading of 128 MiB less makes up for.
+ */
 export const LEAST_NARROWED = 2 ** 22;
+export const LEAST_NARROWED_BYTES = 2 ** 27;
 export const LEAST_DIGITS = 3;
 export const BRACKET_NAME = 'weft_select_bracket';
 export const NARROW_NAME = 'weft_select_narrow';
