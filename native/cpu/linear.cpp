@@ -20,6 +20,8 @@ namespace {
 
 // Triangles of at most so many rows are solved without products.
 constexpr int64_t kTriangle = 16;
+// Columns in column-major order that are solved together, each row of theirs by vectors.
+constexpr int64_t kTogether = 16;
 // Multiply-adds of a task of columns.
 constexpr int64_t kTaskWork = int64_t{1} << 16;
 
@@ -69,7 +71,25 @@ void solveSmall(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& 
     }
     return;
   }
-  for (int64_t j = 0; j < b.columns; j++) {
+  int64_t j = 0;
+  for (; j + kTogether <= b.columns; j += kTogether) {
+    T rows[kTriangle][kTogether];
+    for (int64_t c = 0; c < kTogether; c++)
+      for (int64_t i = 0; i < n; i++) rows[i][c] = b.at(i, j + c);
+    for (int64_t k = 0; k < n; k++) {
+      const int64_t i = rowOf(k);
+      for (int64_t before = 0; before < k; before++) {
+        const T factor = dense[i * kTriangle + rowOf(before)];
+        const T* const row = rows[rowOf(before)];
+        for (int64_t c = 0; c < kTogether; c++) rows[i][c] = rows[i][c] - factor * row[c];
+      }
+      if (form.hasUnitDiagonal) continue;
+      for (int64_t c = 0; c < kTogether; c++) rows[i][c] = rows[i][c] / dense[i * kTriangle + i];
+    }
+    for (int64_t c = 0; c < kTogether; c++)
+      for (int64_t i = 0; i < n; i++) b.at(i, j + c) = rows[i][c];
+  }
+  for (; j < b.columns; j++) {
     for (int64_t k = 0; k < n; k++) {
       const int64_t i = rowOf(k);
       T value = b.at(i, j);

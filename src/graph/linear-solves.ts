@@ -95,7 +95,8 @@ function partsOf(lu: Expr, order: Expr, asIndices: boolean): readonly [p: Expr, 
   const l = map('add', [lower, padded(identities(lu.dtype, [], least), m)]);
   // Row i of L U is row `order[i]` of A; A[r] is row i with order[i] = r.
   const isOn = map('equal', [reshape(order, [...lead, 1, m]), indexAlong(0, m, 2)]);
-  const p = asIndices ? reduce('argmax', isOn, [lead.length + 1]) : cast(isOn, realDType(lu.dtype));
+  const places = (): Expr => (m === 0 ? order : reduce('argmax', isOn, [lead.length + 1]));
+  const p = asIndices ? places() : cast(isOn, realDType(lu.dtype));
   return [p, l, triu(cut(lu, least, n))];
 }
 

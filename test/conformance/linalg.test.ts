@@ -331,7 +331,9 @@ describe.each(onDevices)('decompositions on %s', (device) => {
     const { q, r } = linalg.qr(none, { mode: 'complete' });
     const { u, s, vh } = linalg.svd(none);
     const { eigenvectors } = linalg.eigh(lazy(new Float64Array(0), { shape: [2, 0, 0] }));
-    const values = [q, r, u, s, vh, eigenvectors, linalg.pinv(none), linalg.matrixRank(none)];
+    const lu = linalg.lu(lazy(new Float64Array(0), { shape: [2, 0, 3] }), { pIndices: true });
+    const parts = [q, r, u, s, vh, eigenvectors, linalg.pinv(none), linalg.matrixRank(none)];
+    const values = [...parts, lu.p, lu.l, lu.u];
     const results = await compute(values, { device });
     expect(results.map(({ shape }) => shape)).toEqual([
       [0, 0],
@@ -342,6 +344,9 @@ describe.each(onDevices)('decompositions on %s', (device) => {
       [2, 0, 0],
       [3, 0],
       [],
+      [2, 0],
+      [2, 0, 0],
+      [2, 0, 3],
     ]);
   });
 });
