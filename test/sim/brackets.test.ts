@@ -17,13 +17,22 @@ const ROWS: Readonly<Record<string, (k: number) => number>> = {
   'in no order': () => random() - 0.5,
   'in order': (k) => k,
   'of which most are equal': () => (random() < 0.7 ? 3 : random()),
+  'of which equal ones are in two brackets': () => within(random()),
   'with NaN and infinities': () => (random() < 0.1 ? Number.NaN : random() < 0.1 ? -1 / 0 : random()),
   // The sample has the least values alone.
   'with a period': (k) => (k % STEP < 2 ? -random() : random()),
 };
 
+/** Those of the shares from 0.46 to 0.54 are equal, which brackets of the shares 0.47 and 0.545 have both. */
+const within = (share: number): number => (share > 0.46 && share < 0.54 ? 0.5 : share);
+
 const QUANTILES = [0.999, 0.5, 0.05];
-const ranksOf = (x: Lazy): Lazy[] => [x.median(1), x.quantile(QUANTILES, 1), x.quantile([0, 1], 1)];
+const ranksOf = (x: Lazy): Lazy[] => [
+  x.median(1),
+  x.quantile(QUANTILES, 1),
+  x.quantile([0.47, 0.545], 1),
+  x.quantile([0, 1], 1),
+];
 
 it.each(Object.entries(ROWS))('rows %s have the ranks that the CPU finds', async (_, value) => {
   const rows = lazy(Float64Array.from({ length: 2 * LENGTH }, (_, k) => value(k))).reshape([2, LENGTH]);

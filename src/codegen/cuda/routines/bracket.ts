@@ -194,11 +194,13 @@ ${each(
   const volatile weft_bracket* counted = brackets;
   const unsigned int taken = *(const volatile unsigned int*)&counters->taken;
   weft_state* states = (weft_state*)work + row * ${form.ranks};
-  unsigned long long ranks[${form.ranks}], before = 0;
+  /* Collected below a bracket: of elements that are in two, which end one and begin the next, those of one. */
+  unsigned long long ranks[${form.ranks}], before = 0, last_through = 0;
   bool is_narrow = taken <= room;
 ${each(
   (b) => `  {
     const unsigned long long under = counted[${b}].under, through = counted[${b}].through;
+    before -= last_through > under ? last_through - under : 0ull;
 ${ofRanks
   .map((of, r) =>
     of === b
@@ -208,6 +210,7 @@ ${ofRanks
       : '',
   )
   .join('')}    before += through - under;
+    last_through = through;
   }
 `,
 )}  if (!is_narrow) return;
