@@ -34,13 +34,13 @@ const ENOUGH = 3 * 2 ** 19;
 /** The part of larger arrays that writing by index is planned within on a GPU, and how large those are. */
 const PLANNED_PART = 16;
 const PLANNED_SIZE = 2 ** 17;
-/** Writes, and products by bins; of those that differ in no more than what is gathered in bins, one. */
-const WRITES = /^writes: (?!.*(of int32|subtracted|(least|largest) of|elements set))|^bins: products/;
+/** Writes, products and means by bins; of those that differ in no more than what is gathered in bins, one. */
+const WRITES = /^writes: (?!.*(of int32|subtracted|(least|largest) of|elements set))|^bins: (products|means)/;
 
 /** Jobs within a part of what they hold, in which no two steps share a sweep: sums of units of rows, sorts by columns. */
 const APART = {
   cpu: { n: 2 ** 17, part: 8, jobs: /^(bins: sums of groups|orders: sort of few)/ },
-  simulated: { n: 2 ** 15, part: 8, jobs: /^bins: sums of groups/ },
+  simulated: { n: 2 ** 15, part: 8, jobs: /^bins: (sums of groups|means)/ },
 };
 
 /** Elements of arrays are up to eight times as many. */

@@ -134,9 +134,11 @@ export function pitchesOf(
       (pitch) => pitch > 1 && pitch <= elementCount,
     );
     const fits = (pitch: number): boolean => {
-      const splits = accesses.map((access) => split(access, domain, pitch));
-      if (!splits.every((parts, k) => parts && keeps(accesses[k]!, joinRows(parts, pitch + FURTHER))))
-        return false;
+      const isSplit = accesses.every((access) => {
+        const parts = split(access, domain, pitch);
+        return parts !== undefined && keeps(access, joinRows(parts, pitch + FURTHER));
+      });
+      if (!isSplit) return false;
       const reaches = accesses.map((access) =>
         reachInRows(kernel, access, insideOf(access.bounds, domain)!, pitch),
       );
@@ -144,8 +146,7 @@ export function pitchesOf(
       const right = Math.max(...reaches.map(({ first, rows }) => (first % pitch) + rows.width));
       return bottom * pitch + right <= elementCount;
     };
-    const ofStrides = candidates.filter(fits);
-    const pitches = ofStrides.length > 0 ? ofStrides : distancesOf(accesses, elementCount).filter(fits);
+    const pitches = [...new Set([...candidates, ...distancesOf(accesses, elementCount)])].filter(fits);
     if (pitches.length > 0) found.set(buffer, pitches);
   }
   return found;
