@@ -86,6 +86,15 @@ describe('structures of kernels', () => {
     expect(new Set(alone).size).toBeGreaterThan(4);
   });
 
+  it('have their own constants where kernels of two are equal', () => {
+    const scaled = (shape: readonly number[], factor: number): Lazy =>
+      lazy(new Float32Array(64), { shape }).mul(factor).sin();
+    const graph = graphOf([scaled([64], 2.5), scaled([8, 8], 2.5), scaled([8, 8], 3.5)]);
+    const parts = partition(graph);
+    expect(textOf(parts)).toBe(textOf(partition(graph, undefined, new Structures(0))));
+    expect(new Set(kernelsOf(parts)).size).toBe(2);
+  });
+
   it('grow with one kernel alone where no more are kept', () => {
     const text = (structures: Structures): string =>
       textOf(partition(graphOf(siblings(300)), undefined, structures));

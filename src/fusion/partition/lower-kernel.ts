@@ -32,9 +32,11 @@ export interface LoweredKernel {
 
 /** The first kernel of a structure, lowered, and where its buffers are in kernels of the structure. */
 interface LoweredStructure {
+  /** An equal one of another structure, if there is any. */
   readonly kernel: Kernel;
+  /** Of the structure's first kernel itself: it has the objects of `constants`. */
+  readonly tape: readonly Instruction[];
   readonly order: readonly number[];
-  /** Of the structure's first kernel. */
   readonly constants: readonly Instruction[];
 }
 
@@ -52,8 +54,7 @@ export class KernelLowering {
     }
     let known = this.#known.get(structure);
     if (known === undefined) {
-      const { kernel, order } = this.#lower(instance.toFused());
-      known = { kernel, order, constants };
+      known = { ...this.#lower(instance.toFused()), constants };
       this.#known.set(structure, known);
     }
     const held = known.order.map((at) => buffers[at]!);
@@ -62,7 +63,7 @@ export class KernelLowering {
 
   #lower(fused: FusedKernel): Omit<LoweredStructure, 'constants'> {
     const { kernel, order } = lowerKernel(fused);
-    return { kernel: this.#kernels.all[this.#kernels.add(kernel)]!, order };
+    return { kernel: this.#kernels.all[this.#kernels.add(kernel)]!, tape: kernel.tape, order };
   }
 }
 
@@ -97,7 +98,7 @@ const isSameBuffer = (a: Kernel['buffers'][number], b: Kernel['buffers'][number]
 
 /** A lowered kernel with the extents of other buffers, and with other constants. */
 function withContents(
-  { kernel, constants: own }: LoweredStructure,
+  { kernel, tape, constants: own }: LoweredStructure,
   held: readonly KernelBuffer[],
   constants: readonly Instruction[],
 ): Kernel {
@@ -108,13 +109,13 @@ function withContents(
   return {
     ...kernel,
     buffers: kernel.buffers.map((buffer, k) => ({ ...buffer, elementCount: held[k]!.elementCount })),
-    tape: kernel.tape.map((i) => (isConstant(i) ? constants[own.indexOf(i)]! : i)),
+    tape: tape.map((i) => (isConstant(i) ? constants[own.indexOf(i)]! : i)),
   };
 }
 
 const MAX_NAME = 56;
 
-function lowerKernel(fused: FusedKernel): Omit<LoweredStructure, 'constants'> {
+function lowerKernel(fused: FusedKernel): Pick<LoweredStructure, 'kernel' | 'order'> {
   const tidy = mergeAxes(sortReduced(withoutDead(fused)));
   const { order, places } = orderBuffers(tidy);
   const { tape, stores } = mapAccesses(tidy, (access) => ({ ...access, buffer: places[access.buffer]! }));
