@@ -1,5 +1,8 @@
 /** Sums of floats by many bins on a GPU: in one pass, gathered again where values do not allow it, and by units. */
 import { describe, expect, it } from 'vitest';
+import type { DeviceLimits } from '../../src/codegen/cuda/schedules/schedule-rows.js';
+import { BIN_SUMS } from '../../src/exec/calls/bin-sums.js';
+import type { RoutineStep } from '../../src/exec/calls/call.js';
 import { compute, type Lazy, lazy } from '../../src/index.js';
 import { fill, random, SUMMED } from '../support/summed-values.js';
 
@@ -65,5 +68,24 @@ describe('sums of floats by many bins', () => {
     const [whole] = await compute([sums], { device: 'cuda' });
     const [shared] = await compute([sums], { devices: 2 });
     expect(shared!.data).toEqual(whole!.data);
+  });
+
+  it.each([
+    [2 ** 30 - 1, 'int'],
+    [2 ** 30, 'long long'],
+  ])('of %s bins have places of %s', (bins, type) => {
+    const step: RoutineStep = {
+      kind: 'call',
+      call: 'binSums',
+      parameters: [bins, 1, 0, 1, 2, 36, 0],
+      operands: [
+        { dtype: 'int32', shape: [2 ** 26], buffer: 0 },
+        { dtype: 'float32', shape: [2 ** 26], buffer: 1 },
+      ],
+      results: [{ dtype: 'float64', shape: [bins], buffer: 2 }],
+      workspace: 3,
+      nodes: [0],
+    };
+    expect(BIN_SUMS.kernels!(step, {} as DeviceLimits)!.source).toContain(`typedef ${type} weft_place;`);
   });
 });

@@ -39,7 +39,7 @@ function sumsForm({ operands, parameters }: RoutineStep): SumsForm {
     bits: bits!,
     unitBits: fixedBits(rows),
     zeros: ZEROS[zeros!]!,
-    isLong: bins! * width! >= 2 ** 31,
+    isLong: bins! * width! * FIXED_PARTS >= 2 ** 31,
   };
 }
 

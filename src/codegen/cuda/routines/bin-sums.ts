@@ -34,7 +34,7 @@ export interface SumsForm {
   readonly unitBits: number;
   /** Signs of sums that are 0: of no matter, or -0 or 0 of exact sums of nothing. */
   readonly zeros: 'any' | 'minus' | 'plus';
-  /** Whether places take 64 bits. */
+  /** Whether places of numbers, two for each sum, take 64 bits. */
   readonly isLong: boolean;
 }
 
