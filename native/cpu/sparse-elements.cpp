@@ -20,7 +20,13 @@ struct Elements {
   bool isOpen;  // what is behind the last element may stay undefined
 
   size_t countBytes() const { return static_cast<size_t>(rows) * static_cast<size_t>(byteLengthOf(index)); }
-  size_t elementBytes() const { return static_cast<size_t>(byteLengthOf(index) + byteLengthOf(dtype)); }
+  // The workspace has values, columns and counts, each aligned for numbers of eight bytes.
+  size_t columnsAt() const { return aligned(bytesOf(dtype)); }
+  size_t countsAt() const { return aligned(columnsAt() + bytesOf(index)); }
+  size_t bytesOf(DType type) const {
+    return static_cast<size_t>(stored) * static_cast<size_t>(byteLengthOf(type));
+  }
+  static size_t aligned(size_t at) { return (at + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t); }
   int64_t stretches(int64_t workers) const { return CountedLine{stored, rows}.stretches(workers); }
 };
 
@@ -99,14 +105,10 @@ class Collecting {
         values_(reinterpret_cast<const Element*>(job.operands[2])),
         starts_(reinterpret_cast<Index*>(job.results[0])),
         result_{reinterpret_cast<Index*>(job.results[1]), reinterpret_cast<Element*>(job.results[2])} {
-    // Values first: they may be the wider ones.
     std::byte* const room = job.workspace.data;
-    const auto stored = static_cast<size_t>(e.stored);
-    room_ = {reinterpret_cast<Index*>(room + stored * sizeof(Element)), reinterpret_cast<Element*>(room)};
-    const size_t used = stored * e.elementBytes();
-    counts_ =
-        reinterpret_cast<Index*>(room + (used + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t));
-    const auto most = static_cast<int64_t>((job.workspace.byteLength - used) / e.countBytes());
+    room_ = {reinterpret_cast<Index*>(room + e.columnsAt()), reinterpret_cast<Element*>(room)};
+    counts_ = reinterpret_cast<Index*>(room + e.countsAt());
+    const auto most = static_cast<int64_t>((job.workspace.byteLength - e.countsAt()) / e.countBytes());
     stretches_ = std::clamp<int64_t>(most, 1, e.stretches(pool.workers()));
   }
 
@@ -223,13 +225,11 @@ void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>
 RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) {
   const Elements e = readElements(numbers);
   withScanType<ScanOp::sum>(e.dtype, [](auto) { return 0; });
-  const auto bytes = [](int64_t count, DType dtype) {
-    return static_cast<size_t>(count) * static_cast<size_t>(byteLengthOf(dtype));
-  };
-  const size_t places = bytes(e.stored, e.index), values = bytes(e.stored, e.dtype);
-  const size_t least = places + values + sizeof(int64_t) + e.countBytes();
+  const size_t places = e.bytesOf(e.index), values = e.bytesOf(e.dtype);
+  const size_t starts = e.countBytes() + static_cast<size_t>(byteLengthOf(e.index));
+  const size_t least = e.countsAt() + e.countBytes();
   const size_t more = static_cast<size_t>(e.stretches(pool.workers()) - 1) * e.countBytes();
-  return {{places, places, values}, {bytes(e.rows + 1, e.index), places, values}, {least + more, least}, 1};
+  return {{places, places, values}, {starts, places, values}, {least + more, least}, 1};
 }
 
 }  // namespace

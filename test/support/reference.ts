@@ -82,7 +82,8 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
       return contract(node, inputs);
     case 'call': {
       const given = node.inputs.map(({ dtype, shape }, i) => ({ dtype, shape, values: inputs[i]! }));
-      return routineValues(node.routine, node.parameters, given)[node.result]!;
+      const values = routineValues(node.routine, node.parameters, given)[node.result]!;
+      return values.map((value) => castScalar(value, node.dtype));
     }
     case 'loop':
       return loopValues(node, inputs);
