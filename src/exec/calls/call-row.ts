@@ -77,6 +77,14 @@ export interface CallTrial {
   readonly byteLengths: readonly number[];
 }
 
+/** Results that may be undefined behind their length, which the device finds. */
+export interface OpenTails<Step extends CallStep> {
+  /** The buffers with such tails: no step may read them. */
+  readonly buffers: (step: Step) => readonly number[];
+  /** The step that leaves the tails undefined. */
+  readonly opened: (step: Step) => Step;
+}
+
 export interface CallRow<Step extends CallStep> {
   /** The step of nodes whose operands lie there; results are whole, in C order. `unitElements`: the target's. */
   readonly lower: (
@@ -96,6 +104,8 @@ export interface CallRow<Step extends CallStep> {
   readonly keyOf: (step: Step) => string;
   /** Where it may write its first result over its first operand, if that is of the same size; without it, nowhere. */
   readonly overwrites?: Partial<Readonly<Record<TargetKind, boolean>>> | undefined;
+  /** Of results whose length the device finds, and that may be undefined behind it; without it, none. */
+  readonly openTails?: OpenTails<Step> | undefined;
   /** Whether it has nothing to compute. */
   readonly isEmpty: (step: Step) => boolean;
   readonly workspace: Readonly<Record<TargetKind, (step: Step) => WorkspaceNeed>>;

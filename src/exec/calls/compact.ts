@@ -19,6 +19,7 @@ import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
 import { int64 } from './launch-arguments.js';
+import { openTails } from './open-tails.js';
 import { type Routine, routineCall } from './routine.js';
 
 const sizeOf = ({ operands }: RoutineStep): number => sizeOfShape(operands[0]!.shape);
@@ -30,7 +31,8 @@ function compactForm(step: RoutineStep): CompactForm {
 }
 
 /** Whether nothing reads what is behind the length. */
-const isOpen = ({ parameters }: RoutineStep): boolean => parameters[0] === 1;
+const isOpen = ({ parameters }: RoutineStep): boolean => parameters[OPEN] === 1;
+const OPEN = 0;
 
 /** The workspace: the count of begun tiles, and what each tells. */
 const TOLD_AT = 256;
@@ -64,6 +66,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
 const KEPT = ['places', 'values', 'distinct'] as const;
 
 const COMPACTING: Routine = {
+  openTails: openTails(OPEN, 0, 1),
   units: () => 1,
   unitSize: sizeOf,
   numbers: (step) => {

@@ -60,6 +60,8 @@ export interface Routine {
   /** As of `CallRow`. */
   readonly overwrites?: CallRow<RoutineStep>['overwrites'];
   /** As of `CallRow`. */
+  readonly openTails?: CallRow<RoutineStep>['openTails'];
+  /** As of `CallRow`. */
   readonly hint?: string | undefined;
   /** Its method, for `explain()`. */
   readonly method: (step: RoutineStep) => string;
@@ -108,6 +110,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     },
     keyOf: (step) => `${print(step)}${startsText(step)}${mapTexts(step)}`,
     overwrites: routine.overwrites,
+    openTails: routine.openTails,
     hint: routine.hint,
     isEmpty: ({ results }) => bytesOfAll(results) === 0,
     workspace: {

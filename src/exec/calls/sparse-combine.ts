@@ -4,11 +4,13 @@
  */
 import { dtypeCode } from '../../graph/dtype.js';
 import { COMBINED_OPS } from '../../graph/sparse-routines.js';
+import { openTails } from './open-tails.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_COMBINE = routineCall({
   units: () => 1,
   unitSize: () => undefined,
+  openTails: openTails(4, 0),
   numbers: ({ operands, results: [places], parameters: [isOfBoth, , bound, op, isOpen] }) => {
     const sizeAt = (k: number): number => operands[k]!.shape[0]!;
     const codes = [operands[2]!, operands[0]!, places!].map(({ dtype }) => dtypeCode(dtype));

@@ -3,11 +3,13 @@
  * that all is one unit. A GPU sorts numbers that stand for their places (`fusion/passes/both-ways.ts`).
  */
 import { dtypeCode } from '../../graph/dtype.js';
+import { openTails } from './open-tails.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_ELEMENTS = routineCall({
   units: () => 1,
   unitSize: () => undefined,
+  openTails: openTails(2, 1),
   numbers: ({ operands: [row, , values], parameters: [rows, columns, isOpen] }) => [
     dtypeCode(values!.dtype),
     dtypeCode(row!.dtype),

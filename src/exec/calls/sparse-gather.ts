@@ -4,11 +4,13 @@
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { firstGathered, GATHER_WAYS } from '../../graph/sparse-routines.js';
+import { openTails } from './open-tails.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_GATHER = routineCall({
   units: () => 1,
   unitSize: () => undefined,
+  openTails: openTails(2, 0),
   numbers: ({ operands, results, parameters: [way, bound, isOpen, ...offsets] }) => {
     const sizeAt = (k: number): number => operands[k]!.shape[0]!;
     const [places, values] = results.map(({ dtype }) => dtype);

@@ -19,10 +19,13 @@ import { placeDType } from '../../graph/routine-row.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int64 } from './launch-arguments.js';
+import { openTails } from './open-tails.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
 import { WHOLE_SECOND } from './sparse-hint.js';
 import { type SparseUnits, sparseStretch, sparseUnits, tailLaunch } from './sparse-units.js';
 
+/** The place of the parameter that leaves the tail undefined, of the product and not of its counts. */
+const OPEN = 4;
 /** Blocks that go through the lists of long rows, and of one list at least. */
 const LONG_BLOCKS = 4096;
 const LIST_BLOCKS = 16;
@@ -98,7 +101,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
     launches.push(launch(MATMUL_LONG_NAME, Math.min(units.unitRows, perList), 32));
   }
   // Of a tail that nobody reads nothing is written (`exec/plan/open-tails.ts`).
-  if (!isCount && step.parameters[4] !== 1) launches.push(tailLaunch(step, units, rows, bound));
+  if (!isCount && step.parameters[OPEN] !== 1) launches.push(tailLaunch(step, units, rows, bound));
   return { source: printSparseMatmul(form), launches };
 }
 
@@ -151,5 +154,5 @@ const MATMUL: Routine = {
   },
 };
 
-export const SPARSE_MATMUL = routineCall(MATMUL);
+export const SPARSE_MATMUL = routineCall({ ...MATMUL, openTails: openTails(OPEN, 0) });
 export const SPARSE_MATMUL_COUNTS = routineCall(MATMUL);

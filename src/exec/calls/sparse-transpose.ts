@@ -3,11 +3,13 @@
  * column, so that all is one unit. A GPU sorts the columns (`fusion/passes/both-ways.ts`).
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
+import { openTails } from './open-tails.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_TRANSPOSE = routineCall({
   units: () => 1,
   unitSize: () => undefined,
+  openTails: openTails(1, 1),
   numbers: ({ operands: [starts, places, values], parameters: [columns, isOpen] }) => [
     dtypeCode(starts!.dtype),
     starts!.shape[0]! - 1,
