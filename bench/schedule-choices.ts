@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { printSchedule } from '../src/codegen/cuda/cuda.js';
 import { footprintOf } from '../src/codegen/cuda/footprint.js';
+import { isSmall } from '../src/codegen/cuda/schedule-choice.js';
 import { limitsOf } from '../src/exec/targets/cuda-device.js';
 import type { Device } from '../src/exec/targets/device.js';
 import type { CostCase } from './cost-corpus.js';
@@ -30,6 +31,8 @@ export interface Compared {
   readonly own: number;
   readonly chosen: number;
   readonly fastest: string;
+  /** Whether the kernel has so few elements that its rule's own is not compared with others. */
+  readonly isSmall: boolean;
 }
 
 export function compared(
@@ -40,7 +43,7 @@ export function compared(
   const one = corpus.find((each) => labelOf(each) === kernel.slice(0, kernel.indexOf(':')));
   const step = one && stepOf(one, device);
   if (step === undefined) throw new Error(`${kernel} was one kernel where it was measured`);
-  const { schedule } = footprintOf(step.kernel, limitsOf(device));
+  const { normal, schedule } = footprintOf(step.kernel, limitsOf(device));
   const chosen = times.find((each) => each.schedule === printSchedule(schedule));
   if (chosen === undefined) throw new Error(`${kernel} has other schedules than were measured`);
   const best = times.reduce((least, each) => (each.measured < least.measured ? each : least));
@@ -51,5 +54,6 @@ export function compared(
     own: times[0]!.measured,
     chosen: chosen.measured,
     fastest: best.schedule,
+    isSmall: isSmall(normal, schedule),
   };
 }

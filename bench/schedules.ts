@@ -140,6 +140,18 @@ for (const kind of new Set(all.map((one) => one.kind)))
       all.filter((one) => one.kind === kind),
     ),
   );
+console.log(
+  line(
+    'small',
+    all.filter((one) => one.isSmall),
+  ),
+);
+console.log(
+  line(
+    'not small',
+    all.filter((one) => !one.isSmall),
+  ),
+);
 console.log(line('all', all));
 for (const one of [...all].sort((a, b) => a.best / a.own - b.best / b.own).slice(0, 12))
   console.log(

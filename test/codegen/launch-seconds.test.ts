@@ -44,15 +44,21 @@ describe('the times of kernels on an H100', () => {
 });
 
 describe('the schedule that is chosen by predicted times', () => {
-  it('is the fastest one within 5 % for 19 of 20 kernels, and never much slower than the own one', () => {
+  it('is the fastest one within 5 % for 19 of 20 kernels that are not small, and never much slower than the own one', () => {
     const corpus = [...fittedCases(26), ...heldOutCases(100, 1, 26)];
     const found = savedSchedules(`${FOLDER}/schedules.jsonl`).map((each) => compared(each, corpus, H100));
     expect(found).toHaveLength(126);
-    const within = (of: 'own' | 'chosen') => found.filter((one) => one[of] <= 1.05 * one.best).length / 126;
-    expect(within('own')).toBeLessThan(0.88);
+    const [small, others] = [found.filter((one) => one.isSmall), found.filter((one) => !one.isSmall)];
+    expect(small).toHaveLength(25);
+    const within = (of: 'own' | 'chosen') =>
+      others.filter((one) => one[of] <= 1.05 * one.best).length / others.length;
+    expect(within('own')).toBeLessThan(0.91);
     expect(within('chosen')).toBeGreaterThan(0.95);
-    expect(Math.max(...found.map(({ chosen, own }) => chosen / own))).toBeLessThan(1.02);
-    expect(found.filter(({ chosen, own }) => chosen < 0.95 * own).length).toBeGreaterThan(12);
+    expect(Math.max(...others.map(({ chosen, own }) => chosen / own))).toBeLessThan(1.02);
+    expect(others.filter(({ chosen, own }) => chosen < 0.95 * own).length).toBeGreaterThan(5);
+    // Microseconds: small kernels keep the rule's own schedule, and lose little by that.
+    expect(small.filter(({ chosen, own }) => chosen !== own)).toEqual([]);
+    expect(Math.max(...small.map(({ own, best }) => own - best))).toBeLessThan(0.5);
   });
 });
 

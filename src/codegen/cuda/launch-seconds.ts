@@ -7,7 +7,7 @@
  * ⊕ is a soft maximum: the three overlap, but not as a whole. The numbers were fitted to 506 kernels on an H100, 126 of them
  * by all of their schedules, whose measured times hold the model (`test/codegen/launch-seconds.test.ts`); `bench/cost-model.ts` measures and compares them.
  */
-import type { Instructions, LaunchWork } from './launch-work.js';
+import type { Instructions, LaunchWork, LeastWork } from './launch-work.js';
 
 /** The properties of a GPU that times scale with. */
 export interface DeviceRates {
@@ -61,9 +61,21 @@ const MODEL = {
 export const secondsOfLaunches = (works: readonly LaunchWork[], part: number, rates: DeviceRates): number =>
   works.reduce((sum, work) => sum + secondsOfLaunch(work, part, rates), 0);
 
-/** The least that a launch takes which touches so many bytes, whatever else it does. */
-export const leastSeconds = (bytes: number, rates: DeviceRates): number =>
-  MODEL.launchSeconds + memorySeconds({ bytes, again: 0 }, 1, rates.multiprocessors, rates);
+/** The least that a launch takes which does so much, whatever else it does: on all of a device, with one wait. */
+export function leastSeconds({ bytes, arithmetic }: LeastWork, rates: DeviceRates): number {
+  const { multiprocessors } = rates;
+  const weighted = weightOf({ ...arithmetic, accesses: 0, places: 0 });
+  const together = overlapped(
+    memorySeconds({ bytes, again: 0 }, 1, multiprocessors, rates),
+    weighted / (MODEL.lanes * MODEL.clock * multiprocessors),
+    0,
+  );
+  return MODEL.launchSeconds + MODEL.waitSeconds + together;
+}
+
+/** The soft maximum. */
+const overlapped = (memory: number, instructions: number, rounds: number): number =>
+  (memory ** MODEL.overlap + instructions ** MODEL.overlap + rounds ** MODEL.overlap) ** (1 / MODEL.overlap);
 
 function secondsOfLaunch(work: LaunchWork, part: number, rates: DeviceRates): number {
   const { threads, waits, combining, threadPart } = work;
@@ -78,12 +90,11 @@ function secondsOfLaunch(work: LaunchWork, part: number, rates: DeviceRates): nu
   const path = waits * MODEL.waitSeconds + (ownCycles + combiningCycles) / MODEL.clock;
   const filled = Math.min(1, (Math.min(blocks / busy, resident) * threads) / MODEL.busyThreads);
   const further = Math.max(0, blocks - multiprocessors * resident) / multiprocessors;
-  const terms = [
+  const together = overlapped(
     memorySeconds(work, part, busy, rates),
     (weighted * part) / (MODEL.lanes * MODEL.clock * busy * filled),
     further * (path / resident + MODEL.blockSeconds),
-  ];
-  const together = terms.reduce((sum, term) => sum + term ** MODEL.overlap, 0) ** (1 / MODEL.overlap);
+  );
   return MODEL.launchSeconds + path + together;
 }
 

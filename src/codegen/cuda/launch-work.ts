@@ -57,7 +57,11 @@ interface Tally {
   /** A step of combining. */
   readonly combining: LaunchWork['combining'];
   readonly accesses: readonly CountedAccess[];
+  /** By the width of chunks. */
+  readonly moves: Map<number, Moves>;
 }
+
+type Moves = Pick<Instructions, 'accesses' | 'places'>;
 
 /** An access, how many elements it moves, and axes along which it does. */
 interface CountedAccess {
@@ -71,6 +75,7 @@ const tallyOf: (kernel: Kernel) => Tally = oncePerKernel((kernel) => ({
   arithmetic: arithmeticIn(kernel),
   combining: combiningIn(kernel),
   accesses: accessesIn(kernel),
+  moves: new Map(),
 }));
 
 function accessesIn(kernel: Kernel): CountedAccess[] {
@@ -88,8 +93,10 @@ function accessesIn(kernel: Kernel): CountedAccess[] {
   ];
 }
 
-/** Memory that a kernel touches, each byte once. */
-export const bytesTouched = (kernel: Kernel): number => tallyOf(kernel).bytes;
+/** The bytes and the instructions of a kernel's launches, whatever its schedule. */
+export type LeastWork = Pick<Tally, 'bytes' | 'arithmetic'>;
+
+export const leastWorkOf = (kernel: Kernel): LeastWork => tallyOf(kernel);
 
 /** The work of each launch of a kernel in the normal form by a schedule; empty where there is nothing to compute. */
 export function workOf(
@@ -288,20 +295,30 @@ function arithmeticIn(kernel: Kernel): Arithmetic {
 /** Instructions of a walk in the chunks of a schedule. */
 function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
   const chunking = chunkingOf(kernel, schedule);
-  const tally = tallyOf(kernel);
+  const { arithmetic, moves } = tallyOf(kernel);
+  const { narrow, wide, casts } = arithmetic;
+  // Schedules of a kernel have chunks along one axis.
+  const { accesses, places } = moves.get(chunking.width) ?? movesIn(kernel, chunking);
+  moves.set(chunking.width, { accesses, places });
+  const { parallel } = kernel;
+  const isSpread = schedule.kind === 'map' || schedule.kind === 'transpose';
+  const coordinates = isSpread ? COORDINATE * Math.max(0, parallel.length - 1) * product(parallel) : 0;
+  return { narrow, wide, casts, accesses, places: places + coordinates / chunking.width };
+}
+
+/** Accesses of a walk in chunks, and their places. */
+function movesIn(kernel: Kernel, chunking: Chunking): Moves {
   let [accesses, places] = [0, 0];
-  for (const { access, count, axes } of tally.accesses) {
+  for (const { access, count, axes } of tallyOf(kernel).accesses) {
     const moved = count / movedAtOnce(access, chunking);
     accesses += moved;
     places += moved * axes;
   }
-  if (schedule.kind === 'map' || schedule.kind === 'transpose') {
-    const { parallel } = kernel;
-    places += (COORDINATE * Math.max(0, parallel.length - 1) * product(parallel)) / chunking.width;
-  }
-  return { ...tally.arithmetic, accesses, places };
+  return { accesses, places };
 }
 
 /** Elements of a chunk that an access moves as one. */
 const movedAtOnce = (access: Access, chunking: Chunking): number =>
-  isVector(access, chunking) || access.strides[chunking.axis] === 0 ? chunking.width : 1;
+  chunking.width > 1 && (isVector(access, chunking) || access.strides[chunking.axis] === 0)
+    ? chunking.width
+    : 1;
