@@ -4,7 +4,7 @@ import type { KernelStep } from '../exec/plan/plan.js';
 import type { Destination } from '../exec/plan/plan-graph.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
-import { cudaFunctionsIn, loopsIn } from '../fusion/kernel/arithmetic.js';
+import { hasLoops } from '../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../graph/dtype.js';
 import type { LocatedStep } from './explain-steps.js';
@@ -42,10 +42,6 @@ export async function kernelTimes(
 
 const wholeKernelOf = ({ own, step }: LocatedStep): KernelStep | undefined =>
   own.kind === 'kernel' && step.sweep === undefined && step.phase === undefined ? own : undefined;
-
-/** A loop of elements may never end on other elements than its own: `while (x !== 1)` of zeros. */
-const hasLoops = (kernel: Kernel): boolean =>
-  loopsIn(kernel).length > 0 || cudaFunctionsIn(kernel).some(({ hasLoop }) => hasLoop);
 
 const bytesOf = ({ buffers }: Kernel): number =>
   buffers.reduce((sum, { dtype, elementCount }) => sum + elementCount * byteLengthOf(dtype), 0);

@@ -14,8 +14,8 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { timed } from '../native/recorder.js';
 import { debug } from '../run/debug.js';
 
-/** By kernel and by schedule. */
-const printed = new WeakMap<Kernel, Map<Schedule, CudaKernel>>();
+/** By kernel and by schedule: the sources of schedules that were only measured go with them. */
+const printed = new WeakMap<Kernel, WeakMap<Schedule, CudaKernel>>();
 
 /** The CUDA C of a kernel for devices with these limits; printed once. `schedule`: another one that gives the same bits. */
 export function cudaOf(
@@ -23,7 +23,7 @@ export function cudaOf(
   limits: DeviceLimits = DEFAULT_LIMITS,
   schedule: Schedule = footprintOf(kernel, limits).schedule,
 ): CudaKernel {
-  const bySchedule = printed.get(kernel) ?? new Map<Schedule, CudaKernel>();
+  const bySchedule = printed.get(kernel) ?? new WeakMap<Schedule, CudaKernel>();
   let cuda = bySchedule.get(schedule);
   if (cuda === undefined) {
     cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, schedule));

@@ -14,6 +14,7 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { cudaInfo } from '../native/native.js';
 import { timed } from '../native/recorder.js';
+import { turnToPlan } from '../native/turns.js';
 import type { DevicePlan, KernelStep, Step } from '../plan/plan.js';
 import { fastest, measuredText, processChoices, type Tuned, type Untuned } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf } from './cuda-device.js';
@@ -74,7 +75,10 @@ export async function tuneSchedules(
   budget = Number.POSITIVE_INFINITY,
 ): Promise<ReadonlyMap<Kernel, Schedule>> {
   const tuned = new Map<Kernel, Schedule>();
-  for (const step of plan.steps.flatMap(wholeKernels)) {
+  // Equal kernels of a plan are one object.
+  const steps = new Map(plan.steps.flatMap(wholeKernels).map((step) => [step.kernel, step]));
+  for (const step of steps.values()) {
+    await turnToPlan(true);
     const schedules = schedulesOf(step.kernel, device);
     if (schedules.length === 1) continue;
     const key = keyOf(step.kernel, schedules, device);

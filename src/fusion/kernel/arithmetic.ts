@@ -71,6 +71,10 @@ export const cudaFunctionsIn = (kernel: Instructions): CudaFunction[] => [
 /** The loops of a tape, equal ones as often as they stand there. */
 export const loopsIn = ({ tape }: Instructions): ElementLoop[] => tape.flatMap((i) => loopOf(i) ?? []);
 
+/** Whether a tape has loops of elements: they may never end on elements of others, and are not measured. */
+export const hasLoops = (kernel: Instructions): boolean =>
+  loopsIn(kernel).length > 0 || cudaFunctionsIn(kernel).some(({ hasLoop }) => hasLoop);
+
 /** Cost of the op or loop that an instruction is (`OpRow.cost`), in additions; 0 for all others. */
 export function costOf(i: Instruction): number {
   const form = formOf(i);

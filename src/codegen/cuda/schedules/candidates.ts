@@ -7,14 +7,7 @@
  * Called where a schedule is chosen by the model of times (`schedule-choice.ts`) or by measuring.
  */
 import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
-import {
-  cudaFunctionsIn,
-  hasMonoid,
-  isComputed,
-  loopsIn,
-  opOf,
-  reductionsOf,
-} from '../../../fusion/kernel/arithmetic.js';
+import { hasLoops, hasMonoid, isComputed, opOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { dependenciesOf } from '../../../fusion/kernel/levels.js';
 import { byteLengthOf, isComplex, isFloat } from '../../../graph/dtype.js';
@@ -65,10 +58,6 @@ export function candidatesOf(kernel: Kernel, own: Schedule): readonly Schedule[]
   };
   return [own, ...others()].slice(0, MOST_CANDIDATES);
 }
-
-/** Loops of elements, which may never end on other elements than their own, are not measured. */
-export const hasLoops = (kernel: Kernel): boolean =>
-  loopsIn(kernel).length > 0 || cudaFunctionsIn(kernel).some(({ hasLoop }) => hasLoop);
 
 /**
  * Whether elements that a thread computes together may share a value of floating-point numbers: one that depends on

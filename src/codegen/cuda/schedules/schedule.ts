@@ -104,13 +104,13 @@ function chooseTranspose(kernel: Kernel): TransposeSchedule | undefined {
 const printItem = (item: number | Stretch): string =>
   typeof item === 'number' ? `${item}` : `${item.axis}: ${item.length}`;
 
-/** A schedule as one line: for `explain` and golden files. */
 /** A list, the sides of a tile, or a plain value. */
 function printField(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(printItem).join(', ')}]`;
   return typeof value === 'object' && value !== null ? Object.values(value).join(' × ') : String(value);
 }
 
+/** A schedule as one line: for `explain` and golden files. */
 export function printSchedule(schedule: Schedule): string {
   const { kind, ...rest } = schedule;
   const fields = Object.entries(rest).map(([name, value]) => `${name} ${printField(value)}`);
