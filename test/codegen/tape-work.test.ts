@@ -53,7 +53,7 @@ describe('the works of a tape', () => {
     expect(units).toBeGreaterThan(100);
     const { reads, writes } = rows!.regions(7, 9);
     expect(reads).toEqual([{ buffer: 0, first: writes[0]!.first, last: writes[0]!.last }]);
-    expect(writes[0]!.last - writes[0]!.first).toBeLessThan(2 * 4096 + 1);
+    expect(writes[0]!.last - writes[0]!.first).toBeLessThan(2 * 8192 + 1);
     expect(rows!.regions(units - 1, units).writes[0]!.last).toBe(1_000_000);
     expect(rows!.parts(7, 9)).toEqual([[7, 9, 0, 0]]);
   });

@@ -142,7 +142,7 @@ it('columns of 64 bits beside an odd number of float32 elements are in order', a
 });
 
 it('the CPU moves rows and elements itself, and gathers elements one by one where a plan does not hold them', async () => {
-  const a = await sparse.diags([1, 2, 3], [-1, 0, 1], [2000, 2000]).persist(cpu);
+  const a = await sparse.diags([1, 2, 3], [-1, 0, 1], [4000, 4000]).persist(cpu);
   const index = a.data.mul(300).astype('int32');
   const doubled = a.map((data) => data.mul(2));
   const few = doubled.takeRows([5, 5, 1]);
@@ -155,7 +155,7 @@ it('the CPU moves rows and elements itself, and gathers elements one by one wher
   ] as const;
   for (const [job, routine] of jobs)
     expect((await explain(sums(job), cpu)).toString()).toContain(`\n  ${routine} `);
-  const within = { ...cpu, memory: 32 * 1024 };
+  const within = { ...cpu, memory: 64 * 1024 };
   expect((await explain(sums(few), within)).toString()).not.toContain('sparseGather ');
   const [whole, tiled] = [await compute(sums(few), cpu), await compute(sums(few), within)];
   expect(tiled.map((each) => each.item())).toEqual(whole.map((each) => each.item()));
