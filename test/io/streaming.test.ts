@@ -195,7 +195,7 @@ describe('a job of files under a budget', () => {
     const x = await loadNpy(join(folder.path, 'c.npy'));
     const abort = new AbortController();
     const to = npy(join(folder.path, 'aborted.npy'));
-    const options = { device, memory: 60_000, to, signal: abort.signal };
+    const options = { device, memory: 80_000, to, signal: abort.signal };
     const computing = x.sin().cos().exp().compute(options);
     setTimeout(() => abort.abort(new Error('enough')), 3);
     await expect(computing).rejects.toThrow('enough');
