@@ -1,5 +1,5 @@
 /**
- * The structure of the sources: what differs between kinds of devices is said in one place, and instructions
+ * The structure of the sources: differences between kinds of devices are said in one place, and instructions
  * of kernels are looked into by the kernel algebra alone.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -217,7 +217,7 @@ export function logseries<D extends DType = 'int64'>(
 
 /**
  * How many of n trials have each of the outcomes whose probabilities are the last axis of `p`, as NumPy's `multinomial`:
- * int64 unless a dtype is given, of the shape and that axis. What the others leave of 1 has the last outcome. A binomial
+ * int64 unless a dtype is given, of the shape and that axis. The last outcome has the rest of 1. A binomial
  * number for each outcome but the last. Throws a ShapeError for a p without axes, or that does not fit.
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * Functions of several results whose sizes depend on data: nonzero, uniqueAll, uniqueCounts, uniqueInverse. What is
- * distinct, and in which order, stands in `graph/sets.ts`.
+ * Functions of several results whose sizes depend on data: nonzero, uniqueAll, uniqueCounts, uniqueInverse. The
+ * definition of distinct elements, and their order, stand in `graph/sets.ts`.
  */
 import { refuseMore } from '../graph/arguments.js';
 import { slice } from '../graph/basic-slicing.js';

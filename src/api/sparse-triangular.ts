@@ -21,7 +21,7 @@ export interface SparseTriangularOptions {
 
 /**
  * X of A X = B, A the lower or upper triangle of a square sparse matrix, as SciPy's `spsolve_triangular`: B of shape (n)
- * or (n, k). What is stored beside the triangle is not read, where SciPy refuses it. Rows are solved as soon as those
+ * or (n, k). Elements beside the triangle are not read, where SciPy refuses them. Rows are solved as soon as those
  * that they need are; sums are in float64, in the order of the row. Throws a ShapeError for other shapes; rejects with
  * a LinalgError for a zero on the diagonal.
  *

@@ -1,6 +1,6 @@
 /**
  * Rows in bins, as nodes: the calls of the routines `bins` and `histogram`, and the reductions that combine the
- * partial results of their units. What users call is made of these (`counting.ts`, `segment-reductions.ts`,
+ * partial results of their units. The public functions are made of these (`counting.ts`, `segment-reductions.ts`,
  * `updates.ts`).
  */
 import { BIN_MODES, BIN_OPS, type BinMode, type BinOp } from './bin-units.js';

@@ -1,6 +1,6 @@
 /**
  * Elements and places that a mask chooses, whose number depends on data: argwhere, compress, extract. Every export
- * is also a method of Lazy and a free function (`fluent.ts`). What results of such sizes can be used for stands in
+ * is also a method of Lazy and a free function (`fluent.ts`). Uses of results of such sizes stand in
  * `extent.ts`.
  */
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';

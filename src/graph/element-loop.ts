@@ -21,7 +21,7 @@ export const dtypeAt = ({ arguments: own, values }: ElementStep, position: numbe
 
 /**
  * The states after a loop, a node each. `initial` are those before, `parameters` stand for them in the condition
- * and the next states. What does not depend on these is an input of the loop.
+ * and the next states. Nodes that do not depend on these are inputs of the loop.
  */
 export function elementLoop(
   initial: readonly Expr[],

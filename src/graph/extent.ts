@@ -4,7 +4,7 @@
  * reductions leave them out, results lose them (`exec/run/true-sizes.ts`).
  *
  * At most one axis of a node has an extent, and the bound is 2 or more, so that such an axis is never taken for one
- * that broadcasts. What cannot take such an axis refuses it where the user writes it.
+ * that broadcasts. A function that cannot take such an axis refuses it where the user writes it.
  */
 import { expected, ShapeError } from '../host/errors.js';
 import type { Expr, Extent, Shape, View } from './expr.js';

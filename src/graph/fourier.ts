@@ -1,6 +1,6 @@
 /**
  * Discrete Fourier transforms as nodes: arrays cut or filled to the lengths that are asked for, the calls that
- * transform (`routines.ts`), and factors. What is before and after a call are maps, which fuse with their neighbours.
+ * transform (`routines.ts`), and factors. Work before and after a call is maps, which fuse with their neighbours.
  *
  *     fft of real x   →   rfft, and the conjugates of what it leaves out
  *     axes 0, 1 of 3  →   one call over [1, n0, n1, n2]; where it would be slow, the axes are moved last

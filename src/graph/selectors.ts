@@ -1,5 +1,5 @@
 /**
- * Selectors of `slice`: how the user writes them, and the axes of an array that they are for. What they select is
+ * Selectors of `slice`: how the user writes them, and the axes of an array that they are for. The selection is
  * in `slicing.ts`.
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';

@@ -16,7 +16,7 @@ export const SPARSE_ROUTINES = {
   },
   /**
    * X of A X = B, A a triangle of a sparse matrix. Inputs: B [1, rows, width], a float32, float64 or complex one; starts,
-   * columns and values as of `sparseProduct`; the diagonal [rows]. What is stored beside the triangle is not read, nor
+   * columns and values as of `sparseProduct`; the diagonal [rows]. Elements beside the triangle are not read, nor
    * a diagonal. Parameters: partial sums, as of `sparseProduct`, and whether A is the upper triangle (0 or 1).
    */
   sparseTriangularSolve: { results: ([b]) => [b!] },

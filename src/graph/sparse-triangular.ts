@@ -19,7 +19,7 @@ export interface Triangle {
 const solvedDType = (dtype: DType): DType =>
   isHalf(dtype) ? 'float32' : isFloat(dtype) || isComplex(dtype) ? dtype : 'float64';
 
-/** X of A X = B [n, k]; integers in float64. What is stored beside the triangle is not read. */
+/** X of A X = B [n, k]; integers in float64. Elements beside the triangle are not read. */
 export function triangularSolution(
   op: string,
   matrix: SparseParts,

@@ -66,7 +66,7 @@ export function readerExpr(label: string, dtype: DType, shape: Shape, read: Read
 
 /**
  * An array whose elements `read(start, count, signal)` gives, when a graph runs, as a typed array of the
- * dtype's memory. What it throws rejects the compute.
+ * dtype's memory. An error that it throws rejects the compute.
  *
  * For an array that does not fit into the memory of a job, `read` is called for parts while the job holds its
  * device. It must not compute on that device then: the two would wait for each other.

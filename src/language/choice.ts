@@ -1,5 +1,5 @@
 /**
- * Choices between values by a condition, and logic of conditions. What is known while tracing is never a node.
+ * Choices between values by a condition, and logic of conditions. Values that are known while tracing are never nodes.
  */
 import type { Scalar } from '../graph/dtype.js';
 import { isExpr, map } from '../graph/infer.js';

@@ -36,7 +36,7 @@ export interface ComputeOptions {
    * Measures, once on a GPU, the algorithms that its library offers for each distinct matrix product and the schedules of
    * each generated kernel, before they first run, and keeps the fastest, in the disk cache as well; without it, rules
    * and predicted times choose. Bits of a product may differ from those of the untuned one, as its sums may have another
-   * order; those of kernels do not. What is cut into tiles is not tuned; on the CPU it changes nothing.
+   * order; those of kernels do not. Steps in tiles are not tuned; on the CPU it changes nothing.
    */
   readonly tune?: boolean | undefined;
   /**

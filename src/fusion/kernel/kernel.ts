@@ -90,7 +90,7 @@ export function placedAccess(access: Access): Access {
 }
 
 /**
- * An instruction of a tape. What it is stands in its form, which the algebra reads (`formOf`) and everything
+ * An instruction of a tape. Its kind stands in its form, which the algebra reads (`formOf`) and everything
  * else asks the algebra about: TypeScript refuses `instruction.kind` anywhere else.
  */
 export interface Instruction {

@@ -1,6 +1,6 @@
 /**
  * Prints the program of a user's kernel as CUDA C: a variable for each register, statements in the order of the
- * instructions. What is left by `leave` is left by `goto`, so that all variables stand at the top.
+ * instructions. A block is left by `goto` where the program says `leave`, so that all variables stand at the top.
  */
 
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';

@@ -13,8 +13,8 @@ export const SMALL_Q_NAME = 'weft_small_q';
 export const pitchOf = (rows: number): number => rows + 1 - (rows % 2);
 
 /**
- * L of A = L Lᴴ in C order, or U of A = Uᴴ U, whose adjoint is computed. What is left below a minor that is not positive
- * is undefined.
+ * L of A = L Lᴴ in C order, or U of A = Uᴴ U, whose adjoint is computed. Elements below a minor that is not positive
+ * are undefined.
  */
 export function printSmallCholesky(dtype: DType, n: number, isUpper: boolean): string {
   const at = isUpper ? `column * ${n} + row` : `row * ${n} + column`;
