@@ -99,6 +99,9 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${bytes} B` : `${(bytes / 1024 ** unit).toFixed(2)} ${UNITS[unit]}`;
 }
 
+/** Seconds in microseconds, as `8.9 µs`. */
+export const formatMicroseconds = (seconds: number): string => `${Number((seconds * 1e6).toPrecision(3))} µs`;
+
 /**
  * The least size from so many bytes on that `formatBytes` says exactly: as a budget, the text is enough for
  * them.

@@ -22,7 +22,7 @@ import { Origins } from '../fusion/passes/origins.js';
 import type { PassChanges } from '../fusion/passes/pipeline.js';
 import { printPath } from '../fusion/paths/path-report.js';
 import type { Expr } from '../graph/expr.js';
-import { formatBytes } from '../graph/format.js';
+import { formatBytes, formatMicroseconds } from '../graph/format.js';
 import { printGraph } from '../graph/print.js';
 import {
   DISPLAY,
@@ -182,13 +182,11 @@ const resourcesText = ({ kernels = [] }: ExplainedStep): string =>
     )
     .join('');
 
-const inMicroseconds = (ms: number): string => `${Number((1e3 * ms).toPrecision(3))} µs`;
-
 /** `predicted 34.5 µs, measured 33.1 µs`. */
 const timesText = ({ predictedMs, measuredMs }: ExplainedStep): string =>
   predictedMs === undefined
     ? ''
-    : `predicted ${inMicroseconds(predictedMs)}${measuredMs === undefined ? '' : `, measured ${inMicroseconds(measuredMs)}`}\n`;
+    : `predicted ${formatMicroseconds(predictedMs / 1e3)}${measuredMs === undefined ? '' : `, measured ${formatMicroseconds(measuredMs / 1e3)}`}\n`;
 
 /**
  * Explains the compute of several results together. Throws what `compute` would reject with before it runs

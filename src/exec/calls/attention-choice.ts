@@ -5,6 +5,7 @@
 import { MOST_WIDTH } from '../../codegen/cuda/routines/attention.js';
 import type { AttentionSizes, AttentionTraits } from '../../fusion/passes/attention-traits.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { formatMicroseconds } from '../../graph/format.js';
 import { attentionCost } from './attention-cost.js';
 import { productCost } from './products/product-cost.js';
 
@@ -28,8 +29,6 @@ function librarySeconds({ dtype, batch, m, n, inner, width }: AttentionSizes): n
   return products.reduce((sum, seconds) => sum + seconds, SOFTMAX_SECONDS) + (2 * passes) / MEMORY_RATE;
 }
 
-const inMicroseconds = (seconds: number): string => `${(seconds * 1e6).toPrecision(3)} µs`;
-
 export const cudaAttention: AttentionTraits['choose'] = (sizes) => {
   if (Math.max(sizes.inner, sizes.width) > MOST_WIDTH)
     return { isOwn: false, reason: `with scores in memory: rows of more than ${MOST_WIDTH} elements` };
@@ -37,7 +36,7 @@ export const cudaAttention: AttentionTraits['choose'] = (sizes) => {
     return { isOwn: false, reason: `with scores in memory: more than ${MOST_ROWS} rows` };
   const [own, library] = [attentionCost(sizes, MULTIPROCESSORS).seconds, librarySeconds(sizes)];
   const isOwn = own < library;
-  const times = `about ${inMicroseconds(isOwn ? own : library)}, else ${inMicroseconds(isOwn ? library : own)}`;
+  const times = `about ${formatMicroseconds(isOwn ? own : library)}, else ${formatMicroseconds(isOwn ? library : own)}`;
   return { isOwn, reason: `${isOwn ? 'without' : 'with'} scores in memory: ${times}` };
 };
 

@@ -2,6 +2,8 @@
  * When a product that is only reduced passes through memory in panels (`exec/tiles/panels.ts`), and how large those are.
  * The choice depends on the product and its readers alone, so that the same bits come of any budget.
  */
+
+import { formatMicroseconds } from '../../graph/format.js';
 import { config } from '../../host/config.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
@@ -57,7 +59,5 @@ function chooseOnCuda({
   const whole = arithmetic + traffic / STORED_RATE;
   const inPanels = repeated * arithmetic + traffic / PANEL_RATE + tiles * (followers + 1) * GAP_SECONDS;
   if (inPanels > (byteLength < MANY_BYTES ? WORTH : WORTH_MANY) * whole) return undefined;
-  return `about ${inMicroseconds(inPanels)}, as a whole ${inMicroseconds(whole)}`;
+  return `about ${formatMicroseconds(inPanels)}, as a whole ${formatMicroseconds(whole)}`;
 }
-
-const inMicroseconds = (seconds: number): string => `${(seconds * 1e6).toPrecision(3)} µs`;

@@ -12,6 +12,7 @@ import { scheduleOfNormal } from '../../codegen/cuda/schedules/schedule.js';
 import { affinesOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { formatMicroseconds } from '../../graph/format.js';
 import { cudaInfo } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
@@ -122,15 +123,13 @@ async function measure(
   });
 }
 
-const inMicroseconds = (seconds: number): string => `${Number((seconds * 1e6).toPrecision(3))} µs`;
-
 /** The schedule of a kernel, and why: a part of `explain()`. `isTuned`: it runs as a whole in a compute that measures. */
 export function explainSchedule(kernel: Kernel, device: Device, isTuned: boolean): string {
   const { schedule, predicted } = footprintOf(kernel, limitsOf(device));
   const untuned =
     predicted === undefined
       ? 'the default'
-      : `predicted, ${inMicroseconds(predicted.seconds)}, ${inMicroseconds(predicted.ownSeconds)} of the default, among ${predicted.count}`;
+      : `predicted, ${formatMicroseconds(predicted.seconds)}, ${formatMicroseconds(predicted.ownSeconds)} of the default, among ${predicted.count}`;
   const schedules = isTuned ? schedulesOf(kernel, device) : [schedule];
   if (schedules.length === 1) return `${printSchedule(schedule)} (${untuned})`;
   const choice = tuningCache().known(keyOf(kernel, schedules, device));

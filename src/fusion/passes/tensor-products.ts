@@ -9,7 +9,7 @@
  */
 import { byteLengthOf, type DType, isComplex } from '../../graph/dtype.js';
 import type { Precision } from '../../graph/expr.js';
-import { formatBytes } from '../../graph/format.js';
+import { formatBytes, formatMicroseconds } from '../../graph/format.js';
 import { denseStrides, type GraphNodeOf, type MutableGraph, nodeOf, sizeOfShape } from '../../graph/graph.js';
 import { asTensor, operandThroughViews } from '../partition/operands.js';
 import type { ProductChoice } from './contraction-report.js';
@@ -133,12 +133,12 @@ export function libraryOf(
   const longer = traits.callSeconds + operations * traits.lostSeconds(dtype, precision, layout);
   const isForAll = Number.isFinite(longer);
   const lost = isForAll
-    ? `${microseconds(spared)} against ${microseconds(longer)} that cuTENSOR multiplies longer`
+    ? `${formatMicroseconds(spared)} against ${formatMicroseconds(longer)} that cuTENSOR multiplies longer`
     : `cuTENSOR has ${precision ?? dtype} of some layouts only, and is used where it is asked for`;
   const instead =
     calls > 1 || several === undefined || several.seconds < single.seconds
       ? ''
-      : `; ${several.calls} calls would take ${microseconds(several.seconds - single.seconds)} more`;
+      : `; ${several.calls} calls would take ${formatMicroseconds(several.seconds - single.seconds)} more`;
   const ofCublas = { library: 'cublas', copiedBytes: matrixBytes } as const;
   if (longer >= spared) {
     const isKept = sparedBytes > 0 || calls === 1;
@@ -147,7 +147,7 @@ export function libraryOf(
   }
   if (!traits.isFound()) {
     const bytes = `${formatBytes(sparedBytes)} of them`;
-    const gain = sparedBytes > 0 ? bytes : microseconds(spared - longer);
+    const gain = sparedBytes > 0 ? bytes : formatMicroseconds(spared - longer);
     const reason = `${way}: cuTENSOR would spare ${gain} and is not here ("npx weft doctor" says how to get it)${instead}`;
     return { ...ofCublas, reason, sparedBytes };
   }
@@ -159,8 +159,6 @@ export function libraryOf(
 /** Why several calls are better than a single one with copies. */
 function inCalls({ calls, seconds, copiedBytes }: WayCost, single: WayCost): string {
   const spared = formatBytes(single.copiedBytes - copiedBytes);
-  const times = `${microseconds(seconds)} against ${microseconds(single.seconds)}`;
+  const times = `${formatMicroseconds(seconds)} against ${formatMicroseconds(single.seconds)}`;
   return `in ${calls} calls, without the copies of ${spared} that a single one needs: ${times}`;
 }
-
-const microseconds = (seconds: number): string => `${(seconds * 1e6).toPrecision(2)} µs`;
