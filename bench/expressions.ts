@@ -57,6 +57,17 @@ export const takeFused = (x: Lazy, ids: Lazy, y: Lazy): Lazy => x.take(ids).neg(
 export const selectByMask = (x: Lazy): Lazy => x.slice(x.greater(0));
 export const placesAbove = (x: Lazy): Lazy => nonzero(x.greater(0.9))[0]!;
 export const distinct = (x: Lazy): Lazy => x.uniqueValues();
+/** Means of all windows of so many neighbours, from a scan. */
+export const movingAverage =
+  (width: number) =>
+  (x: Lazy): Lazy => {
+    const sums = x.cumulativeSum();
+    return sums
+      .slice([width, null])
+      .sub(sums.slice([0, -width]))
+      .div(width);
+  };
+export const percentiles = (x: Lazy): Lazy => x.quantile([0.05, 0.5, 0.95]);
 export const placesIn = (x: Lazy, sorted: Lazy): Lazy => searchsorted(sorted, x);
 export const membersOf = (x: Lazy, test: Lazy): Lazy => x.isin(test);
 

@@ -4,12 +4,19 @@
  * all.
  */
 import { type DType, fft, type Lazy, sparse, topK } from '../src/index.js';
+import { decompositions } from './decompositions.js';
 import * as expressions from './expressions.js';
 import { lorenzStep, rgbToHsv } from './joined-expressions.js';
-import { elementCount, type Input, makeWorkload as make, type Scale, type Workload } from './workload.js';
+import {
+  elementCount,
+  type Input,
+  makeWorkload as make,
+  type Scale,
+  type Size,
+  type Workload,
+} from './workload.js';
 
 type Shape = readonly number[];
-type Size = <T>(full: T, small: T) => T;
 
 export function gpuWorkloads(scale: Scale): Workload[] {
   const size: Size = (full, small) => (scale === 'full' ? full : small);
@@ -24,8 +31,10 @@ export function gpuWorkloads(scale: Scale): Workload[] {
     ...counts(size),
     ...sparseProducts(size),
     ...randomNumbers(size),
+    ...scans(size),
     ...orders(size),
     ...transforms(size),
+    ...decompositions(size),
     ...ownKernels(size),
     ...joins(size),
     diffusion(size(2000, 256), size(10_000, 50)),
@@ -155,22 +164,48 @@ function selections(size: Size): Workload[] {
   ];
 }
 
-/** Scans, sorting and selection. */
-function orders(size: Size): Workload[] {
-  const [n, rows] = [size(2 ** 28, 2 ** 20), size([2 ** 17, 2048], [1024, 2048])];
-  const [sorted, chosen] = [size(2 ** 26, 2 ** 18), size(2 ** 27, 2 ** 18)];
-  const shortRows = size([2 ** 16, 1024], [64, 1024]);
+function scans(size: Size): Workload[] {
+  const [n, half, rows] = [
+    size(2 ** 28, 2 ** 20),
+    size(2 ** 27, 2 ** 18),
+    size([2 ** 17, 2048], [1024, 2048]),
+  ];
   const of = (shape: Shape): Input[] => [{ shape, seed: 1 }];
   const scanned = { bytes: 8 * elementCount(rows) };
   return [
     make('cumsum', [n], of([n]), (x) => x.cumulativeSum(), { bytes: 8 * n }),
     make('cumsum_rows', rows, of(rows), (x) => x.cumulativeSum(1), scanned),
     make('cumsum_columns', rows, of(rows), (x) => x.cumulativeSum(0), scanned),
+    make('moving_average', [half], of([half]), expressions.movingAverage(64), { bytes: 8 * half }),
+    make('cummax', [n], of([n]), (x) => x.cumulativeMax(), { bytes: 8 * n }),
+  ];
+}
+
+/** Sorting, selection and searching. */
+function orders(size: Size): Workload[] {
+  const [sorted, chosen, entries] = [size(2 ** 26, 2 ** 18), size(2 ** 27, 2 ** 18), size(2 ** 16, 2 ** 10)];
+  const [shortRows, columns] = [size([2 ** 16, 1024], [64, 1024]), size([2 ** 16, 256], [1024, 256])];
+  const of = (shape: Shape): Input[] => [{ shape, seed: 1 }];
+  const integers: Input = { shape: [chosen], seed: 1, high: 2 ** 31 - 1, dtype: 'int32' };
+  return [
     make('sort', [sorted], of([sorted]), (x) => x.sort(), {}),
+    make('sort_int32', [chosen], [integers], (x) => x.sort(), { dtype: 'int32' }),
     make('argsort', [sorted], of([sorted]), (x) => x.argsort(), {}),
     make('sort_rows', shortRows, of(shortRows), (x) => x.sort(1), {}),
     make('top_100', [chosen, 100], of([chosen]), (x) => topK(x, 100).values, { bytes: 4 * chosen }),
     make('median', [sorted], of([sorted]), (x) => x.median(), { bytes: 4 * sorted }),
+    make('percentiles', [sorted], of([sorted]), expressions.percentiles, { bytes: 4 * sorted }),
+    make('median_columns', columns, of(columns), (x) => x.median(0), { bytes: 4 * elementCount(columns) }),
+    make(
+      'searchsorted',
+      [entries, sorted],
+      [
+        { shape: [sorted], seed: 2 },
+        { shape: [entries], seed: 1, isSorted: true },
+      ],
+      expressions.placesIn,
+      {},
+    ),
   ];
 }
 
@@ -201,6 +236,7 @@ function lookUps(size: Size): Workload[] {
   const [n, k] = [size(2 ** 28, 2 ** 18), size(2 ** 26, 2 ** 16)];
   const [rows, width] = [size(2 ** 20, 2 ** 12), 256];
   const [entries, found] = [size(2 ** 16, 2 ** 12), size(2 ** 28, 2 ** 18)];
+  const table = size([2 ** 17, 1024], [2 ** 10, 1024]);
   const ids = (count: number, high: number, dtype: DType = 'int64'): Input => ({
     shape: [count],
     seed: 2,
@@ -224,6 +260,16 @@ function lookUps(size: Size): Workload[] {
       [{ shape: [entries], seed: 1 }, ids(found, entries, 'int32'), { shape: [found], seed: 3 }],
       expressions.takeFused,
       { bytes: 12 * found },
+    ),
+    make(
+      'take_along_axis',
+      table,
+      [
+        { shape: table, seed: 1 },
+        { shape: table, seed: 2, high: table[1]!, dtype: 'int64' },
+      ],
+      (x, ids) => x.takeAlongAxis(ids, 1),
+      {},
     ),
   ];
 }

@@ -6,6 +6,8 @@
 import { arange, concat, type DType, type Lazy } from '../src/index.js';
 
 export type Scale = 'full' | 'small';
+/** One of two values, by the scale. */
+export type Size = <T>(full: T, small: T) => T;
 
 /** An array of `uniform` numbers. */
 export interface Input {

@@ -4,6 +4,13 @@
  */
 import { type Input, piecesOf, type Workload } from '../../bench/workload.js';
 import { fromBfloat16Bits, toBfloat16Bits } from '../../src/graph/half.js';
+import {
+  choleskyByLoop,
+  eigenvaluesByLoop,
+  singularValuesByLoop,
+  solveByLoop,
+  upperFactorByLoop,
+} from './bench-decompositions.js';
 import { filteredRows, realParts, realRows, sizesOfSquare } from './bench-fourier.js';
 import { hsvByLoop, lorenzStepByLoop } from './bench-joined.js';
 import { normalsOfWords, splitByLoop, uniformOfWord, wordsByLoop } from './bench-random.js';
@@ -135,6 +142,14 @@ const columnSums: Reference = ({ shape }, a, b) => {
   return sumMiddle(product(a!, b!, m, k, n), 1, m, n);
 };
 
+/** The number below which so much of the others lies, between two neighbours in proportion. */
+function quantileByLoop(x: Values, share: number): number {
+  const sorted = Float64Array.from(x).sort();
+  const place = share * (sorted.length - 1);
+  const [low, part] = [Math.floor(place), place % 1];
+  return sorted[low]! + part * (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!);
+}
+
 /** Sums of every element with the one `step` places before it, and so on. */
 function runningSums(x: Values, step: number): Values {
   const sums = Float64Array.from(x);
@@ -250,9 +265,21 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   cumsum: (_, x) => runningSums(x!, 1),
   cumsum_rows: (workload, x) => flat(rowsOf(x!, last(workload)).map((row) => runningSums(row, 1))),
   cumsum_columns: (workload, x) => runningSums(x!, last(workload)),
+  moving_average: (_, x) => {
+    const sums = runningSums(x!, 1);
+    return sums.subarray(64).map((value, k) => (value - sums[k]!) / 64);
+  },
+  cummax: (_, x) => {
+    let most = Number.NEGATIVE_INFINITY;
+    return map(x!, (value) => {
+      most = Math.max(most, value);
+      return most;
+    });
+  },
   sort: (_, x) => Float64Array.from(x!).sort(),
   argsort: (_, x) => Float64Array.from(x!.keys()).sort((a, b) => x![a]! - x![b]! || a - b),
   sort_rows: (workload, x) => flat(rowsOf(x!, last(workload)).map((row) => Float64Array.from(row).sort())),
+  sort_int32: (_, x) => Float64Array.from(x!).sort(),
   sort_int64: (_, x) => Float64Array.from(x!).sort(),
   sort_columns: ({ shape }, x) =>
     turned(flat(columnsOf(x!, shape[1]!).map((column) => column.sort())), shape[0]!),
@@ -265,15 +292,17 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
   searchsorted: (_, x, sorted) => map(x!, (value) => countBelow(sorted!, value)),
   isin_int32: (_, x, test) => map(x!, (value) => (test!.includes(value) ? 1 : 0)),
   top_100: (_, x) => Float64Array.from(x!).sort().reverse().subarray(0, 100),
-  median: (_, x) => {
-    const half = x!.length / 2;
-    const sorted = Float64Array.from(x!).sort();
-    return [(sorted[half - 1]! + sorted[half]!) / 2];
-  },
+  median: (_, x) => [quantileByLoop(x!, 0.5)],
+  percentiles: (_, x) => [0.05, 0.5, 0.95].map((q) => quantileByLoop(x!, q)),
+  median_columns: (workload, x) => columnsOf(x!, last(workload)).map((column) => quantileByLoop(column, 0.5)),
   take_random: (_, x, ids) => map(ids!, (id) => x![id]!),
   take_rows: (workload, x, ids) => {
     const rows = rowsOf(x!, workload.shape[1]!);
     return flat(Array.from(ids!, (id) => rows[id]!));
+  },
+  take_along_axis: (workload, x, ids) => {
+    const width = last(workload);
+    return map(ids!, (id, place) => x![place - (place % width) + id]!);
   },
   select_by_mask: (_, x) => x!.filter((value) => value > 0),
   nonzero: (_, x) => Float64Array.from([...x!.keys()].filter((k) => x![k]! > 0.9)),
@@ -353,6 +382,30 @@ const REFERENCES: Readonly<Record<string, Reference>> = {
     const matrices = rowsOf(b!, n * n);
     return flat(rowsOf(a!, n * n).map((matrix, i) => product(matrix, matrices[i]!, n, n, n)));
   },
+  cholesky: ({ shape: [n] }, x) => {
+    const positive = product(x!, turned(x!, n!), n!, n!, n!);
+    for (let k = 0; k < n!; k++) positive[k * (n! + 1)]! += n!;
+    return choleskyByLoop(positive, n!);
+  },
+  solve: ({ shape: [n] }, x) => solveByLoop(x!, columnsOf(x!, n!)[0]!, n!, 1),
+  qr_tall: ({ shape: [, columns] }, x) => upperFactorByLoop(x!, columns!).map(Math.abs),
+  svd_1000: ({ shape: [n] }, x) => singularValuesByLoop(x!, n!),
+  svd_2048: ({ shape: [n] }, x) => singularValuesByLoop(x!, n!),
+  eigh_2048: ({ shape: [n] }, x) =>
+    eigenvaluesByLoop(
+      map(turned(x!, n!), (value, place) => value + x![place]!),
+      n!,
+    ),
+  inv: ({ shape: [n] }, x) =>
+    solveByLoop(
+      x!,
+      map(x!, (_, place) => (place % (n! + 1) === 0 ? 1 : 0)),
+      n!,
+      n!,
+    ),
+  solve_batched: ({ shape: [, n] }, x) =>
+    flat(rowsOf(x!, n! * n!).map((a) => solveByLoop(a, columnsOf(a, n!)[0]!, n!, 1))),
+  svd_batched: ({ shape: [, n] }, x) => flat(rowsOf(x!, n! * n!).map((a) => singularValuesByLoop(a, n!))),
   fft_batch: ({ shape }, x) => realRows(x!, shape[1]!),
   fft_long: (_, x) => realParts(x!),
   fft_convolve: (_, x, filter) => filteredRows(x!, filter!),

@@ -1,5 +1,5 @@
 /**
- * Dense decompositions and iterative solvers of resident matrices, in milliseconds: `node dist/bench/linear-algebra.js
+ * Sparse matrices and iterative solvers, resident, in milliseconds: `node dist/bench/sparse-solvers.js
  * [--device cuda] [--only name,name] [--scale small] [--repeats 5] [--file out]` prints a JSON line for each, with
  * the sum of the result. Names and sizes are those of the peers' benchmarks; matrices are drawn anew.
  */
@@ -8,9 +8,7 @@ import { parseArgs } from 'node:util';
 import {
   arange,
   compute,
-  eye,
   type Lazy,
-  linalg,
   ones,
   persist,
   random,
@@ -24,24 +22,6 @@ interface Work {
   readonly shape: readonly number[];
   /** Solves once; gives a number of the result. */
   readonly run: () => Promise<number>;
-}
-
-/** A function of a resident matrix of normal numbers. */
-async function dense(
-  shape: readonly number[],
-  device: string,
-  of: (x: Lazy) => Lazy,
-  dtype: 'float32' | 'float64' = 'float32',
-): Promise<Work> {
-  const [x] = await persist([random.normal(random.key(1), [...shape], { dtype })], { device });
-  const run = async (): Promise<number> => {
-    const result = await of(x).persist({ device });
-    await synchronize(device);
-    const total = await result.sum().compute({ device });
-    result.dispose();
-    return Number(total.item());
-  };
-  return { shape, run };
 }
 
 /** The five-point Laplacian of a square, float64, resident. */
@@ -123,20 +103,7 @@ async function ridge(side: number, device: string): Promise<Work> {
 
 function works(isSmall: boolean, device: string): Readonly<Record<string, () => Promise<Work>>> {
   const size = <T>(full: T, small: T): T => (isSmall ? small : full);
-  const [n, side, tall] = [size(4096, 128), size(2048, 128), size(2 ** 18, 2 ** 10)];
-  const [solved, decomposed] = [size(2 ** 16, 2 ** 6), size(2 ** 14, 2 ** 6)];
-  const large = [n, n];
   return {
-    cholesky: () =>
-      dense(large, device, (x) => linalg.cholesky(x.matmul(x.T).add(eye(n).mul(n).astype('float32')))),
-    solve: () => dense(large, device, (x) => linalg.solve(x, x.slice([], [0, 1]))),
-    qr_tall: () => dense([tall, 64], device, (x) => linalg.qr(x, { mode: 'r' }).r.abs()),
-    svd_1000: () => dense(size([1000, 1000], [64, 64]), device, (x) => linalg.svd(x).s, 'float64'),
-    svd_2048: () => dense([side, side], device, (x) => linalg.svd(x).s),
-    eigh_2048: () => dense([side, side], device, (x) => linalg.eigh(x.add(x.T)).eigenvalues.abs()),
-    inv_float64: () => dense(large, device, (x) => linalg.inv(x), 'float64'),
-    solve_batched: () => dense([solved, 16, 16], device, (x) => linalg.solve(x, x.slice([], [], [0, 1]))),
-    svd_batched: () => dense([decomposed, 16, 16], device, (x) => linalg.svd(x).s),
     cg_poisson: () => poisson(size(2048, 64), device),
     sparse_matmul: () => ofLaplacian(size(1024, 64), device, (a) => a.matmul(a)),
     sparse_add: () => ofLaplacian(size(1024, 64), device, (a, squared) => a.add(squared)),
