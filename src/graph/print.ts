@@ -25,7 +25,7 @@ export const labelName = (label: number): string => LABELS[label] ?? `<${label}>
 export const formatSubscripts = (labels: readonly (readonly number[])[], output: readonly number[]): string =>
   `${labels.map((list) => list.map(labelName).join('')).join(',')}->${output.map(labelName).join('')}`;
 
-function formatView(view: View): string {
+export function formatView(view: View): string {
   switch (view.type) {
     case 'reshape':
     case 'broadcast':

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { arrayOfCheck, knownEnds } from '../../src/exec/run/known-ends.js';
 import { checksOf } from '../../src/fusion/passes/index-check.js';
-import { compile, type Lazy, lazy, RangeArgumentError } from '../../src/index.js';
+import { compile, type Lazy, lazy, RangeArgumentError, sparse } from '../../src/index.js';
 
 const table = lazy(Float32Array.of(10, 20, 30, 40));
 const stored = async (indices: readonly number[]): Promise<Lazy> =>
@@ -50,11 +50,30 @@ describe('indices that a device holds', () => {
     expect(knownOf(table.take(right))).toEqual([[1n, 2n]]);
   });
 
-  it('are looked through each time where they are computed or on the host', async () => {
-    const indices = await stored([1, 2]);
-    for (const taken of [table.take(indices.add(1)), table.take(lazy(Int32Array.of(1, 2)))]) {
-      await taken.compute({ device: 'cpu' });
-      expect(knownOf(taken)).toBeUndefined();
-    }
+  it('are looked through each time where they are on the host', async () => {
+    const taken = table.take(lazy(Int32Array.of(1, 2)));
+    await taken.compute({ device: 'cpu' });
+    expect(knownOf(taken)).toBeUndefined();
+  });
+
+  it('are known of what is computed of them, as of the lengths of sparse rows', async () => {
+    const [indices, shift] = [await stored([1, 2]), await stored([0, 1])];
+    const shifted = (by: number): Lazy => table.take(indices.add(shift).sub(by));
+    await shifted(1).compute({ device: 'cpu' });
+    expect(knownOf(shifted(1))).toEqual([[0n, 2n]]);
+    expect(knownOf(shifted(2))).toBeUndefined();
+    expect(knownOf(table.take(shift.add(indices).sub(1)))).toBeUndefined();
+    await expect(shifted(-1).compute({ device: 'cpu' })).rejects.toThrow(RangeArgumentError);
+
+    const data = await lazy(Float32Array.of(5, 6)).persist({ device: 'cpu' });
+    const indptr = await stored([0, 1, 2]);
+    const product = (): Lazy => sparse.csr({ data, indices: indices.sub(1), indptr }, [2, 4]).matmul(table);
+    expect([...(await product().compute({ device: 'cpu' })).data]).toEqual([50, 120]);
+    const checks = checksOf(product().expr.inputs[0]!);
+    expect(knownEnds(checks.map(arrayOfCheck))).toEqual([
+      [0n, 2n],
+      [1n, 1n],
+      [0n, 1n],
+    ]);
   });
 });

@@ -55,8 +55,8 @@ export class TracedGraph {
   readonly #options: ComputeOptions;
   readonly #placeholders: Arguments;
   readonly #checks: readonly IndexCheck[];
-  /** The indices of each check, and the position of the argument that it is; undefined: no argument. */
-  readonly #checked: readonly (CheckedArray & { readonly position: number | undefined })[];
+  /** The indices of each check, and the positions of the arguments that they are of; undefined: no argument. */
+  readonly #checked: readonly (CheckedArray & { readonly positions: readonly (number | undefined)[] })[];
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: TracedGraph | undefined;
   /** Computes starts of rows, where the graph was planned for them. */
@@ -96,7 +96,7 @@ export class TracedGraph {
     this.#feeds = this.#canonical.sources.map((array) => ({ array, position: positionOf(array.source) }));
     this.#checked = this.#checks.map((check) => {
       const array = arrayOfCheck(check);
-      return { ...array, position: positionOf(array.source) };
+      return { ...array, positions: array.sources.map(positionOf) };
     });
   }
 
@@ -161,9 +161,10 @@ export class TracedGraph {
 
   /** Throws for index arrays that are out of range. */
   async #checkIndices(ends: TracedGraph, args: Arguments, destination: TracedDestination): Promise<void> {
-    const arrays = this.#checked.map(({ position, ...array }) =>
-      position === undefined ? array : { ...array, source: args[position]!.source },
-    );
+    const arrays = this.#checked.map(({ positions, sources, text }) => ({
+      sources: sources.map((source, k) => args[positions[k] ?? -1]?.source ?? source),
+      text,
+    }));
     const known = knownEnds(arrays);
     if (known !== undefined) return throwOutOfRange(this.#checks, known);
     const executed = await ends.run(args, 'host').catch(async (error: unknown) => {

@@ -1,36 +1,91 @@
 /**
- * The least and the largest index of arrays that devices hold. Nothing changes such an array, so one that is used
- * again, as the edges of a graph are in every round, is looked through once.
+ * The least and the largest index of arrays that devices hold, or that little is computed of (the lengths of sparse rows).
+ * Nothing changes what a device holds, so one that is used again, as the edges of a graph are in every round, is looked
+ * through once.
  */
 import type { IndexCheck } from '../../fusion/passes/index-check.js';
-import type { DeviceBuffer, Source } from '../../graph/expr.js';
+import type { DeviceBuffer, Expr, Shape, Source, View } from '../../graph/expr.js';
+import { formatView } from '../../graph/print.js';
 
 export type Ends = readonly [least: bigint, largest: bigint];
 
-/** By memory, then by the dtypes that its elements are cast to. */
+/** By the first memory, then by the text and the numbers of the others. */
 const known = new WeakMap<DeviceBuffer, Map<string, Ends>>();
 
-/** The array that a check looks through as a whole, and the dtypes that its elements are cast to. */
+/** The indices of a check, as they are computed of arrays that devices hold. */
 export interface CheckedArray {
-  readonly source: Source | undefined;
-  readonly dtypes: string;
+  /** Of its arrays in devices' memory, in the order in which the text has them. */
+  readonly sources: readonly Source[];
+  /** How it is computed of them; undefined: of other arrays, or by more nodes than are worth a text. */
+  readonly text: string | undefined;
 }
 
-const KEEPS_ALL: ReadonlySet<string> = new Set(['reshape', 'permute', 'broadcast']);
+const KEEPS_ALL: ReadonlySet<View['type']> = new Set(['reshape', 'permute', 'broadcast']);
+const MOST_NODES = 32;
 
 export function arrayOfCheck({ ends: [least] }: IndexCheck): CheckedArray {
-  let dtypes = '';
-  for (let x = least.inputs[0]!; ; x = x.inputs[0]!) {
-    if (x.kind === 'source') return { source: x.source, dtypes: dtypes + x.dtype };
-    if (x.kind === 'cast') dtypes += `${x.dtype} `;
-    else if (x.kind !== 'view' || !KEEPS_ALL.has(x.view.type)) return { source: undefined, dtypes };
-  }
+  const sources: Source[] = [];
+  let nodes = 0;
+  const textOf = (x: Expr): string | undefined => {
+    if (++nodes > MOST_NODES) return undefined;
+    switch (x.kind) {
+      case 'source':
+        if (x.source.type === 'iota') return `iota ${x.shape[0]}`;
+        if (x.source.type === 'device' && !sources.includes(x.source)) sources.push(x.source);
+        return x.source.type === 'device' ? `${sources.indexOf(x.source)} ${x.dtype}` : undefined;
+      case 'const':
+        return `${x.value} ${x.dtype}`;
+      case 'cast':
+        return computed(x.dtype, x);
+      case 'map':
+        return computed(`${x.op} ${x.dtype}`, x);
+      case 'view':
+        return computed(`${formatView(x.view)} ${textOfShape(x.shape)}`, x);
+      default:
+        return undefined;
+    }
+  };
+  const computed = (name: string, { inputs }: Expr): string | undefined => {
+    const texts = inputs.map(textOf);
+    return texts.includes(undefined) ? undefined : `${name}(${texts.join()})`;
+  };
+  // The same elements in another shape have the same ends.
+  const textOfAll = (x: Expr): string | undefined => {
+    if (x.kind === 'view' && KEEPS_ALL.has(x.view.type)) return textOfAll(x.inputs[0]!);
+    if (x.kind !== 'cast') return textOf(x);
+    const text = textOfAll(x.inputs[0]!);
+    return text === undefined ? undefined : `${x.dtype}(${text})`;
+  };
+  const text = textOfAll(least.inputs[0]!);
+  return { sources, text: sources.length === 0 ? undefined : text };
+}
+
+const textOfShape = (shape: Shape): string => shape.join('x');
+
+const numbers = new WeakMap<DeviceBuffer, number>();
+let memories = 0;
+
+/** A number of a memory that no other has. */
+function numberOf(memory: DeviceBuffer): number {
+  const number = numbers.get(memory) ?? memories++;
+  numbers.set(memory, number);
+  return number;
+}
+
+/** Undefined: others may change the elements. */
+function keyOf({ sources, text }: CheckedArray): readonly [DeviceBuffer, string] | undefined {
+  if (text === undefined) return undefined;
+  const buffers = sources.flatMap((source) => (source.type === 'device' ? [source.buffer] : []));
+  if (buffers.length < sources.length) return undefined;
+  const [first, ...others] = buffers as [DeviceBuffer, ...DeviceBuffer[]];
+  return [first, others.length === 0 ? text : `${text} ${others.map(numberOf).join()}`];
 }
 
 /** The ends of each array; undefined: they are not known of all. */
 export function knownEnds(arrays: readonly CheckedArray[]): Ends[] | undefined {
-  const found = arrays.flatMap(({ source, dtypes }): readonly Ends[] => {
-    const ends = source?.type === 'device' ? known.get(source.buffer)?.get(dtypes) : undefined;
+  const found = arrays.flatMap((array): readonly Ends[] => {
+    const key = keyOf(array);
+    const ends = key === undefined ? undefined : known.get(key[0])?.get(key[1]);
     return ends === undefined ? [] : [ends];
   });
   return found.length === arrays.length ? found : undefined;
@@ -38,9 +93,10 @@ export function knownEnds(arrays: readonly CheckedArray[]): Ends[] | undefined {
 
 /** Keeps the ends of the arrays that devices hold. */
 export function keepEnds(arrays: readonly CheckedArray[], ends: readonly Ends[]): void {
-  for (const [k, { source, dtypes }] of arrays.entries()) {
-    if (source?.type !== 'device') continue;
-    const own = known.get(source.buffer) ?? new Map<string, Ends>();
-    known.set(source.buffer, own.set(dtypes, ends[k]!));
+  for (const [k, array] of arrays.entries()) {
+    const key = keyOf(array);
+    if (key === undefined) continue;
+    const own = known.get(key[0]) ?? new Map<string, Ends>();
+    known.set(key[0], own.set(key[1], ends[k]!));
   }
 }
