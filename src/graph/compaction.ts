@@ -41,6 +41,13 @@ export function distinctIn(line: Expr): Expr {
   return kept(values, length);
 }
 
+/** The distinct elements of a line that is as long as its shape says, in order; `sorted` is the line in order. */
+export function uniqueIn(line: Expr, sorted: Expr): Expr {
+  const byOrder = call('distinct', [], [sorted]);
+  const [values, length] = call('unique', [], [line, ...byOrder], 'uniqueValues') as [Expr, Expr];
+  return kept(values, length);
+}
+
 /** A bound of 1 would be an axis that broadcasts. */
 const kept = (line: Expr, length: Expr): Expr =>
   withExtent(line.shape[0] === 1 ? broadcast(line, [2]) : line, 0, length);

@@ -99,6 +99,12 @@ export const ROUTINES = {
    */
   distinct: { results: ([values]) => keptOf(values!) },
   /**
+   * The distinct elements of a line of integers or booleans in ascending order, and their number. Inputs: the line, and, up
+   * to the passes (`fusion/passes/both-ways.ts`), both results as `distinct` of the sorted line makes them. Behind the
+   * elements, and parameters, as of `compact`. On a GPU alone.
+   */
+  unique: { results: ([line]) => keptOf(line!) },
+  /**
    * The least place of the component that each element of a mask belongs to, int32 below 2^31 elements and else int64;
    * -1 where the mask is false. On a GPU alone.
    * Parameters: the offsets along each axis, plus 1, of the neighbours before an element in C order that belong to it.

@@ -6,8 +6,8 @@
  * array API standard; of -0 and 0, which are equal, -0 is given.
  */
 import { DTypeError, expected } from '../host/errors.js';
-import { distinctIn, firsts, placesWhere } from './compaction.js';
-import { isComplex } from './dtype.js';
+import { distinctIn, firsts, placesWhere, uniqueIn } from './compaction.js';
+import { isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map, meetingDType, type Operand, toExpr } from './infer.js';
@@ -15,6 +15,7 @@ import { concat } from './joins.js';
 import { isin } from './searching.js';
 import { sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
+import { flatten } from './views.js';
 
 /**
  * The distinct elements in ascending order, as `unique_values` of the array API standard: each NaN by itself, at the
@@ -26,8 +27,14 @@ import { broadcast, gather } from './view-nodes.js';
  */
 export function uniqueValues(x: Expr): Expr {
   if (sizeOfShape(x.shape) === 0) return broadcast(constant(0, x.dtype), [0]);
-  return distinctIn(sort(x, null));
+  const sorted = sort(x, null);
+  return isForTable(x) ? uniqueIn(flatten(x), sorted) : distinctIn(sorted);
 }
+
+/** Whether a GPU may mark values in a table: of longer lines than those that it sorts in a block. */
+const isForTable = (x: Expr): boolean =>
+  (isInteger(x.dtype) || x.dtype === 'bool') && x.extent === undefined && sizeOfShape(x.shape) >= LEAST_TABLE;
+const LEAST_TABLE = 2 ** 14;
 
 /**
  * The distinct elements of two arrays of any shapes together, in ascending order, as NumPy's `union1d`, in their common

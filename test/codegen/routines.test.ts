@@ -25,6 +25,7 @@ import { printSparseRows } from '../../src/codegen/cuda/routines/sparse-rows.js'
 import { printSparseSelect } from '../../src/codegen/cuda/routines/sparse-select.js';
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
 import { printTop } from '../../src/codegen/cuda/routines/top.js';
+import { printUnique } from '../../src/codegen/cuda/routines/unique.js';
 import { scanTile } from '../../src/graph/scan-tiles.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
@@ -171,6 +172,13 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     },
     30_000,
   );
+
+  it('distinct integers', async () => {
+    await compileForHopper([
+      printUnique({ dtype: 'int32', countBytes: 4 }),
+      printUnique({ dtype: 'int64', countBytes: 8 }),
+    ]);
+  }, 30_000);
 
   it('factors of small matrices', async () => {
     await compileForHopper([

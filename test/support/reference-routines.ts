@@ -56,7 +56,7 @@ export function routineValues(
     return [binValues(routine === 'histogram', parameters, inputs)];
   // Of two ways, the one of other nodes.
   if (routine === 'binSums' || routine === 'members') return [inputs[2]!.values];
-  if (routine === 'labels') return [inputs[1]!.values, inputs[2]!.values];
+  if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
   if (routine === 'sparseGather' || routine === 'sparseCombine')
     return inputs.slice(-2).map(({ values }) => values);
   if (routine === 'sparseTranspose' || routine === 'sparseElements')

@@ -46,7 +46,7 @@ const MOST_UNIT = 2 ** 22;
 const LEAST_UNIT = 2 ** 14;
 
 /** The rows of a sort, and how they are worked on. */
-interface SortPlan {
+export interface SortPlan {
   readonly form: RadixForm;
   readonly rows: number;
   readonly length: number;
@@ -73,10 +73,19 @@ function planOf(step: RoutineStep): SortPlan {
   return { form, rows, length, rowsPerUnit, padded: undefined };
 }
 
+/** Of a line of integers, which is longer than a block's rows. */
+export const linePlan = (form: RadixForm, length: number): SortPlan => ({
+  form,
+  rows: 1,
+  length,
+  rowsPerUnit: 1,
+  padded: undefined,
+});
+
 const unitsOf = ({ rows, rowsPerUnit }: SortPlan): number => Math.ceil(rows / rowsPerUnit);
 
 /** Parts of a radix sort's workspace, in bytes from its beginning. */
-interface SortSpace {
+export interface SortSpace {
   /** Words to clear: begun tiles of each pass, totals of digits, and what tiles tell in the first pass. */
   readonly clearedWords: number;
   readonly totals: number;
@@ -89,7 +98,7 @@ interface SortSpace {
   readonly byteLength: number;
 }
 
-function workspaceOf(plan: SortPlan): SortSpace {
+export function radixSpace(plan: SortPlan): SortSpace {
   const { form, rows, length, rowsPerUnit } = plan;
   const unitRows = Math.min(rows, rowsPerUnit);
   const elements = unitRows * length;
@@ -145,12 +154,34 @@ function radixLaunches(step: RoutineStep, plan: SortPlan, unit: number): CallLau
   const { form, rows, length, rowsPerUnit } = plan;
   const first = unit * rowsPerUnit;
   const unitRows = Math.min(rowsPerUnit, rows - first);
-  const tiles = Math.ceil(length / tileLength(form));
-  const { clearedWords, totals, passes, told, toldSize, moved } = workspaceOf(plan);
+  const { clearedWords, moved } = radixSpace(plan);
   const [input, output] = [step.operands[0]!, step.results[0]!];
   const source = [{ buffer: input.buffer }, int64(first * length * byteLengthOf(input.dtype))];
   const result = [{ buffer: output.buffer }, int64(first * length * byteLengthOf(output.dtype))];
   const work: LaunchArgument = { buffer: step.workspace! };
+  const keys = [...(form.indexBytes === 0 ? [work] : []), ...moved.map(int64)];
+  return [
+    clearLaunch(work, clearedWords),
+    ...passLaunches(plan, unitRows, { source, result, work, keys }),
+  ].map((launch) => ({ ...launch, unit }));
+}
+
+/** The launches of so many rows, in a workspace that is cleared. Of arrays a buffer and the offset of the first row. */
+export function passLaunches(
+  plan: SortPlan,
+  unitRows: number,
+  of: {
+    readonly source: readonly LaunchArgument[];
+    readonly result: readonly LaunchArgument[];
+    readonly work: LaunchArgument;
+    /** Where keys and positions are moved to in between; of keys alone, an array. */
+    readonly keys: readonly LaunchArgument[];
+  },
+): CallLaunch[] {
+  const { form, length } = plan;
+  const { source, result, work, keys } = of;
+  const tiles = Math.ceil(length / tileLength(form));
+  const { totals, passes, told, toldSize } = radixSpace(plan);
   const block: LaunchArgument = { block: 'x' };
   const counting = Math.ceil(length / COUNTED_LENGTH);
   const launch = (
@@ -163,11 +194,9 @@ function radixLaunches(step: RoutineStep, plan: SortPlan, unit: number): CallLau
     blocks,
     threads,
     args: [block, ...args],
-    unit,
   });
-  const places = [totals, passes, told, toldSize, ...moved, length].map(int64);
+  const places = [...[totals, passes, told, toldSize].map(int64), ...keys, int64(length)];
   return [
-    { ...clearLaunch(work, clearedWords), unit },
     launch(COUNT_NAME, unitRows * counting, COUNT_THREADS, [
       ...source,
       work,
@@ -203,7 +232,7 @@ const SORTING: Routine = {
   kernels: kernelsOf,
   cudaWorkspace: (step): WorkspaceNeed => {
     const plan = planOf(step);
-    const bytes = plan.padded === undefined ? workspaceOf(plan).byteLength : 0;
+    const bytes = plan.padded === undefined ? radixSpace(plan).byteLength : 0;
     return { most: bytes, least: bytes };
   },
   work: (step) => {

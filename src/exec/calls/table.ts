@@ -54,6 +54,7 @@ import { SPARSE_SOLVE } from './sparse-solve.js';
 import { SPARSE_TRANSPOSE } from './sparse-transpose.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { TOP } from './top.js';
+import { UNIQUE } from './unique.js';
 import { USER_KERNEL } from './user-kernel.js';
 
 type Rows = {
@@ -78,6 +79,7 @@ export const CALLS: Rows = {
   histogram: HISTOGRAM,
   compact: COMPACT,
   distinct: DISTINCT,
+  unique: UNIQUE,
   components: COMPONENTS,
   labels: LABELS,
   members: MEMBERS,

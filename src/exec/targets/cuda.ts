@@ -1,10 +1,10 @@
 /** The target of GPUs: kernels as CUDA C, products by cuBLAS, cuBLASLt and cuTENSOR, memory of their own. */
 import { orderOfSum } from '../../codegen/cuda/schedules/sum-order.js';
 import {
+  AT_ONCE,
   COMPACT_VALUES,
   FUSE_EPILOGUES,
   passesWith,
-  SUMS_AT_ONCE,
   WITHOUT_CPU_ROUTINES,
 } from '../../fusion/passes/pipeline.js';
 import { CUDA_PRODUCTS } from '../calls/products/cuda-products.js';
@@ -21,7 +21,7 @@ import { explainSchedule } from './schedule-tuning.js';
 import type { Target } from './target.js';
 
 export const CUDA_TARGET: Target = {
-  passes: [WITHOUT_CPU_ROUTINES, SUMS_AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
+  passes: [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
   products: CUDA_PRODUCTS,
   kernelCode: ['text', 'program', 'elements'],
   productLibraries: () => [

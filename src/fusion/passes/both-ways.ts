@@ -5,6 +5,9 @@
  *     binSums keys values (sums by units)      →   sums by units            for several devices, plans in which it does not fit,
  *                                                                           and on a GPU few rows, or bins that fit a block
  *     binSums keys values (sums by units)      →   binSums keys values      else, in one pass over the values
+ *     unique x (distinct of sorted x) (count)  →   distinct of sorted x     for several devices, plans in which it does not fit,
+ *                                                                           and the CPU
+ *     unique x (distinct of sorted x) (count)  →   unique x                 for a GPU, which may need no sort
  *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
  *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
@@ -42,6 +45,7 @@ import { spliced } from './splice.js';
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
 const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => number>> = {
   binSums: () => 2,
+  unique: () => 1,
   labels: () => 1,
   members: () => 2,
   sparseCombine: () => 7,
@@ -57,6 +61,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
 /** Those of one unit whose other way can be cut. */
 const IN_PARTS: ReadonlySet<string> = new Set([
   'binSums',
+  'unique',
   'sparseCombine',
   'sparseGather',
   'sparseTranspose',
@@ -84,8 +89,15 @@ const atOnce: Rule = (node, editor) =>
     ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]!(node.parameters)) })
     : undefined;
 
-/** The way of a GPU; both of sums that it may make at once. */
+/** Routines that the CPU does not have. */
+const GPU_ALONE: ReadonlySet<string> = new Set(['unique']);
+
+const onCpu: Rule = (node, editor) =>
+  node.kind === 'call' && GPU_ALONE.has(node.routine) ? otherWay(node) : atOnce(node, editor);
+
+/** The way of a GPU; both of what it may make at once. */
 const onGpu: Rule = (node, editor) => {
+  if (node.kind === 'call' && GPU_ALONE.has(node.routine)) return undefined;
   if (node.kind !== 'call' || node.routine !== 'binSums') return otherWay(node);
   const [bins, width] = node.parameters as readonly [number, number];
   const [rows] = editor.node(node.inputs[0]!).shape as readonly [number];
@@ -123,4 +135,9 @@ export function* withoutCpuRoutines(graph: MutableGraph): Slices<void> {
 /** Takes the routines of all nodes that have both ways. */
 export function* withRoutines(graph: MutableGraph): Slices<void> {
   if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [atOnce] });
+}
+
+/** The same for the CPU. */
+export function* withCpuRoutines(graph: MutableGraph): Slices<void> {
+  if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [onCpu] });
 }

@@ -11,7 +11,7 @@ import { verify } from '../../graph/verify.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { PathReport } from '../paths/path-report.js';
 import { batchSlices } from './batch-slices.js';
-import { inParts, withoutCpuRoutines, withRoutines } from './both-ways.js';
+import { inParts, withCpuRoutines, withoutCpuRoutines, withRoutines } from './both-ways.js';
 import { compactValues } from './compact-values.js';
 import type { ContractionReport, ProductChoice } from './contraction-report.js';
 import { countBands } from './count-bands.js';
@@ -63,13 +63,13 @@ export const WITHOUT_CPU_ROUTINES: Pass = {
 };
 
 /** Runs ahead of those of the CPU. */
-export const WITH_CPU_ROUTINES: Pass = { name: 'with-cpu-routines', run: withRoutines, rounds: false };
+export const WITH_CPU_ROUTINES: Pass = { name: 'with-cpu-routines', run: withCpuRoutines, rounds: false };
 
-/** Runs ahead of those without the CPU's routines: sums that fit. */
-export const SUMS_AT_ONCE: Pass = { name: 'sums-at-once', run: withRoutines, rounds: false };
+/** Runs behind the one without the CPU's routines: sums and distinct elements at once, where they fit. */
+export const AT_ONCE: Pass = { name: 'at-once', run: withRoutines, rounds: false };
 
 /** The passes where a library does all products that it can. */
-export const PASSES: readonly Pass[] = [WITHOUT_CPU_ROUTINES, SUMS_AT_ONCE, ...passesWith()];
+export const PASSES: readonly Pass[] = [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith()];
 
 /** Runs ahead of the passes of a target that does not run CUDA C. */
 export const EXPAND_CUDA: Pass = { name: 'expand-cuda', run: expandCuda, rounds: false };

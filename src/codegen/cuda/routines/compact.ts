@@ -14,6 +14,8 @@ export interface CompactForm {
   readonly dtype: DType;
   /** Bytes of a running count. */
   readonly countBytes: 4 | 8;
+  /** Of distinct elements that are in the workspace: the condition on which the kernel ends at once (`unique.ts`). */
+  readonly skip?: string;
 }
 
 export const COMPACT_NAME = 'weft_compact';
@@ -42,10 +44,14 @@ function printElements({ kept, dtype }: CompactForm): string {
     if (bytes <= 8) return `typedef ${UNSIGNED[bytes]} weft_key;\n`;
     return 'struct __align__(16) weft_key {\n  unsigned long long re, im;\n};\n';
   }
+  return `${printKeys({ dtype, descending: false, indexBytes: 4 })}${printDiffer(dtype)}`;
+}
+
+function printDiffer(dtype: DType): string {
   const differ = isComplex(dtype)
     ? 'x.re != y.re || x.im != y.im || weft_class(x) > 0'
     : `x != y${isFloat(dtype) ? ' || x == weft_last()' : ''}`;
-  return `${printKeys({ dtype, descending: false, indexBytes: 4 })}__device__ __forceinline__ bool weft_differ(weft_key a, weft_key b) {
+  return `__device__ __forceinline__ bool weft_differ(weft_key a, weft_key b) {
   const weft_key x = weft_key_of(a), y = weft_key_of(b);
   return ${differ};
 }
@@ -56,8 +62,8 @@ struct __align__(${Math.min(16, SIDE * byteLengthOf(dtype))}) weft_side {
 }
 
 /** The count of what is kept in all tiles before: a lane looks at one of 32 tiles, the nearest one first. */
-const LOOK_BACK = `
-__device__ __forceinline__ weft_count weft_before(const weft_count* told, long long tile) {
+const KEPT_BEFORE = `
+__device__ __forceinline__ weft_count weft_kept_before(const weft_count* told, long long tile) {
   const unsigned int lane = threadIdx.x % 32;
   weft_count sum = 0;
   for (long long last = tile - 1;; last -= 32) {
@@ -123,7 +129,7 @@ const printRanks = (steps: number): string => `  unsigned int rank[${steps}];
 `;
 
 function printPass(form: CompactForm): string {
-  const { kept } = form;
+  const { kept, skip } = form;
   const steps = stepsOf(form);
   const tile = compactTile(form);
   const isDistinct = kept === 'distinct';
@@ -132,12 +138,18 @@ function printPass(form: CompactForm): string {
   const written = { places: 'begin + kept[i]', values: 'values[begin + kept[i]]', distinct: 'kept[i]' }[kept];
   const parameters = [
     ...(isDistinct ? [] : ['const unsigned char* __restrict__ mask']),
-    ...(kept === 'places' ? [] : ['const weft_key* __restrict__ values']),
+    ...(kept === 'places'
+      ? []
+      : [skip === undefined ? 'const weft_key* __restrict__ values' : 'long long values_at']),
   ].join(', ');
+  const begin =
+    skip === undefined
+      ? ''
+      : `  if (${skip}) return;\n  const weft_key* values = (const weft_key*)(work + values_at);\n`;
   return `
 extern "C" __global__ void __launch_bounds__(${COMPACT_THREADS}, ${isDistinct ? 3 : 5})
 ${COMPACT_NAME}(unsigned int first_x, ${parameters}, weft_key* __restrict__ out, long long* length, char* work, long long told_at, long long tiles, long long n) {
-  __shared__ ${held} kept[${tile}];
+${begin}  __shared__ ${held} kept[${tile}];
   __shared__ unsigned int sums[${WARPS}];
   __shared__ weft_count ahead;
   __shared__ unsigned int begun;
@@ -161,7 +173,7 @@ ${printRanks(steps)}  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? W
       if (keeps[step] >> j & 1u) kept[to++] = ${own};
   }
   if (warp == 0) {
-    const weft_count sum = tile > 0 ? weft_before(told, tile) : 0;
+    const weft_count sum = tile > 0 ? weft_kept_before(told, tile) : 0;
     if (lane == 0) {
       if (tile > 0) weft_tell(told + tile, WEFT_ALL | (sum + whole));
       if (tile == tiles - 1) *length = (long long)(sum + whole);
@@ -190,13 +202,17 @@ ${FILL_NAME}(unsigned int first_x, ${kept === 'places' ? '' : 'const weft_key* _
 }
 `;
 
+/** The kernel of distinct elements in the workspace, before which stand the types of keys and counts. */
+export const printDistinct = (form: CompactForm): string =>
+  [printDiffer(form.dtype), KEPT_BEFORE, printPass(form)].join('');
+
 export const printCompact = (form: CompactForm): string =>
   [
     printElements(form),
     BEGIN,
     printCounts(form.countBytes),
     CLEAR_KERNEL,
-    LOOK_BACK,
+    KEPT_BEFORE,
     printPass(form),
     printFill(form),
   ].join('');

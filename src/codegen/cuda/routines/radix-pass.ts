@@ -11,7 +11,13 @@ import { digitsOf, movedBytes, type SortForm, UNSIGNED } from './sort-keys.js';
 export interface RadixForm extends SortForm {
   /** Bytes of a running count. */
   readonly countBytes: 4 | 8;
+  /** The condition on which kernels end at once: of a routine that decides on the device how it goes about it. */
+  readonly skip?: string;
 }
+
+/** The statement by which a kernel of such a form ends. */
+export const skipped = ({ skip }: { readonly skip?: string }): string =>
+  skip === undefined ? '' : `  if (${skip}) return;\n`;
 
 /** Values of a digit. */
 export const DIGITS = 256;
@@ -83,7 +89,7 @@ __device__ __forceinline__ weft_count weft_before(const weft_count* told, unsign
 }
 `;
 
-/** Keys go to and fro between the result, or other keys, and keys in the workspace, and so do positions. */
+/** Keys go to and fro between the result, or other keys, and further keys, and so do positions. */
 interface Buffers {
   readonly parameters: string;
   readonly keys: (place: string) => string;
@@ -91,12 +97,16 @@ interface Buffers {
 }
 
 function buffersOf({ indexBytes }: SortForm): Buffers {
-  const numbers =
-    indexBytes === 0 ? ['keys_at'] : ['keys_at', 'more_keys_at', 'indices_at', 'more_indices_at'];
-  const other = indexBytes === 0 ? 'out_base + out_at' : 'work + more_keys_at';
+  if (indexBytes === 0)
+    return {
+      parameters: 'char* keys_base, long long keys_at',
+      keys: (place) => `(weft_key*)(${place} % 2 == 0 ? out_base + out_at : keys_base + keys_at)`,
+      indices: () => '',
+    };
+  const numbers = ['keys_at', 'more_keys_at', 'indices_at', 'more_indices_at'];
   return {
     parameters: numbers.map((name) => `long long ${name}`).join(', '),
-    keys: (place) => `(weft_key*)(${place} % 2 == 0 ? ${other} : work + keys_at)`,
+    keys: (place) => `(weft_key*)(${place} % 2 == 0 ? work + more_keys_at : work + keys_at)`,
     indices: (place) => `(weft_index*)(${place} % 2 == 0 ? work + more_indices_at : work + indices_at)`,
   };
 }
@@ -104,7 +114,7 @@ function buffersOf({ indexBytes }: SortForm): Buffers {
 /** Where a block stands, and its keys: elements in the first pass, else keys of the pass before. */
 function printLoad(form: RadixForm, items: number): string {
   const length = PASS_THREADS * items;
-  return `  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  return `${skipped(form)}  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned int b = weft_begin((unsigned int*)work + pass, &begun);
   const unsigned int tile = b % tiles;
   const long long row = b / tiles;

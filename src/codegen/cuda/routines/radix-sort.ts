@@ -5,7 +5,7 @@
  * One kernel counts all digits of a row; a digit that is the same in all elements needs no pass.
  */
 import { BEGIN, CLEAR_KERNEL, printCounts } from './look-back.js';
-import { DIGITS, printPass, type RadixForm } from './radix-pass.js';
+import { DIGITS, printPass, type RadixForm, skipped } from './radix-pass.js';
 import { digitsOf, printKeys } from './sort-keys.js';
 
 export const COUNT_NAME = 'weft_sort_count';
@@ -49,7 +49,7 @@ function printCount(form: RadixForm): string {
   return `
 extern "C" __global__ void __launch_bounds__(${COUNT_THREADS})
 ${COUNT_NAME}(unsigned int first_x, const char* in_base, long long in_at, char* work, long long totals_at, long long n, unsigned int blocks) {
-  __shared__ unsigned int counted[${digits * DIGITS * copies}];
+${skipped(form)}  __shared__ unsigned int counted[${digits * DIGITS * copies}];
   for (int i = (int)threadIdx.x; i < ${digits * DIGITS * copies}; i += ${COUNT_THREADS}) counted[i] = 0;
   __syncthreads();
   const unsigned int b = blockIdx.x + first_x;
@@ -88,7 +88,7 @@ function printBegin(form: RadixForm): string {
   return `${printScan(DIGIT_WARPS)}
 extern "C" __global__ void __launch_bounds__(${DIGITS})
 ${BEGIN_NAME}(unsigned int first_x, char* work, long long totals_at, long long passes_at, long long n) {
-  __shared__ weft_count sums[${DIGIT_WARPS}];
+${skipped(form)}  __shared__ weft_count sums[${DIGIT_WARPS}];
   __shared__ unsigned int passes;
   const long long row = (long long)blockIdx.x + first_x;
   weft_count* totals = (weft_count*)(work + totals_at) + row * ${digits * DIGITS} + threadIdx.x;
@@ -104,14 +104,10 @@ ${BEGIN_NAME}(unsigned int first_x, char* work, long long totals_at, long long p
 `;
 }
 
-/** All kernels of a radix sort. */
+/** The kernels of a radix sort, before which stand the types of keys and counts. */
+export const printRadixKernels = (form: RadixForm): string =>
+  [printCount(form), printBegin(form), printPass(form)].join('');
+
+/** All of a radix sort. */
 export const printRadixSort = (form: RadixForm): string =>
-  [
-    printKeys(form),
-    BEGIN,
-    printCounts(form.countBytes),
-    CLEAR_KERNEL,
-    printCount(form),
-    printBegin(form),
-    printPass(form),
-  ].join('');
+  [printKeys(form), BEGIN, printCounts(form.countBytes), CLEAR_KERNEL, printRadixKernels(form)].join('');

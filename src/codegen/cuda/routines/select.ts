@@ -11,7 +11,7 @@
  * The first elements of a row (`top.ts`) that cannot be narrowed down are selected so, too: those below the key of the
  * last one, and of those equal to it the first ones, for which the digits of their last position are found the same way.
  */
-import { byteLengthOf } from '../../../graph/dtype.js';
+import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { printKeys, type SortForm } from './sort-keys.js';
 
 export interface SelectForm extends SortForm {
@@ -75,13 +75,27 @@ const work = (
 ): string => `  volatile weft_state* states = (volatile weft_state*)work + row * ${ranks};
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
+/** Elements of a pack, and packs that a thread reads before it looks at any. */
+function packsOf(dtype: DType): readonly [perPack: number, packs: number] {
+  const perPack = PACK / byteLengthOf(dtype);
+  return [perPack, Math.max(1, Math.min(2, ITEMS / perPack))];
+}
+
+/** Elements that a thread reads before it looks at any. */
+export const elementsAtOnce = (dtype: DType): number => packsOf(dtype)[0] * packsOf(dtype)[1];
+
 /**
  * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key. With `warps`
- * all lanes of a warp do, which say by `is_there` whether they have one, while that condition holds.
+ * all lanes of a warp do, which say by `is_there` whether they have one, while that condition holds; `behind` stands behind
+ * those that a thread has read.
  */
-export function eachElement({ dtype }: Pick<SelectForm, 'dtype'>, use: string, warps?: string): string {
-  const perPack = PACK / byteLengthOf(dtype);
-  const packs = Math.max(1, Math.min(2, ITEMS / perPack));
+export function eachElement(
+  { dtype }: Pick<SelectForm, 'dtype'>,
+  use: string,
+  warps?: string,
+  behind = '',
+): string {
+  const [perPack, packs] = packsOf(dtype);
   const items = packs * perPack;
   const step = SELECT_THREADS * items;
   return `  struct __align__(${PACK}) weft_pack {
@@ -108,7 +122,7 @@ export function eachElement({ dtype }: Pick<SelectForm, 'dtype'>, use: string, w
       ${warps === undefined ? 'if (!isWhole && i >= n) break;' : 'const bool is_there = isWhole || i < n;'}
       const weft_key key = weft_key_of(own[item / ${perPack}].k[item % ${perPack}]);
 ${use}    }
-  }
+${behind}  }
 `;
 }
 

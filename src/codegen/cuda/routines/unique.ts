@@ -1,0 +1,264 @@
+/**
+ * CUDA C of the distinct integers of a line in order, by a bit for each value of their range where that is narrow, else by
+ * a radix sort and a compaction. The range is known on the device, so that kernels of both ways are launched, and those of
+ * the way that is not taken end at once:
+ *
+ *     range    the least and the greatest key, until a thread alone has seen keys too far apart for the table
+ *     clear    the table, or the words of the sort
+ *     mark     sets the bit of each element: in shared memory, which a block then adds to the table, where the range is short
+ *     list     the values of the bits that are set, in order, in one pass over the table
+ *     sort     `radix-sort.ts`, then the elements that differ from the one before (`compact.ts`)
+ *
+ * Bits lie in the second-level cache, where a word is read before a bit of it is set: most elements find theirs set, and a
+ * read takes a fraction of an atomic operation. Launches are made by `exec/calls/unique.ts`.
+ */
+import type { DType } from '../../../graph/dtype.js';
+import { printDistinct } from './compact.js';
+import { BEGIN, CLEAR_THREADS, CLEARED, printCounts } from './look-back.js';
+import { printRadixKernels } from './radix-sort.js';
+import { eachElement, elementsAtOnce } from './select.js';
+import { printKeys } from './sort-keys.js';
+
+export interface UniqueForm {
+  /** An integer or bool. */
+  readonly dtype: DType;
+  /** Bytes of a running count. */
+  readonly countBytes: 4 | 8;
+}
+
+export const UNIQUE_NAMES = {
+  begin: 'weft_unique_begin',
+  range: 'weft_unique_range',
+  clear: 'weft_unique_clear',
+  mark: 'weft_unique_mark',
+  list: 'weft_unique_list',
+  clearAgain: 'weft_unique_clear_again',
+  fill: 'weft_unique_fill',
+} as const;
+export const UNIQUE_THREADS = 256;
+/** Words of the table in a tile: a thread has so many. */
+const WORDS = 4;
+/** Values of the table in a tile. */
+export const LISTED = 32 * WORDS * UNIQUE_THREADS;
+/** Elements that a block fills. */
+export const UNIQUE_FILLED = 16 * UNIQUE_THREADS;
+/** Values of a range whose bits a block holds in shared memory: few words would be where all blocks read. */
+const SHARED_RANGE = 2 ** 16;
+/** Where the range is in the workspace, behind what counts begun tiles: 3 numbers of 64 bits. */
+export const RANGE_AT = 128;
+/** Bytes before the words that ways clear. */
+export const UNIQUE_HEAD = 256;
+
+const HEAD = `extern "C" __global__ void __launch_bounds__(${UNIQUE_THREADS})
+`;
+
+/** The range: the greatest key, the greatest of the keys' complements, and how many values a table may have. */
+const RANGE = `struct weft_range {
+  unsigned long long high, low, most;
+};
+__device__ __forceinline__ weft_range weft_range_of(const char* work) { return *(const weft_range*)(work + ${RANGE_AT}); }
+__device__ __forceinline__ bool weft_is_table(const weft_range& range) { return range.high - ~range.low < range.most; }
+`;
+
+const SORT_ENDS = 'weft_is_table(weft_range_of(work))';
+const TABLE_ENDS = `  const weft_range range = weft_range_of(work);
+  if (!weft_is_table(range)) return;
+  const weft_key least = (weft_key)~range.low;
+`;
+
+const PRINT_BEGIN = `${HEAD}${UNIQUE_NAMES.begin}(unsigned int first_x, char* work, long long most) {
+  if (threadIdx.x < ${RANGE_AT / 4}) ((unsigned int*)work)[threadIdx.x] = 0u;
+  if (threadIdx.x == 0) *(weft_range*)(work + ${RANGE_AT}) = weft_range{0ull, 0ull, (unsigned long long)most};
+}
+`;
+
+const BLOCKS = `  const long long block = (long long)blockIdx.x + first_x;
+`;
+
+/** Least and greatest of a thread's keys go to the workspace by warps. */
+const printRange = ({
+  dtype,
+}: UniqueForm): string => `${HEAD}${UNIQUE_NAMES.range}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long n, long long blocks) {
+${BLOCKS}  weft_range* range = (weft_range*)(work + ${RANGE_AT});
+  const unsigned long long most = range->most;
+  unsigned long long high = 0ull, low = ~0ull;
+${eachElement(
+  { dtype },
+  `      if (is_there) {
+        high = key > high ? key : high;
+        low = key < low ? key : low;
+      }
+`,
+  '(high < low || high - low < most)',
+)}  low = ~low;
+  #pragma unroll
+  for (unsigned int lanes = 16; lanes > 0; lanes /= 2) {
+    const unsigned long long other_high = __shfl_down_sync(0xffffffffu, high, lanes);
+    const unsigned long long other_low = __shfl_down_sync(0xffffffffu, low, lanes);
+    high = other_high > high ? other_high : high;
+    low = other_low > low ? other_low : low;
+  }
+  if (threadIdx.x % 32 != 0) return;
+  if (__ldcg(&range->high) < high) atomicMax(&range->high, high);
+  if (__ldcg(&range->low) < low) atomicMax(&range->low, low);
+}
+`;
+
+/** Of the table the tiles' counts, then its words. */
+const PRINT_CLEAR = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
+${UNIQUE_NAMES.clear}(unsigned int first_x, char* work, long long told_words, long long sort_words) {
+  const weft_range range = weft_range_of(work);
+  const long long count = weft_is_table(range) ? told_words + (long long)((range.high - ~range.low) / 32) + 1 : sort_words;
+  unsigned int* words = (unsigned int*)(work + ${UNIQUE_HEAD});
+  const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
+  for (long long i = first + threadIdx.x; i < first + ${CLEARED} && i < count; i += ${CLEAR_THREADS}) words[i] = 0u;
+}
+`;
+
+/**
+ * Elements are read, then their words, then bits set, so that many reads are in flight. In shared memory atomic operations
+ * take no longer than reads, but for those of lanes with a word in common: runs of equal elements set their bit once.
+ */
+function printMark(form: UniqueForm): string {
+  const items = elementsAtOnce(form.dtype);
+  const eachPlace = (body: string): string => `    #pragma unroll
+    for (int item = 0; item < ${items}; ++item) {
+      const unsigned int bit = 1u << places[item] % 32;
+${body}    }
+`;
+  const inMemory = eachElement(
+    form,
+    `      places[item] = (unsigned int)(weft_key)(key - least);
+      words[item] = is_there ? __ldcg(bits + places[item] / 32) : ~0u;
+`,
+    'true',
+    eachPlace('      if ((words[item] & bit) == 0) atomicOr(&bits[places[item] / 32], bit);\n'),
+  );
+  const inBlock = eachElement(
+    form,
+    '      places[item] = is_there ? (unsigned int)(weft_key)(key - least) : 0u;\n',
+    'true',
+    eachPlace(
+      '      if (item == 0 || places[item] != places[item - 1]) atomicOr(&held[places[item] / 32], bit);\n',
+    ),
+  );
+  return `${HEAD}${UNIQUE_NAMES.mark}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long bits_at, long long n, long long blocks) {
+${TABLE_ENDS}${BLOCKS}  const unsigned int span = (unsigned int)(range.high - ~range.low);
+  unsigned int* bits = (unsigned int*)(work + bits_at);
+  __shared__ unsigned int held[${SHARED_RANGE / 32}];
+  unsigned int places[${items}];
+  if (span >= ${SHARED_RANGE}u) {
+    unsigned int words[${items}];
+${inMemory}    return;
+  }
+  for (unsigned int i = threadIdx.x; i <= span / 32; i += ${UNIQUE_THREADS}) held[i] = 0u;
+  __syncthreads();
+${inBlock}  __syncthreads();
+  for (unsigned int i = threadIdx.x; i <= span / 32; i += ${UNIQUE_THREADS})
+    if ((held[i] & ~__ldcg(bits + i)) != 0) atomicOr(&bits[i], held[i]);
+}
+`;
+}
+
+/** A warp writes the values of a word side by side. */
+const PRINT_LIST = `${HEAD}${UNIQUE_NAMES.list}(unsigned int first_x, weft_key* __restrict__ out, long long* length, char* work, long long bits_at) {
+${TABLE_ENDS}  __shared__ unsigned int sums[${UNIQUE_THREADS / 32}];
+  __shared__ weft_count ahead;
+  __shared__ unsigned int begun;
+  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const long long words = (long long)((range.high - ~range.low) / 32) + 1;
+  const long long tiles = (words + ${WORDS * UNIQUE_THREADS - 1}) / ${WORDS * UNIQUE_THREADS};
+  const long long tile = weft_begin((unsigned int*)work, &begun);
+  if (tile >= tiles) return;
+  const unsigned int* bits = (const unsigned int*)(work + bits_at);
+  weft_count* told = (weft_count*)(work + ${UNIQUE_HEAD});
+  const long long first = tile * ${WORDS * UNIQUE_THREADS} + warp * ${WORDS * 32} + lane;
+  unsigned int word[${WORDS}], before[${WORDS}];
+  unsigned int count = 0;
+  #pragma unroll
+  for (int k = 0; k < ${WORDS}; ++k) word[k] = first + k * 32 < words ? bits[first + k * 32] : 0u;
+  #pragma unroll
+  for (int k = 0; k < ${WORDS}; ++k) {
+    unsigned int through = __popc(word[k]);
+    #pragma unroll
+    for (unsigned int far = 1; far < 32; far *= 2) {
+      const unsigned int other = __shfl_up_sync(0xffffffffu, through, far);
+      if (lane >= far) through += other;
+    }
+    before[k] = count + through - __popc(word[k]);
+    count += __shfl_sync(0xffffffffu, through, 31);
+  }
+  if (lane == 0) sums[warp] = count;
+  __syncthreads();
+  unsigned int behind = 0, whole = 0;
+  #pragma unroll
+  for (unsigned int w = 0; w < ${UNIQUE_THREADS / 32}; ++w) {
+    behind += w < warp ? sums[w] : 0;
+    whole += sums[w];
+  }
+  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? WEFT_OWN : WEFT_ALL) | whole);
+  if (warp == 0) {
+    const weft_count sum = tile > 0 ? weft_kept_before(told, tile) : 0;
+    if (lane == 0) {
+      if (tile > 0) weft_tell(told + tile, WEFT_ALL | (sum + whole));
+      if (tile == tiles - 1) *length = (long long)(sum + whole);
+      ahead = sum;
+    }
+  }
+  __syncthreads();
+  out += ahead + behind;
+  const unsigned int below = (1u << lane) - 1u;
+  #pragma unroll
+  for (int k = 0; k < ${WORDS}; ++k) {
+    const weft_key value = (weft_key)(least + (weft_key)(32 * (first + k * 32 - lane) + lane));
+    #pragma unroll 8
+    for (int source = 0; source < 32; ++source) {
+      const unsigned int own = __shfl_sync(0xffffffffu, word[k], source);
+      const unsigned int to = __shfl_sync(0xffffffffu, before[k], source);
+      if ((own >> lane & 1u) != 0) out[to + __popc(own & below)] = weft_element_of((weft_key)(value + 32 * source));
+    }
+  }
+}
+`;
+
+/** Tiles of the compaction count in the place of those of the sort. */
+const PRINT_CLEAR_AGAIN = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
+${UNIQUE_NAMES.clearAgain}(unsigned int first_x, char* work, long long told_at, long long count) {
+  if (${SORT_ENDS}) return;
+  unsigned int* words = (unsigned int*)(work + told_at);
+  const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
+  if (first + threadIdx.x == 0) *(unsigned int*)work = 0u;
+  for (long long i = first + threadIdx.x; i < first + ${CLEARED} && i < count; i += ${CLEAR_THREADS}) words[i] = 0u;
+}
+`;
+
+/** Behind the distinct elements is the greatest one. */
+const PRINT_FILL = `${HEAD}${UNIQUE_NAMES.fill}(unsigned int first_x, weft_key* __restrict__ out, const long long* length, const char* work, long long n) {
+  const long long first = ((long long)blockIdx.x + first_x) * ${UNIQUE_FILLED} + threadIdx.x;
+  const long long end = first - threadIdx.x + ${UNIQUE_FILLED} < n ? first - threadIdx.x + ${UNIQUE_FILLED} : n;
+  const long long count = *length;
+  if (count >= end) return;
+  const weft_key last = weft_element_of((weft_key)weft_range_of(work).high);
+  for (long long i = first; i < end; i += ${UNIQUE_THREADS})
+    if (i >= count) out[i] = last;
+}
+`;
+
+export function printUnique({ dtype, countBytes }: UniqueForm): string {
+  const keys = { dtype, descending: false, indexBytes: 0, countBytes, skip: SORT_ENDS } as const;
+  return [
+    printKeys(keys),
+    BEGIN,
+    printCounts(countBytes),
+    RANGE,
+    PRINT_BEGIN,
+    printRange({ dtype, countBytes }),
+    PRINT_CLEAR,
+    printMark({ dtype, countBytes }),
+    printDistinct({ ...keys, kept: 'distinct' }),
+    PRINT_LIST,
+    printRadixKernels(keys),
+    PRINT_CLEAR_AGAIN,
+    PRINT_FILL,
+  ].join('');
+}
