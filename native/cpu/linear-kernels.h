@@ -21,9 +21,11 @@ struct LinearKernels {
   void (*addColumns)(int64_t n, int64_t count, const T* factors, const T* x, int64_t stride, T* y);
   // sums[k] = Σ conj(x_k) y.
   void (*dots)(int64_t n, int64_t count, const T* x, int64_t stride, const T* y, T* sums);
-  // y += a x + b z.
-  void (*addTwo)(int64_t n, T a, const T* x, T b, const T* z, T* y);
   ReflectionKernel<T> reflect;
+  // x_j -= tau v vᴴ x_j, columns of n elements; v is 1 and the n - 1 elements that are given.
+  void (*reflectColumns)(int64_t n, int64_t count, const T* v, T tau, T* x, int64_t stride);
+  // x = factor x.
+  void (*scale)(int64_t n, T factor, T* x);
 };
 
 template <typename R>

@@ -1,6 +1,9 @@
 // The innermost loops of linear algebra for one instruction set.
+#include <utility>
+
 #include "cpu/isa-scope.h"
 #include "cpu/linear-kernels.h"
+#include "cpu/partial-vectors.h"
 #include "cpu/rounded-products.h"
 
 namespace weft::cpu::WEFT_ISA {
@@ -17,15 +20,60 @@ R sumOfLanes(R* lanes) {
   return lanes[0];
 }
 
-template <typename R>
-R dot(int64_t n, const R* x, const R* y) {
-  constexpr int64_t L = kSumLanes<R>;
-  R lanes[L] = {};
+template <int... K>
+using LaneNumbers = std::integer_sequence<int, K...>;
+template <int kCount>
+using FirstNumbers = std::make_integer_sequence<int, kCount>;
+
+// The sum of the lanes of a vector by halves, in the order of `sumOfLanes`.
+template <typename R, typename V, int... K>
+inline R sumOfHalves(V v, LaneNumbers<K...>) {
+  constexpr int kHalf = sizeof...(K);
+  const auto sum = __builtin_shufflevector(v, v, K...) + __builtin_shufflevector(v, v, (K + kHalf)...);
+  if constexpr (kHalf == 2)
+    return sum[0] + sum[1];
+  else
+    return sumOfHalves<R>(sum, FirstNumbers<kHalf / 2>{});
+}
+template <typename R, int kVectors>
+inline R sumOfVectors(const Vector<R>* v) {
+  if constexpr (kVectors > 1) {
+    Vector<R> sums[kVectors / 2];
+    for (int k = 0; k < kVectors / 2; k++) sums[k] = v[k] + v[k + kVectors / 2];
+    return sumOfVectors<R, kVectors / 2>(sums);
+  } else if constexpr (kLanes<R> == 2) {
+    return v[0][0] + v[0][1];
+  } else {
+    return sumOfHalves<R>(v[0], FirstNumbers<kLanes<R> / 2>{});
+  }
+}
+
+// Columns whose sums fit the registers.
+constexpr int kSummedColumns = kVectorBytes == 64 ? 4 : kVectorBytes == 32 ? 2 : 1;
+
+// sums[c] = Σ x_c y of columns `stride` apart. Lanes behind the last element add 0.
+template <typename R, int kColumns>
+inline __attribute__((always_inline)) void dotsOf(int64_t n, const R* x, int64_t stride, const R* y,
+                                                  R* sums) {
+  constexpr int kVectors = kSumLanes<R> / kLanes<R>;
+  Vector<R> lanes[kColumns][kVectors];
+  for (int c = 0; c < kColumns; c++)
+    for (int k = 0; k < kVectors; k++) lanes[c][k] = Vector<R>{};
   int64_t i = 0;
-  for (; i + L <= n; i += L)
-    for (int64_t k = 0; k < L; k++) lanes[k] += x[i + k] * y[i + k];
-  for (int64_t k = 0; i + k < n; k++) lanes[k] += x[i + k] * y[i + k];
-  return sumOfLanes(lanes);
+  for (; i + kSumLanes<R> <= n; i += kSumLanes<R>)
+    for (int k = 0; k < kVectors; k++) {
+      const Vector<R> other = loadVector(y + i + k * kLanes<R>);
+      for (int c = 0; c < kColumns; c++)
+        lanes[c][k] += loadVector(x + c * stride + i + k * kLanes<R>) * other;
+    }
+  if (i < n)
+    for (int k = 0; k < kVectors; k++) {
+      const int64_t at = i + k * kLanes<R>;
+      const PartialVector<R> rest(n - at);
+      const Vector<R> other = rest.load(y + at);
+      for (int c = 0; c < kColumns; c++) lanes[c][k] += rest.load(x + c * stride + at) * other;
+    }
+  for (int c = 0; c < kColumns; c++) sums[c] = sumOfVectors<R, kVectors>(lanes[c]);
 }
 
 // Lanes are parts: products of like parts, and of the first's with the second's exchanged. Written by pairs
@@ -52,8 +100,16 @@ Complex<R> dot(int64_t n, const Complex<R>* first, const Complex<R>* second) {
   return {sumOfLanes(like), sumOfLanes(crossed)};
 }
 
-template <typename T>
-void dots(int64_t n, int64_t count, const T* x, int64_t stride, const T* y, T* sums) {
+template <typename R>
+void dots(int64_t n, int64_t count, const R* x, int64_t stride, const R* y, R* sums) {
+  int64_t k = 0;
+  for (; k + kSummedColumns <= count; k += kSummedColumns)
+    dotsOf<R, kSummedColumns>(n, x + k * stride, stride, y, sums + k);
+  for (; k < count; k++) dotsOf<R, 1>(n, x + k * stride, stride, y, sums + k);
+}
+template <typename R>
+void dots(int64_t n, int64_t count, const Complex<R>* x, int64_t stride, const Complex<R>* y,
+          Complex<R>* sums) {
   for (int64_t k = 0; k < count; k++) sums[k] = dot(n, x + k * stride, y);
 }
 
@@ -74,8 +130,52 @@ inline Complex<R> sum(Complex<R> a, Complex<R> b) {
   return {a.re + b.re, a.im + b.im};
 }
 
-template <typename T>
-void addColumns(int64_t n, int64_t count, const T* factors, const T* x, int64_t stride, T* __restrict y) {
+// y += four columns' sum, then the next four's, so that y is read and written once for all of them.
+template <typename R, int kFours>
+inline void addFours(int64_t n, const R* factors, const R* x, int64_t stride, R* y) {
+  Vector<R> f[4 * kFours];
+  for (int k = 0; k < 4 * kFours; k++) f[k] = broadcastLane(factors[k]);
+  const auto add = [&](auto load, int64_t i, Vector<R> sum) {
+    const R* p = x + i;
+    for (int k = 0; k < 4 * kFours; k += 4, p += 4 * stride)
+      sum += (f[k] * load(p) + f[k + 1] * load(p + stride)) +
+             (f[k + 2] * load(p + 2 * stride) + f[k + 3] * load(p + 3 * stride));
+    return sum;
+  };
+  int64_t i = 0;
+  for (; i + kLanes<R> <= n; i += kLanes<R>)
+    storeVector(y + i, add([](const R* p) { return loadVector(p); }, i, loadVector(y + i)));
+  if (i == n) return;
+  const PartialVector<R> rest(n - i);
+  rest.store(y + i, add([&](const R* p) { return rest.load(p); }, i, rest.load(y + i)));
+}
+
+// y += factor x.
+template <typename R>
+inline void addOne(int64_t n, R factor, const R* x, R* y) {
+  const Vector<R> f = broadcastLane(factor);
+  int64_t i = 0;
+  for (; i + kLanes<R> <= n; i += kLanes<R>) storeVector(y + i, loadVector(y + i) + f * loadVector(x + i));
+  if (i == n) return;
+  const PartialVector<R> rest(n - i);
+  rest.store(y + i, rest.load(y + i) + f * rest.load(x + i));
+}
+
+template <typename R>
+void addColumns(int64_t n, int64_t count, const R* factors, const R* x, int64_t stride, R* y) {
+  int64_t k = 0;
+  for (; k + 8 <= count; k += 8) addFours<R, 2>(n, factors + k, x + k * stride, stride, y);
+  if (k + 4 <= count) {
+    addFours<R, 1>(n, factors + k, x + k * stride, stride, y);
+    k += 4;
+  }
+  for (; k < count; k++) addOne(n, factors[k], x + k * stride, y);
+}
+
+template <typename R>
+void addColumns(int64_t n, int64_t count, const Complex<R>* factors, const Complex<R>* x, int64_t stride,
+                Complex<R>* __restrict y) {
+  using T = Complex<R>;
   int64_t k = 0;
   for (; k + 4 <= count; k += 4) {
     const T a = factors[k], b = factors[k + 1], c = factors[k + 2], d = factors[k + 3];
@@ -88,11 +188,6 @@ void addColumns(int64_t n, int64_t count, const T* factors, const T* x, int64_t 
     const T* const p = x + k * stride;
     for (int64_t i = 0; i < n; i++) y[i] = sum(y[i], product(a, p[i]));
   }
-}
-
-template <typename T>
-void addTwo(int64_t n, T a, const T* x, T b, const T* z, T* __restrict y) {
-  for (int64_t i = 0; i < n; i++) y[i] = sum(y[i], sum(product(a, x[i]), product(b, z[i])));
 }
 
 template <typename R>
@@ -135,6 +230,56 @@ void reflect(int64_t n, int64_t count, const T* v, T tau, T* x, int64_t stride) 
   }
 }
 
+// x_j -= tau v vᴴ x_j, v with a 1 before its other n - 1 elements.
+template <typename R, int kColumns>
+inline void reflectSome(int64_t n, const R* v, R tau, R* x, int64_t stride) {
+  R factors[kColumns];
+  dotsOf<R, kColumns>(n - 1, x + 1, stride, v, factors);
+  Vector<R> f[kColumns];
+  for (int c = 0; c < kColumns; c++) {
+    const R factor = -(tau * (x[c * stride] + factors[c]));
+    x[c * stride] += factor;
+    f[c] = broadcastLane(factor);
+  }
+  int64_t i = 0;
+  for (; i + kLanes<R> < n; i += kLanes<R>) {
+    const Vector<R> other = loadVector(v + i);
+    for (int c = 0; c < kColumns; c++) {
+      R* const to = x + c * stride + 1 + i;
+      storeVector(to, loadVector(to) + f[c] * other);
+    }
+  }
+  if (i == n - 1) return;
+  const PartialVector<R> rest(n - 1 - i);
+  const Vector<R> other = rest.load(v + i);
+  for (int c = 0; c < kColumns; c++) {
+    R* const to = x + c * stride + 1 + i;
+    rest.store(to, rest.load(to) + f[c] * other);
+  }
+}
+template <typename R>
+void reflectColumns(int64_t n, int64_t count, const R* v, R tau, R* x, int64_t stride) {
+  int64_t j = 0;
+  for (; j + kSummedColumns <= count; j += kSummedColumns)
+    reflectSome<R, kSummedColumns>(n, v, tau, x + j * stride, stride);
+  for (; j < count; j++) reflectSome<R, 1>(n, v, tau, x + j * stride, stride);
+}
+template <typename R>
+void reflectColumns(int64_t n, int64_t count, const Complex<R>* v, Complex<R> tau, Complex<R>* x,
+                    int64_t stride) {
+  for (int64_t j = 0; j < count; j++) {
+    Complex<R>* const column = x + j * stride;
+    const Complex<R> factor = opposite(product(tau, sum(*column, dot(n - 1, v, column + 1))));
+    *column = sum(*column, factor);
+    addColumns(n - 1, 1, &factor, v, 0, column + 1);
+  }
+}
+
+template <typename T>
+void scaleColumn(int64_t n, T factor, T* x) {
+  for (int64_t i = 0; i < n; i++) x[i] = product(factor, x[i]);
+}
+
 // Rows that are turned at a time, so that their columns stay in the first-level cache.
 template <typename R>
 constexpr int64_t kTurnedRows = 256 / static_cast<int64_t>(sizeof(R));
@@ -167,20 +312,38 @@ void rotateRows(int64_t count, const R* c, const R* s, R* v, int64_t stride) {
   for (int64_t i = 0; i < L; i++) end[i] = kept[i];
 }
 
+// The same of the last rows, fewer than two vectors of them.
+template <typename R, bool back>
+void rotateRest(int64_t rows, int64_t count, const R* c, const R* s, R* v, int64_t stride) {
+  const PartialVector<R> parts[2] = {PartialVector<R>(rows), PartialVector<R>(rows - kLanes<R>)};
+  Vector<R> kept[2];
+  R* const start = back ? v + count * stride : v;
+  for (int i = 0; i < 2; i++) kept[i] = parts[i].load(start + i * kLanes<R>);
+  for (int64_t at = 0; at < count; at++) {
+    const int64_t k = back ? count - 1 - at : at;
+    const Vector<R> cosine = broadcastLane(c[k]), sine = broadcastLane(s[k]);
+    R *const x = v + k * stride, *const y = x + stride;
+    for (int i = 0; i < 2; i++) {
+      const Vector<R> other = parts[i].load((back ? x : y) + i * kLanes<R>);
+      if constexpr (back) {
+        parts[i].store(y + i * kLanes<R>, cosine * kept[i] - sine * other);
+        kept[i] = cosine * other + sine * kept[i];
+      } else {
+        parts[i].store(x + i * kLanes<R>, cosine * kept[i] + sine * other);
+        kept[i] = cosine * other - sine * kept[i];
+      }
+    }
+  }
+  R* const end = back ? v : v + count * stride;
+  for (int i = 0; i < 2; i++) parts[i].store(end + i * kLanes<R>, kept[i]);
+}
+
 template <typename R, bool back>
 void rotateAll(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t stride) {
   constexpr int64_t L = kTurnedRows<R>;
   int64_t first = 0;
   for (; first + L <= n; first += L) rotateRows<R, back>(count, c, s, v + first, stride);
-  for (; first < n; first++) {
-    for (int64_t at = 0; at < count; at++) {
-      const int64_t k = back ? count - 1 - at : at;
-      R *const p = v + first + k * stride, *const q = p + stride;
-      const R x = *p, y = *q;
-      *p = c[k] * x + s[k] * y;
-      *q = c[k] * y - s[k] * x;
-    }
-  }
+  for (; first < n; first += 2 * kLanes<R>) rotateRest<R, back>(n - first, count, c, s, v + first, stride);
 }
 
 template <typename R, bool squared>
@@ -203,7 +366,7 @@ void poles(int64_t n, const R* d, R origin, R shift, const R* z, R* __restrict d
 }
 
 template <typename T>
-constexpr LinearKernels<T> kKernels{addColumns<T>, dots<T>, addTwo<T>, reflect<T>};
+constexpr LinearKernels<T> kKernels{addColumns, dots, reflect<T>, reflectColumns, scaleColumn<T>};
 template <typename R>
 constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>, poles<R, false>,
                                         poles<R, true>};

@@ -5,8 +5,32 @@
 
 namespace weft::cpu {
 
+namespace {
+
+// Rows of matrices whose reflectors are applied one by one: so many columns of them stay in the second-level
+// cache, where blocks of reflectors and their products take longer.
+constexpr int64_t kSingleRows = 128;
+
+// Of the element before the others, of the sum of their squares and of the length of all: tau, and the first
+// element of v before it is made 1.
 template <typename T>
-T makeReflector(int64_t n, T* x) {
+struct Reflection {
+  T tau, first;
+  RealOf<T> beta;
+};
+
+template <typename T>
+Reflection<T> reflectionOf(T x, RealOf<T> length) {
+  const RealOf<T> re = realPart(x), im = imaginaryPart(x), beta = re > 0 ? -length : length;
+  if constexpr (kIsComplex<T>)
+    return {{(beta - re) / beta, -im / beta}, {re - beta, im}, beta};
+  else
+    return {(beta - re) / beta, re - beta, beta};
+}
+
+// Of elements whose squares may overflow or vanish, or are no numbers.
+template <typename T>
+T makeScaledReflector(int64_t n, T* x) {
   using R = RealOf<T>;
   R most = 0;
   for (int64_t i = 1; i < n; i++)
@@ -23,19 +47,32 @@ T makeReflector(int64_t n, T* x) {
     squares += re * re + im * im;
   }
   const R re = realPart(x[0]) / scale, im = imaginaryPart(x[0]) / scale;
-  const R length = std::sqrt(re * re + im * im + squares);
-  const R beta = re > 0 ? -length : length;
-  T tau, first;
-  if constexpr (kIsComplex<T>) {
-    tau = {(beta - re) / beta, -im / beta};
-    first = {re - beta, im};
-  } else {
-    tau = (beta - re) / beta;
-    first = re - beta;
-  }
-  for (int64_t i = 1; i < n; i++) x[i] = (x[i] / scale) / first;
-  x[0] = ofReal<T>(beta * scale);
-  return tau;
+  T start = ofReal<T>(re);
+  if constexpr (kIsComplex<T>) start.im = im;
+  const Reflection<T> made = reflectionOf(start, std::sqrt(re * re + im * im + squares));
+  for (int64_t i = 1; i < n; i++) x[i] = (x[i] / scale) / made.first;
+  x[0] = ofReal<T>(made.beta * scale);
+  return made.tau;
+}
+
+}  // namespace
+
+template <typename T>
+T makeReflector(int64_t n, T* x) {
+  using R = RealOf<T>;
+  // Between these no square overflows, and those that vanish are less than ε² of the sum.
+  constexpr R kEpsilon = std::numeric_limits<R>::epsilon(), kMost = std::numeric_limits<R>::max() / 8,
+              kLeast = std::numeric_limits<R>::min() / kEpsilon / kEpsilon;
+  const LinearKernels<T>& kernels = linearKernels<T>();
+  T sum;
+  kernels.dots(n - 1, 1, x + 1, 0, x + 1, &sum);
+  const R squares = realPart(sum), re = realPart(x[0]), im = imaginaryPart(x[0]),
+          all = re * re + im * im + squares;
+  if (!(squares >= kLeast && all <= kMost)) return makeScaledReflector(n, x);
+  const Reflection<T> made = reflectionOf(x[0], std::sqrt(all));
+  kernels.scale(n - 1, ofReal<T>(1) / made.first, x + 1);
+  x[0] = ofReal<T>(made.beta);
+  return made.tau;
 }
 
 int64_t reflectorElements(int64_t rows, int64_t columns) {
@@ -103,37 +140,30 @@ void factorColumns(const MatrixView<T>& a, T* taus) {
   const LinearKernels<T>& kernels = linearKernels<T>();
   for (int64_t k = 0; k < std::min(a.rows, a.columns); k++) {
     T* const v = &a.at(k, k);
-    const int64_t rows = a.rows - k, columns = a.columns - k - 1;
-    taus[k] = makeReflector(rows, v);
-    if (columns == 0) continue;
-    const T kept = *v;
-    *v = ofReal<T>(1);
-    for (int64_t j = k + 1; j < a.columns; j++) {
-      T sum;
-      kernels.dots(rows, 1, v, 0, &a.at(k, j), &sum);
-      const T factor = -(conjugate(taus[k]) * sum);
-      kernels.addColumns(rows, 1, &factor, v, 0, &a.at(k, j));
-    }
-    *v = kept;
+    taus[k] = makeReflector(a.rows - k, v);
+    if (k + 1 < a.columns)
+      kernels.reflectColumns(a.rows - k, a.columns - k - 1, v + 1, conjugate(taus[k]), &a.at(k, k + 1),
+                             a.columnStride);
   }
 }
 
-// The first columns of Q of few reflectors, one after the other from the last one on, which leaves the
-// columns of ones before it as they are.
+// The first columns of Q of few rows: reflectors from the last one on leave the columns of ones before
+// their own as they are.
 template <typename T>
 void makeSmallQ(const MatrixView<T>& a, const T* taus, int64_t count, const MatrixView<T>& q) {
+  for (int64_t k = std::min(count, q.columns) - 1; k >= 0; k--)
+    linearKernels<T>().reflectColumns(a.rows - k, q.columns - k, &a.at(k, k) + 1, taus[k], &q.at(k, k),
+                                      q.columnStride);
+}
+
+// Reflectors of few rows, one after the other.
+template <typename T>
+void applySingly(const Reflectors<T>& q, bool isAdjoint, const MatrixView<T>& c) {
   const LinearKernels<T>& kernels = linearKernels<T>();
-  for (int64_t k = std::min(count, q.columns) - 1; k >= 0; k--) {
-    const int64_t below = a.rows - k - 1;
-    const T* const v = &a.at(k, k) + 1;
-    for (int64_t j = k; j < q.columns; j++) {
-      T* const x = &q.at(k, j);
-      T sum;
-      kernels.dots(below, 1, v, 0, x + 1, &sum);
-      const T factor = -(taus[k] * (*x + sum));
-      *x = *x + factor;
-      kernels.addColumns(below, 1, &factor, v, 0, x + 1);
-    }
+  for (int64_t each = 0; each < q.count; each++) {
+    const int64_t k = isAdjoint ? each : q.count - 1 - each, row = k + q.below;
+    kernels.reflectColumns(c.rows - row, c.columns, &q.a.at(row, k) + 1,
+                           isAdjoint ? conjugate(q.taus[k]) : q.taus[k], &c.at(row, 0), c.columnStride);
   }
 }
 
@@ -142,6 +172,7 @@ void makeSmallQ(const MatrixView<T>& a, const T* taus, int64_t count, const Matr
 template <typename T>
 void applyReflectors(const Reflectors<T>& q, bool isAdjoint, const MatrixView<T>& c, T* memory,
                      const LinearWork& work) {
+  if (c.rows <= kSingleRows && c.rowStride == 1) return applySingly(q, isAdjoint, c);
   const int64_t blocks = (q.count + kReflectors - 1) / kReflectors;
   for (int64_t k = 0; k < blocks; k++) {
     if (work.cancelled()) return;
@@ -155,6 +186,7 @@ void applyReflectors(const Reflectors<T>& q, bool isAdjoint, const MatrixView<T>
 
 template <typename T>
 void factorQr(const MatrixView<T>& a, T* taus, T* memory, const LinearWork& work) {
+  if (std::max(a.rows, a.columns) <= kSingleRows) return factorColumns(a, taus);
   const int64_t least = std::min(a.rows, a.columns);
   for (int64_t first = 0; first < least; first += kReflectors) {
     if (work.cancelled()) return;
@@ -280,7 +312,7 @@ T* makeQ(const Parts& p, const QrChoices& choices, const Memory& memory, const L
   const MatrixView<T> q = columnMajor(memory.q<T>(work), p.rows, p.kept);
   std::fill_n(q.data, p.rows * p.kept, T{});
   for (int64_t i = 0; i < p.kept; i++) q.at(i, i) = ofReal<T>(1);
-  if (p.size() <= kReflectors)
+  if (p.size() <= kSingleRows)
     makeSmallQ(a, taus, p.least(), q);
   else
     applyReflectors<T>({a, 0, taus, p.least()}, false, q, memory.reflectors<T>(work), behind);
