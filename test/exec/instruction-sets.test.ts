@@ -1,6 +1,6 @@
 /**
- * The same bits on every instruction set: Fourier transforms, and complex products, of which a compiler that makes
- * multiply-adds makes others.
+ * The same bits on every instruction set: Fourier transforms, reflectors, whose columns end within a vector, and complex
+ * products, of which a compiler that makes multiply-adds makes others.
  */
 import { describe, expect, it } from 'vitest';
 import type { RoutineSpec } from '../../src/exec/native/native.js';
@@ -117,6 +117,30 @@ describe.skipIf(ISAS.length === 1)(`on every instruction set${why}`, () => {
       const operand = numbers(precision, count * n * n * 2, (i) => Math.sin(i * i + 1));
       const routine = { name: 'luFactors', numbers: [dtypeCode(complexOf(precision)), count, n, n] };
       return resultsOf(native, routine, operand, [operand.byteLength, count * n * 8, count * 4]);
+    }),
+  );
+
+  // Reflectors one by one: longer columns have blocks of them, and products.
+  it.each([...PRECISIONS, ...PRECISIONS.map(complexOf)])('QR factors of %s have the same bits', (dtype) =>
+    expectSame(async (native) => {
+      const results: Record<string, Uint8Array[]> = {};
+      for (const [rows, columns] of [
+        [1, 1],
+        [7, 9],
+        [16, 16],
+        [31, 18],
+        [33, 33],
+        [100, 61],
+      ] as const) {
+        const precision = dtype === 'float32' || dtype === 'complex64' ? 'float32' : 'float64';
+        const parts = dtype.startsWith('complex') ? 2 : 1;
+        const [size, kept] = [parts * bytesOf(precision), Math.min(rows, columns)];
+        const operand = numbers(precision, rows * columns * parts, (i) => Math.sin(i * i + 1));
+        const routine = { name: 'qrParts', numbers: [dtypeCode(dtype), 1, columns, rows, kept, 1] };
+        const resultBytes = [kept * columns * size, rows * kept * size];
+        results[`${rows} × ${columns}`] = await resultsOf(native, routine, operand, resultBytes);
+      }
+      return results;
     }),
   );
 });
