@@ -46,6 +46,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   weft::Environment::create(env);
   add<weft::constants>(exports, "constants");
   add<weft::beginProgram>(exports, "beginProgram");
+  add<weft::addBuffers>(exports, "addBuffers");
   add<weft::addSteps>(exports, "addSteps");
   add<weft::endProgram>(exports, "endProgram");
   add<weft::run>(exports, "run");

@@ -124,6 +124,23 @@ Program& programOf(const Napi::Value& draft) {
   return *program;
 }
 
+// Reads the next items of a list of a spec, as many as the call says: (draft, spec, count).
+template <typename Read>
+void readNext(const Napi::CallbackInfo& info, const char* field, size_t known, const Read& read) {
+  const Napi::Array items = values::array(Fields(info[1], "").value(field), field);
+  const auto first = static_cast<int64_t>(known);
+  const auto count = values::integer(info[2], "count", 0, int64_t{items.Length()} - first);
+  for (auto k = static_cast<uint32_t>(first); k < first + count; k++) {
+    const Napi::HandleScope scope(info.Env());
+    read(items.Get(k), values::item(field, k));
+  }
+}
+
+void checkAllAdded(const Fields& spec, const char* field, size_t added) {
+  if (values::array(spec.value(field), field).Length() != added)
+    spec.reject(field, "the " + std::to_string(added) + " that were added");
+}
+
 // Whether nothing of a program takes long, or waits. `hasShortCalls`: nor do products and routines of the
 // CPU.
 bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
@@ -236,33 +253,34 @@ Napi::Value beginProgram(const Napi::CallbackInfo& info) {
   program->arenaByteLength = spec.integer("arenaByteLength");
   if (spec.has("copyByteLength")) program->copyByteLength = spec.integer("copyByteLength", 1);
   if (spec.has("lockByteLength")) program->lockByteLength = spec.integer("lockByteLength");
-  spec.list("buffers", [&](const Napi::Value& item, const std::string& path) {
-    readBuffer(Fields(item, path), *program);
-  });
+  for (const char* field : {"buffers", "steps"}) values::array(spec.value(field), field);
   program->images = spec.list("images", [](const Napi::Value& item, const std::string& path) {
     return readImage(Fields(item, path));
   });
   return values::makeHandle(info.Env(), std::make_unique<ProgramDraft>(ProgramDraft{std::move(program)}));
 }
 
+Napi::Value addBuffers(const Napi::CallbackInfo& info) {
+  Program& program = programOf(info[0]);
+  readNext(info, "buffers", program.buffers.size(), [&](const Napi::Value& item, const std::string& path) {
+    readBuffer(Fields(item, path), program);
+  });
+  return info.Env().Undefined();
+}
+
 Napi::Value addSteps(const Napi::CallbackInfo& info) {
   Program& program = programOf(info[0]);
-  const Fields spec(info[1], "");
-  const Napi::Array steps = values::array(spec.value("steps"), "steps");
-  const auto first = static_cast<int64_t>(program.steps.size());
-  const auto count = values::integer(info[2], "count", 0, int64_t{steps.Length()} - first);
-  for (auto k = static_cast<uint32_t>(first); k < first + count; k++) {
-    const Napi::HandleScope scope(info.Env());
-    readStepOf(program, steps.Get(k), values::item("steps", k));
-  }
+  checkAllAdded(Fields(info[1], ""), "buffers", program.buffers.size());
+  readNext(info, "steps", program.steps.size(),
+           [&](const Napi::Value& item, const std::string& path) { readStepOf(program, item, path); });
   return info.Env().Undefined();
 }
 
 Napi::Value endProgram(const Napi::CallbackInfo& info) {
   Program& program = programOf(info[0]);
   const Fields spec(info[1], "");
-  if (values::array(spec.value("steps"), "steps").Length() != program.steps.size())
-    spec.reject("steps", "the " + std::to_string(program.steps.size()) + " that were added");
+  checkAllAdded(spec, "buffers", program.buffers.size());
+  checkAllAdded(spec, "steps", program.steps.size());
   checkStates(program);
   readStreams(spec, program);
   readGraphs(spec, program);

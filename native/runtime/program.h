@@ -262,11 +262,13 @@ struct ProgramDraft {
   std::shared_ptr<Program> program;
 };
 
-// Programs are made in parts, between which JavaScript may do other things: a spec without its steps, then
-// some steps at a time, in order, then the rest, when all steps are there.
+// Programs are made in parts, between which JavaScript may do other things: a spec without its buffers and
+// steps, then some buffers at a time, in order, then some steps at a time, then the rest, when all are there.
 //
 // beginProgram(spec: ProgramSpec): ProgramDraft
 Napi::Value beginProgram(const Napi::CallbackInfo& info);
+// addBuffers(draft: ProgramDraft, spec: ProgramSpec, count: number): void
+Napi::Value addBuffers(const Napi::CallbackInfo& info);
 // addSteps(draft: ProgramDraft, spec: ProgramSpec, count: number): void
 Napi::Value addSteps(const Napi::CallbackInfo& info);
 // endProgram(draft: ProgramDraft, spec: ProgramSpec): NativeProgram

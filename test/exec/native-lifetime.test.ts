@@ -17,6 +17,7 @@ const PRELUDE = `
   const program = (steps) => {
     const made = spec(steps);
     const draft = weft.beginProgram(made);
+    weft.addBuffers(draft, made, made.buffers.length);
     weft.addSteps(draft, made, steps);
     return weft.endProgram(draft, made);
   };

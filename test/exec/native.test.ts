@@ -21,6 +21,7 @@ import {
   type StepSpec,
   trim,
 } from '../../src/exec/native/native.js';
+import { addon } from '../../src/exec/native/native-addon.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import { ArgumentError, CompileError, DeviceError } from '../../src/host/errors.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
@@ -184,6 +185,19 @@ describe('a malformed program', () => {
   it('for a device that does not exist is refused', () => {
     expect(() => createProgram({ ...spec(), device: 'tpu' })).toThrow(DeviceError);
     expect(() => createProgram({ ...spec(), device: 'cuda:99' })).toThrow(DeviceError);
+  });
+
+  it('with steps before all buffers, or an end before all steps', () => {
+    const given = spec();
+    const draft = addon().beginProgram(given);
+    addon().addBuffers(draft, given, given.buffers.length - 1);
+    expect(() => addon().addSteps(draft, given, 1)).toThrow(/buffers/);
+    expect(() => addon().endProgram(draft, given)).toThrow(/buffers/);
+    expect(() => addon().addBuffers(draft, given, 2)).toThrow(/count/);
+    addon().addBuffers(draft, given, 1);
+    expect(() => addon().endProgram(draft, given)).toThrow(/steps/);
+    addon().addSteps(draft, given, given.steps.length);
+    expect(addon().endProgram(draft, given)).toBeTypeOf('object');
   });
 
   it('passes on what a getter of the user throws', () => {

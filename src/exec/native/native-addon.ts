@@ -57,8 +57,9 @@ export type RawResult = readonly (ArrayBuffer | object | readonly number[] | und
 
 /** The exports of the addon (`native/addon.cpp`). */
 interface Addon {
-  /** A program is made of a spec without its steps, then some of its steps at a time, then the rest. */
+  /** A program is made of a spec without its buffers and steps, then some of each at a time, then the rest. */
   beginProgram(spec: ProgramSpec): object;
+  addBuffers(draft: object, spec: ProgramSpec, count: number): void;
   addSteps(draft: object, spec: ProgramSpec, count: number): void;
   endProgram(draft: object, spec: ProgramSpec): object;
   /** `inputs` is the caller's no more. Outputs are ArrayBuffers or handles; small runs give them at once. */

@@ -219,8 +219,15 @@ class LoadedProgram implements NativeProgram {
 
 const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? value : []);
 
+/** Buffers that are read at a time: each takes some 0.6 µs. */
+const BUFFERS_AT_ONCE = 1024;
 /** Steps that are read at a time: those of 10,000 merged maps, which have the most buffers, take 1.6 ms. */
 const STEPS_AT_ONCE = 8;
+
+/** The lengths of the parts of a list, of at most so many items each. */
+function* countsOf({ length }: readonly unknown[], most: number): Generator<number> {
+  for (let first = 0; first < length; first += most) yield Math.min(most, length - first);
+}
 
 /** Checks a program and makes it ready to run. Throws `ArgumentError` for a spec that is malformed. */
 export const createProgram = (spec: ProgramSpec): NativeProgram => completed(createProgramInSlices(spec));
@@ -229,9 +236,12 @@ export const createProgram = (spec: ProgramSpec): NativeProgram => completed(cre
 export function* createProgramInSlices(spec: ProgramSpec): Slices<NativeProgram> {
   const owner = deviceNamed(spec.device).isHost ? addon() : cudaAddon();
   const draft = guarded(() => owner.beginProgram(spec));
-  const { length } = spec.steps;
-  for (let first = 0; first < length; first += STEPS_AT_ONCE) {
-    guarded(() => owner.addSteps(draft, spec, Math.min(STEPS_AT_ONCE, length - first)));
+  for (const count of countsOf(spec.buffers, BUFFERS_AT_ONCE)) {
+    guarded(() => owner.addBuffers(draft, spec, count));
+    yield;
+  }
+  for (const count of countsOf(spec.steps, STEPS_AT_ONCE)) {
+    guarded(() => owner.addSteps(draft, spec, count));
     yield;
   }
   return new LoadedProgram(
