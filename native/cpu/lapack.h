@@ -2,7 +2,7 @@
 //
 // Unless `setLapack` chose otherwise, it is the BLAS library in use (blas.h), whose functions of LAPACK are
 // looked for by their Fortran names. Each is taken where it is there: what a library lacks, and what is small
-// (lapack-choice.h), is Weft's own.
+// (lapack-choice.cpp), is Weft's own.
 #pragma once
 #include <array>
 #include <cstdint>
