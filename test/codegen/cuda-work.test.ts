@@ -4,7 +4,8 @@
  * in random partitions.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cudaKernel, cudaWorks, expandForDevice } from '../../src/codegen/cuda/cuda.js';
+import { cudaKernel, cudaWorks } from '../../src/codegen/cuda/cuda.js';
+import { expandForDevice } from '../../src/codegen/cuda/footprint.js';
 import type { Part, Region, Work, Works } from '../../src/codegen/cuts/work.js';
 import { boxesOfRange } from '../../src/fusion/kernel/boxes.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';

@@ -4,7 +4,8 @@
  * behind.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { cudaKernel, expandForDevice, type Schedule } from '../../src/codegen/cuda/cuda.js';
+import { cudaKernel, type Schedule } from '../../src/codegen/cuda/cuda.js';
+import { expandForDevice } from '../../src/codegen/cuda/footprint.js';
 import { cancel, createCancel, createProgram, type ProgramSpec, run } from '../../src/exec/native/native.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';

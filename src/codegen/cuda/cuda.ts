@@ -9,7 +9,7 @@ import { cudaFunctionsIn, loopsIn, monoidsIn } from '../../fusion/kernel/arithme
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { normalize } from '../cuts/domain.js';
 import { inWindows } from '../cuts/pitch.js';
-import { type SplitKernels, splitPhases } from '../cuts/split-phases.js';
+import { splitPhases } from '../cuts/split-phases.js';
 import { Body } from './body.js';
 import { cudaFunctions } from './cuda-functions.js';
 import { loopFunctions } from './element-loops.js';
@@ -91,16 +91,6 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
     case 'split':
       return printSplit(kernel);
   }
-}
-
-/**
- * Kernels that compute, one after the other, what a GPU does not run as one kernel: they give the same bits
- * as `cudaKernel` of the whole. `added`: the buffers that they hand results on in. A kernel that runs as one
- * stands alone.
- */
-export function expandForDevice(kernel: Kernel): SplitKernels {
-  const normal = normalize(kernel);
-  return scheduleOfNormal(normal).kind === 'split' ? splitPhases(normal) : { kernels: [kernel], added: [] };
 }
 
 /** One kernel per phase; the buffers between them are scratch. */

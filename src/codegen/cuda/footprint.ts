@@ -1,16 +1,18 @@
 /**
- * The footprint of a kernel on a GPU: its schedule there, and the launches and scratch memory that come of it. Found once,
- * when a plan first asks.
+ * The footprint of a kernel on a GPU: its schedule there, and the launches and scratch memory that come of it; or the
+ * kernels that it is split into. Found once, when a plan first asks.
  */
 
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { expected, ShapeError } from '../../host/errors.js';
 import { MAX_GRID_X } from '../../shared/layout.js';
 import { normalize } from '../cuts/domain.js';
+import { type SplitKernels, splitPhases } from '../cuts/split-phases.js';
 import { type DeviceRates, secondsOfLaunches } from './launch-seconds.js';
 import { workOf } from './launch-work.js';
 import type { Launches } from './launches.js';
 import { chooseSchedule, type ScheduleChoice } from './schedule-choice.js';
+import { scheduleOfNormal } from './schedules/schedule.js';
 import { DEFAULT_LIMITS, type DeviceLimits } from './schedules/schedule-rows.js';
 
 /** A kernel's launches by its schedule on some device. */
@@ -19,20 +21,42 @@ export interface Footprint extends ScheduleChoice {
   readonly normal: Kernel;
 }
 
-/** By kernel and by the shared memory of a block. */
-const known = new WeakMap<Kernel, Map<number, Footprint>>();
+/** Keeps what is found for a kernel on devices, by the shared memory of a block. */
+function oncePerLimits<R>(find: (kernel: Kernel, limits: DeviceLimits) => R) {
+  const known = new WeakMap<Kernel, Map<number, R>>();
+  return (kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): R => {
+    const byLimit = known.get(kernel) ?? new Map<number, R>();
+    let found = byLimit.get(limits.sharedByteLength);
+    if (found === undefined) {
+      found = find(kernel, limits);
+      known.set(kernel, byLimit.set(limits.sharedByteLength, found));
+    }
+    return found;
+  };
+}
+
+/** A kernel in the normal form with the schedule of the rule, by which it is split or not. */
+const ruleOf = oncePerLimits((kernel, limits) => {
+  const normal = normalize(kernel);
+  return { normal, schedule: scheduleOfNormal(normal, limits) };
+});
 
 /** The footprint of a kernel on devices with these limits; found once. */
-export function footprintOf(kernel: Kernel, limits: DeviceLimits = DEFAULT_LIMITS): Footprint {
-  const byLimit = known.get(kernel) ?? new Map<number, Footprint>();
-  let footprint = byLimit.get(limits.sharedByteLength);
-  if (footprint === undefined) {
-    const normal = normalize(kernel);
-    footprint = { normal, ...chooseSchedule(normal, limits) };
-    checkGrids(kernel, footprint);
-    known.set(kernel, byLimit.set(limits.sharedByteLength, footprint));
-  }
+export const footprintOf = oncePerLimits((kernel, limits): Footprint => {
+  const { normal, schedule } = ruleOf(kernel, limits);
+  const footprint = { normal, ...chooseSchedule(normal, schedule) };
+  checkGrids(kernel, footprint);
   return footprint;
+});
+
+/**
+ * Kernels that compute, one after the other, what a GPU does not run as one kernel: they give the same bits
+ * as `cudaKernel` of the whole. `added`: the buffers that they hand results on in. A kernel that runs as one
+ * stands alone.
+ */
+export function expandForDevice(kernel: Kernel, limits?: DeviceLimits): SplitKernels {
+  const { normal, schedule } = ruleOf(kernel, limits);
+  return schedule.kind === 'split' ? splitPhases(normal) : { kernels: [kernel], added: [] };
 }
 
 /**

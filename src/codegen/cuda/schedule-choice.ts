@@ -8,8 +8,7 @@ import { leastSeconds, secondsOfLaunches, USUAL_RATES } from './launch-seconds.j
 import { leastWorkOf, workOf } from './launch-work.js';
 import { type Launches, launchesOf } from './launches.js';
 import { candidatesOf } from './schedules/candidates.js';
-import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
-import type { DeviceLimits } from './schedules/schedule-rows.js';
+import type { Schedule } from './schedules/schedule.js';
 
 /** A schedule with its launches, and how it was chosen. */
 export interface ScheduleChoice extends Launches {
@@ -40,9 +39,8 @@ export function isSmall({ parallel, reduced }: Kernel, schedule: Schedule): bool
   return steps * product(parallel) * product(reduced) <= FEW_ELEMENTS;
 }
 
-/** Of a kernel in the normal form. */
-export function chooseSchedule(kernel: Kernel, limits: DeviceLimits): ScheduleChoice {
-  const schedule = scheduleOfNormal(kernel, limits);
+/** Of a kernel in the normal form, with the schedule of the rule. */
+export function chooseSchedule(kernel: Kernel, schedule: Schedule): ScheduleChoice {
   const own = { schedule, ...launchesOf(kernel, schedule) };
   if (schedule.kind === 'empty' || schedule.kind === 'split' || isSmall(kernel, schedule)) return own;
   const ownSeconds = secondsOf(kernel, own);

@@ -3,8 +3,8 @@
  * kernels are cut. All of it follows from schedules, before a line of source is printed.
  */
 
-import { type DeviceLimits, expandForDevice } from '../../codegen/cuda/cuda.js';
-import { footprintOf, secondsOfKernel } from '../../codegen/cuda/footprint.js';
+import type { DeviceLimits } from '../../codegen/cuda/cuda.js';
+import { expandForDevice, footprintOf, secondsOfKernel } from '../../codegen/cuda/footprint.js';
 import type { DeviceRates } from '../../codegen/cuda/launch-seconds.js';
 import { warpFoldOf } from '../../codegen/cuda/routines/row-fold-function.js';
 import { WARP_ROW } from '../../codegen/cuda/routines/scan.js';
@@ -38,7 +38,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
   const { multiprocessors } = rates;
   return {
     scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
-    expand: expandForDevice,
+    expand: (kernel) => expandForDevice(kernel, limits),
     stepsAtOnce: (kernel) => stepsAtOnce(kernel, limits),
     workspaceOf: (step) => callRow(step).workspace.cuda(step),
     scansInOnePass: true,

@@ -147,8 +147,8 @@ export function reductionsOf({ tape }: Instructions): Reduction[] {
     const args = argumentsOf(i);
     const monoid = monoidOf(i);
     const isSame = (other: Reduction): boolean =>
-      monoid !== undefined && other.monoid?.of.key === monoid.of.key && sameNumbers(other.args, args);
-    const leader = reductions.find(isSame)?.position ?? position;
+      other.monoid?.of.key === monoid?.of.key && sameNumbers(other.args, args);
+    const leader = (monoid && reductions.find(isSame)?.position) ?? position;
     reductions.push({ position, name, dtype: i.dtype, args, taken: tape[args[0]!]!.dtype, monoid, leader });
   }
   return reductions;

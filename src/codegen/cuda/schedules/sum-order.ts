@@ -11,7 +11,7 @@
  *
  * Reductions whose results do not depend on an order (`isExactReduction`) go along with any.
  */
-import { affinesIn, liveValues, loadOf } from '../../../fusion/kernel/algebra.js';
+import { affinesIn, loadOf } from '../../../fusion/kernel/algebra.js';
 import {
   batchOf,
   isConstant,
@@ -27,6 +27,7 @@ import {
   argumentsOf,
   type Instruction,
   type Kernel,
+  oncePerKernel,
   product,
   sameNumbers,
 } from '../../../fusion/kernel/kernel.js';
@@ -68,11 +69,11 @@ function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: n
   const lookedUp = lookedUpIndices(kernel);
   const isGiven = (at: number): boolean =>
     at !== position && (lookedUp.has(at) || !levels.element[at]) && !isConstant(kernel.tape[at]!);
-  const inside = liveValues(kernel.tape, [position], isGiven);
-  const given = inside.flatMap((at) => argumentsOf(kernel.tape[at]!)).filter(isGiven);
+  const part = new Set([position]);
+  for (const at of part) if (!isGiven(at)) for (const arg of argumentsOf(kernel.tape[at]!)) part.add(arg);
   const moved = new Map<number, number>();
   const tape: Instruction[] = [];
-  for (const at of [...new Set([...inside, ...given])].sort((a, b) => a - b)) {
+  for (const at of [...part].sort((a, b) => a - b)) {
     const i = kernel.tape[at]!;
     moved.set(at, tape.length);
     const strides = (): number[] => (levels.element[at] ? denseOn(kernel, at) : onRow(at));
@@ -85,11 +86,19 @@ function ownPart(kernel: Kernel, levels: Levels, position: number, onRow: (at: n
   return { ...kernel, tape, stores: [] };
 }
 
-/** Positions of the indices of gathers that are computed with gathers. */
-function lookedUpIndices({ tape }: Kernel): ReadonlySet<number> {
-  const indexOf = (at: number): number | undefined => loadOf(tape[at]!)?.index?.value;
-  const all = tape.flatMap((_, at) => indexOf(at) ?? []);
-  return new Set(all.filter((index) => liveValues(tape, [index]).some((at) => indexOf(at) !== undefined)));
+/** Positions of the indices of gathers that are computed with gathers; found once for each kernel. */
+const lookedUpIndices: (kernel: Kernel) => ReadonlySet<number> = oncePerKernel(({ tape }) => {
+  const indexOf = (i: Instruction): number | undefined => loadOf(i)?.index?.value;
+  const isOfGathers = dependsOnAny(tape, (i) => indexOf(i) !== undefined);
+  const indices = tape.flatMap((i) => indexOf(i) ?? []);
+  return new Set(indices.filter((index) => isOfGathers[index]));
+});
+
+/** By position: whether a value is of some instructions, or depends on one of them. */
+function dependsOnAny(tape: readonly Instruction[], isOne: (i: Instruction) => boolean): boolean[] {
+  const depends: boolean[] = [];
+  for (const i of tape) depends.push(isOne(i) || argumentsOf(i).some((arg) => depends[arg]));
+  return depends;
 }
 
 /** The strides of an array in C order with the axes that a value depends on. */
@@ -103,13 +112,18 @@ function denseOn(kernel: Kernel, at: number): number[] {
 /** The access of a value from memory, but for its strides. */
 const ROW = { buffer: 0, offset: 0, bounds: [] } as const;
 
+/** By position: whether a value depends on a reduction, or is one; found once for each kernel. */
+const reducedValues: (kernel: Kernel) => readonly boolean[] = oncePerKernel(({ tape }) =>
+  dependsOnAny(tape, isReduction),
+);
+
 /** By position: strides that tell on which parallel axes a value of the row depends. */
 function rowStrides(kernel: Kernel): (at: number) => number[] {
   const depends = dependenciesOf(kernel);
   const p = kernel.parallel.length;
   return (at) => {
     // Results of a reduction are stored for each row.
-    const isReduced = liveValues(kernel.tape, [at]).some((k) => isReduction(kernel.tape[k]!));
+    const isReduced = reducedValues(kernel)[at]!;
     return depends[at]!.map((on, axis) => (axis < p && (isReduced || on) ? 1 : 0));
   };
 }
