@@ -2,12 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import type { MatmulStep } from '../../src/exec/calls/products/product-steps.js';
-import { placeBeside } from '../../src/exec/plan/memory.js';
+import { aligned, placeBeside } from '../../src/exec/plan/memory.js';
 import type { DevicePlan, Step } from '../../src/exec/plan/plan.js';
 import { buffersOf } from '../../src/exec/plan/step-buffers.js';
 import { dependencesOf, orderOf, streamsOf } from '../../src/exec/plan/streams.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { completed } from '../../src/host/slices.js';
 import { type Lazy, lazy, stack } from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
 import { generator } from '../support/random.js';
@@ -106,9 +107,36 @@ describe('streams of steps', () => {
 
 describe('blocks beside each other', () => {
   it('share bytes only where they may', () => {
-    const arena = placeBeside([1000, 300, 300, 500], (a, b) => a + b !== 3);
+    const arena = completed(placeBeside([1000, 300, 300, 500], [0, 1, 2, 3], (a, b) => a + b !== 3));
     expect(arena.byteLength).toBe(1024 + 512);
     expect(arena.offsets).toEqual([0, 1024, 1024, 0]);
+  });
+
+  it('lie each at the lowest place that is free, the largest first', () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const random = generator(seed);
+      const below = (most: number): number => Math.floor(random() * most);
+      const count = 1 + below(40);
+      const lengths = Array.from({ length: count }, () => (below(6) === 0 ? 0 : 1 + below(3000)));
+      const kinds = lengths.map(() => below(8));
+      const disjoint = Array.from({ length: 8 }, (_, a) =>
+        Array.from({ length: 8 }, (_, b) => a === b || random() < 0.6),
+      );
+      const areDisjoint = (a: number, b: number): boolean => disjoint[Math.min(a, b)]![Math.max(a, b)]!;
+      const { offsets, byteLength } = completed(placeBeside(lengths, kinds, areDisjoint));
+      const size = (k: number): number => aligned(lengths[k]!);
+      const placed: number[] = [];
+      for (const k of lengths.map((_, k) => k).sort((a, b) => lengths[b]! - lengths[a]!)) {
+        const beside = placed.filter((other) => areDisjoint(kinds[k]!, kinds[other]!) && size(other) > 0);
+        const isFree = (at: number): boolean =>
+          beside.every((other) => at + size(k) <= offsets[other]! || offsets[other]! + size(other) <= at);
+        const places = [0, ...beside.map((other) => offsets[other]! + size(other))];
+        const lowest = size(k) === 0 ? 0 : Math.min(...places.filter(isFree));
+        expect(offsets[k], `seed ${seed}, block ${k}`).toBe(lowest);
+        placed.push(k);
+      }
+      expect(byteLength, `seed ${seed}`).toBe(Math.max(...lengths.map((_, k) => offsets[k]! + size(k))));
+    }
   });
 });
 

@@ -132,7 +132,7 @@ class StepListPlanner {
     const decided = yield* this.#decided();
     yield;
     if (decided.peakBytes <= budget)
-      return inStreams(this.#recorded(), this.#model, decided, budget) ?? decided;
+      return (yield* inStreams(this.#recorded(), this.#model, decided, budget)) ?? decided;
     for (const made of [this.#whole, this.#inPlace]) {
       yield;
       const plan = yield* made();

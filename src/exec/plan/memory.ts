@@ -91,29 +91,69 @@ function placeLargestFirst(blocks: readonly Lifetime[], measure: (block: Lifetim
   return { offsets, byteLength: end };
 }
 
+/** Byte ranges that are taken, in order; neighbours that touch are one. */
+class TakenRanges {
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+
+  /** The lowest offset of so many bytes that are free. */
+  lowest(size: number): number {
+    let offset = 0;
+    for (let k = 0; k < this.#starts.length && this.#starts[k]! < offset + size; k++)
+      offset = Math.max(offset, this.#ends[k]!);
+    return offset;
+  }
+
+  add(start: number, end: number): void {
+    if (start === end) return;
+    const [starts, ends] = [this.#starts, this.#ends];
+    let first = starts.length;
+    while (first > 0 && ends[first - 1]! >= start) first--;
+    let after = first;
+    while (after < starts.length && starts[after]! <= end) after++;
+    const from = after > first ? Math.min(start, starts[first]!) : start;
+    const to = after > first ? Math.max(end, ends[after - 1]!) : end;
+    starts.splice(first, after - first, from);
+    ends.splice(first, after - first, to);
+  }
+}
+
+/** Comparisons of blocks between pauses: each takes some 10 ns. */
+const COMPARISONS_OF_SLICE = 2 ** 16;
+
 /**
- * Places blocks, the largest first, each at the lowest place beside those before it that it may not share
- * bytes with.
+ * Places blocks, the largest first, each at the lowest place beside those before it that it may not share bytes with.
+ * `kinds`: that of each block, by which `areDisjoint` says whether two may not share bytes. What blocks of a kind lie
+ * beside is kept for the next of the kind: 2,400 blocks of 30 kinds take 5 ms, compared with each other over 100.
  */
-export function placeBeside(
+export function* placeBeside(
   byteLengths: readonly number[],
-  areDisjoint: (one: number, other: number) => boolean,
-): Arena {
+  kinds: readonly number[],
+  areDisjoint: (kind: number, other: number) => boolean,
+): Slices<Arena> {
   const offsets = new Array<number>(byteLengths.length).fill(0);
   const order = byteLengths.map((_, k) => k).sort((a, b) => byteLengths[b]! - byteLengths[a]!);
-  const placed: number[] = [];
+  /** By kind: what its blocks lie beside, of the first `seen` placed. */
+  const known = new Map<number, { readonly taken: TakenRanges; seen: number }>();
   let end = 0;
-  for (const k of order) {
-    const size = aligned(byteLengths[k]!);
-    const others = placed.filter((other) => areDisjoint(k, other)).sort((a, b) => offsets[a]! - offsets[b]!);
-    let offset = 0;
-    for (const other of others) {
-      if (offsets[other]! >= offset + size) break;
-      offset = Math.max(offset, offsets[other]! + aligned(byteLengths[other]!));
+  let compared = 0;
+  for (const [place, k] of order.entries()) {
+    const kind = kinds[k]!;
+    const beside = known.get(kind) ?? { taken: new TakenRanges(), seen: 0 };
+    known.set(kind, beside);
+    compared += place - beside.seen;
+    for (; beside.seen < place; beside.seen++) {
+      const other = order[beside.seen]!;
+      if (areDisjoint(kind, kinds[other]!))
+        beside.taken.add(offsets[other]!, offsets[other]! + aligned(byteLengths[other]!));
     }
+    const size = aligned(byteLengths[k]!);
+    const offset = beside.taken.lowest(size);
     offsets[k] = offset;
     end = Math.max(end, offset + size);
-    placed.push(k);
+    if (compared < COMPARISONS_OF_SLICE) continue;
+    compared = 0;
+    yield;
   }
   return { offsets, byteLength: end };
 }

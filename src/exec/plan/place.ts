@@ -107,7 +107,7 @@ function* place(
   const arena =
     isBefore === undefined
       ? yield* placeInArenaInSlices(blocks)
-      : placeInAnyOrder(
+      : yield* placeInAnyOrder(
           inArena.map((b) => buffers[b]!.byteLength),
           inArena.map((b) => lifetimes.get(b)!),
           isBefore,
@@ -128,10 +128,18 @@ function placeInAnyOrder(
   bytes: readonly number[],
   users: readonly (readonly number[])[],
   isBefore: Precedence,
-): Arena {
+): Slices<Arena> {
+  const kinds = new Map<string, number>();
+  const usersOfKind: (readonly number[])[] = [];
+  const kindOf = (stages: readonly number[]): number => {
+    const name = stages.join();
+    const known = kinds.get(name) ?? usersOfKind.push(stages) - 1;
+    kinds.set(name, known);
+    return known;
+  };
   const endsBefore = (a: number, b: number): boolean =>
-    users[a]!.every((one) => users[b]!.every((other) => isBefore(one, other)));
-  return placeBeside(bytes, (a, b) => !endsBefore(a, b) && !endsBefore(b, a));
+    usersOfKind[a]!.every((one) => usersOfKind[b]!.every((other) => isBefore(one, other)));
+  return placeBeside(bytes, users.map(kindOf), (a, b) => !endsBefore(a, b) && !endsBefore(b, a));
 }
 
 /** The steps of all stages; those of a loop's body in the loop. */

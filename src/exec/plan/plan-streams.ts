@@ -4,10 +4,11 @@
  * there as a whole; which step runs where is `streams.ts`.
  */
 
+import type { Slices } from '../../host/slices.js';
 import type { DeviceModel } from './device-model.js';
-import { planOf } from './place.js';
+import { planOfInSlices } from './place.js';
 import { type DevicePlan, type StreamPlan, workspaceOf } from './plan.js';
-import { stagesOf } from './stages.js';
+import { stagesInSlices } from './stages.js';
 import type { StepList } from './step-list.js';
 import { orderOf, streamsOf } from './streams.js';
 
@@ -18,19 +19,20 @@ const MOST_MORE = 256 * 2 ** 20;
  * The plan in several streams; undefined: that does not pay, or takes more than `budget` bytes. `whole` is
  * the plan in one.
  */
-export function inStreams(
+export function* inStreams(
   stepList: StepList,
   model: DeviceModel,
   whole: DevicePlan,
   budget: number,
-): DevicePlan | undefined {
+): Slices<DevicePlan | undefined> {
   // Values that a loop's body leaves to its next steps would have to stay all the time.
   if (model.streams === undefined || stepList.steps.some(({ kind }) => kind === 'loop')) return undefined;
   const streams = streamsOf(stepList.steps, model.streams);
   if (streams === undefined) return undefined;
+  yield;
   const { buffers, steps } = withOwnWorkspaces(stepList, streams);
-  const staged = { ...stepList, buffers, stages: stagesOf(steps) };
-  const plan = planOf(staged, model, [], orderOf(streams));
+  const staged = { ...stepList, buffers, stages: yield* stagesInSlices(steps) };
+  const plan = yield* planOfInSlices(staged, model, [], orderOf(streams));
   const isWorth = plan.peakBytes <= Math.min(budget, whole.peakBytes + MOST_MORE);
   return isWorth ? { ...plan, streams } : undefined;
 }

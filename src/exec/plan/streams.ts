@@ -52,7 +52,9 @@ export function dependencesOf(steps: readonly Step[]): readonly (readonly number
     };
     for (const buffer of reads) {
       add(writer.get(buffer));
-      readers.set(buffer, [...(readers.get(buffer) ?? []), at]);
+      const others = readers.get(buffer);
+      if (others === undefined) readers.set(buffer, [at]);
+      else others.push(at);
     }
     for (const buffer of writes) {
       add(writer.get(buffer));
