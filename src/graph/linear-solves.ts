@@ -213,10 +213,16 @@ export function inverse(op: string, x: Expr, isChecked = true): Expr {
   return unstacked(leadOf(a), inverted!);
 }
 
-/** The result of `inverse` as a GPU has it: a solution with the identity. */
-export function inverseBySolution([lu, pivots]: readonly Expr[]): readonly Expr[] {
+/**
+ * The result of `inverse` as a GPU has it: solutions by both triangles with the rows of the identity as the pivots exchange
+ * them. One call for both takes 1.3 times as long for 4,096 rows of float64 (9.3 and 7.2 ms).
+ */
+export function inverseByTriangles([lu, pivots]: readonly Expr[]): readonly Expr[] {
   const [count, n] = lu!.shape as readonly [number, number, number];
-  const [inverted] = call('luSolve', [0], [identities(lu!.dtype, [count], n), lu!, pivots!]);
+  const [order] = call('pivotOrder', [n], [pivots!]);
+  const isOn = map('equal', [reshape(order!, [count, 1, n]), indexAlong(0, n, 2)]);
+  const [half] = call('triangularSolve', [0, 0, 1], [cast(isOn, lu!.dtype), lu!]);
+  const [inverted] = call('triangularSolve', [1, 0, 0], [half!, lu!]);
   return [transposed(inverted!)];
 }
 

@@ -25,7 +25,7 @@
  *
  *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
  *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
- *     inverse f p   →   luSolve of the identity
+ *     inverse f p   →   both triangles' solutions with the rows of the identity, exchanged
  *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
  *
@@ -34,7 +34,7 @@
 import { isSummedAtOnce } from '../../graph/bin-units.js';
 import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
-import { factorsByLibrary, inverseBySolution, luPartsByKernels } from '../../graph/linear-solves.js';
+import { factorsByLibrary, inverseByTriangles, luPartsByKernels } from '../../graph/linear-solves.js';
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
 import { qrByLibrary } from '../../graph/qr.js';
 import { firstGathered } from '../../graph/sparse-routines.js';
@@ -110,7 +110,7 @@ const EXPANSIONS: Partial<
 > = {
   luFactors: ([a]) => factorsByLibrary(a!),
   luParts: luPartsByKernels,
-  inverse: inverseBySolution,
+  inverse: inverseByTriangles,
   qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
   expm: ([a]) => [exponentialByProducts(a!)],
 };
