@@ -340,6 +340,14 @@ function gathers(): void {
       rows.store(rows.map('add', rows.gather('float32', [0, 1], index), rows.load('float32', [width, 1]))),
     );
   }
+  const shared = new KernelBuilder([37, 64]);
+  const nine = { value: indexOf(shared, [0, 1], 9), stride: 1, size: 9 };
+  const scaled = shared.map('exp', shared.gather('float32', [0, 0], nine));
+  add(
+    'gather columns computed once',
+    shared.store(shared.map('multiply', scaled, shared.load('float32', [64, 1]))),
+    { kind: 'map', width: 4, unroll: 2, threads: 64 },
+  );
   const columns = new KernelBuilder([70, 50]);
   const column = columns.gather('float64', [9, 0], {
     value: indexOf(columns, [0, 1], 9),

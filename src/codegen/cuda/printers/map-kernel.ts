@@ -7,7 +7,7 @@
  * Where an op is many instructions, the arithmetic of the chunks is a loop that is not unrolled, through
  * which the loaded chunks move up: it is compiled once.
  */
-import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
+import { windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { Body, Scope } from '../body.js';
@@ -246,7 +246,7 @@ function printColumns(
   // Past the end lie columns whose values need not be in memory.
   out.block(`if (first < ${params.size(whole)})`, () => {
     const coordinates = printCoordinates(out, params, 'first', kernel.parallel, 'x');
-    const loaded = loadsOf(kernel, positions).map(({ position }) => position);
+    const loaded = [...positions].filter(body.isLoad);
     for (const position of loaded) {
       loads.declare(out, position, []);
       loads.load(out, position, '', coordinates);
