@@ -70,6 +70,9 @@ export interface Partition {
   readonly edges: () => readonly Edge[];
 }
 
+/** Tasks of the task graph between pauses: each takes some 1 µs. */
+const TASKS_OF_SLICE = 256;
+
 /**
  * Partitions a graph. A result that is a reshape is stored as what it reshapes:
  * `storedNode` says which. `isReadable`: the factors that the target's matrix products read where they lie;
@@ -132,13 +135,14 @@ export function* partitionInSlices(
     const writes = nodes.map(({ id }) => nodeBufferKey(id));
     calls.push({ nodes, reads: loopInputs[k]!, writes });
   }
-  for (const call of calls) {
+  for (const [k, call] of calls.entries()) {
     kernels.addCall(call);
-    yield;
+    if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
   }
-  for (const kernel of yield* buildAll(graph, order, stored, inParts, structures)) {
+  const built = yield* buildAll(graph, order, stored, inParts, structures);
+  for (const [k, kernel] of built.entries()) {
     kernels.addKernel(kernel);
-    yield;
+    if (k % TASKS_OF_SLICE === TASKS_OF_SLICE - 1) yield;
   }
   yield* kernels.mergeAll();
   const steps: FusedStep[] = [];
@@ -287,6 +291,8 @@ function wholeBuffer(graph: Graph, id: number, stored: Set<number>): BufferKey {
 
 /** Nodes between pauses: each takes some 0.1 µs. */
 const NODES_OF_SLICE = 1 << 14;
+/** Instructions of kernels that are built between pauses: each takes some 2 µs. */
+const INSTRUCTIONS_OF_SLICE = 256;
 
 /** A kernel for every root; views that cannot be index maps make their input a root as well. */
 function* buildAll(
@@ -300,6 +306,7 @@ function* buildAll(
   const builder = new KernelBuilder(graph, stored, inParts);
   yield;
   let spare = 0;
+  let instructions = 0;
   const nextKey = (): BufferKey => partBufferKey(spare++);
   const built = new Set<number>();
   const isBuilt = (id: number): boolean =>
@@ -317,7 +324,11 @@ function* buildAll(
     }
     try {
       const { kernel, nodes, origins } = yield* builder.build(root);
-      yield;
+      instructions += kernel.tape.instructions.length;
+      if (instructions >= INSTRUCTIONS_OF_SLICE) {
+        instructions = 0;
+        yield;
+      }
       built.add(root);
       waiting.pop();
       const isWhole = kernel.tape.instructions.length <= MAX_INSTRUCTIONS;
