@@ -3,7 +3,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { cudaKernel } from '../../src/codegen/cuda/cuda.js';
 import { footprintOf } from '../../src/codegen/cuda/footprint.js';
-import type { DevicePlan } from '../../src/exec/plan/plan.js';
+import { normalize } from '../../src/codegen/cuts/domain.js';
+import { type DevicePlan, kernelsOf } from '../../src/exec/plan/plan.js';
 import { gpu } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { iterate, lazy, zeros } from '../../src/index.js';
@@ -42,4 +43,22 @@ it('is all that planning for a GPU asks for: nothing is printed', () => {
   const swept = canonicalize([lazy(new Float32Array(2 ** 20)).exp().expr]);
   expect(kindsOf(planOnDevice(swept, gpu(0), { budget: 2 ** 22 }).plan)).toEqual(['sweep']);
   expect(cudaKernel).not.toHaveBeenCalled();
+});
+
+it('is chosen once for kernels that differ in constants and buffers alone', () => {
+  const results = [2, 3].map((k) =>
+    lazy(new Float32Array(2 ** 16).fill(k))
+      .mul(k)
+      .add(k + 5)
+      .exp(),
+  );
+  const { plan } = planOnDevice(canonicalize(results.map(({ expr }) => expr)), gpu(0), {});
+  const kernels = plan.steps.flatMap(kernelsOf);
+  const [first, second] = kernels.map((kernel) => footprintOf(kernel));
+  expect(kernels).toHaveLength(2);
+  expect(second!.schedule).toBe(first!.schedule);
+  expect(kernels.map((kernel) => footprintOf(kernel).normal)).toEqual(kernels.map(normalize));
+  expect(cudaKernel(kernels[0]!, first!.schedule).source).toBe(
+    cudaKernel(kernels[1]!, second!.schedule).source,
+  );
 });

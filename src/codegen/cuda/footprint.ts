@@ -1,18 +1,21 @@
 /**
  * The footprint of a kernel on a GPU: its schedule there, and the launches and scratch memory that come of it; or the
- * kernels that it is split into. Found once, when a plan first asks.
+ * kernels that it is split into. Found when a plan first asks, once for all kernels of a structure.
  */
 
-import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { type Kernel, oncePerKernel } from '../../fusion/kernel/kernel.js';
+import { structureOf } from '../../fusion/kernel/structure.js';
 import { expected, ShapeError } from '../../host/errors.js';
+import { once } from '../../host/once.js';
 import { MAX_GRID_X } from '../../shared/layout.js';
+import { LruCache } from '../../shared/lru-cache.js';
 import { normalize } from '../cuts/domain.js';
 import { type SplitKernels, splitPhases } from '../cuts/split-phases.js';
 import { type DeviceRates, secondsOfLaunches } from './launch-seconds.js';
 import { workOf } from './launch-work.js';
 import type { Launches } from './launches.js';
 import { chooseSchedule, type ScheduleChoice } from './schedule-choice.js';
-import { scheduleOfNormal } from './schedules/schedule.js';
+import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 import { DEFAULT_LIMITS, type DeviceLimits } from './schedules/schedule-rows.js';
 
 /** A kernel's launches by its schedule on some device. */
@@ -35,18 +38,42 @@ function oncePerLimits<R>(find: (kernel: Kernel, limits: DeviceLimits) => R) {
   };
 }
 
-/** A kernel in the normal form with the schedule of the rule, by which it is split or not. */
-const ruleOf = oncePerLimits((kernel, limits) => {
-  const normal = normalize(kernel);
-  return { normal, schedule: scheduleOfNormal(normal, limits) };
+/** The schedule of all kernels of one structure. */
+interface Rule {
+  /** By which a kernel is split or not. */
+  readonly schedule: Schedule;
+  readonly choice: () => ScheduleChoice;
+}
+
+/**
+ * Rules by the structure of kernels: to find that takes some 3 µs, a schedule 20 to 60. Constants do not matter but for
+ * symmetric pairs, whose formulas are compared as text.
+ */
+const rules = new LruCache<Rule>(1024, 1 << 16);
+
+const normalOf = oncePerKernel(normalize);
+
+const ruleOf = oncePerLimits((kernel, limits): Rule => {
+  const structure = `${limits.sharedByteLength} ${structureOf(kernel)}`;
+  const known = rules.get(structure);
+  if (known !== undefined) return known;
+  const normal = normalOf(kernel);
+  const schedule = scheduleOfNormal(normal, limits);
+  const rule = { schedule, choice: once(() => chooseSchedule(normal, schedule)) };
+  if (schedule.kind !== 'outer-product') rules.set(structure, rule, kernel.tape.length);
+  return rule;
 });
 
 /** The footprint of a kernel on devices with these limits; found once. */
 export const footprintOf = oncePerLimits((kernel, limits): Footprint => {
-  const { normal, schedule } = ruleOf(kernel, limits);
-  const footprint = { normal, ...chooseSchedule(normal, schedule) };
-  checkGrids(kernel, footprint);
-  return footprint;
+  const choice = ruleOf(kernel, limits).choice();
+  checkGrids(kernel, choice);
+  return {
+    ...choice,
+    get normal() {
+      return normalOf(kernel);
+    },
+  };
 });
 
 /**
@@ -55,8 +82,8 @@ export const footprintOf = oncePerLimits((kernel, limits): Footprint => {
  * stands alone.
  */
 export function expandForDevice(kernel: Kernel, limits?: DeviceLimits): SplitKernels {
-  const { normal, schedule } = ruleOf(kernel, limits);
-  return schedule.kind === 'split' ? splitPhases(normal) : { kernels: [kernel], added: [] };
+  const { schedule } = ruleOf(kernel, limits);
+  return schedule.kind === 'split' ? splitPhases(normalOf(kernel)) : { kernels: [kernel], added: [] };
 }
 
 /**

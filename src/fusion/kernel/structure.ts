@@ -1,6 +1,7 @@
 /**
  * The structure of a kernel: all of it but its name and the values of its constants, as a text that is equal for
- * equal structures. A layer of a network that is repeated is laid out and scheduled once. Called by `codegen/cpu/tape.ts`.
+ * equal structures. A layer of a network that is repeated is laid out and scheduled once. Called by `codegen/cpu/tape.ts` and
+ * `codegen/cuda/footprint.ts`.
  */
 import { dtypeCode } from '../../graph/dtype.js';
 import { isZeroInteger } from '../../graph/runtime-scalar.js';
