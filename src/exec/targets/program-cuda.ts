@@ -71,7 +71,7 @@ export async function cudaProgram(
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: CallStep): TunedProduct | undefined =>
     tuned.size === 0 ? undefined : tuned.get(tuningKey(step, plan, device));
-  const specs = plan.steps.map((step) => stepSpecs(step, { limits, images, algorithmOf, schedules }));
+  const specs = await inTurns(specsOf(plan, { limits, images, algorithmOf, schedules }));
   const counts = specs.map(({ length }) => length);
   const streams = streamsOfSpecs(plan, counts);
   return {
@@ -112,6 +112,15 @@ interface Emitting {
 
 const NO_SCHEDULES: ReadonlyMap<Kernel, Schedule> = new Map();
 const NONE: ReadonlyMap<string, TunedProduct> = new Map();
+
+/** Steps between pauses: each takes some 4 µs. */
+const STEPS_OF_SLICE = 64;
+
+function* specsOf({ steps }: DevicePlan, emitting: Emitting): Slices<StepSpec[][]> {
+  const specs: StepSpec[][] = [];
+  for (const step of steps) if (specs.push(stepSpecs(step, emitting)) % STEPS_OF_SLICE === 0) yield;
+  return specs;
+}
 
 function stepSpecs(step: Step, emitting: Emitting): StepSpec[] {
   if (step.kind === 'sweep')
