@@ -1,10 +1,10 @@
 /** The times of kernels on the CPU as predicted: what a tape does in all, and what follows from a machine's rates. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { SQUARE_ROWS } from '../../src/codegen/cpu/tape-cost.js';
+import { SQUARE_ROWS, TASK_WORK } from '../../src/codegen/cpu/tape-cost.js';
 import { unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
-import { TASK_WORK, tallyOf } from '../../src/codegen/cpu/tape-tally.js';
+import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
 import { timeTape } from '../../src/exec/native/native.js';
 import type { KernelStep } from '../../src/exec/plan/plan.js';
 import { CPU_COSTS } from '../../src/exec/targets/cpu-costs.js';

@@ -3,7 +3,7 @@
  * for every op, cast and reduction that a kernel can hold.
  */
 import { describe, expect, it } from 'vitest';
-import { encodeTape, planTape } from '../../src/codegen/cpu/tape.js';
+import { blockingsOf, encodeTape, planTape } from '../../src/codegen/cpu/tape.js';
 import { castHops, prepare } from '../../src/codegen/cpu/tape-domain.js';
 import * as native from '../../src/exec/native/native.js';
 import { create } from '../../src/fusion/kernel/instruction.js';
@@ -128,6 +128,28 @@ describe('the blocking of a tape', () => {
       ['load', 'prefetch load subtract.0 exp reduce.sum'],
       ['load', 'prefetch load subtract.0 exp divide.0 save'],
     ]);
+  });
+
+  it('holds all of short rows of several phases in one block, which loads them once', () => {
+    const plan = planTape(softmax(8192, 32));
+    expect(plan.blocking).toMatchObject({ laneAxes: [0], rowAxis: 1, rows: 32 });
+    expect(plan.schedule.keepsBlock).toBe(true);
+  });
+
+  it('reads far rows of hundreds of elements as they lie in memory', () => {
+    for (const reduction of ['max', 'argmax'] as const) {
+      const b = new KernelBuilder([16384], [256]);
+      const { blocking } = planTape(b.store(b.reduce(reduction, b.load('float32', [256, 1]))).build());
+      expect(blocking, reduction).toMatchObject({ laneAxes: [1], take: 256, rowAxis: 0 });
+    }
+  });
+
+  it('compares each blocking once', () => {
+    for (const kernel of [softmax(1000, 256), softmax(8192, 32)]) {
+      const blockings = blockingsOf(kernel).map((blocking) => JSON.stringify(blocking));
+      expect(blockings.length).toBeGreaterThan(1);
+      expect(new Set(blockings).size).toBe(blockings.length);
+    }
   });
 
   it('reduces columns with their lanes side by side', () => {

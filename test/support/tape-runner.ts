@@ -2,7 +2,8 @@
  * Runs kernels on the CPU device through the addon, ahead of any graph; and random kernels to run.
  */
 
-import { encodeTape } from '../../src/codegen/cpu/tape.js';
+import { encodeTape, tapeBy } from '../../src/codegen/cpu/tape.js';
+import type { Blocking } from '../../src/codegen/cpu/tape-blocking.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { Affine, Bound, Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../src/graph/dtype.js';
@@ -13,8 +14,13 @@ import { over } from './host.js';
 import { KernelBuilder } from './kernel-builder.js';
 import { generator, randomIntegers } from './random.js';
 
-/** A program of one kernel. Making it finds the kernel's functions. */
-export function tapeProgram(native: typeof Native, kernel: Kernel): Native.NativeProgram {
+/** A program of one kernel, by the planner's blocking or another. Making it finds the kernel's functions. */
+export function tapeProgram(
+  native: typeof Native,
+  kernel: Kernel,
+  blocking?: Blocking,
+): Native.NativeProgram {
+  const tape = blocking === undefined ? encodeTape(kernel) : tapeBy(kernel, blocking);
   return native.createProgram({
     device: 'cpu',
     arenaByteLength: 0,
@@ -24,7 +30,7 @@ export function tapeProgram(native: typeof Native, kernel: Kernel): Native.Nativ
       byteLength: byteLengthOf(dtype) * elementCount,
       offset: -1,
     })),
-    steps: [{ kind: 'tape', tape: encodeTape(kernel), buffers: kernel.buffers.map((_, k) => k) }],
+    steps: [{ kind: 'tape', tape, buffers: kernel.buffers.map((_, k) => k) }],
   });
 }
 
@@ -33,8 +39,9 @@ export async function runTape(
   native: typeof Native,
   kernel: Kernel,
   inputs: readonly (TypedArray | undefined)[],
+  blocking?: Blocking,
 ): Promise<TypedArray[]> {
-  const program = tapeProgram(native, kernel);
+  const program = tapeProgram(native, kernel, blocking);
   const outputs = kernel.buffers.filter(({ role }) => role === 'output');
   const given = kernel.buffers.flatMap(({ role }, k) => (role === 'input' ? [inputs[k]!] : []));
   const result = await native.run(program, given, { outputs: outputs.map(() => 'host') });

@@ -1,6 +1,6 @@
 /**
  * The blockings that are tried for a tape: lanes on parallel axes, on reduced ones, or on both. Called by
- * `tape-cost.ts`.
+ * `tape-sum-order.ts`.
  */
 
 import { sizesOf } from '../../fusion/kernel/algebra.js';
@@ -19,8 +19,16 @@ const MOST_RESULT_ROWS = 256;
  * after another.
  */
 const NEIGHBOUR_ROWS = 4;
+/** Times as many rows where a block of them has all there is to reduce in several phases: in the second-level cache. */
+const WHOLE_ROWS = 4;
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+/**
+ * Rows along an inner reduced axis: slots begin at powers of two of the linear reduced index with any number of them, so
+ * that a kernel whose blocks have room for fewer combines in the same order.
+ */
+const powerOfTwoDividing = (n: number, limit: number): number => powerOfTwoTo(gcd(n, powerOfTwoTo(limit)));
 
 const powerOfTwoTo = (n: number): number => 2 ** Math.floor(Math.log2(n));
 
@@ -79,14 +87,15 @@ function withRows(
     const whole =
       axis >= parallelCount ? powerOfTwoTo(fit) : fit < LEAF_STEPS ? fit : fit - (fit % LEAF_STEPS);
     const most = axis < parallelCount ? MOST_RESULT_ROWS : powerOfTwoTo(Math.max(1, mostSteps));
-    const rows = Math.min(whole, extent, most);
+    const limit = Math.min(whole, extent, most);
+    const rows = axis > parallelCount ? powerOfTwoDividing(extent, limit) : limit;
     if (rows > 1) blockings.push({ ...base, rowAxis: axis, rows });
   }
   return blockings;
 }
 
 /** `run`: lanes on reduced axes go on through as many of these as it takes to have so many elements. */
-export function candidates(kernel: Kernel, levels: Levels, run: number): Blocking[] {
+export function candidates(kernel: Kernel, levels: Levels, run = CHUNK): Blocking[] {
   const sizes = sizesOf(kernel);
   const parallel = kernel.parallel.map((_, k) => k);
   const reduced = kernel.reduced.map((_, k) => kernel.parallel.length + k);
@@ -107,9 +116,15 @@ export function candidates(kernel: Kernel, levels: Levels, run: number): Blockin
     // Lanes on parallel axes, rows on a reduced one or none.
     if (parallel.length > 0) {
       const base = lanesAlong(parallel, sizes, Math.max(CHUNK, parallelLanes / share));
-      found.push(
-        ...withRows(base, reduced, sizes, parallelLanes, parallel.length, slotElements(kernel, 'parallel')),
-      );
+      const slot = slotElements(kernel, 'parallel');
+      const inRows = (lanes: number): Blocking[] =>
+        withRows(base, reduced, sizes, lanes, parallel.length, slot);
+      found.push(...inRows(parallelLanes));
+      // Blocks of all there is to reduce are loaded once for all phases.
+      if (levels.phases > 1)
+        found.push(
+          ...inRows(WHOLE_ROWS * parallelLanes).filter(({ rows }) => rows === product(kernel.reduced)),
+        );
     }
     // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to
     // reduce.
@@ -146,5 +161,16 @@ export function candidates(kernel: Kernel, levels: Levels, run: number): Blockin
       );
     }
   }
-  return found;
+  return withoutRepeats(found);
+}
+
+/** Short axes have the same lanes by several shares. */
+function withoutRepeats(blockings: readonly Blocking[]): Blocking[] {
+  const isSame = (a: Blocking, b: Blocking): boolean =>
+    a.width === b.width &&
+    a.rows === b.rows &&
+    a.rowAxis === b.rowAxis &&
+    a.take === b.take &&
+    a.laneAxes.join() === b.laneAxes.join();
+  return blockings.filter((each, k) => blockings.findIndex((earlier) => isSame(earlier, each)) === k);
 }

@@ -1,155 +1,247 @@
 /**
- * Estimates what a tape costs in each of its blockings, and takes the cheapest. Called by `tape-sum-order.ts`.
+ * Estimates the time of a tape in each of its blockings as far as they differ, and takes the least: what a block, a row
+ * and a lane take by the ways in which elements are moved and reduced. It needs no schedule, which takes longer than all
+ * estimates; `tape-seconds.ts` predicts the time of one that is scheduled. Called by `tape-sum-order.ts`.
  */
 
 import { loadOf, sizesOf } from '../../fusion/kernel/algebra.js';
-import { isReduction } from '../../fusion/kernel/arithmetic.js';
-import { type Access, type Affine, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { costOf, isConstant, isReduction, reductionOf } from '../../fusion/kernel/arithmetic.js';
+import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
+import { trafficOf } from '../../fusion/kernel/traffic.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
-import { type Blocking, keepsLoad, laneModeOf, loopsOf, paddedWidth, rowStrideOf } from './tape-blocking.js';
-import { candidates } from './tape-candidates.js';
+import {
+  type Blocking,
+  keepsLoad,
+  type Loops,
+  laneKindOf,
+  laneModeOf,
+  loopsOf,
+  paddedWidth,
+  rowStrideOf,
+} from './tape-blocking.js';
+import { ADDITION, classOf, farShareOf, type ReductionClass } from './tape-rates.js';
+import { slotElements } from './tape-slots.js';
 
 /**
- * Costs of one element, in lanes of a cheap operation. They choose among blockings, so that only their
- * proportions matter.
+ * Nanoseconds of a core of Zen 4, fitted to the differences between the blockings of each of 300 kernels. They choose among
+ * blockings, so that only their proportions matter.
  */
-const COSTS = {
-  /** Neighbours, which hardware asks for ahead. */
-  side: 0.1,
-  /** A chunk of equal lanes that is written anew for each row. */
-  splat: 0.2 * CHUNK,
-  /** A look-up by a table of the lanes' places: once for all rows where they have the same, and its base. */
-  table: 2,
-  tableBase: 0.05,
-  /** A stride within a line of the cache, and one beyond: each element then has a line of its own. */
-  strided: 1.5,
-  apart: 6,
-  /** Elements apart in a block that is much of a map: shared by more tiles, more threads wait for memory. */
-  alone: 12,
-  /** Elements of a map a page apart, in a block of more of them than there are pages and lines nearest a core. */
-  pages: 3,
-  /** Lanes apart in rows that lie side by side, a square at a time: and the bytes of lines that rows share. */
-  square: 0.8,
-  squareLines: 25,
-  /** A load that reaches its buffer's rows one by one is cheap only while rows are long. */
-  row: 2,
-  /** An element at a place that a value chooses: its line is rarely in a cache near by. */
-  gather: 6,
-  /** Partial results of the lanes, which are read and written again in each block. */
-  partials: 0.5,
-  /** Folding the lanes of a row into one value, beside other rows of a block, and those of a whole tile. */
-  foldRow: 256,
-  foldTile: 1000,
-  /** Beginning an instruction on a block. */
-  instruction: 24,
+export const BLOCK_RATES = {
+  tile: 33,
+  /** An instruction on a block, and a load. */
+  call: 9.3,
+  load: 15,
+  /** A vector of 64 bytes that an instruction computes, with those that fill up rows, and a row of a block. */
+  vector: 0.11,
+  row: 0.14,
+  /** A row that is stored by itself, as it ends within a chunk, and its vectors. */
+  storedRow: 3.7,
+  stored: 0.53,
+  /** A row that does not follow the last one in far memory. */
+  jump: 3.8,
+  /** A chunk of equal lanes that is written for each row. */
+  splat: 9,
+  /** A look-up by a table of the lanes' places: once for all rows where they have the same. */
+  table: 0.3,
+  /** A lane at a stride within a line of the cache, and one beyond: it has a line of its own, of far memory or not. */
+  strided: 0.55,
+  apart: 0.46,
+  apartFar: 0.4,
+  /** A block of elements apart which is much of a map: fewer tiles share its lines, and more threads wait for memory. */
+  alone: 8,
+  /** An element of a kernel that cannot be shared by as many threads as its work is worth, in proportion to those. */
+  unshared: 0.1,
+  /** A lane of rows that lie side by side, a square at a time; of a reduction, whose lines hardware does not ask for. */
+  square: 0.19,
+  squareOfFar: 0.5,
+  /** Each further line of a column of a square: others of its set are read in between. */
+  squareLine: 0.023,
 } as const;
+
+/** Those of reductions, by what they join. */
+const REDUCED_RATES = {
+  /** A vector that is reduced, with those that fill up rows. */
+  padded: { simple: 0, wide: 4, exponential: 10 },
+  /** A vector of partial results of the lanes, which is read and written again for each block. */
+  partial: { simple: 1.1, wide: 6.8, exponential: 2.2 },
+  /** A row of a block that is reduced along its lanes, and the lanes of a tile in the end. */
+  lanes: { simple: 3.7, wide: 21, exponential: 60 },
+  tile: { simple: 37, wide: 137, exponential: 500 },
+  /** A row that is a result of its own, one that ends within a chunk besides, and each vector more than of a longer row. */
+  result: { simple: 14, wide: 131, exponential: 600 },
+  tail: { simple: 17, wide: 17, exponential: 17 },
+  vector: { simple: 0.08, wide: 0.08, exponential: 0.08 },
+  /** A lane that is joined with those of other steps of its block. */
+  fold: { simple: 0.3, wide: 3, exponential: 3 },
+} as const;
+
 /** Rows of a block in which lanes that are apart are read a square at a time, at least: as by `tape-memory.cpp`. */
 export const SQUARE_ROWS = 8;
 /** Tiles that share a load which is kept, at most, so that it costs something still. */
 const MOST_SHARING_TILES = 64;
-/** Bytes of a line of the caches, and of a page. */
+/** Instructions times lanes of a task of a thread, as in `tape-job.h`, and threads for which tiles are made. */
+export const TASK_WORK = 2 ** 17;
+const MOST_THREADS = 16;
+/** Bytes of a line of the caches, which are those of a vector. */
 const LINE_BYTES = 64;
-const PAGE_BYTES = 4096;
-/** Pages whose addresses a core knows at once. */
-const MOST_PAGES = 64;
 
-/** The cost of reading or writing an element through an affine map, and whether it is gathered by the lanes. */
-function accessCost(
-  affine: Affine,
-  bytes: number,
-  blocking: Blocking,
-  sizes: readonly number[],
-): { readonly cost: number; readonly isGathered: boolean } {
-  const mode = laneModeOf(affine, blocking, sizes);
-  const row = rowStrideOf(affine, blocking);
-  switch (mode.type) {
-    case 'splat':
-      return { cost: row === 0 ? 0 : COSTS.splat / blocking.width, isGathered: true };
-    case 'table':
-      return {
-        cost: (row === 0 ? COSTS.table / blocking.rows : COSTS.table) + COSTS.tableBase,
-        isGathered: true,
-      };
-    case 'stride': {
-      if (mode.stride === 1) return { cost: COSTS.side, isGathered: false };
-      if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS)
-        return { cost: COSTS.square + COSTS.squareLines / (blocking.rows * bytes), isGathered: true };
-      const isApart = Math.abs(mode.stride * bytes) >= LINE_BYTES;
-      return { cost: isApart ? COSTS.apart : COSTS.strided, isGathered: true };
+/** Properties of a kernel that the estimates of all its blockings use. */
+interface Basis {
+  readonly kernel: Kernel;
+  readonly levels: Levels;
+  readonly sizes: readonly number[];
+  /** Whether an instruction is computed for blocks. */
+  readonly isInBlocks: (i: number) => boolean;
+  /** The share of its bytes that is in no cache near by. */
+  readonly far: number;
+}
+
+function basisOf(kernel: Kernel, levels: Levels): Basis {
+  const isWalked = inWalks(kernel, levels);
+  const isInBlocks = (i: number): boolean =>
+    !isConstant(kernel.tape[i]!) && (isWalked(i) || isReduction(kernel.tape[i]!));
+  return { kernel, levels, sizes: sizesOf(kernel), isInBlocks, far: farShareOf(trafficOf(kernel)) };
+}
+
+/** The estimate of one blocking, term by term. */
+class Estimate {
+  nanoseconds = 0;
+  readonly #kernel: Kernel;
+  readonly #blocking: Blocking;
+  readonly #loops: Loops;
+  readonly #sizes: readonly number[];
+  readonly #elements: number;
+  readonly #far: number;
+  /** Rows of all blocks. */
+  readonly #rows: number;
+  /** How often blocks are walked: those that do not hold all there is to reduce are loaded again in each phase. */
+  readonly #walks: number;
+
+  constructor({ kernel, levels, sizes, isInBlocks, far }: Basis, blocking: Blocking) {
+    this.#kernel = kernel;
+    this.#blocking = blocking;
+    this.#loops = loopsOf(kernel, blocking);
+    this.#sizes = sizes;
+    this.#elements = product(sizes);
+    this.#far = far;
+    this.#rows = this.#elements / blocking.width;
+    this.#walks = this.#loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
+    this.#whole(levels, isInBlocks);
+  }
+
+  #add(rate: keyof typeof BLOCK_RATES, amount: number): void {
+    this.nanoseconds += BLOCK_RATES[rate] * amount;
+  }
+
+  #addReduced(rate: keyof typeof REDUCED_RATES, of: ReductionClass, amount: number): void {
+    this.nanoseconds += REDUCED_RATES[rate][of] * amount;
+  }
+
+  #whole(levels: Levels, isInBlocks: Basis['isInBlocks']): void {
+    const { tape, stores, reduced } = this.#kernel;
+    const tiles = product(this.#loops.tiles.map((loop) => loop.count));
+    const blocks = tiles * product(this.#loops.walks.map((loop) => loop.count));
+    this.#add('tile', tiles);
+    this.#add('unshared', this.#elements * this.#unsharedPart(tiles));
+    tape.forEach((instruction, i) => {
+      if (!isInBlocks(i)) return;
+      const bytes = byteLengthOf(instruction.dtype);
+      const read = loadOf(instruction);
+      this.#add(read === undefined ? 'call' : 'load', blocks * this.#walks);
+      if (read === undefined) {
+        const vectors = (this.#walks * this.#rows * paddedWidth(this.#blocking) * bytes) / LINE_BYTES;
+        this.#add('vector', vectors);
+        this.nanoseconds += ADDITION * costOf(instruction) * vectors;
+        this.#add('row', this.#walks * this.#rows);
+      } else if (read.index === undefined) this.#move(read, bytes, false);
+      const reduction = reductionOf(instruction);
+      if (reduction !== undefined) this.#reduce(classOf(reduction), bytes, tiles);
+    });
+    for (const { value, access } of stores)
+      if (reduced.length === 0 || levels.element[value])
+        this.#move(access, byteLengthOf(tape[value]!.dtype), true);
+  }
+
+  /** The part of the threads that find neither tiles nor slots of their own. */
+  #unsharedPart(tiles: number): number {
+    const { reduced, tape } = this.#kernel;
+    const tasks = Math.floor((this.#elements * tape.length) / TASK_WORK);
+    const slots = product(reduced) / slotElements(this.#kernel, laneKindOf(this.#kernel, this.#blocking));
+    return Math.max(0, 1 - (tiles * Math.max(1, slots)) / Math.min(Math.max(1, tasks), MOST_THREADS));
+  }
+
+  /** Elements that are read or written through an affine map. */
+  #move(access: Access, bytes: number, isStore: boolean): void {
+    const { rows, width } = this.#blocking;
+    const mode = laneModeOf(access, this.#blocking, this.#sizes);
+    const row = rowStrideOf(access, this.#blocking);
+    const times = isStore ? 1 : this.#walks / Math.min(this.#tilesSharing(access), MOST_SHARING_TILES);
+    const lanes = this.#elements * times;
+    if (mode.type === 'splat') {
+      if (row !== 0) this.#add('splat', this.#rows * times);
+      return;
+    }
+    if (mode.type === 'table') {
+      this.#add('table', row === 0 && !isStore ? lanes / rows : lanes);
+      return;
+    }
+    const apart = Math.abs(mode.stride);
+    const isSquare = apart !== 1 && Math.abs(row) === 1 && rows >= SQUARE_ROWS;
+    if (rows > 1 && row !== 0 && !isSquare && Math.abs(row) !== width * apart)
+      this.#add('jump', this.#rows * this.#far);
+    if (mode.stride === 1) {
+      if (!isStore || width % CHUNK === 0) return;
+      this.#add('storedRow', this.#rows);
+      this.#add('stored', (this.#elements * bytes) / LINE_BYTES);
+    } else if (isSquare) {
+      this.#add('square', lanes);
+      if (this.#kernel.reduced.length > 0) this.#add('squareOfFar', lanes * this.#far);
+      this.#add('squareLine', lanes * Math.max(0, (rows * bytes) / LINE_BYTES - 1));
+    } else if (apart * bytes < LINE_BYTES) this.#add('strided', lanes);
+    else {
+      this.#add('apart', lanes);
+      this.#add('apartFar', lanes * this.#far);
+      if (this.#kernel.reduced.length === 0) this.#add('alone', rows * width);
+    }
+  }
+
+  #tilesSharing(access: Access): number {
+    if (!keepsLoad(access, this.#blocking, this.#sizes, this.#loops)) return 1;
+    const shared = this.#loops.tiles.filter((loop) => access.strides[loop.axis] === 0);
+    return product(shared.map((loop) => loop.count));
+  }
+
+  #reduce(of: ReductionClass, bytes: number, tiles: number): void {
+    const { rows, rowAxis, width } = this.#blocking;
+    const kind = laneKindOf(this.#kernel, this.#blocking);
+    const vectors = (this.#rows * paddedWidth(this.#blocking) * bytes) / LINE_BYTES;
+    this.#addReduced('padded', of, vectors);
+    if (kind !== 'reduced') {
+      this.#addReduced('partial', of, vectors / Math.min(rows, LEAF_STEPS));
+      if (kind === 'both') this.#addReduced('fold', of, tiles * width);
+    } else if (rows > 1 && rowAxis < this.#kernel.parallel.length) {
+      this.#addReduced('result', of, this.#rows);
+      this.#addReduced('vector', of, vectors);
+      if (width % CHUNK !== 0) this.#addReduced('tail', of, this.#rows);
+    } else {
+      this.#addReduced('lanes', of, this.#rows);
+      this.#addReduced('tile', of, tiles);
     }
   }
 }
 
-function isPagesApart(affine: Affine, bytes: number, blocking: Blocking, sizes: readonly number[]): boolean {
-  const mode = laneModeOf(affine, blocking, sizes);
-  return mode.type === 'stride' && Math.abs(mode.stride * bytes) >= PAGE_BYTES;
-}
-
-/** The cost of a reduction of one element. */
-function reductionCost({ parallel, reduced }: Kernel, { laneAxes, width, rows }: Blocking): number {
-  const isAcross = laneAxes.length > 0 && laneAxes.every((axis) => axis >= parallel.length);
-  if (!isAcross) return COSTS.partials / Math.min(rows, LEAF_STEPS);
-  const isRow = width === product(reduced) && rows > 1;
-  return (isRow ? COSTS.foldRow : COSTS.foldTile) / product(reduced);
-}
-
-/** Estimated time of one element of the domain. */
-function costOf(kernel: Kernel, levels: Levels, blocking: Blocking): number {
-  const sizes = sizesOf(kernel);
-  const isMap = kernel.reduced.length === 0;
-  const isWalked = inWalks(kernel, levels);
-  const loops = loopsOf(kernel, blocking);
-  const block = blocking.rows * blocking.width;
-  // Blocks that do not hold all there is to reduce are loaded again in each phase.
-  const walks = loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
-  const tilesSharing = (access: Access): number =>
-    keepsLoad(access, blocking, sizes, loops)
-      ? product(loops.tiles.filter((loop) => access.strides[loop.axis] === 0).map((loop) => loop.count))
-      : 1;
-  let instructions = 0;
-  let lanes = 0;
-  const add = (access: Access, bytes: number): void => {
-    const { cost, isGathered } = accessCost(access, bytes, blocking, sizes);
-    lanes += isGathered ? (cost * walks) / Math.min(tilesSharing(access), MOST_SHARING_TILES) : cost;
-    lanes += (COSTS.row * blocking.rows) / block;
-    if (isMap && cost === COSTS.apart) lanes += (COSTS.alone * block) / product(sizes);
-    if (isMap && cost === COSTS.apart && block > MOST_PAGES && isPagesApart(access, bytes, blocking, sizes))
-      lanes += COSTS.pages;
-  };
-  kernel.tape.forEach((instruction, i) => {
-    if (!isWalked(i) && !isReduction(instruction)) return;
-    instructions++;
-    const read = loadOf(instruction);
-    if (read?.index !== undefined) lanes += COSTS.gather;
-    else if (read !== undefined) add(read, byteLengthOf(instruction.dtype));
-    else lanes += paddedWidth(blocking) / blocking.width;
-    if (isReduction(instruction)) lanes += reductionCost(kernel, blocking);
-  });
-  for (const { value, access } of kernel.stores)
-    if (isMap || levels.element[value]) add(access, byteLengthOf(kernel.tape[value]!.dtype));
-  return lanes + (instructions * COSTS.instruction) / block;
-}
-
-/** The blocking with the least estimated cost among those accepted; the earliest candidate among equals. */
-export function cheapestLayout(
+/** The blocking that is estimated to take the least time; the earliest among equals. */
+export function cheapestOf(
   kernel: Kernel,
   levels: Levels,
-  accepts: (blocking: Blocking) => boolean = () => true,
-  run = CHUNK,
+  blockings: readonly Blocking[],
 ): Blocking | undefined {
-  let best: Blocking | undefined;
-  let least = Number.POSITIVE_INFINITY;
-  for (const blocking of candidates(kernel, levels, run)) {
-    if (!accepts(blocking)) continue;
-    const cost = costOf(kernel, levels, blocking);
-    if (cost < least) {
-      least = cost;
-      best = blocking;
-    }
-  }
-  return best;
+  if (blockings.length <= 1) return blockings[0];
+  const basis = basisOf(kernel, levels);
+  const times = blockings.map((blocking) => new Estimate(basis, blocking).nanoseconds);
+  return blockings[times.indexOf(Math.min(...times))];
 }
 
 /** One element at a time. */

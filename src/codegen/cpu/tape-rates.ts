@@ -4,6 +4,9 @@
  * (Zen 4, AVX-512), fitted to 700 kernels.
  */
 
+import type { Traffic } from '../../fusion/kernel/traffic.js';
+import type { ReductionName } from '../../graph/reductions.js';
+
 /** Nanoseconds of work that is alike in all kernels. Vectors are 64 bytes. */
 export const TAPE_RATES = {
   /** Once a run: a task, and scratch memory. */
@@ -45,6 +48,30 @@ export const TAPE_RATES = {
   loopStep: 0.3,
 } as const;
 export type TapeRate = keyof typeof TAPE_RATES;
+
+/** Reductions of one value for each lane, of several, and those that join each pair of lanes by exponentials. */
+export type ReductionClass = 'simple' | 'wide' | 'exponential';
+const REDUCTION_CLASS: Readonly<Partial<Record<ReductionName, ReductionClass>>> = {
+  sum: 'simple',
+  prod: 'simple',
+  min: 'simple',
+  max: 'simple',
+  any: 'simple',
+  all: 'simple',
+  logsumexp: 'exponential',
+  sumexp: 'exponential',
+};
+export const classOf = (name: ReductionName): ReductionClass => REDUCTION_CLASS[name] ?? 'wide';
+
+/** Bytes of a kernel that a core's own caches hold, and those from which on all others are far. */
+const NEAR_BYTES = 2 ** 20;
+const FAR_BYTES = 2 ** 24;
+
+/** The share of a kernel's bytes that is in no cache near by: 0 to 1. */
+export function farShareOf({ bytesRead, bytesWritten }: Traffic): number {
+  const far = Math.log((bytesRead + bytesWritten) / NEAR_BYTES) / Math.log(FAR_BYTES / NEAR_BYTES);
+  return Math.min(1, Math.max(0, far));
+}
 
 /** Lanes that are apart take so many times as long where their lines are in no cache near by. */
 export const FAR_LANES: Readonly<Partial<Record<TapeRate, number>>> = {

@@ -8,13 +8,18 @@ import { costOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, oncePerKernel, product } from '../../fusion/kernel/kernel.js';
 import { trafficOf } from '../../fusion/kernel/traffic.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { ADDITION, FAR_LANES, memoryRateOf, TAPE_RATES, type TapeRates } from './tape-rates.js';
-import { SIMPLE, type TalliedFunction, type TapeTally, tallyOf } from './tape-tally.js';
+import {
+  ADDITION,
+  classOf,
+  FAR_LANES,
+  farShareOf,
+  memoryRateOf,
+  TAPE_RATES,
+  type TapeRates,
+} from './tape-rates.js';
+import { type TalliedFunction, type TapeTally, tallyOf } from './tape-tally.js';
 
 const NANOSECOND = 1e-9;
-/** Bytes of a kernel that a core's own caches hold, and those from which on all others are far. */
-const NEAR_BYTES = 2 ** 20;
-const FAR_BYTES = 2 ** 24;
 const LINE_BYTES = 64;
 /** Waking other threads, and waiting for them. */
 const FORK = 5000;
@@ -44,8 +49,7 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
 
 /** Of one thread, with all that it reads and writes in the first-level cache. */
 export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRates): number {
-  const far = Math.log(bytesOf(kernel) / NEAR_BYTES) / Math.log(FAR_BYTES / NEAR_BYTES);
-  const share = Math.min(1, Math.max(0, far));
+  const share = farShareOf(trafficOf(kernel));
   let sum = 0;
   for (const [rate, amount] of tally.amounts)
     sum += amount * TAPE_RATES[rate] * (1 + ((FAR_LANES[rate] ?? 1) - 1) * share);
@@ -59,7 +63,7 @@ export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRat
 function unmeasuredRate({ instruction, taken }: TalliedFunction): number {
   const isWide = [instruction.dtype, ...taken].some((dtype) => byteLengthOf(dtype) >= 8);
   const reduction = reductionOf(instruction);
-  const isSimple = reduction !== undefined && SIMPLE.includes(reduction);
+  const isSimple = reduction !== undefined && classOf(reduction) === 'simple';
   const additions = costOf(instruction) || (isSimple ? SIMPLE_REDUCTION : WIDE_REDUCTION);
   return ADDITION * additions * (isWide ? WIDE : 1);
 }

@@ -16,7 +16,8 @@ import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
-import { cheapestLayout, SINGLE } from './tape-cost.js';
+import { candidates } from './tape-candidates.js';
+import { cheapestOf, SINGLE } from './tape-cost.js';
 import { slotElements } from './tape-slots.js';
 
 /** Blocks of a slot. */
@@ -32,7 +33,7 @@ export function slotBlocksOf(kernel: Kernel, blocking: Blocking): number {
  * Weight of the reads of a reduction against its own work: rows as they lie in memory are cheaper beside
  * other work, too.
  */
-const READS = 6;
+const READS = 2;
 
 /**
  * The kernel that a reduction's order is chosen by: its axes as its own loads and index arithmetic walk them,
@@ -140,8 +141,9 @@ interface OrderAlone {
 
 /** The order that a reduction has by its own loads. */
 function orderAlone(bare: Kernel): OrderAlone {
-  const has = (blocking: Blocking): boolean => orderOfSums(bare, blocking) !== undefined;
-  const blocking = cheapestLayout(bare, levelsOf(bare), has) ?? SINGLE;
+  const levels = levelsOf(bare);
+  const ordered = candidates(bare, levels).filter((each) => orderOfSums(bare, each) !== undefined);
+  const blocking = cheapestOf(bare, levels, ordered) ?? SINGLE;
   const sizes = sizesOf(bare);
   return {
     order: orderOfSums(bare, blocking),
@@ -154,15 +156,15 @@ export function orderOfSum(source: Kernel, position: number): string | undefined
   const kernel = mergeAxes(dropUnitAxes(source, { keepsReduced: false }));
   const levels = levelsOf(kernel);
   const { order } = orderAlone(bareReduction(kernel, levels, position));
-  const has = (blocking: Blocking): boolean => orderOfSums(kernel, blocking) === order;
-  return order === undefined || cheapestLayout(kernel, levels, has) === undefined ? undefined : order;
+  const exists = candidates(kernel, levels).some((blocking) => orderOfSums(kernel, blocking) === order);
+  return exists ? order : undefined;
 }
 
 /**
- * The cheapest blocking in which every reduction has its own order. Where they ask for different ones, as sums
- * along rows of one array and along columns of another may, the cheapest of all.
+ * The blockings in which every reduction has its own order, so that their results have the same bits. Where reductions
+ * ask for different orders, as sums along rows of one array and along columns of another may, those of any order.
  */
-export function layoutInOrder(kernel: Kernel, levels: Levels): Blocking {
+export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Blocking[] {
   const alone = reductionsOf(kernel)
     .filter(({ position }) => isOrdered(kernel, position))
     .map(({ position }) => orderAlone(bareReduction(kernel, levels, position)));
@@ -170,10 +172,13 @@ export function layoutInOrder(kernel: Kernel, levels: Levels): Blocking {
     alone.every(({ order }) => orderOfSums(kernel, blocking) === order);
   const isAllowed = (blocking: Blocking): boolean =>
     !hasMonoid(kernel) || orderOfSums(kernel, blocking) !== undefined;
-  return (
-    cheapestLayout(kernel, levels, has) ??
-    cheapestLayout(kernel, levels, has, alone[0]?.run) ??
-    cheapestLayout(kernel, levels, isAllowed) ??
-    SINGLE
-  );
+  const all = candidates(kernel, levels);
+  const inOrder = all.filter(has);
+  if (inOrder.length > 0) return inOrder;
+  const inRuns = candidates(kernel, levels, alone[0]?.run).filter(has);
+  return inRuns.length > 0 ? inRuns : all.filter(isAllowed);
 }
+
+/** The cheapest of them. */
+export const layoutInOrder = (kernel: Kernel, levels: Levels): Blocking =>
+  cheapestOf(kernel, levels, blockingsInOrder(kernel, levels)) ?? SINGLE;

@@ -26,14 +26,13 @@ import {
 import { storesElements } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
-import type { ReductionName } from '../../graph/reductions.js';
 import { CHUNK } from '../../shared/layout.js';
 import { planTape, type TapePlan } from './tape.js';
 import { type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
 import type { ChainStep } from './tape-chain.js';
-import { SQUARE_ROWS } from './tape-cost.js';
+import { SQUARE_ROWS, TASK_WORK } from './tape-cost.js';
 import { operandsOf } from './tape-fuse.js';
-import type { TapeRate } from './tape-rates.js';
+import { classOf, type TapeRate } from './tape-rates.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import type { Span } from './tape-spans.js';
 
@@ -66,15 +65,8 @@ const LIGHT = 1;
 const PAGE_BYTES = 4096;
 /** Moves that are counted in vectors; others in lanes. */
 const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
-/** Reductions that join each pair of lanes by exponentials. */
-const EXPONENTIAL: readonly ReductionName[] = ['logsumexp', 'sumexp'];
-/** Reductions of one value for each lane. */
-export const SIMPLE: readonly ReductionName[] = ['sum', 'prod', 'min', 'max', 'any', 'all'];
-const rowRateOf = (name: ReductionName): TapeRate =>
-  SIMPLE.includes(name) ? 'row' : EXPONENTIAL.includes(name) ? 'exponentialRow' : 'wideRow';
-const foldRateOf = (name: ReductionName): TapeRate => (SIMPLE.includes(name) ? 'fold' : 'wideFold');
-/** Instructions times lanes of a task of a thread, as in `tape-job.h`. */
-export const TASK_WORK = 2 ** 17;
+const ROW_RATES = { simple: 'row', wide: 'wideRow', exponential: 'exponentialRow' } as const;
+const FOLD_RATES = { simple: 'fold', wide: 'wideFold', exponential: 'wideFold' } as const;
 
 const isOp = (name: string): name is OpName => (OP_NAMES as readonly string[]).includes(name);
 
@@ -204,10 +196,13 @@ class Tally {
     const laneKind = laneKindOf(kernel, blocking);
     const isByLane = laneKind !== 'reduced';
     if (laneKind === 'both')
-      this.#add(foldRateOf(name), product(this.#plan.loops.tiles.map((loop) => loop.count)) * blocking.width);
+      this.#add(
+        FOLD_RATES[classOf(name)],
+        product(this.#plan.loops.tiles.map((loop) => loop.count)) * blocking.width,
+      );
     const isOfRows =
       !isByLane && blocking.rows > 1 && blocking.rowAxis >= 0 && blocking.rowAxis < kernel.parallel.length;
-    if (isOfRows) this.#add(rowRateOf(name), this.#chunks({ rows: true, lanes: false }, loops));
+    if (isOfRows) this.#add(ROW_RATES[classOf(name)], this.#chunks({ rows: true, lanes: false }, loops));
     const inner = members.slice(0, -1);
     this.#add('step', vectors * inner.length);
     for (const member of inner) this.#heavy(kernel.tape[member]!, vectors);

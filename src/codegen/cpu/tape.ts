@@ -44,7 +44,7 @@ import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
-import { layoutInOrder } from './tape-sum-order.js';
+import { blockingsInOrder, layoutInOrder } from './tape-sum-order.js';
 
 /** A kernel as plain data for the addon. */
 export interface TapeSpec {
@@ -95,10 +95,10 @@ const layoutFor: (source: Kernel) => TapeLayout = oncePerKernel((source) => {
   return layout;
 });
 
-function layoutOf(source: Kernel): TapeLayout {
+function layoutOf(source: Kernel, chosen?: Blocking): TapeLayout {
   const kernel = prepare(source);
   const levels = levelsOf(kernel);
-  const blocking = layoutInOrder(kernel, levels);
+  const blocking = chosen ?? layoutInOrder(kernel, levels);
   const loops = loopsOf(kernel, blocking);
   const schedule = scheduleOf(kernel, levels, blocking, loops);
   const plan = { kernel, levels, blocking, loops, schedule };
@@ -122,9 +122,19 @@ const REPEAT = 'repeat';
 /** The kinds of values of a loop's step, as the tape numbers them. */
 const STEP_VALUE = { map: 0, cast: 1, repeat: 2, const: 3 } as const;
 
+/** The blockings of a kernel that give the same bits; a bench times the tapes of all. */
+export function blockingsOf(source: Kernel): readonly Blocking[] {
+  const kernel = prepare(source);
+  return blockingsInOrder(kernel, levelsOf(kernel));
+}
+export const tapeBy = (source: Kernel, blocking: Blocking): TapeSpec =>
+  encoded(source, layoutOf(source, blocking));
+
 /** The tape of a kernel. */
-export function encodeTape(source: Kernel): TapeSpec {
-  const { words, ops, constants } = layoutFor(source).code();
+export const encodeTape = (source: Kernel): TapeSpec => encoded(source, layoutFor(source));
+
+function encoded(source: Kernel, layout: TapeLayout): TapeSpec {
+  const { words, ops, constants } = layout.code();
   const fixed = givenToLoops(source);
   const bytes = new DataView(new ArrayBuffer(constants.length * CONSTANT_BYTES));
   const numbers = constants.map((position, k) => {
