@@ -4,7 +4,7 @@
  */
 import { refuseMore } from '../graph/arguments.js';
 import { slice } from '../graph/basic-slicing.js';
-import { firsts, placesWhere, unraveled } from '../graph/compaction.js';
+import { firsts, isForTable, placesWhere, uniqueCountsIn, unraveled } from '../graph/compaction.js';
 import type { Expr } from '../graph/expr.js';
 import { upToBound, withExtent } from '../graph/extent.js';
 import { formatShape } from '../graph/format.js';
@@ -136,19 +136,21 @@ function uniqueOf(x: Expr, { hasPlaces } = { hasPlaces: true }): Made {
   const isFirst = firsts(sorted);
   const places = placesWhere('uniqueAll', isFirst);
   const at = (from: Expr): Expr => gather(from, places, 0, 'clip', places.shape);
+  const counts = (): Expr => {
+    const { length } = places.extent!;
+    const next = map('add', [iota(places.shape[0]!), 1]);
+    const starts = padTo(slice(upToBound(places), [1, null]), [0], places.shape);
+    const end = map('where', [map('less', [next, length]), starts, size]);
+    return withExtent(map('subtract', [end, upToBound(places)]), 0, length);
+  };
+  const counted = hasPlaces || !isForTable(x) ? undefined : uniqueCountsIn(line, [at(sorted), counts()]);
   return {
-    values: () => at(sorted),
+    values: () => counted?.[0] ?? at(sorted),
     indices: () => at(order),
     inverse: () => {
       const rank = map('subtract', [cumulativeSum(isFirst), 1]);
       return reshape(gather(rank, argsort(order), 0, 'clip', line.shape), x.shape);
     },
-    counts: () => {
-      const { length } = places.extent!;
-      const next = map('add', [iota(places.shape[0]!), 1]);
-      const starts = padTo(slice(upToBound(places), [1, null]), [0], places.shape);
-      const end = map('where', [map('less', [next, length]), starts, size]);
-      return withExtent(map('subtract', [end, upToBound(places)]), 0, length);
-    },
+    counts: () => counted?.[1] ?? counts(),
   };
 }

@@ -7,8 +7,9 @@
  */
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
+import { isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
-import { needSizes, withExtent } from './extent.js';
+import { needSizes, upToBound, withExtent } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, constant, iota, map } from './infer.js';
 import { padTo } from './joins.js';
@@ -47,6 +48,28 @@ export function uniqueIn(line: Expr, sorted: Expr): Expr {
   const [values, length] = call('unique', [], [line, ...byOrder], 'uniqueValues') as [Expr, Expr];
   return kept(values, length);
 }
+
+/** The same with how often each occurs; `byOrder`: as a sorted line gives them, all of one length. */
+export function uniqueCountsIn(
+  line: Expr,
+  byOrder: readonly [values: Expr, counts: Expr],
+): readonly [Expr, Expr] {
+  const other = [...byOrder.map(upToBound), byOrder[0].extent!.length];
+  const [values, counts, length] = call('uniqueCounts', [], [line, ...other], 'uniqueCounts') as [
+    Expr,
+    Expr,
+    Expr,
+  ];
+  return [kept(values, length), kept(counts, length)];
+}
+
+/** Whether a GPU may find distinct elements by a table: of longer lines than those that it sorts in a block. */
+export const isForTable = (x: Expr): boolean =>
+  (isInteger(x.dtype) || x.dtype === 'bool') &&
+  x.extent === undefined &&
+  sizeOfShape(x.shape) >= LEAST_TABLE &&
+  sizeOfShape(x.shape) < MOST_TABLE;
+const [LEAST_TABLE, MOST_TABLE] = [2 ** 14, 2 ** 32];
 
 /** A bound of 1 would be an axis that broadcasts. */
 const kept = (line: Expr, length: Expr): Expr =>

@@ -104,6 +104,10 @@ export const ROUTINES = {
    * elements, and parameters, as of `compact`. On a GPU alone.
    */
   unique: { results: ([line]) => keptOf(line!) },
+  /** The same with how often each occurs, int64, in the place of the number, which is the third result. */
+  uniqueCounts: {
+    results: ([line]) => [line!, { dtype: 'int64', shape: line!.shape }, { dtype: 'int64', shape: [] }],
+  },
   /**
    * The least place of the component that each element of a mask belongs to, int32 below 2^31 elements and else int64;
    * -1 where the mask is false. On a GPU alone.

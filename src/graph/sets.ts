@@ -6,8 +6,8 @@
  * array API standard; of -0 and 0, which are equal, -0 is given.
  */
 import { DTypeError, expected } from '../host/errors.js';
-import { distinctIn, firsts, placesWhere, uniqueIn } from './compaction.js';
-import { isComplex, isInteger } from './dtype.js';
+import { distinctIn, firsts, isForTable, placesWhere, uniqueIn } from './compaction.js';
+import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map, meetingDType, type Operand, toExpr } from './infer.js';
@@ -30,11 +30,6 @@ export function uniqueValues(x: Expr): Expr {
   const sorted = sort(x, null);
   return isForTable(x) ? uniqueIn(flatten(x), sorted) : distinctIn(sorted);
 }
-
-/** Whether a GPU may mark values in a table: of longer lines than those that it sorts in a block. */
-const isForTable = (x: Expr): boolean =>
-  (isInteger(x.dtype) || x.dtype === 'bool') && x.extent === undefined && sizeOfShape(x.shape) >= LEAST_TABLE;
-const LEAST_TABLE = 2 ** 14;
 
 /**
  * The distinct elements of two arrays of any shapes together, in ascending order, as NumPy's `union1d`, in their common

@@ -26,6 +26,7 @@ import { printSparseSelect } from '../../src/codegen/cuda/routines/sparse-select
 import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-triangular.js';
 import { printTop } from '../../src/codegen/cuda/routines/top.js';
 import { printUnique } from '../../src/codegen/cuda/routines/unique.js';
+import { printUniqueCounts } from '../../src/codegen/cuda/routines/unique-counts.js';
 import { scanTile } from '../../src/graph/scan-tiles.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
@@ -177,6 +178,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     await compileForHopper([
       printUnique({ dtype: 'int32', countBytes: 4 }),
       printUnique({ dtype: 'int64', countBytes: 8 }),
+      printUniqueCounts({ dtype: 'int16', countBytes: 4 }),
     ]);
   }, 30_000);
 

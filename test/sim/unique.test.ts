@@ -1,7 +1,7 @@
 /** Distinct integers on a GPU: by a table of their range, in shared memory and not, and by a sort where it is wide. */
 import { describe, expect, it, vi } from 'vitest';
 import type * as RadixSort from '../../src/codegen/cuda/routines/radix-sort.js';
-import { compute, type Lazy, lazy } from '../../src/index.js';
+import { compute, type Lazy, lazy, uniqueCounts } from '../../src/index.js';
 
 // Sorts that end at once, so that a result is right by the table alone.
 const sorts = vi.hoisted(() => ({ end: false }));
@@ -73,11 +73,39 @@ async function expectDistinct(array: Int32Array, target: object = { device: 'cud
   expect(Array.from(found!.data as unknown as Integers)).toEqual(expected);
 }
 
+async function expectCounts(array: Int32Array, target: object = { device: 'cuda' }): Promise<void> {
+  const { values, counts } = uniqueCounts(lazy(array));
+  const [found, often] = await compute([values, counts], target);
+  const expected = new Map<number | bigint, bigint>();
+  for (const value of array) expected.set(value, (expected.get(value) ?? 0n) + 1n);
+  const distinct = distinctOf(array);
+  expect(Array.from(found!.data as unknown as Integers)).toEqual(distinct);
+  expect(Array.from(often!.data as unknown as Integers)).toEqual(
+    distinct.map((value) => expected.get(value)),
+  );
+}
+
 const stepsOf = async (x: Lazy, target: object): Promise<string> => (await x.explain(target)).toString();
 
 describe('distinct integers', () => {
   it.each(Object.keys(SPANS) as (keyof typeof SPANS)[])(`of %s, seed ${SEED}`, async (dtype) => {
     for (const span of SPANS[dtype]) await expectDistinct(arrayOf(dtype, numbers(DTYPES[dtype][1], span)));
+  });
+
+  it('with how often each occurs: in a table in shared memory, in memory, and after a sort', async () => {
+    const wide = arrayOf('int32', [...numbers(-3n, 19_000), 2n ** 31n - 1n]);
+    for (const span of [1, 4000, 20_001, 20_002]) await expectCounts(arrayOf('int32', numbers(-3n, span)));
+    await expectCounts(wide);
+    await expectCounts(arrayOf('int8', numbers(-128n, 256)));
+    await expectCounts(arrayOf('uint64', numbers(2n ** 64n - 20_000n, 20_000)));
+    await expectCounts(arrayOf('int64', numbers(-(2n ** 63n), 2 ** 40)));
+    const { values, counts } = uniqueCounts(lazy(wide));
+    const read = [counts, values.add(1), counts.sum(), values.sort(), counts.cumulativeSum()];
+    const actual = await compute(read, { device: 'cuda' });
+    const expected = await compute(read, { device: 'cpu' });
+    for (const [k, { data }] of actual.entries()) expect(data).toEqual(expected[k]!.data);
+    expect(await stepsOf(counts, { device: 'cuda' })).toMatch(/uniqueCounts int32/);
+    expect(await stepsOf(counts, { devices: 2 })).not.toMatch(/uniqueCounts int32/);
   });
 
   it('of a range that is wider than their type', async () => {
@@ -89,6 +117,7 @@ describe('distinct integers', () => {
     const size = 33_000;
     sorts.end = true;
     for (const span of [SHORT, 4 * size]) await expectDistinct(arrayOf('int32', numbers(5n, span, size)));
+    for (const span of [4000, size / 2]) await expectCounts(arrayOf('int32', numbers(5n, span, size)));
     sorts.end = false;
   });
 
@@ -116,7 +145,7 @@ describe('distinct integers', () => {
   it('are made of a sorted line on several devices, within budgets and on the CPU', async () => {
     const array = arrayOf('int16', numbers(7n, 3000, 60_000));
     const distinct = lazy(array).uniqueValues();
-    expect(await stepsOf(distinct, { device: 'cuda' })).toMatch(/unique int16 .*by a bit for each value/);
+    expect(await stepsOf(distinct, { device: 'cuda' })).toMatch(/unique int16 .*by a table of the range/);
     for (const target of [{ devices: 2 }, { device: 'cuda', memory: 320_000 }, { device: 'cpu' }]) {
       expect(await stepsOf(distinct, target)).not.toMatch(/unique int16/);
       await expectDistinct(array, target);

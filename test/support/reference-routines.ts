@@ -59,7 +59,7 @@ export function routineValues(
   if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
   if (routine === 'sparseGather' || routine === 'sparseCombine')
     return inputs.slice(-2).map(({ values }) => values);
-  if (routine === 'sparseTranspose' || routine === 'sparseElements')
+  if (routine === 'sparseTranspose' || routine === 'sparseElements' || routine === 'uniqueCounts')
     return inputs.slice(-3).map(({ values }) => values);
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')

@@ -54,7 +54,7 @@ import { SPARSE_SOLVE } from './sparse-solve.js';
 import { SPARSE_TRANSPOSE } from './sparse-transpose.js';
 import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { TOP } from './top.js';
-import { UNIQUE } from './unique.js';
+import { UNIQUE, UNIQUE_COUNTS } from './unique.js';
 import { USER_KERNEL } from './user-kernel.js';
 
 type Rows = {
@@ -80,6 +80,7 @@ export const CALLS: Rows = {
   compact: COMPACT,
   distinct: DISTINCT,
   unique: UNIQUE,
+  uniqueCounts: UNIQUE_COUNTS,
   components: COMPONENTS,
   labels: LABELS,
   members: MEMBERS,

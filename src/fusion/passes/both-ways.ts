@@ -8,6 +8,7 @@
  *     unique x (distinct of sorted x) (count)  →   distinct of sorted x     for several devices, plans in which it does not fit,
  *                                                                           and the CPU
  *     unique x (distinct of sorted x) (count)  →   unique x                 for a GPU, which may need no sort
+ *     uniqueCounts x (distinct, counts of sorted x) (count)    →   the same
  *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
  *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
@@ -46,6 +47,7 @@ import { spliced } from './splice.js';
 const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => number>> = {
   binSums: () => 2,
   unique: () => 1,
+  uniqueCounts: () => 1,
   labels: () => 1,
   members: () => 2,
   sparseCombine: () => 7,
@@ -62,6 +64,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
 const IN_PARTS: ReadonlySet<string> = new Set([
   'binSums',
   'unique',
+  'uniqueCounts',
   'sparseCombine',
   'sparseGather',
   'sparseTranspose',
@@ -90,7 +93,7 @@ const atOnce: Rule = (node, editor) =>
     : undefined;
 
 /** Routines that the CPU does not have. */
-const GPU_ALONE: ReadonlySet<string> = new Set(['unique']);
+const GPU_ALONE: ReadonlySet<string> = new Set(['unique', 'uniqueCounts']);
 
 const onCpu: Rule = (node, editor) =>
   node.kind === 'call' && GPU_ALONE.has(node.routine) ? otherWay(node) : atOnce(node, editor);

@@ -16,6 +16,8 @@ export interface CompactForm {
   readonly countBytes: 4 | 8;
   /** Of distinct elements that are in the workspace: the condition on which the kernel ends at once (`unique.ts`). */
   readonly skip?: string;
+  /** Whether places of such elements are written too, and in the workspace again each one in so many (`BOUNDARY`). */
+  readonly hasPlaces?: boolean;
 }
 
 export const COMPACT_NAME = 'weft_compact';
@@ -26,6 +28,8 @@ const WARPS = COMPACT_THREADS / 32;
 const SIDE = 4;
 /** Elements of a warp in a step. */
 const STEP = 32 * SIDE;
+/** Kept elements from one whose place is in the workspace to the next one. */
+export const BOUNDARY = 4096;
 /** Elements that a block fills. */
 export const FILLED_LENGTH = 16 * COMPACT_THREADS;
 
@@ -128,14 +132,27 @@ const printRanks = (steps: number): string => `  unsigned int rank[${steps}];
   }
 `;
 
+const PLACES = `  long long* boundaries = (long long*)(work + boundaries_at);
+  for (unsigned int i = threadIdx.x; i < whole; i += ${COMPACT_THREADS}) {
+    const unsigned long long to = ahead + i;
+    places[to] = begin + kept[i];
+    if (to % ${BOUNDARY} == 0) boundaries[to / ${BOUNDARY}] = begin + kept[i];
+  }
+`;
+
 function printPass(form: CompactForm): string {
-  const { kept, skip } = form;
+  const { kept, skip, hasPlaces = false } = form;
   const steps = stepsOf(form);
   const tile = compactTile(form);
   const isDistinct = kept === 'distinct';
   const place = `(unsigned short)(warp * ${STEP * steps} + step * ${STEP} + lane * ${SIDE} + j)`;
-  const [held, own] = isDistinct ? ['weft_key', 'v[step].e[j]'] : ['unsigned short', place];
-  const written = { places: 'begin + kept[i]', values: 'values[begin + kept[i]]', distinct: 'kept[i]' }[kept];
+  const holdsElements = isDistinct && !hasPlaces;
+  const [held, own] = holdsElements ? ['weft_key', 'v[step].e[j]'] : ['unsigned short', place];
+  const written = holdsElements
+    ? 'kept[i]'
+    : kept === 'places'
+      ? 'begin + kept[i]'
+      : 'values[begin + kept[i]]';
   const parameters = [
     ...(isDistinct ? [] : ['const unsigned char* __restrict__ mask']),
     ...(kept === 'places'
@@ -148,7 +165,7 @@ function printPass(form: CompactForm): string {
       : `  if (${skip}) return;\n  const weft_key* values = (const weft_key*)(work + values_at);\n`;
   return `
 extern "C" __global__ void __launch_bounds__(${COMPACT_THREADS}, ${isDistinct ? 3 : 5})
-${COMPACT_NAME}(unsigned int first_x, ${parameters}, weft_key* __restrict__ out, long long* length, char* work, long long told_at, long long tiles, long long n) {
+${COMPACT_NAME}(unsigned int first_x, ${parameters}, weft_key* __restrict__ out, ${hasPlaces ? 'long long* __restrict__ places, ' : ''}long long* length, char* work, long long told_at, ${hasPlaces ? 'long long boundaries_at, ' : ''}long long tiles, long long n) {
 ${begin}  __shared__ ${held} kept[${tile}];
   __shared__ unsigned int sums[${WARPS}];
   __shared__ weft_count ahead;
@@ -184,7 +201,7 @@ ${printRanks(steps)}  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? W
   out += ahead;
   #pragma unroll 4
   for (unsigned int i = threadIdx.x; i < whole; i += ${COMPACT_THREADS}) out[i] = ${written};
-}
+${hasPlaces ? PLACES : ''}}
 `;
 }
 

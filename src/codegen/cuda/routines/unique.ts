@@ -49,34 +49,35 @@ export const RANGE_AT = 128;
 /** Bytes before the words that ways clear. */
 export const UNIQUE_HEAD = 256;
 
-const HEAD = `extern "C" __global__ void __launch_bounds__(${UNIQUE_THREADS})
+export const HEAD = `extern "C" __global__ void __launch_bounds__(${UNIQUE_THREADS})
 `;
 
 /** The range: the greatest key, the greatest of the keys' complements, and how many values a table may have. */
-const RANGE = `struct weft_range {
+export const RANGE = `struct weft_range {
   unsigned long long high, low, most;
 };
 __device__ __forceinline__ weft_range weft_range_of(const char* work) { return *(const weft_range*)(work + ${RANGE_AT}); }
 __device__ __forceinline__ bool weft_is_table(const weft_range& range) { return range.high - ~range.low < range.most; }
 `;
 
-const SORT_ENDS = 'weft_is_table(weft_range_of(work))';
-const TABLE_ENDS = `  const weft_range range = weft_range_of(work);
+/** The conditions on which kernels of a way end. */
+export const SORT_ENDS = 'weft_is_table(weft_range_of(work))';
+export const TABLE_ENDS = `  const weft_range range = weft_range_of(work);
   if (!weft_is_table(range)) return;
   const weft_key least = (weft_key)~range.low;
 `;
 
-const PRINT_BEGIN = `${HEAD}${UNIQUE_NAMES.begin}(unsigned int first_x, char* work, long long most) {
+export const PRINT_BEGIN = `${HEAD}${UNIQUE_NAMES.begin}(unsigned int first_x, char* work, long long most) {
   if (threadIdx.x < ${RANGE_AT / 4}) ((unsigned int*)work)[threadIdx.x] = 0u;
   if (threadIdx.x == 0) *(weft_range*)(work + ${RANGE_AT}) = weft_range{0ull, 0ull, (unsigned long long)most};
 }
 `;
 
-const BLOCKS = `  const long long block = (long long)blockIdx.x + first_x;
+export const BLOCKS = `  const long long block = (long long)blockIdx.x + first_x;
 `;
 
 /** Least and greatest of a thread's keys go to the workspace by warps. */
-const printRange = ({
+export const printRange = ({
   dtype,
 }: UniqueForm): string => `${HEAD}${UNIQUE_NAMES.range}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long n, long long blocks) {
 ${BLOCKS}  weft_range* range = (weft_range*)(work + ${RANGE_AT});
@@ -104,11 +105,14 @@ ${eachElement(
 }
 `;
 
-/** Of the table the tiles' counts, then its words. */
-const PRINT_CLEAR = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
+/** Of the table the tiles' counts, then its words, as many as a range of `span` values and one more has. */
+export const printClear = (
+  words: string,
+): string => `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
 ${UNIQUE_NAMES.clear}(unsigned int first_x, char* work, long long told_words, long long sort_words) {
   const weft_range range = weft_range_of(work);
-  const long long count = weft_is_table(range) ? told_words + (long long)((range.high - ~range.low) / 32) + 1 : sort_words;
+  const unsigned long long span = range.high - ~range.low;
+  const long long count = weft_is_table(range) ? told_words + (long long)(${words}) : sort_words;
   unsigned int* words = (unsigned int*)(work + ${UNIQUE_HEAD});
   const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
   for (long long i = first + threadIdx.x; i < first + ${CLEARED} && i < count; i += ${CLEAR_THREADS}) words[i] = 0u;
@@ -222,7 +226,7 @@ ${TABLE_ENDS}  __shared__ unsigned int sums[${UNIQUE_THREADS / 32}];
 `;
 
 /** Tiles of the compaction count in the place of those of the sort. */
-const PRINT_CLEAR_AGAIN = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
+export const PRINT_CLEAR_AGAIN = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
 ${UNIQUE_NAMES.clearAgain}(unsigned int first_x, char* work, long long told_at, long long count) {
   if (${SORT_ENDS}) return;
   unsigned int* words = (unsigned int*)(work + told_at);
@@ -232,15 +236,19 @@ ${UNIQUE_NAMES.clearAgain}(unsigned int first_x, char* work, long long told_at, 
 }
 `;
 
-/** Behind the distinct elements is the greatest one. */
-const PRINT_FILL = `${HEAD}${UNIQUE_NAMES.fill}(unsigned int first_x, weft_key* __restrict__ out, const long long* length, const char* work, long long n) {
+/** Behind the distinct elements is the greatest one; it occurs 0 times more. */
+export const printUniqueFill = (
+  hasCounts: boolean,
+): string => `${HEAD}${UNIQUE_NAMES.fill}(unsigned int first_x, weft_key* __restrict__ out, ${hasCounts ? 'long long* __restrict__ counts, ' : ''}const long long* length, const char* work, long long n) {
   const long long first = ((long long)blockIdx.x + first_x) * ${UNIQUE_FILLED} + threadIdx.x;
   const long long end = first - threadIdx.x + ${UNIQUE_FILLED} < n ? first - threadIdx.x + ${UNIQUE_FILLED} : n;
   const long long count = *length;
   if (count >= end) return;
   const weft_key last = weft_element_of((weft_key)weft_range_of(work).high);
-  for (long long i = first; i < end; i += ${UNIQUE_THREADS})
-    if (i >= count) out[i] = last;
+  for (long long i = first; i < end; i += ${UNIQUE_THREADS}) {
+    if (i < count) continue;
+    out[i] = last;
+${hasCounts ? '    counts[i] = 0;\n' : ''}  }
 }
 `;
 
@@ -253,12 +261,12 @@ export function printUnique({ dtype, countBytes }: UniqueForm): string {
     RANGE,
     PRINT_BEGIN,
     printRange({ dtype, countBytes }),
-    PRINT_CLEAR,
+    printClear('span / 32 + 1'),
     printMark({ dtype, countBytes }),
     printDistinct({ ...keys, kept: 'distinct' }),
     PRINT_LIST,
     printRadixKernels(keys),
     PRINT_CLEAR_AGAIN,
-    PRINT_FILL,
+    printUniqueFill(false),
   ].join('');
 }
