@@ -12,9 +12,15 @@ vi.mock('../../src/codegen/cuda/routines/radix-sort.js', async (original) => {
   return { ...all, printRadixKernels };
 });
 
-const SIZE = 40_003;
+// Blocks of passes that go from tile to tile.
+vi.mock('../../src/codegen/cuda/routines/radix-pass.js', async (original) => ({
+  ...(await original<object>()),
+  LOOPED_BLOCKS: 3,
+}));
+
+const SIZE = 80_003;
 /** Of a table in shared memory, of one in global memory, and beyond one for so many elements. */
-const [SHORT, LONG, TOO_LONG, WIDE] = [60_000, 160_012, 160_013, 2 ** 31];
+const [SHORT, LONG, TOO_LONG, WIDE] = [60_000, 320_012, 320_013, 2 ** 31];
 const SPANS = {
   int8: [1, 256],
   uint16: [60_000],
@@ -38,7 +44,7 @@ function generator(seed: number): () => number {
 function numbers(least: bigint, span: number, size = SIZE): bigint[] {
   const next = generator(SEED + span);
   return Array.from({ length: size }, (_, k) => {
-    const offset = k === 17 ? 0 : k === 19_000 ? span - 1 : Math.floor((next() / 2 ** 32) * span);
+    const offset = k === 17 ? 0 : k === 30_000 ? span - 1 : Math.floor((next() / 2 ** 32) * span);
     return least + BigInt(offset);
   });
 }
@@ -93,8 +99,8 @@ describe('distinct integers', () => {
   });
 
   it('with how often each occurs: in a table in shared memory, in memory, and after a sort', async () => {
-    const wide = arrayOf('int32', [...numbers(-3n, 19_000), 2n ** 31n - 1n]);
-    for (const span of [1, 4000, 20_001, 20_002]) await expectCounts(arrayOf('int32', numbers(-3n, span)));
+    const wide = arrayOf('int32', [...numbers(-3n, 39_000), 2n ** 31n - 1n]);
+    for (const span of [1, 4000, 40_001, 40_002]) await expectCounts(arrayOf('int32', numbers(-3n, span)));
     await expectCounts(wide);
     await expectCounts(arrayOf('int8', numbers(-128n, 256)));
     await expectCounts(arrayOf('uint64', numbers(2n ** 64n - 20_000n, 20_000)));
@@ -114,7 +120,7 @@ describe('distinct integers', () => {
   });
 
   it('of a narrow range without a sort, as wide as four values for each element', async () => {
-    const size = 33_000;
+    const size = 70_000;
     sorts.end = true;
     for (const span of [SHORT, 4 * size]) await expectDistinct(arrayOf('int32', numbers(5n, span, size)));
     for (const span of [4000, size / 2]) await expectCounts(arrayOf('int32', numbers(5n, span, size)));

@@ -7,6 +7,7 @@
 import { countBytes } from '../../codegen/cuda/routines/look-back.js';
 import {
   DIGITS,
+  LOOPED_BLOCKS,
   PASS_NAME,
   PASS_THREADS,
   type RadixForm,
@@ -181,6 +182,7 @@ export function passLaunches(
   const { form, length } = plan;
   const { source, result, work, keys } = of;
   const tiles = Math.ceil(length / tileLength(form));
+  const blocks = form.skip === undefined ? unitRows * tiles : Math.min(LOOPED_BLOCKS, tiles);
   const { totals, passes, told, toldSize } = radixSpace(plan);
   const block: LaunchArgument = { block: 'x' };
   const counting = Math.ceil(length / COUNTED_LENGTH);
@@ -206,7 +208,7 @@ export function passLaunches(
     ]),
     launch(BEGIN_NAME, unitRows, DIGITS, [work, ...[totals, passes, length].map(int64)]),
     ...Array.from({ length: digitsOf(form.dtype) }, (_, pass) =>
-      launch(PASS_NAME, unitRows * tiles, PASS_THREADS, [
+      launch(PASS_NAME, blocks, PASS_THREADS, [
         ...source,
         ...result,
         work,

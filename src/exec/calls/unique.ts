@@ -8,6 +8,7 @@ import { CLEAR_THREADS, CLEARED, countBytes } from '../../codegen/cuda/routines/
 import {
   LISTED,
   printUnique,
+  SORT_ENDS,
   UNIQUE_FILLED,
   UNIQUE_HEAD,
   UNIQUE_NAMES,
@@ -54,7 +55,7 @@ const sizeOf = ({ operands }: RoutineStep): number => sizeOfShape(operands[0]!.s
 function planOf(step: RoutineStep) {
   const [size, { dtype }] = [sizeOf(step), step.operands[0]!];
   const form = { dtype, countBytes: countBytes(size) } as const;
-  const sort = linePlan({ ...form, descending: false, indexBytes: 0 }, size);
+  const sort = linePlan({ ...form, descending: false, indexBytes: 0, skip: SORT_ENDS }, size);
   const space = radixSpace(sort);
   const isCounted = step.call === 'uniqueCounts';
   const [mostOfAll, byElement] = isCounted

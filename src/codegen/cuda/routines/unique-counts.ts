@@ -35,8 +35,8 @@ export const LISTED_COUNTS = STEPS * UNIQUE_THREADS;
 const SHARED_RANGE = 2 ** 12;
 
 const printTally = (form: UniqueForm): string => {
-  const count = (counts: string): string =>
-    `      if (is_there) atomicAdd(&${counts}[(unsigned int)(weft_key)(key - least)], 1u);\n`;
+  const count = (counts: string, behind = ')'): string =>
+    `      if (is_there) atomicAdd(&${counts}[((unsigned int)(weft_key)(key - least)${behind}], 1u);\n`;
   return `${HEAD}${TALLY_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long n, long long blocks) {
 ${TABLE_ENDS}${BLOCKS}  const unsigned int span = (unsigned int)(range.high - ~range.low);
   unsigned int* counted = (unsigned int*)(work + counts_at);
@@ -44,11 +44,17 @@ ${TABLE_ENDS}${BLOCKS}  const unsigned int span = (unsigned int)(range.high - ~r
   if (span >= ${SHARED_RANGE}u) {
 ${eachElement(form, count('counted'), 'true')}    return;
   }
-  for (unsigned int i = threadIdx.x; i <= span; i += ${UNIQUE_THREADS}) held[i] = 0u;
+  // Of few counts a copy for each lane.
+  const unsigned int copies = span < ${SHARED_RANGE / 32}u ? 5u : 0u;
+  const unsigned int copy = threadIdx.x % (1u << copies);
+  for (unsigned int i = threadIdx.x; i < (span + 1) << copies; i += ${UNIQUE_THREADS}) held[i] = 0u;
   __syncthreads();
-${eachElement(form, count('held'), 'true')}  __syncthreads();
-  for (unsigned int i = threadIdx.x; i <= span; i += ${UNIQUE_THREADS})
-    if (held[i] != 0) atomicAdd(&counted[i], held[i]);
+${eachElement(form, count('held', '<< copies) + copy'), 'true')}  __syncthreads();
+  for (unsigned int i = threadIdx.x; i <= span; i += ${UNIQUE_THREADS}) {
+    unsigned int all = 0u;
+    for (unsigned int c = 0; c < 1u << copies; ++c) all += held[(i << copies) + c];
+    if (all != 0) atomicAdd(&counted[i], all);
+  }
 }
 `;
 };
