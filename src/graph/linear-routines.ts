@@ -70,9 +70,9 @@ export const LINEAR_ROUTINES = {
   /**
    * The Cholesky factors of Hermitian matrices [count, n, n], whose other triangle is left as it was: in C order L of
    * A = L Lᴴ, or U of A = Uᴴ U. And int32 statuses [count]: 0, or k where the leading minor of order k is not positive;
-   * NaN is no failure. Parameters: whether the upper triangle is read and written (0 or 1); and, on the CPU alone, a 1 where
-   * the other triangle is cleared instead. Behind the matrices are then, up to the passes (`fusion/passes/both-ways.ts`),
-   * the same results as a call and a kernel make them.
+   * NaN is no failure. Parameters: whether the upper triangle is read and written (0 or 1); and a 1 where the
+   * other triangle is cleared instead, on the CPU alone: for a GPU the passes make a call without it and a kernel
+   * (`fusion/passes/both-ways.ts`).
    */
   cholesky: { results: ([a]) => [a!, statusesOf(a!)] },
   /**

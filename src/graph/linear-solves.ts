@@ -229,14 +229,18 @@ export function inverseByTriangles([lu, pivots]: readonly Expr[]): readonly Expr
 export function choleskyFactor(op: string, x: Expr, upper: boolean): Expr {
   const a = squares(op, x);
   if (isEmpty(a)) return a;
-  // A GPU's library factors the lower triangle in column-major order in a third of the time of the other one.
-  const turns = !upper && !isSmall(a);
-  const given = stacked(turns ? transposed(a) : a);
-  const [found, statuses] = call('cholesky', [upper || turns ? 1 : 0], [given]) as [Expr, Expr];
+  const [factor] = call('cholesky', [upper ? 1 : 0, 1], [stacked(a)], op);
+  return unstacked(leadOf(a), factor!);
+}
+
+/** The results of such a call as a GPU has them: a kernel clears the other triangle. */
+export function choleskyByLibrary(a: Expr, isUpper: boolean): readonly Expr[] {
+  // The library factors the lower triangle in column-major order in a third of the time of the other one.
+  const turns = !isUpper && !isSmall(a);
+  const given = turns ? transposed(a) : a;
+  const [found, statuses] = call('cholesky', [isUpper || turns ? 1 : 0], [given]) as [Expr, Expr];
   const factor = turns ? transposed(found) : found;
-  const otherWay = [upper ? triu(factor) : tril(factor), statuses];
-  const [cleared] = call('cholesky', [upper ? 1 : 0, 1], [stacked(a), ...otherWay], op);
-  return unstacked(leadOf(a), cleared!);
+  return [isUpper ? triu(factor) : tril(factor), statuses];
 }
 
 // ---------------------------------------------------------------- determinants

@@ -17,8 +17,6 @@
  *     sparseTranspose … (starts) …             →   sparseTranspose …        for the CPU, which counts them
  *     leastSquares a b (s) … (x)               →   s, … x                   for a GPU, by singular vectors
  *     leastSquares a b (s) … (x)               →   leastSquares a b         for the CPU, which needs none
- *     cholesky a (factor) (statuses)           →   factor                   for a GPU, whose other triangle a kernel clears
- *     cholesky a (factor) (statuses)           →   cholesky a               for the CPU, which clears it itself
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *
@@ -27,6 +25,7 @@
  *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
  *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
  *     inverse f p   →   both triangles' solutions with the rows of the identity, exchanged
+ *     cholesky a    →   cholesky that leaves the other triangle, and a kernel that clears it
  *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
  *
@@ -35,7 +34,12 @@
 import { isSummedAtOnce } from '../../graph/bin-units.js';
 import type { Expr } from '../../graph/expr.js';
 import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
-import { factorsByLibrary, inverseByTriangles, luPartsByKernels } from '../../graph/linear-solves.js';
+import {
+  choleskyByLibrary,
+  factorsByLibrary,
+  inverseByTriangles,
+  luPartsByKernels,
+} from '../../graph/linear-solves.js';
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
 import { qrByLibrary } from '../../graph/qr.js';
 import { firstGathered } from '../../graph/sparse-routines.js';
@@ -56,7 +60,6 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   sparseTranspose: () => 3,
   sparseElements: () => 3,
   leastSquares: () => 2,
-  cholesky: () => 1,
   svd: () => 1,
 };
 
@@ -111,6 +114,7 @@ const onGpu: Rule = (node, editor) => {
 const EXPANSIONS: Partial<
   Record<string, (inputs: readonly Expr[], parameters: readonly number[]) => readonly Expr[]>
 > = {
+  cholesky: ([a], [isUpper]) => choleskyByLibrary(a!, isUpper === 1),
   luFactors: ([a]) => factorsByLibrary(a!),
   luParts: luPartsByKernels,
   inverse: inverseByTriangles,
@@ -118,14 +122,17 @@ const EXPANSIONS: Partial<
   expm: ([a]) => [exponentialByProducts(a!)],
 };
 
-const expanded: Rule = (node, editor) => {
-  if (node.kind !== 'call') return undefined;
-  const results = EXPANSIONS[node.routine];
-  return results && spliced(editor, node.inputs, (given) => results(given, node.parameters)[node.result]!);
-};
+/** A GPU has Cholesky factors whose other triangle is not cleared. */
+const isExpanded = (node: GraphNode | undefined): node is GraphNode & { readonly kind: 'call' } =>
+  node?.kind === 'call' &&
+  EXPANSIONS[node.routine] !== undefined &&
+  (node.routine !== 'cholesky' || node.parameters[1] === 1);
 
-const isExpanded = (node: GraphNode | undefined): boolean =>
-  node?.kind === 'call' && EXPANSIONS[node.routine] !== undefined;
+const expanded: Rule = (node, editor) => {
+  if (!isExpanded(node)) return undefined;
+  const results = EXPANSIONS[node.routine]!;
+  return spliced(editor, node.inputs, (given) => results(given, node.parameters)[node.result]!);
+};
 
 const hasAny = ({ nodes }: Pick<Graph, 'nodes'>): boolean =>
   nodes.some((node) => node !== undefined && otherWay(node) !== undefined);
