@@ -4,23 +4,29 @@
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kPanel = 16;
+// Rows that are factored one by one, and steps of halves.
+constexpr int64_t kRows = 64, kPanel = 16;
 
-// L of A = L Lᴴ in the lower triangle of a view; gives 0, or the order of the first leading minor that is not
-// positive.
+// L of A = L Lᴴ in the lower triangle of a view whose rows, or columns, have no gaps; gives 0, or the order
+// of the first leading minor that is not positive. By rows, products of rows are taken off, by columns,
+// columns.
 template <typename T>
 int32_t factorPanel(const MatrixView<T>& a) {
+  const LinearKernels<T>& kernels = linearKernels<T>();
   for (int64_t j = 0; j < a.rows; j++) {
-    RealOf<T> pivot = realPart(a.at(j, j));
-    for (int64_t k = 0; k < j; k++) pivot -= realPart(a.at(j, k) * conjugate(a.at(j, k)));
+    T taken[kRows];
+    if (a.columnStride == 1) {
+      kernels.dots(j, a.rows - j, &a.at(j, 0), a.rowStride, &a.at(j, 0), taken);
+      for (int64_t i = j; i < a.rows; i++) a.at(i, j) = a.at(i, j) - conjugate(taken[i - j]);
+    } else {
+      for (int64_t k = 0; k < j; k++) taken[k] = -conjugate(a.at(j, k));
+      kernels.addColumns(a.rows - j, j, taken, &a.at(j, 0), a.columnStride, &a.at(j, j));
+    }
+    const RealOf<T> pivot = realPart(a.at(j, j));
     if (pivot <= 0) return static_cast<int32_t>(j + 1);
     const RealOf<T> root = std::sqrt(pivot);
     a.at(j, j) = ofReal<T>(root);
-    for (int64_t i = j + 1; i < a.rows; i++) {
-      T value = a.at(i, j);
-      for (int64_t k = 0; k < j; k++) value = value - a.at(i, k) * conjugate(a.at(j, k));
-      a.at(i, j) = value / root;
-    }
+    for (int64_t i = j + 1; i < a.rows; i++) a.at(i, j) = a.at(i, j) / root;
   }
   return 0;
 }
@@ -39,7 +45,7 @@ void subtractSquare(const MatrixView<T>& c, const MatrixView<T>& l, const Linear
 
 template <typename T>
 int32_t factor(const MatrixView<T>& a, const LinearWork& work) {
-  if (a.rows <= kPanel) return factorPanel(a);
+  if (a.rows <= kRows) return factorPanel(a);
   if (work.cancelled()) return 0;
   const int64_t half = std::max(kPanel, a.rows / 2 / kPanel * kPanel), rest = a.rows - half;
   const MatrixView<T> first = a.part(0, 0, half, half), below = a.part(half, 0, rest, half),

@@ -59,35 +59,28 @@ void solveSmall(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& 
       dense[i * kTriangle + j] = form.conjugates ? conjugate(a.at(i, j)) : a.at(i, j);
   const LinearKernels<T>& kernels = linearKernels<T>();
   const auto rowOf = [&](int64_t k) { return form.isUpper ? n - 1 - k : k; };
-  if (b.columnStride == 1 && b.columns > 1) {
+  // Solves rows of columns side by side, the k-th that is solved at rows + k * stride.
+  const auto solveRows = [&](int64_t columns, T* rows, int64_t stride) {
     for (int64_t k = 0; k < n; k++) {
       const int64_t i = rowOf(k);
-      for (int64_t before = 0; before < k; before++) {
-        const T factor = -dense[i * kTriangle + rowOf(before)];
-        kernels.addColumns(b.columns, 1, &factor, &b.at(rowOf(before), 0), 0, &b.at(i, 0));
-      }
+      T factors[kTriangle];
+      for (int64_t before = 0; before < k; before++) factors[before] = -dense[i * kTriangle + rowOf(before)];
+      T* const row = rows + k * stride;
+      kernels.addColumns(columns, k, factors, rows, stride, row);
       if (form.hasUnitDiagonal) continue;
-      for (int64_t j = 0; j < b.columns; j++) b.at(i, j) = b.at(i, j) / dense[i * kTriangle + i];
+      for (int64_t c = 0; c < columns; c++) row[c] = row[c] / dense[i * kTriangle + i];
     }
-    return;
-  }
+  };
+  if (b.columnStride == 1 && b.columns > 1)
+    return solveRows(b.columns, &b.at(rowOf(0), 0), form.isUpper ? -b.rowStride : b.rowStride);
   int64_t j = 0;
   for (; j + kTogether <= b.columns; j += kTogether) {
-    T rows[kTriangle][kTogether];
+    T rows[kTriangle * kTogether];
     for (int64_t c = 0; c < kTogether; c++)
-      for (int64_t i = 0; i < n; i++) rows[i][c] = b.at(i, j + c);
-    for (int64_t k = 0; k < n; k++) {
-      const int64_t i = rowOf(k);
-      for (int64_t before = 0; before < k; before++) {
-        const T factor = dense[i * kTriangle + rowOf(before)];
-        const T* const row = rows[rowOf(before)];
-        for (int64_t c = 0; c < kTogether; c++) rows[i][c] = rows[i][c] - factor * row[c];
-      }
-      if (form.hasUnitDiagonal) continue;
-      for (int64_t c = 0; c < kTogether; c++) rows[i][c] = rows[i][c] / dense[i * kTriangle + i];
-    }
+      for (int64_t k = 0; k < n; k++) rows[k * kTogether + c] = b.at(rowOf(k), j + c);
+    solveRows(kTogether, rows, kTogether);
     for (int64_t c = 0; c < kTogether; c++)
-      for (int64_t i = 0; i < n; i++) b.at(i, j + c) = rows[i][c];
+      for (int64_t k = 0; k < n; k++) b.at(rowOf(k), j + c) = rows[k * kTogether + c];
   }
   for (; j < b.columns; j++) {
     for (int64_t k = 0; k < n; k++) {
