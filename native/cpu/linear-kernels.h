@@ -11,6 +11,21 @@ struct Complex {
   R re, im;
 };
 
+template <typename T>
+struct LinearNumber {
+  using Real = T;
+  static constexpr bool kIsComplex = false;
+};
+template <typename R>
+struct LinearNumber<Complex<R>> {
+  using Real = R;
+  static constexpr bool kIsComplex = true;
+};
+template <typename T>
+using RealOf = typename LinearNumber<T>::Real;
+template <typename T>
+inline constexpr bool kIsComplex = LinearNumber<T>::kIsComplex;
+
 // Columns x_k, count of them (2 or 3), times I - tau v vᴴ.
 template <typename T>
 using ReflectionKernel = void (*)(int64_t n, int64_t count, const T* v, T tau, T* x, int64_t stride);
@@ -26,6 +41,10 @@ struct LinearKernels {
   void (*reflectColumns)(int64_t n, int64_t count, const T* v, T tau, T* x, int64_t stride);
   // x = factor x.
   void (*scale)(int64_t n, T factor, T* x);
+  // A block of lines that are `fromStride` apart becomes one of columns that are `toStride` apart. `doubts`:
+  // one for each column, NaN once an element was infinite or NaN.
+  void (*turn)(const T* from, int64_t fromStride, int64_t lines, int64_t columns, T* to, int64_t toStride,
+               RealOf<T>* doubts);
 };
 
 template <typename R>

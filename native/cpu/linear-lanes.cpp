@@ -1,6 +1,7 @@
 // The innermost loops of linear algebra for one instruction set.
 #include <utility>
 
+#include "cpu/fft-vectors.h"
 #include "cpu/isa-scope.h"
 #include "cpu/linear-kernels.h"
 #include "cpu/partial-vectors.h"
@@ -134,7 +135,7 @@ inline Complex<R> sum(Complex<R> a, Complex<R> b) {
 template <typename R, int kFours>
 inline void addFours(int64_t n, const R* factors, const R* x, int64_t stride, R* y) {
   Vector<R> f[4 * kFours];
-  for (int k = 0; k < 4 * kFours; k++) f[k] = broadcastLane(factors[k]);
+  for (int k = 0; k < 4 * kFours; k++) f[k] = broadcast(factors[k]);
   const auto add = [&](auto load, int64_t i, Vector<R> sum) {
     const R* p = x + i;
     for (int k = 0; k < 4 * kFours; k += 4, p += 4 * stride)
@@ -153,7 +154,7 @@ inline void addFours(int64_t n, const R* factors, const R* x, int64_t stride, R*
 // y += factor x.
 template <typename R>
 inline void addOne(int64_t n, R factor, const R* x, R* y) {
-  const Vector<R> f = broadcastLane(factor);
+  const Vector<R> f = broadcast(factor);
   int64_t i = 0;
   for (; i + kLanes<R> <= n; i += kLanes<R>) storeVector(y + i, loadVector(y + i) + f * loadVector(x + i));
   if (i == n) return;
@@ -239,7 +240,7 @@ inline void reflectSome(int64_t n, const R* v, R tau, R* x, int64_t stride) {
   for (int c = 0; c < kColumns; c++) {
     const R factor = -(tau * (x[c * stride] + factors[c]));
     x[c * stride] += factor;
-    f[c] = broadcastLane(factor);
+    f[c] = broadcast(factor);
   }
   int64_t i = 0;
   for (; i + kLanes<R> < n; i += kLanes<R>) {
@@ -321,7 +322,7 @@ void rotateRest(int64_t rows, int64_t count, const R* c, const R* s, R* v, int64
   for (int i = 0; i < 2; i++) kept[i] = parts[i].load(start + i * kLanes<R>);
   for (int64_t at = 0; at < count; at++) {
     const int64_t k = back ? count - 1 - at : at;
-    const Vector<R> cosine = broadcastLane(c[k]), sine = broadcastLane(s[k]);
+    const Vector<R> cosine = broadcast(c[k]), sine = broadcast(s[k]);
     R *const x = v + k * stride, *const y = x + stride;
     for (int i = 0; i < 2; i++) {
       const Vector<R> other = parts[i].load((back ? x : y) + i * kLanes<R>);
@@ -366,7 +367,51 @@ void poles(int64_t n, const R* d, R origin, R shift, const R* z, R* __restrict d
 }
 
 template <typename T>
-constexpr LinearKernels<T> kKernels{addColumns, dots, reflect<T>, reflectColumns, scaleColumn<T>};
+inline auto doubtOf(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x - x;
+  else
+    return (x.re - x.re) + (x.im - x.im);
+}
+
+// Squares of as many elements as a vector has are turned in registers.
+template <typename T, typename R>
+void turn(const T* from, int64_t fromStride, int64_t lines, int64_t columns, T* to, int64_t toStride,
+          R* doubts) {
+  const auto turnPart = [&](int64_t top, int64_t bottom, int64_t left, int64_t right) {
+    for (int64_t j = left; j < right; j++)
+      for (int64_t i = top; i < bottom; i++) {
+        const T value = from[i * fromStride + j];
+        to[j * toStride + i] = value;
+        doubts[j] += doubtOf(value);
+      }
+  };
+  if constexpr (std::is_same_v<T, R>) {
+    constexpr int64_t L = kLanes<R>;
+    const int64_t wholeLines = lines / L * L, wholeColumns = columns / L * L;
+    for (int64_t j = 0; j < wholeColumns; j += L) {
+      Vector<R> doubt = loadVector(doubts + j);
+      for (int64_t i = 0; i < wholeLines; i += L) {
+        Vector<R> v[L];
+        for (int64_t k = 0; k < L; k++) {
+          v[k] = loadVector(from + (i + k) * fromStride + j);
+          doubt += v[k] - v[k];
+        }
+        transposeVectors<R>(v);
+        for (int64_t k = 0; k < L; k++) storeVector(to + (j + k) * toStride + i, v[k]);
+      }
+      storeVector(doubts + j, doubt);
+    }
+    turnPart(wholeLines, lines, 0, wholeColumns);
+    turnPart(0, lines, wholeColumns, columns);
+  } else {
+    turnPart(0, lines, 0, columns);
+  }
+}
+
+template <typename T>
+constexpr LinearKernels<T> kKernels{addColumns,     dots,           reflect<T>,
+                                    reflectColumns, scaleColumn<T>, turn<T, RealOf<T>>};
 template <typename R>
 constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>, poles<R, false>,
                                         poles<R, true>};

@@ -55,21 +55,6 @@ inline bool operator==(Complex<R> a, Complex<R> b) {
 }
 
 template <typename T>
-struct LinearNumber {
-  using Real = T;
-  static constexpr bool kIsComplex = false;
-};
-template <typename R>
-struct LinearNumber<Complex<R>> {
-  using Real = R;
-  static constexpr bool kIsComplex = true;
-};
-template <typename T>
-using RealOf = typename LinearNumber<T>::Real;
-template <typename T>
-inline constexpr bool kIsComplex = LinearNumber<T>::kIsComplex;
-
-template <typename T>
 inline T conjugate(T a) {
   if constexpr (kIsComplex<T>)
     return {a.re, -a.im};

@@ -27,23 +27,6 @@ void eachTurnedRange(int64_t lines, int64_t elements, const LinearWork& work, co
                         [&](int64_t task, int) { turn(task * size, std::min(lines, (task + 1) * size)); });
 }
 
-// A block of lines that are `fromStride` apart becomes one of columns that are `toStride` apart; it is read
-// whole before it is written, so that both are read and written along their lines. `doubts`: one for each
-// column, NaN once an element was infinite or NaN.
-template <typename T>
-void turnBlock(const T* from, int64_t fromStride, int64_t lines, int64_t columns, T* to, int64_t toStride,
-               RealOf<T>* doubts) {
-  T block[kTurnedBlock][kTurnedBlock];
-  for (int64_t i = 0; i < lines; i++)
-    for (int64_t j = 0; j < columns; j++) {
-      const T value = from[i * fromStride + j];
-      block[i][j] = value;
-      doubts[j] += sumOfParts(value) - sumOfParts(value);
-    }
-  for (int64_t j = 0; j < columns; j++)
-    for (int64_t i = 0; i < lines; i++) to[j * toStride + i] = block[i][j];
-}
-
 // Copies rows and columns of a matrix in C order, and finds what is there.
 template <typename T>
 Finds turnMatrix(const T* from, const MatrixView<T>& to, const LinearWork& work) {
@@ -54,8 +37,9 @@ Finds turnMatrix(const T* from, const MatrixView<T>& to, const LinearWork& work)
     RealOf<T> doubts[kTurnedBlock] = {};
     for (int64_t top = 0; top < rows; top += kTurnedBlock)
       for (int64_t left = first; left < last; left += kTurnedBlock)
-        turnBlock(from + top * columns + left, columns, std::min(kTurnedBlock, rows - top),
-                  std::min(kTurnedBlock, last - left), &to.at(top, left), to.columnStride, doubts);
+        linearKernels<T>().turn(from + top * columns + left, columns, std::min(kTurnedBlock, rows - top),
+                                std::min(kTurnedBlock, last - left), &to.at(top, left), to.columnStride,
+                                doubts);
     RealOf<T> doubt = 0;
     for (const RealOf<T> each : doubts) doubt += each;
     if (doubt == 0) return;
@@ -86,8 +70,8 @@ void turnBack(const MatrixView<T>& from, TurnedPart part, T* to, const LinearWor
         const bool isWhole = part == TurnedPart::all || (part == TurnedPart::upper ? isAbove : isBelow);
         if (isWhole) {
           RealOf<T> doubts[kTurnedBlock] = {};
-          turnBlock(&from.at(top, left), from.columnStride, right - left, bottom - top, block, from.columns,
-                    doubts);
+          linearKernels<T>().turn(&from.at(top, left), from.columnStride, right - left, bottom - top, block,
+                                  from.columns, doubts);
           continue;
         }
         const bool isZero = isBelow || isAbove;

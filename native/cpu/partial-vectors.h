@@ -6,12 +6,6 @@
 namespace weft::cpu::WEFT_ISA {
 namespace {
 
-// A vector of one value.
-template <typename R>
-inline Vector<R> broadcastLane(R value) {
-  return value - Vector<R>{};
-}
-
 // Lanes before `count`, none of them where that is negative; the others are loaded as 0, and not stored.
 template <typename R>
 class PartialVector {
