@@ -4,12 +4,29 @@
 namespace weft::cpu {
 namespace {
 
-// Rows that are factored one by one, and steps of halves.
+// Rows that are factored one by one; steps of halves, and rows for which calls of loops take too long.
 constexpr int64_t kRows = 64, kPanel = 16;
 
-// L of A = L Lᴴ in the lower triangle of a view whose rows, or columns, have no gaps; gives 0, or the order
-// of the first leading minor that is not positive. By rows, products of rows are taken off, by columns,
-// columns.
+// L of A = L Lᴴ in the lower triangle of a view of few rows, element by element; gives 0, or the order of the
+// first leading minor that is not positive.
+template <typename T>
+int32_t factorFew(const MatrixView<T>& a) {
+  for (int64_t j = 0; j < a.rows; j++) {
+    RealOf<T> pivot = realPart(a.at(j, j));
+    for (int64_t k = 0; k < j; k++) pivot -= realPart(a.at(j, k) * conjugate(a.at(j, k)));
+    if (pivot <= 0) return static_cast<int32_t>(j + 1);
+    const RealOf<T> root = std::sqrt(pivot);
+    a.at(j, j) = ofReal<T>(root);
+    for (int64_t i = j + 1; i < a.rows; i++) {
+      T value = a.at(i, j);
+      for (int64_t k = 0; k < j; k++) value = value - a.at(i, k) * conjugate(a.at(j, k));
+      a.at(i, j) = value / root;
+    }
+  }
+  return 0;
+}
+
+// The same of a view whose rows, or columns, have no gaps: products of rows are taken off, or columns.
 template <typename T>
 int32_t factorPanel(const MatrixView<T>& a) {
   const LinearKernels<T>& kernels = linearKernels<T>();
@@ -45,6 +62,7 @@ void subtractSquare(const MatrixView<T>& c, const MatrixView<T>& l, const Linear
 
 template <typename T>
 int32_t factor(const MatrixView<T>& a, const LinearWork& work) {
+  if (a.rows <= kPanel) return factorFew(a);
   if (a.rows <= kRows) return factorPanel(a);
   if (work.cancelled()) return 0;
   const int64_t half = std::max(kPanel, a.rows / 2 / kPanel * kPanel), rest = a.rows - half;

@@ -36,14 +36,6 @@ int64_t pivotIn(const T* column, int64_t n) {
   return best;
 }
 
-// x / pivot, by the reciprocal where that is a normal number (LAPACK's getf2).
-template <typename T>
-void divideBy(T pivot, int64_t n, T* x) {
-  if (sumOfParts(pivot) >= 4 * std::numeric_limits<RealOf<T>>::min())
-    return linearKernels<T>().scale(n, ofReal<T>(1) / pivot, x);
-  for (int64_t i = 0; i < n; i++) x[i] = x[i] / pivot;
-}
-
 template <typename T>
 void factorPanel(const MatrixView<T>& a, int64_t* pivots) {
   const LinearKernels<T>& kernels = linearKernels<T>();
@@ -55,7 +47,7 @@ void factorPanel(const MatrixView<T>& a, int64_t* pivots) {
     T* const column = &a.at(0, k);
     // A column of zeros: what is left of it stays.
     if (column[k] == T{}) continue;
-    divideBy(column[k], a.rows - k - 1, column + k + 1);
+    for (int64_t i = k + 1; i < a.rows; i++) column[i] = column[i] / column[k];
     for (int64_t j = k + 1; j < a.columns; j++) {
       const T factor = -a.at(k, j);
       kernels.addColumns(a.rows - k - 1, 1, &factor, column + k + 1, 0, &a.at(k + 1, j));
