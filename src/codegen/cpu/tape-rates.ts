@@ -1,7 +1,7 @@
 /**
  * Rates: the times by which those of tapes are predicted (`tape-seconds.ts`), in nanoseconds of one thread. Those of a
  * machine follow from a few measurements (`exec/targets/cpu-probes.ts`); until then they are of an AMD EPYC 9004
- * (Zen 4, AVX-512), fitted to 700 kernels.
+ * (Zen 4, AVX-512), fitted to 1,000 measurements.
  */
 
 import type { Traffic } from '../../fusion/kernel/traffic.js';
@@ -10,40 +10,40 @@ import type { ReductionName } from '../../graph/reductions.js';
 /** Nanoseconds of work that is alike in all kernels. Vectors are 64 bytes. */
 export const TAPE_RATES = {
   /** Once a run: a task, and scratch memory. */
-  run: 640,
-  tile: 38,
-  block: 13,
+  run: 660,
+  tile: 27,
+  block: 7,
   /** A call of a function, and of a chain, on a block. */
   call: 14,
-  chain: 200,
+  chain: 320,
   /** For each vector: a light function that reads and writes blocks, one more that it does, a step of a chain. */
-  pass: 0.58,
-  step: 0.06,
+  pass: 0.78,
+  step: 0.02,
   /** A vector that a step of a chain reads or writes besides, and one of which it asks memory for the next block. */
-  operand: 0.08,
-  prefetch: 0.2,
+  operand: 0.21,
+  prefetch: 0.1,
   /** A vector that begins within a line of the caches. */
-  unaligned: 0.7,
+  unaligned: 0.68,
   /** A vector that is brought to its place, and one of equal lanes. */
-  copy: 1.5,
-  splat: 0.35,
+  copy: 1.2,
+  splat: 0.42,
   /** For each lane: by a table of places, by a stride within lines and beyond, where a value chooses. */
-  table: 0.5,
-  strided: 0.26,
+  table: 0.4,
+  strided: 0.49,
   apart: 0.8,
   gather: 0.8,
   /** For each lane of a square of lines, which are a page and more apart or less. */
-  square: 0.19,
-  squareOfPages: 0.2,
+  square: 0.24,
+  squareOfPages: 0.16,
   /** A row that a reduction has for itself: of one value for each lane, of several, and of logarithms. */
   row: 12,
-  wideRow: 80,
-  exponentialRow: 1200,
+  wideRow: 100,
+  exponentialRow: 1000,
   /** A lane that is joined with those of other steps of its block, of one value and of several. */
-  fold: 0.5,
+  fold: 0.42,
   wideFold: 3,
   /** A vector that a step of a chain hands to a reduction other than a sum. */
-  extreme: 0.4,
+  extreme: 0.25,
   /** A step of a loop of elements, for each addition that it is worth. */
   loopStep: 0.3,
 } as const;
@@ -75,8 +75,8 @@ export function farShareOf({ bytesRead, bytesWritten }: Traffic): number {
 
 /** Lanes that are apart take so many times as long where their lines are in no cache near by. */
 export const FAR_LANES: Readonly<Partial<Record<TapeRate, number>>> = {
-  square: 4.7,
-  squareOfPages: 6.8,
+  square: 3,
+  squareOfPages: 7.8,
   strided: 2,
   apart: 3,
   gather: 4,
