@@ -3,30 +3,56 @@
  * its registers. Matrices are in column-major order. Launches are made by `exec/calls/small-matrices.ts`.
  */
 import type { DType } from '../../../graph/dtype.js';
+import { realDType } from '../../../graph/matrices.js';
 import { printNumber, WARP } from './small-numbers.js';
 
 export const SMALL_LU_NAME = 'weft_small_lu';
 export const SMALL_SOLVE_NAME = 'weft_small_solve';
 export const SMALL_SYSTEM_NAME = 'weft_small_system';
 
-/** `at`: the first lane that has the largest `most`. With NaN lanes may differ, and all take that of the first one. */
-const FIRST_LARGEST = `    int at = lane;
-    for (int apart = 16; apart > 0; apart /= 2) {
-      const weft_real other = __shfl_sync(0xffffffffu, most, lane ^ apart);
-      const int other_at = __shfl_sync(0xffffffffu, at, lane ^ apart);
-      if (other > most || (other == most && other_at < at)) {
-        most = other;
-        at = other_at;
-      }
-    }
-    at = __shfl_sync(0xffffffffu, at, 0);
+/**
+ * The first of the lanes that are `asked` with the largest size, which has no sign: bits of such numbers are in their order,
+ * and those of NaN are above all others. A maximum of a warp's words is one instruction since compute capability 8.0.
+ */
+const firstLargest = (
+  dtype: DType,
+): string => `__device__ __forceinline__ unsigned int weft_most(unsigned int a) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffu, a);
+#else
+  for (int apart = ${WARP / 2}; apart > 0; apart /= 2) {
+    const unsigned int other = __shfl_sync(0xffffffffu, a, (threadIdx.x & ${WARP - 1}) ^ apart);
+    a = other > a ? other : a;
+  }
+  return a;
+#endif
+}
+__device__ __forceinline__ int weft_first_largest(weft_real size, bool is_asked) {
+${realWords(dtype)
+  .map(
+    (word) => `  {
+    const unsigned int word = ${word};
+    const unsigned int most = weft_most(is_asked ? word : 0u);
+    is_asked = is_asked && word == most;
+  }
+`,
+  )
+  .join('')}  const unsigned int found = __ballot_sync(0xffffffffu, is_asked);
+  return __popc((found & -found) - 1u);
+}
 `;
+
+/** The words of a size, the upper one first. */
+const realWords = (dtype: DType): readonly string[] =>
+  realDType(dtype) === 'float32'
+    ? ['(unsigned int)__float_as_int(size)']
+    : ['(unsigned int)(__double_as_longlong(size) >> 32)', '(unsigned int)__double_as_longlong(size)'];
 
 /** Factors with partial pivoting, the first of equal pivots. Where all are 0, the column is left as it is. */
 export const printSmallLu = (
   dtype: DType,
   n: number,
-): string => `${printNumber(dtype)}extern "C" __global__ void __launch_bounds__(${WARP})
+): string => `${printNumber(dtype)}${firstLargest(dtype)}extern "C" __global__ void __launch_bounds__(${WARP})
 ${SMALL_LU_NAME}(unsigned int first_x, const weft_number* given, weft_number* lu, long long* pivots) {
   const long long matrix = (long long)blockIdx.x + first_x;
   const int lane = threadIdx.x;
@@ -39,8 +65,7 @@ ${SMALL_LU_NAME}(unsigned int first_x, const weft_number* given, weft_number* lu
   for (int j = 0; j < ${n}; j++) row[j] = is_row ? given[j * ${n} + lane] : weft_number{};
 #pragma unroll
   for (int k = 0; k < ${n}; k++) {
-    weft_real most = lane >= k && is_row ? weft_size(row[k]) : (weft_real)-1;
-${FIRST_LARGEST}    at = at < k ? k : at < ${n} ? at : ${n - 1};
+    const int at = weft_first_largest(weft_size(row[k]), lane >= k && is_row);
     if (lane == 0) pivots[k] = at + 1;
     const int source = lane == k ? at : lane == at ? k : lane;
 #pragma unroll
@@ -112,7 +137,7 @@ ${forward}${backward}    if (is_row) out[side * ${n} + ${form === 0 ? 'lane' : '
 export const printSmallSystem = (
   dtype: DType,
   n: number,
-): string => `${printNumber(dtype)}extern "C" __global__ void __launch_bounds__(${WARP})
+): string => `${printNumber(dtype)}${firstLargest(dtype)}extern "C" __global__ void __launch_bounds__(${WARP})
 ${SMALL_SYSTEM_NAME}(unsigned int first_x, const weft_number* given, const weft_number* right, weft_number* out,
     int* status, long long sides) {
   const long long matrix = (long long)blockIdx.x + first_x;
@@ -128,10 +153,7 @@ ${SMALL_SYSTEM_NAME}(unsigned int first_x, const weft_number* given, const weft_
   unsigned char pivots[${n}];
 #pragma unroll
   for (int k = 0; k < ${n}; k++) {
-    weft_real most = place == ${n} ? weft_size(row[k]) : (weft_real)-1;
-${FIRST_LARGEST}    // With NaN the first row that is left is the pivot's.
-    const unsigned int left = __ballot_sync(0xffffffffu, place == ${n});
-    while ((left >> at & 1) == 0) at = (at + 1) % ${WARP};
+    const int at = weft_first_largest(weft_size(row[k]), place == ${n});
     pivots[k] = at;
     if (lane == at) place = k;
     const weft_number pivot = weft_of_lane(row[k], at);
