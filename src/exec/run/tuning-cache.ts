@@ -7,6 +7,7 @@
  * `product-tuning.ts` and `schedule-tuning.ts`.
  */
 
+import { formatMicroseconds } from '../../graph/format.js';
 import { config } from '../../host/config.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { lockOr } from './file-lock.js';
@@ -32,11 +33,10 @@ export function fastest(seconds: readonly number[]): Tuned {
   return { place, count: seconds.length, seconds: seconds[place]!, firstSeconds };
 }
 
-/** `3 of 8 by measurement, 12.3 µs, 14.0 µs of the first`. */
+/** `3 of 8 by measurement, 12.3 µs, 14 µs of the first`. */
 export function measuredText({ place, count, seconds, firstSeconds }: Tuned, first: string): string {
-  const micro = (value: number): string => `${(value * 1e6).toFixed(1)} µs`;
-  const other = place === 0 ? '' : `, ${micro(firstSeconds)} of ${first}`;
-  return `${place + 1} of ${count} by measurement, ${micro(seconds)}${other}`;
+  const other = place === 0 ? '' : `, ${formatMicroseconds(firstSeconds)} of ${first}`;
+  return `${place + 1} of ${count} by measurement, ${formatMicroseconds(seconds)}${other}`;
 }
 
 /** Why nothing was chosen by measuring. */
