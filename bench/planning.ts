@@ -3,17 +3,18 @@
  * shapes and sizes and writing their tapes, for a process that has done it before (warm) and for the first graph of a
  * process (cold); and the longest slice of it between turns of the event loop. Prints a table, or JSON lines: medians
  * and the least of warm times. A slice is the least of the same slice of all graphs, so that other processes of the
- * machine do not count.
+ * machine do not count. For a GPU, of an architecture that need not be there, the plan without its code.
  *
- * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--json]
+ * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--device sm_90] [--json]
  */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createProgramInSlices } from '../src/exec/native/native.js';
 import { planPartitionInSlices } from '../src/exec/plan/plan-graph.js';
-import { CPU_MODEL, CPU_TARGET } from '../src/exec/targets/cpu.js';
+import { CPU, gpuOf } from '../src/exec/targets/device.js';
 import { cpuProgramInSlices } from '../src/exec/targets/program-cpu.js';
+import { targetOf } from '../src/exec/targets/table.js';
 import { partitionInSlices } from '../src/fusion/partition/partition.js';
 import { canonicalizeInSlices } from '../src/fusion/passes/canonicalize.js';
 import { passesInSlices } from '../src/fusion/passes/pipeline.js';
@@ -51,14 +52,16 @@ function measure(shape: string, count: number): Measured {
   const built = now();
   const slices: number[] = [];
   const before = process.cpuUsage();
-  const { passes, products } = CPU_TARGET;
+  const { passes, products, modelOf } = targetOf(device);
   const canonical = sliced(canonicalizeInSlices(exprs), slices);
   const graph = sliced(passesInSlices(canonical.graph, { passes }), slices);
   const parts = sliced(partitionInSlices(graph, products.isReadable), slices);
-  const plan = sliced(planPartitionInSlices(graph, parts, canonical.sources, CPU_MODEL, {}), slices);
+  const plan = sliced(
+    planPartitionInSlices(graph, parts, canonical.sources, modelOf(device, 'host'), {}),
+    slices,
+  );
   const planned = now();
-  const spec = sliced(cpuProgramInSlices(plan), slices);
-  sliced(createProgramInSlices(spec), slices);
+  if (device.isHost) sliced(createProgramInSlices(sliced(cpuProgramInSlices(plan), slices)), slices);
   const emitMs = now() - planned;
   const { user, system } = process.cpuUsage(before);
   return {
@@ -80,7 +83,7 @@ function longest(runs: readonly (readonly number[])[]): number {
 
 /** The same in a process of its own. */
 function measureCold(shape: string, count: number): Measured {
-  const argv = [fileURLToPath(import.meta.url), '--one', shape, '--sizes', String(count)];
+  const argv = [fileURLToPath(import.meta.url), '--one', shape, '--sizes', String(count), '--device', named];
   return JSON.parse(execFileSync(process.execPath, argv, { encoding: 'utf8' })) as Measured;
 }
 
@@ -89,11 +92,14 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: Object.keys(SHAPES).join(',') },
     sizes: { type: 'string', default: '1000,10000,100000' },
     repeats: { type: 'string', default: '9' },
+    device: { type: 'string', default: 'cpu' },
     one: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
 const sizes = options.sizes.split(',').map(Number);
+const named = options.device;
+const device = named === 'cpu' ? CPU : gpuOf(named);
 
 function report(shape: string, count: number): void {
   const cold = measureCold(shape, count);
@@ -163,5 +169,5 @@ if (options.one !== undefined) {
     console.log('|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|');
   }
   for (const count of sizes) for (const shape of options.only.split(',')) report(shape, count);
-  if (options.only.split(',').includes('chain')) await reportChain(sizes.at(-1)!);
+  if (device.isHost && options.only.split(',').includes('chain')) await reportChain(sizes.at(-1)!);
 }
