@@ -74,14 +74,20 @@ struct TapeRuns {
 // Runs a kernel so often, with the bits that follow where each run begins after the one before it.
 void runTapeAgain(const Tape& tape, const TapeRuns& runs, ThreadPool& pool, const std::atomic<bool>* cancel);
 
-// Runs a kernel phase by phase instead, slot by slot of the reduced axes, with the bits of the whole: for
-// each phase its slots, in any ranges but with slot 0 of the first phase ahead of all, then its finish.
-// Between calls `scratch`, of phaseByteLength(tape) bytes aligned to a cache line, holds what is known so
-// far.
+// Memory of a kernel that runs phase by phase, aligned to a cache line: phaseByteLength(tape) bytes, or more
+// for slots that are computed at once.
+struct PhaseMemory {
+  void* data;
+  size_t byteLength;
+};
+
+// Runs a kernel phase by phase instead, with the bits of the whole: for each phase ranges of the blocks of
+// its reduced axes, each of which begins at or before the end of those so far, then its finish. A range ends
+// with a slot, or in one where few lanes are reduced. Between calls `memory` holds the results so far.
 size_t phaseByteLength(const Tape& tape);
-void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, Range slots,
-                  ThreadPool& pool, const std::atomic<bool>* cancel);
-void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase,
+void runTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMemory& memory, size_t phase,
+                  Range blocks, ThreadPool& pool, const std::atomic<bool>* cancel);
+void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMemory& memory, size_t phase,
                      ThreadPool& pool, const std::atomic<bool>* cancel);
 
 // A matrix operand: element (b, i, j) is data[b * batchStride + i * rowStride + j * columnStride], in

@@ -44,14 +44,16 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
 constexpr int64_t kSlotBytes = int64_t{4} << 20;
 
 void runSlots(const TapeJob& job, Range tiles, ThreadPool& pool) {
-  const int64_t together = std::max<int64_t>(1, kSlotBytes / SlotRun::byteLength(job, 1));
+  SlotRun::Memory memory{nullptr, job.slots, false};
+  const int64_t together = std::max<int64_t>(1, kSlotBytes / SlotRun::byteLength(job, 1, memory));
   for (int64_t first = tiles.first; first < tiles.last; first += together) {
     const Range some{first, std::min(tiles.last, first + together)};
-    const Scratch memory(SlotRun::byteLength(job, some.last - some.first));
-    SlotRun run(job, some, memory.data(), pool);
+    const Scratch scratch(SlotRun::byteLength(job, some.last - some.first, memory));
+    memory.data = scratch.data();
+    SlotRun run(job, some, memory, pool);
     run.begin();
     for (size_t phase = 0; phase < job.tape.walks.size() && !job.cancelled(); phase++) {
-      run.walk(phase, {0, job.slots});
+      run.walk(phase, {0, job.tape.walkBlocks()});
       run.finish(phase);
     }
   }
@@ -138,22 +140,25 @@ void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPoo
 }
 
 size_t phaseByteLength(const Tape& tape) {
-  return static_cast<size_t>(SlotRun::byteLength(jobOf(tape, nullptr, nullptr), tape.tileCount()));
+  return static_cast<size_t>(
+      SlotRun::byteLength(jobOf(tape, nullptr, nullptr), tape.tileCount(), {nullptr, 1, true}));
 }
 
-void runTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase, Range slots,
-                  ThreadPool& pool, const std::atomic<bool>* cancel) {
-  if (slots.first >= slots.last) return;
+void runTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMemory& memory, size_t phase,
+                  Range blocks, ThreadPool& pool, const std::atomic<bool>* cancel) {
+  if (blocks.first >= blocks.last) return;
   const TapeJob job = jobOf(tape, buffers, cancel);
-  SlotRun run(job, {0, tape.tileCount()}, static_cast<char*>(scratch), pool);
-  if (phase == 0 && slots.first == 0) run.begin();
-  run.walk(phase, slots);
+  const int64_t tiles = tape.tileCount();
+  SlotRun run(job, {0, tiles}, SlotRun::memoryOf(job, tiles, memory.data, memory.byteLength), pool);
+  if (phase == 0 && blocks.first == 0) run.begin();
+  run.walk(phase, blocks);
 }
 
-void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, void* scratch, size_t phase,
+void finishTapePhase(const Tape& tape, const TapeBuffer* buffers, const PhaseMemory& memory, size_t phase,
                      ThreadPool& pool, const std::atomic<bool>* cancel) {
   const TapeJob job = jobOf(tape, buffers, cancel);
-  SlotRun(job, {0, tape.tileCount()}, static_cast<char*>(scratch), pool).finish(phase);
+  const int64_t tiles = tape.tileCount();
+  SlotRun(job, {0, tiles}, SlotRun::memoryOf(job, tiles, memory.data, memory.byteLength), pool).finish(phase);
 }
 
 }  // namespace weft::cpu

@@ -1,9 +1,25 @@
 #include "cpu/tape-worker.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace weft::cpu {
+namespace {
+
+void copyBytes(char* state, char* memory, int64_t bytes, bool out) {
+  std::memcpy(out ? memory : state, out ? state : memory, static_cast<size_t>(bytes));
+}
+
+// Of the steps and leaves of a state.
+constexpr int64_t kCountsBytes = 2 * sizeof(int64_t);
+
+// Bytes of the levels that so many leaves reach.
+int64_t bytesOfLevels(const TapeJob& job, const ReduceInfo& info, int64_t leaves) {
+  return std::bit_width(static_cast<uint64_t>(leaves)) * info.nodeByteLength * job.accumulators;
+}
+
+}  // namespace
 
 TapeWorker::TapeWorker(const TapeJob& job)
     : job_(&job),
@@ -115,6 +131,33 @@ void TapeWorker::saveSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, t
 
 void TapeWorker::loadSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, false); }
 
+int64_t TapeWorker::levelsByteLength(const TapeJob& job, int64_t slots) {
+  int64_t bytes = 0;
+  for (const ReduceInfo& info : job.tape.reductions) bytes += alignedBytes(bytesOfLevels(job, info, slots));
+  return bytes;
+}
+
+void TapeWorker::saveLevels(size_t phase, char* levels, int64_t slots) {
+  copyLevels(phase, levels, slots, true);
+}
+
+void TapeWorker::loadLevels(size_t phase, char* levels, int64_t slots) {
+  copyLevels(phase, levels, slots, false);
+}
+
+int64_t TapeWorker::openByteLength(const TapeJob& job) {
+  int64_t bytes = 0;
+  for (const ReduceInfo& info : job.tape.reductions) {
+    bytes += alignedBytes(info.leafByteLength * job.accumulators) +
+             alignedBytes(job.levels * info.nodeByteLength * job.accumulators) + alignedBytes(kCountsBytes);
+  }
+  return bytes;
+}
+
+void TapeWorker::saveOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, true); }
+
+void TapeWorker::loadOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, false); }
+
 void TapeWorker::runTile(int64_t tile) {
   startTile(tile);
   runStarted();
@@ -177,12 +220,35 @@ void TapeWorker::runStarted() {
 void TapeWorker::copyNodes(size_t phase, char* nodes, bool out) {
   eachReduction(phase, [&](const Instruction& i) {
     const int64_t bytes = tape_.reductions[i.reduction].nodeByteLength * job_->accumulators;
-    char* node = slot_[i.reduction].node;
-    if (out)
-      std::copy_n(node, bytes, nodes);
-    else
-      std::copy_n(nodes, bytes, node);
+    copyBytes(slot_[i.reduction].node, nodes, bytes, out);
     nodes += alignedBytes(bytes);
+  });
+}
+
+void TapeWorker::copyLevels(size_t phase, char* levels, int64_t slots, bool out) {
+  eachReduction(phase, [&](const Instruction& i) {
+    const ReduceInfo& info = tape_.reductions[i.reduction];
+    ReduceState& state = tile_[i.reduction];
+    copyBytes(state.levels, levels, bytesOfLevels(*job_, info, slots), out);
+    state.leaves = slots;
+    levels += alignedBytes(bytesOfLevels(*job_, info, job_->slots));
+  });
+}
+
+void TapeWorker::copyOpenSlot(size_t phase, char* memory, bool out) {
+  eachReduction(phase, [&](const Instruction& i) {
+    const ReduceInfo& info = tape_.reductions[i.reduction];
+    ReduceState& state = slot_[i.reduction];
+    const auto copied = [&](char* of, int64_t bytes) {
+      copyBytes(of, memory, bytes, out);
+      memory += alignedBytes(bytes);
+    };
+    copied(state.leaf, info.leafByteLength * job_->accumulators);
+    copied(state.levels, job_->levels * info.nodeByteLength * job_->accumulators);
+    int64_t counts[] = {state.steps, state.leaves};
+    copied(reinterpret_cast<char*>(counts), kCountsBytes);
+    state.steps = counts[0];
+    state.leaves = counts[1];
   });
 }
 

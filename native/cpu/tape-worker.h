@@ -43,6 +43,16 @@ class TapeWorker {
   void saveSlot(size_t phase, char* nodes);
   void loadSlot(size_t phase, char* nodes);
 
+  // Copies the cascade of a tile's first slots out and in, for a worker that goes on with the next ones.
+  static int64_t levelsByteLength(const TapeJob& job, int64_t slots);
+  void saveLevels(size_t phase, char* levels, int64_t slots);
+  void loadLevels(size_t phase, char* levels, int64_t slots);
+
+  // Copies what a slot has so far out and in.
+  static int64_t openByteLength(const TapeJob& job);
+  void saveOpenSlot(size_t phase, char* memory);
+  void loadOpenSlot(size_t phase, char* memory);
+
   // All of a tile.
   void runTile(int64_t tile);
   // Of a map whose loops are its axes in order: elements of its domain in C order.
@@ -64,6 +74,8 @@ class TapeWorker {
   int64_t startElements(int64_t first, int64_t last);
 
   void copyNodes(size_t phase, char* nodes, bool out);
+  void copyLevels(size_t phase, char* levels, int64_t slots, bool out);
+  void copyOpenSlot(size_t phase, char* memory, bool out);
 
   // Puts a row-level value that was left in a buffer where other threads look for it.
   void keepRow(int index, const Position& at);

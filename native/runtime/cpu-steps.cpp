@@ -60,7 +60,7 @@ void CpuSteps::run(const Step& step, TileCount* done) {
     CpuSteps& steps;
     TileCount* done;
     void operator()(const TapeStep& s) { steps.tape(s, {0, s.tape->tileCount()}); }
-    void operator()(const TapePhaseStep& s) { steps.phase(s, {0, s.tape->slotCount()}); }
+    void operator()(const TapePhaseStep& s) { steps.phase(s, {0, s.tape->walkBlocks()}); }
     void operator()(const MatmulStep& s) { steps.product(s, {{0, lineCount(s)}, {0, s.n}, {0, s.k}}); }
     void operator()(const ZeroStep& s) { steps.zero(s); }
     void operator()(const RoutineStep& s) { steps.routine(s, {0, s.units}); }
@@ -116,13 +116,14 @@ void CpuSteps::tape(const TapeStep& step, cpu::Range tiles, cpu::Range window) {
   cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles, poolOf(step), cancel_, window);
 }
 
-void CpuSteps::phase(const TapePhaseStep& step, cpu::Range slots) {
+void CpuSteps::phase(const TapePhaseStep& step, cpu::Range blocks) {
   const cpu::TapeBuffer* const buffers = tapeBuffers(*step.tape, step.buffers);
-  void* const scratch = views[step.scratch].data;
+  const HostView& view = views[step.scratch];
+  const cpu::PhaseMemory memory{view.data, view.last};
   if (step.finishes) {
-    cpu::finishTapePhase(*step.tape, buffers, scratch, step.phase, cpu::sharedPool(), cancel_);
+    cpu::finishTapePhase(*step.tape, buffers, memory, step.phase, cpu::sharedPool(), cancel_);
   } else {
-    cpu::runTapePhase(*step.tape, buffers, scratch, step.phase, slots, cpu::sharedPool(), cancel_);
+    cpu::runTapePhase(*step.tape, buffers, memory, step.phase, blocks, cpu::sharedPool(), cancel_);
   }
 }
 

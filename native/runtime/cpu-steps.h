@@ -54,7 +54,7 @@ class CpuSteps {
 
  private:
   void tape(const TapeStep& step, cpu::Range tiles, cpu::Range window = {0, INT64_MAX});
-  void phase(const TapePhaseStep& step, cpu::Range slots);
+  void phase(const TapePhaseStep& step, cpu::Range blocks);
   void product(const MatmulStep& step, const cpu::MatmulPart& part);
   void routine(const RoutineStep& step, cpu::Range units);
   void zero(const ZeroStep& step);

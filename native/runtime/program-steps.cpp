@@ -120,7 +120,7 @@ Step readTapePhase(const Fields& fields, const Program& program, bool finishes) 
   step.buffers.pop_back();
   step.tape = readTapeSpec(fields, step.buffers, program);
   step.phase = fields.integer("phase", 0, lastOf(step.tape->walks.size()));
-  if (step.tape->slotCount() == 1) fields.reject("tape", "one whose reduced axes have several slots");
+  if (step.tape->walkBlocks() == 1) fields.reject("tape", "one whose reduced axes have several blocks");
   const BufferSpec& scratch = program.buffers[step.scratch];
   const size_t bytes = cpu::phaseByteLength(*step.tape);
   if (scratch.role != Role::temporary || scratch.windowed || scratch.byteLength < bytes)

@@ -134,7 +134,7 @@ class RangeRule {
   }
   void operator()(const TapePhaseStep& step) {
     x_ = 1;
-    y_ = step.finishes ? 0 : step.tape->slotCount();
+    y_ = step.finishes ? 0 : step.tape->walkBlocks();
   }
   void operator()(const LaunchStep& step) {
     x_ = step.grid[0];

@@ -37,9 +37,12 @@ const PLANNED_SIZE = 2 ** 17;
 /** Writes, products and means by bins; of those that differ in no more than what is gathered in bins, one. */
 const WRITES = /^writes: (?!.*(of int32|subtracted|(least|largest) of|elements set))|^bins: (products|means)/;
 
-/** Jobs within a part of what they hold, in which no two steps share a sweep: sums of units of rows, sorts by columns. */
+/**
+ * Jobs within a part of what they hold, in which no two steps share a sweep: sums of units of rows, sorts by columns. On the
+ * CPU also sums whose tiles end in slots.
+ */
 const APART = {
-  cpu: { n: 2 ** 17, part: 8, jobs: /^(bins: sums of groups|orders: sort of few)/ },
+  cpu: { n: 2 ** 17, part: 8, jobs: /^(takes: a reduced|bins: sums of groups|orders: sort of few)/ },
   simulated: { n: 2 ** 15, part: 8, jobs: /^bins: (sums of groups|means)/ },
 };
 

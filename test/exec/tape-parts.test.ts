@@ -3,7 +3,8 @@
  * bits of the whole.
  */
 import { describe, expect, it } from 'vitest';
-import { encodeTape } from '../../src/codegen/cpu/tape.js';
+import { encodeTape, planPhases } from '../../src/codegen/cpu/tape.js';
+import { phaseMemory } from '../../src/codegen/cpu/tape-phase-memory.js';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import type { ProgramSpec } from '../../src/exec/native/program-types.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
@@ -135,11 +136,17 @@ describe('parts of tapes', () => {
         const b = new KernelBuilder([5], [200_000]);
         const kernel = b.store(b.reduce(name, b.load(dtype, [200_000, 1]))).build();
         const spec = sweepProgram(kernel, { by: 'phases', next: () => 0, slots: 1 });
-        expect(() => native.createProgram(spec), `${name} of ${dtype}`).not.toThrow();
-        const buffers = spec.buffers.map((buffer) =>
-          buffer.role === 'temporary' ? { ...buffer, byteLength: buffer.byteLength - 1 } : buffer,
-        );
-        expect(() => native.createProgram({ ...spec, buffers }), `${name} of ${dtype}`).toThrow(/at least/);
+        const { least, byteLength } = phaseMemory(planPhases(kernel));
+        expect(least, `${name} of ${dtype}`).toBeLessThanOrEqual(byteLength);
+        const within = (bytes: number): ProgramSpec => ({
+          ...spec,
+          buffers: spec.buffers.map((one) =>
+            one.role === 'temporary' ? { ...one, byteLength: bytes } : one,
+          ),
+        });
+        for (const bytes of [byteLength, least])
+          expect(() => native.createProgram(within(bytes)), `${name} of ${dtype}`).not.toThrow();
+        expect(() => native.createProgram(within(least - 1)), `${name} of ${dtype}`).toThrow(/at least/);
       }
     }
   });

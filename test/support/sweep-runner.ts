@@ -3,7 +3,7 @@
  * each part has nothing but its windows, and everything else is NaN.
  */
 
-import { encodeTape, type TapeSpec } from '../../src/codegen/cpu/tape.js';
+import { encodePhases, encodeTape, type TapeSpec } from '../../src/codegen/cpu/tape.js';
 import { tapeWorks } from '../../src/codegen/cpu/tape-work.js';
 import { mergeRegions, type Region, type Work, type Works } from '../../src/codegen/cuts/work.js';
 import type * as Native from '../../src/exec/native/native.js';
@@ -149,6 +149,7 @@ export interface Cutting {
 /** The program that runs a kernel in parts. */
 export function sweepProgram(source: Kernel, { by, next, slots, pitched = false }: Cutting): ProgramSpec {
   const works = tapeWorks(source);
+  const encode = by === 'rows' ? encodeTape : encodePhases;
   const pitches = pitched ? somePitches(works, next) : new Map<number, number>();
   const arena = new Arena();
   const own = source.buffers.map((_, k) => k);
@@ -168,7 +169,7 @@ export function sweepProgram(source: Kernel, { by, next, slots, pitched = false 
       kind: 'sweep',
       tiles: tiles.length,
       buffers: buffersOf(kernel, tiles, slots, arena),
-      body: [{ step: stepOf(encodeTape(kernel)), ranges: Float64Array.from(ranges) }],
+      body: [{ step: stepOf(encode(kernel)), ranges: Float64Array.from(ranges) }],
     };
   };
   const steps: StepSpec[] =
@@ -182,7 +183,7 @@ export function sweepProgram(source: Kernel, { by, next, slots, pitched = false 
             buffers: buffersOf(source, [finish], slots, arena),
             body: [
               {
-                step: { kind: 'tapeFinish', tape: encodeTape(source), phase, buffers },
+                step: { kind: 'tapeFinish', tape: encode(source), phase, buffers },
                 ranges: Float64Array.of(0, 1, 0, 0, 0, 0),
               },
             ],

@@ -6,11 +6,8 @@
  */
 
 import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
-import { type Reduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { type Box, boxesOfRange } from '../../fusion/kernel/boxes.js';
 import { type Access, type Affine, type Kernel, product } from '../../fusion/kernel/kernel.js';
-import { byteLengthOf, DTYPE_INFO } from '../../graph/dtype.js';
-import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
 import { type Pitches, pitchesOf } from '../cuts/pitch.js';
 import { shiftOf, type UnitLoop } from '../cuts/shift.js';
 import {
@@ -22,20 +19,21 @@ import {
   type Work,
   type Works,
 } from '../cuts/work.js';
-import { planTape, type TapePlan } from './tape.js';
-import { type LaneMode, type Loop, laneKindOf, laneModeOf, paddedWidth, startOf } from './tape-blocking.js';
+import { planPhases, planTape, type TapePlan } from './tape.js';
+import { type LaneMode, type Loop, laneModeOf, startOf } from './tape-blocking.js';
+import { phaseMemory } from './tape-phase-memory.js';
 import type { Section } from './tape-registers.js';
 
 /** The ways to run a kernel's tape in parts. */
 export function tapeWorks(source: Kernel): Works {
   const plan = planTape(source);
-  const { tiles, walks } = plan.loops;
-  const rows = rowsOf(plan, tiles);
-  const slots = Math.max(1, Math.ceil(countOf(walks) / plan.schedule.slotBlocks));
+  const rows = rowsOf(plan, plan.loops.tiles);
   const pitches = pitchesOf(plan.kernel, keepsLanes(plan));
-  if (slots === 1 || rows.units === 0) return { rows, phases: [], phaseScratch: [], pitches };
-  const phaseScratch = [rows.units * scratchOf(plan, slots)];
-  return { rows, phases: phasesOf(plan, walks, slots), phaseScratch, pitches };
+  const inPhases = planPhases(source);
+  const { unitBlocks, byteLength } = phaseMemory(inPhases);
+  if (rows.units === 0 || countOf(inPhases.loops.walks) <= unitBlocks)
+    return { rows, phases: [], phaseScratch: [], pitches };
+  return { rows, phases: phasesOf(inPhases, unitBlocks), phaseScratch: [byteLength], pitches };
 }
 
 /** Instructions are chosen by how an access moves along the lanes. */
@@ -99,19 +97,20 @@ function accessesOf({ tape, stores }: Kernel, section: Section): Accesses {
   };
 }
 
-/** Slots: runs of blocks of the reduced axes. */
-function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works['phases'] {
+/** Slots, runs of blocks of the reduced axes, or parts of slots. */
+function phasesOf(plan: TapePlan, unitBlocks: number): Works['phases'] {
   const { kernel, schedule } = plan;
+  const { walks } = plan.loops;
   const blocks = countOf(walks);
+  const units = Math.ceil(blocks / unitBlocks);
   const everywhere: Box = sizesOf(kernel).map((size) => [0, size]);
   const rows = schedule.rowSections.map((section) => accessesOf(kernel, section));
   return schedule.walks.map((section, p) => {
     const { loads, stores } = accessesOf(kernel, section);
-    // Row-level values before the first phase are computed with its slot 0.
+    // Row-level values before the first phase are computed with its first blocks.
     const ahead = p === 0 ? rows[0]! : { loads: [], stores: [] };
     const regions: Work['regions'] = (first, last, pitches) => {
-      const from = first * schedule.slotBlocks;
-      const boxes = boxesOf(plan, walks, from, Math.min(blocks, last * schedule.slotBlocks));
+      const boxes = boxesOf(plan, walks, first * unitBlocks, Math.min(blocks, last * unitBlocks));
       const both = (accesses: readonly Access[], once: readonly Access[]) =>
         mergeRegions([
           ...regionsIn(kernel, accesses, boxes, pitches),
@@ -120,11 +119,18 @@ function phasesOf(plan: TapePlan, walks: readonly Loop[], units: number): Works[
       return { reads: both(loads, ahead.loads), writes: both(stores, ahead.stores) };
     };
     const after = rows[p + 1]!;
-    const moved = shiftOf(kernel, [...loads, ...stores], unitLoops(plan, walks), schedule.slotBlocks);
-    // The first slot has what is ahead, the last one fewer blocks.
+    const moved = shiftOf(kernel, [...loads, ...stores], unitLoops(plan, walks), unitBlocks);
+    // The first unit has what is ahead, the last one fewer blocks.
     const shift = moved && { ...moved, from: Math.max(moved.from, 1), to: Math.min(moved.to, units - 1) };
     return {
-      work: { units, shift, regions, parts: (first, last) => [[0, 1, first, last]] },
+      work: {
+        units,
+        shift,
+        regions,
+        parts: (first, last) => [[0, 1, first * unitBlocks, Math.min(blocks, last * unitBlocks)]],
+        // Threads share whole slots.
+        period: schedule.slotBlocks / unitBlocks,
+      },
       finish: regionsOf(kernel, [...after.loads, ...after.stores], everywhere),
     };
   });
@@ -143,29 +149,4 @@ function boxesOf({ kernel, blocking }: TapePlan, loops: readonly Loop[], first: 
     });
     return box;
   });
-}
-
-const aligned = (bytes: number): number => Math.ceil(bytes / HOST_ALIGNMENT) * HOST_ALIGNMENT;
-
-/** Bytes that phases keep for a tile: its row registers, and the partial results of each slot. */
-function scratchOf({ kernel, blocking, schedule }: TapePlan, slots: number): number {
-  const accumulators = laneKindOf(kernel, blocking) === 'reduced' ? 1 : paddedWidth(blocking) / CHUNK;
-  const leaders = reductionsOf(kernel).filter(({ position, leader }) => position === leader);
-  const nodes = leaders.reduce(
-    (sum, reduction) => sum + aligned(nodeByteLength(reduction) * CHUNK * accumulators),
-    0,
-  );
-  return aligned(schedule.rowByteLength) + HOST_ALIGNMENT + slots * nodes;
-}
-
-/** Bytes of a partial result, for one lane. */
-function nodeByteLength({ name, dtype, taken, monoid }: Reduction): number {
-  if (monoid !== undefined) return monoid.of.dtypes.reduce((sum, part) => sum + byteLengthOf(part), 0);
-  const values: Readonly<Partial<Record<string, readonly number[]>>> = PARTIAL_RESULTS;
-  const [ofArgument, ofComponent, ofResult] = values[name] ?? [0, 0, 1];
-  return (
-    ofArgument! * byteLengthOf(taken) +
-    ofComponent! * byteLengthOf(DTYPE_INFO[taken].component) +
-    ofResult! * byteLengthOf(dtype)
-  );
 }

@@ -39,7 +39,15 @@ import {
 } from '../../shared/layout.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { inWindows } from '../cuts/pitch.js';
-import { type Blocking, type Loops, laneKindOf, laneModeOf, loopsOf, rowStrideOf } from './tape-blocking.js';
+import {
+  type Blocking,
+  type Loops,
+  laneKindOf,
+  laneModeOf,
+  loopsOf,
+  narrowed,
+  rowStrideOf,
+} from './tape-blocking.js';
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
 import type { Section, TapeOp } from './tape-registers.js';
@@ -79,26 +87,32 @@ interface TapeLayout extends Omit<TapePlan, 'kernel'> {
   readonly code: () => TapeCode;
 }
 
+type ChooseBlocking = (kernel: Kernel, levels: Levels) => Blocking;
+
 /**
  * Layouts by the structure of kernels. To lay out, schedule and encode a kernel takes some 0.5 ms, to find its structure
  * 3 µs; graphs that repeat a layer, and those that are made anew with another number, have few structures.
  */
-const layouts = new LruCache<TapeLayout>(1024, 1 << 16);
+const laidOut = (choose: ChooseBlocking) => {
+  const layouts = new LruCache<TapeLayout>(1024, 1 << 16);
+  return oncePerKernel((source): TapeLayout => {
+    const structure = structureOf(source);
+    let layout = layouts.get(structure);
+    if (layout === undefined) {
+      layout = layoutOf(source, choose);
+      layouts.set(structure, layout, source.tape.length);
+    }
+    return layout;
+  });
+};
 
-const layoutFor: (source: Kernel) => TapeLayout = oncePerKernel((source) => {
-  const structure = structureOf(source);
-  let layout = layouts.get(structure);
-  if (layout === undefined) {
-    layout = layoutOf(source);
-    layouts.set(structure, layout, source.tape.length);
-  }
-  return layout;
-});
+const wholeLayout = laidOut(layoutInOrder);
+const phaseLayout = laidOut((kernel, levels) => narrowed(kernel, layoutInOrder(kernel, levels)));
 
-function layoutOf(source: Kernel, chosen?: Blocking): TapeLayout {
+function layoutOf(source: Kernel, choose: ChooseBlocking): TapeLayout {
   const kernel = prepare(source);
   const levels = levelsOf(kernel);
-  const blocking = chosen ?? layoutInOrder(kernel, levels);
+  const blocking = choose(kernel, levels);
   const loops = loopsOf(kernel, blocking);
   const schedule = scheduleOf(kernel, levels, blocking, loops);
   const plan = { kernel, levels, blocking, loops, schedule };
@@ -114,7 +128,13 @@ function layoutOf(source: Kernel, chosen?: Blocking): TapeLayout {
  */
 export const planTape: (source: Kernel) => TapePlan = oncePerKernel((source) => ({
   kernel: prepare(source),
-  ...layoutFor(source),
+  ...wholeLayout(source),
+}));
+
+/** The same for a kernel that runs phase by phase: with the bits of the whole, in blocks for small tiles. */
+export const planPhases: (source: Kernel) => TapePlan = oncePerKernel((source) => ({
+  kernel: prepare(source),
+  ...phaseLayout(source),
 }));
 
 /** The name by which a map is a loop of each element. */
@@ -128,13 +148,19 @@ export function blockingsOf(source: Kernel): readonly Blocking[] {
   return blockingsInOrder(kernel, levelsOf(kernel));
 }
 export const tapeBy = (source: Kernel, blocking: Blocking): TapeSpec =>
-  encoded(source, layoutOf(source, blocking));
+  encoded(
+    source,
+    layoutOf(source, () => blocking),
+  );
 
 /** The tape of a kernel. */
-export const encodeTape = (source: Kernel): TapeSpec => encoded(source, layoutFor(source));
+export const encodeTape = (source: Kernel): TapeSpec => encoded(source, wholeLayout(source));
 
-function encoded(source: Kernel, layout: TapeLayout): TapeSpec {
-  const { words, ops, constants } = layout.code();
+/** The tape of a kernel that runs phase by phase. */
+export const encodePhases = (source: Kernel): TapeSpec => encoded(source, phaseLayout(source));
+
+function encoded(source: Kernel, { code }: TapeLayout): TapeSpec {
+  const { words, ops, constants } = code();
   const fixed = givenToLoops(source);
   const bytes = new DataView(new ArrayBuffer(constants.length * CONSTANT_BYTES));
   const numbers = constants.map((position, k) => {

@@ -1,6 +1,6 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
-import { encodeTape } from '../../codegen/cpu/tape.js';
+import { encodePhases, encodeTape } from '../../codegen/cpu/tape.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
@@ -51,7 +51,7 @@ function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec
     case 'finish': {
       const kind = step.kind === 'phase' ? 'tapePhase' : 'tapeFinish';
       const buffers = [...step.buffers, ...step.scratch];
-      return { kind, tape: encodeTape(step.kernel), phase: step.phase, buffers };
+      return { kind, tape: encodePhases(step.kernel), phase: step.phase, buffers };
     }
     case 'call':
       return callRow(step).spec(step);
