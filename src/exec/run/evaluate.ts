@@ -73,13 +73,14 @@ const COPIED_AT_ONCE = 2 ** 14;
 async function cutInHost(result: HostResult, length: number, axis: number): Promise<HostResult> {
   const { dtype } = result;
   const shape = cutShape(result.shape, length);
-  const all = typeof result.data === 'function' ? result.data() : result.data;
-  const count = (all.length / result.shape[0]!) * length;
-  const data = all.subarray(0, count);
+  const cut = (all: TypedArray): TypedArray => all.subarray(0, (all.length / result.shape[0]!) * length);
   // A small part of an array does not keep all of it in memory: threads of the CPU copy it, as they move axes.
-  const isSmall = 2 * count < all.length;
-  if (axis === 0 && data.byteLength <= COPIED_AT_ONCE && isSmall) return { data: data.slice(), dtype, shape };
-  if (axis === 0 && !isSmall) return { data, dtype, shape };
+  const isSmall = 2 * length < result.shape[0]!;
+  const { data: given } = result;
+  if (axis === 0 && !isSmall)
+    return { data: typeof given === 'function' ? () => cut(given()) : cut(given), dtype, shape };
+  const data = cut(typeof given === 'function' ? given() : given);
+  if (axis === 0 && data.byteLength <= COPIED_AT_ONCE) return { data: data.slice(), dtype, shape };
   const rows = hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, dtype, shape);
   const [moved] = await evaluate([moveaxis(rows, 0, axis)], { device: 'cpu' });
   return moved!;
