@@ -14,6 +14,11 @@ struct EvenEdges {
 // The place of an x that has to be compared with edges.
 inline constexpr int64_t kAskEdges = -2;
 
+// Units of sums, 1 / scale, and their parts.
+struct Split {
+  double scale, unit, parts;
+};
+
 struct BinKernels {
   // Whether all of the keys are 0 … bins - 1.
   bool (*areWithin)(const int64_t* keys, int64_t count, int64_t bins);
@@ -25,6 +30,11 @@ struct BinKernels {
   // x in whole multiples of `unit`, rounded to 0, whose number is x · scale; gives whether any x is not one.
   bool (*splitFloats)(const float* x, int64_t count, double scale, double unit, int64_t* whole);
   bool (*splitDoubles)(const double* x, int64_t count, double scale, double unit, int64_t* whole);
+  // The rest of each x beyond whole units, in parts of which a unit has `parts`, a power of two; gives
+  // whether all are whole.
+  bool (*restsOfFloats)(const float* x, int64_t count, const Split& by, const int64_t* whole, int64_t* rest);
+  bool (*restsOfDoubles)(const double* x, int64_t count, const Split& by, const int64_t* whole,
+                         int64_t* rest);
 };
 
 }  // namespace weft::cpu::bins

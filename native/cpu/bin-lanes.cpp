@@ -57,6 +57,18 @@ bool split(const Real* x, int64_t count, double scale, double unit, int64_t* who
   return rests != 0;
 }
 
+template <typename Real>
+bool restsOf(const Real* x, int64_t count, const bins::Split& by, const int64_t* whole, int64_t* rest) {
+  int64_t broken = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const double left = static_cast<double>(x[i]) - static_cast<double>(whole[i]) * by.unit;
+    const double number = left * by.scale * by.parts;
+    rest[i] = static_cast<int64_t>(number);
+    broken |= ((static_cast<double>(rest[i]) != number) | ((number == 0) & (left != 0))) ? 1 : 0;
+  }
+  return broken == 0;
+}
+
 }  // namespace
 
 const bins::BinKernels& binKernels() {
@@ -66,7 +78,9 @@ const bins::BinKernels& binKernels() {
                                              mostOf<float, uint32_t>,
                                              mostOf<double, uint64_t>,
                                              split<float>,
-                                             split<double>};
+                                             split<double>,
+                                             restsOf<float>,
+                                             restsOf<double>};
   return kKernels;
 }
 

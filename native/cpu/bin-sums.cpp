@@ -1,7 +1,7 @@
 // Sums of floats by bin, the same as those of src/graph/fixed-sums.ts and exact-sums.ts.
 //
 // In one pass where all values are whole multiples of 2^(e - 2 · bits), with e of the largest one: a value is
-// a multiple of 2^(e - bits) and a rest, which few values have. Such sums are exact, and so those that the
+// a multiple of 2^(e - bits) and a rest, which is summed apart. Such sums are exact, and so those that the
 // others are. Else, and where there are infinities or NaN, the passes of those are run.
 #include <algorithm>
 #include <atomic>
@@ -182,6 +182,13 @@ class Summing {
                      : loops.splitDoubles(valuesAt<double>(element), count, units_.scale, units_.unit, whole);
   }
 
+  bool restsOf(int64_t element, int64_t count, const int64_t* whole, int64_t* rest) const {
+    const BinKernels& loops = binKernels();
+    const Split by{units_.scale, units_.unit, std::ldexp(1.0, units_.bits)};
+    return isFloat() ? loops.restsOfFloats(valuesAt<float>(element), count, by, whole, rest)
+                     : loops.restsOfDoubles(valuesAt<double>(element), count, by, whole, rest);
+  }
+
   double valueAt(int64_t element) const {
     return isFloat() ? static_cast<double>(*valuesAt<float>(element)) : *valuesAt<double>(element);
   }
@@ -192,7 +199,7 @@ class Summing {
     const int64_t width = job_.width;
     // Rows of which the elements fill a block.
     const int64_t some = std::clamp<int64_t>(kBlock / width, 1, kBlock);
-    int64_t room[kBlock], whole[kBlock];
+    int64_t room[kBlock], whole[kBlock], rest[kBlock];
     const RowsAhead ahead(arrays_.operands[0], byteLengthOf(job_.keys), arrays_.operands[1],
                           byteLengthOf(job_.values));
     for (int64_t from = first; from < last && !isStopped() && !hasFailed_; from += some) {
@@ -202,40 +209,29 @@ class Summing {
         const int64_t piece = std::min(kBlock, width - j);
         const int64_t element = from * width + j;
         const bool hasRest = split(element, count * piece, whole);
-        if (width == 1 && found.areAll) {
-          int64_t* const sums = copy.whole;
-          ahead.each(from, count,
-                     [sums, bins = found.bins, &whole](int64_t i) { sums[bins[i]] += whole[i]; });
-        } else {
+        const auto add = [&](int64_t* const sums, const int64_t* numbers) {
+          if (width == 1 && found.areAll) {
+            ahead.each(from, count,
+                       [sums, bins = found.bins, numbers](int64_t i) { sums[bins[i]] += numbers[i]; });
+            return;
+          }
           for (int64_t i = 0; i < count; i++) {
             if (found.bins[i] < 0) continue;
-            int64_t* const to = copy.whole + found.bins[i] * width + j;
-            for (int64_t e = 0; e < piece; e++) to[e] += whole[i * piece + e];
+            int64_t* const to = sums + found.bins[i] * width + j;
+            for (int64_t e = 0; e < piece; e++) to[e] += numbers[i * piece + e];
           }
-        }
+        };
+        add(copy.whole, whole);
         if (!hasRest) continue;
-        for (int64_t i = 0; i < count; i++) {
-          if (found.bins[i] < 0) continue;
-          for (int64_t e = 0; e < piece; e++) {
-            const double rest =
-                valueAt(element + i * piece + e) - static_cast<double>(whole[i * piece + e]) * units_.unit;
-            if (rest != 0) addRest(copy, found.bins[i] * width + j + e, rest);
-          }
+        if (!restsOf(element, count * piece, whole, rest)) {
+          hasFailed_.store(true, std::memory_order_relaxed);
+          return;
         }
+        if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
+        copy.hasRest = true;
+        add(copy.rest, rest);
       }
     }
-  }
-
-  void addRest(Copy& copy, int64_t slot, double rest) {
-    const double number = std::ldexp(rest, 2 * units_.bits - (units_.exponent + units_.bits));
-    const auto integer = static_cast<int64_t>(number);
-    if (number == 0 || static_cast<double>(integer) != number) {
-      hasFailed_.store(true, std::memory_order_relaxed);
-      return;
-    }
-    if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
-    copy.hasRest = true;
-    copy.rest[slot] += integer;
   }
 
   // The sums of slots [first, last), of which the first copy then says whether they are 0; gives whether any
