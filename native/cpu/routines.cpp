@@ -30,6 +30,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"sparseTriangularSolve", &kSparseTriangularSolve},
                                                            {"sparseRows", &kSparseRows},
                                                            {"sparseDense", &kSparseDense},
+                                                           {"sparseKept", &kSparseKept},
                                                            {"sparseCombine", &kSparseCombine},
                                                            {"sparseGather", &kSparseGather},
                                                            {"sparseTranspose", &kSparseTranspose},

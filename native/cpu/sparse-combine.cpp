@@ -6,6 +6,7 @@
 #include "cpu/scan-numbers.h"
 #include "cpu/sparse-merged-row.h"
 #include "cpu/sparse-moves.h"
+#include "cpu/sparse-stretches.h"
 
 namespace weft::cpu {
 namespace {
@@ -59,20 +60,25 @@ void combineRows(const Combine& c, const RoutineJob& job, ThreadPool& pool, cons
   const auto a = linesAt<Index>(job, 0, 1, c.storedA), b = linesAt<Index>(job, 3, 4, c.storedB);
   const auto* const valuesA = reinterpret_cast<const T*>(job.operands[2]);
   const auto* const valuesB = reinterpret_cast<const T*>(job.operands[5]);
-  const auto* const starts = reinterpret_cast<const int64_t*>(job.operands[6]);
-  auto* const places = reinterpret_cast<Place*>(job.results[0]);
-  auto* const values = reinterpret_cast<T*>(job.results[1]);
-  forRows({0, c.rows}, pool, cancel, [&](int64_t first, int64_t last, int) {
-    for (int64_t row = first; row < last; row++) {
-      int64_t to = starts[row];
-      if (to < 0 || starts[row + 1] > c.bound) return;
-      mergeRow(c.isOfBoth, a, b, row, [&](Index column, int64_t i, int64_t j) {
-        places[to] = static_cast<Place>(column);
-        values[to++] = combined<op>(i < 0 ? T{} : valuesA[i], j < 0 ? T{} : valuesB[j]);
-      });
-    }
-  });
-  if (!c.isOpen) clearLines({std::clamp<int64_t>(starts[c.rows], 0, c.bound), c.bound}, pool, places, values);
+  auto* const starts = reinterpret_cast<Place*>(job.results[0]);
+  auto* const places = reinterpret_cast<Place*>(job.results[1]);
+  auto* const values = reinterpret_cast<T*>(job.results[2]);
+  const bool isOfBoth = c.isOfBoth;
+  const auto mostBefore = [a, b, isOfBoth](int64_t row) {
+    const int64_t ofA = a.begin(row), ofB = b.begin(row);
+    return isOfBoth ? std::min(ofA, ofB) : ofA + ofB;
+  };
+  const int64_t end = writeRowsAtOnce(
+      c.rows, c.bound, starts, pool, cancel, mostBefore,
+      [=](int64_t row, int64_t to) {
+        mergeRow(isOfBoth, a, b, row, [&](Index column, int64_t i, int64_t j) {
+          places[to] = static_cast<Place>(column);
+          values[to++] = combined<op>(i < 0 ? T{} : valuesA[i], j < 0 ? T{} : valuesB[j]);
+        });
+        return to;
+      },
+      places, values);
+  if (!c.isOpen) clearLines({end, c.bound}, pool, places, values);
 }
 
 void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
@@ -102,8 +108,8 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   };
   const size_t index = bytes(c.rows + 1, c.index);
   return {{index, bytes(c.storedA, c.index), bytes(c.storedA, c.dtype), index, bytes(c.storedB, c.index),
-           bytes(c.storedB, c.dtype), bytes(c.rows + 1, DType::int64)},
-          {bytes(c.bound, c.result), bytes(c.bound, c.dtype)},
+           bytes(c.storedB, c.dtype)},
+          {bytes(c.rows + 1, c.result), bytes(c.bound, c.result), bytes(c.bound, c.dtype)},
           {},
           1};
 }

@@ -71,28 +71,25 @@ function merged(
   const [startsA, placesA, startsB, placesB] = linesOf(a, b) as [Expr, Expr, Expr, Expr];
   const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
   const parameter = isOfBoth ? 1 : 0;
-  const lines = [startsA, placesA, startsB, placesB];
-  const [counts] = call('sparseMergeCounts', [parameter], lines, asked) as [Expr];
+  const pattern = [startsA, placesA, startsB, placesB];
+  const [counts] = call('sparseMergeCounts', [parameter], pattern, asked) as [Expr];
   const starts = startsOfCounts(counts);
-  const inputs = [startsA, placesA, x, startsB, placesB, y, starts];
-  const found = call('sparseMerge', [parameter, columns, bound], inputs, asked);
+  const lines = [startsA, placesA, x, startsB, placesB, y];
+  const found = call('sparseMerge', [parameter, columns, bound], [...lines, starts], asked);
   const [places, ofA, ofB] = found as [Expr, Expr, Expr];
-  const length = at(starts, constant(BigInt(rows), 'int64'));
   const index = indexDType(Math.max(columns, bound));
-  const values = map(by, [ofA, ofB]);
+  const otherWay = [cast(starts, index), cast(places, index), map(by, [ofA, ofB])] as const;
   const op = COMBINED_OPS.indexOf(by);
   const isAtOnce = op >= 0 && (dtype === 'float32' || dtype === 'float64');
-  const [ownPlaces, ownValues] = isAtOnce
-    ? (call('sparseCombine', [parameter, columns, bound, op, 0], [...inputs, places, values], asked) as [
-        Expr,
-        Expr,
-      ])
-    : [places, values];
+  const atOnce = (): readonly Expr[] =>
+    call('sparseCombine', [parameter, columns, bound, op, 0], [...lines, ...otherWay], asked);
+  const [ownStarts, ownPlaces, values] = (isAtOnce ? atOnce() : otherWay) as readonly [Expr, Expr, Expr];
+  const length = cast(at(ownStarts, constant(BigInt(rows), 'int64')), 'int64');
   return {
     shape: a.shape,
-    starts: cast(starts, index),
-    places: bounded(cast(ownPlaces, index), length),
-    values: bounded(ownValues, length),
+    starts: ownStarts,
+    places: bounded(ownPlaces, length),
+    values: bounded(values, length),
     isCanonical: true,
     isGiven: false,
     rowBound: Math.min(columns, rowBound),

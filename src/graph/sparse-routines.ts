@@ -150,18 +150,30 @@ export const SPARSE_ROUTINES = {
     ],
   },
   /**
-   * Columns and elements of the sum, difference or product, element by element, of two sparse matrices, up to a bound, 0
-   * behind the last one. Inputs: those of `sparseMerge`, of float32 or float64, and, up to the passes
-   * (`fusion/passes/both-ways.ts`), both results as a map of its results makes them. On the CPU alone. Parameters: whether of
-   * both (1), columns of the matrices, the bound, the place of the op in `COMBINED_OPS`; and whether what is behind the last
-   * element may stay undefined (1), which plans say.
+   * Starts, columns and elements of the sum, difference or product, element by element, of two sparse matrices, up to a bound,
+   * 0 behind the last one. Inputs: those of `sparseMerge` without starts, of float32 or float64, and, up to the passes
+   * (`fusion/passes/both-ways.ts`), the results as counts, their sums and a map of its results make them. On the CPU alone.
+   * Parameters: whether of both (1), columns of the matrices, the bound, the place of the op in `COMBINED_OPS`; and whether
+   * what is behind the last element may stay undefined (1), which plans say.
    */
   sparseCombine: {
-    results: ([, , values], [, columns, bound]) => [
-      { dtype: placeDType(Math.max(columns!, bound!)), shape: [bound!] },
-      { dtype: values!.dtype, shape: [bound!] },
-    ],
+    results: ([starts, , values], [, columns, bound]) => {
+      const dtype = placeDType(Math.max(columns!, bound!));
+      return [
+        { dtype, shape: starts!.shape },
+        { dtype, shape: [bound!] },
+        { dtype: values!.dtype, shape: [bound!] },
+      ];
+    },
   },
+  /**
+   * Starts, columns and values of the elements of a sparse matrix that are kept, up to a bound, 0 behind the last one. Inputs:
+   * starts and columns, all int32 or all int64, values, the mask of the elements where there is one, and, up to the passes
+   * (`fusion/passes/both-ways.ts`), the results as counts, their sums and a selection make them. On the CPU alone. Parameters:
+   * whether there is a mask (1), else columns are kept; the first column, which is 0 in the result, and how many there are;
+   * and whether what is behind the last element may stay undefined (1), which plans say.
+   */
+  sparseKept: { results: ([starts, places, values]) => [starts!, places!, values!] },
   /**
    * How many elements a mask selects of each row: int64 [rows]. Inputs: starts of rows, and the mask of the elements.
    * Parameters: whether starts out of range are an error (1).

@@ -67,16 +67,21 @@ export function kept(op: string, matrix: SparseParts, mask: Expr, columns?: Colu
   const [starts, places] = lines.map((line) => cast(upToBound(line), dtype)) as [Expr, Expr];
   const [counts] = call('sparseSelectCounts', [matrix.isGiven ? 1 : 0], [starts, mask], op) as [Expr];
   const begins = startsOfCounts(counts);
-  const inputs = [starts, places, upToBound(matrix.values), mask, begins];
-  const [found, values] = call('sparseSelect', [bound], inputs, op) as [Expr, Expr];
-  const length = at(begins, constant(BigInt(rows), 'int64'));
-  const moved = first === 0 ? found : map('subtract', [found, BigInt(first)]);
+  const values = upToBound(matrix.values);
+  const found = call('sparseSelect', [bound], [starts, places, values, mask, begins], op) as [Expr, Expr];
+  const moved = first === 0 ? found[0] : map('subtract', [found[0], BigInt(first)]);
+  const checked = checkedLines(matrix, op);
+  const own = [checked.starts, checked.places].map((line) => cast(upToBound(line), dtype));
+  const masks = columns === undefined ? [mask] : [];
+  const inputs = [...own, values, ...masks, cast(begins, dtype), cast(moved, dtype), found[1]];
+  const kept = call('sparseKept', [masks.length, first, count, 0], inputs, op) as [Expr, Expr, Expr];
+  const length = cast(at(kept[0], constant(BigInt(rows), 'int64')), 'int64');
   return {
     ...matrix,
     shape: [rows, count],
-    starts: cast(begins, dtype),
-    places: bounded(cast(moved, dtype), length),
-    values: bounded(values, length),
+    starts: kept[0],
+    places: bounded(kept[1], length),
+    values: bounded(kept[2], length),
     isGiven: false,
   };
 }

@@ -120,14 +120,47 @@ it.each(['float32', 'float64'] as const)(
     const combined = [a.add(b), a.subtract(b), a.multiply(b)];
     for (const { data } of combined)
       expect((await explain([data], cpu)).toString()).toContain('\n  sparseCombine ');
+    const kept = [
+      a.columns(0, 9),
+      a.columns(4, 30),
+      a.columns(29, 30),
+      a.tril(3),
+      b.map((x) => x.greater(0)),
+    ];
+    for (const { data } of kept.slice(0, 4))
+      expect((await explain([data], cpu)).toString()).toContain('\n  sparseKept ');
     const moved = [a.T, sparse.hstack([a, b]), sparse.vstack([b, a]), a.takeRows([3, 0, 39, 3])];
-    const lines = [a, ...combined, ...moved].flatMap(linesOf);
+    const lines = [a, ...combined, ...kept, ...moved].flatMap(linesOf);
     const expected = referenceOf(lines);
     // Lines end where matrices do; those of the reference go on up to their bounds.
     for (const [k, { data }] of (await compute(lines, cpu)).entries())
       expect(data, `line ${k}`).toEqual(expected[k]!.data.slice(0, data.length));
   },
 );
+
+it('rows that threads write in stretches, and column sums, are those of a plan that does not hold the lines', async () => {
+  const seed = 11;
+  const given = randomElements(seed, [6000, 300], 40_000);
+  const index = { row: Int32Array.from(given.row), col: Int32Array.from(given.col) };
+  const next = generator(seed);
+  // Of up to 17 orders of magnitude, so that values are no whole multiples of one unit.
+  const data = Float64Array.from(given.row, () => (next() - 0.5) * 10 ** (17 * next() - 8));
+  const a = await sparse.coo({ data, ...index }, given.shape).persist(cpu);
+  const b = await a.T.rows(0, 299)
+    .T.map((x) => x.mul(0.3))
+    .persist(cpu);
+  const other = sparse.hstack([
+    b,
+    sparse.csr({ data: [], indices: [], indptr: new Int32Array(6001) }, [6000, 1]),
+  ]);
+  const jobs = [a.add(other), a.columns(20, 200)].flatMap(linesOf);
+  const whole = (await compute([...jobs, a.sum(0)], cpu)) as readonly Line[];
+  const within = { ...cpu, memory: 2 ** 19 };
+  expect((await explain(jobs, within)).toString()).not.toMatch(/\n {2}sparse(Combine|Kept) /);
+  const parts = (await compute([...jobs, a.sum(0)], within)) as readonly Line[];
+  for (const [k, line] of whole.entries())
+    expect(bytesOf(line).equals(bytesOf(parts[k]!)), `seed ${seed}, line ${k}`).toBe(true);
+});
 
 it('columns of 64 bits beside an odd number of float32 elements are in order', async () => {
   const size = 2 ** 33;

@@ -46,6 +46,15 @@ function compareParts(a: Parts, b: Parts, sign: number, zeros: boolean): number 
   return 0;
 }
 
+/** Of two ways, the one of other nodes gives the three results. */
+const OF_THREE_RESULTS: ReadonlySet<string> = new Set([
+  'sparseCombine',
+  'sparseElements',
+  'sparseKept',
+  'sparseTranspose',
+  'uniqueCounts',
+]);
+
 /** The values of each result of a routine. */
 export function routineValues(
   routine: RoutineName,
@@ -57,10 +66,8 @@ export function routineValues(
   // Of two ways, the one of other nodes.
   if (routine === 'binSums' || routine === 'members') return [inputs[2]!.values];
   if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
-  if (routine === 'sparseGather' || routine === 'sparseCombine')
-    return inputs.slice(-2).map(({ values }) => values);
-  if (routine === 'sparseTranspose' || routine === 'sparseElements' || routine === 'uniqueCounts')
-    return inputs.slice(-3).map(({ values }) => values);
+  if (routine === 'sparseGather') return inputs.slice(-2).map(({ values }) => values);
+  if (OF_THREE_RESULTS.has(routine)) return inputs.slice(-3).map(({ values }) => values);
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];

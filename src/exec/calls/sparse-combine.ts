@@ -10,10 +10,10 @@ import { bytesOfAll, routineCall } from './routine.js';
 export const SPARSE_COMBINE = routineCall({
   units: () => 1,
   unitSize: () => undefined,
-  openTails: openTails(4, 0),
-  numbers: ({ operands, results: [places], parameters: [isOfBoth, , bound, op, isOpen] }) => {
+  openTails: openTails(4, 1),
+  numbers: ({ operands, results: [starts], parameters: [isOfBoth, , bound, op, isOpen] }) => {
     const sizeAt = (k: number): number => operands[k]!.shape[0]!;
-    const codes = [operands[2]!, operands[0]!, places!].map(({ dtype }) => dtypeCode(dtype));
+    const codes = [operands[2]!, operands[0]!, starts!].map(({ dtype }) => dtypeCode(dtype));
     return [...codes, sizeAt(0) - 1, sizeAt(1), sizeAt(4), bound!, op!, isOfBoth!, isOpen!];
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),

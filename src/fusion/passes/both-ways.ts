@@ -54,7 +54,8 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   uniqueCounts: () => 1,
   labels: () => 1,
   members: () => 2,
-  sparseCombine: () => 7,
+  sparseCombine: () => 6,
+  sparseKept: ([hasMask]) => 3 + hasMask!,
   // Behind three parameters is one for each matrix.
   sparseGather: (parameters) => firstGathered(parameters[0]!) + 3 * (parameters.length - 3),
   sparseTranspose: () => 3,
@@ -69,6 +70,7 @@ const IN_PARTS: ReadonlySet<string> = new Set([
   'unique',
   'uniqueCounts',
   'sparseCombine',
+  'sparseKept',
   'sparseGather',
   'sparseTranspose',
   'sparseElements',
