@@ -21,6 +21,15 @@ import {
 } from '../../codegen/cuda/routines/scan.js';
 import { COUNT_BYTES, levelsOf } from '../../codegen/cuda/routines/scan-look-back.js';
 import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
+import {
+  canRing,
+  printRingScan,
+  RING_BLOCKS,
+  RING_SCHEDULE,
+  RING_SHARED_BYTES,
+  RING_THREADS,
+} from '../../codegen/cuda/routines/scan-ring.js';
+import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SCAN_OPS, scanTile } from '../../graph/scan-tiles.js';
@@ -81,7 +90,7 @@ function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource 
 /** Whether warps take the rows. */
 const isShort = (length: number, inner: number): boolean => inner === 1 && length <= WARP_ROW;
 
-function kernelsOf(step: RoutineStep): CallKernels {
+function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const plan = planOf(step);
   const { source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
   const { args: further, ...functions } = mapFunctions(step);
@@ -103,6 +112,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
       launches: [{ ...scan, blocks, args: [...args, int64(outer), int32(length), ...further] }],
     };
   }
+  if (ringsFit(plan, form, limits)) return ringKernels(step, plan);
   const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
   const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
   const text =
@@ -125,6 +135,38 @@ function kernelsOf(step: RoutineStep): CallKernels {
   return {
     source: text + CLEAR_KERNEL,
     launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
+  };
+}
+
+/** Whether rings of tiles scan lines in one pass: all of them begin at 16 bytes. */
+const ringsFit = (
+  { source, outer, length, inner }: ScanPlan,
+  form: ScanForm,
+  limits: DeviceLimits,
+): boolean =>
+  source === 'lookBack' &&
+  inner === 1 &&
+  (outer === 1 || (length * byteLengthOf(form.dtype)) % 16 === 0) &&
+  limits.hasBulkCopies === true &&
+  limits.sharedByteLength >= RING_SHARED_BYTES &&
+  canRing(form);
+
+function ringKernels(step: RoutineStep, plan: ScanPlan): CallKernels {
+  const { form, outer, length, tiles } = plan;
+  const { states, byteLength } = stateOf(plan);
+  const state = { buffer: step.workspace! };
+  const arrays = [step.operands[0]!, step.results[0]!].map(({ buffer }) => ({ buffer }));
+  const launch = {
+    function: SCAN_NAME,
+    blocks: Math.min(outer * tiles, RING_BLOCKS),
+    threads: RING_THREADS,
+    sharedByteLength: RING_SHARED_BYTES,
+    args: [{ block: 'x' } as const, ...arrays, state, ...[states, outer, tiles, length].map(int64)],
+  };
+  return {
+    source: printRingScan(form) + CLEAR_KERNEL,
+    launches: [clearLaunch(state, byteLength / 4), launch],
+    schedule: RING_SCHEDULE,
   };
 }
 

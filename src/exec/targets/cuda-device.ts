@@ -71,8 +71,10 @@ const SHARED_KIB: Readonly<Record<number, number>> = {
   121: 99,
 };
 
+const numberOf = (architecture: string): number => Number(architecture.replace('sm_', ''));
+
 const sharedBytesOf = (architecture: string): number | undefined => {
-  const kib = SHARED_KIB[Number(architecture.replace('sm_', ''))];
+  const kib = SHARED_KIB[numberOf(architecture)];
   return kib && kib * 1024;
 };
 
@@ -87,16 +89,19 @@ export function limitsOf(device: Device): DeviceLimits {
   const sharedByteLength =
     architecture === undefined ? info?.sharedMemoryPerBlockOptin : sharedBytesOf(architecture);
   if (sharedByteLength === undefined) return DEFAULT_LIMITS;
-  const hasWarpgroups =
-    architectureOf(device) === WARPGROUPS && (info?.tensorMaps ?? true) && compilesWarpgroups();
-  return { sharedByteLength, hasWarpgroups };
+  const name = architectureOf(device);
+  const hasBulkCopies = numberOf(name) >= BULK_COPIES && (info?.tensorMaps ?? true) && compilesBulkCopies();
+  return { sharedByteLength, hasWarpgroups: hasBulkCopies && name === WARPGROUPS, hasBulkCopies };
 }
 
 /** The architecture that has products by warpgroups, which later ones lack; the simulated GPU, without tensor maps, too. */
 const WARPGROUPS = 'sm_90';
 
-/** NVRTC compiles for `sm_90a` from CUDA 12 on. */
-function compilesWarpgroups(): boolean {
+/** From this one on there are bulk copies: that they have come with tensor maps tells the simulated GPU apart, too. */
+const BULK_COPIES = 90;
+
+/** NVRTC compiles bulk copies, and for `sm_90a`, from CUDA 12 on. */
+function compilesBulkCopies(): boolean {
   const { nvrtc } = cudaInfo();
   return nvrtc === null || Number.parseInt(nvrtc.version, 10) >= 12;
 }

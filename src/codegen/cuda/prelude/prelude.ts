@@ -6,6 +6,7 @@
  * Inline PTX stands in one form, `asm("instruction operands;" : "=c"(result) : "c"(argument) …)`, one to a
  * line, which the simulated NVRTC of the tests can read. Those of warpgroups alone do not, and never come there.
  */
+import { BULK_PIECES } from './prelude-bulk.js';
 import { COMPLEX_PIECES } from './prelude-complex.js';
 import { FAST_PIECES } from './prelude-fast-paths.js';
 import { NUMBER_PIECES } from './prelude-numbers.js';
@@ -62,6 +63,7 @@ const REAL_PIECES: readonly Piece[] = [
   ...REDUCTION_PIECES,
   ...TENSOR_PIECES,
   ...WARPGROUP_PIECES,
+  ...BULK_PIECES,
 ];
 const ALL_PIECES: readonly Piece[] = [
   ...BASE,
@@ -73,6 +75,7 @@ const ALL_PIECES: readonly Piece[] = [
   ...REDUCTION_PIECES,
   ...TENSOR_PIECES,
   ...WARPGROUP_PIECES,
+  ...BULK_PIECES,
 ];
 
 /**

@@ -15,10 +15,10 @@ import { BEGIN } from './look-back.js';
 import { printNumbers, type ScanNumbers, toldWords } from './scan-numbers.js';
 
 /** Tiles of a group, and groups of a wider one. */
-const GROUP = 32;
+export const GROUP = 32;
 const GROUP_BITS = 5;
 /** Levels of groups that a block of eight warps looks at: 2^40 tiles. */
-const LEVELS = 8;
+export const LEVELS = 8;
 
 /** Sizes of the levels that a line of so many tiles has. */
 export function levelsOf(tiles: number): readonly number[] {

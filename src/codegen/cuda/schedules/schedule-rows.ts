@@ -38,6 +38,8 @@ export interface DeviceLimits {
   readonly sharedByteLength: number;
   /** Whether it has products by warpgroups (`wgmma`). */
   readonly hasWarpgroups?: boolean;
+  /** Whether it has bulk copies between global and shared memory, of which barriers know. */
+  readonly hasBulkCopies?: boolean;
 }
 /** Compute capability 8.0 and 9.0 and up; 8.6 and 8.9 have 99 KiB. */
 export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
