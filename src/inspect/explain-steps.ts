@@ -21,6 +21,7 @@ import type { ComputeTarget } from '../exec/run/compute-target.js';
 import type { Planned } from '../exec/run/planned.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
+import type { StepRun } from '../exec/targets/target.js';
 import { printKernel } from '../fusion/kernel/print.js';
 import { trafficOf } from '../fusion/kernel/traffic.js';
 import { formatBytes } from '../graph/format.js';
@@ -37,6 +38,7 @@ export interface LocatedStep {
   readonly at: string;
   /** The step of the plan. */
   readonly own: LaunchingStep;
+  readonly run: StepRun;
 }
 
 /** A step of kernels, or of a library. */
@@ -54,12 +56,12 @@ export function explainSteps(
   { devices, tune }: ComputeTarget,
   lines: Lines,
 ): LocatedStep[] {
-  return stepsOfPhases(new Explainer(devices[0]!, tune, lines), graph, plan);
+  return stepsOfPhases(new Explainer(devices[0]!, tune ? 'tuned' : 'whole', lines), graph, plan);
 }
 
 /** The steps of a plan whose graph is not kept: without the user's lines, and on request without sources. */
 export const explainPlan = (plan: Plan, device: Device, withSources: boolean): ExplainedStep[] =>
-  stepsOfPhases(new Explainer(device, false, undefined, withSources), undefined, plan).map(
+  stepsOfPhases(new Explainer(device, 'whole', undefined, withSources), undefined, plan).map(
     ({ step }) => step,
   );
 
@@ -71,11 +73,11 @@ function stepsOfPhases(explainer: Explainer, graph: Graph | undefined, plan: Pla
     const phase = { number, devices };
     const known = new Set<string>();
     return runs.slice(0, 1).flatMap((run) =>
-      explainer.ofRun(graph, run.plan, loop?.nodes).flatMap(({ step, at, own }) => {
-        const key = [at, step.name, ...step.reads, ...step.writes].join(' ');
+      explainer.ofRun(graph, run.plan, loop?.nodes).flatMap(({ step, ...place }) => {
+        const key = [place.at, step.name, ...step.reads, ...step.writes].join(' ');
         if (known.has(key)) return [];
         known.add(key);
-        return [{ at, own, step: { ...explainer.roundsOf(loop), ...step, phase } }];
+        return [{ ...place, step: { ...explainer.roundsOf(loop), ...step, phase } }];
       }),
     );
   });
@@ -83,7 +85,8 @@ function stepsOfPhases(explainer: Explainer, graph: Graph | undefined, plan: Pla
 
 class Explainer {
   readonly #device: Device;
-  readonly #isTuned: boolean;
+  /** How steps outside of sweeps run. */
+  readonly #run: StepRun;
   readonly #lines: Lines | undefined;
   readonly #withSources: boolean;
   #sweeps = 0;
@@ -91,9 +94,9 @@ class Explainer {
   /** Numbers of loops whose rounds are phases, by their nodes. */
   readonly #opened = new Map<string, number>();
 
-  constructor(device: Device, isTuned: boolean, lines: Lines | undefined, withSources = true) {
+  constructor(device: Device, run: StepRun, lines: Lines | undefined, withSources = true) {
     this.#device = device;
-    this.#isTuned = isTuned;
+    this.#run = run;
     this.#lines = lines;
     this.#withSources = withSources;
   }
@@ -123,13 +126,7 @@ class Explainer {
         );
   }
 
-  #in(
-    graph: Graph | undefined,
-    step: Step,
-    plan: DevicePlan,
-    loops = '',
-    isTuned = this.#isTuned,
-  ): LocatedStep[] {
+  #in(graph: Graph | undefined, step: Step, plan: DevicePlan, loops = '', run = this.#run): LocatedStep[] {
     if (step.kind === 'sweep') {
       const { panels, taken } = step;
       const sweep = {
@@ -138,7 +135,7 @@ class Explainer {
         ...(panels === undefined ? {} : { panels }),
       };
       const [first, ...others] = step.body.flatMap((part) =>
-        this.#in(graph, part.step, plan, loops, false).map((one) => ({
+        this.#in(graph, part.step, plan, loops, 'parts').map((one) => ({
           ...one,
           step: { ...withoutPanels(one.step, step, plan), sweep },
         })),
@@ -150,16 +147,17 @@ class Explainer {
     }
     if (step.kind !== 'loop') {
       if (step.kind === 'finish' || (step.kind === 'phase' && step.phase > 0)) return [];
-      const one = explainStep(step, plan, this.#device, isTuned, this.#withSources);
+      const own = step.kind === 'phase' ? 'parts' : run;
+      const one = explainStep(step, plan, this.#device, own, this.#withSources);
       const lines = graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []);
-      return [{ at: locationOf(loops, one.nodes), step: { ...one, lines }, own: step }];
+      return [{ at: locationOf(loops, one.nodes), step: { ...one, lines }, own: step, run: own }];
     }
     const body = bodyOf(graph, step.nodes);
     const loop = { number: this.#loops++, count: countOf(step) };
     const named = namesOfStates(step, plan);
     const renamed = (labels: readonly string[]): string[] => labels.map((label) => named.get(label) ?? label);
     return step.body
-      .flatMap((inner) => this.#in(body, inner, plan, locationOf(loops, step.nodes), isTuned))
+      .flatMap((inner) => this.#in(body, inner, plan, locationOf(loops, step.nodes), run))
       .map(({ step: s, ...place }) => ({
         ...place,
         step: { loop, ...s, reads: renamed(s.reads), writes: renamed(s.writes) },
@@ -213,12 +211,12 @@ const explainStep = (
   step: LaunchingStep,
   plan: DevicePlan,
   device: Device,
-  isTuned: boolean,
+  run: StepRun,
   withSource: boolean,
 ): StepData =>
   step.kind === 'call'
-    ? explainCall(step, plan, device, isTuned)
-    : explainKernel(step, plan, device, { isTuned, withSource });
+    ? explainCall(step, plan, device, run)
+    : explainKernel(step, plan, device, { run, withSource });
 
 const labelsOf = (plan: DevicePlan, buffers: readonly number[]): string[] =>
   buffers.map((b) => plan.buffers[b]!.label);
@@ -227,7 +225,7 @@ function explainKernel(
   step: KernelStep | PhaseStep,
   plan: DevicePlan,
   device: Device,
-  { isTuned, withSource }: { readonly isTuned: boolean; readonly withSource: boolean },
+  { run, withSource }: { readonly run: StepRun; readonly withSource: boolean },
 ): StepData {
   const { kernel } = step;
   const ofRole = (role: 'input' | 'output'): string[] =>
@@ -236,7 +234,7 @@ function explainKernel(
       step.buffers.filter((_, k) => kernel.buffers[k]!.role === role),
     );
   const { sourceOf, explainSchedule } = targetOf(device);
-  const schedule = explainSchedule?.(step, device, isTuned && step.kind === 'kernel');
+  const schedule = explainSchedule?.(step, device, run);
   const data = {
     kind: 'kernel' as const,
     name: kernel.name,
@@ -247,17 +245,16 @@ function explainKernel(
     text: printKernel(kernel),
     ...(schedule === undefined ? {} : { schedule }),
   };
-  return sourceOf === undefined || !withSource ? data : { ...data, source: sourceOf(kernel, device) };
+  return sourceOf === undefined || !withSource ? data : { ...data, source: sourceOf(kernel, device, run) };
 }
 
-/** `isTuned`: it runs as a whole, in a compute that measures. */
-function explainCall(step: CallStep, plan: DevicePlan, device: Device, isTuned: boolean): StepData {
+function explainCall(step: CallStep, plan: DevicePlan, device: Device, run: StepRun): StepData {
   const { reads, writes } = buffersOf(step);
   const { bytesRead, bytesWritten, text } = callRow(step).explain(step, device.kind);
   const { explainTuning, explainSchedule } = targetOf(device);
   const choices = [
-    explainSchedule?.(step, device, isTuned),
-    isTuned ? explainTuning?.(step, plan, device) : undefined,
+    explainSchedule?.(step, device, run),
+    run === 'tuned' ? explainTuning?.(step, plan, device) : undefined,
   ];
   const chosen = choices.filter((choice) => choice !== undefined);
   return {

@@ -211,7 +211,7 @@ export async function explainMeasured(
 ): Promise<Explanation> {
   const { data, located, device } = explained(exprs, options, destination);
   const { resourcesOf } = targetOf(device);
-  const kernels = await Promise.all(located.map(({ own }) => resourcesOf?.(own, device) ?? []));
+  const kernels = await Promise.all(located.map(({ own, run }) => resourcesOf?.(own, device, run) ?? []));
   const times = await kernelTimes(located, device, destination);
   return new Explanation({
     ...data,

@@ -4,7 +4,7 @@
  */
 import type { Schedule } from '../../src/codegen/cuda/cuda.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
-import type { DType } from '../../src/graph/dtype.js';
+import { byteLengthOf, type DType } from '../../src/graph/dtype.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { mapCases } from './cuda-map-cases.js';
@@ -320,6 +320,43 @@ function rows(): void {
   }
 }
 
+/** Tables in shared memory: of every width of entries, several of one kernel, and more than is held. */
+function tables(indexOf: (b: KernelBuilder, strides: readonly number[], size: number) => number): void {
+  const schedule = { kind: 'table', width: 4, threads: 64, blocks: 3 } as const;
+  const of = (size: number, stride: number, dtype: DType, held: number, offset = 0): void => {
+    const b = new KernelBuilder([5003]);
+    const index = { value: indexOf(b, [1], size), stride, size };
+    const last = stride < 0 ? (1 - size) * stride : 0;
+    const found = b.gather(dtype, [0], index, { offset: offset + last, buffer: 'table' });
+    // Every place of the buffer, so that it is as long as the table where that runs backwards.
+    if (last > 0) b.load(dtype, [0], { offset: offset + last, buffer: 'table' });
+    const width = Math.min(4, 16 / byteLengthOf(dtype));
+    add(`table of ${size} ${dtype} by ${stride}, ${held} held`, b.store(found), {
+      ...schedule,
+      width,
+      held: [held],
+    });
+  };
+  of(40, 1, 'float32', 40);
+  of(43, 1, 'bool', 43);
+  of(301, 1, 'float16', 301, 8);
+  of(60, 3, 'int16', 60, 1);
+  of(50, -2, 'float64', 50);
+  of(64, 1, 'complex128', 64);
+  of(500, 1, 'float32', 129);
+  of(300, 2, 'complex64', 7, 5);
+  const b = new KernelBuilder([37, 64]);
+  const [small, long] = [indexOf(b, [64, 1], 9), indexOf(b, [0, 1], 299)];
+  const at = (dtype: DType, value: number, size: number, offset = 0): number =>
+    b.gather(dtype, [0, 0], { value, stride: 1, size }, { offset, buffer: dtype });
+  const between = b.map('add', at('float32', long, 299), at('float32', long, 299, 1));
+  add(
+    'tables of several dtypes, and two of one buffer',
+    b.store(b.map('multiply', between, b.cast(at('int8', small, 9), 'float32'))).store(between),
+    { ...schedule, held: [9, 299] },
+  );
+}
+
 /** A table's rows, columns or elements, by indices that are computed in the kernel. */
 function gathers(): void {
   const indexOf = (b: KernelBuilder, strides: readonly number[], size: number): number => {
@@ -332,6 +369,7 @@ function gathers(): void {
     'gather elements',
     lookUp.store(lookUp.map('multiply', lookUp.map('exp', found), lookUp.load('float32', [1]))),
   );
+  tables(indexOf);
   for (const width of [64, 33]) {
     const rows = new KernelBuilder([90, width]);
     const index = { value: indexOf(rows, [1, 0], 12), stride: width, size: 12 };

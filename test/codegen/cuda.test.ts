@@ -25,6 +25,7 @@ const GOLDEN = [
   'map of halves',
   'map of roots of anything',
   'map with a transposed load',
+  'table of 500 float32 by 1, 129 held',
   'reduce all by sum of float32',
   'reduce rows by argmin of float32',
   'reduce columns by squareddeviations of float32',

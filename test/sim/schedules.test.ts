@@ -13,7 +13,7 @@ import { normalize } from '../../src/codegen/cuts/domain.js';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { clearTuning, TuningCache } from '../../src/exec/run/tuning-cache.js';
 import { isTunedSchedule, type TunedSchedule } from '../../src/exec/targets/schedule-tuning.js';
-import { iterate, type Lazy, lazy } from '../../src/index.js';
+import { iterate, type Lazy, lazy, placeholder, searchsorted } from '../../src/index.js';
 import { CUDA_CASES } from '../codegen/cuda-cases.js';
 import { runCudaCases } from '../support/cuda-runner.js';
 import { randomValues } from '../support/random.js';
@@ -104,6 +104,44 @@ describe('a compute that measures schedules', () => {
     const tuned = await x.compute({ device, tune: true });
     expect(tuned.data).toEqual(plain.data);
     expect(String(x.explain({ device, tune: true }))).toContain('no room to measure');
+  });
+});
+
+describe('a table that many elements are looked up in', () => {
+  afterEach(() => {
+    clearPrograms();
+    expect(takeProblems()).toEqual([]);
+  });
+
+  it('is in shared memory where the kernel runs as a whole, with the bits of tiles and of the CPU', async () => {
+    const [entries, count] = [57_344, 2 ** 17];
+    const table = lazy(numbers(entries).sort());
+    // The look-ups of a binary search, and one beside its place: all of one table.
+    const places = searchsorted(table, numbers(count));
+    const x = table.take(places.remainder(entries)).sub(0.25);
+    expect(String(x.explain({ device }))).toMatch(
+      /schedule table: width 2, threads 1024, blocks \d+, held \[57344\] \(predicted, /,
+    );
+    const whole = await counted(x, {});
+    expect(whole.launches).toBeLessThan(4);
+    clearPrograms();
+    const tiled = { device, memory: 2 ** 20 };
+    expect(String(x.explain(tiled))).toMatch(/schedule map: /);
+    expect((await x.compute(tiled)).data).toEqual(whole.data);
+    expect((await x.compute({ device: 'cpu' })).data).toEqual(whole.data);
+  });
+
+  it('stays in memory where it fits the first-level cache, or is taken from too seldom', () => {
+    const scheduleOfTake = (entries: number, count: number): string =>
+      String(
+        placeholder([entries], 'float32')
+          .take(placeholder([count], 'int32'))
+          .explain({ device }),
+      );
+    expect(scheduleOfTake(2 ** 16, 2 ** 28)).toMatch(/schedule table: .*held \[58112\] /);
+    expect(scheduleOfTake(2 ** 15, 2 ** 28)).toMatch(/schedule map: /);
+    expect(scheduleOfTake(2 ** 20, 2 ** 28)).toMatch(/schedule map: /);
+    expect(scheduleOfTake(2 ** 16, 2 ** 20)).toMatch(/schedule map: /);
   });
 });
 

@@ -39,17 +39,25 @@ export interface Scope {
   readonly instead?: ReadonlyMap<number, (argument: string) => string> | undefined;
 }
 
+/** How a load by index `index` is read where some of what it takes from is not in memory alone; `memory`: how it is there. */
+export type HeldRead = (index: string, memory: string, params: Parameters) => string;
+
+const NONE_HELD: ReadonlyMap<number, HeldRead> = new Map();
+
 /** A kernel with what every printer asks about it. */
 export class Body {
   readonly kernel: Kernel;
+  /** By position: loads of tables in shared memory. */
+  readonly held: ReadonlyMap<number, HeldRead>;
   readonly levels: Levels;
   readonly sizes: readonly number[];
   /** By position, then axis: whether the value depends on the axis. */
   readonly depends: readonly (readonly boolean[])[];
   readonly #callsApart: boolean;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, held = NONE_HELD) {
     this.kernel = kernel;
+    this.held = held;
     this.levels = levelsOf(kernel);
     this.sizes = sizesOf(kernel);
     this.depends = dependenciesOf(kernel);
@@ -151,7 +159,9 @@ export class Body {
         const affine = addressExpression(access, scope.coordinates, params);
         const address =
           access.index === undefined ? affine : `${affine} + ${indexTerm(access.index, args[0]!, params)}`;
-        const loaded = fromStorage(dtype, `${params.buffer(access.buffer)}[${address}]`);
+        const memory = `${params.buffer(access.buffer)}[${address}]`;
+        const held = access.index && this.held.get(position);
+        const loaded = fromStorage(dtype, held === undefined ? memory : held(args[0]!, memory, params));
         if (!access.bounds.some(isZeroOutside)) return loaded;
         return `${boundsExpression(access.bounds, scope.coordinates, params)} ? ${loaded} : ${zeroLiteral(dtype)}`;
       }

@@ -23,6 +23,7 @@ import { printReduce } from './printers/reduce-kernel.js';
 import { printRepeat } from './printers/repeat-kernel.js';
 import { printRows } from './printers/row-kernel.js';
 import { printStencil } from './printers/stencil-kernel.js';
+import { printTable } from './printers/table-kernel.js';
 import { printTranspose } from './printers/transpose-kernel.js';
 import { type Schedule, scheduleOf, scheduleOfNormal } from './schedules/schedule.js';
 import { monoidFunctions } from './user-monoids.js';
@@ -76,6 +77,8 @@ function print(kernel: Kernel, schedule: Schedule): Printed {
       return { functions: [], scratch: [] };
     case 'map':
       return { functions: [printMap(body, schedule, `${kernel.name}_map`)], scratch: [] };
+    case 'table':
+      return { functions: [printTable(kernel, schedule, `${kernel.name}_table`)], scratch: [] };
     case 'transpose':
       return { functions: [printTranspose(body, schedule, `${kernel.name}_tiles`)], scratch: [] };
     case 'reduce':

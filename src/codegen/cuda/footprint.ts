@@ -3,6 +3,7 @@
  * kernels that it is split into. Found when a plan first asks, once for all kernels of a structure.
  */
 
+import { type Load, loadsOf } from '../../fusion/kernel/algebra.js';
 import { type Kernel, oncePerKernel } from '../../fusion/kernel/kernel.js';
 import { structureOf } from '../../fusion/kernel/structure.js';
 import { expected, ShapeError } from '../../host/errors.js';
@@ -14,7 +15,7 @@ import { type SplitKernels, splitPhases } from '../cuts/split-phases.js';
 import { type DeviceRates, secondsOfLaunches } from './launch-seconds.js';
 import { workOf } from './launch-work.js';
 import type { Launches } from './launches.js';
-import { chooseSchedule, type ScheduleChoice } from './schedule-choice.js';
+import { chooseSchedule, chooseWhole, type ScheduleChoice } from './schedule-choice.js';
 import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 import { DEFAULT_LIMITS, type DeviceLimits } from './schedules/schedule-rows.js';
 
@@ -86,6 +87,28 @@ export function expandForDevice(kernel: Kernel, limits?: DeviceLimits): SplitKer
   return schedule.kind === 'split' ? splitPhases(normalOf(kernel)) : { kernels: [kernel], added: [] };
 }
 
+/** By the footprint of a kernel that may run in parts, and by multiprocessors. */
+const knownWhole = new WeakMap<Footprint, Map<number, Footprint>>();
+
+/** The footprint of a kernel that runs as a whole on a device; the same scratch memory and bits as in parts. */
+export function wholeFootprintOf(
+  kernel: Kernel,
+  limits: DeviceLimits,
+  { multiprocessors }: Pick<DeviceRates, 'multiprocessors'>,
+): Footprint {
+  const inParts = footprintOf(kernel, limits);
+  const isGather = ({ access }: Load): boolean => access.index !== undefined;
+  if (inParts.schedule.kind !== 'map' || !loadsOf(kernel).some(isGather)) return inParts;
+  const byCount = knownWhole.get(inParts) ?? new Map<number, Footprint>();
+  let whole = byCount.get(multiprocessors);
+  if (whole === undefined) {
+    const chosen = chooseWhole(inParts.normal, inParts, limits, multiprocessors);
+    whole = chosen === inParts ? inParts : { normal: inParts.normal, ...chosen };
+    knownWhole.set(inParts, byCount.set(multiprocessors, whole));
+  }
+  return whole;
+}
+
 /**
  * Refuses what no launch can do, also if it is cut into tiles, which are ranges of the blocks of the whole.
  */
@@ -110,6 +133,6 @@ export function secondsOfKernel(
   rates: DeviceRates,
   limits: DeviceLimits = DEFAULT_LIMITS,
 ): number {
-  const footprint = footprintOf(kernel, limits);
+  const footprint = part === 1 ? wholeFootprintOf(kernel, limits, rates) : footprintOf(kernel, limits);
   return secondsOfLaunches(workOf(footprint.normal, footprint.schedule, footprint), part, rates);
 }

@@ -36,6 +36,8 @@ const MODEL = {
   memoryShare: 0.898,
   /** Bytes a second of a multiprocessor from the second-level cache; and where it has the cache to itself. */
   cacheRate: 55.1e9,
+  /** The part of that at which gathers read with half of a multiprocessor's threads: of tables of 2^16 to 2^18 on an H200. */
+  halfFullPart: 0.75,
   aloneRate: 286e9,
   /** Touched bytes that are all in the cache when they are read again, and of which none are, by its size. */
   cachedShare: 0.607,
@@ -62,11 +64,12 @@ export const secondsOfLaunches = (works: readonly LaunchWork[], part: number, ra
   works.reduce((sum, work) => sum + secondsOfLaunch(work, part, rates), 0);
 
 /** The least that a launch takes which does so much, whatever else it does: on all of a device, with one wait. */
-export function leastSeconds({ bytes, arithmetic }: LeastWork, rates: DeviceRates): number {
+export function leastSeconds({ bytes, arithmetic, gathered }: LeastWork, rates: DeviceRates): number {
   const { multiprocessors } = rates;
   const weighted = weightOf({ ...arithmetic, accesses: 0, places: 0 });
   const together = overlapped(
-    memorySeconds({ bytes, again: 0 }, 1, multiprocessors, rates),
+    memorySeconds({ bytes, again: 0 }, 1, multiprocessors, rates) +
+      gathered / (MODEL.cacheRate * multiprocessors),
     weighted / (MODEL.lanes * MODEL.clock * multiprocessors),
     0,
   );
@@ -88,10 +91,13 @@ function secondsOfLaunch(work: LaunchWork, part: number, rates: DeviceRates): nu
   const combiningCycles = MODEL.combiningCycles * (combining.narrow + (wide / narrow) * combining.wide);
   const ownCycles = MODEL.instructionCycles * weighted * threadPart;
   const path = waits * MODEL.waitSeconds + (ownCycles + combiningCycles) / MODEL.clock;
-  const filled = Math.min(1, (Math.min(blocks / busy, resident) * threads) / MODEL.busyThreads);
+  const held = Math.min(blocks / busy, resident) * threads;
+  const filled = Math.min(1, held / MODEL.busyThreads);
+  const free = 2 * (1 - MODEL.halfFullPart) * Math.max(0, 1 - held / MODEL.residentThreads);
+  const gatherSeconds = (work.gathered * part) / (busy * MODEL.cacheRate * (1 - free));
   const further = Math.max(0, blocks - multiprocessors * resident) / multiprocessors;
   const together = overlapped(
-    memorySeconds(work, part, busy, rates),
+    memorySeconds(work, part, busy, rates) + gatherSeconds,
     (weighted * part) / (MODEL.lanes * MODEL.clock * busy * filled),
     further * (path / resident + MODEL.blockSeconds),
   );

@@ -19,7 +19,14 @@ import { splitPhases } from '../cuts/split-phases.js';
 import { isVector } from './chunks.js';
 import { type Launches, launchesOf } from './launches.js';
 import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
-import { touchedBytes } from './traffic.js';
+import {
+  PACK_BYTES,
+  PACKS_IN_FLIGHT,
+  type TableSchedule,
+  tablePlaces,
+  tablesOf,
+} from './schedules/schedule-table.js';
+import { SECTOR_BYTES, touchedBytes } from './traffic.js';
 
 /** Instructions of 32-bit numbers and of 64-bit ones, by the weights of the op table; conversions; accesses to memory. */
 export interface Instructions {
@@ -35,6 +42,8 @@ export interface LaunchWork {
   /** Bytes of memory that it touches, each once; and what it reads of them again. */
   readonly bytes: number;
   readonly again: number;
+  /** Bytes of the second-level cache that gathers read, of tables that are too large for the first-level one. */
+  readonly gathered: number;
   /** Of all threads. */
   readonly instructions: Instructions;
   readonly blocks: number;
@@ -57,6 +66,8 @@ interface Tally {
   /** A step of combining. */
   readonly combining: LaunchWork['combining'];
   readonly accesses: readonly CountedAccess[];
+  /** Where no table is in shared memory. */
+  readonly gathered: number;
   /** By the width of chunks. */
   readonly moves: Map<number, Moves>;
 }
@@ -75,6 +86,7 @@ const tallyOf: (kernel: Kernel) => Tally = oncePerKernel((kernel) => ({
   arithmetic: arithmeticIn(kernel),
   combining: combiningIn(kernel),
   accesses: accessesIn(kernel),
+  gathered: gatheredIn(kernel),
   moves: new Map(),
 }));
 
@@ -94,7 +106,7 @@ function accessesIn(kernel: Kernel): CountedAccess[] {
 }
 
 /** The bytes and the instructions of a kernel's launches, whatever its schedule. */
-export type LeastWork = Pick<Tally, 'bytes' | 'arithmetic'>;
+export type LeastWork = Pick<Tally, 'bytes' | 'arithmetic' | 'gathered'>;
 
 export const leastWorkOf = (kernel: Kernel): LeastWork => tallyOf(kernel);
 
@@ -125,12 +137,13 @@ function walkOf(kernel: Kernel, schedule: Walked, footprint: Launches): LaunchWo
   const { waits, passes, combines } = pathOf(kernel, schedule);
   const each = instructionsOf(kernel, schedule);
   const repeats = 'steps' in schedule ? schedule.steps : 1;
-  const { bytes } = tallyOf(kernel);
+  const { bytes, gathered } = tallyOf(kernel);
   const [blocks, threads] = [blocksIn(footprint, 0), threadsIn(footprint, 0)];
   const combining = combiningOf(kernel, combines);
   return {
     bytes: bytes + scratchBytes(footprint),
-    again: (passes - 1) * bytesOfLoads(kernel, bytes),
+    again: (passes - 1) * bytesOfLoads(kernel, bytes) + blocks * heldBytesOf(kernel, schedule),
+    gathered: passes * (schedule.kind === 'table' ? gatheredIn(kernel, schedule) : gathered),
     instructions: {
       narrow: repeats * each.narrow + blocks * threads * combining.narrow,
       wide: repeats * each.wide + blocks * threads * combining.wide,
@@ -172,6 +185,7 @@ function combineOf(kernel: Kernel, slots: number, footprint: Launches): LaunchWo
   return {
     bytes: scratchBytes(footprint),
     again: 0,
+    gathered: 0,
     instructions: {
       narrow: rows * slots * once.narrow + blocks * threads * combining.narrow,
       wide: rows * slots * once.wide + blocks * threads * combining.wide,
@@ -226,6 +240,11 @@ function pathOf(kernel: Kernel, schedule: Walked): Path {
     case 'stencil':
     case 'transpose':
       return { waits: 1, passes: 1, combines: 0 };
+    case 'table': {
+      // The tables, and the first elements: others are loaded while those before them are computed.
+      const loads = heldBytesOf(kernel, schedule) / (schedule.threads * PACKS_IN_FLIGHT * PACK_BYTES);
+      return { waits: Math.ceil(loads) + 1, passes: 1, combines: 0 };
+    }
     case 'reduce': {
       const { mapping, threadsR, width, unrollR, slotLength, itemsP } = schedule;
       const step = threadsR * unrollR * (mapping === 'rows' ? width : 1);
@@ -301,10 +320,32 @@ function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
   const { accesses, places } = moves.get(chunking.width) ?? movesIn(kernel, chunking);
   moves.set(chunking.width, { accesses, places });
   const { parallel } = kernel;
-  const isSpread = schedule.kind === 'map' || schedule.kind === 'transpose';
+  const isSpread = ['map', 'transpose', 'table'].includes(schedule.kind);
   const coordinates = isSpread ? COORDINATE * Math.max(0, parallel.length - 1) * product(parallel) : 0;
   return { narrow, wide, casts, accesses, places: places + coordinates / chunking.width };
 }
+
+/**
+ * Bytes of the first-level cache that keep entries of tables: half of it, as measured on an H200, where tables of 128 KiB are
+ * read at the rate of memory, and of twice that half of the reads miss. Shared memory leaves none.
+ */
+const CACHED_BYTES = 128 * 1024;
+
+/** Bytes that gathers at random places read past the first-level cache: a sector for each entry that is not in it. */
+function gatheredIn(kernel: Kernel, schedule?: TableSchedule): number {
+  const tables = tablesOf(kernel).map(({ size, stride, dtype, loads }, k) => {
+    const left = 1 - (schedule?.held[k] ?? 0) / size;
+    return { bytes: left * size * Math.abs(stride) * byteLengthOf(dtype), reads: left * loads.length };
+  });
+  const all = tables.reduce((sum, { bytes }) => sum + bytes, 0);
+  const missing = schedule === undefined ? Math.max(0, 1 - CACHED_BYTES / all) : 1;
+  const elements = product(kernel.parallel) * product(kernel.reduced);
+  return SECTOR_BYTES * elements * missing * tables.reduce((sum, { reads }) => sum + reads, 0);
+}
+
+/** Bytes that each block brings into shared memory. */
+const heldBytesOf = (kernel: Kernel, schedule: Walked): number =>
+  schedule.kind === 'table' ? tablePlaces(tablesOf(kernel), schedule.held).at(-1)! : 0;
 
 /** Accesses of a walk in chunks, and their places. */
 function movesIn(kernel: Kernel, chunking: Chunking): Moves {

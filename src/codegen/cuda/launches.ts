@@ -14,6 +14,7 @@ import { reduceLaunch, reduceScratch } from './printers/reduce-kernel.js';
 import { repeatLaunch } from './printers/repeat-kernel.js';
 import { rowLaunch } from './printers/row-kernel.js';
 import { stencilLaunch } from './printers/stencil-kernel.js';
+import { tableLaunch } from './printers/table-kernel.js';
 import { transposeLaunch } from './printers/transpose-kernel.js';
 import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 
@@ -32,6 +33,8 @@ export function launchesOf(kernel: Kernel, schedule: Schedule, known?: readonly 
       return { launches: [], scratch: [] };
     case 'map':
       return oneLaunch(mapLaunch(kernel, schedule));
+    case 'table':
+      return oneLaunch(tableLaunch(schedule));
     case 'transpose':
       return oneLaunch(transposeLaunch(kernel, schedule));
     case 'rows':

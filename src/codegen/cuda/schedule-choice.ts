@@ -7,8 +7,10 @@ import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { leastSeconds, secondsOfLaunches, USUAL_RATES } from './launch-seconds.js';
 import { leastWorkOf, workOf } from './launch-work.js';
 import { type Launches, launchesOf } from './launches.js';
-import { candidatesOf } from './schedules/candidates.js';
+import { candidatesOf, sharesArithmetic } from './schedules/candidates.js';
 import type { Schedule } from './schedules/schedule.js';
+import type { DeviceLimits } from './schedules/schedule-rows.js';
+import { chooseTable } from './schedules/schedule-table.js';
 
 /** A schedule with its launches, and how it was chosen. */
 export interface ScheduleChoice extends Launches {
@@ -58,3 +60,28 @@ export function chooseSchedule(kernel: Kernel, schedule: Schedule): ScheduleChoi
 
 const secondsOf = (kernel: Kernel, chosen: ScheduleChoice): number =>
   secondsOfLaunches(workOf(kernel, chosen.schedule, chosen), 1, USUAL_RATES);
+
+/**
+ * Of a kernel in the normal form that runs as a whole on a device of so many multiprocessors, whose schedule in parts is
+ * given: the one that holds tables in shared memory, where it is clearly ahead. Its blocks are as many as the device runs at
+ * once, so that no range of them is a tile; whether it is taken follows from the kernel alone, as in parts.
+ */
+export function chooseWhole(
+  kernel: Kernel,
+  inParts: ScheduleChoice,
+  limits: DeviceLimits,
+  multiprocessors: number,
+): ScheduleChoice {
+  const { schedule } = inParts;
+  if (schedule.kind !== 'map' || isSmall(kernel, schedule)) return inParts;
+  // Threads compute one chunk after the other.
+  if (schedule.unroll > 1 && sharesArithmetic(kernel)) return inParts;
+  const onUsual = chooseTable(kernel, schedule, limits, USUAL_RATES.multiprocessors);
+  if (onUsual === undefined) return inParts;
+  const seconds = secondsOf(kernel, { schedule: onUsual, ...launchesOf(kernel, onUsual) });
+  const ownSeconds = secondsOf(kernel, inParts);
+  if (seconds > ownSeconds * (1 - LEAST_GAIN)) return inParts;
+  const table = chooseTable(kernel, schedule, limits, multiprocessors)!;
+  const count = 1 + (inParts.predicted?.count ?? 1);
+  return { schedule: table, ...launchesOf(kernel, table), predicted: { count, seconds, ownSeconds } };
+}

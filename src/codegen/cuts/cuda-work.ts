@@ -45,13 +45,14 @@ const NOTHING: Part = [0, 0, 0, 1];
 
 /**
  * The ways to cut a kernel that is printed with `schedule`. A kernel of split phases, or of no elements, has
- * none.
+ * none, nor has one whose blocks are as many as the device runs at once.
  */
 export function cudaWorks(kernel: Kernel, schedule: Schedule = scheduleOf(kernel)): Works {
   const normal = normalize(kernel);
   switch (schedule.kind) {
     case 'empty':
     case 'split':
+    case 'table':
       return NO_WORKS;
     case 'stencil':
       return { ...NO_WORKS, rows: stencilWork(normal, schedule) };

@@ -12,7 +12,7 @@ import { devicePlansOf } from '../plan/phases.js';
 import { knownArchitectures } from '../targets/cuda-device.js';
 import { loadSource, sourcesByKey } from '../targets/cuda-images.js';
 import { gpuOf } from '../targets/device.js';
-import { sourcesOf } from '../targets/program-cuda.js';
+import { everySource } from '../targets/program-cuda.js';
 import type { ComputeOptions } from './compute-options.js';
 import { ImageFolder } from './image-folder.js';
 import { aheadKeyOf, withEntry } from './kernel-cache.js';
@@ -24,7 +24,7 @@ function sourcesFor(exprs: readonly Expr[], architecture: string, options: Compu
   const chosen = { devices: [device], reason: 'named by the caller', isSharded: false };
   const job = planJob(canonicalize(exprs), options, 'host', {}, () => chosen);
   const plans = plansOf(job).flatMap(devicePlansOf);
-  return [...sourcesByKey(plans.flatMap((plan) => [...sourcesOf(plan, device).values()])).values()];
+  return [...sourcesByKey(plans.flatMap((plan) => [...everySource(plan, device).values()])).values()];
 }
 
 function checkArchitectures(architectures: readonly string[]): void {

@@ -13,6 +13,7 @@ import { cudaInfo } from '../native/native.js';
 import { gpuBytesOf, gpuKindOf, gpuProblem, limitsOf, probed } from './cuda-device.js';
 import { cudaModel } from './cuda-model.js';
 import { resourcesOf } from './kernel-resources.js';
+import { untunedOf } from './kernel-schedule.js';
 import { cudaOf } from './kernel-source.js';
 import { timeOfKernel } from './kernel-times.js';
 import { explainTuning } from './product-tuning.js';
@@ -37,12 +38,13 @@ export const CUDA_TARGET: Target = {
   modelOf: cudaModel,
   emit: cudaProgram,
   explainTuning,
-  explainSchedule: (step, device, isTuned) =>
+  explainSchedule: (step, device, run) =>
     step.kind === 'call'
       ? callRow(step).kernels?.(step, limitsOf(device))?.schedule
-      : explainSchedule(step.kernel, device, isTuned),
+      : explainSchedule(step.kernel, device, run),
   graphSizes,
   resourcesOf,
   timeOf: timeOfKernel,
-  sourceOf: (kernel, device) => cudaOf(kernel, limitsOf(device)).source,
+  sourceOf: (kernel, device, run) =>
+    cudaOf(kernel, limitsOf(device), untunedOf(kernel, device, run).schedule).source,
 };

@@ -7,24 +7,27 @@ import type { KernelStep, PhaseStep } from '../plan/plan.js';
 import { architectureOf, limitsOf, residentThreadsOf } from './cuda-device.js';
 import { callSource, loadSource } from './cuda-images.js';
 import type { Device } from './device.js';
+import { untunedOf } from './kernel-schedule.js';
 import { cudaOf, sourceOfKernel } from './kernel-source.js';
-import type { LaunchedKernel } from './target.js';
+import type { LaunchedKernel, StepRun } from './target.js';
 
 /** The kernels of a step in the order of their launches; none: a library does it. */
 export async function resourcesOf(
   step: KernelStep | PhaseStep | CallStep,
   device: Device,
+  run: StepRun,
 ): Promise<readonly LaunchedKernel[]> {
   const limits = limitsOf(device);
   const kernels = step.kind === 'call' ? callRow(step).kernels?.(step, limits) : undefined;
   if (step.kind === 'call' && kernels === undefined) return [];
-  const source = step.kind === 'call' ? callSource(kernels!) : sourceOfKernel(step.kernel, limits);
+  const schedule = step.kind === 'call' ? undefined : untunedOf(step.kernel, device, run).schedule;
+  const source = step.kind === 'call' ? callSource(kernels!) : sourceOfKernel(step.kernel, limits, schedule);
   const launches =
     step.kind === 'call'
       ? kernels!.launches.map(({ function: name, threads, sharedByteLength = 0 }): ResourceLaunch => {
           return { function: name, threads: product(threads), sharedByteLength };
         })
-      : cudaOf(step.kernel, limits).launches.map(
+      : cudaOf(step.kernel, limits, schedule).launches.map(
           ({ function: name, block, sharedByteLength }): ResourceLaunch => {
             return { function: name, threads: product(block), sharedByteLength };
           },

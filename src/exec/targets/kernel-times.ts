@@ -12,6 +12,7 @@ import { architectureOf, limitsOf } from './cuda-device.js';
 import { loadSource } from './cuda-images.js';
 import type { Device } from './device.js';
 import { launchArgument, wholeArgument } from './kernel-arguments.js';
+import { untunedOf } from './kernel-schedule.js';
 import { cudaOf, sourceOfKernel } from './kernel-source.js';
 
 /** Each byte of floats: small numbers of every dtype. Indices, flags and scratch memory are 0. */
@@ -24,7 +25,7 @@ const SMALL_NUMBERS = 0x3c;
 export async function timeOfKernel(
   step: KernelStep,
   device: Device,
-  schedule?: Schedule,
+  schedule: Schedule = untunedOf(step.kernel, device, 'whole').schedule,
 ): Promise<number | undefined> {
   const { kernel } = step;
   const limits = limitsOf(device);

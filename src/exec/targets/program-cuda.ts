@@ -23,23 +23,28 @@ import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import { callSource, loadImages, type ProgramImages, type Sources, sourcesByKey } from './cuda-images.js';
 import type { Device } from './device.js';
 import { launchArgument } from './kernel-arguments.js';
+import { wholeKernels, wholeSchedules } from './kernel-schedule.js';
 import { cudaOf, sourceOfKernel } from './kernel-source.js';
 import { type TunedProduct, tuneProducts, tuningKey } from './product-tuning.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
-import { tuneSchedules, wholeKernels } from './schedule-tuning.js';
+import { tuneSchedules } from './schedule-tuning.js';
 import type { EmitOptions } from './target.js';
 
+/** The kernels of a step, each with the schedule by which it runs there; undefined: that of its parts. */
+function scheduledKernels(step: Step, schedules: Schedules): (readonly [Kernel, Schedule | undefined])[] {
+  const whole = new Set(wholeKernels(step).map(({ kernel }) => kernel));
+  return kernelsOf(step).map((kernel) => [kernel, whole.has(kernel) ? schedules.get(kernel) : undefined]);
+}
+
 /** The sources of all that a plan launches on a device, each once. */
-export function sourcesOf(plan: DevicePlan, device: Device, schedules = NO_SCHEDULES): Sources {
+function sourcesOf(plan: DevicePlan, device: Device, schedules: Schedules): Sources {
   const limits = limitsOf(device);
   return sourcesByKey(
     plan.steps.flatMap((step) => [
-      ...kernelsOf(step).map((kernel) => sourceOfKernel(kernel, limits)),
-      ...wholeKernels(step).flatMap(({ kernel }) => {
-        const schedule = schedules.get(kernel);
-        return schedule === undefined ? [] : sourceOfKernel(kernel, limits, schedule);
-      }),
+      ...scheduledKernels(step, schedules).map(([kernel, schedule]) =>
+        sourceOfKernel(kernel, limits, schedule),
+      ),
       ...callsOf(step).flatMap((call) => {
         const kernels = callRow(call).kernels?.(call, limits);
         return kernels === undefined ? [] : callSource(kernels);
@@ -49,10 +54,18 @@ export function sourcesOf(plan: DevicePlan, device: Device, schedules = NO_SCHED
   );
 }
 
+/** The sources of all that a plan launches on a device, and of its kernels where they run in parts after all. */
+export const everySource = (plan: DevicePlan, device: Device): Sources =>
+  new Map(
+    [NO_SCHEDULES, wholeSchedules(plan, device)].flatMap((schedules) => [
+      ...sourcesOf(plan, device, schedules),
+    ]),
+  );
+
 /** Prints the kernels of a plan, which are kept. */
-function* printing(plan: DevicePlan, limits: DeviceLimits): Slices<void> {
+function* printing(plan: DevicePlan, limits: DeviceLimits, schedules: Schedules): Slices<void> {
   for (const step of plan.steps) {
-    for (const kernel of kernelsOf(step)) cudaOf(kernel, limits);
+    for (const [kernel, schedule] of scheduledKernels(step, schedules)) cudaOf(kernel, limits, schedule);
     yield;
   }
 }
@@ -65,8 +78,9 @@ export async function cudaProgram(
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
-  await inTurns(printing(plan, limits));
-  const schedules = tune ? await tuneSchedules(plan, device, budget) : NO_SCHEDULES;
+  const untuned = wholeSchedules(plan, device);
+  await inTurns(printing(plan, limits, untuned));
+  const schedules = tune ? await tuneSchedules(plan, device, budget) : untuned;
   const images = await loadImages(sourcesOf(plan, device, schedules), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: CallStep): TunedProduct | undefined =>
@@ -106,11 +120,13 @@ interface Emitting {
   readonly images: ProgramImages;
   /** Of a library's step that runs as a whole, where it was measured. */
   readonly algorithmOf: (step: CallStep) => TunedProduct | undefined;
-  /** Of kernels that run as a whole, where others than their own were measured to be faster. */
-  readonly schedules: ReadonlyMap<Kernel, Schedule>;
+  readonly schedules: Schedules;
 }
 
-const NO_SCHEDULES: ReadonlyMap<Kernel, Schedule> = new Map();
+/** Of kernels that run as a whole, where they are others than in parts. */
+type Schedules = ReadonlyMap<Kernel, Schedule>;
+
+const NO_SCHEDULES: Schedules = new Map();
 const NONE: ReadonlyMap<string, TunedProduct> = new Map();
 
 /** Steps between pauses: each takes some 4 µs. */

@@ -16,13 +16,15 @@ import { formatMicroseconds } from '../../graph/format.js';
 import { cudaInfo } from '../native/native.js';
 import { timed } from '../native/recorder.js';
 import { turnToPlan } from '../native/turns.js';
-import type { DevicePlan, KernelStep, Step } from '../plan/plan.js';
+import type { DevicePlan, KernelStep } from '../plan/plan.js';
 import { fastest, measuredText, processChoices, type Tuned, type Untuned } from '../run/tuning-cache.js';
 import { architectureOf, limitsOf } from './cuda-device.js';
 import { loadSource } from './cuda-images.js';
 import type { Device } from './device.js';
+import { untunedOf, wholeKernels, wholeSchedules } from './kernel-schedule.js';
 import { sourceOfKernel } from './kernel-source.js';
 import { timeOfKernel } from './kernel-times.js';
+import type { StepRun } from './target.js';
 
 /** A schedule as text, and how it was chosen. */
 export interface TunedSchedule extends Tuned {
@@ -34,16 +36,14 @@ export const isTunedSchedule = ({ schedule }: Partial<TunedSchedule>): boolean =
 
 const tuningCache = processChoices<TunedSchedule>(isTunedSchedule);
 
-/** The kernels of a step that run as a whole: not in tiles, and not in phases of several devices. */
-export function wholeKernels(step: Step): readonly KernelStep[] {
-  if (step.kind === 'loop') return step.body.flatMap(wholeKernels);
-  return step.kind === 'kernel' ? [step] : [];
-}
-
-/** The schedules that are measured, that of the untuned kernel first. */
+/**
+ * The schedules that are measured, that of the untuned kernel first. One with tables in shared memory is not measured: all
+ * indices that a kernel is timed by are 0, which are no harder to look up in memory.
+ */
 function schedulesOf(kernel: Kernel, device: Device): readonly Schedule[] {
   const limits = limitsOf(device);
-  const { normal, schedule } = footprintOf(kernel, limits);
+  const { normal, schedule } = untunedOf(kernel, device, 'whole');
+  if (schedule.kind === 'table') return [schedule];
   const untuned = printSchedule(schedule);
   const all = candidatesOf(normal, scheduleOfNormal(normal, limits));
   return [schedule, ...all.filter((each) => printSchedule(each) !== untuned)];
@@ -67,15 +67,15 @@ function keyOf(kernel: Kernel, schedules: readonly Schedule[], device: Device): 
 }
 
 /**
- * For kernels of a plan that run as a whole, the schedules that were measured to be faster than their own. `budget`: the most
- * bytes that measuring one may take.
+ * For kernels of a plan that run as a whole, the schedules that were measured to be faster than the untuned ones, and those of
+ * `wholeSchedules`. `budget`: the most bytes that measuring one may take.
  */
 export async function tuneSchedules(
   plan: DevicePlan,
   device: Device,
   budget = Number.POSITIVE_INFINITY,
 ): Promise<ReadonlyMap<Kernel, Schedule>> {
-  const tuned = new Map<Kernel, Schedule>();
+  const tuned = wholeSchedules(plan, device);
   // Equal kernels of a plan are one object.
   const steps = new Map(plan.steps.flatMap(wholeKernels).map((step) => [step.kernel, step]));
   for (const step of steps.values()) {
@@ -123,14 +123,14 @@ async function measure(
   });
 }
 
-/** The schedule of a kernel, and why: a part of `explain()`. `isTuned`: it runs as a whole in a compute that measures. */
-export function explainSchedule(kernel: Kernel, device: Device, isTuned: boolean): string {
-  const { schedule, predicted } = footprintOf(kernel, limitsOf(device));
+/** The schedule of a kernel, and why: a part of `explain()`. */
+export function explainSchedule(kernel: Kernel, device: Device, run: StepRun): string {
+  const { schedule, predicted } = untunedOf(kernel, device, run);
   const untuned =
     predicted === undefined
       ? 'the default'
       : `predicted, ${formatMicroseconds(predicted.seconds)}, ${formatMicroseconds(predicted.ownSeconds)} of the default, among ${predicted.count}`;
-  const schedules = isTuned ? schedulesOf(kernel, device) : [schedule];
+  const schedules = run === 'tuned' ? schedulesOf(kernel, device) : [schedule];
   if (schedules.length === 1) return `${printSchedule(schedule)} (${untuned})`;
   const choice = tuningCache().known(keyOf(kernel, schedules, device));
   if (choice === undefined)

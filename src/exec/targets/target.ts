@@ -33,6 +33,9 @@ export interface LaunchedKernel extends KernelResources {
   readonly occupancy: number;
 }
 
+/** How a step runs on a device: in tiles or phases, as a whole, or as a whole in a compute that measures. */
+export type StepRun = 'parts' | 'whole' | 'tuned';
+
 export interface Target {
   /** The passes over its graphs. */
   readonly passes: readonly Pass[];
@@ -67,12 +70,11 @@ export interface Target {
   readonly explainTuning?: (step: CallStep, plan: DevicePlan, device: Device) => string | undefined;
   /**
    * The part of `explain()` that says how a kernel, or those of a call, go about it on a device, where that is a choice.
-   * `isTuned`: the step runs as a whole in a compute that measures.
    */
   readonly explainSchedule?: (
     step: KernelStep | PhaseStep | CallStep,
     device: Device,
-    isTuned: boolean,
+    run: StepRun,
   ) => string | undefined;
   /** For each graph of a plan's program that the device runs as one, how many steps it has. */
   readonly graphSizes: (plan: DevicePlan, device: Device) => readonly number[];
@@ -80,6 +82,7 @@ export interface Target {
   readonly resourcesOf?: (
     step: KernelStep | PhaseStep | CallStep,
     device: Device,
+    run: StepRun,
   ) => Promise<readonly LaunchedKernel[]>;
   /** Measures what the times of kernels are predicted by, unless it is known: once in a process. */
   readonly calibrate?: (kernels: readonly Kernel[]) => Promise<void>;
@@ -89,5 +92,5 @@ export interface Target {
    */
   readonly timeOf?: (step: KernelStep, device: Device) => Promise<number | undefined>;
   /** The source that a kernel is printed as, where it is. */
-  readonly sourceOf?: (kernel: Kernel, device: Device) => string;
+  readonly sourceOf?: (kernel: Kernel, device: Device, run: StepRun) => string;
 }

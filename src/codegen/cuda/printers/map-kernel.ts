@@ -45,24 +45,39 @@ export const mapLaunch = (kernel: Kernel, schedule: MapSchedule): LaunchShape =>
 });
 
 export function printMap(body: Body, schedule: MapSchedule, name: string): CudaFunction {
-  const { width, unroll, threads } = schedule;
   const { kernel } = body;
   const params = body.parameters();
   const out = new Writer();
+  printElements(out, body, params, { ...schedule, blocks: mapBlocks(kernel, schedule), byTurns: false });
+  return printFunction(name, out, params, { ...mapLaunch(kernel, schedule), sharedByteLength: 0 });
+}
+
+/** How blocks go through the elements: each has some, or as many again until none are left (`byTurns`). */
+interface BlockWalk extends Omit<MapSchedule, 'kind'> {
+  readonly blocks: number;
+  readonly byTurns: boolean;
+}
+
+/** Prints the statements of all elements of a block. */
+export function printElements(
+  out: Writer,
+  body: Body,
+  params: Parameters,
+  { width, unroll, threads, blocks, byTurns }: BlockWalk,
+): void {
+  const { kernel } = body;
   const count = product(kernel.parallel);
   const whole = count - (count % width);
   const chunking: Chunking = { axis: kernel.parallel.length - 1, width };
   const step = threads * width;
   const { index } = params;
   if (whole > 0) {
-    out.line(
-      `const ${index} first = ${blockIndex(params)} * ${step * unroll} + (${index})threadIdx.x * ${width};`,
-    );
-    printChunks(out, body, params, chunking, { unroll, step, whole });
+    const first = `${index} first = ${blockIndex(params)} * ${step * unroll} + (${index})threadIdx.x * ${width};`;
+    out.line(byTurns ? first : `const ${first}`);
+    const turn = byTurns ? blocks * step : undefined;
+    printChunks(out, body, params, chunking, { unroll, step, whole, turn });
   }
-  const blocks = mapBlocks(kernel, schedule);
   if (whole < count) printTail(out, body, params, { whole, count, blocks });
-  return printFunction(name, out, params, { ...mapLaunch(kernel, schedule), sharedByteLength: 0 });
 }
 
 /** Chunks whose arithmetic is interleaved where nothing is loaded. */
@@ -94,6 +109,8 @@ interface Walk {
   readonly unroll: number;
   readonly step: number;
   readonly whole: number;
+  /** Elements from a chunk of a thread to its next one; undefined: it has no others than those of `unroll`. */
+  readonly turn?: number | undefined;
 }
 
 function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chunking, walk: Walk): void {
@@ -115,7 +132,7 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
   const several = walk.unroll > 1;
   const movesUp = several && computed.some((position) => isExpensive(body.instruction(position)));
   const at = several ? '[u]' : '';
-  const inHand = movesUp ? '[0]' : at;
+  const inHand = movesUp || walk.turn !== undefined ? '[0]' : at;
   const chunk = (inner: (coordinates: readonly string[]) => void): void => {
     out.line(`const ${params.index} i = first${several ? ` + u * ${walk.step}` : ''};`);
     out.block(`if (i < ${end})`, () => inner(printCoordinates(out, params, 'i', kernel.parallel, 'x')));
@@ -157,6 +174,11 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
     else elements(undefined);
     for (const store of kernel.stores.keys()) stores.flush(out, store, '', coordinates);
   };
+  const { turn } = walk;
+  if (turn !== undefined) {
+    printTurns(out, body, params, { loads, loaded, turn, end }, compute);
+    return;
+  }
   for (const position of loaded) loads.declare(out, position, several ? [walk.unroll] : []);
   if (movesUp && loaded.length === 0) {
     printLoopOfChunks(out, params, walk, end, () =>
@@ -181,6 +203,40 @@ function printChunks(out: Writer, body: Body, params: Parameters, chunking: Chun
       }),
     );
   }
+}
+
+interface Turns {
+  readonly loads: ChunkLoads;
+  /** Positions of what a chunk loads. */
+  readonly loaded: readonly number[];
+  readonly turn: number;
+  readonly end: string;
+}
+
+/** The chunks of a thread one after the other: the loads of the next are in flight while one is computed. */
+function printTurns(
+  out: Writer,
+  { kernel }: Body,
+  params: Parameters,
+  { loads, loaded, turn, end }: Turns,
+  compute: (coordinates: readonly string[]) => void,
+): void {
+  const coordinates = (at: string): string[] => printCoordinates(out, params, at, kernel.parallel, 'x');
+  const load = (at: string, index: string): void =>
+    out.block(`if (${at} < ${end})`, () => {
+      const place = coordinates(at);
+      for (const position of loaded) loads.load(out, position, index, place);
+    });
+  for (const position of loaded) loads.declare(out, position, [2]);
+  load('first', '[0]');
+  out.line('#pragma unroll 1');
+  out.block(`while (first < ${end})`, () => {
+    out.line(`const ${params.index} next = first + ${params.size(turn)};`);
+    load('next', '[1]');
+    out.block('', () => compute(coordinates('first')));
+    for (const position of loaded) out.line(`l${position}[0] = l${position}[1];`);
+    out.line('first = next;');
+  });
 }
 
 /** Prints statements for an element, or for a chunk of one index, that is run where the index is in the launch's window. */

@@ -6,7 +6,7 @@
  *
  * Called where a schedule is chosen by the model of times (`schedule-choice.ts`) or by measuring.
  */
-import { loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
+import { affineLoadsOf, loadsOf, windowIndexOf } from '../../../fusion/kernel/algebra.js';
 import { hasLoops, hasMonoid, isComputed, opOf, reductionsOf } from '../../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Kernel, product } from '../../../fusion/kernel/kernel.js';
 import { dependenciesOf } from '../../../fusion/kernel/levels.js';
@@ -51,6 +51,7 @@ export function candidatesOf(kernel: Kernel, own: Schedule): readonly Schedule[]
         return repeatCandidates(kernel, own, isFree);
       case 'stencil':
         return stencilCandidates(own);
+      case 'table':
       case 'split':
       case 'empty':
         return [];
@@ -66,7 +67,7 @@ export function candidatesOf(kernel: Kernel, own: Schedule): readonly Schedule[]
  *
  *     x * a + b * c, where b and c are rows   →   shared by the elements of a column
  */
-function sharesArithmetic(kernel: Kernel): boolean {
+export function sharesArithmetic(kernel: Kernel): boolean {
   const depends = dependenciesOf(kernel);
   const isRounded = (position: number): boolean => {
     const i = kernel.tape[position]!;
@@ -77,7 +78,7 @@ function sharesArithmetic(kernel: Kernel): boolean {
   const isShared = kernel.tape.some((i, position) =>
     argumentsOf(i).some((arg) => isRounded(arg) && isOfFewer(arg, position)),
   );
-  const read = loadsOf(kernel).map(({ access }) => access.buffer);
+  const read = affineLoadsOf(kernel).map(({ access }) => access.buffer);
   return (
     isShared || (new Set(read).size < read.length && kernel.tape.some((_, position) => isRounded(position)))
   );

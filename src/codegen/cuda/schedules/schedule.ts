@@ -18,6 +18,7 @@ import type { ReduceSchedule } from './schedule-reduce.js';
 import { chooseRepeat, type RepeatSchedule } from './schedule-repeat.js';
 import { chooseRows, DEFAULT_LIMITS, type DeviceLimits, type RowSchedule } from './schedule-rows.js';
 import { chooseStencil, type StencilSchedule } from './schedule-stencil.js';
+import type { TableSchedule } from './schedule-table.js';
 import { chooseInOrder } from './sum-order.js';
 
 /** A map in which some load runs along another axis than the stores: tiles go through shared memory. */
@@ -41,6 +42,7 @@ export interface SplitSchedule {
 
 export type Schedule =
   | MapSchedule
+  | TableSchedule
   | TransposeSchedule
   | ReduceSchedule
   | OuterProductSchedule
