@@ -38,8 +38,8 @@ export const tileLength = (form: SortForm): number => PASS_THREADS * itemsOf(for
 
 export const PASS_NAME = 'weft_sort_pass';
 /**
- * The most blocks of a pass that may end at once, which go from tile to tile. A multiprocessor holds two: a block for each of
- * 14,564 tiles would begin and end in some 0.1 ms on an H100.
+ * The most blocks of a pass that may end at once, which go from tile to tile: a multiprocessor holds two, so that a block
+ * for each of 14,564 tiles would be begun in 55 turns only to end.
  */
 export const LOOPED_BLOCKS = 528;
 
