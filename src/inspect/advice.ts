@@ -30,6 +30,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   'operand-copy':
     'Slice, flip or transpose where the array is made, if these bytes matter: they are a copy, for a library reads rows or columns that lie side by side, forwards and at even distances, and a routine C order.',
   loop: 'Move the work into the function of the loop if each of its steps needs it; the states of a loop are in memory before and after it.',
+  'turned-store':
+    'Leave it: the reduction reads in one order and the copy writes in another one, which a kernel of its own does in tiles.',
   'no-shared-input':
     'Give both steps the same array at the same places, so that one kernel reads it once for both.',
 };

@@ -108,12 +108,32 @@ export function mergeHorizontally(a: MutableKernel, b: MutableKernel, isLiveOut:
       if (load.index !== undefined || other.index !== undefined) continue;
       const aligned = align(first, second, load, other);
       const full = aligned === undefined ? undefined : matchRest(aligned);
-      if (full !== undefined && rolesAgree(full)) return joinOf(full, 'first', isLiveOut);
+      if (full === undefined || !rolesAgree(full)) continue;
+      if (second.reduced.length < first.reduced.length && storesTurned(second, other))
+        return fail('turned-store');
+      return joinOf(full, 'first', isLiveOut);
     }
   }
   return areSmallMaps(first, second)
     ? joinOf({ first, second, match: identityOf(first.sizes.length) }, 'first', isLiveOut)
     : fail('no-shared-input');
+}
+
+/**
+ * Whether a large map reads neighbours that it does not store beside one another: in a reduction, which walks in the order
+ * of its reading, a warp's stores would each go to another sector.
+ */
+function storesTurned({ sizes, uses, domainSize }: MutableKernel, { strides }: Access): boolean {
+  const isUnit = (stride: number): boolean => Math.abs(stride) === 1;
+  const inner = strides.findIndex((stride, axis) => isUnit(stride) && sizes[axis]! > 1);
+  if (inner < 0 || domainSize <= SMALL_MAP) return false;
+  const isTurned = ({ access }: { readonly access: Access }): boolean => {
+    const own = access.strides[inner]!;
+    return (
+      own !== 0 && !isUnit(own) && access.strides.some((stride, axis) => isUnit(stride) && sizes[axis]! > 1)
+    );
+  };
+  return uses.some(({ stores }) => stores.some(isTurned));
 }
 
 /** Reductions merge only if they reduce the same axes; a map follows any. */

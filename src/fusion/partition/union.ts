@@ -35,6 +35,8 @@ export type Reason =
   | 'operand-copy'
   /** One side is a loop: its states are in memory. */
   | 'loop'
+  /** A map beside a reduction that stores what it reads side by side at places far apart. */
+  | 'turned-store'
   /** Siblings that share no input at the same place. */
   | 'no-shared-input';
 
