@@ -24,6 +24,9 @@ interface Given {
   readonly dense: Lazy;
   /** Random, 100,000 rows and 1,000 columns, an element in a thousand. */
   readonly tall: SparseMatrix;
+  /** A vector and a matrix of 16 columns, with as many rows as the matrix has columns. */
+  readonly ones: Lazy;
+  readonly ones16: Lazy;
 }
 
 const lines = ({ data, indices, indptr }: SparseMatrix): Lazy[] => [data, indices, indptr];
@@ -46,13 +49,13 @@ const FUNCTIONS: Readonly<Record<string, (given: Given) => readonly Lazy[] | Pro
   fromDense: ({ dense }) => lines(sparse.fromDense(dense)),
   rowSums: ({ a }) => [a.sum(1)],
   columnSums: ({ a }) => [a.sum(0)],
-  matvec: ({ a }) => [a.matmul(ones([a.shape[1]]))],
-  matmul16: ({ a }) => [a.matmul(ones([a.shape[1], 16]))],
-  cg100: ({ a }) => [sparse.cg(a, ones([a.shape[0]]), { rtol: 0, maxiter: 100 }).x],
+  matvec: ({ a, ones }) => [a.matmul(ones)],
+  matmul16: ({ a, ones16 }) => [a.matmul(ones16)],
+  cg100: ({ a, ones }) => [sparse.cg(a, ones, { rtol: 0, maxiter: 100 }).x],
   svds: ({ a }) => [sparse.svds(a, { k: 6, tol: 1e-3, maxiter: 20 }).s],
   svdsTall: ({ tall }) => Object.values(sparse.svds(tall, { k: 6 })),
   splu: async ({ a }) => await sparse.splu(a),
-  spsolve: async ({ a }) => await compute([await sparse.spsolve(a, ones([a.shape[0]]))], cpu),
+  spsolve: async ({ a, ones }) => await compute([await sparse.spsolve(a, ones)], cpu),
 };
 
 async function givenOf(side: number): Promise<Given> {
@@ -73,7 +76,9 @@ async function givenOf(side: number): Promise<Given> {
   const even = new Int32Array(a.shape[0] >> 1).map((_, k) => 2 * k);
   const tall = await sparse.random(random.key(3), [100_000, 1000], { density: 1e-3 }).persist(cpu);
   const shuffled = { data: values, row: rows, col: columns };
-  return { side, a, other, even, shuffled, random: some, dense, tall };
+  const vector = await ones([side * side]).persist(cpu);
+  const vectors = await ones([side * side, 16]).persist(cpu);
+  return { side, a, other, even, shuffled, random: some, dense, tall, ones: vector, ones16: vectors };
 }
 
 async function main(): Promise<void> {
