@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cpu/counting-order.h"
+#include "cpu/scan-numbers.h"
 #include "cpu/sparse-lines.h"
 #include "cpu/sparse-moves.h"
-#include "cpu/sparse-numbers.h"
 
 namespace weft::cpu {
 namespace {
@@ -174,8 +174,7 @@ class Collecting {
     for (int64_t k = 0; k < count; found++) {
       const Index place = line.places[k];
       typename N::Wide sum{};
-      for (; k < count && line.places[k] == place; k++)
-        sum = N::combine(sum, times(N::widen(line.values[k]), N::widen(Element{1})));
+      for (; k < count && line.places[k] == place; k++) sum = N::combine(sum, N::widen(line.values[k]));
       line.places[found] = place;
       line.values[found] = N::round(sum);
     }

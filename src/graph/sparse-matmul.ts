@@ -7,10 +7,11 @@
  */
 import { expected, RangeArgumentError } from '../host/errors.js';
 import { call } from './calls.js';
-import type { DType } from './dtype.js';
+import { fromAnyParts } from './complex-parts.js';
+import { type DType, isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, constant, iota, meetingDType } from './infer.js';
+import { cast, constant, iota, map, meetingDType } from './infer.js';
 import {
   at,
   bounded,
@@ -22,6 +23,7 @@ import {
   type SparseParts,
   startsOfCounts,
   sumDType,
+  withValues,
 } from './sparse.js';
 import { broadcast } from './view-nodes.js';
 
@@ -41,11 +43,19 @@ export function matrixProduct(op: string, a: SparseParts, b: SparseParts): Spars
   return gustavson(op, a, canonical(b, op));
 }
 
-/** The matrix with rows in the order of their columns, and each place stored once. */
-export const canonical = (matrix: SparseParts, op: string): SparseParts =>
-  matrix.isCanonical || boundOf(matrix) === 0
-    ? matrix
-    : gustavson(op, matrix, identity(matrix.shape[1], matrix.values.dtype));
+/** The matrix with rows in the order of their columns, and each place stored once; complex elements by parts, as `rowSums`. */
+export function canonical(matrix: SparseParts, op: string): SparseParts {
+  if (matrix.isCanonical || boundOf(matrix) === 0) return matrix;
+  const { dtype } = matrix.values;
+  if (!isComplex(dtype)) return gustavson(op, matrix, identity(matrix.shape[1], dtype));
+  const part = (name: 'real' | 'imag'): SparseParts =>
+    canonical(
+      withValues(matrix, (values) => map(name, [values])),
+      op,
+    );
+  const [re, im] = [part('real'), part('imag')];
+  return withValues(re, (values) => fromAnyParts(values, upToBound(im.values), dtype));
+}
 
 function gustavson(op: string, a: SparseParts, b: SparseParts): SparseParts {
   const [rows, columns] = [a.shape[0], b.shape[1]];

@@ -14,14 +14,13 @@ import { reductionRow } from './reductions.js';
 import {
   columnKeysOf,
   columnsOf,
-  product,
+  rowSums,
   rowsOf,
   type SparseParts,
   startsOf,
   withValues,
 } from './sparse.js';
 import { canonical } from './sparse-matmul.js';
-import { broadcast, reshape } from './view-nodes.js';
 
 /** The axis that is reduced; undefined: both. */
 export type ReducedAxis = 0 | 1 | undefined;
@@ -36,15 +35,13 @@ function binsOf(op: string, matrix: SparseParts, axis: 0 | 1): Binning {
 /** The sums, of the dtype that `sum` gives. */
 export function sumsOf(op: string, matrix: SparseParts, axis: ReducedAxis): Expr {
   const { result } = reductionRow('sum').dtype(matrix.values.dtype)!;
-  const [rows, columns] = matrix.shape;
   const summed = withValues(matrix, (values) => astype(values, result));
   if (axis === 0) {
     const sums = sumsIn(binsOf(op, summed, 0), upToBound(summed.values), 1, 'any');
     // Zeros may have any sign.
     return map('add', [sums, constant(0, sums.dtype)]);
   }
-  const ones = broadcast(constant(1, result), [columns, 1]);
-  const sums = reshape(product(op, summed, ones), [rows]);
+  const sums = rowSums(op, summed);
   return axis === 1 ? sums : reduce('sum', sums, [0]);
 }
 

@@ -12,6 +12,7 @@
 import { countsIn } from './binning.js';
 import { call } from './calls.js';
 import { firsts } from './compaction.js';
+import { fromAnyParts } from './complex-parts.js';
 import { type DType, isComplex, isFloat, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { throughBound, upToBound, withExtent } from './extent.js';
@@ -217,18 +218,32 @@ export const constantLine = (value: bigint): Expr => broadcast(constant(value, '
 
 /** The sums of runs of values; run k is the values from start k up to start k + 1. */
 function runSums(starts: Expr, values: Expr): Expr {
-  const one = broadcast(constant(1, values.dtype), [1, 1]);
   const places = broadcast(constant(0n, 'int64'), values.shape);
   const [rows] = starts.shape as readonly [number];
-  const matrix = {
-    shape: [rows - 1, 1] as const,
+  return rowSums('sparse', {
+    shape: [rows - 1, 1],
     starts,
     places,
     values,
     isCanonical: false,
     isGiven: false,
-  };
-  return reshape(product('sparse', matrix, one), [rows - 1]);
+  });
+}
+
+/** The sums of rows: a product with ones, of complex elements one for each part, as of an infinity 0 · ∞ is NaN. */
+export function rowSums(op: string, matrix: SparseParts): Expr {
+  const { dtype } = matrix.values;
+  if (isComplex(dtype)) {
+    const part = (name: 'real' | 'imag'): Expr =>
+      rowSums(
+        op,
+        withValues(matrix, (values) => map(name, [values])),
+      );
+    return fromAnyParts(part('real'), part('imag'), dtype);
+  }
+  const [rows, columns] = matrix.shape;
+  const ones = broadcast(constant(1, dtype), [columns, 1]);
+  return reshape(product(op, matrix, ones), [rows]);
 }
 
 /** A matrix of keys in order; `runs`: how many of them there are, those behind being the last one again. */

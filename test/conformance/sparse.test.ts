@@ -192,6 +192,38 @@ describe.each(onDevices)('dense arrays on %s', (device) => {
   });
 });
 
+it.each(onDevices)(
+  'components of complex elements are added apart on %s, infinities and NaN too',
+  async (device) => {
+    const [inf, nan] = [Number.POSITIVE_INFINITY, Number.NaN];
+    const complex = (re: number, im: number) => ({ re, im });
+    const elements = [
+      [0, 0, complex(inf, 1)],
+      [0, 1, complex(2, -inf)],
+      [0, 0, complex(1, 2)],
+      [1, 1, complex(3, inf)],
+      [2, 0, complex(nan, 1)],
+      [2, 0, complex(0, 1)],
+      [1, 0, complex(1, nan)],
+      [1, 1, complex(5, 5)],
+    ] as const;
+    const data = lazy(elements.map((each) => each[2]));
+    const index = (axis: 0 | 1): number[] => elements.map((each) => each[axis]);
+    const a = sparse.coo({ data, row: index(0), col: index(1) }, [3, 2]);
+    // Columns in no order, one of them twice.
+    const b = sparse.csr({ data: data.slice([0, 3]), indices: [1, 0, 1], indptr: [0, 3] }, [1, 2]);
+    const results = [a.data, a.sum(1), a.sum(0), b.toDense()] as const;
+    const wanted = [
+      [complex(inf, 3), complex(2, -inf), complex(1, nan), complex(8, inf), complex(nan, 2)],
+      [complex(inf, -inf), complex(9, nan), complex(nan, 2)],
+      [complex(nan, nan), complex(10, nan)],
+      [complex(2, -inf), complex(inf, 3)],
+    ];
+    const found = await compute([...results], { device });
+    expect(found.map((each) => (each.toArray() as unknown[]).flat())).toEqual(wanted);
+  },
+);
+
 it('a matrix that may store one element, and does not, has none', async () => {
   const one = sparse.csr({ data: [5], indices: [1], indptr: [0, 0, 1] }, [2, 3]);
   const other = sparse.csr({ data: [7], indices: [2], indptr: [0, 1, 1] }, [2, 3]);
