@@ -64,12 +64,13 @@ void combineRows(const Combine& c, const RoutineJob& job, ThreadPool& pool, cons
   auto* const places = reinterpret_cast<Place*>(job.results[1]);
   auto* const values = reinterpret_cast<T*>(job.results[2]);
   const bool isOfBoth = c.isOfBoth;
-  const auto mostBefore = [a, b, isOfBoth](int64_t row) {
-    const int64_t ofA = a.begin(row), ofB = b.begin(row);
+  const auto together = [isOfBoth](int64_t ofA, int64_t ofB) {
     return isOfBoth ? std::min(ofA, ofB) : ofA + ofB;
   };
   const int64_t end = writeRowsAtOnce(
-      c.rows, c.bound, starts, pool, cancel, mostBefore,
+      c.rows, c.bound, starts, pool, cancel,
+      [=](int64_t row) { return together(a.begin(row), b.begin(row)); },
+      [=](int64_t row) { return together(a.end(row) - a.begin(row), b.end(row) - b.begin(row)); },
       [=](int64_t row, int64_t to) {
         mergeRow(isOfBoth, a, b, row, [&](Index column, int64_t i, int64_t j) {
           places[to] = static_cast<Place>(column);

@@ -43,6 +43,7 @@ void keepElements(const Keep& keep, const RoutineJob& job, ThreadPool& pool,
   const auto write = [&](const auto& isKept) {
     return writeRowsAtOnce(
         keep.rows, keep.stored, starts, pool, cancel, [lines](int64_t row) { return lines.begin(row); },
+        [lines](int64_t row) { return lines.end(row) - lines.begin(row); },
         [=](int64_t row, int64_t to) {
           for (int64_t k = lines.begin(row), end = lines.begin(row + 1); k < end; k++) {
             const Index column = lines.places[k];

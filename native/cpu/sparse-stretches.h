@@ -34,12 +34,12 @@ void moveDown(int64_t from, int64_t count, int64_t to, ThreadPool& pool, Element
 }
 
 // Writes starts and elements. `mostBefore(row)`: how many elements rows before it have at most, of rows + 1
-// up to `bound`; `write(row, to)` writes a row's elements from place `to` of the lines on and gives their
-// end, which is no further away than the most of that row. Gives the number of elements.
-template <typename Start, typename Most, typename Write, typename... Element>
+// up to `bound`; `mostOf(row)`: how many that row has at most; `write(row, to)` writes a row's elements from
+// place `to` of the lines on and gives their end. Gives the number of elements.
+template <typename Start, typename Before, typename Most, typename Write, typename... Element>
 int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& pool,
-                        const std::atomic<bool>* cancel, const Most& mostBefore, const Write& write,
-                        Element*... lines) {
+                        const std::atomic<bool>* cancel, const Before& mostBefore, const Most& mostOf,
+                        const Write& write, Element*... lines) {
   constexpr int64_t kLeast = 1 << 14;
   struct Stretch {
     int64_t row, first, count;
@@ -65,17 +65,15 @@ int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& 
     Stretch& own = parts[static_cast<size_t>(s)];
     const Stretch& next = parts[static_cast<size_t>(s + 1)];
     // Of its own, so that what they hold stays in registers.
-    const Most before = mostBefore;
+    const Most most = mostOf;
     const Write writeRow = write;
-    int64_t to = own.first, least = before(own.row);
+    int64_t to = own.first;
     for (int64_t first = own.row; first < next.row; first += kRowsAtOnce) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
       const int64_t last = std::min(next.row, first + kRowsAtOnce);
       for (int64_t row = first; row < last; row++) {
-        const int64_t most = before(row + 1);
         // Of starts that cannot be, a row may have more than there is room for.
-        if (to + most - least <= next.first) to = writeRow(row, to);
-        least = most;
+        if (to + most(row) <= next.first) to = writeRow(row, to);
         starts[row + 1] = static_cast<Start>(to - own.first);
       }
     }

@@ -2,6 +2,8 @@
 import { expect, it } from 'vitest';
 import { sparse } from '../../src/api/sparse.js';
 import type { SparseMatrix } from '../../src/api/sparse-matrix.js';
+import { createProgram, type RoutineSpec, routineWorkspace, run } from '../../src/exec/native/native.js';
+import { dtypeCode } from '../../src/graph/dtype.js';
 import { compute, explain, type Lazy, lazy, ones } from '../../src/index.js';
 import { referenceOf, toLazy } from '../support/api.js';
 import { generator, randomIntegers } from '../support/random.js';
@@ -140,7 +142,7 @@ it.each(['float32', 'float64'] as const)(
 
 it('rows that threads write in stretches, and column sums, are those of a plan that does not hold the lines', async () => {
   const seed = 11;
-  const given = randomElements(seed, [6000, 300], 40_000);
+  const given = randomElements(seed, [3000, 300], 40_000);
   const index = { row: Int32Array.from(given.row), col: Int32Array.from(given.col) };
   const next = generator(seed);
   // Of up to 17 orders of magnitude, so that values are no whole multiples of one unit.
@@ -151,15 +153,54 @@ it('rows that threads write in stretches, and column sums, are those of a plan t
     .persist(cpu);
   const other = sparse.hstack([
     b,
-    sparse.csr({ data: [], indices: [], indptr: new Int32Array(6001) }, [6000, 1]),
+    sparse.csr({ data: [], indices: [], indptr: new Int32Array(3001) }, [3000, 1]),
   ]);
-  const jobs = [a.add(other), a.columns(20, 200)].flatMap(linesOf);
+  const matrices = [a.add(other), a.columns(20, 200)];
+  const jobs = matrices.flatMap(linesOf);
   const whole = (await compute([...jobs, a.sum(0)], cpu)) as readonly Line[];
-  const within = { ...cpu, memory: 2 ** 19 };
-  expect((await explain(jobs, within)).toString()).not.toMatch(/\n {2}sparse(Combine|Kept) /);
+  const within = { ...cpu, memory: 400_000 };
+  const elements = matrices.map(({ data }) => data);
+  expect((await explain(elements, within)).toString()).not.toMatch(/\n {2}sparse(Combine|Kept) /);
   const parts = (await compute([...jobs, a.sum(0)], within)) as readonly Line[];
   for (const [k, line] of whole.entries())
     expect(bytesOf(line).equals(bytesOf(parts[k]!)), `seed ${seed}, line ${k}`).toBe(true);
+});
+
+it('rows that overlap, which no checked matrix has, are written within the results', async () => {
+  const [rows, stored] = [9, 6];
+  const bound = 2 * stored;
+  const begins = (isOdd: number) =>
+    Int32Array.from({ length: rows + 1 }, (_, k) => (k % 2 === isOdd ? stored : 0));
+  const ofMatrix = (isOdd: number) => [begins(isOdd), new Int32Array(stored), new Float64Array(stored)];
+  const operands = [...ofMatrix(0), ...ofMatrix(1)];
+  const [real, index] = [dtypeCode('float64'), dtypeCode('int32')];
+  const sizes = [4 * (rows + 1), 4 * bound, 8 * bound];
+  const step: RoutineSpec = {
+    kind: 'routine',
+    name: 'sparseCombine',
+    numbers: [real, index, index, rows, stored, stored, bound, 0, 0, 0],
+    operands: [0, 1, 2, 3, 4, 5],
+    results: [6, 7, 8],
+    workspace: 9,
+  };
+  const { most } = routineWorkspace(step);
+  const program = createProgram({
+    device: 'cpu',
+    arenaByteLength: most,
+    images: [],
+    buffers: [
+      ...operands.map(({ byteLength }) => ({ role: 'input', byteLength, offset: -1 }) as const),
+      ...sizes.map((byteLength) => ({ role: 'output', byteLength, offset: -1 }) as const),
+      { role: 'temporary', byteLength: most, offset: 0 },
+    ],
+    steps: [step],
+  });
+  const { outputs } = await run(program, operands, { outputs: sizes.map(() => 'host') });
+  const starts = new Int32Array(outputs[0] as ArrayBuffer);
+  expect(
+    [...starts].every((start, k) => start >= (starts[k - 1] ?? 0) && start <= bound),
+    `${starts}`,
+  ).toBe(true);
 });
 
 it('columns of 64 bits beside an odd number of float32 elements are in order', async () => {
