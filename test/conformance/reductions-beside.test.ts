@@ -158,6 +158,18 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       },
     );
 
+    it('of arrays that lie in two ways gives the same bits beside one of another of them', async () => {
+      const [straight, across] = [1, 2].map((seed) => randomValues('float32', [16 * 353], seed).data);
+      const x = lazy(straight as Float32Array).reshape(16, 353);
+      const y = lazy(across as Float32Array)
+        .reshape(353, 16)
+        .transpose();
+      const sum = x.add(y).sum(1);
+      const alone = await sum.compute({ device });
+      const [, beside] = await compute([y.sub(x).sum(1), sum], { device });
+      expect(bitsOf(beside.data)).toEqual(bitsOf(alone.data));
+    });
+
     it(`gives the same bits beside others as alone, from seed ${SEED}`, async () => {
       const next = generator(SEED);
       const failures: string[] = [];

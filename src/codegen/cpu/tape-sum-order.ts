@@ -12,8 +12,9 @@ import { affinesIn, type Load, liveValues, loadsOf, mapLoads, sizesOf } from '..
 import { batchOf, hasMonoid, isOrdered, monoidOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { dropUnitAxes, firstOfBatch, mergeAxes } from '../../fusion/kernel/axes.js';
 import { create } from '../../fusion/kernel/instruction.js';
-import { type Access, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { type Access, type Kernel, product, sameNumbers } from '../../fusion/kernel/kernel.js';
 import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
+import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
 import { candidates } from './tape-candidates.js';
@@ -52,19 +53,39 @@ function bareReduction(kernel: Kernel, levels: Levels, position: number): Kernel
   const moving = ({ access }: Load): number => access.strides.filter((stride) => stride !== 0).length;
   const loads = loadsOf(walked);
   const most = Math.max(...loads.map(moving));
-  const main = new Map(
-    loads.filter((load) => moving(load) === most).map((load) => [load.access.strides.join(), load]),
+  const sorted = loads.filter((load) => moving(load) === most).sort(compareLoads(kernel));
+  const main = sorted.filter(
+    ({ access }, k) => k === 0 || !sameNumbers(access.strides, sorted[k - 1]!.access.strides),
   );
-  const [first] = main.values();
-  const dtype = first?.dtype ?? 'float32';
-  const reads = [...main.values()].flatMap(({ access }) =>
-    Array.from({ length: Math.ceil(READS / main.size) }, () => create.load(dtype, { ...access, bounds: [] })),
+  const dtype = main[0]?.dtype ?? 'float32';
+  const reads = main.flatMap(({ access }) =>
+    Array.from({ length: Math.ceil(READS / main.length) }, () =>
+      create.load(dtype, { ...access, bounds: [] }),
+    ),
   );
   const tape = reads.length > 0 ? reads : [create.constant(dtype, 0)];
   // A monoid has other layouts than sums; which one it is makes no difference.
   const monoid = monoidOf(kernel.tape[position]!);
   const reduce = monoid === undefined ? create.reduce(dtype, 'sum', [0]) : create.combine(dtype, monoid, [0]);
   return { ...walked, tape: [...tape, reduce] };
+}
+
+/**
+ * By strides, the shortest along the last axis first, then the widest dtype and the largest buffer: the tape's own order
+ * of loads changes with what is computed beside the reduction.
+ */
+function compareLoads({ buffers }: Kernel): (one: Load, other: Load) => number {
+  const keysOf = ({ access, dtype }: Load): readonly number[] => [
+    ...access.strides.map(Math.abs).reverse(),
+    ...access.strides,
+    -byteLengthOf(dtype),
+    dtypeCode(dtype),
+    -buffers[access.buffer]!.elementCount,
+  ];
+  return (one, other) => {
+    const keys = keysOf(other);
+    return keysOf(one).reduce((order, key, k) => order || key - keys[k]!, 0);
+  };
 }
 
 /** The access of a gather without the index. */
