@@ -223,7 +223,8 @@ export class Lazy<out D extends DType = DType> {
    * CompileError for a kernel of your own that does not compile. Kernels that run as a whole say how long the cost model
    * takes them for (`predictedMs`), and how long they take on memory of their own, which holds none of your data
    * (`measuredMs`, the least of 20 ms of runs on the CPU, with one thread, of its processor; on a GPU without queueing them),
-   * unless that memory is more than a quarter of the device's or a kernel has a loop whose end its data decide.
+   * unless that memory is more than a quarter of the device's or a kernel has a loop whose end its data decide. Other steps,
+   * calls among them, say why they are not timed (`whyNotTimed`).
    * The job itself is not run.
    *
    * @example

@@ -182,11 +182,15 @@ const resourcesText = ({ kernels = [] }: ExplainedStep): string =>
     )
     .join('');
 
-/** `predicted 34.5 µs, measured 33.1 µs`. */
-const timesText = ({ predictedMs, measuredMs }: ExplainedStep): string =>
-  predictedMs === undefined
-    ? ''
-    : `predicted ${formatMicroseconds(predictedMs / 1e3)}${measuredMs === undefined ? '' : `, measured ${formatMicroseconds(measuredMs / 1e3)}`}\n`;
+/** `predicted 34.5 µs, measured 33.1 µs`, or `not timed: a call`. */
+function timesText({ predictedMs, measuredMs, whyNotTimed }: ExplainedStep): string {
+  const times = [
+    ...(predictedMs === undefined ? [] : [`predicted ${formatMicroseconds(predictedMs / 1e3)}`]),
+    ...(measuredMs === undefined ? [] : [`measured ${formatMicroseconds(measuredMs / 1e3)}`]),
+    ...(whyNotTimed === undefined ? [] : [`not timed: ${whyNotTimed}`]),
+  ];
+  return times.length === 0 ? '' : `${times.join(', ')}\n`;
+}
 
 /**
  * Explains the compute of several results together. Throws what `compute` would reject with before it runs

@@ -51,6 +51,8 @@ export interface ExplainedStep {
   readonly predictedMs?: number;
   /** The least of several runs on memory of its own, without queueing them; not where its buffers do not fit. */
   readonly measuredMs?: number;
+  /** With `measure`, of a step without `measuredMs`: a call, in parts, or the reason for which it cannot run by itself. */
+  readonly whyNotTimed?: string;
 }
 
 /** A value that goes through memory from one step to another. */

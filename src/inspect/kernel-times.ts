@@ -10,12 +10,12 @@ import { byteLengthOf } from '../graph/dtype.js';
 import type { LocatedStep } from './explain-steps.js';
 import type { ExplainedStep } from './explanation-data.js';
 
-export type KernelTimes = Pick<ExplainedStep, 'predictedMs' | 'measuredMs'>;
+export type KernelTimes = Pick<ExplainedStep, 'predictedMs' | 'measuredMs' | 'whyNotTimed'>;
 
 /** A kernel is measured whose buffers are no more than this part of the device's memory. */
 const MOST_OF_MEMORY = 0.25;
 
-/** For each step; of those that run in parts, and of calls, nothing. */
+/** For each step: its times, or why there are none. */
 export async function kernelTimes(
   located: readonly LocatedStep[],
   device: Device,
@@ -23,21 +23,31 @@ export async function kernelTimes(
 ): Promise<KernelTimes[]> {
   const { modelOf, calibrate, timeOf, totalBytesOf } = targetOf(device);
   const { costs } = modelOf(device, destination);
-  const wholes = located.map(wholeKernelOf);
-  await calibrate?.(wholes.flatMap((step) => step?.kernel ?? []));
+  await calibrate?.(located.flatMap((each) => wholeKernelOf(each)?.kernel ?? []));
   const most = MOST_OF_MEMORY * totalBytesOf(device);
   const times: KernelTimes[] = [];
-  for (const step of wholes) {
-    if (step === undefined || costs === undefined) {
-      times.push({});
+  for (const each of located) {
+    const step = wholeKernelOf(each);
+    if (step === undefined) {
+      times.push({ whyNotTimed: each.own.kind === 'call' ? 'a call' : 'in parts' });
       continue;
     }
-    const predicted = { predictedMs: 1e3 * costs.secondsOf(step, 1) };
-    const isTimed = bytesOf(step.kernel) <= most && !hasLoops(step.kernel);
-    const seconds = isTimed ? await timeOf?.(step, device) : undefined;
-    times.push(seconds === undefined ? predicted : { ...predicted, measuredMs: 1e3 * seconds });
+    const predicted = costs === undefined ? {} : { predictedMs: 1e3 * costs.secondsOf(step, 1) };
+    const why = whyNotTimed(step.kernel, most);
+    const seconds = why === undefined ? await timeOf?.(step, device) : undefined;
+    times.push({
+      ...predicted,
+      ...(seconds === undefined
+        ? { whyNotTimed: why ?? 'it launches nothing, or there is no memory for it' }
+        : { measuredMs: 1e3 * seconds }),
+    });
   }
   return times;
+}
+
+function whyNotTimed(kernel: Kernel, mostBytes: number): string | undefined {
+  if (hasLoops(kernel)) return 'its data decide when a loop ends';
+  return bytesOf(kernel) > mostBytes ? 'its buffers take more than a quarter of the memory' : undefined;
 }
 
 const wholeKernelOf = ({ own, step }: LocatedStep): KernelStep | undefined =>

@@ -26,11 +26,17 @@ describe('explain', () => {
     expect(e.steps[0]!.measuredMs).toBeGreaterThan(0);
     expect(String(e)).toMatch(/predicted [\d.]+ µs, measured [\d.]+ µs\n/);
     // In tiles, and of a product, there is none.
+    const product = await given
+      .matmul(placeholder([64, 8], 'float32', { device: 'cpu' }))
+      .explain({ device: 'cpu', measure: true });
+    expect(product.steps.map((step) => [step.measuredMs, step.whyNotTimed])).toEqual([[undefined, 'a call']]);
+    expect(String(product)).toContain('not timed: a call\n');
     const rest = await x
       .exp()
       .explain({ device: 'cpu', memory: 2 ** 20, to: npy('never.npy'), measure: true });
     expect(rest.steps.map((step) => step.predictedMs)).toEqual(rest.steps.map(() => undefined));
-    expect(String(x.exp().explain({ device: 'cpu' }))).not.toContain('predicted');
+    expect(rest.steps.map((step) => step.whyNotTimed)).toEqual(rest.steps.map(() => 'in parts'));
+    expect(String(x.exp().explain({ device: 'cpu' }))).not.toMatch(/predicted|timed/);
   });
 
   it('does not run a loop whose end the elements decide: of zeros, this one never ends', async () => {
@@ -41,6 +47,7 @@ describe('explain', () => {
     const given = placeholder([1000], 'int32', { device: 'cpu' });
     const e = await toOne(given).explain({ device: 'cpu', measure: true });
     expect(e.steps.map((step) => step.measuredMs)).toEqual([undefined]);
+    expect(e.steps[0]!.whyNotTimed).toBe('its data decide when a loop ends');
     expect(e.steps[0]!.predictedMs).toBeGreaterThan(0);
   });
 
