@@ -76,4 +76,30 @@ describe('indices that a device holds', () => {
       [0n, 1n],
     ]);
   });
+
+  it('are told apart by the sign of a zero, by parts of complex constants and by shapes', async () => {
+    const ones = await lazy(Float32Array.of(1, 1)).persist({ device: 'cpu' });
+    const signed = (zero: number): Lazy => table.take(ones.copysign(zero).mul(4).astype('int32'));
+    expect([...(await signed(-0).compute({ device: 'cpu' })).data]).toEqual([10, 10]);
+    await expect(signed(0).compute({ device: 'cpu' })).rejects.toThrow(RangeArgumentError);
+
+    const turned = (im: number): Lazy =>
+      table.take(ones.astype('complex64').mul({ re: 0, im }).imag().astype('int32'));
+    expect([...(await turned(1).compute({ device: 'cpu' })).data]).toEqual([20, 20]);
+    await expect(turned(9).compute({ device: 'cpu' })).rejects.toThrow(RangeArgumentError);
+  });
+
+  it('are kept of few computed indices of a memory', async () => {
+    const indices = await stored([0, 1]);
+    const shifted = (by: number): Lazy => table.take(indices.add(by).sub(by));
+    for (let by = 0; by < 70; by++) await shifted(by).compute({ device: 'cpu' });
+    expect(knownOf(shifted(0))).toBeUndefined();
+    expect(knownOf(shifted(69))).toEqual([[0n, 1n]]);
+  });
+
+  it('are looked for below any number of views and casts', async () => {
+    let indices = (await stored([0, 1, 2, 3])).reshape([2, 2]);
+    for (let k = 0; k < 8000; k++) indices = indices.transpose().astype(k % 2 === 0 ? 'int64' : 'int32');
+    expect(knownOf(table.take(indices))).toBeUndefined();
+  });
 });

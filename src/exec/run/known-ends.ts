@@ -5,11 +5,12 @@
  */
 import type { IndexCheck } from '../../fusion/passes/index-check.js';
 import type { DeviceBuffer, Expr, Shape, Source, View } from '../../graph/expr.js';
+import { formatScalar } from '../../graph/format.js';
 import { formatView } from '../../graph/print.js';
 
 export type Ends = readonly [least: bigint, largest: bigint];
 
-/** By the first memory, then by the text and the numbers of the others. */
+/** By the first memory, then by the text and the numbers of the others, the oldest first. */
 const known = new WeakMap<DeviceBuffer, Map<string, Ends>>();
 
 /** The indices of a check, as they are computed of arrays that devices hold. */
@@ -22,6 +23,8 @@ export interface CheckedArray {
 
 const KEEPS_ALL: ReadonlySet<View['type']> = new Set(['reshape', 'permute', 'broadcast']);
 const MOST_NODES = 32;
+/** Ends that are kept of a memory: indices may be computed of it with other constants in each round. */
+const MOST_KEPT = 64;
 
 export function arrayOfCheck({ ends: [least] }: IndexCheck): CheckedArray {
   const sources: Source[] = [];
@@ -32,9 +35,11 @@ export function arrayOfCheck({ ends: [least] }: IndexCheck): CheckedArray {
       case 'source':
         if (x.source.type === 'iota') return `iota ${x.shape[0]}`;
         if (x.source.type === 'device' && !sources.includes(x.source)) sources.push(x.source);
-        return x.source.type === 'device' ? `${sources.indexOf(x.source)} ${x.dtype}` : undefined;
+        return x.source.type === 'device'
+          ? `${sources.indexOf(x.source)} ${x.dtype} ${textOfShape(x.shape)}`
+          : undefined;
       case 'const':
-        return `${x.value} ${x.dtype}`;
+        return `${formatScalar(x.value)} ${x.dtype}`;
       case 'cast':
         return computed(x.dtype, x);
       case 'map':
@@ -50,14 +55,12 @@ export function arrayOfCheck({ ends: [least] }: IndexCheck): CheckedArray {
     return texts.includes(undefined) ? undefined : `${name}(${texts.join()})`;
   };
   // The same elements in another shape have the same ends.
-  const textOfAll = (x: Expr): string | undefined => {
-    if (x.kind === 'view' && KEEPS_ALL.has(x.view.type)) return textOfAll(x.inputs[0]!);
-    if (x.kind !== 'cast') return textOf(x);
-    const text = textOfAll(x.inputs[0]!);
-    return text === undefined ? undefined : `${x.dtype}(${text})`;
-  };
-  const text = textOfAll(least.inputs[0]!);
-  return { sources, text: sources.length === 0 ? undefined : text };
+  let x = least.inputs[0]!;
+  let casts = '';
+  for (; x.kind === 'cast' || (x.kind === 'view' && KEEPS_ALL.has(x.view.type)); x = x.inputs[0]!)
+    if (x.kind === 'cast') casts += `${x.dtype} `;
+  const text = textOf(x);
+  return { sources, text: text === undefined || sources.length === 0 ? undefined : casts + text };
 }
 
 const textOfShape = (shape: Shape): string => shape.join('x');
@@ -98,5 +101,6 @@ export function keepEnds(arrays: readonly CheckedArray[], ends: readonly Ends[])
     if (key === undefined) continue;
     const own = known.get(key[0]) ?? new Map<string, Ends>();
     known.set(key[0], own.set(key[1], ends[k]!));
+    if (own.size > MOST_KEPT) own.delete(own.keys().next().value!);
   }
 }
