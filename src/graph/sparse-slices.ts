@@ -62,7 +62,9 @@ export function kept(op: string, matrix: SparseParts, mask: Expr, columns?: Colu
   const { first, count } = columns ?? { first: 0, count: all };
   const bound = boundOf(matrix);
   if (bound === 0 || rows * count === 0) return emptyMatrix([rows, count], matrix.values.dtype);
-  const { dtype } = matrix.places;
+  // int32 has no end of a stretch beyond 2^31 columns.
+  const isWide = columns !== undefined && indexDType(first + count) === 'int64';
+  const dtype = isWide ? 'int64' : matrix.places.dtype;
   const lines = [matrix.starts, matrix.isGiven ? columnsOf(matrix, op) : matrix.places];
   const [starts, places] = lines.map((line) => cast(upToBound(line), dtype)) as [Expr, Expr];
   const [counts] = call('sparseSelectCounts', [matrix.isGiven ? 1 : 0], [starts, mask], op) as [Expr];

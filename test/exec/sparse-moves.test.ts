@@ -215,6 +215,22 @@ it('columns of 64 bits beside an odd number of float32 elements are in order', a
   expect(values!.data).toEqual(Float32Array.of(7, 4, 4));
 });
 
+it.each([
+  [3, 2 ** 33, [0, 4]],
+  [1, 2 ** 31 + 1, [2, 6]],
+  [2 ** 32, 2 ** 32 + 5, []],
+])('columns %d to %d are those of indices of int32', async (first, end, kept) => {
+  const index = { indices: Int32Array.of(0, 3, 7), indptr: Int32Array.of(0, 3) };
+  const a = sparse.csr({ data: [1, 2, 3], ...index }, [1, 2 ** 33]).columns(first, end);
+  const lines = await compute(linesOf(a), cpu);
+  const values = kept.length === 0 ? [] : [2, 3];
+  expect(lines.map(({ data }) => Array.from<number | bigint, number>(data, Number))).toEqual([
+    [0, kept.length],
+    kept,
+    values,
+  ]);
+});
+
 it('the CPU moves rows and elements itself, and gathers elements one by one where a plan does not hold them', async () => {
   const a = await sparse.diags([1, 2, 3], [-1, 0, 1], [4000, 4000]).persist(cpu);
   const index = a.data.mul(300).astype('int32');
