@@ -20,7 +20,7 @@ function stepOf({
   dtype = 'float32',
   op = 'sum',
   isReverse = false,
-  shape = [1, 2 ** 20, 1],
+  shape = [1, 2 ** 23, 1],
 }: Scan): RoutineStep {
   const array = { dtype, shape, buffer: 0 };
   const parameters = [SCAN_OPS.indexOf(op), isReverse ? 1 : 0];
@@ -33,10 +33,10 @@ const isRing = (scan: Scan, limits: object = {}): boolean =>
 
 const FORMS = [
   { dtype: 'float32', op: 'sum' },
-  { dtype: 'float32', op: 'max' },
+  { dtype: 'float32', op: 'prod' },
   { dtype: 'float64', op: 'prod' },
   { dtype: 'int32', op: 'sum' },
-  { dtype: 'uint32', op: 'min' },
+  { dtype: 'uint32', op: 'prod' },
 ] as const;
 
 describe('a scan by rings of tiles', () => {
@@ -44,11 +44,13 @@ describe('a scan by rings of tiles', () => {
     for (const form of FORMS) expect(isRing(form)).toBe(true);
     for (const dtype of ['int64', 'complex64', 'int8', 'float16'] as const)
       expect(isRing({ dtype })).toBe(false);
-    expect(isRing({ op: 'logsumexp' })).toBe(false);
+    for (const op of ['logsumexp', 'max', 'min'] as const) expect(isRing({ op })).toBe(false);
+    expect(isRing({ shape: [1, 2 ** 22, 1] })).toBe(false);
+    expect(isRing({ dtype: 'float64', shape: [1, 2 ** 22, 1] })).toBe(true);
     expect(isRing({ isReverse: true })).toBe(false);
-    expect(isRing({ shape: [1, 2 ** 20 + 1, 1] })).toBe(true);
-    expect(isRing({ shape: [3, 2 ** 20 + 4, 1] })).toBe(true);
-    expect(isRing({ shape: [3, 2 ** 20 + 1, 1] })).toBe(false);
+    expect(isRing({ shape: [1, 2 ** 23 + 1, 1] })).toBe(true);
+    expect(isRing({ shape: [3, 2 ** 22 + 4, 1] })).toBe(true);
+    expect(isRing({ shape: [3, 2 ** 22 + 1, 1] })).toBe(false);
     expect(isRing({ shape: [3, 2 ** 20, 64] })).toBe(false);
     expect(isRing({ shape: [2 ** 20, 2048, 1] })).toBe(false);
   });

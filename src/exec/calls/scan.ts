@@ -138,6 +138,9 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   };
 }
 
+/** The fewest bytes that rings scan: of half as many they take 1.25 times as long as blocks, of twice as many 0.9. */
+const LEAST_RING_BYTES = 2 ** 25;
+
 /** Whether rings of tiles scan lines in one pass: all of them begin at 16 bytes. */
 const ringsFit = (
   { source, outer, length, inner }: ScanPlan,
@@ -146,6 +149,7 @@ const ringsFit = (
 ): boolean =>
   source === 'lookBack' &&
   inner === 1 &&
+  outer * length * byteLengthOf(form.dtype) >= LEAST_RING_BYTES &&
   (outer === 1 || (length * byteLengthOf(form.dtype)) % 16 === 0) &&
   limits.hasBulkCopies === true &&
   limits.sharedByteLength >= RING_SHARED_BYTES &&

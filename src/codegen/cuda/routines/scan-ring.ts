@@ -33,8 +33,12 @@ const GROUPS = 8;
 /** Bytes of a tile. */
 const TILE_BYTES = 16 * OWN * SCAN_THREADS;
 
-/** Whether there is such a kernel: of elements without maps whose tile is a ring's, and whose totals are one word. */
+/**
+ * Whether there is such a kernel that is faster: sums and products of elements without maps whose tile is a ring's, and
+ * whose totals are one word. Extremes, which compare NaN too, take 0.84 ms for 0.79 of 2^28 float32 on an H200.
+ */
 export const canRing = (form: ScanForm): boolean =>
+  (form.op === 'sum' || form.op === 'prod') &&
   scanTile(form.dtype, 1) * byteLengthOf(form.dtype) === TILE_BYTES &&
   toldWords(form) === 1 &&
   !form.reverse &&
