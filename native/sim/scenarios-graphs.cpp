@@ -126,6 +126,18 @@ const Scenarios& graphScenarios() {
          m.read(m.one);
          m.finish();
        }},
+      {"a copy that is captured runs each time that its graph does",
+       [] {
+         Machine m;
+         const CUgraph graph = captured(
+             m.two, [&] { must(cu().cuMemcpyDtoDAsync(m.block + kBytes / 2, m.block, kBytes / 2, m.two)); });
+         CUgraphExec exec = nullptr;
+         must(cu().cuGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+         m.set(m.one, 0, kBytes / 2);
+         for (int i = 0; i < 2; i++) must(cu().cuGraphLaunch(exec, m.one));
+         m.read(m.one);
+         m.finish();
+       }},
       {"what is captured is not done",
        [] {
          Machine m;

@@ -6,7 +6,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createProgram, type RunResult, run, trim } from '../../src/exec/native/native.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
-import { explain } from '../../src/index.js';
+import { explain, eye, linalg } from '../../src/index.js';
 import { bitsOf, CASES } from './programs.js';
 import { floats, ramp, scaleBy, use } from './scale.js';
 import { describeSimulator, setFaults, setSchedule, takeProblems } from './simulator.js';
@@ -151,5 +151,19 @@ describe('every program where memory is kept', () => {
     setSchedule({ timing: 'late', seed: 1 });
     // A program's memory is what it was.
     expect(allocations()).toBe(0);
+  });
+});
+
+describe('calls of a library where memory is kept', () => {
+  it.each([
+    ['cholesky', (v: number) => linalg.cholesky(eye(40).mul(v)), Math.sqrt],
+    ['inv', (v: number) => linalg.inv(eye(40).mul(v)), (v: number) => 1 / v],
+    ['det', (v: number) => linalg.det(eye(40).mul(v)), (v: number) => v ** 40],
+  ] as const)('compute of what they are given each time: %s', async (_, of, expected) => {
+    // From the third time on the graph that was captured of the steps is launched.
+    for (let v = 2; v < 8; v++) {
+      const { data } = await of(v).compute({ device: 'cuda' });
+      expect(Number(data[0]) / expected(v)).toBeCloseTo(1, 12);
+    }
   });
 });

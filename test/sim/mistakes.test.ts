@@ -60,6 +60,7 @@ const SCENARIOS: readonly (readonly [string, Problem['kind'] | undefined])[] = [
   ['a node is set after its graph was destroyed', 'misuse'],
   ['what is captured is launched, by itself and in a graph', undefined],
   ['what is captured is not done', 'undefined-read'],
+  ['a copy that is captured runs each time that its graph does', undefined],
   ['a stream that captures is waited for', undefined],
   ['a stream that captures is given what is not captured', 'misuse'],
 ];

@@ -53,15 +53,20 @@ WEFT_SIM_API cuMemcpyDtoDAsync_v2(Address to, Address from, size_t byteLength, S
   return enter("cuMemcpyDtoDAsync_v2", Needs::context, [&](Simulator& simulator, Context* context) {
     Stream* stream = simulator.stream(handle);
     if (stream == nullptr) return kInvalidHandle;
-    Operation copy;
-    copy.kind = "copy";
-    copy.what = simulator.callName;
-    copy.body = [=, &simulator, what = copy.what](Accesses& accesses) {
-      if (!simulator.read(*context, from, byteLength, accesses, what) ||
-          !simulator.write(*context, to, byteLength, accesses, what))
+    const LibraryWork work{[=, &simulator](Context& where, Accesses& accesses, const std::string& what) {
+      if (!simulator.read(where, from, byteLength, accesses, what) ||
+          !simulator.write(where, to, byteLength, accesses, what))
         return kIllegalAddress;
       std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), byteLength);
       return kSuccess;
+    }};
+    // A copy that is captured runs each time that its graph does.
+    if (simulator.capture(*stream, work)) return kSuccess;
+    Operation copy;
+    copy.kind = "copy";
+    copy.what = simulator.callName;
+    copy.body = [=, body = work.body, what = copy.what](Accesses& accesses) {
+      return body(*context, accesses, what);
     };
     simulator.scheduler.issue(*stream, std::move(copy));
     return kSuccess;
