@@ -56,7 +56,7 @@ export const HEAD = `extern "C" __global__ void __launch_bounds__(${UNIQUE_THREA
 `;
 
 /** The range: the greatest key, the greatest of the keys' complements, and how many values a table may have. */
-export const RANGE = `struct weft_range {
+export const KEY_RANGE = `struct weft_range {
   unsigned long long high, low, most;
 };
 __device__ __forceinline__ weft_range weft_range_of(const char* work) { return *(const weft_range*)(work + ${RANGE_AT}); }
@@ -266,7 +266,7 @@ export function printUnique({ dtype, countBytes }: UniqueForm): string {
     printKeys(keys),
     BEGIN,
     printCounts(countBytes),
-    RANGE,
+    KEY_RANGE,
     PRINT_BEGIN,
     printRange({ dtype, countBytes }),
     printClear('span / 32 + 1'),
