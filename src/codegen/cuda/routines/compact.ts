@@ -20,6 +20,18 @@ export interface CompactForm {
   readonly hasPlaces?: boolean;
 }
 
+/** The elements that tiles before this one keep, `ahead`, by its first warp, which tells those up to its own end. */
+export const COUNT_AHEAD = `  if (warp == 0) {
+    const weft_count sum = tile > 0 ? weft_kept_before(told, tile) : 0;
+    if (lane == 0) {
+      if (tile > 0) weft_tell(told + tile, WEFT_ALL | (sum + whole));
+      if (tile == tiles - 1) *length = (long long)(sum + whole);
+      ahead = sum;
+    }
+  }
+  __syncthreads();
+`;
+
 export const COMPACT_NAME = 'weft_compact';
 export const FILL_NAME = 'weft_compact_fill';
 export const COMPACT_THREADS = 256;
@@ -189,16 +201,7 @@ ${printRanks(steps)}  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? W
     for (int j = 0; j < ${SIDE}; ++j)
       if (keeps[step] >> j & 1u) kept[to++] = ${own};
   }
-  if (warp == 0) {
-    const weft_count sum = tile > 0 ? weft_kept_before(told, tile) : 0;
-    if (lane == 0) {
-      if (tile > 0) weft_tell(told + tile, WEFT_ALL | (sum + whole));
-      if (tile == tiles - 1) *length = (long long)(sum + whole);
-      ahead = sum;
-    }
-  }
-  __syncthreads();
-  out += ahead;
+${COUNT_AHEAD}  out += ahead;
   #pragma unroll 4
   for (unsigned int i = threadIdx.x; i < whole; i += ${COMPACT_THREADS}) out[i] = ${written};
 ${hasPlaces ? PLACES : ''}}

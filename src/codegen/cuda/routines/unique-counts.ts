@@ -3,13 +3,14 @@
  * each value of a narrow range in the place of a bit. After a sort, compaction writes where each begins, too, and counts are
  * the differences of those.
  */
-import { BOUNDARY, printDistinct } from './compact.js';
+import { BOUNDARY, COUNT_AHEAD, printDistinct } from './compact.js';
 import { BEGIN, printCounts } from './look-back.js';
 import { printRadixKernels } from './radix-sort.js';
 import { eachElement } from './select.js';
 import { printKeys } from './sort-keys.js';
 import {
   BLOCKS,
+  COUNTS_OF_WARPS,
   HEAD,
   KEY_RANGE,
   PRINT_BEGIN,
@@ -80,25 +81,7 @@ ${TABLE_ENDS}  __shared__ unsigned int sums[${UNIQUE_THREADS / 32}];
     those[k] = __ballot_sync(0xffffffffu, own[k] != 0);
     count += __popc(those[k]);
   }
-  if (lane == 0) sums[warp] = count;
-  __syncthreads();
-  unsigned int behind = 0, whole = 0;
-  #pragma unroll
-  for (unsigned int w = 0; w < ${UNIQUE_THREADS / 32}; ++w) {
-    behind += w < warp ? sums[w] : 0;
-    whole += sums[w];
-  }
-  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? WEFT_OWN : WEFT_ALL) | whole);
-  if (warp == 0) {
-    const weft_count sum = tile > 0 ? weft_kept_before(told, tile) : 0;
-    if (lane == 0) {
-      if (tile > 0) weft_tell(told + tile, WEFT_ALL | (sum + whole));
-      if (tile == tiles - 1) *length = (long long)(sum + whole);
-      ahead = sum;
-    }
-  }
-  __syncthreads();
-  long long to = (long long)ahead + behind;
+${COUNTS_OF_WARPS}${COUNT_AHEAD}  long long to = (long long)ahead + behind;
   #pragma unroll
   for (int k = 0; k < ${STEPS}; ++k) {
     const long long at = to + __popc(those[k] & ((1u << lane) - 1u));

@@ -13,7 +13,7 @@
  * read takes a fraction of an atomic operation. Launches are made by `exec/calls/unique.ts`.
  */
 import type { DType } from '../../../graph/dtype.js';
-import { printDistinct } from './compact.js';
+import { COUNT_AHEAD, printDistinct } from './compact.js';
 import { BEGIN, CLEAR_THREADS, CLEARED, printCounts } from './look-back.js';
 import { printRadixKernels } from './radix-sort.js';
 import { eachElement, elementsAtOnce } from './select.js';
@@ -74,6 +74,18 @@ export const PRINT_BEGIN = `${HEAD}${UNIQUE_NAMES.begin}(unsigned int first_x, c
   if (threadIdx.x < ${RANGE_AT / 4}) ((unsigned int*)work)[threadIdx.x] = 0u;
   if (threadIdx.x == 0) *(weft_range*)(work + ${RANGE_AT}) = weft_range{0ull, 0ull, (unsigned long long)most};
 }
+`;
+
+/** Of the warps' counts: those of warps before, `behind`, and of all, `whole`, which the tile tells. */
+export const COUNTS_OF_WARPS = `  if (lane == 0) sums[warp] = count;
+  __syncthreads();
+  unsigned int behind = 0, whole = 0;
+  #pragma unroll
+  for (unsigned int w = 0; w < ${UNIQUE_THREADS / 32}; ++w) {
+    behind += w < warp ? sums[w] : 0;
+    whole += sums[w];
+  }
+  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? WEFT_OWN : WEFT_ALL) | whole);
 `;
 
 export const BLOCKS = `  const long long block = (long long)blockIdx.x + first_x;
@@ -200,25 +212,7 @@ ${TABLE_ENDS}  __shared__ unsigned int sums[${UNIQUE_THREADS / 32}];
     before[k] = count + through - __popc(word[k]);
     count += __shfl_sync(0xffffffffu, through, 31);
   }
-  if (lane == 0) sums[warp] = count;
-  __syncthreads();
-  unsigned int behind = 0, whole = 0;
-  #pragma unroll
-  for (unsigned int w = 0; w < ${UNIQUE_THREADS / 32}; ++w) {
-    behind += w < warp ? sums[w] : 0;
-    whole += sums[w];
-  }
-  if (threadIdx.x == 0) weft_tell(told + tile, (tile > 0 ? WEFT_OWN : WEFT_ALL) | whole);
-  if (warp == 0) {
-    const weft_count sum = tile > 0 ? weft_kept_before(told, tile) : 0;
-    if (lane == 0) {
-      if (tile > 0) weft_tell(told + tile, WEFT_ALL | (sum + whole));
-      if (tile == tiles - 1) *length = (long long)(sum + whole);
-      ahead = sum;
-    }
-  }
-  __syncthreads();
-  out += ahead + behind;
+${COUNTS_OF_WARPS}${COUNT_AHEAD}  out += ahead + behind;
   const unsigned int below = (1u << lane) - 1u;
   #pragma unroll
   for (int k = 0; k < ${WORDS}; ++k) {
