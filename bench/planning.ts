@@ -1,9 +1,9 @@
 /**
  * The time that the JavaScript thread pays before anything runs: building nodes, planning graphs of several
- * shapes and sizes and writing their tapes, for a process that has done it before (warm) and for the first graph of a
+ * shapes and sizes and writing their code, for a process that has done it before (warm) and for the first graph of a
  * process (cold); and the longest slice of it between turns of the event loop. Prints a table, or JSON lines: medians
  * and the least of warm times. A slice is the least of the same slice of all graphs, so that other processes of the
- * machine do not count. For a GPU, of an architecture that need not be there, the plan without its code.
+ * machine do not count. For a GPU, of an architecture that need not be there, the plan and its CUDA C, not compiled.
  *
  * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--device sm_90] [--json]
  */
@@ -14,6 +14,7 @@ import { createProgramInSlices } from '../src/exec/native/native.js';
 import { planPartitionInSlices } from '../src/exec/plan/plan-graph.js';
 import { CPU, gpuOf } from '../src/exec/targets/device.js';
 import { cpuProgramInSlices } from '../src/exec/targets/program-cpu.js';
+import { sourcesInSlices } from '../src/exec/targets/program-cuda.js';
 import { targetOf } from '../src/exec/targets/table.js';
 import { partitionInSlices } from '../src/fusion/partition/partition.js';
 import { canonicalizeInSlices } from '../src/fusion/passes/canonicalize.js';
@@ -62,6 +63,7 @@ function measure(shape: string, count: number): Measured {
   );
   const planned = now();
   if (device.isHost) sliced(createProgramInSlices(sliced(cpuProgramInSlices(plan), slices)), slices);
+  else sliced(sourcesInSlices(plan, device), slices);
   const emitMs = now() - planned;
   const { user, system } = process.cpuUsage(before);
   return {
@@ -164,7 +166,7 @@ if (options.one !== undefined) {
 } else {
   if (!options.json) {
     console.log(
-      '| shape | nodes | steps | cold ms | median ms | least ms | tapes ms | µs / node | processor ms | slice ms | build µs / node | least |',
+      '| shape | nodes | steps | cold ms | median ms | least ms | code ms | µs / node | processor ms | slice ms | build µs / node | least |',
     );
     console.log('|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|');
   }

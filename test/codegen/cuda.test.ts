@@ -7,8 +7,10 @@ import { describe, expect, it } from 'vitest';
 import { cudaKernel, DEFAULT_LIMITS, printSchedule, scheduleOf } from '../../src/codegen/cuda/cuda.js';
 import { LOOP_CHECK } from '../../src/codegen/cuda/loop-check.js';
 import { cudaOf } from '../../src/exec/targets/kernel-source.js';
+import { isConstant } from '../../src/fusion/kernel/arithmetic.js';
+import { create } from '../../src/fusion/kernel/instruction.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
-import { DTYPES } from '../../src/graph/dtype.js';
+import { DTYPES, type Scalar } from '../../src/graph/dtype.js';
 import type { OpName } from '../../src/graph/ops.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
@@ -109,6 +111,26 @@ describe('cudaKernel', () => {
     const [a, b] = [scaled(1000, 0.25), scaled(1000, Number.NaN)].map((kernel) => cudaKernel(kernel));
     expect(a!.source).toBe(b!.source);
     expect(a!.launches).not.toEqual(b!.launches);
+  });
+
+  it('prints a structure once, with the constants of each kernel', () => {
+    const changed = { float32: 0.125, float64: 0.125, int32: 5, int64: 5n } as Readonly<
+      Record<string, Scalar>
+    >;
+    let constants = 0;
+    for (const { name, kernel, schedule = scheduleOf(kernel) } of CUDA_CASES) {
+      const tape = kernel.tape.map((i) => {
+        const value = isConstant(i) ? changed[i.dtype] : undefined;
+        if (value === undefined) return i;
+        constants++;
+        return create.constant(i.dtype, value);
+      });
+      const other: Kernel = { ...kernel, tape };
+      const [first, second] = [kernel, other].map((each) => cudaOf(each, DEFAULT_LIMITS, schedule));
+      expect(first, name).toEqual(cudaKernel(kernel, schedule));
+      expect(second, name).toEqual(cudaKernel(other, schedule));
+    }
+    expect(constants).toBeGreaterThan(20);
   });
 
   it('prints one source for maps of many lengths and for sums of many shapes', () => {

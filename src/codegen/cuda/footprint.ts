@@ -44,6 +44,8 @@ interface Rule {
   /** By which a kernel is split or not. */
   readonly schedule: Schedule;
   readonly choice: () => ScheduleChoice;
+  /** Of kernels that run as a whole, by multiprocessors. */
+  readonly wholes: Map<number, ScheduleChoice>;
 }
 
 /**
@@ -60,21 +62,29 @@ const ruleOf = oncePerLimits((kernel, limits): Rule => {
   if (known !== undefined) return known;
   const normal = normalOf(kernel);
   const schedule = scheduleOfNormal(normal, limits);
-  const rule = { schedule, choice: once(() => chooseSchedule(normal, schedule)) };
+  const rule = { schedule, choice: once(() => chooseSchedule(normal, schedule)), wholes: new Map() };
   if (schedule.kind !== 'outer-product') rules.set(structure, rule, kernel.tape.length);
   return rule;
+});
+
+/**
+ * The same object for kernels of one structure, for which the same code is printed but for names and the values of
+ * arguments.
+ */
+export const structureKey = (kernel: Kernel, limits: DeviceLimits): object => ruleOf(kernel, limits);
+
+const withNormal = (kernel: Kernel, choice: ScheduleChoice): Footprint => ({
+  ...choice,
+  get normal() {
+    return normalOf(kernel);
+  },
 });
 
 /** The footprint of a kernel on devices with these limits; found once. */
 export const footprintOf = oncePerLimits((kernel, limits): Footprint => {
   const choice = ruleOf(kernel, limits).choice();
   checkGrids(kernel, choice);
-  return {
-    ...choice,
-    get normal() {
-      return normalOf(kernel);
-    },
-  };
+  return withNormal(kernel, choice);
 });
 
 /**
@@ -87,9 +97,6 @@ export function expandForDevice(kernel: Kernel, limits?: DeviceLimits): SplitKer
   return schedule.kind === 'split' ? splitPhases(normalOf(kernel)) : { kernels: [kernel], added: [] };
 }
 
-/** By the footprint of a kernel that may run in parts, and by multiprocessors. */
-const knownWhole = new WeakMap<Footprint, Map<number, Footprint>>();
-
 /** The footprint of a kernel that runs as a whole on a device; the same scratch memory and bits as in parts. */
 export function wholeFootprintOf(
   kernel: Kernel,
@@ -99,14 +106,13 @@ export function wholeFootprintOf(
   const inParts = footprintOf(kernel, limits);
   const isGather = ({ access }: Load): boolean => access.index !== undefined;
   if (inParts.schedule.kind !== 'map' || !loadsOf(kernel).some(isGather)) return inParts;
-  const byCount = knownWhole.get(inParts) ?? new Map<number, Footprint>();
-  let whole = byCount.get(multiprocessors);
+  const { choice, wholes } = ruleOf(kernel, limits);
+  let whole = wholes.get(multiprocessors);
   if (whole === undefined) {
-    const chosen = chooseWhole(inParts.normal, inParts, limits, multiprocessors);
-    whole = chosen === inParts ? inParts : { normal: inParts.normal, ...chosen };
-    knownWhole.set(inParts, byCount.set(multiprocessors, whole));
+    whole = chooseWhole(inParts.normal, choice(), limits, multiprocessors);
+    wholes.set(multiprocessors, whole);
   }
-  return whole;
+  return whole === choice() ? inParts : withNormal(kernel, whole);
 }
 
 /**

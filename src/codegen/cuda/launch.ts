@@ -12,8 +12,7 @@ export type Dim3 = readonly [number, number, number];
 export type CudaArgument =
   | { readonly buffer: number }
   | { readonly scratch: number }
-  /** `number`: its position among the constants that come with a run, where it is one of those. */
-  | { readonly bytes: Uint8Array; readonly number?: number | undefined }
+  | BytesArgument
   | { readonly block: 'x' | 'y' }
   /** Of buffers that are taken from in windows: the indices [first, last) that are there (signed 64-bit numbers). */
   | { readonly block: 'first' | 'last' }
@@ -21,6 +20,14 @@ export type CudaArgument =
   | { readonly steps: true }
   /** The steps of the loop that were done before the launch (a signed 64-bit number). */
   | { readonly done: true };
+
+export interface BytesArgument {
+  readonly bytes: Uint8Array;
+  /** Of a constant that comes with a run: its position among those. */
+  readonly number?: number | undefined;
+  /** Of a constant: its position in the kernel's tape. */
+  readonly constant?: number | undefined;
+}
 
 export interface CudaLaunch {
   readonly function: string;

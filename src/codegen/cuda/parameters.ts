@@ -6,6 +6,7 @@
  * Sizes and strides of one value are one parameter. Called by the schedule printers.
  */
 
+import { constantOf } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { CUDA_TYPE } from '../../graph/cuda-expressions.js';
 import type { DType } from '../../graph/dtype.js';
@@ -13,7 +14,7 @@ import { type ConstantValue, givenValue, RuntimeScalar } from '../../graph/runti
 import { scalarBytes } from '../../graph/scalar-bytes.js';
 import { InternalError } from '../../host/errors.js';
 import { STORAGE_TYPE } from './casts.js';
-import type { CudaArgument } from './launch.js';
+import type { BytesArgument, CudaArgument } from './launch.js';
 
 /** Width of index arithmetic: 32 bits where the largest reachable offset allows it. */
 export type IndexWidth = 32 | 64;
@@ -34,6 +35,21 @@ function magicOf(size: number, width: IndexWidth): { magic: bigint; shift: numbe
   const bits = (divisor - 1n).toString(2).length;
   const shift = width - 1 + bits;
   return { magic: (1n << BigInt(shift)) / divisor + 1n, shift };
+}
+
+const constantArgument = (constant: number, dtype: DType, value: ConstantValue): BytesArgument => ({
+  bytes: scalarBytes(dtype, givenValue(value)),
+  constant,
+  ...(value instanceof RuntimeScalar ? { number: value.position } : {}),
+});
+
+/** The arguments of a function that was printed for another kernel of the same structure. */
+export function argumentsFor({ tape }: Kernel, args: readonly CudaArgument[]): readonly CudaArgument[] {
+  return args.map((argument) => {
+    if (!('constant' in argument) || argument.constant === undefined) return argument;
+    const instruction = tape[argument.constant]!;
+    return constantArgument(argument.constant, instruction.dtype, constantOf(instruction)!);
+  });
 }
 
 export class Parameters {
@@ -109,10 +125,7 @@ export class Parameters {
       key,
       () => key,
       (name) => `${CUDA_TYPE[dtype]} ${name}`,
-      {
-        bytes: scalarBytes(dtype, givenValue(value)),
-        ...(value instanceof RuntimeScalar ? { number: value.position } : {}),
-      },
+      constantArgument(position, dtype, value),
     );
   }
 

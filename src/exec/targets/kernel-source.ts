@@ -1,4 +1,7 @@
-/** The CUDA C of kernels, printed once each. Called for programs, and to measure, show and compile a kernel by itself. */
+/**
+ * The CUDA C of kernels, printed once for all kernels of a structure. Called for programs, and to measure, show and compile
+ * a kernel by itself.
+ */
 import {
   type CudaKernel,
   cudaKernel,
@@ -7,33 +10,53 @@ import {
   type Schedule,
 } from '../../codegen/cuda/cuda.js';
 import { textsOfCuda } from '../../codegen/cuda/cuda-functions.js';
-import { footprintOf } from '../../codegen/cuda/footprint.js';
+import { footprintOf, structureKey } from '../../codegen/cuda/footprint.js';
+import { argumentsFor } from '../../codegen/cuda/parameters.js';
 import { type CudaSource, generatedSource } from '../../codegen/cuda/source.js';
 import { cudaFunctionsIn } from '../../fusion/kernel/arithmetic.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { timed } from '../native/recorder.js';
 import { debug } from '../run/debug.js';
 
-/** By kernel and by schedule: the sources of schedules that were only measured go with them. */
-const printed = new WeakMap<Kernel, WeakMap<Schedule, CudaKernel>>();
+/**
+ * By structure, schedule and name, with the arguments of the kernel that was printed: the sources of schedules that were
+ * only measured go with them.
+ */
+const printed = new WeakMap<object, WeakMap<Schedule, Map<string, CudaKernel>>>();
 
-/** The CUDA C of a kernel for devices with these limits; printed once. `schedule`: another one that gives the same bits. */
-export function cudaOf(
-  kernel: Kernel,
-  limits: DeviceLimits = DEFAULT_LIMITS,
-  schedule: Schedule = footprintOf(kernel, limits).schedule,
-): CudaKernel {
-  const bySchedule = printed.get(kernel) ?? new WeakMap<Schedule, CudaKernel>();
-  let cuda = bySchedule.get(schedule);
+/** The CUDA C of a kernel, with the arguments of the first kernel of its structure. */
+function printedOf(kernel: Kernel, limits: DeviceLimits, schedule: Schedule): CudaKernel {
+  // The kernels of phases have constants at positions of their own.
+  const key = schedule.kind === 'split' ? kernel : structureKey(kernel, limits);
+  const bySchedule = printed.get(key) ?? new WeakMap<Schedule, Map<string, CudaKernel>>();
+  const byName = bySchedule.get(schedule) ?? new Map<string, CudaKernel>();
+  let cuda = byName.get(kernel.name);
   if (cuda === undefined) {
     cuda = timed('codegen', kernel.name, () => cudaKernel(kernel, schedule));
-    printed.set(kernel, bySchedule.set(schedule, cuda));
+    printed.set(key, bySchedule.set(schedule, byName.set(kernel.name, cuda)));
     const { source } = cuda;
     debug('cuda', kernel.name, () => source);
   }
   return cuda;
 }
 
+/** The CUDA C of a kernel for devices with these limits. `schedule`: another one that gives the same bits. */
+export function cudaOf(
+  kernel: Kernel,
+  limits: DeviceLimits = DEFAULT_LIMITS,
+  schedule: Schedule = footprintOf(kernel, limits).schedule,
+): CudaKernel {
+  const cuda = printedOf(kernel, limits, schedule);
+  if (schedule.kind === 'split') return cuda;
+  const launches = cuda.launches.map((launch) => ({ ...launch, args: argumentsFor(kernel, launch.args) }));
+  return { ...cuda, launches };
+}
+
 /** The CUDA C of a kernel with the user's texts in it. */
-export const sourceOfKernel = (kernel: Kernel, limits: DeviceLimits, schedule?: Schedule): CudaSource =>
-  generatedSource(cudaOf(kernel, limits, schedule).source, textsOfCuda(cudaFunctionsIn(kernel)));
+export function sourceOfKernel(
+  kernel: Kernel,
+  limits: DeviceLimits,
+  schedule: Schedule = footprintOf(kernel, limits).schedule,
+): CudaSource {
+  return generatedSource(printedOf(kernel, limits, schedule).source, textsOfCuda(cudaFunctionsIn(kernel)));
+}

@@ -6,10 +6,10 @@
 import type { DeviceLimits, Schedule } from '../../codegen/cuda/cuda.js';
 import { footprintOf } from '../../codegen/cuda/footprint.js';
 import { LOOP_BEGIN, LOOP_CHECK, LOOP_GO_ON } from '../../codegen/cuda/loop-check.js';
-import { generatedSource } from '../../codegen/cuda/source.js';
+import { type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Dim3 } from '../../graph/user-kernel.js';
-import type { Slices } from '../../host/slices.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { RANGE, RANGE_FIELDS } from '../../shared/layout.js';
 import type { CallStep } from '../calls/call.js';
 import type { CallLaunch } from '../calls/call-row.js';
@@ -20,7 +20,7 @@ import { recordsOf } from '../plan/loop-records.js';
 import { type DevicePlan, kernelsOf, type Step, type SweepStep } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
-import { callSource, loadImages, type ProgramImages, type Sources, sourcesByKey } from './cuda-images.js';
+import { callSource, loadImages, type ProgramImages, type Sources } from './cuda-images.js';
 import type { Device } from './device.js';
 import { launchArgument } from './kernel-arguments.js';
 import { wholeKernels, wholeSchedules } from './kernel-schedule.js';
@@ -37,38 +37,41 @@ function scheduledKernels(step: Step, schedules: Schedules): (readonly [Kernel, 
   return kernelsOf(step).map((kernel) => [kernel, whole.has(kernel) ? schedules.get(kernel) : undefined]);
 }
 
-/** The sources of all that a plan launches on a device, each once. */
-function sourcesOf(plan: DevicePlan, device: Device, schedules: Schedules): Sources {
-  const limits = limitsOf(device);
-  return sourcesByKey(
-    plan.steps.flatMap((step) => [
-      ...scheduledKernels(step, schedules).map(([kernel, schedule]) =>
-        sourceOfKernel(kernel, limits, schedule),
-      ),
-      ...callsOf(step).flatMap((call) => {
-        const kernels = callRow(call).kernels?.(call, limits);
-        return kernels === undefined ? [] : callSource(kernels);
-      }),
-      ...(recordsOf(step).length > 0 ? [generatedSource(LOOP_CHECK)] : []),
-    ]),
-  );
+/** The sources of all that a plan launches on a device, each once, step by step. */
+export function* sourcesInSlices(
+  plan: DevicePlan,
+  device: Device,
+  schedules: Schedules = wholeSchedules(plan, device),
+): Slices<Sources> {
+  const sources = new Map<string, CudaSource>();
+  for (const step of plan.steps) {
+    for (const source of sourcesOfStep(step, limitsOf(device), schedules))
+      sources.set(sourceKey(source), source);
+    yield;
+  }
+  return sources;
+}
+
+function sourcesOfStep(step: Step, limits: DeviceLimits, schedules: Schedules): CudaSource[] {
+  return [
+    ...scheduledKernels(step, schedules).map(([kernel, schedule]) =>
+      sourceOfKernel(kernel, limits, schedule),
+    ),
+    ...callsOf(step).flatMap((call) => {
+      const kernels = callRow(call).kernels?.(call, limits);
+      return kernels === undefined ? [] : callSource(kernels);
+    }),
+    ...(recordsOf(step).length > 0 ? [generatedSource(LOOP_CHECK)] : []),
+  ];
 }
 
 /** The sources of all that a plan launches on a device, and of its kernels where they run in parts after all. */
 export const everySource = (plan: DevicePlan, device: Device): Sources =>
   new Map(
     [NO_SCHEDULES, wholeSchedules(plan, device)].flatMap((schedules) => [
-      ...sourcesOf(plan, device, schedules),
+      ...completed(sourcesInSlices(plan, device, schedules)),
     ]),
   );
-
-/** Prints the kernels of a plan, which are kept. */
-function* printing(plan: DevicePlan, limits: DeviceLimits, schedules: Schedules): Slices<void> {
-  for (const step of plan.steps) {
-    for (const [kernel, schedule] of scheduledKernels(step, schedules)) cudaOf(kernel, limits, schedule);
-    yield;
-  }
-}
 
 /** Results are page-locked within what the plan leaves of the host's budget. */
 export async function cudaProgram(
@@ -78,10 +81,8 @@ export async function cudaProgram(
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
-  const untuned = wholeSchedules(plan, device);
-  await inTurns(printing(plan, limits, untuned));
-  const schedules = tune ? await tuneSchedules(plan, device, budget) : untuned;
-  const images = await loadImages(sourcesOf(plan, device, schedules), architecture);
+  const schedules = tune ? await tuneSchedules(plan, device, budget) : wholeSchedules(plan, device);
+  const images = await loadImages(await inTurns(sourcesInSlices(plan, device, schedules)), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: CallStep): TunedProduct | undefined =>
     tuned.size === 0 ? undefined : tuned.get(tuningKey(step, plan, device));
