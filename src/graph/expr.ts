@@ -244,9 +244,10 @@ export type IndexMode = 'raise' | 'wrap' | 'clip';
 
 /**
  * Of indices that only Weft takes by: in `raiseFromStart` a negative one is an error too; in `raiseStarts`, of starts of
- * rows, also a first one that is not 0, and one below the one before.
+ * rows, also a first one that is not 0, and one below the one before. An index of `inRange` is one of 0 … n - 1 by the way
+ * it is computed, and is read as it is.
  */
-export type GatherMode = IndexMode | 'raiseFromStart' | 'raiseStarts';
+export type GatherMode = IndexMode | 'raiseFromStart' | 'raiseStarts' | 'inRange';
 
 export type NodeData =
   | { readonly kind: 'source'; readonly source: Source }

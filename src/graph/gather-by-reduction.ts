@@ -40,6 +40,7 @@ export function gatherByReduction(x: Expr, index: Expr, axis: number, mode: Gath
 
 /** Indices from the beginning of an axis. */
 function withinAxis(index: Expr, length: number, mode: GatherMode): Expr {
+  if (mode === 'inRange') return index;
   if (mode === 'wrap') return map('remainder', [index, length]);
   const counted =
     mode === 'raise' ? map('where', [map('less', [index, 0]), map('add', [index, length]), index]) : index;

@@ -13,6 +13,7 @@ import {
   ShapeError,
   searchsorted,
 } from '../../src/index.js';
+import { generator } from '../support/random.js';
 
 const edges = lazy(Float32Array.from([1, 2, 2, 5]));
 const values = lazy(Float32Array.from([0, 2, 3, 5, 6, Number.NaN])).reshape([2, 3]);
@@ -36,6 +37,37 @@ describe('searchsorted', () => {
     const found = await job.compute();
     for (const [k, place] of [...(await places.compute()).data].entries())
       expect(found.data[k]).toBe(BigInt(3 * Math.min(1000, Math.ceil(2 * Number(place)))));
+  });
+
+  it('finds each place in lines of any length, which end with NaN or do not', async () => {
+    const random = generator(20261127);
+    for (const length of [1, 2, 3, 31, 33, 1023, 1024, 1025, 2049, 3000, 4096, 5000, 65_536, 65_539]) {
+      const nans = length % 3;
+      const line = Float32Array.from({ length }, () => Math.floor(random() * length)).sort();
+      line.fill(Number.NaN, length - nans);
+      const sought = Float32Array.from({ length: 500 }, () => Math.floor(random() * (length + 2)) - 1);
+      sought.set([Number.NaN, Number.POSITIVE_INFINITY, -0]);
+      const isLess = (a: number, b: number): boolean => a < b || (Number.isNaN(b) && !Number.isNaN(a));
+      for (const side of ['left', 'right'] as const) {
+        const found = await searchsorted(lazy(line), sought, null, { side }).compute();
+        for (const [k, value] of sought.entries()) {
+          const at = Number(found.data[k]);
+          const isBefore = (x: number): boolean => (side === 'left' ? isLess(x, value) : !isLess(value, x));
+          const isRight = (at === 0 || isBefore(line[at - 1]!)) && (at === length || !isBefore(line[at]!));
+          expect(isRight, `${value} at ${at} of ${length}, ${side}`).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('looks at elements in all banks of shared memory from the sixth halving on', () => {
+    const halvesOf = (length: number): number[] => {
+      const line = lazy(new Float32Array(length));
+      const [step] = line.searchsorted(values).explain({ device: 'cpu' }).steps;
+      return [...step!.text.matchAll(/const ([1-9]\d*) : int32/g)].map(([, half]) => Number(half));
+    };
+    expect(halvesOf(65_536).slice(0, 7)).toEqual([32_752, 16_392, 8196, 4098, 2049, 1024, 512]);
+    expect(halvesOf(512).slice(0, 3)).toEqual([256, 128, 64]);
   });
 
   it('has the bits of the whole within a budget', async () => {

@@ -107,6 +107,8 @@ function gatherValues(
   const rank = index!.shape.length;
   const pick = (chosen: number): number => {
     if (mode === 'wrap') return ((chosen % size) + size) % size;
+    if (mode === 'inRange' && !(chosen >= 0 && chosen < size))
+      throw new RangeError(`an index of ${chosen} in an axis of ${size}`);
     const counted = mode === 'raise' && chosen < 0 ? chosen + size : chosen;
     return Math.min(Math.max(counted, 0), size - 1);
   };

@@ -67,6 +67,7 @@ export function foldedIndex(tape: TapeBuilder, index: number, size: number, mode
 
 /** The index that is read, in 0 … size - 1: see `GatherMode`. */
 export function inRange(tape: TapeBuilder, index: number, size: number, mode: GatherMode): number {
+  if (mode === 'inRange') return index;
   const int64 = (value: number): number => tape.add(create.constant('int64', BigInt(value)));
   if (mode === 'wrap') return tape.map('remainder', [index, int64(size)]);
   const fromEnd = (): number => tape.map('add', [index, int64(size)]);

@@ -17,6 +17,7 @@ export const indexValues: Rule = (node, editor) => {
   while (base.kind === 'view' && base.view.type === 'reshape') base = editor.node(base.inputs[0]!);
   if (base.kind !== 'iota') return undefined;
   const index = editor.node(node.inputs[1]!);
+  if (node.mode === 'inRange') return editor.reshape(index.id, node.shape);
   const map = (op: OpName, inputs: readonly number[], dtype: DType = 'int64'): number =>
     editor.add({ kind: 'map', op, dtype, shape: index.shape, inputs });
   const int64 = (value: number): number => editor.constant(BigInt(value), 'int64');
