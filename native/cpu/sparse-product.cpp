@@ -9,7 +9,7 @@
 
 #include "cpu/element-map.h"
 #include "cpu/routines.h"
-#include "cpu/sparse-numbers.h"
+#include "cpu/sparse-row-sums.h"
 #include "cpu/threads.h"
 
 namespace weft::cpu {
@@ -51,46 +51,12 @@ auto withTypes(const Product& p, const Use& use) {
   });
 }
 
-template <typename N, typename Index>
-struct Row {
-  const Index* places;
-  const typename N::Element* values;
-  int64_t count;
-};
-
-// Lanes are numbered when this is compiled, the last ones, too, so that all sums stay in registers.
-template <typename N, int lanes, typename Index>
-inline typename N::Element elementOf(const Row<N, Index>& row, const typename N::Element* dense,
-                                     int64_t inner, int64_t width) {
-  typename N::Wide sums[lanes] = {};
-  const auto add = [&](int64_t k, int lane) {
-    const int64_t place = std::clamp<int64_t>(row.places[k], 0, inner - 1);
-    sums[lane] = N::combine(sums[lane], times(N::widen(row.values[k]), N::widen(dense[place * width])));
-  };
-  int64_t k = 0;
-  for (; k + lanes <= row.count; k += lanes) {
-#pragma GCC unroll 32
-    for (int lane = 0; lane < lanes; lane++) add(k + lane, lane);
-  }
-#pragma GCC unroll 32
-  for (int lane = 0; lane < lanes - 1; lane++) {
-    if (k + lane >= row.count) break;
-    add(k + lane, lane);
-  }
-#pragma GCC unroll 5
-  for (int apart = lanes / 2; apart > 0; apart /= 2) {
-#pragma GCC unroll 16
-    for (int lane = 0; lane < apart; lane++) sums[lane] = N::combine(sums[lane], sums[lane + apart]);
-  }
-  return N::round(sums[0]);
-}
-
 // Columns that are summed side by side, in order, by one lane each.
 constexpr int kColumns = 16;
 
 template <int columns, typename N, typename Index>
-void someColumns(const Row<N, Index>& row, const typename N::Element* dense, int64_t inner, int64_t width,
-                 typename N::Element* out) {
+void someColumns(const SparseRow<N, Index>& row, const typename N::Element* dense, int64_t inner,
+                 int64_t width, typename N::Element* out) {
   typename N::Wide sums[columns] = {};
   for (int64_t k = 0; k < row.count; k++) {
     const auto* from = dense + std::clamp<int64_t>(row.places[k], 0, inner - 1) * width;
@@ -102,7 +68,7 @@ void someColumns(const Row<N, Index>& row, const typename N::Element* dense, int
 
 // Numbers of columns that are known when this is compiled stay in vector registers.
 template <typename N, typename Index>
-void columnsOf(const Row<N, Index>& row, const typename N::Element* dense, const Product& p,
+void columnsOf(const SparseRow<N, Index>& row, const typename N::Element* dense, const Product& p,
                typename N::Element* out) {
   int64_t c = 0;
   for (; c + kColumns <= p.width; c += kColumns)
@@ -111,50 +77,29 @@ void columnsOf(const Row<N, Index>& row, const typename N::Element* dense, const
   for (; c < p.width; c++) someColumns<1>(row, dense + c, p.inner, p.width, out + c);
 }
 
-template <typename N, typename Index>
-struct Matrix {
-  const Index* starts;
-  const Index* places;
-  const typename N::Element* values;
-  int64_t stored;
-
-  int64_t start(int64_t row) const { return std::clamp<int64_t>(starts[row], 0, stored); }
-};
-
 // Calls `use` with each of some rows, and where its elements go.
 template <typename N, typename Index, typename Use>
-inline void eachRow(const Matrix<N, Index>& matrix, Range rows, int64_t width, typename N::Element* out,
+inline void eachRow(const SparseMatrix<N, Index>& matrix, Range rows, int64_t width, typename N::Element* out,
                     const Use& use) {
-  int64_t from = matrix.start(rows.first);
-  for (int64_t row = rows.first; row < rows.last; row++, out += width) {
-    const int64_t to = matrix.start(row + 1);
-    use(Row<N, Index>{matrix.places + from, matrix.values + from, std::max<int64_t>(0, to - from)}, out);
-    from = to;
-  }
+  for (int64_t row = rows.first; row < rows.last; row++, out += width) use(matrix.row(row), out);
 }
 
 template <int lanes, typename N, typename Index>
-void multiplyByLanes(const Product& p, const Matrix<N, Index>& matrix, Range rows,
+void multiplyByLanes(const Product& p, const SparseMatrix<N, Index>& matrix, Range rows,
                      const typename N::Element* dense, typename N::Element* out) {
   using Element = typename N::Element;
-  if (p.width == 1) {
-    eachRow(matrix, rows, 1, out, [&](const Row<N, Index>& row, Element* to) {
-      *to = elementOf<N, lanes, Index>(row, dense, p.inner, 1);
-    });
-    return;
-  }
-  eachRow(matrix, rows, p.width, out, [&](const Row<N, Index>& row, Element* to) {
-    for (int64_t c = 0; c < p.width; c++)
-      to[c] = elementOf<N, lanes, Index>(row, dense + c, p.inner, p.width);
+  if (p.width == 1) return sumRows<N, lanes>(matrix, rows.first, rows.last, dense, p.inner, out);
+  eachRow(matrix, rows, p.width, out, [&](const SparseRow<N, Index>& row, Element* to) {
+    for (int64_t c = 0; c < p.width; c++) to[c] = rowSum<N, lanes>(row, dense + c, p.inner, p.width);
   });
 }
 
 template <typename N, typename Index>
-void multiplyRows(const Product& p, const Matrix<N, Index>& matrix, Range rows,
+void multiplyRows(const Product& p, const SparseMatrix<N, Index>& matrix, Range rows,
                   const typename N::Element* dense, typename N::Element* out) {
   if (p.lanes == 1 && p.width > 1) {
     eachRow(matrix, rows, p.width, out,
-            [&](const Row<N, Index>& row, typename N::Element* to) { columnsOf(row, dense, p, to); });
+            [&](const SparseRow<N, Index>& row, typename N::Element* to) { columnsOf(row, dense, p, to); });
     return;
   }
   switch (p.lanes) {
@@ -232,9 +177,9 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
     using Index = decltype(index);
     using Element = typename N::Element;
     const auto* dense = reinterpret_cast<const Element*>(job.operands[0]);
-    const Matrix<N, Index> matrix{reinterpret_cast<const Index*>(job.operands[1]),
-                                  reinterpret_cast<const Index*>(job.operands[2]),
-                                  reinterpret_cast<const Element*>(job.operands[3]), p.stored};
+    const SparseMatrix<N, Index> matrix{reinterpret_cast<const Index*>(job.operands[1]),
+                                        reinterpret_cast<const Index*>(job.operands[2]),
+                                        reinterpret_cast<const Element*>(job.operands[3]), p.stored};
     std::vector<std::optional<Rows<Element>>> workers(static_cast<size_t>(pool.workers()));
     pool.parallelFor((last - first + stretch - 1) / stretch, [&](int64_t task, int worker) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
