@@ -1,6 +1,7 @@
 /**
  * Binary search of a sorted line by look-ups, each of which says where the next one is: gathers, which fuse with
- * the arithmetic around them into one kernel. Called by `searching.ts` and `packed-places.ts`.
+ * the arithmetic around them into one kernel. Called by `searching.ts`, `middles-first.ts` and
+ * `packed-places.ts`.
  */
 import { isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
@@ -20,23 +21,43 @@ export function positions(sorted: Expr, values: Expr, side: Side): Expr {
   const size = sorted.shape[0]!;
   const { shape } = values;
   if (size === 0) return broadcast(constant(0, 'int64'), shape);
+  const first = broadcast(constant(0, size <= MOST_INT32 ? 'int32' : 'int64'), shape);
+  return positionsWithin({ sorted, first, length: size }, beforeValues(values, side));
+}
+
+/** For each value a stretch of a sorted line, from `first` on: what is before it is before the value, what is behind is not. */
+export interface Stretches {
+  readonly sorted: Expr;
+  readonly first: Expr;
+  readonly length: number;
+}
+
+/** Whether the element of a line at a place is before the value. */
+export type IsBefore = (line: Expr, at: Expr) => Expr;
+
+/** The counts of elements before each value, those before its stretch included. */
+export function positionsWithin({ sorted, first, length }: Stretches, isBefore: IsBefore): Expr {
+  let start = first;
+  for (let left = length, k = 0; left > 1; k++) {
+    const half = halfOf(left, length >= LEAST_SPREAD ? BANKS >> (k + 1) : 0);
+    const later = map('add', [start, half]);
+    start = map('where', [isBefore(sorted, later), later, start]);
+    left -= half;
+  }
+  return cast(map('add', [start, map('where', [isBefore(sorted, start), 1, 0])]), 'int64');
+}
+
+/** `IsBefore` of values, in arrays of their shape. */
+export function beforeValues(values: Expr, side: Side): IsBefore {
   const isLast = isFloat(values.dtype) ? map('isnan', [values]) : undefined;
-  const isBefore = (at: Expr): Expr => {
-    const element = gather(sorted, cast(at, 'int64'), 0, 'inRange', shape);
+  return (line, at) => {
+    const element = gather(line, cast(at, 'int64'), 0, 'inRange', values.shape);
     const plain = map(side === 'left' ? 'less' : 'lessEqual', [element, values]);
     if (isLast === undefined) return plain;
     if (side === 'right' || !isFloat(element.dtype)) return map('logicalOr', [plain, isLast]);
     // Before NaN on the left side: all numbers.
     return map('logicalOr', [plain, map('logicalAnd', [isLast, map('equal', [element, element])])]);
   };
-  let start = broadcast(constant(0, size <= MOST_INT32 ? 'int32' : 'int64'), shape);
-  for (let left = size, k = 0; left > 1; k++) {
-    const half = halfOf(left, size >= LEAST_SPREAD ? BANKS >> (k + 1) : 0);
-    const later = map('add', [start, half]);
-    start = map('where', [isBefore(later), later, start]);
-    left -= half;
-  }
-  return cast(map('add', [start, map('where', [isBefore(start), 1, 0])]), 'int64');
 }
 
 /** Banks of a GPU's shared memory, from which a warp reads one element each at a time; a power of two. */

@@ -16,6 +16,7 @@ import { sizeOfShape } from './graph.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
+import { hasMiddlesFirst, positionsByMiddles } from './middles-first.js';
 import { positions, type Side } from './positions.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
 import { argsort, sort } from './sorting.js';
@@ -219,5 +220,5 @@ function inOrder(op: string, x: Expr, sorter: Expr): Expr {
 /** `positions` of real arrays. */
 function realPositions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
   for (const array of [sorted, values]) checkReal(op, array);
-  return positions(sorted, values, side);
+  return (hasMiddlesFirst(sorted, values) ? positionsByMiddles : positions)(sorted, values, side);
 }

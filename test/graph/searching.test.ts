@@ -60,6 +60,33 @@ describe('searchsorted', () => {
     }
   });
 
+  // Stretches that are whole or not, of elements of each width.
+  it.each([
+    ['float32', 2 ** 17],
+    ['float64', 40_001],
+    ['int16', 140_000],
+  ] as const)(
+    'of %s in a line of %i, looks at the middles of it first, also within a budget',
+    async (dtype, length) => {
+      const random = generator(length);
+      const numbers = (count: number): Lazy<typeof dtype> =>
+        lazy(Float64Array.from({ length: count }, () => Math.floor(random() * 30_000))).astype(dtype);
+      const line = numbers(length).sort();
+      const sought = numbers(8 * length);
+      const [elements, all] = [(await line.compute()).data, (await sought.compute()).data];
+      const job = line.searchsorted(sought);
+      // A cast of other dtypes than float64, the sort, the middles, the search.
+      expect(job.explain({ device: 'cpu' }).steps).toHaveLength(dtype === 'float64' ? 3 : 4);
+      const { data } = await job.compute();
+      const wrong = [...all].findIndex((value, k) => {
+        const at = Number(data[k]);
+        return (at > 0 && !(elements[at - 1]! < value)) || (at < length && elements[at]! < value);
+      });
+      expect(wrong).toBe(-1);
+      expect((await job.compute({ memory: 32 * length })).data).toEqual(data);
+    },
+  );
+
   it('looks at elements in all banks of shared memory from the sixth halving on', () => {
     const halvesOf = (length: number): number[] => {
       const line = lazy(new Float32Array(length));

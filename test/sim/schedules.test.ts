@@ -131,6 +131,16 @@ describe('a table that many elements are looked up in', () => {
     expect((await x.compute({ device: 'cpu' })).data).toEqual(whole.data);
   });
 
+  it('is the middles of a long line in which many values are searched, then as much of the line as fits', async () => {
+    const [line, many] = [placeholder([2 ** 17], 'float32'), placeholder([2 ** 26], 'float32')];
+    expect(String(searchsorted(line, many).explain({ device }))).toMatch(
+      /schedule table: .*held \[32768, 25344\] /,
+    );
+    const x = searchsorted(numbers(2 ** 16 + 100).sort(), numbers(2 ** 19 + 900));
+    const whole = await counted(x, {});
+    expect((await x.compute({ device: 'cpu' })).data).toEqual(whole.data);
+  });
+
   it('stays in memory where it fits the first-level cache, or is taken from too seldom', () => {
     const scheduleOfTake = (entries: number, count: number): string =>
       String(
