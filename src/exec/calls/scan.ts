@@ -29,6 +29,12 @@ import {
   RING_SHARED_BYTES,
   RING_THREADS,
 } from '../../codegen/cuda/routines/scan-ring.js';
+import {
+  canCopyRows,
+  printCopiedRows,
+  ROW_SCHEDULE,
+  rowThreads,
+} from '../../codegen/cuda/routines/scan-rows.js';
 import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -113,6 +119,14 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
     };
   }
   if (ringsFit(plan, form, limits)) return ringKernels(step, plan);
+  if (copiesRows(plan, form, limits)) {
+    const rows = { ...scan, threads: rowThreads(form, length), blocks: units * tilesPerUnit };
+    return {
+      source: printCopiedRows(form, length),
+      launches: [{ ...rows, args: [...args, int64(outer), int32(length)] }],
+      schedule: ROW_SCHEDULE,
+    };
+  }
   const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
   const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
   const text =
@@ -138,20 +152,26 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   };
 }
 
-/** The fewest bytes that rings scan: of half as many they take 1.25 times as long as blocks, of twice as many 0.9. */
-const LEAST_RING_BYTES = 2 ** 25;
+/**
+ * The fewest bytes that bulk copies move: rings take 1.25 times as long as blocks for half as many, 0.9 times for twice
+ * as many.
+ */
+const LEAST_COPIED_BYTES = 2 ** 25;
+
+const isCopied = ({ outer, length, inner }: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
+  inner === 1 &&
+  outer * length * byteLengthOf(form.dtype) >= LEAST_COPIED_BYTES &&
+  limits.hasBulkCopies === true;
+
+/** Whether rows that fit a block are copied in bulk. */
+const copiesRows = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
+  plan.source === 'none' && isCopied(plan, form, limits) && canCopyRows(form, plan.length);
 
 /** Whether rings of tiles scan lines in one pass: all of them begin at 16 bytes. */
-const ringsFit = (
-  { source, outer, length, inner }: ScanPlan,
-  form: ScanForm,
-  limits: DeviceLimits,
-): boolean =>
-  source === 'lookBack' &&
-  inner === 1 &&
-  outer * length * byteLengthOf(form.dtype) >= LEAST_RING_BYTES &&
-  (outer === 1 || (length * byteLengthOf(form.dtype)) % 16 === 0) &&
-  limits.hasBulkCopies === true &&
+const ringsFit = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
+  plan.source === 'lookBack' &&
+  isCopied(plan, form, limits) &&
+  (plan.outer === 1 || (plan.length * byteLengthOf(form.dtype)) % 16 === 0) &&
   limits.sharedByteLength >= RING_SHARED_BYTES &&
   canRing(form);
 

@@ -62,6 +62,24 @@ __device__ __forceinline__ weft_wide weft_told(unsigned long long word) { return
 struct __align__(16) weft_elements {
   weft_element e[4];
 };
+/* Chunk k of a lane lies at weft_turned(k, lane) of its chunks, or the other way round. */
+__device__ __forceinline__ unsigned int weft_turned(unsigned int k, unsigned int lane) { return k ^ (lane / 1 & 7); }
+__device__ __forceinline__ void weft_exchange(weft_elements (&v)[8], unsigned int lane) {
+  #pragma unroll
+  for (unsigned int far = 1; far < 8; far *= 2) {
+    const bool moves = (lane / 1 & far) != 0;
+    #pragma unroll
+    for (unsigned int k = 0; k < 8; ++k) {
+      if ((k & far) != 0) continue;
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const weft_element a = v[k].e[e], b = v[k | far].e[e];
+        v[k].e[e] = moves ? b : a;
+        v[k | far].e[e] = moves ? a : b;
+      }
+    }
+  }
+}
 struct weft_ring {
   weft_elements held[6][2048];
   weft_wide own[6][256];
@@ -84,27 +102,10 @@ __device__ __forceinline__ weft_tile weft_tile_of(unsigned int number, const wef
   const bool is_aligned = ((unsigned long long)(in + base) | (unsigned long long)(out + base)) % 16 == 0;
   return weft_tile{base, count, is_aligned && count == 8192};
 }
-
-__device__ __forceinline__ void weft_exchange(weft_elements (&v)[8], unsigned int lane) {
-  #pragma unroll
-  for (unsigned int far = 1; far < 8; far *= 2) {
-    const bool moves = (lane & far) != 0;
-    #pragma unroll
-    for (unsigned int k = 0; k < 8; ++k) {
-      if ((k & far) != 0) continue;
-      #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const weft_element a = v[k].e[e], b = v[k | far].e[e];
-        v[k].e[e] = moves ? b : a;
-        v[k | far].e[e] = moves ? a : b;
-      }
-    }
-  }
-}
 __device__ __forceinline__ void weft_own_chunks(weft_elements (&v)[8], const weft_elements* held, unsigned int lane, weft_tile tile, const weft_element* in, int mine) {
   if (tile.is_whole) {
     #pragma unroll
-    for (unsigned int k = 0; k < 8; ++k) v[k] = held[k ^ (lane & 7)];
+    for (unsigned int k = 0; k < 8; ++k) v[k] = held[weft_turned(k, lane)];
     weft_exchange(v, lane);
     return;
   }
@@ -291,7 +292,7 @@ weft_scan(unsigned int first_x, const weft_element* in, weft_element* out, char*
     if (tile.is_whole) {
       weft_exchange(v, lane);
       #pragma unroll
-      for (unsigned int k = 0; k < 8; ++k) held[k ^ (lane & 7)] = v[k];
+      for (unsigned int k = 0; k < 8; ++k) held[weft_turned(k, lane)] = v[k];
       weft_show_copies();
     } else {
       #pragma unroll

@@ -39,10 +39,10 @@ function printReal({ dtype, op }: ScanNumbers): string {
   const isSelected = op === 'min' || op === 'max';
   // Sums and products of integers wrap, which signed ones may not; those of floats are rounded once.
   const wide = isSelected ? element : isFloat(dtype) ? 'double' : 'unsigned long long';
-  const better = op === 'min' ? '<' : '>';
-  const number = isFloat(dtype) ? '  if (a != a) return a;\n  if (b != b) return b;\n' : '';
+  // The first NaN stays: `b` is taken where it is better or NaN, and `a` is not. Branches for NaN take 0.76 ms for 0.66.
+  const isBetter = op === 'min' ? ['b < a', '!(b >= a) && a == a'] : ['b > a', '!(b <= a) && a == a'];
   const combined = isSelected
-    ? `${number}  return b ${better} a ? b : a;`
+    ? `  return ${isBetter[isFloat(dtype) ? 1 : 0]} ? b : a;`
     : `  return a ${op === 'sum' ? '+' : '*'} b;`;
   const extreme = op === 'min' ? highestLiteral : lowestLiteral;
   const identity = isSelected ? extreme(dtype) : op === 'prod' ? '1' : isFloat(dtype) ? '-0.0' : '0';

@@ -15,6 +15,7 @@ import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/scan-tiles.js';
 import { preludeFor } from '../prelude/prelude.js';
 import { SCAN_NAME, SCAN_THREADS, SCAN_WARPS, type ScanForm } from './scan.js';
+import { printChunks } from './scan-chunks.js';
 import { COUNT_BYTES, GROUP, LEVELS, LOOK_BACK_PARAMETERS } from './scan-look-back.js';
 import { printNumbers, toldWords } from './scan-numbers.js';
 
@@ -33,12 +34,9 @@ const GROUPS = 8;
 /** Bytes of a tile. */
 const TILE_BYTES = 16 * OWN * SCAN_THREADS;
 
-/**
- * Whether there is such a kernel that is faster: sums and products of elements without maps whose tile is a ring's, and
- * whose totals are one word. Extremes, which compare NaN too, take 0.84 ms for 0.79 of 2^28 float32 on an H200.
- */
+/** Whether there is such a kernel: of elements without maps whose tile is a ring's, and whose totals are one word. */
 export const canRing = (form: ScanForm): boolean =>
-  (form.op === 'sum' || form.op === 'prod') &&
+  form.op !== 'logsumexp' &&
   scanTile(form.dtype, 1) * byteLengthOf(form.dtype) === TILE_BYTES &&
   toldWords(form) === 1 &&
   !form.reverse &&
@@ -53,10 +51,7 @@ export const RING_SHARED_BYTES =
  * it, and its number; totals of groups of tiles; and barriers, whose phases end when a tile's number is there
  * (`taken`), its elements (`full`), the values of threads, the value before it, its results (`scanned`).
  */
-const printRing = (perChunk: number): string => `struct __align__(16) weft_elements {
-  weft_element e[${perChunk}];
-};
-struct weft_ring {
+const RING_TYPE = `struct weft_ring {
   weft_elements held[${RING}][${OWN * SCAN_THREADS}];
   weft_wide own[${RING}][${SCAN_THREADS}];
   weft_wide before[${RING}];
@@ -86,28 +81,12 @@ __device__ __forceinline__ weft_tile weft_tile_of(unsigned int number, const wef
 }
 `;
 
-/** Chunk k of a lane lies at k ^ lane % 8 of its chunks, or the other way round. */
-const printExchange = (perChunk: number): string => `
-__device__ __forceinline__ void weft_exchange(weft_elements (&v)[${OWN}], unsigned int lane) {
-  #pragma unroll
-  for (unsigned int far = 1; far < ${OWN}; far *= 2) {
-    const bool moves = (lane & far) != 0;
-    #pragma unroll
-    for (unsigned int k = 0; k < ${OWN}; ++k) {
-      if ((k & far) != 0) continue;
-      #pragma unroll
-      for (int e = 0; e < ${perChunk}; ++e) {
-        const weft_element a = v[k].e[e], b = v[k | far].e[e];
-        v[k].e[e] = moves ? b : a;
-        v[k | far].e[e] = moves ? a : b;
-      }
-    }
-  }
-}
-__device__ __forceinline__ void weft_own_chunks(weft_elements (&v)[${OWN}], const weft_elements* held, unsigned int lane, weft_tile tile, const weft_element* in, int mine) {
+const printOwnChunks = (
+  perChunk: number,
+): string => `__device__ __forceinline__ void weft_own_chunks(weft_elements (&v)[${OWN}], const weft_elements* held, unsigned int lane, weft_tile tile, const weft_element* in, int mine) {
   if (tile.is_whole) {
     #pragma unroll
-    for (unsigned int k = 0; k < ${OWN}; ++k) v[k] = held[k ^ (lane & ${OWN - 1})];
+    for (unsigned int k = 0; k < ${OWN}; ++k) v[k] = held[weft_turned(k, lane)];
     weft_exchange(v, lane);
     return;
   }
@@ -290,7 +269,7 @@ const printScan = (perChunk: number): string => `    weft_barrier_wait(SHARED(co
     if (tile.is_whole) {
       weft_exchange(v, lane);
       #pragma unroll
-      for (unsigned int k = 0; k < ${OWN}; ++k) held[k ^ (lane & ${OWN - 1})] = v[k];
+      for (unsigned int k = 0; k < ${OWN}; ++k) held[weft_turned(k, lane)] = v[k];
       weft_show_copies();
     } else {
       #pragma unroll
@@ -331,9 +310,12 @@ ${SCAN_NAME}(unsigned int first_x, const weft_element* in, weft_element* out, ${
 /** Besides numbers, which have names that the prelude has as well, of its pieces only copies and barriers are needed. */
 export function printRingScan(form: ScanForm): string {
   const perChunk = 16 / byteLengthOf(form.dtype);
-  const functions = [printRing(perChunk), printTile(scanTile(form.dtype, 1)), printExchange(perChunk)].join(
-    '',
-  );
+  const functions = [
+    printChunks(OWN, perChunk),
+    RING_TYPE,
+    printTile(scanTile(form.dtype, 1)),
+    printOwnChunks(perChunk),
+  ].join('');
   const roles = [TRANSFER, PUBLISH, CARRY, printCombine(perChunk), printScan(perChunk)].join('');
   return `${preludeFor(HEAD + TRANSFER)}${printNumbers(form)}${functions}${HEAD}${roles}}\n`;
 }

@@ -1,0 +1,71 @@
+/** Scans of rows that are copied in bulk, on the simulated GPU, which has no bulk copies: a thread copies in their place. */
+import { describe, expect, it } from 'vitest';
+import { printCopiedRows, rowThreads } from '../../src/codegen/cuda/routines/scan-rows.js';
+import { kernel, type Lazy, lazy } from '../../src/index.js';
+import { setDevices } from './simulator.js';
+
+setDevices([{}]);
+
+const COPIES = `#define weft_barrier_begin(barrier, count)
+#define weft_barrier_expect(barrier, bytes)
+#define weft_barrier_wait(barrier, parity)
+#define weft_show_copies()
+#define weft_bulk_read()
+__device__ void weft_bulk_load(unsigned long long to, const void* from, unsigned int bytes, unsigned int barrier) {
+  for (unsigned int k = 0; k < bytes / 4; ++k) ((unsigned int*)to)[k] = ((const unsigned int*)from)[k];
+}
+__device__ void weft_bulk_store(void* to, unsigned long long from, unsigned int bytes) { weft_bulk_load((unsigned long long)to, (const void*)from, bytes, 0); }
+`;
+
+/** The kernel behind the prelude, whose pieces are in PTX. */
+const simulated = (source: string): string =>
+  COPIES +
+  source
+    .slice(source.search(/typedef|struct __align__/))
+    .replaceAll('(unsigned int)__cvta_generic_to_shared', '(unsigned long long)');
+
+/** A float of sixty binades, some of them NaN or infinite, where `specials` are wanted. */
+function values(n: number, specials: boolean): Float32Array {
+  let seed = 20_261_127;
+  const next = (): number => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return seed / 2 ** 32;
+  };
+  return Float32Array.from({ length: n }, () => {
+    const value = (next() - 0.5) * 2 ** Math.floor(next() * 60 - 30);
+    if (!specials || next() > 0.001) return value;
+    return [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0][Math.floor(next() * 4)]!;
+  });
+}
+
+const scans: Readonly<Record<string, (x: Lazy) => Lazy>> = {
+  sum: (x) => x.cumulativeSum(1),
+  max: (x) => x.cumulativeMax(1),
+  min: (x) => x.cumulativeMin(1),
+};
+
+describe('scans of rows that are copied in bulk', () => {
+  it.each([
+    ['float32', 'sum', 5, 2048],
+    ['float32', 'sum', 3, 3000],
+    ['float32', 'max', 2, 8192],
+    ['float64', 'min', 3, 2048],
+    ['float64', 'sum', 2, 1026],
+  ] as const)('have the bits of tiles: %s, %s of %i rows of %i', async (dtype, op, rows, n) => {
+    const form = { dtype, op, reverse: false } as const;
+    const scan = kernel(simulated(printCopiedRows(form, n)), {
+      name: 'weft_scan',
+      inputs: { x: dtype, first: { scalar: 'uint32' }, rows: { scalar: 'int64' }, n: { scalar: 'int32' } },
+      outputs: { y: { dtype, shape: ({ x }) => x.shape } },
+      parameters: ['first', 'x', 'y', 'rows', 'n'],
+      grid: rows,
+      block: rowThreads(form, n),
+    });
+    const x = lazy(values(rows * n, op !== 'sum'))
+      .reshape([rows, n])
+      .astype(dtype);
+    const found = await scan(x, 0, rows, n).compute();
+    const wanted = await scans[op]!(x).compute();
+    expect(new Uint8Array(found.data.buffer)).toEqual(new Uint8Array(wanted.data.buffer));
+  });
+});
