@@ -68,15 +68,26 @@ export function exponentialOf(op: string, x: Expr): Expr {
   return reshape(call('expm', [], [stacked(a)])[0]!, a.shape);
 }
 
-/** The same by products, of a stack of matrices. */
+/**
+ * The same by products, of a stack of matrices. Where the norm of finite numbers overflows, the exponential of a part of the
+ * matrix is squared more often.
+ */
 export function exponentialByProducts(a: Expr): Expr {
   const real = realDType(a.dtype);
-  const scaledBy = (n: Expr): Expr => times(a, beside(halvings(n, real), a));
+  const given = normOf(a);
+  const most = Math.ceil(Math.log2(a.shape.at(-1)!)) + 1;
+  const more = map('where', [
+    map('isfinite', [given]),
+    constant(0n, 'int64'),
+    constant(BigInt(most), 'int64'),
+  ]);
+  const part = times(a, beside(halvings(more, real), a));
+  const norm = normOf(part);
+  const scaledBy = (n: Expr): Expr => times(part, beside(halvings(n, real), a));
   // Powers of a large matrix overflow: they are taken of one whose norm is about 1.
-  const norm = normOf(a);
   const shift = exponentOf(norm, 'floor');
   const count = squaringsOf(scaledBy(shift), norm, shift, scaledBy);
-  return squared(approximated(scaledBy(count)), count);
+  return squared(approximated(scaledBy(count)), add(count, more));
 }
 
 /** The number of squarings of each matrix, int64. `b` is the matrix over 2^shift. */
