@@ -7,6 +7,7 @@ import { budgetsOf } from '../exec/run/budgets.js';
 import { type ComputeOptions, checkComputeOptions } from '../exec/run/compute-options.js';
 import type { Device } from '../exec/targets/device.js';
 import { chooseDevices, probeFor, probeForAll } from '../exec/targets/devices.js';
+import { fromParts } from '../graph/complex-parts.js';
 import { type DType, dtypeCode, isComplex, isHalf, promote } from '../graph/dtype.js';
 import { type DeviceBuffer, type Expr, holdersOf } from '../graph/expr.js';
 import { deviceArray } from '../graph/infer.js';
@@ -118,10 +119,11 @@ const solveWith =
     const columns = right.reshape([shape[0]!, shape[1] ?? 1]);
     const solved = (b: Lazy): Lazy => new Lazy(directSolution(op, factors, b.expr));
     const isWider = isComplex(right.dtype) && !isComplex(factors.dtype);
+    const dtype = promote(factors.dtype, right.dtype);
     const x = isWider
-      ? solved(columns.real()).add(solved(columns.imag()).multiply({ re: 0, im: 1 }))
-      : solved(columns);
-    return x.astype(promote(factors.dtype, right.dtype)).reshape(shape);
+      ? new Lazy(fromParts(solved(columns.real()).expr, solved(columns.imag()).expr, dtype))
+      : solved(columns).astype(dtype);
+    return x.reshape(shape);
   };
 
 /**

@@ -5,7 +5,7 @@
  */
 import { BIN_MODES, BIN_OPS, type BinMode, type BinOp } from './bin-units.js';
 import { call } from './calls.js';
-import { fromAnyParts } from './complex-parts.js';
+import { fromParts } from './complex-parts.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger } from './dtype.js';
 import { exactSums, isExact, windowBits, windowsOf } from './exact-sums.js';
 import type { Expr } from './expr.js';
@@ -50,7 +50,7 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 
   if (isHalf(dtype)) return cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype);
   if (isComplex(dtype)) {
     const part = (name: 'real' | 'imag'): Expr => sumsIn(bins, map(name, [values]), width, none);
-    return fromAnyParts(part('real'), part('imag'), dtype);
+    return fromParts(part('real'), part('imag'), dtype);
   }
   if (!isFloat(dtype)) return cast(combined('sum', partial(bins, 'sum', width, [values])), dtype);
   const rows = bins.keys.shape[0]!;

@@ -4,23 +4,27 @@ import type { Expr } from './expr.js';
 import { cast, constant, map } from './infer.js';
 
 /**
- * Numbers of a complex dtype of real and imaginary parts, as re + im · i: of an infinite imaginary part the real one is NaN,
- * and of -0 the imaginary one 0.
+ * Numbers of a complex dtype of real and imaginary parts, which are kept whatever they are: re + im · i has NaN as its real
+ * part where the imaginary one is infinite or NaN, and takes the signs of zeros. -0 is added, which changes nothing:
+ *
+ *     |im|   →   -0 + |im| i, its conjugate where im has a sign, a constant where it is infinite or NaN
  */
 export function fromParts(re: Expr, im: Expr, dtype: DType): Expr {
-  const turned = map('multiply', [cast(im, dtype), constant({ re: 0, im: 1 }, dtype)]);
-  return map('add', [cast(re, dtype), turned]);
+  const imaginary = (part: number): Expr => constant({ re: -0, im: part }, dtype);
+  const modulus = map('abs', [im]);
+  const turned = map('multiply', [cast(modulus, dtype), imaginary(1)]);
+  const infinite = map('where', [
+    map('isnan', [im]),
+    imaginary(Number.NaN),
+    imaginary(Number.POSITIVE_INFINITY),
+  ]);
+  const above = map('where', [map('isfinite', [im]), turned, infinite]);
+  const signed = map('where', [map('signbit', [im]), map('conj', [above]), above]);
+  return map('add', [map('conj', [cast(re, dtype)]), signed]);
 }
 
-/** The same where an imaginary part may be infinite or NaN: it is then one of three constants, and the real part is kept. */
-export function fromAnyParts(re: Expr, im: Expr, dtype: DType): Expr {
-  const imaginary = (part: number): Expr => constant({ re: -0, im: part }, dtype);
-  const signed = map('where', [
-    map('less', [im, 0]),
-    imaginary(Number.NEGATIVE_INFINITY),
-    imaginary(Number.NaN),
-  ]);
-  const special = map('where', [map('greater', [im, 0]), imaginary(Number.POSITIVE_INFINITY), signed]);
+/** The same as re + im · i where no imaginary part is infinite, NaN or -0, and no real one -0. */
+export function fromFiniteParts(re: Expr, im: Expr, dtype: DType): Expr {
   const turned = map('multiply', [cast(im, dtype), constant({ re: 0, im: 1 }, dtype)]);
-  return map('add', [cast(re, dtype), map('where', [map('isfinite', [im]), turned, special])]);
+  return map('add', [cast(re, dtype), turned]);
 }

@@ -3,7 +3,7 @@
  * of Lazy and a free function (`fluent.ts`).
  */
 import { ArgumentError, DTypeError, expected } from '../host/errors.js';
-import { checkOptions, finiteNumber } from './arguments.js';
+import { checkOptions } from './arguments.js';
 import { fromParts } from './complex-parts.js';
 import { DTYPE_INFO, type DType, isComplex, isFloat, isInteger } from './dtype.js';
 import { floatOf } from './dtype-rules.js';
@@ -23,7 +23,7 @@ export interface NanToNumOptions {
 
 /**
  * The elements with numbers in the place of NaN and of infinities, as NumPy's `nan_to_num`: `x.nanToNum({ nan: -1,
- * posinf: 1e6 })`. Complex numbers have them replaced in both parts, by finite numbers; integers and booleans stay.
+ * posinf: 1e6 })`. Complex numbers have them replaced in both parts; integers and booleans stay.
  *
  * @example
  * await lazy([1, NaN, Infinity]).nanToNum({ nan: -1, posinf: 99 }).compute()
@@ -36,10 +36,8 @@ export function nanToNum(x: Expr, options?: NanToNumOptions): Expr {
     if (value !== undefined && typeof value !== 'number')
       throw new ArgumentError(expected(op, 'numbers', formatValue(value)));
   if (isComplex(x.dtype)) {
-    // Of infinities, i times their part would make NaN of the other one.
-    for (const [name, value] of Object.entries(options ?? {})) finiteNumber(op, name, value ?? 0);
     const [re, im] = (['real', 'imag'] as const).map((part) => finite(map(part, [x]), options));
-    return map('where', [map('isfinite', [x]), x, fromParts(re!, im!, x.dtype)]);
+    return fromParts(re!, im!, x.dtype);
   }
   return isFloat(x.dtype) ? finite(x, options) : x;
 }

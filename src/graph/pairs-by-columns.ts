@@ -6,7 +6,7 @@
  *     element, and place or infinity   →   sorted by places   →   the elements
  */
 import { slice } from './basic-slicing.js';
-import { fromParts } from './complex-parts.js';
+import { fromFiniteParts } from './complex-parts.js';
 import { DTYPE_INFO, type DType, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { cast, constant, iota, map } from './infer.js';
@@ -71,7 +71,10 @@ function elementsOf({ real, imaginary }: Pairs, dtype: DType): Expr {
 function inOrderOf(line: Expr, place: Expr, behind: Expr): Expr {
   const { real, imaginary } = pairsOf(line, place);
   const isThere = map('isfinite', [real]);
-  const sorted = sortByColumns(fromParts(real, map('where', [isThere, imaginary, 0]), 'complex128'), false);
+  const sorted = sortByColumns(
+    fromFiniteParts(real, map('where', [isThere, imaginary, 0]), 'complex128'),
+    false,
+  );
   const pairs = { real: map('real', [sorted]), imaginary: map('imag', [sorted]) };
   return map('where', [map('isfinite', [pairs.real]), elementsOf(pairs, line.dtype), behind]);
 }

@@ -11,7 +11,7 @@
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { firsts } from './compaction.js';
-import { fromParts } from './complex-parts.js';
+import { fromFiniteParts } from './complex-parts.js';
 import { DTYPE_INFO, isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
@@ -112,7 +112,7 @@ export function orderByColumns(x: Expr, descending: boolean): SortedRows {
   const wide = DTYPE_INFO[x.dtype].byteLength < 8 ? cast(x, 'int64') : x;
   const [high, low] = splitInteger(wide).map((part) => cast(part, 'int64')) as [Expr, Expr];
   const rest = map('add', [map('multiply', [reversed(low), 2 ** LOW_POSITION_BITS]), position]);
-  const sorted = sortByColumns(fromParts(reversed(high), rest, 'complex128'), false);
+  const sorted = sortByColumns(fromFiniteParts(reversed(high), rest, 'complex128'), false);
   const found = cast(map('imag', [sorted]), 'int64');
   const above = cast(reversed(cast(map('real', [sorted]), 'int64')), wide.dtype);
   const below = cast(
@@ -143,7 +143,7 @@ function orderOfFloats(x: Expr, position: Expr, reversed: (value: Expr) => Expr)
   const isMinus = map('logicalAnd', [map('signbit', [x]), map('logicalNot', [map('less', [x, 0])])]);
   const rest = map('add', [map('multiply', [position, 2]), cast(isMinus, 'int64')]);
   const element = map('add', [cast(x, 'float64'), 0]);
-  const sorted = sortByColumns(fromParts(reversed(element), rest, 'complex128'), false);
+  const sorted = sortByColumns(fromFiniteParts(reversed(element), rest, 'complex128'), false);
   const found = cast(map('imag', [sorted]), 'int64');
   const value = map('add', [reversed(map('real', [sorted])), 0]);
   const hasSign = map('equal', [map('bitwiseAnd', [found, 1]), 1]);

@@ -7,7 +7,7 @@
  */
 import { expected, RangeArgumentError } from '../host/errors.js';
 import { call } from './calls.js';
-import { fromAnyParts } from './complex-parts.js';
+import { fromParts } from './complex-parts.js';
 import { type DType, isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
@@ -54,7 +54,7 @@ export function canonical(matrix: SparseParts, op: string): SparseParts {
       op,
     );
   const [re, im] = [part('real'), part('imag')];
-  return withValues(re, (values) => fromAnyParts(values, upToBound(im.values), dtype));
+  return withValues(re, (values) => fromParts(values, upToBound(im.values), dtype));
 }
 
 function gustavson(op: string, a: SparseParts, b: SparseParts): SparseParts {

@@ -12,7 +12,7 @@
 import { countsIn } from './binning.js';
 import { call } from './calls.js';
 import { firsts } from './compaction.js';
-import { fromAnyParts } from './complex-parts.js';
+import { fromParts } from './complex-parts.js';
 import { type DType, isComplex, isFloat, isHalf } from './dtype.js';
 import type { Expr } from './expr.js';
 import { throughBound, upToBound, withExtent } from './extent.js';
@@ -239,7 +239,7 @@ export function rowSums(op: string, matrix: SparseParts): Expr {
         op,
         withValues(matrix, (values) => map(name, [values])),
       );
-    return fromAnyParts(part('real'), part('imag'), dtype);
+    return fromParts(part('real'), part('imag'), dtype);
   }
   const [rows, columns] = matrix.shape;
   const ones = broadcast(constant(1, dtype), [columns, 1]);

@@ -48,6 +48,22 @@ describe.each(backends())('special values on %s', (device) => {
     expect(pairsOf(result!)).toEqual(EXPM1.map(([, w]) => w));
   });
 
+  it.each(['complex64', 'complex128'] as const)(
+    'parts of %s are kept, the signs of zeros too',
+    async (dtype) => {
+      const parts = [0, -0, 1, -2.5, inf, -inf, nan];
+      const z = parts.flatMap((re) => parts.map((im) => [re, im] as const));
+      const x = complexOf(z, dtype);
+      const [same, numbers] = await run(device, [
+        x.nanToNum({ nan, posinf: inf, neginf: -inf }),
+        x.nanToNum({ nan: 7, posinf: 8, neginf: -inf }),
+      ]);
+      expect(pairsOf(same!)).toEqual(z);
+      const replaced = (part: number): number => (Number.isNaN(part) ? 7 : part === inf ? 8 : part);
+      expect(pairsOf(numbers!)).toEqual(z.map(([re, im]) => [replaced(re), replaced(im)]));
+    },
+  );
+
   it('expm1 is finite where exp of the real part alone is not', async () => {
     const z = [[709.9, Math.PI / 2 - 1e-3]] as const;
     const [result] = await run(device, [complexOf(z, 'complex128').expm1()]);
