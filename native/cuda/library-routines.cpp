@@ -15,7 +15,6 @@ const LibraryRoutine* findLibraryRoutine(const std::string& name) {
       {"rfft", &kFftRoutine},
       {"irfft", &kFftRoutine},
       {"lu", &kLuRoutine},
-      {"luSolve", &kLuSolveRoutine},
       {"cholesky", &kCholeskyRoutine},
       {"triangularSolve", &kTriangularSolveRoutine},
       {"qr", &kQrRoutine},

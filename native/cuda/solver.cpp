@@ -77,46 +77,6 @@ const LibraryRoutine kGetrf{
     },
 };
 
-// ---------------------------------------------------------------- solutions
-
-struct Solving : LinearSizes {
-  explicit Solving(const std::vector<int64_t>& numbers)
-      : LinearSizes(numbers, 5), sides(rest[0]), n(rest[1]), form(static_cast<int>(rest[2])) {
-    if (rest[2] > 2) throw std::invalid_argument("a form of a matrix");
-  }
-  int64_t sides, n;
-  int form;
-};
-
-const LibraryRoutine kGetrs{
-    [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
-      const Solving s(numbers);
-      const size_t sides = s.bytes(s.sides, s.n);
-      return {{sides, s.bytes(s.n, s.n), s.bytesOf(s.n, sizeof(int64_t))}, {sides}, {}, s.matrices};
-    },
-    [](const LibraryJob& job) -> Kept {
-      job.device.solver();
-      return nullptr;
-    },
-    [](const LibraryJob& job, CUstream stream) {
-      const Solving s(job.numbers);
-      Solver& solver = job.device.solver();
-      const size_t each = static_cast<size_t>(s.sides * s.n) * s.elementBytes,
-                   matrix = static_cast<size_t>(s.n * s.n) * s.elementBytes,
-                   pivots = static_cast<size_t>(s.n) * sizeof(int64_t);
-      const int type = s.type();
-      copyMatrices(job, 0, 0, each, stream);
-      solver.enter(stream);
-      for (int64_t k = job.units.first; k < job.units.last; k++) {
-        const auto at = static_cast<size_t>(k);
-        WEFT_CUSOLVER_CALL(cusolverDnXgetrs, solver.handle(), solver.params(), s.form, s.n, s.sides, type,
-                           pointer(job.operands[1] + at * matrix), s.n,
-                           pointer<int64_t>(job.operands[2] + at * pivots), type,
-                           pointer(job.results[0] + at * each), s.n, pointer<int>(job.workspace));
-      }
-    },
-};
-
 // ---------------------------------------------------------------- Cholesky
 
 struct Squares : LinearSizes {
@@ -298,7 +258,6 @@ void* Solver::host(size_t bytes) {
 void Solver::enter(CUstream stream) { WEFT_CUSOLVER_CALL(cusolverDnSetStream, handle_, stream); }
 
 const LibraryRoutine kLuRoutine = kGetrf;
-const LibraryRoutine kLuSolveRoutine = kGetrs;
 const LibraryRoutine kCholeskyRoutine = kPotrf;
 const LibraryRoutine kTriangularSolveRoutine = kTrsm;
 

@@ -31,9 +31,6 @@ using gesvdjInfo = struct CusolverGesvdjInfo_st*;
   X(cusolverDnXgetrf, "cusolverDnXgetrf", false, cusolverHandle handle, cusolverParams params, int64_t m,    \
     int64_t n, int typeA, void* a, int64_t leadingA, int64_t* pivots, int compute, void* device,             \
     size_t deviceBytes, void* host, size_t hostBytes, int* info)                                             \
-  X(cusolverDnXgetrs, "cusolverDnXgetrs", false, cusolverHandle handle, cusolverParams params,               \
-    int transpose, int64_t n, int64_t sides, int typeA, const void* a, int64_t leadingA,                     \
-    const int64_t* pivots, int typeB, void* b, int64_t leadingB, int* info)                                  \
   X(cusolverDnXgeqrf_bufferSize, "cusolverDnXgeqrf_bufferSize", false, cusolverHandle handle,                \
     cusolverParams params, int64_t m, int64_t n, int typeA, const void* a, int64_t leadingA, int typeTau,    \
     const void* taus, int compute, size_t* deviceBytes, size_t* hostBytes)                                   \
@@ -159,7 +156,6 @@ class Solver {
 };
 
 extern const LibraryRoutine kLuRoutine;
-extern const LibraryRoutine kLuSolveRoutine;
 extern const LibraryRoutine kCholeskyRoutine;
 extern const LibraryRoutine kTriangularSolveRoutine;
 // decompositions.cpp

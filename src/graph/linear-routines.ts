@@ -53,13 +53,14 @@ export const LINEAR_ROUTINES = {
    */
   inverse: { results: ([lu]) => [lu!] },
   /**
-   * The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64. Parameters: n. On a GPU
-   * alone.
+   * The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64; or the place to which they
+   * bring each row. Parameters: n, and whether it is places (0 or 1). On a GPU alone.
    */
   pivotOrder: { results: ([pivots], [n]) => [{ dtype: 'int64', shape: [pivots!.shape[0]!, n!] }] },
   /**
    * X of A X = B by the factors of A. Inputs: B [count, right sides, n] in column-major order, the factors [count, n,
-   * n], the pivots. Parameters: 0 for A, 1 for its transpose, 2 for the conjugate of that.
+   * n], the pivots. Parameters: 0 for A, 1 for its transpose, 2 for the conjugate of that. On a GPU for at most `SMALL_ROWS`
+   * rows: for others the passes make solutions by both triangles of it (`fusion/passes/both-ways.ts`).
    */
   luSolve: { results: ([b]) => [b!] },
   /**

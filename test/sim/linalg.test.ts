@@ -3,7 +3,7 @@
  * graphs, on memory that is left as it was, with failures that are errors, and whichever call of a library fails.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { compile, compute, type Lazy, LinalgError, lazy, linalg } from '../../src/index.js';
+import { compile, compute, eye, type Lazy, LinalgError, lazy, linalg } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
@@ -15,6 +15,7 @@ const positive = a.matmul(a.matrixTranspose()).add(lazy([1]));
 const wide = toLazy(randomValues('float64', [30, 34, 34], 3));
 const JOBS: readonly (readonly [name: string, output: Lazy, call: string])[] = [
   ['solutions', linalg.solve(a.mul(2), b).add(1), 'solve'],
+  ['solutions by triangles', linalg.solve(wide, wide.slice('...', [0, 2])), 'triangularSolve'],
   ['factors', linalg.cholesky(positive), 'cholesky'],
   ['factors by a library', linalg.cholesky(wide.matmul(wide.matrixTranspose()).add(lazy([1]))), 'cholesky'],
   ['triangles', linalg.solveTriangular(a, b), 'triangularSolve'],
@@ -29,7 +30,7 @@ afterEach(() => setFaults([]));
 
 describe('linear algebra on a simulated GPU', () => {
   // The workspace of the others is larger than these stacks.
-  it.each(JOBS.slice(0, 5))('has the bits of the whole in tiles: %s', async (_, output, call) => {
+  it.each(JOBS.slice(0, 6))('has the bits of the whole in tiles: %s', async (_, output, call) => {
     const whole = output.plan({ device });
     const memory = Math.ceil(0.6 * whole.peakBytes);
     expect(String(whole)).toContain(call);
@@ -48,6 +49,32 @@ describe('linear algebra on a simulated GPU', () => {
   it('leaves what it reads as it was', async () => {
     const [, same] = await compute([linalg.cholesky(positive), positive.mul(1)], { device });
     expect(same!.data).toEqual((await positive.mul(1).compute({ device })).data);
+  });
+
+  it.each(['N', 'T', 'C'] as const)('solves by factors with exchanged rows, of form %s', async (trans) => {
+    // Rows that are exchanged with many others, and more exchanges than a block has threads.
+    const x = toLazy(randomValues('complex128', [2, 70, 70], 6, -1, 1));
+    const y = toLazy(randomValues('complex128', [2, 70, 3], 7, -1, 1));
+    const form = { N: x, T: x.matrixTranspose(), C: x.matrixTranspose().conj() }[trans];
+    const solution = linalg.luSolve(linalg.luFactor(x), y, { trans });
+    const [rest, own] = await compute([form.matmul(solution).sub(y).abs().max(), solution], { device });
+    expect(Number(rest.data[0])).toBeLessThan(1e-11);
+    const [wanted] = await compute([solution], { device: 'cpu' });
+    expect((await lazy(own).sub(lazy(wanted)).abs().max().compute({ device: 'cpu' })).item()).toBeLessThan(
+      1e-10,
+    );
+  });
+
+  it('gives eigenvectors of either triangle of float32', async () => {
+    const x = toLazy(randomValues('float32', [2, 40, 40], 8, -1, 1));
+    for (const uplo of ['L', 'U'] as const) {
+      const triangle = uplo === 'L' ? x.tril() : x.triu();
+      const whole = triangle.add(triangle.matrixTranspose()).sub(x.mul(eye(40).astype('float32')));
+      const { eigenvalues, eigenvectors } = linalg.eigh(x, { uplo });
+      const rest = whole.matmul(eigenvectors).sub(eigenvectors.mul(eigenvalues.reshape([2, 1, 40])));
+      const [most] = await compute([rest.abs().max()], { device });
+      expect(Number(most.data[0])).toBeLessThan(1e-4);
+    }
   });
 
   it('is the same again and again', async () => {
@@ -80,7 +107,6 @@ describe('linear algebra on a simulated GPU', () => {
   it.each([
     ['cusolverDnXgetrf_bufferSize', 0],
     ['cusolverDnXgetrf', 0],
-    ['cusolverDnXgetrs', 0],
     ['cusolverDnSetStream', 0],
     ['cusolverDnXpotrf_bufferSize', 1],
     ['cusolverDnXpotrf', 1],

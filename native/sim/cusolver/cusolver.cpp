@@ -74,27 +74,6 @@ WEFT_SIM_SOLVER cusolverDnXgetrf(Handle* given, Params*, int64_t m, int64_t n, i
   });
 }
 
-WEFT_SIM_SOLVER cusolverDnXgetrs(Handle* given, Params*, int form, int64_t n, int64_t sides, int type,
-                                 const void* a, int64_t leadingA, const int64_t* pivots, int typeB, void* b,
-                                 int64_t leadingB, int* info) {
-  return enterSolver("cusolverDnXgetrs", given, [&](Simulator& simulator, Handle& handle) {
-    if (!isLinearType(type) || typeB != type || form < 0 || form > 2 || n < 1 || sides < 1 || leadingA != n ||
-        leadingB != n)
-      return kInvalid;
-    const size_t size = bytesOfType(type);
-    const std::vector<Use> uses{{addressOf(a), static_cast<size_t>(n * n) * size, Use::read},
-                                {addressOf(pivots), static_cast<size_t>(n) * sizeof(int64_t), Use::read},
-                                {addressOf(b), static_cast<size_t>(n * sides) * size, Use::both},
-                                {addressOf(info), sizeof(int), Use::write}};
-    return queueUses(simulator, handle, uses, [=] {
-      Dense lu = readMatrix(a, type, n, n), right = readMatrix(b, type, n, sides);
-      solveLu(lu, std::vector<int64_t>(pivots, pivots + n), form, right);
-      writeMatrix(b, type, right);
-      writeInfo(addressOf(info), 0);
-    });
-  });
-}
-
 WEFT_SIM_SOLVER cusolverDnXpotrf_bufferSize(Handle* given, Params*, int triangle, int64_t n, int type,
                                             const void*, int64_t leading, int compute, size_t* deviceBytes,
                                             size_t* hostBytes) {

@@ -1,7 +1,4 @@
-/**
- * The order of rows that exchanges one after the other make (`codegen/cuda/routines/pivot-order.ts`,
- * `native/cpu/linear-lu.cpp`): a thread for each matrix.
- */
+/** The order of rows that exchanges one after the other make (`codegen/cuda/routines/pivot-order.ts`). */
 import {
   PIVOT_ORDER_NAME,
   PIVOT_ORDER_THREADS,
@@ -11,38 +8,45 @@ import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
 
-function sizesOf({ operands, results }: RoutineStep): readonly [count: number, pivots: number, n: number] {
-  const [count, pivots] = operands[0]!.shape as readonly [number, number];
-  return [count, pivots, results[0]!.shape[1]!];
+interface Sizes {
+  readonly count: number;
+  readonly exchanges: number;
+  readonly n: number;
 }
 
-const unitsOf = (step: RoutineStep): number => Math.ceil(sizesOf(step)[0] / PIVOT_ORDER_THREADS);
+function sizesOf({ operands, results }: RoutineStep): Sizes {
+  const [count, exchanges] = operands[0]!.shape as readonly [number, number];
+  return { count, exchanges, n: results[0]!.shape[1]! };
+}
 
 const ORDER: Routine = {
-  units: unitsOf,
-  unitSize: (_, { shape }) => PIVOT_ORDER_THREADS * shape[1]!,
-  numbers: (step) => [...sizesOf(step), PIVOT_ORDER_THREADS],
-  kernels: (step) => ({
-    source: printPivotOrder(),
-    launches: [
-      {
-        function: PIVOT_ORDER_NAME,
-        blocks: unitsOf(step),
-        threads: PIVOT_ORDER_THREADS,
-        args: [
-          { block: 'x' },
-          ...[...step.operands, ...step.results].map(({ buffer }) => ({ buffer })),
-          ...sizesOf(step).map(int64),
-        ],
-      },
-    ],
-  }),
+  units: (step) => sizesOf(step).count,
+  unitSize: (_, { shape }) => shape[1]!,
+  numbers: ({ parameters }) => parameters,
+  kernels: (step) => {
+    const { count, exchanges, n } = sizesOf(step);
+    return {
+      source: printPivotOrder(),
+      launches: [
+        {
+          function: PIVOT_ORDER_NAME,
+          blocks: count * Math.ceil(n / PIVOT_ORDER_THREADS),
+          threads: PIVOT_ORDER_THREADS,
+          args: [
+            { block: 'x' },
+            ...[...step.operands, ...step.results].map(({ buffer }) => ({ buffer })),
+            ...[exchanges, n, step.parameters[1]!].map(int64),
+          ],
+        },
+      ],
+    };
+  },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: (step) => {
-    const [count, pivots, n] = sizesOf(step);
-    return { bytes: 32 * count * (pivots + n), launches: 1 };
+    const { count, exchanges, n } = sizesOf(step);
+    return { bytes: 8 * count * (exchanges + n), launches: 1 };
   },
-  method: () => 'a matrix by a thread',
+  method: () => 'a row by a thread',
 };
 
 export const PIVOT_ORDER = routineCall(ORDER);

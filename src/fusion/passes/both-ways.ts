@@ -24,24 +24,30 @@
  *
  *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
  *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
+ *     luSolve b f p →   solutions by both triangles, rows exchanged; of few rows a kernel has it
  *     inverse f p   →   both triangles' solutions with the rows of the identity, exchanged
  *     cholesky a    →   cholesky that leaves the other triangle, and a kernel that clears it
+ *     eigh a        →   eigh of aᵀ, whose lower triangle the library reads
  *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
 import { isSummedAtOnce } from '../../graph/bin-units.js';
+import { eighOfLower } from '../../graph/decompositions.js';
 import type { Expr } from '../../graph/expr.js';
-import type { Graph, GraphNode, MutableGraph } from '../../graph/graph.js';
+import { type Graph, type GraphNode, type MutableGraph, nodeOf } from '../../graph/graph.js';
+import { SMALL_ROWS } from '../../graph/linear-routines.js';
 import {
   choleskyByLibrary,
   factorsByLibrary,
   inverseByTriangles,
   luPartsByKernels,
+  solvedByTriangles,
 } from '../../graph/linear-solves.js';
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
 import { qrByLibrary } from '../../graph/qr.js';
+import type { ArrayType } from '../../graph/routine-row.js';
 import { firstGathered } from '../../graph/sparse-routines.js';
 import type { Slices } from '../../host/slices.js';
 import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
@@ -119,19 +125,31 @@ const EXPANSIONS: Partial<
   cholesky: ([a], [isUpper]) => choleskyByLibrary(a!, isUpper === 1),
   luFactors: ([a]) => factorsByLibrary(a!),
   luParts: luPartsByKernels,
+  luSolve: (inputs, [form]) => solvedByTriangles(inputs, form!),
   inverse: inverseByTriangles,
+  eigh: ([a], [, hasVectors]) => eighOfLower(a!, hasVectors!),
   qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
   expm: ([a]) => [exponentialByProducts(a!)],
 };
 
-/** A GPU has Cholesky factors whose other triangle is not cleared. */
-const isExpanded = (node: GraphNode | undefined): node is GraphNode & { readonly kind: 'call' } =>
+/** Where a GPU has a call of the name itself: such forms of it stay. */
+const STAYS: Partial<Record<string, (a: ArrayType, parameters: readonly number[]) => boolean>> = {
+  cholesky: (_, [, isCleared]) => isCleared !== 1,
+  luSolve: ({ shape }) => shape.at(-1)! <= SMALL_ROWS,
+  eigh: ({ dtype, shape }, parameters) =>
+    parameters.includes(0) || dtype !== 'float32' || shape.at(-1)! <= SMALL_ROWS,
+};
+
+const isExpanded = (
+  node: GraphNode | undefined,
+  nodes: (id: number) => ArrayType,
+): node is GraphNode & { readonly kind: 'call' } =>
   node?.kind === 'call' &&
   EXPANSIONS[node.routine] !== undefined &&
-  (node.routine !== 'cholesky' || node.parameters[1] === 1);
+  STAYS[node.routine]?.(nodes(node.inputs[0]!), node.parameters) !== true;
 
 const expanded: Rule = (node, editor) => {
-  if (!isExpanded(node)) return undefined;
+  if (!isExpanded(node, (id) => editor.node(id))) return undefined;
   const results = EXPANSIONS[node.routine]!;
   return spliced(editor, node.inputs, (given) => results(given, node.parameters)[node.result]!);
 };
@@ -140,7 +158,8 @@ const hasAny = ({ nodes }: Pick<Graph, 'nodes'>): boolean =>
   nodes.some((node) => node !== undefined && otherWay(node) !== undefined);
 
 export function* withoutCpuRoutines(graph: MutableGraph): Slices<void> {
-  if (graph.nodes.some(isExpanded)) yield* rewrite(graph, { call: [onGpu, expanded] });
+  if (graph.nodes.some((node) => isExpanded(node, (id) => nodeOf(graph, id))))
+    yield* rewrite(graph, { call: [onGpu, expanded] });
   else if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [onGpu] });
 }
 

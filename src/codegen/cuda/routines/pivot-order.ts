@@ -1,23 +1,26 @@
 /**
- * CUDA C of the order of rows after exchanges: a thread makes those of one matrix, one after the other. Launches are
- * made by `exec/calls/pivot-order.ts`.
+ * CUDA C of the order of rows after exchanges: a thread follows one row through all of them, from its place back to where it
+ * was, or the other way for the inverse order. No thread waits for another: 4,096 exchanges one after the other would be as
+ * many round trips to memory. Launches are made by `exec/calls/pivot-order.ts`.
  */
 export const PIVOT_ORDER_NAME = 'weft_pivot_order';
 export const PIVOT_ORDER_THREADS = 64;
 
 export const printPivotOrder =
   (): string => `extern "C" __global__ void __launch_bounds__(${PIVOT_ORDER_THREADS})
-${PIVOT_ORDER_NAME}(unsigned int first_x, const long long* pivots, long long* order, long long count, long long exchanges,
-    long long n) {
-  const long long matrix = ((long long)blockIdx.x + first_x) * ${PIVOT_ORDER_THREADS} + threadIdx.x;
-  if (matrix >= count) return;
+${PIVOT_ORDER_NAME}(unsigned int first_x, const long long* __restrict__ pivots, long long* __restrict__ order,
+    long long exchanges, long long n, long long inverse) {
+  const long long block = (long long)blockIdx.x + first_x, blocks = (n + ${PIVOT_ORDER_THREADS - 1}) / ${PIVOT_ORDER_THREADS},
+                  matrix = block / blocks, place = block % blocks * ${PIVOT_ORDER_THREADS} + threadIdx.x;
+  if (place >= n) return;
   pivots += matrix * exchanges;
-  order += matrix * n;
-  for (long long k = 0; k < n; k++) order[k] = k;
-  for (long long k = 0; k < exchanges; k++) {
-    const long long other = pivots[k] - 1, held = order[k];
-    order[k] = order[other];
-    order[other] = held;
+  const int count = (int)exchanges, step = inverse ? 1 : -1;
+  int row = (int)place, k = inverse ? 0 : count - 1;
+#pragma unroll 8
+  for (int done = 0; done < count; done++, k += step) {
+    const int other = (int)pivots[k] - 1;
+    row = row == k ? other : row == other ? k : row;
   }
+  order[matrix * n + place] = row;
 }
 `;
