@@ -11,18 +11,10 @@ namespace weft::cuda {
 
 const LibraryRoutine* findLibraryRoutine(const std::string& name) {
   static const std::map<std::string, const LibraryRoutine*> table{
-      {"fft", &kFftRoutine},
-      {"rfft", &kFftRoutine},
-      {"irfft", &kFftRoutine},
-      {"lu", &kLuRoutine},
-      {"cholesky", &kCholeskyRoutine},
-      {"triangularSolve", &kTriangularSolveRoutine},
-      {"qr", &kQrRoutine},
-      {"qOfQr", &kQOfQrRoutine},
-      {"eigh", &kEighRoutine},
-      {"eig", &kEigRoutine},
-      {"svd", &kSvdRoutine},
-      {"sparseSolve", &kSparseSolveRoutine}};
+      {"fft", &kFftRoutine}, {"rfft", &kFftRoutine},          {"irfft", &kFftRoutine},
+      {"lu", &kLuRoutine},   {"cholesky", &kCholeskyRoutine}, {"triangularSolve", &kTriangularSolveRoutine},
+      {"qr", &kQrRoutine},   {"qOfQr", &kQOfQrRoutine},       {"eigh", &kEighRoutine},
+      {"eig", &kEigRoutine}, {"svd", &kSvdRoutine},           {"sparseSolve", &kSparseSolveRoutine}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }
