@@ -73,14 +73,6 @@ void TapeWorker::runRows(size_t phase) {
   for (size_t i = tape_.tileLoops; i < starts_.size(); i++) starts_[i] = 0;
   const Position at{starts_.data(), starts_.size(), tape_.rowsReduced ? 1 : tileRows_, tileValid_};
   run(section, at, boundRows_, true);
-  if (boundRows_ == rows_) return;
-  for (const Instruction& i : section) {
-    if (i.code == Opcode::chain) {
-      for (const Instruction& output : i.chain->outputs) keepRow(output.value, at);
-    } else if (i.code != Opcode::store) {
-      keepRow(i.value, at);
-    }
-  }
 }
 
 void TapeWorker::walk(size_t phase, int64_t first, int64_t last) {
@@ -365,6 +357,7 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
       case Opcode::chain:
         break;
     }
+    if (isRow && boundRows_ != rows_ && i.code != Opcode::store) keepRow(i.value, at);
   }
 }
 

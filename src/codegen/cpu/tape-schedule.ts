@@ -6,7 +6,7 @@
  * walk; otherwise each walk recomputes what it needs. Called by `tape.ts`, after the blocking is chosen.
  */
 
-import { isReduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { isReduction } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -14,6 +14,7 @@ import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, type Loops, paddedWidth } from './tape-blocking.js';
 import { fuseTape, type TapeFusion } from './tape-fuse.js';
 import { placeSections, Registers, type Section, type TapeOp } from './tape-registers.js';
+import { placeRows } from './tape-row-registers.js';
 import { sectionsOf } from './tape-sections.js';
 import { type Span, spansOf } from './tape-spans.js';
 import { slotBlocksOf } from './tape-sum-order.js';
@@ -54,15 +55,14 @@ export function scheduleOf(kernel: Kernel, levels: Levels, blocking: Blocking, l
     return { key: `${rows}x${lanes}x${size}`, bytes: rows * lanes * size };
   };
 
-  const rowOffsets = kernel.tape.map(() => -1);
-  let rowByteLength = 0;
-  const placeRow = (i: number): void => {
-    rowOffsets[i] = rowByteLength;
-    rowByteLength += shapeOf(i).bytes;
-  };
-  for (const { position } of reductionsOf(kernel)) placeRow(position);
+  const { offsets: rowOffsets, byteLength: rowByteLength } = placeRows(
+    kernel,
+    levels,
+    fusion,
+    order,
+    shapeOf,
+  );
   const rowSections = order.rows.map(({ values, stores }): Section => {
-    values.forEach(placeRow);
     return [
       ...values.map(
         (value): TapeOp => ({
