@@ -131,7 +131,6 @@ TapeWorker& SlotRun::at(int w, int64_t tile) {
 
 int64_t SlotRun::openBytes(const TapeJob& job, int64_t tiles) {
   const Tape& tape = job.tape;
-  if (tape.laneKind != LaneKind::reduced) return 0;
   for (const ReduceInfo& info : tape.reductions) {
     if (info.leafByteLength > info.nodeByteLength) return 0;
   }

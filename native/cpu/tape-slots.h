@@ -38,7 +38,7 @@ class SlotRun {
   static constexpr int64_t kDoneBytes = 64;
   static int64_t rowBytes(const TapeJob& job);
   static int64_t levelBytes(const TapeJob& job);
-  // 0 where ranges end with slots: those of few lanes alone are small beside the elements of a slot.
+  // 0 where ranges end with slots: their state is not small beside the elements of a slot.
   static int64_t openBytes(const TapeJob& job, int64_t tiles);
   // Of the k-th slot at hand.
   char* nodesOf(int64_t tile, int64_t k) const { return nodes_ + (tile * together_ + k) * nodeBytes_; }

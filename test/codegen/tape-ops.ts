@@ -1,5 +1,5 @@
 /** For tests of tapes: what their sections hold. */
-import type { TapePlan } from '../../src/codegen/cpu/tape.js';
+import type { TapePlan } from '../../src/codegen/cpu/tape-plan.js';
 import type { TapeOp } from '../../src/codegen/cpu/tape-registers.js';
 import { nameOf } from '../support/print-tape.js';
 

@@ -1,6 +1,7 @@
 /** Prints how the CPU runs a kernel: blocks, loops and sections of its tape, for golden files. */
-import { planTape, type TapePlan } from '../../src/codegen/cpu/tape.js';
+import { planTape } from '../../src/codegen/cpu/tape.js';
 import { type Loop, laneKindOf } from '../../src/codegen/cpu/tape-blocking.js';
+import type { TapePlan } from '../../src/codegen/cpu/tape-plan.js';
 import type { Section, TapeOp } from '../../src/codegen/cpu/tape-registers.js';
 import { opOf, reductionOf } from '../../src/fusion/kernel/arithmetic.js';
 import { argumentsOf, formOf, type Instruction, type Kernel } from '../../src/fusion/kernel/kernel.js';

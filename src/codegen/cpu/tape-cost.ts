@@ -232,16 +232,12 @@ class Estimate {
   }
 }
 
-/** The blocking that is estimated to take the least time; the earliest among equals. */
-export function cheapestOf(
-  kernel: Kernel,
-  levels: Levels,
-  blockings: readonly Blocking[],
-): Blocking | undefined {
-  if (blockings.length <= 1) return blockings[0];
+/** Blockings by the time that they are estimated to take, the least first; among equals in their order. */
+export function byTime(kernel: Kernel, levels: Levels, blockings: readonly Blocking[]): readonly Blocking[] {
+  if (blockings.length <= 1) return blockings;
   const basis = basisOf(kernel, levels);
-  const times = blockings.map((blocking) => new Estimate(basis, blocking).nanoseconds);
-  return blockings[times.indexOf(Math.min(...times))];
+  const times = new Map(blockings.map((each) => [each, new Estimate(basis, each).nanoseconds]));
+  return [...blockings].sort((a, b) => times.get(a)! - times.get(b)!);
 }
 
 /** One element at a time. */

@@ -4,16 +4,22 @@
  */
 
 import { type Reduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
-import { product } from '../../fusion/kernel/kernel.js';
+import { type Kernel, product } from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
+import { trafficOf } from '../../fusion/kernel/traffic.js';
 import { byteLengthOf, DTYPE_INFO } from '../../graph/dtype.js';
 import { CHUNK, HOST_ALIGNMENT, PARTIAL_RESULTS } from '../../shared/layout.js';
-import type { TapePlan } from './tape.js';
-import { laneKindOf, paddedWidth } from './tape-blocking.js';
+import { laneKindOf, narrowed, paddedWidth } from './tape-blocking.js';
+import { planBy, type TapePlan } from './tape-plan.js';
+import { layoutsAlike } from './tape-sum-order.js';
 
 /** Bytes of partial results of the slots that threads compute at once: of more, they would only wait less often. */
 const BYTES_AT_ONCE = 2 ** 16;
+/** Of the bytes that a kernel reads, the part that its least tile should hold; and the bytes that are small for any. */
+const SMALL_PART = 1 / 64;
+const SMALL_BYTES = 2 ** 20;
 /** Elements of the least part of a slot. */
-const PART_ELEMENTS = 2 ** 13;
+const PART_ELEMENTS = 2 ** 11;
 /** Reductions whose leaves hold more than their partial results: elements before they are combined, shifts. */
 const LARGER_LEAVES: readonly string[] = ['squaredDeviations', 'logsumexp', 'sumexp'];
 
@@ -50,10 +56,11 @@ export function phaseMemory({ kernel, blocking, schedule, loops }: TapePlan): Ph
   const open = bytesOf(1) + bytesOf(bitWidth(Math.max(steps, slots)) + 1) + leaders.length * HOST_ALIGNMENT;
   const slotElements = inSlot * blocking.width;
   const hasOpenSlots =
-    isReduced && leaders.every(({ name }) => !LARGER_LEAVES.includes(name)) && tiles * open <= slotElements;
-  const together = Math.floor(BYTES_AT_ONCE / (tiles * Math.max(1, bytesOf(1))));
+    leaders.every(({ name }) => !LARGER_LEAVES.includes(name)) && tiles * open <= slotElements;
+  const atOnce = Math.min(BYTES_AT_ONCE, SMALL_PART * trafficOf(kernel).bytesRead);
+  const together = Math.floor(atOnce / (tiles * Math.max(1, bytesOf(1))));
   const rest = aligned(rowByteLength) + HOST_ALIGNMENT + bytesOf(bitWidth(slots)) + (hasOpenSlots ? open : 0);
-  const bytesWith = (atOnce: number): number => HOST_ALIGNMENT + tiles * (rest + atOnce * bytesOf(1));
+  const bytesWith = (some: number): number => HOST_ALIGNMENT + tiles * (rest + some * bytesOf(1));
   let parts = 1;
   while (hasOpenSlots && slotBlocks % (2 * parts) === 0 && slotElements >= 2 * parts * PART_ELEMENTS)
     parts *= 2;
@@ -63,6 +70,30 @@ export function phaseMemory({ kernel, blocking, schedule, loops }: TapePlan): Ph
     least: bytesWith(1),
     unitBlocks: slotBlocks / parts,
   };
+}
+
+/**
+ * A kernel that runs phase by phase, with the bits of the whole: by the quickest blocking whose least tile is small, else
+ * by that of the least tile. Of counts below 45 bounds of a row, the quickest keeps the results of 45 tiles, another
+ * those of one with the bounds as lanes.
+ */
+export function planInTiles(kernel: Kernel, levels: Levels): TapePlan {
+  const small = Math.min(SMALL_BYTES, SMALL_PART * trafficOf(kernel).bytesRead);
+  let least: { readonly plan: TapePlan; readonly bytes: number } | undefined;
+  for (const blocking of layoutsAlike(kernel, levels).flatMap((each) => narrowed(kernel, each))) {
+    const plan = planBy(kernel, levels, blocking);
+    const bytes = leastTileBytes(plan);
+    if (bytes <= small) return plan;
+    if (least === undefined || bytes < least.bytes) least = { plan, bytes };
+  }
+  return least!.plan;
+}
+
+/** Bytes of the least tile: what it keeps, and its part of what is read. */
+function leastTileBytes(plan: TapePlan): number {
+  const { byteLength, unitBlocks } = phaseMemory(plan);
+  const blocks = product(plan.loops.walks.map(({ count }) => count));
+  return byteLength + trafficOf(plan.kernel).bytesRead * Math.min(1, unitBlocks / Math.max(1, blocks));
 }
 
 /** Bytes of a partial result, for one lane. */

@@ -18,7 +18,7 @@ import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
 import { candidates } from './tape-candidates.js';
-import { cheapestOf, SINGLE } from './tape-cost.js';
+import { byTime, SINGLE } from './tape-cost.js';
 import { slotElements } from './tape-slots.js';
 
 /** Blocks of a slot. */
@@ -164,7 +164,7 @@ interface OrderAlone {
 function orderAlone(bare: Kernel): OrderAlone {
   const levels = levelsOf(bare);
   const ordered = candidates(bare, levels).filter((each) => orderOfSums(bare, each) !== undefined);
-  const blocking = cheapestOf(bare, levels, ordered) ?? SINGLE;
+  const blocking = byTime(bare, levels, ordered)[0] ?? SINGLE;
   const sizes = sizesOf(bare);
   return {
     order: orderOfSums(bare, blocking),
@@ -201,5 +201,20 @@ export function blockingsInOrder(kernel: Kernel, levels: Levels): readonly Block
 }
 
 /** The cheapest of them. */
-export const layoutInOrder = (kernel: Kernel, levels: Levels): Blocking =>
-  cheapestOf(kernel, levels, blockingsInOrder(kernel, levels)) ?? SINGLE;
+export const layoutInOrder = (kernel: Kernel, levels: Levels): Blocking => inOrderByTime(kernel, levels)[0]!;
+
+function inOrderByTime(kernel: Kernel, levels: Levels): readonly Blocking[] {
+  const found = byTime(kernel, levels, blockingsInOrder(kernel, levels));
+  return found.length > 0 ? found : [SINGLE];
+}
+
+/** The blockings with the bits of the cheapest, from that one on. */
+export function layoutsAlike(kernel: Kernel, levels: Levels): readonly Blocking[] {
+  const [first, ...others] = inOrderByTime(kernel, levels);
+  const isFree = !reductionsOf(kernel).some(({ position }) => isOrdered(kernel, position));
+  const order = orderOfSums(kernel, first!);
+  return [
+    first!,
+    ...others.filter((each) => isFree || (order !== undefined && orderOfSums(kernel, each) === order)),
+  ];
+}

@@ -19,9 +19,10 @@ import {
   type Work,
   type Works,
 } from '../cuts/work.js';
-import { planPhases, planTape, type TapePlan } from './tape.js';
+import { planPhases, planTape } from './tape.js';
 import { type LaneMode, type Loop, laneModeOf, startOf } from './tape-blocking.js';
 import { phaseMemory } from './tape-phase-memory.js';
+import type { TapePlan } from './tape-plan.js';
 import type { Section } from './tape-registers.js';
 
 /** The ways to run a kernel's tape in parts. */

@@ -39,19 +39,12 @@ import {
 } from '../../shared/layout.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { inWindows } from '../cuts/pitch.js';
-import {
-  type Blocking,
-  type Loops,
-  laneKindOf,
-  laneModeOf,
-  loopsOf,
-  narrowed,
-  rowStrideOf,
-} from './tape-blocking.js';
+import { type Blocking, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
+import { planInTiles } from './tape-phase-memory.js';
+import { planBy, type TapePlan } from './tape-plan.js';
 import type { Section, TapeOp } from './tape-registers.js';
-import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
 import { blockingsInOrder, layoutInOrder } from './tape-sum-order.js';
 
 /** A kernel as plain data for the addon. */
@@ -67,15 +60,6 @@ export interface TapeSpec {
   readonly ops: readonly string[];
 }
 
-/** How a kernel will run, for `explain()` and tests. */
-export interface TapePlan {
-  readonly kernel: Kernel;
-  readonly levels: Levels;
-  readonly blocking: Blocking;
-  readonly loops: Loops;
-  readonly schedule: TapeSchedule;
-}
-
 /** A tape as it is for all kernels of one structure. */
 interface TapeCode extends Pick<TapeSpec, 'words' | 'ops'> {
   /** Positions of the constants in the kernels' own tapes. */
@@ -87,35 +71,32 @@ interface TapeLayout extends Omit<TapePlan, 'kernel'> {
   readonly code: () => TapeCode;
 }
 
-type ChooseBlocking = (kernel: Kernel, levels: Levels) => Blocking;
+type LayOut = (kernel: Kernel, levels: Levels) => TapePlan;
 
 /**
  * Layouts by the structure of kernels. To lay out, schedule and encode a kernel takes some 0.5 ms, to find its structure
  * 3 µs; graphs that repeat a layer, and those that are made anew with another number, have few structures.
  */
-const laidOut = (choose: ChooseBlocking) => {
+const laidOut = (layOut: LayOut) => {
   const layouts = new LruCache<TapeLayout>(1024, 1 << 16);
   return oncePerKernel((source): TapeLayout => {
     const structure = structureOf(source);
     let layout = layouts.get(structure);
     if (layout === undefined) {
-      layout = layoutOf(source, choose);
+      layout = layoutOf(source, layOut);
       layouts.set(structure, layout, source.tape.length);
     }
     return layout;
   });
 };
 
-const wholeLayout = laidOut(layoutInOrder);
-const phaseLayout = laidOut((kernel, levels) => narrowed(kernel, layoutInOrder(kernel, levels)));
+const wholeLayout = laidOut((kernel, levels) => planBy(kernel, levels, layoutInOrder(kernel, levels)));
+const phaseLayout = laidOut(planInTiles);
 
-function layoutOf(source: Kernel, choose: ChooseBlocking): TapeLayout {
+function layoutOf(source: Kernel, layOut: LayOut): TapeLayout {
   const kernel = prepare(source);
-  const levels = levelsOf(kernel);
-  const blocking = choose(kernel, levels);
-  const loops = loopsOf(kernel, blocking);
-  const schedule = scheduleOf(kernel, levels, blocking, loops);
-  const plan = { kernel, levels, blocking, loops, schedule };
+  const plan = layOut(kernel, levelsOf(kernel));
+  const { levels, blocking, loops, schedule } = plan;
   const code = once(() => {
     const constants = liveOf(source).filter((position) => constantOf(source.tape[position]!) !== undefined);
     return { ...new Encoder(plan).encode(), constants };
@@ -150,7 +131,7 @@ export function blockingsOf(source: Kernel): readonly Blocking[] {
 export const tapeBy = (source: Kernel, blocking: Blocking): TapeSpec =>
   encoded(
     source,
-    layoutOf(source, () => blocking),
+    layoutOf(source, (kernel, levels) => planBy(kernel, levels, blocking)),
   );
 
 /** The tape of a kernel. */

@@ -1,0 +1,19 @@
+/** A kernel with the blocking, the loops and the schedule by which it runs. Called by `tape.ts`, `tape-phase-memory.ts`. */
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import type { Levels } from '../../fusion/kernel/levels.js';
+import { type Blocking, type Loops, loopsOf } from './tape-blocking.js';
+import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
+
+/** How a kernel will run, for `explain()` and tests. */
+export interface TapePlan {
+  readonly kernel: Kernel;
+  readonly levels: Levels;
+  readonly blocking: Blocking;
+  readonly loops: Loops;
+  readonly schedule: TapeSchedule;
+}
+
+export function planBy(kernel: Kernel, levels: Levels, blocking: Blocking): TapePlan {
+  const loops = loopsOf(kernel, blocking);
+  return { kernel, levels, blocking, loops, schedule: scheduleOf(kernel, levels, blocking, loops) };
+}
