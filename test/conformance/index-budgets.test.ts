@@ -39,11 +39,19 @@ const WRITES = /^writes: (?!.*(of int32|subtracted|(least|largest) of|elements s
 
 /**
  * Jobs within a part of what they hold, in which no two steps share a sweep: sums of units of rows, sorts by columns. On the
- * CPU also sums whose tiles end in slots.
+ * CPU also sums whose tiles end in slots, counts of many results at a time, and searches in what is there in windows.
  */
 const APART = {
-  cpu: { n: 2 ** 17, part: 8, jobs: /^(takes: a reduced|bins: sums of groups|orders: sort of few)/ },
-  simulated: { n: 2 ** 15, part: 8, jobs: /^bins: (sums of groups|means)/ },
+  cpu: [
+    { n: 2 ** 17, part: 8, jobs: /^(takes: a reduced|bins: sums of groups|orders: sort of few)/ },
+    {
+      n: 2 ** 17,
+      part: 16,
+      jobs: /^(takes: of a middle|orders: median of col|bins: sums of few|others: average)/,
+    },
+    { n: 2 ** 15, part: 8, jobs: /^sets: isin of many/ },
+  ],
+  simulated: [{ n: 2 ** 15, part: 8, jobs: /^bins: (sums of groups|means)/ }],
 };
 
 /** Elements of arrays are up to eight times as many. */
@@ -184,10 +192,10 @@ describe.each(devices)('jobs by index on %s', (device) => {
   }, 3_000_000);
 
   it('that have each step by itself have the bits of the whole', async () => {
-    const { n, part, jobs } = simulated ? APART.simulated : APART.cpu;
     const target = { device: simulated ? 'cuda:0' : device };
-    for (const job of jobsOf(jobs))
-      expect(await wrongOf({ job, n, part, seed: SEED }, target, 0)).toEqual([]);
+    for (const { n, part, jobs } of simulated ? APART.simulated : APART.cpu)
+      for (const job of jobsOf(jobs))
+        expect(await wrongOf({ job, n, part, seed: SEED }, target, 0)).toEqual([]);
   }, 3_000_000);
 
   it.skipIf(device === 'cpu')(

@@ -61,7 +61,7 @@ export function laneKindOf(kernel: Kernel, { laneAxes }: Blocking): 'parallel' |
  * Reduced lanes of a block in tiles, of which the least is a block, and fewer where that is still large. Sums of 2^22
  * elements take up to 7 % longer with 16384 than with four times as many.
  */
-const REDUCED_LANES = [16384, 2048];
+const REDUCED_LANES = [16384, 1024];
 
 /** The blocking with narrower blocks of the same order of sums, wider ones first. */
 export function narrowed(kernel: Kernel, blocking: Blocking): readonly Blocking[] {

@@ -3,7 +3,7 @@
  * `tape-sum-order.ts`.
  */
 
-import { sizesOf } from '../../fusion/kernel/algebra.js';
+import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Kernel, product } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
@@ -161,7 +161,22 @@ export function candidates(kernel: Kernel, levels: Levels, run = CHUNK): Blockin
       );
     }
   }
-  return withoutRepeats(found);
+  return inTakenRows(kernel, withoutRepeats(found));
+}
+
+/**
+ * Of a kernel that takes elements in windows of indices, the blocks within one row of what it takes from, where there are
+ * such: a window is then a stretch of that row, else of all rows of a block with what lies between.
+ */
+function inTakenRows(kernel: Kernel, blockings: Blocking[]): Blocking[] {
+  const taken = loadsOf(kernel).filter(
+    ({ access }) => kernel.buffers[access.buffer]!.isTakenInWindows === true,
+  );
+  if (taken.length === 0) return blockings;
+  const isAcross = (axis: number): boolean =>
+    taken.some(({ access: { strides, index } }) => Math.abs(strides[axis]!) > Math.abs(index!.stride));
+  const within = blockings.filter(({ laneAxes, rowAxis }) => ![rowAxis, ...laneAxes].some(isAcross));
+  return within.length > 0 ? within : blockings;
 }
 
 /** Short axes have the same lanes by several shares. */

@@ -19,7 +19,7 @@ const BYTES_AT_ONCE = 2 ** 16;
 const SMALL_PART = 1 / 64;
 const SMALL_BYTES = 2 ** 20;
 /** Elements of the least part of a slot. */
-const PART_ELEMENTS = 2 ** 11;
+const PART_ELEMENTS = 2 ** 10;
 /** Reductions whose leaves hold more than their partial results: elements before they are combined, shifts. */
 const LARGER_LEAVES: readonly string[] = ['squaredDeviations', 'logsumexp', 'sumexp'];
 

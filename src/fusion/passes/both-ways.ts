@@ -11,7 +11,8 @@
  *     uniqueCounts x (distinct, counts of sorted x) (count)    →   the same
  *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
  *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
- *     members x set (x among set)              →   x among set              for a GPU, a search in the kernel around it
+ *     members x set (x among set)              →   x among set              for plans in which the set does not fit, and a GPU:
+ *                                                                           a search in the kernel around it
  *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
  *     sparseTranspose … (starts) …             →   starts, …                for a GPU, by a sort of the columns
  *     sparseTranspose … (starts) …             →   sparseTranspose …        for the CPU, which counts them
@@ -70,9 +71,10 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   svd: () => 1,
 };
 
-/** Those of one unit whose other way can be cut. */
+/** Those of one unit, or whose units all read a whole operand, whose other way can be cut. */
 const IN_PARTS: ReadonlySet<string> = new Set([
   'binSums',
+  'members',
   'unique',
   'uniqueCounts',
   'sparseCombine',
