@@ -19,7 +19,6 @@ import {
   BEGIN_NAME,
   COUNT_NAME,
   countBytes,
-  type Digit,
   printRanks,
   SELECT_THREADS,
   type SelectForm,
@@ -40,7 +39,7 @@ import { type Routine, routineCall } from './routine.js';
 const LEAST_READ = 2 ** 14;
 const MOST_BLOCKS = 1056;
 /** Bytes of a row's counters. */
-export const ROW_BYTES = 16;
+export const ROW_BYTES = 32;
 
 /** Blocks that read a row. */
 export const rowBlocks = (rows: number, length: number): number =>
@@ -63,9 +62,8 @@ export const beginLaunch = (
   args: [{ block: 'x' }, work, int64(countsAt), int64(rowsAt), ...ranks.map(int64)],
 });
 
-/** Finds the digits of the keys at ranks, one after the other. */
-export function countLaunches(of: {
-  readonly form: SelectForm;
+/** Finds the digits of the keys at ranks, one after the other; `further`: the parameters of `COUNT_NAME` beside those of all. */
+export const countLaunch = (of: {
   readonly rows: number;
   readonly length: number;
   readonly blocks: number;
@@ -73,27 +71,19 @@ export function countLaunches(of: {
   readonly work: LaunchArgument;
   readonly countsAt: number;
   readonly rowsAt: number;
-  /** Of the first elements, the room for candidates, of which rows that have so few are left out; of brackets, where they are. */
-  readonly candidates?: readonly LaunchArgument[];
-}): CallLaunch[] {
-  const { form, rows, length, blocks, input, work, countsAt, rowsAt, candidates = [] } = of;
-  const digits = selectDigits(form, length);
-  const bitsOf = ({ isPlace }: Digit): number => digits.find((each) => each.isPlace === isPlace)!.high;
-  return digits.map((digit) => ({
-    function: COUNT_NAME,
-    blocks: rows * blocks,
-    threads: SELECT_THREADS,
-    args: [
-      { block: 'x' },
-      input,
-      work,
-      ...[countsAt, rowsAt, length, blocks].map(int64),
-      ...candidates,
-      ...[digit.isPlace ? 1 : 0, digit.low, digit.high, bitsOf(digit)].map(int32),
-      int32(!digit.isPlace && digit.low === 0 ? 1 : 0),
-    ],
-  }));
-}
+  readonly further?: readonly LaunchArgument[];
+}): CallLaunch => ({
+  function: COUNT_NAME,
+  blocks: of.rows * of.blocks,
+  threads: SELECT_THREADS,
+  args: [
+    { block: 'x' },
+    of.input,
+    of.work,
+    ...[of.countsAt, of.rowsAt, of.length, of.blocks].map(int64),
+    ...(of.further ?? []),
+  ],
+});
 
 interface SelectPlan {
   readonly form: SelectForm;
@@ -109,7 +99,7 @@ function planOf(step: RoutineStep): SelectPlan {
   const ranks = step.parameters.length;
   const form = { dtype, descending: false, indexBytes: 0, ranks, isLong: length >= 2 ** 32 } as const;
   const isShort = length < LEAST_NARROWED || rows * length * byteLengthOf(dtype) < LEAST_NARROWED_BYTES;
-  if (isShort || selectDigits(form, length).length < LEAST_DIGITS)
+  if (isShort || selectDigits(form, length) < LEAST_DIGITS)
     return { form, rows, length, narrowing: undefined };
   const own = bracketsOf(dtype, length, step.parameters);
   const room = bracketRoom(dtype, length, own.brackets);
@@ -145,10 +135,10 @@ function kernelsOf(step: RoutineStep): CallKernels {
     args: [{ block: 'x' }, work, { buffer: step.results[0]!.buffer }],
   };
   const blocks = rowBlocks(rows, length);
-  const passes = { form, rows, length, blocks, input, work, countsAt, rowsAt };
+  const passes = { rows, length, blocks, input, work, countsAt, rowsAt };
   const begin = beginLaunch(rows, work, countsAt, rowsAt, step.parameters);
   if (narrowing === undefined)
-    return { source: printRanks(form), launches: [begin, ...countLaunches(passes), values] };
+    return { source: printRanks(form), launches: [begin, countLaunch(passes), values] };
   const { brackets, ofRanks, room } = narrowing;
   const bracket: CallLaunch = {
     function: BRACKET_NAME,
@@ -169,10 +159,10 @@ function kernelsOf(step: RoutineStep): CallKernels {
     threads: SELECT_THREADS,
     args: [{ block: 'x' }, input, work, ...[rowsAt, bracketsAt, keysAt, length, blocks, room].map(int64)],
   };
-  const counts = countLaunches({ ...passes, candidates: [int64(keysAt), int64(room)] });
+  const counts = countLaunch({ ...passes, further: [int64(keysAt), int64(room)] });
   return {
     source: `${printRanks(form)}${printBrackets(form, ofRanks)}`,
-    launches: [begin, bracket, narrow, ...counts, values],
+    launches: [begin, bracket, narrow, counts, values],
   };
 }
 
@@ -191,10 +181,9 @@ const SELECTING: Routine = {
   work: (step) => {
     const { form, length, narrowing } = planOf(step);
     const { dtype, shape } = step.operands[0]!;
-    const digits = selectDigits(form, length).length;
     const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
-    if (narrowing !== undefined) return { bytes, launches: digits + 4 };
-    return { bytes: digits * bytes, launches: digits + 2 };
+    if (narrowing !== undefined) return { bytes, launches: 5 };
+    return { bytes: selectDigits(form, length) * bytes, launches: 3 };
   },
   method: (step) =>
     planOf(step).narrowing === undefined ? 'by radix selection' : 'by radix selection between brackets',

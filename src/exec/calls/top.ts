@@ -2,9 +2,8 @@
  * The first elements of rows and their positions: on a GPU by one reading of the row where that is enough
  * (`codegen/cuda/routines/top.ts`), on the CPU by heaps (`native/cpu/select.cpp`).
  */
-import { SELECT_THREADS, STATE_BYTES, selectDigits } from '../../codegen/cuda/routines/select.js';
+import { placeBits, SELECT_THREADS, STATE_BYTES, selectDigits } from '../../codegen/cuda/routines/select.js';
 import {
-  COLLECT_NAME,
   FILTER_NAME,
   ORDER_NAME,
   ORDER_THREADS,
@@ -21,7 +20,7 @@ import type { BufferArray, RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int32, int64 } from './launch-arguments.js';
 import { type Routine, routineCall } from './routine.js';
-import { beginLaunch, countLaunches, countsLength, ROW_BYTES, rowBlocks } from './select.js';
+import { beginLaunch, countLaunch, countsLength, ROW_BYTES, rowBlocks } from './select.js';
 
 /** Threads that sample a row at most, and elements that each reads at most. */
 const MOST_SAMPLING = 2 ** 16;
@@ -32,8 +31,9 @@ const LEAST_LENGTH = 2 ** 16;
 const GROUPS_PER_FIRST = 4;
 /** Elements of a row for each that is sampled, at least. */
 const LEAST_PER_SAMPLED = 4;
-/** How many are wanted at most where a whole warp is a group. */
+/** How many are wanted at most where a whole warp is a group, and how many a block sorts. */
 const MOST_OF_WARPS = 256;
+const MOST_SORTED = 2048;
 
 /** How a row is narrowed down. */
 interface Sample {
@@ -76,15 +76,19 @@ function planOf(step: RoutineStep): TopPlan {
     indexBytes: 8,
     ranks: 1,
     isLong: length >= 2 ** 32,
-    padded: Math.max(2, 2 ** Math.ceil(Math.log2(count))),
+    padded: Math.min(MOST_SORTED, 2 ** Math.ceil(Math.log2(2 * count))),
     groupLanes: sample?.groupLanes,
   };
   return { form, rows, length, count, blocks: rowBlocks(rows, length), sample };
 }
 
+/** Groups of a sample. */
+const groupsOf = (sample: Sample | undefined): number =>
+  sample === undefined ? 0 : (sample.blocks * SAMPLE_THREADS) / sample.groupLanes;
+
 /**
- * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, limits, positions that were
- * collected, and the candidates, in whose place the bests of groups are before.
+ * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, positions that were collected, the
+ * bests of groups, and the candidates.
  */
 function workspaceOf({
   form,
@@ -92,18 +96,17 @@ function workspaceOf({
   count,
   sample,
 }: TopPlan): Readonly<
-  Record<'countsAt' | 'rowsAt' | 'limitsAt' | 'foundAt' | 'keysAt' | 'placesAt' | 'byteLength', number>
+  Record<'countsAt' | 'rowsAt' | 'takenAt' | 'bestsAt' | 'keysAt' | 'placesAt' | 'byteLength', number>
 > {
   const countsAt = aligned(rows * STATE_BYTES);
   const rowsAt = countsAt + aligned(rows * countsLength(form));
-  const limitsAt = rowsAt + aligned(rows * ROW_BYTES);
-  const foundAt = limitsAt + aligned(rows * 8);
-  const keysAt = foundAt + aligned(rows * count * 8);
+  const takenAt = rowsAt + aligned(rows * ROW_BYTES);
+  const bestsAt = takenAt + aligned(rows * count * 8);
   const size = byteLengthOf(form.dtype);
-  const groups = sample === undefined ? 0 : (sample.blocks * SAMPLE_THREADS) / sample.groupLanes;
-  const placesAt = keysAt + aligned(rows * Math.max(sample?.room ?? 0, groups) * size);
+  const keysAt = bestsAt + aligned(rows * groupsOf(sample) * size);
+  const placesAt = keysAt + aligned(rows * (sample?.room ?? 0) * size);
   return {
-    ...{ countsAt, rowsAt, limitsAt, foundAt, keysAt, placesAt },
+    ...{ countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt },
     byteLength: placesAt + aligned(rows * (sample?.room ?? 0) * 8),
   };
 }
@@ -111,7 +114,7 @@ function workspaceOf({
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
   const { form, rows, length, count, blocks, sample } = plan;
-  const { countsAt, rowsAt, limitsAt, foundAt, keysAt, placesAt } = workspaceOf(plan);
+  const { countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt } = workspaceOf(plan);
   const input = { buffer: step.operands[0]!.buffer };
   const results = step.results.map(({ buffer }) => ({ buffer }));
   const work = { buffer: step.workspace! };
@@ -124,33 +127,38 @@ function kernelsOf(step: RoutineStep): CallKernels {
     function: name,
     blocks: rows * perRow,
     threads,
-    args: [{ block: 'x' }, input, work, int64(rowsAt), ...args],
+    args: [{ block: 'x' }, input, work, ...args],
   });
   const of = (perRow: number): LaunchArgument[] => [int64(length), int64(perRow)];
   const room = int64(sample?.room ?? 0);
-  const candidates = [int64(keysAt), int64(placesAt)];
+  const some = [int64(keysAt), int64(placesAt)];
   const narrowing =
     sample === undefined
-      ? []
+      ? [beginLaunch(rows, work, countsAt, rowsAt, [count - 1])]
       : [
-          launch(
-            SAMPLE_NAME,
-            sample.blocks,
-            [int64(limitsAt), int64(keysAt), ...of(sample.blocks), int32(sample.each), int64(count - 1)],
-            SAMPLE_THREADS,
-          ),
-          launch(FILTER_NAME, blocks, [int64(limitsAt), ...candidates, ...of(blocks), room]),
+          launch(SAMPLE_NAME, sample.blocks, [
+            ...[countsAt, rowsAt, bestsAt].map(int64),
+            ...of(sample.blocks),
+            int32(sample.each),
+            int64(count - 1),
+          ]),
+          launch(FILTER_NAME, blocks, [
+            ...[rowsAt, bestsAt].map(int64),
+            ...some,
+            ...of(blocks),
+            room,
+            int32(groupsOf(sample)),
+            int32(count - 1),
+          ]),
         ];
-  const placeBits = Math.max(1, Math.ceil(Math.log2(length)));
+  const further = [int64(takenAt), room, int64(count), int32(placeBits(length))];
   const launches = [
-    beginLaunch(rows, work, countsAt, rowsAt, [count - 1]),
     ...narrowing,
-    ...countLaunches({ form, rows, length, blocks, input, work, countsAt, rowsAt, candidates: [room] }),
-    launch(COLLECT_NAME, blocks, [int64(foundAt), ...of(blocks), room, int64(count)]),
+    countLaunch({ rows, length, blocks, input, work, countsAt, rowsAt, further }),
     launch(
       ORDER_NAME,
       1,
-      [int64(foundAt), ...candidates, ...results, int64(length), room, int32(count), int32(placeBits)],
+      [...[rowsAt, takenAt].map(int64), ...some, ...results, int64(length), room, int32(count)],
       ORDER_THREADS,
     ),
   ];
@@ -173,10 +181,9 @@ const FIRST: Routine = {
     const { form, length, sample } = planOf(step);
     const { dtype, shape } = step.operands[0]!;
     const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
-    const digits = selectDigits(form, length).length;
     return sample === undefined
-      ? { bytes: (digits + 1) * bytes, launches: digits + 3 }
-      : { bytes, launches: digits + 5 };
+      ? { bytes: (selectDigits(form, length) + 1) * bytes, launches: 3 }
+      : { bytes, launches: 4 };
   },
   method: (step) =>
     planOf(step).sample === undefined ? 'by radix selection' : 'by radix selection of candidates',

@@ -2,8 +2,8 @@
  * CUDA C of radix selection: the keys of given ranks in rows, without sorting them (Alabi et al., "Fast k-selection
  * algorithms for graphics processing units", 2012). Digits of 11 bits are counted from the most significant one on,
  * each pass over those elements that begin with the digits found so far; the last block of a row to count finds the
- * digit. Counts are integers, so atomics give the same ones in any order. Launches are made by
- * `exec/calls/select.ts`.
+ * digit. Counts are integers, so atomics give the same ones in any order. All passes are one launch: blocks take parts of
+ * passes by turns, and wait for the digit before. Launches are made by `exec/calls/select.ts`.
  *
  * Of a long row two keys of a sample enclose each rank (`bracket.ts`): the row is read once for the elements between them,
  * and the passes are over those alone.
@@ -12,6 +12,7 @@
  * last one, and of those equal to it the first ones, for which the digits of their last position are found the same way.
  */
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
+import { BEGIN } from './look-back.js';
 import { printKeys, type SortForm } from './sort-keys.js';
 
 export interface SelectForm extends SortForm {
@@ -23,13 +24,6 @@ export interface SelectForm extends SortForm {
   readonly isNarrowed?: boolean;
 }
 
-/** The bits of a pass's digit; of a key, or of a position among those of equal keys. */
-export interface Digit {
-  readonly isPlace: boolean;
-  readonly low: number;
-  readonly high: number;
-}
-
 export const SELECT_THREADS = 256;
 /** Bits of a digit, and as many bins as it has values. */
 export const DIGIT_BITS = 11;
@@ -38,19 +32,12 @@ export const BINS = 2 ** DIGIT_BITS;
 const PACK = 16;
 const ITEMS = 8;
 
-/** The digits of so many bits, the most significant one first. */
-function digitsOf(bits: number, isPlace: boolean): Digit[] {
-  return Array.from({ length: Math.ceil(bits / DIGIT_BITS) }, (_, k) => {
-    const high = bits - DIGIT_BITS * k;
-    return { isPlace, high, low: Math.max(0, high - DIGIT_BITS) };
-  });
-}
-
-/** The digits of keys, then, where positions are wanted, those of a row's positions. */
-export function selectDigits(form: SelectForm, length: number): readonly Digit[] {
-  const keys = digitsOf(8 * byteLengthOf(form.dtype), false);
-  return form.indexBytes > 0 ? [...keys, ...digitsOf(Math.ceil(Math.log2(length)), true)] : keys;
-}
+/** Digits of keys, and, where positions are wanted, of the positions of a row of so many elements. */
+export const keyDigits = ({ dtype }: Pick<SelectForm, 'dtype'>): number =>
+  Math.ceil((8 * byteLengthOf(dtype)) / DIGIT_BITS);
+export const placeBits = (length: number): number => Math.max(1, Math.ceil(Math.log2(length)));
+export const selectDigits = (form: SelectForm, length: number): number =>
+  keyDigits(form) + (form.indexBytes > 0 ? Math.ceil(placeBits(length) / DIGIT_BITS) : 0);
 
 /** Bytes of a rank's state, and of its counts. */
 export const STATE_BYTES = 32;
@@ -188,9 +175,36 @@ const printCountElement = ({ ranks, indexBytes }: SelectForm): string =>
         if (leader[r] == r && (weft_key)(key & above) == prefix[r]) atomicAdd(&own_counts[r * ${BINS} + ((unsigned int)(key >> low) & mask)], 1u);
 `;
 
-const COUNT_PLACE = `      if (is_place != 0) {
-        if (key == last_key && weft_equal_above((unsigned long long)i, place, high, bits)) atomicAdd(&own_counts[(unsigned int)(i >> low) & mask], 1u);
+const COUNT_PLACE = `      if (is_place) {
+        if (key == last_key && weft_equal_above((unsigned long long)i, place, high, place_bits)) atomicAdd(&own_counts[(unsigned int)(i >> low) & mask], 1u);
         continue;
+      }
+`;
+
+/** Collects the positions of the elements up to the last one. */
+const printCollect = (form: SelectForm): string => `    if (heard->found > digit) continue;
+    const bool is_place = digit >= ${keyDigits(form)};
+    const weft_key last_key = (weft_key)states[0].key;
+    const unsigned long long place = states[0].place;
+    if (digit == digits) {
+${eachElement(
+  form,
+  `      if (key < last_key || (key == last_key && (unsigned long long)i <= place))
+        taken[atomicAdd(&counters->taken, 1u)] = i;
+`,
+)}      continue;
+    }
+`;
+
+/** A digit of the last one of the first elements: of its key, or of its position where more are equal to it. */
+const FOUND_OF_FIRST = (ofKeys: number): string => `      if (is_place) {
+        states[r].place |= own_digit;
+      } else {
+        states[r].key |= own_digit;
+        if (next == ${ofKeys}) {
+          if (found.rank + 1 == found.count) next = digits;
+          else states[r].place = 0ull;
+        }
       }
 `;
 
@@ -199,26 +213,35 @@ const CANDIDATES = `  const unsigned int few = counters->few;
   in = few > 0 ? (const weft_key*)(work + keys_at) + row * room : in + row * n;
   n = few > 0 ? few : n;`;
 
+/** The parameters of `COUNT_NAME` beside those of all. */
+function passParameters({ indexBytes, isNarrowed }: SelectForm): string {
+  if (indexBytes > 0) return ', long long taken_at, long long room, long long k, int place_bits';
+  return isNarrowed === true ? ', long long keys_at, long long room' : '';
+}
+
 /** The kernels that find the keys of ranks; `skip`: the condition of rows that have none to find. */
 export function printSelection(form: SelectForm, skip = ''): string {
   const { ranks, isLong, indexBytes, isNarrowed } = form;
-  const isDone = indexBytes > 0 ? `${skip}  if (states[0].isDone != 0) return;\n` : '';
+  const isTop = indexBytes > 0;
+  const [bits, ofKeys] = [8 * byteLengthOf(form.dtype), keyDigits(form)];
   const rankList = Array.from({ length: ranks }, (_, k) => `long long rank${k}`).join(', ');
   const setRanks = Array.from(
     { length: ranks },
     (_, k) =>
-      `    ((weft_state*)work)[row * ${ranks} + ${k}] = weft_state{0ull, ~0ull, (unsigned long long)rank${k}, 0ull};\n`,
+      `    ((weft_state*)work)[row * ${ranks} + ${k}] = weft_state{0ull, ~0ull, (unsigned long long)rank${k}};\n`,
   ).join('');
+  const rankNames = Array.from({ length: ranks }, (_, k) => `, rank${k}`).join('');
   return `${printKeys(form)}
 typedef ${isLong ? 'unsigned long long' : 'unsigned int'} weft_count;
 struct __align__(16) weft_state {
-  unsigned long long key, place, rank, isDone;
+  unsigned long long key, place, rank;
 };
-/* Of a row: blocks that have counted, or sampled, and elements that were collected and that may be among the first. */
+/* Of a row: parts of passes that were begun, and of the last one those that were counted, and digits that were found; blocks
+   that have sampled, and elements that were collected and that may be among the first. */
 struct __align__(16) weft_row {
-  unsigned int counted, sampled, taken, few;
+  unsigned int begun, counted, found, sampled, taken, few;
 };
-${EQUAL_ABOVE}${FIND}/* Whether a block is the last one of its row, which sees what the others have written. */
+${EQUAL_ABOVE}${FIND}${BEGIN}/* Whether a block is the last one of its row, which sees what the others have written. */
 __device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned int* count, long long blocks) {
   __threadfence();
   __syncthreads();
@@ -228,47 +251,59 @@ __device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned i
   if (isLast) __threadfence();
   return isLast;
 }
-${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
-  const long long row = (long long)blockIdx.x + first_x;
-${work(ranks)}  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
+/* Sets the states of a row to ranks, and its counts and counters to 0. */
+__device__ __forceinline__ void weft_begin_row(long long row, char* work, long long counts_at, long long rows_at, ${rankList}) {
+  weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
+  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
   if (threadIdx.x == 0) {
-    ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u};
+    ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u, 0u, 0u};
 ${setRanks}  }
 }
-${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks, ${indexBytes > 0 ? 'long long room, ' : isNarrowed === true ? 'long long keys_at, long long room, ' : ''}int is_place, int low, int high, int bits, int is_last_of_key) {
-${ROW}${work(ranks)}  weft_row* counters = (weft_row*)(work + rows_at) + row;
-${isDone}${printFindShared(SELECT_THREADS)}  __shared__ unsigned int own_counts[${ranks * BINS}];
-  __shared__ unsigned int begun;
-  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) own_counts[i] = 0u;
-  __syncthreads();
-  const weft_key above = high >= bits ? (weft_key)0 : (weft_key)(~0ull << high);
-${printLeaders(ranks)}${indexBytes > 0 ? '  const weft_key last_key = (weft_key)states[0].key;\n  const unsigned long long place = states[0].place;\n' : ''}${isNarrowed === true ? CANDIDATES : '  in += row * n;'}
-  const unsigned int mask = (1u << (high - low)) - 1u;
-${eachElement(form, printCountElement(form))}  __syncthreads();
-  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS})
-    if (own_counts[i] != 0u) atomicAdd(&counts[i], (weft_count)own_counts[i]);
-  if (!weft_last_block(&begun, &counters->counted, blocks)) return;
-  #pragma unroll
-  for (int r = 0; r < ${ranks}; ++r) {
-    const weft_found found = weft_find<${SELECT_THREADS}>(find_sums, &find_bin, (const volatile weft_count*)counts + leader[r] * ${BINS}, states[r].rank);
-    if (threadIdx.x > 0) continue;
-    const unsigned long long digit = (unsigned long long)found.bin << low;
-    if (is_place != 0) {
-      states[r].place |= digit;
-    } else {
-      states[r].key |= digit;
+${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
+  weft_begin_row((long long)blockIdx.x + first_x, work, counts_at, rows_at${rankNames});
+}
+${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks${passParameters(form)}) {
+  const long long row = ((long long)blockIdx.x + first_x) / blocks;
+${work(ranks)}  weft_row* counters = (weft_row*)(work + rows_at) + row;
+  const volatile weft_row* heard = counters;
+${skip}${printFindShared(SELECT_THREADS)}  __shared__ unsigned int own_counts[${ranks * BINS}];
+  __shared__ unsigned int begun, counted;
+${isTop ? `  long long* taken = (long long*)(work + taken_at) + row * k;\n  const unsigned int digits = ${ofKeys} + (place_bits + ${DIGIT_BITS - 1}) / ${DIGIT_BITS};\n` : `  const unsigned int digits = ${ofKeys};\n`}${isNarrowed === true ? CANDIDATES : '  in += row * n;'}
+  for (;;) {
+    const unsigned int part = weft_begin(&counters->begun, &begun);
+    const unsigned int digit = part / (unsigned int)blocks;
+    const long long block = part % (unsigned int)blocks;
+    if (digit ${isTop ? '>' : '>='} digits) return;
+    /* The blocks that find the digit before have all begun. */
+    if (threadIdx.x == 0) {
+      while (heard->found < digit) __nanosleep(20);
+      __threadfence();
     }
-    states[r].rank = found.rank;
-    if (is_last_of_key != 0) {
-      /* All that are equal, or those up to a position that is not known yet. */
-      const bool isAll = found.rank + 1 == found.count;
-      states[r].isDone = isAll ? 1ull : 0ull;
-      if (!isAll) states[r].place = 0ull;
-    }
+    for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) own_counts[i] = 0u;
+    __syncthreads();
+${isTop ? printCollect(form) : ''}    const int high = ${isTop ? `is_place ? place_bits - ${DIGIT_BITS} * (int)(digit - ${ofKeys}) : ` : ''}${bits} - ${DIGIT_BITS} * (int)digit;
+    const int low = high > ${DIGIT_BITS} ? high - ${DIGIT_BITS} : 0;
+    const unsigned int mask = (1u << (high - low)) - 1u;
+    const weft_key above = high >= ${bits} ? (weft_key)0 : (weft_key)(~0ull << high);
+${printLeaders(ranks)}${eachElement(form, printCountElement(form))}    __syncthreads();
+    for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS})
+      if (own_counts[i] != 0u) atomicAdd(&counts[i], (weft_count)own_counts[i]);
+    if (!weft_last_block(&counted, &counters->counted, blocks)) continue;
+    unsigned int next = digit + 1;
+    #pragma unroll
+    for (int r = 0; r < ${ranks}; ++r) {
+      const weft_found found = weft_find<${SELECT_THREADS}>(find_sums, &find_bin, (const volatile weft_count*)counts + leader[r] * ${BINS}, states[r].rank);
+      if (threadIdx.x > 0) continue;
+      const unsigned long long own_digit = (unsigned long long)found.bin << low;
+      states[r].rank = found.rank;
+${isTop ? FOUND_OF_FIRST(ofKeys) : '      states[r].key |= own_digit;\n'}    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) ((volatile weft_count*)counts)[i] = 0;
+    if (threadIdx.x == 0) *(volatile unsigned int*)&counters->counted = 0u;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) *(volatile unsigned int*)&counters->found = next;
   }
-  __syncthreads();
-  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) ((volatile weft_count*)counts)[i] = 0;
-  if (threadIdx.x == 0) *(volatile unsigned int*)&counters->counted = 0u;
 }
 `;
 }
