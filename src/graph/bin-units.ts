@@ -21,8 +21,11 @@ export type BinOp = (typeof BIN_OPS)[number];
 export const BIN_MODES = ['within', 'fromEnd', 'wrap', 'clip', 'raise', 'raiseFromEnd'] as const;
 export type BinMode = (typeof BIN_MODES)[number];
 
-/** Units that rows fall into at most, elements that a unit has at least, and what its rows are a multiple of. */
-const MOST_UNITS = 1024;
+/**
+ * Units that rows fall into at most, four for each multiprocessor of an H200, which has two at once, elements that a unit has at
+ * least, and what its rows are a multiple of.
+ */
+const MOST_UNITS = 528;
 const LEAST_UNIT = 2 ** 13;
 const GRANULE = 256;
 /** Elements that a unit has at least for each bin, so that partial results are few beside the rows. */

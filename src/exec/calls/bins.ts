@@ -4,8 +4,7 @@
  * a GPU by atomic operations (`codegen/cuda/routines/bins.ts`), on the CPU by a thread for each copy of the bins
  * (`native/cpu/bins.cpp`): neither's order matters, so bits are the same everywhere.
  */
-import { BIN_THREADS } from '../../codegen/cuda/routines/bin-form.js';
-import { BINS_NAME, FILL_NAME, printBins } from '../../codegen/cuda/routines/bins.js';
+import { BINS_NAME, binThreads, FILL_NAME, printBins } from '../../codegen/cuda/routines/bins.js';
 import { BIN_MODES, BIN_OPS, type BinMode } from '../../graph/bin-units.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -37,7 +36,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const launch = (name: string, args: readonly LaunchArgument[]) => ({
     function: name,
     blocks: BINNING.units(step) * unitBlocks,
-    threads: BIN_THREADS,
+    threads: binThreads(form),
     args: [{ block: 'x' } as const, ...args],
   });
   const operands = step.operands.map(({ buffer }) => ({ buffer }));
