@@ -173,7 +173,13 @@ const printBegin = ({
     const unsigned long long word = (unsigned long long)__double_as_longlong((double)values[i * step]) << 1 >> 1;
     own = word > own ? word : own;
   }
-  atomicMax(&most, own);
+  /* Atomics of 64 bits in shared memory are loops of exchanges. */
+  #pragma unroll
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    const unsigned long long other = __shfl_down_sync(0xffffffffu, own, lanes);
+    own = other > own ? other : own;
+  }
+  if (threadIdx.x % 32 == 0) atomicMax(&most, own);
   __syncthreads();
   if (threadIdx.x != 0) return;
   const int field = (int)(most >> 52);
