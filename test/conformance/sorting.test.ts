@@ -14,7 +14,7 @@ import {
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { allocate, type HostArray, setElement, sizeOf } from '../support/host.js';
-import { randomIntegers, randomValues } from '../support/random.js';
+import { generator, randomIntegers, randomValues } from '../support/random.js';
 
 const SPECIALS = [Number.NaN, 0, -0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1, -1, 1];
 
@@ -180,6 +180,20 @@ describe.each(backends())('on %s, selecting', (device) => {
     await expectSorted(
       device,
       [ascending, rare].flatMap((row) => Object.values(topK(lazy(row), 100))),
+    );
+  });
+
+  it('finds the first elements among few candidates, of which many are equal or one is far from the others', async () => {
+    const random = generator(20261127);
+    const below = (): Float32Array => Float32Array.from({ length: LONG }, () => random() / 2);
+    const [equal, far] = [below(), below()];
+    // 90 that are greater, and more equal ones than a block sorts.
+    for (let k = 0; k < 690; k++) equal[k * 95 + (k % 3)] = k % 8 === 0 ? 1 + random() : 1;
+    far[40_000] = Number.POSITIVE_INFINITY;
+    far[41_000] = 1e30;
+    await expectSorted(
+      device,
+      [equal, far].flatMap((row) => Object.values(topK(lazy(row), 100))),
     );
   });
 
