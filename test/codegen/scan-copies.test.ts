@@ -1,5 +1,6 @@
 /** Scans by bulk copies, lines in rings of tiles and rows a block each: where they are chosen, and their CUDA C. */
 import { describe, expect, it } from 'vitest';
+import { COLUMN_SCHEDULE, printCopiedColumns } from '../../src/codegen/cuda/routines/scan-copied-columns.js';
 import { canRing, printRingScan, RING_SCHEDULE } from '../../src/codegen/cuda/routines/scan-ring.js';
 import { printCopiedRows, ROW_SCHEDULE } from '../../src/codegen/cuda/routines/scan-rows.js';
 import type { RoutineStep } from '../../src/exec/calls/call.js';
@@ -125,5 +126,40 @@ describe('a scan of rows that are copied in bulk', () => {
   it.skipIf(withoutNvrtc)(`compiles${whyNoNvrtc}`, async () => {
     const sources = ROWS.map(([dtype, op, n]) => printCopiedRows({ dtype, op, reverse: false }, n));
     await expectCompiled(sources, 'sm_90');
+  });
+});
+
+describe('a scan of columns that are copied past registers', () => {
+  const isCopied = (scan: Scan, limits: object = {}): boolean => scheduleOf(scan, limits) === COLUMN_SCHEDULE;
+
+  it('is of long columns whose totals are one word and whose rows begin at 16 bytes', () => {
+    for (const form of FORMS) expect(isCopied({ ...form, shape: [3, 5000, 1028] })).toBe(true);
+    expect(isCopied({ shape: [1, 4096, 2048] })).toBe(true);
+    expect(isCopied({ shape: [1, 4095, 2048] })).toBe(false);
+    expect(isCopied({ shape: [2 ** 10, 256, 2048] })).toBe(false);
+    expect(isCopied({ shape: [1, 2 ** 20, 32] })).toBe(false);
+    expect(isCopied({ shape: [1, 2 ** 20, 66] })).toBe(false);
+    expect(isCopied({ shape: [1, 2 ** 20, 66], dtype: 'float64' })).toBe(true);
+    expect(isCopied({ shape: [1, 2 ** 14, 2048], isReverse: true })).toBe(false);
+    for (const dtype of ['int64', 'complex64', 'int8'] as const)
+      expect(isCopied({ shape: [1, 2 ** 14, 2048], dtype })).toBe(false);
+    expect(isCopied({ shape: [1, 4096, 2048] }, { hasBulkCopies: false })).toBe(false);
+  });
+
+  it('has the words of the same workspace as other tiles of columns', () => {
+    const step = stepOf({ shape: [2, 5000, 1028] });
+    const { most } = SCAN.workspace.cuda(step);
+    const states = 20;
+    expect(most).toBeGreaterThanOrEqual(256 + 2 * states * Math.ceil(1028 / 64) * 64 * 8);
+  });
+
+  it('is printed as in its golden file', async () => {
+    const source = printCopiedColumns({ dtype: 'float32', op: 'sum', reverse: false });
+    await expect(source).toMatchFileSnapshot('../golden/cuda/scan_copied_columns.cu');
+  });
+
+  it.skipIf(withoutNvrtc)(`compiles${whyNoNvrtc}`, async () => {
+    const forms = [FORMS[0], FORMS[2], FORMS.at(-1)!].map((form) => ({ ...form, reverse: false }));
+    await expectCompiled(forms.map(printCopiedColumns), 'sm_90');
   });
 });

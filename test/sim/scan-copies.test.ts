@@ -1,5 +1,10 @@
-/** Scans of rows that are copied in bulk, on the simulated GPU, which has no bulk copies: a thread copies in their place. */
+/** Scans of rows and columns by asynchronous copies, on the simulated GPU, which has none: a thread copies in their place. */
 import { describe, expect, it } from 'vitest';
+import {
+  COLUMN_SHARED_BYTES,
+  COPIED_COLUMNS,
+  printCopiedColumns,
+} from '../../src/codegen/cuda/routines/scan-copied-columns.js';
 import { printCopiedRows, rowThreads } from '../../src/codegen/cuda/routines/scan-rows.js';
 import { kernel, type Lazy, lazy } from '../../src/index.js';
 import { setDevices } from './simulator.js';
@@ -15,6 +20,12 @@ __device__ void weft_bulk_load(unsigned long long to, const void* from, unsigned
   for (unsigned int k = 0; k < bytes / 4; ++k) ((unsigned int*)to)[k] = ((const unsigned int*)from)[k];
 }
 __device__ void weft_bulk_store(void* to, unsigned long long from, unsigned int bytes) { weft_bulk_load((unsigned long long)to, (const void*)from, bytes, 0); }
+__device__ void weft_copy_row_part(unsigned long long to, const void* from, bool is_there) {
+  if (is_there) weft_bulk_load(to, from, 16, 0);
+  else for (int k = 0; k < 4; ++k) ((unsigned int*)to)[k] = 0;
+}
+#define weft_end_group()
+template <int count> __device__ void weft_wait_groups() {}
 `;
 
 /** The kernel behind the prelude, whose pieces are in PTX. */
@@ -66,6 +77,42 @@ describe('scans of rows that are copied in bulk', () => {
       .astype(dtype);
     const found = await scan(x, 0, rows, n).compute();
     const wanted = await scans[op]!(x).compute();
+    expect(new Uint8Array(found.data.buffer)).toEqual(new Uint8Array(wanted.data.buffer));
+  });
+});
+
+describe('scans of columns that are copied past registers', () => {
+  it.each([
+    ['float32', 'sum', 9000, 68, 1],
+    ['float32', 'max', 300, 132, 2],
+    ['float64', 'sum', 515, 70, 2],
+    ['int32', 'sum', 512, 128, 1],
+  ] as const)('have the bits of other tiles: %s, %s of %i by %i', async (dtype, op, n, inner, lines) => {
+    const form = { dtype, op, reverse: false } as const;
+    const tiles = Math.ceil(n / (dtype === 'float64' ? 128 : 256));
+    const [states, groups] = [tiles + 2, Math.ceil(inner / COPIED_COLUMNS)];
+    const int64 = { scalar: 'int64' } as const;
+    const scan = kernel(simulated(printCopiedColumns(form)), {
+      name: 'weft_scan',
+      inputs: {
+        x: dtype,
+        first: { scalar: 'uint32' },
+        ...{ states: int64, lines: int64, tiles: int64, n: int64, inner: int64, groups: int64 },
+      },
+      outputs: {
+        y: { dtype, shape: ({ x }) => x.shape },
+        state: { dtype: 'int8', shape: 256 + 8 * lines * states * groups * COPIED_COLUMNS, initial: 0 },
+      },
+      parameters: ['first', 'x', 'y', 'state', 'states', 'lines', 'tiles', 'n', 'inner', 'groups'],
+      grid: lines * tiles * groups,
+      block: 256,
+      shared: COLUMN_SHARED_BYTES,
+    });
+    const x = lazy(values(lines * n * inner, op === 'max'))
+      .reshape([lines, n, inner])
+      .astype(dtype);
+    const found = await scan(x, 0, states, lines, tiles, n, inner, groups).y.compute();
+    const wanted = await scans[op]!(x).astype(dtype).compute();
     expect(new Uint8Array(found.data.buffer)).toEqual(new Uint8Array(wanted.data.buffer));
   });
 });

@@ -19,6 +19,13 @@ import {
   type ScanSource,
   WARP_ROW,
 } from '../../codegen/cuda/routines/scan.js';
+import {
+  COLUMN_SCHEDULE,
+  COLUMN_SHARED_BYTES,
+  COPIED_COLUMNS,
+  MOST_COPIED_TILES,
+  printCopiedColumns,
+} from '../../codegen/cuda/routines/scan-copied-columns.js';
 import { COUNT_BYTES, levelsOf } from '../../codegen/cuda/routines/scan-look-back.js';
 import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
 import {
@@ -127,7 +134,8 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
       schedule: ROW_SCHEDULE,
     };
   }
-  const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
+  const isCopied = copiesColumns(plan, form, limits);
+  const groups = inner === 1 ? 1 : Math.ceil(inner / (isCopied ? COPIED_COLUMNS : SCAN_COLUMNS));
   const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
   const text =
     inner === 1
@@ -137,7 +145,9 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
           lineTile(form.dtype, length),
           inFours && (outer === 1 || length % 4 === 0),
         )
-      : printColumnTiles(form, source);
+      : isCopied
+        ? printCopiedColumns(form)
+        : printColumnTiles(form, source);
   if (source !== 'lookBack') {
     const blocks = units * tilesPerUnit * groups;
     return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers, ...further] }] };
@@ -146,10 +156,10 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const state = { buffer: step.workspace! };
   const clear = clearLaunch(state, byteLength / 4);
   const whole = [...args, state, int64(states), ...numbers, ...further];
-  return {
-    source: text + CLEAR_KERNEL,
-    launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
-  };
+  const tiled = { ...scan, blocks: outer * tiles * groups, args: whole };
+  if (!isCopied) return { source: text + CLEAR_KERNEL, launches: [clear, tiled] };
+  const launches = [clear, { ...tiled, sharedByteLength: COLUMN_SHARED_BYTES }];
+  return { source: text + CLEAR_KERNEL, launches, schedule: COLUMN_SCHEDULE };
 }
 
 /**
@@ -158,20 +168,35 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
  */
 const LEAST_COPIED_BYTES = 2 ** 25;
 
-const isCopied = ({ outer, length, inner }: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
-  inner === 1 &&
-  outer * length * byteLengthOf(form.dtype) >= LEAST_COPIED_BYTES &&
-  limits.hasBulkCopies === true;
+/** Whether copies past registers are faster, of lines or rows of columns that begin at 16 bytes. */
+function copiesTiles(plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean {
+  const { outer, length, inner } = plan;
+  const size = byteLengthOf(form.dtype);
+  return (
+    limits.hasBulkCopies === true &&
+    outer * length * inner * size >= LEAST_COPIED_BYTES &&
+    (inner === 1 ? outer === 1 || (length * size) % 16 === 0 : (inner * size) % 16 === 0)
+  );
+}
 
-/** Whether rows that fit a block are copied in bulk. */
 const copiesRows = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
-  plan.source === 'none' && isCopied(plan, form, limits) && canCopyRows(form, plan.length);
+  plan.source === 'none' &&
+  plan.inner === 1 &&
+  copiesTiles(plan, form, limits) &&
+  canCopyRows(form, plan.length);
 
-/** Whether rings of tiles scan lines in one pass: all of them begin at 16 bytes. */
+const copiesColumns = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
+  plan.source === 'lookBack' &&
+  plan.inner > SCAN_COLUMNS &&
+  plan.tiles <= MOST_COPIED_TILES &&
+  copiesTiles(plan, form, limits) &&
+  limits.sharedByteLength >= COLUMN_SHARED_BYTES &&
+  canRing(form);
+
 const ringsFit = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
   plan.source === 'lookBack' &&
-  isCopied(plan, form, limits) &&
-  (plan.outer === 1 || (plan.length * byteLengthOf(form.dtype)) % 16 === 0) &&
+  plan.inner === 1 &&
+  copiesTiles(plan, form, limits) &&
   limits.sharedByteLength >= RING_SHARED_BYTES &&
   canRing(form);
 
@@ -200,7 +225,8 @@ function stateOf({ form, outer, inner, tiles }: ScanPlan): {
   readonly byteLength: number;
 } {
   const states = levelsOf(tiles).reduce((sum, size) => sum + size, 0);
-  const values = outer * states * (inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS) * SCAN_COLUMNS);
+  const width = inner === 1 ? 1 : inner > SCAN_COLUMNS ? COPIED_COLUMNS : SCAN_COLUMNS;
+  const values = outer * states * Math.ceil(inner / width) * width;
   return { states, byteLength: aligned(COUNT_BYTES + values * toldWords(form) * 8) };
 }
 
