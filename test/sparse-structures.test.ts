@@ -158,6 +158,7 @@ const READ: Readonly<Record<string, readonly [Arrays, readonly (readonly number[
 /** Matrices that SciPy refuses, when they are made or checked. */
 const REFUSED: Readonly<Record<string, Arrays>> = {
   'starts that descend': { data: [1, 2, 3], indices: [0, 1, 2], indptr: [0, 3, 1, 3] },
+  'a last start of 0 behind others': { data: [1, 2, 3], indices: [0, 1, 2], indptr: [0, 3, 3, 0] },
   'a first start above 0': { data: [1, 2, 3, 4], indices: [0, 0, 1, 2], indptr: [1, 2, 3, 4] },
   'a last start beyond the elements': { data: [1, 2, 3], indices: [0, 1, 2], indptr: [0, 1, 2, 9] },
   'a start below 0': { data: [1, 2, 3], indices: [0, 1, 2], indptr: [0, -1, 2, 3] },
@@ -203,6 +204,12 @@ it('starts in host memory that do not fit the elements are refused where the mat
   expect(() => inHost(last)).toThrow(
     '[sparse.csr] expected indptr to end with at most 3, the number of elements: 9',
   );
+  for (const name of ['starts that descend', 'a last start of 0 behind others', 'a start below 0'])
+    expect(() => inHost(REFUSED[name]!)).toThrow('[sparse.csr] expected indptr that does not descend');
+  const indptr = Int32Array.of(0, 6, 0, 6, 0);
+  const six = { data: new Float64Array(6), indices: new Int32Array(6) };
+  expect(() => sparse.csr({ ...six, indptr }, [4, 6])).toThrow('descend: 0 behind 6 at 2');
+  expect(() => sparse.csc({ data: [], indices: [], indptr }, [0, 4])).toThrow('descend: 0 behind 6 at 2');
   expect(() => sparse.csr({ data: [1], indices: [0], indptr: [0, 1, 1] }, [2, 0])).toThrow(
     '[sparse.csr] expected indptr to end with 0 in a matrix of (2, 0): 1',
   );
@@ -213,6 +220,31 @@ it('starts in host memory that do not fit the elements are refused where the mat
   expect(() => sparse.csr({ data: [1], indices: [0], indptr: [0, 1] }, [2, 2])).toThrow(
     'indptr of 3 elements: 2',
   );
+});
+
+it('starts that are too many to be looked at where they are given are refused when they are read', async () => {
+  const rows = 2 ** 16;
+  const arrays = { data: new Float64Array(6), indices: new Int32Array(6) };
+  const indptr = new Int32Array(rows + 1);
+  expect(
+    (
+      await sparse
+        .csr({ ...arrays, indptr }, [rows, 6])
+        .sum()
+        .compute(cpu)
+    ).item(),
+  ).toBe(0);
+  for (const at of [5, rows - 1]) {
+    const descending = indptr.slice().fill(6, at, at + 1);
+    const matrix = sparse.csr({ ...arrays, indptr: descending }, [rows, 6]);
+    for (const values of [
+      matrix.sum(),
+      matrix.sum(1),
+      matrix.toDense(),
+      matrix.matmul(lazy(new Float64Array(6))),
+    ])
+      await expect(values.compute(cpu)).rejects.toThrow(RangeArgumentError);
+  }
 });
 
 it('starts elsewhere are refused of a matrix without elements, too, where they are not 0', async () => {
