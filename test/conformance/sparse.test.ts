@@ -243,7 +243,8 @@ it('an index out of range is an error, in a loop too, and nothing is computed', 
   const ends = sparse.csr({ data: [1, 2], indices: [0, 1], indptr }, [2, 2]);
   await expect(ends.matmul(ones([2])).compute()).rejects.toThrow('[sparse.matmul: indptr]');
   await expect(sparse.cg(ends, ones([2])).x.compute()).rejects.toThrow('[sparse.matmul: indptr]');
-  const rows = { data: [1, 2, 3], indices: [0, 1, 2], indptr: [0, 3, 0, 3] };
+  const starts = lazy(Int32Array.of(0, 3, 0, 3)).add(0);
+  const rows = { data: [1, 2, 3], indices: [0, 1, 2], indptr: starts };
   const descending = sparse.csr(rows, [3, 3]);
   const overlap =
     '[sparse.matmul: differences of indptr] expected indices from 0 to 3 for axis 0 of 4 elements: -3';
