@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { SQUARE_ROWS, TASK_WORK } from '../../src/codegen/cpu/tape-cost.js';
-import { unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
+import { STREAM_BYTES } from '../../src/codegen/cpu/tape-lines.js';
+import { lineRateOf, unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
 import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
 import { timeTape } from '../../src/exec/native/native.js';
@@ -51,8 +52,8 @@ describe('the tally of a tape', () => {
     const x = b.load('float32', [1]);
     const y = b.load('float32', [1]);
     const kernel = b.store(b.map('tanh', b.map('add', b.map('multiply', x, y), y)), [1]).build();
-    const { amounts, functions, isChained } = tallyOf(kernel);
-    expect(isChained).toBe(true);
+    const { amounts, functions } = tallyOf(kernel);
+    expect(amounts.get('chain')).toBe(amounts.get('block'));
     expect(functions.get('tanh float32')!.vectors).toBe(4096);
     // x, y twice, the result, and a step before each block.
     expect(amounts.get('operand')).toBe(4 * 4096);
@@ -63,6 +64,29 @@ describe('the tally of a tape', () => {
     expect([...tallyOf(sum(64, 512, [512, 1])).functions.keys()]).toEqual(['along lanes sum float32']);
     expect(tallyOf(sum(64, 512, [512, 1])).amounts.get('row')).toBe(64);
     expect([...tallyOf(sum(512, 64, [1, 512])).functions.keys()]).toEqual(['by lane sum float32']);
+  });
+
+  it('counts a tile without rows as one row of a reduction', () => {
+    const b = new KernelBuilder([84], [121]);
+    const kernel = b.store(b.reduce('logsumexp', b.load('float64', [121, 1])), [1, 0]).build();
+    expect(tallyOf(kernel).amounts.get('exponentialRow')).toBe(84);
+  });
+
+  it('counts lines that are not in one stream by how lanes and rows lie', () => {
+    const linesOf = (kernel: Kernel): object => Object.fromEntries(tallyOf(kernel).lines);
+    const n = 1 << 20;
+    expect(linesOf(map(n, 'exp'))).toEqual({});
+    expect(linesOf(map(n, 'exp', 'float32', 3))).toEqual({ unasked: (3 * n) / 16 });
+    expect(linesOf(map(n, 'exp', 'float32', 16))).toEqual({ alone: n });
+    // A large result of a function of its own is copied past the caches.
+    expect(linesOf(map(8 * n, 'negative'))).toEqual({ copied: (8 * n) / 16 });
+    // Columns of 16 rows are lines; a row of 256 lanes does not follow the last one.
+    const b = new KernelBuilder([2048, 2048], []);
+    const transpose = b.store(b.map('negative', b.load('float32', [1, 2048])), [2048, 1]).build();
+    expect(linesOf(transpose)).toEqual({ alone: (n * 4) / 16, row: (n * 4) / 256 });
+    expect(linesOf(sum(2048, 2048, [1, 2048]))).toEqual({ unasked: (n * 4) / 16 });
+    // In the first two levels of caches nothing is far.
+    expect(linesOf(map(1 << 14, 'exp', 'float32', 3))).toEqual({});
   });
 
   it('counts an accumulator of several numbers once, and each monoid for itself', () => {
@@ -92,6 +116,7 @@ describe('the tally of a tape', () => {
       readFileSync(new URL(`../../native/cpu/${file}`, import.meta.url), 'utf8');
     expect(textOf('tape-job.h')).toContain(`kTaskWork = 1 << ${Math.log2(TASK_WORK)};`);
     expect(textOf('tape-memory.cpp')).toContain(`kSquareRows = ${SQUARE_ROWS};`);
+    expect(textOf('tape-job.h')).toContain(`kStreamBytes = int64_t{${STREAM_BYTES >> 20}} << 20;`);
   });
 });
 
@@ -114,6 +139,13 @@ describe('a predicted time', () => {
   it('counts whole lines of the caches where elements are apart', () => {
     const apart = seconds(map(1 << 22, 'negative', 'float32', 16));
     expect(apart).toBeGreaterThan(4 * seconds(map(1 << 22, 'negative')));
+  });
+
+  it('has no lines that take longer where a core holds all bytes, and more of it the farther they are', () => {
+    expect(lineRateOf('alone', 2 ** 20)).toBe(0);
+    const times = [2 ** 21, 2 ** 23, 2 ** 24, 2 ** 25, 2 ** 30].map((bytes) => lineRateOf('alone', bytes));
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(times[4]).toBe(times[3]);
   });
 
   it('is shared by threads, unless there is one task', () => {

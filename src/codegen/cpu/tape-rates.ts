@@ -10,44 +10,75 @@ import type { ReductionName } from '../../graph/reductions.js';
 /** Nanoseconds of work that is alike in all kernels. Vectors are 64 bytes. */
 export const TAPE_RATES = {
   /** Once a run: a task, and scratch memory. */
-  run: 660,
-  tile: 27,
-  block: 7,
+  run: 714,
+  tile: 45,
+  block: 8.6,
   /** A call of a function, and of a chain, on a block. */
-  call: 14,
-  chain: 320,
+  call: 10.7,
+  chain: 400,
   /** For each vector: a light function that reads and writes blocks, one more that it does, a step of a chain. */
-  pass: 0.78,
-  step: 0.02,
+  pass: 0.76,
+  step: 0.04,
   /** A vector that a step of a chain reads or writes besides, and one of which it asks memory for the next block. */
-  operand: 0.21,
-  prefetch: 0.1,
+  operand: 0.036,
+  prefetch: 0.01,
   /** A vector that begins within a line of the caches. */
-  unaligned: 0.68,
+  unaligned: 0.46,
   /** A vector that is brought to its place, and one of equal lanes. */
-  copy: 1.2,
-  splat: 0.42,
+  copy: 1.1,
+  splat: 0.11,
   /** For each lane: by a table of places, by a stride within lines and beyond, where a value chooses. */
-  table: 0.4,
-  strided: 0.49,
-  apart: 0.8,
-  gather: 0.8,
-  /** For each lane of a square of lines, which are a page and more apart or less. */
-  square: 0.24,
-  squareOfPages: 0.16,
+  table: 0.33,
+  strided: 0.29,
+  apart: 0.74,
+  gather: 0.74,
+  /** For each lane of a square of lines. */
+  square: 0.227,
   /** A row that a reduction has for itself: of one value for each lane, of several, and of logarithms. */
-  row: 12,
-  wideRow: 100,
-  exponentialRow: 1000,
+  row: 19,
+  wideRow: 84,
+  exponentialRow: 860,
   /** A lane that is joined with those of other steps of its block, of one value and of several. */
-  fold: 0.42,
-  wideFold: 3,
+  fold: 0.52,
+  wideFold: 2.8,
   /** A vector that a step of a chain hands to a reduction other than a sum. */
-  extreme: 0.25,
+  extreme: 0.01,
   /** A step of a loop of elements, for each addition that it is worth. */
-  loopStep: 0.3,
+  loopStep: 0.28,
 } as const;
 export type TapeRate = keyof typeof TAPE_RATES;
+
+/**
+ * Nanoseconds more that a line of the caches takes, or a row, of kernels whose bytes a core's own caches do not hold: where
+ * the cache that cores share does, and where it does not.
+ */
+export const LINE_RATES = {
+  /** A line that is read by itself: one of each column of a square, or of each lane. */
+  alone: { shared: 0.9, far: 14.7 },
+  /** A line of several that follow one another, but are not asked for ahead. */
+  unasked: { shared: 0, far: 2 },
+  /** A row of lanes that does not begin where the last one ends: hardware finds no stream. */
+  row: { shared: 0.2, far: 21 },
+  /** A line of a large result that is written in parts, and read for that. */
+  fetched: { shared: 0.7, far: 2 },
+  /** A line that goes past the caches from a function of its own, which copies it; chains do not. */
+  copied: { shared: 0.15, far: 0.5 },
+  /** A vector that a reduction of several values reads. */
+  reduced: { shared: 0, far: 1.1 },
+} as const;
+export type LineRate = keyof typeof LINE_RATES;
+
+/** Bytes of kernels that a core's own caches hold, those from which on lines come from far, and all of them. */
+const OWN_BYTES = 2 ** 20;
+const SHARED_BYTES = 2 ** 23;
+export const BEYOND_BYTES = 2 ** 25;
+
+export function lineRateOf(rate: LineRate, bytes: number): number {
+  const { shared, far } = LINE_RATES[rate];
+  const between = (low: number, high: number): number =>
+    Math.min(1, Math.max(0, Math.log(bytes / low) / Math.log(high / low)));
+  return shared * between(OWN_BYTES, SHARED_BYTES) + far * between(SHARED_BYTES, BEYOND_BYTES);
+}
 
 /** Reductions of one value for each lane, of several, and those that join each pair of lanes by exponentials. */
 export type ReductionClass = 'simple' | 'wide' | 'exponential';
@@ -63,24 +94,14 @@ const REDUCTION_CLASS: Readonly<Partial<Record<ReductionName, ReductionClass>>> 
 };
 export const classOf = (name: ReductionName): ReductionClass => REDUCTION_CLASS[name] ?? 'wide';
 
-/** Bytes of a kernel that a core's own caches hold, and those from which on all others are far. */
-const NEAR_BYTES = 2 ** 20;
+/** Bytes of a kernel from which on all others are far, for the choice of blockings. */
 const FAR_BYTES = 2 ** 24;
 
 /** The share of a kernel's bytes that is in no cache near by: 0 to 1. */
 export function farShareOf({ bytesRead, bytesWritten }: Traffic): number {
-  const far = Math.log((bytesRead + bytesWritten) / NEAR_BYTES) / Math.log(FAR_BYTES / NEAR_BYTES);
+  const far = Math.log((bytesRead + bytesWritten) / OWN_BYTES) / Math.log(FAR_BYTES / OWN_BYTES);
   return Math.min(1, Math.max(0, far));
 }
-
-/** Lanes that are apart take so many times as long where their lines are in no cache near by. */
-export const FAR_LANES: Readonly<Partial<Record<TapeRate, number>>> = {
-  square: 3,
-  squareOfPages: 7.8,
-  strided: 2,
-  apart: 3,
-  gather: 4,
-};
 
 /** The time of a byte that is read or written, of kernels that move so many bytes in all. */
 export interface MemoryRate {
@@ -108,13 +129,13 @@ const MOST_SHARING = 4;
 export function unmeasuredRates(threads: number): TapeRates {
   const sharing = Math.min(threads, MOST_SHARING);
   const memory = [
-    { bytes: 2 ** 15, read: 0.0073, write: 0.0045 },
-    { bytes: 2 ** 18, read: 0.0073, write: 0.0094 },
-    { bytes: 2 ** 20, read: 0.0082, write: 0.0123 },
-    { bytes: 2 ** 22, read: 0.0082, write: 0.0125 },
-    { bytes: 2 ** 23, read: 0.0095, write: 0.029 },
-    { bytes: 2 ** 24, read: 0.0125, write: 0.079 },
-    { bytes: 2 ** 26, read: 0.041, write: 0.047 },
+    { bytes: 2 ** 15, read: 0.005, write: 0.0079 },
+    { bytes: 2 ** 18, read: 0.003, write: 0.0118 },
+    { bytes: 2 ** 20, read: 0.0044, write: 0.0128 },
+    { bytes: 2 ** 22, read: 0.0038, write: 0.0143 },
+    { bytes: 2 ** 23, read: 0.005, write: 0.02 },
+    { bytes: 2 ** 24, read: 0.0123, write: 0.0415 },
+    { bytes: 2 ** 26, read: 0.0347, write: 0.0365 },
   ].map(({ bytes, read, write }) => ({ bytes, read: read / sharing, write: write / sharing }));
   return { slowness: 1, memory, functions: new Map(), threads };
 }

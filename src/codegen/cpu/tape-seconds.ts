@@ -8,31 +8,18 @@ import { costOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, oncePerKernel, product } from '../../fusion/kernel/kernel.js';
 import { trafficOf } from '../../fusion/kernel/traffic.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import {
-  ADDITION,
-  classOf,
-  FAR_LANES,
-  farShareOf,
-  memoryRateOf,
-  TAPE_RATES,
-  type TapeRates,
-} from './tape-rates.js';
+import { ADDITION, classOf, lineRateOf, memoryRateOf, TAPE_RATES, type TapeRates } from './tape-rates.js';
 import { type TalliedFunction, type TapeTally, tallyOf } from './tape-tally.js';
 
 const NANOSECOND = 1e-9;
 const LINE_BYTES = 64;
 /** Waking other threads, and waiting for them. */
 const FORK = 5000;
-/**
- * Work and traffic of chains overlap: they are added as powers. Of other functions they add up, as measured: each is too
- * short for its loads to run ahead.
- */
-const OVERLAP = 1.25;
 /** Additions that an element of a reduction is worth: of one value for each lane, and of several. */
 const SIMPLE_REDUCTION = 2;
 const WIDE_REDUCTION = 6;
 /** A vector of elements of 8 bytes takes so many times as long, in functions alone. */
-const WIDE = 2.5;
+const WIDE = 1.5;
 
 /** The tally of a kernel; once, although it is asked for by each prediction. */
 export const tallyOfKernel: (kernel: Kernel) => TapeTally = oncePerKernel(tallyOf);
@@ -42,17 +29,15 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   const threads = Math.min(rates.threads, tally.tasks);
   const working = workNanoseconds(kernel, tally, rates) / threads;
   const moving = (movedNanoseconds(kernel, rates) * rates.threads) / threads;
-  const power = tally.isChained ? OVERLAP : 1;
-  const fork = threads > 1 ? FORK : 0;
-  return NANOSECOND * (fork + (working ** power + moving ** power) ** (1 / power));
+  return NANOSECOND * ((threads > 1 ? FORK : 0) + working + moving);
 }
 
-/** Of one thread, with all that it reads and writes in the first-level cache. */
+/** Of one thread: all that it does, and lines that are not in one stream. */
 export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRates): number {
-  const share = farShareOf(trafficOf(kernel));
+  const bytes = bytesOf(kernel);
   let sum = 0;
-  for (const [rate, amount] of tally.amounts)
-    sum += amount * TAPE_RATES[rate] * (1 + ((FAR_LANES[rate] ?? 1) - 1) * share);
+  for (const [rate, amount] of tally.amounts) sum += amount * TAPE_RATES[rate];
+  for (const [rate, amount] of tally.lines) sum += amount * lineRateOf(rate, bytes);
   sum *= rates.slowness;
   for (const { of, vectors } of tally.functions.values())
     sum += vectors * (rates.functions.get(of.key) ?? rates.slowness * unmeasuredRate(of));
@@ -75,9 +60,10 @@ export function movedNanoseconds(kernel: Kernel, rates: TapeRates): number {
   return read * bytesRead * wholeLines(kernel, 'input') + write * bytesWritten * wholeLines(kernel, 'output');
 }
 
+/** Bytes of all lines that it reads and writes. */
 function bytesOf(kernel: Kernel): number {
   const { bytesRead, bytesWritten } = trafficOf(kernel);
-  return bytesRead + bytesWritten;
+  return bytesRead * wholeLines(kernel, 'input') + bytesWritten * wholeLines(kernel, 'output');
 }
 
 /** Bytes of the lines that hold the elements of a role, for each byte of the elements: by its widest access. */

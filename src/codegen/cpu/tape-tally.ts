@@ -32,8 +32,9 @@ import { type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.
 import type { ChainStep } from './tape-chain.js';
 import { SQUARE_ROWS, TASK_WORK } from './tape-cost.js';
 import { operandsOf } from './tape-fuse.js';
+import { linesOf } from './tape-lines.js';
 import type { TapePlan } from './tape-plan.js';
-import { classOf, type TapeRate } from './tape-rates.js';
+import { classOf, type LineRate, type TapeRate } from './tape-rates.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import type { Span } from './tape-spans.js';
 
@@ -53,8 +54,8 @@ export interface TapeTally {
   readonly amounts: ReadonlyMap<TapeRate, number>;
   /** Vectors of each function. */
   readonly functions: ReadonlyMap<string, { readonly of: TalliedFunction; vectors: number }>;
-  /** Whether chains compute some of it, whose loads run ahead of what is computed. */
-  readonly isChained: boolean;
+  /** Lines of the caches that are not in one stream, and rows of them. */
+  readonly lines: ReadonlyMap<LineRate, number>;
   /** Pieces that threads can share. */
   readonly tasks: number;
 }
@@ -63,7 +64,6 @@ export interface TapeTally {
 const VECTOR_BYTES = 64;
 /** Ops up to this weight take no more time than what they read and write. */
 const LIGHT = 1;
-const PAGE_BYTES = 4096;
 /** Moves that are counted in vectors; others in lanes. */
 const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
 const ROW_RATES = { simple: 'row', wide: 'wideRow', exponential: 'exponentialRow' } as const;
@@ -80,7 +80,10 @@ class Tally {
   readonly #sizes: readonly number[];
   /** Reductions; of the parts of an accumulator, the first one alone. */
   readonly #leaders: ReadonlySet<number>;
+  /** Whether chains compute some of it. */
   #isChained = false;
+  /** Vectors that reductions of several values read. */
+  #reduced = 0;
 
   constructor(plan: TapePlan) {
     this.#plan = plan;
@@ -102,10 +105,12 @@ class Tally {
       .reduce((sum, op) => sum + (op.kind === 'chain' ? op.chain.steps.length : 1), 1);
     const work = blocks * blocking.rows * blocking.width * instructions;
     const [amounts, functions] = [this.#amounts, this.#functions];
+    const lines = new Map(linesOf(this.#plan.kernel, blocking, this.#isChained));
+    if (this.#reduced > 0) lines.set('reduced', this.#reduced);
     return {
       amounts,
       functions,
-      isChained: this.#isChained,
+      lines,
       tasks: Math.max(1, Math.floor(work / TASK_WORK)),
     };
   }
@@ -196,14 +201,17 @@ class Tally {
     const name = reductionOf(instruction)!;
     const laneKind = laneKindOf(kernel, blocking);
     const isByLane = laneKind !== 'reduced';
-    if (laneKind === 'both')
-      this.#add(
-        FOLD_RATES[classOf(name)],
-        product(this.#plan.loops.tiles.map((loop) => loop.count)) * blocking.width,
-      );
     const isOfRows =
       !isByLane && blocking.rows > 1 && blocking.rowAxis >= 0 && blocking.rowAxis < kernel.parallel.length;
-    if (isOfRows) this.#add(ROW_RATES[classOf(name)], this.#chunks({ rows: true, lanes: false }, loops));
+    const tiles = product(this.#plan.loops.tiles.map((loop) => loop.count));
+    if (laneKind === 'both') this.#add(FOLD_RATES[classOf(name)], tiles * blocking.width);
+    // Without rows of its own, a tile is one.
+    if (!isByLane)
+      this.#add(
+        ROW_RATES[classOf(name)],
+        isOfRows ? this.#chunks({ rows: true, lanes: false }, loops) : tiles,
+      );
+    if (classOf(name) !== 'simple') this.#reduced += vectors;
     const inner = members.slice(0, -1);
     this.#add('step', vectors * inner.length);
     for (const member of inner) this.#heavy(kernel.tape[member]!, vectors);
@@ -296,8 +304,7 @@ class Tally {
     if (mode.type === 'table') return 'table';
     if (mode.stride === 1) return isStore ? 'copy' : this.#isAligned(access, bytes) ? undefined : 'unaligned';
     const apart = Math.abs(mode.stride * bytes);
-    if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS)
-      return apart >= PAGE_BYTES ? 'squareOfPages' : 'square';
+    if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS) return 'square';
     return apart >= VECTOR_BYTES ? 'apart' : 'strided';
   }
 

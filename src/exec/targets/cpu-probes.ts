@@ -1,14 +1,19 @@
 /**
  * Measures the rates by which kernels on the CPU are predicted, by small kernels, once in a process and when they are
- * asked for: how fast the machine is, its memory by how many bytes a kernel moves (0.3 s in all), and each function
- * that a kernel calls (2 ms). Nothing that computes waits for it.
+ * asked for: how fast the machine is, memory beyond the caches (0.1 s in all), and each function
+ * that a kernel calls (6 ms). Nothing that computes waits for it.
  */
 
 import { encodeTape } from '../../codegen/cpu/tape.js';
-import { type MemoryRate, type TapeRates, unmeasuredRates } from '../../codegen/cpu/tape-rates.js';
+import {
+  BEYOND_BYTES,
+  type MemoryRate,
+  type TapeRates,
+  unmeasuredRates,
+} from '../../codegen/cpu/tape-rates.js';
 import { movedNanoseconds, tallyOfKernel, workNanoseconds } from '../../codegen/cpu/tape-seconds.js';
 import type { TalliedFunction } from '../../codegen/cpu/tape-tally.js';
-import { isReduction } from '../../fusion/kernel/arithmetic.js';
+import { costOf, isReduction, opOf } from '../../fusion/kernel/arithmetic.js';
 import { create, mapInstruction } from '../../fusion/kernel/instruction.js';
 import type { Affine, BufferParameter, Instruction, Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
@@ -17,14 +22,17 @@ import type { KernelStep } from '../plan/plan.js';
 
 /** Milliseconds of runs for each of the small kernels, and for those that show the memory. */
 const SHORT = 2;
-const LONG = 15;
-/** Elements that lie near a core, with the result: so many that the beginning of a run does not hide the rest. */
+const LONG = 8;
+/** Other work is not in all of several turns. */
+const TURNS = 3;
+/** Elements that lie in the first two levels of caches, with the result; of a function, which takes little of a run. */
 const NEAR = 8192;
+const FUNCTION_ELEMENTS = 32768;
 /** Of a reduction: results, each of so many elements. */
 const ROWS = 512;
 const ROW_LENGTH = 32;
-/** A rate is no less than so much of what it would be without measurement: times of memory are noisy. */
-const LEAST_SHARE = 0.2;
+/** Rates of memory are no less than so much of what they would be without measurement: its times are noisy. */
+const LEAST_SHARE = 0.5;
 
 /** Milliseconds of runs of a kernel whose time is asked for. */
 const ASKED = 20;
@@ -42,12 +50,17 @@ export async function measureRates(kernels: readonly Kernel[]): Promise<void> {
   await machine();
   for (const kernel of kernels) {
     for (const { of } of tallyOfKernel(kernel).functions.values()) {
-      if (rates!.functions.has(of.key)) continue;
+      if (rates!.functions.has(of.key) || isHidden(of)) continue;
       const measured = await functionRate(of, rates!);
       rates = { ...rates!, functions: new Map(rates!.functions).set(of.key, measured) };
     }
   }
 }
+
+/** Ops of so many additions are hidden by what a map reads and writes, but not where they are joined. */
+const HIDDEN = 2;
+const isHidden = ({ instruction }: TalliedFunction): boolean =>
+  opOf(instruction) !== undefined && costOf(instruction) <= HIDDEN;
 
 /** The machine's own rates, measured once for all that ask meanwhile; again where that failed. */
 function machine(): Promise<void> {
@@ -63,42 +76,34 @@ async function measureMachine(): Promise<void> {
   const plain = unmeasuredRates(cpuInfo().threads);
   const add = mapOf(create.map('float32', 'add', [0, 1]), ['float32', 'float32'], NEAR);
   const slowness =
-    (await nanosecondsOf(add, SHORT)) /
+    (await nanosecondsOf(add)) /
     (workNanoseconds(add, tallyOfKernel(add), plain) + movedNanoseconds(add, plain));
-  let measured: TapeRates = { ...plain, slowness };
   const memory: MemoryRate[] = [];
-  for (const rate of plain.memory) {
-    memory.push(await memoryRate(rate, measured));
-    measured = { ...measured, memory: [...memory, ...plain.memory.slice(memory.length)] };
-  }
-  rates = measured;
+  for (const rate of plain.memory) memory.push(await memoryRate(rate, { ...plain, slowness }));
+  rates = { ...plain, slowness, memory };
 }
 
-const nanosecondsOf = async (kernel: Kernel, milliseconds: number): Promise<number> =>
-  1e9 * (await timeTape(encodeTape(kernel), milliseconds));
-
-/** The time of a kernel's run beyond its work, for each byte. */
-async function beyondWork(
-  kernel: Kernel,
-  bytes: number,
-  known: TapeRates,
-  milliseconds: number,
-): Promise<number> {
-  const tally = tallyOfKernel(kernel);
-  const threads = Math.min(known.threads, tally.tasks);
-  const all = await nanosecondsOf(kernel, milliseconds);
-  return ((all - workNanoseconds(kernel, tally, known) / threads) * threads) / known.threads / bytes;
+async function nanosecondsOf(kernel: Kernel, milliseconds = SHORT): Promise<number> {
+  const tape = encodeTape(kernel);
+  let least = Number.POSITIVE_INFINITY;
+  for (let turn = 0; turn < TURNS; turn++) least = Math.min(least, await timeTape(tape, milliseconds));
+  return 1e9 * least;
 }
 
-/** A sum reads; a map that writes as much as it reads tells the rest. */
-async function memoryRate(plain: MemoryRate, known: TapeRates): Promise<MemoryRate> {
-  const { bytes } = plain;
-  const count = bytes / byteLengthOf('float32');
-  const sum = reductionOf(create.reduce('float32', 'sum', [0]), ['float32'], [], [count]);
-  const read = Math.max(LEAST_SHARE * plain.read, await beyondWork(sum, bytes, known, LONG));
-  const add = mapOf(create.map('float32', 'square', [0]), ['float32'], count / 2);
-  const both = await beyondWork(add, bytes / 2, known, LONG);
-  return { bytes, read, write: Math.max(LEAST_SHARE * plain.write, both - read) };
+/**
+ * A map that reads and writes so many bytes shows by how much memory is slower than without measurement. Caches are as slow
+ * as the core: a map of their size has them for itself, as others hardly have.
+ */
+async function memoryRate({ bytes, read, write }: MemoryRate, plain: TapeRates): Promise<MemoryRate> {
+  const { slowness } = plain;
+  if (bytes <= BEYOND_BYTES) return { bytes, read: slowness * read, write: slowness * write };
+  const count = bytes / 2 / byteLengthOf('float32');
+  const map = mapOf(create.map('float32', 'square', [0]), ['float32'], count);
+  const tally = tallyOfKernel(map);
+  const threads = Math.min(plain.threads, tally.tasks);
+  const moved = (await nanosecondsOf(map, LONG)) - workNanoseconds(map, tally, plain) / threads;
+  const slower = Math.max(LEAST_SHARE, moved / ((movedNanoseconds(map, plain) * plain.threads) / threads));
+  return { bytes, read: slower * read, write: slower * write };
 }
 
 /** The time of a vector of a function beyond what a light one would take in its place. */
@@ -109,11 +114,11 @@ async function functionRate(of: TalliedFunction, known: TapeRates): Promise<numb
   if (own === undefined) return 0;
   const without: TapeRates = { ...known, functions: new Map(known.functions).set(of.key, 0) };
   const rest = workNanoseconds(kernel, tally, without) + movedNanoseconds(kernel, known);
-  return Math.max(0, (await nanosecondsOf(kernel, SHORT)) - rest) / own.vectors;
+  return Math.max(0, (await nanosecondsOf(kernel)) - rest) / own.vectors;
 }
 
 function probeOf({ instruction, taken, isByLane }: TalliedFunction): Kernel {
-  if (!isReduction(instruction)) return mapOf(instruction, taken, NEAR);
+  if (!isReduction(instruction)) return mapOf(instruction, taken, FUNCTION_ELEMENTS);
   return isByLane
     ? reductionOf(instruction, taken, [ROWS], [ROW_LENGTH])
     : reductionOf(instruction, taken, [], [ROWS * ROW_LENGTH]);
