@@ -89,6 +89,17 @@ describe('the tally of a tape', () => {
     expect(linesOf(map(1 << 14, 'exp', 'float32', 3))).toEqual({});
   });
 
+  it('counts lanes that displace each other in a set of the first-level cache, and lines once for all that they serve', () => {
+    const transpose = (m: number, n: number): Kernel => {
+      const b = new KernelBuilder([n, m], []);
+      return b.store(b.map('negative', b.load('float32', [1, n])), [m, 1]).build();
+    };
+    const [conflicting, others] = [tallyOf(transpose(16, 1 << 14)), tallyOf(transpose(16, 16400))];
+    expect(conflicting.amounts.get('conflict')).toBe(1 << 18);
+    expect(others.amounts.has('conflict')).toBe(false);
+    expect(conflicting.lines.get('alone')).toBe(1 << 14);
+  });
+
   it('counts an accumulator of several numbers once, and each monoid for itself', () => {
     const ofExtremes = (second: number): ReturnType<typeof tallyOf> => {
       const extremes = reduction({

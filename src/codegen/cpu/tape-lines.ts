@@ -50,7 +50,11 @@ function countRead(kernel: Kernel, blocking: Blocking, access: Access, bytes: nu
   const mode = laneModeOf(access, blocking, sizes);
   if (mode.type === 'splat') return;
   if (mode.type === 'table') {
-    if (Math.abs(access.strides[blocking.laneAxes.at(-1)!]!) * bytes >= LINE_BYTES) add('alone', elements);
+    const { laneAxes, take } = blocking;
+    const [outer, inner] = [laneAxes[0]!, laneAxes.at(-1)!].map((axis) => access.strides[axis]! * bytes);
+    // A line serves steps along the first lane axis, too.
+    const served = Math.min(take, Math.max(1, LINE_BYTES / Math.max(1, Math.abs(outer!))));
+    if (Math.abs(inner!) >= LINE_BYTES) add('alone', elements / served);
     return;
   }
   const row = rowStrideOf(access, blocking);

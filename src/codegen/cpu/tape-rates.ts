@@ -32,6 +32,8 @@ export const TAPE_RATES = {
   strided: 0.29,
   apart: 0.74,
   gather: 0.74,
+  /** For each lane of a table whose line was displaced by another of its set of the first-level cache. */
+  conflict: 0.5,
   /** For each lane of a square of lines. */
   square: 0.227,
   /** A row that a reduction has for itself: of one value for each lane, of several, and of logarithms. */
@@ -49,8 +51,8 @@ export const TAPE_RATES = {
 export type TapeRate = keyof typeof TAPE_RATES;
 
 /**
- * Nanoseconds more that a line of the caches takes, or a row, of kernels whose bytes a core's own caches do not hold: where
- * the cache that cores share does, and where it does not.
+ * Nanoseconds more that a line of the caches takes, or a row, of kernels whose bytes a core's own caches do not hold:
+ * where the cache that cores share does, and where it does not.
  */
 export const LINE_RATES = {
   /** A line that is read by itself: one of each column of a square, or of each lane. */

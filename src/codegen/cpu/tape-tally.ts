@@ -64,6 +64,9 @@ export interface TapeTally {
 const VECTOR_BYTES = 64;
 /** Ops up to this weight take no more time than what they read and write. */
 const LIGHT = 1;
+/** Lines so far apart are in the same set of the first-level cache, which has room for so many. */
+const SET_BYTES = 4096;
+const SET_LINES = 8;
 /** Moves that are counted in vectors; others in lanes. */
 const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
 const ROW_RATES = { simple: 'row', wide: 'wideRow', exponential: 'exponentialRow' } as const;
@@ -286,6 +289,7 @@ class Tally {
     if (access.bounds.length > 0) this.#add('copy', vectors);
     const rate = this.#rateOfMove(access, byteLengthOf(dtype), isStore);
     if (rate !== undefined) this.#add(rate, BY_VECTOR.includes(rate) ? vectors : lanes);
+    if (rate === 'table' && this.#conflicts(access, byteLengthOf(dtype))) this.#add('conflict', lanes);
   }
 
   /** Lanes of a row of results, where those of a block are elements that are reduced; undefined: as many as a block has. */
@@ -306,6 +310,13 @@ class Tally {
     const apart = Math.abs(mode.stride * bytes);
     if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS) return 'square';
     return apart >= VECTOR_BYTES ? 'apart' : 'strided';
+  }
+
+  /** Whether more lanes than a set of the first-level cache has lines are whole pages apart, all in one set. */
+  #conflicts({ strides }: Access, bytes: number): boolean {
+    const inner = this.#plan.blocking.laneAxes.at(-1)!;
+    const apart = strides[inner]! * bytes;
+    return apart !== 0 && apart % SET_BYTES === 0 && this.#sizes[inner]! > SET_LINES;
   }
 
   /** Whether vectors along the lanes begin where lines do. */
