@@ -6,13 +6,29 @@
  *                                  window 1: rows 1000 … 1999     y[i] where 1000 <= k[i] < 2000
  *
  * Of loads by several indices, and of a reduction, elements are taken by kernels of their own first; what is left reads
- * them where they are, in the order of the whole. Called by `sweep-attempt.ts`.
+ * them where they are, in the order of the whole. Of a map in which each index follows from what the last one took, as in
+ * a search, each of these kernels stores as well how far it has come, so that the next one reads no more than that:
+ *
+ *     k = t[h] < y[i] ? h : 0;  l = t[k + q] < y[i] ? k + q : k;  z[i] = t[l]
+ *
+ *     t0[i] = t[h]     k[i] = t0[i] < y[i] ? h : 0, t1[i] = t[k[i] + q]     l[i] = t1[i] < y[i] ? k[i] + q : k[i], z[i] = t[l[i]]
+ *
+ * Called by `sweep-attempt.ts`.
  */
 import { usedBuffers } from '../../codegen/cuts/split-phases.js';
-import { extract, type Load, liveValues, loadsOf, mapAffines, sizesOf } from '../../fusion/kernel/algebra.js';
+import {
+  extract,
+  type Load,
+  liveValues,
+  loadOf,
+  loadsOf,
+  mapAffines,
+  sizesOf,
+  withoutDead,
+} from '../../fusion/kernel/algebra.js';
 import { isReduction } from '../../fusion/kernel/arithmetic.js';
 import { create } from '../../fusion/kernel/instruction.js';
-import { type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
+import { argumentsOf, type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { dependenciesOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { denseStrides } from '../../graph/graph.js';
@@ -35,6 +51,9 @@ export const takenLoads = (
       index !== undefined && index.place === undefined && isWindowed(buffers[buffer]!),
   );
 
+/** Makes a buffer of so many bytes, which is windowed where one of `largest` would be. */
+type MakeBuffer = (bytes: number, largest: number) => number;
+
 /**
  * The steps that do the same in windows, in order; `buffer` makes one for elements that are taken first. `undefined`: an
  * index is reduced in the kernel, or a buffer is read in another way, too.
@@ -42,7 +61,7 @@ export const takenLoads = (
 export function inIndexWindows(
   step: KernelStep,
   isWindowed: (buffer: number) => boolean,
-  buffer: (bytes: number) => number,
+  buffer: MakeBuffer,
 ): readonly TakingPart[] | undefined {
   const { carried, reduced } = step.kernel;
   if (carried !== undefined || product(sizesOf(step.kernel)) === 0) return undefined;
@@ -121,16 +140,12 @@ interface Split {
 }
 
 /** A step in two: a map that stores what a group of loads takes, and all else. */
-function takenFirst(
-  step: KernelStep,
-  group: readonly Load[],
-  buffer: (bytes: number) => number,
-): Split | undefined {
+function takenFirst(step: KernelStep, group: readonly Load[], buffer: MakeBuffer): Split | undefined {
   const positions = group.map(({ position }) => position);
   const { halves } = splitAt(step.kernel, positions);
   if (halves === undefined) return undefined;
   const { taking, loads, rest, bytes } = halves;
-  const buffers = [...step.buffers, ...bytes.map(buffer)];
+  const buffers = [...step.buffers, ...bytes.map((own) => buffer(own, Math.max(...bytes)))];
   const withUsed = ({ kernel, used }: Used): KernelStep => ({
     ...step,
     kernel,
@@ -147,7 +162,7 @@ interface Halves {
   /** Of `taking`. */
   readonly loads: readonly Load[];
   readonly rest: Used;
-  /** Of each buffer for elements that are taken first. */
+  /** Of each buffer for elements that are taken first, and for values that are kept beside them. */
   readonly bytes: readonly number[];
 }
 
@@ -161,9 +176,12 @@ const splitAt = keptByKernel((kernel, positions): { readonly halves: Halves | un
   const own = denseStrides(axes.map((axis) => sizes[axis]!));
   const place = { offset: 0, strides: sizes.map((_, axis) => own[axes.indexOf(axis)] ?? 0) };
   const elementCount = product(axes.map((axis) => sizes[axis]!));
+  // An order of sums follows from all that its kernel reads.
+  const kept = kernel.reduced.length > 0 ? [] : keptValues(kernel, live, positions);
+  const stored = [...positions, ...kept];
   const parameters = (role: BufferParameter['role']): BufferParameter[] => [
     ...kernel.buffers,
-    ...group.map(({ dtype }): BufferParameter => ({ dtype, role, elementCount })),
+    ...stored.map((at): BufferParameter => ({ dtype: kernel.tape[at]!.dtype, role, elementCount })),
   ];
   const first = kernel.buffers.length;
   const { tape, moved } = extract(kernel.tape, live);
@@ -173,7 +191,7 @@ const splitAt = keptByKernel((kernel, positions): { readonly halves: Halves | un
     reduced: [],
     buffers: parameters('output'),
     tape,
-    stores: positions.map((at, k) => ({
+    stores: stored.map((at, k) => ({
       value: moved.get(at)!,
       access: { buffer: first + k, ...place, bounds: [] },
     })),
@@ -188,12 +206,15 @@ const splitAt = keptByKernel((kernel, positions): { readonly halves: Halves | un
     }),
   );
   const placed = kernel.tape.map((i, at) => {
-    const k = positions.indexOf(at);
+    const k = stored.indexOf(at);
     if (k < 0) return i;
+    const buffer = first + k;
+    if (k >= positions.length) return create.load(i.dtype, { buffer, ...place, bounds: [] });
     const { access } = group[k]!;
-    return create.load(i.dtype, { ...access, buffer: first + k, index: { ...access.index!, place } });
+    return create.load(i.dtype, { ...access, buffer, index: { ...access.index!, place } });
   });
   const made = usedBuffers(taking);
+  const rest = { ...kernel, buffers: parameters('input'), tape: placed };
   return {
     halves: {
       taking: made,
@@ -201,11 +222,39 @@ const splitAt = keptByKernel((kernel, positions): { readonly halves: Halves | un
         made.kernel,
         positions.map((at) => moved.get(at)!),
       ),
-      rest: usedBuffers({ ...kernel, buffers: parameters('input'), tape: placed }),
-      bytes: group.map(({ dtype }) => elementCount * byteLengthOf(dtype)),
+      rest: usedBuffers(kept.length > 0 ? withoutDead(rest) : rest),
+      bytes: stored.map((at) => elementCount * byteLengthOf(kernel.tape[at]!.dtype)),
     },
   };
 });
+
+/**
+ * Of the values that take a group, those that what is left needs, too, and that follow from elements taken before. They
+ * depend on the axes of the group, for which they are stored.
+ */
+function keptValues(kernel: Kernel, live: readonly number[], positions: readonly number[]): number[] {
+  const { tape, stores } = kernel;
+  const inside = new Set(live);
+  const outside = new Set(stores.map(({ value }) => value));
+  tape.forEach((i, at) => {
+    if (!inside.has(at)) for (const arg of argumentsOf(i)) outside.add(arg);
+  });
+  const depends = dependenciesOf(kernel);
+  const axesOf = (at: number): string => depends[at]!.join();
+  const isOfTaken = tape.map(() => false);
+  const kept: number[] = [];
+  for (const at of live) {
+    if (positions.includes(at)) continue;
+    const access = loadOf(tape[at]!);
+    isOfTaken[at] =
+      access?.index?.place !== undefined || argumentsOf(tape[at]!).some((arg) => isOfTaken[arg]);
+    if (!isOfTaken[at] || access !== undefined || !outside.has(at)) continue;
+    if (axesOf(at) !== axesOf(positions[0]!)) continue;
+    kept.push(at);
+    isOfTaken[at] = false;
+  }
+  return kept;
+}
 
 /** The axes that elements of a group depend on, outermost first: those of indices, then as arrays lie in memory. */
 function takenAxes(kernel: Kernel, group: readonly Load[]): number[] {

@@ -184,7 +184,7 @@ export class Attempt {
     const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
     if (!this.#rules.takesInWindows || step.kind !== 'kernel') return undefined;
     if (!holdsTaken(step, isWindowed, this.#rules.worksOf)) return undefined;
-    const parts = inIndexWindows(step, isWindowed, (bytes) => this.#addTaken(bytes));
+    const parts = inIndexWindows(step, isWindowed, (bytes, largest) => this.#addTaken(bytes, largest));
     return parts?.map((part) => {
       const task = part.takes ? takingTask(part.step, this.#rules.worksOf) : undefined;
       return task === undefined ? this.#formsOf(part.step) : [[task]];
@@ -206,11 +206,12 @@ export class Attempt {
     return this.#buffers.push(this.#buffers[buffer]!) - 1;
   }
 
-  /** A buffer for elements that are taken before they are used. */
-  #addTaken(bytes: number): number {
-    const buffer = ownBuffer(`taken ${this.#buffers.length}`, bytes);
+  /** A buffer for elements that are taken before they are used; it is windowed where one of `largest` bytes would be. */
+  #addTaken(bytes: number, largest: number): number {
+    const name = `taken ${this.#buffers.length}`;
+    const [buffer, like] = [ownBuffer(name, bytes), ownBuffer(name, largest)];
     this.#windowed.push(
-      this.#model.heldBytes(buffer) >= this.#rules.threshold && this.#rules.canWindow(buffer),
+      this.#model.heldBytes(like) >= this.#rules.threshold && this.#rules.canWindow(buffer),
     );
     return this.#buffers.push(buffer) - 1;
   }
