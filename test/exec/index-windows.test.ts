@@ -96,6 +96,30 @@ describe('a file that does not fit', () => {
     }
   });
 
+  it('is read row by row of a middle axis, in windows of each', async () => {
+    const [host, file] = await both([4, 8000, 4], 10);
+    const job = (x: Lazy): Lazy => x.take(indicesOf(8000, 8000, 11), 1);
+    const memory = 80_000;
+    expect(windowsOf(job(file), memory)).toMatch(/\d+ windows of indices for each of \d+ parts/);
+    const found = await job(file).compute({ device, memory });
+    expect(found.data).toEqual((await job(host).compute({ device })).data);
+  });
+
+  it('is searched step by step, each of which reads how far the last one has come and what it took', async () => {
+    const [host, file] = await both([2 ** 14], 12);
+    const [, sought] = await both([2 ** 14], 13);
+    const job = (x: Lazy): Lazy => x.cumulativeMax().searchsorted(sought);
+    const memory = 70_000;
+    const { plan } = planOnDevice(canonicalize([job(file).expr]), CPU, { budget: memory });
+    const touched = plan.steps.flatMap((step) =>
+      step.kind === 'sweep' && step.taken !== undefined ? [step.windows.length] : [],
+    );
+    expect(touched.length).toBeGreaterThan(10);
+    expect(Math.max(...touched)).toBeLessThanOrEqual(6);
+    const found = await job(file).compute({ device, memory });
+    expect(found.data).toEqual((await job(host).compute({ device })).data);
+  });
+
   it('is reduced over many short rows in parts of all columns: windows of one column would hold all', async () => {
     const [host, file] = await both([2 ** 17, 4], 8);
     const i = indicesOf(2 ** 17, 2 ** 17, 9);
