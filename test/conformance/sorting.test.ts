@@ -156,13 +156,16 @@ describe.each(backends())('on %s, selecting', (device) => {
     await expectSorted(device, selections(rowsOf(dtype, [4, 37], 6), 5));
   });
 
-  it.each(['float32', 'bfloat16', 'int64'] as const)('gives elements of long rows of %s', async (dtype) => {
-    // The second of two rows does not begin with a pack of 16 bytes.
-    const x = rowsOf(dtype, [dtype === 'int64' ? 1 : 2, LONG], 12);
-    const [most, least] = [topK(x, 100), topK(x, 9, { largest: false })];
-    const places = x.quantile([0, 0.2, 0.2001, 1], 1, { method: 'lower' });
-    await expectSorted(device, [most.values, most.indices, least.indices, places]);
-  });
+  it.each(['float32', 'float64', 'bfloat16', 'int64'] as const)(
+    'gives elements of long rows of %s',
+    async (dtype) => {
+      // The second of two rows does not begin with a pack of 16 bytes.
+      const x = rowsOf(dtype, [dtype === 'int64' ? 1 : 2, LONG], 12);
+      const [most, least] = [topK(x, 100), topK(x, 9, { largest: false })];
+      const places = x.quantile([0, 0.2, 0.2001, 1], 1, { method: 'lower' });
+      await expectSorted(device, [most.values, most.indices, least.indices, places]);
+    },
+  );
 
   it('takes the first of equal elements', async () => {
     const ties = lazy(new Float32Array(LONG)).mul(-1);

@@ -176,7 +176,7 @@ ${each(
 ${FLUSH}        if (is_full) break;
       }
 `,
-  '!is_full',
+  { warps: '!is_full' },
 )}  if (held > 0) {
 ${FLUSH}  }
 ${each(

@@ -74,16 +74,33 @@ export const elementsAtOnce = (dtype: DType): number => packsOf(dtype)[0] * pack
 /**
  * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key. With `warps`
  * all lanes of a warp do, which say by `is_there` whether they have one, while that condition holds; `behind` stands behind
- * those that a thread has read.
+ * those that a thread has read. `mayMatter`: whether an element as it lies in memory may matter; `use` sees those alone, and
+ * others that were read with them.
  */
 export function eachElement(
   { dtype }: Pick<SelectForm, 'dtype'>,
   use: string,
-  warps?: string,
-  behind = '',
+  {
+    warps,
+    behind = '',
+    mayMatter,
+  }: {
+    readonly warps?: string;
+    readonly behind?: string;
+    readonly mayMatter?: (element: string) => string;
+  } = {},
 ): string {
   const [perPack, packs] = packsOf(dtype);
   const items = packs * perPack;
+  const element = `own[item / ${perPack}].k[item % ${perPack}]`;
+  const passed =
+    mayMatter === undefined
+      ? ''
+      : `    bool is_any = false;
+    #pragma unroll
+    for (int item = 0; item < ${items}; ++item) is_any = is_any || ${mayMatter(element)};
+    if (!is_any) continue;
+`;
   const step = SELECT_THREADS * items;
   return `  struct __align__(${PACK}) weft_pack {
     weft_key k[${perPack}];
@@ -103,11 +120,11 @@ export function eachElement(
         for (int e = 0; e < ${perPack}; ++e) own[pack].k[e] = i + e < n ? in[i + e] : (weft_key)0;
       }
     }
-    #pragma unroll
+${passed}    #pragma unroll
     for (int item = 0; item < ${items}; ++item) {
       const long long i = first + item / ${perPack} * ${SELECT_THREADS * perPack} + item % ${perPack};
       ${warps === undefined ? 'if (!isWhole && i >= n) break;' : 'const bool is_there = isWhole || i < n;'}
-      const weft_key key = weft_key_of(own[item / ${perPack}].k[item % ${perPack}]);
+      const weft_key key = weft_key_of(${element});
 ${use}    }
 ${behind}  }
 `;

@@ -11,6 +11,7 @@
  * the elements up to the last one are collected. The results are the same in both ways. Launches are made by
  * `exec/calls/top.ts`.
  */
+import type { DType } from '../../../graph/dtype.js';
 import { BINS, eachElement, HEAD, printSelection, ROW, SELECT_THREADS, type SelectForm } from './select.js';
 
 export interface TopForm extends SelectForm {
@@ -100,9 +101,19 @@ template <int THREADS, class V> __device__ __forceinline__ weft_bound weft_narro
 }
 `;
 
+/**
+ * Floats that are compared as such before their keys are: one instruction in place of ten, of which 2^27 float32 take as long
+ * as memory. NaN passes.
+ */
+const COMPARED: Readonly<Partial<Record<DType, (bits: string) => string>>> = {
+  float32: (bits) => `__int_as_float((int)${bits})`,
+  float64: (bits) => `__longlong_as_double((long long)${bits})`,
+};
+
 /** The best key of each group of a sample, in a row whose state is set here; then the row's elements as good as that of a rank. */
 function printSample(form: TopForm, groupLanes: number): string {
   const groups = SAMPLE_THREADS / groupLanes;
+  const compared = COMPARED[form.dtype];
   return `extern "C" __global__ void __launch_bounds__(${SAMPLE_THREADS})
 ${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long bests_at, long long n, long long blocks, int each, long long rank) {
 ${ROW}  if (block == 0) weft_begin_row(row, work, counts_at, rows_at, rank);
@@ -130,7 +141,7 @@ ${ROW}${OWN}${candidates('')}  const weft_key* bests = (const weft_key*)(work + 
     return true;
   };
   const weft_key limit = (weft_key)weft_narrow(shared, (unsigned int)groups, (unsigned long long)rank, (unsigned int)rank + 1u + (unsigned int)rank / ${SLACK}u, best_of).value;
-  in += row * n;
+${compared === undefined ? '' : `  const auto bound = ${compared('weft_element_of(limit)')};\n`}  in += row * n;
 ${eachElement(
   form,
   `      if (key <= limit) {
@@ -140,6 +151,9 @@ ${eachElement(
         some_places[to] = i;
       }
 `,
+  compared === undefined
+    ? {}
+    : { mayMatter: (element) => `!(${compared(element)} ${form.descending ? '<' : '>'} bound)` },
 )}}
 `;
 }

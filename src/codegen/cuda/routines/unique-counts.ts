@@ -43,14 +43,14 @@ ${TABLE_ENDS}${BLOCKS}  const unsigned int span = (unsigned int)(range.high - ~r
   unsigned int* counted = (unsigned int*)(work + counts_at);
   __shared__ unsigned int held[${SHARED_RANGE}];
   if (span >= ${SHARED_RANGE}u) {
-${eachElement(form, count('counted'), 'true')}    return;
+${eachElement(form, count('counted'), { warps: 'true' })}    return;
   }
   // Of few counts a copy for each lane.
   const unsigned int copies = span < ${SHARED_RANGE / 32}u ? 5u : 0u;
   const unsigned int copy = threadIdx.x % (1u << copies);
   for (unsigned int i = threadIdx.x; i < (span + 1) << copies; i += ${UNIQUE_THREADS}) held[i] = 0u;
   __syncthreads();
-${eachElement(form, count('held', '<< copies) + copy'), 'true')}  __syncthreads();
+${eachElement(form, count('held', '<< copies) + copy'), { warps: 'true' })}  __syncthreads();
   for (unsigned int i = threadIdx.x; i <= span; i += ${UNIQUE_THREADS}) {
     unsigned int all = 0u;
     for (unsigned int c = 0; c < 1u << copies; ++c) all += held[(i << copies) + c];

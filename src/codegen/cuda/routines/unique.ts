@@ -105,7 +105,7 @@ ${eachElement(
         low = key < low ? key : low;
       }
 `,
-  '(high < low || high - low < most)',
+  { warps: '(high < low || high - low < most)' },
 )}  low = ~low;
   #pragma unroll
   for (unsigned int lanes = 16; lanes > 0; lanes /= 2) {
@@ -150,14 +150,18 @@ ${body}    }
     `      places[item] = (unsigned int)(weft_key)(key - least);
       words[item] = is_there ? __ldcg(bits + places[item] / 32) : ~0u;
 `,
-    'true',
-    eachPlace('      if ((words[item] & bit) == 0) atomicOr(&bits[places[item] / 32], bit);\n'),
+    {
+      warps: 'true',
+      behind: eachPlace('      if ((words[item] & bit) == 0) atomicOr(&bits[places[item] / 32], bit);\n'),
+    },
   );
   const inBlock = eachElement(
     form,
     '      places[item] = is_there ? (unsigned int)(weft_key)(key - least) : 0u;\n',
-    'true',
-    eachPlace('      atomicOr(&held[(places[item] / 32 << copies) + copy], bit);\n'),
+    {
+      warps: 'true',
+      behind: eachPlace('      atomicOr(&held[(places[item] / 32 << copies) + copy], bit);\n'),
+    },
   );
   return `${HEAD}${UNIQUE_NAMES.mark}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long bits_at, long long n, long long blocks) {
 ${TABLE_ENDS}${BLOCKS}  const unsigned int span = (unsigned int)(range.high - ~range.low);
