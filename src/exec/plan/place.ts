@@ -137,8 +137,12 @@ function placeInAnyOrder(
     kinds.set(name, known);
     return known;
   };
-  const endsBefore = (a: number, b: number): boolean =>
-    usersOfKind[a]!.every((one) => usersOfKind[b]!.every((other) => isBefore(one, other)));
+  // Stages are queued in their order: one that ends before another stands before it.
+  const endsBefore = (a: number, b: number): boolean => {
+    const [ones, others] = [usersOfKind[a]!, usersOfKind[b]!];
+    if (ones[ones.length - 1]! >= others[0]!) return false;
+    return ones.every((one) => others.every((other) => isBefore(one, other)));
+  };
   return placeBeside(bytes, users.map(kindOf), (a, b) => !endsBefore(a, b) && !endsBefore(b, a));
 }
 
