@@ -31,6 +31,7 @@ import {
   type Span,
   type SweptTask,
   type Tile,
+  type Window,
   windowOf,
 } from './sweep-windows.js';
 import { BYTES_OF_A_TILE, MEMORY_SPEED, MOST_TILES } from './tile-costs.js';
@@ -285,19 +286,45 @@ function inWindowsOf(
 ): (window: Span) => ReadonlyMap<number, Touch> {
   if (isBounded) return (window) => touchesOf(swept, span, window);
   const ofFirst = touchesOf(swept, span, [0, 1]);
-  return ([first, last]) => {
+  return (window) => {
     const touches = new Map(ofFirst);
     for (const [buffer, stride] of strides) {
       const touch = ofFirst.get(buffer);
-      if (touch === undefined) continue;
-      const [from, to] = [first * stride, (last - 1) * stride];
-      touches.set(buffer, {
-        buffer,
-        first: touch.first + Math.min(from, to),
-        last: touch.last + Math.max(from, to),
-      });
+      if (touch !== undefined) touches.set(buffer, { buffer, ...moved(touch, stride, window) });
     }
     return touches;
+  };
+}
+
+/** The footprint of one index, for those of a window. */
+function moved(ofFirst: Touch, stride: number, [first, last]: Span): Pick<Touch, 'first' | 'last'> {
+  const [from, to] = [first * stride, (last - 1) * stride];
+  return { first: ofFirst.first + Math.min(from, to), last: ofFirst.last + Math.max(from, to) };
+}
+
+/** The windows of buffers for a part by its window of indices, of which there are tens of thousands. */
+function windowsOf(
+  swept: SweptTask,
+  span: Span,
+  { strides, isBounded }: Indexed,
+): (window: Span) => ReadonlyMap<number, Window> {
+  if (isBounded)
+    return (window) =>
+      new Map([...touchesOf(swept, span, window)].map(([buffer, touch]) => [buffer, windowOf(touch)]));
+  const whole: [number, Window][] = [];
+  const taken: [number, Touch, number][] = [];
+  for (const [buffer, touch] of touchesOf(swept, span, [0, 1])) {
+    const stride = strides.get(buffer);
+    if (stride === undefined) whole.push([buffer, windowOf(touch)]);
+    else taken.push([buffer, touch, stride]);
+  }
+  return (window) => {
+    const windows = new Map(whole);
+    for (const [buffer, touch, stride] of taken) {
+      const { first, last } = moved(touch, stride, window);
+      windows.set(buffer, windowOf({ buffer, first, last }));
+    }
+    return windows;
   };
 }
 
@@ -355,17 +382,18 @@ function sized(
   rules: SlotRules,
 ): SizedSweep {
   const { cut, writes } = swept.task;
-  const touchesIn = lastOf((part: number) => inWindowsOf(swept, spans[part]!, indexed));
+  const windowsIn = lastOf((part: number) => windowsOf(swept, spans[part]!, indexed));
+  const rangesOf = lastOf((part: number) => cut.ranges(...spans[part]!)[0]!);
   const at = (t: number): Tile => {
     const [part, k] = [Math.floor(t / windows), t % windows];
     const span = spans[part]!;
     const window = windowAt(indexed, k, windows);
     return {
       spans: [span],
-      windows: new Map([...touchesIn(part)(window)].map(([buffer, touch]) => [buffer, windowOf(touch)])),
+      windows: windowsIn(part)(window),
       // A part of the result stays until its last window.
       unfinished: k < windows - 1 ? writes : [],
-      ranges: [...cut.ranges(...span)[0]!, ...window],
+      ranges: [...rangesOf(part), ...window],
     };
   };
   const tiles = { length: spans.length * windows, at };

@@ -9,8 +9,8 @@ import { completed } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { besideSlots } from '../plan/place.js';
-import type { DevicePlan, LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
-import { planWithin } from '../plan/plan-within.js';
+import type { LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
+import { type Fitted, planWithin } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
@@ -85,19 +85,18 @@ export class Attempt {
   }
 
   /** A plan within a budget. `undefined`: values would have to wait where none can. */
-  plan(budget: number): DevicePlan | NoFit | undefined {
+  plan(budget: number): Fitted | NoFit | undefined {
     const staged = this.#grouped();
     if (staged === undefined || 'needed' in staged) return staged;
-    const fitted = planWithin(staged, this.#model, budget, this.#stepList.steps[0]!);
-    return 'needed' in fitted ? fitted : fitted.plan;
+    return planWithin(staged, this.#model, budget, this.#stepList.steps[0]!);
   }
 
   /**
    * A plan with inputs whole on the device that several sweeps of `tried` bring there in windows: where there is room
    * for them, and less is copied.
    */
-  withInputsKept(tried: DevicePlan, budget: number): DevicePlan | undefined {
-    const inputs = inputsToKeep(tried, this.#buffers, this.#model, budget);
+  withInputsKept(tried: Fitted, budget: number): Fitted | undefined {
+    const inputs = inputsToKeep(tried.plan, this.#buffers, this.#model, budget);
     if (inputs.length === 0) return undefined;
     const kept = new Set(inputs.map((input) => this.#stepList.buffers.indexOf(input)));
     const other = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept }, this.#memory).plan(
@@ -105,7 +104,7 @@ export class Attempt {
     );
     if (other === undefined || 'needed' in other) return undefined;
     const whole = inputs.reduce((sum, input) => sum + this.#model.heldBytes(input), 0);
-    return bytesMoved(other) + whole < bytesMoved(tried) ? other : undefined;
+    return bytesMoved(other.plan) + whole < bytesMoved(tried.plan) ? other : undefined;
   }
 
   /** The job in groups, whatever the budget. */

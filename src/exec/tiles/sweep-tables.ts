@@ -23,7 +23,7 @@ export function sweepStep(
   const inSlot = new Map(slots.flatMap((s) => (s.slotPitch > 0 ? [[s.buffer, s.slotPitch] as const] : [])));
   const none = { offset: 0, slotByteLength: 0, slots: 0, slotPitch: 0 };
   const windowed = [...slots, ...inPlace.map((own) => ({ ...own, ...none }))];
-  const tables = laterTables(sized, windowed);
+  const tables = laterTables(sized);
   return {
     kind: 'sweep',
     tiles: tiles.length,
@@ -57,13 +57,20 @@ interface Tables {
   readonly ranges: readonly (readonly Float64Array[])[];
 }
 
-/** In a scope of its own: a plan that is kept keeps neither tiles nor the arrays that they are of. */
-const laterTables = (...of: Parameters<typeof tablesOf>): (() => Tables) => once(() => tablesOf(...of));
+const known = new WeakMap<SizedSweep, () => Tables>();
 
-function tablesOf(
-  { tasks, tiles, parts }: SizedSweep,
-  windowed: readonly Pick<SweepWindows, 'buffer' | 'direction' | 'slots'>[],
-): Tables {
+/**
+ * The tables of a sweep, once for all plans that have it. In a scope of its own: a plan that is kept keeps neither tiles
+ * nor the arrays that they are of.
+ */
+function laterTables(sized: SizedSweep): () => Tables {
+  const tables = known.get(sized) ?? once(() => tablesOf(sized));
+  known.set(sized, tables);
+  return tables;
+}
+
+function tablesOf({ tasks, tiles, parts, slots, inPlace = [] }: SizedSweep): Tables {
+  const windowed = [...slots, ...inPlace.map((own) => ({ ...own, slots: 0 }))];
   const tables = windowed.map((own) => new WindowTable(own, tiles.length));
   const ranges = tasks.map(({ task }) => rangeTables(task, tiles));
   for (let t = 0; t < tiles.length; t++) {

@@ -10,6 +10,7 @@ import type { Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { type DevicePlan, kernelsOf, sweepsOf, takesInParts } from '../plan/plan.js';
+import type { Fitted } from '../plan/plan-within.js';
 import { ownBuffer, type StepList } from '../plan/step-list.js';
 import { takenBytes } from './index-windows.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
@@ -90,6 +91,17 @@ const costOf = (plan: DevicePlan): number =>
   bytesMoved(plan) +
   BYTES_OF_A_TILE * plan.steps.flatMap(sweepsOf).reduce((sum, { tiles }) => sum + tiles, 0);
 
+/** Whether two plans of a step list have the same sweeps: choices differ in buffers that none touches. */
+const sameSweeps = (a: Fitted, b: Fitted): boolean =>
+  a.sweeps.length === b.sweeps.length && a.sweeps.every((sweep, k) => sweep === b.sweeps[k]);
+
+/** A plan, as it was before inputs were kept, and its cost. */
+interface Found {
+  readonly tried: Fitted;
+  readonly plan: DevicePlan;
+  readonly cost: () => number;
+}
+
 /** A step list whose loops do so many steps at a time. */
 class Unrolled {
   readonly #stepList: StepList;
@@ -131,7 +143,7 @@ class Unrolled {
     let least = this.#whole;
     // Whether states of loops would have to, where they cannot.
     let mustWait = false;
-    let best: { readonly plan: DevicePlan; readonly cost: number } | undefined;
+    let best: Found | undefined;
     for (const attempt of this.#attempts) {
       yield;
       const choice = attempt();
@@ -142,12 +154,13 @@ class Unrolled {
         continue;
       }
       if (!('needed' in tried)) {
-        const found = choice.withInputsKept(tried, budget) ?? tried;
+        if (best !== undefined && sameSweeps(tried, best.tried)) continue;
+        const { plan } = choice.withInputsKept(tried, budget) ?? tried;
         // With less beside them, as of the indices, arrays may pass fewer times.
-        if (best === undefined && !takesInParts(found)) return found;
+        if (best === undefined && !takesInParts(plan)) return plan;
         yield;
-        const cost = costOf(found);
-        if (best === undefined || cost < best.cost) best = { plan: found, cost };
+        const found = { tried, plan, cost: once(() => costOf(plan)) };
+        if (best === undefined || found.cost() < best.cost()) best = found;
         continue;
       }
       // A size that would do if steps could be cut says nothing of the need.
