@@ -98,6 +98,9 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const mostCleared = Math.max(toldWords + (isCounted ? most : Math.ceil(most / 32)), sortWords);
   const compactedWords = (tiles * form.countBytes) / 4;
   const [keys] = space.moved;
+  const { table, sort: sorting, compaction } = isCounted ? printUniqueCounts(form) : printUnique(form);
+  const from = (source: string, list: readonly CallLaunch[]): CallLaunch[] =>
+    list.map((each) => ({ ...each, source }));
   /** Behind what tiles of the compaction tell, where those of the sort did. */
   const boundaries = isCounted ? [space.told + aligned(4 * compactedWords)] : [];
   const launches = [
@@ -111,31 +114,40 @@ function kernelsOf(step: RoutineStep): CallKernels {
     ),
     launch(isCounted ? TALLY_NAME : mark, blocks, [source, work, ...[bitsAt, size, blocks].map(int64)]),
     launch(isCounted ? LIST_COUNTS_NAME : list, listed, [...results, work, int64(bitsAt)]),
-    ...passLaunches(sort, 1, {
-      source: [source, int64(0)],
-      result: [work, int64(keys!)],
-      work,
-      keys: [values!, int64(0)],
-    }),
-    launch(
-      clearAgain,
-      Math.ceil(compactedWords / CLEARED),
-      [work, ...[space.told, compactedWords].map(int64)],
-      CLEAR_THREADS,
+    ...from(
+      sorting,
+      passLaunches(sort, 1, {
+        source: [source, int64(0)],
+        result: [work, int64(keys!)],
+        work,
+        keys: [values!, int64(0)],
+      }),
     ),
-    launch(
-      COMPACT_NAME,
-      tiles,
-      [int64(keys!), ...results, work, ...[space.told, ...boundaries, tiles, size].map(int64)],
-      COMPACT_THREADS,
-    ),
-    ...boundaries.map((at) =>
-      launch(LENGTHS_NAME, Math.ceil(size / BOUNDARY), [...results.slice(1), work, ...[at, size].map(int64)]),
-    ),
+    ...from(compaction, [
+      launch(
+        clearAgain,
+        Math.ceil(compactedWords / CLEARED),
+        [work, ...[space.told, compactedWords].map(int64)],
+        CLEAR_THREADS,
+      ),
+      launch(
+        COMPACT_NAME,
+        tiles,
+        [int64(keys!), ...results, work, ...[space.told, ...boundaries, tiles, size].map(int64)],
+        COMPACT_THREADS,
+      ),
+      ...boundaries.map((at) =>
+        launch(LENGTHS_NAME, Math.ceil(size / BOUNDARY), [
+          ...results.slice(1),
+          work,
+          ...[at, size].map(int64),
+        ]),
+      ),
+    ]),
   ];
   const filled = launch(fill, Math.ceil(size / UNIQUE_FILLED), [...results, work, int64(size)]);
   return {
-    source: isCounted ? printUniqueCounts(form) : printUnique(form),
+    source: table,
     launches: isOpen(step) ? launches : [...launches, filled],
   };
 }

@@ -4,13 +4,21 @@
  */
 import { architectureFor, type CudaSource, generatedSource, sourceKey } from '../../codegen/cuda/source.js';
 import { CompileError } from '../../host/errors.js';
-import type { CallKernels } from '../calls/call-row.js';
+import type { CallKernels, CallLaunch } from '../calls/call-row.js';
 import { type Image, loadImage } from '../run/kernel-cache.js';
 import { userError } from './compile-errors.js';
 
-/** The source of a call's kernels. */
-export const callSource = ({ source, compiled }: CallKernels): CudaSource =>
-  compiled === undefined ? generatedSource(source) : { text: source, ...compiled };
+/** The source that the function of a call's launch is in. */
+export function callSource({ source, compiled }: CallKernels, launch: CallLaunch): CudaSource {
+  if (launch.source !== undefined) return generatedSource(launch.source);
+  return compiled === undefined ? generatedSource(source) : { text: source, ...compiled };
+}
+
+/** The sources of a call's kernels. */
+export const callSources = (kernels: CallKernels): CudaSource[] => {
+  const sources = new Map(kernels.launches.map((launch) => [launch.source, callSource(kernels, launch)]));
+  return [...sources.values()];
+};
 
 /** Sources by their keys, each once. */
 export type Sources = ReadonlyMap<string, CudaSource>;

@@ -1,4 +1,5 @@
 /** The resources of a GPU's multiprocessor that the kernels of a step take, by the driver. For `explain`. */
+import type { CudaSource } from '../../codegen/cuda/source.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import { kernelResources } from '../native/native.js';
@@ -21,23 +22,29 @@ export async function resourcesOf(
   const kernels = step.kind === 'call' ? callRow(step).kernels?.(step, limits) : undefined;
   if (step.kind === 'call' && kernels === undefined) return [];
   const schedule = step.kind === 'call' ? undefined : untunedOf(step.kernel, device, run).schedule;
-  const source = step.kind === 'call' ? callSource(kernels!) : sourceOfKernel(step.kernel, limits, schedule);
-  const launches =
+  const launches: (ResourceLaunch & { readonly source: CudaSource })[] =
     step.kind === 'call'
-      ? kernels!.launches.map(({ function: name, threads, sharedByteLength = 0 }): ResourceLaunch => {
-          return { function: name, threads: product(threads), sharedByteLength };
+      ? kernels!.launches.map((launch) => {
+          const { function: name, threads, sharedByteLength = 0 } = launch;
+          return {
+            function: name,
+            threads: product(threads),
+            sharedByteLength,
+            source: callSource(kernels!, launch),
+          };
         })
-      : cudaOf(step.kernel, limits, schedule).launches.map(
-          ({ function: name, block, sharedByteLength }): ResourceLaunch => {
-            return { function: name, threads: product(block), sharedByteLength };
-          },
-        );
-  if (launches.length === 0) return [];
-  const image = await loadSource(source, architectureOf(device));
-  const named = launches.map((launch) =>
-    launch.function === source.entry ? { ...launch, function: image.entry! } : launch,
+      : cudaOf(step.kernel, limits, schedule).launches.map(({ function: name, block, sharedByteLength }) => {
+          const source = sourceOfKernel(step.kernel, limits, schedule);
+          return { function: name, threads: product(block), sharedByteLength, source };
+        });
+  const found = await Promise.all(
+    launches.map(async ({ source, ...launch }) => {
+      const image = await loadSource(source, architectureOf(device));
+      const named = launch.function === source.entry ? { ...launch, function: image.entry! } : launch;
+      const [resources] = await kernelResources(device.name, image.bytes, [named]);
+      return resources!;
+    }),
   );
-  const found = await kernelResources(device.name, image.bytes, named);
   const most = residentThreadsOf(device);
   return found.map((resources, k): LaunchedKernel => {
     const { function: name, threads } = launches[k]!;

@@ -20,7 +20,7 @@ import { recordsOf } from '../plan/loop-records.js';
 import { type DevicePlan, kernelsOf, type Step, type SweepStep } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
-import { callSource, loadImages, type ProgramImages, type Sources } from './cuda-images.js';
+import { callSource, callSources, loadImages, type ProgramImages, type Sources } from './cuda-images.js';
 import type { Device } from './device.js';
 import { launchArgument } from './kernel-arguments.js';
 import { wholeKernels, wholeSchedules } from './kernel-schedule.js';
@@ -59,7 +59,7 @@ function sourcesOfStep(step: Step, limits: DeviceLimits, schedules: Schedules): 
     ),
     ...callsOf(step).flatMap((call) => {
       const kernels = callRow(call).kernels?.(call, limits);
-      return kernels === undefined ? [] : callSource(kernels);
+      return kernels === undefined ? [] : callSources(kernels);
     }),
     ...(recordsOf(step).length > 0 ? [generatedSource(LOOP_CHECK)] : []),
   ];
@@ -183,17 +183,19 @@ function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepS
     const tuned = row.tuning && algorithmOf(step);
     return [tuned === undefined ? row.spec(step) : row.tuning!.spec(step, tuned.algorithm)];
   }
-  const source = callSource(kernels);
-  const image = images.positionOf(source);
-  return kernels.launches.map(({ function: name, blocks, threads, sharedByteLength = 0, args }) => ({
-    kind: 'launch',
-    image,
-    function: images.nameOf(source, name),
-    grid: dim3(blocks),
-    block: dim3(threads),
-    sharedByteLength,
-    args,
-  }));
+  return kernels.launches.map((launch) => {
+    const { function: name, blocks, threads, sharedByteLength = 0, args } = launch;
+    const source = callSource(kernels, launch);
+    return {
+      kind: 'launch',
+      image: images.positionOf(source),
+      function: images.nameOf(source, name),
+      grid: dim3(blocks),
+      block: dim3(threads),
+      sharedByteLength,
+      args,
+    };
+  });
 }
 
 const dim3 = (size: number | Dim3): Dim3 => (typeof size === 'number' ? [size, 1, 1] : size);

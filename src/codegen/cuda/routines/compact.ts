@@ -78,7 +78,7 @@ struct __align__(${Math.min(16, SIDE * byteLengthOf(dtype))}) weft_side {
 }
 
 /** The count of what is kept in all tiles before: a lane looks at one of 32 tiles, the nearest one first. */
-const KEPT_BEFORE = `
+export const KEPT_BEFORE = `
 __device__ __forceinline__ weft_count weft_kept_before(const weft_count* told, long long tile) {
   const unsigned int lane = threadIdx.x % 32;
   weft_count sum = 0;

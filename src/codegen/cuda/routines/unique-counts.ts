@@ -4,25 +4,20 @@
  * the differences of those.
  */
 import { BOUNDARY, COUNT_AHEAD, printDistinct } from './compact.js';
-import { BEGIN, printCounts } from './look-back.js';
-import { printRadixKernels } from './radix-sort.js';
 import { eachElement } from './select.js';
-import { printKeys } from './sort-keys.js';
 import {
   BLOCKS,
   COUNTS_OF_WARPS,
   HEAD,
-  KEY_RANGE,
-  PRINT_BEGIN,
-  PRINT_CLEAR_AGAIN,
   printClear,
-  printRange,
+  printSources,
   printUniqueFill,
   SORT_ENDS,
   TABLE_ENDS,
   UNIQUE_HEAD,
   UNIQUE_THREADS,
   type UniqueForm,
+  type UniqueSources,
 } from './unique.js';
 
 export const TALLY_NAME = 'weft_unique_tally';
@@ -116,22 +111,9 @@ const PRINT_LENGTHS = `${HEAD}${LENGTHS_NAME}(unsigned int first_x, long long* c
 }
 `;
 
-export function printUniqueCounts(form: UniqueForm): string {
-  const keys = { ...form, descending: false, indexBytes: 0, skip: SORT_ENDS } as const;
-  return [
-    printKeys(keys),
-    BEGIN,
-    printCounts(form.countBytes),
-    KEY_RANGE,
-    PRINT_BEGIN,
-    printRange(form),
-    printClear('span + 1'),
-    printTally(form),
-    printDistinct({ ...keys, kept: 'distinct', hasPlaces: true }),
-    PRINT_LIST_COUNTS,
-    printRadixKernels(keys),
-    PRINT_CLEAR_AGAIN,
-    PRINT_LENGTHS,
-    printUniqueFill(true),
-  ].join('');
-}
+export const printUniqueCounts = (form: UniqueForm): UniqueSources =>
+  printSources(
+    form,
+    [printClear('span + 1'), printTally(form), PRINT_LIST_COUNTS, printUniqueFill(true)],
+    (keys) => [printDistinct({ ...keys, hasPlaces: true }), PRINT_LENGTHS],
+  );

@@ -13,8 +13,9 @@
  * read takes a fraction of an atomic operation. Launches are made by `exec/calls/unique.ts`.
  */
 import type { DType } from '../../../graph/dtype.js';
-import { COUNT_AHEAD, printDistinct } from './compact.js';
+import { COUNT_AHEAD, type CompactForm, KEPT_BEFORE, printDistinct } from './compact.js';
 import { BEGIN, CLEAR_THREADS, CLEARED, printCounts } from './look-back.js';
+import type { RadixForm } from './radix-pass.js';
 import { printRadixKernels } from './radix-sort.js';
 import { eachElement, elementsAtOnce } from './select.js';
 import { printKeys } from './sort-keys.js';
@@ -70,7 +71,7 @@ export const TABLE_ENDS = `  const weft_range range = weft_range_of(work);
   const weft_key least = (weft_key)~range.low;
 `;
 
-export const PRINT_BEGIN = `${HEAD}${UNIQUE_NAMES.begin}(unsigned int first_x, char* work, long long most) {
+const PRINT_BEGIN = `${HEAD}${UNIQUE_NAMES.begin}(unsigned int first_x, char* work, long long most) {
   if (threadIdx.x < ${RANGE_AT / 4}) ((unsigned int*)work)[threadIdx.x] = 0u;
   if (threadIdx.x == 0) *(weft_range*)(work + ${RANGE_AT}) = weft_range{0ull, 0ull, (unsigned long long)most};
 }
@@ -92,7 +93,7 @@ export const BLOCKS = `  const long long block = (long long)blockIdx.x + first_x
 `;
 
 /** Least and greatest of a thread's keys go to the workspace by warps. */
-export const printRange = ({
+const printRange = ({
   dtype,
 }: UniqueForm): string => `${HEAD}${UNIQUE_NAMES.range}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long n, long long blocks) {
 ${BLOCKS}  weft_range* range = (weft_range*)(work + ${RANGE_AT});
@@ -232,7 +233,7 @@ ${COUNTS_OF_WARPS}${COUNT_AHEAD}  out += ahead + behind;
 `;
 
 /** Tiles of the compaction count in the place of those of the sort. */
-export const PRINT_CLEAR_AGAIN = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
+const PRINT_CLEAR_AGAIN = `extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
 ${UNIQUE_NAMES.clearAgain}(unsigned int first_x, char* work, long long told_at, long long count) {
   if (${SORT_ENDS}) return;
   unsigned int* words = (unsigned int*)(work + told_at);
@@ -258,21 +259,42 @@ ${hasCounts ? '    counts[i] = 0;\n' : ''}  }
 }
 `;
 
-export function printUnique({ dtype, countBytes }: UniqueForm): string {
-  const keys = { dtype, descending: false, indexBytes: 0, countBytes, skip: SORT_ENDS } as const;
-  return [
-    printKeys(keys),
-    BEGIN,
-    printCounts(countBytes),
-    KEY_RANGE,
-    PRINT_BEGIN,
-    printRange({ dtype, countBytes }),
-    printClear('span / 32 + 1'),
-    printMark({ dtype, countBytes }),
-    printDistinct({ ...keys, kept: 'distinct' }),
-    PRINT_LIST,
-    printRadixKernels(keys),
-    PRINT_CLEAR_AGAIN,
-    printUniqueFill(false),
-  ].join('');
+/**
+ * Sources that are compiled at a time, by what they have: in one, NVRTC takes 2.5 times as long as for a sort of the same
+ * elements.
+ */
+export interface UniqueSources {
+  readonly table: string;
+  /** The same for both routines. */
+  readonly sort: string;
+  readonly compaction: string;
 }
+
+/** `table`: the kernels of the table; `compaction`: those behind the sort. */
+export function printSources(
+  { dtype, countBytes }: UniqueForm,
+  table: readonly string[],
+  compaction: (keys: CompactForm & RadixForm) => readonly string[],
+): UniqueSources {
+  const keys = {
+    dtype,
+    descending: false,
+    indexBytes: 0,
+    countBytes,
+    skip: SORT_ENDS,
+    kept: 'distinct',
+  } as const;
+  const head = [printKeys(keys), BEGIN, printCounts(countBytes), KEY_RANGE].join('');
+  return {
+    table: [head, KEPT_BEFORE, PRINT_BEGIN, printRange({ dtype, countBytes }), ...table].join(''),
+    sort: head + printRadixKernels(keys),
+    compaction: [head, PRINT_CLEAR_AGAIN, ...compaction(keys)].join(''),
+  };
+}
+
+export const printUnique = (form: UniqueForm): UniqueSources =>
+  printSources(
+    form,
+    [printClear('span / 32 + 1'), printMark(form), PRINT_LIST, printUniqueFill(false)],
+    (keys) => [printDistinct(keys)],
+  );
