@@ -1,6 +1,7 @@
 // The floats that numbers of a bin mean: as src/graph/fixed-sums.ts and exact-sums.ts compute them.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -28,6 +29,11 @@ struct Units {
 
 using Integer128 = __int128;
 
+// Of exponents of ordinary numbers.
+inline double powerOfTwo(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
 // The digits of a sum, of `bits` each from 2^-149 on, from the highest on as floats: rounded wherever more
 // are added than a float64 has.
 inline double sumOfDigits(Integer128 total, int place, int bits) {
@@ -51,14 +57,23 @@ inline double sumOfDigits(Integer128 total, int place, int bits) {
   return std::ldexp(sum, -kLeast);
 }
 
+// whole + rest · 2^-bits, rounded once: by an addition where a float64 has each of the two, which takes a
+// fifth of the time of 128 bits.
+inline double wholeAndRest(int64_t whole, int64_t rest, int bits) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  const auto isExact = [](int64_t number) { return number <= kMost && number >= -kMost; };
+  if (isExact(whole) && isExact(rest))
+    return static_cast<double>(whole) + static_cast<double>(rest) * powerOfTwo(-bits);
+  return std::ldexp(static_cast<double>(Integer128{whole} * (Integer128{1} << bits) + rest), -bits);
+}
+
 // whole · 2^exponent + rest · 2^(exponent - bits), which is no subnormal number.
 inline double sumOf(const SumForm& form, const Units& units, int64_t whole, int64_t rest) {
   constexpr int64_t kMost = int64_t{1} << 53;
   if (rest == 0 && whole <= kMost && whole >= -kMost) return static_cast<double>(whole) * units.unit;
+  if (!form.isExact) return wholeAndRest(whole, rest, units.bits) * units.unit;
   const Integer128 total = Integer128{whole} * (Integer128{1} << units.bits) + rest;
-  const int place = units.exponent - units.bits;
-  if (form.isExact) return sumOfDigits(total, place, form.bits);
-  return std::ldexp(static_cast<double>(total), place);
+  return sumOfDigits(total, units.exponent - units.bits, form.bits);
 }
 
 // The sum of a bin by the numbers of `fixed`.
@@ -70,9 +85,8 @@ inline double fixedSum(const SumForm& form, int32_t scale, int64_t whole, int64_
     return hasPlus ? kInfinity : -kInfinity;
   }
   if (scale == 0) return -0.0;
-  const Integer128 total = Integer128{whole} * (Integer128{1} << form.bits) + rest;
-  const double number = std::ldexp(static_cast<double>(total), -form.bits);
-  return number * std::ldexp(1.0, 1 - form.bits) * std::ldexp(1.0, std::max(scale - 2, 0) - 1022);
+  return wholeAndRest(whole, rest, form.bits) * powerOfTwo(1 - form.bits) *
+         powerOfTwo(std::max(scale - 2, 0) - 1022);
 }
 
 // The sum of a bin by the numbers of `exact`, which are `apart` from each other.

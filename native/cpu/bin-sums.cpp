@@ -136,7 +136,7 @@ class Summing {
     eachStretch([&](int64_t first, int64_t last) {
       if (finish(first, last)) hasZero.store(true, std::memory_order_relaxed);
     });
-    if (hasZero && sums_.form.zeros != Zeros::any && !isStopped()) signZeros();
+    if (hasZero && hasSigns() && !isStopped()) signZeros();
     return true;
   }
 
@@ -234,8 +234,10 @@ class Summing {
     }
   }
 
-  // The sums of slots [first, last), of which the first copy then says whether they are 0; gives whether any
-  // is.
+  bool hasSigns() const { return sums_.form.zeros != Zeros::any; }
+
+  // The sums of slots [first, last), of which the first copy then says whether they are 0 where zeros have
+  // signs; gives whether any is.
   bool finish(int64_t first, int64_t last) {
     bool hasZero = false;
     for (int64_t s = first; s < last; s++) {
@@ -246,7 +248,7 @@ class Summing {
       }
       const double sum = sumOf(sums_.form, units_, whole, rest);
       hasZero = hasZero || sum == 0;
-      copies_[0].whole[s] = sum == 0 ? 0 : 1;
+      if (hasSigns()) copies_[0].whole[s] = sum == 0 ? 0 : 1;
       store(s, sum);
     }
     return hasZero;
