@@ -46,7 +46,7 @@ void fillRows(const Dense& d, const RoutineJob& job, Range rows, ThreadPool& poo
     for (int64_t row = first; row < last; row++) {
       Element* const to = out + row * d.columns;
       for (int64_t k = lines.begin(row), end = lines.end(row); k < end; k++)
-        to[std::clamp<int64_t>(lines.places[k], 0, d.columns - 1)] = values[k];
+        to[insideOf(lines.places[k], d.columns)] = values[k];
     }
   });
 }

@@ -126,7 +126,7 @@ class Collecting {
  private:
   bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
   Index* countsOf(int64_t stretch) const { return counts_ + stretch * e_.rows; }
-  int64_t rowAt(int64_t k) const { return std::clamp<int64_t>(rows_[k], 0, e_.rows - 1); }
+  int64_t rowAt(int64_t k) const { return insideOf(rows_[k], e_.rows); }
 
   template <typename Work>
   void eachStretch(const Work& work) const {

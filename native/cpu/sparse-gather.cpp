@@ -1,8 +1,11 @@
 // The rows of sparse matrices in another one: of one matrix those of some numbers, of several ones above one
-// another or side by side. Rows that follow one another there and here are copied at once.
+// another or side by side. Elements of stretches of rows are counted first, so that each stretch knows where
+// it begins. Rows that follow one another there and here are copied at once.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/sparse-lines.h"
@@ -27,7 +30,7 @@ struct Gather {
   bool isOpen;  // what is behind the last element may stay undefined
   std::vector<GatheredMatrix> matrices;
 
-  size_t firstMatrix() const { return way == GatherWay::chosen ? 2 : 1; }
+  size_t firstMatrix() const { return way == GatherWay::chosen ? 1 : 0; }
 };
 
 Gather readGather(const std::vector<int64_t>& n) {
@@ -45,16 +48,34 @@ Gather readGather(const std::vector<int64_t>& n) {
       throw std::invalid_argument("sparse matrices");
     g.matrices.push_back({n[k], n[k + 1], n[k + 2]});
   }
-  const bool isAlike =
-      g.way != GatherWay::beside || std::all_of(g.matrices.begin(), g.matrices.end(),
-                                                [&](const GatheredMatrix& m) { return m.rows == g.rows; });
-  if (!isAlike || (g.way == GatherWay::chosen && g.matrices.size() != 1))
-    throw std::invalid_argument("matrices of as many rows, or one");
+  int64_t rows = 0;
+  bool areAlike = true;
+  for (const GatheredMatrix& m : g.matrices) {
+    rows += m.rows;
+    areAlike = areAlike && m.rows == g.rows;
+  }
+  const bool areThere = g.way == GatherWay::beside  ? areAlike
+                        : g.way == GatherWay::above ? rows == g.rows
+                                                    : g.matrices.size() == 1;
+  if (!areThere) throw std::invalid_argument("the rows of one matrix or several");
   return g;
 }
 
+// Rows that are counted, and then copied, by a thread.
+constexpr int64_t kStretch = 4096;
 // Elements up to which a loop is quicker than a call of `memmove`.
 constexpr int64_t kShort = 16;
+// Elements that are copied together, without a loop, where there is room: those behind a row's last one are
+// written by the rows behind it.
+constexpr int64_t kTogether = 8;
+
+template <typename T>
+struct Together {
+  T elements[kTogether];
+
+  explicit Together(const T* from) { std::memcpy(elements, from, sizeof elements); }
+  void write(T* to) const { std::memcpy(to, elements, sizeof elements); }
+};
 
 template <typename T>
 void moveElements(const T* from, int64_t count, T* to) {
@@ -71,10 +92,10 @@ class Gathering {
  public:
   Gathering(const Gather& g, const RoutineJob& job)
       : g_(g),
-        starts_(reinterpret_cast<const int64_t*>(job.operands[0])),
-        numbers_(reinterpret_cast<const int64_t*>(job.operands[1])),
-        places_(reinterpret_cast<Index*>(job.results[0])),
-        values_(reinterpret_cast<Element*>(job.results[1])) {
+        numbers_(reinterpret_cast<const int64_t*>(job.operands[0])),
+        starts_(reinterpret_cast<Index*>(job.results[0])),
+        places_(reinterpret_cast<Index*>(job.results[1])),
+        values_(reinterpret_cast<Element*>(job.results[2])) {
     for (size_t k = 0; k < g.matrices.size(); k++) {
       const size_t at = g.firstMatrix() + 3 * k;
       from_.push_back({linesAt<Index>(job, at, at + 1, g.matrices[k].stored),
@@ -83,24 +104,30 @@ class Gathering {
     }
   }
 
-  // Writes rows [first, last) of the result.
-  void write(int64_t first, int64_t last) const {
-    switch (g_.way) {
-      case GatherWay::chosen:
-        return writeChosen(first, last);
-      case GatherWay::above:
-        return writeAbove(first, last);
-      case GatherWay::beside:
-        return writeBeside(first, last);
-    }
-  }
-
-  void finish(ThreadPool& pool) const {
-    if (!g_.isOpen)
-      clearLines({std::clamp<int64_t>(starts_[g_.rows], 0, g_.bound), g_.bound}, pool, places_, values_);
+  // Counts stretches of rows, then writes each behind those before it.
+  void write(ThreadPool& pool, const std::atomic<bool>* cancel) const {
+    const int64_t stretches = (g_.rows + kStretch - 1) / kStretch;
+    std::vector<int64_t> ends(static_cast<size_t>(stretches + 1));
+    const auto each = [&](const auto& work) {
+      pool.parallelFor(stretches, [&](int64_t s, int) {
+        if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+        work(static_cast<size_t>(s), s * kStretch, std::min(g_.rows, (s + 1) * kStretch));
+      });
+    };
+    each([&](size_t s, int64_t first, int64_t last) { ends[s + 1] = count(first, last); });
+    for (size_t s = 1; s < ends.size(); s++) ends[s] = std::min(g_.bound, ends[s - 1] + ends[s]);
+    starts_[0] = 0;
+    each([&](size_t s, int64_t first, int64_t last) {
+      for (int64_t row = first; row < last; row++)
+        starts_[row + 1] = static_cast<Index>(std::min(g_.bound, starts_[row + 1] + ends[s]));
+      copyRows(first, last, {ends[s], ends[s + 1]});
+    });
+    if (!g_.isOpen) clearLines({ends.back(), g_.bound}, pool, places_, values_);
   }
 
  private:
+  using Unsigned = std::make_unsigned_t<Index>;
+
   struct From {
     SparseLines<Index> lines;
     const Element* values;
@@ -108,50 +135,102 @@ class Gathering {
     int64_t rows;
   };
 
-  // Copies the elements of rows [row, end) to `to` and behind; gives their number.
-  int64_t copy(const From& from, int64_t row, int64_t end, int64_t to) const {
+  // Writes the ends of rows [first, last), counted from the beginning of the first one; gives the last.
+  int64_t count(int64_t first, int64_t last) const {
+    if (g_.way == GatherWay::chosen) {
+      const From& from = from_[0];
+      return countRows(first, last, 0, [&](int64_t row) { return lengthOf(from, ownRow(from, row)); });
+    }
+    if (g_.way == GatherWay::beside) {
+      return countRows(first, last, 0, [&](int64_t row) {
+        int64_t sum = 0;
+        for (const From& from : from_) sum += lengthOf(from, row);
+        return sum;
+      });
+    }
+    int64_t before = 0, sum = 0;
+    for (const From& from : from_) {
+      const int64_t row = std::max(first, before), end = std::min(last, before + from.rows);
+      sum = countRows(row, end, sum, [&](int64_t at) { return lengthOf(from, at - before); });
+      before += from.rows;
+    }
+    return sum;
+  }
+
+  template <typename Length>
+  int64_t countRows(int64_t first, int64_t last, int64_t sum, const Length& length) const {
+    for (int64_t row = first; row < last; row++) {
+      sum = std::min(g_.bound, sum + length(row));
+      starts_[row + 1] = static_cast<Index>(sum);
+    }
+    return sum;
+  }
+
+  static int64_t lengthOf(const From& from, int64_t row) {
+    return from.lines.end(row) - from.lines.begin(row);
+  }
+  int64_t ownRow(const From& from, int64_t row) const { return insideOf(numbers_[row], from.rows); }
+
+  // Copies the elements of rows [row, end) to the first place of those that are left; gives how many there
+  // are.
+  int64_t copy(const From& from, int64_t row, int64_t end, Range to) const {
     const int64_t first = from.lines.begin(row);
-    const int64_t count = std::min(from.lines.begin(end) - first, g_.bound - to);
-    if (count <= 0 || to < 0) return 0;
+    const int64_t count = std::min(from.lines.begin(end) - first, to.last - to.first);
+    if (count <= 0) return 0;
     const Index* const places = from.lines.places + first;
+    if (count <= kTogether && to.first + kTogether <= to.last && first + kTogether <= from.lines.stored) {
+      Together<Index> columns(places);
+      // Without a sign, as numbers behind the last element may be any.
+      for (Index& column : columns.elements)
+        column = static_cast<Index>(static_cast<Unsigned>(column) + static_cast<Unsigned>(from.offset));
+      columns.write(places_ + to.first);
+      Together<Element>(from.values + first).write(values_ + to.first);
+      return count;
+    }
     if (from.offset == 0)
-      moveElements(places, count, places_ + to);
+      moveElements(places, count, places_ + to.first);
     else
-      for (int64_t k = 0; k < count; k++) places_[to + k] = static_cast<Index>(places[k] + from.offset);
-    moveElements(from.values + first, count, values_ + to);
+      for (int64_t k = 0; k < count; k++) places_[to.first + k] = static_cast<Index>(places[k] + from.offset);
+    moveElements(from.values + first, count, values_ + to.first);
     return count;
   }
 
-  void writeChosen(int64_t first, int64_t last) const {
+  // Copies rows [first, last) to places that they fill.
+  void copyRows(int64_t first, int64_t last, Range to) const {
+    switch (g_.way) {
+      case GatherWay::chosen:
+        return copyChosen(first, last, to);
+      case GatherWay::above:
+        return copyAbove(first, last, to);
+      case GatherWay::beside:
+        for (int64_t row = first; row < last; row++)
+          for (const From& from : from_) to.first += copy(from, row, row + 1, to);
+    }
+  }
+
+  void copyChosen(int64_t first, int64_t last, Range to) const {
     const From& from = from_[0];
     for (int64_t row = first; row < last;) {
-      const int64_t own = std::clamp<int64_t>(numbers_[row], 0, from.rows - 1);
+      const int64_t own = ownRow(from, row);
       int64_t count = 1;
       while (row + count < last && own + count < from.rows && numbers_[row + count] == own + count) count++;
-      copy(from, own, own + count, starts_[row]);
+      to.first += copy(from, own, own + count, to);
       row += count;
     }
   }
 
-  void writeAbove(int64_t first, int64_t last) const {
+  void copyAbove(int64_t first, int64_t last, Range to) const {
     int64_t before = 0;
     for (const From& from : from_) {
       const int64_t row = std::max(first, before), end = std::min(last, before + from.rows);
-      if (row < end) copy(from, row - before, end - before, starts_[row]);
+      if (row < end) to.first += copy(from, row - before, end - before, to);
       before += from.rows;
     }
   }
 
-  void writeBeside(int64_t first, int64_t last) const {
-    for (int64_t row = first; row < last; row++) {
-      int64_t to = starts_[row];
-      for (const From& from : from_) to += copy(from, row, row + 1, to);
-    }
-  }
-
   const Gather& g_;
-  const int64_t* const starts_;
   const int64_t* const numbers_;  // of rows, where they are chosen
+  Index* const starts_;
   Index* const places_;
   Element* const values_;
   std::vector<From> from_;
@@ -161,10 +240,7 @@ void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>
   const Gather g = readGather(job.numbers);
   withIndex(g.index, [&](auto index) {
     return withWidth(g.width, [&](auto element) {
-      const Gathering<decltype(index), decltype(element)> gathering(g, job);
-      forRows({0, g.rows}, pool, cancel,
-              [&](int64_t first, int64_t last, int) { gathering.write(first, last); });
-      gathering.finish(pool);
+      Gathering<decltype(index), decltype(element)>(g, job).write(pool, cancel);
       return 0;
     });
   });
@@ -174,12 +250,12 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   const Gather g = readGather(numbers);
   const auto index = static_cast<size_t>(byteLengthOf(g.index));
   const auto bytes = [](int64_t count, size_t size) { return static_cast<size_t>(count) * size; };
-  std::vector<size_t> operands{bytes(g.rows + 1, sizeof(int64_t))};
+  std::vector<size_t> operands;
   if (g.way == GatherWay::chosen) operands.push_back(bytes(g.rows, sizeof(int64_t)));
   for (const GatheredMatrix& m : g.matrices)
     operands.insert(operands.end(),
                     {bytes(m.rows + 1, index), bytes(m.stored, index), bytes(m.stored, g.width)});
-  return {operands, {bytes(g.bound, index), bytes(g.bound, g.width)}, {}, 1};
+  return {operands, {bytes(g.rows + 1, index), bytes(g.bound, index), bytes(g.bound, g.width)}, {}, 1};
 }
 
 }  // namespace

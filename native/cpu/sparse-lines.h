@@ -14,13 +14,23 @@
 
 namespace weft::cpu {
 
+// A number below `count`; others are taken for the nearest one by a branch, which is foreseen and takes less
+// than a minimum and a maximum do.
+template <typename Index>
+inline int64_t insideOf(Index number, int64_t count) {
+  const auto at = static_cast<int64_t>(number);
+  if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(count)) [[unlikely]]
+    return at < 0 ? 0 : count - 1;
+  return at;
+}
+
 template <typename Index>
 struct SparseLines {
   const Index* starts;
   const Index* places;
   int64_t stored;
 
-  int64_t begin(int64_t row) const { return std::clamp<int64_t>(starts[row], 0, stored); }
+  int64_t begin(int64_t row) const { return insideOf(starts[row], stored + 1); }
   // Of a row whose end is before its beginning, that one.
   int64_t end(int64_t row) const { return std::max(begin(row), begin(row + 1)); }
 };

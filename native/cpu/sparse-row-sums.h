@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cpu/sparse-lines.h"
 #include "cpu/sparse-numbers.h"
 
 namespace weft::cpu {
@@ -45,15 +46,6 @@ struct SparseMatrix {
   }
 };
 
-// The dense row of a place. Wrong ones are clipped by a branch: minima and maxima take a third of the time of
-// a row, branches that are not taken a tenth.
-template <typename Index>
-inline int64_t denseRow(Index place, int64_t inner) {
-  if (static_cast<uint64_t>(static_cast<int64_t>(place)) >= static_cast<uint64_t>(inner)) [[unlikely]]
-    return place < 0 ? 0 : inner - 1;
-  return place;
-}
-
 template <int lanes, typename Wide, typename Combine>
 inline void halveLanes(Wide (&sums)[lanes], int used, const Combine& combine) {
 #pragma GCC unroll 5
@@ -70,7 +62,7 @@ inline typename N::Element rowSum(const SparseRow<N, Index>& row, const typename
                                   int64_t inner, int64_t width) {
   typename N::Wide sums[lanes] = {};
   const auto add = [&](int64_t k, int lane) {
-    const int64_t place = denseRow(row.places[k], inner);
+    const int64_t place = insideOf(row.places[k], inner);
     sums[lane] = N::combine(sums[lane], times(N::widen(row.values[k]), N::widen(dense[place * width])));
   };
   int64_t k = 0;
@@ -95,7 +87,7 @@ inline typename N::Element shortRowSum(const Index* places, const typename N::El
   typename N::Wide sums[lanes];
 #pragma GCC unroll 32
   for (int k = 0; k < count; k++) {
-    const auto product = times(N::widen(values[k]), N::widen(dense[denseRow(places[k], inner)]));
+    const auto product = times(N::widen(values[k]), N::widen(dense[insideOf(places[k], inner)]));
     sums[k % lanes] = k < lanes ? product : N::combine(sums[k % lanes], product);
   }
   halveLanes<lanes>(sums, count, N::combine);

@@ -56,7 +56,7 @@ void transposeRows(const Transpose& t, const RoutineJob& job, ThreadPool& pool,
     return static_cast<int64_t>(std::lower_bound(lines.starts, lines.starts + t.rows, element) -
                                 lines.starts);
   };
-  const auto columnAt = [&](int64_t k) { return std::clamp<int64_t>(lines.places[k], 0, t.columns - 1); };
+  const auto columnAt = [&](int64_t k) { return insideOf(lines.places[k], t.columns); };
   const auto isStopped = [&] { return cancel != nullptr && cancel->load(std::memory_order_relaxed); };
   pool.parallelFor(stretches, [&](int64_t stretch, int) {
     if (isStopped()) return;

@@ -47,19 +47,17 @@ export interface RowsOfMatrices {
   readonly offsets: readonly number[];
   /** The numbers of the rows that are chosen, int64 and in range. */
   readonly numbers?: Expr;
-  /** The int64 starts of the result's rows. */
-  readonly starts: Expr;
   readonly columns: number;
   /** Whether every element up to the bound is stored. */
   readonly isFull: boolean;
-  /** The elements as other nodes give them. */
-  readonly otherWay: ElementLines;
+  /** The int64 starts of the result's rows, and the elements, as other nodes give them. */
+  readonly otherWay: ElementLines & Readonly<Record<'starts', Expr>>;
 }
 
 /** Starts, columns and elements of such rows. */
 export function gatheredRows(
   op: string,
-  { way, matrices, offsets, numbers, starts, columns, isFull, otherWay }: RowsOfMatrices,
+  { way, matrices, offsets, numbers, columns, isFull, otherWay }: RowsOfMatrices,
 ): Pick<SparseParts, 'starts' | 'places' | 'values'> {
   const [bound] = otherWay.places.shape as readonly [number];
   const index = indexDType(Math.max(columns, bound));
@@ -70,11 +68,11 @@ export function gatheredRows(
     lines[2 * k + 1]!,
     cast(upToBound(values), dtype),
   ]);
-  const others = [cast(otherWay.places, lines[0]!.dtype), otherWay.values];
-  const inputs = [starts, ...(numbers === undefined ? [] : [numbers]), ...own, ...others];
+  const others = [otherWay.starts, otherWay.places].map((line) => cast(line, lines[0]!.dtype));
+  const inputs = [...(numbers === undefined ? [] : [numbers]), ...own, ...others, otherWay.values];
   const parameters = [GATHER_WAYS.indexOf(way), bound, 0, ...offsets];
-  const [places, values] = call('sparseGather', parameters, inputs, op) as [Expr, Expr];
-  const length = at(starts, constant(BigInt(starts.shape[0]! - 1), 'int64'));
+  const [starts, places, values] = call('sparseGather', parameters, inputs, op) as [Expr, Expr, Expr];
+  const length = cast(at(starts, constant(BigInt(starts.shape[0]! - 1), 'int64')), 'int64');
   const line = (each: Expr): Expr => (isFull ? each : bounded(each, length));
   return { starts: cast(starts, index), places: line(cast(places, index)), values: line(values) };
 }

@@ -81,7 +81,9 @@ function boundsOf(matrices: readonly SparseParts[]): readonly number[] {
 }
 
 /** How the rows of several matrices make those of one. */
-interface Gathering extends Pick<RowsOfMatrices, 'way' | 'offsets' | 'starts'> {
+interface Gathering extends Pick<RowsOfMatrices, 'way' | 'offsets'> {
+  /** The int64 starts of the result's rows. */
+  readonly starts: Expr;
   readonly rowBound: number;
   /** A line of an element for each row of the matrices, in the order of the result, of those of the matrices. */
   readonly lineOf: (lines: readonly Expr[]) => Expr;
@@ -92,7 +94,7 @@ function gathered(
   op: string,
   matrices: readonly SparseParts[],
   shape: SparseParts['shape'],
-  { rowBound, lineOf, ...gathering }: Gathering,
+  { rowBound, starts, lineOf, ...gathering }: Gathering,
 ): SparseParts {
   const ends = boundsOf(matrices);
   const bound = ends.at(-1)!;
@@ -110,13 +112,16 @@ function gathered(
     matrices: matrices.map((each) => checkedLines(each, op)),
     columns: shape[1],
     isFull: matrices.every(isExact),
-    otherWay: elementsInRows(op, {
-      begins: lineOf(begins),
-      lengths: lineOf(matrices.map((each) => rowLengths(op, each))),
-      places: concat(matrices.map(columnsIn)),
-      values,
-      bound,
-    }),
+    otherWay: {
+      starts,
+      ...elementsInRows(op, {
+        begins: lineOf(begins),
+        lengths: lineOf(matrices.map((each) => rowLengths(op, each))),
+        places: concat(matrices.map(columnsIn)),
+        values,
+        bound,
+      }),
+    },
   });
   return {
     shape,

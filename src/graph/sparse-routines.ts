@@ -42,16 +42,24 @@ export const SPARSE_ROUTINES = {
     ],
   },
   /**
-   * Columns and values of rows that are those of other sparse matrices, up to a bound, 0 behind the last one. Inputs: the
-   * int64 starts of the rows; where they are chosen, their int64 numbers; for each matrix starts and columns, all int32 or
-   * all int64, and values of one dtype; and, up to the passes (`fusion/passes/both-ways.ts`), both results as gathers make
-   * them. On the CPU alone. Parameters: the place in `GATHER_WAYS`; the bound; whether what is behind the last element may
-   * stay undefined (1), which plans say; and for each matrix its first column in the result.
+   * Starts, columns and values of rows that are those of other sparse matrices, up to a bound, 0 behind the last one.
+   * Inputs: where rows are chosen, their int64 numbers; for each matrix starts and columns, all int32 or all int64, which
+   * the bound fits into, and values of one dtype; and, up to the passes (`fusion/passes/both-ways.ts`), the results as
+   * running sums and gathers make them. On the CPU alone. Parameters: the place in `GATHER_WAYS`; the bound; whether what
+   * is behind the last element may stay undefined (1), which plans say; and for each matrix its first column in the result.
    */
   sparseGather: {
-    results: (inputs, [way, bound]) => {
-      const [, places, values] = inputs.slice(firstGathered(way!));
+    results: (inputs, [way, bound, , ...offsets]) => {
+      const first = firstGathered(way!);
+      const [, places, values] = inputs.slice(first);
+      const [rows, ...more] = offsets.map((_, k) => inputs[first + 3 * k]!.shape[0]! - 1);
+      const counts = {
+        chosen: inputs[0]!.shape[0]!,
+        above: more.reduce((sum, count) => sum + count, rows!),
+        beside: rows!,
+      };
       return [
+        { dtype: places!.dtype, shape: [counts[GATHER_WAYS[way!]!] + 1] },
         { dtype: places!.dtype, shape: [bound!] },
         { dtype: values!.dtype, shape: [bound!] },
       ];
@@ -202,4 +210,4 @@ export const GATHER_WAYS = ['chosen', 'above', 'beside'] as const;
 export type GatherWay = (typeof GATHER_WAYS)[number];
 
 /** The first input of the first matrix of `sparseGather`. */
-export const firstGathered = (way: number): number => (GATHER_WAYS[way] === 'chosen' ? 2 : 1);
+export const firstGathered = (way: number): number => (GATHER_WAYS[way] === 'chosen' ? 1 : 0);

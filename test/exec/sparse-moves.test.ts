@@ -166,6 +166,53 @@ it('rows that threads write in stretches, and column sums, are those of a plan t
     expect(bytesOf(line).equals(bytesOf(parts[k]!)), `seed ${seed}, line ${k}`).toBe(true);
 });
 
+/** Where rows begin, and the end. */
+function startsOf(rows: readonly (readonly unknown[])[]): number[] {
+  const starts = [0];
+  for (const row of rows) starts.push(starts.at(-1)! + row.length);
+  return starts;
+}
+
+it('rows of other matrices, of which each thread counts a stretch, are theirs', async () => {
+  const seed = 23;
+  const next = generator(seed);
+  const [rows, columns] = [3000, 50];
+  const row = () => Array.from({ length: Math.floor(next() ** 3 * 20) }, () => Math.floor(next() * columns));
+  const host = Array.from({ length: rows }, row);
+  const ends = startsOf(host);
+  const indices = Int32Array.from(host.flat());
+  const data = Float64Array.from(indices, (_, k) => k + 1);
+  const given = sparse.csr({ data, indices, indptr: Int32Array.from(ends) }, [rows, columns]);
+  const a = await given.persist(cpu);
+  const numbers = Int32Array.from({ length: 9000 }, () => Math.floor(next() * rows));
+  const tripled = [...host.keys(), ...host.keys(), ...host.keys()];
+  const elements = (k: number): number[][] =>
+    host[k]!.map((column, place) => [column, data[ends[k]! + place]!]);
+  // Of unknown lengths, so that lines do not follow one another.
+  const few = a.map((values) => values.add(0)).columns(0, columns);
+  const jobs: readonly (readonly [SparseMatrix, readonly number[][][]])[] = [
+    [a.takeRows(numbers), Array.from(numbers, elements)],
+    [a.rows(500, 2800), tripled.slice(500, 2800).map(elements)],
+    [sparse.vstack([few, a, few]), tripled.map(elements)],
+    [
+      sparse.hstack([few, a]),
+      host.map((_, k) => [
+        ...elements(k),
+        ...elements(k).map(([column, value]) => [column! + columns, value!]),
+      ]),
+    ],
+  ];
+  for (const [matrix, expected] of jobs) {
+    const lines = (await compute(linesOf(matrix), cpu)) as readonly Line[];
+    const [starts, places, values] = lines.map(({ data: line }) => Array.from(line as Float64Array, Number));
+    expect(starts, `seed ${seed}`).toEqual(startsOf(expected));
+    expect(
+      places!.map((column, k) => [column, values![k]!]),
+      `seed ${seed}`,
+    ).toEqual(expected.flat());
+  }
+});
+
 it('rows that overlap, which no checked matrix has, are written within the results', async () => {
   const [rows, stored] = [9, 6];
   const bound = 2 * stored;

@@ -50,6 +50,7 @@ function compareParts(a: Parts, b: Parts, sign: number, zeros: boolean): number 
 const OF_THREE_RESULTS: ReadonlySet<string> = new Set([
   'sparseCombine',
   'sparseElements',
+  'sparseGather',
   'sparseKept',
   'sparseTranspose',
   'uniqueCounts',
@@ -66,7 +67,6 @@ export function routineValues(
   // Of two ways, the one of other nodes.
   if (routine === 'binSums' || routine === 'members') return [inputs[2]!.values];
   if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
-  if (routine === 'sparseGather') return inputs.slice(-2).map(({ values }) => values);
   if (OF_THREE_RESULTS.has(routine)) return inputs.slice(-3).map(({ values }) => values);
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')

@@ -10,15 +10,16 @@ import { bytesOfAll, routineCall } from './routine.js';
 export const SPARSE_GATHER = routineCall({
   units: () => 1,
   unitSize: () => undefined,
-  openTails: openTails(2, 0),
+  openTails: openTails(2, 1),
   numbers: ({ operands, results, parameters: [way, bound, isOpen, ...offsets] }) => {
     const sizeAt = (k: number): number => operands[k]!.shape[0]!;
-    const [places, values] = results.map(({ dtype }) => dtype);
-    const own = [dtypeCode(places!), sizeAt(0) - 1, bound!, byteLengthOf(values!), way!, isOpen!];
+    const [starts, , values] = results;
+    const index = dtypeCode(starts!.dtype);
+    const own = [index, starts!.shape[0]! - 1, bound!, byteLengthOf(values!.dtype), way!, isOpen!];
     const first = firstGathered(way!);
     const each = offsets.flatMap((offset, k) => {
-      const starts = first + 3 * k;
-      return [sizeAt(starts) - 1, sizeAt(starts + 1), offset];
+      const at = first + 3 * k;
+      return [sizeAt(at) - 1, sizeAt(at + 1), offset];
     });
     return [...own, ...each];
   },
