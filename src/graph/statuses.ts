@@ -109,8 +109,8 @@ export interface CheckedStatus {
   /** How many matrices there are. */
   readonly count: number;
   /**
-   * An int64 scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status; of one matrix
-   * its status.
+   * A scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status, int64; of one matrix
+   * its status, int32 or int64, as the call gives it: a cast would be a kernel of its own.
    */
   readonly code: Expr;
   readonly site: Site | undefined;
@@ -124,8 +124,8 @@ export function checkedStatus(x: Expr): CheckedStatus | undefined {
   const failing = FAILING[x.routine];
   if (failing === undefined) return undefined;
   const count = x.inputs[0]!.shape[0]!;
-  const statuses = cast(failing.statuses(x), 'int64');
-  const code = count === 1 ? reshape(statuses, []) : firstFailed(statuses, count);
+  const statuses = failing.statuses(x);
+  const code = count === 1 ? reshape(statuses, []) : firstFailed(cast(statuses, 'int64'), count);
   return { op: x.asked, wanted: failing.wanted, reason: failing.reason, count, code, site: x.site };
 }
 

@@ -238,8 +238,8 @@ function jobOf(canonical: Canonical, exprs: readonly Expr[]): Job {
 }
 
 /** Brings codes of calls from devices to the host. */
-export const readCodes: ReadCodes = async (buffers) =>
-  (await evaluate(buffers.map((buffer) => deviceArray(buffer, 'int64', [])))).map(indexOf);
+export const readCodes: ReadCodes = async (codes) =>
+  (await evaluate(codes.map(({ buffer, dtype }) => deviceArray(buffer, dtype, [])))).map(indexOf);
 
 /**
  * Computes the ends of index arrays, and throws for those that are out of range. `refused`: the error of the

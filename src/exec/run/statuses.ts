@@ -5,13 +5,19 @@
  */
 import type { Canonical } from '../../fusion/passes/canonicalize.js';
 import { throwFailed } from '../../fusion/passes/status-check.js';
+import type { DType } from '../../graph/dtype.js';
 import type { DeviceBuffer } from '../../graph/expr.js';
 import { hostBytesOf } from '../native/native.js';
 import type { Destination } from '../plan/plan-graph.js';
 import type { Executed } from './run-program.js';
 
-/** Brings int64 scalars of devices to the host. */
-export type ReadCodes = (buffers: readonly DeviceBuffer[]) => Promise<readonly bigint[]>;
+/** Brings scalars of integer dtypes from devices to the host. */
+export type ReadCodes = (codes: readonly StoredCode[]) => Promise<readonly bigint[]>;
+
+export interface StoredCode {
+  readonly buffer: DeviceBuffer;
+  readonly dtype: DType;
+}
 
 type Output = ArrayBuffer | DeviceBuffer;
 
@@ -24,10 +30,16 @@ export async function checkStatuses(
 ): Promise<void> {
   if (canonical.statuses.length === 0) return;
   const places = codesOf(canonical, executed);
-  const stored = places.map((k) => executed.outputs[k]!).filter(isStored);
+  const stored = places.flatMap((k, at) => {
+    const output = executed.outputs[k]!;
+    return isStored(output) ? [{ buffer: output, dtype: dtypeAt(canonical, at) }] : [];
+  });
   if (destination !== 'device' || stored.length === 0) return throwFailedIn(canonical, executed);
-  const found = new Map((await read(stored)).map((code, k) => [stored[k] as Output, code]));
-  const codes = places.map((k) => found.get(executed.outputs[k]!) ?? codeIn(executed.outputs[k]!));
+  const found = new Map((await read(stored)).map((code, k) => [stored[k]!.buffer as Output, code]));
+  const codes = places.map((k, at) => {
+    const output = executed.outputs[k]!;
+    return found.get(output) ?? codeIn(output, dtypeAt(canonical, at));
+  });
   freeing(executed, () => throwFailed(canonical.statuses, codes));
   const isUsers = new Set(executed.program.outputs.slice(0, -canonical.statuses.length));
   for (const k of new Set(places)) {
@@ -38,14 +50,20 @@ export async function checkStatuses(
 
 /** The same of a run whose codes came to the host. */
 export function throwFailedIn(canonical: Canonical, executed: Executed): void {
-  const codes = codesOf(canonical, executed).map((k) => codeIn(executed.outputs[k]!));
+  const codes = codesOf(canonical, executed).map((k, at) =>
+    codeIn(executed.outputs[k]!, dtypeAt(canonical, at)),
+  );
   freeing(executed, () => throwFailed(canonical.statuses, codes));
 }
 
 const isStored = (output: Output): output is DeviceBuffer => !(output instanceof ArrayBuffer);
 
-const codeIn = (output: Output): bigint =>
-  new BigInt64Array(isStored(output) ? hostBytesOf(output) : output)[0]!;
+const dtypeAt = ({ statuses }: Canonical, at: number): DType => statuses[at]!.code.dtype;
+
+function codeIn(output: Output, dtype: DType): bigint {
+  const bytes = new DataView(isStored(output) ? hostBytesOf(output) : output);
+  return dtype === 'int32' ? BigInt(bytes.getInt32(0, true)) : bytes.getBigInt64(0, true);
+}
 
 /** Among the results of a run the codes: those of the last outputs of the graph. */
 const codesOf = ({ statuses, graph }: Canonical, { program }: Executed): number[] =>

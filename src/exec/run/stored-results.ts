@@ -31,7 +31,10 @@ export async function sizesOf(
   const lengths = computed.slice(cuts.length).map((_, k) => outputs[program.outputs[cuts.length + k]!]!);
   const stored = lengths.filter((length) => !(length instanceof ArrayBuffer));
   const users = new Set(program.outputs.slice(0, cuts.length).map((at) => outputs[at]));
-  const codes = stored.length === 0 ? [] : await readCodes(stored as DeviceBuffer[]);
+  const codes =
+    stored.length === 0
+      ? []
+      : await readCodes((stored as DeviceBuffer[]).map((buffer) => ({ buffer, dtype: 'int64' })));
   for (const length of new Set(stored)) if (!users.has(length)) (length as DeviceBuffer).dispose();
   return lengths.map((length) =>
     Number(length instanceof ArrayBuffer ? new BigInt64Array(length)[0]! : codes[stored.indexOf(length)]!),
