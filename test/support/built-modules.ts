@@ -1,8 +1,9 @@
 /**
- * Tests of what `npm run build:ts` compiled: Node.js loads `dist/src` itself, in half the time in which Vitest
- * transforms and links the sources, and tests take a tenth less processor time. Used by `vitest.config.ts` where
- * `WEFT_TEST_BUILT` is 1, as in `npm test`. Files that replace modules by others, or load them anew, stay beside the
- * sources, in projects of their own: Node.js has each module once.
+ * Tests of what `npm run build:ts` compiled, as `scripts/bundle-tested.mjs` bundled it: Node.js loads `dist/tested`
+ * itself. Modules that are not bundled take it three times the processor time, and Vitest, which transforms and links the
+ * sources, six times; tests take a tenth less. Used by `vitest.config.ts` where `WEFT_TEST_BUILT` is 1, as in `npm test`.
+ * Files that replace modules by others, or load them anew, stay beside the sources, in projects of their own: Node.js
+ * has each module once.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
@@ -10,6 +11,7 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SOURCES = join(ROOT, 'src') + sep;
+const TESTED = join(ROOT, 'dist/tested');
 const TESTS = join(ROOT, 'test') + sep;
 
 /** Signs of a file that replaces modules or loads them anew. */
@@ -27,7 +29,7 @@ const toBuilt = {
   resolveId(imported: string, importer: string | undefined): string | undefined {
     if (!imported.startsWith('.') || importer?.startsWith(SOURCES) !== false) return undefined;
     const path = resolve(dirname(importer), imported);
-    return path.startsWith(SOURCES) ? join(ROOT, 'dist', path.slice(ROOT.length)) : undefined;
+    return path.startsWith(SOURCES) ? join(TESTED, path.slice(SOURCES.length)) : undefined;
   },
 };
 
@@ -45,7 +47,7 @@ const takesIn =
 export function besideBuilt(project: TestProjectInlineConfiguration): TestProjectInlineConfiguration[] {
   const test = project.test!;
   const { name, exclude = [] } = test;
-  const external = [/\/dist\/src\//];
+  const external = [/\/dist\/tested\//];
   const built = { ...test, exclude: [...exclude, ...replacing], server: { deps: { external } } };
   const include = replacing.filter(takesIn(test));
   const beside = { ...test, name: `${name}-sources`, include };
