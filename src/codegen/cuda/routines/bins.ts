@@ -83,10 +83,12 @@ const hasPacks = ({ op, width, sharedBins }: BinForm): boolean =>
 
 /**
  * Threads of a block. Those that count in shared memory have few registers, and twice as many that wait for memory: 256 bins
- * of 2^28 float32 took 0.262 ms on an H200 for 0.280.
+ * of 2^28 float32 took 0.248 ms on an H200 for 0.277.
  */
 export const binThreads = (form: BinForm): number => (hasPacks(form) ? COUNT_THREADS : BIN_THREADS);
 const COUNT_THREADS = 1024;
+/** Blocks of those that a multiprocessor holds at once: 32 registers a thread. */
+const RESIDENT = 2;
 
 /** As `printWalk` by a block that counts keys in shared memory: packs of them, where they lie so, then the rest. */
 function printPacks(form: BinForm, at: (part: number) => string): string {
@@ -98,23 +100,22 @@ function printPacks(form: BinForm, at: (part: number) => string): string {
     weft_key k[${perPack}];
   };
   const bool isPacked = (unsigned long long)(keys + row) % ${PACK} == 0;
-  const long long packs = isPacked ? count / ${perPack} : 0;
+  /* Packs of turns in which each thread has as many: those of a unit are a small part of memory. */
+  const int whole = isPacked ? (int)(count / ${perPack * PACKS * COUNT_THREADS}) * ${PACKS * COUNT_THREADS} : 0;
   const weft_pack* from_packs = (const weft_pack*)(keys + row);
-  for (long long from = threadIdx.x; from < packs; from += ${PACKS * COUNT_THREADS}) {
+  for (int from = threadIdx.x; from < whole; from += ${PACKS * COUNT_THREADS}) {
     weft_pack pack[${PACKS}];
     #pragma unroll
-    for (int j = 0; j < ${PACKS}; ++j)
-      if (from + j * ${COUNT_THREADS} < packs) pack[j] = from_packs[from + j * ${COUNT_THREADS}];
+    for (int j = 0; j < ${PACKS}; ++j) pack[j] = from_packs[from + j * ${COUNT_THREADS}];
     #pragma unroll
     for (int j = 0; j < ${PACKS}; ++j) {
-      if (from + j * ${COUNT_THREADS} >= packs) break;
       #pragma unroll
       for (int q = 0; q < ${perPack}; ++q) {
         ${one('pack[j].k[q]')}      }
     }
   }
   #pragma unroll 4
-  for (long long e = packs * ${perPack} + threadIdx.x; e < count; e += ${COUNT_THREADS}) {
+  for (long long e = (long long)whole * ${perPack} + threadIdx.x; e < count; e += ${COUNT_THREADS}) {
         ${one('keys[row + e]')}  }
 `;
 }
@@ -161,7 +162,7 @@ function printShared(form: BinForm, sharedBins: number): string {
     for (int c = 1; c < ${copies}; ++c) all = weft_merge(all, own[i * ${copies} + (i + c) % ${copies}]);
     out[block * ${slots} + i] = all;`;
   return `${copies === 1 ? '' : printMerge(form)}
-extern "C" __global__ void __launch_bounds__(${threads})
+extern "C" __global__ void __launch_bounds__(${threads}${hasPacks(form) ? `, ${RESIDENT}` : ''})
 ${BINS_NAME}(unsigned int first_x, ${parametersOf(form)}) {
   __shared__ weft_result own[${slots * copies}];
 ${searched}  const long long block = (long long)blockIdx.x + first_x;

@@ -75,7 +75,7 @@ export const elementsAtOnce = (dtype: DType): number => packsOf(dtype)[0] * pack
  * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key. With `warps`
  * all lanes of a warp do, which say by `is_there` whether they have one, while that condition holds; `behind` stands behind
  * those that a thread has read. `mayMatter`: whether an element as it lies in memory may matter; `use` sees those alone, and
- * others that were read with them.
+ * others that a thread has read with them: one branch for all instead of one for each.
  */
 export function eachElement(
   { dtype }: Pick<SelectForm, 'dtype'>,
@@ -247,7 +247,6 @@ export function printSelection(form: SelectForm, skip = ''): string {
     (_, k) =>
       `    ((weft_state*)work)[row * ${ranks} + ${k}] = weft_state{0ull, ~0ull, (unsigned long long)rank${k}};\n`,
   ).join('');
-  const rankNames = Array.from({ length: ranks }, (_, k) => `, rank${k}`).join('');
   return `${printKeys(form)}
 typedef ${isLong ? 'unsigned long long' : 'unsigned int'} weft_count;
 struct __align__(16) weft_state {
@@ -269,15 +268,13 @@ __device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned i
   return isLast;
 }
 /* Sets the states of a row to ranks, and its counts and counters to 0. */
-__device__ __forceinline__ void weft_begin_row(long long row, char* work, long long counts_at, long long rows_at, ${rankList}) {
+${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
+  const long long row = (long long)blockIdx.x + first_x;
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
   for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
   if (threadIdx.x == 0) {
     ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u, 0u, 0u};
 ${setRanks}  }
-}
-${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
-  weft_begin_row((long long)blockIdx.x + first_x, work, counts_at, rows_at${rankNames});
 }
 ${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks${passParameters(form)}) {
   const long long row = ((long long)blockIdx.x + first_x) / blocks;

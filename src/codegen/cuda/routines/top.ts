@@ -1,9 +1,8 @@
 /**
  * CUDA C of the first elements of rows in their order, with their positions. A row is read once, where that is enough:
  *
- *     sample some of the row, in groups ─→ the best of each
- *     filter the row: the k-th best group is found, k elements at least are not behind its best one; elements that are not
- *       behind that are candidates
+ *     sample some of the row, in groups ─→ the k-th best group: k elements at least are not behind its best one
+ *     filter the row: elements that are not behind that are candidates
  *     order: of the candidates, in a block, those up to a bound that leaves few, which are sorted
  *
  * In a row without an order candidates are few. Where they are more than there is room for, because many elements are
@@ -11,7 +10,6 @@
  * the elements up to the last one are collected. The results are the same in both ways. Launches are made by
  * `exec/calls/top.ts`.
  */
-import type { DType } from '../../../graph/dtype.js';
 import { BINS, eachElement, HEAD, printSelection, ROW, SELECT_THREADS, type SelectForm } from './select.js';
 
 export interface TopForm extends SelectForm {
@@ -101,25 +99,16 @@ template <int THREADS, class V> __device__ __forceinline__ weft_bound weft_narro
 }
 `;
 
-/**
- * Floats that are compared as such before their keys are: one instruction in place of ten, of which 2^27 float32 take as long
- * as memory. NaN passes.
- */
-const COMPARED: Readonly<Partial<Record<DType, (bits: string) => string>>> = {
-  float32: (bits) => `__int_as_float((int)${bits})`,
-  float64: (bits) => `__longlong_as_double((long long)${bits})`,
-};
-
-/** The best key of each group of a sample, in a row whose state is set here; then the row's elements as good as that of a rank. */
+/** The best key of each group of a sample, and in the last block a bound of the best ones; then the row's elements up to it. */
 function printSample(form: TopForm, groupLanes: number): string {
   const groups = SAMPLE_THREADS / groupLanes;
-  const compared = COMPARED[form.dtype];
   return `extern "C" __global__ void __launch_bounds__(${SAMPLE_THREADS})
-${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long bests_at, long long n, long long blocks, int each, long long rank) {
-${ROW}  if (block == 0) weft_begin_row(row, work, counts_at, rows_at, rank);
-  weft_key* bests = (weft_key*)(work + bests_at) + row * blocks * ${groups};
+${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long limits_at, long long bests_at, long long n, long long blocks, int each, int rank) {
+${ROW}${OWN}  volatile weft_key* bests = (volatile weft_key*)(work + bests_at) + row * blocks * ${groups};
   const long long warps = blocks * ${SAMPLE_THREADS / 32};
   const weft_key* at = in + row * n + n / warps * (block * ${SAMPLE_THREADS / 32} + threadIdx.x / 32) + threadIdx.x % 32;
+  __shared__ weft_narrowing<${SAMPLE_THREADS}> shared;
+  __shared__ unsigned int sampled;
   weft_key best = weft_last();
   #pragma unroll 8
   for (int j = 0; j < each; ++j) {
@@ -132,16 +121,17 @@ ${ROW}  if (block == 0) weft_begin_row(row, work, counts_at, rows_at, rank);
     if (other < best) best = other;
   }
   if (threadIdx.x % ${groupLanes} == 0) bests[block * ${groups} + threadIdx.x / ${groupLanes}] = best;
-}
-${HEAD}${FILTER_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long bests_at, long long keys_at, long long places_at, long long n, long long blocks, long long room, int groups, int rank) {
-${ROW}${OWN}${candidates('')}  const weft_key* bests = (const weft_key*)(work + bests_at) + row * groups;
-  __shared__ weft_narrowing<${SELECT_THREADS}> shared;
+  if (!weft_last_block(&sampled, &counters->sampled, blocks)) return;
   const auto best_of = [&](unsigned int group, unsigned long long& key) {
     key = bests[group];
     return true;
   };
-  const weft_key limit = (weft_key)weft_narrow(shared, (unsigned int)groups, (unsigned long long)rank, (unsigned int)rank + 1u + (unsigned int)rank / ${SLACK}u, best_of).value;
-${compared === undefined ? '' : `  const auto bound = ${compared('weft_element_of(limit)')};\n`}  in += row * n;
+  const weft_bound bound = weft_narrow(shared, (unsigned int)blocks * ${groups}u, (unsigned long long)rank, (unsigned int)rank + 1u + (unsigned int)rank / ${SLACK}u, best_of);
+  if (threadIdx.x == 0) ((unsigned long long*)(work + limits_at))[row] = bound.value;
+}
+${HEAD}${FILTER_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long limits_at, long long keys_at, long long places_at, long long n, long long blocks, long long room) {
+${ROW}${OWN}${candidates('')}  const weft_key limit = (weft_key)((const unsigned long long*)(work + limits_at))[row];
+  in += row * n;
 ${eachElement(
   form,
   `      if (key <= limit) {
@@ -151,9 +141,7 @@ ${eachElement(
         some_places[to] = i;
       }
 `,
-  compared === undefined
-    ? {}
-    : { mayMatter: (element) => `!(${compared(element)} ${form.descending ? '<' : '>'} bound)` },
+  { mayMatter: (element) => `weft_key_of(${element}) <= limit` },
 )}}
 `;
 }
