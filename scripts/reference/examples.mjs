@@ -48,6 +48,7 @@ export function namesIn(code, exported) {
     names.split(',').map((name) => name.replace('type ', '').trim()),
   );
   const isUsed = (name) =>
+    bare.includes(name) &&
     new RegExp(`(?<![.\\w$])${name}(?![\\w$]|:)`).test(bare) &&
     !new RegExp(`\\b(const|let|using|function) ${name}\\b`).test(bare) &&
     !new RegExp(`\\b(const|let) [{[][^=]*\\b${name}\\b[^=]*[}\\]] =`).test(bare);
