@@ -65,6 +65,20 @@ describe('linear algebra on a simulated GPU', () => {
     );
   });
 
+  it('finds the orders of rows of small matrices, of which a block has several', async () => {
+    for (const [count, n] of [
+      [50, 3],
+      [7, 21],
+      [3, 33],
+      [129, 1],
+    ] as const) {
+      const permutations = linalg.lu(toLazy(randomValues('float64', [count, n, n + 2], n))).p;
+      const [found] = await compute([permutations], { device });
+      const [wanted] = await compute([permutations], { device: 'cpu' });
+      expect(found.data, `${n} rows`).toEqual(wanted.data);
+    }
+  });
+
   it('gives eigenvectors of either triangle of float32', async () => {
     const x = toLazy(randomValues('float32', [2, 40, 40], 8, -1, 1));
     for (const uplo of ['L', 'U'] as const) {

@@ -19,9 +19,17 @@ function sizesOf({ operands, results }: RoutineStep): Sizes {
   return { count, exchanges, n: results[0]!.shape[1]! };
 }
 
+/** Matrices whose rows a block has. */
+const matricesTogether = (n: number): number => Math.max(1, Math.floor(PIVOT_ORDER_THREADS / n));
+
+const unitsOf = (step: RoutineStep): number => {
+  const { count, n } = sizesOf(step);
+  return Math.ceil(count / matricesTogether(n));
+};
+
 const ORDER: Routine = {
-  units: (step) => sizesOf(step).count,
-  unitSize: (_, { shape }) => shape[1]!,
+  units: unitsOf,
+  unitSize: (step, { shape }) => matricesTogether(sizesOf(step).n) * shape[1]!,
   numbers: ({ parameters }) => parameters,
   kernels: (step) => {
     const { count, exchanges, n } = sizesOf(step);
@@ -30,12 +38,12 @@ const ORDER: Routine = {
       launches: [
         {
           function: PIVOT_ORDER_NAME,
-          blocks: count * Math.ceil(n / PIVOT_ORDER_THREADS),
+          blocks: unitsOf(step) * Math.ceil(n / PIVOT_ORDER_THREADS),
           threads: PIVOT_ORDER_THREADS,
           args: [
             { block: 'x' },
             ...[...step.operands, ...step.results].map(({ buffer }) => ({ buffer })),
-            ...[exchanges, n, step.parameters[1]!].map(int64),
+            ...[count, matricesTogether(n), exchanges, n, step.parameters[1]!].map(int64),
           ],
         },
       ],
