@@ -5,6 +5,7 @@ import { printBins } from '../../src/codegen/cuda/routines/bins.js';
 import { printBrackets } from '../../src/codegen/cuda/routines/bracket.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
+import { printPivotOrder } from '../../src/codegen/cuda/routines/pivot-order.js';
 import { printRadixSort } from '../../src/codegen/cuda/routines/radix-sort.js';
 import { printRowSort, rowCapacity } from '../../src/codegen/cuda/routines/row-sort.js';
 import { printRunProducts } from '../../src/codegen/cuda/routines/run-products.js';
@@ -183,12 +184,13 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     await compileForHopper(sources.flatMap(({ table, sort, compaction }) => [table, sort, compaction]));
   }, 30_000);
 
-  it('factors of small matrices', async () => {
+  it('factors of small matrices, and orders of rows', async () => {
     await compileForHopper([
       printSmallLu('float32', 32),
       printSmallLu('complex128', 5),
       printSmallSolve('float64', 16, 0),
       printSmallSolve('complex64', 7, 2),
+      printPivotOrder(),
     ]);
   }, 30_000);
 
