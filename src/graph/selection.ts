@@ -14,13 +14,16 @@ import { SELECTED_MOST, SELECTED_RANKS } from './routines.js';
 import { argsort, sort } from './sorting.js';
 import { reshape } from './view-nodes.js';
 
-/** Elements of the shortest rows that are selected from: shorter ones are sorted as soon. */
+/** Elements of the shortest rows that are selected from: shorter ones, and no rows, are sorted as soon. */
 const LEAST_SELECTED = 2 ** 16;
 /** Places beyond which sorting is sooner done. */
 const MOST_PLACES = 4 * SELECTED_RANKS;
 
 const isSelected = (rows: Expr, count: number, most: number): boolean =>
-  rows.shape.at(-1)! >= LEAST_SELECTED && count <= most && !isComplex(rows.dtype);
+  rows.shape.at(-1)! >= LEAST_SELECTED &&
+  sizeOfShape(rows.shape) > 0 &&
+  count <= most &&
+  !isComplex(rows.dtype);
 
 /** The rows along the last axis as an array of two axes, and the axes before. */
 function linesOf(rows: Expr): { readonly lines: Expr; readonly lead: readonly number[] } {

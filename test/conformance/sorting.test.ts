@@ -10,6 +10,7 @@ import {
   lexsort,
   ShapeError,
   topK,
+  zeros,
 } from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
@@ -207,8 +208,12 @@ describe.each(backends())('on %s, selecting', (device) => {
       [0, 1, 2].flatMap((axis) => selections(x, 2, axis)),
     );
     const { values, indices } = topK(x, 0, { axis: 1 });
-    const found = await run(device, [values, indices, lazy(new Float32Array(0)).argpartition([])]);
-    expect(found.map(({ shape }) => shape)).toEqual([[7, 0, 3], [7, 0, 3], [0]]);
+    const none = topK(zeros([0, LONG]), 5);
+    const found = await run(device, [
+      ...[values, indices, none.values, none.indices, zeros([0, LONG]).median(1)],
+      lazy(new Float32Array(0)).argpartition([]),
+    ]);
+    expect(found.map(({ shape }) => shape)).toEqual([[7, 0, 3], [7, 0, 3], [0, 5], [0, 5], [0], [0]]);
   });
 
   it('puts the places of a partition where sorting would', async () => {
