@@ -55,7 +55,7 @@ table_of_500_float32_by_1_129_held_table(const float* __restrict__ b1, int n0, i
       for (int e = 0; e < 4; ++e) {
         const int v2 = weft_remainder(l0[0].v[e], c1);
         const long long v3 = (long long)v2;
-        const float v4 = (v3 < n2 ? t0[(int)v3] : b1[0 + (int)v3]);
+        const float v4 = (v3 < n2 ? t0[(unsigned int)v3] : b1[0 + (int)v3]);
         o0.v[e] = v4;
       }
       *reinterpret_cast<weft_pack<float, 4>*>(b2 + (first)) = o0;
@@ -68,7 +68,7 @@ table_of_500_float32_by_1_129_held_table(const float* __restrict__ b1, int n0, i
     const int v0 = b0[rest];
     const int v2 = weft_remainder(v0, c1);
     const long long v3 = (long long)v2;
-    const float v4 = (v3 < n2 ? t0[(int)v3] : b1[0 + (int)v3]);
+    const float v4 = (v3 < n2 ? t0[(unsigned int)v3] : b1[0 + (int)v3]);
     b2[rest] = v4;
   }
 }

@@ -47,12 +47,12 @@ export function printTable(kernel: Kernel, schedule: TableSchedule, name: string
   return printFunction(name, out, params, { ...tableLaunch(schedule), sharedByteLength: places.at(-1)! });
 }
 
-/** An entry from shared memory where it is held. */
+/** An entry from shared memory where it is held. Signed indices take an instruction each to be extended to 64 bits. */
 const readOf =
   ({ size }: Table, k: number, held: number, from: number): HeldRead =>
   (index, memory, params) => {
     if (held <= from) return memory;
-    const entry = `t${k}[(int)${index}${from === 0 ? '' : ` + ${params.size(from)}`}]`;
+    const entry = `t${k}[(unsigned int)${index}${from === 0 ? '' : ` + ${params.size(from)}`}]`;
     return held === size ? entry : `(${index} < ${params.size(held - from)} ? ${entry} : ${memory})`;
   };
 
