@@ -7,7 +7,6 @@
  *
  *     1 0 0 1 … | 0 1 …   →   words, counts up to each   →   place k: word j, where counts pass k, and its bit k - before
  */
-import { slice } from './basic-slicing.js';
 import { bitCount } from './elementwise.js';
 import type { Expr } from './expr.js';
 import { cast, constant, iota, map, reduce } from './infer.js';
@@ -23,9 +22,10 @@ const WORD_BITS = 32;
 export function packedPlaces(line: Expr): readonly [places: Expr, length: Expr] {
   const size = line.shape[0]!;
   const words = packed(line);
-  const count = words.shape[0]!;
-  const upTo = cumulativeSum(cast(bitCount(words), 'int64'));
-  const length = reshape(slice(upTo, [count - 1, count]), []);
+  const ones = cast(bitCount(words), 'int64');
+  const upTo = cumulativeSum(ones);
+  // Not the last of the counts: a kernel that reads one of them would hold all.
+  const length = reduce('sum', ones, [0], 'compact');
   const rank = iota(size);
   const at = positions(upTo, rank, 'right');
   const read = (from: Expr): Expr => gather(from, at, 0, 'clip', [size]);
