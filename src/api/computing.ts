@@ -76,7 +76,8 @@ export function explainNodes(
   const { measure = false, ...own } = options ?? {};
   if (typeof measure !== 'boolean')
     throw new ArgumentError(expected('explain', 'measure to be true or false', formatValue(measure)));
-  return measure ? explainMeasured(exprs, own, placeOf(own)) : explainExprs(exprs, own, placeOf(own));
+  const place = placeOf('explain', exprs, own);
+  return measure ? explainMeasured(exprs, own, place) : explainExprs(exprs, own, place);
 }
 
 export function planNodes(
@@ -84,12 +85,19 @@ export function planNodes(
   options: ComputeOptions | ComputeToOptions | undefined,
 ): PlanSummary {
   checkOptions('plan', options, COMPUTE_TO_OPTIONS);
-  return summarizePlan(exprs, options, placeOf(options));
+  return summarizePlan(exprs, options, placeOf('plan', exprs, options));
 }
 
-/** Where results go with these options. */
-const placeOf = (options: ComputeOptions | ComputeToOptions | undefined): 'file' | 'host' =>
-  options !== undefined && 'to' in options && options.to !== undefined ? 'file' : 'host';
+/** Where results go with these options. Throws for axes whose size depends on data, where that is a file. */
+function placeOf(
+  op: string,
+  exprs: readonly Expr[],
+  options: ComputeOptions | ComputeToOptions | undefined,
+): 'file' | 'host' {
+  if (options === undefined || !('to' in options) || options.to === undefined) return 'host';
+  for (const expr of exprs) needSizes(op, expr);
+  return 'file';
+}
 
 /** The node of a result that stayed on its device. An array without elements has no buffer. */
 export const storedExpr = ({ buffer, dtype, shape }: StoredResult): Expr =>

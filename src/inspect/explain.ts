@@ -13,6 +13,7 @@ import { printPlan, printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { peaksOf, planJob } from '../exec/run/plan-job.js';
 import type { Observers } from '../exec/run/planned.js';
+import { computedNodes } from '../exec/run/true-sizes.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
 import type { FusedStep, Partition } from '../fusion/partition/partition.js';
@@ -235,7 +236,7 @@ interface Explained {
 }
 
 function explained(exprs: readonly Expr[], options: ComputeOptions, destination: Destination): Explained {
-  const canonical = canonicalize(exprs);
+  const canonical = canonicalize(computedNodes(exprs));
   const passes: PassChanges[] = [];
   const origins = new Origins();
   const observers: Observers = { onPass: (changes) => passes.push(changes), origins };

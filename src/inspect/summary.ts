@@ -17,6 +17,7 @@ import type { Destination } from '../exec/plan/plan-graph.js';
 import { printPlan } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { type JobPlan, peaksOf, planJob } from '../exec/run/plan-job.js';
+import { computedNodes } from '../exec/run/true-sizes.js';
 import { canonicalize } from '../fusion/passes/canonicalize.js';
 import type { Expr } from '../graph/expr.js';
 
@@ -78,7 +79,7 @@ export function summarizePlan(
   options: ComputeOptions = {},
   destination: Destination = 'host',
 ): PlanSummary {
-  const job = planJob(canonicalize(exprs), options, destination);
+  const job = planJob(canonicalize(computedNodes(exprs)), options, destination);
   const peaks = peaksOf(job);
   const { plan } = job.own;
   const isShared = plan.devices.length > 1;

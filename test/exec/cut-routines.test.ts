@@ -1,4 +1,7 @@
 /** Routines that do not fit are done by others that can be cut: with the same results, within budgets. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Lazy } from '../../src/api/lazy.js';
 import type { DType } from '../../src/graph/dtype.js';
@@ -11,7 +14,7 @@ import {
   orderByColumns,
   sortByColumns,
 } from '../../src/graph/sort-by-columns.js';
-import { compute, lazy, nonzero, topK, uniqueAll, uniqueCounts } from '../../src/index.js';
+import { compute, lazy, loadNpy, nonzero, npy, topK, uniqueAll, uniqueCounts } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomIntegers, randomValues } from '../support/random.js';
 import { evaluateReference } from '../support/reference.js';
@@ -62,6 +65,31 @@ describe('a mask larger than the budget', () => {
     const [within] = await compute([output], { device, memory });
     expect(within!.shape).toEqual(whole!.shape);
     expect(within!.data).toEqual(whole!.data);
+  });
+
+  it('is planned as it is computed, with its length, and its counts pass in windows', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-mask-'));
+    const path = join(folder, 'x.npy');
+    const line = toLazy(randomValues('float32', [2 ** 19], 9));
+    try {
+      await line.compute({ device, to: npy(path) });
+      const read = await loadNpy(path);
+      const kept = read.slice(read.greater(0.5));
+      const memory = '320KiB';
+      expect(kept.plan({ device, memory }).peakBytes).toBeLessThanOrEqual(320 * 2 ** 10);
+      expect(kept.plan({ device }).peakBytes).toBeGreaterThan(2 ** 21);
+      const within = await kept.compute({ device, memory });
+      expect(within.data).toEqual((await line.slice(line.greater(0.5)).compute({ device })).data);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('has plans for host memory alone: files need sizes', () => {
+    const options = { device, to: npy('never-written.npy') };
+    const refused = /axes of known sizes: axis 0 of \(≤40001,\), whose size depends on data/;
+    expect(() => x.slice(mask).plan(options)).toThrow(refused);
+    expect(() => x.slice(mask).explain(options)).toThrow(refused);
   });
 });
 

@@ -17,12 +17,13 @@ import type { ComputeOptions } from './compute-options.js';
 import { ImageFolder } from './image-folder.js';
 import { aheadKeyOf, withEntry } from './kernel-cache.js';
 import { planJob, plansOf } from './plan-job.js';
+import { computedNodes } from './true-sizes.js';
 
 /** The sources of the kernels of a compute on a GPU of an architecture. */
 function sourcesFor(exprs: readonly Expr[], architecture: string, options: ComputeOptions): CudaSource[] {
   const device = gpuOf(architecture);
   const chosen = { devices: [device], reason: 'named by the caller', isSharded: false };
-  const job = planJob(canonicalize(exprs), options, 'host', {}, () => chosen);
+  const job = planJob(canonicalize(computedNodes(exprs)), options, 'host', {}, () => chosen);
   const plans = plansOf(job).flatMap(devicePlansOf);
   return [...sourcesByKey(plans.flatMap((plan) => [...everySource(plan, device).values()])).values()];
 }

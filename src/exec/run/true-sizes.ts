@@ -1,6 +1,6 @@
 /**
  * Results with an axis whose size depends on data: they are computed up to the bound of the axis, which comes first,
- * together with their lengths, and then cut. Called by `evaluate.ts`.
+ * together with their lengths, and then cut. Called by `evaluate.ts`, and by `inspect/` and `precompile.ts` for plans.
  */
 import type { Expr, Shape } from '../../graph/expr.js';
 import { upToBound } from '../../graph/extent.js';
@@ -31,6 +31,10 @@ export function boundedJob(exprs: readonly Expr[]): BoundedJob | undefined {
   );
   return { computed: [...results, ...lengths], cuts };
 }
+
+/** The nodes that a compute of expressions has: with the lengths of their axes whose size depends on data. */
+export const computedNodes = (exprs: readonly Expr[]): readonly Expr[] =>
+  boundedJob(exprs)?.computed ?? exprs;
 
 /** The shape of a result of so many elements along its first axis. */
 export const cutShape = (shape: Shape, length: number): Shape => shape.with(0, length);
