@@ -1,10 +1,10 @@
 /**
- * Bundles the modules of `dist/src` for tests, which import any of them: `dist/tested` has a file for each, which passes
- * on what it exports from one file of all. A test's process reads that and a few others instead of 845, in a third of
- * the processor time (0.28 s instead of 0.8 on a busy machine). Part of `npm test`; `test/support/built-modules.ts` points
+ * Bundles the modules of `dist/src` for tests, which import any of them: `dist/tested` has a file for each, which exports
+ * its names from one file of all. A test's process reads that and a few others instead of 845, in a third of the
+ * processor time (0.28 s instead of 0.8 on a busy machine). Part of `npm test`; `test/support/built-modules.ts` points
  * tests at it.
  *
- * What Weft's index does not import, programs and threads of their own, stays as it was compiled, beside those files.
+ * Modules that Weft's index does not import, programs and threads of their own, are copied as they were compiled.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
@@ -67,7 +67,7 @@ for (const module of readdirSync(compiled, { recursive: true, encoding: 'utf8' }
   if (k < 0) cpSync(join(compiled, module), target);
   else writeFileSync(target, `export { ${names.join(', ')} } from './${all}';\n`);
 }
-// What the one file finds beside itself: a thread, which is a world of its own, and the dashboard's page.
+// Files that the one file names by their place beside it: the decoders' thread, and the dashboard's page.
 mkdirSync(join(tested, 'decoding'));
 writeFileSync(join(tested, 'decoding/worker.js'), "import '../../src/io/decoding/worker.js';\n");
 cpSync(join(compiled, 'inspect/dashboard/page'), join(tested, 'page'), { recursive: true });

@@ -11,7 +11,7 @@ import { entries, needsExample } from './entries.mjs';
 import { bodyOfSnippet, snippetsOfPages, stretchesOf } from './snippets.mjs';
 
 /** Snippets of entries: those of their comments, else that of their row. */
-export async function examplesOf(all) {
+async function examplesOf(all) {
   const { OPS } = await import(pathToFileURL(join(ROOT, 'dist/src/graph/ops.js')).href);
   return all.filter(needsExample).flatMap((entry) => {
     const written = entry.comments.flatMap((comment) =>
@@ -82,7 +82,7 @@ ${functions.join('\n')}
 }
 
 /** Compiles the program; returns the path of the module, or what the compiler says. */
-export function compiledProgram(snippets, all) {
+function compiledProgram(snippets, all) {
   mkdirSync(join(ROOT, 'build'), { recursive: true });
   const folder = mkdtempSync(join(ROOT, 'build', 'snippets-'));
   const text = programOf(snippets, all);

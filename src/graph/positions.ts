@@ -25,7 +25,10 @@ export function positions(sorted: Expr, values: Expr, side: Side): Expr {
   return positionsWithin({ sorted, first, length: size }, beforeValues(values, side));
 }
 
-/** For each value a stretch of a sorted line, from `first` on: what is before it is before the value, what is behind is not. */
+/**
+ * For each value a stretch of a sorted line, from `first` on: elements before it are before the value, those behind it are
+ * not.
+ */
 export interface Stretches {
   readonly sorted: Expr;
   readonly first: Expr;

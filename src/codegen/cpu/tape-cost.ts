@@ -28,7 +28,7 @@ import { slotElements } from './tape-slots.js';
  * Nanoseconds of a core of Zen 4, fitted to the differences between the blockings of each of 300 kernels. They choose among
  * blockings, so that only their proportions matter.
  */
-export const BLOCK_RATES = {
+const BLOCK_RATES = {
   tile: 33,
   /** An instruction on a block, and a load. */
   call: 9.3,

@@ -1,7 +1,6 @@
 /**
- * Lines of the caches that a tape reads or writes otherwise than in one stream that is asked for ahead: those of far
- * memory take longer than their bytes. Counted for `tape-tally.ts`, by the blocking; lines that are read again are taken
- * to be in a cache near by.
+ * Cache lines that a tape reads or writes otherwise than in one prefetched stream: those of far memory take longer than
+ * their bytes. Counted for `tape-tally.ts`, by the blocking; lines that are read again are taken to be in a near cache.
  */
 
 import { accessesOf, sizesOf } from '../../fusion/kernel/algebra.js';

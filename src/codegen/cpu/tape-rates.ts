@@ -54,10 +54,10 @@ export type TapeRate = keyof typeof TAPE_RATES;
  * Nanoseconds more that a line of the caches takes, or a row, of kernels whose bytes a core's own caches do not hold:
  * where the cache that cores share does, and where it does not.
  */
-export const LINE_RATES = {
+const LINE_RATES = {
   /** A line that is read by itself: one of each column of a square, or of each lane. */
   alone: { shared: 0.9, far: 14.7 },
-  /** A line of several that follow one another, but are not asked for ahead. */
+  /** A line of several that follow one another, but are not prefetched. */
   unasked: { shared: 0, far: 2 },
   /** A row of lanes that does not begin where the last one ends: hardware finds no stream. */
   row: { shared: 0.2, far: 21 },

@@ -42,7 +42,7 @@ export interface TakingPart {
 }
 
 /** Loads of windowed buffers by an index. */
-export const takenLoads = (
+const takenLoads = (
   { kernel, buffers }: KernelStep,
   isWindowed: (buffer: number) => boolean,
 ): readonly Load[] =>

@@ -3,7 +3,7 @@
  * columns, whose rows of 256 bytes (of 4-byte elements) are copied to shared memory without passing registers. A lane has
  * two columns; between tiles it is a thread for each column that looks back, at a level for each 64 threads.
  *
- * Rows of 128 bytes are what limits narrower tiles: on an H200 copies alone of 131,072 × 2,048 float32 take 0.591 ms in
+ * Narrower tiles are limited by their rows of 128 bytes: on an H200 copies alone of 131,072 × 2,048 float32 take 0.591 ms in
  * tiles of 32 columns, 0.542 in those of 64, and 0.505 as they lie.
  */
 import { byteLengthOf } from '../../../graph/dtype.js';

@@ -33,7 +33,7 @@ const PACK = 16;
 const ITEMS = 8;
 
 /** Digits of keys, and, where positions are wanted, of the positions of a row of so many elements. */
-export const keyDigits = ({ dtype }: Pick<SelectForm, 'dtype'>): number =>
+const keyDigits = ({ dtype }: Pick<SelectForm, 'dtype'>): number =>
   Math.ceil((8 * byteLengthOf(dtype)) / DIGIT_BITS);
 export const placeBits = (length: number): number => Math.max(1, Math.ceil(Math.log2(length)));
 export const selectDigits = (form: SelectForm, length: number): number =>
@@ -131,7 +131,7 @@ ${behind}  }
 }
 
 /** Shared memory of blocks of so many threads that find bins. */
-export const printFindShared = (threads: number): string =>
+const printFindShared = (threads: number): string =>
   `  __shared__ unsigned long long find_sums[${threads / 32}];\n  __shared__ weft_found find_bin;\n`;
 /** The bin of counts that a rank falls in, for all threads of a block: as many as divide the bins. */
 const FIND = `struct weft_found {

@@ -49,7 +49,7 @@ export const UNIQUE_FILLED = 16 * UNIQUE_THREADS;
  */
 const SHARED_RANGE = 2 ** 18;
 /** Where the range is in the workspace, behind what counts begun tiles: 3 numbers of 64 bits. */
-export const RANGE_AT = 128;
+const RANGE_AT = 128;
 /** Bytes before the words that ways clear. */
 export const UNIQUE_HEAD = 256;
 
@@ -57,7 +57,7 @@ export const HEAD = `extern "C" __global__ void __launch_bounds__(${UNIQUE_THREA
 `;
 
 /** The range: the greatest key, the greatest of the keys' complements, and how many values a table may have. */
-export const KEY_RANGE = `struct weft_range {
+const KEY_RANGE = `struct weft_range {
   unsigned long long high, low, most;
 };
 __device__ __forceinline__ weft_range weft_range_of(const char* work) { return *(const weft_range*)(work + ${RANGE_AT}); }
