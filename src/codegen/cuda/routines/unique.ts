@@ -243,7 +243,10 @@ ${UNIQUE_NAMES.clearAgain}(unsigned int first_x, char* work, long long told_at, 
 }
 `;
 
-/** Behind the distinct elements is the greatest one; it occurs 0 times more. */
+/**
+ * Behind the distinct elements is one of them, which occurs 0 times more: the greatest one of a narrow range, of a wide one the
+ * greatest that was read while its ends were looked for.
+ */
 export const printUniqueFill = (
   hasCounts: boolean,
 ): string => `${HEAD}${UNIQUE_NAMES.fill}(unsigned int first_x, weft_key* __restrict__ out, ${hasCounts ? 'long long* __restrict__ counts, ' : ''}const long long* length, const char* work, long long n) {
