@@ -138,13 +138,6 @@ function eighCall(op: string, a: Expr, uplo: TriangleName, hasVectors: boolean):
   return call('eigh', [uplo === 'L' ? 1 : 0, hasVectors ? 1 : 0], [stacked(a)], op);
 }
 
-/**
- * The results of such a call of the upper triangle of real matrices by the lower one of their transposes, as a GPU has them:
- * eigenvectors of 2,048 rows of float32 take its library 24.5 ms then, for 25.0.
- */
-export const eighOfLower = (a: Expr, hasVectors: number): readonly Expr[] =>
-  call('eigh', [0, hasVectors], [transposed(a)]);
-
 export function eighOf(op: string, x: Expr, uplo: TriangleName): readonly [values: Expr, vectors: Expr] {
   const a = squares(op, x);
   const lead = leadOf(a);

@@ -28,14 +28,12 @@
  *     luSolve b f p →   solutions by both triangles, rows exchanged; of few rows a kernel has it
  *     inverse f p   →   both triangles' solutions with the rows of the identity, exchanged
  *     cholesky a    →   cholesky that leaves the other triangle, and a kernel that clears it
- *     eigh a        →   eigh of aᵀ, whose lower triangle the library reads
  *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
 import { isSummedAtOnce } from '../../graph/bin-units.js';
-import { eighOfLower } from '../../graph/decompositions.js';
 import type { Expr } from '../../graph/expr.js';
 import { type Graph, type GraphNode, type MutableGraph, nodeOf } from '../../graph/graph.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
@@ -129,7 +127,6 @@ const EXPANSIONS: Partial<
   luParts: luPartsByKernels,
   luSolve: (inputs, [form]) => solvedByTriangles(inputs, form!),
   inverse: inverseByTriangles,
-  eigh: ([a], [, hasVectors]) => eighOfLower(a!, hasVectors!),
   qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
   expm: ([a]) => [exponentialByProducts(a!)],
 };
@@ -138,8 +135,6 @@ const EXPANSIONS: Partial<
 const STAYS: Partial<Record<string, (a: ArrayType, parameters: readonly number[]) => boolean>> = {
   cholesky: (_, [, isCleared]) => isCleared !== 1,
   luSolve: ({ shape }) => shape.at(-1)! <= SMALL_ROWS,
-  eigh: ({ dtype, shape }, parameters) =>
-    parameters.includes(0) || dtype !== 'float32' || shape.at(-1)! <= SMALL_ROWS,
 };
 
 const isExpanded = (
