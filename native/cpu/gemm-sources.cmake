@@ -19,7 +19,7 @@ set(weft_gemm_flags ${WEFT_KERNEL_OPTIMIZATION} -fno-math-errno -fno-trapping-ma
 # weft_gemm_kernels(file flags...): adds a kernel file, compiled for an instruction set.
 function(weft_gemm_kernels file)
   set(path ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${file})
-  set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "${weft_gemm_flags};${ARGN}")
+  set_source_files_properties(${path} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${weft_gemm_flags};${ARGN}")
   set(WEFT_GEMM_SOURCES ${WEFT_GEMM_SOURCES} ${path} PARENT_SCOPE)
 endfunction()
 
