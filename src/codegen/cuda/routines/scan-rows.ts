@@ -2,8 +2,8 @@
  * CUDA C of scans of rows that fit a block, from compute capability 9.0 on: a block of one to four warps has a row in
  * shared memory, which one thread loads and stores by bulk copies, and 256 bytes of it a thread. As few threads hold as
  * much of a row, a multiprocessor has as many rows on their way as its shared memory holds, and begins the next one
- * where one ends: 131,072 rows of 2,048 float32 take 0.523 ms on an H200, by blocks of 256 threads (`printLineTiles`)
- * 0.609. Values are combined in the order of those, a warp in the places of several.
+ * where one ends: 131,072 rows of 2,048 float32 take 0.528 ms on an H200, by blocks of 256 threads (`printLineTiles`)
+ * 0.612. Values are combined in the order of those, a warp in the places of several.
  */
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { preludeFor } from '../prelude/prelude.js';
