@@ -1,8 +1,9 @@
 /**
- * Binary search of many values in a long sorted line. The middles that the first halvings look at are gathered in a line of
+ * Binary search of many values in a sorted line. The middles that the first halvings look at are gathered in a line of
  * their own, level by level: node k's stretches are those of nodes 2k and 2k + 1, as in a heap (Khuong and Morin, "Array layouts
- * for comparison-based searching", 2017). They stay in the fastest memory as a whole, where of the sorted line itself the
- * few elements that every search looks at take a cache line each. Called by `searching.ts`.
+ * for comparison-based searching", 2017). They stay in the fastest memory as a whole, and those of a level lie side by side: in
+ * the sorted line they are a power of two apart, in the same banks of shared memory and the same sets of a cache.
+ * Called by `searching.ts`.
  *
  *     0 1 2 3 4 5 6 7 8 9   →   middles 5 | 2 7 | 1 3 6 8, then the stretches between them by halves
  */
@@ -14,14 +15,13 @@ import { cast, constant, iota, map } from './infer.js';
 import { beforeValues, positionsWithin, type Side } from './positions.js';
 import { broadcast, gather } from './view-nodes.js';
 
-/** Whether middles are gathered first: a line that no fast memory holds, of which the values are many times as many. */
-export const hasMiddlesFirst = (sorted: Expr, values: Expr): boolean =>
-  sizeOfShape(sorted.shape) * byteLengthOf(sorted.dtype) > LINE_BYTES &&
-  sizeOfShape(values.shape) >= VALUES_BY_ELEMENT * sizeOfShape(sorted.shape);
+/** Whether middles are gathered first: for many values, which are many times as many as the line has elements. */
+export const hasMiddlesFirst = (sorted: Expr, values: Expr): boolean => {
+  const [size, count] = [sizeOfShape(sorted.shape), sizeOfShape(values.shape)];
+  return size >= LEAST_LINE && count >= Math.max(LEAST_VALUES, VALUES_BY_ELEMENT * size);
+};
 
-/** Bytes of a line that shared memory has most of. */
-const LINE_BYTES = 2 ** 18;
-const VALUES_BY_ELEMENT = 8;
+const [LEAST_LINE, LEAST_VALUES, VALUES_BY_ELEMENT] = [64, 2 ** 16, 8];
 /** Bytes of middles: of 227 KiB of an H200's shared memory, the rest of which has some of the line. */
 const MIDDLES_BYTES = 2 ** 17;
 /** The product of two numbers below it is an int32. */
@@ -30,8 +30,9 @@ const MOST_NODES = 2 ** 15;
 /** `positions` by the middles first: stretches begin at ⌊path · size / nodes⌋. */
 export function positionsByMiddles(sorted: Expr, values: Expr, side: Side): Expr {
   const size = sorted.shape[0]!;
-  const nodes = Math.min(MOST_NODES, MIDDLES_BYTES / byteLengthOf(sorted.dtype));
-  const levels = Math.log2(nodes);
+  const most = Math.min(size, MOST_NODES, MIDDLES_BYTES / byteLengthOf(sorted.dtype));
+  const levels = Math.floor(Math.log2(most));
+  const nodes = 2 ** levels;
   const isBefore = beforeValues(values, side);
   const middles = gather(sorted, middlesOf(levels, size), 0, 'inRange', [nodes]);
   let node = broadcast(constant(1, 'int32'), values.shape);

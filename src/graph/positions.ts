@@ -41,8 +41,8 @@ export type IsBefore = (line: Expr, at: Expr) => Expr;
 /** The counts of elements before each value, those before its stretch included. */
 export function positionsWithin({ sorted, first, length }: Stretches, isBefore: IsBefore): Expr {
   let start = first;
-  for (let left = length, k = 0; left > 1; k++) {
-    const half = halfOf(left, length >= LEAST_SPREAD ? BANKS >> (k + 1) : 0);
+  for (let left = length; left > 1; ) {
+    const half = Math.floor(left / 2);
     const later = map('add', [start, half]);
     start = map('where', [isBefore(sorted, later), later, start]);
     left -= half;
@@ -61,22 +61,6 @@ export function beforeValues(values: Expr, side: Side): IsBefore {
     // Before NaN on the left side: all numbers.
     return map('logicalOr', [plain, map('logicalAnd', [isLast, map('equal', [element, element])])]);
   };
-}
-
-/** Banks of a GPU's shared memory, from which a warp reads one element each at a time; a power of two. */
-const BANKS = 32;
-/** Elements of the shortest line whose halves are spread: of a shorter one few would be in one bank. */
-const LEAST_SPREAD = BANKS * BANKS;
-
-/**
- * The half of a stretch, or a little less, so that it is `apart` more than a multiple of the banks; 0: no matter. Halves of
- * 2^k elements are powers of two: most of what is compared would be in one bank, as in one set of a cache. After halves of
- * 16, 8, 4, 2 and 1 apart, the others begin in all banks: 2^26 values in 2^16 float32 took 2.40 ms on an H200 with powers of
- * two, 1.58 so, and 1.01 where nothing brings indices in range.
- */
-function halfOf(left: number, apart: number): number {
-  const half = Math.floor(left / 2);
-  return apart === 0 || half < apart ? half : half - ((half - apart) % BANKS);
 }
 
 /** The most elements whose counts are 32-bit integers, which GPUs add up faster. */

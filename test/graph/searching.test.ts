@@ -62,6 +62,7 @@ describe('searchsorted', () => {
 
   // Stretches that are whole or not, of elements of each width.
   it.each([
+    ['float32', 100],
     ['float32', 3 * 2 ** 15],
     ['float64', 40_001],
     ['int16', 140_000],
@@ -72,7 +73,7 @@ describe('searchsorted', () => {
       const numbers = (count: number): Lazy<typeof dtype> =>
         lazy(Float64Array.from({ length: count }, () => Math.floor(random() * 30_000))).astype(dtype);
       const line = numbers(length).sort();
-      const sought = numbers(8 * length);
+      const sought = numbers(Math.max(2 ** 16, 8 * length));
       const [elements, all] = [(await line.compute()).data, (await sought.compute()).data];
       const job = line.searchsorted(sought);
       // A cast of other dtypes than float64, the sort, the middles, the search.
@@ -83,19 +84,9 @@ describe('searchsorted', () => {
         return (at > 0 && !(elements[at - 1]! < value)) || (at < length && elements[at]! < value);
       });
       expect(wrong).toBe(-1);
-      expect((await job.compute({ memory: 32 * length })).data).toEqual(data);
+      expect((await job.compute({ memory: Math.max(2 ** 17, 32 * length) })).data).toEqual(data);
     },
   );
-
-  it('looks at elements in all banks of shared memory from the sixth halving on', () => {
-    const halvesOf = (length: number): number[] => {
-      const line = lazy(new Float32Array(length));
-      const [step] = line.searchsorted(values).explain({ device: 'cpu' }).steps;
-      return [...step!.text.matchAll(/const ([1-9]\d*) : int32/g)].map(([, half]) => Number(half));
-    };
-    expect(halvesOf(65_536).slice(0, 7)).toEqual([32_752, 16_392, 8196, 4098, 2049, 1024, 512]);
-    expect(halvesOf(512).slice(0, 3)).toEqual([256, 128, 64]);
-  });
 
   it('has the bits of the whole within a budget', async () => {
     const places = arange(100_000, { dtype: 'float32' }).mul(37).remainder(1009);

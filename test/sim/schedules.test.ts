@@ -131,15 +131,12 @@ describe('a table that many elements are looked up in', () => {
     expect((await x.compute({ device: 'cpu' })).data).toEqual(whole.data);
   });
 
-  it('is the middles of a long line in which many values are searched, then as much of the line as fits', async () => {
+  it('is the middles of a line in which many values are searched, then as much of the line as fits', async () => {
     const [line, many] = [placeholder([2 ** 17], 'float32'), placeholder([2 ** 26], 'float32')];
     expect(String(searchsorted(line, many).explain({ device }))).toMatch(
       /schedule table: .*held \[32768, 25344\] /,
     );
-    const x = searchsorted(
-      Float64Array.from(numbers(2 ** 15 + 1)).sort(),
-      Float64Array.from(numbers(2 ** 18 + 8)),
-    );
+    const x = searchsorted(numbers(1100).sort(), numbers(2 ** 16));
     const whole = await counted(x, {});
     expect((await x.compute({ device: 'cpu' })).data).toEqual(whole.data);
   });
