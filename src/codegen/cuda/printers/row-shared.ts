@@ -6,6 +6,7 @@
  * keep them from being in flight together.
  */
 
+import { byteLengthOf } from '../../../graph/dtype.js';
 import { type HeldSlots, heldSlots } from '../schedules/schedule-rows.js';
 import { printChunk } from './row-chunk.js';
 import type { RowContext } from './row-context.js';
@@ -42,12 +43,20 @@ export class SharedChunks {
     return bytes * threadsR * threadsP * sharedChunks * width;
   }
 
-  /** Where a held value of chunk `k` of this thread stands. */
+  /**
+   * Where a held value of chunk `k` of this thread stands. Values that share a slot begin at the same byte whatever their
+   * sizes: one that is narrower than the slot must not lie where another thread writes a wider one.
+   */
   #place(position: number, type: string, k: string): string {
-    const { threadsR, threadsP } = this.#c.schedule;
+    const { body, schedule } = this.#c;
+    const { threadsR, threadsP } = schedule;
+    const slot = this.#slots.slotOf.get(position)!;
     // A slot is a multiple of a warp's worth of elements, so of 16 bytes.
-    const offset = this.#offset(this.#slots.slotOf.get(position)!) / 16;
-    return `reinterpret_cast<${type}*>(weft_row + ${offset})[(${k}) * ${threadsR * threadsP} + (int)threadIdx.x]`;
+    const offset = this.#offset(slot) / 16;
+    const pitch = this.#slots.byteLengths[slot]! / byteLengthOf(body.instruction(position).dtype);
+    const chunk = `(${k}) * ${threadsR * threadsP} + (int)threadIdx.x`;
+    const at = pitch === 1 ? chunk : `${pitch} * (${chunk})`;
+    return `reinterpret_cast<${type}*>(weft_row + ${offset})[${at}]`;
   }
 
   /** Brings loads that are held into shared memory, a few in flight at a time. */
