@@ -10,9 +10,9 @@
 
 namespace weft::cpu::bins {
 
-// The signs of sums that are 0: of no matter, or as the other ways to sum give them, with -0 or 0 for none of
-// exact sums.
-enum class Zeros { any, minus, plus };
+// Sums that are 0: always +0, or with the signs that the other ways to sum give them, with -0 or 0 for none
+// of exact sums.
+enum class Zeros { positive, minus, plus };
 
 struct SumForm {
   bool isExact, isDouble;

@@ -2,7 +2,8 @@
 //
 // In one pass where all values are whole multiples of 2^(e - 2 · bits), with e of the largest one: a value is
 // a multiple of 2^(e - bits) and a rest, which is summed apart. Such sums are exact, and so those that the
-// others are. Else, and where there are infinities or NaN, the passes of those are run.
+// others are. Else, and where there are infinities or NaN, the passes of those are run. Threads take e from
+// the first of their values, and scale their sums where a larger value follows.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -22,6 +23,12 @@ namespace {
 
 constexpr int64_t kStretch = 1 << 14;
 constexpr size_t kLine = 64;
+// A larger value is looked for so many times as far ahead as the time before.
+constexpr int64_t kFarther = 16;
+// Sums from which on the second-level cache is asked for them, so many rows ahead: of 2^18 sums on a Zen 4 a
+// row takes 1.2 ns, 1.7 without.
+constexpr int64_t kMany = 1 << 17;
+constexpr int64_t kSumsAhead = 64;
 
 size_t aligned(size_t byteLength) { return (byteLength + kLine - 1) / kLine * kLine; }
 
@@ -93,7 +100,9 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
 class Summing {
  public:
   Summing(const SumsJob& sums, const RoutineJob& arrays, ThreadPool& pool, const std::atomic<bool>* cancel)
-      : sums_(sums), job_(sums.job), arrays_(arrays), pool_(pool), cancel_(cancel) {}
+      : sums_(sums), job_(sums.job), arrays_(arrays), pool_(pool), cancel_(cancel) {
+    for (int64_t rows = 1; rows < job_.rows; rows *= 2) bits_--;
+  }
 
   void run() {
     if (!runAtOnce() && !isStopped()) runByPasses();
@@ -104,6 +113,11 @@ class Summing {
     int64_t* whole;
     int64_t* rest;
     bool hasRest = false;
+    // Values so far are below 2^exponent; none: there are none.
+    std::optional<int> exponent = {};
+    Units units{};
+    // Elements that the next exponent is found by.
+    int64_t farther = kStretch;
   };
 
   bool isStopped() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
@@ -115,9 +129,7 @@ class Summing {
 
   // False where the sums have to be made by other passes: their results, if any, are then undefined.
   bool runAtOnce() {
-    const std::optional<Units> units = unitsOf(mostOfAll());
-    if (!units) return false;
-    units_ = *units;
+    if (bits_ < 1) return false;
     const auto room = static_cast<int64_t>(arrays_.workspace.byteLength / (2 * sums_.copyBytes()));
     copies_.resize(static_cast<size_t>(std::clamp<int64_t>(sums_.copies(pool_), 1, room)));
     auto* at = arrays_.workspace.data;
@@ -131,6 +143,7 @@ class Summing {
       gather(copies_[static_cast<size_t>(c)], job_.rows * c / count, job_.rows * (c + 1) / count);
     });
     if (isStopped()) return true;
+    if (!hasFailed_) scaleAlike();
     if (hasFailed_) return false;
     std::atomic<bool> hasZero{false};
     eachStretch([&](int64_t first, int64_t last) {
@@ -148,43 +161,66 @@ class Summing {
     });
   }
 
-  uint64_t mostOfAll() {
-    const int64_t elements = job_.rows * job_.width;
-    const int64_t stretches = (elements + kStretch - 1) / kStretch;
-    std::atomic<uint64_t> most{0};
-    pool_.parallelFor(stretches, [&](int64_t k, int) {
-      const int64_t first = k * kStretch, count = std::min(kStretch, elements - first);
-      const uint64_t own = isFloat() ? binKernels().mostOfFloats(valuesAt<float>(first), count)
-                                     : binKernels().mostOfDoubles(valuesAt<double>(first), count);
-      uint64_t known = most.load(std::memory_order_relaxed);
-      while (known < own && !most.compare_exchange_weak(known, own)) {
-      }
-    });
-    return most;
-  }
-
-  // Of values below 2^e: the unit 2^(e - bits), and its parts 2^-bits of it. None for infinities, NaN, and
-  // sizes for which a factor is no ordinary number.
-  std::optional<Units> unitsOf(uint64_t most) const {
+  // The exponent of a power of two that elements are below; none for infinities and NaN. Its factors are
+  // ordinary numbers.
+  std::optional<int> exponentOf(int64_t element, int64_t count) const {
+    const uint64_t most = isFloat() ? binKernels().mostOfFloats(valuesAt<float>(element), count)
+                                    : binKernels().mostOfDoubles(valuesAt<double>(element), count);
     const auto field = static_cast<int>(isFloat() ? most >> 23 : most >> 52);
     if (field == (isFloat() ? 255 : 2047)) return {};
-    const int e = std::max(field, 1) - (isFloat() ? 126 : 1022);
-    int bits = 62;
-    for (int64_t rows = 1; rows < job_.rows; rows *= 2) bits--;
-    constexpr int kMost = 1000;
-    if (bits < 1 || bits - e > kMost || e - bits < -kMost || e - 2 * bits < -1022) return {};
-    return Units{bits, e - bits, std::ldexp(1.0, bits - e), std::ldexp(1.0, e - bits)};
+    constexpr int kMost = 1000, kLeast = -1022;
+    return std::max({std::max(field, 1) - (isFloat() ? 126 : 1022), bits_ - kMost, 2 * bits_ + kLeast});
   }
 
-  bool split(int64_t element, int64_t count, int64_t* whole) const {
-    const BinKernels& loops = binKernels();
-    return isFloat() ? loops.splitFloats(valuesAt<float>(element), count, units_.scale, units_.unit, whole)
-                     : loops.splitDoubles(valuesAt<double>(element), count, units_.scale, units_.unit, whole);
+  // Has a copy take elements from one on, some of which may be larger than those before.
+  bool grow(Copy& copy, int64_t element, int64_t end) const {
+    const std::optional<int> exponent = exponentOf(element, std::min(copy.farther, end - element));
+    copy.farther *= kFarther;
+    return exponent && scale(copy, *exponent);
   }
 
-  bool restsOf(int64_t element, int64_t count, const int64_t* whole, int64_t* rest) const {
+  // Writes the sums of a copy as multiples of another unit, which is no smaller; false: some are none.
+  bool scale(Copy& copy, int exponent) const {
+    const int by = exponent - copy.exponent.value_or(exponent);
+    copy.exponent = exponent;
+    copy.units = {bits_, exponent - bits_, std::ldexp(1.0, bits_ - exponent),
+                  std::ldexp(1.0, exponent - bits_)};
+    if (by == 0) return true;
+    if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
+    copy.hasRest = true;
+    // Sums have fewer than 126 bits.
+    const int shift = std::min(by, 126);
+    const Integer128 lost = (Integer128{1} << shift) - 1, below = (Integer128{1} << bits_) - 1;
+    Integer128 lostOfAny = 0;
+    for (int64_t s = 0; s < sums_.slots(); s++) {
+      const Integer128 sum = Integer128{copy.whole[s]} * (Integer128{1} << bits_) + copy.rest[s];
+      lostOfAny |= sum & lost;
+      copy.whole[s] = static_cast<int64_t>(sum >> shift >> bits_);
+      copy.rest[s] = static_cast<int64_t>(sum >> shift & below);
+    }
+    return lostOfAny == 0;
+  }
+
+  // Gives all copies the units of the one with the largest values.
+  void scaleAlike() {
+    int exponent = *copies_[0].exponent;
+    for (const Copy& copy : copies_) exponent = std::max(exponent, *copy.exponent);
+    pool_.parallelFor(static_cast<int64_t>(copies_.size()), [&](int64_t c, int) {
+      if (!scale(copies_[static_cast<size_t>(c)], exponent)) fail();
+    });
+    units_ = copies_[0].units;
+  }
+
+  bool split(const Units& units, int64_t element, int64_t count, int64_t* whole) const {
     const BinKernels& loops = binKernels();
-    const Split by{units_.scale, units_.unit, std::ldexp(1.0, units_.bits)};
+    return isFloat() ? loops.splitFloats(valuesAt<float>(element), count, units.scale, units.unit, whole)
+                     : loops.splitDoubles(valuesAt<double>(element), count, units.scale, units.unit, whole);
+  }
+
+  bool restsOf(const Units& units, int64_t element, int64_t count, const int64_t* whole,
+               int64_t* rest) const {
+    const BinKernels& loops = binKernels();
+    const Split by{units.scale, units.unit, std::ldexp(1.0, units.bits)};
     return isFloat() ? loops.restsOfFloats(valuesAt<float>(element), count, by, whole, rest)
                      : loops.restsOfDoubles(valuesAt<double>(element), count, by, whole, rest);
   }
@@ -193,10 +229,18 @@ class Summing {
     return isFloat() ? static_cast<double>(*valuesAt<float>(element)) : *valuesAt<double>(element);
   }
 
+  void fail() { hasFailed_.store(true, std::memory_order_relaxed); }
+
+  // Inlined, as gcc drops calls of a function that only prefetches.
+  __attribute__((always_inline)) static inline void askFor(const int64_t* sum) {
+    __builtin_prefetch(sum, 0, 2);
+  }
+
   // Adds rows [first, last) to a copy.
   void gather(Copy& copy, int64_t first, int64_t last) {
     std::fill_n(copy.whole, sums_.slots(), 0);
     const int64_t width = job_.width;
+    const bool isMany = sums_.slots() >= kMany;
     // Rows of which the elements fill a block.
     const int64_t some = std::clamp<int64_t>(kBlock / width, 1, kBlock);
     int64_t room[kBlock], whole[kBlock], rest[kBlock];
@@ -208,9 +252,21 @@ class Summing {
       for (int64_t j = 0; j < width; j += kBlock) {
         const int64_t piece = std::min(kBlock, width - j);
         const int64_t element = from * width + j;
-        const bool hasRest = split(element, count * piece, whole);
+        const bool isPlain = width == 1 && found.areAll;
+        if (isPlain && isMany)
+          for (int64_t i = 0; i < std::min(kSumsAhead, count); i++) askFor(copy.whole + found.bins[i]);
+        const std::optional<int> exponent = exponentOf(element, count * piece);
+        if (!exponent || (exponent > copy.exponent && !grow(copy, element, last * width))) return fail();
+        const bool hasRest = split(copy.units, element, count * piece, whole);
         const auto add = [&](int64_t* const sums, const int64_t* numbers) {
-          if (width == 1 && found.areAll) {
+          if (isPlain && isMany) {
+            ahead.each(from, count, [sums, count, bins = found.bins, numbers](int64_t i) {
+              askFor(sums + bins[std::min(i + kSumsAhead, count - 1)]);
+              sums[bins[i]] += numbers[i];
+            });
+            return;
+          }
+          if (isPlain) {
             ahead.each(from, count,
                        [sums, bins = found.bins, numbers](int64_t i) { sums[bins[i]] += numbers[i]; });
             return;
@@ -223,10 +279,7 @@ class Summing {
         };
         add(copy.whole, whole);
         if (!hasRest) continue;
-        if (!restsOf(element, count * piece, whole, rest)) {
-          hasFailed_.store(true, std::memory_order_relaxed);
-          return;
-        }
+        if (!restsOf(copy.units, element, count * piece, whole, rest)) return fail();
         if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
         copy.hasRest = true;
         add(copy.rest, rest);
@@ -234,7 +287,7 @@ class Summing {
     }
   }
 
-  bool hasSigns() const { return sums_.form.zeros != Zeros::any; }
+  bool hasSigns() const { return sums_.form.zeros != Zeros::positive; }
 
   // The sums of slots [first, last), of which the first copy then says whether they are 0 where zeros have
   // signs; gives whether any is.
@@ -255,6 +308,8 @@ class Summing {
   }
 
   void store(int64_t slot, double sum) const {
+    // -0 + 0 is 0.
+    if (!hasSigns()) sum += 0.0;
     if (sums_.form.isDouble)
       reinterpret_cast<double*>(arrays_.results[0])[slot] = sum;
     else
@@ -333,6 +388,8 @@ class Summing {
   const RoutineJob& arrays_;
   ThreadPool& pool_;
   const std::atomic<bool>* const cancel_;
+  // Of a value's two numbers each.
+  int bits_ = 62;
   Units units_{};
   std::vector<Copy> copies_;
   std::atomic<bool> hasFailed_{false};

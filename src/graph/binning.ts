@@ -36,18 +36,22 @@ export function lastIn(bins: Binning): Expr {
   return cast(combined('max', partial(bins, 'last', 1, [])), 'int64');
 }
 
-/** The sum of nothing, and of what cancels out, where it is exact; `any`: the sign of a zero is of no matter. */
-export type Zero = 0 | -0 | 'any';
+/** The sum of nothing, and of what cancels out, where it is exact; `positive`: every sum that is 0 is +0. */
+export type Zero = 0 | -0 | 'positive';
 
 /**
  * The sums of rows in each bin, [bins · width] of a number's dtype: integers wrap, floats are rounded once, to
- * -0 where nothing was added but -0. `values` is [rows · width]. Exact sums give `none` where no row is, and where
- * numbers cancel out.
+ * -0 where nothing was added but -0, unless zeros are `positive`. `values` is [rows · width]. Exact sums give `none` where
+ * no row is, and where numbers cancel out.
  */
 export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 0): Expr {
   const { dtype } = values;
-  if (isEmpty(bins) || width === 0) return filled(isFloat(dtype) ? -0 : 0, dtype, bins.count * width);
-  if (isHalf(dtype)) return cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype);
+  const isPositive = none === 'positive';
+  if (isEmpty(bins) || width === 0)
+    return filled(isFloat(dtype) && !isPositive ? -0 : 0, dtype, bins.count * width);
+  // Small negative sums are rounded to -0.
+  const signed = (sums: Expr): Expr => (isPositive ? map('add', [sums, 0]) : sums);
+  if (isHalf(dtype)) return signed(cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype));
   if (isComplex(dtype)) {
     const part = (name: 'real' | 'imag'): Expr => sumsIn(bins, map(name, [values]), width, none);
     return fromParts(part('real'), part('imag'), dtype);
@@ -58,7 +62,7 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 
     const bits = windowBits(rows)!;
     const windows = windowsOf(bits);
     const numbers = combined('sum', partial(bins, 'exact', width, [values], windows, bits), windows);
-    return atOnce(bins, values, width, exactSums(numbers, bits, none === 'any' ? 0 : none), {
+    return atOnce(bins, values, width, signed(exactSums(numbers, bits, isPositive ? 0 : none)), {
       parts: 0,
       bits,
       none,
@@ -69,7 +73,7 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 
   const sums = floatSums(given, dtype, bits, (op, inputs, numbers) =>
     combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, numbers, bits), numbers),
   );
-  return atOnce(bins, given, width, sums, { parts: FIXED_PARTS, bits, none });
+  return atOnce(bins, given, width, signed(sums), { parts: FIXED_PARTS, bits, none });
 }
 
 /** Whether values are float32 in float64, which the routines read as they are. */
@@ -77,7 +81,7 @@ const isWidened = (values: Expr): boolean =>
   values.kind === 'cast' && values.dtype === 'float64' && values.inputs[0]!.dtype === 'float32';
 
 /** As `Zeros` of `native/cpu/bin-finish.h`. */
-const zeroCode = (none: Zero): number => (none === 'any' ? 0 : Object.is(none, -0) ? 1 : 2);
+const zeroCode = (none: Zero): number => (none === 'positive' ? 0 : Object.is(none, -0) ? 1 : 2);
 
 /** Rows from which on a routine of one pass is worth a choice. */
 const LEAST_AT_ONCE = 2 ** 12;

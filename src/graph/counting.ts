@@ -9,7 +9,7 @@ import { countsIn, sumsIn } from './binning.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
-import { cast, map, type Operand, toExpr } from './infer.js';
+import { cast, type Operand, toExpr } from './infer.js';
 import { sameShape } from './shape.js';
 
 /** Options of `bincount`. */
@@ -46,5 +46,5 @@ export function bincount(x: Expr, length: number, weights?: Operand | null, opti
     const wanted = `weights of shape ${formatShape(keys.shape)}`;
     throw new ShapeError(expected(op, wanted, formatShape(given.shape)));
   }
-  return map('add', [sumsIn(bins, cast(given, 'float64'), 1, 'any'), 0]);
+  return sumsIn(bins, cast(given, 'float64'), 1, 'positive');
 }

@@ -104,7 +104,7 @@ function gathered(
     throw new ShapeError(expected(op, wanted, formatShape(given.shape)));
   }
   const summed = cast(flatten(given), reductionRow('sum').dtype(given.dtype)!.result);
-  return map('add', [sumsIn(binning, summed, 1, 'any'), 0]);
+  return sumsIn(binning, summed, 1, 'positive');
 }
 
 /** Counts over their sum and the size of their bins. */

@@ -40,7 +40,7 @@ export interface SegmentOptions {
 export function segmentSum(x: Expr, ids: Operand, segments: number, options?: SegmentOptions): Expr {
   const { bins, rows, result } = segmentsOf('segmentSum', x, ids, segments, options);
   const signature = reductionRow('sum').dtype(x.dtype)!;
-  return result(map('add', [sumsIn(bins, cast(rows, signature.result), result.width, 'any'), 0]));
+  return result(sumsIn(bins, cast(rows, signature.result), result.width, 'positive'));
 }
 
 /**

@@ -36,11 +36,7 @@ function binsOf(op: string, matrix: SparseParts, axis: 0 | 1): Binning {
 export function sumsOf(op: string, matrix: SparseParts, axis: ReducedAxis): Expr {
   const { result } = reductionRow('sum').dtype(matrix.values.dtype)!;
   const summed = withValues(matrix, (values) => astype(values, result));
-  if (axis === 0) {
-    const sums = sumsIn(binsOf(op, summed, 0), upToBound(summed.values), 1, 'any');
-    // Zeros may have any sign.
-    return map('add', [sums, constant(0, sums.dtype)]);
-  }
+  if (axis === 0) return sumsIn(binsOf(op, summed, 0), upToBound(summed.values), 1, 'positive');
   const sums = rowSums(op, summed);
   return axis === 1 ? sums : reduce('sum', sums, [0]);
 }

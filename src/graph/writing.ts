@@ -135,7 +135,15 @@ export function updatedIn(
     return map(update === 'min' ? 'minimum' : 'maximum', [x, ends]);
   }
   const summed = update === 'subtract' ? map('negative', [rows]) : rows;
+  if (isZeros(x)) return cast(inPlace(sumsIn(bins, summed, width, 'positive')), x.dtype);
   return cast(map('add', [x, inPlace(sumsIn(bins, summed, width, -0))]), x.dtype);
+}
+
+/** Whether every element is +0, as those of `zeros`: sums then are the result, but that none of them is -0. */
+function isZeros(x: Expr): boolean {
+  let from = x;
+  while (from.kind === 'view') from = from.inputs[0]!;
+  return from.kind === 'const' && (Object.is(from.value, 0) || from.value === 0n);
 }
 
 /** Where a mask of x's shape is true. */

@@ -25,7 +25,7 @@ const MOST_BLOCKS = 2 ** 12;
 const MOST_SELDOM = 528;
 
 /** As `Zeros` of `native/cpu/bin-finish.h`. */
-const ZEROS = ['any', 'minus', 'plus'] as const;
+const ZEROS = ['positive', 'minus', 'plus'] as const;
 
 function sumsForm({ operands, parameters }: RoutineStep): SumsForm {
   const [bins, width, mode, isDouble, parts, bits, zeros] = parameters as readonly number[];
@@ -81,7 +81,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
       ...[begin, atOnce].map((name) => walk(name, MOST_BLOCKS)),
       ...[clearAgain, ...(form.windows === undefined ? [scales] : []), again].map((name) => walk(name)),
       each(finish),
-      ...(form.zeros === 'any' ? [] : [walk(zeros), each(signs)]),
+      ...(form.zeros === 'positive' ? [] : [walk(zeros), each(signs)]),
     ],
   };
 }

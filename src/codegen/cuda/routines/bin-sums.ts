@@ -7,7 +7,7 @@
  *     at once  two numbers of each value to its bin's, side by side; `failed` where a value has none
  *     again    only where one failed: the scales of bins and their fixed sums, or exact ones
  *     finish   the sums of bins, rounded once
- *     signs    only where a sum is 0, and its sign matters: by the zeros among the values of its bin
+ *     signs    only where a sum is 0 whose sign is kept: by the zeros among the values of its bin
  *
  * Launches are made by `exec/calls/bin-sums.ts`.
  */
@@ -32,8 +32,8 @@ export interface SumsForm {
   readonly bits: number;
   /** Bits of a value's two numbers each. */
   readonly unitBits: number;
-  /** Signs of sums that are 0: of no matter, or -0 or 0 of exact sums of nothing. */
-  readonly zeros: 'any' | 'minus' | 'plus';
+  /** Sums that are 0: always +0, or with their signs and -0 or 0 for exact sums of nothing. */
+  readonly zeros: 'positive' | 'minus' | 'plus';
   /** Whether places of numbers, two for each sum, take 64 bits. */
   readonly isLong: boolean;
 }
@@ -375,18 +375,21 @@ function printFinish(form: SumsForm): string {
   const long long s = ((long long)blockIdx.x + first_x) * ${BIN_THREADS} + threadIdx.x;
   if (s >= slots) return;
   if (state->failed != 0u) {
-    out[s] = (weft_sum)weft_sum_again(work + ${SUMS_STATE}, slots, s);
+    out[s] = (weft_sum)weft_sum_again(work + ${SUMS_STATE}, slots, s)${zeros === 'positive' ? ' + (weft_sum)0' : ''};
     return;
   }
   long long* numbers = (long long*)(work + ${SUMS_STATE}) + 2 * s;
   const long long whole = numbers[0], rest = numbers[1];
   const int exponent = state->exponent;
-  const double sum = rest == 0 && whole <= 9007199254740992ll && whole >= -9007199254740992ll
-                         ? (double)whole * weft_power(exponent - ${unitBits})
-                         : ${exact};
+  /* In float64 where that has both parts${windows === undefined ? '' : ', and their sum as it is, so that no digit is rounded'}. */
+  const long long above = whole + (rest >> ${unitBits});
+  const double high = (double)above, low = (double)(rest & ${2n ** BigInt(unitBits) - 1n}ll) * weft_power(-${unitBits});
+  const double both = high + low;
+  const bool is_float = above <= 9007199254740992ll && above >= -9007199254740992ll${windows === undefined ? '' : ' && both - high == low'};
+  const double sum = is_float ? both * weft_power(exponent - ${unitBits}) : ${exact};
   out[s] = (weft_sum)sum;
 ${
-  zeros === 'any'
+  zeros === 'positive'
     ? ''
     : `  /* Of a sum of 0: the flags of its values. */
   numbers[0] = sum == 0 ? 0 : 1;
@@ -399,7 +402,7 @@ ${
 
 /** Signs of sums that are 0, by the zeros and other numbers in their bins. */
 function printSigns(form: SumsForm): string {
-  if (form.zeros === 'any') return '';
+  if (form.zeros === 'positive') return '';
   const isExact = form.windows !== undefined;
   const isLeft =
     '  if (((const weft_sums_state*)work)->failed != 0u || ((const weft_sums_state*)work)->has_zero == 0u) return;\n';
