@@ -8,15 +8,29 @@
  *
  * usage: node dist/bench/cost-model.js [--device cuda:0] [--only scale,transpose] [--held-out 100] [--seed 1]
  *        [--most 26] [--turns 1] [--json]
+ *        node dist/bench/cost-model.js --calls [--device cuda:0] [--held-out 1] [--seconds 60] [--json]
  *        node dist/bench/cost-model.js --measured FILE [--device sm_90] [--json]
+ *        --calls: calls of libraries and routines in place of kernels, until `seconds` have passed
  *        --most: the largest kernels have 2^most elements; FILE: lines that --json printed
  */
 import { parseArgs } from 'node:util';
+import type { CallSamples } from '../src/exec/calls/call-samples.js';
+import { callRow } from '../src/exec/calls/table.js';
 import type { KernelStep } from '../src/exec/plan/plan.js';
 import { type Device, deviceNamed, gpuOf } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
+import { secondsOfCall } from '../src/inspect/call-times.js';
+import { type CallCase, callCases } from './call-corpus.js';
 import { type CostCase, fittedCases, heldOutCases } from './cost-corpus.js';
-import { apart, type Measured, measuredOf, predictedAnew, stepOf } from './cost-predictions.js';
+import {
+  apart,
+  callsOf,
+  type Measured,
+  measuredCallOf,
+  measuredOf,
+  predictedAnew,
+  stepOf,
+} from './cost-predictions.js';
 import { median, toPrecision } from './statistics.js';
 
 const { values: options } = parseArgs({
@@ -27,6 +41,8 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     most: { type: 'string', default: '26' },
     turns: { type: 'string', default: '1' },
+    calls: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: 'Infinity' },
     measured: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
   },
@@ -49,14 +65,33 @@ async function measuredCases(cases: readonly CostCase[], device: Device): Promis
     .map(({ one, step, seconds }) => measuredOf(one, step, device, seconds * 1e6));
 }
 
+async function measuredCalls(cases: readonly CallCase[], device: Device): Promise<Measured[]> {
+  const found: Measured[] = [];
+  const begun = performance.now();
+  for (const one of cases) {
+    for (const call of callsOf(one, device)) {
+      if (performance.now() - begun > 1e3 * Number(options.seconds)) return found;
+      const { step, plan } = call;
+      const samples = callRow(step).samples(step) as CallSamples;
+      const seconds = await secondsOfCall(step, samples, { plan, device, tune: false });
+      found.push(measuredCallOf(call, device, seconds * 1e6));
+    }
+  }
+  return found;
+}
+
 const most = Number(options.most);
 const wanted = Number(options['held-out']);
+const isWanted = ({ family }: { readonly family: string }): boolean =>
+  options.only === '' || options.only.split(',').includes(family);
 const cases = (wanted > 0 ? heldOutCases(wanted, Number(options.seed), most) : fittedCases(most)).filter(
-  ({ family }) => options.only === '' || options.only.split(',').includes(family),
+  isWanted,
 );
-const found =
-  options.measured === ''
-    ? await measuredCases(cases, deviceNamed(options.device || 'cuda:0'))
+const device = (): Device => deviceNamed(options.device || 'cuda:0');
+const found = options.calls
+  ? await measuredCalls(callCases(wanted > 0).filter(isWanted), device())
+  : options.measured === ''
+    ? await measuredCases(cases, device())
     : predictedAnew(cases, gpuOf(options.device || 'sm_90'), options.measured);
 
 function percentiles(list: readonly Measured[]): readonly number[] {

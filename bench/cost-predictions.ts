@@ -10,13 +10,16 @@ import { workOf } from '../src/codegen/cuda/launch-work.js';
 import { candidatesOf } from '../src/codegen/cuda/schedules/candidates.js';
 import { scheduleOfNormal } from '../src/codegen/cuda/schedules/schedule.js';
 import { normalize } from '../src/codegen/cuts/domain.js';
-import type { KernelStep } from '../src/exec/plan/plan.js';
+import type { CallStep } from '../src/exec/calls/call.js';
+import { callRow } from '../src/exec/calls/table.js';
+import type { DevicePlan, KernelStep, Step } from '../src/exec/plan/plan.js';
 import { limitsOf, ratesOf } from '../src/exec/targets/cuda-device.js';
 import type { Device } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { type Lazy, placeholder } from '../src/index.js';
 import { planOnDevice } from '../test/support/device-plan.js';
+import type { CallCase } from './call-corpus.js';
 import type { CostCase } from './cost-corpus.js';
 
 /** In microseconds. */
@@ -41,7 +44,33 @@ export function stepOf({ build, shape, dtype }: CostCase, device: Device): Kerne
   return plan.steps.length === 1 && step?.kind === 'kernel' ? step : undefined;
 }
 
-function predictedOf(step: KernelStep, device: Device): number {
+/** A call that an expression has, in its plan. */
+export interface PlannedCall {
+  readonly one: CallCase;
+  readonly step: CallStep;
+  readonly plan: DevicePlan;
+}
+
+/** The calls of an expression on a device that can be timed by themselves. */
+export function callsOf(one: CallCase, device: Device): PlannedCall[] {
+  const { plan } = planOnDevice(canonicalize(one.build().map(({ expr }) => expr)), device, {
+    destination: 'device',
+  });
+  return plan.steps.flatMap((step) =>
+    step.kind === 'call' && !callRow(step).isEmpty(step) && typeof callRow(step).samples(step) !== 'string'
+      ? [{ one, step, plan }]
+      : [],
+  );
+}
+
+export const measuredCallOf = ({ one, step }: PlannedCall, device: Device, measured: number): Measured => ({
+  kernel: `${one.family} of ${one.dtype} ${one.size}: ${step.call}`,
+  family: step.call,
+  predicted: predictedOf(step, device),
+  measured,
+});
+
+function predictedOf(step: Step, device: Device): number {
   const { costs } = targetOf(device).modelOf(device, 'device');
   if (costs === undefined) throw new Error(`no model of the times of kernels on ${device.name}`);
   return costs.secondsOf(step, 1) * 1e6;

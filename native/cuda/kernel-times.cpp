@@ -179,8 +179,8 @@ Napi::Value kernelSeconds(const Napi::CallbackInfo& info) {
   const Napi::Array given = values::array(info[3], "buffers");
   for (uint32_t i = 0; i < given.Length(); i++) {
     const Fields fields(given.Get(i), values::item("buffers", i));
-    buffers.push_back({static_cast<size_t>(fields.integer("byteLength", 1)),
-                       static_cast<unsigned char>(fields.integer("fill", 0, UINT8_MAX))});
+    buffers.push_back({static_cast<size_t>(fields.integer("byteLength", 1)), fields.bytes("pattern")});
+    if (buffers.back().pattern.empty()) fields.reject("pattern", "bytes");
   }
   const auto argumentOf = [&](const Napi::Value& value, const std::string& path) -> Argument {
     const Fields fields(value, path);

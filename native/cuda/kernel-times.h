@@ -8,10 +8,10 @@ namespace weft::cuda {
 // kernelSeconds(device: string, image: Uint8Array,
 //   launches: { function: string, grid, block: number[3], sharedByteLength: number,
 //     args: ({ buffer: number } | { bytes: Uint8Array })[] }[],
-//   buffers: { byteLength: number, fill: number }[]): Promise<number>
+//   buffers: { byteLength: number, pattern: Uint8Array }[]): Promise<number>
 //
-// Of all launches together, one after the other. `fill`: what each byte of a buffer is before. Rejects where
-// there is no room for the buffers.
+// Of all launches together, one after the other. `pattern`: the bytes of a buffer before, again and again.
+// Rejects where there is no room for the buffers.
 Napi::Value kernelSeconds(const Napi::CallbackInfo& info);
 
 }  // namespace weft::cuda

@@ -56,7 +56,7 @@ class Trial {
  private:
   static std::vector<Filled> filled(const std::vector<size_t>& byteLengths) {
     std::vector<Filled> buffers;
-    for (const size_t byteLength : byteLengths) buffers.push_back({byteLength, kFill});
+    for (const size_t byteLength : byteLengths) buffers.push_back({byteLength, {kFill}});
     return buffers;
   }
 

@@ -9,20 +9,20 @@
 
 namespace weft::cuda {
 
-// A buffer, and each of its bytes before the work.
+// A buffer, and the bytes that it consists of before the work, again and again: one at least.
 struct Filled {
   size_t byteLength;
-  unsigned char fill;
+  std::vector<uint8_t> pattern;
 };
 
 // Memory of the pool, given back once the stream has done what reads it.
 class TrialMemory {
  public:
   TrialMemory(Resources& resources, const std::vector<Filled>& buffers) : resources_(resources) {
-    for (const auto& [byteLength, fill] : buffers) {
-      blocks_.push_back(std::make_unique<ScopedBlock>(*resources.pool, byteLength));
+    for (const Filled& buffer : buffers) {
+      blocks_.push_back(std::make_unique<ScopedBlock>(*resources.pool, buffer.byteLength));
       addresses_.push_back(blocks_.back()->address());
-      WEFT_CU(cuMemsetD8Async, addresses_.back(), fill, byteLength, resources.stream);
+      fill(addresses_.back(), buffer);
     }
   }
   // Fails only on a lost device.
@@ -33,6 +33,21 @@ class TrialMemory {
   std::vector<CUdeviceptr>& addresses() { return addresses_; }
 
  private:
+  void fill(CUdeviceptr at, const Filled& buffer) {
+    const auto& [byteLength, pattern] = buffer;
+    if (pattern.size() == 1) {
+      WEFT_CU(cuMemsetD8Async, at, pattern[0], byteLength, resources_.stream);
+      return;
+    }
+    size_t filled = std::min(byteLength, pattern.size());
+    WEFT_CU(cuMemcpyHtoDAsync, at, pattern.data(), filled, resources_.stream);
+    while (filled < byteLength) {
+      const size_t more = std::min(filled, byteLength - filled);
+      WEFT_CU(cuMemcpyDtoDAsync, at + filled, at, more, resources_.stream);
+      filled += more;
+    }
+  }
+
   Resources& resources_;
   std::vector<std::unique_ptr<ScopedBlock>> blocks_;
   std::vector<CUdeviceptr> addresses_;

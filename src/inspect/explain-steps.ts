@@ -38,6 +38,8 @@ export interface LocatedStep {
   readonly at: string;
   /** The step of the plan. */
   readonly own: LaunchingStep;
+  /** The plan that it is a step of. */
+  readonly plan: DevicePlan;
   readonly run: StepRun;
 }
 
@@ -150,7 +152,7 @@ class Explainer {
       const own = step.kind === 'phase' ? 'parts' : run;
       const one = explainStep(step, plan, this.#device, own, this.#withSources);
       const lines = graph === undefined ? [] : (this.#lines?.of(graph, one.nodes) ?? []);
-      return [{ at: locationOf(loops, one.nodes), step: { ...one, lines }, own: step, run: own }];
+      return [{ at: locationOf(loops, one.nodes), step: { ...one, lines }, own: step, plan, run: own }];
     }
     const body = bodyOf(graph, step.nodes);
     const loop = { number: this.#loops++, count: countOf(step) };

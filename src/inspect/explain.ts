@@ -40,8 +40,8 @@ import { explainSteps, type LocatedStep, locationOf } from './explain-steps.js';
 import type { ExplainedEdge, ExplainedStep, ExplanationData } from './explanation-data.js';
 import { explanationAsHtml } from './explanation-html.js';
 import { planAsSvg } from './graph-svg.js';
-import { kernelTimes } from './kernel-times.js';
 import { Lines } from './lines.js';
+import { stepTimes } from './step-times.js';
 
 /**
  * The result of `explain()`: prints as text, `toJSON()` is stable data, `toSVG()`, `toDot()` and
@@ -183,11 +183,12 @@ const resourcesText = ({ kernels = [] }: ExplainedStep): string =>
     )
     .join('');
 
-/** `predicted 34.5 µs, measured 33.1 µs`, or `not timed: a call`. */
-function timesText({ predictedMs, measuredMs, whyNotTimed }: ExplainedStep): string {
+/** `predicted 34.5 µs, measured 33.1 µs on rows of equal length`, or `not timed: in parts`. */
+function timesText({ predictedMs, measuredMs, measuredOn, whyNotTimed }: ExplainedStep): string {
+  const on = measuredOn === undefined ? '' : ` on ${measuredOn}`;
   const times = [
     ...(predictedMs === undefined ? [] : [`predicted ${formatMicroseconds(predictedMs / 1e3)}`]),
-    ...(measuredMs === undefined ? [] : [`measured ${formatMicroseconds(measuredMs / 1e3)}`]),
+    ...(measuredMs === undefined ? [] : [`measured ${formatMicroseconds(measuredMs / 1e3)}${on}`]),
     ...(whyNotTimed === undefined ? [] : [`not timed: ${whyNotTimed}`]),
   ];
   return times.length === 0 ? '' : `${times.join(', ')}\n`;
@@ -217,7 +218,7 @@ export async function explainMeasured(
   const { data, located, device } = explained(exprs, options, destination);
   const { resourcesOf } = targetOf(device);
   const kernels = await Promise.all(located.map(({ own, run }) => resourcesOf?.(own, device, run) ?? []));
-  const times = await kernelTimes(located, device, destination);
+  const times = await stepTimes(located, device, destination);
   return new Explanation({
     ...data,
     steps: data.steps.map((step, k) => ({

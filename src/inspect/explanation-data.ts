@@ -47,11 +47,13 @@ export interface ExplainedStep {
   readonly source?: string;
   /** With `measure`, on a GPU: the kernels that it launches, with what they take of a multiprocessor. */
   readonly kernels?: readonly LaunchedKernel[];
-  /** With `measure`, of a kernel that runs as a whole on one device: how long the cost model says that it takes. */
+  /** With `measure`, of a kernel or a call that runs as a whole on one device: how long the cost model says that it takes. */
   readonly predictedMs?: number;
   /** The least of several runs on memory of its own, without queueing them; not where its buffers do not fit. */
   readonly measuredMs?: number;
-  /** With `measure`, of a step without `measuredMs`: a call, in parts, or the reason for which it cannot run by itself. */
+  /** Of a call whose time depends on its data: how those were that it was measured on (`rows of equal length`). */
+  readonly measuredOn?: string;
+  /** With `measure`, of a step without `measuredMs`: in parts, or the reason for which it cannot run by itself. */
   readonly whyNotTimed?: string;
 }
 

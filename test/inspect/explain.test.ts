@@ -1,5 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { elementwise, explain, iterate, type Lazy, lazy, matmul, npy, placeholder } from '../../src/index.js';
+import {
+  bincount,
+  elementwise,
+  explain,
+  fft,
+  iterate,
+  type Lazy,
+  lazy,
+  linalg,
+  matmul,
+  nonzero,
+  npy,
+  persist,
+  placeholder,
+  sparse,
+} from '../../src/index.js';
 
 /** `file:line` of the call of this function. */
 function here(): string {
@@ -25,18 +40,67 @@ describe('explain', () => {
     expect(e.steps[0]!.predictedMs).toBeGreaterThan(0);
     expect(e.steps[0]!.measuredMs).toBeGreaterThan(0);
     expect(String(e)).toMatch(/predicted [\d.]+ µs, measured [\d.]+ µs\n/);
-    // In tiles, and of a product, there is none.
-    const product = await given
-      .matmul(placeholder([64, 8], 'float32', { device: 'cpu' }))
-      .explain({ device: 'cpu', measure: true });
-    expect(product.steps.map((step) => [step.measuredMs, step.whyNotTimed])).toEqual([[undefined, 'a call']]);
-    expect(String(product)).toContain('not timed: a call\n');
+    // In tiles there is none.
     const rest = await x
       .exp()
       .explain({ device: 'cpu', memory: 2 ** 20, to: npy('never.npy'), measure: true });
     expect(rest.steps.map((step) => step.predictedMs)).toEqual(rest.steps.map(() => undefined));
     expect(rest.steps.map((step) => step.whyNotTimed)).toEqual(rest.steps.map(() => 'in parts'));
-    expect(String(x.exp().explain({ device: 'cpu' }))).not.toMatch(/predicted|timed/);
+    expect(String(x.exp().explain({ device: 'cpu' }))).not.toMatch(/predicted|not timed/);
+  });
+
+  it('times each call on samples of its own, and says on which where they matter', async () => {
+    const matrix = placeholder([8, 8], 'float64');
+    const stored = sparse.csr(
+      {
+        data: placeholder([90], 'float32'),
+        indices: placeholder([90], 'int32'),
+        indptr: placeholder([8], 'int32'),
+      },
+      [7, 20],
+    );
+    const jobs: Readonly<Record<string, Lazy>> = {
+      matmul: placeholder([30, 20], 'float32').matmul(placeholder([20, 10], 'float32')),
+      cholesky: linalg.cholesky(matrix),
+      solve: linalg.solve(matrix, matrix.slice([], [0, 1])),
+      sort: placeholder([5, 100], 'float16').sort(1),
+      scan: placeholder([40, 3], 'complex64').cumulativeSum(0),
+      sparseProduct: stored.matmul(placeholder([20], 'float32')),
+      bins: bincount(placeholder([300], 'int32'), 10),
+      compact: nonzero(placeholder([100], 'bool'))[0]!,
+      fft: fft.fft(placeholder([4, 60], 'complex128')),
+    };
+    for (const [call, job] of Object.entries(jobs)) {
+      const e = await job.explain({ device: 'cpu', measure: true });
+      const step = e.steps.find(({ name }) => name === call);
+      expect(step?.whyNotTimed, call).toBeUndefined();
+      expect(step!.predictedMs, call).toBeGreaterThan(0);
+      expect(step!.measuredMs, call).toBeGreaterThan(0);
+      const on = { sort: 'elements in random order', sparseProduct: 'rows of equal length' }[call];
+      if (on !== undefined) expect(String(e)).toMatch(new RegExp(`measured \\S+ µs on ${on}`));
+    }
+  });
+
+  it('leaves the operands of a call as they are, which its plan may write over', async () => {
+    const given = lazy(Float64Array.of(4, 2, 2, 3)).reshape([2, 2]);
+    const [kept] = await persist([given], { device: 'cpu' });
+    await linalg.cholesky(kept!).explain({ device: 'cpu', measure: true });
+    expect([...(await kept!.compute({ device: 'cpu' })).data]).toEqual([4, 2, 2, 3]);
+  });
+
+  it('says of which calls no samples can stand for the data', async () => {
+    const stored = placeholder([90], 'float32');
+    const indices = placeholder([90], 'int32');
+    const a = sparse.csr({ data: stored, indices, indptr: placeholder([21], 'int32') }, [20, 20]);
+    const { steps } = await a.matmul(a).data.explain({ device: 'cpu', measure: true });
+    const reasons = steps.filter(({ kind }) => kind === 'call').map((step) => [step.name, step.whyNotTimed]);
+    expect(reasons).toContainEqual([
+      'sparseMatmul',
+      'where elements are stored decides how much it computes',
+    ]);
+    const none = placeholder([0, 5], 'float64').sort(1);
+    const empty = await none.explain({ device: 'cpu', measure: true });
+    expect(empty.steps.every(({ measuredMs }) => measuredMs === undefined)).toBe(true);
   });
 
   it('does not run a loop whose end the elements decide: of zeros, this one never ends', async () => {

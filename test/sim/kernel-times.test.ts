@@ -1,6 +1,17 @@
 /** The times of kernels that `explain({ measure: true })` tells, on the simulated GPU: of all kinds of launches. */
 import { describe, expect, it } from 'vitest';
-import { elementwise, elementwiseCuda, iterate, type Lazy, lazy, placeholder } from '../../src/index.js';
+import {
+  elementwise,
+  elementwiseCuda,
+  fft,
+  iterate,
+  type Lazy,
+  lazy,
+  linalg,
+  nonzero,
+  placeholder,
+  sparse,
+} from '../../src/index.js';
 import { setDevices } from './simulator.js';
 
 setDevices([{ memory: 64 * 2 ** 20 }]);
@@ -36,6 +47,30 @@ describe('explain({ measure: true })', () => {
       }
     });
   }
+
+  it('times calls on samples of their own: of libraries, and of several launches', async () => {
+    const stored = {
+      data: given(90),
+      indices: placeholder([90], 'int32'),
+      indptr: placeholder([8], 'int32'),
+    };
+    const jobs: Readonly<Record<string, Lazy>> = {
+      matmul: given(30, 20).matmul(given(20, 10)),
+      sort: given(5000).sort(),
+      scan: given(5000).cumulativeSum(),
+      sparseProduct: sparse.csr(stored, [7, 20]).matmul(given(20)),
+      cholesky: linalg.cholesky(given(40, 40)),
+      fft: fft.fft(placeholder([4, 64], 'complex64')),
+      compact: nonzero(placeholder([100], 'bool'))[0]!,
+    };
+    for (const [call, job] of Object.entries(jobs)) {
+      const { steps } = await job.explain({ device: 'cuda', measure: true });
+      const step = steps.find(({ name }) => name === call);
+      expect(step?.whyNotTimed, call).toBeUndefined();
+      expect(step!.predictedMs, call).toBeGreaterThan(0);
+      expect(step!.measuredMs, call).toBeGreaterThan(0);
+    }
+  });
 
   it('times the steps of a loop once', async () => {
     const looped = iterate(4, given(32, 32), (x) => x.add(x.T));

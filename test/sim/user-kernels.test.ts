@@ -108,14 +108,15 @@ describe('kernels in CUDA C', () => {
       'product: 256 threads, 0 registers, 0 B of local memory, 2.00 KiB shared, 8 blocks at a time, occupancy 100 %',
     );
     expect(JSON.parse(JSON.stringify(explained)).steps[1].kernels).toEqual(product);
-    // Generated kernels are timed on memory of their own.
-    const [{ predictedMs, measuredMs }, { measuredMs: ofProduct }] = explained.steps as [
+    // Generated kernels are timed on memory of their own, a user's on none.
+    const [{ predictedMs, measuredMs }, { measuredMs: ofProduct, whyNotTimed }] = explained.steps as [
       ExplainedStep,
       ExplainedStep,
     ];
     expect(measuredMs).toBeGreaterThan(0);
     expect(predictedMs).toBeGreaterThan(0);
     expect(ofProduct).toBeUndefined();
+    expect(whyNotTimed).toBe('data may decide what a kernel of a user does');
     expect(explained.toString()).toMatch(/predicted \S+ µs, measured \S+ µs\n/);
     expect(() => x.explain({ measure: 1 as never })).toThrow('measure to be true or false: 1');
   });

@@ -335,10 +335,10 @@ export interface TimedLaunch {
   readonly args: readonly ({ readonly buffer: number } | { readonly bytes: Uint8Array })[];
 }
 
-/** A buffer of launches that are timed, and each of its bytes before them. */
+/** A buffer of launches that are timed, and the bytes that it consists of before them, again and again. */
 export interface FilledBuffer {
   readonly byteLength: number;
-  readonly fill: number;
+  readonly pattern: Uint8Array;
 }
 
 /** The resources of a multiprocessor that a kernel takes, for a block of some threads. */

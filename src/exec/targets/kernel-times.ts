@@ -3,7 +3,8 @@
  * model of the times of kernels (`codegen/cuda/launch-seconds.ts`).
  */
 import type { Schedule } from '../../codegen/cuda/schedules/schedule.js';
-import { byteLengthOf, isComplex, isFloat } from '../../graph/dtype.js';
+import { byteLengthOf, DTYPE_INFO, type DType, isComplex, isFloat } from '../../graph/dtype.js';
+import { toBfloat16Bits, toFloat16Bits } from '../../graph/half.js';
 import { MemoryError } from '../../host/errors.js';
 import { kernelSeconds } from '../native/native.js';
 import type { FilledBuffer, TimedLaunch } from '../native/native-types.js';
@@ -15,8 +16,38 @@ import { launchArgument, wholeArgument } from './kernel-arguments.js';
 import { untunedOf } from './kernel-schedule.js';
 import { cudaOf, sourceOfKernel } from './kernel-source.js';
 
-/** Each byte of floats: small numbers of every dtype. Indices, flags and scratch memory are 0. */
-const SMALL_NUMBERS = 0x3c;
+/** Elements of a pattern of numbers: a prime, so that rows and columns are not equal. */
+const PATTERN = 4093;
+/** A linear congruential generator: multiplier, increment, modulus (Knuth, The Art of Computer Programming 2, 3.3.4). */
+const [MULTIPLIER, INCREMENT, MODULUS] = [1664525, 1013904223, 2 ** 32];
+const ZEROS = new Uint8Array(1);
+
+/**
+ * The bytes that a buffer consists of: floats from 0 to 1, others in each buffer, as equal ones would be divided or reduced
+ * in other times (a quotient of 0 takes a GPU twice as long). Indices, flags and scratch memory are 0.
+ */
+function patternOf(dtype: DType, buffer: number): Uint8Array {
+  if (!isFloat(dtype) && !isComplex(dtype)) return ZEROS;
+  const { component } = DTYPE_INFO[dtype];
+  let state = buffer + 1;
+  const numbers = Float64Array.from({ length: PATTERN }, () => {
+    state = (state * MULTIPLIER + INCREMENT) % MODULUS;
+    return state / MODULUS;
+  });
+  switch (component) {
+    case 'float16':
+      return bytesOver(Uint16Array.from(numbers, toFloat16Bits));
+    case 'bfloat16':
+      return bytesOver(Uint16Array.from(numbers, toBfloat16Bits));
+    case 'float32':
+      return bytesOver(Float32Array.from(numbers));
+    default:
+      return bytesOver(numbers);
+  }
+}
+
+const bytesOver = ({ buffer }: Uint16Array | Float32Array | Float64Array): Uint8Array =>
+  new Uint8Array(buffer);
 
 /**
  * Seconds of all launches of a kernel, one after the other on a busy device; `undefined`: it has none, or its buffers do
@@ -33,11 +64,11 @@ export async function timeOfKernel(
   if (launches.length === 0) return undefined;
   const image = await loadSource(sourceOfKernel(kernel, limits, schedule), architectureOf(device));
   const buffers = [
-    ...kernel.buffers.map(({ dtype, elementCount }): FilledBuffer => {
-      const fill = isFloat(dtype) || isComplex(dtype) ? SMALL_NUMBERS : 0;
-      return { byteLength: Math.max(1, elementCount * byteLengthOf(dtype)), fill };
+    ...kernel.buffers.map(({ dtype, elementCount }, k): FilledBuffer => {
+      const byteLength = Math.max(1, elementCount * byteLengthOf(dtype));
+      return { byteLength, pattern: patternOf(dtype, k) };
     }),
-    ...scratch.map(({ byteLength }): FilledBuffer => ({ byteLength, fill: 0 })),
+    ...scratch.map(({ byteLength }): FilledBuffer => ({ byteLength, pattern: ZEROS })),
   ];
   const places = {
     buffers: kernel.buffers.map((_, k) => k),

@@ -15,6 +15,7 @@ import { InternalError } from '../../../host/errors.js';
 import { aligned } from '../../plan/memory.js';
 import type { WorkspaceNeed } from '../call.js';
 import type { CallRow, CallText, StridedOperand } from '../call-row.js';
+import { UNIFORM } from '../call-samples.js';
 import { contractionCuts, contractionInSlots } from './contraction-cuts.js';
 import { productCost } from './product-cost.js';
 import type { ContractionStep, TensorOperand } from './product-steps.js';
@@ -93,6 +94,11 @@ export const CONTRACTION: CallRow<ContractionStep> = {
     cuda: cutensorWorkspace,
   },
   costOf: (step, multiprocessors) => productCost(productOf(step), multiprocessors),
+  samples: ({ left, right, addend, dtype }) => ({
+    operands: [left, right, addend].flatMap((one) =>
+      one === undefined ? [] : [{ buffer: one.buffer, dtype, sample: UNIFORM }],
+    ),
+  }),
   forms: (step) => contractionCuts(step).map((cut) => ({ cut, repeats: true })),
   inSlots: contractionInSlots,
   spec: (step) => {

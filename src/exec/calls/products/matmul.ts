@@ -16,6 +16,7 @@ import { aligned } from '../../plan/memory.js';
 import type { TargetKind } from '../../targets/device.js';
 import type { WorkspaceNeed } from '../call.js';
 import type { CallForm, CallRow, CallText, StridedOperand } from '../call-row.js';
+import { UNIFORM } from '../call-samples.js';
 import { matmulCuts, panelCuts } from './matmul-cuts.js';
 import { canRunByPanels, inSlots, panelSizer } from './matmul-panels.js';
 import { stretchOf } from './matmul-stretches.js';
@@ -93,6 +94,16 @@ export const MATMUL: CallRow<MatmulStep> = {
     // An element is moved in the time of a few multiply-adds, and a product begun in that of some hundred.
     const each = (m * n * k + 4 * (m * n + m * k + k * n)) * (isComplex(dtype) ? 4 : 1) + 200;
     return matricesOf(step) * each;
+  },
+  samples: ({ a, b, dtype, epilogue }) => {
+    const { addend, bias, dtype: after = dtype } = epilogue ?? {};
+    const added = [addend, bias].flatMap((one) => (one === undefined ? [] : [one.buffer]));
+    return {
+      operands: [
+        ...[a, b].map(({ buffer }) => ({ buffer, dtype, sample: UNIFORM })),
+        ...added.map((buffer) => ({ buffer, dtype: after, sample: UNIFORM })),
+      ],
+    };
   },
   forms: (step) => {
     const { rows, columns, contracted } = matmulCuts(step);
