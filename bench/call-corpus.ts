@@ -150,6 +150,16 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   'sparse transpose': lines(REAL, (x) => partsOf(arraysOf(matrixOf(x!).T))),
   'sparse sum': lines(REAL, (x, y) => partsOf(arraysOf(matrixOf(x!).add(matrixOf(y!))))),
   'sparse rows': lines(REAL, (x) => [matrixOf(x!).sum(0)]),
+  'sparse columns': lines(REAL, (x) => partsOf(arraysOf(matrixOf(x!).columns(0, 5)))),
+  'sparse above another': lines(REAL, (x, y) =>
+    partsOf(arraysOf(sparse.vstack([matrixOf(x!), matrixOf(y!)]))),
+  ),
+  attention: {
+    dtypes: ['float32'],
+    sizes: ['2x64x32', '4x512x64', '1x2048x64'],
+    held: ['3x200x32', '2x1000x64'],
+    build: (x, y) => [x!.matmul(y!.matrixTranspose()).softmax(-1).matmul(x!)],
+  },
   'dense of sparse': {
     dtypes: REAL,
     sizes: ['100', '3000', '30000'],

@@ -14,6 +14,7 @@
  *        --most: the largest kernels have 2^most elements; FILE: lines that --json printed
  */
 import { parseArgs } from 'node:util';
+import type { CallStep } from '../src/exec/calls/call.js';
 import type { CallSamples } from '../src/exec/calls/call-samples.js';
 import { callRow } from '../src/exec/calls/table.js';
 import type { KernelStep } from '../src/exec/plan/plan.js';
@@ -54,9 +55,10 @@ async function measuredCases(cases: readonly CostCase[], device: Device): Promis
   for (const one of cases) {
     const step = stepOf(one, device);
     if (step === undefined) continue;
-    await calibrate?.([step.kernel]);
     timed.push({ one, step, seconds: Number.POSITIVE_INFINITY });
   }
+  await compiled(timed, device);
+  await calibrate?.(timed.map(({ step }) => step.kernel));
   for (let turn = 0; turn < Number(options.turns); turn++)
     for (const each of timed)
       each.seconds = Math.min(each.seconds, (await timeOf?.(each.step, device)) ?? Number.POSITIVE_INFINITY);
@@ -65,17 +67,26 @@ async function measuredCases(cases: readonly CostCase[], device: Device): Promis
     .map(({ one, step, seconds }) => measuredOf(one, step, device, seconds * 1e6));
 }
 
+/** Has sources compiled together, on all threads, where there are any. */
+async function compiled(
+  steps: readonly { readonly step: KernelStep | CallStep }[],
+  device: Device,
+): Promise<void> {
+  const { resourcesOf } = targetOf(device);
+  await Promise.all(steps.map(({ step }) => resourcesOf?.(step, device, 'whole')));
+}
+
 async function measuredCalls(cases: readonly CallCase[], device: Device): Promise<Measured[]> {
   const found: Measured[] = [];
+  const calls = cases.flatMap((one) => callsOf(one, device));
+  await compiled(calls, device);
   const begun = performance.now();
-  for (const one of cases) {
-    for (const call of callsOf(one, device)) {
-      if (performance.now() - begun > 1e3 * Number(options.seconds)) return found;
-      const { step, plan } = call;
-      const samples = callRow(step).samples(step) as CallSamples;
-      const seconds = await secondsOfCall(step, samples, { plan, device, tune: false });
-      found.push(measuredCallOf(call, device, seconds * 1e6));
-    }
+  for (const call of calls) {
+    if (performance.now() - begun > 1e3 * Number(options.seconds)) return found;
+    const { step, plan } = call;
+    const samples = callRow(step).samples(step) as CallSamples;
+    const seconds = await secondsOfCall(step, samples, { plan, device, tune: false });
+    found.push(measuredCallOf(call, device, seconds * 1e6));
   }
   return found;
 }
