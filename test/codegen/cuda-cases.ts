@@ -335,6 +335,7 @@ function tables(indexOf: (b: KernelBuilder, strides: readonly number[], size: nu
       ...schedule,
       width,
       held: [held],
+      halves: [0],
     });
   };
   of(40, 1, 'float32', 40);
@@ -353,7 +354,7 @@ function tables(indexOf: (b: KernelBuilder, strides: readonly number[], size: nu
   add(
     'tables of several dtypes, and two of one buffer',
     b.store(b.map('multiply', between, b.cast(at('int8', small, 9), 'float32'))).store(between),
-    { ...schedule, held: [9, 299] },
+    { ...schedule, held: [9, 299], halves: [0, 0] },
   );
 }
 

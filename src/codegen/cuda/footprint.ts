@@ -44,8 +44,8 @@ interface Rule {
   /** By which a kernel is split or not. */
   readonly schedule: Schedule;
   readonly choice: () => ScheduleChoice;
-  /** Of kernels that run as a whole, by multiprocessors. */
-  readonly wholes: Map<number, ScheduleChoice>;
+  /** Of kernels that run as a whole, by multiprocessors, and whether those run clusters. */
+  readonly wholes: Map<string, ScheduleChoice>;
 }
 
 /**
@@ -107,10 +107,11 @@ export function wholeFootprintOf(
   const isGather = ({ access }: Load): boolean => access.index !== undefined;
   if (inParts.schedule.kind !== 'map' || !loadsOf(kernel).some(isGather)) return inParts;
   const { choice, wholes } = ruleOf(kernel, limits);
-  let whole = wholes.get(multiprocessors);
+  const key = `${multiprocessors}${limits.hasClusters === true ? ' in clusters' : ''}`;
+  let whole = wholes.get(key);
   if (whole === undefined) {
     whole = chooseWhole(inParts.normal, choice(), limits, multiprocessors);
-    wholes.set(multiprocessors, whole);
+    wholes.set(key, whole);
   }
   return whole === choice() ? inParts : withNormal(kernel, whole);
 }

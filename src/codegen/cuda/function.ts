@@ -29,7 +29,8 @@ export const gridSizes = (kernel: Kernel, grid: TileGrid): number[] =>
   grid.map(({ axis, length }) => Math.ceil(kernel.parallel[axis]! / length));
 
 /**
- * Wraps a printed body. `minBlocks`: blocks that should fit a multiprocessor at once, which bounds registers.
+ * Wraps a printed body. `minBlocks`: blocks that should fit a multiprocessor at once, which bounds registers; `clusterBlocks`:
+ * neighbouring blocks that read each other's shared memory.
  */
 export function printFunction(
   name: string,
@@ -37,11 +38,13 @@ export function printFunction(
   params: Parameters,
   launch: Omit<CudaLaunch, 'function' | 'args'>,
   minBlocks = 0,
+  clusterBlocks = 1,
 ): CudaFunction {
   const out = new Writer();
   const threads = launch.block[0] * launch.block[1] * launch.block[2];
   const bounds = minBlocks > 0 ? `${threads}, ${minBlocks}` : `${threads}`;
-  out.line(`extern "C" __global__ void __launch_bounds__(${bounds})`);
+  const cluster = clusterBlocks > 1 ? ` __cluster_dims__(${clusterBlocks}, 1, 1)` : '';
+  out.line(`extern "C" __global__ void __launch_bounds__(${bounds})${cluster}`);
   out.block(`${name}(${params.declaration})`, () => out.line(body.toString().trimEnd()));
   return { text: out.toString(), launch: { function: name, ...launch, args: params.args } };
 }

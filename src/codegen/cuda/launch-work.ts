@@ -22,6 +22,7 @@ import { type Schedule, scheduleOfNormal } from './schedules/schedule.js';
 import {
   PACK_BYTES,
   PACKS_IN_FLIGHT,
+  type Table,
   type TableSchedule,
   tablePlaces,
   tablesOf,
@@ -331,21 +332,31 @@ function instructionsOf(kernel: Kernel, schedule: Walked): Instructions {
  */
 const CACHED_BYTES = 128 * 1024;
 
+/** Bytes that stand for a read of the shared memory of another block, which several lanes of a warp make at once. */
+const PAIR_BYTES = 8;
+
 /** Bytes that gathers at random places read past the first-level cache: a sector for each entry that is not in it. */
 function gatheredIn(kernel: Kernel, schedule?: TableSchedule): number {
-  const tables = tablesOf(kernel).map(({ size, stride, dtype, loads }, k) => {
-    const left = 1 - (schedule?.held[k] ?? 0) / size;
-    return { bytes: left * size * Math.abs(stride) * byteLengthOf(dtype), reads: left * loads.length };
-  });
-  const all = tables.reduce((sum, { bytes }) => sum + bytes, 0);
-  const missing = schedule === undefined ? Math.max(0, 1 - CACHED_BYTES / all) : 1;
   const elements = product(kernel.parallel) * product(kernel.reduced);
-  return SECTOR_BYTES * elements * missing * tables.reduce((sum, { reads }) => sum + reads, 0);
+  const tables = tablesOf(kernel);
+  if (schedule !== undefined) {
+    const bytesOf = ({ size, loads }: Table, k: number): number => {
+      const [held, inPair] = [schedule.held[k]! / size, (2 * schedule.halves[k]!) / size];
+      return loads.length * (SECTOR_BYTES * (1 - held - inPair) + PAIR_BYTES * inPair);
+    };
+    return elements * tables.reduce((sum, table, k) => sum + bytesOf(table, k), 0);
+  }
+  const all = tables.reduce(
+    (sum, { size, stride, dtype }) => sum + size * Math.abs(stride) * byteLengthOf(dtype),
+    0,
+  );
+  const missing = Math.max(0, 1 - CACHED_BYTES / all);
+  return SECTOR_BYTES * elements * missing * tables.reduce((sum, { loads }) => sum + loads.length, 0);
 }
 
 /** Bytes that each block brings into shared memory. */
 const heldBytesOf = (kernel: Kernel, schedule: Walked): number =>
-  schedule.kind === 'table' ? tablePlaces(tablesOf(kernel), schedule.held).at(-1)! : 0;
+  schedule.kind === 'table' ? tablePlaces(tablesOf(kernel), schedule).at(-1)! : 0;
 
 /** Accesses of a walk in chunks, and their places. */
 function movesIn(kernel: Kernel, chunking: Chunking): Moves {

@@ -91,13 +91,17 @@ export function limitsOf(device: Device): DeviceLimits {
   if (sharedByteLength === undefined) return DEFAULT_LIMITS;
   const name = architectureOf(device);
   const hasBulkCopies = numberOf(name) >= BULK_COPIES && (info?.tensorMaps ?? true) && compilesBulkCopies();
-  return { sharedByteLength, hasWarpgroups: hasBulkCopies && name === WARPGROUPS, hasBulkCopies };
+  const hasWarpgroups = hasBulkCopies && name === WARPGROUPS;
+  return { sharedByteLength, hasWarpgroups, hasBulkCopies, hasClusters: hasBulkCopies };
 }
 
 /** The architecture that has products by warpgroups, which later ones lack; the simulated GPU, without tensor maps, too. */
 const WARPGROUPS = 'sm_90';
 
-/** From this one on there are bulk copies: that they have come with tensor maps tells the simulated GPU apart, too. */
+/**
+ * From this one on there are bulk copies, and clusters of blocks: that they have come with tensor maps tells the simulated GPU
+ * apart, too.
+ */
 const BULK_COPIES = 90;
 
 /** NVRTC compiles bulk copies, and for `sm_90a`, from CUDA 12 on. */

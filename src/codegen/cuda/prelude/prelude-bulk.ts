@@ -1,7 +1,7 @@
 /**
  * Prelude pieces of bulk copies between global and shared memory, from compute capability 9.0 on: one thread starts a copy
  * of neighbouring bytes, which takes no registers and no other instructions. Addresses and lengths are multiples of
- * 16 bytes. Barriers are those of `prelude-warpgroup.ts`.
+ * 16 bytes. Barriers are those of `prelude-warpgroup.ts`. And pieces of pairs of blocks, which came with them.
  */
 import { type Piece, piece } from './prelude-piece.js';
 
@@ -26,6 +26,27 @@ __device__ __forceinline__ void weft_bulk_read() {
 /* Waits until this thread's stores have been written. */
 __device__ __forceinline__ void weft_bulk_written() {
   asm volatile("cp.async.bulk.wait_group 0;" : : : "memory");
+}`),
+  piece(`
+/* Which of a pair of blocks, a cluster, this one is. */
+__device__ __forceinline__ unsigned int weft_pair_rank() {
+  unsigned int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+/* Waits for the threads of both blocks, and shows each what the other has written to its shared memory. */
+__device__ __forceinline__ void weft_pair_barrier() {
+  asm volatile("barrier.cluster.arrive;" : : : "memory");
+  asm volatile("barrier.cluster.wait;" : : : "memory");
+}
+/* An entry of a table of which each of a pair of blocks has a part: the second one from \`second\` on, \`half\` places before. */
+template <class T>
+__device__ __forceinline__ T weft_of_pair(const T* table, unsigned int entry, unsigned int second, unsigned int half) {
+  const unsigned int rank = entry >= second ? 1u : 0u;
+  const T* const own = table + (entry - (rank != 0u ? half : 0u));
+  const T* there;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));
+  return *there;
 }`),
   piece(`
 /* Shows bulk copies of other threads, which are ordered behind by a barrier, what this thread wrote to shared memory. */

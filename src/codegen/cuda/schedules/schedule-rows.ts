@@ -40,6 +40,8 @@ export interface DeviceLimits {
   readonly hasWarpgroups?: boolean;
   /** Whether it has bulk copies between global and shared memory, of which barriers know. */
   readonly hasBulkCopies?: boolean;
+  /** Whether blocks of a cluster read each other's shared memory. */
+  readonly hasClusters?: boolean;
 }
 /** Compute capability 8.0 and 9.0 and up; 8.6 and 8.9 have 99 KiB. */
 export const DEFAULT_LIMITS: DeviceLimits = { sharedByteLength: 163 * 1024 };
