@@ -138,6 +138,8 @@ export const ROUTINES = {
    * it. Parameters: whether those that are not are asked for (1). On the CPU alone.
    */
   members: { results: ([elements]) => [{ dtype: 'bool', shape: elements!.shape }] },
+  /** The same on a GPU alone. */
+  among: { results: ([elements]) => [{ dtype: 'bool', shape: elements!.shape }] },
   /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is
    * the rows from end k - 1 (0 for the first) up to end k, which int64 numbers [runs] say; 1 where it has none.

@@ -76,22 +76,31 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
   if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
   const nearest = gather(sorted, position, 0, 'clip', x.shape);
   const found = map(invert ? 'notEqual' : 'equal', [nearest, x]);
-  return isForTable(x, sorted) ? call('members', [invert ? 1 : 0], [x, sorted, found], 'isin')[0]! : found;
+  const asked = (routine: 'members' | 'among', other: Expr): Expr =>
+    call(routine, [invert ? 1 : 0], [x, sorted, other], 'isin')[0]!;
+  const onGpu = isForTable(x, sorted, GPU_SETS) ? asked('among', found) : found;
+  return isForTable(x, sorted, CPU_SETS) ? asked('members', onGpu) : onGpu;
 }
 
-/**
- * Whether the routine of the CPU is quicker than a search in the kernel around it: of integers, in a set that takes
- * more than a few look-ups, and less memory than the caches.
- */
-const isForTable = (x: Expr, set: Expr): boolean =>
+/** Elements, and sizes of sets, for which a routine is quicker than a search in the kernel around it. */
+interface Sets {
+  readonly elements: number;
+  readonly least: number;
+  readonly most: number;
+}
+/** Of those that take more than a few look-ups, and less memory than the caches. */
+const CPU_SETS: Sets = { elements: 1, least: 16, most: 2 ** 20 };
+/** Of those that a search does not have in the first-level cache of a multiprocessor; and elements enough for three launches. */
+const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 10, most: 2 ** 31 };
+
+const isForTable = (x: Expr, set: Expr, { elements, least, most }: Sets): boolean =>
   isInteger(x.dtype) &&
   x.dtype === set.dtype &&
   x.extent === undefined &&
   set.extent === undefined &&
-  sizeOfShape(x.shape) > 0 &&
-  set.shape[0]! >= LEAST_SET &&
-  set.shape[0]! <= MOST_SET;
-const [LEAST_SET, MOST_SET] = [16, 2 ** 20];
+  sizeOfShape(x.shape) >= elements &&
+  set.shape[0]! >= least &&
+  set.shape[0]! <= most;
 
 /**
  * The int64 number of the bin that each element is in, as NumPy's `digitize`: `edges` has one axis, in

@@ -1,5 +1,6 @@
 /** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
 import { describe, it } from 'vitest';
+import { printAmong } from '../../src/codegen/cuda/routines/among.js';
 import { printSums } from '../../src/codegen/cuda/routines/bin-sums.js';
 import { printBins } from '../../src/codegen/cuda/routines/bins.js';
 import { printBrackets } from '../../src/codegen/cuda/routines/bracket.js';
@@ -182,6 +183,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
       printUniqueCounts({ dtype: 'int16', countBytes: 4 }),
     ];
     await compileForHopper(sources.flatMap(({ table, sort, compaction }) => [table, sort, compaction]));
+    await compileForHopper((['int8', 'int32', 'uint64'] as const).map(printAmong));
   }, 30_000);
 
   it('factors of small matrices, and orders of rows', async () => {

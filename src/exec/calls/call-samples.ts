@@ -74,6 +74,11 @@ function rowsOf({ operands }: RoutineStep, at: number, columns: number): readonl
   ];
 }
 
+const MEMBERS: SampleRow = {
+  of: ({ operands: [, set] }) => [below(2 * lengthOf(set)), { kind: 'starts', upTo: 2 * lengthOf(set) - 1 }],
+  on: 'elements in random order, half of them members',
+};
+
 const isOfFloats = ({ dtype }: BufferArray): boolean => dtype.startsWith('float') || dtype === 'bfloat16';
 
 export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
@@ -109,13 +114,8 @@ export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
   uniqueCounts: anyOn('elements that differ, in random order'),
   components: anyOn('a mask with half of its elements'),
   labels: anyOn('a mask with half of its elements'),
-  members: {
-    of: ({ operands: [, set] }) => [
-      below(2 * lengthOf(set)),
-      { kind: 'starts', upTo: 2 * lengthOf(set) - 1 },
-    ],
-    on: 'elements in random order, half of them members',
-  },
+  members: MEMBERS,
+  among: MEMBERS,
   runProducts: {
     of: ({ operands: [rows] }) => [UNIFORM, { kind: 'ends', upTo: lengthOf(rows) }],
     on: 'runs of equal length',

@@ -1,8 +1,10 @@
 /**
  * The table of calls: what libraries and routines of Weft's own do as a whole, a row each (`call-row.ts`).
  */
+
 import type { CallNode } from '../../fusion/partition/task-graph.js';
 import type { RoutineName } from '../../graph/routines.js';
+import { AMONG } from './among.js';
 import { ATTENTION } from './attention.js';
 import { BIN_SUMS } from './bin-sums.js';
 import { BINS, HISTOGRAM } from './bins.js';
@@ -85,6 +87,7 @@ export const CALLS: Rows = {
   components: COMPONENTS,
   labels: LABELS,
   members: MEMBERS,
+  among: AMONG,
   runProducts: RUN_PRODUCTS,
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,

@@ -14,6 +14,9 @@
  *     members x set (x among set)              →   x among set              for plans in which the set does not fit, and a GPU:
  *                                                                           a search in the kernel around it
  *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
+ *     among x set (x among set)                →   x among set              for several devices, plans in which it does not fit,
+ *                                                                           and the CPU: a search
+ *     among x set (x among set)                →   among x set              for a GPU, which looks into a table
  *     sparseTranspose … (starts) …             →   starts, …                for a GPU, by a sort of the columns
  *     sparseTranspose … (starts) …             →   sparseTranspose …        for the CPU, which counts them
  *     leastSquares a b (s) … (x)               →   s, … x                   for a GPU, by singular vectors
@@ -59,6 +62,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   uniqueCounts: () => 1,
   labels: () => 1,
   members: () => 2,
+  among: () => 2,
   sparseCombine: () => 6,
   sparseKept: ([hasMask]) => 3 + hasMask!,
   // Behind three parameters is one for each matrix.
@@ -73,6 +77,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
 const IN_PARTS: ReadonlySet<string> = new Set([
   'binSums',
   'members',
+  'among',
   'unique',
   'uniqueCounts',
   'sparseCombine',
@@ -104,7 +109,7 @@ const atOnce: Rule = (node, editor) =>
     : undefined;
 
 /** Routines that the CPU does not have. */
-const GPU_ALONE: ReadonlySet<string> = new Set(['unique', 'uniqueCounts']);
+const GPU_ALONE: ReadonlySet<string> = new Set(['unique', 'uniqueCounts', 'among']);
 
 const onCpu: Rule = (node, editor) =>
   node.kind === 'call' && GPU_ALONE.has(node.routine) ? otherWay(node) : atOnce(node, editor);

@@ -63,7 +63,7 @@ const work = (
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
 `;
 /** Elements of a pack, and packs that a thread reads before it looks at any. */
-function packsOf(dtype: DType): readonly [perPack: number, packs: number] {
+export function packsOf(dtype: DType): readonly [perPack: number, packs: number] {
   const perPack = PACK / byteLengthOf(dtype);
   return [perPack, Math.max(1, Math.min(2, ITEMS / perPack))];
 }
