@@ -47,8 +47,9 @@ struct LinearKernels {
                RealOf<T>* doubts);
 };
 
+// Of real numbers alone.
 template <typename R>
-struct RotationKernels {
+struct RealKernels {
   // Turns columns k and k + 1 of v, one pair after the other: (x, y) becomes (c x + s y, c y - s x).
   void (*rotate)(int64_t n, int64_t count, const R* c, const R* s, R* v, int64_t stride);
   // The same from the last pair to the first.
@@ -57,6 +58,8 @@ struct RotationKernels {
   void (*poles)(int64_t n, const R* d, R origin, R shift, const R* z, R* delta, R* sums);
   // The same with delta_i = (d_i² - origin²) - shift.
   void (*squaredPoles)(int64_t n, const R* d, R origin, R shift, const R* z, R* delta, R* sums);
+  // LU factors with partial pivoting of few columns, column by column; pivots are counted from 0.
+  void (*factorColumns)(int64_t rows, int64_t columns, R* a, int64_t stride, int64_t* pivots);
 };
 
 // All of them, of one instruction set.
@@ -65,14 +68,14 @@ struct LinearTables {
   const LinearKernels<double>* float64;
   const LinearKernels<Complex<float>>* complex64;
   const LinearKernels<Complex<double>>* complex128;
-  const RotationKernels<float>* rotations32;
-  const RotationKernels<double>* rotations64;
+  const RealKernels<float>* real32;
+  const RealKernels<double>* real64;
 };
 
 // For the instruction set that runs: of float, double and their complex numbers; of float and double.
 template <typename T>
 const LinearKernels<T>& linearKernels();
 template <typename R>
-const RotationKernels<R>& rotationKernels();
+const RealKernels<R>& realKernels();
 
 }  // namespace weft::cpu

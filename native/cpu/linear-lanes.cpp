@@ -4,6 +4,7 @@
 #include "cpu/fft-vectors.h"
 #include "cpu/isa-scope.h"
 #include "cpu/linear-kernels.h"
+#include "cpu/linear-panel-lanes.h"
 #include "cpu/partial-vectors.h"
 #include "cpu/rounded-products.h"
 
@@ -412,15 +413,15 @@ template <typename T>
 constexpr LinearKernels<T> kKernels{addColumns,     dots,           reflect<T>,
                                     reflectColumns, scaleColumn<T>, turn<T, RealOf<T>>};
 template <typename R>
-constexpr RotationKernels<R> kRotations{rotateAll<R, false>, rotateAll<R, true>, poles<R, false>,
-                                        poles<R, true>};
+constexpr RealKernels<R> kRealKernels{rotateAll<R, false>, rotateAll<R, true>, poles<R, false>,
+                                      poles<R, true>, factorColumns<R>};
 
 }  // namespace
 
 const LinearTables& linearTables() {
   static constexpr LinearTables kTables{&kKernels<float>,          &kKernels<double>,
                                         &kKernels<Complex<float>>, &kKernels<Complex<double>>,
-                                        &kRotations<float>,        &kRotations<double>};
+                                        &kRealKernels<float>,      &kRealKernels<double>};
   return kTables;
 }
 

@@ -38,20 +38,24 @@ int64_t pivotIn(const T* column, int64_t n) {
 
 template <typename T>
 void factorPanel(const MatrixView<T>& a, int64_t* pivots) {
-  const LinearKernels<T>& kernels = linearKernels<T>();
-  for (int64_t k = 0; k < std::min(a.rows, a.columns); k++) {
-    const int64_t pivot = k + pivotIn(&a.at(k, k), a.rows - k);
-    pivots[k] = pivot;
-    if (pivot != k)
-      for (int64_t j = 0; j < a.columns; j++) std::swap(a.at(k, j), a.at(pivot, j));
-    T* const column = &a.at(0, k);
-    // A column of zeros: what is left of it stays.
-    if (column[k] == T{}) continue;
-    for (int64_t i = k + 1; i < a.rows; i++) column[i] = column[i] / column[k];
-    for (int64_t j = k + 1; j < a.columns; j++) {
-      const T factor = -a.at(k, j);
-      kernels.addColumns(a.rows - k - 1, 1, &factor, column + k + 1, 0, &a.at(k + 1, j));
+  if constexpr (kIsComplex<T>) {
+    const LinearKernels<T>& kernels = linearKernels<T>();
+    for (int64_t k = 0; k < std::min(a.rows, a.columns); k++) {
+      const int64_t pivot = k + pivotIn(&a.at(k, k), a.rows - k);
+      pivots[k] = pivot;
+      if (pivot != k)
+        for (int64_t j = 0; j < a.columns; j++) std::swap(a.at(k, j), a.at(pivot, j));
+      T* const column = &a.at(0, k);
+      // A column of zeros: what is left of it stays.
+      if (column[k] == T{}) continue;
+      for (int64_t i = k + 1; i < a.rows; i++) column[i] = column[i] / column[k];
+      for (int64_t j = k + 1; j < a.columns; j++) {
+        const T factor = -a.at(k, j);
+        kernels.addColumns(a.rows - k - 1, 1, &factor, column + k + 1, 0, &a.at(k + 1, j));
+      }
     }
+  } else {
+    realKernels<T>().factorColumns(a.rows, a.columns, a.data, a.columnStride, pivots);
   }
 }
 

@@ -63,7 +63,7 @@ class Rotations {
       std::reverse(c_.begin() + sweep.at, c_.begin() + sweep.at + sweep.count);
       std::reverse(s_.begin() + sweep.at, s_.begin() + sweep.at + sweep.count);
     }
-    const RotationKernels<R>& kernels = rotationKernels<R>();
+    const RealKernels<R>& kernels = realKernels<R>();
     work_.pool.parallelFor((rows_ + kRows - 1) / kRows, [&](int64_t task, int) {
       const int64_t first = task * kRows, count = std::min(kRows, rows_ - first);
       for (const Sweep& sweep : sweeps_) {

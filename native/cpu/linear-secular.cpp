@@ -25,7 +25,7 @@ struct SecularValue {
 
 template <bool squared, typename R>
 SecularValue<R> evaluate(int64_t k, int64_t n, const R* d, R origin, R shift, const R* z, R* delta) {
-  const auto poles = squared ? rotationKernels<R>().squaredPoles : rotationKernels<R>().poles;
+  const auto poles = squared ? realKernels<R>().squaredPoles : realKernels<R>().poles;
   R before[2], after[2];
   poles(k + 1, d, origin, shift, z, delta, before);
   poles(n - k - 1, d + k + 1, origin, shift, z + k + 1, delta + k + 1, after);

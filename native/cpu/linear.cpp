@@ -50,8 +50,25 @@ MatrixView<T> negated(const MatrixView<T>& from, bool conjugates, T* to) {
   return columnMajor(to, from.rows, from.columns);
 }
 
+// b = a⁻¹ b of one column: each element that is found is taken off the others.
+template <typename T>
+void solveColumn(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& b) {
+  const int64_t n = a.rows;
+  const auto elementOf = [&](int64_t i, int64_t j) {
+    return form.conjugates ? conjugate(a.at(i, j)) : a.at(i, j);
+  };
+  for (int64_t k = 0; k < n; k++) {
+    const int64_t j = form.isUpper ? n - 1 - k : k;
+    if (!form.hasUnitDiagonal) b.at(j, 0) = b.at(j, 0) / elementOf(j, j);
+    const T found = b.at(j, 0);
+    const int64_t first = form.isUpper ? 0 : j + 1, last = form.isUpper ? j : n;
+    for (int64_t i = first; i < last; i++) b.at(i, 0) = b.at(i, 0) - elementOf(i, j) * found;
+  }
+}
+
 template <typename T>
 void solveSmall(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& b) {
+  if (b.columns == 1) return solveColumn(a, form, b);
   const int64_t n = a.rows;
   T dense[kTriangle * kTriangle];
   for (int64_t j = 0; j < n; j++)
@@ -82,15 +99,7 @@ void solveSmall(const MatrixView<T>& a, TriangleForm form, const MatrixView<T>& 
     for (int64_t c = 0; c < kTogether; c++)
       for (int64_t k = 0; k < n; k++) b.at(rowOf(k), j + c) = rows[k * kTogether + c];
   }
-  for (; j < b.columns; j++) {
-    for (int64_t k = 0; k < n; k++) {
-      const int64_t i = rowOf(k);
-      T value = b.at(i, j);
-      for (int64_t before = 0; before < k; before++)
-        value = value - dense[i * kTriangle + rowOf(before)] * b.at(rowOf(before), j);
-      b.at(i, j) = form.hasUnitDiagonal ? value : value / dense[i * kTriangle + i];
-    }
-  }
+  for (; j < b.columns; j++) solveColumn(a, form, b.part(0, j, n, 1));
 }
 
 }  // namespace
@@ -112,12 +121,12 @@ const LinearKernels<Complex<double>>& linearKernels<Complex<double>>() {
   return *tables().complex128;
 }
 template <>
-const RotationKernels<float>& rotationKernels<float>() {
-  return *tables().rotations32;
+const RealKernels<float>& realKernels<float>() {
+  return *tables().real32;
 }
 template <>
-const RotationKernels<double>& rotationKernels<double>() {
-  return *tables().rotations64;
+const RealKernels<double>& realKernels<double>() {
+  return *tables().real64;
 }
 
 size_t productBytes(DType dtype, int64_t wide, int64_t narrow, int64_t elements) {
@@ -128,10 +137,31 @@ size_t productBytes(DType dtype, int64_t wide, int64_t narrow, int64_t elements)
          padded(addWorkspace(job, sharedPool()).most);
 }
 
+namespace {
+
+// Columns whose factors are negated at a time.
+constexpr int64_t kFactors = 64;
+
+// y -= a x, columns of a without gaps.
+template <typename T>
+void subtractColumns(const MatrixView<T>& y, const MatrixView<T>& a, const MatrixView<T>& x) {
+  T factors[kFactors];
+  for (int64_t first = 0; first < a.columns; first += kFactors) {
+    const int64_t count = std::min(kFactors, a.columns - first);
+    for (int64_t k = 0; k < count; k++) factors[k] = -x.at(first + k, 0);
+    linearKernels<T>().addColumns(a.rows, count, factors, &a.at(0, first), a.columnStride, y.data);
+  }
+}
+
+}  // namespace
+
 template <typename T>
 void subtractProduct(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b, bool conjugates,
                      const LinearWork& work) {
   if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
+  if (c.columns == 1 && !conjugates && c.rowStride == 1 && a.rowStride == 1 &&
+      std::max(a.rows, a.columns) <= kOneThreadSize)
+    return subtractColumns(c, a, b);
   const bool copiesB = conjugates || b.rows * b.columns <= a.rows * a.columns;
   const MatrixView<T>& copied = copiesB ? b : a;
   const size_t copyBytes = padded(static_cast<size_t>(copied.rows * copied.columns) * sizeof(T));

@@ -51,6 +51,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"solve", &kSolve},
                                                            {"luParts", &kLuParts},
                                                            {"inverse", &kInverse},
+                                                           {"determinants", &kDeterminants},
                                                            {"cholesky", &kCholesky},
                                                            {"triangularSolve", &kTriangularSolve},
                                                            {"qrParts", &kQrParts},

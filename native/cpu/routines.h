@@ -85,6 +85,8 @@ extern const Routine kLuSolve;
 // linear-lu-parts.cpp
 extern const Routine kInverse;
 extern const Routine kLuParts;
+// linear-determinants.cpp
+extern const Routine kDeterminants;
 // linear-small.cpp
 extern const Routine kSolve;
 // linear-cholesky.cpp

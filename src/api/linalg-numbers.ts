@@ -1,10 +1,10 @@
 /** Numbers of matrices: determinants, norms, conditions, ranks. Called by `linalg.ts`. */
 import { checkOptions } from '../graph/arguments.js';
 import * as decompositions from '../graph/decompositions.js';
+import { determinant, signAndLog } from '../graph/determinants.js';
 import type { DType } from '../graph/dtype.js';
 import { formatValue } from '../graph/format.js';
 import { cast } from '../graph/infer.js';
-import * as solves from '../graph/linear-solves.js';
 import { linearDType } from '../graph/matrices.js';
 import * as functions from '../graph/matrix-functions.js';
 import { normalizeAxes } from '../graph/shape.js';
@@ -45,15 +45,15 @@ export interface MatrixNormOptions {
 }
 
 /**
- * The determinant of each matrix, as NumPy's `det`: the product of the pivots of its LU factors, which NumPy takes by
- * their logarithms; those are taken here where the product is 0 or too large on its way.
+ * The determinant of each matrix, as NumPy's `det`: the product of the pivots of its LU factors, also where it is 0 or too large
+ * on its way.
  *
  * @example
  * await linalg.det([[1, 2], [3, 4]]).compute()
  * //=> -2.0
  */
 export function det<T extends ArrayLike>(x: T): Lazy<Linear<DTypeOf<T>>> {
-  return called(det, () => new Lazy(solves.determinant('linalg.det', exprOf('linalg.det', x))));
+  return called(det, () => new Lazy(determinant('linalg.det', exprOf('linalg.det', x))));
 }
 
 /**
@@ -69,7 +69,7 @@ export function det<T extends ArrayLike>(x: T): Lazy<Linear<DTypeOf<T>>> {
  */
 export function slogdet<T extends ArrayLike>(x: T): SignAndLog<Linear<DTypeOf<T>>> {
   return called(slogdet, () => {
-    const [sign, logabsdet] = solves.signAndLog('linalg.slogdet', exprOf('linalg.slogdet', x));
+    const [sign, logabsdet] = signAndLog('linalg.slogdet', exprOf('linalg.slogdet', x));
     return { sign: new Lazy(sign), logabsdet: new Lazy(logabsdet) };
   });
 }

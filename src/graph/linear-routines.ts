@@ -53,6 +53,17 @@ export const LINEAR_ROUTINES = {
    */
   inverse: { results: ([lu]) => [lu!] },
   /**
+   * The determinants of matrices [count, n, n], of their `luFactors`: the factors and the pivots; their signs, of complex ones
+   * numbers of modulus 1, 0 of a singular matrix; and the logarithms of their moduli: [count] each. On the CPU alone, as those.
+   */
+  determinants: {
+    results: ([lu]) => {
+      const shape = lu!.shape.slice(0, 1);
+      const each = { dtype: lu!.dtype, shape };
+      return [each, each, { dtype: realOf(lu!.dtype), shape }];
+    },
+  },
+  /**
    * The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64; or the place to which they
    * bring each row. Parameters: n, and whether it is places (0 or 1). On a GPU alone.
    */

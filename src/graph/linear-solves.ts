@@ -1,11 +1,10 @@
 /**
- * Systems of linear equations as nodes: factors (`lu`, `cholesky`), what they solve, inverses and determinants. The
+ * Systems of linear equations as nodes: factors (`lu`, `cholesky`), what they solve, and inverses. The
  * calls have matrices in column-major order, which a transpose in the graph makes: a copy that is fused with what
  * makes the matrix, or none, where one triangle is read as the other of the transpose, or the factors of a matrix in C
  * order are asked for.
  *
  *     solve(a, b)   →   luFactors of a, luSolve of bᵀ;   inv(a)   →   luFactors of a, inverse
- *     det(a)        →   luFactors, the product of their diagonal, and the sign of their exchanges
  *
  * Called by `api/linalg.ts`.
  */
@@ -13,12 +12,12 @@ import { expected, ShapeError } from '../host/errors.js';
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { diagonal } from './diagonals.js';
-import { type DType, isComplex } from './dtype.js';
+import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { takeAlongAxis } from './indexing.js';
-import { cast, constant, iota, map, reduce } from './infer.js';
+import { cast, iota, map, reduce } from './infer.js';
 import { indexAlong, padTo } from './joins.js';
 import { SMALL_ROWS } from './linear-routines.js';
 import { tril, triu } from './masks.js';
@@ -53,7 +52,7 @@ export type Transpose = (typeof TRANSPOSES)[number];
 // ---------------------------------------------------------------- LU
 
 /** The factors and pivots of a stack that has elements. */
-function factors(a: Expr): readonly [lu: Expr, pivots: Expr] {
+export function factors(a: Expr): readonly [lu: Expr, pivots: Expr] {
   const [lu, pivots] = call('luFactors', [], [stacked(a)]);
   return [lu!, pivots!];
 }
@@ -148,10 +147,13 @@ export function systemOf(op: string, x: Expr, right: Expr): System {
  * of the solutions.
  */
 function sidesOf({ a, b, shape }: System): readonly [sides: Expr, result: (x: Expr) => Expr] {
-  const turned = transposed(b);
   const n = a.shape.at(-1)!;
   const count = sizeOfShape(leadOf(a));
-  const sides = reshape(turned, [count, sizeOfShape(b.shape) / count / n, n]);
+  const sidesShape = [count, sizeOfShape(b.shape) / count / n, n];
+  // One column lies in either order alike.
+  if (b.shape.at(-1) === 1) return [reshape(b, sidesShape), (x) => reshape(x, shape)];
+  const turned = transposed(b);
+  const sides = reshape(turned, sidesShape);
   return [sides, (x) => reshape(transposed(reshape(x, turned.shape)), shape)];
 }
 
@@ -259,46 +261,4 @@ export function choleskyByLibrary(a: Expr, isUpper: boolean): readonly Expr[] {
   const [found, statuses] = call('cholesky', [isUpper || turns ? 1 : 0], [given]) as [Expr, Expr];
   const factor = turns ? transposed(found) : found;
   return [isUpper ? triu(factor) : tril(factor), statuses];
-}
-
-// ---------------------------------------------------------------- determinants
-
-/** The diagonal of U for each matrix, and whether rows were exchanged an odd number of times. */
-function pivotsOf(a: Expr): { readonly diagonals: Expr; readonly isOdd: Expr } {
-  const [lu, pivots] = factors(a);
-  const exchanged = map('notEqual', [pivots, map('add', [iota(pivots.shape[1]!), 1])]);
-  const odd = map('remainder', [reduce('sum', cast(exchanged, 'int64'), [1]), 2]);
-  return { diagonals: diagonal(lu), isOdd: map('equal', [odd, 1]) };
-}
-
-/** With the sign of the exchanges, and no negative zeros. */
-const signed = (x: Expr, isOdd: Expr): Expr =>
-  map('add', [map('where', [isOdd, map('negative', [x]), x]), 0]);
-
-const ones = (dtype: DType, shape: readonly number[]): Expr => broadcast(constant(1, dtype), shape);
-
-export function signAndLog(op: string, x: Expr): readonly [sign: Expr, logarithm: Expr] {
-  const a = squares(op, x);
-  const lead = leadOf(a);
-  if (isEmpty(a)) return [ones(a.dtype, lead), zerosOf(realDType(a.dtype), lead)];
-  const { diagonals, isOdd } = pivotsOf(a);
-  const [sign, logarithm] = signAndLogOf(diagonals, isOdd);
-  return [reshape(sign, lead), reshape(logarithm, lead)];
-}
-
-const signAndLogOf = (diagonals: Expr, isOdd: Expr): readonly [Expr, Expr] => [
-  signed(reduce('prod', map('sign', [diagonals]), [1]), isOdd),
-  reduce('sum', map('log', [map('abs', [diagonals])]), [1]),
-];
-
-/** The product of the pivots; where it is 0 or not finite on the way, by their logarithms. */
-export function determinant(op: string, x: Expr): Expr {
-  const a = squares(op, x);
-  if (isEmpty(a)) return ones(a.dtype, leadOf(a));
-  const { diagonals, isOdd } = pivotsOf(a);
-  const product = signed(reduce('prod', diagonals, [1]), isOdd);
-  const [sign, logarithm] = signAndLogOf(diagonals, isOdd);
-  const isPlain = map('logicalAnd', [map('isfinite', [product]), map('notEqual', [product, 0])]);
-  const byLogarithm = map('multiply', [sign, cast(map('exp', [logarithm]), a.dtype)]);
-  return reshape(map('where', [isPlain, product, byLogarithm]), leadOf(a));
 }

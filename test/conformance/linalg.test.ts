@@ -14,6 +14,7 @@ import { casesByCall, prepareCases } from '../support/composite-cases.js';
 import {
   adjoint,
   dtypesOn,
+  EPSILON,
   expectSmall,
   LINEAR_BACKENDS,
   type LinearDType,
@@ -178,6 +179,53 @@ describe.each(LINEAR_BACKENDS)('matrices without solutions on %s', (device) => {
     expect(Array.from(det!.data as Float64Array)[1]).toBe(0);
     expect(Number.isNaN(Number(solution!.data[0]))).toBe(true);
     expect(Number.isNaN(Number(factor!.data[0]))).toBe(true);
+  });
+});
+
+describe.each(LINEAR_BACKENDS)('determinants on %s', (device) => {
+  /** Of a diagonal matrix whose first rows are exchanged. */
+  const ofDiagonal = (values: readonly number[], dtype: LinearDType, unit?: Lazy): readonly Lazy[] => {
+    const n = values.length;
+    const order = Array.from(values, (_, k) => (k === 0 ? 1 : k === 1 ? 0 : k));
+    const rows = order.map((row) => values.map((value, k) => (k === row ? value : 0)));
+    const plain = lazy(Float64Array.from(rows.flat()), { shape: [n, n] });
+    const x = (unit === undefined ? plain : plain.mul(unit)).astype(dtype);
+    const { sign, logabsdet } = linalg.slogdet(x);
+    return [linalg.det(x), sign, logabsdet];
+  };
+  const numbersOf = async (values: readonly Lazy[]): Promise<number[]> =>
+    (await run(device, values)).map(({ data }) => Number(data[0]));
+
+  it.each([
+    ['float64', [1e300, 1e300, 1e-300, 2e-300], -2, -1, Math.log(2)],
+    ['float64', [1e-300, 1e-300, 1e300, -3e300], 3, 1, Math.log(3)],
+    ['float64', [1e300, 1e300], Number.NEGATIVE_INFINITY, -1, 600 * Math.log(10)],
+    ['float64', [2e-300, -1e-300], 0, 1, Math.log(2) - 600 * Math.log(10)],
+    ['float64', [3, 0, 5], 0, 0, Number.NEGATIVE_INFINITY],
+    ['float64', [Number.NaN, 2, 0], Number.NaN, Number.NaN, Number.NaN],
+    ['float32', [1e30, 1e30, 1e-30, 2e-30], -2, -1, Math.log(2)],
+  ] as const)('of %s, %s, whatever their products are on the way', async (dtype, values, ...wanted) => {
+    if (!dtypesOn(device).includes(dtype)) return;
+    const found = await numbersOf(ofDiagonal(values, dtype));
+    for (const [k, value] of found.entries()) {
+      const expected = Number(wanted[k]);
+      if (!Number.isFinite(expected) || expected === 0) expect(value).toBe(expected);
+      else expect(Math.abs(value / expected - 1)).toBeLessThan(8192 * EPSILON[dtype]);
+    }
+  });
+
+  it('of complex numbers', async () => {
+    const found = ofDiagonal([1e200, 1e-200, 2], 'complex128', lazy([0, 1]).mul({ re: 0, im: 1 }).slice(1));
+    const [det, sign, logarithm] = await run(device, found);
+    // -(i³ 2) = 2 i
+    for (const [x, size] of [
+      [det, 2],
+      [sign, 1],
+    ] as const) {
+      expect(Math.abs(Number(x!.data[0]))).toBeLessThan(1e-12);
+      expect(Math.abs(Number(x!.data[1]) - size)).toBeLessThan(1e-12);
+    }
+    expect(Number(logarithm!.data[0])).toBeCloseTo(Math.log(2), 12);
   });
 });
 

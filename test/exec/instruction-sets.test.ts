@@ -110,13 +110,32 @@ describe.skipIf(ISAS.length === 1)(`on every instruction set${why}`, () => {
     }),
   );
 
-  // One panel of columns: longer ones have matrix products, whose kernels are each instruction set's own.
-  it.each(PRECISIONS)('LU factors of complex matrices of %s have the same bits', (precision) =>
-    expectSame((native) => {
-      const [count, n] = [5, 8];
-      const operand = numbers(precision, count * n * n * 2, (i) => Math.sin(i * i + 1));
-      const routine = { name: 'luFactors', numbers: [dtypeCode(complexOf(precision)), count, n, n] };
-      return resultsOf(native, routine, operand, [operand.byteLength, count * n * 8, count * 4]);
+  // One panel of columns: longer ones have matrix products, whose kernels are each instruction set's own. Rows end within a
+  // vector, pivots are the first of equal ones, and a column is zeros.
+  it.each([...PRECISIONS, ...PRECISIONS.map(complexOf)])('LU factors of %s have the same bits', (dtype) =>
+    expectSame(async (native) => {
+      const results: Record<string, Uint8Array[]> = {};
+      for (const [count, rows, columns] of [
+        [5, 8, 8],
+        [3, 16, 16],
+        [2, 45, 13],
+        [2, 7, 21],
+      ] as const) {
+        const precision = dtype === 'float32' || dtype === 'complex64' ? 'float32' : 'float64';
+        const parts = dtype.startsWith('complex') ? 2 : 1;
+        const elements = count * rows * columns;
+        const operand = numbers(precision, elements * parts, (i) =>
+          i % (columns * parts) === 3 ? 0 : Math.round(9 * Math.sin(i * i + 1)),
+        );
+        const routine = { name: 'luFactors', numbers: [dtypeCode(dtype), count, columns, rows] };
+        const pivotBytes = count * Math.min(rows, columns) * 8;
+        results[`${rows} × ${columns}`] = await resultsOf(native, routine, operand, [
+          operand.byteLength,
+          pivotBytes,
+          count * 4,
+        ]);
+      }
+      return results;
     }),
   );
 

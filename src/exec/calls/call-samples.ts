@@ -202,6 +202,7 @@ export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
   luFactors: ANY,
   luParts: these(DOMINANT, PIVOTS),
   inverse: these(DOMINANT, PIVOTS),
+  determinants: these(DOMINANT, PIVOTS),
   pivotOrder: these(PIVOTS),
   luSolve: these(UNIFORM, DOMINANT, PIVOTS),
   solve: ANY,

@@ -138,6 +138,17 @@ export const INVERSE = routineCall(
   }),
 );
 
+/** A GPU has kernels instead (`fusion/passes/both-ways.ts`). */
+export const DETERMINANTS = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step)],
+    workspace: () => 0,
+    operations: (step) => columns(step),
+    method: 'by LU factors',
+    overwrites: false,
+  }),
+);
+
 export const LU_SOLVE = routineCall(
   routineOf({
     numbers: (step) => [columns(step), rows(step), ...step.parameters],

@@ -16,6 +16,7 @@ import { FFT, IRFFT, RFFT } from './fft.js';
 import { LABELS } from './labels.js';
 import {
   CHOLESKY,
+  DETERMINANTS,
   EIG,
   EIGH,
   EXPM,
@@ -114,6 +115,7 @@ export const CALLS: Rows = {
   luFactors: LU_FACTORS,
   luParts: LU_PARTS,
   inverse: INVERSE,
+  determinants: DETERMINANTS,
   pivotOrder: PIVOT_ORDER,
   luSolve: LU_SOLVE,
   solve: SOLVE,

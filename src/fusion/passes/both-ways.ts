@@ -30,6 +30,7 @@
  *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
  *     luSolve b f p →   solutions by both triangles, rows exchanged; of few rows a kernel has it
  *     inverse f p   →   both triangles' solutions with the rows of the identity, exchanged
+ *     determinants f p →  products of their diagonals, and the sign of their exchanges
  *     cholesky a    →   cholesky that leaves the other triangle, and a kernel that clears it
  *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
@@ -37,6 +38,7 @@
  * Called by the lists of passes of targets, ahead of all others.
  */
 import { isSummedAtOnce } from '../../graph/bin-units.js';
+import { determinantsByKernels } from '../../graph/determinants.js';
 import type { Expr } from '../../graph/expr.js';
 import { type Graph, type GraphNode, type MutableGraph, nodeOf } from '../../graph/graph.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
@@ -132,6 +134,7 @@ const EXPANSIONS: Partial<
   luParts: luPartsByKernels,
   luSolve: (inputs, [form]) => solvedByTriangles(inputs, form!),
   inverse: inverseByTriangles,
+  determinants: determinantsByKernels,
   qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
   expm: ([a]) => [exponentialByProducts(a!)],
 };
