@@ -348,11 +348,14 @@ void blockedProduct(const GemmProblem& problem, ThreadPool& pool, int threads, W
   BlockedProduct(problem, threads, static_cast<int64_t>(workspace.byteLength)).run(pool, workspace);
 }
 
+size_t mostBlockedBytes(const GemmProblem& problem, int threads) {
+  return static_cast<size_t>(
+      BlockedProduct(problem, threads, std::numeric_limits<int64_t>::max()).byteLength());
+}
+
 WorkspaceNeed blockedWorkspace(const GemmProblem& problem, int threads) {
-  const auto bytesWithin = [&](int64_t limit) {
-    return static_cast<size_t>(BlockedProduct(problem, threads, limit).byteLength());
-  };
-  return {bytesWithin(std::numeric_limits<int64_t>::max()), bytesWithin(0)};
+  return {mostBlockedBytes(problem, threads),
+          static_cast<size_t>(BlockedProduct(problem, threads, 0).byteLength())};
 }
 
 }  // namespace weft::cpu

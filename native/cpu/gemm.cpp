@@ -180,11 +180,12 @@ WorkspaceNeed addWorkspace(const Matmul& job, const ThreadPool& pool) {
 void addProduct(const Matmul& job, ThreadPool& pool, const std::atomic<bool>* cancel, Workspace workspace) {
   Batch batch = batchOf(job, cancel);
   batch.problem.adds = true;
-  const WorkspaceNeed need = blockedWorkspace(batch.problem, pool.workers());
+  const size_t most = mostBlockedBytes(batch.problem, pool.workers());
   host::Block own;
-  if (workspace.byteLength < need.least) {
-    own = host::allocate(need.most, host::Purpose::work);
-    workspace = {own.as<std::byte>(), need.most};
+  if (workspace.byteLength < most &&
+      workspace.byteLength < blockedWorkspace(batch.problem, pool.workers()).least) {
+    own = host::allocate(most, host::Purpose::work);
+    workspace = {own.as<std::byte>(), most};
   }
   largeProducts(batch, job, pool, workspace);
 }

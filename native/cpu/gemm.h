@@ -45,7 +45,9 @@ struct GemmProblem {
 // Packs and multiplies on at most `threads` threads of the pool; inside one of its tasks, on that task's
 // thread, which is 1. Packs as much at a time as the workspace has room for, which is the least at least.
 void blockedProduct(const GemmProblem& problem, ThreadPool& pool, int threads, Workspace workspace);
-// The bytes of a workspace that it uses.
+// The bytes of a workspace that it uses, and the most of them alone: the least takes longer to find than a
+// small product.
+size_t mostBlockedBytes(const GemmProblem& problem, int threads);
 WorkspaceNeed blockedWorkspace(const GemmProblem& problem, int threads);
 
 // c += a * b, of floats and complex numbers, with a workspace as `addWorkspace` says, or memory of its own

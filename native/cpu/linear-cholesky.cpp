@@ -1,14 +1,16 @@
 // Cholesky factors, and systems with a triangle.
 #include "cpu/lapack-rows.h"
+#include "cpu/linear-turns.h"
 
 namespace weft::cpu {
 namespace {
 
-// Rows that are factored one by one; steps of halves, and rows for which calls of loops take too long.
-constexpr int64_t kRows = 64, kPanel = 16;
+// Columns that are factored one by one, steps of halves, and rows of which a matrix is factored element by
+// element.
+constexpr int64_t kPanel = 16;
 
-// L of A = L Lᴴ in the lower triangle of a view of few rows, element by element; gives 0, or the order of the
-// first leading minor that is not positive.
+// L of A = L Lᴴ in the lower triangle of a matrix of few rows, element by element; gives 0, or the order of
+// the first leading minor that is not positive.
 template <typename T>
 int32_t factorFew(const MatrixView<T>& a) {
   for (int64_t j = 0; j < a.rows; j++) {
@@ -26,52 +28,58 @@ int32_t factorFew(const MatrixView<T>& a) {
   return 0;
 }
 
-// The same of a view whose rows, or columns, have no gaps: products of rows are taken off, or columns.
+// The first columns of L, of a view whose columns have no gaps: products of columns are taken off.
 template <typename T>
-int32_t factorPanel(const MatrixView<T>& a) {
+int32_t factorColumns(const MatrixView<T>& a) {
   const LinearKernels<T>& kernels = linearKernels<T>();
-  for (int64_t j = 0; j < a.rows; j++) {
-    T taken[kRows];
-    if (a.columnStride == 1) {
-      kernels.dots(j, a.rows - j, &a.at(j, 0), a.rowStride, &a.at(j, 0), taken);
-      for (int64_t i = j; i < a.rows; i++) a.at(i, j) = a.at(i, j) - conjugate(taken[i - j]);
-    } else {
-      for (int64_t k = 0; k < j; k++) taken[k] = -conjugate(a.at(j, k));
-      kernels.addColumns(a.rows - j, j, taken, &a.at(j, 0), a.columnStride, &a.at(j, j));
-    }
+  for (int64_t j = 0; j < a.columns; j++) {
+    T factors[kPanel];
+    for (int64_t k = 0; k < j; k++) factors[k] = -conjugate(a.at(j, k));
+    kernels.addColumns(a.rows - j, j, factors, &a.at(j, 0), a.columnStride, &a.at(j, j));
     const RealOf<T> pivot = realPart(a.at(j, j));
     if (pivot <= 0) return static_cast<int32_t>(j + 1);
     const RealOf<T> root = std::sqrt(pivot);
     a.at(j, j) = ofReal<T>(root);
-    for (int64_t i = j + 1; i < a.rows; i++) a.at(i, j) = a.at(i, j) / root;
+    kernels.scale(a.rows - j - 1, ofReal<T>(1 / root), &a.at(j, j) + 1);
   }
   return 0;
 }
 
-// c -= l lᴴ, its lower triangle alone, by halves.
+// The same of any view: one whose rows have no gaps is turned into the workspace, and back.
+template <typename T>
+int32_t factorPanel(const MatrixView<T>& a, const LinearWork& work) {
+  if (a.rowStride == 1) return factorColumns(a);
+  const MatrixView<T> panel = columnMajor(reinterpret_cast<T*>(work.workspace.data), a.rows, a.columns);
+  turnBlocks(a, panel);
+  const int32_t status = factorColumns(panel);
+  turnBlocks(panel.transposed(), a.transposed());
+  return status;
+}
+
+// c -= l lᴴ in and below the lower triangle of its first rows, by halves; l has as many rows as c.
 template <typename T>
 void subtractSquare(const MatrixView<T>& c, const MatrixView<T>& l, const LinearWork& work) {
   constexpr int64_t kWhole = 64;
-  if (c.rows <= kWhole) return subtractProduct(c, l, l.transposed(), kIsComplex<T>, work);
-  const int64_t half = c.rows / 2 / kPanel * kPanel, rest = c.rows - half;
-  const MatrixView<T> top = l.part(0, 0, half, l.columns), bottom = l.part(half, 0, rest, l.columns);
-  subtractSquare(c.part(0, 0, half, half), top, work);
-  subtractProduct(c.part(half, 0, rest, half), bottom, top.transposed(), kIsComplex<T>, work);
-  subtractSquare(c.part(half, half, rest, rest), bottom, work);
+  const MatrixView<T> top = l.part(0, 0, c.columns, l.columns);
+  if (c.columns <= kWhole) return subtractProduct(c, l, top.transposed(), kIsComplex<T>, work);
+  const int64_t half = c.columns / 2 / kPanel * kPanel, rest = c.columns - half, below = c.rows - half;
+  const MatrixView<T> bottom = l.part(half, 0, below, l.columns);
+  subtractSquare(c.part(0, 0, half, half), top.part(0, 0, half, l.columns), work);
+  subtractProduct(c.part(half, 0, below, half), bottom, top.part(0, 0, half, l.columns).transposed(),
+                  kIsComplex<T>, work);
+  subtractSquare(c.part(half, half, below, rest), bottom, work);
 }
 
+// The first columns of L, from the diagonal on.
 template <typename T>
 int32_t factor(const MatrixView<T>& a, const LinearWork& work) {
-  if (a.rows <= kPanel) return factorFew(a);
-  if (a.rows <= kRows) return factorPanel(a);
+  if (a.columns <= kPanel) return a.rows <= kPanel ? factorFew(a) : factorPanel(a, work);
   if (work.cancelled()) return 0;
-  const int64_t half = std::max(kPanel, a.rows / 2 / kPanel * kPanel), rest = a.rows - half;
-  const MatrixView<T> first = a.part(0, 0, half, half), below = a.part(half, 0, rest, half),
-                      last = a.part(half, half, rest, rest);
-  const int32_t status = factor(first, work);
+  const int64_t half = std::max(kPanel, a.columns / 2 / kPanel * kPanel), below = a.rows - half;
+  const int32_t status = factor(a.part(0, 0, a.rows, half), work);
   if (status != 0) return status;
-  solveTriangle(first, {false, false, kIsComplex<T>}, below.transposed(), work);
-  subtractSquare(last, below, work);
+  const MatrixView<T> last = a.part(half, half, below, a.columns - half);
+  subtractSquare(last, a.part(half, 0, below, half), work);
   const int32_t later = factor(last, work);
   return later == 0 ? 0 : later + static_cast<int32_t>(half);
 }
@@ -93,7 +101,11 @@ struct Squares {
   // Which triangle is factored, and whether the other one is cleared.
   bool isUpper, clears;
   LapackProblem problem() const { return {LapackRow::cholesky, numbers.dtype, n, n}; }
-  size_t workBytes() const { return bytesFor(numbers.dtype, n, n); }
+  // Of products, or of columns that are turned.
+  size_t workBytes() const {
+    const auto columnBytes = static_cast<size_t>(n * kElementBytes[static_cast<int>(numbers.dtype)]);
+    return n <= kPanel ? 0 : std::max(bytesFor(numbers.dtype, n, n), kPanel * columnBytes);
+  }
 };
 
 RoutineNeed choleskyNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool) {

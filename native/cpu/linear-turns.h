@@ -27,6 +27,16 @@ void eachTurnedRange(int64_t lines, int64_t elements, const LinearWork& work, co
                         [&](int64_t task, int) { turn(task * size, std::min(lines, (task + 1) * size)); });
 }
 
+// Copies a matrix whose rows have no gaps to one whose columns have none.
+template <typename T>
+void turnBlocks(const MatrixView<T>& from, const MatrixView<T>& to) {
+  RealOf<T> doubts[kTurnedBlock] = {};
+  for (int64_t left = 0; left < from.columns; left += kTurnedBlock)
+    linearKernels<T>().turn(&from.at(0, left), from.rowStride, from.rows,
+                            std::min(kTurnedBlock, from.columns - left), &to.at(0, left), to.columnStride,
+                            doubts);
+}
+
 // Copies rows and columns of a matrix in C order, and finds what is there.
 template <typename T>
 Finds turnMatrix(const T* from, const MatrixView<T>& to, const LinearWork& work) {
