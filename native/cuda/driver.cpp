@@ -36,7 +36,7 @@ DriverState* findDriver() {
 #define WEFT_ENTRY(name, symbol, ...) {reinterpret_cast<void**>(&api.name), symbol, false},
 #define WEFT_LATE_ENTRY(name, symbol, ...) {reinterpret_cast<void**>(&api.name), symbol, true},
   const std::vector<EntryPoint> entryPoints = {WEFT_CUDA_DRIVER(WEFT_ENTRY)
-                                                   WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_LATE_ENTRY)};
+                                                   WEFT_CUDA_DRIVER_LATER(WEFT_LATE_ENTRY)};
 #undef WEFT_ENTRY
 #undef WEFT_LATE_ENTRY
   state->library = openLibrary(candidates().driver, entryPoints, {}, [] { return std::string(); });
@@ -96,7 +96,7 @@ void throwStatus(CUresult status, const char* call) {
 
 std::vector<std::string> driverEntryPoints() {
 #define WEFT_SYMBOL(name, symbol, ...) symbol,
-  return {WEFT_CUDA_DRIVER(WEFT_SYMBOL) WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_SYMBOL)};
+  return {WEFT_CUDA_DRIVER(WEFT_SYMBOL) WEFT_CUDA_DRIVER_LATER(WEFT_SYMBOL)};
 #undef WEFT_SYMBOL
 }
 

@@ -218,8 +218,11 @@ enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers 
   X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,          \
     size_t width, size_t height, CUstream stream)
 
-// The same of drivers since CUDA 12.4; null in others.
-#define WEFT_CUDA_DRIVER_CONDITIONAL(X)                                                                 \
+// The same of drivers since CUDA 12.0 (tensor maps) and 12.4 (loops in graphs); null in others.
+#define WEFT_CUDA_DRIVER_LATER(X)                                                                       \
+  X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", void* map, int dataType, unsigned rank,           \
+    CUdeviceptr address, const uint64_t* sizes, const uint64_t* strides, const unsigned* box,           \
+    const unsigned* elementStrides, int interleave, int swizzle, int promotion, int fill)               \
   X(cuGraphConditionalHandleCreate, "cuGraphConditionalHandleCreate", CUgraphConditionalHandle* handle, \
     CUgraph graph, CUcontext context, unsigned initialValue, unsigned flags)                            \
   X(cuGraphAddNode, "cuGraphAddNode", CUgraphNode* node, CUgraph graph, const CUgraphNode* after,       \
@@ -228,7 +231,7 @@ enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers 
 struct Driver {
 #define WEFT_DECLARE(name, symbol, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   WEFT_CUDA_DRIVER(WEFT_DECLARE)
-  WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_DECLARE)
+  WEFT_CUDA_DRIVER_LATER(WEFT_DECLARE)
 #undef WEFT_DECLARE
 };
 
@@ -243,6 +246,7 @@ struct DriverState {
   int deviceCount = 0;
 
   bool usable() const { return library.found() && error.empty(); }
+  bool hasTensorMaps() const { return driver.cuTensorMapEncodeTiled != nullptr; }
   // Whether graphs can have loops whose bodies set memory, too.
   bool hasConditionalNodes() const {
     constexpr int kSince = 12040;

@@ -26,6 +26,7 @@ void eachWord(const LaunchStep& step, void** parameters, const std::vector<CUdev
   for (size_t i = 0; i < step.args.size(); i++) {
     const LaunchStep::Argument& argument = step.args[i];
     if (argument.kind == LaunchArgument::buffer) see(addresses[argument.at]);
+    if (argument.kind == LaunchArgument::tensorMap) see(addresses[step.tensorMaps[argument.at].buffer]);
     if (argument.number < 0) continue;
     CUdeviceptr words[kConstantBytes / sizeof(CUdeviceptr)];
     std::memcpy(words, parameters[i], sizeof words);

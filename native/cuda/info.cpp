@@ -69,7 +69,7 @@ void describeDevice(Napi::Object& entry, int ordinal) {
   entry.Set("sharedMemoryPerMultiprocessor", attribute(device, Attribute::sharedMemoryPerMultiprocessor));
   entry.Set("l2ByteLength", attribute(device, Attribute::l2ByteLength));
   entry.Set("memoryBytesPerSecond", memoryRate(device));
-  entry.Set("tensorMaps", has(device, Attribute::tensorMapsSupported));
+  entry.Set("tensorMaps", driverState().hasTensorMaps() && has(device, Attribute::tensorMapsSupported));
   entry.Set("memoryPools", attribute(device, Attribute::memoryPoolsSupported) != 0);
 }
 

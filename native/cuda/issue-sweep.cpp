@@ -67,6 +67,7 @@ void Issue::runPart(const LaunchStep& step, const ProgramCode::Launch& launch, c
   code_.window = {range.z0, range.z1};
   const auto across = static_cast<unsigned>(range.x1 - range.x0);
   const auto down = static_cast<unsigned>(range.y1 - range.y0);
+  code_.encodeTensorMaps(launch, step.tensorMaps.size());
   if (exec_ != nullptr) {
     LaunchStep part = step;
     part.grid = {across, down, step.grid[2]};

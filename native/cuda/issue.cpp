@@ -175,6 +175,7 @@ Issue::GraphLaunch Issue::tryLaunchGraph(std::unique_ptr<GraphExec>& own,
 
 void Issue::operator()(const LaunchStep& step) {
   const ProgramCode::Launch& launch = code_.launches[launch_++];
+  code_.encodeTensorMaps(launch, step.tensorMaps.size());
   if (exec_ != nullptr)
     return exec_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
   const StreamSpan span(stream_, Kind::kernel, [&] { return step.function; });

@@ -45,8 +45,13 @@ namespace {
 
 void addLaunch(const LaunchStep& launch, ProgramCode& code) {
   Module& module = *code.modules[launch.image];
-  code.launches.push_back(
-      {module.function(launch.function, launch.sharedByteLength), code.parameters.size()});
+  code.launches.push_back({module.function(launch.function, launch.sharedByteLength), code.parameters.size(),
+                           code.tensorMaps.size()});
+  const size_t firstMap = code.tensorMaps.size();
+  if (!launch.tensorMaps.empty() && !driverState().hasTensorMaps())
+    throw Failure(FailureCode::device,
+                  "[cuda] expected a driver that encodes tensor maps, of CUDA 12 or later");
+  for (const TensorMap& map : launch.tensorMaps) code.tensorMaps.emplace_back(map);
   const auto valueOf = [&](const LaunchStep::Argument& argument) -> const void* {
     switch (argument.kind) {
       case LaunchArgument::buffer:
@@ -58,6 +63,8 @@ void addLaunch(const LaunchStep& launch, ProgramCode& code) {
         return &code.loopSteps;
       case LaunchArgument::done:
         return &code.loopDone;
+      case LaunchArgument::tensorMap:
+        return code.tensorMaps[firstMap + argument.at].words();
       case LaunchArgument::bytes:
         break;
     }

@@ -4,6 +4,7 @@
 // it is dropped. Executor's thread only.
 #pragma once
 #include <array>
+#include <deque>
 #include <list>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "cuda/driver.h"
 #include "cuda/graph-exec.h"
+#include "cuda/tensor-map.h"
 #include "runtime/program.h"
 
 namespace weft::cuda {
@@ -40,8 +42,8 @@ class Module {
 struct ProgramCode {
   struct Launch {
     CUfunction function;
-    // The first of its parameters.
-    size_t parameters;
+    // The first of its parameters, and of its tensor maps.
+    size_t parameters, tensorMaps;
   };
   std::vector<std::shared_ptr<Module>> modules;
   std::vector<Launch> launches;
@@ -57,9 +59,15 @@ struct ProgramCode {
   int64_t loopDone = 0;
   // The constants that come with the run, of kConstantBytes each.
   std::vector<uint8_t> numbers;
-  // Where each parameter's value is: in `addresses`, in `firstBlock`, in `loopSteps`, in `loopDone`, in
-  // `numbers`, or in the program's scalars.
+  // Those of all launches, where parameters point to.
+  std::deque<EncodedTensorMap> tensorMaps;
+  // Where each parameter's value is: in `addresses`, in `tensorMaps`, in `firstBlock`, in `loopSteps`, in
+  // `loopDone`, in `numbers`, or in the program's scalars.
   std::vector<void*> parameters;
+  // Before a launch: has its tensor maps say where the buffers are.
+  void encodeTensorMaps(const Launch& launch, size_t count) {
+    for (size_t k = 0; k < count; k++) tensorMaps[launch.tensorMaps + k].encode(addresses);
+  }
   // Runs so far, and for each of the program's graphs what repeats its steps, once there were enough of them.
   size_t runs = 0;
   std::vector<std::unique_ptr<GraphExec>> graphs;

@@ -32,6 +32,39 @@ std::array<unsigned, 3> readDimensions(const Fields& fields, const char* name,
   return result;
 }
 
+// The limits are those of the driver, which would refuse a map when it is encoded.
+TensorMap readTensorMap(const Fields& fields, const Program& program) {
+  constexpr int64_t kLeastStride = 16, kMostBox = 256;
+  constexpr size_t kMostRank = 5;
+  constexpr int64_t kMostSize = int64_t{1} << 32, kMostStride = (int64_t{1} << 40) - kLeastStride;
+  TensorMap map{};
+  map.buffer = readBuffer(fields, "buffer", program);
+  const BufferSpec& buffer = program.buffers[map.buffer];
+  if (buffer.windowed) fields.reject("buffer", "one that is on the device as a whole");
+  map.elementBytes = static_cast<int>(fields.integer("elementBytes", 1, sizeof(double)));
+  if ((map.elementBytes & (map.elementBytes - 1)) != 0) fields.reject("elementBytes", "1, 2, 4 or 8");
+  const std::vector<int64_t> sizes = fields.integers("sizes", 1), strides = fields.integers("strides", 1),
+                             box = fields.integers("box", 1);
+  if (sizes.empty() || sizes.size() > kMostRank) fields.reject("sizes", "one to five sizes");
+  if (strides.size() + 1 != sizes.size()) fields.reject("strides", "one for each size but the first");
+  if (box.size() != sizes.size()) fields.reject("box", "one for each size");
+  auto byteLength = static_cast<uint64_t>(sizes[0] * map.elementBytes);
+  for (size_t i = 0; i < sizes.size(); i++) {
+    if (sizes[i] > kMostSize) fields.reject("sizes", "at most 2^32 each");
+    if (box[i] > kMostBox) fields.reject("box", "at most 256 each");
+    if (i == 0) continue;
+    if (strides[i - 1] % kLeastStride != 0 || strides[i - 1] > kMostStride)
+      fields.reject("strides", "multiples of 16 below 2^40");
+    byteLength += static_cast<uint64_t>(sizes[i] - 1) * static_cast<uint64_t>(strides[i - 1]);
+  }
+  if (box[0] * map.elementBytes % kLeastStride != 0) fields.reject("box", "rows of a multiple of 16 bytes");
+  if (byteLength > buffer.byteLength) fields.reject("sizes", "an array within the buffer");
+  map.sizes.assign(sizes.begin(), sizes.end());
+  map.strides.assign(strides.begin(), strides.end());
+  map.box.assign(box.begin(), box.end());
+  return map;
+}
+
 void readLaunchArgument(const Fields& fields, const Program& program, LaunchStep& step) {
   // The property that it has says which it is; without any, bytes are missed.
   const auto found = std::find_if(std::begin(kLaunchArguments), std::end(kLaunchArguments),
@@ -48,6 +81,11 @@ void readLaunchArgument(const Fields& fields, const Program& program, LaunchStep
     const auto named = std::find(names.begin(), names.end(), fields.text("block"));
     if (named == names.end()) fields.reject("block", "x, y, first or last");
     step.args.push_back({kind, static_cast<size_t>(named - names.begin())});
+    return;
+  }
+  if (kind == LaunchArgument::tensorMap) {
+    step.args.push_back({kind, step.tensorMaps.size()});
+    step.tensorMaps.push_back(readTensorMap(fields.object("tensorMap"), program));
     return;
   }
   if (kind == LaunchArgument::steps || kind == LaunchArgument::done) {

@@ -62,11 +62,22 @@ struct TapeStep {
   bool isShort() const { return work <= kShortWork; }
 };
 
+// How an array lies in a buffer, axes from the fastest one on, and the box of it that a kernel copies at a
+// time.
+struct TensorMap {
+  int buffer;
+  int elementBytes;
+  std::vector<uint64_t> sizes;
+  // In bytes, of the axes from the second one on.
+  std::vector<uint64_t> strides;
+  std::vector<unsigned> box;
+};
+
 struct LaunchStep {
   struct Argument {
     LaunchArgument kind;
     // A buffer, an axis of the grid (x is 0; 2 and 3: where the window of indices begins and ends), or where
-    // a scalar is in `scalars`.
+    // a scalar is in `scalars`, a tensor map in `tensorMaps`.
     size_t at = 0;
     // Of a scalar that comes with a run, its position; else -1.
     int64_t number = -1;
@@ -78,6 +89,7 @@ struct LaunchStep {
   unsigned sharedByteLength;
   std::vector<Argument> args;
   std::vector<uint8_t> scalars;
+  std::vector<TensorMap> tensorMaps;
   // Whether an argument is another one in every run of a loop's body.
   bool isCounted = false;
   // Whether it takes elements of a window: a range has the indices that are there.

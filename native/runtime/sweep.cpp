@@ -306,6 +306,7 @@ std::vector<int> buffersOf(const Step& step) {
       for (const LaunchStep::Argument& arg : s.args) {
         if (arg.kind == LaunchArgument::buffer) all.push_back(static_cast<int>(arg.at));
       }
+      for (const TensorMap& map : s.tensorMaps) all.push_back(map.buffer);
       return all;
     }
     std::vector<int> operator()(const MatmulStep& s) {

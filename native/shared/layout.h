@@ -70,8 +70,9 @@
 // Roles of a program's buffers. `spill`: host memory of the run; `state`: of a loop, which says where it lies.
 #define WEFT_BUFFER_ROLES(X) X(input) X(output) X(temporary) X(spill) X(state)
 // Arguments of a launch, by the property that says which it is: a buffer's address, the bytes of a scalar,
-// where the blocks that run start on an axis of the grid, the steps of a loop that it does, those done before.
-#define WEFT_LAUNCH_ARGUMENTS(X) X(buffer) X(bytes) X(block) X(steps) X(done)
+// where the blocks that run start on an axis of the grid, the steps of a loop that it does, those done before,
+// a tensor map of a buffer.
+#define WEFT_LAUNCH_ARGUMENTS(X) X(buffer) X(bytes) X(block) X(steps) X(done) X(tensorMap)
 
 // X(type, name): how far a loop is, in the memory of the device that decides whether it goes on. `until`: when,
 // by the device's clock, a launch leaves the rest to the next one.

@@ -39,7 +39,7 @@ inline const Driver& cu() {
 #define WEFT_FIND(name, symbolName, ...) \
   found.name = reinterpret_cast<decltype(found.name)>(symbol(symbolName));
     WEFT_CUDA_DRIVER(WEFT_FIND)
-    WEFT_CUDA_DRIVER_CONDITIONAL(WEFT_FIND)
+    WEFT_CUDA_DRIVER_LATER(WEFT_FIND)
 #undef WEFT_FIND
     return found;
   }();

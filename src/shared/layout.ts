@@ -74,7 +74,7 @@ export const NATIVE_SPAN_KINDS = [
 /** Roles of a program's buffers. */
 export const BUFFER_ROLES = ['input', 'output', 'temporary', 'spill', 'state'] as const;
 /** The property of a launch's argument that says which it is. */
-export const LAUNCH_ARGUMENTS = ['buffer', 'bytes', 'block', 'steps', 'done'] as const;
+export const LAUNCH_ARGUMENTS = ['buffer', 'bytes', 'block', 'steps', 'done', 'tensorMap'] as const;
 /** Fields, with their types, of what counts a loop's steps on a GPU. */
 export const LOOP_RECORD = {
   steps: 'long long',

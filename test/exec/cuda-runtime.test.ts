@@ -15,6 +15,7 @@ import {
   type StepSpec,
   trim,
 } from '../../src/exec/native/native.js';
+import type { BufferSpec, TensorMap } from '../../src/exec/native/program-types.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { ArgumentError, DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
@@ -26,7 +27,7 @@ setDevices([{ memory: MEMORY_BYTES }, { memory: MEMORY_BYTES }]);
 
 const bytesOf = (array: Float32Array | Int32Array): Uint8Array => new Uint8Array(array.buffer);
 
-/** y = a x, and a kernel that writes where nothing is. */
+/** y = a x, a kernel that writes where nothing is, and one that writes a tensor map as words (`native/sim/driver/tensor-maps.cpp`). */
 const SOURCE = `
 extern "C" __global__ void __launch_bounds__(128)
 scale(const float* __restrict__ x, float* __restrict__ y, float a, int n) {
@@ -35,6 +36,13 @@ scale(const float* __restrict__ x, float* __restrict__ y, float a, int n) {
 extern "C" __global__ void __launch_bounds__(1)
 fault() {
   *reinterpret_cast<volatile int*>(256) = 0;
+}
+struct weft_map {
+  unsigned long long words[16];
+};
+extern "C" __global__ void __launch_bounds__(32)
+words(weft_map map, const float* x, unsigned long long* out) {
+  if (threadIdx.x < 16) out[threadIdx.x] = threadIdx.x == 0 ? map.words[0] - (unsigned long long)x : map.words[threadIdx.x];
 }
 `;
 const compiled = await compileCuda(SOURCE, ['--gpu-architecture=sm_90']);
@@ -65,6 +73,37 @@ const fault: StepSpec = {
   sharedByteLength: 0,
   args: [],
 };
+
+const MAP: TensorMap = {
+  buffer: 0,
+  elementBytes: 4,
+  sizes: [12, 5, 3],
+  strides: [64, 320],
+  box: [64, 256, 1],
+};
+
+/** The words of a map of the input, of which the first is relative to its address. */
+const wordsOf = (map: Partial<TensorMap>, buffers: Partial<BufferSpec> = {}): ProgramSpec => ({
+  device: 'cuda:0',
+  arenaByteLength: 0,
+  images: [image],
+  buffers: [
+    { role: 'input', byteLength: 960, offset: -1, ...buffers },
+    { role: 'output', byteLength: 128, offset: -1 },
+  ],
+  steps: [
+    {
+      kind: 'launch',
+      image: 0,
+      function: 'words',
+      grid: [1, 1, 1],
+      block: [32, 1, 1],
+      sharedByteLength: 0,
+      args: [{ tensorMap: { ...MAP, ...map } }, { buffer: 0 }, { buffer: 1 }],
+    },
+  ],
+  graphs: [{ first: 0, count: 1 }],
+});
 
 /** 6 x, by way of a temporary. */
 const sixTimes = (n: number, device = 'cuda:0'): ProgramSpec => ({
@@ -188,6 +227,45 @@ describe('a program on a GPU', () => {
     cancel(token);
     const stopped = run(createProgram(sixTimes(1000)), [ramp(1000)], { outputs: ['host'], cancel: token });
     await expect(stopped).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('a tensor map', () => {
+  it('is of the address that its buffer has in each run, also in graphs', async () => {
+    const program = createProgram(wordsOf({}));
+    const kept: unknown[] = [];
+    for (let i = 0; i < 8; i++) {
+      const inputs = createProgram({ ...sixTimes(240), steps: [scale(0, 2, 1, 240)] });
+      const { outputs: made } = await run(inputs, [ramp(240)], { outputs: ['device'] });
+      kept.push(made[0]);
+      const { outputs } = await run(program, [made[0] as DeviceBuffer], { outputs: ['host'] });
+      const words = [...new BigUint64Array(outputs[0] as ArrayBuffer)].map(Number);
+      expect(words).toEqual([0, 4, 12, 5, 3, 0, 0, 64, 320, 0, 0, 64, 256, 1, 0, 0]);
+    }
+  });
+
+  it.each(
+    Object.entries({
+      'beyond its buffer': { sizes: [12, 5, 4] },
+      'of a buffer that is not there': { buffer: 2 },
+      'of elements of three bytes': { elementBytes: 3 },
+      'of no axis': { sizes: [], strides: [], box: [] },
+      'of six axes': { sizes: [1, 1, 1, 1, 1, 1], strides: [16, 16, 16, 16, 16], box: [4, 1, 1, 1, 1, 1] },
+      'without a stride': { strides: [64] },
+      'of rows that do not begin at 16 bytes': { strides: [60, 320] },
+      'of strides of 40 bits': { strides: [64, 2 ** 40] },
+      'of a box that is too large': { box: [64, 257, 1] },
+      'of a box without elements': { box: [64, 0, 1] },
+      'of a box whose rows are not whole chunks': { box: [3, 1, 1] },
+      'of a box of other axes': { box: [64, 256] },
+      'of sizes of 33 bits': { sizes: [12, 1, 2 ** 33], strides: [64, 16] },
+    } satisfies Record<string, Partial<TensorMap>>),
+  )('%s is refused', (_, map) => {
+    expect(() => createProgram(wordsOf(map))).toThrow(ArgumentError);
+  });
+
+  it('of a buffer that is there in windows is refused', () => {
+    expect(() => createProgram(wordsOf({}, { windowed: true }))).toThrow(/as a whole/);
   });
 });
 

@@ -31,18 +31,34 @@ export interface BufferSpec {
 }
 
 /**
+ * How an array lies in a buffer, axes from the fastest one on, and the box of it that a kernel copies at a time between
+ * global and shared memory (`cp.async.bulk.tensor`). Strides are bytes, multiples of 16, of the axes from the second one on;
+ * a box has at most 256 elements along an axis, and rows of a multiple of 16 bytes.
+ */
+export interface TensorMap {
+  readonly buffer: number;
+  readonly elementBytes: number;
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  readonly box: readonly number[];
+}
+
+/**
  * An argument of a CUDA kernel: a buffer's address, the bytes of a scalar, which may be a constant that comes with a run,
  * by its position, or the number of the first block
  * that runs (unsigned, 32 bits): that of a tile's range in a sweep, else 0; or how many steps of its loop it
  * does (the same), or how many were done before (signed, 64 bits); or the first and the end of the indices that are
- * there of buffers that are taken from in windows (signed, 64 bits): z0 and z1 of the tile's range.
+ * there of buffers that are taken from in windows (signed, 64 bits): z0 and z1 of the tile's range; or a tensor map, of
+ * 128 bytes at a multiple of 64 (`const __grid_constant__ CUtensorMap`), which the driver encodes for the buffer's address
+ * in a run, zeros where that is no multiple of 16.
  */
 export type LaunchArgument =
   | { readonly buffer: number }
   | { readonly bytes: Uint8Array; readonly number?: number | undefined }
   | { readonly block: 'x' | 'y' | 'first' | 'last' }
   | { readonly steps: true }
-  | { readonly done: true };
+  | { readonly done: true }
+  | { readonly tensorMap: TensorMap };
 
 export type StepSpec =
   | RoutineSpec

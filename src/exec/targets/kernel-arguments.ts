@@ -10,10 +10,13 @@ export interface LaunchPlaces {
   readonly loopSteps?: number | undefined;
 }
 
+/** Generated kernels copy nothing by tensor maps. */
+type KernelArgument = Exclude<LaunchArgument, { readonly tensorMap: unknown }>;
+
 export function launchArgument(
   argument: CudaArgument,
   { buffers, scratch, loopSteps }: LaunchPlaces,
-): LaunchArgument {
+): KernelArgument {
   if ('buffer' in argument) return { buffer: buffers[argument.buffer]! };
   if ('scratch' in argument) return { buffer: scratch[argument.scratch]! };
   return 'steps' in argument && loopSteps !== undefined ? int32(loopSteps) : argument;
@@ -21,7 +24,7 @@ export function launchArgument(
 
 /** The argument of a launch of all blocks, which is the first of its loop. */
 export function wholeArgument(
-  argument: LaunchArgument,
+  argument: KernelArgument,
 ): Extract<LaunchArgument, { readonly buffer: number } | { readonly bytes: Uint8Array }> {
   if ('buffer' in argument || 'bytes' in argument) return argument;
   if ('steps' in argument) return int32(1);
