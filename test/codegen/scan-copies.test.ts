@@ -1,10 +1,11 @@
 /** Scans by bulk copies, lines in rings of tiles and rows a block each: where they are chosen, and their CUDA C. */
 import { describe, expect, it } from 'vitest';
-import { COLUMN_SCHEDULE, printCopiedColumns } from '../../src/codegen/cuda/routines/scan-copied-columns.js';
 import { canRing, printRingScan, RING_SCHEDULE } from '../../src/codegen/cuda/routines/scan-ring.js';
+import { printRingColumns, STRIPE_SCHEDULE } from '../../src/codegen/cuda/routines/scan-ring-columns.js';
 import { printCopiedRows, ROW_SCHEDULE } from '../../src/codegen/cuda/routines/scan-rows.js';
 import type { RoutineStep } from '../../src/exec/calls/call.js';
 import { SCAN } from '../../src/exec/calls/scan.js';
+import { sharingOf } from '../../src/exec/calls/scan-column-rings.js';
 import type { DType } from '../../src/graph/dtype.js';
 import { SCAN_OPS, type ScanOp } from '../../src/graph/scan-tiles.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
@@ -129,37 +130,76 @@ describe('a scan of rows that are copied in bulk', () => {
   });
 });
 
-describe('a scan of columns that are copied past registers', () => {
-  const isCopied = (scan: Scan, limits: object = {}): boolean => scheduleOf(scan, limits) === COLUMN_SCHEDULE;
+describe('a scan of columns by rings of tiles', () => {
+  const isColumnRing = (scan: Scan, limits: object = {}): boolean =>
+    scheduleOf(scan, limits) === STRIPE_SCHEDULE;
 
   it('is of long columns whose totals are one word and whose rows begin at 16 bytes', () => {
-    for (const form of FORMS) expect(isCopied({ ...form, shape: [3, 5000, 1028] })).toBe(true);
-    expect(isCopied({ shape: [1, 4096, 2048] })).toBe(true);
-    expect(isCopied({ shape: [1, 4095, 2048] })).toBe(false);
-    expect(isCopied({ shape: [2 ** 10, 256, 2048] })).toBe(false);
-    expect(isCopied({ shape: [1, 2 ** 20, 32] })).toBe(false);
-    expect(isCopied({ shape: [1, 2 ** 20, 66] })).toBe(false);
-    expect(isCopied({ shape: [1, 2 ** 20, 66], dtype: 'float64' })).toBe(true);
-    expect(isCopied({ shape: [1, 2 ** 14, 2048], isReverse: true })).toBe(false);
+    for (const form of FORMS) expect(isColumnRing({ ...form, shape: [3, 5000, 1028] })).toBe(true);
+    expect(isColumnRing({ shape: [1, 4096, 2048] })).toBe(true);
+    expect(isColumnRing({ shape: [1, 4095, 2048] })).toBe(false);
+    expect(isColumnRing({ shape: [2 ** 10, 256, 2048] })).toBe(false);
+    expect(isColumnRing({ shape: [1, 2 ** 20, 32] })).toBe(false);
+    expect(isColumnRing({ shape: [1, 2 ** 20, 36] })).toBe(true);
+    expect(isColumnRing({ shape: [1, 2 ** 20, 66] })).toBe(false);
+    expect(isColumnRing({ shape: [1, 2 ** 20, 66], dtype: 'float64' })).toBe(true);
+    expect(isColumnRing({ shape: [1, 2 ** 14, 2048], isReverse: true })).toBe(false);
+    expect(isColumnRing({ shape: [1, 2 ** 14, 2048], op: 'logsumexp' })).toBe(false);
     for (const dtype of ['int64', 'complex64', 'int8'] as const)
-      expect(isCopied({ shape: [1, 2 ** 14, 2048], dtype })).toBe(false);
-    expect(isCopied({ shape: [1, 4096, 2048] }, { hasBulkCopies: false })).toBe(false);
+      expect(isColumnRing({ shape: [1, 2 ** 14, 2048], dtype })).toBe(false);
+    expect(isColumnRing({ shape: [1, 4096, 2048] }, { hasBulkCopies: false })).toBe(false);
+    expect(isColumnRing({ shape: [1, 4096, 2048] }, { sharedByteLength: 163 * 1024 })).toBe(false);
   });
 
-  it('has the words of the same workspace as other tiles of columns', () => {
-    const step = stepOf({ shape: [2, 5000, 1028] });
-    const { most } = SCAN.workspace.cuda(step);
-    const states = 20;
-    expect(most).toBeGreaterThanOrEqual(256 + 2 * states * Math.ceil(1028 / 64) * 64 * 8);
+  it('needs numbers of tiles, coordinates and strides that fit', () => {
+    expect(isColumnRing({ shape: [1, 2 ** 28, 36] })).toBe(true);
+    expect(isColumnRing({ shape: [1, 2 ** 28 + 1, 36] })).toBe(false);
+    expect(isColumnRing({ shape: [1, 257, 2 ** 29] })).toBe(true);
+    expect(isColumnRing({ shape: [1, 512, 2 ** 29] })).toBe(false);
+    expect(isColumnRing({ shape: [2 ** 26, 257, 36] })).toBe(false);
+  });
+
+  it('shares stripes among blocks so that few multiprocessors have none', () => {
+    expect([1, 2, 9, 16, 32, 64, 65, 128, 256, 2048].map(sharingOf)).toEqual([
+      132, 66, 14, 8, 4, 2, 2, 1, 1, 1,
+    ]);
+    for (let stripes = 1; stripes < 1000; ++stripes) {
+      const runs = stripes * sharingOf(stripes);
+      expect(runs / (Math.ceil(runs / 132) * 132), `${stripes} stripes`).toBeGreaterThanOrEqual(0.9);
+    }
+  });
+
+  it('has its arrays as tensor maps, of whole tiles and lines', () => {
+    const [, launch] = SCAN.kernels!(stepOf({ shape: [2, 5000, 1028] }), HOPPER)!.launches;
+    const layout = {
+      elementBytes: 4,
+      sizes: [1028, 5000, 2],
+      strides: [4112, 20_560_000],
+      box: [64, 256, 1],
+    };
+    expect(launch!.args.slice(0, 5)).toEqual([
+      { buffer: 0 },
+      { buffer: 1 },
+      { tensorMap: { buffer: 0, ...layout } },
+      { tensorMap: { buffer: 1, ...layout } },
+      { buffer: 2 },
+    ]);
+    expect(launch).toMatchObject({ blocks: 160, threads: 608 });
+  });
+
+  it('has words for tiles, groups of them and the counts of stripes in its workspace', () => {
+    const { most } = SCAN.workspace.cuda(stepOf({ shape: [2, 9000, 1028] }));
+    const stripes = 2 * 17;
+    expect(most).toBeGreaterThanOrEqual(256 + stripes * ((36 + 2) * 64 * 8 + 4));
   });
 
   it('is printed as in its golden file', async () => {
-    const source = printCopiedColumns({ dtype: 'float32', op: 'sum', reverse: false });
-    await expect(source).toMatchFileSnapshot('../golden/cuda/scan_copied_columns.cu');
+    const source = printRingColumns({ dtype: 'float32', op: 'sum', reverse: false });
+    await expect(source).toMatchFileSnapshot('../golden/cuda/scan_columns_by_rings.cu');
   });
 
   it.skipIf(withoutNvrtc)(`compiles${whyNoNvrtc}`, async () => {
     const forms = [FORMS[0], FORMS[2], FORMS.at(-1)!].map((form) => ({ ...form, reverse: false }));
-    await expectCompiled(forms.map(printCopiedColumns), 'sm_90');
+    await expectCompiled(forms.map(printRingColumns), 'sm_90');
   });
 });

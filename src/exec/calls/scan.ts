@@ -19,13 +19,6 @@ import {
   type ScanSource,
   WARP_ROW,
 } from '../../codegen/cuda/routines/scan.js';
-import {
-  COLUMN_SCHEDULE,
-  COLUMN_SHARED_BYTES,
-  COPIED_COLUMNS,
-  MOST_COPIED_TILES,
-  printCopiedColumns,
-} from '../../codegen/cuda/routines/scan-copied-columns.js';
 import { COUNT_BYTES, levelsOf } from '../../codegen/cuda/routines/scan-look-back.js';
 import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
 import {
@@ -36,6 +29,7 @@ import {
   RING_SHARED_BYTES,
   RING_THREADS,
 } from '../../codegen/cuda/routines/scan-ring.js';
+import { STRIPE_COLUMNS, STRIPE_SHARED_BYTES } from '../../codegen/cuda/routines/scan-ring-columns.js';
 import {
   canCopyRows,
   printCopiedRows,
@@ -53,6 +47,7 @@ import { clearLaunch } from './clear.js';
 import { int32, int64 } from './launch-arguments.js';
 import { foldsRows, mapFunctions, mapsText } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
+import { columnRingKernels, haveStripes } from './scan-column-rings.js';
 
 /** Elements that a unit has at least. */
 const LEAST_UNIT = 2 ** 13;
@@ -126,6 +121,11 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
     };
   }
   if (ringsFit(plan, form, limits)) return ringKernels(step, plan);
+  if (columnRingsFit(plan, form, limits))
+    return columnRingKernels(plan, input!.buffer, output.buffer, {
+      buffer: step.workspace!,
+      ...stateOf(plan),
+    });
   if (copiesRows(plan, form, limits)) {
     const rows = { ...scan, threads: rowThreads(form, length), blocks: units * tilesPerUnit };
     return {
@@ -134,8 +134,7 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
       schedule: ROW_SCHEDULE,
     };
   }
-  const isCopied = copiesColumns(plan, form, limits);
-  const groups = inner === 1 ? 1 : Math.ceil(inner / (isCopied ? COPIED_COLUMNS : SCAN_COLUMNS));
+  const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
   const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
   const text =
     inner === 1
@@ -145,9 +144,7 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
           lineTile(form.dtype, length),
           inFours && (outer === 1 || length % 4 === 0),
         )
-      : isCopied
-        ? printCopiedColumns(form)
-        : printColumnTiles(form, source);
+      : printColumnTiles(form, source);
   if (source !== 'lookBack') {
     const blocks = units * tilesPerUnit * groups;
     return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers, ...further] }] };
@@ -156,15 +153,15 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const state = { buffer: step.workspace! };
   const clear = clearLaunch(state, byteLength / 4);
   const whole = [...args, state, int64(states), ...numbers, ...further];
-  const tiled = { ...scan, blocks: outer * tiles * groups, args: whole };
-  if (!isCopied) return { source: text + CLEAR_KERNEL, launches: [clear, tiled] };
-  const launches = [clear, { ...tiled, sharedByteLength: COLUMN_SHARED_BYTES }];
-  return { source: text + CLEAR_KERNEL, launches, schedule: COLUMN_SCHEDULE };
+  return {
+    source: text + CLEAR_KERNEL,
+    launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
+  };
 }
 
 /**
  * The fewest bytes that are copied past registers: rings take 1.25 times as long as blocks for half as many, 0.9 times for
- * twice as many. Rows and columns, which were measured at 1 GiB alone, begin there too.
+ * twice as many. Columns take 0.95 times as long for as many, 0.8 to 0.9 times for 1 GiB; rows were measured for that alone.
  */
 const LEAST_COPIED_BYTES = 2 ** 25;
 
@@ -185,13 +182,13 @@ const copiesRows = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boole
   copiesTiles(plan, form, limits) &&
   canCopyRows(form, plan.length);
 
-const copiesColumns = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
+const columnRingsFit = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
   plan.source === 'lookBack' &&
   plan.inner > SCAN_COLUMNS &&
-  plan.tiles <= MOST_COPIED_TILES &&
   copiesTiles(plan, form, limits) &&
-  limits.sharedByteLength >= COLUMN_SHARED_BYTES &&
-  canRing(form);
+  limits.sharedByteLength >= STRIPE_SHARED_BYTES &&
+  canRing(form) &&
+  haveStripes(plan);
 
 const ringsFit = (plan: ScanPlan, form: ScanForm, limits: DeviceLimits): boolean =>
   plan.source === 'lookBack' &&
@@ -219,15 +216,22 @@ function ringKernels(step: RoutineStep, plan: ScanPlan): CallKernels {
   };
 }
 
-/** The workspace of tiles that look back: the count of those that have begun, and the words that they tell. */
+/**
+ * The workspace of tiles that look back: the count of those that have begun, and the words that they tell; behind those of
+ * rings of columns, the counts of stripes.
+ */
 function stateOf({ form, outer, inner, tiles }: ScanPlan): {
   readonly states: number;
   readonly byteLength: number;
 } {
   const states = levelsOf(tiles).reduce((sum, size) => sum + size, 0);
-  const width = inner === 1 ? 1 : inner > SCAN_COLUMNS ? COPIED_COLUMNS : SCAN_COLUMNS;
-  const values = outer * states * Math.ceil(inner / width) * width;
-  return { states, byteLength: aligned(COUNT_BYTES + values * toldWords(form) * 8) };
+  const width = inner === 1 ? 1 : inner > SCAN_COLUMNS ? STRIPE_COLUMNS : SCAN_COLUMNS;
+  const groups = outer * Math.ceil(inner / width);
+  const counts = inner > SCAN_COLUMNS ? 4 * groups : 0;
+  return {
+    states,
+    byteLength: aligned(COUNT_BYTES + groups * states * width * toldWords(form) * 8 + counts),
+  };
 }
 
 const SCANNING: Routine = {

@@ -49,6 +49,19 @@ __device__ __forceinline__ T weft_of_pair(const T* table, unsigned int entry, un
   return *there;
 }`),
   piece(`
+/* How an array lies in memory, and the box of it that a copy is of; the driver encodes it. */
+struct __align__(64) weft_tensor_map {
+  unsigned long long words[16];
+};
+/* Copies the box whose first element is there; elements beyond an end are zeros. */
+__device__ __forceinline__ void weft_tensor_load(unsigned int to, const weft_tensor_map* map, int x, int y, int z, unsigned int barrier) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" : : "r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier) : "memory");
+}
+__device__ __forceinline__ void weft_tensor_store(const weft_tensor_map* map, unsigned int from, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" : : "l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
+  asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+}`),
+  piece(`
 /* Shows bulk copies of other threads, which are ordered behind by a barrier, what this thread wrote to shared memory. */
 __device__ __forceinline__ void weft_show_copies() {
   asm volatile("fence.proxy.async.shared::cta;" : : : "memory");

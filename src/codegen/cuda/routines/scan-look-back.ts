@@ -67,11 +67,8 @@ ${use}      }
 `;
 };
 
-/** Levels that a block of eight warps looks at, of tiles that tell so many values side by side. */
-export const levelsIn = (width: 1 | 32 | 64): number => Math.min(LEVELS, (32 * LEVELS) / width);
-
-/** `width`: values of a tile side by side, one or as many as lanes, of one warp or of two. */
-export function printLookBack(numbers: ScanNumbers, width: 1 | 32 | 64): string {
+/** `width`: values of a tile side by side, one or as many as lanes. */
+export function printLookBack(numbers: ScanNumbers, width: 1 | 32): string {
   const words = toldWords(numbers);
   const isWide = width > 1;
   const hear = isWide
@@ -93,16 +90,9 @@ export function printLookBack(numbers: ScanNumbers, width: 1 | 32 | 64): string 
     for (int k = 0; k < ${GROUP - 1}; ++k) part = weft_combine(part, weft_of_lane(before, k));
     const weft_wide last = weft_combine(part, weft_of_lane(theirs, ${GROUP - 1}));
 `;
-  const threads = isWide ? width : 32;
-  const overLevels = `__device__ __forceinline__ weft_wide weft_over_levels(const weft_wide* parts, int column) {
-  weft_wide sum = weft_identity();
-  for (int k = ${levelsIn(width) - 1}; k >= 0; --k) sum = weft_combine(sum, parts[${isWide ? `k * ${width} + column` : 'k'}]);
-  return sum;
-}
-`;
-  return `${BEGIN}${overLevels}__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
-  const int lane = (int)threadIdx.x % ${threads};
-  const int level = (int)threadIdx.x / ${threads};
+  return `${BEGIN}__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
+  const int lane = (int)threadIdx.x % 32;
+  const int level = (int)threadIdx.x / 32;
   const long long apart = groups * ${width * words};
   unsigned long long* values = (unsigned long long*)(state + ${COUNT_BYTES}) + (line * states * groups + group) * ${width * words}${isWide ? ` + lane * ${words}` : ''};
   if (level == 0${isWide ? '' : ' && lane == 0'}) weft_write(values + at * apart, whole);
@@ -120,9 +110,11 @@ export function printLookBack(numbers: ScanNumbers, width: 1 | 32 | 64): string 
 ${isWide ? '    weft_wide last = part;\n' : ''}${hear}    if (isLast != 0 && (tiles - 1) >> (${GROUP_BITS} * (level + 1)) > 0${isWide ? '' : ' && lane == 0'})
       weft_write(values + (first + size + (own >> ${GROUP_BITS})) * apart, last);
   }
-${isWide ? `  parts[level * ${width} + lane] = part;` : '  if (lane == 0) parts[level] = part;'}
+${isWide ? '  parts[level * 32 + lane] = part;' : '  if (lane == 0) parts[level] = part;'}
   __syncthreads();
-  return weft_over_levels(parts, lane);
+  weft_wide sum = weft_identity();
+  for (int k = ${LEVELS - 1}; k >= 0; --k) sum = weft_combine(sum, parts[${isWide ? 'k * 32 + lane' : 'k'}]);
+  return sum;
 }
 `;
 }

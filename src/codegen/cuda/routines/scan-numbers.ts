@@ -45,11 +45,13 @@ function printReal({ dtype, op }: ScanNumbers): string {
     ? `  return ${isBetter[isFloat(dtype) ? 1 : 0]} ? b : a;`
     : `  return a ${op === 'sum' ? '+' : '*'} b;`;
   const extreme = op === 'min' ? highestLiteral : lowestLiteral;
+  // Of maxima with a constant the compiler makes an instruction that gives one NaN for all, so results have that one.
+  const rounded = isSelected && dtype === 'float32' ? '__fmul_rn(a, 1.0f)' : '(weft_element)a';
   const identity = isSelected ? extreme(dtype) : op === 'prod' ? '1' : isFloat(dtype) ? '-0.0' : '0';
   return `typedef ${element} weft_element;
 typedef ${wide} weft_wide;
 __device__ __forceinline__ weft_wide weft_widen(weft_element a) { return (weft_wide)a; }
-__device__ __forceinline__ weft_element weft_round(weft_wide a) { return (weft_element)a; }
+__device__ __forceinline__ weft_element weft_round(weft_wide a) { return ${rounded}; }
 __device__ __forceinline__ weft_wide weft_identity() { return (weft_wide)(${identity}); }
 __device__ __forceinline__ weft_wide weft_combine(weft_wide a, weft_wide b) {
 ${combined}
