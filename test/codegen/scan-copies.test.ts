@@ -1,5 +1,6 @@
 /** Scans by bulk copies, lines in rings of tiles and rows a block each: where they are chosen, and their CUDA C. */
 import { describe, expect, it } from 'vitest';
+import { printColumnTiles } from '../../src/codegen/cuda/routines/scan.js';
 import { canRing, printRingScan, RING_SCHEDULE } from '../../src/codegen/cuda/routines/scan-ring.js';
 import { printRingColumns, STRIPE_SCHEDULE } from '../../src/codegen/cuda/routines/scan-ring-columns.js';
 import { printCopiedRows, ROW_SCHEDULE } from '../../src/codegen/cuda/routines/scan-rows.js';
@@ -191,6 +192,14 @@ describe('a scan of columns by rings of tiles', () => {
     const { most } = SCAN.workspace.cuda(stepOf({ shape: [2, 9000, 1028] }));
     const stripes = 2 * 17;
     expect(most).toBeGreaterThanOrEqual(256 + stripes * ((36 + 2) * 64 * 8 + 4));
+  });
+
+  it('gives one NaN for all where it selects floats of 32 bits, as rings and tiles of lines do', () => {
+    for (const op of ['min', 'max'] as const) {
+      const form = { dtype: 'float32', op, reverse: false } as const;
+      for (const source of [printRingColumns(form), printRingScan(form), printColumnTiles(form, 'lookBack')])
+        expect(source).toContain('weft_round(weft_wide a) { return __fmul_rn(a, 1.0f); }');
+    }
   });
 
   it('is printed as in its golden file', async () => {

@@ -153,7 +153,9 @@ describe('scans of columns in rings of tiles', () => {
       const scan = { form, outer: lines, length: n, inner, tile, tiles };
       const { source, launches } = columnRingKernels(scan, 0, 1, { buffer: 2, states, byteLength });
       // Blocks run one after the other, so that none comes to a stripe late: groups are read where they end.
-      const text = simulatedRing(source).replace('at - next >= 32', 'at % 32 == 0');
+      const [isFar, isEnd] = ['at - next >= 32', 'at % 32 == 0'];
+      expect(source).toContain(isFar);
+      const text = simulatedRing(source).replace(isFar, isEnd);
       const { image } = await compileCuda(shift === 0 ? text : shifted(text), ['--gpu-architecture=sm_90']);
       const size = lines * n * inner * byteLengthOf(dtype);
       const program = createProgram({
