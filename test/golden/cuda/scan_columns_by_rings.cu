@@ -223,13 +223,21 @@ weft_scan(const weft_element* in, weft_element* out, const __grid_constant__ wef
       }
       unsigned long long* told = values + (long long)stripe * states * 64 + lane;
       unsigned long long* groups_told = told + (long long)tiles * 64;
-      if (at - next >= 32) {
+      const bool is_far = at - next >= 32;
+      if (is_far) {
         #pragma unroll
         for (int e = 0; e < 2; ++e) part[e][0] = weft_identity();
-        weft_take<1>(part, groups_told, next / 32, at / 32);
-        next = at / 32 * 32;
       }
-      weft_take<0>(part, told, next, at);
+      weft_take<0>(part, told, is_far ? at / 32 * 32 : next, at);
+      if (at % 32 == 31 && at + 1 < tiles) {
+        #pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          unsigned long long word;
+          while ((word = weft_heard(told + (long long)at * 64 + 32 * e)) == 0) __nanosleep(20);
+          weft_write(groups_told + (long long)(at / 32) * 64 + 32 * e, weft_combine(part[e][0], weft_told(word)));
+        }
+      }
+      if (is_far) weft_take<1>(part, groups_told, next / 32, at / 32);
       next = at;
       #pragma unroll
       for (int e = 0; e < 2; ++e) {
@@ -240,13 +248,6 @@ weft_scan(const weft_element* in, weft_element* out, const __grid_constant__ wef
       }
       __syncwarp();
       if (lane == 0) weft_barrier_arrive(SHARED(carried));
-      if (at % 32 < 31 || at + 1 == tiles) continue;
-      #pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        unsigned long long word;
-        while ((word = weft_heard(told + (long long)at * 64 + 32 * e)) == 0) __nanosleep(20);
-        weft_write(groups_told + (long long)(at / 32) * 64 + 32 * e, weft_combine(part[e][0], weft_told(word)));
-      }
     }
   }
   const bool scans = warp >= 11;

@@ -167,7 +167,7 @@ ${ends}      }
 
 /**
  * The values before each tile. Where many tiles are new, as of few stripes, groups of them are read by their totals, each of
- * which is published where its last tile is scanned.
+ * which is published where its last tile is scanned, before other groups are read: so no group's total waits for another.
  */
 const CARRY = `  if (warp == 2) {
     weft_wide part[${OF_LANE}][${LEVELS}];
@@ -188,11 +188,19 @@ const CARRY = `  if (warp == 2) {
       }
       unsigned long long* told = values + (long long)stripe * states * ${STRIPE_COLUMNS} + lane;
       unsigned long long* groups_told = told + (long long)tiles * ${STRIPE_COLUMNS};
-      if (at - next >= ${GROUP}) {
-${each('        ', 'part[e][0] = weft_identity()')}        weft_take<1>(part, groups_told, next / ${GROUP}, at / ${GROUP});
-        next = at / ${GROUP} * ${GROUP};
+      const bool is_far = at - next >= ${GROUP};
+      if (is_far) {
+${each('        ', 'part[e][0] = weft_identity()')}      }
+      weft_take<0>(part, told, is_far ? at / ${GROUP} * ${GROUP} : next, at);
+      if (at % ${GROUP} == ${GROUP - 1} && at + 1 < tiles) {
+        #pragma unroll
+        for (int e = 0; e < ${OF_LANE}; ++e) {
+          unsigned long long word;
+          while ((word = weft_heard(told + (long long)at * ${STRIPE_COLUMNS} + 32 * e)) == 0) __nanosleep(20);
+          weft_write(groups_told + (long long)(at / ${GROUP}) * ${STRIPE_COLUMNS} + 32 * e, weft_combine(part[e][0], weft_told(word)));
+        }
       }
-      weft_take<0>(part, told, next, at);
+      if (is_far) weft_take<1>(part, groups_told, next / ${GROUP}, at / ${GROUP});
       next = at;
       #pragma unroll
       for (int e = 0; e < ${OF_LANE}; ++e) {
@@ -203,13 +211,6 @@ ${each('        ', 'part[e][0] = weft_identity()')}        weft_take<1>(part, gr
       }
       __syncwarp();
       if (lane == 0) weft_barrier_arrive(SHARED(carried));
-      if (at % ${GROUP} < ${GROUP - 1} || at + 1 == tiles) continue;
-      #pragma unroll
-      for (int e = 0; e < ${OF_LANE}; ++e) {
-        unsigned long long word;
-        while ((word = weft_heard(told + (long long)at * ${STRIPE_COLUMNS} + 32 * e)) == 0) __nanosleep(20);
-        weft_write(groups_told + (long long)(at / ${GROUP}) * ${STRIPE_COLUMNS} + 32 * e, weft_combine(part[e][0], weft_told(word)));
-      }
     }
   }
 `;
