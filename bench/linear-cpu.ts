@@ -1,12 +1,13 @@
 /**
  * Dense linear algebra on the CPU beside NumPy and SciPy, in milliseconds of processor time:
- * `node dist/bench/linear-cpu.js [--only name,name] [--sizes 100,500] [--dtype float64] [--seconds 2]` prints a JSON line for
- * each function and size, the least of several runs; `linear_cpu.py` beside it does the same with NumPy and SciPy.
+ * `node dist/bench/linear-cpu.js [--only name,name] [--sizes 100,500] [--dtype float64] [--seconds 2]
+ * [--compiled]` prints a JSON line for each function and size, the least of several runs, `--compiled` of functions that
+ * `compile` made, as JAX's are; `linear_cpu.py` beside it does the same with NumPy, SciPy and JAX.
  * `--table file …` makes a table in Markdown of such lines. Which library there is, WEFT_LAPACK says.
  */
 import { parseArgs } from 'node:util';
 import { cpuInfo } from '../src/exec/native/native.js';
-import { compute, eye, type Lazy, linalg, persist, random } from '../src/index.js';
+import { compile, compute, eye, type Lazy, linalg, persist, random } from '../src/index.js';
 import { measure, table } from './processor-time.js';
 
 /** Of a size `500`, or of a stack `4096x16`. */
@@ -54,19 +55,24 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: {
       only: { type: 'string' },
-      sizes: { type: 'string', default: '100,500,1000,1024x16' },
+      sizes: { type: 'string', default: '16,100,500,1000,1024x16' },
       dtype: { type: 'string', default: 'float64' },
       seconds: { type: 'string', default: '2' },
+      compiled: { type: 'boolean', default: false },
       table: { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
   if (values.table) return console.log(table(positionals));
-  const peer = cpuInfo().lapack === null ? 'Weft' : `Weft, ${cpuInfo().lapack!.name}`;
+  const library = cpuInfo().lapack === null ? '' : `, ${cpuInfo().lapack!.name}`;
+  const peer = `Weft${library}${values.compiled ? ', compiled' : ''}`;
   for (const name of values.only?.split(',') ?? Object.keys(FUNCTIONS)) {
     for (const size of values.sizes.split(',')) {
       const a = await matrixOf(name, size, values.dtype);
-      const run = (): Promise<unknown> => compute([...FUNCTIONS[name]!(a)] as [Lazy], { device: 'cpu' });
+      const resultsOf = (x: Lazy): [Lazy] => [...FUNCTIONS[name]!(x)] as [Lazy];
+      const compiled = compile(resultsOf, { device: 'cpu' });
+      const run = (): Promise<unknown> =>
+        values.compiled ? compiled(a) : compute(resultsOf(a), { device: 'cpu' });
       const times = await measure(run, Number(values.seconds));
       console.log(JSON.stringify({ function: name, size, dtype: values.dtype, peer, ...times }));
     }

@@ -11,7 +11,7 @@ from processor_time import measure
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--peer", choices=["numpy", "scipy", "jax"], default="numpy")
 parser.add_argument("--only", default="")
-parser.add_argument("--sizes", default="100,500,1000,1024x16")
+parser.add_argument("--sizes", default="16,100,500,1000,1024x16")
 parser.add_argument("--dtype", default="float64")
 parser.add_argument("--seconds", type=float, default=2.0)
 options = parser.parse_args()
