@@ -25,6 +25,7 @@ import { type CallCase, callCases } from './call-corpus.js';
 import { type CostCase, fittedCases, heldOutCases } from './cost-corpus.js';
 import {
   apart,
+  callsAnew,
   callsOf,
   type Measured,
   measuredCallOf,
@@ -99,8 +100,11 @@ const cases = (wanted > 0 ? heldOutCases(wanted, Number(options.seed), most) : f
   isWanted,
 );
 const device = (): Device => deviceNamed(options.device || 'cuda:0');
+const calls = (): CallCase[] => callCases(wanted > 0).filter(isWanted);
 const found = options.calls
-  ? await measuredCalls(callCases(wanted > 0).filter(isWanted), device())
+  ? options.measured === ''
+    ? await measuredCalls(calls(), device())
+    : callsAnew(calls(), options.measured)
   : options.measured === ''
     ? await measuredCases(cases, device())
     : predictedAnew(cases, gpuOf(options.device || 'sm_90'), options.measured);

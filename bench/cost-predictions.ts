@@ -3,6 +3,7 @@
  * the test that holds the model to a file of them.
  */
 import { readFileSync } from 'node:fs';
+import { unmeasuredRates } from '../src/codegen/cpu/tape-rates.js';
 import { printSchedule } from '../src/codegen/cuda/cuda.js';
 import { footprintOf } from '../src/codegen/cuda/footprint.js';
 import { secondsOfLaunches } from '../src/codegen/cuda/launch-seconds.js';
@@ -13,8 +14,9 @@ import { normalize } from '../src/codegen/cuts/domain.js';
 import type { CallStep } from '../src/exec/calls/call.js';
 import { callRow } from '../src/exec/calls/table.js';
 import type { DevicePlan, KernelStep, Step } from '../src/exec/plan/plan.js';
+import { secondsOfCall } from '../src/exec/targets/cpu-call-seconds.js';
 import { limitsOf, ratesOf } from '../src/exec/targets/cuda-device.js';
-import type { Device } from '../src/exec/targets/device.js';
+import { CPU, type Device } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
 import { type Lazy, placeholder } from '../src/index.js';
@@ -44,9 +46,9 @@ export function stepOf({ build, shape, dtype }: CostCase, device: Device): Kerne
   return plan.steps.length === 1 && step?.kind === 'kernel' ? step : undefined;
 }
 
-/** A call that an expression has, in its plan. */
+/** A call that an expression has, in its plan; `label` names it among all. */
 export interface PlannedCall {
-  readonly one: CallCase;
+  readonly label: string;
   readonly step: CallStep;
   readonly plan: DevicePlan;
 }
@@ -56,19 +58,38 @@ export function callsOf(one: CallCase, device: Device): PlannedCall[] {
   const { plan } = planOnDevice(canonicalize(one.build().map(({ expr }) => expr)), device, {
     destination: 'device',
   });
-  return plan.steps.flatMap((step) =>
+  return plan.steps.flatMap((step, k) =>
     step.kind === 'call' && !callRow(step).isEmpty(step) && typeof callRow(step).samples(step) !== 'string'
-      ? [{ one, step, plan }]
+      ? [{ label: `${one.family} of ${one.dtype} ${one.size}: ${step.call} ${k}`, step, plan }]
       : [],
   );
 }
 
-export const measuredCallOf = ({ one, step }: PlannedCall, device: Device, measured: number): Measured => ({
-  kernel: `${one.family} of ${one.dtype} ${one.size}: ${step.call}`,
+export const measuredCallOf = ({ label, step }: PlannedCall, device: Device, measured: number): Measured => ({
+  kernel: label,
   family: step.call,
   predicted: predictedOf(step, device),
   measured,
 });
+
+/** Calls of a file, which were measured with one thread of the CPU, with the predictions of this version. */
+export function callsAnew(cases: readonly CallCase[], file: string): Measured[] {
+  const times = new Map(savedIn(file).map(({ kernel, measured }) => [kernel, measured]));
+  return cases.flatMap((one) =>
+    callsOf(one, CPU).flatMap((call) => {
+      const measured = times.get(call.label);
+      if (measured === undefined) return [];
+      const predicted = secondsOfCall(call.step, unmeasuredRates(1)) * 1e6;
+      return [{ ...measuredCallOf(call, CPU, measured), predicted }];
+    }),
+  );
+}
+
+const savedIn = (file: string): Measured[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Measured);
 
 function predictedOf(step: Step, device: Device): number {
   const { costs } = targetOf(device).modelOf(device, 'device');
@@ -99,9 +120,9 @@ export const measuredOf = (one: CostCase, step: KernelStep, device: Device, meas
 
 /** Kernels of a file with the predictions of this version. */
 export function predictedAnew(cases: readonly CostCase[], device: Device, file: string): Measured[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  const saved = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Measured);
-  const byLabel = new Map(saved.map((line) => [line.kernel.slice(0, line.kernel.indexOf(':')), line]));
+  const byLabel = new Map(
+    savedIn(file).map((line) => [line.kernel.slice(0, line.kernel.indexOf(':')), line]),
+  );
   return cases.flatMap((one) => {
     const label = labelOf(one);
     const line = byLabel.get(label);

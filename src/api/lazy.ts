@@ -220,11 +220,12 @@ export class Lazy<out D extends DType = DType> {
    *
    * With `measure: true` it is a promise, and kernels on a GPU are compiled: it tells their registers, bytes of local memory
    * (spilled registers) and of shared memory, and how many blocks a multiprocessor runs at a time. Rejects with a
-   * CompileError for a kernel of your own that does not compile. Kernels that run as a whole say how long the cost model
+   * CompileError for a kernel of your own that does not compile. Steps that run as a whole say how long the cost model
    * takes them for (`predictedMs`), and how long they take on memory of their own, which holds none of your data
    * (`measuredMs`, the least of 20 ms of runs on the CPU, with one thread, of its processor; on a GPU without queueing them),
-   * unless that memory is more than a quarter of the device's or a kernel has a loop whose end its data decide. Other steps,
-   * calls among them, say why they are not timed (`whyNotTimed`).
+   * unless that memory is more than a quarter of the device's or a kernel has a loop whose end its data decide. Calls of
+   * libraries and routines compute random operands, and say of which kind where that matters (`measuredOn`). Steps that
+   * cannot be timed say why (`whyNotTimed`).
    * The job itself is not run.
    *
    * @example

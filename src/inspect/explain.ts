@@ -183,10 +183,11 @@ const resourcesText = ({ kernels = [] }: ExplainedStep): string =>
     )
     .join('');
 
-/** `predicted 34.5 µs, measured 33.1 µs on rows of equal length`, or `not timed: in parts`. */
-function timesText({ predictedMs, measuredMs, measuredOn, whyNotTimed }: ExplainedStep): string {
+/** `work 20 rows, 2,000 elements, predicted 34.5 µs, measured 33.1 µs on rows of equal length`, or `not timed: in parts`. */
+function timesText({ work, predictedMs, measuredMs, measuredOn, whyNotTimed }: ExplainedStep): string {
   const on = measuredOn === undefined ? '' : ` on ${measuredOn}`;
   const times = [
+    ...(work === undefined ? [] : [`work ${work}`]),
     ...(predictedMs === undefined ? [] : [`predicted ${formatMicroseconds(predictedMs / 1e3)}`]),
     ...(measuredMs === undefined ? [] : [`measured ${formatMicroseconds(measuredMs / 1e3)}${on}`]),
     ...(whyNotTimed === undefined ? [] : [`not timed: ${whyNotTimed}`]),

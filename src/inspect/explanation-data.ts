@@ -47,6 +47,8 @@ export interface ExplainedStep {
   readonly source?: string;
   /** With `measure`, on a GPU: the kernels that it launches, with what they take of a multiprocessor. */
   readonly kernels?: readonly LaunchedKernel[];
+  /** With `measure`, of a call: the counts that its time on the CPU is predicted by (`20 rows, 2,000 elements`). */
+  readonly work?: string;
   /** With `measure`, of a kernel or a call that runs as a whole on one device: how long the cost model says that it takes. */
   readonly predictedMs?: number;
   /** The least of several runs on memory of its own, without queueing them; not where its buffers do not fit. */

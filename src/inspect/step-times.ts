@@ -1,6 +1,7 @@
 /** The times of a plan's steps, as predicted and as measured. Called by `explain.ts` where `measure` asks for them. */
 
 import type { CallStep } from '../exec/calls/call.js';
+import { printWork } from '../exec/calls/call-work.js';
 import { callRow } from '../exec/calls/table.js';
 import type { KernelStep } from '../exec/plan/plan.js';
 import type { Destination } from '../exec/plan/plan-graph.js';
@@ -14,7 +15,10 @@ import { type CallPlace, secondsOfCall, trialBytes } from './call-times.js';
 import type { LocatedStep } from './explain-steps.js';
 import type { ExplainedStep } from './explanation-data.js';
 
-export type StepTimes = Pick<ExplainedStep, 'predictedMs' | 'measuredMs' | 'measuredOn' | 'whyNotTimed'>;
+export type StepTimes = Pick<
+  ExplainedStep,
+  'predictedMs' | 'measuredMs' | 'measuredOn' | 'whyNotTimed' | 'work'
+>;
 
 /** A step is measured whose buffers are no more than this part of the device's memory. */
 const MOST_OF_MEMORY = 0.25;
@@ -46,7 +50,8 @@ export async function stepTimes(
     const measured = await (step.kind === 'kernel'
       ? measuredKernel(step, device, most)
       : measuredCall(step, { plan: each.plan, device, tune: each.run === 'tuned' }, most));
-    times.push({ ...predicted, ...measured });
+    const work = step.kind === 'call' ? { work: printWork(callRow(step).work(step)) } : {};
+    times.push({ ...work, ...predicted, ...measured });
   }
   return times;
 }

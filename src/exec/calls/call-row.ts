@@ -15,6 +15,7 @@ import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { CallStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallSamples } from './call-samples.js';
+import type { CallWork } from './call-work.js';
 import type { ProductSpec } from './products/product-specs.js';
 
 /** Where an operand lies: a plan's buffer, and in elements how its axes do there. */
@@ -116,6 +117,8 @@ export interface CallRow<Step extends CallStep> {
   readonly costOf: (step: Step, multiprocessors: number) => StepCost;
   /** Multiply-adds on the CPU, where they say how long it takes there. */
   readonly operations?: (step: Step) => number;
+  /** How much it does: its time on the CPU grows with that. */
+  readonly work: (step: Step) => CallWork;
   /** The data that it is timed on by itself; a reason: none stand for its operands. */
   readonly samples: (step: Step) => CallSamples | string;
   /** How the user has it computed in parts, where it has no forms. */

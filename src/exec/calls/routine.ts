@@ -20,6 +20,7 @@ import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
 import type { BufferArray, ElementMap, ResultWindows, RoutineStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallForm, CallKernels, CallRow } from './call-row.js';
 import { routineSamples } from './call-samples.js';
+import { routineWork } from './call-work.js';
 import { columnCut, columnsInSlots, columnUnit, inColumns } from './column-cut.js';
 
 /** The elements [first, last) that units [first, last) touch. */
@@ -124,6 +125,7 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
       return { seconds: queueSeconds + bytes / MEMORY_RATE, share: 1, queueSeconds };
     },
     ...(routine.operations === undefined ? {} : { operations: routine.operations }),
+    work: routineWork,
     samples: routineSamples,
     forms: (step) => formsOf(routine, step),
     ...(routine.hasPanels === true

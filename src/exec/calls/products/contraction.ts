@@ -94,6 +94,11 @@ export const CONTRACTION: CallRow<ContractionStep> = {
     cuda: cutensorWorkspace,
   },
   costOf: (step, multiprocessors) => productCost(productOf(step), multiprocessors),
+  work: (step) => {
+    const { batch, m, n, k, dtype } = productOf(step);
+    const elements = batch * (m * k + k * n + m * n);
+    return { way: '', dtype, rows: batch, elements, operations: batch * m * n * k };
+  },
   samples: ({ left, right, addend, dtype }) => ({
     operands: [left, right, addend].flatMap((one) =>
       one === undefined ? [] : [{ buffer: one.buffer, dtype, sample: UNIFORM }],

@@ -26,6 +26,9 @@ import { specOf, specWithAlgorithm } from './product-specs.js';
 import type { MatmulEpilogue, MatmulStep, MatrixOperand } from './product-steps.js';
 import { trialOf } from './product-trial.js';
 
+/** Sides of matrices of which a product is hardly more than its beginning. */
+const SMALL_SIDE = 32;
+
 export const MATMUL: CallRow<MatmulStep> = {
   lower: ([node], [left, right, ...further], [result]) => {
     if (node?.kind !== 'contract' || left === undefined || right === undefined || result === undefined)
@@ -94,6 +97,13 @@ export const MATMUL: CallRow<MatmulStep> = {
     // An element is moved in the time of a few multiply-adds, and a product begun in that of some hundred.
     const each = (m * n * k + 4 * (m * n + m * k + k * n)) * (isComplex(dtype) ? 4 : 1) + 200;
     return matricesOf(step) * each;
+  },
+  work: (step) => {
+    const { m, n, k, dtype } = step;
+    const longest = Math.max(m, n, k);
+    const way = longest <= SMALL_SIDE ? 'small' : Math.min(m, n) === 1 ? 'vector' : '';
+    const rows = matricesOf(step);
+    return { way, dtype, rows, elements: rows * (m * k + k * n + m * n), operations: rows * m * n * k };
   },
   samples: ({ a, b, dtype, epilogue }) => {
     const { addend, bias, dtype: after = dtype } = epilogue ?? {};

@@ -1,0 +1,199 @@
+/**
+ * Work: how much a call does, in four counts that its time on the CPU grows with: itself, its rows, the elements that it
+ * passes over, and the operations of its algorithm (multiply-adds, comparisons, butterflies). Rates of the same calls
+ * (`exec/targets/cpu-call-rates.ts`) make a time of it. A line of the table for each routine.
+ */
+
+import { BIN_OPS } from '../../graph/bin-units.js';
+import { type DType, isComplex, isFloat } from '../../graph/dtype.js';
+import { sizeOfShape } from '../../graph/graph.js';
+import { SMALL_ROWS } from '../../graph/linear-routines.js';
+import type { RoutineName } from '../../graph/routines.js';
+import { SCAN_OPS } from '../../graph/scan-tiles.js';
+import type { BufferArray, RoutineStep } from './call.js';
+
+export interface CallWork {
+  /** The way of its algorithm, where rates of several differ: `sum of columns`. */
+  readonly way: string;
+  /** Of its numbers: those of a sparse matrix, not their places. */
+  readonly dtype: DType;
+  /** Rows, matrices, bins: of each, work is begun. */
+  readonly rows: number;
+  readonly elements: number;
+  readonly operations: number;
+}
+
+type WorkOf = (step: RoutineStep) => Partial<CallWork>;
+
+const sizeOf = ({ shape }: BufferArray): number => sizeOfShape(shape);
+const lengthOf = (array: BufferArray | undefined): number => array?.shape[0] ?? 0;
+const allOf = (arrays: readonly BufferArray[]): number =>
+  arrays.reduce((sum, array) => sum + sizeOf(array), 0);
+
+/** A line, or rows of lines: of each element so many operations. */
+const linesOf =
+  (each: (length: number) => number = () => 0, way = ''): WorkOf =>
+  ({ operands: [x] }) => {
+    const length = x!.shape.at(-1) ?? 1;
+    const elements = sizeOf(x!);
+    return { way, rows: elements / Math.max(1, length), elements, operations: elements * each(length) };
+  };
+const compared = (length: number): number => Math.log2(Math.max(2, length));
+
+/** A scan: along the middle axis of three. */
+const scanned: WorkOf = ({ operands: [x], parameters: [op] }) => {
+  const [outer, , inner] = x!.shape as readonly [number, number, number];
+  const way = inner === 1 ? SCAN_OPS[op!]! : `${SCAN_OPS[op!]!} of columns`;
+  return { way, rows: outer * inner, elements: sizeOf(x!) };
+};
+
+/** Operations of an element in a transform of n: one for each factor 2, and as many as others are large. */
+function transformed(n: number): number {
+  let [rest, sum] = [n, 0];
+  for (let factor = 2; rest > 1 && factor * factor <= rest; )
+    if (rest % factor === 0) [rest, sum] = [rest / factor, sum + Math.max(1, factor - 1)];
+    else factor++;
+  return sum + (rest > 1 ? Math.max(1, rest - 1) : 0);
+}
+
+/** Transforms whose lines leave the caches of a core. */
+const LONG_LINE = 2 ** 13;
+
+const transform =
+  (dimsOf: (step: RoutineStep) => readonly number[]): WorkOf =>
+  (step) => {
+    const dims = dimsOf(step);
+    const elements = sizeOf(step.operands[0]!);
+    const each = dims.reduce((sum, n) => sum + transformed(n), 0);
+    const way = sizeOfShape(dims) > LONG_LINE ? 'long' : '';
+    return { way, rows: elements / Math.max(1, sizeOfShape(dims)), elements, operations: elements * each };
+  };
+
+/** Stacks of matrices, by the multiply-adds of one. */
+const matrices =
+  (each: (step: RoutineStep) => number, wayOf: (step: RoutineStep) => string = () => ''): WorkOf =>
+  (step) => {
+    const count = lengthOf(step.operands[0]);
+    const n = Math.max(...step.operands[0]!.shape.slice(1));
+    const way = [wayOf(step), n <= SMALL_ROWS ? 'small' : ''].filter((word) => word !== '').join(' ');
+    return {
+      way,
+      rows: count,
+      elements: allOf([...step.operands, ...step.results]),
+      operations: count * each(step),
+    };
+  };
+const sides = ({ operands: [a] }: RoutineStep): readonly [number, number] => [a!.shape[1]!, a!.shape[2]!];
+const least = (step: RoutineStep): number => Math.min(...sides(step));
+const area = (step: RoutineStep): number => sides(step)[0] * sides(step)[1];
+const withVectors = ({ parameters }: RoutineStep): string => (parameters.at(-1) === 1 ? 'vectors' : '');
+
+/** Stored elements of rows: of all matrices together. */
+const stored =
+  (at = 0, each: (step: RoutineStep) => number = () => 0): WorkOf =>
+  (step) => {
+    const elements = lengthOf(step.operands[at + 1]);
+    return { rows: lengthOf(step.operands[at]) - 1, elements, operations: elements * each(step) };
+  };
+const merged: WorkOf = ({ operands }) => ({ rows: lengthOf(operands[0]) - 1, elements: allOf(operands) });
+
+/** Elements that are looked for in a set. */
+const sought: WorkOf = ({ operands: [x, set] }) => ({ rows: sizeOf(set!), elements: sizeOf(x!) });
+
+const WORK: Readonly<Record<RoutineName, WorkOf>> = {
+  sort: linesOf(compared),
+  argsort: linesOf(compared),
+  ranks: linesOf(),
+  top: linesOf(),
+  scan: scanned,
+  scanTotals: scanned,
+  scanBefore: scanned,
+  bins: ({ operands: [keys, values], parameters: [op, bins, width] }) => ({
+    way: BIN_OPS[op!]!,
+    rows: bins! * width!,
+    elements: values === undefined ? sizeOf(keys!) : Math.max(sizeOf(keys!), sizeOf(values)),
+  }),
+  binSums: ({ operands: [, values], parameters: [bins, width] }) => ({
+    rows: bins! * width!,
+    elements: sizeOf(values!),
+  }),
+  histogram: ({ operands: [keys], parameters: [, bins] }) => ({
+    rows: bins!,
+    elements: sizeOf(keys!),
+    operations: sizeOf(keys!) * compared(bins!),
+  }),
+  compact: ({ operands: [mask, values] }) => ({
+    way: values === undefined ? 'places' : '',
+    elements: sizeOf(mask!),
+  }),
+  distinct: linesOf(),
+  unique: linesOf(compared),
+  uniqueCounts: linesOf(compared),
+  components: linesOf(),
+  labels: linesOf(),
+  members: sought,
+  among: sought,
+  runProducts: ({ operands: [rows, ends] }) => ({ rows: lengthOf(ends), elements: sizeOf(rows!) }),
+  fft: transform(({ operands: [x] }) => x!.shape.slice(1, -1)),
+  rfft: transform(({ operands: [x] }) => x!.shape.slice(1)),
+  irfft: transform(({ parameters: [n] }) => [n!]),
+  attention: ({ operands: [q, k, v] }) => {
+    const [batch, m, inner] = q!.shape as readonly [number, number, number];
+    const scores = batch * m * k!.shape[1]!;
+    return { rows: batch * m, elements: scores, operations: scores * (inner + v!.shape[2]!) };
+  },
+  kernel: ({ operands, results }) => ({ elements: allOf([...operands, ...results]) }),
+  sparseProduct: stored(1, ({ operands: [dense] }) => dense!.shape[1]!),
+  sparseTriangularSolve: stored(1, ({ operands: [b] }) => b!.shape[2]!),
+  sparseSolve: merged,
+  sparseRows: ({ operands: [starts], parameters: [bound] }) => ({ rows: lengthOf(starts), elements: bound! }),
+  sparseDense: (step) => ({ ...stored()(step), operations: sizeOf(step.results[0]!) }),
+  sparseGather: merged,
+  sparseTranspose: stored(),
+  sparseElements: ({ operands: [row], parameters: [rows] }) => ({ rows: rows!, elements: lengthOf(row) }),
+  sparseOrder: merged,
+  sparseLu: merged,
+  sparseMatmulCounts: merged,
+  sparseMatmul: merged,
+  sparseMergeCounts: merged,
+  sparseMerge: merged,
+  sparseCombine: merged,
+  sparseKept: merged,
+  sparseSelectCounts: merged,
+  sparseSelect: merged,
+  lu: matrices((step) => area(step) * least(step)),
+  luFactors: matrices((step) => area(step) * least(step)),
+  luParts: matrices(() => 0),
+  inverse: matrices((step) => area(step) * least(step)),
+  determinants: ({ operands: [lu] }) => ({ rows: lengthOf(lu), elements: lengthOf(lu) * lu!.shape[1]! }),
+  pivotOrder: linesOf(),
+  luSolve: matrices((step) => area(step) * sides(step)[1]),
+  solve: matrices((step) => area(step) * (sides(step)[0] + 2 * step.operands[1]!.shape[2]!)),
+  cholesky: matrices((step) => (area(step) * least(step)) / 3),
+  triangularSolve: matrices((step) => (area(step) * sides(step)[1]) / 2),
+  qr: matrices((step) => 2 * area(step) * least(step)),
+  qrParts: matrices((step) => 4 * area(step) * least(step)),
+  qOfQr: matrices((step) => 2 * area(step) * step.parameters[0]!),
+  eigh: matrices((step) => 9 * area(step) * least(step), withVectors),
+  expm: matrices((step) => 15 * area(step) * least(step)),
+  eig: matrices((step) => 25 * area(step) * least(step), withVectors),
+  svd: matrices((step) => 12 * area(step) * least(step), withVectors),
+  leastSquares: matrices((step) => 4 * area(step) * (least(step) + step.operands[1]!.shape[1]!)),
+};
+
+/** The work of a routine. */
+export function routineWork(step: RoutineStep): CallWork {
+  const arrays = [...step.operands, ...step.results];
+  const { dtype } = arrays.find((array) => isFloat(array.dtype) || isComplex(array.dtype)) ?? arrays[0]!;
+  const work = { way: '', dtype, rows: 1, elements: 0, operations: 0, ...WORK[step.call](step) };
+  return step.maps?.prologue === undefined ? work : { ...work, way: `${work.way} mapped`.trim() };
+}
+
+/** `1,000 rows, 1,000,000 elements, 20,000,000 operations`. */
+export function printWork({ way, rows, elements, operations }: CallWork): string {
+  const counts = { rows, elements, operations };
+  const text = Object.entries(counts).flatMap(([name, count]) =>
+    count === 0 ? [] : [`${Number(count.toPrecision(3)).toLocaleString('en')} ${name}`],
+  );
+  return `${way === '' ? '' : `${way}: `}${text.join(', ')}`;
+}
