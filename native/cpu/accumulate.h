@@ -39,6 +39,17 @@ struct Source {
   bool isSecondRepeated = false;
 };
 
+// How far ahead of what is read far memory is asked for: hardware prefetchers stop at the end of each page.
+// It comes to the second-level cache, from where the nearer prefetchers take it.
+constexpr int64_t kAheadBytes = 4096;
+
+// Asks for what will be read that far behind vector `v` of x.
+template <typename T>
+inline __attribute__((always_inline)) void prefetchAhead(const T* x, int v) {
+  if (v * kVectorBytes % 64 == 0)
+    __builtin_prefetch(reinterpret_cast<const char*>(x) + v * kVectorBytes + kAheadBytes, 0, 2);
+}
+
 template <typename M>
 struct Reducer {
   using In = typename M::In;

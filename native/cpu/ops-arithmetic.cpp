@@ -6,7 +6,7 @@ namespace {
 
 template <typename T>
 void choose(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk3<T, uint8_t, T, T>(
+  eachChunk<T, uint8_t, T, T>(
       n, out, args, [](T * d, const uint8_t* c, const T* a, const T* b) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (int l = 0; l < kChunk; l++) d[l] = c[l] != 0 ? a[l] : b[l];
@@ -18,7 +18,7 @@ void chooseWide(Extent n, const Operand& out, const Operand* const* args) {
   struct Wide {
     uint64_t low, high;
   };
-  eachChunk3<Wide, uint8_t, Wide, Wide>(
+  eachChunk<Wide, uint8_t, Wide, Wide>(
       n, out, args,
       [](Wide * d, const uint8_t* c, const Wide* a, const Wide* b) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l++) d[l] = c[l] != 0 ? a[l] : b[l];

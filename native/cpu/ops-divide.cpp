@@ -95,7 +95,7 @@ void divide(Extent n, const Operand& out, const Operand* const* args) {
   const bool perColumn = divisor.rowStep == 0 && n.rows >= kLeastUses && n.chunks <= kMostKept;
   if (!perRow && !perColumn) {
     if constexpr (IsDifference) {
-      eachChunk3<T, T, T, T>(
+      eachChunk<T, T, T, T>(
           n, out, args, [](T * d, const T* a, const T* b, const T* c) __attribute__((always_inline)) {
 #pragma GCC ivdep
             for (int l = 0; l < kChunk; l++) d[l] = (a[l] - b[l]) / c[l];
@@ -114,25 +114,28 @@ void divide(Extent n, const Operand& out, const Operand* const* args) {
   }
   Chunk<T> chunk(out.streams);
   Prefetch prefetch(out.ahead);
+  ChunkWalk<T> d(out);
+  ChunkWalk<const T> a(*args[0]);
+  ChunkWalk<const T> b(*args[IsDifference ? 1 : 0]);
   for (int64_t row = 0; row < n.rows; row++) {
     prefetch.row(row);
-    T* d = rowOf(out, row);
-    const T* a = rowOf(*args[0], row);
-    const T* b = IsDifference ? rowOf(*args[1], row) : nullptr;
+    d.row(row);
+    a.row(row);
+    b.row(row);
     if (perRow) kept[0].set(rowOf(divisor, row));
     for (int64_t c = 0; c < n.chunks; c++) {
       prefetch.chunk();
       Vector<T> x[kChunkVectors<T>];
 #pragma GCC unroll 8
       for (int v = 0; v < kChunkVectors<T>; v++) {
-        x[v] = loadVector(a + v * kLanes<T>);
-        if constexpr (IsDifference) x[v] -= loadVector(b + v * kLanes<T>);
+        x[v] = loadVector(a.at() + v * kLanes<T>);
+        if constexpr (IsDifference) x[v] -= loadVector(b.at() + v * kLanes<T>);
       }
-      kept[perRow ? 0 : c].divide(chunk.at(d), x);
-      chunk.done(d);
-      d += out.chunkStep;
-      a += args[0]->chunkStep;
-      if constexpr (IsDifference) b += args[1]->chunkStep;
+      kept[perRow ? 0 : c].divide(chunk.at(d.at()), x);
+      chunk.done(d.at());
+      d.next();
+      a.next();
+      b.next();
     }
   }
 }

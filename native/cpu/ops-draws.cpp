@@ -31,25 +31,23 @@ inline double fabs(double x) { return __builtin_fabs(x); }
 
 template <auto Function>
 void drawn(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<double, uint64_t, double>(n, out, args, [](double* d, const uint64_t* seed, const double* a) {
+  eachChunk<double, uint64_t, double>(n, out, args, [](double* d, const uint64_t* seed, const double* a) {
     for (int l = 0; l < kChunk; l++) d[l] = Function(seed[l], a[l]);
   });
 }
 
 void drawnBinomial(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk3<double, uint64_t, double, double>(
+  eachChunk<double, uint64_t, double, double>(
       n, out, args, [](double* d, const uint64_t* seed, const double* count, const double* p) {
         for (int l = 0; l < kChunk; l++) d[l] = weft_drawBinomial(seed[l], count[l], p[l]);
       });
 }
 
-// Seeds are read as doubles, so that arguments have one type.
 void drawnHypergeometric(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk4<double, double>(
+  eachChunk<double, uint64_t, double, double, double>(
       n, out, args,
-      [](double* d, const double* seed, const double* good, const double* bad, const double* count) {
-        for (int l = 0; l < kChunk; l++)
-          d[l] = weft_drawHypergeometric(bitsAs<uint64_t>(seed[l]), good[l], bad[l], count[l]);
+      [](double* d, const uint64_t* seed, const double* good, const double* bad, const double* count) {
+        for (int l = 0; l < kChunk; l++) d[l] = weft_drawHypergeometric(seed[l], good[l], bad[l], count[l]);
       });
 }
 

@@ -31,7 +31,7 @@ struct BinaryOfUnary {
 };
 template <typename Outer, typename Inner, int ChainOperand, typename T>
 void binaryOfBinary(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk3<T, T, T, T>(
+  eachChunk<T, T, T, T>(
       n, out, args, [](T * d, const T* a, const T* b, const T* c) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (int l = 0; l < kChunk; l++) {
@@ -44,7 +44,7 @@ void binaryOfBinary(Extent n, const Operand& out, const Operand* const* args) {
 // c < d ? a : b, with the comparison's arguments first.
 template <typename Comparison, typename T>
 void whereCompared(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk4<T, T>(
+  eachChunk<T, T, T, T, T>(
       n, out, args, [](T * d, const T* x, const T* y, const T* a, const T* b) __attribute__((always_inline)) {
 #pragma GCC ivdep
         for (int l = 0; l < kChunk; l++) d[l] = Comparison::run(x[l], y[l]) ? a[l] : b[l];
@@ -53,7 +53,7 @@ void whereCompared(Extent n, const Operand& out, const Operand* const* args) {
 
 // A place along an axis, counted from the end where it is negative, and clipped.
 void placeWithin(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk3<int64_t, int64_t, int64_t, int64_t>(
+  eachChunk<int64_t, int64_t, int64_t, int64_t>(
       n, out, args,
       [](int64_t * d, const int64_t* x, const int64_t* size, const int64_t* last)
           __attribute__((always_inline)) {
@@ -69,7 +69,8 @@ void placeWithin(Extent n, const Operand& out, const Operand* const* args) {
 // outer, ".", inner and, for places 0 and 1, its digit.
 class Name {
  public:
-  Name(const char* outer, const char* inner, int place = -1) {
+  // Not inlined into each of the entries.
+  __attribute__((noinline)) Name(const char* outer, const char* inner, int place = -1) {
     char* p = text_;
     while (*outer) *p++ = *outer++;
     *p++ = '.';

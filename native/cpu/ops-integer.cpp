@@ -141,7 +141,7 @@ inline void restsOf(T* rest, const T* a, const T* b) {
 
 template <typename F, typename T>
 void divideFloats(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
+  eachChunk<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
     alignas(64) T rest[kChunk];
     restsOf(rest, a, b);
     for (int l = 0; l < kChunk; l++) d[l] = F::run(a[l], b[l], rest[l]);
@@ -162,7 +162,7 @@ inline bool isSmall(T a) {
 // Division of doubles, whose integer part is right for integers this small.
 template <typename F, typename T>
 void divideIntegers(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
+  eachChunk<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
     int isOrdinary = 1;
     for (int l = 0; l < kChunk; l++) isOrdinary &= (b[l] != 0) & isSmall(a[l]) & isSmall(b[l]);
     if (!isOrdinary) {

@@ -48,7 +48,7 @@ void callUnary(Extent n, const Operand& out, const Operand* const* args) {
 template <typename T, int ChainOperand>
 void callBinary(Extent n, const Operand& out, const Operand* const* args) {
   const Binary<T> function = binaryAt<T, ChainOperand>;
-  eachChunk2<T, T, T>(
+  eachChunk<T, T, T>(
       n, out, args, [=](T * d, const T* a, const T* b) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l += kLanes<T>)
           storeVector(d + l, function(loadVector(a + l), loadVector(b + l)));
@@ -70,7 +70,7 @@ inline __attribute__((always_inline)) Vector<T> expOf(Vector<T> v) {
 // e raised to what a cheap op makes of its arguments, which is computed on the way.
 template <typename T, typename Inner>
 void expOfBinary(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<T, T, T>(
+  eachChunk<T, T, T>(
       n, out, args, [](T * d, const T* a, const T* b) __attribute__((always_inline)) {
         for (int l = 0; l < kChunk; l += kLanes<T>)
           storeVector(d + l, expOf<T>(Inner::run(loadVector(a + l), loadVector(b + l))));
@@ -148,7 +148,7 @@ void callUnaryWide(Extent n, const Operand& out, const Operand* const* args) {
 // log(e^a + e^b) = max + log1p(e^-|a - b|), in float64 throughout: the two parts may cancel.
 template <typename T>
 void logAddExp(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
+  eachChunk<T, T, T>(n, out, args, [](T* d, const T* a, const T* b) {
     alignas(64) double rest[kChunk];
     for (int l = 0; l < kChunk; l++)
       rest[l] = -__builtin_fabs(static_cast<double>(a[l]) - static_cast<double>(b[l]));

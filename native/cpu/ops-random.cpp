@@ -56,7 +56,7 @@ inline void philoxChunk(uint32_t* d, const uint64_t* index, const uint64_t* key)
 }
 
 void philox(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<uint32_t, uint64_t, uint64_t>(
+  eachChunk<uint32_t, uint64_t, uint64_t>(
       n, out, args, [](uint32_t * d, const uint64_t* a, const uint64_t* b) __attribute__((always_inline)) {
         philoxChunk(d, a, b);
       });
@@ -146,7 +146,7 @@ inline void normalChunk(float* d, const uint64_t* index, const uint64_t* key) {
 }
 
 void normals(Extent n, const Operand& out, const Operand* const* args) {
-  eachChunk2<float, uint64_t, uint64_t>(
+  eachChunk<float, uint64_t, uint64_t>(
       n, out, args, [](float* d, const uint64_t* a, const uint64_t* b) __attribute__((always_inline)) {
         normalChunk(d, a, b);
       });

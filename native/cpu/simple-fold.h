@@ -69,10 +69,6 @@ struct Itself {
   }
 };
 
-// How far ahead of what is read far memory is asked for: hardware prefetchers stop at the end of each page.
-// It comes to the second-level cache, from where the nearer prefetchers take it.
-constexpr int64_t kAheadBytes = 4096;
-
 // Combines what a cheap op makes of each element, which is computed on the way.
 template <typename Op, typename T, typename Of = Itself, bool IsBinary = false>
 struct Simple {
@@ -115,10 +111,7 @@ struct Simple {
       if constexpr (Repeated == 2) same = loadVector(y);
 #pragma GCC unroll 8
       for (int v = 0; v < kGroup; v++) {
-        if constexpr (IsFar) {
-          if (v * kVectorBytes % 64 == 0)
-            __builtin_prefetch(reinterpret_cast<const char*>(x + v * kWidth) + kAheadBytes, 0, 2);
-        }
+        if constexpr (IsFar) prefetchAhead(x, v);
         if constexpr (Repeated == 1)
           acc[v] = Op::combine(acc[v], Of::run(same, loadVector(y + v * kWidth)));
         else if constexpr (Repeated == 2)
