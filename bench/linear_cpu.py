@@ -49,7 +49,7 @@ SCIPY = {
     "expm": scipy.linalg.expm,
 }
 # Functions of one matrix at a time.
-SINGLE = {"numpy": ["lstsq"], "scipy": ["lstsq", "pinv"], "jax": ["lstsq"]}
+SINGLE = {"numpy": ["lstsq"], "scipy": ["lstsq", "pinv"], "jax": ["lstsq", "lu"]}
 
 
 def with_jax():
