@@ -91,7 +91,7 @@ interface Sets {
 /** Of those that take more than a few look-ups, and less memory than the caches. */
 const CPU_SETS: Sets = { elements: 1, least: 16, most: 2 ** 20 };
 /** Of those that a search does not have in the first-level cache of a multiprocessor; and elements enough for three launches. */
-const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 10, most: 2 ** 31 };
+const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 12, most: 2 ** 27 };
 
 const isForTable = (x: Expr, set: Expr, { elements, least, most }: Sets): boolean =>
   isInteger(x.dtype) &&

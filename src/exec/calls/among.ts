@@ -29,12 +29,19 @@ const sizeOf = ({ operands }: RoutineStep): number => sizeOfShape(operands[0]!.s
 const rangeOf = (step: RoutineStep): number =>
   Math.min(MOST_RANGE, RANGE_BY_ELEMENT * sizeOf(step), 2 ** (8 * byteLengthOf(step.operands[0]!.dtype)));
 
-const tableBytes = (step: RoutineStep): number => aligned(Math.ceil(rangeOf(step) / 32) * 4);
+/** Slots of a hash table, at most half of which are taken: a power of two. */
+const slotsOf = ({ operands: [, set] }: RoutineStep): number => 2 ** Math.ceil(Math.log2(2 * set!.shape[0]!));
+
+/** Words of the bits, or of slots where there may be too many bits. */
+function wordsOf(step: RoutineStep): number {
+  const bytes = byteLengthOf(step.operands[0]!.dtype);
+  return Math.max(Math.ceil(rangeOf(step) / 32), bytes >= 4 ? (slotsOf(step) * bytes) / 4 : 0);
+}
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const [elements, set] = step.operands.map(({ buffer }) => ({ buffer }));
   const [size, count, most] = [sizeOf(step), step.operands[1]!.shape[0]!, rangeOf(step)];
-  const table = [set!, { buffer: step.workspace! }, int64(count), int64(most)];
+  const table = [set!, { buffer: step.workspace! }, int64(count), int64(most), int64(slotsOf(step))];
   const { clear, mark, look } = AMONG_NAMES;
   const launch = (
     name: string,
@@ -47,7 +54,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
   return {
     source: printAmong(step.operands[0]!.dtype),
     launches: [
-      launch(clear, Math.ceil(Math.ceil(most / 32) / CLEARED), table, CLEAR_THREADS),
+      launch(clear, Math.ceil(wordsOf(step) / CLEARED), table, CLEAR_THREADS),
       launch(mark, Math.ceil(count / AMONG_THREADS), table),
       launch(look, blocks, [
         elements!,
@@ -66,10 +73,13 @@ const LOOKING: Routine = {
   unitSize: (_, array) => sizeOfShape(array.shape),
   numbers: (step) => [dtypeCode(step.operands[0]!.dtype), sizeOf(step), ...step.parameters],
   kernels: kernelsOf,
-  cudaWorkspace: (step) => ({ most: tableBytes(step), least: tableBytes(step) }),
+  cudaWorkspace: (step) => {
+    const byteLength = aligned(4 * wordsOf(step));
+    return { most: byteLength, least: byteLength };
+  },
   // An element's bit is a sector of the cache.
   work: ({ operands, results }) => ({ bytes: 2 * bytesOfAll([...operands, ...results]), launches: 3 }),
-  method: () => 'by a bit for each value of the range of the set, or by halves where that is wide',
+  method: () => 'by a bit for each value of the range of the set, or by a hash table where that is wide',
 };
 
 export const AMONG = routineCall(LOOKING);
