@@ -20,6 +20,18 @@ template <class T>
 __device__ __forceinline__ T weft_of_pair(const T* table, unsigned int entry, unsigned int second, unsigned int half) {
   const unsigned int rank = entry >= second ? 1u : 0u;
   const T* const own = table + (entry - (rank != 0u ? half : 0u));
+  if (sizeof(T) == 4 || sizeof(T) == 8) {
+    unsigned int there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((unsigned int)__cvta_generic_to_shared(own)), "r"(rank));
+    if (sizeof(T) == 4) {
+      unsigned int word;
+      asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(word) : "r"(there));
+      return *reinterpret_cast<const T*>(&word);
+    }
+    unsigned long long word;
+    asm volatile("ld.shared::cluster.u64 %0, [%1];" : "=l"(word) : "r"(there));
+    return *reinterpret_cast<const T*>(&word);
+  }
   const T* there;
   asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));
   return *there;
