@@ -16,9 +16,39 @@ export function once<T>(make: () => T): () => T {
 /** The same of work in slices. */
 export function onceInSlices<T>(make: () => Slices<T>): () => Slices<T> {
   let made: { readonly value: T } | undefined;
+  let maker: (() => Slices<T>) | undefined = make;
   return function* () {
-    made ??= { value: yield* make() };
+    if (made === undefined) {
+      made = { value: yield* maker!() };
+      maker = undefined;
+    }
     return made.value;
+  };
+}
+
+/** A list whose elements are made when they are first asked for. */
+export interface LazyList<T> {
+  readonly length: number;
+  readonly at: (k: number) => T;
+}
+
+export function lazyList<T extends object>(length: number, make: (k: number) => T): LazyList<T> {
+  const made = new Map<number, T>();
+  const at = (k: number): T => {
+    const found = made.get(k) ?? make(k);
+    made.set(k, found);
+    return found;
+  };
+  return { length, at };
+}
+
+/** A function in slices that keeps its values. */
+export function remembered<A, R>(of: (argument: A) => Slices<R>): (argument: A) => Slices<R> {
+  const known = new Map<A, { readonly result: R }>();
+  return function* (argument) {
+    const found = known.get(argument) ?? { result: yield* of(argument) };
+    known.set(argument, found);
+    return found.result;
   };
 }
 

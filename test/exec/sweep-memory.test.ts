@@ -5,6 +5,7 @@ import { SweepMemory } from '../../src/exec/tiles/sweep-memory.js';
 import type { SlotRules } from '../../src/exec/tiles/sweep-slots.js';
 import type { SweptTask } from '../../src/exec/tiles/sweep-windows.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
+import { completed } from '../../src/host/slices.js';
 
 const kernel = {} as Kernel;
 const taskOf = (reads: readonly number[], own: Kernel = kernel, isKept = true): SweptTask => {
@@ -26,12 +27,13 @@ it('sizes a sweep again only where a buffer that it touches is held otherwise', 
   const sizedFor = (task: SweptTask, rules: SlotRules): void => {
     const make = () => {
       made++;
-      return (room: number) => {
+      return function* (room: number) {
+        yield* [];
         asked++;
         return { needed: room, step: task.task.step };
       };
     };
-    memory.sizer([task], 'tiles', rules, make)(1000);
+    completed(memory.sizer([task], 'tiles', rules, make)(1000));
   };
   const expectMade = (count: number): void => expect([made, asked]).toEqual([count, count]);
   sizedFor(taskOf([1, 2]), rulesOf([1]));
@@ -53,14 +55,17 @@ it('keeps shares by the rows of windows, those of sweeps that cannot be cut amon
   const memory = new SweepMemory();
   let found = 0;
   const shareOf = (pitch: number | undefined): number | undefined =>
-    memory.share(
-      [taskOf([1])],
-      () => true,
-      new Map(pitch === undefined ? [] : [[1, pitch]]),
-      () => {
-        found++;
-        return undefined;
-      },
+    completed(
+      memory.share(
+        [taskOf([1])],
+        () => true,
+        new Map(pitch === undefined ? [] : [[1, pitch]]),
+        function* () {
+          yield* [];
+          found++;
+          return undefined;
+        },
+      ),
     );
   for (const pitch of [64, 64, undefined, undefined, 128]) expect(shareOf(pitch)).toBeUndefined();
   expect(found).toBe(3);

@@ -11,7 +11,7 @@ import type { Dim3 } from '../../graph/user-kernel.js';
 import type { LaunchArgument, StepSpec } from '../native/program-types.js';
 import type { TargetKind } from '../targets/device.js';
 import type { BytePitches, Cut } from '../tiles/sweep-cuts.js';
-import type { NoFit, SizedSweep, SlotRules } from '../tiles/sweep-slots.js';
+import type { Sizer, SlotRules } from '../tiles/sweep-slots.js';
 import type { SweptTask } from '../tiles/sweep-windows.js';
 import type { CallStep, StepCost, WorkspaceNeed } from './call.js';
 import type { CallSamples } from './call-samples.js';
@@ -132,7 +132,7 @@ export interface CallRow<Step extends CallStep> {
   /** Runs it in blocks of its result, where no single form will do: panels of its operands pass by turns. */
   readonly blocks?: {
     readonly canRun: (step: Step) => boolean;
-    readonly sizer: (swept: SweptTask, step: Step, rules: SlotRules) => (room: number) => SizedSweep | NoFit;
+    readonly sizer: (swept: SweptTask, step: Step, rules: SlotRules) => Sizer;
   };
   /**
    * The step with the strides that its operands have in slots of a sweep, whose rows are `inSlot` bytes

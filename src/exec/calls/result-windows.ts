@@ -9,15 +9,15 @@
 import { aroundBoth } from '../../codegen/cuts/work.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
-import { lastOf, once } from '../../host/once.js';
+import { lastOf, lazyList } from '../../host/once.js';
 import { aligned } from '../plan/memory.js';
 import type { BytePitches, Cut, Touch } from '../tiles/sweep-cuts.js';
 import {
   countsTo,
   FEWER_SLOTS,
   fewer,
-  type NoFit,
   type SizedSweep,
+  type Sizer,
   type SlotBlock,
   type SlotRules,
   slotBytes,
@@ -120,27 +120,32 @@ interface Windowed {
 }
 
 /** Finds the windows and the parts of rows that move fewest bytes in what room there is. */
-function sizer(windowed: Windowed, rules: SlotRules): (room: number) => SizedSweep | NoFit {
+function sizer(windowed: Windowed, rules: SlotRules): Sizer {
   const { step, own } = windowed;
+  const windowCounts = countsTo(Math.min(own.count, Math.floor(MOST_TILES / own.units)));
   const ways = FEWER_SLOTS.map((most) => {
     const rulesOfWay = { ...rules, slots: fewer(rules.slots, most) };
-    return countsTo(Math.min(own.count, Math.floor(MOST_TILES / own.units))).map((windows) => {
-      const most = Math.floor(MOST_TILES / (own.units * windows));
-      const choices = countsTo(Math.max(1, Math.min(longestUnit(own), most))).map((parts) =>
-        once(() => choiceOf(windowed, { of: own.of, windows, parts, pitch: own.pitch }, rulesOfWay)),
+    return lazyList(windowCounts.length, (w) => {
+      const windows = windowCounts[w]!;
+      const mostParts = Math.floor(MOST_TILES / (own.units * windows));
+      const counts = countsTo(Math.max(1, Math.min(longestUnit(own), mostParts)));
+      const choices = lazyList(counts.length, (k) =>
+        choiceOf(windowed, { of: own.of, windows, parts: counts[k]!, pitch: own.pitch }, rulesOfWay),
       );
       return { passes: passBytes(own, 1, rules) * windows, choices };
     });
   });
-  return (room) => {
+  return function* (room) {
     let needed = Number.POSITIVE_INFINITY;
     for (const way of ways) {
       let best: Choice | undefined;
-      for (const { passes, choices } of way) {
+      for (let w = 0; w < way.length; w++) {
+        yield;
+        const { passes, choices } = way.at(w);
         if (best !== undefined && passes >= best.cost) break;
-        const least = firstWhere(0, choices.length, (k) => choices[k]!().byteLength <= room);
-        if (least === choices.length) needed = Math.min(needed, choices.at(-1)!().byteLength);
-        else if (best === undefined || choices[least]!().cost < best.cost) best = choices[least]!();
+        const least = firstWhere(0, choices.length, (k) => choices.at(k).byteLength <= room);
+        if (least === choices.length) needed = Math.min(needed, choices.at(least - 1).byteLength);
+        else if (best === undefined || choices.at(least).cost < best.cost) best = choices.at(least);
       }
       if (best !== undefined) return sized(windowed, best, rules);
     }

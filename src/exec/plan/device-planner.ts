@@ -91,8 +91,8 @@ class StepListPlanner {
   /** With what loops count and record; the plan of that with panels of products; that as a whole; the plan without. */
   readonly #recorded: () => StepList;
   /** With panels of products that are better computed so, and of all that can be. */
-  readonly #inPanels: () => DevicePlan | undefined;
-  readonly #inMorePanels: () => DevicePlan | undefined;
+  readonly #inPanels: () => Slices<DevicePlan | undefined>;
+  readonly #inMorePanels: () => Slices<DevicePlan | undefined>;
   readonly #decided: () => Slices<DevicePlan>;
   readonly #whole: () => Slices<DevicePlan>;
   readonly #inPlace: () => Slices<DevicePlan | undefined>;
@@ -102,8 +102,8 @@ class StepListPlanner {
     this.#model = model;
     this.#recorded = once(() => withLoopRecords(withLoopCounters(stepList, model), model.loopRecordBytes));
     const inBlocks = once(() => inReadBlocks(this.#recorded(), model));
-    this.#inPanels = once(() => planWithPanels(inBlocks(), model, false));
-    this.#inMorePanels = once(() => planWithPanels(inBlocks(), model, true));
+    this.#inPanels = onceInSlices(() => planWithPanels(inBlocks(), model, false));
+    this.#inMorePanels = onceInSlices(() => planWithPanels(inBlocks(), model, true));
     this.#decided = onceInSlices(() => planWhole(inBlocks(), model));
     const whole = onceInSlices(() =>
       this.#recorded() === stepList ? this.#decided() : planWhole(stepList, model),
@@ -126,7 +126,7 @@ class StepListPlanner {
   /** The plan whose inputs and results are whole; undefined: it does not fit. */
   *planWhole(budget: number): Slices<DevicePlan | undefined> {
     yield;
-    const inPanels = this.#inPanels();
+    const inPanels = yield* this.#inPanels();
     if (inPanels !== undefined && inPanels.peakBytes <= budget) return inPanels;
     yield;
     const decided = yield* this.#decided();
@@ -139,7 +139,7 @@ class StepListPlanner {
       if (plan !== undefined && plan.peakBytes <= budget) return plan;
     }
     yield;
-    const inMorePanels = this.#inMorePanels();
+    const inMorePanels = yield* this.#inMorePanels();
     return inMorePanels !== undefined && inMorePanels.peakBytes <= budget ? inMorePanels : undefined;
   }
 }

@@ -121,7 +121,8 @@ function* place(
   return { offsets, slots, byteLength: arena.byteLength };
 }
 
-const isInArena = ({ role, windowed }: StagedBuffer): boolean => role === 'temporary' && windowed !== true;
+export const isInArena = ({ role, windowed }: StagedBuffer): boolean =>
+  role === 'temporary' && windowed !== true;
 
 /** Buffers of stages that may run at a time lie beside each other. */
 function placeInAnyOrder(
@@ -178,6 +179,10 @@ function peakOf(arena: number, buffers: readonly StagedBuffer[], model: MemoryMo
   return blockBytes(together) + apart;
 }
 
+/** The bytes that a run holds beside the arena, of whatever size blocks are. */
+export const heldOutside = (buffers: readonly StagedBuffer[], model: MemoryModel): number =>
+  peakOf(0, buffers, { ...model, blockBytes: aligned });
+
 /** Bytes of an input or a result that are on the device from the beginning to the end of a run. */
 function heldBytes(buffer: StagedBuffer, model: MemoryModel): number {
   const { role, windowed, readInBlocks, part } = buffer;
@@ -195,7 +200,7 @@ export const bytesOfPart = ([first, last]: readonly [first: number, last: number
  * is held outside.
  */
 export function besideSlots({ buffers, stages }: Staged, model: MemoryModel): number[] {
-  const held = peakOf(0, buffers, { ...model, blockBytes: aligned });
+  const held = heldOutside(buffers, model);
   const bytes = stages.map(() => held);
   for (const [b, users] of lifetimesOf(stages)) {
     if (!isInArena(buffers[b]!)) continue;

@@ -13,6 +13,7 @@ import { completed, type Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import { forOnePlanning } from '../tiles/remembered-works.js';
 import type { NoFit } from '../tiles/sweep-slots.js';
+import { writeTables } from '../tiles/sweep-tables.js';
 import type { DeviceModel } from './device-model.js';
 import { DevicePlanner } from './device-planner.js';
 import { hostNoFit, madeAt } from './host-budget.js';
@@ -88,7 +89,9 @@ export function* planOrRefuse(
   yield;
   const plan = yield* planner.plan(budget, hostBudget);
   if ('needed' in plan) return new Refused(() => refusal(planner, plan, budget, hostBudget, limits.sites));
-  return plan.hostPeakBytes <= hostBudget ? plan : new Refused(hostNoFit(plan, hostBudget, limits.sites));
+  if (plan.hostPeakBytes > hostBudget) return new Refused(hostNoFit(plan, hostBudget, limits.sites));
+  yield* writeTables(plan.steps);
+  return plan;
 }
 
 /** As `planPartition`. */

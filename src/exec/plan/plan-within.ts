@@ -39,7 +39,7 @@ export function* planWithinInSlices(
   const within = function* (aim: number): Slices<Fitted | NoFit> {
     const sweeps: (SizedSweep | undefined)[] = [];
     for (const [at, { size }] of staged.stages.entries()) {
-      const found = size?.(aim - beside[at]!);
+      const found = size && (yield* size(aim - beside[at]!));
       if (found !== undefined && 'needed' in found) return { ...found, needed: found.needed + beside[at]! };
       sweeps.push(found);
     }

@@ -6,7 +6,7 @@
  *     x → exp → y → sum → z      stage 0 uses x, y; stage 1 uses y, z      y lives from 0 to 1
  */
 import { completed, type Slices } from '../../host/slices.js';
-import type { NoFit, SizedSweep } from '../tiles/sweep-slots.js';
+import type { Sizer } from '../tiles/sweep-slots.js';
 import { recordsOf } from './loop-records.js';
 import type { LoopStep, PlanBuffer, Step } from './plan.js';
 import { buffersOf, buffersOfState } from './step-buffers.js';
@@ -19,7 +19,7 @@ export interface Stage {
   /** Its steps, where it is no sweep. */
   readonly steps?: readonly Step[];
   /** Sizes its sweep, given the bytes that there are for slots. */
-  readonly size?: (room: number) => SizedSweep | NoFit;
+  readonly size?: Sizer;
   /** The loop whose body it is a part of. */
   readonly loop?: LoopStep | undefined;
 }

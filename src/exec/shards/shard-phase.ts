@@ -13,7 +13,7 @@ import { planWithin, planWithinInSlices } from '../plan/plan-within.js';
 import { type Stage, type Staged, type StagedBuffer, stagesOf } from '../plan/stages.js';
 import { ownBuffer, type UnplacedBuffer } from '../plan/step-list.js';
 import type { BytePitches, Task } from '../tiles/sweep-cuts.js';
-import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from '../tiles/sweep-slots.js';
+import { type NoFit, type SizedSweep, type Sizer, type SlotRules, sweepSizer } from '../tiles/sweep-slots.js';
 import { type Span, type SweptTask, type Tile, tileOf, type Window } from '../tiles/sweep-windows.js';
 import type { Piece } from './shard-device.js';
 import { contains, endOf, isWholeOn, onPart, pieceOn, tileOn } from './shard-ranges.js';
@@ -219,8 +219,8 @@ class Share {
         .filter((b) => this.#windowed.has(b) && this.#isInPlace(b, stretch))
         .map((buffer) => ({ buffer, direction: this.#directionOf(buffer) }));
       const sizer = sweepSizer(stretch.tasks, this.#slotRules(stretch));
-      const size = (room: number): SizedSweep | NoFit => {
-        const found = sizer(room);
+      const size: Sizer = function* (room) {
+        const found = yield* sizer(room);
         return 'needed' in found ? found : { ...found, inPlace };
       };
       return { uses: this.#touched, size };

@@ -7,10 +7,11 @@
  * share of its speed, since the indices of a part are read again for each window. Called by `sweep-attempt.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
-import { sizesOf } from '../../fusion/kernel/algebra.js';
-import { product } from '../../fusion/kernel/kernel.js';
+import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Access, type Kernel, placedAccess, product } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { lastOf, once } from '../../host/once.js';
+import { type LazyList, lastOf, lazyList, onceInSlices } from '../../host/once.js';
+import type { Slices } from '../../host/slices.js';
 import { aligned } from '../plan/memory.js';
 import type { KernelStep } from '../plan/plan.js';
 import type { Indexed } from './index-windows.js';
@@ -19,8 +20,8 @@ import {
   countsTo,
   FEWER_SLOTS,
   fewer,
-  type NoFit,
   type SizedSweep,
+  type Sizer,
   type SlotBlock,
   type SlotRules,
 } from './sweep-slots.js';
@@ -68,14 +69,14 @@ interface Way {
   /** Bytes that it takes at least. */
   readonly least: number;
   /** Choices by some of the parts, and by all. */
-  readonly tried: () => Choices | undefined;
-  readonly found: () => Choices | undefined;
+  readonly tried: () => Slices<Choices | undefined>;
+  readonly found: () => Slices<Choices | undefined>;
   readonly slower: number;
   readonly count: number;
 }
 
 /** By the number of windows, the fewest first. */
-type Choices = readonly (() => Choice)[];
+type Choices = LazyList<Choice>;
 
 /**
  * Finds the parts and windows for what room there is: numbers of parts are compared by some of the parts, and all are
@@ -86,22 +87,24 @@ export function indexWindowSizer(
   step: KernelStep,
   indexed: Indexed,
   rules: SlotRules,
-): (room: number) => SizedSweep | NoFit {
+): Sizer {
   const { units } = swept.task.cut;
   const leastOf = leastBytes(step, indexed, rules);
   const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) => ({
     count,
     least: leastOf(count),
-    some: once(() => forAll(partsOf(swept, count, trialParts(count), indexed, rules), count)),
-    all: once(() => partsOf(swept, count, Array(count).keys(), indexed, rules)),
+    some: onceInSlices(function* () {
+      return forAll(yield* partsOf(swept, count, trialParts(count), indexed, rules), count);
+    }),
+    all: onceInSlices(() => partsOf(swept, count, Array(count).keys(), indexed, rules)),
   }));
   // Rooms are asked for by turns: what choices take is the same for each.
   const ways = FEWER_SLOTS.flatMap((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
     const slower = most === 1 ? ONE_AFTER_THE_OTHER : 1;
-    const choices = (of: () => Parts | undefined) =>
-      once(() => {
-        const found = of();
+    const choices = (of: () => Slices<Parts | undefined>) =>
+      onceInSlices(function* () {
+        const found = yield* of();
         return found && choicesOf(swept, found, indexed, own);
       });
     return parts.map(
@@ -114,17 +117,17 @@ export function indexWindowSizer(
       }),
     );
   });
-  return (room) => {
+  return function* (room) {
     let needed = Number.POSITIVE_INFINITY;
     let best: Candidate | undefined;
     // Where parts of which others were looked at need more, as those across two rows of a transposed array, numbers of
     // parts that would cost more are left.
     for (let left: readonly Way[] = ways; best === undefined && left.length > 0; ) {
-      const compared = comparedBySome(left, room);
+      const compared = yield* comparedBySome(left, room);
       needed = Math.min(needed, compared.needed);
       for (const { way, cost } of compared.candidates) {
         if (best !== undefined && cost >= best.cost) break;
-        const choices = way.found();
+        const choices = yield* way.found();
         if (choices === undefined) continue;
         const choice = bestOf(choices, room);
         if ('needed' in choice) needed = Math.min(needed, choice.needed);
@@ -152,7 +155,7 @@ interface Compared {
 }
 
 /** Ways in a room by some of their parts. */
-function comparedBySome(ways: readonly Way[], room: number): Compared {
+function* comparedBySome(ways: readonly Way[], room: number): Slices<Compared> {
   const candidates: { readonly way: Way; readonly cost: number }[] = [];
   const dearer: Way[] = [];
   let [needed, least] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -162,7 +165,7 @@ function comparedBySome(ways: readonly Way[], room: number): Compared {
       dearer.push(way);
       continue;
     }
-    const choices = way.least > room ? undefined : way.tried();
+    const choices = way.least > room ? undefined : yield* way.tried();
     if (choices === undefined) {
       if (way.least > room) needed = Math.min(needed, way.least);
       continue;
@@ -181,12 +184,12 @@ function comparedBySome(ways: readonly Way[], room: number): Compared {
 
 /** The choice for a room that costs least. */
 function bestOf(choices: Choices, room: number): Choice | { readonly needed: number } {
-  const least = firstWhere(0, choices.length, (k) => choices[k]!().byteLength <= room);
-  if (least === choices.length) return { needed: choices.at(-1)!().byteLength };
+  const least = firstWhere(0, choices.length, (k) => choices.at(k).byteLength <= room);
+  if (least === choices.length) return { needed: choices.at(least - 1).byteLength };
   // With more windows there is less to wait for ahead of the first tile, then more to read again.
-  let best = choices[least]!();
+  let best = choices.at(least);
   for (let k = least + 1; k < choices.length; k++) {
-    const choice = choices[k]!();
+    const choice = choices.at(k);
     if (choice.cost >= best.cost) break;
     best = choice;
   }
@@ -194,8 +197,8 @@ function bestOf(choices: Choices, room: number): Choice | { readonly needed: num
 }
 
 /**
- * Bytes that slots take at least, by the number of parts: the shares of windowed results, and the smallest windows. It asks
- * for no footprints.
+ * Bytes that slots take at least, by the number of parts: the shares of windowed arrays of which each element of the domain
+ * has its own, and the smallest windows. It asks for no footprints.
  */
 function leastBytes(
   { kernel, buffers }: KernelStep,
@@ -203,16 +206,33 @@ function leastBytes(
   { isWindowed }: SlotRules,
 ): (count: number) => number {
   const elements = product(sizesOf(kernel));
-  let written = 0;
-  for (const { access } of kernel.stores)
-    if (access.bounds.length === 0 && isWindowed(buffers[access.buffer]!))
-      written += elements * byteLengthOf(kernel.buffers[access.buffer]!.dtype);
+  const own = new Set<number>();
+  for (const { access } of [...kernel.stores, ...loadsOf(kernel)])
+    if (isWindowed(buffers[access.buffer]!) && hasOwnElements(access, kernel)) own.add(access.buffer);
+  let shared = 0;
+  for (const position of own) shared += elements * byteLengthOf(kernel.buffers[position]!.dtype);
   return (count) => {
-    let bytes = written / count;
+    let bytes = shared / count;
     for (const [buffer, stride] of indexed.strides)
       if (isWindowed(buffer)) bytes += furtherIn(indexed, mostWindows(indexed, count), stride);
     return bytes;
   };
+}
+
+/** Whether each element of a kernel's domain has an element of a buffer of its own: steps are longer than all inner ones. */
+function hasOwnElements(access: Access, kernel: Kernel): boolean {
+  const { bounds, strides, index } = placedAccess(access);
+  if (bounds.length > 0 || index !== undefined) return false;
+  const axes = sizesOf(kernel).flatMap((size, axis) =>
+    size > 1 ? [{ size, step: Math.abs(strides[axis]!) }] : [],
+  );
+  axes.sort((a, b) => a.step - b.step);
+  let reach = 0;
+  return axes.every(({ size, step }) => {
+    const isOutside = step > reach;
+    reach += step * (size - 1);
+    return isOutside;
+  });
 }
 
 /** The most windows that come by for so many parts. */
@@ -227,13 +247,13 @@ const furtherIn = ({ size }: Indexed, windows: number, stride: number): number =
 const trialParts = (count: number): ReadonlySet<number> => new Set([0, count >> 1, count - 1]);
 
 /** Some of `count` parts. `undefined`: windows of a result could not be copied out part by part. */
-function partsOf(
+function* partsOf(
   swept: SweptTask,
   count: number,
   some: Iterable<number>,
   indexed: Indexed,
   rules: SlotRules,
-): Parts | undefined {
+): Slices<Parts | undefined> {
   const { size, strides, isBounded } = indexed;
   const { cut, writes } = swept.task;
   const isInOrder =
@@ -242,6 +262,7 @@ function partsOf(
   const spans: Span[] = [];
   let [bytes, readBytes] = [0, 0];
   for (const r of some) {
+    yield;
     const span = partOf(swept, r, count);
     if (span === undefined) continue;
     spans.push(span);
@@ -331,17 +352,17 @@ function windowsOf(
 /** By the number of windows, the fewest first; what they take is worked out when it is asked for. */
 function choicesOf(swept: SweptTask, parts: Parts, indexed: Indexed, rules: SlotRules): Choices {
   const { count } = parts;
-  return countsTo(mostWindows(indexed, count)).map((windows) =>
-    once(() => {
-      const slots = slotsOf(swept, parts, windows, indexed, rules);
-      const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
-      const again = (parts.readBytes * windows) / MEMORY_SPEED;
-      const cost = parts.bytes + first + again + count * windows * BYTES_OF_A_TILE;
-      // All of them live at the same time.
-      const byteLength = slots.reduce((sum, slot) => sum + slot.slots * slot.slotByteLength, 0);
-      return { parts, windows, slots, byteLength, cost };
-    }),
-  );
+  const counts = countsTo(mostWindows(indexed, count));
+  return lazyList(counts.length, (k) => {
+    const windows = counts[k]!;
+    const slots = slotsOf(swept, parts, windows, indexed, rules);
+    const first = slots.reduce((sum, slot) => sum + (slot.direction === 'in' ? slot.slotByteLength : 0), 0);
+    const again = (parts.readBytes * windows) / MEMORY_SPEED;
+    const cost = parts.bytes + first + again + count * windows * BYTES_OF_A_TILE;
+    // All of them live at the same time.
+    const byteLength = slots.reduce((sum, slot) => sum + slot.slots * slot.slotByteLength, 0);
+    return { parts, windows, slots, byteLength, cost };
+  });
 }
 
 /** The i-th of `count` windows. */

@@ -32,6 +32,7 @@ import { argumentsOf, type BufferParameter, type Kernel, product } from '../../f
 import { dependenciesOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { denseStrides } from '../../graph/graph.js';
+import type { Slices } from '../../host/slices.js';
 import type { KernelStep } from '../plan/plan.js';
 import type { WorksOf } from './sweep-cuts.js';
 
@@ -58,16 +59,17 @@ type MakeBuffer = (bytes: number, largest: number) => number;
  * The steps that do the same in windows, in order; `buffer` makes one for elements that are taken first. `undefined`: an
  * index is reduced in the kernel, or a buffer is read in another way, too.
  */
-export function inIndexWindows(
+export function* inIndexWindows(
   step: KernelStep,
   isWindowed: (buffer: number) => boolean,
   buffer: MakeBuffer,
-): readonly TakingPart[] | undefined {
+): Slices<readonly TakingPart[] | undefined> {
   const { carried, reduced } = step.kernel;
   if (carried !== undefined || product(sizesOf(step.kernel)) === 0) return undefined;
   const parts: TakingPart[] = [];
   let rest = step;
   for (;;) {
+    yield;
     const [group, ...others] = groupsOf(takenLoads(rest, isWindowed));
     if (group === undefined) return [...parts, { step: rest, takes: false }];
     if (others.length === 0 && reduced.length === 0) {

@@ -5,12 +5,15 @@
  *     t = a @ b of 16384 × 16384 float32, max(t, 1)   →   64 tiles: 256 rows of t, in 16 MiB that all of them use;
  *                                                         the units of the maxima that read these rows
  */
+import type { Slices } from '../../host/slices.js';
 import type { Cut } from './sweep-cuts.js';
 import { type SizedSweep, type SlotRules, slotBytes, slotsOfTiles } from './sweep-slots.js';
 import { firstWhere, type Span, type SweptTask, type Tile, tileOfParts } from './sweep-windows.js';
 
 /** The most panels: a plan has a range of each step for each. */
 const MOST_PANELS = 1024;
+/** Panels between pauses: each is a tile of a few steps, some 50 µs. */
+const PANELS_OF_SLICE = 16;
 /** The most bytes of slots, relative to those of a panel: what is reduced in long slots takes longer panels. */
 const MOST_HELD = 5;
 /** The most units that a product may compute in all panels together, relative to its own: ends that two panels need. */
@@ -26,11 +29,11 @@ export interface PanelTiles {
  * The panels of a product, the first of the tasks, whose values hold about `bytes` at a time. `undefined`: what a step
  * reads for a range of its units is no panel.
  */
-export function panelTiles(
+export function* panelTiles(
   tasks: readonly SweptTask[],
   rules: SlotRules,
   bytes: number,
-): PanelTiles | undefined {
+): Slices<PanelTiles | undefined> {
   const { cut } = tasks[0]!.task;
   const windowed = new Set(tasks.flatMap(({ task }) => task.writes.filter(rules.isWindowed)));
   const all = [...windowed].reduce((sum, buffer) => sum + rules.byteLengthOf(buffer), 0);
@@ -38,12 +41,15 @@ export function panelTiles(
   const wanted = Math.max(1, least, Math.floor((bytes * cut.units) / all));
   const places = new Places(tasks, rules);
   const bounds = boundsOf(cut.units, cut.period ?? cut.units, wanted, places.step(MOST_HELD * wanted));
-  const ends = tasks.map(({ isKept }, k) =>
-    isKept ? bounds.map((unit) => places.unitsBefore(k, unit)) : undefined,
-  );
+  const ends: (readonly number[] | undefined)[] = [];
+  for (const [k, { isKept }] of tasks.entries()) {
+    yield;
+    ends.push(isKept ? bounds.map((unit) => places.unitsBefore(k, unit)) : undefined);
+  }
   const tiles: Tile[] = [];
   let computed = 0;
   for (let t = 0; t + 1 < bounds.length; t++) {
+    if (t % PANELS_OF_SLICE === 0) yield;
     const parts = ends.map((own): Span | undefined => {
       const [first, last] = own === undefined ? [0, 0] : [own[t]!, own[t + 1]!];
       return last > first ? [first, last] : undefined;
@@ -57,7 +63,7 @@ export function panelTiles(
     tiles.push(tile);
   }
   if (tiles.length < 2) return undefined;
-  const slots = slotsOfTiles(tasks, tiles, rules);
+  const slots = yield* slotsOfTiles(tasks, tiles, rules);
   if (slotBytes(slots) > MOST_HELD * Math.max(bytes, all / MOST_PANELS)) return undefined;
   const { pitches } = rules;
   const sized: SizedSweep = {

@@ -9,10 +9,11 @@
  * That is a sweep whose inputs and results are on the device as a whole, so that a panel has the bits of the whole as
  * any tile has; the size of panels depends on the steps alone, not on a budget. Called by `device-planner.ts`.
  */
+import type { Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, PanelModel } from '../plan/device-model.js';
-import { planOf } from '../plan/place.js';
+import { planOfInSlices } from '../plan/place.js';
 import type { DevicePlan, KernelStep, Panels, Step } from '../plan/plan.js';
 import { type Stage, stagesOf } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
@@ -31,16 +32,19 @@ const REDUCED = 1 / 8;
  * The plan with panels; undefined: no product can be computed so, or is better, `isNeeded`: it is worth any
  * time.
  */
-export function planWithPanels(
+export function* planWithPanels(
   stepList: StepList,
   model: DeviceModel,
   isNeeded: boolean,
-): DevicePlan | undefined {
+): Slices<DevicePlan | undefined> {
   const { sweeps, panels } = model;
   if (sweeps === undefined || panels === undefined) return undefined;
   const planner = new PanelPlanner(stepList, model, panels, isNeeded);
-  for (const step of stepList.steps) planner.look(step);
-  return planner.plan();
+  for (const step of stepList.steps) {
+    if (step.kind === 'call') yield;
+    yield* planner.look(step);
+  }
+  return yield* planner.plan();
 }
 
 /** A part of a plan: steps that run as a whole, or a sweep over panels. */
@@ -73,12 +77,12 @@ class PanelPlanner {
   }
 
   /** Computes a step in panels where it is a product for which that is better. */
-  look(step: Step): void {
+  *look(step: Step): Slices<void> {
     const chain = this.#chainFrom(step);
     const place = chain && this.#placeOf(chain);
     if (chain === undefined || place === undefined) return;
     for (const cut of callRow(chain.product).panels!(chain.product)) {
-      const found = this.#tiled(chain, cut);
+      const found = yield* this.#tiled(chain, cut);
       const panels = found && this.#choose(chain, found);
       if (found === undefined || panels === undefined) continue;
       const { before, after } = place;
@@ -89,7 +93,7 @@ class PanelPlanner {
     }
   }
 
-  plan(): DevicePlan | undefined {
+  *plan(): Slices<DevicePlan | undefined> {
     if (this.#windowed.size === 0) return undefined;
     const stages: Stage[] = [];
     const sweeps: (SizedSweep | undefined)[] = [];
@@ -102,7 +106,8 @@ class PanelPlanner {
       ...buffer,
       ...(this.#windowed.has(k) ? { windowed: true } : {}),
     }));
-    return planOf({ buffers, stages, outputKeys: this.#stepList.outputKeys }, this.#model, sweeps);
+    const staged = { buffers, stages, outputKeys: this.#stepList.outputKeys };
+    return yield* planOfInSlices(staged, this.#model, sweeps);
   }
 
   /** The steps that read a product's result, and what they make of it, up to where all is much smaller. */
@@ -156,19 +161,23 @@ class PanelPlanner {
     return { before, after };
   }
 
-  #tiled(chain: Chain, cut: Cut): (PanelTiles & { readonly finish: readonly Step[] }) | undefined {
+  *#tiled(chain: Chain, cut: Cut): Slices<(PanelTiles & { readonly finish: readonly Step[] }) | undefined> {
     const { product, followers, values } = chain;
     let tasks: CutTask[] = [{ step: product, ...buffersOf(product), cut, repeats: true }];
     const finish: Step[] = [];
     let found: PanelTiles | undefined;
     for (const step of followers) {
-      const way = this.#formsOf(step)
-        .map((form) => ({ form, tiled: this.#tilesOf([...tasks, form[0] as CutTask], values) }))
-        .find(({ tiled }) => tiled !== undefined);
+      let way: readonly Task[] | undefined;
+      for (const form of this.#formsOf(step)) {
+        yield;
+        const tiled = yield* this.#tilesOf([...tasks, form[0] as CutTask], values);
+        if (tiled === undefined) continue;
+        [way, found] = [form, tiled];
+        break;
+      }
       if (way === undefined) return undefined;
-      tasks = [...tasks, way.form[0] as CutTask];
-      finish.push(...way.form.slice(1).map((task) => task.step));
-      found = way.tiled;
+      tasks = [...tasks, way[0] as CutTask];
+      finish.push(...way.slice(1).map((task) => task.step));
     }
     return found && { ...found, finish };
   }
@@ -183,7 +192,7 @@ class PanelPlanner {
     );
   }
 
-  #tilesOf(tasks: readonly CutTask[], values: ReadonlySet<number>): PanelTiles | undefined {
+  *#tilesOf(tasks: readonly CutTask[], values: ReadonlySet<number>): Slices<PanelTiles | undefined> {
     const pitches = pitchesOf(tasks, values);
     const rules: SlotRules = {
       isWindowed: (buffer) => values.has(buffer),
@@ -200,7 +209,7 @@ class PanelPlanner {
     const read = new Set(tasks.flatMap(({ reads }) => reads));
     const isOpen = ({ writes }: Task): boolean => writes.some((b) => values.has(b) && !read.has(b));
     const kept = swept.map((one, k) => (k > 0 && isOpen(one.task) ? { ...one, isKept: true } : one));
-    return panelTiles(kept, rules, this.#panels.bytesOf(tasks[0]!.step as CallStep));
+    return yield* panelTiles(kept, rules, this.#panels.bytesOf(tasks[0]!.step as CallStep));
   }
 
   #choose({ product, followers, values }: Chain, { sized, repeated }: PanelTiles): Panels | undefined {

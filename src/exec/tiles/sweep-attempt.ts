@@ -4,13 +4,14 @@
  * chooses that size.
  */
 import { InternalError } from '../../host/errors.js';
-import { once } from '../../host/once.js';
-import { completed } from '../../host/slices.js';
+import { onceInSlices } from '../../host/once.js';
+import type { Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
-import { besideSlots } from '../plan/place.js';
+import { aligned } from '../plan/memory.js';
+import { besideSlots, heldOutside, isInArena } from '../plan/place.js';
 import type { LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
-import { type Fitted, planWithin } from '../plan/plan-within.js';
+import { type Fitted, planWithinInSlices } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
@@ -20,16 +21,28 @@ import { holdsTaken, indexedBy, inIndexWindows } from './index-windows.js';
 import { loopCut } from './loop-cuts.js';
 import { bytesMoved, segmentsOf } from './loop-sweeps.js';
 import { splitLoads } from './sweep-aliases.js';
-import type { BytePitches, CutTask, Task, WorksOf } from './sweep-cuts.js';
+import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import { groupTasks, type Refusal, type StepGroup } from './sweep-groups.js';
 import { inputsToKeep } from './sweep-inputs.js';
-import type { SweepMemory } from './sweep-memory.js';
-import { type NoFit, type SizedSweep, type SlotRules, sweepSizer } from './sweep-slots.js';
+import { SweepMemory } from './sweep-memory.js';
+import { type NoFit, type Sizer, type SlotRules, sweepSizer } from './sweep-slots.js';
+import { writeTables } from './sweep-tables.js';
 import { formsOf, takingTask } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 /** Tiles that hold more than this of what is windowed save too little. */
 const MOST_OF_WHOLE = 0.6;
+
+/** A step list that is planned in sweeps, and what all choices for it share. */
+export interface SweptJob {
+  readonly stepList: StepList;
+  readonly model: DeviceModel;
+  readonly memory: SweepMemory;
+  /** The scratch buffers of kernels: of which parts have windows, and the others. */
+  readonly scratch: Readonly<Record<'whole' | 'partials', ReadonlySet<number>>>;
+  /** The buffers that steps read or write. */
+  readonly touched: ReadonlySet<number>;
+}
 
 /** The choice of windowed buffers, and of how calls are cut. */
 export interface Choice extends SweepRules {
@@ -51,6 +64,7 @@ type GroupInLoop = StepGroup & { readonly loop: LoopStep | undefined };
 export class Attempt {
   /** The same for choices of one step list that come to the same: buffers of some size may all be fixed. */
   readonly key: string;
+  readonly #job: SweptJob;
   readonly #stepList: StepList;
   readonly #model: DeviceModel;
   readonly #rules: Choice;
@@ -62,15 +76,17 @@ export class Attempt {
   #groups: readonly GroupInLoop[] = [];
   readonly #groupOf = new Map<Task, number>();
   readonly #spilled = new Set<number>();
-  readonly #grouped: () => Staged | NoFit | undefined;
+  readonly #grouped: () => Slices<Staged | NoFit | undefined>;
 
-  constructor(stepList: StepList, model: DeviceModel, rules: Choice, memory: SweepMemory) {
+  constructor(job: SweptJob, rules: Choice) {
+    const { stepList, model, memory, scratch } = job;
+    this.#job = job;
     this.#stepList = stepList;
     this.#memory = memory;
     this.#model = model;
     this.#rules = rules;
     this.#buffers = [...stepList.buffers];
-    const { whole, partials } = scratchOf(stepList, rules.worksOf);
+    const { whole, partials } = scratch;
     this.#partials = partials;
     const fixed = new Set(rules.cutsPartials ? whole : [...whole, ...partials]);
     if (stepList.workspace !== undefined) fixed.add(stepList.workspace);
@@ -81,39 +97,49 @@ export class Attempt {
     // Elements that are taken first are windowed from the same size on.
     const taken = rules.takesInWindows ? rules.threshold : '';
     this.key = `${rules.inBlocks} ${taken} ${this.#windowed.map(Number).join('')}`;
-    this.#grouped = once(() => this.#inGroups());
+    this.#grouped = onceInSlices(() => this.#inGroups());
+  }
+
+  /** Bytes that it holds at least, however steps are grouped: inputs and results as a whole, and the largest such value. */
+  leastBytes(): number {
+    let most = 0;
+    const buffers = this.#stepList.buffers.map((buffer, k): StagedBuffer => {
+      const staged = { ...buffer, ...(this.#windowed[k] ? { windowed: true } : {}) };
+      if (isInArena(staged) && this.#job.touched.has(k)) most = Math.max(most, aligned(buffer.byteLength));
+      return staged;
+    });
+    return heldOutside(buffers, this.#model) + most;
   }
 
   /** A plan within a budget. `undefined`: values would have to wait where none can. */
-  plan(budget: number): Fitted | NoFit | undefined {
-    const staged = this.#grouped();
+  *plan(budget: number): Slices<Fitted | NoFit | undefined> {
+    const staged = yield* this.#grouped();
     if (staged === undefined || 'needed' in staged) return staged;
-    return planWithin(staged, this.#model, budget, this.#stepList.steps[0]!);
+    return yield* planWithinInSlices(staged, this.#model, budget, this.#stepList.steps[0]!);
   }
 
   /**
    * A plan with inputs whole on the device that several sweeps of `tried` bring there in windows: where there is room
    * for them, and less is copied.
    */
-  withInputsKept(tried: Fitted, budget: number): Fitted | undefined {
+  *withInputsKept(tried: Fitted, budget: number): Slices<Fitted | undefined> {
     const inputs = inputsToKeep(tried.plan, this.#buffers, this.#model, budget);
     if (inputs.length === 0) return undefined;
     const kept = new Set(inputs.map((input) => this.#stepList.buffers.indexOf(input)));
-    const other = new Attempt(this.#stepList, this.#model, { ...this.#rules, kept }, this.#memory).plan(
-      budget,
-    );
+    const other = yield* new Attempt(this.#job, { ...this.#rules, kept }).plan(budget);
     if (other === undefined || 'needed' in other) return undefined;
+    yield* writeTables([...tried.plan.steps, ...other.plan.steps]);
     const whole = inputs.reduce((sum, input) => sum + this.#model.heldBytes(input), 0);
     return bytesMoved(other.plan) + whole < bytesMoved(tried.plan) ? other : undefined;
   }
 
   /** The job in groups, whatever the budget. */
-  #inGroups(): Staged | NoFit | undefined {
+  *#inGroups(): Slices<Staged | NoFit | undefined> {
     const groups: GroupInLoop[] = [];
     for (const { loop, steps } of segmentsOf(this.#stepList.steps, (step) => this.#opens(step))) {
       if (loop !== undefined && !this.#canHold(loop)) return undefined;
       if (loop !== undefined) this.#windowStates(loop);
-      const found = this.#group(steps);
+      const found = yield* this.#group(steps);
       if ('why' in found) return this.#refused(found);
       groups.push(...found.map((group) => ({ ...group, loop })));
     }
@@ -124,6 +150,7 @@ export class Attempt {
     );
     const spillsAnyway = groups.some(({ loop }) => loop !== undefined) && this.#spilled.size > 0;
     if (spillsAnyway && !this.#rules.canSpill) return undefined;
+    yield;
     return this.#staged();
   }
 
@@ -150,16 +177,18 @@ export class Attempt {
     }
   }
 
-  #group(steps: readonly Step[]): readonly StepGroup[] | Refusal {
+  *#group(steps: readonly Step[]): Slices<readonly StepGroup[] | Refusal> {
     const isWindowedInput = (buffer: number): boolean =>
       this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
-    const forms = steps.flatMap((step) => {
+    const forms: (readonly (readonly Task[])[])[] = [];
+    for (const step of steps) {
+      yield;
       const own =
         step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (buffer) => this.#addAlias(buffer)) : step;
-      return this.#taking(own) ?? [this.#formsOf(own)];
-    });
+      forms.push(...((yield* this.#taking(own)) ?? [this.#formsOf(own)]));
+    }
     const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
-    const grouped = groupTasks(forms, {
+    return yield* groupTasks(forms, {
       isWindowed: (buffer) => this.#windowed[buffer] === true,
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       isInput: (buffer) => !made.has(buffer),
@@ -171,7 +200,6 @@ export class Attempt {
       inBlocks: this.#rules.inBlocks,
       memory: this.#memory,
     });
-    return completed(grouped);
   }
 
   #formsOf(step: Step): readonly (readonly Task[])[] {
@@ -179,15 +207,19 @@ export class Attempt {
   }
 
   /** The forms of the steps that take elements in windows of indices for one; `undefined`: it does not. */
-  #taking(step: Step): (readonly (readonly Task[])[])[] | undefined {
+  *#taking(step: Step): Slices<(readonly (readonly Task[])[])[] | undefined> {
     const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
     if (!this.#rules.takesInWindows || step.kind !== 'kernel') return undefined;
     if (!holdsTaken(step, isWindowed, this.#rules.worksOf)) return undefined;
-    const parts = inIndexWindows(step, isWindowed, (bytes, largest) => this.#addTaken(bytes, largest));
-    return parts?.map((part) => {
+    const parts = yield* inIndexWindows(step, isWindowed, (bytes, largest) => this.#addTaken(bytes, largest));
+    if (parts === undefined) return undefined;
+    const forms: (readonly (readonly Task[])[])[] = [];
+    for (const part of parts) {
+      yield;
       const task = part.takes ? takingTask(part.step, this.#rules.worksOf) : undefined;
-      return task === undefined ? this.#formsOf(part.step) : [[task]];
-    });
+      forms.push(task === undefined ? this.#formsOf(part.step) : [[task]]);
+    }
+    return forms;
   }
 
   #take(groups: readonly GroupInLoop[]): void {
@@ -308,27 +340,28 @@ export class Attempt {
   }
 }
 
-/** The scratch buffers of a job's kernels: of which parts have windows, and the others. */
-export function scratchOf(
-  { steps }: Pick<StepList, 'steps'>,
-  worksOf: WorksOf,
-): Record<'whole' | 'partials', ReadonlySet<number>> {
-  const [whole, partials] = [new Set<number>(), new Set<number>()];
-  const visit = (step: Step): void => {
-    if (step.kind === 'loop') step.body.forEach(visit);
+/** Looks through a step list for what all choices share. */
+export function* sweptJob(stepList: StepList, model: DeviceModel): Slices<SweptJob> {
+  const { worksOf } = model.sweeps!;
+  const [whole, partials, touched] = [new Set<number>(), new Set<number>(), new Set<number>()];
+  const visit = function* (step: Step): Slices<void> {
+    yield;
+    const { reads, writes } = buffersOf(step);
+    for (const buffer of [...reads, ...writes]) touched.add(buffer);
+    if (step.kind === 'loop') for (const part of step.body) yield* visit(part);
     if (step.kind !== 'kernel' || step.scratch.length === 0) return;
     const kind = worksOf(step.kernel).rows?.partials === undefined ? whole : partials;
     for (const buffer of step.scratch) kind.add(buffer);
   };
-  steps.forEach(visit);
-  return { whole, partials };
+  for (const step of stepList.steps) yield* visit(step);
+  return { stepList, model, memory: new SweepMemory(), scratch: { whole, partials }, touched };
 }
 
 /** Where a state lies between the steps of a loop. */
 const buffersOfState = ({ last, other }: LoopState): number[] => (other < 0 ? [last] : [last, other]);
 
 /** A call in blocks of its result, or a kernel in windows of what it takes. */
-function blockSizer(swept: SweptTask, rules: SlotRules): (room: number) => SizedSweep | NoFit {
+function blockSizer(swept: SweptTask, rules: SlotRules): Sizer {
   const { step, takesInWindows } = swept.task;
   if (step.kind === 'kernel' && takesInWindows === true)
     return indexWindowSizer(swept, step, indexedBy(step), rules);

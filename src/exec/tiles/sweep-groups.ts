@@ -61,7 +61,7 @@ export function* groupTasks(
   const tasks: Task[] = [];
   const pitches = new Map<Task, BytePitches>();
   for (const forms of steps) {
-    const form = chooseForm(forms, rules, pitches);
+    const form = yield* chooseForm(forms, rules, pitches);
     if ('why' in form) return form;
     tasks.push(...form);
     yield;
@@ -72,19 +72,15 @@ export function* groupTasks(
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
   task.reads.some(isWindowed) || task.writes.some(isWindowed);
 
-/** Whether one of the forms of a step has tiles that hold little enough of what is windowed. */
-export const isCut = (forms: readonly (readonly Task[])[], rules: GroupRules): boolean =>
-  !('why' in chooseForm(forms, rules, new Map()));
-
 /** The share of an earlier form's tiles that a later one may hold: those are better where they hold as much. */
 const CLEARLY_LESS = 0.95;
 
 /** The form whose tiles hold the least of the windowed buffers; `pitches` receives the rows of its windows. */
-function chooseForm(
+function* chooseForm(
   forms: readonly (readonly Task[])[],
   rules: GroupRules,
   pitches: Map<Task, BytePitches>,
-): readonly Task[] | Refusal {
+): Slices<readonly Task[] | Refusal> {
   const first = forms[0]!;
   if (!first.some((task) => touchesWindowed(task, rules))) return first;
   if (first[0]!.takesInWindows === true) return first;
@@ -93,7 +89,8 @@ function chooseForm(
   let least = rules.mostOfWhole;
   for (const form of forms) {
     if (!form.every((task) => writesInWindows(task, rules))) continue;
-    const chosen = form.map((task) => chosenFor(task, rules));
+    const chosen: Chosen[] = [];
+    for (const task of form) chosen.push(yield* chosenFor(task, rules));
     const share = Math.max(...chosen.map((one) => one.share ?? 1));
     if (share >= (best === undefined ? least : CLEARLY_LESS * least)) continue;
     best = form;
@@ -117,10 +114,10 @@ const canRunInBlocks = ({ step }: Task): boolean =>
   step.kind === 'call' && callRow(step).blocks?.canRun(step) === true;
 
 /** The share of its windowed bytes that a tile of a task by itself holds, and in which windows. */
-function chosenFor(task: Task, rules: GroupRules): Chosen {
+function* chosenFor(task: Task, rules: GroupRules): Slices<Chosen> {
   if (!touchesWindowed(task, rules)) return { pitches: NO_PITCHES, share: 0 };
   if (task.cut === undefined) return { pitches: NO_PITCHES, share: 1 };
-  return choosePitches([{ task: task as CutTask, isKept: true }], rules);
+  return yield* choosePitches([{ task: task as CutTask, isKept: true }], rules);
 }
 
 /** Tasks that share a sweep, and how their windows lie. */
@@ -158,7 +155,7 @@ class Grouper {
     while (waiting.length > 0) {
       yield;
       const whole = this.#wholeTasks(waiting);
-      const swept = whole.length > 0 ? undefined : this.#sweep(waiting);
+      const swept = whole.length > 0 ? undefined : yield* this.#sweep(waiting);
       if (swept !== undefined && 'why' in swept) return swept;
       for (const task of swept?.tasks ?? whole) this.#done.add(task);
       groups.push(...whole.map((task): StepGroup => ({ tasks: [task], runs: 'whole', pitches: NO_PITCHES })));
@@ -179,7 +176,7 @@ class Grouper {
     return [...found];
   }
 
-  #sweep(waiting: readonly Task[]): StepGroup | Refusal {
+  *#sweep(waiting: readonly Task[]): Slices<StepGroup | Refusal> {
     let sweep: Sweep = { tasks: [], pitches: NO_PITCHES };
     let blocked: Task | undefined;
     for (const task of waiting) {
@@ -191,7 +188,7 @@ class Grouper {
         if (isReady) blocked ??= task;
         continue;
       }
-      const grown = this.#joined(sweep, task as CutTask);
+      const grown = yield* this.#joined(sweep, task as CutTask);
       if (grown !== undefined) {
         sweep = grown;
         if (this.#rules.isApart === true) break;
@@ -211,18 +208,18 @@ class Grouper {
    * The sweep with a task, and with what it needs to be computed again; `undefined` if it cannot join. Values
    * whose tasks cannot follow its tiles wait in other memory instead, where they may.
    */
-  #joined(sweep: Sweep, task: CutTask): Sweep | undefined {
+  *#joined(sweep: Sweep, task: CutTask): Slices<Sweep | undefined> {
     const inside = new Set<Task>(sweep.tasks);
     const inputs = this.#inputsOf.get(task)!;
     if (!inputs.every((input) => this.#done.has(input) || inside.has(input))) return undefined;
     const again = this.#rules.isApart === true ? [] : this.#producersAgain(task, inside);
     if (again === undefined) return undefined;
-    const grown = this.#grown(sweep, task, again);
+    const grown = yield* this.#grown(sweep, task, again);
     if (grown !== undefined || again.length === 0 || this.#rules.spillsAll !== true) return grown;
-    return this.#grown(sweep, task, []);
+    return yield* this.#grown(sweep, task, []);
   }
 
-  #grown({ tasks, pitches }: Sweep, task: CutTask, again: readonly CutTask[]): Sweep | undefined {
+  *#grown({ tasks, pitches }: Sweep, task: CutTask, again: readonly CutTask[]): Slices<Sweep | undefined> {
     if (tasks.length > 0 && !this.#isRelated(tasks, [...again, task])) return undefined;
     const grown = [...tasks, ...again, task];
     const swept = grown.map(
@@ -233,7 +230,7 @@ class Grouper {
       NO_PITCHES,
     ];
     for (const way of ways[0]!.size > 0 ? ways : [NO_PITCHES]) {
-      const share = shareOfTiles(swept, this.#rules, way);
+      const share = yield* shareOfTiles(swept, this.#rules, way);
       if (share !== undefined && share <= this.#rules.mostOfWhole) return { tasks: grown, pitches: way };
     }
     return undefined;

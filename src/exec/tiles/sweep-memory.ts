@@ -3,11 +3,12 @@
  * differ in a buffer that a sweep does not touch, so that its tiles are the same. For one step list and one way to let
  * values wait. Used by `sweep-attempt.ts` and `sweep-pitches.ts`.
  */
+import { remembered } from '../../host/once.js';
+import type { Slices } from '../../host/slices.js';
 import type { BytePitches, Task } from './sweep-cuts.js';
-import type { NoFit, SizedSweep, SlotRules } from './sweep-slots.js';
+import type { Sizer, SlotRules } from './sweep-slots.js';
 import type { SweptTask } from './sweep-windows.js';
 
-type Sizer = (room: number) => SizedSweep | NoFit;
 type Share = number | undefined;
 
 export class SweepMemory {
@@ -15,25 +16,25 @@ export class SweepMemory {
   readonly #shares = new Map<string, { readonly share: Share }>();
   readonly #numbers = new Map<object, number>();
 
-  /** The sizer of tasks, by how they run; `make` makes it where no tasks were alike. */
+  /** The sizer of tasks, by how they run; `make` makes it where no tasks were alike. Rooms are asked for again, too. */
   sizer(tasks: readonly SweptTask[], runs: 'tiles' | 'blocks', rules: SlotRules, make: () => Sizer): Sizer {
     const { isWindowed, byteLengthOf, directionOf, pitches } = rules;
     const text = (k: number): string => `${byteLengthOf(k)} ${directionOf(k, tasks)} ${pitches.get(k) ?? ''}`;
     const key = `${runs};${this.#textOf(tasks, isWindowed, text)}`;
-    const found = this.#sizers.get(key) ?? forEachRoom(make());
+    const found = this.#sizers.get(key) ?? remembered(make());
     this.#sizers.set(key, found);
     return found;
   }
 
   /** The share of windowed bytes that tiles hold; `find` finds it where no tasks were alike. */
-  share(
+  *share(
     tasks: readonly SweptTask[],
     isWindowed: (buffer: number) => boolean,
     pitches: BytePitches,
-    find: () => Share,
-  ): Share {
+    find: () => Slices<Share>,
+  ): Slices<Share> {
     const key = this.#textOf(tasks, isWindowed, (k) => `${pitches.get(k) ?? ''}`);
-    const found = this.#shares.get(key) ?? { share: find() };
+    const found = this.#shares.get(key) ?? { share: yield* find() };
     this.#shares.set(key, found);
     return found.share;
   }
@@ -61,14 +62,4 @@ export class SweepMemory {
     this.#numbers.set(code, found);
     return found;
   }
-}
-
-/** Rooms are asked for again, too. */
-function forEachRoom(sizer: Sizer): Sizer {
-  const known = new Map<number, ReturnType<Sizer>>();
-  return (room) => {
-    const found = known.get(room) ?? sizer(room);
-    known.set(room, found);
-    return found;
-  };
 }

@@ -3,6 +3,7 @@
  * some columns of many rows. A stretch around them would be most of the buffer. Called by `sweep-groups.ts`.
  */
 
+import type { Slices } from '../../host/slices.js';
 import type { BytePitches, CutTask, Task } from './sweep-cuts.js';
 import type { SweepMemory } from './sweep-memory.js';
 import { SHORTEST_ROW } from './sweep-slots.js';
@@ -34,6 +35,8 @@ export interface Chosen {
 const TRIAL_TILES = 16;
 /** The smallest tiles that a cut is tried with: there may be no need of smaller ones. */
 const SMALL_TILES = 2 ** 12;
+/** Tiles between pauses: one takes up to a millisecond. */
+const TILES_OF_SLICE = 4;
 /** The most units that tasks may run in all tiles together, relative to their own. */
 const MOST_REPEATED = 1.5;
 /** The share of a stretch's bytes that rows have to save. */
@@ -46,23 +49,24 @@ const LONG_ROW = 4096;
 const MUCH_LESS = 0.15;
 
 /** The share of all touched windowed bytes that the largest of some tiles holds. */
-export function shareOfTiles(
+export function* shareOfTiles(
   tasks: readonly SweptTask[],
   rules: ShareRules,
   pitches: BytePitches,
-): number | undefined {
-  const find = (): number | undefined => findShare(tasks, rules, pitches);
-  return rules.memory === undefined ? find() : rules.memory.share(tasks, rules.isWindowed, pitches, find);
+): Slices<number | undefined> {
+  const find = (): Slices<number | undefined> => findShare(tasks, rules, pitches);
+  const { memory, isWindowed } = rules;
+  return yield* memory === undefined ? find() : memory.share(tasks, isWindowed, pitches, find);
 }
 
 const trialTiles = (tasks: readonly SweptTask[], isApart = false): number =>
   Math.min(isApart ? SMALL_TILES : TRIAL_TILES, Math.max(...tasks.map(({ task }) => task.cut.units)));
 
-function findShare(
+function* findShare(
   tasks: readonly SweptTask[],
   { isWindowed, byteLengthOf, isApart }: ShareRules,
   pitches: BytePitches,
-): number | undefined {
+): Slices<number | undefined> {
   const tiles = trialTiles(tasks, isApart);
   const looked = Math.min(tiles, TRIAL_TILES);
   let most = 0;
@@ -72,6 +76,7 @@ function findShare(
     for (const buffer of [...task.reads, ...task.writes])
       if (isWindowed(buffer)) whole.set(buffer, byteLengthOf(buffer));
   for (let k = 0; k < looked; k++) {
+    if (k % TILES_OF_SLICE === 0) yield;
     const tile = tileOf(tasks, Math.floor((k * tiles) / looked), tiles, { isWindowed, pitches });
     if (tile === undefined) return undefined;
     let bytes = 0;
@@ -90,8 +95,8 @@ function findShare(
 }
 
 /** The pitches with which tiles hold least, buffer by buffer; stretches where rows save little. */
-export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): Chosen {
-  let best: Chosen = { pitches: new Map(), share: shareOfTiles(tasks, rules, new Map()) };
+export function* choosePitches(tasks: readonly SweptTask[], rules: ShareRules): Slices<Chosen> {
+  let best: Chosen = { pitches: new Map(), share: yield* shareOfTiles(tasks, rules, new Map()) };
   const tiles = Math.max(TRIAL_TILES, trialTiles(tasks, rules.isApart));
   // Written buffers first: without windows of theirs that can be copied out, no choice works.
   const buffers = new Set([
@@ -105,7 +110,7 @@ export function choosePitches(tasks: readonly SweptTask[], rules: ShareRules): C
       const isNeeded = started.share === undefined || started.share > 1.5 / tiles;
       if (!isNeeded && !savesCopies(tasks, buffer, pitch)) continue;
       const pitches = new Map(started.pitches).set(buffer, pitch);
-      const share = shareOfTiles(tasks, rules, pitches);
+      const share = yield* shareOfTiles(tasks, rules, pitches);
       if (share !== undefined && (best.share === undefined || share < LESS * best.share))
         best = { pitches, share };
     }

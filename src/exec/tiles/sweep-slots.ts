@@ -1,3 +1,5 @@
+import { remembered } from '../../host/once.js';
+import type { Slices } from '../../host/slices.js';
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
 import type { Panels, Step, SweepWindows, TakenWindows } from '../plan/plan.js';
@@ -76,65 +78,50 @@ export const SHORTEST_ROW = 64;
 /** Bytes of the widest access of a thread. */
 const WIDEST_ACCESS = 16;
 
+/** Finds the tiles of a sweep for what room it has. */
+export type Sizer = (room: number) => Slices<SizedSweep | NoFit>;
+
 /** Fewer slots, where a sweep fits with no more: less overlap is better than none. */
 export const FEWER_SLOTS = [Number.POSITIVE_INFINITY, 2, 1];
 
-/**
- * Finds the tiles of a sweep for what room it has. Rooms are asked for by turns, of one budget and of others:
- * what a number of tiles needs is worked out once.
- */
-export function sweepSizer(
-  tasks: readonly SweptTask[],
-  rules: SlotRules,
-): (room: number) => SizedSweep | NoFit {
+/** Rooms are asked for by turns, of one budget and of others: what a number of tiles needs is worked out once. */
+export function sweepSizer(tasks: readonly SweptTask[], rules: SlotRules): Sizer {
   const maker = new TileMaker(tasks, rules);
-  const extents = (count: number, some: Iterable<number>): Extents | undefined =>
+  const extents = (count: number, some: Iterable<number>): Slices<Extents | undefined> =>
     extentsOf(tasks, maker, some, count, rules);
-  const trial = remembered((count) =>
+  const trial = remembered((count: number) =>
     extents(count, new Set([0, 1, Math.floor(count / 2), count - 1].filter((t) => t < count))),
   );
-  const sample = remembered((count) =>
+  const sample = remembered((count: number) =>
     extents(
       count,
       new Set(Array.from({ length: SAMPLED_TILES }, (_, k) => Math.floor((k * count) / SAMPLED_TILES))),
     ),
   );
-  const all = remembered((count) => extents(count, Array(count).keys()));
+  const all = remembered((count: number) => extents(count, Array(count).keys()));
   const ways = FEWER_SLOTS.map((most) => {
     const own = { ...rules, slots: fewer(rules.slots, most) };
-    const bytesOf = (of: (count: number) => Extents | undefined) =>
-      remembered((count) => {
-        const found = of(count);
+    const bytesOf = (of: (count: number) => Slices<Extents | undefined>) =>
+      remembered(function* (count: number) {
+        const found = yield* of(count);
         return found === undefined ? Number.POSITIVE_INFINITY : slotBytes(slotsOf(tasks, found, own));
       });
     const [fewBytes, sampleBytes, bytes] = [bytesOf(trial), bytesOf(sample), bytesOf(all)];
-    return (room: number): SizedSweep | NoFit => {
-      const count = countFor(tasks, room, own, [fewBytes, sampleBytes, bytes]);
+    return function* (room: number): Slices<SizedSweep | NoFit> {
+      const count = yield* countFor(tasks, room, own, [fewBytes, sampleBytes, bytes]);
       if (typeof count !== 'number') return count;
       const tiles: TileList = { length: count, at: (t) => maker.tile(t, count) };
-      return { tasks, pitches: rules.pitches, tiles, slots: slotsOf(tasks, all(count)!, own) };
+      return { tasks, pitches: rules.pitches, tiles, slots: slotsOf(tasks, (yield* all(count))!, own) };
     };
   });
-  return (room) => {
+  return function* (room) {
     let least: NoFit | undefined;
     for (const way of ways) {
-      const sized = way(room);
+      const sized = yield* way(room);
       if (!('needed' in sized)) return sized;
       least = least === undefined || sized.needed < least.needed ? sized : least;
     }
     return least!;
-  };
-}
-
-function remembered<T>(of: (count: number) => T): (count: number) => T {
-  const known = new Map<number, T>();
-  return (count) => {
-    let found = known.get(count);
-    if (found === undefined) {
-      found = of(count);
-      known.set(count, found);
-    }
-    return found;
   };
 }
 
@@ -151,7 +138,7 @@ const SAMPLED_TILES = 64;
 /** Tiles that are looked at in vain: of a chain whose units meet in no order, each may take 0.3 ms. */
 const MOST_IN_VAIN = 4096;
 
-type BytesOf = (count: number) => number;
+type BytesOf = (count: number) => Slices<number>;
 
 /** At most so many slots of each kind. */
 export const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number): SlotRules['slots'] => ({
@@ -164,12 +151,12 @@ export const fewer = ({ in: from, out, local }: SlotRules['slots'], most: number
  * The number of tiles whose slots fit into a room. `bytesOf`: bytes by a few of the tiles, which most numbers that do
  * not fit fail by, by a sample of them, and by all.
  */
-function countFor(
+function* countFor(
   tasks: readonly SweptTask[],
   room: number,
   rules: SlotRules,
-  [few, sample, all]: readonly [few: BytesOf, sample: BytesOf, all: BytesOf],
-): number | NoFit {
+  [few, sample, allOf]: readonly [few: BytesOf, sample: BytesOf, all: BytesOf],
+): Slices<number | NoFit> {
   let inVain = 0;
   const most = Math.max(...tasks.map(({ task, isKept }) => (isKept ? task.cut.units : 1)));
   let least = Number.POSITIVE_INFINITY;
@@ -178,10 +165,12 @@ function countFor(
     ;
     count = Math.min(most, Math.ceil(count * 1.25))
   ) {
-    const bytes = few(count);
-    const isLikely = bytes <= room && sample(count) <= room;
-    if (isLikely && all(count) <= room) return count;
-    least = Math.min(least, isLikely ? all(count) : bytes);
+    yield;
+    const bytes = yield* few(count);
+    const isLikely = bytes <= room && (yield* sample(count)) <= room;
+    const all = isLikely ? yield* allOf(count) : bytes;
+    if (isLikely && all <= room) return count;
+    least = Math.min(least, all);
     if (isLikely) inVain += count;
     if (count === most || inVain > MOST_IN_VAIN) return { needed: least, step: tasks[0]!.task.step };
   }
@@ -197,13 +186,14 @@ function wantedTiles(tasks: readonly SweptTask[], rules: SlotRules): number {
 }
 
 /** The slots of tiles that are there. */
-export function slotsOfTiles(
+export function* slotsOfTiles(
   tasks: readonly SweptTask[],
   tiles: readonly Tile[],
   rules: SlotRules,
-): SlotBlock[] {
+): Slices<SlotBlock[]> {
   const at = (tile: number): Tile | undefined => tiles[tile];
-  return slotsOf(tasks, extentsOf(tasks, { tile: at, alike: at }, tiles.keys(), tiles.length, rules)!, rules);
+  const extents = yield* extentsOf(tasks, { tile: at, alike: at }, tiles.keys(), tiles.length, rules);
+  return slotsOf(tasks, extents!, rules);
 }
 
 /** The largest windows of tiles, by buffer. */
@@ -214,6 +204,9 @@ interface Extents {
   readonly distinct: ReadonlyMap<number, ReadonlySet<number>>;
 }
 
+/** Tiles between pauses: one that is worked out takes up to 0.3 ms, one that is moved along a microsecond. */
+const TILES_OF_SLICE = 8;
+
 /** More slots than any rules ask for. */
 const MOST_SLOTS = 64;
 
@@ -221,18 +214,20 @@ const MOST_SLOTS = 64;
  * The extents of some of `count` tiles. `undefined`: one of them does not work out. Places are looked at of as many
  * tiles as are counted.
  */
-function extentsOf(
+function* extentsOf(
   tasks: readonly SweptTask[],
   maker: Pick<TileMaker, 'tile' | 'alike'>,
   tiles: Iterable<number>,
   count: number,
   rules: SlotRules,
-): Extents | undefined {
+): Slices<Extents | undefined> {
   const widths = new Map<number, number>();
   const heights = new Map<number, number>();
   const distinct = new Map<number, Set<number>>();
   const seldom = Math.ceil(count / MOST_SLOTS);
+  let looked = 0;
   for (const t of tiles) {
+    if (looked++ % TILES_OF_SLICE === 0) yield;
     const isPlaced = t < MOST_SLOTS || t % seldom === 0;
     const tile = isPlaced ? maker.tile(t, count) : maker.alike(t, count);
     if (tile === undefined) return undefined;

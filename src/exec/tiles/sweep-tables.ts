@@ -6,10 +6,18 @@
 import { type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
-import { once } from '../../host/once.js';
+import { onceInSlices } from '../../host/once.js';
+import { completed, type Slices } from '../../host/slices.js';
 import { RANGE_FIELDS, WINDOW, WINDOW_FIELDS } from '../../shared/layout.js';
 import { callRow } from '../calls/table.js';
-import type { KernelStep, PhaseStep, Step, SweepStep, SweepWindows } from '../plan/plan.js';
+import {
+  type KernelStep,
+  type PhaseStep,
+  type Step,
+  type SweepStep,
+  type SweepWindows,
+  sweepsOf,
+} from '../plan/plan.js';
 import type { BytePitches } from './sweep-cuts.js';
 import type { SizedSweep, SlotBlock, TileList } from './sweep-slots.js';
 import type { SweptTask, Tile, Window } from './sweep-windows.js';
@@ -24,7 +32,7 @@ export function sweepStep(
   const none = { offset: 0, slotByteLength: 0, slots: 0, slotPitch: 0 };
   const windowed = [...slots, ...inPlace.map((own) => ({ ...own, ...none }))];
   const tables = laterTables(sized);
-  return {
+  const step: SweepStep = {
     kind: 'sweep',
     tiles: tiles.length,
     ...(parts === undefined ? {} : { queueParts: Float64Array.from(parts) }),
@@ -38,16 +46,23 @@ export function sweepStep(
       slots: count,
       slotPitch,
       get windows() {
-        return tables().windows[k]!;
+        return completed(tables()).windows[k]!;
       },
     })),
     body: tasks.map(({ task }, k) => ({
       step: stepInSlots(task.step, pitches, inSlot),
       get ranges() {
-        return tables().ranges[k]!;
+        return completed(tables()).ranges[k]!;
       },
     })),
   };
+  tablesOfStep.set(step, tables);
+  return step;
+}
+
+/** Writes the tables of steps ahead, which is long work. */
+export function* writeTables(steps: readonly Step[]): Slices<void> {
+  for (const step of steps.flatMap(sweepsOf)) yield* tablesOfStep.get(step)?.() ?? [];
 }
 
 interface Tables {
@@ -57,23 +72,28 @@ interface Tables {
   readonly ranges: readonly (readonly Float64Array[])[];
 }
 
-const known = new WeakMap<SizedSweep, () => Tables>();
+const known = new WeakMap<SizedSweep, () => Slices<Tables>>();
+const tablesOfStep = new WeakMap<SweepStep, () => Slices<Tables>>();
 
 /**
  * The tables of a sweep, once for all plans that have it. In a scope of its own: a plan that is kept keeps neither tiles
  * nor the arrays that they are of.
  */
-function laterTables(sized: SizedSweep): () => Tables {
-  const tables = known.get(sized) ?? once(() => tablesOf(sized));
+function laterTables(sized: SizedSweep): () => Slices<Tables> {
+  const tables = known.get(sized) ?? onceInSlices(() => tablesOf(sized));
   known.set(sized, tables);
   return tables;
 }
 
-function tablesOf({ tasks, tiles, parts, slots, inPlace = [] }: SizedSweep): Tables {
+/** Tiles between pauses: each takes some 2 to 50 µs. */
+const TILES_OF_SLICE = 32;
+
+function* tablesOf({ tasks, tiles, parts, slots, inPlace = [] }: SizedSweep): Slices<Tables> {
   const windowed = [...slots, ...inPlace.map((own) => ({ ...own, slots: 0 }))];
   const tables = windowed.map((own) => new WindowTable(own, tiles.length));
   const ranges = tasks.map(({ task }) => rangeTables(task, tiles));
   for (let t = 0; t < tiles.length; t++) {
+    if (t % TILES_OF_SLICE === 0) yield;
     const tile = tiles.at(t)!;
     const isOwn = parts?.[t] !== parts?.[t - 1];
     for (const table of tables) table.add(t, tile, isOwn);

@@ -5,7 +5,7 @@
  * The largest buffers are windowed first; what is left stays whole. Of the tile counts, the least that fits
  * is taken, or more where copies from and to the host should overlap the work.
  */
-import { once } from '../../host/once.js';
+import { once, onceInSlices } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
@@ -14,9 +14,9 @@ import type { Fitted } from '../plan/plan-within.js';
 import { ownBuffer, type StepList } from '../plan/step-list.js';
 import { takenBytes } from './index-windows.js';
 import { bytesMoved, unrollings, withResultsApart } from './loop-sweeps.js';
-import { Attempt, type Choice, scratchOf } from './sweep-attempt.js';
-import { SweepMemory } from './sweep-memory.js';
+import { Attempt, type Choice, type SweptJob, sweptJob } from './sweep-attempt.js';
 import type { NoFit } from './sweep-slots.js';
+import { writeTables } from './sweep-tables.js';
 import { BYTES_OF_A_TILE } from './tile-costs.js';
 
 export class SweepPlanner {
@@ -56,6 +56,7 @@ export class SweepPlanner {
     for (const tried of unrolled) {
       const found = yield* tried.plan(budget);
       if (!('needed' in found)) {
+        if (unrolled.length > 1) yield* writeTables(found.steps);
         if (!('needed' in best) && bytesMoved(found) >= bytesMoved(best)) return best;
         best = found;
       } else if ('needed' in best && (best === this.#whole || found.needed < best.needed)) {
@@ -87,9 +88,11 @@ function waysToWait(rules: SweepRules, { steps }: StepList): SweepRules[] {
 const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
 
 /** Bytes that are copied, and that could be while tiles are begun. */
-const costOf = (plan: DevicePlan): number =>
-  bytesMoved(plan) +
-  BYTES_OF_A_TILE * plan.steps.flatMap(sweepsOf).reduce((sum, { tiles }) => sum + tiles, 0);
+function* costOf(plan: DevicePlan): Slices<number> {
+  yield* writeTables(plan.steps);
+  const tiles = plan.steps.flatMap(sweepsOf).reduce((sum, own) => sum + own.tiles, 0);
+  return bytesMoved(plan) + BYTES_OF_A_TILE * tiles;
+}
 
 /** Whether two plans of a step list have the same sweeps: choices differ in buffers that none touches. */
 const sameSweeps = (a: Fitted, b: Fitted): boolean =>
@@ -99,7 +102,7 @@ const sameSweeps = (a: Fitted, b: Fitted): boolean =>
 interface Found {
   readonly tried: Fitted;
   readonly plan: DevicePlan;
-  readonly cost: () => number;
+  readonly cost: () => Slices<number>;
 }
 
 /** A step list whose loops do so many steps at a time. */
@@ -107,36 +110,14 @@ class Unrolled {
   readonly #stepList: StepList;
   readonly #whole: NoFit;
   /** The choices of what is windowed, from the least of it on; undefined: the same as one before. */
-  readonly #attempts: readonly (() => Attempt | undefined)[];
+  readonly #attempts: () => Slices<readonly (() => Attempt | undefined)[]>;
 
   constructor(stepList: StepList, model: DeviceModel, whole: NoFit) {
     this.#stepList = stepList;
     this.#whole = whole;
-    const sweeps = model.sweeps!;
-    const taken = stepList.steps.flatMap(kernelsOf).flatMap(takenBytes);
-    const buffers = [...stepList.buffers, ...taken.map((bytes) => ownBuffer('', bytes))];
-    const sizes = [...new Set(buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
-    const hasBlocks = stepList.steps.some(
-      (step) => step.kind === 'call' && callRow(step).blocks !== undefined,
-    );
-    const hasPartials = scratchOf(stepList, sweeps.worksOf).partials.size > 0;
-    const known = new Set<string>();
-    const memory = new SweepMemory();
-    const attempt = (how: Pick<Choice, 'threshold' | 'inBlocks' | 'cutsPartials' | 'takesInWindows'>) => {
-      const one = new Attempt(stepList, model, { ...sweeps, ...how }, memory);
-      if (known.has(one.key)) return undefined;
-      known.add(one.key);
-      return one;
-    };
-    this.#attempts = sizes.flatMap((threshold) =>
-      eitherWay(hasBlocks).flatMap((inBlocks) =>
-        eitherWay(hasPartials).flatMap((cutsPartials) =>
-          eitherWay(taken.length > 0).map((takesInWindows) =>
-            once(() => attempt({ threshold, inBlocks, cutsPartials, takesInWindows })),
-          ),
-        ),
-      ),
-    );
+    this.#attempts = onceInSlices(function* () {
+      return attemptsOf(yield* sweptJob(stepList, model));
+    });
   }
 
   *plan(budget: number): Slices<DevicePlan | NoFit> {
@@ -144,23 +125,22 @@ class Unrolled {
     // Whether states of loops would have to, where they cannot.
     let mustWait = false;
     let best: Found | undefined;
-    for (const attempt of this.#attempts) {
+    for (const attempt of yield* this.#attempts()) {
       yield;
       const choice = attempt();
-      if (choice === undefined) continue;
-      const tried = choice.plan(budget);
+      if (choice === undefined || choice.leastBytes() > budget) continue;
+      const tried = yield* choice.plan(budget);
       if (tried === undefined) {
         mustWait = true;
         continue;
       }
       if (!('needed' in tried)) {
         if (best !== undefined && sameSweeps(tried, best.tried)) continue;
-        const { plan } = choice.withInputsKept(tried, budget) ?? tried;
+        const { plan } = (yield* choice.withInputsKept(tried, budget)) ?? tried;
         // With less beside them, as of the indices, arrays may pass fewer times.
         if (best === undefined && !takesInParts(plan)) return plan;
-        yield;
-        const found = { tried, plan, cost: once(() => costOf(plan)) };
-        if (best === undefined || found.cost() < best.cost()) best = found;
+        const found = { tried, plan, cost: onceInSlices(() => costOf(plan)) };
+        if (best === undefined || (yield* found.cost()) < (yield* best.cost())) best = found;
         continue;
       }
       // A size that would do if steps could be cut says nothing of the need.
@@ -172,4 +152,29 @@ class Unrolled {
       ? { ...this.#whole, step: loop, atOnce: 'states' }
       : least;
   }
+}
+
+/** The choices of what is windowed, from the least of it on; undefined: the same as one before. */
+function attemptsOf(job: SweptJob): readonly (() => Attempt | undefined)[] {
+  const { stepList, model, scratch } = job;
+  const taken = stepList.steps.flatMap(kernelsOf).flatMap(takenBytes);
+  const buffers = [...stepList.buffers, ...taken.map((bytes) => ownBuffer('', bytes))];
+  const sizes = [...new Set(buffers.map(model.heldBytes))].filter((n) => n > 0).sort((a, b) => b - a);
+  const hasBlocks = stepList.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
+  const known = new Set<string>();
+  const attempt = (how: Pick<Choice, 'threshold' | 'inBlocks' | 'cutsPartials' | 'takesInWindows'>) => {
+    const one = new Attempt(job, { ...model.sweeps!, ...how });
+    if (known.has(one.key)) return undefined;
+    known.add(one.key);
+    return one;
+  };
+  return sizes.flatMap((threshold) =>
+    eitherWay(hasBlocks).flatMap((inBlocks) =>
+      eitherWay(scratch.partials.size > 0).flatMap((cutsPartials) =>
+        eitherWay(taken.length > 0).map((takesInWindows) =>
+          once(() => attempt({ threshold, inBlocks, cutsPartials, takesInWindows })),
+        ),
+      ),
+    ),
+  );
 }

@@ -8,7 +8,7 @@
 import { joinRows } from '../../../codegen/cuts/pitch.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { InternalError } from '../../../host/errors.js';
-import { once } from '../../../host/once.js';
+import { once, onceInSlices } from '../../../host/once.js';
 import { DEVICE_ALIGNMENT } from '../../../shared/layout.js';
 import { aligned } from '../../plan/memory.js';
 import type { BytePitches, Ranges } from '../../tiles/sweep-cuts.js';
@@ -16,8 +16,8 @@ import {
   countsTo,
   FEWER_SLOTS,
   fewer,
-  type NoFit,
   type SizedSweep,
+  type Sizer,
   type SlotBlock,
   type SlotRules,
   slotBytes,
@@ -182,20 +182,16 @@ function areLines(step: MatmulStep, name: 'a' | 'b'): boolean {
  * Finds the panels of a matrix product for what room there is: of what fits, what takes least time. Panels are cut along
  * the contracted axis only where no other way fits, then with as few slots as that takes.
  */
-export function panelSizer(
-  swept: SweptTask,
-  step: MatmulStep,
-  rules: SlotRules,
-): (room: number) => SizedSweep | NoFit {
+export function panelSizer(swept: SweptTask, step: MatmulStep, rules: SlotRules): Sizer {
   const most = mostDepths(step);
   const cut = (most === 1 ? [] : FEWER_SLOTS).map((slots) =>
     panelChooser(swept, step, { ...rules, slots: fewer(rules.slots, slots) }, most),
   );
   const choosers = [panelChooser(swept, step, rules, 1), ...cut];
-  return (room) => {
+  return function* (room) {
     let needed = Number.POSITIVE_INFINITY;
     for (const choose of choosers) {
-      const found = choose(room);
+      const found = yield* choose(room);
       if (!('needed' in found)) return found;
       needed = Math.min(needed, found.needed);
     }
@@ -203,30 +199,38 @@ export function panelSizer(
   };
 }
 
+/** Choices of panels between pauses: each takes some microseconds. */
+const CHOICES_OF_SLICE = 256;
+
 /**
  * Finds the best of the panels that are cut along the contracted axis no more than they have to be, and into at most
  * `depths`. Costs and bytes do not depend on the room: they are worked out once.
  */
-function panelChooser(
-  swept: SweptTask,
-  step: MatmulStep,
-  rules: SlotRules,
-  depths: number,
-): (room: number) => SizedSweep | NoFit {
+function panelChooser(swept: SweptTask, step: MatmulStep, rules: SlotRules, depths: number): Sizer {
   const bytesOf = (panels: PanelCounts): number => slotBytes(panelSlots(step, swept, panels, rules));
-  const byCost = once(() =>
-    [...panelChoices(step)]
-      .map((blocks) => {
-        const panels = { ...blocks, depths };
-        return { panels, cost: panelCost(step, panels, rules), bytes: once(() => bytesOf(panels)) };
-      })
-      .sort((a, b) => a.cost - b.cost),
-  );
-  return (room) => {
-    const best = byCost().find(({ bytes }) => bytes() <= room);
-    if (best === undefined) return { needed: Math.min(...byCost().map(({ bytes }) => bytes())), step };
-    const fitting = countsTo(depths).find((tried) => bytesOf({ ...best.panels, depths: tried }) <= room)!;
-    return sweepByPanels(swept, step, { ...best.panels, depths: fitting }, rules);
+  const byCost = onceInSlices(function* () {
+    const choices: { panels: PanelCounts; cost: number; bytes: () => number }[] = [];
+    for (const blocks of panelChoices(step)) {
+      if (choices.length % CHOICES_OF_SLICE === 0) yield;
+      const panels = { ...blocks, depths };
+      choices.push({ panels, cost: panelCost(step, panels, rules), bytes: once(() => bytesOf(panels)) });
+    }
+    return choices.sort((a, b) => a.cost - b.cost);
+  });
+  return function* (room) {
+    let needed = Number.POSITIVE_INFINITY;
+    let best: PanelCounts | undefined;
+    for (const [k, { panels, bytes }] of (yield* byCost()).entries()) {
+      if (k % CHOICES_OF_SLICE === 0) yield;
+      needed = Math.min(needed, bytes());
+      if (bytes() > room) continue;
+      best = panels;
+      break;
+    }
+    if (best === undefined) return { needed, step };
+    const inBlocks = best;
+    const fitting = countsTo(depths).find((tried) => bytesOf({ ...inBlocks, depths: tried }) <= room)!;
+    return sweepByPanels(swept, step, { ...inBlocks, depths: fitting }, rules);
   };
 }
 
