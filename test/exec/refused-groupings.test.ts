@@ -27,9 +27,10 @@ it('a refusal tries several budgets, groups steps once, and only for choices tha
   vi.mocked<LeastBudget['leastBudget']>(leastBudget).mockImplementation(
     function* (refused, first, guess, steps, whyNot) {
       before = groupings();
-      const found = yield* search(refused, first, guess, steps, (budget) => {
-        budgets.push(budget);
-        return whyNot(budget);
+      const found = yield* search(refused, first, guess, steps, function* (budget) {
+        const why = yield* whyNot(budget);
+        if (why !== undefined) budgets.push(budget);
+        return why;
       });
       after = groupings();
       for (const budget of budgets) yield* whyNot(budget);
@@ -42,7 +43,7 @@ it('a refusal tries several budgets, groups steps once, and only for choices tha
   const work = canonicalize([x.sub(x.mean(0)), x.exp().sum(1)].map(({ expr }) => expr));
   expect(() => planOnDevice(work, gpu(0), { budget: 1024 })).toThrow(MemoryError);
   expect(leastBudget).toHaveBeenCalledTimes(1);
-  expect(budgets.length).toBeGreaterThan(3);
+  expect(budgets.length).toBeGreaterThan(2);
   expect(before).toBeGreaterThan(0);
   expect(after).toBeGreaterThan(before);
   expect(again).toBe(after);
