@@ -27,7 +27,7 @@ import { inputsToKeep } from './sweep-inputs.js';
 import { SweepMemory } from './sweep-memory.js';
 import { type NoFit, type Sizer, type SlotRules, sweepSizer } from './sweep-slots.js';
 import { writeTables } from './sweep-tables.js';
-import { formsOf, takingTask } from './sweep-tasks.js';
+import { formsOf, takingTask, wholeTask } from './sweep-tasks.js';
 import type { SweptTask } from './sweep-windows.js';
 
 /** Tiles that hold more than this of what is windowed save too little. */
@@ -180,6 +180,10 @@ export class Attempt {
   *#group(steps: readonly Step[]): Slices<readonly StepGroup[] | Refusal> {
     const isWindowedInput = (buffer: number): boolean =>
       this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
+    const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
+    const { inBlocks } = this.#rules;
+    const uncut = steps.find((s) => s.kind === 'call' && this.#memory.isUncut(s, isWindowed, inBlocks));
+    if (uncut !== undefined) return { task: wholeTask(uncut), why: 'whole' };
     const forms: (readonly (readonly Task[])[])[] = [];
     for (const step of steps) {
       yield;
@@ -188,8 +192,8 @@ export class Attempt {
       forms.push(...((yield* this.#taking(own)) ?? [this.#formsOf(own)]));
     }
     const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
-    return yield* groupTasks(forms, {
-      isWindowed: (buffer) => this.#windowed[buffer] === true,
+    const found = yield* groupTasks(forms, {
+      isWindowed,
       byteLengthOf: (buffer) => this.#buffers[buffer]!.byteLength,
       isInput: (buffer) => !made.has(buffer),
       isFetched: (buffer) => this.#buffers[buffer]!.isFetched === true,
@@ -197,9 +201,12 @@ export class Attempt {
       spillsAll: this.#rules.spillsAll,
       isApart: this.#rules.isApart,
       mostOfWhole: MOST_OF_WHOLE,
-      inBlocks: this.#rules.inBlocks,
+      inBlocks,
       memory: this.#memory,
     });
+    if ('why' in found && found.why === 'whole' && found.task.step.kind === 'call')
+      this.#memory.addUncut(found.task.step, isWindowed, inBlocks);
+    return found;
   }
 
   #formsOf(step: Step): readonly (readonly Task[])[] {

@@ -1,10 +1,12 @@
 /**
- * SweepMemory: sizers of sweeps, and shares that their tiles hold, for all choices of what is windowed. Most choices
- * differ in a buffer that a sweep does not touch, so that its tiles are the same. For one step list and one way to let
- * values wait. Used by `sweep-attempt.ts` and `sweep-pitches.ts`.
+ * SweepMemory: sizers of sweeps, shares that their tiles hold, and calls that cannot be cut, for all choices of what is
+ * windowed. Most choices differ in a buffer that a sweep does not touch, so that its tiles are the same. For one step list
+ * and one way to let values wait. Used by `sweep-attempt.ts` and `sweep-pitches.ts`.
  */
 import { remembered } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
+import type { CallStep } from '../calls/call.js';
+import { buffersOf } from '../plan/step-buffers.js';
 import type { BytePitches, Task } from './sweep-cuts.js';
 import type { Sizer, SlotRules } from './sweep-slots.js';
 import type { SweptTask } from './sweep-windows.js';
@@ -14,6 +16,7 @@ type Share = number | undefined;
 export class SweepMemory {
   readonly #sizers = new Map<string, Sizer>();
   readonly #shares = new Map<string, { readonly share: Share }>();
+  readonly #uncut = new Set<string>();
   readonly #numbers = new Map<object, number>();
 
   /** The sizer of tasks, by how they run; `make` makes it where no tasks were alike. Rooms are asked for again, too. */
@@ -37,6 +40,20 @@ export class SweepMemory {
     const found = this.#shares.get(key) ?? { share: yield* find() };
     this.#shares.set(key, found);
     return found.share;
+  }
+
+  /** Notes that a call cannot be cut while some of the buffers that it touches are windowed. */
+  addUncut(call: CallStep, isWindowed: (buffer: number) => boolean, inBlocks: boolean): void {
+    this.#uncut.add(this.#textOfCall(call, isWindowed, inBlocks));
+  }
+
+  isUncut(call: CallStep, isWindowed: (buffer: number) => boolean, inBlocks: boolean): boolean {
+    return this.#uncut.has(this.#textOfCall(call, isWindowed, inBlocks));
+  }
+
+  #textOfCall(call: CallStep, isWindowed: (buffer: number) => boolean, inBlocks: boolean): string {
+    const { reads, writes } = buffersOf(call);
+    return `${this.#numberOf(call)} ${inBlocks} ${[...reads, ...writes].filter(isWindowed)}`;
   }
 
   #textOf(
