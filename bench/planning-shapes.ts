@@ -8,6 +8,7 @@ import { concat, type Lazy, lazy, stack } from '../src/index.js';
 export type GraphShape = (count: number) => Lazy[];
 
 const zeros = new Float32Array(1024);
+const line = new Float32Array(1 << 20);
 
 /**
  * An array of its own, over memory that all rows share: what is measured is not the engine's making of
@@ -115,6 +116,17 @@ function siblings(count: number): Lazy[] {
   return Array.from({ length: count / 2 }, (_, k) => x.add(k));
 }
 
+/** `count / 70` scans of the elements that are taken of the last one; planned within a part of what they hold. */
+function windows(count: number): Lazy[] {
+  const places = lazy(new Int32Array(line.length));
+  let x = lazy(line.subarray());
+  for (let k = 1; k <= count / 70; k++) x = x.mul(k).cumulativeSum().take(places);
+  return [x.exp()];
+}
+
+/** Shapes that are planned within such a part of what they hold as a whole. */
+export const PARTS_OF_MEMORY: Readonly<Record<string, number>> = { windows: 16 };
+
 export const SHAPES: Readonly<Record<string, GraphShape>> = {
   chain,
   sumTree,
@@ -127,4 +139,5 @@ export const SHAPES: Readonly<Record<string, GraphShape>> = {
   layers,
   stacks,
   siblings,
+  windows,
 };

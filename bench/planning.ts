@@ -5,13 +5,15 @@
  * and the least of warm times. A slice is the least of the same slice of all graphs, so that other processes of the
  * machine do not count. For a GPU, of an architecture that need not be there, the plan and its CUDA C, not compiled.
  *
+ * Shapes of `PARTS_OF_MEMORY` are planned within a budget; finding it is not measured.
+ *
  * usage: node dist/bench/planning.js [--only chain,mixed] [--sizes 1000,10000] [--device sm_90] [--json]
  */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createProgramInSlices } from '../src/exec/native/native.js';
-import { planPartitionInSlices } from '../src/exec/plan/plan-graph.js';
+import { planPartition, planPartitionInSlices } from '../src/exec/plan/plan-graph.js';
 import { CPU, gpuOf } from '../src/exec/targets/device.js';
 import { cpuProgramInSlices } from '../src/exec/targets/program-cpu.js';
 import { sourcesInSlices } from '../src/exec/targets/program-cuda.js';
@@ -21,7 +23,7 @@ import { canonicalizeInSlices } from '../src/fusion/passes/canonicalize.js';
 import { passesInSlices } from '../src/fusion/passes/pipeline.js';
 import { withLevels } from '../src/graph/depth.js';
 import type { Slices } from '../src/host/slices.js';
-import { chain, SHAPES } from './planning-shapes.js';
+import { chain, PARTS_OF_MEMORY, SHAPES } from './planning-shapes.js';
 import { median, now, toDigits } from './statistics.js';
 
 interface Measured {
@@ -57,14 +59,17 @@ function measure(shape: string, count: number): Measured {
   const canonical = sliced(canonicalizeInSlices(exprs), slices);
   const graph = sliced(passesInSlices(canonical.graph, { passes }), slices);
   const parts = sliced(partitionInSlices(graph, products.isReadable), slices);
-  const plan = sliced(
-    planPartitionInSlices(graph, parts, canonical.sources, modelOf(device, 'host'), {}),
-    slices,
-  );
-  const planned = now();
+  const model = modelOf(device, 'host');
+  const [began, spent] = [now(), process.cpuUsage()];
+  const part = PARTS_OF_MEMORY[shape];
+  const whole = part === undefined ? undefined : planPartition(graph, parts, canonical.sources, model);
+  const budget = whole && Math.ceil(whole.peakBytes / part!);
+  const aside = { ms: now() - began, ...process.cpuUsage(spent) };
+  const plan = sliced(planPartitionInSlices(graph, parts, canonical.sources, model, { budget }), slices);
+  const planned = now() - aside.ms;
   if (device.isHost) sliced(createProgramInSlices(sliced(cpuProgramInSlices(plan), slices)), slices);
   else sliced(sourcesInSlices(plan, device), slices);
-  const emitMs = now() - planned;
+  const emitMs = now() - aside.ms - planned;
   const { user, system } = process.cpuUsage(before);
   return {
     nodes: canonical.graph.nodes.length,
@@ -72,7 +77,7 @@ function measure(shape: string, count: number): Measured {
     buildMs: built - start,
     planMs: planned - built,
     emitMs,
-    cpuMs: (user + system) / 1e3,
+    cpuMs: (user + system - aside.user - aside.system) / 1e3,
     slices,
   };
 }

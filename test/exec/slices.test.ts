@@ -3,16 +3,25 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { lazy } from '../../src/api/creation.js';
 import type { Lazy } from '../../src/api/lazy.js';
+import { placeholder } from '../../src/api/placeholder.js';
+import type { Work, Works } from '../../src/codegen/cuts/work.js';
 import { inTurns } from '../../src/exec/native/turns.js';
 import { planPartition, planPartitionInSlices } from '../../src/exec/plan/plan-graph.js';
 import { printDevicePlan } from '../../src/exec/plan/print-plan.js';
 import { SharedWork } from '../../src/exec/run/shared-work.js';
 import { CPU_MODEL } from '../../src/exec/targets/cpu.js';
+import { CPU, gpuOf } from '../../src/exec/targets/device.js';
+import { targetOf } from '../../src/exec/targets/table.js';
+import type { WorksOf } from '../../src/exec/tiles/sweep-cuts.js';
+import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { partition, partitionInSlices } from '../../src/fusion/partition/partition.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { passesInSlices, runPasses } from '../../src/fusion/passes/pipeline.js';
 import { MemoryError } from '../../src/host/errors.js';
 import { completed, type Slices } from '../../src/host/slices.js';
+
+/** Footprints of ranges of units that are worked out between two pauses: each takes 5 to 50 µs. */
+const MOST_FOOTPRINTS = 100;
 
 /** Elementwise work, products and reductions of both axes: some twenty nodes for each layer. */
 function layers(count: number): Lazy {
@@ -107,6 +116,68 @@ describe('slices', () => {
     await setImmediate();
     abort.abort(new Error('enough'));
     await expect(aborted).rejects.toThrow('enough');
+  });
+
+  it('of jobs at tight budgets ask for few footprints each, and of a panel of a product', () => {
+    let asked = 0;
+    const counted = (work: Work): Work => ({
+      ...work,
+      regions: (...range) => {
+        asked++;
+        return work.regions(...range);
+      },
+    });
+    const known = new Map<Kernel, Works>();
+    const countedWorks = (worksOf: WorksOf, kernel: Kernel): Works => {
+      const { rows, phases, ...works } = worksOf(kernel);
+      const made = known.get(kernel) ?? {
+        ...works,
+        rows: rows && counted(rows),
+        phases: phases.map((phase) => ({ ...phase, work: counted(phase.work) })),
+      };
+      known.set(kernel, made);
+      return made;
+    };
+    const x = placeholder([2 ** 18, 4], 'float32');
+    const k = placeholder([2 ** 17], 'int32');
+    const taken = x.sub(x.mean(0)).cumulativeSum(0).take(k, 0).take(k, 0);
+    const product = placeholder([2 ** 13, 64], 'float32').matmul(placeholder([64, 2 ** 13], 'float32'));
+    const jobs: [Lazy, parts: readonly number[]][] = [
+      [taken.exp().sum(1), [4, 16]],
+      [product.max(1), [1, 16]],
+    ];
+    for (const device of [CPU, gpuOf('sm_90')])
+      for (const [job, fractions] of jobs) {
+        const { passes, modelOf } = targetOf(device);
+        const { graph, sources } = canonicalize([job.expr]);
+        const passed = runPasses(graph, { passes });
+        const model = modelOf(device, 'host');
+        const sweeps = { ...model.sweeps!, worksOf: (of: Kernel) => countedWorks(model.sweeps!.worksOf, of) };
+        const own = { ...model, sweeps };
+        // Refusals, which name a budget that is enough, are counted as well.
+        const plan = (budget?: number): number => {
+          const work = planPartitionInSlices(passed, partition(passed), sources, own, { budget });
+          let [most, pauses] = [0, 0];
+          try {
+            for (let before = asked; ; before = asked) {
+              const step = work.next();
+              most = Math.max(most, asked - before);
+              pauses++;
+              if (step.done === true) return step.value.peakBytes;
+            }
+          } catch (error) {
+            if (!(error instanceof MemoryError)) throw error;
+            return error.needed.memory!;
+          } finally {
+            expect(most).toBeLessThanOrEqual(MOST_FOOTPRINTS);
+            if (budget !== undefined) expect(pauses).toBeGreaterThan(20);
+          }
+        };
+        const whole = plan();
+        for (const part of fractions)
+          expect(plan(whole / part)).toBeLessThanOrEqual(whole / Math.min(part, 2));
+      }
+    expect(asked).toBeGreaterThan(1000);
   });
 
   it('of a graph end where all who wait for it are aborted, and go on for one who is not', async () => {

@@ -113,6 +113,8 @@ export interface SweepRules {
   readonly canReadBack: boolean;
   /** Windows of one buffer that are on the device at once: while one is computed, others are copied. */
   readonly slots: Readonly<Record<SweepWindows['direction'], number>>;
+  /** Whether short rows of windows lie in slots twice their bytes apart: code takes strides and alignments as they come. */
+  readonly packsRows?: boolean;
   /** Bytes of a tile that are copied while another is computed. */
   readonly tileBytes: number;
   /** Of a GPU, for the time that calls in blocks take; without it, what copies least is taken. */

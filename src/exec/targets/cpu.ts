@@ -26,6 +26,7 @@ const CPU_SWEEPS: SweepRules = {
   canSpill: true,
   spillsLast: true,
   canReadBack: true,
+  packsRows: true,
   slots: { in: 2, out: 1, local: 1 },
   tileBytes: Number.POSITIVE_INFINITY,
 };

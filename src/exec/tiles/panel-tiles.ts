@@ -43,8 +43,12 @@ export function* panelTiles(
   const bounds = boundsOf(cut.units, cut.period ?? cut.units, wanted, places.step(MOST_HELD * wanted));
   const ends: (readonly number[] | undefined)[] = [];
   for (const [k, { isKept }] of tasks.entries()) {
-    yield;
-    ends.push(isKept ? bounds.map((unit) => places.unitsBefore(k, unit)) : undefined);
+    const own: number[] = [];
+    for (const [b, unit] of (isKept ? bounds : []).entries()) {
+      if (b % PANELS_OF_SLICE === 0) yield;
+      own.push(places.unitsBefore(k, unit));
+    }
+    ends.push(isKept ? own : undefined);
   }
   const tiles: Tile[] = [];
   let computed = 0;

@@ -44,6 +44,9 @@ export interface SweptJob {
   readonly touched: ReadonlySet<number>;
 }
 
+/** Groups between pauses: each takes some 10 to 50 µs. */
+const GROUPS_OF_SLICE = 16;
+
 /** The choice of windowed buffers, and of how calls are cut. */
 export interface Choice extends SweepRules {
   /** Bytes from which on buffers are windowed. */
@@ -145,13 +148,21 @@ export class Attempt {
     }
     this.#take(groups);
     // Where a later sweep computes again all that one makes, that one makes nothing.
-    this.#take(
-      groups.filter(({ tasks, runs }, at) => runs !== 'tiles' || tasks.some((t) => this.#isKept(t, at))),
-    );
+    const kept: GroupInLoop[] = [];
+    for (const [at, group] of groups.entries()) {
+      if (at % GROUPS_OF_SLICE === 0) yield;
+      if (group.runs !== 'tiles' || group.tasks.some((task) => this.#isKept(task, at))) kept.push(group);
+    }
+    this.#take(kept);
     const spillsAnyway = groups.some(({ loop }) => loop !== undefined) && this.#spilled.size > 0;
     if (spillsAnyway && !this.#rules.canSpill) return undefined;
     yield;
-    return this.#staged();
+    const stages: Stage[] = [];
+    for (let at = 0; at < this.#groups.length; at++) {
+      if (at % GROUPS_OF_SLICE === 0) yield;
+      stages.push(this.#stage(at));
+    }
+    return this.#staged(stages);
   }
 
   /** Whether the body of a loop is swept: it touches windowed buffers, and cannot be cut as a whole. */
@@ -263,7 +274,7 @@ export class Attempt {
   #refused({ task }: Refusal): NoFit {
     const touched = new Set([...task.reads, ...task.writes, ...workspacesOf(task.step)]);
     const needed = [...touched].reduce((sum, k) => sum + this.#model.heldBytes(this.#buffers[k]!), 0);
-    const [held] = besideSlots({ ...this.#staged(), stages: [{ uses: [] }] }, this.#model);
+    const [held] = besideSlots(this.#staged([{ uses: [] }]), this.#model);
     return { needed: needed + held!, step: task.step, atOnce: 'step' };
   }
 
@@ -300,7 +311,7 @@ export class Attempt {
   }
 
   /** The job with its windowed buffers, which need no memory as a whole. */
-  #staged(): Staged {
+  #staged(stages: readonly Stage[]): Staged {
     const buffers = this.#buffers.map(
       (buffer, k): StagedBuffer => ({
         ...buffer,
@@ -308,11 +319,7 @@ export class Attempt {
         ...(this.#windowed[k] ? { windowed: true } : {}),
       }),
     );
-    return {
-      buffers,
-      stages: this.#groups.map((_, at) => this.#stage(at)),
-      outputKeys: this.#stepList.outputKeys,
-    };
+    return { buffers, stages, outputKeys: this.#stepList.outputKeys };
   }
 
   #stage(at: number): Stage {

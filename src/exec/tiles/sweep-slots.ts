@@ -28,6 +28,8 @@ export interface SlotRules {
   readonly tileBytes: number;
   /** Of the buffers whose windows are rows, bytes from row to row in the whole. */
   readonly pitches: BytePitches;
+  /** As of `SweepRules`. */
+  readonly packsRows?: boolean | undefined;
   /** Of a GPU, for the time that calls in blocks take; without it, what copies least is taken. */
   readonly multiprocessors?: number | undefined;
 }
@@ -264,7 +266,7 @@ function slotsOf(
     const inside = direction === 'local';
     const pitch = rules.pitches.get(buffer);
     const isDense = rules.isPartial?.(buffer) === true;
-    const slotPitch = pitch === undefined ? 0 : isDense ? width : slotPitchOf(pitch, width);
+    const slotPitch = pitch === undefined ? 0 : isDense ? width : slotPitchOf(pitch, width, rules);
     return {
       buffer,
       direction,
@@ -283,7 +285,9 @@ function slotsOf(
  * From row to row in a slot: the least that rows of `width` bytes can be apart and all be as aligned as in
  * the whole; short rows, of which there are many, only as far as an access may need.
  */
-function slotPitchOf(pitch: number, width: number): number {
+function slotPitchOf(pitch: number, width: number, { packsRows }: SlotRules): number {
+  // Not as near as elements of one row: that is another kind of access.
+  if (packsRows === true && 2 * width < SHORTEST_ROW) return Math.min(pitch, 2 * width);
   const least = Math.max(width, SHORTEST_ROW);
   const alignment = width < DEVICE_ALIGNMENT ? WIDEST_ACCESS : DEVICE_ALIGNMENT;
   return least >= pitch ? pitch : least + ((pitch - least) % alignment);
