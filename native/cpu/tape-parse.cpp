@@ -21,7 +21,15 @@ class Parser {
         constantBytes_(constantBytes),
         numbers_(std::move(numbers)) {}
 
-  std::shared_ptr<const Tape> parse(std::string name) {
+  std::shared_ptr<const Tape> parse(const std::string& name) {
+    const std::shared_ptr<Tape> tape = sections(name);
+    if (words_.next(0, 1, "triangle") == 1) tape->triangle = triangle(*tape);
+    if (!words_.atEnd()) malformed("it goes on after its end");
+    return tape;
+  }
+
+ private:
+  std::shared_ptr<Tape> sections(std::string name) {
     auto tape = std::make_shared<Tape>();
     tape_ = tape.get();
     tape->name = std::move(name);
@@ -39,11 +47,39 @@ class Parser {
       tape->rowSections.push_back(section(Storage::row));
       if (p < walks) tape->walks.push_back(section(Storage::block));
     }
-    if (!words_.atEnd()) malformed("it goes on after its end");
     return tape;
   }
 
- private:
+  std::unique_ptr<Triangle> triangle(const Tape& whole) {
+    auto out = std::make_unique<Triangle>();
+    const auto last = static_cast<int64_t>(whole.tileLoops) - 1;
+    out->rowLoop = words_.next(0, last, "loop over rows");
+    out->columnLoop = words_.next(0, last, "loop over columns");
+    out->side = words_.next(1, 1 << 16, "side of a square");
+    for (int64_t n = words_.next(1, kMany, "number of results"); n > 0; n--) {
+      Triangle::Result& result = out->results.emplace_back();
+      const auto buffers = static_cast<int64_t>(whole.buffers.size());
+      result.buffer = static_cast<int>(words_.next(0, buffers - 1, "buffer"));
+      result.squareOffset = words_.next(0, kMany, "place of a square");
+      result.offset = words_.next();
+      for (size_t i = 0; i < whole.tileLoops; i++) result.loops.push_back(words_.next());
+    }
+    const std::shared_ptr<Tape> square = sections(whole.name);
+    for (const Triangle::Result& result : out->results) {
+      const Buffer& buffer = square->buffers.at(result.buffer);
+      if (!buffer.isOutput || result.squareOffset + out->side * out->side > buffer.elementCount)
+        malformed("place of a square");
+    }
+    for (size_t i = 0; i < square->tileLoops; i++) {
+      const bool isOfSquare = i == out->rowLoop || i == out->columnLoop;
+      const Role role = square->loops[i].role;
+      if (isOfSquare ? role == Role::shared || out->side % square->stepOf(i) != 0 : role != Role::unit)
+        malformed("loops of a square");
+    }
+    out->square = square;
+    return out;
+  }
+
   void layout() {
     tape_->rows = words_.next(1, 1 << 20, "rows");
     tape_->take = words_.next(1, 1 << 20, "lanes");

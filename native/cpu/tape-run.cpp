@@ -5,7 +5,8 @@
 // at a time. The partial results of slots are always combined in slot order, so the bits do not depend on
 // which way was taken.
 //
-// A thread's work on a tile is in tape-worker.*, the distribution of slots in tape-slots.*.
+// A thread's work on a tile is in tape-worker.*, the distribution of slots in tape-slots.*, that of squares
+// above a diagonal in tape-triangle.*.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,6 +15,7 @@
 
 #include "cpu/cpu.h"
 #include "cpu/tape-slots.h"
+#include "cpu/tape-triangle.h"
 #include "cpu/tape-worker.h"
 #include "cpu/threads.h"
 
@@ -130,6 +132,11 @@ void runTape(const Tape& tape, const TapeBuffer* buffers, Range tiles, ThreadPoo
   if (tiles.first >= tiles.last) return;
   TapeJob job = jobOf(tape, buffers, cancel);
   job.window = window;
+  // A part of the tiles has no place for the other half of its results.
+  if (tape.triangle && tiles.first == 0 && tiles.last == tape.tileCount() && !job.isAliased) {
+    runTriangle(job, pool);
+    return;
+  }
   const int64_t count = tiles.last - tiles.first;
   const bool split = job.slots > 1 && count < 4 * pool.size() && pool.size() > 1 &&
                      count * workOfTile(tape) >= 2 * kTaskWork;

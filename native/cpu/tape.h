@@ -1,7 +1,8 @@
 // Tape: a kernel ready to run on the CPU, as src/codegen/cpu/tape.ts encodes it. Immutable once parsed.
 //
 // `tape-parse.cpp` reads it and finds its functions, `tape-run.cpp` runs it over tiles and blocks,
-// `tape-memory.cpp` moves data between buffers and blocks.
+// `tape-memory.cpp` moves data between buffers and blocks, `tape-triangle.cpp` runs it over half of its
+// tiles.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -128,6 +129,29 @@ struct ReduceInfo {
   int64_t nodeByteLength;
 };
 
+class Tape;
+
+// Of a kernel whose values are the same with two axes exchanged: how it is computed by squares on and above
+// the diagonal (tape-triangle.cpp).
+struct Triangle {
+  // Loops over tiles along the two axes, which are equally long.
+  size_t rowLoop = 0;
+  size_t columnLoop = 0;
+  // Elements along a side of a square, a multiple of the steps of both loops.
+  int64_t side = 1;
+  struct Result {
+    int buffer;
+    // Where its squares lie among those of the buffer.
+    int64_t squareOffset;
+    // Where it belongs: offset, and stride along the axis of each loop over tiles.
+    int64_t offset;
+    std::vector<int64_t> loops;
+  };
+  std::vector<Result> results;
+  // The tape that stores a square in memory of its own, row after row.
+  std::shared_ptr<const Tape> square;
+};
+
 class Tape {
  public:
   std::string name;
@@ -161,6 +185,8 @@ class Tape {
   int windowIndex = -1;
   // Bytes that a worker's loops of elements need, one after the other.
   size_t loopByteLength = 0;
+  // Null: all of it is computed.
+  std::unique_ptr<const Triangle> triangle;
   const Registry* registry = nullptr;
 
   int64_t width() const { return take * inner; }
@@ -169,6 +195,11 @@ class Tape {
   // Rows on a parallel axis, lanes on reduced ones: each row of a block is reduced by itself.
   bool isSegmented() const { return laneKind == LaneKind::reduced && !rowsReduced && rows > 1; }
   int64_t tileCount() const { return countOf(0, tileLoops); }
+  // Elements along the axis of a loop that each of its steps covers, but for the last one.
+  int64_t stepOf(size_t loop) const {
+    const Role role = loops[loop].role;
+    return role == Role::lanes ? take : role == Role::rows ? rows : role == Role::shared ? rows * take : 1;
+  }
   int64_t walkBlocks() const { return countOf(tileLoops, loops.size()); }
   // How many constants come with a run at least: the largest of their positions, and one.
   size_t numberCount() const {

@@ -46,6 +46,19 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       }
     });
 
+    it.skipIf(device !== 'cpu')('half of a Gaussian kernel, of which explain() tells', () => {
+      const [rows, length] = SIZES[0]!;
+      const array = (): Lazy =>
+        lazy(randomValues('float64', [rows, length], rows).data, { shape: [rows, length] }) as Lazy;
+      const x = array();
+      const schedules = [x, array()].map((y) => {
+        const [step, ...others] = pairs(FORMULAS['a Gaussian kernel']!, x, y).explain({ device }).steps;
+        expect(others).toEqual([]);
+        return step!.schedule;
+      });
+      expect(schedules).toEqual(['squares of 64² on and above the diagonal', undefined]);
+    });
+
     // Arrays and results in host memory count for no budget of the CPU.
     it.skipIf(device === 'cpu')(
       `within a budget${device === 'cpu' ? ' (skipped: its budgets count no arrays of the host)' : ''}`,

@@ -1,7 +1,9 @@
 /** Kernels that are the same with two axes exchanged are found by their arithmetic. */
 import { expect, it } from 'vitest';
+import { planTape } from '../../src/codegen/cpu/tape.js';
 import { scheduleOf } from '../../src/codegen/cuda/schedules/schedule.js';
 import { mirrorOf } from '../../src/fusion/kernel/symmetry.js';
+import { trafficOf } from '../../src/fusion/kernel/traffic.js';
 import type { Expr } from '../../src/graph/expr.js';
 import { map, reduce } from '../../src/graph/infer.js';
 import { reshape } from '../../src/graph/view-nodes.js';
@@ -55,4 +57,16 @@ it.each<[string, number, number, boolean]>([
   const [step] = partitionOf([reduce('sum', map('square', [difference]), [2])]).steps;
   if (step?.kind !== 'kernel') throw new Error('no kernel');
   expect('isHalved' in scheduleOf(step.kernel.kernel)).toBe(isHalved);
+});
+
+it('a Gaussian kernel reads its rows and writes each result once, and is computed by half on the CPU', () => {
+  const x = array([3000, 3]);
+  const difference = map('subtract', [reshape(x, [3000, 1, 3]), reshape(x, [1, 3000, 3])]);
+  const distances = reduce('sum', map('square', [difference]), [2]);
+  const [step, ...others] = partitionOf([map('exp', [map('negative', [distances])])]).steps;
+  expect(others).toEqual([]);
+  if (step?.kind !== 'kernel') throw new Error('no kernel');
+  const { kernel } = step.kernel;
+  expect(trafficOf(kernel)).toEqual({ bytesRead: 4 * 3000 * 3, bytesWritten: 4 * 3000 ** 2 });
+  expect(planTape(kernel).triangle).toEqual({ axes: [0, 1], side: 256 });
 });

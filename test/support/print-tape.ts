@@ -17,11 +17,14 @@ export const nameOf = (i: Instruction): string => opOf(i) ?? reductionOf(i) ?? f
 
 export function printTape(kernel: Kernel): string {
   const plan = planTape(kernel);
-  const { blocking, loops, schedule } = plan;
+  const { blocking, loops, schedule, triangle } = plan;
   const { tiles, walks } = loops;
   const lines = [
     `blocks of ${blocking.rows} rows × ${blocking.width} lanes, ${laneKindOf(plan.kernel, blocking)}`,
     `tiles: ${loopList(tiles)}; walks: ${loopList(walks)}`,
+    ...(triangle === undefined
+      ? []
+      : [`squares of ${triangle.side}² on and above the diagonal of axes ${triangle.axes.join(' and ')}`]),
     `registers: ${schedule.rowByteLength} bytes a row, ${schedule.blockByteLength} bytes a block; ` +
       `slots of ${schedule.slotBlocks} blocks${or(schedule.keepsBlock, 'the block is kept')}`,
   ];

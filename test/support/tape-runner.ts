@@ -4,6 +4,7 @@
 
 import { encodeTape, tapeBy } from '../../src/codegen/cpu/tape.js';
 import type { Blocking } from '../../src/codegen/cpu/tape-blocking.js';
+import type { Triangle } from '../../src/codegen/cpu/tape-triangle.js';
 import type * as Native from '../../src/exec/native/native.js';
 import type { Affine, Bound, Kernel } from '../../src/fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../src/graph/dtype.js';
@@ -19,8 +20,9 @@ export function tapeProgram(
   native: typeof Native,
   kernel: Kernel,
   blocking?: Blocking,
+  triangle?: Triangle,
 ): Native.NativeProgram {
-  const tape = blocking === undefined ? encodeTape(kernel) : tapeBy(kernel, blocking);
+  const tape = blocking === undefined ? encodeTape(kernel) : tapeBy(kernel, blocking, triangle);
   return native.createProgram({
     device: 'cpu',
     arenaByteLength: 0,
@@ -40,8 +42,9 @@ export async function runTape(
   kernel: Kernel,
   inputs: readonly (TypedArray | undefined)[],
   blocking?: Blocking,
+  triangle?: Triangle,
 ): Promise<TypedArray[]> {
-  const program = tapeProgram(native, kernel, blocking);
+  const program = tapeProgram(native, kernel, blocking, triangle);
   const outputs = kernel.buffers.filter(({ role }) => role === 'output');
   const given = kernel.buffers.flatMap(({ role }, k) => (role === 'input' ? [inputs[k]!] : []));
   const result = await native.run(program, given, { outputs: outputs.map(() => 'host') });

@@ -232,6 +232,10 @@ class Estimate {
   }
 }
 
+/** The estimate of one blocking: it leaves out all that is the same in each. */
+export const nanosecondsOf = (kernel: Kernel, levels: Levels, blocking: Blocking): number =>
+  new Estimate(basisOf(kernel, levels), blocking).nanoseconds;
+
 /** Blockings by the time that they are estimated to take, the least first; among equals in their order. */
 export function byTime(kernel: Kernel, levels: Levels, blockings: readonly Blocking[]): readonly Blocking[] {
   if (blockings.length <= 1) return blockings;

@@ -3,6 +3,7 @@ import type { Kernel } from '../../fusion/kernel/kernel.js';
 import type { Levels } from '../../fusion/kernel/levels.js';
 import { type Blocking, type Loops, loopsOf } from './tape-blocking.js';
 import { scheduleOf, type TapeSchedule } from './tape-schedule.js';
+import type { Triangle } from './tape-triangle.js';
 
 /** How a kernel will run, for `explain()` and tests. */
 export interface TapePlan {
@@ -11,9 +12,11 @@ export interface TapePlan {
   readonly blocking: Blocking;
   readonly loops: Loops;
   readonly schedule: TapeSchedule;
+  /** Runs of all of it compute half; undefined: they compute all. */
+  readonly triangle?: Triangle | undefined;
 }
 
-export function planBy(kernel: Kernel, levels: Levels, blocking: Blocking): TapePlan {
+export function planBy(kernel: Kernel, levels: Levels, blocking: Blocking, triangle?: Triangle): TapePlan {
   const loops = loopsOf(kernel, blocking);
-  return { kernel, levels, blocking, loops, schedule: scheduleOf(kernel, levels, blocking, loops) };
+  return { kernel, levels, blocking, loops, schedule: scheduleOf(kernel, levels, blocking, loops), triangle };
 }

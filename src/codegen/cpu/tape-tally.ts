@@ -37,6 +37,7 @@ import type { TapePlan } from './tape-plan.js';
 import { classOf, type LineRate, type TapeRate } from './tape-rates.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import type { Span } from './tape-spans.js';
+import { computedShare, movesOf, squareKernel, type Triangle } from './tape-triangle.js';
 
 /** A function whose time is its own: an op, a cast or a reduction. */
 export interface TalliedFunction {
@@ -74,7 +75,39 @@ const FOLD_RATES = { simple: 'fold', wide: 'wideFold', exponential: 'wideFold' }
 
 const isOp = (name: string): name is OpName => (OP_NAMES as readonly string[]).includes(name);
 
-export const tallyOf = (kernel: Kernel): TapeTally => new Tally(planTape(kernel)).whole();
+export function tallyOf(kernel: Kernel): TapeTally {
+  const plan = planTape(kernel);
+  const { triangle } = plan;
+  if (triangle === undefined) return new Tally(plan).whole();
+  return inTriangle(
+    new Tally({ ...plan, kernel: squareKernel(plan.kernel, triangle) }).whole(),
+    plan.kernel,
+    triangle,
+  );
+}
+
+/** The tally of a triangle, by that of squares of all pairs: each of its squares is brought to two places. */
+function inTriangle(
+  { amounts, functions, lines, tasks }: TapeTally,
+  kernel: Kernel,
+  triangle: Triangle,
+): TapeTally {
+  const share = computedShare(kernel, triangle);
+  const scaled = <K>(counts: ReadonlyMap<K, number>): Map<K, number> =>
+    new Map([...counts].map(([key, count]) => [key, share * count]));
+  const { turned, copied } = movesOf(kernel, triangle);
+  const all = scaled(amounts);
+  all.set('square', (all.get('square') ?? 0) + turned);
+  all.set('copy', (all.get('copy') ?? 0) + copied);
+  return {
+    amounts: all,
+    functions: new Map(
+      [...functions].map(([key, { of, vectors }]) => [key, { of, vectors: share * vectors }] as const),
+    ),
+    lines: scaled(lines),
+    tasks: Math.max(1, Math.floor(share * tasks)),
+  };
+}
 
 class Tally {
   readonly #amounts = new Map<TapeRate, number>();

@@ -46,6 +46,7 @@ import { planInTiles } from './tape-phase-memory.js';
 import { planBy, type TapePlan } from './tape-plan.js';
 import type { Section, TapeOp } from './tape-registers.js';
 import { blockingsInOrder, layoutInOrder } from './tape-sum-order.js';
+import { layoutInTriangle, squareKernel, squareOffsets, type Triangle } from './tape-triangle.js';
 
 /** A kernel as plain data for the addon. */
 export interface TapeSpec {
@@ -90,18 +91,21 @@ const laidOut = (layOut: LayOut) => {
   });
 };
 
-const wholeLayout = laidOut((kernel, levels) => planBy(kernel, levels, layoutInOrder(kernel, levels)));
+const wholeLayout = laidOut((kernel, levels) => {
+  const half = layoutInTriangle(kernel, levels);
+  return planBy(kernel, levels, half?.blocking ?? layoutInOrder(kernel, levels), half?.triangle);
+});
 const phaseLayout = laidOut(planInTiles);
 
 function layoutOf(source: Kernel, layOut: LayOut): TapeLayout {
   const kernel = prepare(source);
   const plan = layOut(kernel, levelsOf(kernel));
-  const { levels, blocking, loops, schedule } = plan;
+  const { levels, blocking, loops, schedule, triangle } = plan;
   const code = once(() => {
     const constants = liveOf(source).filter((position) => constantOf(source.tape[position]!) !== undefined);
     return { ...new Encoder(plan).encode(), constants };
   });
-  return { levels, blocking, loops, schedule, code };
+  return { levels, blocking, loops, schedule, triangle, code };
 }
 
 /**
@@ -128,10 +132,10 @@ export function blockingsOf(source: Kernel): readonly Blocking[] {
   const kernel = prepare(source);
   return blockingsInOrder(kernel, levelsOf(kernel));
 }
-export const tapeBy = (source: Kernel, blocking: Blocking): TapeSpec =>
+export const tapeBy = (source: Kernel, blocking: Blocking, triangle?: Triangle): TapeSpec =>
   encoded(
     source,
-    layoutOf(source, (kernel, levels) => planBy(kernel, levels, blocking)),
+    layoutOf(source, (kernel, levels) => planBy(kernel, levels, blocking, triangle)),
   );
 
 /** The tape of a kernel. */
@@ -168,7 +172,7 @@ class Encoder {
   /** Monoids that stand in the tape already. */
   private readonly leaders = new Set<number>();
   private readonly sizes: readonly number[];
-  private readonly plan: TapePlan;
+  private plan: TapePlan;
 
   constructor(plan: TapePlan) {
     this.sizes = sizesOf(plan.kernel);
@@ -177,6 +181,28 @@ class Encoder {
   }
 
   encode(): Pick<TapeSpec, 'words' | 'ops'> {
+    const { triangle } = this.plan;
+    this.sections();
+    this.put(triangle === undefined ? 0 : 1);
+    if (triangle !== undefined) this.triangle(triangle);
+    return { words: Float64Array.from(this.words), ops: this.ops };
+  }
+
+  /** Where results belong, and the tape that has them in squares. */
+  private triangle(triangle: Triangle): void {
+    const { kernel, loops } = this.plan;
+    const { axes, side } = triangle;
+    this.put(...axes.map((axis) => loops.tiles.findIndex((loop) => loop.axis === axis)), side);
+    const offsets = squareOffsets(kernel, side);
+    this.put(kernel.stores.length);
+    kernel.stores.forEach(({ access: { buffer, offset, strides } }, k) => {
+      this.put(buffer, offsets[k]!, offset, ...loops.tiles.map(({ axis }) => strides[axis]!));
+    });
+    this.plan = { ...this.plan, kernel: squareKernel(kernel, triangle) };
+    this.sections();
+  }
+
+  private sections(): void {
     const { kernel, schedule } = this.plan;
     this.blocking();
     this.put(kernel.buffers.length);
@@ -191,7 +217,6 @@ class Encoder {
       this.section(section);
       if (p < schedule.walks.length) this.section(schedule.walks[p]!);
     });
-    return { words: Float64Array.from(this.words), ops: this.ops };
   }
 
   private put(...words: number[]): void {

@@ -1,8 +1,10 @@
 /** The target of the CPU: kernels as tapes, in the memory of this process. */
 import { isElementTape } from '../../codegen/cpu/element-tape.js';
+import { planTape } from '../../codegen/cpu/tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { orderOfSum } from '../../codegen/cpu/tape-sum-order.js';
+import { printTriangle } from '../../codegen/cpu/tape-triangle.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { asStrided } from '../../fusion/partition/operands.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
@@ -91,6 +93,10 @@ export const CPU_TARGET: Target = {
   modelOf: (_, place) => ({ ...(place === 'file' ? FILE_MODEL : CPU_MODEL), panels: cpuPanels() }),
   emit: (plan) => inTurns(timedSlices('codegen', 'tapes', cpuProgramInSlices(plan))),
   graphSizes: () => [],
+  explainSchedule: (step, _, run) => {
+    const triangle = step.kind === 'kernel' && run === 'whole' ? planTape(step.kernel).triangle : undefined;
+    return triangle && printTriangle(triangle);
+  },
   calibrate: measureRates,
   timeOf: timeOfStep,
 };
