@@ -18,8 +18,8 @@ constexpr int64_t kTurnedColumns = 16;
 
 // Tasks of each thread, at least: squares are cut into stripes of so many rows, at least, until there are as
 // many.
-constexpr int64_t kTasksPerThread = 8;
-constexpr int64_t kLeastRows = 64;
+constexpr int64_t kStripesPerThread = 8;
+constexpr int64_t kLeastStripeRows = 64;
 
 // Squares of an upper triangle, column after column: (0, 0), (0, 1), (1, 1), (0, 2) ...
 struct SquarePlace {
@@ -199,9 +199,9 @@ void runTriangle(const TapeJob& job, ThreadPool& pool) {
     if (i != triangle.rowLoop && i != triangle.columnLoop) batches *= tape.loops[i].count;
   int64_t stripes = 1;
   int64_t height = triangle.side;
-  const int64_t most = kTasksPerThread * pool.size();
+  const int64_t most = kStripesPerThread * pool.size();
   const auto canHalve = [&] {
-    return height % (2 * std::max(kLeastRows, triangle.square->stepOf(triangle.rowLoop))) == 0;
+    return height % (2 * std::max(kLeastStripeRows, triangle.square->stepOf(triangle.rowLoop))) == 0;
   };
   for (; pool.size() > 1 && squares * batches * stripes < most && canHalve(); height /= 2) stripes *= 2;
   std::vector<std::optional<SquareWorker>> workers(pool.workers());
