@@ -1,4 +1,4 @@
-// table: width 4, threads 64, blocks 3, held [129]
+// table: width 4, threads 64, blocks 3, held [129], halves [0]
 // table_of_500_float32_by_1_129_held_table: grid 3 × 1 × 1, block 64, arguments b1 0x00000020 0x00000080 0x00000081 block.x 0x00001388 b0 0x00000300 0x000001f4 b2 0x00000002 0x0000138b
 
 /* Consecutive elements that move as one. */
