@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -99,9 +100,13 @@ inline typename N::Element shortRowSum(const Index* places, const typename N::El
 template <typename N, int lanes, int count, typename Index>
 int64_t sumShortRows(const SparseMatrix<N, Index>& matrix, int64_t first, int64_t last,
                      const typename N::Element* dense, int64_t inner, typename N::Element* out) {
+  // One dense row is that of every column, which are not read.
+  static constexpr Index kFirst[count] = {};
+  const Index* const places = inner == 1 ? kFirst : matrix.places;
+  const int64_t ofPlaces = inner == 1 ? 0 : -1;
   int64_t row = first, from = matrix.starts[first];
   do {
-    *out++ = shortRowSum<N, lanes, count>(matrix.places + from, matrix.values + from, dense, inner);
+    *out++ = shortRowSum<N, lanes, count>(places + (from & ofPlaces), matrix.values + from, dense, inner);
     from += count;
     row++;
   } while (row < last && matrix.starts[row + 1] == from + count && from + count <= matrix.stored);
@@ -127,7 +132,9 @@ void sumRows(const SparseMatrix<N, Index>& matrix, int64_t first, int64_t last,
     if (row.count >= 1 && row.count <= kMost) {
       at = kShort[static_cast<size_t>(row.count - 1)](matrix, at, last, dense, inner, out + (at - first));
     } else {
-      out[at - first] = rowSum<N, lanes>(row, dense, inner, 1);
+      const bool isOne = inner == 1;
+      out[at - first] =
+          rowSum<N, lanes>(row, dense, isOne ? std::numeric_limits<int64_t>::max() : inner, isOne ? 0 : 1);
       at++;
     }
   }

@@ -76,7 +76,7 @@ function upToLastStart(columns: Expr, starts: Expr): Expr {
 
 /** The columns of the sparse matrix that a user gave and a product begins with; undefined: there is none. */
 function columnsOfGiven({ routine, parameters, inputs }: ExprOf<'call'>): number | undefined {
-  if (routine === 'sparseProduct' && parameters[1] === 1) return inputs[0]!.shape[0]!;
+  if (routine === 'sparseProduct' && parameters[1] !== 0) return parameters[1];
   if (routine === 'sparseMatmulCounts' && parameters[3] === 1) return inputs[2]!.shape[0]! - 1;
   return undefined;
 }

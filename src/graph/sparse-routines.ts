@@ -6,8 +6,9 @@ export const SPARSE_ROUTINES = {
    * A sparse matrix times dense columns [inner, width]: [rows, width], of the dtype of both, a float32, float64,
    * complex one or 64-bit integers. Inputs: the dense columns; the stored elements of row i are those from starts[i] up
    * to starts[i + 1] [rows + 1] of two lines, their columns (starts and columns int32 or int64) and their values. Sums
-   * of floats are in float64, rounded once. Parameters: how many partial sums an element has, a power of two
-   * up to 32; and whether starts and columns are looked at before anything runs (1).
+   * of floats are in float64, rounded once. One dense row [1, width] is that of every column: columns are not read.
+   * Parameters: how many partial sums an element has, a power of two up to 32; and how many columns there are where
+   * starts and columns are looked at before anything runs, else 0.
    */
   sparseProduct: {
     results: ([dense, starts, , values]) => [

@@ -230,7 +230,10 @@ function runSums(starts: Expr, values: Expr): Expr {
   });
 }
 
-/** The sums of rows: a product with ones, of complex elements one for each part, as of an infinity 0 · ∞ is NaN. */
+/**
+ * The sums of rows: a product with 1, whatever the columns, of complex elements one for each part, as of an infinity
+ * 0 · ∞ is NaN.
+ */
 export function rowSums(op: string, matrix: SparseParts): Expr {
   const { dtype } = matrix.values;
   if (isComplex(dtype)) {
@@ -241,9 +244,9 @@ export function rowSums(op: string, matrix: SparseParts): Expr {
       );
     return fromParts(part('real'), part('imag'), dtype);
   }
-  const [rows, columns] = matrix.shape;
-  const ones = broadcast(constant(1, dtype), [columns, 1]);
-  return reshape(product(op, matrix, ones), [rows]);
+  const [rows] = matrix.shape;
+  const one = broadcast(constant(1, dtype), [1, 1]);
+  return reshape(product(op, matrix, one), [rows]);
 }
 
 /** A matrix of keys in order; `runs`: how many of them there are, those behind being the last one again. */
@@ -323,16 +326,20 @@ export function lanesOf({ shape }: SparseParts, stored: number, width: number): 
   return Math.min(32, 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(each, 1)))));
 }
 
-/** The product with dense columns [columns, width]: [rows, width], of the dtype in which both meet. */
+/**
+ * The product with dense columns [columns, width], or with a row [1, width] that every column has: [rows, width], of the
+ * dtype in which both meet.
+ */
 export function product(op: string, matrix: SparseParts, dense: Expr): Expr {
-  const [rows] = matrix.shape;
-  const [inner, width] = dense.shape as readonly [number, number];
+  const [rows, columns] = matrix.shape;
+  const [, width] = dense.shape as readonly [number, number];
   const dtype = meetingDType(op, [matrix.values, dense]);
   const stored = boundOf(matrix);
-  if (stored === 0 || rows * width * inner === 0) return broadcast(constant(0, dtype), [rows, width]);
+  if (stored === 0 || rows * width * columns === 0) return broadcast(constant(0, dtype), [rows, width]);
   const [values, factors] = [upToBound(matrix.values), dense].map((each) => cast(each, sumDType(dtype)));
   const lines = [factors!, matrix.starts, upToBound(matrix.places), values!];
-  const [result] = call('sparseProduct', [lanesOf(matrix, stored, width), matrix.isGiven ? 1 : 0], lines, op);
+  const parameters = [lanesOf(matrix, stored, width), matrix.isGiven ? columns : 0];
+  const [result] = call('sparseProduct', parameters, lines, op);
   return cast(result!, dtype);
 }
 

@@ -197,15 +197,17 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
   }, 30_000);
 
   it('products of sparse matrices', async () => {
-    const form = { indexDType: 'int32', lanes: 8, isVector: true, isLong: false } as const;
+    const form = { indexDType: 'int32', lanes: 8, isVector: true, isOneRow: false, isLong: false } as const;
     await compileForHopper([
       printSparseProduct({ ...form, dtype: 'float32' }),
       printSparseProduct({ ...form, dtype: 'int64', lanes: 1 }),
+      printSparseProduct({ ...form, dtype: 'float64', isOneRow: true }),
       printSparseProduct({
         dtype: 'complex128',
         indexDType: 'int64',
         lanes: 32,
         isVector: false,
+        isOneRow: false,
         isLong: true,
       }),
     ]);

@@ -153,6 +153,24 @@ describe.each(onDevices)('solvers on %s', (device) => {
   });
 });
 
+it.each(onDevices)('rows of more columns than memory holds are summed on %s', async (device) => {
+  const seed = 71;
+  const next = generator(seed);
+  const lengths = Array.from({ length: 300 }, (_, row) => (row % 50 < 20 ? 3 : Math.floor(next() * 40)));
+  const indptr = [0];
+  for (const length of lengths) indptr.push(indptr.at(-1)! + length);
+  const data = Float64Array.from({ length: indptr.at(-1)! }, () => (next() - 0.5) * 10 ** (6 * next()));
+  data.set([-0, -0, -0, Number.POSITIVE_INFINITY, Number.NaN]);
+  const some = BigInt64Array.from(data, () => BigInt(Math.floor(next() * 2 ** 32)));
+  const wide = sparse.csr({ data, indices: some, indptr }, [300, 2 ** 32]);
+  const narrow = sparse.csr({ data, indices: some.map((each) => each % 50n), indptr }, [300, 50]);
+  const sums = [wide, narrow].map((a) => [a.sum(1), a.map((x) => x.sign()).sum()]);
+  const [ofWide, ofNarrow] = await compute(sums, { device, memory: '1MiB' });
+  expect(ofWide, `seed ${seed}`).toEqual(ofNarrow);
+  const bad = sparse.csr({ data: [1, 2], indices: lazy(Int32Array.of(0, 9)), indptr: [0, 1, 2] }, [2, 3]);
+  await expect(bad.sum(1).compute({ device })).rejects.toThrow('expected indices from 0 to 2');
+});
+
 it('sums of small integers and of booleans have 64 bits', async () => {
   const rows = sparse.csr({ data: Uint8Array.of(200, 100), indices: [0, 1], indptr: [0, 2] }, [1, 2]);
   expect((await rows.sum(1).compute()).toArray()).toEqual([300n]);

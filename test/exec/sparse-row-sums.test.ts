@@ -8,16 +8,17 @@ import { sparseProduct } from '../support/reference-sparse.js';
 const SPECIAL = [-0, 0, Number.POSITIVE_INFINITY, Number.NaN];
 
 it.each([
-  [1, 'float64', 'int32'],
-  [2, 'float32', 'int32'],
-  [4, 'float64', 'int32'],
-  [4, 'float32', 'int64'],
-  [8, 'float64', 'int32'],
-  [16, 'float32', 'int32'],
-] as const)('rows by %d lanes of %s, with indices of %s', async (lanes, dtype, index) => {
-  const seed = 41 * lanes;
+  [1, 'float64', 'int32', 50],
+  [2, 'float32', 'int32', 50],
+  [4, 'float64', 'int32', 50],
+  [4, 'float32', 'int64', 50],
+  [8, 'float64', 'int32', 50],
+  [8, 'float32', 'int32', 1],
+  [4, 'float64', 'int64', 1],
+  [16, 'float32', 'int32', 50],
+] as const)('rows by %d lanes of %s, indices of %s, %d dense rows', async (lanes, dtype, index, inner) => {
+  const seed = 41 * lanes + inner;
   const next = generator(seed);
-  const inner = 50;
   const starts = [0];
   // Runs of rows of one length, and rows of others between them.
   while (starts.length < 500) {

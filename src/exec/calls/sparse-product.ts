@@ -73,6 +73,7 @@ const PRODUCT: Routine = {
         indexDType: step.operands[1]!.dtype,
         lanes,
         isVector: width === 1,
+        isOneRow: inner === 1,
         isLong: width >= 2 ** 31,
       }),
       launches: [

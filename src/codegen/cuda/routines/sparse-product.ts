@@ -21,6 +21,8 @@ export interface SparseForm {
   readonly lanes: number;
   /** Whether there is one dense column. */
   readonly isVector: boolean;
+  /** Whether there is one dense row, which every column has. */
+  readonly isOneRow: boolean;
   /** Whether a row of dense elements has more of them than 32 bits count. */
   readonly isLong: boolean;
   /** Gives the dense elements, which are then not among the arrays. */
@@ -36,7 +38,7 @@ const timesOf = (dtype: DType): string => {
 };
 
 export function printSparseProduct(form: SparseForm): string {
-  const { dtype, indexDType, lanes, isVector, isLong, prologue, epilogue } = form;
+  const { dtype, indexDType, lanes, isVector, isOneRow, isLong, prologue, epilogue } = form;
   const index = CUDA_TYPE[indexDType];
   const functions = [prologue, epilogue].filter((each) => each !== undefined);
   const maps = functions.length === 0 ? '' : withPrelude(functions);
@@ -71,11 +73,14 @@ ${
   const bool is_there = unit_row < unit_rows && row < rows;
   weft_wide sum = {};
   if (is_there) {
-    const weft_index most = (weft_index)(inner - 1);
-    const long long first = weft_within(starts[row], stored), last = weft_within(starts[row + 1], stored);
+${isOneRow ? '' : '    const weft_index most = (weft_index)(inner - 1);\n'}    const long long first = weft_within(starts[row], stored), last = weft_within(starts[row + 1], stored);
 #pragma unroll 4
     for (long long k = first + lane; k < last; k += ${lanes}) {
-      const weft_index at = places[k], place = at < 0 ? 0 : at < most ? at : most;
+      ${
+        isOneRow
+          ? 'const weft_index place = 0;'
+          : 'const weft_index at = places[k], place = at < 0 ? 0 : at < most ? at : most;'
+      }
       const weft_element factor = ${prologue === undefined ? `dense[${factorAt}]` : prologue.call(factorAt)};
       sum = weft_combine(sum, weft_times(weft_widen(values[k]), weft_widen(factor)));
     }
