@@ -151,7 +151,7 @@ class Gathering {
     int64_t before = 0, sum = 0;
     for (const From& from : from_) {
       const int64_t row = std::max(first, before), end = std::min(last, before + from.rows);
-      sum = countRows(row, end, sum, [&](int64_t at) { return lengthOf(from, at - before); });
+      if (row < end) sum = moveStarts(from, row - before, end - before, sum, starts_ + row);
       before += from.rows;
     }
     return sum;
@@ -164,6 +164,14 @@ class Gathering {
       starts_[row + 1] = static_cast<Index>(sum);
     }
     return sum;
+  }
+
+  // Writes the ends of rows that follow one another in their matrix, counted on from `sum`; gives the last.
+  int64_t moveStarts(const From& from, int64_t row, int64_t end, int64_t sum, Index* to) const {
+    const int64_t apart = sum - from.lines.begin(row);
+    for (int64_t at = row + 1; at <= end; at++)
+      *++to = static_cast<Index>(std::clamp<int64_t>(from.lines.begin(at) + apart, 0, g_.bound));
+    return *to;
   }
 
   static int64_t lengthOf(const From& from, int64_t row) {

@@ -56,7 +56,7 @@ export function sideBySide(op: string, matrices: readonly SparseParts[], rows: n
   });
 }
 
-/** Matrices all of whose lines are stored: they follow one another. */
+/** Matrices all of whose lines are stored: they follow one another. The CPU copies them in one pass. */
 function above(op: string, matrices: readonly SparseParts[], shape: SparseParts['shape']): SparseParts {
   const ends = boundsOf(matrices);
   const stored = ends.at(-1)!;
@@ -64,13 +64,26 @@ function above(op: string, matrices: readonly SparseParts[], shape: SparseParts[
   const starts = matrices.map((each, k) =>
     map('add', [slice(startsOf(each, op), [0, -1]), BigInt(ends[k]!)]),
   );
-  return {
-    shape,
+  const lines = {
     starts: cast(concat([...starts, constantLine(BigInt(stored))]), index),
     places: concat(matrices.map(({ places }) => cast(places, index))),
     values: concat(matrices.map(({ values }) => values)),
+  };
+  const isGiven = matrices.some((each) => each.isGiven);
+  const gathering = {
+    way: 'above',
+    matrices,
+    offsets: matrices.map(() => 0),
+    columns: shape[1],
+    isFull: true,
+    otherWay: lines,
+  } as const;
+  return {
+    shape,
+    // Lines of a user are looked at where they are read.
+    ...(isGiven || stored === 0 ? lines : gatheredRows(op, gathering)),
     isCanonical: matrices.every(({ isCanonical }) => isCanonical),
-    isGiven: matrices.some(({ isGiven }) => isGiven),
+    isGiven,
   };
 }
 
