@@ -22,6 +22,7 @@ struct Split {
 struct BinKernels {
   // Whether all of the keys are 0 … bins - 1.
   bool (*areWithin)(const int64_t* keys, int64_t count, int64_t bins);
+  bool (*areWithin32)(const int32_t* keys, int64_t count, int64_t bins);
   void (*evenFloats)(const EvenEdges<float>& edges, const float* x, int64_t count, int64_t* bins);
   void (*evenDoubles)(const EvenEdges<double>& edges, const double* x, int64_t count, int64_t* bins);
   // The bits of the largest magnitude.
@@ -35,6 +36,8 @@ struct BinKernels {
   bool (*restsOfFloats)(const float* x, int64_t count, const Split& by, const int64_t* whole, int64_t* rest);
   bool (*restsOfDoubles)(const double* x, int64_t count, const Split& by, const int64_t* whole,
                          int64_t* rest);
+  // Whole numbers times a unit, a power of two.
+  void (*multiplesOf)(const int64_t* whole, int64_t count, double unit, double* out);
 };
 
 }  // namespace weft::cpu::bins

@@ -14,6 +14,18 @@ bool areWithin(const int64_t* keys, int64_t count, int64_t bins) {
   return outside >= 0;
 }
 
+bool areWithin32(const int32_t* keys, int64_t count, int64_t bins) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto size = static_cast<uint32_t>(bins < kMost ? bins : kMost);
+  uint32_t outside = 0;
+  for (int64_t i = 0; i < count; i++) outside |= static_cast<uint32_t>(keys[i]) >= size ? 1 : 0;
+  return outside == 0;
+}
+
+void multiplesOf(const int64_t* whole, int64_t count, double unit, double* out) {
+  for (int64_t i = 0; i < count; i++) out[i] = static_cast<double>(whole[i]) * unit;
+}
+
 // The next whole number, of those that are small against the bits of a fraction, by adding what has no bits
 // for more.
 inline float nearest(float x) { return (x + 12582912.0f) - 12582912.0f; }
@@ -73,6 +85,7 @@ bool restsOf(const Real* x, int64_t count, const bins::Split& by, const int64_t*
 
 const bins::BinKernels& binKernels() {
   static constexpr bins::BinKernels kKernels{areWithin,
+                                             areWithin32,
                                              evenBins<float, int32_t>,
                                              evenBins<double, int64_t>,
                                              mostOf<float, uint32_t>,
@@ -80,7 +93,8 @@ const bins::BinKernels& binKernels() {
                                              split<float>,
                                              split<double>,
                                              restsOf<float>,
-                                             restsOf<double>};
+                                             restsOf<double>,
+                                             multiplesOf};
   return kKernels;
 }
 

@@ -145,6 +145,8 @@ class Summing {
     if (isStopped()) return true;
     if (!hasFailed_) scaleAlike();
     if (hasFailed_) return false;
+    isOfWholes_ = !sums_.form.isExact && sums_.form.isDouble && !hasSigns() &&
+                  std::none_of(copies_.begin(), copies_.end(), [](const Copy& copy) { return copy.hasRest; });
     std::atomic<bool> hasZero{false};
     eachStretch([&](int64_t first, int64_t last) {
       if (finish(first, last)) hasZero.store(true, std::memory_order_relaxed);
@@ -236,6 +238,13 @@ class Summing {
     __builtin_prefetch(sum, 0, 2);
   }
 
+  // The keys of rows of one value, where they are int32 and bins themselves; else null.
+  const int32_t* bins32(int64_t first, int64_t count) const {
+    if (job_.keys != DType::int32 || job_.width != 1) return nullptr;
+    const auto* const keys = reinterpret_cast<const int32_t*>(arrays_.operands[0]) + first;
+    return binKernels().areWithin32(keys, count, job_.bins) ? keys : nullptr;
+  }
+
   // Adds rows [first, last) to a copy.
   void gather(Copy& copy, int64_t first, int64_t last) {
     std::fill_n(copy.whole, sums_.slots(), 0);
@@ -248,27 +257,36 @@ class Summing {
                           byteLengthOf(job_.values));
     for (int64_t from = first; from < last && !isStopped() && !hasFailed_; from += some) {
       const int64_t count = std::min(some, last - from);
-      const Found found = findBins(job_, arrays_, from, count, room);
+      const int32_t* const narrow = bins32(from, count);
+      const Found found =
+          narrow == nullptr ? findBins(job_, arrays_, from, count, room) : Found{nullptr, true};
+      const auto withBins = [&](const auto& use) { narrow == nullptr ? use(found.bins) : use(narrow); };
       for (int64_t j = 0; j < width; j += kBlock) {
         const int64_t piece = std::min(kBlock, width - j);
         const int64_t element = from * width + j;
         const bool isPlain = width == 1 && found.areAll;
-        if (isPlain && isMany)
-          for (int64_t i = 0; i < std::min(kSumsAhead, count); i++) askFor(copy.whole + found.bins[i]);
+        if (isPlain && isMany) {
+          withBins([&](const auto* bins) {
+            for (int64_t i = 0; i < std::min(kSumsAhead, count); i++) askFor(copy.whole + bins[i]);
+          });
+        }
         const std::optional<int> exponent = exponentOf(element, count * piece);
         if (!exponent || (exponent > copy.exponent && !grow(copy, element, last * width))) return fail();
         const bool hasRest = split(copy.units, element, count * piece, whole);
         const auto add = [&](int64_t* const sums, const int64_t* numbers) {
           if (isPlain && isMany) {
-            ahead.each(from, count, [sums, count, bins = found.bins, numbers](int64_t i) {
-              askFor(sums + bins[std::min(i + kSumsAhead, count - 1)]);
-              sums[bins[i]] += numbers[i];
+            withBins([&](const auto* bins) {
+              ahead.each(from, count, [sums, count, bins, numbers](int64_t i) {
+                askFor(sums + bins[std::min(i + kSumsAhead, count - 1)]);
+                sums[bins[i]] += numbers[i];
+              });
             });
             return;
           }
           if (isPlain) {
-            ahead.each(from, count,
-                       [sums, bins = found.bins, numbers](int64_t i) { sums[bins[i]] += numbers[i]; });
+            withBins([&](const auto* bins) {
+              ahead.each(from, count, [sums, bins, numbers](int64_t i) { sums[bins[i]] += numbers[i]; });
+            });
             return;
           }
           for (int64_t i = 0; i < count; i++) {
@@ -292,6 +310,7 @@ class Summing {
   // The sums of slots [first, last), of which the first copy then says whether they are 0 where zeros have
   // signs; gives whether any is.
   bool finish(int64_t first, int64_t last) {
+    if (isOfWholes_) return finishWholes(first, last);
     bool hasZero = false;
     for (int64_t s = first; s < last; s++) {
       int64_t whole = 0, rest = 0;
@@ -305,6 +324,16 @@ class Summing {
       store(s, sum);
     }
     return hasZero;
+  }
+
+  // The same for float64 sums whose copies have no rests, and whose zeros are positive.
+  bool finishWholes(int64_t first, int64_t last) {
+    int64_t* const sums = copies_[0].whole;
+    for (size_t c = 1; c < copies_.size(); c++)
+      for (int64_t s = first; s < last; s++) sums[s] += copies_[c].whole[s];
+    binKernels().multiplesOf(sums + first, last - first, units_.unit,
+                             reinterpret_cast<double*>(arrays_.results[0]) + first);
+    return false;
   }
 
   void store(int64_t slot, double sum) const {
@@ -392,6 +421,7 @@ class Summing {
   int bits_ = 62;
   Units units_{};
   std::vector<Copy> copies_;
+  bool isOfWholes_ = false;
   std::atomic<bool> hasFailed_{false};
 };
 

@@ -1,5 +1,5 @@
 /**
- * Reductions of sparse matrices along an axis. Sums of rows are a product with ones; sums of columns, and extremes, are
+ * Reductions of sparse matrices along an axis. Sums of rows are a product with 1; sums of columns, and extremes, are
  * gathered in bins, whose results no order changes: the elements are not sorted by columns for them.
  */
 import { expected, ShapeError } from '../host/errors.js';

@@ -28,6 +28,8 @@ const sumsOf = (keys: Lazy, x: Lazy, bins: number, signed: Lazy): Lazy[] => [
   x.segmentMean(keys, bins),
   signed.at(keys).add(x),
   zeros([bins], x.dtype).at(keys).subtract(x),
+  // Keys that are no bins.
+  x.segmentSum(keys.sub(2), bins, { mode: 'clip' }),
 ];
 
 /** Values in the order of their sizes, from 1 up to 2^(32 · by): a thread's first ones say little of its others. */

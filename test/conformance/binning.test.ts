@@ -88,9 +88,13 @@ describe.each(backends())('on %s, bins', (device) => {
     const minus = lazy(new Float32Array([-0, -0]));
     const ids = lazy(new BigInt64Array(2));
     const sums = [minus.sum(), ids.bincount(1, minus), minus.segmentSum(ids, 1)];
+    // As many as are summed in one pass.
+    const keys = lazy(new Int32Array(5000));
+    const many = [lazy(new Float32Array(5000).fill(-0)), lazy(new Float64Array(5000).fill(-0))];
+    const sumsOfMany = many.flatMap((x) => [keys.bincount(1, x), x.segmentSum(keys, 1)]);
     const kept = [minus.cumulativeSum().slice(1), minus.slice([0, 1]).at(ids).add(minus)];
-    const found = await run(device, [...sums, ...kept]);
-    expect(found.map(({ data }) => data[0])).toEqual([0, 0, 0, -0, -0]);
+    const found = await run(device, [...sums, ...sumsOfMany, ...kept]);
+    expect(found.map(({ data }) => data[0])).toEqual([0, 0, 0, 0, 0, 0, 0, -0, -0]);
   });
 
   it('hold infinities, NaN and -0 as sums of floats do', async () => {
