@@ -19,6 +19,12 @@ struct Split {
   double scale, unit, parts;
 };
 
+// Whether values are the whole numbers that they were split into, and the bits that any of these has.
+struct Wholes {
+  bool areAll;
+  int64_t bits;
+};
+
 struct BinKernels {
   // Whether all of the keys are 0 … bins - 1.
   bool (*areWithin)(const int64_t* keys, int64_t count, int64_t bins);
@@ -28,14 +34,14 @@ struct BinKernels {
   // The bits of the largest magnitude.
   uint64_t (*mostOfFloats)(const float* x, int64_t count);
   uint64_t (*mostOfDoubles)(const double* x, int64_t count);
-  // x in whole multiples of `unit`, rounded to 0, whose number is x · scale; gives whether any x is not one.
-  bool (*splitFloats)(const float* x, int64_t count, double scale, double unit, int64_t* whole);
-  bool (*splitDoubles)(const double* x, int64_t count, double scale, double unit, int64_t* whole);
-  // The rest of each x beyond whole units, in parts of which a unit has `parts`, a power of two; gives
-  // whether all are whole.
-  bool (*restsOfFloats)(const float* x, int64_t count, const Split& by, const int64_t* whole, int64_t* rest);
-  bool (*restsOfDoubles)(const double* x, int64_t count, const Split& by, const int64_t* whole,
-                         int64_t* rest);
+  // x in whole multiples of `unit`, rounded to 0, whose number is x · scale.
+  Wholes (*splitFloats)(const float* x, int64_t count, double scale, double unit, int64_t* whole);
+  Wholes (*splitDoubles)(const double* x, int64_t count, double scale, double unit, int64_t* whole);
+  // The rest of each x beyond whole units, in parts of which a unit has `parts`, a power of two.
+  Wholes (*restsOfFloats)(const float* x, int64_t count, const Split& by, const int64_t* whole,
+                          int64_t* rest);
+  Wholes (*restsOfDoubles)(const double* x, int64_t count, const Split& by, const int64_t* whole,
+                           int64_t* rest);
   // Whole numbers times a unit, a power of two.
   void (*multiplesOf)(const int64_t* whole, int64_t count, double unit, double* out);
 };

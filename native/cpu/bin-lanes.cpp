@@ -59,26 +59,29 @@ uint64_t mostOf(const Real* x, int64_t count) {
 }
 
 template <typename Real>
-bool split(const Real* x, int64_t count, double scale, double unit, int64_t* whole) {
-  int64_t rests = 0;
+bins::Wholes split(const Real* x, int64_t count, double scale, double unit, int64_t* whole) {
+  int64_t rests = 0, bits = 0;
   for (int64_t i = 0; i < count; i++) {
     const double value = static_cast<double>(x[i]);
     whole[i] = static_cast<int64_t>(value * scale);
+    bits |= whole[i];
     rests |= static_cast<double>(whole[i]) * unit != value ? 1 : 0;
   }
-  return rests != 0;
+  return {rests == 0, bits};
 }
 
 template <typename Real>
-bool restsOf(const Real* x, int64_t count, const bins::Split& by, const int64_t* whole, int64_t* rest) {
-  int64_t broken = 0;
+bins::Wholes restsOf(const Real* x, int64_t count, const bins::Split& by, const int64_t* whole,
+                     int64_t* rest) {
+  int64_t broken = 0, bits = 0;
   for (int64_t i = 0; i < count; i++) {
     const double left = static_cast<double>(x[i]) - static_cast<double>(whole[i]) * by.unit;
     const double number = left * by.scale * by.parts;
     rest[i] = static_cast<int64_t>(number);
+    bits |= rest[i];
     broken |= ((static_cast<double>(rest[i]) != number) | ((number == 0) & (left != 0))) ? 1 : 0;
   }
-  return broken == 0;
+  return {broken == 0, bits};
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 // In one pass where all values are whole multiples of 2^(e - 2 · bits), with e of the largest one: a value is
 // a multiple of 2^(e - bits) and a rest, which is summed apart. Such sums are exact, and so those that the
 // others are. Else, and where there are infinities or NaN, the passes of those are run. Threads take e from
-// the first of their values, and scale their sums where a larger value follows.
+// the first of their values, and scale their sums where a larger value follows: values before have to be
+// multiples in its units, too, as their sum may be one where each of them is rounded.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +27,8 @@ constexpr int64_t kStretch = 1 << 14;
 constexpr size_t kLine = 64;
 // A larger value is looked for so many times as far ahead as the time before.
 constexpr int64_t kFarther = 16;
+// A place above all bits, of values that are 0.
+constexpr int kNoBit = 1 << 20;
 // Sums from which on the second-level cache is asked for them, so many rows ahead: of 2^18 sums on a Zen 4 a
 // row takes 1.2 ns, 1.7 without.
 constexpr int64_t kMany = 1 << 17;
@@ -116,6 +120,8 @@ class Summing {
     // Values so far are below 2^exponent; none: there are none.
     std::optional<int> exponent = {};
     Units units{};
+    // Values so far are multiples of 2^lowest parts of a unit.
+    int lowest = kNoBit;
     // Elements that the next exponent is found by.
     int64_t farther = kStretch;
   };
@@ -181,26 +187,30 @@ class Summing {
     return exponent && scale(copy, *exponent);
   }
 
-  // Writes the sums of a copy as multiples of another unit, which is no smaller; false: some are none.
+  static int lowestOf(int64_t bits) {
+    return bits == 0 ? kNoBit : std::countr_zero(static_cast<uint64_t>(bits));
+  }
+
+  // Writes the sums of a copy as multiples of another unit, which is no smaller; false: some values are none.
   bool scale(Copy& copy, int exponent) const {
     const int by = exponent - copy.exponent.value_or(exponent);
     copy.exponent = exponent;
     copy.units = {bits_, exponent - bits_, std::ldexp(1.0, bits_ - exponent),
                   std::ldexp(1.0, exponent - bits_)};
     if (by == 0) return true;
+    if (by > copy.lowest) return false;
+    copy.lowest -= by;
     if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
     copy.hasRest = true;
     // Sums have fewer than 126 bits.
     const int shift = std::min(by, 126);
-    const Integer128 lost = (Integer128{1} << shift) - 1, below = (Integer128{1} << bits_) - 1;
-    Integer128 lostOfAny = 0;
+    const Integer128 below = (Integer128{1} << bits_) - 1;
     for (int64_t s = 0; s < sums_.slots(); s++) {
       const Integer128 sum = Integer128{copy.whole[s]} * (Integer128{1} << bits_) + copy.rest[s];
-      lostOfAny |= sum & lost;
       copy.whole[s] = static_cast<int64_t>(sum >> shift >> bits_);
       copy.rest[s] = static_cast<int64_t>(sum >> shift & below);
     }
-    return lostOfAny == 0;
+    return true;
   }
 
   // Gives all copies the units of the one with the largest values.
@@ -213,14 +223,14 @@ class Summing {
     units_ = copies_[0].units;
   }
 
-  bool split(const Units& units, int64_t element, int64_t count, int64_t* whole) const {
+  Wholes split(const Units& units, int64_t element, int64_t count, int64_t* whole) const {
     const BinKernels& loops = binKernels();
     return isFloat() ? loops.splitFloats(valuesAt<float>(element), count, units.scale, units.unit, whole)
                      : loops.splitDoubles(valuesAt<double>(element), count, units.scale, units.unit, whole);
   }
 
-  bool restsOf(const Units& units, int64_t element, int64_t count, const int64_t* whole,
-               int64_t* rest) const {
+  Wholes restsOf(const Units& units, int64_t element, int64_t count, const int64_t* whole,
+                 int64_t* rest) const {
     const BinKernels& loops = binKernels();
     const Split by{units.scale, units.unit, std::ldexp(1.0, units.bits)};
     return isFloat() ? loops.restsOfFloats(valuesAt<float>(element), count, by, whole, rest)
@@ -272,7 +282,8 @@ class Summing {
         }
         const std::optional<int> exponent = exponentOf(element, count * piece);
         if (!exponent || (exponent > copy.exponent && !grow(copy, element, last * width))) return fail();
-        const bool hasRest = split(copy.units, element, count * piece, whole);
+        const Wholes wholes = split(copy.units, element, count * piece, whole);
+        copy.lowest = std::min(copy.lowest, lowestOf(wholes.bits) + bits_);
         const auto add = [&](int64_t* const sums, const int64_t* numbers) {
           if (isPlain && isMany) {
             withBins([&](const auto* bins) {
@@ -296,8 +307,10 @@ class Summing {
           }
         };
         add(copy.whole, whole);
-        if (!hasRest) continue;
-        if (!restsOf(copy.units, element, count * piece, whole, rest)) return fail();
+        if (wholes.areAll) continue;
+        const Wholes rests = restsOf(copy.units, element, count * piece, whole, rest);
+        if (!rests.areAll) return fail();
+        copy.lowest = std::min(copy.lowest, lowestOf(rests.bits));
         if (!copy.hasRest) std::fill_n(copy.rest, sums_.slots(), 0);
         copy.hasRest = true;
         add(copy.rest, rest);

@@ -64,6 +64,20 @@ it.each(Object.entries(VALUES))('sums values %s in one pass and by units alike',
   }
 });
 
+it.each([20_000, 60_000])('rounds each small value where row %d has a larger one', async (row) => {
+  for (const array of [Float32Array, Float64Array]) {
+    const [keys, values] = [new Int32Array(ROWS), new array(ROWS)];
+    // Each is rounded to 0 beside 1, while their sum would be a part that 1 + 2^-53 is rounded up by.
+    values.fill(2 ** -93, 0, 4);
+    values.set([1, 2 ** -53], row);
+    const label = `${row} ${array.name}`;
+    const cut = (await inFile(keys, `keys ${label}`)).bincount(9, await inFile(values, `values ${label}`));
+    const expected = new Float64Array(9).fill(1, 0, 1);
+    expect((await lazy(keys).bincount(9, lazy(values)).compute(DEVICE)).data).toEqual(expected);
+    expect((await cut.compute({ ...DEVICE, memory: MEMORY })).data).toEqual(expected);
+  }
+});
+
 it('sums exactly in both ways where bins are many', async () => {
   const [rows, bins] = [2 ** 18, 5000];
   const keys = Int32Array.from({ length: rows }, () => Math.floor(random() * bins));
