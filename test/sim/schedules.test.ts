@@ -120,7 +120,7 @@ describe('a table that many elements are looked up in', () => {
     const places = searchsorted(table, numbers(count));
     const x = table.take(places.remainder(entries)).sub(0.25);
     expect(String(x.explain({ device }))).toMatch(
-      /schedule table: width 2, threads 1024, blocks \d+, held \[57344\] \(predicted, /,
+      /schedule table: width 2, threads 1024, blocks \d+, held \[57344\], halves \[0\] \(predicted, /,
     );
     const whole = await counted(x, {});
     expect(whole.launches).toBeLessThan(4);
@@ -134,7 +134,7 @@ describe('a table that many elements are looked up in', () => {
   it('is the middles of a line in which many values are searched, then as much of the line as fits', async () => {
     const [line, many] = [placeholder([2 ** 17], 'float32'), placeholder([2 ** 26], 'float32')];
     expect(String(searchsorted(line, many).explain({ device }))).toMatch(
-      /schedule table: .*held \[32768, 25344\] /,
+      /schedule table: .*held \[32768, 25344\], halves \[0, 0\] /,
     );
     const x = searchsorted(numbers(1100).sort(), numbers(2 ** 16));
     const whole = await counted(x, {});
@@ -148,7 +148,7 @@ describe('a table that many elements are looked up in', () => {
           .take(placeholder([count], 'int32'))
           .explain({ device }),
       );
-    expect(scheduleOfTake(2 ** 16, 2 ** 28)).toMatch(/schedule table: .*held \[58112\] /);
+    expect(scheduleOfTake(2 ** 16, 2 ** 28)).toMatch(/schedule table: .*held \[58112\], halves \[0\] /);
     expect(scheduleOfTake(2 ** 15, 2 ** 28)).toMatch(/schedule map: /);
     expect(scheduleOfTake(2 ** 20, 2 ** 28)).toMatch(/schedule map: /);
     expect(scheduleOfTake(2 ** 16, 2 ** 20)).toMatch(/schedule map: /);
