@@ -47,6 +47,45 @@ describe('a table that pairs of blocks share', () => {
     });
   });
 
+  it('leaves the first-level cache: chunks of one access pass it by that are read once', () => {
+    const schedule = { kind: 'table', width: 4, threads: 64, blocks: 4, held: [100], halves: [0] } as const;
+    const passing = (
+      shape: readonly number[],
+      index: readonly [DType, strides: readonly number[]],
+      others: readonly (readonly [DType, strides: readonly number[], offset?: number])[] = [],
+    ): number => {
+      const b = new KernelBuilder(shape);
+      const value = b.cast(b.load(...index), 'int64');
+      const strides = shape.map(() => 0);
+      let sum = b.gather('float32', strides, { value, stride: 1, size: 100 }, { buffer: 'table' });
+      for (const [dtype, along, offset] of others) {
+        const other = b.load(dtype, along, { offset: offset ?? 0, buffer: `${dtype} ${along}` });
+        sum = b.map('add', sum, b.cast(other, 'float32'));
+      }
+      const { source } = cudaKernel(b.store(sum).build('look_up'), schedule);
+      // Of each the first chunk of a thread, and the next ones; one is the definition.
+      return Math.max(0, source.split('weft_load_once(').length - 2) / 2;
+    };
+    const [line, rows] = [[4096], [64, 64]];
+    expect(passing(line, ['int32', [1]])).toBe(1);
+    expect(passing(line, ['int64', [1]])).toBe(0);
+    expect(passing(line, ['int32', [2]])).toBe(0);
+    expect(passing(line, ['int32', [1]], [['float32', [1]]])).toBe(2);
+    expect(passing(line, ['int32', [1]], [['float16', [1]]])).toBe(1);
+    expect(
+      passing(
+        line,
+        ['int32', [1]],
+        [
+          ['float32', [1]],
+          ['float32', [1], 4],
+        ],
+      ),
+    ).toBe(1);
+    expect(passing(rows, ['int32', [80, 1]], [['float32', [0, 1]]])).toBe(1);
+    expect(passing(rows, ['int32', [4, 1]], [['float32', [64, 1]]])).toBe(1);
+  });
+
   it('is read where it lies', async () => {
     const kernel = lookUp([500]);
     const schedule = { kind: 'table', width: 4, threads: 64, blocks: 4, held: [100], halves: [132] } as const;
@@ -58,10 +97,10 @@ describe('a table that pairs of blocks share', () => {
 describe.skipIf(withoutNvrtc)(`CUDA C of tables of pairs${whyNoNvrtc}`, () => {
   it('compiles for entries of every width, in packs and not', async () => {
     const sources: string[] = [];
-    const add = (kernel: Kernel, held: number, half: number): void => {
+    const add = (kernel: Kernel, held: number, half: number, width = 2): void => {
       const schedule: TableSchedule = {
         kind: 'table',
-        width: 2,
+        width,
         threads: 64,
         blocks: 4,
         held: [held],
@@ -75,6 +114,7 @@ describe.skipIf(withoutNvrtc)(`CUDA C of tables of pairs${whyNoNvrtc}`, () => {
       add(lookUp([4096], { dtype }), 64, 2016);
     add(lookUp([4099]), 65, 2017);
     add(lookUp([4099], { stride: 3, offset: 1 }), 0, 2000);
+    add(lookUp([4096]), 64, 2016, 4);
     await expectCompiled(sources, 'sm_90');
   });
 });

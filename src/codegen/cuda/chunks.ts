@@ -5,8 +5,8 @@
  *
  * Called by the schedule printers, which choose axis and V and keep chunks in register arrays.
  */
-import { type Load, loadOf } from '../../fusion/kernel/algebra.js';
-import { type Access, isZeroOutside, sameBound } from '../../fusion/kernel/kernel.js';
+import { type Load, loadOf, loadsFrom, sizesOf } from '../../fusion/kernel/algebra.js';
+import { type Access, isZeroOutside, type Kernel, sameBound } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { InternalError } from '../../host/errors.js';
 import type { Body } from './body.js';
@@ -102,6 +102,28 @@ export function neighboursOf<T>(
 /** Whether the chunks of an access move as a whole. */
 export const isVector = (access: Access, chunking: Chunking): boolean =>
   modeOf(access, chunking) === 'vector';
+
+/**
+ * Whether a kernel reads all that a load takes once, in chunks of one access each. The accesses of longer chunks meet in sectors
+ * of memory, which without the first-level cache are fetched once for each.
+ */
+function readsOnce(
+  kernel: Kernel,
+  { access, dtype }: Pick<Load, 'access' | 'dtype'>,
+  chunking: Chunking,
+): boolean {
+  if (!isVector(access, chunking) || byteLengthOf(dtype) * chunking.width !== ACCESS_BYTES) return false;
+  if (access.bounds.length > 0 || loadsFrom(kernel, access.buffer).length > 1) return false;
+  const axes = sizesOf(kernel)
+    .map((size, axis) => ({ size, stride: Math.abs(access.strides[axis]!) }))
+    .filter(({ size }) => size > 1)
+    .sort((a, b) => a.stride - b.stride);
+  // Each step along an axis lies beyond all that the axes of shorter steps reach.
+  return axes.every(({ stride }, k) => {
+    const inner = axes[k - 1];
+    return stride >= (inner === undefined ? 1 : inner.stride * inner.size);
+  });
+}
 
 const packType = (dtype: DType, width: number): string => `weft_pack<${STORAGE_TYPE[dtype]}, ${width}>`;
 /** The zero of a dtype as it lies in memory. */
@@ -241,8 +263,8 @@ export class ChunkLoads {
     out.line(`${this.typeOf(position)} l${position}${dimensions.map((n) => `[${n}]`).join('')};`);
   }
 
-  /** Loads a chunk into `l<position><index>`. */
-  load(out: Writer, position: number, index: string, at: ChunkCoordinates): void {
+  /** Loads a chunk into `l<position><index>`; `streams`: where it is read once, past the first-level cache. */
+  load(out: Writer, position: number, index: string, at: ChunkCoordinates, streams = false): void {
     const { access, dtype } = this.#load(position);
     const { width } = this.#chunking;
     const target = `l${position}${index}`;
@@ -283,7 +305,9 @@ export class ChunkLoads {
     } else {
       const pack = packType(dtype, width);
       const address = addressExpression(access, at, this.#params);
-      const whole = `*reinterpret_cast<const ${pack}*>(${source} + (${address}))`;
+      const place = `reinterpret_cast<const ${pack}*>(${source} + (${address}))`;
+      const isOnce = streams && readsOnce(this.#body.kernel, { access, dtype }, this.#chunking);
+      const whole = isOnce ? `weft_load_once(${place})` : `*${place}`;
       const guard = boundsExpression(access.bounds, at, this.#params);
       out.line(`${target} = ${guard === 'true' ? whole : `${guard} ? ${whole} : ${pack}()`};`);
     }

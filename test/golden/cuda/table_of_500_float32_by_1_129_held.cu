@@ -7,6 +7,17 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };
 
+/* 16 bytes that are read once, past the first-level cache. */
+template <class P>
+__device__ __forceinline__ P weft_load_once(const P* from) {
+#if __CUDA_ARCH__ >= 800
+  const int4 words = __ldcg(reinterpret_cast<const int4*>(from));
+  return *reinterpret_cast<const P*>(&words);
+#else
+  return *from;
+#endif
+}
+
 /* Has the divisor's sign; 0 for an integer divisor of 0. */
 template <class T>
 __device__ __forceinline__ T weft_remainder(T a, T b) {
@@ -41,13 +52,13 @@ table_of_500_float32_by_1_129_held_table(const float* __restrict__ b1, int n0, i
   int first = (int)(blockIdx.x + first_x) * 256 + (int)threadIdx.x * 4;
   weft_pack<int, 4> l0[2];
   if (first < n3) {
-    l0[0] = *reinterpret_cast<const weft_pack<int, 4>*>(b0 + (first));
+    l0[0] = weft_load_once(reinterpret_cast<const weft_pack<int, 4>*>(b0 + (first)));
   }
   #pragma unroll 1
   while (first < n3) {
     const int next = first + n4;
     if (next < n3) {
-      l0[1] = *reinterpret_cast<const weft_pack<int, 4>*>(b0 + (next));
+      l0[1] = weft_load_once(reinterpret_cast<const weft_pack<int, 4>*>(b0 + (next)));
     }
     {
       weft_pack<float, 4> o0;

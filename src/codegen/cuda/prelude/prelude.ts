@@ -33,6 +33,17 @@ struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) weft_pack {
   T v[N];
 };`),
   piece(`
+/* 16 bytes that are read once, past the first-level cache. */
+template <class P>
+__device__ __forceinline__ P weft_load_once(const P* from) {
+#if __CUDA_ARCH__ >= 800
+  const int4 words = __ldcg(reinterpret_cast<const int4*>(from));
+  return *reinterpret_cast<const P*>(&words);
+#else
+  return *from;
+#endif
+}`),
+  piece(`
 /* How far an index outside of 0 ... n - 1, by n at most, moves to where it is folded back. */
 template <class I>
 __device__ __forceinline__ I weft_fold_nearest(I c, I n) {

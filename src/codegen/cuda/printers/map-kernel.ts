@@ -213,7 +213,10 @@ interface Turns {
   readonly end: string;
 }
 
-/** The chunks of a thread one after the other: the loads of the next are in flight while one is computed. */
+/**
+ * The chunks of a thread one after the other: the loads of the next are in flight while one is computed. Those that are read once
+ * pass by the first-level cache, of which tables leave little.
+ */
 function printTurns(
   out: Writer,
   { kernel }: Body,
@@ -225,7 +228,7 @@ function printTurns(
   const load = (at: string, index: string): void =>
     out.block(`if (${at} < ${end})`, () => {
       const place = coordinates(at);
-      for (const position of loaded) loads.load(out, position, index, place);
+      for (const position of loaded) loads.load(out, position, index, place, true);
     });
   for (const position of loaded) loads.declare(out, position, [2]);
   load('first', '[0]');
