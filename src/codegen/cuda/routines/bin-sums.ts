@@ -15,7 +15,7 @@
 import { CUDA_TYPE } from '../../../graph/cuda-expressions.js';
 import type { DType } from '../../../graph/dtype.js';
 import { FLAG_FIELD, FLAGS } from '../../../graph/exact-sums.js';
-import { BIN_THREADS, type BinForm, FLIGHT, findBin } from './bin-form.js';
+import { BIN_THREADS, type BinForm, findBin } from './bin-form.js';
 import { printKey } from './bin-keys.js';
 import { printPut } from './bin-puts.js';
 import { MOST_RUNS, printAddRuns, RUN_SUM } from './bin-runs.js';
@@ -51,10 +51,12 @@ export const SUM_NAMES = {
 
 /** Bytes of the state of a run, which its numbers stand behind. */
 export const SUMS_STATE = 256;
-/** Rows that a thread has in flight in kernels that seldom do anything: they take less time to compile. */
-const FEW_IN_FLIGHT = 2;
-/** Values of the sample. */
-const SAMPLED = 2 ** 14;
+/** Rows that a thread has in flight: of float32 it has 39 registers then, and 64 with eight, where a block fewer runs at once. */
+const FLIGHT = 2;
+/** Threads look whether others have failed at the first of so many times that they go on. */
+const LOOK_EACH = 16;
+/** Values of the sample, which one block reads while others clear. */
+const SAMPLED = 2 ** 12;
 /** The exponent of the unit's values is so much above that of the sample's largest. */
 const MARGIN = 6;
 /** Exponents of factors that are ordinary numbers at most. */
@@ -77,21 +79,17 @@ const binForm = (form: SumsForm, op: 'scale' | 'fixed' | 'exact'): BinForm => ({
  * Goes through all elements, whole warps at once; `use` sees the value `v[j]` and its place, -1 if it has none, `before` and
  * `after` stand around some.
  */
-function printWalk(
-  form: SumsForm,
-  use: string,
-  { flight = FEW_IN_FLIGHT, before = '', after = '' } = {},
-): string {
+function printWalk(form: SumsForm, use: string, { before = '', after = '' } = {}): string {
   const { width } = form;
   const key = width === 1 ? 'e' : `e / ${width}ll`;
   const place = width === 1 ? 'bin' : `bin < 0 ? -1 : bin * ${width}ll + e % ${width}ll`;
   return `  const long long stride = (long long)blocks * ${BIN_THREADS};
   const unsigned int lane = threadIdx.x % 32;
-  for (long long from = ((long long)blockIdx.x + first_x) * ${BIN_THREADS} + threadIdx.x; from - lane < count; from += ${flight} * stride) {
-${before}    weft_key k[${flight}];
-    weft_value v[${flight}];
+  for (long long from = ((long long)blockIdx.x + first_x) * ${BIN_THREADS} + threadIdx.x; from - lane < count; from += ${FLIGHT} * stride) {
+${before}    weft_key k[${FLIGHT}];
+    weft_value v[${FLIGHT}];
     #pragma unroll
-    for (int j = 0; j < ${flight}; ++j) {
+    for (int j = 0; j < ${FLIGHT}; ++j) {
       const long long e = from + j * stride;
       if (e < count) {
         k[j] = keys[${key}];
@@ -99,7 +97,7 @@ ${before}    weft_key k[${flight}];
       }
     }
     #pragma unroll
-    for (int j = 0; j < ${flight}; ++j) {
+    for (int j = 0; j < ${FLIGHT}; ++j) {
       const long long e = from + j * stride;
       if (e - lane >= count) break;
       const long long bin = e < count ? ${findBin(binForm(form, 'fixed'))} : -1;
@@ -118,6 +116,10 @@ const BASE = `struct weft_sums_state {
   unsigned int failed, has_zero;
 };
 typedef unsigned long long weft_number;
+/* The two numbers of a sum. */
+struct __align__(16) weft_numbers {
+  weft_number whole, rest;
+};
 `;
 
 /** Adds a value's two numbers to those of its place. Two lanes have both of one beside each other, in one sector of memory. */
@@ -158,9 +160,9 @@ const printBegin = ({
   unitBits,
 }: SumsForm): string => `${HEAD}${SUM_NAMES.begin}(unsigned int first_x, ${ROWS}) {
   weft_sums_state* state = (weft_sums_state*)work;
-  weft_number* sums = (weft_number*)(work + ${SUMS_STATE});
+  weft_numbers* sums = (weft_numbers*)(work + ${SUMS_STATE});
   const long long block = (long long)blockIdx.x + first_x;
-  for (long long i = block * ${BIN_THREADS} + threadIdx.x; i < 2 * slots; i += (long long)blocks * ${BIN_THREADS}) sums[i] = 0;
+  for (long long i = block * ${BIN_THREADS} + threadIdx.x; i < slots; i += (long long)blocks * ${BIN_THREADS}) sums[i] = weft_numbers{0, 0};
   if (block != 0) return;
   __shared__ unsigned long long most;
   if (threadIdx.x == 0) most = 0;
@@ -199,6 +201,7 @@ const printAtOnce = (form: SumsForm): string => `${HEAD}${SUM_NAMES.atOnce}(unsi
   weft_sums_state* state = (weft_sums_state*)work;
   weft_number* sums = (weft_number*)(work + ${SUMS_STATE});
   const double scale = weft_power(${form.unitBits} - state->exponent);
+  unsigned int step = 0;
 ${printWalk(
   form,
   `double scaled = place < 0 ? 0.0 : (double)v[j] * scale;
@@ -211,8 +214,7 @@ ${printWalk(
       }
       weft_add_numbers(sums, place, scaled == 0 ? 0ll : (long long)whole, scaled == 0 ? 0ll : (long long)rest);`,
   {
-    flight: FLIGHT,
-    before: `    if (__ballot_sync(0xffffffffu, __ldcg(&state->failed) != 0u) != 0) return;
+    before: `    if (step++ % ${LOOK_EACH}u == 0 && __ballot_sync(0xffffffffu, __ldcg(&state->failed) != 0u) != 0) return;
     bool fails = false;
 `,
     after: `    if (__ballot_sync(0xffffffffu, fails) != 0) {
