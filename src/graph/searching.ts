@@ -87,20 +87,25 @@ interface Sets {
   readonly elements: number;
   readonly least: number;
   readonly most: number;
+  /** The most values of a set for each element. */
+  readonly perElement: number;
 }
 /** Of those that take more than a few look-ups, and less memory than the caches. */
-const CPU_SETS: Sets = { elements: 1, least: 16, most: 2 ** 20 };
-/** Of those that a search does not have in the first-level cache of a multiprocessor; and elements enough for three launches. */
-const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 12, most: 2 ** 27 };
+const CPU_SETS: Sets = { elements: 1, least: 16, most: 2 ** 20, perElement: Number.POSITIVE_INFINITY };
+/**
+ * Of those that a search does not have in the first-level cache of a multiprocessor; and elements enough for three launches,
+ * and for a table into which each value of the set is put: one of 2^27 int64 takes 2 GiB.
+ */
+const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 12, most: 2 ** 27, perElement: 1 };
 
-const isForTable = (x: Expr, set: Expr, { elements, least, most }: Sets): boolean =>
+const isForTable = (x: Expr, set: Expr, { elements, least, most, perElement }: Sets): boolean =>
   isInteger(x.dtype) &&
   x.dtype === set.dtype &&
   x.extent === undefined &&
   set.extent === undefined &&
   sizeOfShape(x.shape) >= elements &&
   set.shape[0]! >= least &&
-  set.shape[0]! <= most;
+  set.shape[0]! <= Math.min(most, perElement * sizeOfShape(x.shape));
 
 /**
  * The int64 number of the bin that each element is in, as NumPy's `digitize`: `edges` has one axis, in

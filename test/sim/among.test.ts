@@ -67,7 +67,7 @@ describe('integers among those of a long set', () => {
     },
   );
 
-  it('is a search in the kernel around it within a budget, and of few elements', async () => {
+  it('is a search in the kernel around it within a budget, of few elements, and of fewer than the set has', async () => {
     const set = lazy(Int32Array.from({ length: 5000 }, (_, k) => 3 * k));
     const x = lazy(Int32Array.from({ length: SIZE }, (_, k) => k));
     const names = async (options: object): Promise<string[]> =>
@@ -81,6 +81,11 @@ describe('integers among those of a long set', () => {
     expect(await names({ memory: 2 ** 20 })).not.toContain('among');
     const few = await x.slice([0, 1000]).isin(set).explain({ device: 'cuda' });
     expect(few.steps.map(({ name }) => name)).not.toContain('among');
+    const inSet = async (size: number): Promise<boolean> => {
+      const { steps } = await x.isin(lazy(new Int32Array(size))).explain({ device: 'cuda' });
+      return steps.some(({ name }) => name === 'among');
+    };
+    expect([await inSet(SIZE), await inSet(SIZE + 1)]).toEqual([true, false]);
     expect(
       Number(
         (
