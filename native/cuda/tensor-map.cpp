@@ -28,13 +28,16 @@ void EncodedTensorMap::encode(const std::vector<CUdeviceptr>& addresses) {
   const CUdeviceptr address = addresses[map_.buffer];
   if (address == address_) return;
   words_ = {};
+  // Of no buffer: where the driver refuses, the next run asks again.
+  address_ = 0;
+  if (address % kTensorAlignment == 0) {
+    const std::vector<unsigned> elementStrides(map_.sizes.size(), 1);
+    // Rows lie side by side, elements beyond an end are zeros.
+    WEFT_CU(cuTensorMapEncodeTiled, words_.data(), tensorDataType(map_.elementBytes),
+            static_cast<unsigned>(map_.sizes.size()), address, map_.sizes.data(), map_.strides.data(),
+            map_.box.data(), elementStrides.data(), 0, 0, 0, 0);
+  }
   address_ = address;
-  if (address % kTensorAlignment != 0) return;
-  const std::vector<unsigned> elementStrides(map_.sizes.size(), 1);
-  // Rows lie side by side, elements beyond an end are zeros.
-  WEFT_CU(cuTensorMapEncodeTiled, words_.data(), tensorDataType(map_.elementBytes),
-          static_cast<unsigned>(map_.sizes.size()), address, map_.sizes.data(), map_.strides.data(),
-          map_.box.data(), elementStrides.data(), 0, 0, 0, 0);
 }
 
 }  // namespace weft::cuda

@@ -55,7 +55,10 @@ TensorMap readTensorMap(const Fields& fields, const Program& program) {
     if (i == 0) continue;
     if (strides[i - 1] % kLeastStride != 0 || strides[i - 1] > kMostStride)
       fields.reject("strides", "multiples of 16 below 2^40");
-    byteLength += static_cast<uint64_t>(sizes[i] - 1) * static_cast<uint64_t>(strides[i - 1]);
+    const auto steps = static_cast<uint64_t>(sizes[i] - 1), stride = static_cast<uint64_t>(strides[i - 1]);
+    // Without the product, which may have more than 64 bits.
+    if (steps > buffer.byteLength / stride) fields.reject("sizes", "an array within the buffer");
+    byteLength += steps * stride;
   }
   if (box[0] * map.elementBytes % kLeastStride != 0) fields.reject("box", "rows of a multiple of 16 bytes");
   if (byteLength > buffer.byteLength) fields.reject("sizes", "an array within the buffer");

@@ -19,7 +19,7 @@ import type { BufferSpec, TensorMap } from '../../src/exec/native/program-types.
 import { dtypeCode } from '../../src/graph/dtype.js';
 import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { ArgumentError, DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
-import { setDevices, takeProblems } from '../sim/simulator.js';
+import { setDevices, setFaults, takeProblems } from '../sim/simulator.js';
 
 const MEMORY_BYTES = 256 * 2 ** 20;
 
@@ -244,9 +244,26 @@ describe('a tensor map', () => {
     }
   });
 
+  it('that the driver refused is encoded in the next run', async () => {
+    const inputs = createProgram({ ...sixTimes(240), steps: [scale(0, 2, 1, 240)] });
+    const { outputs: made } = await run(inputs, [ramp(240)], { outputs: ['device'] });
+    const program = createProgram(wordsOf({}));
+    const runOnce = () => run(program, [made[0] as DeviceBuffer], { outputs: ['host'] });
+    setFaults([{ call: 'cuTensorMapEncodeTiled', nth: 1, status: 999 }]);
+    await expect(runOnce()).rejects.toThrow(/cuTensorMapEncodeTiled/);
+    setFaults([]);
+    const { outputs } = await runOnce();
+    expect(new BigUint64Array(outputs[0] as ArrayBuffer)[1]).toBe(4n);
+  });
+
   it.each(
     Object.entries({
       'beyond its buffer': { sizes: [12, 5, 4] },
+      'beyond its buffer by a multiple of 2^64 bytes': {
+        sizes: [12, 2 ** 28 + 1],
+        strides: [2 ** 36],
+        box: [64, 256],
+      },
       'of a buffer that is not there': { buffer: 2 },
       'of elements of three bytes': { elementBytes: 3 },
       'of no axis': { sizes: [], strides: [], box: [] },
