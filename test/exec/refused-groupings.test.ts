@@ -6,6 +6,7 @@ import { gpu } from '../../src/exec/targets/device.js';
 import { groupTasks } from '../../src/exec/tiles/sweep-groups.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { MemoryError } from '../../src/host/errors.js';
+import { completed } from '../../src/host/slices.js';
 import { planOnDevice } from '../support/device-plan.js';
 
 type LeastBudget = typeof import('../../src/exec/plan/least-budget.js');
@@ -48,3 +49,20 @@ it('a refusal tries several budgets, groups steps once, and only for choices tha
   expect(after).toBeGreaterThan(before);
   expect(again).toBe(after);
 });
+
+it.each([8192, 100_000, 15 * 2 ** 20])(
+  'a refusal names %i bytes where all that is known before is what the whole needs',
+  async (needed) => {
+    const { leastBudget: search } = await vi.importActual<LeastBudget>('../../src/exec/plan/least-budget.js');
+    // Between two sizes that text can say.
+    const whole = { needed: 16_416_768 };
+    const found = completed(
+      search(4096, whole, whole.needed, 3, function* (budget) {
+        yield;
+        return budget < needed ? whole : undefined;
+      }),
+    );
+    expect(found.bytes).toBeGreaterThanOrEqual(needed);
+    expect(found.bytes).toBeLessThan(1.06 * needed);
+  },
+);

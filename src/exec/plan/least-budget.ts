@@ -48,8 +48,9 @@ export function* leastBudget<Why extends { readonly needed: number }>(
   }
   for (let attempt = 0; attempt < most && fits / less > NEAR; attempt++) {
     // The estimates are near more often than not.
-    const isNear = attempt % 2 === 0 && why.needed > less && why.needed < fits;
-    const tried = formattedUp(isNear ? why.needed : Math.sqrt(less * fits));
+    const estimated = formattedUp(why.needed);
+    const isNear = attempt % 2 === 0 && why.needed > less && estimated < fits;
+    const tried = isNear ? estimated : formattedUp(Math.sqrt(less * fits));
     if (tried >= fits) break;
     const found = yield* whyNot(tried);
     if (found === undefined) fits = tried;
