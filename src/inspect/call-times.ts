@@ -11,6 +11,7 @@ import { aligned } from '../exec/plan/memory.js';
 import type { DevicePlan, PlanBuffer } from '../exec/plan/plan.js';
 import { buffersOf } from '../exec/plan/step-buffers.js';
 import { evaluateStored } from '../exec/run/evaluate.js';
+import type { RunNumbers } from '../exec/run/run-numbers.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
 import { byteLengthOf, type DType, isComplex, isFloat } from '../graph/dtype.js';
@@ -46,13 +47,15 @@ export interface CallPlace {
   readonly plan: DevicePlan;
   readonly device: Device;
   readonly tune: boolean;
+  /** The constants of the graph, which kernels that a call runs within itself may read. */
+  readonly numbers?: RunNumbers;
 }
 
 /** The least seconds of a call on its operands; with one thread of the CPU its processor's, else of the clock. */
 export async function secondsOfCall(
   step: CallStep,
   samples: CallSamples,
-  { plan, device, tune }: CallPlace,
+  { plan, device, tune, numbers }: CallPlace,
 ): Promise<number> {
   const operands = distinct(samples.operands).map((operand): Operand => {
     const { byteLength } = plan.buffers[operand.buffer]!;
@@ -71,7 +74,7 @@ export async function secondsOfCall(
       const program = createProgram(repeated(spec, repeats));
       const outputs = alone.buffers.flatMap(({ role }) => (role === 'output' ? (['device'] as const) : []));
       return async () => {
-        const { nanoseconds, outputs: made } = await run(program, inputs, { outputs });
+        const { nanoseconds, outputs: made } = await run(program, inputs, { outputs, numbers });
         for (const output of made) if (!(output instanceof ArrayBuffer)) output.dispose();
         return nanoseconds / repeats;
       };

@@ -13,6 +13,7 @@ import { printPlan, printStream } from '../exec/plan/print-plan.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { peaksOf, planJob } from '../exec/run/plan-job.js';
 import type { Observers } from '../exec/run/planned.js';
+import { numbersFor, type RunNumbers } from '../exec/run/run-numbers.js';
 import { computedNodes } from '../exec/run/true-sizes.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
@@ -216,10 +217,10 @@ export async function explainMeasured(
   options: ComputeOptions,
   destination: Destination,
 ): Promise<Explanation> {
-  const { data, located, device } = explained(exprs, options, destination);
+  const { data, located, device, numbers } = explained(exprs, options, destination);
   const { resourcesOf } = targetOf(device);
   const kernels = await Promise.all(located.map(({ own, run }) => resourcesOf?.(own, device, run) ?? []));
-  const times = await stepTimes(located, device, destination);
+  const times = await stepTimes(located, device, destination, numbers);
   return new Explanation({
     ...data,
     steps: data.steps.map((step, k) => ({
@@ -235,6 +236,7 @@ interface Explained {
   readonly located: readonly LocatedStep[];
   /** The first; all are of one kind. */
   readonly device: Device;
+  readonly numbers: RunNumbers;
 }
 
 function explained(exprs: readonly Expr[], options: ComputeOptions, destination: Destination): Explained {
@@ -270,7 +272,7 @@ function explained(exprs: readonly Expr[], options: ComputeOptions, destination:
     sharding: plan.devices.length > 1 ? printPlan(plan) : '',
     reassociated: passes.some((pass) => pass.rounds && pass.added.length > 0),
   };
-  return { data, located, device };
+  return { data, located, device, numbers: numbersFor(canonical) };
 }
 
 /**

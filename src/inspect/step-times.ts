@@ -5,6 +5,7 @@ import { printWork } from '../exec/calls/call-work.js';
 import { callRow } from '../exec/calls/table.js';
 import type { KernelStep } from '../exec/plan/plan.js';
 import type { Destination } from '../exec/plan/plan-graph.js';
+import type { RunNumbers } from '../exec/run/run-numbers.js';
 import type { Device } from '../exec/targets/device.js';
 import { targetOf } from '../exec/targets/table.js';
 import { hasLoops } from '../fusion/kernel/arithmetic.js';
@@ -30,6 +31,7 @@ export async function stepTimes(
   located: readonly LocatedStep[],
   device: Device,
   destination: Destination,
+  numbers: RunNumbers,
 ): Promise<StepTimes[]> {
   const { modelOf, calibrate, totalBytesOf } = targetOf(device);
   const { costs } = modelOf(device, destination);
@@ -49,7 +51,7 @@ export async function stepTimes(
     const predicted = costs === undefined ? {} : { predictedMs: 1e3 * costs.secondsOf(step, 1) };
     const measured = await (step.kind === 'kernel'
       ? measuredKernel(step, device, most)
-      : measuredCall(step, { plan: each.plan, device, tune: each.run === 'tuned' }, most));
+      : measuredCall(step, { plan: each.plan, device, tune: each.run === 'tuned', numbers }, most));
     const work = step.kind === 'call' ? { work: printWork(callRow(step).work(step)) } : {};
     times.push({ ...work, ...predicted, ...measured });
   }

@@ -64,7 +64,8 @@ describe('explain', () => {
       cholesky: linalg.cholesky(matrix),
       solve: linalg.solve(matrix, matrix.slice([], [0, 1])),
       sort: placeholder([5, 100], 'float16').sort(1),
-      scan: placeholder([40, 3], 'complex64').cumulativeSum(0),
+      // With a constant that comes with the run, in a kernel within the call.
+      scan: placeholder([40, 3], 'float32').mul(2.5).cumulativeSum(0),
       sparseProduct: stored.matmul(placeholder([20], 'float32')),
       bins: bincount(placeholder([300], 'int32'), 10),
       compact: nonzero(placeholder([100], 'bool'))[0]!,
