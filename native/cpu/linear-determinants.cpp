@@ -43,7 +43,9 @@ struct ScaledProduct {
     constexpr R kMost = std::is_same_v<R, float> ? R(0x1p60) : R(0x1p500);
     const T next = fraction * factor;
     const R size = sumOfParts(next);
-    fraction = size < 1 / kMost || size > kMost ? normalized(fraction) * normalized(factor) : next;
+    // NaN, too, as of infinite parts of a product of complex numbers.
+    const bool isWithin = size >= 1 / kMost && size <= kMost;
+    fraction = isWithin ? next : normalized(fraction) * normalized(factor);
   }
 
   T value() const { return exponent == 0 ? fraction : timesPower(fraction, exponent); }

@@ -227,6 +227,21 @@ describe.each(LINEAR_BACKENDS)('determinants on %s', (device) => {
     }
     expect(Number(logarithm!.data[0])).toBeCloseTo(Math.log(2), 12);
   });
+
+  it('of complex numbers, products of whose parts overflow', async () => {
+    const unit = lazy([1, 1]).mul({ re: 1, im: 1 }).slice(1);
+    const found = ofDiagonal([1e150, 1e200, 1e-300], 'complex128', unit);
+    const [det, sign, logarithm] = await run(device, found);
+    // -(1 + i)³ = 2 - 2 i
+    for (const [x, size] of [
+      [det, 2e50],
+      [sign, Math.SQRT1_2],
+    ] as const) {
+      expect(Math.abs(Number(x!.data[0]) / size - 1)).toBeLessThan(1e-12);
+      expect(Math.abs(Number(x!.data[1]) / size + 1)).toBeLessThan(1e-12);
+    }
+    expect(Number(logarithm!.data[0])).toBeCloseTo(1.5 * Math.LN2 + 50 * Math.LN10, 10);
+  });
 });
 
 describe.each(LINEAR_BACKENDS)('empty matrices on %s', (device) => {
