@@ -150,6 +150,8 @@ const Solver::Bytes& hermitianBytes(const LibraryJob& job, const Hermitian& h) {
   });
 }
 
+// `Xsyevd` computes on the host as well, and a capture that fails leaves cuSOLVER with an error for its next
+// call.
 const LibraryRoutine kSyevd{
     [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
       const Hermitian h(numbers);
@@ -180,6 +182,7 @@ const LibraryRoutine kSyevd{
                            need.host, pointer<int>(job.results[1] + at * sizeof(int32_t)));
       }
     },
+    false,
 };
 
 }  // namespace

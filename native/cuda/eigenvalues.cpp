@@ -36,6 +36,7 @@ const Solver::Bytes& bytesFor(const LibraryJob& job, const General& g) {
   });
 }
 
+// `Xgeev` computes on the host as well, and cannot be captured.
 const LibraryRoutine kGeev{
     [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
       const General g(numbers);
@@ -65,6 +66,7 @@ const LibraryRoutine kGeev{
                            need.host, pointer<int>(job.results[1] + at * sizeof(int32_t)));
       }
     },
+    false,
 };
 
 }  // namespace

@@ -105,6 +105,7 @@ void solveByJacobi(const LibraryJob& job, const Svd& s, const Places& to) {
   });
 }
 
+// Whether `Xgesvdp` is exact is read on the host, so that no graph can have it.
 const LibraryRoutine kSingularValues{
     [](const std::vector<int64_t>& numbers) -> cpu::RoutineNeed {
       const Svd s(numbers);
@@ -134,6 +135,7 @@ const LibraryRoutine kSingularValues{
         solveByJacobi(job, s, to);
       }
     },
+    false,
 };
 
 }  // namespace

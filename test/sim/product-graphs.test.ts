@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { DeviceError, DeviceLostError, MemoryError } from '../../src/host/errors.js';
-import { compile, iterate, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
+import { compile, iterate, type Lazy, lazy, linalg, persist, synchronize } from '../../src/index.js';
 import { bitsOf } from './programs.js';
 import { describeSimulator, setFaults, setSchedule, show, takeProblems } from './simulator.js';
 
@@ -276,6 +276,23 @@ describe('products that are not part of graphs', () => {
     expect(graphsOf(between, 1000)).toEqual([3]);
     expect(graphsOf(between, 2000)).toEqual([1, 1]);
   });
+});
+
+it.each([
+  ['eigenvectors', (x: Lazy) => linalg.eigh(x.add(x.matrixTranspose())).eigenvectors],
+  ['eigenvalues', (x: Lazy) => linalg.eigvals(x).abs()],
+  ['singular values', (x: Lazy) => linalg.svdvals(x)],
+] as const)('are none where cuSOLVER waits on the host: %s', async (_, of) => {
+  const g = compile((x: Lazy) => of(x).mul(2), { device });
+  const given = lazy(
+    Float64Array.from({ length: 1600 }, (_, i) => Math.sin(i * i)),
+    { shape: [40, 40] },
+  );
+  const x = await given.persist({ device });
+  const wanted = (await g(x)).data;
+  for (let i = 0; i <= PLAIN_RUNS; i++) expect((await g(x)).data).toEqual(wanted);
+  x.dispose();
+  expect(takeProblems()).toEqual([]);
 });
 
 describe('a call for recordings that fails', () => {

@@ -63,6 +63,11 @@ int queueUses(Simulator& simulator, Handle& handle, std::vector<Use> uses, const
   return kOk;
 }
 
+// Of calls that wait for the device on the host, which a stream that is captured does not allow.
+inline void waitOnHost(Simulator& simulator, const Handle& handle) {
+  if (handle.stream->capture != nullptr) simulator.misuse(simulator.callName + " while a stream is captured");
+}
+
 inline size_t workBytes(int64_t rows, int64_t columns, int type) {
   return static_cast<size_t>(rows * std::min<int64_t>(columns, 32)) * bytesOfType(type) + 64;
 }

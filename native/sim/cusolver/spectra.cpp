@@ -21,6 +21,7 @@ WEFT_SIM_SOLVER cusolverDnXsyevd(Handle* given, Params*, int vectors, int triang
                                  void* a, int64_t leading, int typeW, void* values, int compute, void* work,
                                  size_t bytes, void*, size_t, int* info) {
   return enterSolver("cusolverDnXsyevd", given, [&](Simulator& simulator, Handle& handle) {
+    waitOnHost(simulator, handle);
     if (!isLinearType(type) || typeW != realTypeOf(type) || compute != type || vectors < 0 || vectors > 1 ||
         triangle < 0 || triangle > 1 || n < 1 || leading != n || bytes < workBytes(n, n, type))
       return kInvalid;
@@ -126,6 +127,7 @@ WEFT_SIM_SOLVER cusolverDnXgesvdp(Handle* given, Params*, int vectors, int econo
                                   int compute, void* work, size_t bytes, void*, size_t, int* info,
                                   double* error) {
   return enterSolver("cusolverDnXgesvdp", given, [&](Simulator& simulator, Handle& handle) {
+    waitOnHost(simulator, handle);
     const SvdCall call{vectors, economic, m, n, type, a, leading, values, u, leadingU, v, leadingV};
     if (!call.isRight() || typeS != realTypeOf(type) || typeU != type || typeV != type || compute != type ||
         bytes < workBytes(m, n, type))
@@ -203,6 +205,7 @@ WEFT_SIM_SOLVER cusolverDnXgeev(Handle* given, Params*, int left, int right, int
                                 void* vr, int64_t leadingVr, int compute, void* work, size_t bytes,
                                 void* host, size_t hostBytes, int* info) {
   return enterSolver("cusolverDnXgeev", given, [&](Simulator& simulator, Handle& handle) {
+    waitOnHost(simulator, handle);
     if (!isGeneralCall(left, right, n, type, leading, typeW, typeVr, compute) || leadingVr != n ||
         bytes < workBytes(n, n, type) || host == nullptr || hostBytes < static_cast<size_t>(n) * 64)
       return kInvalid;
