@@ -19,6 +19,12 @@ import {
 } from '../../src/codegen/cuda/routines/scan.js';
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks } from '../../src/codegen/cuda/routines/select.js';
+import {
+  printBlockCholesky,
+  printBlockQ,
+  printBlockQr,
+} from '../../src/codegen/cuda/routines/block-factors.js';
+import { printBlockLu, printBlockTriangle } from '../../src/codegen/cuda/routines/block-matrices.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseMatmul } from '../../src/codegen/cuda/routines/sparse-matmul.js';
 import { printSparseMerge } from '../../src/codegen/cuda/routines/sparse-merge.js';
@@ -193,6 +199,24 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
       printSmallSolve('float64', 16, 0),
       printSmallSolve('complex64', 7, 2),
       printPivotOrder(),
+    ]);
+  }, 30_000);
+
+  it('factors of matrices that a block has, and triangles', async () => {
+    const [square, columns] = [
+      { n: 100, pitch: 101, threads: 256 },
+      { columns: 40, rows: 130, pitch: 131, threads: 256 },
+    ];
+    const lower = { isUpper: false, form: 0, hasUnitDiagonal: true } as const;
+    await compileForHopper([
+      printBlockLu('float32', { n: 128, pitch: 128, threads: 256 }),
+      printBlockLu('complex128', { n: 64, pitch: 64, threads: 128 }),
+      printBlockTriangle('float32', square, lower),
+      printBlockTriangle('complex64', square, { isUpper: false, form: 2, hasUnitDiagonal: false }),
+      printBlockCholesky('float64', square, false),
+      printBlockCholesky('complex64', square, true),
+      printBlockQr('complex128', columns),
+      printBlockQ('float32', columns, 60),
     ]);
   }, 30_000);
 

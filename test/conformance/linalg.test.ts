@@ -19,6 +19,7 @@ import {
   LINEAR_BACKENDS,
   type LinearDType,
   matrices,
+  orthonormal,
 } from '../support/linear.js';
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -65,8 +66,8 @@ describe.each(LINEAR_BACKENDS)('linear algebra on %s', (device) => {
   });
 
   it.each(['float64', 'complex64'] as const)('factors solve again and again: %s', async (dtype) => {
-    // A GPU has kernels for the first, a library for the other.
-    const differences = [20, 35].flatMap((n) => {
+    // A GPU has a warp for the first, a block for the second, a library for the last.
+    const differences = [20, 35, 91].flatMap((n) => {
       const a = matrices(dtype, [2, n, n], 1).add(matrices(dtype, [n, n], 2));
       const b = matrices(dtype, [2, n, 3], 3);
       const factors = linalg.luFactor(a);
@@ -76,6 +77,59 @@ describe.each(LINEAR_BACKENDS)('linear algebra on %s', (device) => {
       );
     });
     await expectSmall(device, dtype, differences, 4096);
+  });
+});
+
+describe.each(LINEAR_BACKENDS)('matrices of more rows than a warp has lanes on %s', (device) => {
+  it('have solutions, whatever the order of their rows', async () => {
+    // Zeros above, so that each pivot is another row.
+    const a = matrices('float32', [3, 70, 70], 1).tril().flip(-2);
+    const b = matrices('float32', [3, 70, 41], 2);
+    const x = linalg.solve(a.add(eye(70).astype('float32').flip(-2).mul(9)), b);
+    await expectSmall(
+      device,
+      'float32',
+      [a.add(eye(70).astype('float32').flip(-2).mul(9)).matmul(x).sub(b)],
+      4096,
+    );
+  });
+
+  it('have factors', async () => {
+    const a = matrices('complex128', [2, 34, 34], 3);
+    const positive = a.matmul(adjoint(a));
+    const upper = linalg.cholesky(positive, { upper: true });
+    const { p, l, u } = linalg.lu(a);
+    const differences = [
+      adjoint(upper).matmul(upper).sub(positive),
+      upper.tril(-1),
+      p.matmul(l).matmul(u).sub(a),
+    ];
+    const shapes = [
+      [2, 44, 34],
+      [2, 34, 50],
+    ];
+    for (const shape of shapes) {
+      const given = matrices('complex128', shape, 4);
+      const { q, r } = linalg.qr(given);
+      differences.push(q.matmul(r).sub(given), orthonormal(q), r.tril(-1));
+    }
+    await expectSmall(device, 'complex128', differences, 1024);
+  });
+
+  it('are an error where they are singular or not positive', async () => {
+    const good = matrices('float64', [3, 40, 40], 5);
+    const column = lazy(
+      new Float64Array(120).map((_, k) => (k === 47 ? 0 : 1)),
+      { shape: [3, 1, 40] },
+    );
+    await expect(linalg.solve(good.mul(column), good).compute({ device })).rejects.toMatchObject({
+      matrix: 1,
+    });
+    const positive = good.matmul(good.matrixTranspose()).mul(lazy([1, 1, -1]).reshape([3, 1, 1]));
+    await expect(linalg.cholesky(positive).compute({ device })).rejects.toMatchObject({ matrix: 2 });
+    const determinants = await linalg.det(good.mul(column)).compute({ device });
+    expect(determinants.data[1]).toBe(0);
+    expect(determinants.data[0]).not.toBe(0);
   });
 });
 

@@ -13,11 +13,14 @@ const a = toLazy(randomValues('float64', [60, 24, 24], 1));
 const b = toLazy(randomValues('float64', [60, 24, 3], 2));
 const positive = a.matmul(a.matrixTranspose()).add(lazy([1]));
 const wide = toLazy(randomValues('float64', [30, 34, 34], 3));
+// Larger than what a block has in shared memory.
+const large = toLazy(randomValues('float64', [12, 92, 92], 4));
 const JOBS: readonly (readonly [name: string, output: Lazy, call: string])[] = [
   ['solutions', linalg.solve(a.mul(2), b).add(1), 'solve'],
   ['solutions by triangles', linalg.solve(wide, wide.slice('...', [0, 2])), 'triangularSolve'],
   ['factors', linalg.cholesky(positive), 'cholesky'],
-  ['factors by a library', linalg.cholesky(wide.matmul(wide.matrixTranspose()).add(lazy([1]))), 'cholesky'],
+  ['factors by blocks', linalg.cholesky(wide.matmul(wide.matrixTranspose()).add(lazy([1]))), 'cholesky'],
+  ['factors by a library', linalg.cholesky(large.matmul(large.matrixTranspose()).add(lazy([1]))), 'cholesky'],
   ['triangles', linalg.solveTriangular(a, b), 'triangularSolve'],
   ['permutations', linalg.lu(a).p, 'pivotOrder'],
   ['orthonormal columns', linalg.qr(a.slice('...', [0, 5])).q, 'qOfQr'],
@@ -30,7 +33,7 @@ afterEach(() => setFaults([]));
 
 describe('linear algebra on a simulated GPU', () => {
   // The workspace of the others is larger than these stacks.
-  it.each(JOBS.slice(0, 6))('has the bits of the whole in tiles: %s', async (_, output, call) => {
+  it.each(JOBS.slice(0, 7))('has the bits of the whole in tiles: %s', async (_, output, call) => {
     const whole = output.plan({ device });
     const memory = Math.ceil(0.6 * whole.peakBytes);
     expect(String(whole)).toContain(call);
@@ -134,8 +137,8 @@ describe('linear algebra on a simulated GPU', () => {
     // Of a size with which the stand-in's gesvdp is inexact.
     ['cusolverDnDgesvdj', 7],
   ] as const)('fails with an error where %s does, and runs afterwards', async (call, job) => {
-    // Of sizes of their own, whose workspaces were not asked for, and too large for a warp.
-    const n = 33 + call.length;
+    // Of sizes of their own, whose workspaces were not asked for, and too large for the kernels of a block.
+    const n = 91 + call.length;
     const x = toLazy(randomValues('float64', [n, n], 9)).add(lazy([1]));
     const y = toLazy(randomValues('float64', [n, 2], 9));
     const output = [

@@ -4,6 +4,7 @@
  */
 import { byteLengthOf, dtypeCode, isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
+import { blockCholesky, blockLu, blockQ, blockQr, blockTriangle } from './block-matrices.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { wordsOf } from './number-words.js';
@@ -101,7 +102,7 @@ export const LU = routineCall(
     workspace: (step) => panelOf(Math.max(columns(step), rows(step))),
     operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by partial pivoting',
-    kernels: smallLu,
+    kernels: (step) => smallLu(step) ?? blockLu(step),
   }),
 );
 
@@ -177,7 +178,7 @@ export const CHOLESKY = routineCall(
     workspace: (step) => panelOf(columns(step)),
     operations: (step) => columns(step) ** 3 / 3,
     method: 'by blocks of columns',
-    kernels: smallCholesky,
+    kernels: (step) => smallCholesky(step) ?? blockCholesky(step),
   }),
 );
 
@@ -187,6 +188,7 @@ export const TRIANGULAR_SOLVE = routineCall(
     workspace: () => 0,
     operations: (step) => (columns(step) * rows(step) ** 2) / 2,
     method: 'by substitution',
+    kernels: blockTriangle,
   }),
 );
 
@@ -196,7 +198,7 @@ export const QR = routineCall(
     workspace: (step) => 2 ** 19 + 1024 * Math.max(256, columns(step), rows(step)),
     operations: (step) => 2 * columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by Householder reflectors',
-    kernels: smallQr,
+    kernels: (step) => smallQr(step) ?? blockQr(step),
   }),
 );
 
@@ -220,7 +222,7 @@ export const Q_OF_QR = routineCall(
     },
     operations: (step) => 2 * columns(step) * rows(step) * step.parameters[0]!,
     method: 'by Householder reflectors',
-    kernels: smallQ,
+    kernels: (step) => smallQ(step) ?? blockQ(step),
     overwrites: false,
   }),
 );

@@ -64,8 +64,11 @@ ${SMALL_CHOLESKY_NAME}(unsigned int first_x, const weft_number* given, weft_numb
 `;
 }
 
-/** A reflector of column k, as LAPACK's larfg has it, made by all lanes; `tau` and `beta` are theirs all. */
-const printReflector = (rows: number): string => `    weft_number* const v = a + k * ${pitchOf(rows)};
+/** A reflector of column k of `a`, as LAPACK's larfg has it, made by all lanes of a warp; `tau` and `beta` are theirs all. */
+export const printReflector = (
+  rows: number,
+  pitch: number,
+): string => `    weft_number* const v = a + k * ${pitch};
     // Scaled, so that squares neither overflow nor vanish.
     weft_real rest = 0;
     for (int i = k + 1 + lane; i < ${rows}; i += ${WARP}) rest += weft_size(v[i]);
@@ -100,7 +103,7 @@ ${SMALL_QR_NAME}(unsigned int first_x, const weft_number* given, weft_number* fa
   for (int k = lane; k < ${columns * rows}; k += ${WARP}) a[k / ${rows} * ${pitchOf(rows)} + k % ${rows}] = given[k];
   __syncwarp();
   for (int k = 0; k < ${Math.min(columns, rows)}; k++) {
-${printReflector(rows)}    if (lane == 0) taus[matrix * ${Math.min(columns, rows)} + k] = tau;
+${printReflector(rows, pitchOf(rows))}    if (lane == 0) taus[matrix * ${Math.min(columns, rows)} + k] = tau;
     for (int j = k + 1 + lane; j < ${columns}; j += ${WARP}) {
       weft_number* const x = a + j * ${pitchOf(rows)};
       weft_number sum = x[k];
