@@ -3,6 +3,12 @@ import { describe, it } from 'vitest';
 import { printAmong } from '../../src/codegen/cuda/routines/among.js';
 import { printSums } from '../../src/codegen/cuda/routines/bin-sums.js';
 import { printBins } from '../../src/codegen/cuda/routines/bins.js';
+import {
+  printBlockCholesky,
+  printBlockQ,
+  printBlockQr,
+} from '../../src/codegen/cuda/routines/block-factors.js';
+import { printBlockLu, printBlockTriangle } from '../../src/codegen/cuda/routines/block-matrices.js';
 import { printBrackets } from '../../src/codegen/cuda/routines/bracket.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
@@ -19,12 +25,6 @@ import {
 } from '../../src/codegen/cuda/routines/scan.js';
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks } from '../../src/codegen/cuda/routines/select.js';
-import {
-  printBlockCholesky,
-  printBlockQ,
-  printBlockQr,
-} from '../../src/codegen/cuda/routines/block-factors.js';
-import { printBlockLu, printBlockTriangle } from '../../src/codegen/cuda/routines/block-matrices.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseMatmul } from '../../src/codegen/cuda/routines/sparse-matmul.js';
 import { printSparseMerge } from '../../src/codegen/cuda/routines/sparse-merge.js';
