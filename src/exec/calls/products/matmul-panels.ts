@@ -21,6 +21,7 @@ import {
   type SlotBlock,
   type SlotRules,
   slotBytes,
+  type TileList,
 } from '../../tiles/sweep-slots.js';
 import type { Span, SweptTask, Tile, Window } from '../../tiles/sweep-windows.js';
 import { CONTRACTED_GRANULE, contractedUnits, operandAt, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
@@ -74,19 +75,17 @@ function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
   };
 }
 
-export function panelTiles(step: MatmulStep, counts: PanelCounts): PanelTile[] {
-  const { rows, columns, depths, outer } = counts;
-  const tiles: PanelTile[] = [];
-  const [slow, fast] = outer === 'rows' ? [rows, columns] : [columns, rows];
-  for (let a = 0; a < slow; a++) {
-    for (let b = 0; b < fast; b++) {
-      const [i, j] = outer === 'rows' ? [a, b] : [b, a];
-      const block = [rangeOf(step.m, i, rows), rangeOf(step.n, j, columns)] as const;
-      for (let part = 0; part < depths; part++)
-        tiles.push(panelTile(step, ...block, rangeOf(step.k, part, depths, CONTRACTED_GRANULE)));
-    }
-  }
-  return tiles;
+/** Each is worked out when it is asked for: there may be 65,536. */
+function panelTiles(step: MatmulStep, { rows, columns, depths, outer }: PanelCounts): TileList {
+  const fast = outer === 'rows' ? columns : rows;
+  const at = (t: number): PanelTile => {
+    const [block, part] = [Math.floor(t / depths), t % depths];
+    const [slow, quick] = [Math.floor(block / fast), block % fast];
+    const [i, j] = outer === 'rows' ? [slow, quick] : [quick, slow];
+    const depth = rangeOf(step.k, part, depths, CONTRACTED_GRANULE);
+    return panelTile(step, rangeOf(step.m, i, rows), rangeOf(step.n, j, columns), depth);
+  };
+  return { length: rows * columns * depths, at };
 }
 
 /** The i-th of `count` ranges, in whole granules. One range is all there is. */
