@@ -1,5 +1,5 @@
 /** The CUDA C of routines: every form compiles with the real NVRTC, where it is found. */
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { printAmong } from '../../src/codegen/cuda/routines/among.js';
 import { printSums } from '../../src/codegen/cuda/routines/bin-sums.js';
 import { printBins } from '../../src/codegen/cuda/routines/bins.js';
@@ -35,6 +35,9 @@ import { printSparseTriangular } from '../../src/codegen/cuda/routines/sparse-tr
 import { printTop } from '../../src/codegen/cuda/routines/top.js';
 import { printUnique } from '../../src/codegen/cuda/routines/unique.js';
 import { printUniqueCounts } from '../../src/codegen/cuda/routines/unique-counts.js';
+import { blockLu } from '../../src/exec/calls/block-matrices.js';
+import type { RoutineStep } from '../../src/exec/calls/call.js';
+import type { DType } from '../../src/graph/dtype.js';
 import { scanTile } from '../../src/graph/scan-tiles.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 import { expectCompiled } from '../support/nvrtc-images.js';
@@ -51,6 +54,27 @@ const SCANS: readonly Omit<ScanForm, 'reverse'>[] = [
 ];
 
 const compileForHopper = (sources: readonly string[]): Promise<void> => expectCompiled(sources, 'sm_90');
+
+it('leaves a matrix to a library where a block has no shared memory for it', () => {
+  const stepOf = (dtype: DType, n: number): RoutineStep => {
+    const array = (of: DType, shape: readonly number[], buffer: number) => ({ dtype: of, shape, buffer });
+    const operands = [array(dtype, [3, n, n], 0)];
+    const results = [array(dtype, [3, n, n], 1), array('int64', [3, n], 2)];
+    return { kind: 'call', call: 'lu', parameters: [], operands, results, nodes: [0] };
+  };
+  // Beside a matrix of 64 KiB a block has the number of the next pivot.
+  const has = (dtype: DType, n: number, kib: number): boolean =>
+    blockLu(stepOf(dtype, n), { sharedByteLength: kib * 1024 }) !== undefined;
+  for (const [dtype, n] of [
+    ['float32', 128],
+    ['complex128', 64],
+  ] as const) {
+    expect(has(dtype, n, 64)).toBe(false);
+    expect(has(dtype, n, 96)).toBe(true);
+    expect(has(dtype, n + 1, 227)).toBe(false);
+    expect(has(dtype, n - 1, 64)).toBe(true);
+  }
+});
 
 describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
   it.each(SCANS)(

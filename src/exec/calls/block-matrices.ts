@@ -15,19 +15,21 @@ import {
 import {
   BLOCK_LU_NAME,
   BLOCK_TRIANGLE_NAME,
-  type BlockForm,
   printBlockLu,
   printBlockTriangle,
 } from '../../codegen/cuda/routines/block-matrices.js';
 import { pitchOf } from '../../codegen/cuda/routines/small-factors.js';
+import type { SmallForm } from '../../codegen/cuda/routines/small-matrices.js';
 import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
+import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { int64 } from './launch-arguments.js';
 
-/** Shared memory of a block that every GPU gives. */
+/** Shared memory of a block's matrix at most, and of what kernels have beside it. */
 const MOST_SHARED = 64 * 1024;
+const SHARED_BESIDE = 64;
 /** Rows of a matrix at most: of more, a block alone takes longer than a library. */
 const MOST_ROWS = 128;
 /** Rows of a column of QR at most: each lane has eight of them in registers. */
@@ -36,34 +38,40 @@ const MOST_ROWS_OF_COLUMN = 256;
 const SIDES_OF_WARP = 4;
 
 /** Columns lie so far apart that lanes with a row each meet different banks, where there is memory for it. */
-function columnsOf(dtype: DType, columns: number, rows: number): BlockColumns | undefined {
-  const fits = (pitch: number): boolean => columns * pitch * byteLengthOf(dtype) <= MOST_SHARED;
+function columnsOf(
+  dtype: DType,
+  columns: number,
+  rows: number,
+  { sharedByteLength }: DeviceLimits,
+): BlockColumns | undefined {
+  const most = Math.min(MOST_SHARED, sharedByteLength - SHARED_BESIDE);
+  const fits = (pitch: number): boolean => sharedBytes(dtype, columns, pitch) <= most;
   const pitch = [pitchOf(rows), rows].find(fits);
   if (pitch === undefined || rows > MOST_ROWS_OF_COLUMN) return undefined;
   return { columns, rows, pitch, threads: rows > 2 * WARP ? 256 : 128 };
 }
 
-const squareOf = (dtype: DType, n: number) => {
-  const columns = n <= MOST_ROWS ? columnsOf(dtype, n, n) : undefined;
+const squareOf = (dtype: DType, n: number, limits: DeviceLimits) => {
+  const columns = n <= MOST_ROWS ? columnsOf(dtype, n, n, limits) : undefined;
   return columns && { n, pitch: columns.pitch, threads: columns.threads };
 };
 
 /** The kernels of `lu`; undefined: a library factors matrices of these sizes. */
-export function blockLu(step: RoutineStep): CallKernels | undefined {
+export function blockLu(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [count, columns, rows] = shape as readonly [number, number, number];
-  const square = columns === rows ? squareOf(dtype, rows) : undefined;
+  const square = columns === rows ? squareOf(dtype, rows, limits) : undefined;
   if (square === undefined) return undefined;
   const [bytes, source] = [sharedBytes(dtype, rows, square.pitch), printBlockLu(dtype, square)];
   return launched(step, count, square.threads, bytes, BLOCK_LU_NAME, source);
 }
 
 /** The kernels of `triangularSolve`. */
-export function blockTriangle(step: RoutineStep): CallKernels | undefined {
+export function blockTriangle(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [count, sides, n] = shape as readonly [number, number, number];
-  const [isUpper, form, hasUnitDiagonal] = step.parameters as readonly [number, BlockForm, number];
-  const square = squareOf(dtype, n);
+  const [isUpper, form, hasUnitDiagonal] = step.parameters as readonly [number, SmallForm, number];
+  const square = squareOf(dtype, n, limits);
   if (square === undefined) return undefined;
   const triangle = { isUpper: isUpper === 1, form, hasUnitDiagonal: hasUnitDiagonal === 1 };
   const source = printBlockTriangle(dtype, square, triangle);
@@ -73,10 +81,10 @@ export function blockTriangle(step: RoutineStep): CallKernels | undefined {
 }
 
 /** The kernels of `cholesky`. */
-export function blockCholesky(step: RoutineStep): CallKernels | undefined {
+export function blockCholesky(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [count, n] = shape as readonly [number, number];
-  const square = squareOf(dtype, n);
+  const square = squareOf(dtype, n, limits);
   if (square === undefined) return undefined;
   const source = printBlockCholesky(dtype, square, step.parameters[0] === 1);
   return launched(
@@ -90,21 +98,21 @@ export function blockCholesky(step: RoutineStep): CallKernels | undefined {
 }
 
 /** The kernels of `qr`. */
-export function blockQr(step: RoutineStep): CallKernels | undefined {
+export function blockQr(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [count, columns, rows] = shape as readonly [number, number, number];
-  const form = columns <= MOST_ROWS ? columnsOf(dtype, columns, rows) : undefined;
+  const form = columns <= MOST_ROWS ? columnsOf(dtype, columns, rows, limits) : undefined;
   if (form === undefined) return undefined;
   const [bytes, source] = [sharedBytes(dtype, columns, form.pitch), printBlockQr(dtype, form)];
   return launched(step, count, form.threads, bytes, BLOCK_QR_NAME, source);
 }
 
 /** The kernels of `qOfQr`. */
-export function blockQ(step: RoutineStep): CallKernels | undefined {
+export function blockQ(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [count, columns, rows] = shape as readonly [number, number, number];
   const [wanted] = step.parameters as readonly [number];
-  const form = columns <= MOST_ROWS ? columnsOf(dtype, columns, rows) : undefined;
+  const form = columns <= MOST_ROWS ? columnsOf(dtype, columns, rows, limits) : undefined;
   if (form === undefined) return undefined;
   const [bytes, source] = [sharedBytes(dtype, columns, form.pitch), printBlockQ(dtype, form, wanted)];
   return launched(step, count, form.threads, bytes, BLOCK_Q_NAME, source);

@@ -1,7 +1,8 @@
 /**
- * Factors of matrices and what they solve: by cuSOLVER and cuBLAS on a GPU (`native/cuda/solver.cpp`), by Weft's own on
- * the CPU (`native/cpu/linear-*.cpp`). A unit is a matrix, whose bits do not depend on those beside it.
+ * Factors of matrices and what they solve: on a GPU by kernels of Weft's own (`small-matrices.ts`, `block-matrices.ts`), and of
+ * larger matrices by cuSOLVER and cuBLAS (`native/cuda/solver.cpp`), on the CPU by Weft's own (`native/cpu/linear-*.cpp`). A unit is a matrix, whose bits do not depend on those beside it.
  */
+import { DEFAULT_LIMITS, type DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js';
 import { byteLengthOf, dtypeCode, isComplex } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { blockCholesky, blockLu, blockQ, blockQr, blockTriangle } from './block-matrices.js';
@@ -42,7 +43,7 @@ interface Form {
   readonly method: string;
   readonly overwrites?: boolean;
   /** Kernels of Weft's own for some sizes on a GPU. */
-  readonly kernels?: (step: RoutineStep) => CallKernels | undefined;
+  readonly kernels?: (step: RoutineStep, limits: DeviceLimits) => CallKernels | undefined;
 }
 
 /** Multiply-adds in the time that a call of a library takes for the smallest matrix. */
@@ -53,6 +54,9 @@ const CALL_OPERATIONS = 20_000;
  */
 const ONE_THREAD_SIZE = 192;
 
+/** Of the GPUs whose blocks have least: on them a library may need its workspace. */
+const LEAST_LIMITS: DeviceLimits = { sharedByteLength: 64 * 1024 };
+
 /** Multiply-adds a second on a GPU, for the choice of streams and shares. */
 const RATE = 1e12;
 const MEMORY_RATE = 3e12;
@@ -60,7 +64,7 @@ const MEMORY_RATE = 3e12;
 function routineOf({ numbers, workspace, operations, method, overwrites = true, kernels }: Form): Routine {
   const count = ({ operands }: RoutineStep): number => operands[0]!.shape[0]!;
   const cudaWorkspace = (step: RoutineStep): WorkspaceNeed => {
-    if (kernels?.(step) !== undefined) return { most: 0, least: 0 };
+    if (kernels?.(step, LEAST_LIMITS) !== undefined) return { most: 0, least: 0 };
     const { dtype } = step.operands[0]!;
     const bytes = CUDA_BASE + workspace(step) * byteLengthOf(dtype);
     return { most: bytes, least: bytes };
@@ -75,7 +79,7 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true, 
       const moved = arrays.reduce((sum, array) => sum + bytesOf(array), 0);
       // As bytes that take as long.
       const computed = (count(step) * operations(step) * MEMORY_RATE) / RATE;
-      const launches = kernels?.(step) === undefined ? 4 * count(step) : 1;
+      const launches = kernels?.(step, DEFAULT_LIMITS) === undefined ? 4 * count(step) : 1;
       return { bytes: moved + computed, launches };
     },
     overwrites: { cpu: overwrites },
@@ -102,7 +106,7 @@ export const LU = routineCall(
     workspace: (step) => panelOf(Math.max(columns(step), rows(step))),
     operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by partial pivoting',
-    kernels: (step) => smallLu(step) ?? blockLu(step),
+    kernels: (step, limits) => smallLu(step) ?? blockLu(step, limits),
   }),
 );
 
@@ -178,7 +182,7 @@ export const CHOLESKY = routineCall(
     workspace: (step) => panelOf(columns(step)),
     operations: (step) => columns(step) ** 3 / 3,
     method: 'by blocks of columns',
-    kernels: (step) => smallCholesky(step) ?? blockCholesky(step),
+    kernels: (step, limits) => smallCholesky(step) ?? blockCholesky(step, limits),
   }),
 );
 
@@ -198,7 +202,7 @@ export const QR = routineCall(
     workspace: (step) => 2 ** 19 + 1024 * Math.max(256, columns(step), rows(step)),
     operations: (step) => 2 * columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by Householder reflectors',
-    kernels: (step) => smallQr(step) ?? blockQr(step),
+    kernels: (step, limits) => smallQr(step) ?? blockQr(step, limits),
   }),
 );
 
@@ -222,7 +226,7 @@ export const Q_OF_QR = routineCall(
     },
     operations: (step) => 2 * columns(step) * rows(step) * step.parameters[0]!,
     method: 'by Householder reflectors',
-    kernels: (step) => smallQ(step) ?? blockQ(step),
+    kernels: (step, limits) => smallQ(step) ?? blockQ(step, limits),
     overwrites: false,
   }),
 );

@@ -161,7 +161,7 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
 
 /**
  * The fewest bytes that are copied past registers: rings take 1.25 times as long as blocks for half as many, 0.9 times for
- * twice as many. Columns take 0.95 times as long for as many, 0.8 to 0.9 times for 1 GiB; rows were measured for that alone.
+ * twice as many. Columns take 0.93 to 1 times as long for as many, 0.77 to 0.9 times for 1 GiB; rows were measured for that alone.
  */
 const LEAST_COPIED_BYTES = 2 ** 25;
 

@@ -4,6 +4,7 @@
  */
 import type { DType } from '../../../graph/dtype.js';
 import { realDType } from '../../../graph/matrices.js';
+import type { SmallForm } from './small-matrices.js';
 import { printNumber, WARP } from './small-numbers.js';
 
 export const BLOCK_LU_NAME = 'weft_block_lu';
@@ -131,12 +132,9 @@ ${SHARED_NUMBERS}  __shared__ int next;
 `;
 }
 
-/** Forms of a matrix: as it is, transposed, transposed and conjugated. */
-export type BlockForm = 0 | 1 | 2;
-
 export interface Triangle {
   readonly isUpper: boolean;
-  readonly form: BlockForm;
+  readonly form: SmallForm;
   readonly hasUnitDiagonal: boolean;
 }
 
