@@ -1,6 +1,7 @@
 /**
  * The calls by which the model of their times is held: expressions of matrices, of lines and of rows, each of which plans
- * some calls, of several dtypes and sizes. Held out are sizes in between, to which no rate was fitted.
+ * some calls, of several dtypes and sizes. Held out are sizes in between, to which no rate was fitted. Sizes can also be
+ * drawn at random (`drawnCalls`): the same ones from the same seed.
  */
 import {
   bincount,
@@ -18,6 +19,15 @@ import {
   topK,
   uniqueCounts,
 } from '../src/index.js';
+import { generator } from '../test/support/random.js';
+import {
+  type Draw,
+  drawnLengths,
+  drawnMatrices,
+  drawnPlanes,
+  drawnRows,
+  drawnTransforms,
+} from './drawn-sizes.js';
 
 export interface CallCase {
   readonly family: string;
@@ -47,6 +57,8 @@ interface Family {
   readonly dtypes: readonly DType[];
   readonly sizes: readonly string[];
   readonly held: readonly string[];
+  /** Sizes at random. */
+  readonly drawn: Draw;
   readonly build: Build;
 }
 
@@ -54,20 +66,28 @@ const lines = (dtypes: readonly DType[], build: Build): Family => ({
   dtypes,
   sizes: LINES,
   held: HELD_LINES,
+  drawn: drawnLengths(50, 6e6),
   build,
 });
 const rows = (dtypes: readonly DType[], build: Build): Family => ({
   dtypes,
   sizes: MANY_ROWS,
   held: HELD_ROWS,
+  drawn: drawnRows,
   build,
 });
-const matrices = (dtypes: readonly DType[], build: Build, most = Number.POSITIVE_INFINITY): Family => {
+const matrices = (
+  dtypes: readonly DType[],
+  build: Build,
+  most = Number.POSITIVE_INFINITY,
+  isTall = false,
+): Family => {
   const isWithin = (size: string): boolean => Number(size.split('x').at(-1)) <= most;
   return {
     dtypes,
     sizes: [...MATRICES, ...STACKS].filter(isWithin),
     held: [...HELD_MATRICES, ...HELD_STACKS].filter(isWithin),
+    drawn: drawnMatrices(Math.min(1500, most), isTall),
     build,
   };
 };
@@ -104,27 +124,38 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     dtypes: COMPLEX,
     sizes: ['1000x64', '100x1024', '10x65536', '100x1000', '60x1009', '1x1048576'],
     held: ['500x256', '30x8192', '200x360', '2x262144'],
+    drawn: drawnTransforms((n) => n),
     build: (x) => [fft.fft(x!)],
   },
   'real transform of rows': {
     dtypes: REAL,
     sizes: ['1000x64', '100x1024', '10x65536', '100x1000', '60x1009'],
     held: ['500x256', '30x8192', '200x360'],
+    drawn: drawnTransforms((n) => n),
     build: (x) => [fft.rfft(x!)],
   },
   'real of transforms': {
     dtypes: COMPLEX,
     sizes: ['1000x33', '100x513', '10x32769', '100x501'],
     held: ['500x129', '30x4097', '200x181'],
+    drawn: drawnTransforms((n) => Math.floor(n / 2) + 1),
     build: (x) => [fft.irfft(x!)],
   },
   'transform of planes': {
     dtypes: COMPLEX,
     sizes: ['64x64', '512x512', '1024x1024'],
     held: ['128x256', '720x600'],
+    drawn: drawnPlanes,
     build: (x) => [fft.fft2(x!)],
   },
   product: matrices(['float32', 'float64', 'complex64', 'complex128', 'float16'], (x, y) => [x!.matmul(y!)]),
+  'product of rows': {
+    dtypes: ['float32', 'float64', 'complex64', 'complex128', 'float16'],
+    sizes: ['300x40', '40x3000'],
+    held: ['1000x20', '200x2000'],
+    drawn: drawnPlanes,
+    build: (x, y) => [x!.matmul(y!.matrixTranspose())],
+  },
   'product with a vector': matrices(REAL, (x, y) => [x!.matmul(y!.slice('...', [0, 1]))]),
   'product of its transpose': matrices(REAL, (x) => [x!.matrixTranspose().matmul(x!)]),
   solve: matrices(INEXACT, (x, y) => [linalg.solve(x!, y!.slice('...', [0, 1]))]),
@@ -133,10 +164,10 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   determinant: matrices(REAL, (x) => [linalg.det(x!)]),
   lu: matrices(REAL, (x) => partsOf(linalg.lu(x!))),
   cholesky: matrices(INEXACT, (x) => [linalg.cholesky(x!)]),
-  qr: matrices(INEXACT, (x) => partsOf(linalg.qr(x!))),
+  qr: matrices(INEXACT, (x) => partsOf(linalg.qr(x!)), 1500, true),
   eigh: matrices(INEXACT, (x) => partsOf(linalg.eigh(x!)), 500),
   eigvalsh: matrices(REAL, (x) => [linalg.eigvalsh(x!)], 500),
-  svd: matrices(INEXACT, (x) => partsOf(linalg.svd(x!)), 300),
+  svd: matrices(INEXACT, (x) => partsOf(linalg.svd(x!)), 300, true),
   svdvals: matrices(REAL, (x) => [linalg.svdvals(x!)], 500),
   eig: matrices(REAL, (x) => partsOf(linalg.eig(x!)), 300),
   'least squares': matrices(REAL, (x, y) => [linalg.lstsq(x!, y!.slice('...', [0, 1])).x], 300),
@@ -158,31 +189,47 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     dtypes: ['float32'],
     sizes: ['2x64x32', '4x512x64', '1x2048x64'],
     held: ['3x200x32', '2x1000x64'],
+    drawn: (next) => {
+      const [batch, length] = [1 + Math.floor(6 * next()), Math.round(64 * 40 ** next())];
+      return `${batch}x${length}x${next() < 0.5 ? 32 : 64}`;
+    },
     build: (x, y) => [x!.matmul(y!.matrixTranspose()).softmax(-1).matmul(x!)],
   },
   'dense of sparse': {
     dtypes: REAL,
     sizes: ['100', '3000', '30000'],
     held: ['700', '10000'],
+    drawn: drawnLengths(50, 40_000),
     build: (x) => [matrixOf(x!).toDense()],
   },
 };
 
 const arraysOf = ({ data, indices, indptr }: SparseMatrix): object => ({ data, indices, indptr });
 
-/** Cases that rates were fitted to, or those in between. */
-export function callCases(isHeldOut: boolean): CallCase[] {
-  return Object.entries(FAMILIES).flatMap(([family, { dtypes, sizes, held, build }]) =>
-    dtypes.flatMap((dtype) =>
-      (isHeldOut ? held : sizes).map((size): CallCase => {
-        const shape = size.split('x').map(Number);
-        return {
-          family,
-          dtype,
-          size,
-          build: () => build(placeholder(shape, dtype), placeholder(shape, dtype)),
-        };
-      }),
+/** A case of a family; undefined: there is no such family. */
+export function callCase(family: string, dtype: DType, size: string): CallCase | undefined {
+  const build = FAMILIES[family]?.build;
+  const given = (): Lazy => placeholder(size.split('x').map(Number), dtype);
+  return build && { family, dtype, size, build: () => build(given(), given()) };
+}
+
+const casesOf = (sizesOf: (family: Family, dtype: DType) => readonly string[]): CallCase[] =>
+  Object.entries(FAMILIES).flatMap(([name, family]) =>
+    family.dtypes.flatMap((dtype) =>
+      sizesOf(family, dtype).map((size): CallCase => callCase(name, dtype, size)!),
     ),
   );
+
+/** Cases that rates were fitted to, or those in between. */
+export const callCases = (isHeldOut: boolean): CallCase[] =>
+  casesOf(({ sizes, held }) => (isHeldOut ? held : sizes));
+
+/** So many cases of each family and dtype with sizes at random, in random order: time for a part of them has some of all. */
+export function drawnCalls(count: number, seed: number): CallCase[] {
+  const next = generator(seed);
+  const cases = casesOf(({ drawn }) => Array.from({ length: count }, () => drawn(next)));
+  return cases
+    .map((one) => ({ one, key: next() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ one }) => one);
 }

@@ -8,9 +8,10 @@
  *
  * usage: node dist/bench/cost-model.js [--device cuda:0] [--only scale,transpose] [--held-out 100] [--seed 1]
  *        [--most 26] [--turns 1] [--json]
- *        node dist/bench/cost-model.js --calls [--device cuda:0] [--held-out 1] [--seconds 60] [--json]
- *        node dist/bench/cost-model.js --measured FILE [--device sm_90] [--json]
- *        --calls: calls of libraries and routines in place of kernels, until `seconds` have passed
+ *        node dist/bench/cost-model.js --calls [--device cuda:0] [--held-out 1] [--drawn 2 --seed 1] [--seconds 60] [--json]
+ *        node dist/bench/cost-model.js [--calls] --measured FILE [--device sm_90] [--json]
+ *        --calls: calls of libraries and routines in place of kernels, until `seconds` have passed; `drawn`: of so many
+ *        random sizes of each family and dtype
  *        --most: the largest kernels have 2^most elements; FILE: lines that --json printed
  */
 import { parseArgs } from 'node:util';
@@ -18,10 +19,10 @@ import type { CallStep } from '../src/exec/calls/call.js';
 import type { CallSamples } from '../src/exec/calls/call-samples.js';
 import { callRow } from '../src/exec/calls/table.js';
 import type { KernelStep } from '../src/exec/plan/plan.js';
-import { type Device, deviceNamed, gpuOf } from '../src/exec/targets/device.js';
+import { CPU, type Device, deviceNamed, gpuOf } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
 import { secondsOfCall } from '../src/inspect/call-times.js';
-import { type CallCase, callCases } from './call-corpus.js';
+import { type CallCase, callCases, drawnCalls } from './call-corpus.js';
 import { type CostCase, fittedCases, heldOutCases } from './cost-corpus.js';
 import {
   apart,
@@ -40,6 +41,7 @@ const { values: options } = parseArgs({
     device: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
     'held-out': { type: 'string', default: '0' },
+    drawn: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
     most: { type: 'string', default: '26' },
     turns: { type: 'string', default: '1' },
@@ -100,11 +102,15 @@ const cases = (wanted > 0 ? heldOutCases(wanted, Number(options.seed), most) : f
   isWanted,
 );
 const device = (): Device => deviceNamed(options.device || 'cuda:0');
-const calls = (): CallCase[] => callCases(wanted > 0).filter(isWanted);
+const drawn = Number(options.drawn);
+const calls = (): CallCase[] =>
+  (drawn > 0 ? drawnCalls(drawn, Number(options.seed)) : callCases(wanted > 0)).filter(isWanted);
 const found = options.calls
   ? options.measured === ''
     ? await measuredCalls(calls(), device())
-    : callsAnew(calls(), options.measured)
+    : callsAnew(options.measured, options.device === '' ? CPU : gpuOf(options.device), (family) =>
+        isWanted({ family }),
+      )
   : options.measured === ''
     ? await measuredCases(cases, device())
     : predictedAnew(cases, gpuOf(options.device || 'sm_90'), options.measured);

@@ -16,12 +16,12 @@ import { callRow } from '../src/exec/calls/table.js';
 import type { DevicePlan, KernelStep, Step } from '../src/exec/plan/plan.js';
 import { secondsOfCall } from '../src/exec/targets/cpu-call-seconds.js';
 import { limitsOf, ratesOf } from '../src/exec/targets/cuda-device.js';
-import { CPU, type Device } from '../src/exec/targets/device.js';
+import type { Device } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
 import { canonicalize } from '../src/fusion/passes/canonicalize.js';
-import { type Lazy, placeholder } from '../src/index.js';
+import { type DType, type Lazy, placeholder } from '../src/index.js';
 import { planOnDevice } from '../test/support/device-plan.js';
-import type { CallCase } from './call-corpus.js';
+import { type CallCase, callCase } from './call-corpus.js';
 import type { CostCase } from './cost-corpus.js';
 
 /** In microseconds. */
@@ -72,17 +72,34 @@ export const measuredCallOf = ({ label, step }: PlannedCall, device: Device, mea
   measured,
 });
 
-/** Calls of a file, which were measured with one thread of the CPU, with the predictions of this version. */
-export function callsAnew(cases: readonly CallCase[], file: string): Measured[] {
+/**
+ * Calls of a file with the predictions of this version; those of the CPU were measured with one of its threads. The cases
+ * are those of the lines' labels, some of them by family and number.
+ */
+export function callsAnew(
+  file: string,
+  device: Device,
+  isWanted: (family: string, k: number) => boolean = () => true,
+): Measured[] {
   const times = new Map(savedIn(file).map(({ kernel, measured }) => [kernel, measured]));
-  return cases.flatMap((one) =>
-    callsOf(one, CPU).flatMap((call) => {
-      const measured = times.get(call.label);
-      if (measured === undefined) return [];
-      const predicted = secondsOfCall(call.step, unmeasuredRates(1)) * 1e6;
-      return [{ ...measuredCallOf(call, CPU, measured), predicted }];
-    }),
+  const cases = [...new Set([...times.keys()].map((label) => label.slice(0, label.lastIndexOf(': '))))].map(
+    (label) => /^(.+) of (\S+) (\S+)$/.exec(label)!,
   );
+  return cases.flatMap(([, family, dtype, size], k) => {
+    const one = isWanted(family!, k) ? callCase(family!, dtype as DType, size!) : undefined;
+    return one === undefined
+      ? []
+      : callsOf(one, device).flatMap((call) => {
+          const measured = times.get(call.label);
+          if (measured === undefined) return [];
+          const found = measuredCallOf(call, device, measured);
+          return [
+            device.isHost
+              ? { ...found, predicted: secondsOfCall(call.step, unmeasuredRates(1)) * 1e6 }
+              : found,
+          ];
+        });
+  });
 }
 
 const savedIn = (file: string): Measured[] =>
