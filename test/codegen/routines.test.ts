@@ -3,12 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { printAmong } from '../../src/codegen/cuda/routines/among.js';
 import { printSums } from '../../src/codegen/cuda/routines/bin-sums.js';
 import { printBins } from '../../src/codegen/cuda/routines/bins.js';
-import {
-  printBlockCholesky,
-  printBlockQ,
-  printBlockQr,
-} from '../../src/codegen/cuda/routines/block-factors.js';
+import { printBlockCholesky } from '../../src/codegen/cuda/routines/block-cholesky.js';
 import { printBlockLu, printBlockTriangle } from '../../src/codegen/cuda/routines/block-matrices.js';
+import { printBlockQ, printBlockQr } from '../../src/codegen/cuda/routines/block-qr.js';
 import { printBrackets } from '../../src/codegen/cuda/routines/bracket.js';
 import { printCompact } from '../../src/codegen/cuda/routines/compact.js';
 import { CLEAR_KERNEL } from '../../src/codegen/cuda/routines/look-back.js';
@@ -229,7 +226,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
   it('factors of matrices that a block has, and triangles', async () => {
     const [square, columns] = [
       { n: 100, pitch: 101, threads: 256 },
-      { columns: 40, rows: 130, pitch: 131, threads: 256 },
+      { columns: 40, rows: 130, threads: 256 },
     ];
     const lower = { isUpper: false, form: 0, hasUnitDiagonal: true } as const;
     await compileForHopper([
@@ -237,10 +234,11 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
       printBlockLu('complex128', { n: 64, pitch: 64, threads: 128 }),
       printBlockTriangle('float32', square, lower),
       printBlockTriangle('complex64', square, { isUpper: false, form: 2, hasUnitDiagonal: false }),
-      printBlockCholesky('float64', square, false),
-      printBlockCholesky('complex64', square, true),
+      printBlockCholesky('float64', { ...square, pitch: 102 }, false),
+      printBlockCholesky('complex64', { ...square, pitch: 102 }, true),
+      printBlockCholesky('complex128', { n: 64, pitch: 64, threads: 128 }, false),
       printBlockQr('complex128', columns),
-      printBlockQ('float32', columns, 60),
+      printBlockQ('float32', columns, 130),
     ]);
   }, 30_000);
 

@@ -82,6 +82,32 @@ describe('linear algebra on a simulated GPU', () => {
     }
   });
 
+  it.each([
+    ['float32', [3, 40, 34], 1e-30],
+    ['float32', [1, 150, 40], 1e30],
+    ['complex128', [1, 33, 40], 1e-200],
+  ] as const)('has QR factors of a block of %s %j by %d', async (dtype, shape, scale) => {
+    const x = toLazy(randomValues(dtype, shape, 7))
+      .mul(scale)
+      .astype(dtype);
+    // A column of zeros has no reflector.
+    const given = x.mul(lazy(Array.from({ length: shape[2] }, (_, k) => (k === 5 ? 0 : 1))).astype(dtype));
+    const { q, r } = linalg.qr(given, { mode: 'complete' });
+    const [u, v] = await compute([q, r], { device });
+    const isSingle = dtype === 'float32' || dtype === 'complex64';
+    const [left, wanted] = [lazy(u!), given.div(scale)];
+    const error = left.matmul(lazy(v!).div(scale)).sub(wanted).abs().max();
+    const apart = left.matrixTranspose().conj().matmul(left).sub(eye(shape[1])).abs().max();
+    for (const off of await compute([error, apart])) expect(off.item()).toBeLessThan(isSingle ? 2e-5 : 2e-14);
+  });
+
+  it.each([1, 5, 13])('has LU factors of matrices of %d rows, of which a warp has several', async (n) => {
+    const x = toLazy(randomValues('float64', [37, n, n], n));
+    const { p, l, u } = linalg.lu(x);
+    const [parts] = await compute([p.matmul(l).matmul(u).sub(x).abs().max()], { device });
+    expect(parts!.item()).toBeLessThan(1e-13);
+  });
+
   it('gives eigenvectors of either triangle of float32', async () => {
     const x = toLazy(randomValues('float32', [2, 40, 40], 8, -1, 1));
     for (const uplo of ['L', 'U'] as const) {

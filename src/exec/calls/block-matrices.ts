@@ -5,19 +5,24 @@
  */
 import {
   BLOCK_CHOLESKY_NAME,
-  BLOCK_Q_NAME,
-  BLOCK_QR_NAME,
-  type BlockColumns,
+  choleskyBytes,
+  choleskyPitches,
   printBlockCholesky,
-  printBlockQ,
-  printBlockQr,
-} from '../../codegen/cuda/routines/block-factors.js';
+} from '../../codegen/cuda/routines/block-cholesky.js';
 import {
   BLOCK_LU_NAME,
   BLOCK_TRIANGLE_NAME,
+  type BlockShape,
   printBlockLu,
   printBlockTriangle,
 } from '../../codegen/cuda/routines/block-matrices.js';
+import {
+  BLOCK_Q_NAME,
+  BLOCK_QR_NAME,
+  type BlockColumns,
+  printBlockQ,
+  printBlockQr,
+} from '../../codegen/cuda/routines/block-qr.js';
 import { pitchOf } from '../../codegen/cuda/routines/small-factors.js';
 import type { SmallForm } from '../../codegen/cuda/routines/small-matrices.js';
 import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
@@ -32,29 +37,30 @@ const MOST_SHARED = 64 * 1024;
 const SHARED_BESIDE = 64;
 /** Rows of a matrix at most: of more, a block alone takes longer than a library. */
 const MOST_ROWS = 128;
-/** Rows of a column of QR at most: each lane has eight of them in registers. */
+/** Rows of a column of QR at most. */
 const MOST_ROWS_OF_COLUMN = 256;
 /** Right sides of a warp, which share the copy of a matrix into shared memory. */
 const SIDES_OF_WARP = 4;
 
+const mostShared = ({ sharedByteLength }: DeviceLimits): number =>
+  Math.min(MOST_SHARED, sharedByteLength - SHARED_BESIDE);
+
 /** Columns lie so far apart that lanes with a row each meet different banks, where there is memory for it. */
-function columnsOf(
-  dtype: DType,
-  columns: number,
-  rows: number,
-  { sharedByteLength }: DeviceLimits,
-): BlockColumns | undefined {
-  const most = Math.min(MOST_SHARED, sharedByteLength - SHARED_BESIDE);
-  const fits = (pitch: number): boolean => sharedBytes(dtype, columns, pitch) <= most;
-  const pitch = [pitchOf(rows), rows].find(fits);
-  if (pitch === undefined || rows > MOST_ROWS_OF_COLUMN) return undefined;
-  return { columns, rows, pitch, threads: rows > 2 * WARP ? 256 : 128 };
+function squareOf(dtype: DType, n: number, limits: DeviceLimits): BlockShape | undefined {
+  const pitch = [pitchOf(n), n].find((each) => sharedBytes(dtype, n, each) <= mostShared(limits));
+  return n <= MOST_ROWS && pitch !== undefined ? { n, pitch, threads: threadsOf(n) } : undefined;
 }
 
-const squareOf = (dtype: DType, n: number, limits: DeviceLimits) => {
-  const columns = n <= MOST_ROWS ? columnsOf(dtype, n, n, limits) : undefined;
-  return columns && { n, pitch: columns.pitch, threads: columns.threads };
-};
+const threadsOf = (rows: number): number => (rows > 2 * WARP ? 256 : 128);
+
+/** Columns for QR, in the registers of a block: as many as fit the shared memory in which Q's reflectors are. */
+function columnsOf(step: RoutineStep, limits: DeviceLimits): BlockColumns | undefined {
+  const { dtype, shape } = step.operands[0]!;
+  const [, columns, rows] = shape as readonly [number, number, number];
+  const bytes = sharedBytes(dtype, columns, rows);
+  if (columns > MOST_ROWS || rows > MOST_ROWS_OF_COLUMN || bytes > mostShared(limits)) return undefined;
+  return { columns, rows, threads: bytes > MOST_SHARED / 2 ? 256 : threadsOf(rows) };
+}
 
 /** The kernels of `lu`; undefined: a library factors matrices of these sizes. */
 export function blockLu(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
@@ -84,38 +90,34 @@ export function blockTriangle(step: RoutineStep, limits: DeviceLimits): CallKern
 export function blockCholesky(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [count, n] = shape as readonly [number, number];
-  const square = squareOf(dtype, n, limits);
-  if (square === undefined) return undefined;
-  const source = printBlockCholesky(dtype, square, step.parameters[0] === 1);
-  return launched(
-    step,
-    count,
-    square.threads,
-    sharedBytes(dtype, n, square.pitch),
-    BLOCK_CHOLESKY_NAME,
-    source,
-  );
+  const pitch = choleskyPitches(dtype, n).find((each) => choleskyBytes(dtype, n, each) <= mostShared(limits));
+  if (n > MOST_ROWS || pitch === undefined) return undefined;
+  const square = { n, pitch, threads: threadsOf(n) };
+  const [bytes, source] = [
+    choleskyBytes(dtype, n, pitch),
+    printBlockCholesky(dtype, square, step.parameters[0] === 1),
+  ];
+  return launched(step, count, square.threads, bytes, BLOCK_CHOLESKY_NAME, source);
 }
 
 /** The kernels of `qr`. */
 export function blockQr(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
-  const [count, columns, rows] = shape as readonly [number, number, number];
-  const form = columns <= MOST_ROWS ? columnsOf(dtype, columns, rows, limits) : undefined;
+  const form = columnsOf(step, limits);
   if (form === undefined) return undefined;
-  const [bytes, source] = [sharedBytes(dtype, columns, form.pitch), printBlockQr(dtype, form)];
-  return launched(step, count, form.threads, bytes, BLOCK_QR_NAME, source);
+  return launched(step, shape[0]!, form.threads, 0, BLOCK_QR_NAME, printBlockQr(dtype, form));
 }
 
 /** The kernels of `qOfQr`. */
 export function blockQ(step: RoutineStep, limits: DeviceLimits): CallKernels | undefined {
   const { dtype, shape } = step.operands[0]!;
-  const [count, columns, rows] = shape as readonly [number, number, number];
-  const [wanted] = step.parameters as readonly [number];
-  const form = columns <= MOST_ROWS ? columnsOf(dtype, columns, rows, limits) : undefined;
+  const form = columnsOf(step, limits);
   if (form === undefined) return undefined;
-  const [bytes, source] = [sharedBytes(dtype, columns, form.pitch), printBlockQ(dtype, form, wanted)];
-  return launched(step, count, form.threads, bytes, BLOCK_Q_NAME, source);
+  const [bytes, source] = [
+    sharedBytes(dtype, form.columns, form.rows),
+    printBlockQ(dtype, form, step.parameters[0]!),
+  ];
+  return launched(step, shape[0]!, form.threads, bytes, BLOCK_Q_NAME, source);
 }
 
 const sharedBytes = (dtype: DType, columns: number, pitch: number): number =>

@@ -11,6 +11,7 @@ import type { CallKernels } from './call-row.js';
 import { wordsOf } from './number-words.js';
 import { type Routine, routineCall } from './routine.js';
 import {
+  matricesOfLu,
   smallCholesky,
   smallEigh,
   smallLu,
@@ -42,6 +43,8 @@ interface Form {
   readonly operations: (step: RoutineStep) => number;
   readonly method: string;
   readonly overwrites?: boolean;
+  /** Matrices of a unit; without it, one. */
+  readonly together?: (step: RoutineStep) => number;
   /** Kernels of Weft's own for some sizes on a GPU. */
   readonly kernels?: (step: RoutineStep, limits: DeviceLimits) => CallKernels | undefined;
 }
@@ -61,7 +64,8 @@ const LEAST_LIMITS: DeviceLimits = { sharedByteLength: 64 * 1024 };
 const RATE = 1e12;
 const MEMORY_RATE = 3e12;
 
-function routineOf({ numbers, workspace, operations, method, overwrites = true, kernels }: Form): Routine {
+function routineOf(form: Form): Routine {
+  const { numbers, workspace, operations, method, overwrites = true, together = () => 1, kernels } = form;
   const count = ({ operands }: RoutineStep): number => operands[0]!.shape[0]!;
   const cudaWorkspace = (step: RoutineStep): WorkspaceNeed => {
     if (kernels?.(step, LEAST_LIMITS) !== undefined) return { most: 0, least: 0 };
@@ -70,8 +74,8 @@ function routineOf({ numbers, workspace, operations, method, overwrites = true, 
     return { most: bytes, least: bytes };
   };
   return {
-    units: count,
-    unitSize: (_, array) => eachOf(array),
+    units: (step) => Math.ceil(count(step) / together(step)),
+    unitSize: (step, array) => together(step) * eachOf(array),
     numbers: (step) => [dtypeCode(step.operands[0]!.dtype), count(step), ...numbers(step)],
     cudaWorkspace,
     work: (step) => {
@@ -106,6 +110,7 @@ export const LU = routineCall(
     workspace: (step) => panelOf(Math.max(columns(step), rows(step))),
     operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by partial pivoting',
+    together: matricesOfLu,
     kernels: (step, limits) => smallLu(step) ?? blockLu(step, limits),
   }),
 );

@@ -18,6 +18,8 @@ import {
   SMALL_SVD_NAME,
 } from '../../codegen/cuda/routines/small-jacobi.js';
 import {
+  lanesOf,
+  matricesOfBlock,
   printSmallLu,
   printSmallSolve,
   printSmallSystem,
@@ -36,7 +38,16 @@ import { int64 } from './launch-arguments.js';
 export function smallLu(step: RoutineStep): CallKernels | undefined {
   const [count, columns, rows] = step.operands[0]!.shape as readonly [number, number, number];
   if (columns !== rows || rows > WARP) return undefined;
-  return launched(step, count, SMALL_LU_NAME, printSmallLu(step.operands[0]!.dtype, rows), []);
+  const together = matricesOfBlock(rows);
+  const source = printSmallLu(step.operands[0]!.dtype, rows);
+  const threads = together * lanesOf(rows);
+  return launched(step, Math.ceil(count / together), SMALL_LU_NAME, source, [count], threads);
+}
+
+/** Matrices of a unit of `lu`. */
+export function matricesOfLu({ operands: [a] }: RoutineStep): number {
+  const [, columns, rows] = a!.shape as readonly [number, number, number];
+  return columns === rows && rows <= WARP ? matricesOfBlock(rows) : 1;
 }
 
 /** The kernels of `luSolve`. */
@@ -117,13 +128,14 @@ const launched = (
   name: string,
   source: string,
   sizes: readonly number[],
+  threads: number = WARP,
 ): CallKernels => ({
   source,
   launches: [
     {
       function: name,
       blocks: count,
-      threads: WARP,
+      threads,
       args: [
         { block: 'x' },
         ...[...operands, ...results].map(({ buffer }) => ({ buffer })),

@@ -16,11 +16,12 @@ export const SMALL_SYSTEM_NAME = 'weft_small_system';
  */
 const firstLargest = (
   dtype: DType,
+  lanes = WARP,
 ): string => `__device__ __forceinline__ unsigned int weft_most(unsigned int a) {
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800 && ${lanes} == ${WARP}
   return __reduce_max_sync(0xffffffffu, a);
 #else
-  for (int apart = ${WARP / 2}; apart > 0; apart /= 2) {
+  for (int apart = ${lanes / 2}; apart > 0; apart /= 2) {
     const unsigned int other = __shfl_sync(0xffffffffu, a, (threadIdx.x & ${WARP - 1}) ^ apart);
     a = other > a ? other : a;
   }
@@ -37,7 +38,9 @@ ${realWords(dtype)
   }
 `,
   )
-  .join('')}  const unsigned int found = __ballot_sync(0xffffffffu, is_asked);
+  .join(
+    '',
+  )}  const unsigned int found = __ballot_sync(0xffffffffu, is_asked)${lanes === WARP ? '' : ` >> (threadIdx.x & ${WARP - lanes}) & ${2 ** lanes - 1}u`};
   return __popc((found & -found) - 1u);
 }
 `;
@@ -48,42 +51,54 @@ const realWords = (dtype: DType): readonly string[] =>
     ? ['(unsigned int)__float_as_int(size)']
     : ['(unsigned int)(__double_as_longlong(size) >> 32)', '(unsigned int)__double_as_longlong(size)'];
 
+/** Lanes of a matrix: of few rows, of which a warp has several. */
+export const lanesOf = (n: number): number =>
+  n > WARP / 2 ? WARP : 2 ** Math.ceil(Math.log2(Math.max(2, n)));
+const WARPS_OF_TINY = 4;
+/** Of several matrices in a warp a block has some warps: 2^17 blocks of one take longer than their matrices of 8 rows. */
+export const matricesOfBlock = (n: number): number =>
+  lanesOf(n) === WARP ? 1 : (WARPS_OF_TINY * WARP) / lanesOf(n);
+
 /** Factors with partial pivoting, the first of equal pivots. Where all are 0, the column is left as it is. */
-export const printSmallLu = (
-  dtype: DType,
-  n: number,
-): string => `${printNumber(dtype)}${firstLargest(dtype)}extern "C" __global__ void __launch_bounds__(${WARP})
-${SMALL_LU_NAME}(unsigned int first_x, const weft_number* given, weft_number* lu, long long* pivots) {
-  const long long matrix = (long long)blockIdx.x + first_x;
-  const int lane = threadIdx.x;
-  const bool is_row = lane < ${n};
+export function printSmallLu(dtype: DType, n: number): string {
+  const [lanes, together] = [lanesOf(n), matricesOfBlock(n)];
+  const ofLane = (value: string, lane: string): string =>
+    lanes === WARP ? `weft_of_lane(${value}, ${lane})` : `weft_of_lane(${value}, first + ${lane})`;
+  return `${printNumber(dtype)}${firstLargest(dtype, lanes)}extern "C" __global__ void __launch_bounds__(${together * lanes})
+${SMALL_LU_NAME}(unsigned int first_x, const weft_number* given, weft_number* lu, long long* pivots, long long count) {
+  const long long matrix = ((long long)blockIdx.x + first_x) * ${together} + threadIdx.x / ${lanes};
+  const int lane = threadIdx.x % ${lanes}${lanes === WARP ? '' : `, first = threadIdx.x % ${WARP} - lane`};
+  const bool is_row = lane < ${n}, is_there = matrix < count;
   given += matrix * ${n * n};
   lu += matrix * ${n * n};
   pivots += matrix * ${n};
   weft_number row[${n}];
 #pragma unroll
-  for (int j = 0; j < ${n}; j++) row[j] = is_row ? given[j * ${n} + lane] : weft_number{};
+  for (int j = 0; j < ${n}; j++) row[j] = is_row && is_there ? given[j * ${n} + lane] : weft_number{};
+  int pivoted = 0;
 #pragma unroll
   for (int k = 0; k < ${n}; k++) {
     const int at = weft_first_largest(weft_size(row[k]), lane >= k && is_row);
-    if (lane == 0) pivots[k] = at + 1;
+    if (lane == k) pivoted = at + 1;
     const int source = lane == k ? at : lane == at ? k : lane;
 #pragma unroll
-    for (int j = 0; j < ${n}; j++) row[j] = weft_of_lane(row[j], source);
-    const weft_number pivot = weft_of_lane(row[k], k);
+    for (int j = 0; j < ${n}; j++) row[j] = ${ofLane('row[j]', 'source')};
+    const weft_number pivot = ${ofLane('row[k]', 'k')};
     const bool is_below = lane > k && !weft_is_zero(pivot);
     if (is_below) row[k] = weft_over(row[k], pivot);
 #pragma unroll
     for (int j = k + 1; j < ${n}; j++) {
-      const weft_number above = weft_of_lane(row[j], k);
+      const weft_number above = ${ofLane('row[j]', 'k')};
       if (is_below) row[j] = weft_less(row[j], row[k], above);
     }
   }
+  if (!is_row || !is_there) return;
+  pivots[lane] = pivoted;
 #pragma unroll
-  for (int j = 0; j < ${n}; j++)
-    if (is_row) lu[j * ${n} + lane] = row[j];
+  for (int j = 0; j < ${n}; j++) lu[j * ${n} + lane] = row[j];
 }
 `;
+}
 
 /** Forms of a matrix: as it is, transposed, transposed and conjugated. */
 export type SmallForm = 0 | 1 | 2;
