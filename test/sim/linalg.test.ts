@@ -97,7 +97,8 @@ describe('linear algebra on a simulated GPU', () => {
     const [left, wanted] = [lazy(u!), given.div(scale)];
     const error = left.matmul(lazy(v!).div(scale)).sub(wanted).abs().max();
     const apart = left.matrixTranspose().conj().matmul(left).sub(eye(shape[1])).abs().max();
-    for (const off of await compute([error, apart])) expect(off.item()).toBeLessThan(dtype === 'float32' ? 2e-5 : 2e-14);
+    for (const off of await compute([error, apart]))
+      expect(off.item()).toBeLessThan(dtype === 'float32' ? 2e-5 : 2e-14);
   });
 
   it.each([1, 5, 13])('has LU factors of matrices of %d rows, of which a warp has several', async (n) => {
