@@ -1,6 +1,7 @@
 // The addon's exports, and nothing else. Their typed mirror, the only caller, is src/exec/native/native.ts.
 #include <napi.h>
 
+#include "cuda/cut-memory.h"
 #include "cuda/factor-sparse.h"
 #include "cuda/info.h"
 #include "cuda/kernel-resources.h"
@@ -57,7 +58,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::writeFiles>(exports, "writeFiles");
   add<weft::reserveFile>(exports, "reserveFile");
   add<weft::allocateHost>(exports, "allocateHost");
-  add<weft::sliceHost>(exports, "sliceHost");
+  add<weft::sliceMemory>(exports, "sliceMemory");
   add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
   add<weft::bufferAddress>(exports, "bufferAddress");
@@ -109,6 +110,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::cuda::compileCuda>(exports, "compileCuda");
   add<weft::cuda::tuneProduct>(exports, "tuneProduct");
   add<weft::cuda::factorSparse>(exports, "factorSparse");
+  add<weft::cuda::cutMemory>(exports, "cutMemory");
   add<weft::cuda::kernelResources>(exports, "kernelResources");
   add<weft::cuda::kernelSeconds>(exports, "kernelSeconds");
   return exports;

@@ -87,6 +87,10 @@ class CudaDevice : public Device {
   void noteLoopRefused() { refusesLoops_ = true; }
   // Gives a block back. Any thread.
   void release(const PoolBlock& block);
+  // Queues a copy of the first bytes of this device's memory to memory of their own. Executor's thread.
+  std::shared_ptr<Memory> cut(const Memory& memory, size_t byteLength);
+  // The same on any thread; null where that has to wait for something.
+  std::shared_ptr<Memory> tryCut(const Memory& memory, size_t byteLength);
 
  private:
   // Whether a run's results are handed out once they are queued.
@@ -106,6 +110,8 @@ class CudaDevice : public Device {
   void watch(InFlightRun& flight);
   // Whether nothing that the run needs has to be waited for. Under the lock.
   bool isReadyFor(const Run& run);
+  // Under the lock, in the context.
+  std::shared_ptr<Memory> queueCut(Resources& own, const Memory& memory, size_t byteLength, bool mayWait);
   // Whether libraries have all that the routines of a small program need. Under the lock.
   bool areRoutinesPrepared(const Program& program);
   // After a failure: waits for what is queued, and finds out whether the device is lost. Needs the context.

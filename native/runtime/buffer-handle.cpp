@@ -93,8 +93,9 @@ BufferHandle::BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array)
 BufferHandle::BufferHandle(const BufferHandle& whole, size_t first, size_t byteLength)
     : env(whole.env),
       memory(std::make_shared<MemorySlice>(whole.memory, first, byteLength)),
-      weight(0),
+      weight(memory->device.isHost() ? 0 : weightOf(*memory, byteLength)),
       isCounted(false) {
+  tellCollector(env, weight);
   if (!whole.array.IsEmpty()) array = Napi::Persistent(whole.array.Value());
 }
 

@@ -17,7 +17,7 @@ struct BufferHandle {
   BufferHandle(Napi::Env env, std::shared_ptr<Memory> memory, size_t wholeByteLength);
   // Of memory that the engine allocated, which knows of it.
   BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array);
-  // Of `byteLength` bytes of host memory from `first` on, which the collector knows of.
+  // Of `byteLength` bytes of memory from `first` on; of host memory the collector knows.
   BufferHandle(const BufferHandle& whole, size_t first, size_t byteLength);
   ~BufferHandle() { dispose(); }
   void dispose();

@@ -225,10 +225,9 @@ Napi::Value allocateHost(const Napi::CallbackInfo& info) {
                             std::make_unique<BufferHandle>(info.Env(), std::move(memory), byteLength));
 }
 
-Napi::Value sliceHost(const Napi::CallbackInfo& info) {
+Napi::Value sliceMemory(const Napi::CallbackInfo& info) {
   const auto& handle = values::handle<BufferHandle>(info[0], "handle");
-  if (!handle.memory || !handle.memory->device.isHost())
-    values::reject("handle", "of host memory that was not disposed");
+  if (!handle.memory) values::reject("handle", "of memory that was not disposed");
   const auto first = static_cast<size_t>(values::integer(info[1], "first"));
   const auto byteLength = static_cast<size_t>(values::integer(info[2], "byteLength"));
   if (first > handle.memory->byteLength || byteLength > handle.memory->byteLength - first)

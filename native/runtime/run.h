@@ -36,10 +36,10 @@ Napi::Value run(const Napi::CallbackInfo& info);
 // others of its kind: page-locked where it comes again, no more than `lockByteLength` of results in all.
 Napi::Value allocateHost(const Napi::CallbackInfo& info);
 
-// sliceHost(handle: object, first: number, byteLength: number): BufferHandle
+// sliceMemory(handle: object, first: number, byteLength: number): BufferHandle
 //
-// A part of host memory, for what a run writes there.
-Napi::Value sliceHost(const Napi::CallbackInfo& info);
+// A part of memory, which is kept as long.
+Napi::Value sliceMemory(const Napi::CallbackInfo& info);
 
 // hostArray(handle: object): ArrayBuffer
 //

@@ -84,9 +84,12 @@ export class Tracer {
         return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
       }
       const { traced, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
-      const results = storedResults(traced.exprs, await traced.run(sourcesOf(args), 'device'));
-      const cut = bounded === undefined ? results : await cutStoredResults(results, bounded);
-      return arranged(form, cut.map(storedLazy));
+      const executed = await traced.run(sourcesOf(args), 'device');
+      const results =
+        bounded === undefined
+          ? storedResults(traced.exprs, executed)
+          : await cutStoredResults(executed, bounded);
+      return arranged(form, results.map(storedLazy));
     } catch (error) {
       throw atCaller(error, this.persist);
     }
@@ -126,7 +129,8 @@ export class Tracer {
     const signature = args.map((arg) => (isArray(arg) ? placeholderFor(arg) : arg));
     const [exprs, form] = this.#call(signature);
     const bounded = boundedJob(exprs);
-    const traced = new TracedGraph(bounded?.computed ?? exprs, sourcesOf(signature), this.#options);
+    const lengths = bounded === undefined ? 0 : bounded.computed.length - bounded.cuts.length;
+    const traced = new TracedGraph(bounded?.computed ?? exprs, sourcesOf(signature), this.#options, lengths);
     const entry = { signature, form, traced, bounded };
     this.#entries.unshift(entry);
     this.#entries.length = Math.min(this.#entries.length, SIGNATURES);

@@ -81,7 +81,7 @@ interface Addon {
   releasePath(handle: object): void;
   exchangePaths(one: string, other: string): Promise<boolean>;
   reserveFile(fd: number, byteLength: number, path: string): Promise<void>;
-  sliceHost(handle: object, first: number, byteLength: number): object;
+  sliceMemory(handle: object, first: number, byteLength: number): object;
   hostArray(handle: object): ArrayBuffer;
   disposeBuffer(handle: object): void;
   bufferAddress(handle: object): bigint;
@@ -145,6 +145,7 @@ interface Addon {
     byteLengths: readonly number[],
     most: number,
   ): Promise<MeasuredAlgorithm[]>;
+  cutMemory(handle: object, byteLength: number): object | Promise<object>;
   factorSparse(device: string, problem: SparseProblem, arrays: readonly object[]): Promise<RawFactors>;
   kernelResources(
     device: string,

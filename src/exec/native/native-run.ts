@@ -127,13 +127,23 @@ export async function factorSparse(
   return { ...info, buffer: new NativeBuffer(device, byteLength, handle) };
 }
 
-/** A part of host memory, for what runs write there. */
-export const sliceHost = (buffer: DeviceBuffer, first: number, byteLength: number): DeviceBuffer =>
+/** A part of a buffer that lies on one device, whose memory it keeps. */
+export const sliceBuffer = (buffer: DeviceBuffer, first: number, byteLength: number): DeviceBuffer =>
   new NativeBuffer(
-    'cpu',
+    buffer.device,
     byteLength,
-    guarded(() => addon().sliceHost(NativeBuffer.handleOf(buffer), first, byteLength)),
+    guarded(() => addon().sliceMemory(NativeBuffer.handleOf(buffer), first, byteLength)),
   );
+
+/**
+ * The first bytes, one at least, of a buffer on a GPU, in memory of their own: a copy, which is queued behind what makes
+ * them. Rejects with `MemoryError` where there is none.
+ */
+export async function cutBuffer(buffer: DeviceBuffer, byteLength: number): Promise<DeviceBuffer> {
+  const made = guarded(() => cudaAddon().cutMemory(NativeBuffer.handleOf(buffer), byteLength));
+  const handle = made instanceof Promise ? await settled(made) : made;
+  return new NativeBuffer(buffer.device, byteLength, handle);
+}
 
 /** The bytes of a buffer of the CPU, the same each time. It is no input of runs from then on. */
 export const hostBytesOf = (buffer: DeviceBuffer): ArrayBuffer => NativeBuffer.bytesOf(buffer);

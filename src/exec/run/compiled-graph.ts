@@ -53,6 +53,7 @@ export class TracedGraph {
   readonly #numbers: RunNumbers;
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
+  readonly #toHost: number;
   readonly #placeholders: Arguments;
   readonly #checks: readonly IndexCheck[];
   /** The indices of each check, and the positions of the arguments that they are of; undefined: no argument. */
@@ -66,13 +67,18 @@ export class TracedGraph {
   readonly #settings: Readonly<Record<TracedDestination, ExecutionSettings>>;
   readonly #subject: Subject;
 
-  /** `placeholders`: by position of the arguments; those that are no arrays have none. */
+  /**
+   * `placeholders`: by position of the arguments; those that are no arrays have none. `toHost`: how many of the last
+   * results come to the host, wherever the others are wanted.
+   */
   constructor(
     exprs: readonly Expr[],
     placeholders: readonly (ArgumentExpr | undefined)[],
     options: ComputeOptions,
+    toHost = 0,
   ) {
     this.exprs = exprs;
+    this.#toHost = toHost;
     this.#options = options;
     this.#placeholders = placeholders;
     const quiet = { ...options, signal: undefined, onProgress: undefined };
@@ -191,7 +197,9 @@ export class TracedGraph {
     if (probing !== undefined) await probing;
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
-    const target = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
+    const toHost = destination === 'device' ? this.#toHost : 0;
+    const chosen = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
+    const target = { ...chosen, toHost };
     const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
     const {
       job: planned,

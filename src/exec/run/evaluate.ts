@@ -33,7 +33,7 @@ import { executeInRows } from './row-stretches.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, type ReadCodes } from './statuses.js';
-import { cutTo, type StoredResult, sizesOf, storedArray } from './stored-results.js';
+import { cutTo, type StoredResult, sizesOf } from './stored-results.js';
 import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
 
 export type { StoredResult } from './stored-results.js';
@@ -97,19 +97,13 @@ export async function evaluateStored(
   const executed = await compute(computed, options, 'device', undefined, {
     toHost: computed.length - cuts.length,
   });
-  const results = storedResults(computed.slice(0, cuts.length), executed);
-  return cutTo(results, await sizesOf(executed, bounded, readCodes), bounded, evaluateStored);
+  return cutStoredResults(executed, bounded);
 }
 
-/** The stored results of a bounded job in their true sizes. */
-export async function cutStoredResults(
-  results: readonly StoredResult[],
-  bounded: BoundedJob,
-): Promise<StoredResult[]> {
-  const lengths = results.slice(bounded.cuts.length);
-  const sizes = (await evaluate(lengths.map(storedArray))).map((size) => Number(indexOf(size)));
-  for (const { buffer } of lengths) buffer?.dispose();
-  return cutTo(results, sizes, bounded, evaluateStored);
+/** The results of a bounded job that stayed on devices, in their true sizes; one run has brought its lengths to the host. */
+export async function cutStoredResults(executed: Executed, bounded: BoundedJob): Promise<StoredResult[]> {
+  const results = storedResults(bounded.computed.slice(0, bounded.cuts.length), executed);
+  return cutTo(results, await sizesOf(executed, bounded, readCodes), bounded, evaluateStored);
 }
 
 /** Throws a MemoryError for results that cannot be brought to JavaScript. */

@@ -1,15 +1,22 @@
 /**
- * Results on devices with an axis whose size depends on data: their lengths come to the host, then they are cut, those on
- * one device together. Called by `evaluate.ts`.
+ * Results on devices with an axis whose size depends on data: their lengths come to the host, then they are cut. On a GPU
+ * the elements that are there are the first bytes of the result: a copy of those, which is planned for no size, or the
+ * memory as it is, where they are much of it. Others on one device are cut together. Called by `evaluate.ts`.
  */
 import { slice } from '../../graph/basic-slicing.js';
-import type { DType } from '../../graph/dtype.js';
+import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import type { DeviceBuffer, Expr, Shape } from '../../graph/expr.js';
+import { sizeOfShape } from '../../graph/graph.js';
 import { deviceArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
+import { cutBuffer, sliceBuffer } from '../native/native.js';
+import { deviceNamed } from '../targets/device.js';
 import type { Executed } from './run-program.js';
 import type { ReadCodes } from './statuses.js';
 import type { BoundedJob } from './true-sizes.js';
+
+/** The share of its bound from which a result stays where it is. */
+const LEAST_KEPT = 2 / 5;
 
 /** A result that stayed where it was computed; `undefined` buffer: it has no elements. */
 export interface StoredResult {
@@ -41,7 +48,14 @@ export async function sizesOf(
   );
 }
 
-/** Results cut to sizes; those on one device together. */
+/** A stored result of which so many elements along the first axis are there; `axis`: that axis in the end. */
+interface Uncut {
+  readonly result: StoredResult;
+  readonly axis: number;
+  readonly size: number;
+}
+
+/** Results cut to sizes, on the CPU and several devices by `store`. */
 export async function cutTo(
   results: readonly StoredResult[],
   sizes: readonly number[],
@@ -49,23 +63,38 @@ export async function cutTo(
   store: (parts: readonly Expr[]) => Promise<StoredResult[]>,
 ): Promise<StoredResult[]> {
   const stored = new Map<StoredResult, StoredResult>();
-  const parts = cuts.flatMap((cut, k) =>
+  const parts = cuts.flatMap((cut, k): Uncut[] =>
     cut === undefined
       ? []
       : [{ result: results[k]!, axis: cut.axis, size: sizes[cut.length - cuts.length]! }],
   );
-  const devices = new Set(parts.map(({ result }) => result.buffer!.device));
-  await Promise.all(
-    [...devices].map(async (device) => {
-      const own = parts.filter(({ result }) => result.buffer!.device === device);
+  const others = parts.filter((part) => !isFirstBytes(part));
+  const devices = new Set(others.map(({ result }) => result.buffer!.device));
+  await Promise.all([
+    ...parts.filter(isFirstBytes).map(async (part) => stored.set(part.result, await firstBytesOf(part))),
+    ...[...devices].map(async (device) => {
+      const own = others.filter(({ result }) => result.buffer!.device === device);
       const cut = await store(
         own.map(({ result, axis, size }) => moveaxis(slice(storedArray(result), [0, size]), 0, axis)),
       );
-      for (const [k, { result }] of own.entries()) {
-        result.buffer!.dispose();
-        stored.set(result, cut[k]!);
-      }
+      for (const [k, { result }] of own.entries()) stored.set(result, cut[k]!);
     }),
-  );
+  ]);
+  for (const { result } of parts) result.buffer?.dispose();
   return cuts.map((_, k) => stored.get(results[k]!) ?? results[k]!);
+}
+
+/** Whether elements lie on one GPU in the order that is wanted; where there are none, they lie nowhere. */
+const isFirstBytes = ({ result: { buffer }, axis }: Uncut): boolean =>
+  buffer === undefined || (axis === 0 && buffer.shards === undefined && !deviceNamed(buffer.device).isHost);
+
+async function firstBytesOf({ result: { buffer, shape, dtype }, axis, size }: Uncut): Promise<StoredResult> {
+  const cut = { shape: shape.slice(1).toSpliced(axis, 0, size), dtype };
+  const byteLength = sizeOfShape(cut.shape) * byteLengthOf(dtype);
+  if (buffer === undefined || byteLength === 0) return { ...cut, buffer: undefined };
+  const isMuch = byteLength >= LEAST_KEPT * buffer.byteLength;
+  return {
+    ...cut,
+    buffer: isMuch ? sliceBuffer(buffer, 0, byteLength) : await cutBuffer(buffer, byteLength),
+  };
 }

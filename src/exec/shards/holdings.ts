@@ -13,7 +13,7 @@ import {
   type OutputDestination,
   type RunInput,
   type RunResult,
-  sliceHost,
+  sliceBuffer,
   writeFiles,
 } from '../native/native.js';
 import type { DeviceRun, Phase, PhaseLoop } from '../plan/plan.js';
@@ -148,7 +148,7 @@ export class Holdings {
       }
       const whole = this.#holdings.get(kept);
       if (whole?.kind !== 'host') throw new InternalError('[run] kept states that lie nowhere');
-      const memory = sliceHost(whole.memory as DeviceBuffer, k * byteLength, byteLength);
+      const memory = sliceBuffer(whole.memory as DeviceBuffer, k * byteLength, byteLength);
       this.#holdings.set(frame, { kind: 'host', memory });
     }
   }

@@ -1,0 +1,80 @@
+/** Results of sizes that depend on data, which stay on a GPU: the bytes that are there, whatever the size, without a plan for it. */
+import { afterEach, expect, it } from 'vitest';
+import { MemoryError } from '../../src/host/errors.js';
+import { compile, compute, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
+import { describeSimulator, setFaults, takeProblems } from './simulator.js';
+
+const N = 4000;
+const device = { device: 'cuda:0' } as const;
+const ramp = Float32Array.from({ length: N }, (_, k) => ((k * 7919) % N) / N);
+const below = (count: number): Float32Array => Float32Array.of(count / N);
+const inUse = (): number => describeSimulator().devices[0]!.inUse;
+const counted = (call: string): number => describeSimulator().counts[call] ?? 0;
+
+afterEach(() => {
+  setFaults([]);
+  expect(takeProblems()).toEqual([]);
+});
+
+it('are the first bytes of what was computed: a copy of few, the memory of many', async () => {
+  const chosen = compile((x: Lazy, limit: Lazy) => x.slice(x.less(limit)), device);
+  const x = await lazy(ramp).persist(device);
+  // The program, and the copy of a result of another size.
+  for (const count of [10, 20]) (await chosen.persist(x, lazy(below(count)))).dispose();
+  await synchronize('cuda:0');
+  const before = inUse();
+  for (const [count, copies] of [
+    [0, 0],
+    [1, 1],
+    [1234, 1],
+    [1700, 0],
+    [N, 0],
+  ] as const) {
+    setFaults([]);
+    const result = await chosen.persist(x, lazy(below(count)));
+    await synchronize('cuda:0');
+    expect(result.shape).toEqual([count]);
+    expect([counted('cuMemcpyDtoDAsync_v2'), counted('nvrtcCompileProgram')]).toEqual([copies, 0]);
+    expect((await result.compute()).data).toEqual(ramp.filter((v) => v < below(count)[0]!));
+    result.dispose();
+  }
+  await synchronize('cuda:0');
+  expect(inUse()).toBe(before);
+  x.dispose();
+});
+
+it('wherever the axis is, of several results and rows, and of no elements', async () => {
+  const x = lazy(ramp).reshape([50, 80]);
+  const rows = x.sum(1).greater(39.5);
+  const columns = x.sum(0).greater(26);
+  const outputs = [
+    x.compress(rows, 0),
+    x.compress(rows, 0).mul(2),
+    x.compress(columns, 1),
+    lazy(new Float32Array(0)).reshape([50, 0]).compress(rows, 0),
+    x.slice(x.greater(2)),
+  ];
+  const there = await compute(outputs, { device: 'cpu' });
+  const stored = await persist(outputs, device);
+  for (const [k, result] of stored.entries()) {
+    expect(result.shape).toEqual(there[k]!.shape);
+    expect((await result.compute()).data).toEqual(there[k]!.data);
+    result.dispose();
+  }
+});
+
+it('where a copy waits for memory, and where there is none', async () => {
+  const long = Float64Array.from({ length: 400_000 }, (_, k) => k);
+  const x = await lazy(long).persist(device);
+  const chosen = compile((x: Lazy, limit: Lazy) => x.slice(x.less(limit)), device);
+  const limited = (count: number): Lazy => lazy(Float64Array.of(count));
+  const result = await chosen.persist(x, limited(140_001));
+  expect((await result.compute()).data).toEqual(long.subarray(0, 140_001));
+  const before = inUse();
+  setFaults([{ call: 'cuMemAllocFromPoolAsync', nth: 0, status: 2 }]);
+  await expect(chosen.persist(x, limited(135_000))).rejects.toThrow(MemoryError);
+  setFaults([]);
+  await synchronize('cuda:0');
+  expect(inUse()).toBe(before);
+  for (const array of [x, result]) array.dispose();
+});
