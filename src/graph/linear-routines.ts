@@ -56,13 +56,11 @@ export const LINEAR_ROUTINES = {
    * The determinants of matrices [count, n, n], of their `luFactors`: the factors and the pivots; their signs, of complex ones
    * numbers of modulus 1, 0 of a singular matrix; and the logarithms of their moduli: [count] each. On the CPU alone, as those.
    */
-  determinants: {
-    results: ([lu]) => {
-      const shape = lu!.shape.slice(0, 1);
-      const each = { dtype: lu!.dtype, shape };
-      return [each, each, { dtype: realOf(lu!.dtype), shape }];
-    },
-  },
+  determinants: { results: ([lu]) => determinantsOf(lu!) },
+  /**
+   * The same of matrices [count, n, n] themselves, n at most `SMALL_ROWS`, without factors that others could use. On a GPU alone.
+   */
+  smallDeterminants: { results: ([a]) => determinantsOf(a!) },
   /**
    * The rows that exchanges by such pivots [count, k] bring to each place of n: [count, n], int64; or the place to which they
    * bring each row. Parameters: n, and whether it is places (0 or 1). On a GPU alone.
@@ -191,6 +189,12 @@ export const SMALL_ROWS = 32;
 
 const realOf = (dtype: DType): DType => DTYPE_INFO[dtype].component;
 const complexOf = (dtype: DType): DType => (realOf(dtype) === 'float32' ? 'complex64' : 'complex128');
+
+/** Determinants of a stack, their signs, and the logarithms of their moduli. */
+function determinantsOf({ dtype, shape: [count] }: ArrayType): ArrayType[] {
+  const each = { dtype, shape: [count!] };
+  return [each, each, { dtype: realOf(dtype), shape: [count!] }];
+}
 
 /** A status for each matrix of a stack. */
 const statusesOf = ({ shape }: ArrayType): ArrayType => ({ dtype: 'int32', shape: [shape[0]!] });

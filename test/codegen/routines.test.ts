@@ -22,6 +22,7 @@ import {
 } from '../../src/codegen/cuda/routines/scan.js';
 import { printBefore } from '../../src/codegen/cuda/routines/scan-look-back.js';
 import { printRanks } from '../../src/codegen/cuda/routines/select.js';
+import { printSmallDeterminants } from '../../src/codegen/cuda/routines/small-determinants.js';
 import { printSmallLu, printSmallSolve } from '../../src/codegen/cuda/routines/small-matrices.js';
 import { printSparseMatmul } from '../../src/codegen/cuda/routines/sparse-matmul.js';
 import { printSparseMerge } from '../../src/codegen/cuda/routines/sparse-merge.js';
@@ -217,6 +218,8 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
     await compileForHopper([
       printSmallLu('float32', 32),
       printSmallLu('complex128', 5),
+      printSmallDeterminants('float32', 8),
+      printSmallDeterminants('complex128', 20),
       printSmallSolve('float64', 16, 0),
       printSmallSolve('complex64', 7, 2),
       printPivotOrder(),

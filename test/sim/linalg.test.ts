@@ -101,12 +101,20 @@ describe('linear algebra on a simulated GPU', () => {
       expect(off.item()).toBeLessThan(dtype === 'float32' ? 2e-5 : 2e-14);
   });
 
-  it.each([1, 5, 13])('has LU factors of matrices of %d rows, of which a warp has several', async (n) => {
-    const x = toLazy(randomValues('float64', [37, n, n], n));
-    const { p, l, u } = linalg.lu(x);
-    const [parts] = await compute([p.matmul(l).matmul(u).sub(x).abs().max()], { device });
-    expect(parts!.item()).toBeLessThan(1e-13);
-  });
+  it.each([1, 5, 13])(
+    'has LU factors and determinants of %d rows, of which a warp has several',
+    async (n) => {
+      const x = toLazy(randomValues('float64', [37, n, n], n));
+      const { p, l, u } = linalg.lu(x);
+      const [wanted] = await compute([linalg.det(x)], { device: 'cpu' });
+      const off = [p.matmul(l).matmul(u).sub(x), linalg.det(x).div(lazy(wanted!)).sub(1)];
+      const most = await compute(
+        off.map((each) => each.abs().max()),
+        { device },
+      );
+      for (const one of most) expect(one.item()).toBeLessThan(1e-12);
+    },
+  );
 
   it('gives eigenvectors of either triangle of float32', async () => {
     const x = toLazy(randomValues('float32', [2, 40, 40], 8, -1, 1));

@@ -203,6 +203,7 @@ export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
   luParts: these(DOMINANT, PIVOTS),
   inverse: these(DOMINANT, PIVOTS),
   determinants: these(DOMINANT, PIVOTS),
+  smallDeterminants: ANY,
   pivotOrder: these(PIVOTS),
   luSolve: these(UNIFORM, DOMINANT, PIVOTS),
   solve: ANY,

@@ -166,6 +166,7 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   luParts: matrices(() => 0),
   inverse: matrices((step) => area(step) * least(step)),
   determinants: ({ operands: [lu] }) => ({ rows: lengthOf(lu), elements: lengthOf(lu) * lu!.shape[1]! }),
+  smallDeterminants: matrices((step) => (area(step) * least(step)) / 3),
   pivotOrder: linesOf(),
   luSolve: matrices((step) => area(step) * sides(step)[1]),
   solve: matrices((step) => area(step) * (sides(step)[0] + 2 * step.operands[1]!.shape[2]!)),

@@ -11,8 +11,9 @@ import type { CallKernels } from './call-row.js';
 import { wordsOf } from './number-words.js';
 import { type Routine, routineCall } from './routine.js';
 import {
-  matricesOfLu,
+  matricesTogether,
   smallCholesky,
+  smallDeterminants,
   smallEigh,
   smallLu,
   smallQ,
@@ -110,7 +111,7 @@ export const LU = routineCall(
     workspace: (step) => panelOf(Math.max(columns(step), rows(step))),
     operations: (step) => columns(step) * rows(step) * Math.min(columns(step), rows(step)),
     method: 'by partial pivoting',
-    together: matricesOfLu,
+    together: matricesTogether,
     kernels: (step, limits) => smallLu(step) ?? blockLu(step, limits),
   }),
 );
@@ -156,6 +157,18 @@ export const DETERMINANTS = routineCall(
     operations: (step) => columns(step),
     method: 'by LU factors',
     overwrites: false,
+  }),
+);
+
+export const SMALL_DETERMINANTS = routineCall(
+  routineOf({
+    numbers: (step) => [columns(step)],
+    workspace: () => 0,
+    operations: (step) => columns(step) ** 3 / 3,
+    method: 'by elimination with partial pivoting',
+    overwrites: false,
+    together: matricesTogether,
+    kernels: smallDeterminants,
   }),
 );
 

@@ -3,6 +3,10 @@
  * (`codegen/cuda/routines/small-*.ts`): a block of one warp for each matrix, where a library would have a call for each.
  */
 import {
+  printSmallDeterminants,
+  SMALL_DETERMINANTS_NAME,
+} from '../../codegen/cuda/routines/small-determinants.js';
+import {
   pitchOf,
   printSmallCholesky,
   printSmallQ,
@@ -44,10 +48,19 @@ export function smallLu(step: RoutineStep): CallKernels | undefined {
   return launched(step, Math.ceil(count / together), SMALL_LU_NAME, source, [count], threads);
 }
 
-/** Matrices of a unit of `lu`. */
-export function matricesOfLu({ operands: [a] }: RoutineStep): number {
+/** Matrices of a unit of `lu` and `smallDeterminants`. */
+export function matricesTogether({ operands: [a] }: RoutineStep): number {
   const [, columns, rows] = a!.shape as readonly [number, number, number];
   return columns === rows && rows <= WARP ? matricesOfBlock(rows) : 1;
+}
+
+/** The kernels of `smallDeterminants`. */
+export function smallDeterminants(step: RoutineStep): CallKernels {
+  const { dtype, shape } = step.operands[0]!;
+  const [count, n] = shape as readonly [number, number];
+  const [together, source] = [matricesOfBlock(n), printSmallDeterminants(dtype, n)];
+  const blocks = Math.ceil(count / together);
+  return launched(step, blocks, SMALL_DETERMINANTS_NAME, source, [count], together * lanesOf(n));
 }
 
 /** The kernels of `luSolve`. */

@@ -23,6 +23,8 @@
  *     leastSquares a b (s) … (x)               →   leastSquares a b         for the CPU, which needs none
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
+ *     determinants f p (d) …                   →   d, …                     for a GPU, of small matrices, without their factors
+ *     determinants f p (d) …                   →   determinants f p         for the CPU
  *
  * Of others a GPU's nodes are made where they are needed:
  *
@@ -73,6 +75,7 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   sparseElements: () => 3,
   leastSquares: () => 2,
   svd: () => 1,
+  determinants: () => 2,
 };
 
 /** Those of one unit, or whose units all read a whole operand, whose other way can be cut. */

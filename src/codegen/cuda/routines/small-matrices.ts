@@ -14,7 +14,7 @@ export const SMALL_SYSTEM_NAME = 'weft_small_system';
  * The first of the lanes that are `asked` with the largest size, which has no sign: bits of such numbers are in their order,
  * and those of NaN are above all others. A maximum of a warp's words is one instruction since compute capability 8.0.
  */
-const firstLargest = (
+export const firstLargest = (
   dtype: DType,
   lanes = WARP,
 ): string => `__device__ __forceinline__ unsigned int weft_most(unsigned int a) {
