@@ -109,7 +109,13 @@ class Summing {
   }
 
   void run() {
-    if (!runAtOnce() && !isStopped()) runByPasses();
+    const bool isDone = runAtOnce();
+    if (isStopped()) return;
+    const bool isError = job_.mode == Mode::raise || job_.mode == Mode::raiseFromEnd;
+    if (!isDone && isError) findMissed();
+    // src/exec/run/checks-in-run.ts says which.
+    if (hasMissed_ && isError) throw std::out_of_range("[bins] expected keys that are bins");
+    if (!isDone) runByPasses();
   }
 
  private:
@@ -243,9 +249,43 @@ class Summing {
 
   void fail() { hasFailed_.store(true, std::memory_order_relaxed); }
 
-  // Inlined, as gcc drops calls of a function that only prefetches.
-  __attribute__((always_inline)) static inline void askFor(const int64_t* sum) {
-    __builtin_prefetch(sum, 0, 2);
+  // Notes whether some rows have no bin.
+  void noteMissed(const Found& found, int64_t count) {
+    if (!found.areAll && std::any_of(found.bins, found.bins + count, [](int64_t bin) { return bin < 0; }))
+      hasMissed_.store(true, std::memory_order_relaxed);
+  }
+  void findMissed() {
+    pool_.parallelFor((job_.rows + kBlock - 1) / kBlock, [&](int64_t block, int) {
+      if (isStopped() || hasMissed_) return;
+      int64_t room[kBlock];
+      const int64_t from = block * kBlock, count = std::min(kBlock, job_.rows - from);
+      noteMissed(findBins(job_, arrays_, from, count, room), count);
+    });
+  }
+
+  // Inlined, as gcc drops calls of a function that only prefetches. The bin of a row to come may be any
+  // number.
+  __attribute__((always_inline)) static inline void askFor(const int64_t* sums, int64_t bin) {
+    const auto at = reinterpret_cast<uintptr_t>(sums) + static_cast<uint64_t>(bin) * sizeof(int64_t);
+    __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
+  }
+
+  // Adds the numbers of a block's rows to the sums of their bins; sums of rows to come, `isLast` of the block
+  // alone, are asked for.
+  template <typename Bin>
+  static void addMany(int64_t* const sums, const Bin* const bins, const int64_t* const numbers, int64_t from,
+                      int64_t count, const RowsAhead& ahead, bool isLast) {
+    if (isLast) {
+      ahead.each(from, count, [=](int64_t i) {
+        askFor(sums, bins[std::min(i + kSumsAhead, count - 1)]);
+        sums[bins[i]] += numbers[i];
+      });
+      return;
+    }
+    ahead.each(from, count, [=](int64_t i) {
+      askFor(sums, bins[i + kSumsAhead]);
+      sums[bins[i]] += numbers[i];
+    });
   }
 
   // The keys of rows of one value, where they are int32 and bins themselves; else null.
@@ -265,19 +305,26 @@ class Summing {
     int64_t room[kBlock], whole[kBlock], rest[kBlock];
     const RowsAhead ahead(arrays_.operands[0], byteLengthOf(job_.keys), arrays_.operands[1],
                           byteLengthOf(job_.values));
+    // Whether sums of the first rows behind a block were not asked for in it.
+    bool isLast = true;
     for (int64_t from = first; from < last && !isStopped() && !hasFailed_; from += some) {
       const int64_t count = std::min(some, last - from);
       const int32_t* const narrow = bins32(from, count);
       const Found found =
           narrow == nullptr ? findBins(job_, arrays_, from, count, room) : Found{nullptr, true};
+      noteMissed(found, count);
       const auto withBins = [&](const auto& use) { narrow == nullptr ? use(found.bins) : use(narrow); };
+      // Whether keys behind the block can be read as its bins are.
+      const bool areKeys = found.bins != room && found.areAll;
+      const bool isAsked = !isLast;
+      isLast = !areKeys || from + count + kSumsAhead > job_.rows;
       for (int64_t j = 0; j < width; j += kBlock) {
         const int64_t piece = std::min(kBlock, width - j);
         const int64_t element = from * width + j;
         const bool isPlain = width == 1 && found.areAll;
-        if (isPlain && isMany) {
+        if (isPlain && isMany && !isAsked) {
           withBins([&](const auto* bins) {
-            for (int64_t i = 0; i < std::min(kSumsAhead, count); i++) askFor(copy.whole + bins[i]);
+            for (int64_t i = 0; i < std::min(kSumsAhead, count); i++) askFor(copy.whole, bins[i]);
           });
         }
         const std::optional<int> exponent = exponentOf(element, count * piece);
@@ -286,12 +333,7 @@ class Summing {
         copy.lowest = std::min(copy.lowest, lowestOf(wholes.bits) + bits_);
         const auto add = [&](int64_t* const sums, const int64_t* numbers) {
           if (isPlain && isMany) {
-            withBins([&](const auto* bins) {
-              ahead.each(from, count, [sums, count, bins, numbers](int64_t i) {
-                askFor(sums + bins[std::min(i + kSumsAhead, count - 1)]);
-                sums[bins[i]] += numbers[i];
-              });
-            });
+            withBins([&](const auto* bins) { addMany(sums, bins, numbers, from, count, ahead, isLast); });
             return;
           }
           if (isPlain) {
@@ -435,7 +477,7 @@ class Summing {
   Units units_{};
   std::vector<Copy> copies_;
   bool isOfWholes_ = false;
-  std::atomic<bool> hasFailed_{false};
+  std::atomic<bool> hasFailed_{false}, hasMissed_{false};
 };
 
 void runSums(const RoutineJob& arrays, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {

@@ -18,6 +18,7 @@ import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { turnToPlan } from '../native/turns.js';
 import { probeFor } from '../targets/devices.js';
+import { isCheckedIn, mayBeOfIndices } from './checks-in-run.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
 import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } from './evaluate.js';
@@ -60,6 +61,9 @@ export class TracedGraph {
   readonly #checked: readonly (CheckedArray & { readonly positions: readonly (number | undefined)[] })[];
   /** Computes the ends of the index arrays, where there are any. */
   readonly #ends: TracedGraph | undefined;
+  /** The program that was last asked whether its runs look through all index arrays, and whether they do. */
+  #checkedBy: Program | undefined;
+  #isAllChecked = false;
   /** Computes starts of rows, where the graph was planned for them. */
   readonly #lines = new Map<Expr, TracedGraph>();
   /** The program that ran before, to be run with other arguments. */
@@ -120,8 +124,10 @@ export class TracedGraph {
     settings: ExecutionSettings,
     found: FoundNumbers,
   ): Promise<Executed> {
-    if (this.#ends !== undefined) await this.#checkIndices(this.#ends, args, destination);
     const program = this.#knownFor(destination);
+    // Results on the host are in memory of their own, so that a run may find wrong indices itself.
+    const isChecked = destination === 'host' && program !== undefined && this.#isChecked(program);
+    if (this.#ends !== undefined && !isChecked) await this.#checkIndices(this.#ends, args, destination);
     try {
       return await this.#looked(
         program === undefined
@@ -130,6 +136,8 @@ export class TracedGraph {
         destination,
       );
     } catch (error) {
+      if (this.#ends !== undefined && isChecked && mayBeOfIndices(error))
+        await this.#checkIndices(this.#ends, args, destination);
       if (program === undefined || !(error instanceof MemoryError))
         throw await this.#refused(error, destination);
     }
@@ -163,6 +171,15 @@ export class TracedGraph {
     if (program.one !== undefined) return program;
     const { devices } = program.plan;
     return lostDevices().some(({ device }) => devices.includes(device)) ? undefined : program;
+  }
+
+  /** Whether a run of a program looks through all index arrays. */
+  #isChecked(program: Program): boolean {
+    if (this.#checkedBy !== program) {
+      this.#checkedBy = program;
+      this.#isAllChecked = this.#checks.every((check) => isCheckedIn(program, this.#canonical, check));
+    }
+    return this.#isAllChecked;
   }
 
   /** Throws for index arrays that are out of range. */

@@ -22,6 +22,7 @@ import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { probeFor } from '../targets/devices.js';
+import { isCheckedIn, mayBeInRun, mayBeOfIndices } from './checks-in-run.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
 import { type Job, settingsOf } from './execution.js';
@@ -201,17 +202,24 @@ async function computeWatched(
   const checks = checksBelow(canonical);
   const refused = async (error: unknown): Promise<unknown> =>
     located(await refusalOfJob(error, canonical, options, destination), exprs);
-  if (checks.length > 0) await checkIndices(checks, options, refused);
+  // Results on the host are in memory of their own, so that a run may find wrong indices itself.
+  const isOfHost = destination === 'host' && target.devices.length === 1 && target.devices[0]!.isHost;
+  const inRun = isOfHost ? checks.filter((check) => mayBeInRun(canonical, check)) : [];
+  const ahead = checks.filter((check) => !inRun.includes(check));
+  if (ahead.length > 0) await checkIndices(ahead, options, refused);
   try {
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
     const settings = settingsOf(options, destination, false, filesOf, watch);
     const { executed } = await executeInRows(job, target, settings, aheadOf(options, found));
+    const left = inRun.filter((check) => !isCheckedIn(executed.program, canonical, check));
+    if (left.length > 0) await checkIndices(left, options, refused);
     await checkStatuses(canonical, executed, destination, readCodes);
     return executed;
   } catch (error) {
     signal?.throwIfAborted();
+    if (inRun.length > 0 && mayBeOfIndices(error)) await checkIndices(inRun, options, refused);
     const told = await refused(error);
     signal?.throwIfAborted();
     throw told;
