@@ -9,6 +9,7 @@
 #include "cuda/lt-tuning.h"
 #include "cuda/nvrtc.h"
 #include "cuda/pinned.h"
+#include "runtime/buffer-handle.h"
 #include "runtime/cancel.h"
 #include "runtime/dlpack.h"
 #include "runtime/environment.h"
@@ -61,6 +62,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::sliceMemory>(exports, "sliceMemory");
   add<weft::hostArray>(exports, "hostArray");
   add<weft::disposeBuffer>(exports, "disposeBuffer");
+  add<weft::releaseCollected>(exports, "releaseCollected");
   add<weft::bufferAddress>(exports, "bufferAddress");
   add<weft::wrapMemory>(exports, "wrapMemory");
   add<weft::makeDlpack>(exports, "makeDlpack");

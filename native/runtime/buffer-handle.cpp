@@ -1,6 +1,7 @@
 #include "runtime/buffer-handle.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/available-memory.h"
 #include "runtime/engine-memory.h"
@@ -31,6 +32,9 @@ void tellCollector(Napi::Env env, int64_t weight) {
   if (weight != 0) Napi::MemoryManagement::AdjustExternalMemory(env, weight);
 }
 
+// Whether collections of young objects free results of this thread, too.
+thread_local bool hasYoungCollections = false;
+
 // Host memory that the handles of a JavaScript thread own. The collector runs soon after reports of a few
 // MiB more than before, however much memory there is. So this memory is reported only once much of it was
 // added since it ran.
@@ -52,11 +56,12 @@ class HostAccount {
 
  private:
   // Two results, or what is sooner computed than collected; no more than a 32nd of the machine's memory.
-  // More would only be more memory to get from the system.
+  // More would only be more memory to get from the system. Twice as much where young objects are collected:
+  // only results that were kept for long are left then, and one that is in use while the heap is collected.
   static size_t allowance(size_t byteLength) {
     constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{1} << 30;
     static const size_t most = std::min(host::usableMemory() / 32, kMost);
-    return std::min(std::max(2 * byteLength, kLeast), most);
+    return std::min(std::max(2 * byteLength, kLeast) * (hasYoungCollections ? 2 : 1), most);
   }
   size_t total_ = 0;
   // The least that it was since the collector last heard of it.
@@ -71,6 +76,9 @@ struct MemorySlice : Memory {
 
 // Handles are made and deleted on the thread of their environment.
 thread_local HostAccount hostAccount;
+// The first of those that are watched. Handles may outlive what the thread destroys.
+thread_local BufferHandle* firstWatched = nullptr;
+thread_local size_t collectedBytes = 0;
 
 }  // namespace
 
@@ -99,12 +107,48 @@ BufferHandle::BufferHandle(const BufferHandle& whole, size_t first, size_t byteL
   if (!whole.array.IsEmpty()) array = Napi::Persistent(whole.array.Value());
 }
 
+BufferHandle::~BufferHandle() {
+  if (isCounted && memory) noteCollected(*memory);
+  dispose();
+}
+
+void BufferHandle::watch(napi_value value) {
+  // Where the engine has no weak references to such values, its finalizer frees the memory.
+  if (napi_create_reference(env, value, 0, &value_) != napi_ok) return;
+  next_ = std::exchange(firstWatched, this);
+  if (next_ != nullptr) next_->previous_ = this;
+}
+
+void BufferHandle::unwatch() {
+  if (value_ == nullptr) return;
+  (previous_ == nullptr ? firstWatched : previous_->next_) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  napi_delete_reference(env, std::exchange(value_, nullptr));
+}
+
 void BufferHandle::dispose() {
+  unwatch();
   if (!memory) return;
   tellCollector(env, -weight);
   if (isCounted) hostAccount.remove(memory->byteLength);
   memory.reset();
   array.Reset();
 }
+
+Napi::Value releaseCollected(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  hasYoungCollections = true;
+  for (BufferHandle *handle = firstWatched, *next = nullptr; handle != nullptr; handle = next) {
+    next = handle->next_;
+    const Napi::HandleScope scope(env);
+    napi_value value = nullptr;
+    if (napi_get_reference_value(env, handle->value_, &value) != napi_ok || value != nullptr) continue;
+    noteCollected(*handle->memory);
+    handle->dispose();
+  }
+  return Napi::Number::New(env, static_cast<double>(std::exchange(collectedBytes, 0)));
+}
+
+void noteCollected(const Memory& memory) { collectedBytes += memory.byteLength; }
 
 }  // namespace weft

@@ -19,8 +19,11 @@ struct BufferHandle {
   BufferHandle(Napi::Env env, const Napi::ArrayBuffer& array);
   // Of `byteLength` bytes of memory from `first` on; of host memory the collector knows.
   BufferHandle(const BufferHandle& whole, size_t first, size_t byteLength);
-  ~BufferHandle() { dispose(); }
+  ~BufferHandle();
   void dispose();
+  // Notes the value that has this handle, so that `releaseCollected` sees whether the engine has collected
+  // it.
+  void watch(napi_value value);
 
   const Napi::Env env;
   std::shared_ptr<Memory> memory;
@@ -30,6 +33,26 @@ struct BufferHandle {
   const int64_t weight;
   // Whether they are among those of host memory that the collector hears of.
   const bool isCounted;
+
+ private:
+  friend Napi::Value releaseCollected(const Napi::CallbackInfo& info);
+  void unwatch();
+
+  // Weak; null: not watched.
+  napi_ref value_ = nullptr;
+  // Watched handles of the thread, in a list.
+  BufferHandle* previous_ = nullptr;
+  BufferHandle* next_ = nullptr;
 };
+
+// releaseCollected(): number
+//
+// Frees host memory of watched handles that the engine has collected: it finalizes them in a later turn of
+// the event loop, and the run that is about to begin would take other memory. Gives the bytes of collected
+// results that were freed since it was called last, by it or otherwise.
+Napi::Value releaseCollected(const Napi::CallbackInfo& info);
+
+// Counts a result whose ArrayBuffer was collected. On the thread of its environment.
+void noteCollected(const Memory& memory);
 
 }  // namespace weft

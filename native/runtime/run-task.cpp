@@ -37,7 +37,10 @@ Napi::Value overMemory(Napi::Env env, const SharedOwner& shared) {
   auto owner = std::make_unique<SharedOwner>(shared);
   napi_value value = nullptr;
   const auto release = [](napi_env, void*, void* hint) {
-    if (!isForked()) delete static_cast<SharedOwner*>(hint);
+    if (isForked()) return;
+    auto* const owner = static_cast<SharedOwner*>(hint);
+    if (**owner) noteCollected(***owner);
+    delete owner;
   };
   const napi_status status = napi_create_external_arraybuffer(
       env, reinterpret_cast<void*>(memory.address), memory.byteLength, release, owner.get(), &value);
@@ -200,7 +203,11 @@ Napi::Value RunTask::valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Mem
     return toArrayBuffer(env, std::move(memory));
   }
   const size_t whole = program->buffers[program->outputs[output]].byteLength;
-  return values::makeHandle(env, std::make_unique<BufferHandle>(env, std::move(memory), whole));
+  auto handle = std::make_unique<BufferHandle>(env, std::move(memory), whole);
+  BufferHandle& made = *handle;
+  const Napi::Value value = values::makeHandle(env, std::move(handle));
+  if (made.isCounted) made.watch(value);
+  return value;
 }
 
 }  // namespace weft

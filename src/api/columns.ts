@@ -2,7 +2,8 @@
  * Columns and rows for libraries that draw: a typed array for each column, of a type that they take as numbers, or an
  * object for each row. Called by `NDArray`.
  */
-import { evaluate, type HostResult } from '../exec/run/evaluate.js';
+import { arrayOf } from '../exec/native/held-elements.js';
+import { evaluate } from '../exec/run/evaluate.js';
 import { slice } from '../graph/basic-slicing.js';
 import { type DType, isComplex, isHalf } from '../graph/dtype.js';
 import type { Expr, Shape, TypedArray } from '../graph/expr.js';
@@ -42,7 +43,5 @@ export async function columnsOf(x: Expr, data: TypedArray): Promise<TypedArray[]
     columns.map((column) => cast(column, dtype)),
     { device: 'cpu' },
   );
-  return results.map(arrayOf);
+  return results.map(({ data }) => arrayOf(data));
 }
-
-const arrayOf = ({ data }: HostResult): TypedArray => (typeof data === 'function' ? data() : data);

@@ -3,6 +3,7 @@
  * and columns. For all else `lazy(array)` makes a graph of it without a copy.
  */
 
+import { HeldElements } from '../exec/native/held-elements.js';
 import type { HostResult } from '../exec/run/evaluate.js';
 import { refuseMore } from '../graph/arguments.js';
 import { DTYPE_INFO, type DType, isComplex, type Scalar } from '../graph/dtype.js';
@@ -373,17 +374,30 @@ const single = <D extends DType>(data: TypedArray, dtype: D, index: number): Ele
 const inNumber = (value: Scalar): Scalar =>
   typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 
+/** The place of elements that nobody has looked at, in an array that has them as `data`. */
+const HELD = Symbol('held elements');
+
+/**
+ * `data` of every such array. A function for each array would be a part of its hidden class, which the engine keeps until
+ * it collects the whole heap, and with it the memory of a result that nobody has any more.
+ */
+const HELD_DATA: PropertyDescriptor & ThisType<{ readonly [HELD]: HeldElements }> = {
+  get() {
+    return this[HELD].array;
+  },
+  enumerable: true,
+};
+
 /** A result. Its typed array, if it is still to be made, is when `data` is first read. */
 export function ndarrayOf({ data, shape, dtype }: HostResult): NDArray {
-  if (typeof data !== 'function') return new NDArray(data, shape, dtype);
-  const array: object = Object.create(NDArray.prototype);
-  const get = (): TypedArray => {
-    const value = data();
-    Object.defineProperty(array, 'data', { value, enumerable: true });
-    return value;
-  };
-  Object.defineProperty(array, 'data', { get, enumerable: true, configurable: true });
-  const rest = { shape: Object.freeze(shape), dtype, strides: denseStrides(shape), offset: 0 };
-  Object.defineProperties(array, Object.getOwnPropertyDescriptors(rest));
-  return array as NDArray;
+  if (!(data instanceof HeldElements)) return new NDArray(data, shape, dtype);
+  const array: NDArray = Object.create(NDArray.prototype);
+  Object.defineProperty(array, 'data', HELD_DATA);
+  Object.defineProperty(array, HELD, { value: data });
+  return Object.assign(array, {
+    shape: Object.freeze(shape),
+    dtype,
+    strides: denseStrides(shape),
+    offset: 0,
+  } as const);
 }

@@ -6,6 +6,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createDeflate } from 'node:zlib';
+import { arrayOf } from '../exec/native/held-elements.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import { evaluate, evaluateIntoFiles } from '../exec/run/evaluate.js';
 import { checkOptions } from '../graph/arguments.js';
@@ -160,7 +161,7 @@ export function encodePng(op: string, image: Expr, options: PngOptions = {}): Pr
 
 async function encode({ head, end, rows: expr, level }: Png): Promise<Uint8Array> {
   const [rows] = await evaluate([expr], { device: 'cpu' });
-  const data = typeof rows!.data === 'function' ? rows!.data() : rows!.data;
+  const data = arrayOf(rows!.data);
   const parts = [head];
   for await (const part of compressed(piecesOf(data as Uint8Array), level)) parts.push(part);
   const file = Buffer.concat([...parts, end]);

@@ -20,6 +20,7 @@ import type {
   SparseProblem,
 } from './native-types.js';
 import type { NativeProgram, ProgramSpec } from './program-types.js';
+import { countedBytes, ResultCollector } from './result-collector.js';
 import { CompletionPoller, handedOver } from './turns.js';
 
 /** A result that stayed on its device; works with `using`. */
@@ -170,6 +171,7 @@ function stableView<View extends ArrayBufferView>(input: View): View | DataView 
 
 const NOTHING = new ArrayBuffer(0);
 const NONE: readonly never[] = [];
+const collector = new ResultCollector(() => addon().releaseCollected());
 const poller = new CompletionPoller((pollsAgain, spins) => addon().settle(pollsAgain, spins));
 
 /** A program, and what its results are. */
@@ -179,6 +181,8 @@ class LoadedProgram implements NativeProgram {
   readonly #device: string;
   /** Of each output. */
   readonly #byteLengths: readonly number[];
+  /** Bytes of results of the CPU that come to JavaScript and are counted for collections. */
+  readonly resultBytes: number;
   /** Milliseconds that the last run was waited for. */
   #waited = 0;
 
@@ -188,6 +192,7 @@ class LoadedProgram implements NativeProgram {
     this.#byteLengths = spec.buffers.flatMap(({ role, byteLength, part }) =>
       role !== 'output' ? [] : [part === undefined ? byteLength : part[1] - part[0]],
     );
+    this.resultBytes = this.isOnHost ? this.#byteLengths.map(countedBytes).reduce((a, b) => a + b, 0) : 0;
   }
 
   get isOnHost(): boolean {
@@ -279,8 +284,10 @@ export function run(
     const keep = options.outputs.map(rawDestination);
     const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue, numbers } = options;
     const read = inputs.map(rawInput);
-    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue, numbers);
     const loaded = program as LoadedProgram;
+    if (loaded.resultBytes > 0 && keep.every((place) => typeof place === 'boolean'))
+      collector.count(loaded.resultBytes);
+    const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue, numbers);
     return given instanceof Promise ? loaded.awaited(given) : handedOver(loaded.resultOf(given));
   } catch (error) {
     return Promise.reject(typed(error));

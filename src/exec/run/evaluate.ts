@@ -8,16 +8,18 @@ import { type Canonical, canonicalizeInSlices } from '../../fusion/passes/canoni
 import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
-import type { DType } from '../../graph/dtype.js';
+import { slice } from '../../graph/basic-slicing.js';
+import { byteLengthOf, type DType, isComplex } from '../../graph/dtype.js';
 import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js';
-import { denseStrides } from '../../graph/graph.js';
+import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
 import { isOwnError, LinalgError, NativeError, withLine } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
+import { arrayOf, HeldElements, MOST_COPIED_BYTES } from '../native/held-elements.js';
 import { checkHostArray, typedArrayOver } from '../native/host-memory.js';
-import { type FileOutput, hostBytesOf } from '../native/native.js';
+import type { FileOutput } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
@@ -43,8 +45,7 @@ import { type ComputeWatch, subjectOf, watched, watcher } from './watch.js';
 
 /** A result in host memory, contiguous in C order. */
 export interface HostResult {
-  /** A function makes the array, once, when it is asked for. */
-  readonly data: TypedArray | (() => TypedArray);
+  readonly data: TypedArray | HeldElements;
   readonly shape: Shape;
   readonly dtype: DType;
 }
@@ -58,14 +59,25 @@ export async function evaluate(exprs: readonly Expr[], options: ComputeOptions =
 }
 
 /** The results of a bounded job in their true sizes. */
-export function cutHostResults(results: readonly HostResult[], { cuts }: BoundedJob): Promise<HostResult[]> {
-  return Promise.all(
+export async function cutHostResults(
+  results: readonly HostResult[],
+  { cuts }: BoundedJob,
+): Promise<HostResult[]> {
+  const kept = await Promise.all(
     cuts.map((cut, k) => {
       const result = results[k]!;
       return cut === undefined ? result : cutInHost(result, Number(indexOf(results[cut.length]!)), cut.axis);
     }),
   );
+  // The bound may be many times the size: memory of which copies alone are kept is free at once.
+  const buffers = new Set(kept.map(bufferOf));
+  for (const result of results) if (!buffers.has(bufferOf(result))) bufferOf(result)?.dispose();
+  return kept;
 }
+
+/** The buffer that holds a result; undefined: it is an array. */
+const bufferOf = ({ data }: HostResult): DeviceBuffer | undefined =>
+  data instanceof HeldElements ? data.buffer : undefined;
 
 /** Bytes that JavaScript copies sooner than a thread would have begun. */
 const COPIED_AT_ONCE = 2 ** 14;
@@ -74,15 +86,18 @@ const COPIED_AT_ONCE = 2 ** 14;
 async function cutInHost(result: HostResult, length: number, axis: number): Promise<HostResult> {
   const { dtype } = result;
   const shape = cutShape(result.shape, length);
-  const cut = (all: TypedArray): TypedArray => all.subarray(0, (all.length / result.shape[0]!) * length);
   // A small part of an array does not keep all of it in memory: threads of the CPU copy it, as they move axes.
   const isSmall = 2 * length < result.shape[0]!;
-  const { data: given } = result;
+  const { data } = result;
+  const values = sizeOfShape(shape) * (isComplex(dtype) ? 2 : 1);
+  const isHeld = data instanceof HeldElements;
   if (axis === 0 && !isSmall)
-    return { data: typeof given === 'function' ? () => cut(given()) : cut(given), dtype, shape };
-  const data = cut(typeof given === 'function' ? given() : given);
-  if (axis === 0 && data.byteLength <= COPIED_AT_ONCE) return { data: data.slice(), dtype, shape };
-  const rows = hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, dtype, shape);
+    return { data: isHeld ? data.first(values) : data.subarray(0, values), dtype, shape };
+  if (axis === 0 && sizeOfShape(shape) * byteLengthOf(dtype) <= (isHeld ? MOST_COPIED_BYTES : COPIED_AT_ONCE))
+    return { data: isHeld ? data.copied(values) : data.slice(0, values), dtype, shape };
+  const rows = isHeld
+    ? slice(deviceArray(data.buffer, dtype, result.shape), [0, length])
+    : hostArray({ type: 'host', data, offset: 0, strides: denseStrides(shape) }, dtype, shape);
   const [moved] = await evaluate([moveaxis(rows, 0, axis)], { device: 'cpu' });
   return moved!;
 }
@@ -119,9 +134,7 @@ export const hostResults = (exprs: readonly Expr[], { program, outputs }: Execut
     const at = program.outputs[k]!;
     const output = at < 0 ? new ArrayBuffer(0) : outputs[at]!;
     const data =
-      output instanceof ArrayBuffer
-        ? typedArrayOver(output, dtype)
-        : () => typedArrayOver(hostBytesOf(output), dtype);
+      output instanceof ArrayBuffer ? typedArrayOver(output, dtype) : new HeldElements(output, dtype);
     return { data, shape, dtype };
   });
 
@@ -277,7 +290,7 @@ const aheadOf = ({ onProgress: _, ...quiet }: ComputeOptions, found: FoundNumber
 
 /** The numbers of an int64 result. */
 export function numbersOf({ data }: HostResult): number[] {
-  return Array.from(typeof data === 'function' ? data() : data, Number);
+  return Array.from(arrayOf(data), Number);
 }
 
 /** The ends of checks, of which results have two each. */
@@ -289,8 +302,7 @@ export const endsOf = (results: readonly HostResult[]): Ends[] =>
 
 /** A result that is one index. */
 export function indexOf({ data }: HostResult): bigint {
-  const array = typeof data === 'function' ? data() : data;
-  return BigInt(array[0]!);
+  return BigInt(arrayOf(data)[0]!);
 }
 
 /**

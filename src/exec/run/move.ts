@@ -8,6 +8,7 @@
 import { type DeviceBuffer, type Expr, holdersOf } from '../../graph/expr.js';
 import { denseStrides } from '../../graph/graph.js';
 import { hostArray } from '../../graph/infer.js';
+import { arrayOf } from '../native/held-elements.js';
 import { CPU, type Device, deviceFrom, deviceNamed } from '../targets/device.js';
 import { devicesFrom, probeFor } from '../targets/devices.js';
 import type { ComputeOptions } from './compute-options.js';
@@ -73,8 +74,7 @@ function throughHost(exprs: readonly Expr[], options: ComputeOptions): Promise<E
       const [{ data, dtype, shape }] = (await evaluate([expr], others)) as [
         Awaited<ReturnType<typeof evaluate>>[number],
       ];
-      const elements = typeof data === 'function' ? data() : data;
-      const source = { type: 'host', data: elements, offset: 0, strides: denseStrides(shape) } as const;
+      const source = { type: 'host', data: arrayOf(data), offset: 0, strides: denseStrides(shape) } as const;
       return hostArray(source, dtype, shape);
     }),
   );
