@@ -24,6 +24,8 @@ interface Given {
   readonly dense: Lazy;
   /** Random, 100,000 rows and 1,000 columns, an element in a thousand. */
   readonly tall: SparseMatrix;
+  /** A matrix of 3 rows, for Kronecker products. */
+  readonly small: SparseMatrix;
   /** A vector and a matrix of 16 columns, with as many rows as the matrix has columns. */
   readonly ones: Lazy;
   readonly ones16: Lazy;
@@ -52,8 +54,10 @@ const FUNCTIONS: Readonly<Record<string, (given: Given) => readonly Lazy[] | Pro
   matvec: ({ a, ones }) => [a.matmul(ones)],
   matmul16: ({ a, ones16 }) => [a.matmul(ones16)],
   cg100: ({ a, ones }) => [sparse.cg(a, ones, { rtol: 0, maxiter: 100 }).x],
-  svds: ({ a }) => [sparse.svds(a, { k: 6, tol: 1e-3, maxiter: 20 }).s],
+  svds: ({ a }) => [sparse.svds(a, { k: 6, tol: 1e-3 }).s],
   svdsTall: ({ tall }) => Object.values(sparse.svds(tall, { k: 6 })),
+  eigsh: ({ a }) => [sparse.eigsh(a, { k: 6, tol: 1e-6 }).eigenvalues],
+  kron: ({ a, small }) => lines(sparse.kron(small, a)),
   splu: async ({ a }) => await sparse.splu(a),
   spsolve: async ({ a, ones }) => await compute([await sparse.spsolve(a, ones)], cpu),
 };
@@ -75,10 +79,11 @@ async function givenOf(side: number): Promise<Given> {
   const dense = await some.toDense().persist(cpu);
   const even = new Int32Array(a.shape[0] >> 1).map((_, k) => 2 * k);
   const tall = await sparse.random(random.key(3), [100_000, 1000], { density: 1e-3 }).persist(cpu);
+  const small = await sparse.diags([[1, 2], [1, 2, 3]], [1, 0]).persist(cpu);
   const shuffled = { data: values, row: rows, col: columns };
   const vector = await ones([side * side]).persist(cpu);
   const vectors = await ones([side * side, 16]).persist(cpu);
-  return { side, a, other, even, shuffled, random: some, dense, tall, ones: vector, ones16: vectors };
+  return { side, a, other, even, shuffled, random: some, dense, tall, small, ones: vector, ones16: vectors };
 }
 
 async function main(): Promise<void> {

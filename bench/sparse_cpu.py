@@ -38,6 +38,8 @@ FUNCTIONS = {
     "cg100": lambda g: sl.cg(g.a, g.ones, rtol=0, maxiter=100),
     "svds": lambda g: sl.svds(g.a, k=6, tol=1e-3, return_singular_vectors=False),
     "svdsTall": lambda g: sl.svds(g.tall, k=6),
+    "eigsh": lambda g: sl.eigsh(g.a, k=6, tol=1e-6, return_eigenvectors=False),
+    "kron": lambda g: sp.kron(g.small, g.a, format="csr"),
     "splu": lambda g: sl.splu(g.csc),
     "spsolve": lambda g: sl.spsolve(g.csc, g.ones),
 }
@@ -61,6 +63,7 @@ class Given:
         self.random.sort_indices()
         self.dense = self.random.toarray()
         self.tall = sp.csr_array(sp.random_array((100_000, 1000), density=1e-3, rng=rng))
+        self.small = sp.csr_array(sp.diags_array([[1.0, 2.0], [1.0, 2.0, 3.0]], offsets=[1, 0]))
         self.ones = np.ones(self.n)
         self.ones16 = np.ones((self.n, 16))
 

@@ -3,7 +3,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { compute, ones, random, saveNpz, sparse, zeros } from '../src/index.js';
+import {
+  compute,
+  eye,
+  full,
+  linalg,
+  ones,
+  random,
+  type SparseMatrix,
+  saveNpz,
+  sparse,
+  zeros,
+} from '../src/index.js';
 
 const cpu = { device: 'cpu' } as const;
 const numbersOf = (x: { readonly data: ArrayLike<unknown> }): number[] => Array.from(x.data, Number);
@@ -22,6 +33,35 @@ it('eigenvalues are found where a space is closed, and singular values of either
   for (const each of off) expect(Number(each.item())).toBeLessThan(1e-7);
 });
 
+it('eigenpairs of float32, of complex numbers and of a matrix of low rank are those of the dense matrix', async () => {
+  const line = (k: number): SparseMatrix => sparse.diags([1, 3, 1], [-k, 0, k], [300, 300]);
+  const steps = sparse.diags([Array.from({ length: 300 }, (_, i) => Math.sin(i))]);
+  const real = line(7).add(steps);
+  const imaginary = sparse.diags([1, -1], [-1, 1], [300, 300]).map((x) => x.mul(full([], { re: 0, im: 0.5 })));
+  const hermitian = real.map((x) => x.astype('complex128')).add(imaginary);
+  const few = sparse.random(random.key(5), [4, 40], { density: 0.5 });
+  const cases = [
+    { a: real, which: 'SA', k: 3, tol: 1e-11 },
+    { a: real.map((x) => x.astype('float32')), which: 'LM', k: 4, tol: 1e-4 },
+    { a: hermitian, which: 'LA', k: 3, tol: 1e-11 },
+    { a: few.T.matmul(few), which: 'LM', k: 6, tol: 1e-10 },
+  ] as const;
+  for (const { a, which, k, tol } of cases) {
+    const { eigenvalues, eigenvectors: v, converged } = sparse.eigsh(a, { k, which });
+    const all = linalg.eigvalsh(a.toDense());
+    const size = all.abs().max();
+    const order = which === 'SA' ? all : which === 'LA' ? all.negative() : all.abs().negative();
+    const wanted = all.take(order.argsort().slice([0, k]), 0, { mode: 'clip' });
+    const off = eigenvalues.sub(wanted.sort()).abs().max().div(size);
+    const adjoint = v.dtype.startsWith('complex') ? v.conj().T : v.T;
+    const gram = adjoint.matmul(v).sub(eye(k)).abs().max();
+    const rest = a.matmul(v).sub(v.mul(eigenvalues)).abs().max().div(size);
+    const [done, ...found] = await compute([converged, off, gram, rest], cpu);
+    expect(done.item()).toBe(true);
+    for (const each of found) expect(Number(each.item())).toBeLessThan(tol);
+  }
+});
+
 it('a zero on the diagonal of a triangle is an error, at the line that solves with it', async () => {
   const a = sparse.fromDense([
     [1, 0],
@@ -35,6 +75,7 @@ it('a zero on the diagonal of a triangle is an error, at the line that solves wi
   expect((await unit.compute(cpu)).toArray()).toEqual([1, 1]);
   expect(() => sparse.solveTriangular(sparse.eye(2, 3), [1, 2])).toThrow('a square matrix: (2, 3)');
   expect(() => sparse.eigsh(sparse.eye(3), { k: 4 })).toThrow('[sparse.eigsh] expected k from 1 to 3: 4');
+  expect(() => sparse.svds(sparse.eye(3), { k: 1, tol: -1 })).toThrow('tol');
   expect(() => sparse.gmres(sparse.eye(3), [1, 2, 3], { restart: 0 })).toThrow('restart');
 });
 

@@ -37,7 +37,7 @@ export interface EigshOptions {
   readonly k?: number | undefined;
   /** `'LM'` by default. */
   readonly which?: WhichEigenvalues | undefined;
-  /** Vectors of the basis, the larger of 2 k + 1 and 20 by default. */
+  /** Vectors of the basis, the larger of 2 k + 1 and 26 by default. */
   readonly ncv?: number | undefined;
   /** The first vector; random numbers of a fixed key by default. */
   readonly v0?: ArrayLike | undefined;
@@ -81,7 +81,12 @@ export function eigsh(a: MatrixLike, options: EigshOptions = {}): SparseEigh {
 }
 
 /** Options of `sparse.svds`. */
-export interface SvdsOptions extends Omit<EigshOptions, 'which'> {
+export interface SvdsOptions extends Omit<EigshOptions, 'which' | 'tol'> {
+  /**
+   * The relative error of singular values; 0, the default: that of rounding. Eigenvalues of the squared matrix have its square,
+   * as SciPy's.
+   */
+  readonly tol?: number | undefined;
   /** The largest (`'LM'`, the default) or the smallest (`'SM'`). */
   readonly which?: 'LM' | 'SM' | undefined;
 }
@@ -116,13 +121,14 @@ export function svds(a: MatrixLike, options: SvdsOptions = {}): SparseSvd {
     const { shape, times, adjoint } = productsOf(op, a);
     const isTall = shape[0] >= shape[1];
     const squared: Product = isTall ? (x) => adjoint(times(x)) : (x) => times(adjoint(x));
-    const found = eigenpairs(op, squared, Math.min(...shape), options);
+    const own = { ...options, tol: tolerance(op, 'tol', options.tol, 0) ** 2 };
+    const found = eigenpairs(op, squared, Math.min(...shape), own);
     const s = found.eigenvalues.flip(0).maximum(0).sqrt();
-    const own = found.eigenvectors.flip(1);
+    const vectors = found.eigenvectors.flip(1);
     // The vectors of the other side, a column each.
-    const others = columnwise(own, isTall ? times : adjoint);
+    const others = columnwise(vectors, isTall ? times : adjoint);
     const scaled = others.multiply(ratio(full([], 1, { dtype: s.dtype }), s));
-    const [u, v] = isTall ? [scaled, own] : [own, scaled];
+    const [u, v] = isTall ? [scaled, vectors] : [vectors, scaled];
     const { converged, iterations } = found;
     return { u, s, vh: v.dtype.startsWith('complex') ? v.conj().T : v.T, converged, iterations };
   });
@@ -135,6 +141,9 @@ function columnwise(x: Lazy, product: Product): Lazy {
 
 /** Indices that a sort gives, and numbers of steps, are in range. */
 const CLIP = { mode: 'clip' } as const;
+
+/** Vectors of a basis for few eigenvalues: 20 take 734 products for six of the Laplacian of 141², 26 take 546. */
+const USUAL_BASIS = 26;
 
 interface Sizes {
   readonly n: number;
@@ -156,19 +165,9 @@ function eigenpairs(op: string, times: Product, n: number, options: EigshOptions
   const real = size.dtype;
   const { eps } = finfo(real as 'float64');
   const tol = tolerance(op, 'tol', options.tol, 0) || eps;
-  const rows = arange(most + 1).reshape([most + 1, 1]);
-  const unit = first.multiply(ratio(full([], 1, { dtype: real }), size)).reshape([1, n]);
-  const states = {
-    basis: rows.equal(0).where(unit, zeros([most + 1, n], { dtype })),
-    projected: zeros([most, most], { dtype }),
-    from: zeros([], { dtype: 'int64' }),
-    values: zeros([k], { dtype: real }),
-    errors: full([k], Number.POSITIVE_INFINITY, { dtype: real }),
-    scale: zeros([], { dtype: real }),
-    cycle: zeros([], { dtype: 'int64' }),
-  };
+  const krylov: Krylov = { times, n, most, eps };
   // Errors below the rounding of A's products are none.
-  const isDone = ({ values, errors, scale }: Pick<typeof states, 'values' | 'errors' | 'scale'>): Lazy =>
+  const isDone = ({ values, errors, scale }: Pick<Restart, 'values' | 'errors' | 'scale'>): Lazy =>
     errors
       .lessEqual(
         values
@@ -178,42 +177,42 @@ function eigenpairs(op: string, times: Product, n: number, options: EigshOptions
           .maximum(scale.multiply(4 * eps)),
       )
       .all();
-  const last = whileLoop(
-    (now) => isDone(now).logicalNot(),
-    (now) => {
-      const { basis, projected, beta } = expanded(times, now, sizes, eps);
-      const { eigenvalues, eigenvectors } = linalg.eigh(projected, { uplo: 'U' });
-      const order = keyOf(which, eigenvalues).argsort(0).slice([0, kept]);
-      const [chosen, weights] = [eigenvalues.take(order, 0, CLIP), eigenvectors.take(order, 1, CLIP)];
-      const ritz = weights.T.matmul(basis.slice([0, most]));
-      const next = concat([ritz, basis.slice([most]), zeros([most - kept, n], { dtype })], 0);
-      const at = arange(most);
-      const diagonal = concat([chosen.astype(dtype), zeros([most - kept], { dtype })]);
-      return {
-        basis: next,
-        projected: at
-          .reshape([most, 1])
-          .equal(at)
-          .where(diagonal, zeros([most, most], { dtype })),
-        from: now.from.multiply(0).add(kept),
-        values: chosen.slice([0, k]),
-        errors: weights
-          .slice(most - 1, [0, k])
-          .abs()
-          .multiply(beta),
-        scale: eigenvalues.abs().max(),
-        cycle: now.cycle.add(1),
-      };
+  const restarted = (projection: Projection, basis: Lazy): Restart => {
+    const { eigenvalues, eigenvectors } = linalg.eigh(projected(projection), { uplo: 'U' });
+    const order = keyOf(which, eigenvalues).argsort(0).slice([0, kept]);
+    const weights = eigenvectors.take(order, 1, CLIP);
+    const couplings = weights.slice(most - 1).multiply(projection.beta);
+    const chosen = eigenvalues.take(order, 0, CLIP);
+    return {
+      ritz: weights.T.matmul(basis),
+      next: projection.next,
+      chosen,
+      couplings,
+      values: chosen.slice([0, k]),
+      errors: couplings.slice([0, k]).abs(),
+      scale: eigenvalues.abs().max(),
+    };
+  };
+  const unit = first.multiply(ratio(full([], 1, { dtype: real }), size));
+  const whole = expanded(krylov, { next: unit, before: zeros([n], { dtype }) });
+  const cycles = stepsOf(op, options.maxiter, 10 * n);
+  const { cycle, ...last } = whileLoop(
+    (now) => isDone(now).logicalNot().logicalAnd(now.cycle.less(cycles)),
+    ({ ritz, next, chosen, couplings, cycle }) => {
+      const before = couplings.matmul(ritz);
+      const more = expanded(krylov, { ritz, next, before });
+      const basis = concat([ritz, more.basis], 0);
+      return { ...restarted({ ...more, chosen, couplings }, basis), cycle: cycle.add(1) };
     },
-    states,
-    { max: Math.max(1, stepsOf(op, options.maxiter, 10 * n)) },
+    { ...restarted(whole, whole.basis), cycle: full([], 1, { dtype: 'int64' }) },
+    { max: Math.max(1, cycles - 1) },
   );
   const order = last.values.argsort(0);
   return {
     eigenvalues: last.values.take(order),
-    eigenvectors: last.basis.slice([0, k]).take(order, 0).T,
+    eigenvectors: last.ritz.slice([0, k]).take(order, 0).T,
     converged: isDone(last) as Lazy<'bool'>,
-    iterations: last.cycle,
+    iterations: cycle,
   };
 }
 
@@ -223,7 +222,7 @@ function sizesOf(op: string, n: number, { k = 6, ncv }: EigshOptions): Sizes {
     throw new RangeArgumentError(expected(op, `${name} from ${least} to ${end}`, formatValue(value)));
   };
   whole('k', k, 1, n);
-  const usual = Math.min(n, Math.max(2 * k + 1, 20));
+  const usual = Math.min(n, Math.max(2 * k + 1, USUAL_BASIS));
   const most = ncv === undefined ? usual : whole('ncv', ncv, Math.min(n, k + 1), n);
   return { n, k, most, kept: Math.max(k, Math.min(most - 1, k + Math.floor((most - k) / 2))) };
 }
@@ -242,51 +241,124 @@ function keyOf(which: WhichEigenvalues, values: Lazy): Lazy {
   }
 }
 
+/** A restart: Ritz vectors, a row each, and the vector that the basis goes on with. */
+interface Restart {
+  readonly ritz: Lazy;
+  readonly next: Lazy;
+  /** Their Ritz values, and the products of A times each with the next vector. */
+  readonly chosen: Lazy;
+  readonly couplings: Lazy;
+  /** Of the eigenvalues wanted; the errors are norms of residuals. */
+  readonly values: Lazy;
+  readonly errors: Lazy;
+  /** The largest magnitude of a Ritz value. */
+  readonly scale: Lazy;
+}
+
+/** What all cycles of steps share. */
+interface Krylov {
+  readonly times: Product;
+  readonly n: number;
+  readonly most: number;
+  readonly eps: number;
+}
+
+/** New vectors of the basis, a row each, and the recurrence that gave them. */
+interface Expansion {
+  readonly basis: Lazy;
+  readonly next: Lazy;
+  /** The diagonal of the projected matrix, and what is beside it; the last one, of the next vector. */
+  readonly alphas: Lazy;
+  readonly betas: Lazy;
+  readonly beta: Lazy;
+}
+
+type Projection = Omit<Expansion, 'basis'> & Partial<Pick<Restart, 'chosen' | 'couplings'>>;
+
 /**
- * The basis, a row a vector, up to its last one, and the matrix projected on it, whose upper triangle is filled column by
- * column. Rows that are not there yet are zeros, so that a step's shapes are those of all steps.
+ * The basis goes on from a vector until it is full. Of A v the parts along v and along `before`, which are known, are
+ * subtracted first; what is left meets the basis by rounding alone, so that one pass over all vectors makes it orthogonal.
+ * Rows that are not there yet are zeros, so that a step's shapes are those of all steps.
  */
 function expanded(
-  times: Product,
-  begin: { readonly basis: Lazy; readonly projected: Lazy; readonly from: Lazy },
-  { n, most }: Sizes,
-  eps: number,
-): { readonly basis: Lazy; readonly projected: Lazy; readonly beta: Lazy } {
-  const { dtype } = begin.basis;
+  { times, n, most, eps }: Krylov,
+  { ritz, next, before }: { readonly ritz?: Lazy; readonly next: Lazy; readonly before: Lazy },
+): Expansion {
+  const { dtype } = next;
+  const count = most - (ritz?.shape[0] ?? 0);
   const conj = (x: Lazy): Lazy => (dtype.startsWith('complex') ? x.conj() : x);
-  const rows = arange(most + 1);
-  const beta = norm(begin.basis.slice(0)).multiply(0);
-  return whileLoop(
-    ({ step }) => step.less(most),
-    ({ basis, projected, step }) => {
-      const given = times(basis.take(step, 0, CLIP)).astype(dtype);
-      const once = conj(basis).matmul(given);
-      const rest = given.subtract(once.matmul(basis));
+  const at = arange(count);
+  const rows = at.reshape([count, 1]);
+  const none = zeros([count], { dtype: norm(next).dtype });
+  const last = whileLoop(
+    ({ step }) => step.less(count),
+    ({ fresh, vector, before, alphas, betas, step }) => {
+      const given = times(vector).astype(dtype);
+      const along = conj(vector).multiply(given).sum();
+      const alpha = dtype.startsWith('complex') ? along.real() : along;
+      const rest = given.subtract(vector.multiply(alpha)).subtract(before);
       // A space that A maps into itself: it goes on with a random vector, which does not meet the others.
       const isClosed = norm(rest).lessEqual(norm(given).multiply(8 * eps));
-      const other = random
-        .uniform(random.foldIn(random.key(2), step), [n])
-        .sub(0.5)
-        .astype(dtype);
-      const open = isClosed.where(other, rest);
-      const again = conj(basis).matmul(open);
-      const next = open.subtract(again.matmul(basis));
-      const length = norm(next);
-      const column = once.add(isClosed.where(0, again)).slice([0, most]);
-      const at = arange(most);
-      const isOwn = at.equal(step).logicalAnd(at.reshape([most, 1]).lessEqual(step));
-      const unit = next.multiply(ratio(full([], 1, { dtype: length.dtype }), length)).reshape([1, n]);
+      const { open } = whileLoop(
+        ({ isWanted }) => isWanted,
+        ({ place }) => ({
+          open: random
+            .uniform(random.foldIn(random.key(2), place), [n])
+            .sub(0.5)
+            .astype(dtype),
+          isWanted: full([], false),
+          place: place.add(1),
+        }),
+        // The place is a state that changes, so that random numbers are made where they are wanted alone.
+        { open: rest, isWanted: isClosed, place: step },
+        { max: 1 },
+      );
+      const bases = ritz === undefined ? [fresh] : [fresh, ritz];
+      const orthogonal = (x: Lazy): Lazy =>
+        bases
+          .map((each) => conj(each).matmul(x).matmul(each))
+          .reduce((most, part) => most.subtract(part), x)
+          .subtract(vector.multiply(conj(vector).multiply(x).sum()));
+      const once = orthogonal(open);
+      // Of few dimensions little of a random vector may be left.
+      const apart = n < 8 * most ? orthogonal(once) : once;
+      const length = norm(apart);
+      const beta = isClosed.where(0, length);
       return {
-        basis: rows
-          .reshape([most + 1, 1])
-          .equal(step.add(1))
-          .where(unit, basis),
-        projected: isOwn.where(column.reshape([most, 1]), projected),
+        fresh: rows.equal(step).where(vector.reshape([1, n]), fresh),
+        vector: apart.multiply(ratio(full([], 1, { dtype: length.dtype }), length)),
+        before: vector.multiply(beta),
+        alphas: at.equal(step).where(alpha, alphas),
+        betas: at.equal(step).where(beta, betas),
         step: step.add(1),
-        beta: isClosed.where(0, length),
       };
     },
-    { basis: begin.basis, projected: begin.projected, step: begin.from, beta },
-    { max: most },
+    {
+      fresh: zeros([count, n], { dtype }),
+      vector: next,
+      before,
+      alphas: none,
+      betas: none,
+      step: zeros([], { dtype: 'int64' }),
+    },
+    { max: count },
   );
+  const { fresh, vector, alphas, betas } = last;
+  return { basis: fresh, next: vector, alphas, betas, beta: betas.slice(count - 1) };
+}
+
+/** The upper triangle of the matrix projected on the basis: two diagonals, and a column of the vector after Ritz vectors. */
+function projected({ chosen, couplings, alphas, betas }: Projection): Lazy {
+  const diagonal = chosen === undefined ? alphas : concat([chosen, alphas]);
+  const [most] = diagonal.shape as [number];
+  const kept = couplings?.shape[0] ?? 0;
+  const none = (size: number): Lazy => zeros([size], { dtype: diagonal.dtype });
+  const at = arange(most);
+  const row = at.reshape([most, 1]);
+  // Behind the coupling of vectors k and k + 1 its place is k + 1.
+  const beside = concat([none(kept + 1), betas]).slice([0, most]);
+  const tridiagonal = row.equal(at).where(diagonal, row.equal(at.subtract(1)).where(beside, 0));
+  if (couplings === undefined) return tridiagonal;
+  const column = concat([couplings, none(most - kept)]).reshape([most, 1]);
+  return at.equal(kept).logicalAnd(row.less(kept)).where(column, tridiagonal);
 }
