@@ -79,7 +79,15 @@ async function givenOf(side: number): Promise<Given> {
   const dense = await some.toDense().persist(cpu);
   const even = new Int32Array(a.shape[0] >> 1).map((_, k) => 2 * k);
   const tall = await sparse.random(random.key(3), [100_000, 1000], { density: 1e-3 }).persist(cpu);
-  const small = await sparse.diags([[1, 2], [1, 2, 3]], [1, 0]).persist(cpu);
+  const small = await sparse
+    .diags(
+      [
+        [1, 2],
+        [1, 2, 3],
+      ],
+      [1, 0],
+    )
+    .persist(cpu);
   const shuffled = { data: values, row: rows, col: columns };
   const vector = await ones([side * side]).persist(cpu);
   const vectors = await ones([side * side, 16]).persist(cpu);

@@ -37,7 +37,9 @@ it('eigenpairs of float32, of complex numbers and of a matrix of low rank are th
   const line = (k: number): SparseMatrix => sparse.diags([1, 3, 1], [-k, 0, k], [300, 300]);
   const steps = sparse.diags([Array.from({ length: 300 }, (_, i) => Math.sin(i))]);
   const real = line(7).add(steps);
-  const imaginary = sparse.diags([1, -1], [-1, 1], [300, 300]).map((x) => x.mul(full([], { re: 0, im: 0.5 })));
+  const imaginary = sparse
+    .diags([1, -1], [-1, 1], [300, 300])
+    .map((x) => x.mul(full([], { re: 0, im: 0.5 })));
   const hermitian = real.map((x) => x.astype('complex128')).add(imaginary);
   const few = sparse.random(random.key(5), [4, 40], { density: 0.5 });
   const cases = [
