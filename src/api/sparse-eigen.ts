@@ -255,7 +255,7 @@ interface Restart {
   readonly scale: Lazy;
 }
 
-/** What all cycles of steps share. */
+/** Parameters of all cycles of steps. */
 interface Krylov {
   readonly times: Product;
   readonly n: number;
