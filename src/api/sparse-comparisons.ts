@@ -2,7 +2,7 @@
 import { map } from '../graph/infer.js';
 import type { OpName } from '../graph/ops.js';
 import { withValues } from '../graph/sparse.js';
-import { ofEither, withoutZeros } from '../graph/sparse-elements.js';
+import { whereEither, withoutZeros } from '../graph/sparse-elements.js';
 import { canonical } from '../graph/sparse-matmul.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -92,8 +92,7 @@ export abstract class SparseComparisons extends SparseElementwise {
 
   /** `ofZero`: whether a zero is true beside a number. */
   #compared(op: string, by: OpName, other: this | number, ofZero: (other: number) => boolean): this {
-    if (typeof other !== 'number')
-      return this.made(withoutZeros(op, ofEither(op, by, this.parts, this.alike(op, other))));
+    if (typeof other !== 'number') return this.made(whereEither(op, by, this.parts, this.alike(op, other)));
     if (ofZero(other)) {
       const hint = `the result would be dense: a.toDense().${by}(${other})`;
       throw new ArgumentError(expected(op, 'a number for which it is false of 0', `${other}`, hint));

@@ -6,6 +6,7 @@
  *     A (0, a) (3, b), B (1, c) (3, d)   →   columns 0 1 3, of A a 0 b, of B 0 c d
  */
 import { call } from './calls.js';
+import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
 import { cast, constant, map, meetingDType } from './infer.js';
@@ -23,7 +24,7 @@ import {
   withValues,
 } from './sparse.js';
 import { canonical } from './sparse-matmul.js';
-import { COMBINED_OPS } from './sparse-routines.js';
+import { COMBINED_OPS, isComparison } from './sparse-routines.js';
 import { kept } from './sparse-slices.js';
 
 /** An op of the elements that either matrix has stored, whose value for two zeros is 0. */
@@ -48,6 +49,38 @@ export function ofBoth(op: string, by: OpName, a: SparseParts, b: SparseParts): 
     bound: Math.min(boundOf(x), boundOf(y)),
     rowBound: Math.min(rowBoundOf(x), rowBoundOf(y)),
   });
+}
+
+/** Where a comparison of elements that either matrix has stored is true; it is false of two zeros. */
+export function whereEither(op: string, by: OpName, a: SparseParts, b: SparseParts): SparseParts {
+  const [x, y] = [canonical(a, op), canonical(b, op)];
+  const all = withoutZeros(op, ofEither(op, by, x, y));
+  const dtype = meetingDType(op, [x.values, y.values]);
+  if (boundOf(x) * boundOf(y) === 0 || !isCombined(dtype)) return all;
+  const others = [all.starts, upToBound(all.places), upToBound(all.values)];
+  return { ...all, ...combined(op, by, [x, y], { isOfBoth: false, bound: boundOf(x) + boundOf(y) }, others) };
+}
+
+/** Dtypes of elements that the CPU combines as it merges rows. */
+const isCombined = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
+
+/** Starts, columns and elements in one pass over the rows of both matrices; `others`: as other nodes give them. */
+function combined(
+  asked: string,
+  by: OpName,
+  [a, b]: readonly [SparseParts, SparseParts],
+  { isOfBoth, bound }: Pick<Merge, 'isOfBoth' | 'bound'>,
+  others: readonly Expr[],
+): Pick<SparseParts, 'starts' | 'places' | 'values'> {
+  const [rows, columns] = a.shape;
+  const dtype = meetingDType(asked, [a.values, b.values]);
+  const [startsA, placesA, startsB, placesB] = linesOf(a, b) as [Expr, Expr, Expr, Expr];
+  const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
+  const parameters = [isOfBoth ? 1 : 0, columns, bound, COMBINED_OPS.indexOf(by), 0];
+  const inputs = [startsA, placesA, x, startsB, placesB, y, ...others];
+  const [starts, places, values] = call('sparseCombine', parameters, inputs, asked) as [Expr, Expr, Expr];
+  const length = cast(at(starts, constant(BigInt(rows), 'int64')), 'int64');
+  return { starts, places: bounded(places, length), values: bounded(values, length) };
 }
 
 interface Merge {
@@ -79,20 +112,21 @@ function merged(
   const [places, ofA, ofB] = found as [Expr, Expr, Expr];
   const index = indexDType(Math.max(columns, bound));
   const otherWay = [cast(starts, index), cast(places, index), map(by, [ofA, ofB])] as const;
-  const op = COMBINED_OPS.indexOf(by);
-  const isAtOnce = op >= 0 && (dtype === 'float32' || dtype === 'float64');
-  const atOnce = (): readonly Expr[] =>
-    call('sparseCombine', [parameter, columns, bound, op, 0], [...lines, ...otherWay], asked);
-  const [ownStarts, ownPlaces, values] = (isAtOnce ? atOnce() : otherWay) as readonly [Expr, Expr, Expr];
-  const length = cast(at(ownStarts, constant(BigInt(rows), 'int64')), 'int64');
-  return {
+  const parts = {
     shape: a.shape,
-    starts: ownStarts,
-    places: bounded(ownPlaces, length),
-    values: bounded(values, length),
     isCanonical: true,
     isGiven: false,
     rowBound: Math.min(columns, rowBound),
+  };
+  const isAtOnce = COMBINED_OPS.includes(by) && !isComparison(by) && isCombined(dtype);
+  if (isAtOnce) return { ...parts, ...combined(asked, by, [a, b], { isOfBoth, bound }, otherWay) };
+  const [ownStarts, ownPlaces, values] = otherWay;
+  const length = cast(at(ownStarts, constant(BigInt(rows), 'int64')), 'int64');
+  return {
+    ...parts,
+    starts: ownStarts,
+    places: bounded(ownPlaces, length),
+    values: bounded(values, length),
   };
 }
 

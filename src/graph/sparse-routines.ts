@@ -159,19 +159,19 @@ export const SPARSE_ROUTINES = {
     ],
   },
   /**
-   * Starts, columns and elements of the sum, difference or product, element by element, of two sparse matrices, up to a bound,
-   * 0 behind the last one. Inputs: those of `sparseMerge` without starts, of float32 or float64, and, up to the passes
-   * (`fusion/passes/both-ways.ts`), the results as counts, their sums and a map of its results make them. On the CPU alone.
-   * Parameters: whether of both (1), columns of the matrices, the bound, the place of the op in `COMBINED_OPS`; and whether
+   * Starts, columns and elements of the sum, difference or product, element by element, of two sparse matrices, or of what is
+   * true of a comparison, up to a bound, 0 behind the last one. Inputs: those of `sparseMerge` without starts, of float32 or float64, and, up to the passes
+   * (`fusion/passes/both-ways.ts`), the results as counts, their sums and a map of its results make them, and a selection. On the CPU
+   * alone. Parameters: whether of both (1), columns of the matrices, the bound, the place of the op in `COMBINED_OPS`; and whether
    * what is behind the last element may stay undefined (1), which plans say.
    */
   sparseCombine: {
-    results: ([starts, , values], [, columns, bound]) => {
+    results: ([starts, , values], [, columns, bound, op]) => {
       const dtype = placeDType(Math.max(columns!, bound!));
       return [
         { dtype, shape: starts!.shape },
         { dtype, shape: [bound!] },
-        { dtype: values!.dtype, shape: [bound!] },
+        { dtype: isComparison(COMBINED_OPS[op!]!) ? 'bool' : values!.dtype, shape: [bound!] },
       ];
     },
   },
@@ -204,7 +204,10 @@ export const SPARSE_ROUTINES = {
 export const SPARSE_ORDERS = ['natural', 'amd', 'rcm'] as const;
 
 /** The ops of `sparseCombine`. */
-export const COMBINED_OPS: readonly string[] = ['add', 'subtract', 'multiply'];
+export const COMBINED_OPS: readonly string[] = ['add', 'subtract', 'multiply', 'notEqual', 'less', 'greater'];
+
+/** Of those, whether the op is a comparison, of which elements are kept where it is true. */
+export const isComparison = (op: string): boolean => COMBINED_OPS.indexOf(op) > 2;
 
 /** The ways in which rows are those of other matrices: chosen by their numbers, or of matrices above one another or side by side. */
 export const GATHER_WAYS = ['chosen', 'above', 'beside'] as const;

@@ -155,7 +155,7 @@ it('rows that threads write in stretches, and column sums, are those of a plan t
     b,
     sparse.csr({ data: [], indices: [], indptr: new Int32Array(3001) }, [3000, 1]),
   ]);
-  const matrices = [a.add(other), a.columns(20, 200)];
+  const matrices = [a.add(other), a.columns(20, 200), a.greater(other), a.notEqual(other)];
   const jobs = matrices.flatMap(linesOf);
   const whole = (await compute([...jobs, a.sum(0)], cpu)) as readonly Line[];
   const within = { ...cpu, memory: 400_000 };
