@@ -38,7 +38,7 @@ export const STRIPE_BLOCKS = 160;
 const LEVELS = 4;
 export const MOST_STRIPE_TILES = GROUP ** LEVELS;
 /** Tiles whose totals are read at once. */
-const AHEAD = 4;
+const AHEAD = 8;
 export const STRIPE_SCHEDULE = `by specialised warps around a ring of ${RING} tiles of ${STRIPE_COLUMNS} columns`;
 
 const printRing = (tile: number): string => `struct __align__(${COPY_ALIGNMENT}) weft_ring {
