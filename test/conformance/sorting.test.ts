@@ -201,6 +201,19 @@ describe.each(backends())('on %s, selecting', (device) => {
     );
   });
 
+  it('finds the first elements among more candidates than threads hold', async () => {
+    const random = generator(20261128);
+    const row = Float32Array.from({ length: 2 ** 18 }, (_, k) => (k % 128 < 32 ? random() : 0));
+    // Not among those that are sampled.
+    for (let k = 0; k < 7400; k++) row[128 * (k % 2048) + 40 + 8 * Math.floor(k / 2048)] = 1 + random();
+    const order = Array.from(row.keys()).filter((k) => row[k]! >= 1);
+    const first = order.sort((i, j) => row[j]! - row[i]! || i - j).slice(0, 1100);
+    const { values, indices } = topK(lazy(row), 1100);
+    const [found, places] = await run(device, [values, indices]);
+    expect(places!.data).toEqual(BigInt64Array.from(first, BigInt));
+    expect(found!.data).toEqual(Float32Array.from(first, (k) => row[k]!));
+  });
+
   it('goes along any axis, and gives no elements where none are wanted', async () => {
     const x = rowsOf('int32', [7, 5, 3], 9);
     await expectSorted(

@@ -2,14 +2,14 @@
  * The first elements of rows and their positions: on a GPU by one reading of the row where that is enough
  * (`codegen/cuda/routines/top.ts`), on the CPU by heaps (`native/cpu/select.cpp`).
  */
-import { placeBits, SELECT_THREADS, STATE_BYTES, selectDigits } from '../../codegen/cuda/routines/select.js';
+import { placeBits, STATE_BYTES, selectDigits } from '../../codegen/cuda/routines/select.js';
 import {
-  FILTER_NAME,
+  FIRST_NAME,
   ORDER_NAME,
-  ORDER_THREADS,
   printTop,
   SAMPLE_NAME,
-  SAMPLE_THREADS,
+  TOP_THREADS,
+  TOP_TILE_BYTES,
   type TopForm,
 } from '../../codegen/cuda/routines/top.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
@@ -34,6 +34,8 @@ const LEAST_PER_SAMPLED = 4;
 /** How many are wanted at most where a whole warp is a group, and how many a block sorts. */
 const MOST_OF_WARPS = 256;
 const MOST_SORTED = 2048;
+/** Blocks that go through a row: one for each multiprocessor of the largest GPUs of compute capability 9.0. */
+const MOST_BLOCKS = 132;
 
 /** How a row is narrowed down. */
 interface Sample {
@@ -62,7 +64,7 @@ function sampleOf(length: number, count: number): Sample | undefined {
   const threads = Math.max(least, Math.min(MOST_SAMPLING, 2 ** Math.floor(Math.log2(length / 64))));
   const each = Math.max(1, Math.min(MOST_SAMPLED, Math.floor(length / (LEAST_PER_SAMPLED * threads))));
   const expected = count * Math.ceil(length / (threads * each));
-  return { groupLanes, blocks: threads / SAMPLE_THREADS, each, room: Math.min(length, 2 * expected + 256) };
+  return { groupLanes, blocks: threads / TOP_THREADS, each, room: Math.min(length, 2 * expected + 256) };
 }
 
 function planOf(step: RoutineStep): TopPlan {
@@ -84,10 +86,10 @@ function planOf(step: RoutineStep): TopPlan {
 
 /** Groups of a sample. */
 const groupsOf = (sample: Sample | undefined): number =>
-  sample === undefined ? 0 : (sample.blocks * SAMPLE_THREADS) / sample.groupLanes;
+  sample === undefined ? 0 : (sample.blocks * TOP_THREADS) / sample.groupLanes;
 
 /**
- * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, limits, positions that were collected, the
+ * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, positions that were collected, the
  * bests of groups, and the candidates.
  */
 function workspaceOf({
@@ -96,21 +98,17 @@ function workspaceOf({
   count,
   sample,
 }: TopPlan): Readonly<
-  Record<
-    'countsAt' | 'rowsAt' | 'limitsAt' | 'takenAt' | 'bestsAt' | 'keysAt' | 'placesAt' | 'byteLength',
-    number
-  >
+  Record<'countsAt' | 'rowsAt' | 'takenAt' | 'bestsAt' | 'keysAt' | 'placesAt' | 'byteLength', number>
 > {
   const countsAt = aligned(rows * STATE_BYTES);
   const rowsAt = countsAt + aligned(rows * countsLength(form));
-  const limitsAt = rowsAt + aligned(rows * ROW_BYTES);
-  const takenAt = limitsAt + aligned(rows * 8);
+  const takenAt = rowsAt + aligned(rows * ROW_BYTES);
   const bestsAt = takenAt + aligned(rows * count * 8);
   const size = byteLengthOf(form.dtype);
   const keysAt = bestsAt + aligned(rows * groupsOf(sample) * size);
   const placesAt = keysAt + aligned(rows * (sample?.room ?? 0) * size);
   return {
-    ...{ countsAt, rowsAt, limitsAt, takenAt, bestsAt, keysAt, placesAt },
+    ...{ countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt },
     byteLength: placesAt + aligned(rows * (sample?.room ?? 0) * 8),
   };
 }
@@ -118,47 +116,45 @@ function workspaceOf({
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
   const { form, rows, length, count, blocks, sample } = plan;
-  const { countsAt, rowsAt, limitsAt, takenAt, bestsAt, keysAt, placesAt } = workspaceOf(plan);
+  const { countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt } = workspaceOf(plan);
   const input = { buffer: step.operands[0]!.buffer };
   const results = step.results.map(({ buffer }) => ({ buffer }));
   const work = { buffer: step.workspace! };
-  const launch = (
-    name: string,
-    perRow: number,
-    args: readonly LaunchArgument[],
-    threads = SELECT_THREADS,
-  ): CallLaunch => ({
+  const launch = (name: string, perRow: number, args: readonly LaunchArgument[]): CallLaunch => ({
     function: name,
     blocks: rows * perRow,
-    threads,
+    threads: TOP_THREADS,
     args: [{ block: 'x' }, input, work, ...args],
   });
-  const of = (perRow: number): LaunchArgument[] => [int64(length), int64(perRow)];
   const room = int64(sample?.room ?? 0);
-  const some = [int64(keysAt), int64(placesAt)];
-  const narrowing =
-    sample === undefined
-      ? []
-      : [
-          launch(SAMPLE_NAME, sample.blocks, [
-            ...[rowsAt, limitsAt, bestsAt].map(int64),
-            ...of(sample.blocks),
-            int32(sample.each),
-            int32(count - 1),
-          ]),
-          launch(FILTER_NAME, blocks, [...[rowsAt, limitsAt].map(int64), ...some, ...of(blocks), room]),
-        ];
   const further = [int64(takenAt), room, int64(count), int32(placeBits(length))];
-  const launches = [
-    beginLaunch(rows, work, countsAt, rowsAt, [count - 1]),
-    ...narrowing,
+  const selecting = [
     countLaunch({ rows, length, blocks, input, work, countsAt, rowsAt, further }),
-    launch(
-      ORDER_NAME,
-      1,
-      [...[rowsAt, takenAt].map(int64), ...some, ...results, int64(length), room, int32(count)],
-      ORDER_THREADS,
-    ),
+    launch(ORDER_NAME, 1, [...[rowsAt, takenAt].map(int64), ...results, int64(length), room, int32(count)]),
+  ];
+  if (sample === undefined)
+    return {
+      source: printTop(form),
+      launches: [beginLaunch(rows, work, countsAt, rowsAt, [count - 1]), ...selecting],
+    };
+  const { blocks: sampling, each } = sample;
+  const tiles = Math.ceil((length * byteLengthOf(form.dtype)) / TOP_TILE_BYTES);
+  const filtering = Math.min(tiles, Math.max(1, Math.floor(MOST_BLOCKS / rows)));
+  const launches = [
+    launch(SAMPLE_NAME, sampling, [
+      ...[countsAt, rowsAt, bestsAt, length, sampling].map(int64),
+      int32(each),
+      int64(count - 1),
+    ]),
+    launch(FIRST_NAME, filtering, [
+      ...[rowsAt, bestsAt, keysAt, placesAt].map(int64),
+      ...results,
+      ...[length, filtering].map(int64),
+      int32(groupsOf(sample)),
+      room,
+      int32(count),
+    ]),
+    ...selecting,
   ];
   return { source: printTop(form), launches };
 }
@@ -181,7 +177,7 @@ const FIRST: Routine = {
     const bytes = sizeOfShape(shape) * byteLengthOf(dtype);
     return sample === undefined
       ? { bytes: (selectDigits(form, length) + 1) * bytes, launches: 3 }
-      : { bytes, launches: 5 };
+      : { bytes, launches: 4 };
   },
   method: (step) =>
     planOf(step).sample === undefined ? 'by radix selection' : 'by radix selection of candidates',

@@ -74,8 +74,7 @@ export const elementsAtOnce = (dtype: DType): number => packsOf(dtype)[0] * pack
 /**
  * The elements of a row by turns among its blocks, in packs where they lie so; `use` sees each with its key. With `warps`
  * all lanes of a warp do, which say by `is_there` whether they have one, while that condition holds; `behind` stands behind
- * those that a thread has read. `mayMatter`: whether an element as it lies in memory may matter; `use` sees those alone, and
- * others that a thread has read with them: one branch for all instead of one for each.
+ * those that a thread has read.
  */
 export function eachElement(
   { dtype }: Pick<SelectForm, 'dtype'>,
@@ -83,24 +82,14 @@ export function eachElement(
   {
     warps,
     behind = '',
-    mayMatter,
   }: {
     readonly warps?: string;
     readonly behind?: string;
-    readonly mayMatter?: (element: string) => string;
   } = {},
 ): string {
   const [perPack, packs] = packsOf(dtype);
   const items = packs * perPack;
   const element = `own[item / ${perPack}].k[item % ${perPack}]`;
-  const passed =
-    mayMatter === undefined
-      ? ''
-      : `    bool is_any = false;
-    #pragma unroll
-    for (int item = 0; item < ${items}; ++item) is_any = is_any || ${mayMatter(element)};
-    if (!is_any) continue;
-`;
   const step = SELECT_THREADS * items;
   return `  struct __align__(${PACK}) weft_pack {
     weft_key k[${perPack}];
@@ -120,7 +109,7 @@ export function eachElement(
         for (int e = 0; e < ${perPack}; ++e) own[pack].k[e] = i + e < n ? in[i + e] : (weft_key)0;
       }
     }
-${passed}    #pragma unroll
+    #pragma unroll
     for (int item = 0; item < ${items}; ++item) {
       const long long i = first + item / ${perPack} * ${SELECT_THREADS * perPack} + item % ${perPack};
       ${warps === undefined ? 'if (!isWhole && i >= n) break;' : 'const bool is_there = isWhole || i < n;'}
@@ -253,9 +242,10 @@ struct __align__(16) weft_state {
   unsigned long long key, place, rank;
 };
 /* Of a row: parts of passes that were begun, and of the last one those that were counted, and digits that were found; blocks
-   that have sampled, and elements that were collected and that may be among the first. */
+   that have sampled; elements that were collected, and that may be among the first; parts that were begun on the way to
+   those, and tiles that were passed. */
 struct __align__(16) weft_row {
-  unsigned int begun, counted, found, sampled, taken, few;
+  unsigned int begun, counted, found, sampled, taken, few, parts, passed;
 };
 ${EQUAL_ABOVE}${FIND}${BEGIN}/* Whether a block is the last one of its row, which sees what the others have written. */
 __device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned int* count, long long blocks) {
@@ -268,13 +258,15 @@ __device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned i
   return isLast;
 }
 /* Sets the states of a row to ranks, and its counts and counters to 0. */
-${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
-  const long long row = (long long)blockIdx.x + first_x;
+template <int THREADS> __device__ __forceinline__ void weft_set_row(char* work, long long row, long long counts_at, long long rows_at, ${rankList}) {
   weft_count* counts = (weft_count*)(work + counts_at) + row * ${ranks * BINS};
-  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += ${SELECT_THREADS}) counts[i] = 0;
+  for (int i = (int)threadIdx.x; i < ${ranks * BINS}; i += THREADS) counts[i] = 0;
   if (threadIdx.x == 0) {
-    ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u, 0u, 0u};
+    ((weft_row*)(work + rows_at))[row] = weft_row{0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
 ${setRanks}  }
+}
+${HEAD}${BEGIN_NAME}(unsigned int first_x, char* work, long long counts_at, long long rows_at, ${rankList}) {
+  weft_set_row<${SELECT_THREADS}>(work, (long long)blockIdx.x + first_x, counts_at, rows_at, ${Array.from({ length: ranks }, (_, k) => `rank${k}`).join(', ')});
 }
 ${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long n, long long blocks${passParameters(form)}) {
   const long long row = ((long long)blockIdx.x + first_x) / blocks;
