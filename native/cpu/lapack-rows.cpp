@@ -70,20 +70,6 @@ void narrow(int64_t* integers, int64_t count) {
   }
 }
 
-// A square matrix becomes its adjoint, by blocks that fit the cache.
-template <typename T>
-void adjoinInPlace(T* a, int64_t n) {
-  constexpr int64_t kBlock = 32;
-  for (int64_t left = 0; left < n; left += kBlock)
-    for (int64_t top = 0; top <= left; top += kBlock)
-      for (int64_t j = left; j < std::min(n, left + kBlock); j++)
-        for (int64_t i = top; i < std::min(j + 1, top + kBlock); i++) {
-          const T above = a[j * n + i];
-          a[j * n + i] = conjugate(a[i * n + j]);
-          a[i * n + j] = conjugate(above);
-        }
-}
-
 }  // namespace
 
 template <typename T>
@@ -208,13 +194,14 @@ bool lapackEig(const LapackChoice& c, const T* given, Complex<RealOf<T>>* values
 }
 
 template <typename T>
-bool lapackSvd(const LapackChoice& c, const T* given, RealOf<T>* values, T* u, T* v, const LinearWork& work) {
+bool lapackSvd(const LapackChoice& c, const T* given, RealOf<T>* values, T* u, T* vh,
+               const LinearWork& work) {
   if (!takes(c, given)) return false;
   const LapackMemory<T> memory(c, work);
   const auto [m, n] = std::pair(c.problem.rows, c.problem.columns);
   std::copy_n(given, m * n, memory.copies);
   T none{};
-  T *const left = u == nullptr ? &none : u, *const right = v == nullptr ? &none : v;
+  T *const left = u == nullptr ? &none : u, *const right = vh == nullptr ? &none : vh;
   const char* const job = u == nullptr ? "N" : "S";
   int64_t info = 0;
   const LibraryThreads own(setterOf(c), work.threads);
@@ -225,9 +212,7 @@ bool lapackSvd(const LapackChoice& c, const T* given, RealOf<T>* values, T* u, T
     callFortran(c.function, job, &m, &n, memory.copies, &m, values, left, &m, right, &n, memory.numbers,
                 &c.work, memory.integers, &info, kOneLetter);
   }
-  if (statusOf(info) != 0) return false;
-  if (v != nullptr) adjoinInPlace(v, n);
-  return true;
+  return statusOf(info) == 0;
 }
 
 template <typename T>

@@ -77,13 +77,16 @@ template <typename T>
 bool lapackEigh(const LapackChoice& choice, bool isUpper, const T* a, RealOf<T>* values, T* vectors,
                 const LinearWork& work);
 
+// Of a real matrix's complex pair the columns are the real and the imaginary parts. `vectors` may be `a`;
+// null: none.
 template <typename T>
 bool lapackEig(const LapackChoice& choice, const T* a, Complex<RealOf<T>>* values, T* vectors,
                const LinearWork& work);
 
-// As many columns of U and V as there are singular values.
+// As many columns of U and rows of Vᴴ as there are singular values.
 template <typename T>
-bool lapackSvd(const LapackChoice& choice, const T* a, RealOf<T>* values, T* u, T* v, const LinearWork& work);
+bool lapackSvd(const LapackChoice& choice, const T* a, RealOf<T>* values, T* u, T* vh,
+               const LinearWork& work);
 
 // Singular values, how many of them are larger than `rcond` of the largest, and the solutions.
 template <typename T>

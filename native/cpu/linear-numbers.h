@@ -98,6 +98,14 @@ inline RealOf<T> sumOfParts(T a) {
     return std::abs(a);
 }
 
+// The status of values that a decomposition found: of NaN it is 1, though a library said that all converged.
+template <typename T>
+inline int32_t statusOfValues(const T* values, int64_t n) {
+  for (int64_t k = 0; k < n; k++)
+    if (std::isnan(realPart(values[k])) || std::isnan(imaginaryPart(values[k]))) return 1;
+  return 0;
+}
+
 template <typename T>
 inline constexpr DType kLinearDType = std::is_same_v<T, float>            ? DType::float32
                                       : std::is_same_v<T, double>         ? DType::float64

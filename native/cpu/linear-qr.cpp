@@ -111,28 +111,28 @@ void makeBlock(const Reflectors<T>& q, int64_t first, int64_t count, T* memory, 
   }
 }
 
-// c -= V op(T) Vᴴ c.
+// c -= V op(T) Vᴴ c, by three products. Only that with the conjugates of V copies it, negated.
 template <typename T>
 void applyBlock(const Block<T>& block, bool isAdjoint, const MatrixView<T>& c, T* memory,
                 const LinearWork& work) {
   const int64_t count = block.v.columns;
   const MatrixView<T> w = columnMajor(memory, count, c.columns);
   const MatrixView<T> y = columnMajor(memory + count * c.columns, count, c.columns);
-  std::fill_n(w.data, count * c.columns, T{});
-  subtractProduct(w.transposed(), c.transposed(), block.v, kIsComplex<T>, work);
-  for (int64_t j = 0; j < c.columns; j++) {
+  const MatrixView<T> factor = columnMajor(memory + 2 * count * c.columns, count, count);
+  for (int64_t k = 0; k < count; k++)
     for (int64_t i = 0; i < count; i++) {
-      T sum{};
-      // Of the triangle above the diagonal, or its adjoint.
-      for (int64_t k = isAdjoint ? 0 : i; k < (isAdjoint ? i + 1 : count); k++) {
-        const T t =
-            isAdjoint ? conjugate(block.triangle[i * kReflectors + k]) : block.triangle[k * kReflectors + i];
-        sum = sum - t * w.at(k, j);
-      }
-      y.at(i, j) = sum;
+      const int64_t row = std::min(i, k), column = std::max(i, k);
+      const bool isInside = isAdjoint ? i >= k : i <= k;
+      const T t = isInside ? block.triangle[column * kReflectors + row] : T{};
+      factor.at(i, k) = kIsComplex<T> ? (isAdjoint ? conjugate(t) : t) : -t;
     }
-  }
-  subtractProduct(c, block.v, y, false, work);
+  std::fill_n(w.data, 2 * count * c.columns, T{});
+  if constexpr (kIsComplex<T>)
+    subtractProduct(w.transposed(), c.transposed(), block.v, true, work);
+  else
+    accumulateProduct(w.transposed(), c.transposed(), block.v, work);
+  accumulateProduct(y, factor, w, work);
+  accumulateProduct(c, block.v, y, work);
 }
 
 template <typename T>
@@ -154,6 +154,21 @@ void makeSmallQ(const MatrixView<T>& a, const T* taus, int64_t count, const Matr
   for (int64_t k = std::min(count, q.columns) - 1; k >= 0; k--)
     linearKernels<T>().reflectColumns(a.rows - k, q.columns - k, &a.at(k, k) + 1, taus[k], &q.at(k, k),
                                       q.columnStride);
+}
+
+// The same of many rows, by blocks.
+template <typename T>
+void makeLargeQ(const Reflectors<T>& reflectors, const MatrixView<T>& q, T* memory, const LinearWork& work) {
+  const int64_t rows = reflectors.a.rows;
+  for (int64_t last = reflectors.count; last > 0;) {
+    if (work.cancelled()) return;
+    const int64_t first = (last - 1) / kReflectors * kReflectors;
+    Block<T> block;
+    makeBlock(reflectors, first, last - first, memory, block);
+    applyBlock(block, false, q.part(first, first, q.rows - first, q.columns - first),
+               memory + kReflectors * rows, work);
+    last = first;
+  }
 }
 
 // Reflectors of few rows, one after the other.
@@ -315,7 +330,7 @@ T* makeQ(const Parts& p, const QrChoices& choices, const Memory& memory, const L
   if (p.size() <= kSingleRows)
     makeSmallQ(a, taus, p.least(), q);
   else
-    applyReflectors<T>({a, 0, taus, p.least()}, false, q, memory.reflectors<T>(work), behind);
+    makeLargeQ<T>({a, 0, taus, p.least()}, q, memory.reflectors<T>(work), behind);
   return q.data;
 }
 

@@ -65,13 +65,27 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool& pool) 
   });
 }
 
-// Where the results of one matrix go; no vectors: null.
+// Where the results of one matrix go, U and Vᴴ in column-major order; no vectors: null.
 template <typename T>
 struct Vectors {
   RealOf<T>* values;
   T* u;
-  T* v;
+  T* vh;
 };
+
+// A square matrix becomes its adjoint, by blocks that fit the cache.
+template <typename T>
+void adjoinInPlace(T* a, int64_t n) {
+  constexpr int64_t kBlock = 32;
+  for (int64_t left = 0; left < n; left += kBlock)
+    for (int64_t top = 0; top <= left; top += kBlock)
+      for (int64_t j = left; j < std::min(n, left + kBlock); j++)
+        for (int64_t i = top; i < std::min(j + 1, top + kBlock); i++) {
+          const T above = a[j * n + i];
+          a[j * n + i] = conjugate(a[i * n + j]);
+          a[i * n + j] = conjugate(above);
+        }
+}
 
 template <typename T>
 int32_t failed(const Svd& s, const Vectors<T>& to) {
@@ -79,7 +93,7 @@ int32_t failed(const Svd& s, const Vectors<T>& to) {
   std::fill_n(to.values, s.n, nan);
   if (s.hasVectors()) {
     std::fill_n(to.u, s.m * s.n, ofReal<T>(nan));
-    std::fill_n(to.v, s.n * s.n, ofReal<T>(nan));
+    std::fill_n(to.vh, s.n * s.n, ofReal<T>(nan));
   }
   return 1;
 }
@@ -119,11 +133,12 @@ int32_t solveOne(const Svd& s, const T* given, const Vectors<T>& to, const Linea
   for (int64_t k = 0; k < n; k++) {
     const int64_t from = order[static_cast<size_t>(k)];
     for (int64_t i = 0; i < n; i++) to.u[k * m + i] = ofReal<T>(ub[from * n + i]);
-    for (int64_t i = 0; i < n; i++) to.v[k * n + i] = ofReal<T>(vb[from * n + i]);
+    for (int64_t i = 0; i < n; i++) to.vh[k * n + i] = ofReal<T>(vb[from * n + i]);
   }
   applyReflectors<T>({a, 0, taus, n}, false, columnMajor(to.u, m, n), apply, rest);
-  applyReflectors<T>({p, 1, taus + n, std::max<int64_t>(0, n - 1)}, false, columnMajor(to.v, n, n), apply,
+  applyReflectors<T>({p, 1, taus + n, std::max<int64_t>(0, n - 1)}, false, columnMajor(to.vh, n, n), apply,
                      rest);
+  adjoinInPlace(to.vh, n);
   return 0;
 }
 
@@ -137,8 +152,9 @@ void run(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic
                           s.hasVectors() ? matrixAt<T>(job.results, 2, k, s.m * s.n) : nullptr,
                           s.hasVectors() ? matrixAt<T>(job.results, 3, k, s.n * s.n) : nullptr};
       const T* const a = matrixAt<T>(job.operands, 0, k, s.m * s.n);
-      const bool isDone = lapackSvd(choice, a, to.values, to.u, to.v, work);
-      *matrixAt<int32_t>(job.results, 1, k, 1) = isDone ? 0 : solveOne<T>(s, a, to, work);
+      const bool isDone = lapackSvd(choice, a, to.values, to.u, to.vh, work);
+      const int32_t status = isDone ? 0 : solveOne<T>(s, a, to, work);
+      *matrixAt<int32_t>(job.results, 1, k, 1) = std::max(status, statusOfValues(to.values, s.n));
     });
   });
 }

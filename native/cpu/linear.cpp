@@ -153,7 +153,23 @@ void subtractColumns(const MatrixView<T>& y, const MatrixView<T>& a, const Matri
   }
 }
 
+// c += a b, in memory for packed operands.
+template <typename T>
+void addOperands(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b,
+                 const LinearWork& work, Workspace memory) {
+  Matmul job{kLinearDType<T>, c.rows, c.columns, a.columns, 1, operandOf(a), operandOf(b), operandOf(c)};
+  job.ownKernels = std::max({c.rows, c.columns, a.columns}) <= kOneThreadSize;
+  addProduct(job, work.pool, work.cancel, memory);
+}
+
 }  // namespace
+
+template <typename T>
+void accumulateProduct(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b,
+                       const LinearWork& work) {
+  if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
+  addOperands(c, a, b, work, work.workspace);
+}
 
 template <typename T>
 void subtractProduct(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b, bool conjugates,
@@ -172,16 +188,8 @@ void subtractProduct(const MatrixView<T>& c, const MatrixView<T>& a, const Matri
     memory = {own.as<std::byte>(), copyBytes};
   }
   const MatrixView<T> negative = negated(copied, conjugates && copiesB, reinterpret_cast<T*>(memory.data));
-  Matmul job{kLinearDType<T>,
-             c.rows,
-             c.columns,
-             a.columns,
-             1,
-             operandOf(copiesB ? a : negative),
-             operandOf(copiesB ? negative : b),
-             operandOf(c)};
-  job.ownKernels = std::max({c.rows, c.columns, a.columns}) <= kOneThreadSize;
-  addProduct(job, work.pool, work.cancel, {memory.data + copyBytes, memory.byteLength - copyBytes});
+  addOperands(c, copiesB ? a : negative, copiesB ? negative : b, work,
+              {memory.data + copyBytes, memory.byteLength - copyBytes});
 }
 
 template <typename T>
@@ -219,6 +227,8 @@ void solveTriangle(const MatrixView<T>& a, TriangleForm form, const MatrixView<T
 }
 
 #define WEFT_INSTANTIATE(T)                                                                                \
+  template void accumulateProduct<T>(const MatrixView<T>&, const MatrixView<T>&, const MatrixView<T>&,     \
+                                     const LinearWork&);                                                   \
   template void subtractProduct<T>(const MatrixView<T>&, const MatrixView<T>&, const MatrixView<T>&, bool, \
                                    const LinearWork&);                                                     \
   template void solveTriangle<T>(const MatrixView<T>&, TriangleForm, const MatrixView<T>&, const LinearWork&);

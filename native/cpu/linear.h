@@ -57,6 +57,11 @@ template <typename T>
 void subtractProduct(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b, bool conjugates,
                      const LinearWork& work);
 
+// c += a b.
+template <typename T>
+void accumulateProduct(const MatrixView<T>& c, const MatrixView<T>& a, const MatrixView<T>& b,
+                       const LinearWork& work);
+
 // Which triangle a system is solved with.
 struct TriangleForm {
   bool isUpper;

@@ -21,6 +21,7 @@ import {
 } from './matrices.js';
 import { matmul } from './products.js';
 import { qrOf } from './qr.js';
+import { statusOrNaN } from './statuses.js';
 import { reshape } from './view-nodes.js';
 
 const least = ({ shape }: Expr): number => Math.min(shape.at(-1)!, shape.at(-2)!);
@@ -62,11 +63,10 @@ export function decomposition(
   if (isLong(a)) return svdByQr(op, a, isFull, asked);
   const isTall = m > n;
   const [s, statuses, left, right] = svdCall(a, true, asked) as [Expr, Expr, Expr, Expr];
-  const conjugated = (x: Expr): Expr => (isComplex(x.dtype) ? map('conj', [x]) : x);
-  const [first, second] = [unstacked(lead, left), conjugated(unstacked(lead, right))];
+  const [first, second] = [unstacked(lead, left), unstacked(lead, right)];
   const reduced = isTall
-    ? { u: transposed(first), s: reshape(s, [...lead, k]), vh: second, statuses }
-    : { u: transposed(second), s: reshape(s, [...lead, k]), vh: first, statuses };
+    ? { u: transposed(first), s: reshape(s, [...lead, k]), vh: transposed(second), statuses }
+    : { u: second, s: reshape(s, [...lead, k]), vh: first, statuses };
   if (!isFull || m === n) return reduced;
   return isTall
     ? { ...reduced, u: completed(op, reduced.u) }
@@ -76,11 +76,19 @@ export function decomposition(
 /** The results of the routine, of a matrix or its transpose, with or without vectors. */
 function svdCall(a: Expr, hasVectors: boolean, asked: string | undefined): Expr[] {
   const given = stacked(a.shape.at(-2)! > a.shape.at(-1)! ? transposed(a) : a);
-  const parameters = [hasVectors ? 1 : 0];
+  const parameters = [hasVectors ? 1 : 0, 1];
   const dtypes = call('svd', parameters, [given], asked);
   if (!isWidened(a)) return dtypes;
   const wide = call('svd', parameters, [cast(given, DOUBLE[a.dtype]!)]);
   return call('svd', parameters, [given, ...wide.map((x, k) => cast(x, dtypes[k]!.dtype))], asked);
+}
+
+/** The results of such a call as a GPU has them. */
+export function svdByLibrary(a: Expr, hasVectors: boolean): readonly Expr[] {
+  const found = call('svd', [hasVectors ? 1 : 0], [a]) as [Expr, Expr, Expr?, Expr?];
+  const [values, statuses, left, right] = found;
+  const results = [values, statusOrNaN(values, statuses)];
+  return left === undefined ? results : [...results, left, adjoint(right!)];
 }
 
 /**

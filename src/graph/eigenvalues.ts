@@ -1,10 +1,11 @@
 /**
- * Eigenvalues and eigenvectors of general matrices as nodes. The call gives the vectors of a complex pair of a real
- * matrix as their real and their imaginary parts, a column each (LAPACK's `geev`), of which a map makes complex ones:
+ * Eigenvalues and eigenvectors of general matrices as nodes. A library's call gives the vectors of a complex pair of a real
+ * matrix as their real and their imaginary parts, a column each (LAPACK's `geev`), of which that of the CPU makes complex
+ * ones, and for a GPU a map:
  *
  *     w: 1, 2 + i, 2 - i;   columns p, q, r   →   p, q + i r, q - i r
  *
- * Called by `api/linalg-decompositions.ts`.
+ * Called by `api/linalg-decompositions.ts`; `eigByLibrary` by `fusion/passes/both-ways.ts`.
  */
 import { call } from './calls.js';
 import { fromParts } from './complex-parts.js';
@@ -13,6 +14,7 @@ import type { Expr } from './expr.js';
 import { cast, map } from './infer.js';
 import { roll } from './masks.js';
 import { isEmpty, leadOf, squares, stacked, transposed, unstacked, zerosOf } from './matrices.js';
+import { statusOrNaN } from './statuses.js';
 import { reshape } from './view-nodes.js';
 
 const complexOf = (dtype: DType): DType =>
@@ -23,9 +25,8 @@ export function eigOf(op: string, x: Expr): readonly [values: Expr, vectors: Exp
   const lead = leadOf(a);
   const shape = a.shape.slice(0, -1);
   if (isEmpty(a)) return [zerosOf(complexOf(a.dtype), shape), cast(a, complexOf(a.dtype))];
-  const [values, , columns] = call('eig', [1], [stacked(transposed(a))], op) as [Expr, Expr, Expr];
-  const vectors = isComplex(a.dtype) ? columns : joined(values, columns);
-  return [reshape(values, shape), transposed(unstacked(lead, vectors))];
+  const [values, , vectors] = call('eig', [1, 1], [stacked(a)], op) as [Expr, Expr, Expr];
+  return [reshape(values, shape), unstacked(lead, vectors)];
 }
 
 /** Eigenvalues alone are those of the transpose: of a matrix as it lies. */
@@ -33,7 +34,16 @@ export function eigenvaluesOf(op: string, x: Expr): Expr {
   const a = squares(op, x);
   const shape = a.shape.slice(0, -1);
   if (isEmpty(a)) return zerosOf(complexOf(a.dtype), shape);
-  return reshape(call('eig', [0], [stacked(a)], op)[0]!, shape);
+  return reshape(call('eig', [0, 1], [stacked(a)], op)[0]!, shape);
+}
+
+/** The results of such a call as a GPU has them. */
+export function eigByLibrary(a: Expr, hasVectors: boolean): readonly Expr[] {
+  const given = hasVectors ? transposed(a) : a;
+  const [values, statuses, columns] = call('eig', [hasVectors ? 1 : 0], [given]) as [Expr, Expr, Expr?];
+  const results = [values, statusOrNaN(values, statuses)];
+  if (columns === undefined) return results;
+  return [...results, transposed(isComplex(a.dtype) ? columns : joined(values, columns))];
 }
 
 /** Complex vectors [count, vector, element] of the columns of a real matrix. */

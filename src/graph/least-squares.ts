@@ -1,10 +1,11 @@
 /**
- * Least squares as nodes: a routine of the CPU (LAPACK's `gelsd`, or Weft's own), and beside it what a GPU has instead
- * (`fusion/passes/both-ways.ts`), singular vectors and products:
+ * Least squares as nodes: a routine of the CPU (LAPACK's `gelsd`, or Weft's own), of which the passes make singular vectors
+ * and products for a GPU:
  *
  *     x, s, rank of a, b   →   leastSquares aᵀ bᵀ, in C order   or   V S⁺ (Uᴴ b) of the svd of a
  *
- * A matrix of so many rows that it is factored by blocks is decomposed everywhere. Called by `api/linalg.ts`.
+ * A matrix of so many rows that it is factored by blocks is decomposed everywhere. Called by `api/linalg.ts`;
+ * `leastSquaresByVectors` by `fusion/passes/both-ways.ts`.
  */
 import { expected, ShapeError } from '../host/errors.js';
 import { call } from './calls.js';
@@ -16,7 +17,7 @@ import { cast, constant, map, reduce } from './infer.js';
 import { adjoint, isEmpty, leadOf, matrices, met, stacked, transposed, zerosOf } from './matrices.js';
 import { matmul } from './products.js';
 import { isByBlocks } from './qr.js';
-import { sameShape } from './shape.js';
+import { broadcastShapes, sameShape } from './shape.js';
 import { reshape } from './view-nodes.js';
 
 interface Solution {
@@ -63,25 +64,36 @@ function solution(op: string, a: Expr, b: Expr, part: number): Solution {
   const count = sizeOfShape(leadOf(a));
   const isOneCall = count === 1 || sameShape(leadOf(a), leadOf(b));
   if (!isOneCall || isEmpty(a) || isEmpty(b) || isByBlocks(a)) return bySingularVectors(op, a, b, part, op);
-  const other = bySingularVectors(op, a, b, part, undefined);
+  const [m, n, columns] = [a.shape.at(-2)!, a.shape.at(-1)!, b.shape.at(-1)!];
+  const lead = broadcastShapes(op, [leadOf(a), leadOf(b)]);
   // Right sides of one matrix all together.
-  const turned = transposed(other.x);
-  const sides = sizeOfShape(b.shape) / count / b.shape.at(-2)!;
-  const inLines = (x: Expr): Expr => reshape(transposed(x), [count, sides, x.shape.at(-2)!]);
-  const values = reshape(other.s, [count, other.s.shape.at(-1)!]);
-  const given = [stacked(transposed(a)), inLines(b)];
-  const otherWay = [values, other.statuses, reshape(other.rank, [count]), inLines(other.x)];
-  const [s, , rank, x] = call('leastSquares', [part], [...given, ...otherWay], op) as [
-    Expr,
-    Expr,
-    Expr,
-    Expr,
-  ];
+  const sides = reshape(transposed(b), [count, sizeOfShape(b.shape) / count / m, m]);
+  const given = [stacked(transposed(a)), sides];
+  const [s, , rank, x] = call('leastSquares', [part], given, op) as [Expr, Expr, Expr, Expr];
   return {
-    x: transposed(reshape(x, turned.shape)),
+    x: transposed(reshape(x, [...lead, columns, n])),
     rank: reshape(rank, leadOf(a)),
-    s: reshape(s, other.s.shape),
+    s: reshape(s, [...leadOf(a), Math.min(m, n)]),
   };
+}
+
+/** The results of `leastSquares` as a GPU has them. */
+export function leastSquaresByVectors(
+  [turned, sides]: readonly Expr[],
+  [part]: readonly number[],
+): readonly Expr[] {
+  const [count, n, m] = turned!.shape as readonly [number, number, number];
+  // One matrix by itself, whose products are no batches.
+  const alone = (x: Expr): Expr => (count === 1 ? reshape(x, x.shape.slice(1)) : x);
+  const stack = (x: Expr, shape: readonly number[]): Expr => reshape(x, [count, ...shape]);
+  const [a, b] = [alone(transposed(turned!)), alone(transposed(sides!))];
+  const { x, rank, s, statuses } = bySingularVectors('leastSquares', a, b, part!, undefined);
+  return [
+    stack(s, [Math.min(m, n)]),
+    statuses,
+    stack(rank, []),
+    stack(transposed(x), [sides!.shape[1]!, n]),
+  ];
 }
 
 /** `asked` as of `decomposition`. */

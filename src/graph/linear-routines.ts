@@ -142,20 +142,24 @@ export const LINEAR_ROUTINES = {
    * The complex eigenvalues of matrices [count, n, n] in column-major order, in the order of their Schur form, statuses
    * (0, or it did not converge), and if wanted the right eigenvectors of length 1 in the order of the matrices, their
    * largest elements real, as LAPACK's `geev` has them: of a real matrix's complex pair the real parts, then the imaginary
-   * parts of the first. Parameters: whether vectors are wanted (0 or 1).
+   * parts of the first. Parameters: whether vectors are wanted (0 or 1); and a 1 where matrices and vectors are in C order,
+   * vectors complex numbers, and statuses not 0 where values are NaN, on the CPU alone: for a GPU the passes make a call
+   * without it and what makes this of its results (`fusion/passes/both-ways.ts`).
    */
   eig: {
-    results: ([a], [vectors]) => [
-      { dtype: complexOf(a!.dtype), shape: a!.shape.slice(0, 2) },
-      statusesOf(a!),
-      ...(vectors === 1 ? [a!] : []),
-    ],
+    results: ([a], [vectors, isWhole]) => {
+      const { dtype, shape } = a!;
+      const columns: ArrayType = isWhole === 1 ? { dtype: complexOf(dtype), shape } : a!;
+      const values: ArrayType = { dtype: complexOf(dtype), shape: shape.slice(0, 2) };
+      return [values, statusesOf(a!), ...(vectors === 1 ? [columns] : [])];
+    },
   },
   /**
    * The singular values of matrices [count, n, m] in column-major order, m >= n, largest first, statuses (0, or it did
    * not converge), and if wanted the first n columns of U [count, n, m], and V [count, n, n], of A = U S Vᴴ in the order of
    * the matrices. Of single precision there may be, up to the passes (`fusion/passes/both-ways.ts`), the same results behind
-   * the matrices, as a decomposition in double precision makes them. Parameters: whether vectors are wanted (0 or 1).
+   * the matrices, as a decomposition in double precision makes them. Parameters: whether vectors are wanted (0 or 1); and a 1
+   * where Vᴴ is in the place of V, and statuses are not 0 where values are NaN, on the CPU alone, as of `eig`.
    */
   svd: {
     results: ([a], [vectors]) => {
@@ -168,8 +172,8 @@ export const LINEAR_ROUTINES = {
    * Least squares with matrices A [count, n, m] in column-major order: their singular values, largest first, [count,
    * min(m, n)]; int32 statuses as of `svd`; how many values are larger than a part of the largest one, int64 [count]; and of
    * all X with the least |A X - B| that of the least norm, where others count as 0, [count, right sides, n] in column-major
-   * order. Inputs: A, B [count, right sides, m] in column-major order, and, up to the passes
-   * (`fusion/passes/both-ways.ts`), these results as `svd` and products make them. Parameters: that part. On the CPU alone.
+   * order. Inputs: A, B [count, right sides, m] in column-major order. Parameters: that part. On the CPU alone: for a GPU the
+   * passes make `svd` and products of it (`fusion/passes/both-ways.ts`).
    */
   leastSquares: {
     results: ([a, b]) => {

@@ -6,8 +6,7 @@
 import { diagonal } from './diagonals.js';
 import type { Expr, ExprOf, Site } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
-import type { ArrayType } from './routine-row.js';
-import { type RoutineName, routineRow } from './routines.js';
+import type { RoutineName } from './routines.js';
 import { reshape } from './view-nodes.js';
 
 type Call = ExprOf<'call'>;
@@ -62,36 +61,53 @@ const FAILING: Readonly<Partial<Record<RoutineName, Failing>>> = {
     reason: () => 'they do not converge',
   },
   eig: {
-    statuses: (call) => statusOrNaN(call),
+    statuses: (call) => resultOf(call, 1),
     wanted: 'finite matrices, whose eigenvalues converge',
     reason: () => 'they do not converge',
   },
   svd: {
-    statuses: (call) => statusOrNaN(call),
+    statuses: (call) => resultOf(call, 1),
     wanted: 'finite matrices, whose singular values converge',
     reason: () => 'they do not converge',
   },
   leastSquares: {
-    statuses: (call) => statusOrNaN(call),
+    statuses: (call) => resultOf(call, 1),
     wanted: 'finite matrices, whose singular values converge',
     reason: () => 'they do not converge',
   },
 };
 
-/** Another int32 result of a call over matrices, one for each. */
-const resultOf = (call: Call, result: number): Expr => ({
-  ...call,
+/** Another int32 result of a call over matrices, one for each. One literal, as in `calls.ts`. */
+const resultOf = (
+  { routine, parameters, asked, kernel, inputs, site, depth, weak }: Call,
+  result: number,
+): Expr => ({
+  kind: 'call',
+  routine,
+  parameters,
   result,
+  asked,
+  kernel,
   dtype: 'int32',
-  shape: [call.inputs[0]!.shape[0]!],
+  shape: [inputs[0]!.shape[0]!],
+  inputs,
+  site,
+  depth,
+  weak,
 });
 
-/** The status of a call, or 1 where its first result [count, n] has NaN: libraries differ in their status of NaN. */
-const statusOrNaN = (call: Call): Expr => {
-  const [{ dtype, shape }] = routineRow(call.routine).results(call.inputs, call.parameters) as [ArrayType];
-  const hasNaN = reduce('any', map('isnan', [{ ...call, result: 0, dtype, shape }]), [1]);
-  return map('where', [hasNaN, 1, resultOf(call, 1)]);
-};
+/** The statuses of a library's call, and 1 where its values [count, n] have NaN: libraries differ in their status of NaN. */
+export const statusOrNaN = (values: Expr, statuses: Expr): Expr =>
+  map('where', [reduce('any', map('isnan', [values]), [1]), 1, statuses]);
+
+/** Whether two nodes are results of one call, which fails once. */
+export const isSameCall = (a: Expr, b: Expr): boolean =>
+  a.kind === 'call' &&
+  b.kind === 'call' &&
+  a.inputs === b.inputs &&
+  a.parameters === b.parameters &&
+  a.routine === b.routine &&
+  a.asked === b.asked;
 
 /** For each row the number of its first zero, counted from 1; 0 where it has none. */
 export function firstZero(rows: Expr): Expr {

@@ -263,7 +263,7 @@ export const EIGH = routineCall(
 
 export const EIG = routineCall(
   routineOf({
-    numbers: (step) => [columns(step), ...step.parameters],
+    numbers: (step) => [columns(step), step.parameters[0]!],
     // The matrix itself among them, which is written over.
     workspace: (step) => 2 ** 17 + 1024 * columns(step) + 2 * columns(step) ** 2,
     operations: (step) => 25 * columns(step) ** 3,
@@ -274,7 +274,7 @@ export const EIG = routineCall(
 
 export const SVD = routineCall(
   routineOf({
-    numbers: (step) => [columns(step), rows(step), ...step.parameters],
+    numbers: (step) => [columns(step), rows(step), step.parameters[0]!],
     // The matrix itself among them, which is written over, and U and V, which are computed also where values alone
     // are wanted.
     workspace: (step) => {

@@ -19,8 +19,6 @@
  *     among x set (x among set)                →   among x set              for a GPU, which looks into a table
  *     sparseTranspose … (starts) …             →   starts, …                for a GPU, by a sort of the columns
  *     sparseTranspose … (starts) …             →   sparseTranspose …        for the CPU, which counts them
- *     leastSquares a b (s) … (x)               →   s, … x                   for a GPU, by singular vectors
- *     leastSquares a b (s) … (x)               →   leastSquares a b         for the CPU, which needs none
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *     determinants f p (d) …                   →   d, …                     for a GPU, of small matrices, without their factors
@@ -36,13 +34,19 @@
  *     cholesky a    →   cholesky that leaves the other triangle, and a kernel that clears it
  *     qrParts a     →   qr of aᵀ in C order, its triangle, and qOfQr
  *     expm a        →   products, a solution and a loop of squarings
+ *     svd a         →   svd, V of its Vᴴ, and a search for NaN in its values
+ *     eig a         →   eig of aᵀ in C order, complex vectors of its columns, and such a search
+ *     leastSquares a b → products of the singular vectors
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
 import { isSummedAtOnce } from '../../graph/bin-units.js';
+import { svdByLibrary } from '../../graph/decompositions.js';
 import { determinantsByKernels } from '../../graph/determinants.js';
+import { eigByLibrary } from '../../graph/eigenvalues.js';
 import type { Expr } from '../../graph/expr.js';
 import { type Graph, type GraphNode, type MutableGraph, nodeOf } from '../../graph/graph.js';
+import { leastSquaresByVectors } from '../../graph/least-squares.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
 import {
   choleskyByLibrary,
@@ -73,7 +77,6 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   sparseGather: (parameters) => firstGathered(parameters[0]!) + 3 * (parameters.length - 3),
   sparseTranspose: () => 3,
   sparseElements: () => 3,
-  leastSquares: () => 2,
   svd: () => 1,
   determinants: () => 2,
 };
@@ -140,12 +143,17 @@ const EXPANSIONS: Partial<
   determinants: determinantsByKernels,
   qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
   expm: ([a]) => [exponentialByProducts(a!)],
+  svd: ([a], [hasVectors]) => svdByLibrary(a!, hasVectors === 1),
+  eig: ([a], [hasVectors]) => eigByLibrary(a!, hasVectors === 1),
+  leastSquares: leastSquaresByVectors,
 };
 
 /** Where a GPU has a call of the name itself: such forms of it stay. */
 const STAYS: Partial<Record<string, (a: ArrayType, parameters: readonly number[]) => boolean>> = {
   cholesky: (_, [, isCleared]) => isCleared !== 1,
   luSolve: ({ shape }) => shape.at(-1)! <= SMALL_ROWS,
+  svd: (_, [, isOfCpu]) => isOfCpu !== 1,
+  eig: (_, [, isOfCpu]) => isOfCpu !== 1,
 };
 
 const isExpanded = (

@@ -31,7 +31,7 @@ import { formatCount } from '../../graph/print.js';
 import { type StretchedCall, stretchedCalls } from '../../graph/row-stretches.js';
 import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { sameScalar } from '../../graph/scalar.js';
-import { type CheckedStatus, checkedStatus } from '../../graph/statuses.js';
+import { type CheckedStatus, checkedStatus, isSameCall } from '../../graph/statuses.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { rangeOf } from '../kernel/boxes.js';
@@ -166,6 +166,8 @@ function* build(
 
   const checks: IndexCheck[] = [];
   const failing: CheckedStatus[] = [];
+  /** Results of one call, which stand beside each other, have one status. */
+  let lastCall: Expr | undefined;
   const stretched: StretchedCall[] = [];
   /** The results of a loop are nodes with one loop. */
   const loops = new Map<LoopBody, GraphLoop>();
@@ -191,8 +193,11 @@ function* build(
     for (let k = 0; k < inputs.length; k++) inputs[k] = ids.get(expr.inputs[k]!)!;
     const node = nodeFrom(dataOf(expr), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
-    const status = checkedStatus(expr);
-    if (status !== undefined) failing.push(status);
+    if (expr.kind === 'call' && (lastCall === undefined || !isSameCall(expr, lastCall))) {
+      lastCall = expr;
+      const status = checkedStatus(expr);
+      if (status !== undefined) failing.push(status);
+    }
     if (id === nodes.length) {
       checks.push(...checksOf(expr));
       stretched.push(...stretchedCalls(expr, id, node.kind === 'loop' ? calledIn(node.loop.body) : []));
