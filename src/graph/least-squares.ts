@@ -88,12 +88,7 @@ export function leastSquaresByVectors(
   const stack = (x: Expr, shape: readonly number[]): Expr => reshape(x, [count, ...shape]);
   const [a, b] = [alone(transposed(turned!)), alone(transposed(sides!))];
   const { x, rank, s, statuses } = bySingularVectors('leastSquares', a, b, part!, undefined);
-  return [
-    stack(s, [Math.min(m, n)]),
-    statuses,
-    stack(rank, []),
-    stack(transposed(x), [sides!.shape[1]!, n]),
-  ];
+  return [stack(s, [Math.min(m, n)]), statuses, stack(rank, []), stack(transposed(x), [sides!.shape[1]!, n])];
 }
 
 /** `asked` as of `decomposition`. */

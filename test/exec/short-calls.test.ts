@@ -11,9 +11,9 @@ import { compute, eye, type Lazy, lazy, linalg } from '../../src/index.js';
 
 const options = { device: 'cpu' } as const;
 
-/** The native program of an expression. */
-async function specOf(x: Lazy) {
-  const canonical = canonicalize([exprOf('test', x)]);
+/** The native program of expressions. */
+async function specOf(...results: readonly Lazy[]) {
+  const canonical = canonicalize(results.map((x) => exprOf('test', x)));
   const target = computeTargetOf(devicesOf(canonical, options), options, 'host');
   const { one } = await programOf(canonical, target);
   return cpuProgram(one!.plan);
@@ -25,8 +25,26 @@ const square = (n: number, count?: number): Lazy =>
   );
 
 describe('calls of the CPU', () => {
+  it('give all results of small matrices in one step, their statuses too', async () => {
+    const a = square(12);
+    const results = [
+      linalg.svd(a),
+      linalg.eig(a),
+
+      linalg.qr(a),
+      linalg.lu(a),
+      linalg.slogdet(a),
+    ];
+    const steps = await Promise.all(
+      results.map(async (each) => (await specOf(...Object.values(each))).steps),
+    );
+    // Factors before their parts.
+    expect(steps.map(({ length }) => length)).toEqual([1, 1, 1, 2, 2]);
+  });
+
   it.each<readonly [string, boolean, () => Lazy]>([
     ['a product of 100 rows', true, () => square(100).matmul(square(100))],
+    ['an inverse of 100 rows', true, () => linalg.inv(square(100))],
     ['a product of 200 rows', false, () => square(200).matmul(square(200))],
     [
       'long columns times rows',

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Canonical, canonicalizeOnce } from '../../src/fusion/passes/canonicalize.js';
+import { type Canonical, canonicalize, canonicalizeOnce } from '../../src/fusion/passes/canonicalize.js';
 import { printGraph } from '../../src/graph/print.js';
 import { fromReader, iterate, type Lazy, lazy } from '../../src/index.js';
 import { choices } from '../support/random-choices.js';
@@ -22,6 +22,19 @@ const textOf = ({ graph, sources }: Canonical): string =>
   );
 
 const row = (): Lazy => lazy(new Float32Array(8));
+
+describe('canonical graphs', () => {
+  it('are kept from the second time on that results are asked for', () => {
+    const grown = (): Lazy => Array.from({ length: 20 }).reduce((x: Lazy) => x.add(1).mul(x), row());
+    const [x, y] = [grown().expr, grown().expr];
+    const first = canonicalize([x, y]);
+    const second = canonicalize([x, y]);
+    expect(second).not.toBe(first);
+    expect(second.fingerprint).toBe(first.fingerprint);
+    expect(canonicalize([x, y])).toBe(second);
+    expect(canonicalize([x])).not.toBe(second);
+  });
+});
 
 describe('fingerprints', () => {
   it('differ where the printed graphs differ, and only there', () => {

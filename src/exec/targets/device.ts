@@ -51,6 +51,8 @@ const PATTERN = /^(?:(cpu)|cuda(?::(\d{1,3}))?)$/;
 /** The device that a user names: `cuda` is `cuda:0`. Throws `DeviceError` for what is no device's name. */
 export function deviceFrom(op: string, text: unknown): Device {
   if (typeof text !== 'string') throw new ArgumentError(expected(op, 'a device name', formatValue(text)));
+  const known = devices.get(text);
+  if (known !== undefined) return known;
   const match = PATTERN.exec(text);
   if (match === null)
     throw new DeviceError(expected(op, "a device named 'cpu', 'cuda' or 'cuda:N'", formatValue(text)));

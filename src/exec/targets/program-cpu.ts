@@ -30,8 +30,11 @@ export function* cpuProgramInSlices(plan: DevicePlan): Slices<ProgramSpec> {
   };
 }
 
-/** Multiply-adds that one thread has done about as soon as another would have begun: those of a product of 110 rows. */
-const SHORT_OPERATIONS = 1.5e6;
+/**
+ * Multiply-adds that the JavaScript thread does sooner than another would have begun and ended: those of a product of 128 rows,
+ * or an inverse of 100, which take 0.18 ms there and 0.21 on another.
+ */
+const SHORT_OPERATIONS = 2.1e6;
 
 function hasShortCalls({ steps }: DevicePlan): boolean {
   const calls = steps.filter((step) => step.kind === 'call');

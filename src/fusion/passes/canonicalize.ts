@@ -84,7 +84,7 @@ let known = new WeakMap<Expr, Known>();
  * The first expressions of lists that were asked for once. Only what is asked for again is kept: the values of a weak
  * map survive until the engine's next full collection, which takes 0.5 µs for each node, more than making it again.
  */
-let asked = new WeakSet<Expr>();
+const asked = new WeakSet<Expr>();
 /** Nodes of the graphs that were put there. */
 let knownNodes = 0;
 
@@ -199,7 +199,8 @@ function* build(
       if (status !== undefined) failing.push(status);
     }
     if (id === nodes.length) {
-      checks.push(...checksOf(expr));
+      const own = checksOf(expr);
+      if (own.length > 0) checks.push(...own);
       stretched.push(...stretchedCalls(expr, id, node.kind === 'loop' ? calledIn(node.loop.body) : []));
       nodes.push(node);
       sites.push(expr.site);
@@ -209,11 +210,12 @@ function* build(
     ids.set(expr, id);
   };
 
-  for (const output of outputs) yield* visitInputsFirst(output, ids, enter);
+  const walk = new InputsFirst(ids, enter);
+  for (const output of outputs) while (!walk.reach(output)) yield;
   const statuses = new Map<number, CheckedStatus>();
   // A failed step in the body of a loop goes on with the values that it gave: a body has no results of statuses.
   for (const status of sources instanceof SourceList ? [...failing] : []) {
-    yield* visitInputsFirst(status.code, ids, enter);
+    while (!walk.reach(status.code)) yield;
     const id = ids.get(status.code)!;
     if (!statuses.has(id)) statuses.set(id, status);
   }
@@ -385,28 +387,45 @@ class ScalarList {
   }
 }
 
-/** Calls `enter` once for every Expr below `root` that `done` lacks, inputs first; iterative. */
-function* visitInputsFirst(
-  root: Expr,
-  done: ReadonlyMap<Expr, number>,
-  enter: (expr: Expr) => void,
-): Slices<void> {
-  if (done.has(root)) return;
-  const path = [root];
-  const next = [0]; // for each of `path`: its first input that was not looked at
-  while (path.length > 0) {
-    const top = path.length - 1;
-    const { inputs } = path[top]!;
-    let at = next[top]!;
-    while (at < inputs.length && done.has(inputs[at]!)) at++;
-    if (at < inputs.length) {
-      next[top] = at + 1;
+/**
+ * Calls `enter` once for every Expr below some roots that `done` lacks, inputs first; iterative. A class, not a generator
+ * for each root: small graphs have as many roots as nodes.
+ */
+class InputsFirst {
+  readonly #done: ReadonlyMap<Expr, number>;
+  readonly #enter: (expr: Expr) => void;
+  readonly #path: Expr[] = [];
+  /** For each of the path: its first input that was not looked at. */
+  readonly #next: number[] = [];
+
+  constructor(done: ReadonlyMap<Expr, number>, enter: (expr: Expr) => void) {
+    this.#done = done;
+    this.#enter = enter;
+  }
+
+  /** Goes on to a root; false after a slice of nodes: it is to be called again. */
+  reach(root: Expr): boolean {
+    const [done, path, next] = [this.#done, this.#path, this.#next];
+    if (path.length === 0) {
+      if (done.has(root)) return true;
+      path.push(root);
       next.push(0);
-      if (path.push(inputs[at]!) % NODES_OF_SLICE === 0) yield;
-    } else {
-      enter(path.pop()!);
-      next.pop();
-      if (done.size % NODES_OF_SLICE === 0) yield;
     }
+    while (path.length > 0) {
+      const top = path.length - 1;
+      const { inputs } = path[top]!;
+      let at = next[top]!;
+      while (at < inputs.length && done.has(inputs[at]!)) at++;
+      if (at < inputs.length) {
+        next[top] = at + 1;
+        next.push(0);
+        if (path.push(inputs[at]!) % NODES_OF_SLICE === 0) return false;
+      } else {
+        this.#enter(path.pop()!);
+        next.pop();
+        if (done.size % NODES_OF_SLICE === 0 && path.length > 0) return false;
+      }
+    }
+    return true;
   }
 }

@@ -22,10 +22,14 @@ export interface IndexCheck extends Omit<CheckedIndices, 'indices'> {
 const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
 
 /** The checks of a node: none of indices that are known to be within their axis, or mean something elsewhere. */
-export const checksOf = (node: Expr): readonly IndexCheck[] =>
-  checkedIndices(node)
-    .filter(({ indices, size, begins }) => begins || mostOf(indices) >= size)
-    .map(checkOf);
+export function checksOf(node: Expr): readonly IndexCheck[] {
+  const checked = checkedIndices(node);
+  if (checked.length === 0) return NONE;
+  return checked.filter(({ indices, size, begins }) => begins || mostOf(indices) >= size).map(checkOf);
+}
+
+/** Of most nodes, for which no list is made. */
+const NONE: readonly IndexCheck[] = [];
 
 function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
   let ends = endsOf.get(indices);
