@@ -1,6 +1,6 @@
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
-import { type DType, isComplex } from './dtype.js';
+import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
 import { sizeOfShape } from './graph.js';
 import { cast, map, type Operand, reduce } from './infer.js';
