@@ -2,21 +2,22 @@
  * Sparse matrices made of several: stacked, side by side, and their Kronecker product. Called by `api/sparse.ts`.
  */
 import { slice } from './basic-slicing.js';
+import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, map } from './infer.js';
+import { cast, constant, iota, map } from './infer.js';
 import { concat } from './joins.js';
 import {
+  at,
+  bounded,
   boundOf,
   checkedLines,
   columnsOf,
   constantLine,
   emptyMatrix,
-  fromKeys,
   indexDType,
   isExact,
   rowBoundOf,
-  rowsOf,
   type SparseParts,
   startsOf,
   startsOfCounts,
@@ -145,29 +146,47 @@ function gathered(
   };
 }
 
-/** The Kronecker product. */
+/**
+ * The Kronecker product. Its rows are known without a sort: row i of A and row r of B give one of as many elements as both
+ * have together, those of r for each element of i.
+ */
 export function kronecker(
   op: string,
   a: SparseParts,
   b: SparseParts,
   shape: SparseParts['shape'],
 ): SparseParts {
-  const [n, m] = [boundOf(a), boundOf(b)];
-  const [pair, size] = [[n, m], [n * m]];
-  const ofA = (line: Expr): Expr => reshape(broadcast(reshape(line, [n, 1]), pair), size);
-  const ofB = (line: Expr): Expr => reshape(broadcast(reshape(line, [1, m]), pair), size);
-  const [rowA, rowB] = [ofA(rowsOf(a, op)), ofB(rowsOf(b, op))];
-  const row = map('add', [map('multiply', [rowA, BigInt(b.shape[0])]), rowB]);
-  const columnA = map('multiply', [ofA(columnsOf(a, op)), BigInt(b.shape[1])]);
-  const column = map('add', [columnA, ofB(columnsOf(b, op))]);
-  const isStored = map('logicalAnd', [
-    map('less', [rowA, BigInt(a.shape[0])]),
-    map('less', [rowB, BigInt(b.shape[0])]),
-  ]);
-  const key = map('add', [map('multiply', [row, BigInt(shape[1])]), column]);
-  const keys = map('where', [isStored, key, BigInt(shape[0] * shape[1])]);
-  const values = map('multiply', [ofA(upToBound(a.values)), ofB(upToBound(b.values))]);
-  const areEqual = !(a.isCanonical && b.isCanonical);
-  const parts = fromKeys(shape, keys, values, { areEqual, areStored: isExact(a) && isExact(b) });
-  return { ...parts, rowBound: rowBoundOf(a) * rowBoundOf(b) };
+  const bound = boundOf(a) * boundOf(b);
+  const values = [a, b].map((each) => upToBound(each.values)) as [Expr, Expr];
+  const { dtype } = map('multiply', [constant(0, values[0].dtype), constant(0, values[1].dtype)]);
+  if (bound * shape[0] * shape[1] === 0) return emptyMatrix(shape, dtype);
+  const pair = [a.shape[0], b.shape[0]];
+  // A line of an element for each row of the result, of those of the rows of A, or of B.
+  const ofA = (line: Expr): Expr => reshape(broadcast(reshape(line, [pair[0]!, 1]), pair), [shape[0]]);
+  const ofB = (line: Expr): Expr => reshape(broadcast(reshape(line, [1, pair[1]!]), pair), [shape[0]]);
+  const [lengthsA, lengthsB] = [rowLengths(op, a), rowLengths(op, b)];
+  const starts = startsOfCounts(map('multiply', [ofA(lengthsA), ofB(lengthsB)]));
+  const [found] = call('sparseRows', [bound], [starts], op) as [Expr];
+  const row = map('minimum', [found, shape[0] - 1]);
+  const inRow = map('subtract', [iota(bound), at(starts, row)]);
+  // Behind the last element of all a row may be empty.
+  const length = map('maximum', [at(ofB(lengthsB), row), 1n]);
+  const first = map('floorDivide', [inRow, length]);
+  const second = map('subtract', [inRow, map('multiply', [first, length])]);
+  const beginsOf = (each: SparseParts): Expr => slice(startsOf(each, op), [0, -1]);
+  const k = map('add', [at(ofA(beginsOf(a)), row), first]);
+  const l = map('add', [at(ofB(beginsOf(b)), row), second]);
+  const columnOfA = map('multiply', [at(columnsOf(a, op), k), BigInt(b.shape[1])]);
+  const index = indexDType(Math.max(shape[1], bound));
+  const stored = at(starts, constant(BigInt(shape[0]), 'int64'));
+  const line = (each: Expr): Expr => (isExact(a) && isExact(b) ? each : bounded(each, stored));
+  return {
+    shape,
+    starts: cast(starts, index),
+    places: line(cast(map('add', [columnOfA, at(columnsOf(b, op), l)]), index)),
+    values: line(map('multiply', [at(values[0], k), at(values[1], l)])),
+    isCanonical: a.isCanonical && b.isCanonical,
+    isGiven: false,
+    rowBound: rowBoundOf(a) * rowBoundOf(b),
+  };
 }
