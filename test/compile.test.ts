@@ -30,6 +30,24 @@ function counted(): { readonly dot: (x: Lazy, y: Lazy) => Lazy; readonly calls: 
 }
 
 describe('a compiled function', () => {
+  it('reads a view that follows the length of its buffer as it is at the call', async () => {
+    const Resizable = ArrayBuffer as unknown as new (
+      byteLength: number,
+      options: { maxByteLength: number },
+    ) => ArrayBuffer & { resize(byteLength: number): void };
+    const buffer = new Resizable(16, { maxByteLength: 64 });
+    const view = new Float32Array(buffer);
+    view.set([1, 2, 3, 4]);
+    const next = compile((x: Lazy) => x.add(1), { device });
+    for (const length of [4, 4, 2, 4]) {
+      buffer.resize(4 * length);
+      const under = next(view);
+      buffer.resize(64);
+      expect((await under).data).toEqual(Float32Array.from({ length }, (_, k) => view[k]! + 1));
+      buffer.resize(16);
+    }
+  });
+
   it('is traced once, and computes with the elements of each call', async () => {
     const { dot, calls } = counted();
     const f = compile(dot, { device });

@@ -1,7 +1,8 @@
 // The CPU as a device: inputs are read in place, temporaries and outputs come from the pool of host memory,
 // steps run one after the other, each on the process's thread pool.
 #include <algorithm>
-#include <deque>
+#include <memory>
+#include <vector>
 
 #include "cpu/library-permit.h"
 #include "runtime/cpu-steps.h"
@@ -76,20 +77,22 @@ bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !
 
 void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
-  const std::shared_ptr<Memory> arena = allocateHost(program.arenaByteLength, host::Purpose::work);
+  std::shared_ptr<Memory> arena;
+  if (program.arenaByteLength > 0) arena = allocateHost(program.arenaByteLength, host::Purpose::work);
+  std::byte* const arenaBytes = arena ? bytesOf(*arena) : nullptr;
   std::vector<HostView> views(program.buffers.size());
   const auto place = [&](size_t buffer, std::byte* data) {
     views[buffer] = {data, 0, program.buffers[buffer].byteLength};
   };
   std::vector<Outside> outside(program.buffers.size());
   // Values that wait in files of their own.
-  std::deque<Spill> spilled;
+  std::vector<std::unique_ptr<Spill>> spilled;
   for (size_t i = 0; i < program.buffers.size(); i++) {
     const BufferSpec& buffer = program.buffers[i];
-    if (buffer.role == Role::temporary && !buffer.windowed) place(i, bytesOf(*arena) + buffer.offset);
+    if (buffer.role == Role::temporary && !buffer.windowed) place(i, arenaBytes + buffer.offset);
     if (buffer.role != Role::spill) continue;
     place(i, nullptr);
-    outside[i] = spilled.emplace_back(buffer.byteLength).place();
+    outside[i] = spilled.emplace_back(std::make_unique<Spill>(buffer.byteLength))->place();
   }
   for (size_t i = 0; i < program.inputs.size(); i++) {
     Run::Input& input = run.inputs[i];
@@ -126,10 +129,13 @@ void CpuDevice::compute(Run& run) {
   }
 
   CpuSteps steps(program, std::move(views), run.numbers.data(), run.cancel);
-  steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, bytesOf(*arena), run); };
-  steps.copy = [&](int from, int to, size_t offset) {
-    copyOutside(steps.views[from], outside[from], steps.views[to], outside[to], offset);
-  };
+  // Small programs have neither sweeps nor loops.
+  if (!program.isSmall) {
+    steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, arenaBytes, run); };
+    steps.copy = [&](int from, int to, size_t offset) {
+      copyOutside(steps.views[from], outside[from], steps.views[to], outside[to], offset);
+    };
+  }
   for (const Step& step : program.steps) {
     checkCancelled(*run.cancel);
     steps.run(step, run.tilesDone.get());

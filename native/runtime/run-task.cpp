@@ -6,6 +6,7 @@
 #include "runtime/buffer-handle.h"
 #include "runtime/engine-memory.h"
 #include "runtime/executor.h"
+#include "runtime/host-pool.h"
 #include "runtime/program.h"
 #include "runtime/sink-output.h"
 #include "runtime/values.h"
@@ -77,6 +78,7 @@ void RunTask::begin() {
 }
 
 Napi::Value RunTask::settleNow(Napi::Env env) {
+  if (program->device->isHost()) placeCopied(env);
   begin();
   timeline.issued = timeline.ended = Timeline::now();
   inputs.clear();
@@ -108,6 +110,20 @@ bool RunTask::placeInEngine(Napi::Env env) {
   made_ = hold(*made);
   writesJavaScript = true;
   return true;
+}
+
+void RunTask::placeCopied(Napi::Env env) {
+  const size_t count = program->outputs.size();
+  arrays_.resize(count);
+  outputs.resize(count);
+  for (size_t i = 0; i < count; i++) {
+    const size_t byteLength = program->buffers[program->outputs[i]].byteLength;
+    if (byteLength > kCopiedByteLength || !becomesArray(i)) continue;
+    Napi::ArrayBuffer array = Napi::ArrayBuffer::New(env, byteLength);
+    if (host::poison()) std::memset(array.Data(), 0xff, byteLength);
+    outputs[i] = std::make_shared<EngineMemory>(array);
+    arrays_[i] = array;
+  }
 }
 
 void RunTask::placeAhead() {
@@ -196,6 +212,7 @@ Napi::Value RunTask::valueOf(Napi::Env env, uint32_t output, std::shared_ptr<Mem
   }
   if (!hostPlaces.empty() && hostPlaces[output] != nullptr) return env.Undefined();
   if (!keepOnDevice[output]) {
+    if (!arrays_.empty() && arrays_[output] != nullptr) return {env, arrays_[output]};
     if (made_) {
       const Napi::Value value = held(*made_).Get(output);
       if (value.IsArrayBuffer()) return value;

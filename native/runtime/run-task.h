@@ -42,6 +42,9 @@ class RunTask : public Task, public Run {
   // Gives results that are too large for an ArrayBuffer over memory of ours ArrayBuffers of the engine's,
   // before the run begins. Whether there are any.
   bool placeInEngine(Napi::Env env);
+  // Gives results of a run that settles at once, which would be copied into ArrayBuffers of the engine's,
+  // these as their memory.
+  void placeCopied(Napi::Env env);
   // Gives results that a GPU copies to the host their memory, before the run begins.
   void placeAhead();
   // Makes ArrayBuffers over that memory, when the run has begun.
@@ -61,6 +64,8 @@ class RunTask : public Task, public Run {
   std::vector<SharedOwner> ahead_;
   // The held list of the ArrayBuffers over it, and of those that the engine allocated.
   std::optional<size_t> made_;
+  // By output: those of a run that settles at once, in the scope of the call; empty, or null: there is none.
+  std::vector<napi_value> arrays_;
 };
 
 }  // namespace weft

@@ -136,9 +136,6 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   for (uint32_t i = 0; i < inputCount; i++) {
     if (readInput(inputs.Get(i), program, i, task->inputs[i])) readsHost = true;
   }
-  // The list, which src/exec/native/native.ts made for this call, holds the arrays.
-  if (readsHost) task->hold(inputs);
-
   const Napi::Array keep = values::array(info[2], "keep");
   const uint32_t keepCount = keep.Length();
   if (keepCount != program.outputs.size()) {
@@ -196,6 +193,10 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   // A run that may be cancelled before it begins is better begun on another thread.
   if (!isInEngine && info[3].IsUndefined() && !needsJavaScript)
     task->permit = program.device->tryBeginInline(*task);
+  const bool settles = task->permit.kind == InlinePermit::Kind::settled;
+  // The list, which src/exec/native/native-run.ts made for this call, holds the arrays. A run of the CPU that
+  // is complete when this returns needs no reference to it.
+  if (readsHost && !(settles && program.device->isHost())) task->hold(inputs);
   switch (task->permit.kind) {
     case InlinePermit::Kind::settled:
       return task->settleNow(env);

@@ -4,7 +4,7 @@
  * gave. Called by `compile.ts`.
  */
 
-import { turnToPlan } from '../exec/native/turns.js';
+import { turnToHandOver, turnToPlan } from '../exec/native/turns.js';
 import { sizesOf } from '../exec/run/budgets.js';
 import { TracedGraph } from '../exec/run/compiled-graph.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
@@ -63,12 +63,17 @@ export class Tracer {
   async compute(...values: readonly unknown[]): Promise<unknown> {
     try {
       const args = this.#arguments(values);
-      if (args.some(isPending)) {
+      const known = this.#known(args);
+      if (known === undefined && args.some(isPending)) {
         const [exprs, form] = this.#call(args);
         return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
       }
-      const { traced, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
-      const results = hostResults(traced.exprs, await traced.run(sourcesOf(args), 'host'));
+      const { traced, form, bounded } = known ?? (await this.#entryFor(args));
+      const running = traced.runNow(sourcesOf(args), 'host');
+      const turn = running instanceof Promise ? undefined : turnToHandOver();
+      const executed = running instanceof Promise ? await running : running;
+      if (turn !== undefined) await turn;
+      const results = hostResults(traced.exprs, executed);
       const cut = bounded === undefined ? results : await cutHostResults(results, bounded);
       return arranged(form, cut.map(ndarrayOf));
     } catch (error) {
@@ -79,11 +84,12 @@ export class Tracer {
   async persist(...values: readonly unknown[]): Promise<unknown> {
     try {
       const args = this.#arguments(values);
-      if (args.some(isPending)) {
+      const known = this.#known(args);
+      if (known === undefined && args.some(isPending)) {
         const [exprs, form] = this.#call(args);
         return arranged(form, (await evaluateStored(exprs, this.#options)).map(storedLazy));
       }
-      const { traced, form, bounded } = this.#known(args) ?? (await this.#entryFor(args));
+      const { traced, form, bounded } = known ?? (await this.#entryFor(args));
       const executed = await traced.run(sourcesOf(args), 'device');
       const results =
         bounded === undefined
@@ -120,6 +126,8 @@ export class Tracer {
 
   #known(args: readonly unknown[]): Entry | undefined {
     const entries = this.#entries;
+    const [last] = entries;
+    if (last !== undefined && matches(last.signature, args)) return last;
     const at = entries.findIndex(({ signature }) => matches(signature, args));
     if (at > 0) entries.unshift(...entries.splice(at, 1));
     return at < 0 ? undefined : entries[0];

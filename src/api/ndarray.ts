@@ -38,6 +38,9 @@ const INDENT = 2;
 /** Elements in nested lists, one level for each axis; a scalar for a shape of []. */
 export type NestedResult<T extends Scalar = Scalar> = T | NestedResult<T>[];
 
+/** Given for elements that Weft has made, which need no check. */
+const OWN = Symbol('own elements');
+
 /** A result in host memory: elements in C order, with a shape and a dtype, which is D. */
 export class NDArray<out D extends DType = DType> {
   /**
@@ -69,7 +72,15 @@ export class NDArray<out D extends DType = DType> {
    * An array over data in C order, which is not copied. Throws a ShapeError for data of another length, a
    * TypeError for a typed array that does not hold the dtype.
    */
-  constructor(data: TypedArray, shape: Shape, dtype: D) {
+  constructor(data: TypedArray, shape: Shape, dtype: D);
+  constructor(data: TypedArray, shape: Shape, dtype: D, own?: typeof OWN) {
+    if (own === OWN) {
+      this.data = data as TypedArrays[D];
+      this.shape = Object.freeze(shape);
+      this.dtype = dtype;
+      this.strides = denseStrides(shape);
+      return;
+    }
     const sizes = checkShape('NDArray', [...shape]);
     const memory = memoryOf(data);
     const values = sizeOfShape(sizes) * (isComplex(dtype) ? 2 : 1);
@@ -388,9 +399,12 @@ const HELD_DATA: PropertyDescriptor & ThisType<{ readonly [HELD]: HeldElements }
   enumerable: true,
 };
 
+/** The class, with what its constructor is given for results. */
+const OwnArray = NDArray as new (data: TypedArray, shape: Shape, dtype: DType, own: typeof OWN) => NDArray;
+
 /** A result. Its typed array, if it is still to be made, is when `data` is first read. */
 export function ndarrayOf({ data, shape, dtype }: HostResult): NDArray {
-  if (!(data instanceof HeldElements)) return new NDArray(data, shape, dtype);
+  if (!(data instanceof HeldElements)) return new OwnArray(data, shape, dtype, OWN);
   const array: NDArray = Object.create(NDArray.prototype);
   Object.defineProperty(array, 'data', HELD_DATA);
   Object.defineProperty(array, HELD, { value: data });

@@ -7,9 +7,6 @@ import type { DeviceBuffer, TypedArray } from '../../graph/expr.js';
 import { typedArrayOver } from './host-memory.js';
 import { hostBytesOf, sliceBuffer } from './native-run.js';
 
-/** The most bytes that the addon copies into an ArrayBuffer of the engine's, where it would make one over them. */
-export const MOST_COPIED_BYTES = 4096;
-
 export class HeldElements {
   readonly buffer: DeviceBuffer;
   readonly #dtype: DType;

@@ -39,6 +39,9 @@ const MOST_VALUES = constants.MAX_LENGTH;
  */
 export const MOST_EXTERNAL_BYTES = process.versions.electron === undefined ? constants.MAX_LENGTH : 0;
 
+/** The most bytes of a result that is an ArrayBuffer of the engine's: to make one over other memory takes longer. */
+export const MOST_COPIED_BYTES = 4096;
+
 /** Throws a MemoryError for elements that no typed array of this engine can hold. */
 export function checkHostArray(op: string, dtype: DType, shape: Shape, hint: string): void {
   const { byteLength, component } = DTYPE_INFO[dtype];

@@ -8,7 +8,7 @@ import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { deviceNamed } from '../targets/device.js';
-import { bytesOver } from './host-memory.js';
+import { bytesOver, MOST_COPIED_BYTES } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, settled, typed } from './native-addon.js';
 import type {
   FileOutput,
@@ -20,7 +20,7 @@ import type {
   SparseProblem,
 } from './native-types.js';
 import type { NativeProgram, ProgramSpec } from './program-types.js';
-import { countedBytes, ResultCollector } from './result-collector.js';
+import { ResultCollector } from './result-collector.js';
 import { CompletionPoller, handedOver } from './turns.js';
 
 /** A result that stayed on its device; works with `using`. */
@@ -181,7 +181,7 @@ class LoadedProgram implements NativeProgram {
   readonly #device: string;
   /** Of each output. */
   readonly #byteLengths: readonly number[];
-  /** Bytes of results of the CPU that come to JavaScript and are counted for collections. */
+  /** Bytes of results of the CPU in memory that the engine did not allocate. */
   readonly resultBytes: number;
   /** Milliseconds that the last run was waited for. */
   #waited = 0;
@@ -192,7 +192,8 @@ class LoadedProgram implements NativeProgram {
     this.#byteLengths = spec.buffers.flatMap(({ role, byteLength, part }) =>
       role !== 'output' ? [] : [part === undefined ? byteLength : part[1] - part[0]],
     );
-    this.resultBytes = this.isOnHost ? this.#byteLengths.map(countedBytes).reduce((a, b) => a + b, 0) : 0;
+    const ofOurs = this.#byteLengths.filter((byteLength) => byteLength > MOST_COPIED_BYTES);
+    this.resultBytes = this.isOnHost ? ofOurs.reduce((sum, byteLength) => sum + byteLength, 0) : 0;
   }
 
   get isOnHost(): boolean {
@@ -216,15 +217,19 @@ class LoadedProgram implements NativeProgram {
 
   /** The result of a run, from the addon's. */
   resultOf(values: RawResult): RunResult {
-    const outputs = this.#byteLengths.map((byteLength, k) => {
+    const count = this.#byteLengths.length;
+    const outputs: (ArrayBuffer | DeviceBuffer)[] = [];
+    let isInFiles = false;
+    for (let k = 0; k < count; k++) {
       const value = values[k];
-      if (value instanceof ArrayBuffer) return value;
-      if (value === undefined || Array.isArray(value)) return NOTHING;
-      return new NativeBuffer(this.#device, byteLength, value as object);
-    });
-    const count = outputs.length;
+      if (value instanceof ArrayBuffer) outputs.push(value);
+      else if (value === undefined || Array.isArray(value)) {
+        isInFiles ||= value !== undefined;
+        outputs.push(NOTHING);
+      } else outputs.push(new NativeBuffer(this.#device, this.#byteLengths[k]!, value as object));
+    }
     const nanoseconds = values[count] as number;
-    const checksums = values.some(Array.isArray) ? values.slice(0, count).map(sumsOf) : NONE;
+    const checksums = isInFiles ? values.slice(0, count).map(sumsOf) : NONE;
     const result = { outputs, checksums, nanoseconds, isAhead: nanoseconds < 0 };
     if (values.length === count + 1) return result;
     const [taken, issued, ended, reported] = values.slice(count + 1) as number[];
@@ -278,24 +283,51 @@ export function run(
   inputs: readonly RunInput[],
   options: RunOptions,
 ): Promise<RunResult> {
+  try {
+    const result = runNow(program, inputs, options);
+    return result instanceof Promise ? result : handedOver(result);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** As `run`, which throws at once, and gives a result that is there at once as it is. */
+export function runNow(
+  program: NativeProgram,
+  inputs: readonly RunInput[],
+  options: RunOptions,
+): RunResult | Promise<RunResult> {
   // Few promises and closures: a repeated small compute waits for little else.
   try {
     const handle = LoadedProgram.handleOf(program);
-    const keep = options.outputs.map(rawDestination);
+    const keep = rawDestinations(options.outputs);
     const { cancel, timeline = false, whenQueued = false, ahead = false, tileQueue, numbers } = options;
     const read = inputs.map(rawInput);
     const loaded = program as LoadedProgram;
     if (loaded.resultBytes > 0 && keep.every((place) => typeof place === 'boolean'))
       collector.count(loaded.resultBytes);
     const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue, numbers);
-    return given instanceof Promise ? loaded.awaited(given) : handedOver(loaded.resultOf(given));
+    return given instanceof Promise ? loaded.awaited(given) : loaded.resultOf(given);
   } catch (error) {
-    return Promise.reject(typed(error));
+    throw typed(error);
   }
 }
 
+type RawDestination = boolean | readonly FileOutput[] | object;
+
+/** Of lists that all runs of a program have. */
+const known = new WeakMap<readonly OutputDestination[], readonly RawDestination[]>();
+
+function rawDestinations(outputs: readonly OutputDestination[]): readonly RawDestination[] {
+  const before = known.get(outputs);
+  if (before !== undefined) return before;
+  const raw = outputs.map(rawDestination);
+  if (raw.every((each) => typeof each === 'boolean')) known.set(outputs, raw);
+  return raw;
+}
+
 /** The destination of a result as the addon reads it. */
-function rawDestination(destination: OutputDestination): boolean | readonly FileOutput[] | object {
+function rawDestination(destination: OutputDestination): RawDestination {
   if (typeof destination === 'string') return destination === 'device';
   return destination instanceof NativeBuffer ? NativeBuffer.handleOf(destination) : destination;
 }

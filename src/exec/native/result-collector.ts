@@ -8,18 +8,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 const MiB = 2 ** 20;
-/** Results smaller than this are not counted: the engine's heap grows by a larger part of what they take. */
-const LEAST_COUNTED_BYTES = 2 ** 16;
 /**
- * Bytes of results between two collections: a collection takes 0.1 ms, to fill that memory some 2. V8 begins to collect
+ * Bytes of results between two collections: a collection takes 0.1 ms, to fill that memory some 1. V8 begins to collect
  * the whole heap when ArrayBuffers have grown by 64 MiB.
  */
-const LEAST_BETWEEN_BYTES = 32 * MiB;
+const LEAST_BETWEEN_BYTES = 16 * MiB;
 /** The same where collections free nothing, because results are kept. */
 const MOST_BETWEEN_BYTES = 1024 * MiB;
-
-export const countedBytes = (byteLength: number): number =>
-  byteLength >= LEAST_COUNTED_BYTES ? byteLength : 0;
 
 export class ResultCollector {
   readonly #release: () => number;

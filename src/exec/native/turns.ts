@@ -102,14 +102,20 @@ let inThisTurn = 0;
 
 /** A result that is there, as a promise. Now and then one that the event loop turns for. */
 export function handedOver<T>(result: T): Promise<T> {
+  const turn = turnToHandOver();
+  return turn === undefined ? Promise.resolve(result) : turn.then(() => result);
+}
+
+/** A turn to wait for before a result that is there is handed over; undefined: it may be now, as most are. */
+export function turnToHandOver(): Promise<void> | undefined {
   if (inThisTurn === 0) {
     setImmediate(() => {
       inThisTurn = 0;
     });
   }
   inThisTurn += 1;
-  if (inThisTurn < MOST_IN_A_TURN) return Promise.resolve(result);
-  return new Promise((resolve) => setImmediate(resolve, result));
+  if (inThisTurn < MOST_IN_A_TURN) return undefined;
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**

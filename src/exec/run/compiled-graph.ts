@@ -31,7 +31,7 @@ import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { executeInRows } from './row-stretches.js';
 import { numbersFor, type RunNumbers } from './run-numbers.js';
-import { type Executed, runProgram } from './run-program.js';
+import { type Executed, runProgram, runProgramNow } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses } from './statuses.js';
 import { type Subject, subjectOf, watched, watcher } from './watch.js';
@@ -118,6 +118,22 @@ export class TracedGraph {
     return watched(watch, this.#run(args, destination, { ...settings, watch }, found));
   }
 
+  /** As `run`, for calls that come again and again: a result that is there at once is given as it is. */
+  runNow(args: Arguments, destination: TracedDestination): Executed | Promise<Executed> {
+    const isPlain = this.#ends === undefined && this.#canonical.statuses.length === 0;
+    const program = isPlain && watcher() === undefined ? this.#knownFor(destination) : undefined;
+    if (program === undefined) return this.run(args, destination);
+    const settings = this.#settings[destination];
+    const failed = (error: unknown): Promise<Executed> =>
+      this.#afterFailure(error, args, destination, settings, new Map());
+    try {
+      const running = runProgramNow(program, this.#givenBy(args), settings);
+      return running instanceof Promise ? running.catch(failed) : running;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
   async #run(
     args: Arguments,
     destination: TracedDestination,
@@ -138,14 +154,24 @@ export class TracedGraph {
     } catch (error) {
       if (this.#ends !== undefined && isChecked && mayBeOfIndices(error))
         await this.#checkIndices(this.#ends, args, destination);
-      if (program === undefined || !(error instanceof MemoryError))
-        throw await this.#refused(error, destination);
+      if (program === undefined) throw await this.#refused(error, destination);
+      return this.#afterFailure(error, args, destination, settings, found);
     }
-    // There may be room for it in tiles.
+  }
+
+  /** Throws the error of a run whose program was known; where that had no memory, there may be room for it in tiles. */
+  async #afterFailure(
+    error: unknown,
+    args: Arguments,
+    destination: TracedDestination,
+    settings: ExecutionSettings,
+    found: FoundNumbers,
+  ): Promise<Executed> {
+    if (!(error instanceof MemoryError)) throw await this.#refused(error, destination);
     try {
       return await this.#looked(this.#runFirst(args, destination, settings, found), destination);
-    } catch (error) {
-      throw await this.#refused(error, destination);
+    } catch (again) {
+      throw await this.#refused(again, destination);
     }
   }
 

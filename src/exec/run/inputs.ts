@@ -89,7 +89,7 @@ export interface SegmentValues {
   valueOf(source: SegmentSource): RunInput;
 }
 
-const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'segment' in input);
+export const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'segment' in input);
 
 /** The context that inputs are brought for. */
 export interface Bringing {
@@ -167,6 +167,8 @@ export function inputOf(array: SourceArray, canonical: Canonical): Input {
   }
 }
 
+const isResizable = ({ buffer }: TypedArray): boolean => 'resizable' in buffer && buffer.resizable === true;
+
 /** As many elements as an array has, from `start` on. */
 export function partOf(
   data: TypedArray,
@@ -177,6 +179,8 @@ export function partOf(
   const values = isComplex(dtype) ? 2 : 1;
   const end = (start + elementCount) * values;
   if (data.length < end) throw lostMemory(`${end} values`, `${data.length} values`, canonical);
+  // A view that follows the length of its buffer would be another one when the run reads it.
+  if (start === 0 && data.length === end && !isResizable(data)) return data;
   return data.subarray(start * values, end);
 }
 

@@ -13,13 +13,14 @@ import {
   type RunOptions,
   type RunResult,
   run,
+  runNow,
   tilesDone,
 } from '../native/native.js';
 import { distinctRunsOf } from '../plan/phases.js';
 import type { Step } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { ShardedRun } from '../shards/sharded-run.js';
-import { type Given, type RunArguments, runWithInputs, type SegmentValues } from './inputs.js';
+import { type Given, isHere, type RunArguments, runWithInputs, type SegmentValues } from './inputs.js';
 import type { OneRun, Program } from './program.js';
 import { isCounted, type OnProgress, ProgressScale, watchProgress } from './progress.js';
 import { synchronize } from './synchronize.js';
@@ -58,7 +59,39 @@ export function runProgram(program: Program, given: Given, settings: RunSettings
     : runOne(program, program.one, given, settings);
 }
 
-/** Few promises and closures: a repeated small compute waits for little else. */
+/**
+ * As `runProgram`, for a graph that is run again and again: a result that is there at once is given as it is, and what
+ * fails at once is thrown.
+ */
+export function runProgramNow(
+  program: Program,
+  given: Given,
+  settings: RunSettings,
+): Executed | Promise<Executed> {
+  const { one } = program;
+  const { signal, onProgress, watch, destination, whenQueued } = settings;
+  if (one === undefined || destination === 'file') return runProgram(program, given, settings);
+  if (signal !== undefined || onProgress !== undefined || watch !== undefined)
+    return runProgram(program, given, settings);
+  const inputs: RunInput[] = [];
+  for (const source of one.plan.inputs) {
+    const input = given.inputOf(source);
+    if (!isHere(input)) return runProgram(program, given, settings);
+    inputs.push(input);
+  }
+  const { outputs } = one.options[destination];
+  const result = runNow(one.native, inputs, { outputs, whenQueued, numbers: given.numbers });
+  return result instanceof Promise
+    ? result.then((all) => executedOf(program, all))
+    : executedOf(program, result);
+}
+
+const executedOf = (program: Program, { outputs, checksums }: RunResult): Executed => ({
+  program,
+  outputs,
+  checksums,
+});
+
 async function runOne(
   program: Program,
   one: OneRun,
