@@ -14,20 +14,20 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js'
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
-import { isOwnError, LinalgError, NativeError, withLine } from '../../host/errors.js';
+import { isOwnError, LinalgError, MemoryError, NativeError, withLine } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
 import { checkHostArray, MOST_COPIED_BYTES, typedArrayOver } from '../native/host-memory.js';
 import type { FileOutput } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
-import { inTurnsOrNow, turnToPlan } from '../native/turns.js';
+import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeInRun, mayBeOfIndices } from './checks-in-run.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
-import { computeTargetOf, devicesOf } from './compute-target.js';
-import { type Job, settingsOf } from './execution.js';
+import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
+import { type ExecutionSettings, executeNow, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
 import type { FoundNumbers, NumbersAhead } from './known-starts.js';
@@ -225,7 +225,9 @@ async function computeWatched(
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
     const settings = settingsOf(options, destination, false, filesOf, watch);
-    const { executed } = await executeInRows(job, target, settings, aheadOf(options, found));
+    const executed =
+      (await executedNow(job, target, settings)) ??
+      (await executeInRows(job, target, settings, aheadOf(options, found))).executed;
     const left = inRun.filter((check) => !isCheckedIn(executed.program, canonical, check));
     if (left.length > 0) await checkIndices(left, options, refused);
     await checkStatuses(canonical, executed, destination, readCodes);
@@ -236,6 +238,24 @@ async function computeWatched(
     const told = await refused(error);
     signal?.throwIfAborted();
     throw told;
+  }
+}
+
+/** The results of a job that runs at once. Undefined: it is to be planned, or room is to be made for it. */
+async function executedNow(
+  job: Job,
+  target: ComputeTarget,
+  settings: ExecutionSettings,
+): Promise<Executed | undefined> {
+  try {
+    const running = executeNow(job, target, settings);
+    if (running === undefined || running instanceof Promise) return await running;
+    const turn = turnToHandOver();
+    if (turn !== undefined) await turn;
+    return running;
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined;
+    throw error;
   }
 }
 

@@ -13,13 +13,15 @@ import { config } from '../../host/config.js';
 import { DeviceLostError } from '../../host/errors.js';
 import { isSomeStalled } from '../native/stalls.js';
 import type { Destination } from '../plan/plan-graph.js';
+import type { Device } from '../targets/device.js';
 import type { ComputeOptions } from './compute-options.js';
 import type { ComputeTarget } from './compute-target.js';
 import type { InputOf } from './inputs.js';
 import { processLimitOf } from './process-limit.js';
+import { knownProgram } from './program.js';
 import { runInBudget } from './run-in-budget.js';
 import { numbersFor } from './run-numbers.js';
-import { type Executed, type FilesOf, type RunSettings, runProgram } from './run-program.js';
+import { type Executed, type FilesOf, type RunSettings, runProgram, runProgramNow } from './run-program.js';
 import type { Segments } from './segments.js';
 import { checked } from './simulated-checks.js';
 import type { ComputeWatch } from './watch.js';
@@ -66,6 +68,28 @@ export function execute(job: Job, target: ComputeTarget, settings: ExecutionSett
   return config().simulatorFolder === undefined ? executed : checked(executed);
 }
 
+/**
+ * As `execute`, for a job of the CPU that was planned before and needs nothing else: a result that is there at once is given
+ * as it is. Undefined: the job goes the way of all others.
+ */
+export function executeNow(
+  job: Job,
+  target: ComputeTarget,
+  settings: ExecutionSettings,
+): Executed | Promise<Executed> | undefined {
+  const { canonical, inputOf, segments } = job;
+  const [device] = target.devices;
+  const isPlain = segments === undefined && canonical.stretched.length === 0 && !target.isSharded;
+  if (!isPlain || !device!.isHost || isLimited(device!) || config().simulatorFolder !== undefined)
+    return undefined;
+  const program = knownProgram(canonical, target);
+  if (program === undefined) return undefined;
+  settings.watch?.chosen(target);
+  return runProgramNow(program, { inputOf, numbers: numbersFor(canonical) }, settings);
+}
+
+const isLimited = (device: Device): boolean => processLimitOf(device) !== undefined;
+
 async function executeAfterParts(
   job: Job,
   segments: Segments,
@@ -89,7 +113,7 @@ export const isRepeatable = (
 ): boolean =>
   segments === undefined &&
   // Within a limit of the process, calls wait for each other where there is no room for both.
-  devices.every((device) => processLimitOf(device) === undefined) &&
+  !devices.some(isLimited) &&
   // Several devices may be others, or have more room, the next time.
   (!isSharded || (onDeviceLost === 'fail' && !program.isForFreeBytes && !isSomeStalled()));
 

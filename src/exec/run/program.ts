@@ -100,6 +100,10 @@ function keyOf(target: ComputeTarget): string {
   return `${devices[0]!.name}${kind}${budget === undefined ? '' : ` ${budget} ${destination}`}${host}`;
 }
 
+/** The program of a graph for a target, where it is there. */
+export const knownProgram = (canonical: Canonical, target: ComputeTarget): Program | undefined =>
+  programs.get(canonical.fingerprint)?.get(keyOf(target))?.find(canonical.scalars)?.value;
+
 /**
  * The program of a graph for a target, made at most once for each fingerprint and the answers of its constants. It rejects
  * with the signal's reason as soon as that is aborted; planning goes on for others that wait for it, and ends where there

@@ -9,6 +9,7 @@
 export class SharedWork<T> {
   readonly result: Promise<T>;
   #isSettled = false;
+  #value: T | undefined;
   #isStopped = false;
   /** Waiting computes that were not aborted; those without a signal never are. */
   #waiting = 0;
@@ -21,7 +22,15 @@ export class SharedWork<T> {
     this.result = work(() => {
       if (this.#isStopped) throw new DOMException('nobody waits for this any more', 'AbortError');
     });
-    this.result.then(settled, settled);
+    this.result.then((value) => {
+      this.#value = value;
+      settled();
+    }, settled);
+  }
+
+  /** The result, where it is there. */
+  get value(): T | undefined {
+    return this.#value;
   }
 
   /** Whether nobody waits for it any more: it will not end. */
