@@ -7,7 +7,6 @@ import type { Expr, ExprOf } from './expr.js';
 import { formatShape } from './format.js';
 import { int64Array, integers, listed } from './index-lists.js';
 import { constant, iota, isExpr } from './infer.js';
-import { cumulativeSum } from './scans.js';
 import { searchsorted } from './searching.js';
 import { type Axes, checkInteger, checkShape, normalizeAxes, normalizeAxis } from './shape.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
@@ -36,12 +35,15 @@ export function repeat(x: Expr, repeats: number | readonly number[] | Expr, axis
     const wanted = `a number for each of the ${size} elements of axis ${place}`;
     throw new ShapeError(expected('repeat', wanted, `${counts.length} of them`));
   }
-  const total = counts.reduce((sum, count) => sum + checkCount(Number(count)), 0);
+  let total = 0;
+  const ends = counts.map((count) => {
+    total += checkCount(Number(count));
+    return BigInt(total);
+  });
   const shape = checkShape('repeat', x.shape.with(place, total));
   if (shape.includes(0)) return broadcast(constant(0, x.dtype), shape);
   // Element k of the result is of the first element whose last copy is behind it.
-  const ends = cumulativeSum(int64Array(counts, [size]));
-  const from = searchsorted(ends, iota(total), null, { side: 'right' });
+  const from = searchsorted(int64Array(ends, [size]), iota(total), null, { side: 'right' });
   return gather(x, from, place, 'clip', shape);
 }
 

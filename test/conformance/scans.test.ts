@@ -1,9 +1,22 @@
 /**
  * Scans on every backend: bit by bit or near the reference interpreter, and under budgets against the whole.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type DType, isComplex, isFloat, isHalf } from '../../src/graph/dtype.js';
-import { ArgumentError, compute, DTypeError, iterate, type Lazy, lazy, ShapeError } from '../../src/index.js';
+import {
+  ArgumentError,
+  compute,
+  DTypeError,
+  iterate,
+  type Lazy,
+  lazy,
+  loadNpy,
+  npy,
+  ShapeError,
+} from '../../src/index.js';
 import { referenceOf, run, toLazy } from '../support/api.js';
 import { backends, isSimulated } from '../support/backends.js';
 import { allocate, elementAt, type HostArray, sizeOf } from '../support/host.js';
@@ -242,5 +255,20 @@ describe.each(devices)('on %s, scans under a budget', (device) => {
     expect(String(within)).toMatch(/scanBefore .* in columns/);
     const [whole, tiled] = [await output.compute({ device }), await output.compute({ device, memory })];
     expect(tiled.data).toEqual(whole.data);
+  });
+
+  // A tile takes 32 KiB, and as much of the result.
+  it.runIf(device === 'cpu')('go through lines of 64-bit numbers in files tile by tile', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'weft-scans-'));
+    try {
+      const [from, to] = [join(folder, 'from.npy'), join(folder, 'to.npy')];
+      await toLazy(randomValues('float64', [20_000], 23)).compute({ device, to: npy(from) });
+      const output = (await loadNpy(from)).cumulativeSum();
+      await output.compute({ device, memory: 80 * 2 ** 10, to: npy(to) });
+      const [whole, tiled] = await compute([output, await loadNpy(to)], { device });
+      expect(tiled!.data).toEqual(whole!.data);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

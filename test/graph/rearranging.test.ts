@@ -29,6 +29,8 @@ describe('repeat', () => {
       ).data,
     ]).toEqual([0, 2, 2, 3]);
     expect(lazy([]).repeat([]).shape).toEqual([0]);
+    // Where copies end is known.
+    expect(String(x.repeat([1, 0, 2], 0).plan({ device: 'cpu' }))).not.toMatch(/scan/);
   });
 
   it('refuses counts that do not fit, are negative, fractional or still to be computed', () => {

@@ -49,8 +49,9 @@ import { foldsRows, mapFunctions, mapsText } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
 import { columnRingKernels, haveStripes } from './scan-column-rings.js';
 
-/** Elements that a unit has at least. */
+/** Elements that a unit has at least, of a GPU and of the CPU, where a tile of 64-bit numbers by itself is enough for a thread. */
 const LEAST_UNIT = 2 ** 13;
+const LEAST_CPU_UNIT = 2 ** 12;
 
 /** How the axis is cut into tiles, and tiles into units. */
 interface ScanPlan {
@@ -84,7 +85,8 @@ function planOf(step: RoutineStep): ScanPlan {
   if (outer > 1 && length % tile !== 0)
     return { ...all, tilesPerUnit: tiles, units: outer, unitLength: length * inner };
   const together = isShort(length, inner) ? SCAN_WARPS : 1;
-  const tilesPerUnit = together * Math.ceil(LEAST_UNIT / (together * tile * inner));
+  const least = step.unitElements === undefined ? LEAST_UNIT : LEAST_CPU_UNIT;
+  const tilesPerUnit = together * Math.ceil(least / (together * tile * inner));
   const units = Math.ceil((outer * tiles) / tilesPerUnit);
   return { ...all, tilesPerUnit, units, unitLength: tilesPerUnit * tile * inner };
 }
