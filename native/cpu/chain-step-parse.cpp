@@ -17,7 +17,7 @@ StepFunction chainFunction(const Registry& registry, const std::string& name, DT
 
 Chain::Step readChainStep(TapeWords& words, const Registry& registry, const Chain& chain) {
   const std::string& name = words.op();
-  Chain::Step out{chainFunction(registry, name, chain.dtype), name == "prefetch"};
+  Chain::Step out{name, chainFunction(registry, name, chain.dtype), name == "prefetch"};
   out.placeCount = static_cast<int>(words.next(0, 3, "number of operands"));
   if (out.placeCount != out.function.operands) malformed("operands of step " + name);
   const int64_t counts[] = {static_cast<int64_t>(chain.inputs.size()), chain.slots,

@@ -31,6 +31,7 @@ Napi::Object describe(Napi::Env env) {
   const auto counts = loopBlocks();
   for (size_t k = 0; k < counts.size(); k++) blocks.Set(kLoopFormNames[k], static_cast<double>(counts[k]));
   result.Set("loopBlocks", blocks);
+  result.Set("chainCodes", static_cast<double>(chainCodes()));
   const char* vectorMath = vectorMathPath();
   result.Set("vectorMath", vectorMath == nullptr ? env.Null() : Napi::String::New(env, vectorMath));
   const MathLibrary* const blas = blasInUse();

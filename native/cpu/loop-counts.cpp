@@ -6,6 +6,7 @@ namespace weft::cpu {
 namespace {
 
 std::array<std::atomic<int64_t>, kLoopForms> counts;
+std::atomic<int64_t> chainCodeCount;
 
 }  // namespace
 
@@ -18,5 +19,8 @@ std::array<int64_t, kLoopForms> loopBlocks() {
   for (size_t k = 0; k < blocks.size(); k++) blocks[k] = counts[k].load(std::memory_order_relaxed);
   return blocks;
 }
+
+void countChainCode() { chainCodeCount.fetch_add(1, std::memory_order_relaxed); }
+int64_t chainCodes() { return chainCodeCount.load(std::memory_order_relaxed); }
 
 }  // namespace weft::cpu

@@ -14,4 +14,8 @@ constexpr std::array<const char*, kLoopForms> kLoopFormNames{"interpreted", "gen
 void countLoopBlock(LoopForm form);
 std::array<int64_t, kLoopForms> loopBlocks();
 
+// How often chains were set up to run by code of their own (jit/chain-code.h).
+void countChainCode();
+int64_t chainCodes();
+
 }  // namespace weft::cpu

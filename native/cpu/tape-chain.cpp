@@ -1,10 +1,21 @@
 #include "cpu/tape-chain.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "cpu/jit/chain-call.h"
+#include "cpu/loop-counts.h"
 #include "cpu/tape.h"
 
 namespace weft::cpu {
+namespace {
+
+// Of a call of code: steps take less time than the call for fewer.
+constexpr int64_t kLeastCodeChunks = 4;
+// Of a run: steps take less time than to set up the code for fewer, 0.15 us.
+constexpr int64_t kLeastCodeLanes = 4096;
+
+}  // namespace
 
 ChainRunner::ChainRunner(const Chain& chain, const Operand* operands, const Operand* reduced,
                          std::vector<ReduceState*> states)
@@ -100,6 +111,8 @@ void ChainRunner::setPaces(bool rowsAreSteps) {
     if (rows > 1 && move != 0) rowMoves_.push_back({&to.data[m.index], move});
   }
   setRuns(steps_, isWide_);
+  code_ = nullptr;
+  wantsCode_ = wantsCode(rowsAreSteps);
   if (columns_.empty()) return;
   columnSteps_ = steps_;
   // Of chunks of equal lanes, there is another one in each row.
@@ -144,8 +157,69 @@ void ChainRunner::setRuns(std::vector<ChainStep>& steps, bool isWide) {
   }
 }
 
+// Whether inputs lie less than a vector apart: steps take these from registers (chain-arithmetic.h), since
+// most of such vectors lie in two cache lines.
+bool ChainRunner::readsNeighbours() const {
+  std::vector<const char*> places;
+  for (const Moving& m : moving_)
+    if (m.kind == ChainOperandKind::input && !m.isPrefetch && !m.repeats) places.push_back(m.operand->data);
+  std::sort(places.begin(), places.end());
+  for (size_t k = 1; k < places.size(); k++)
+    if (places[k] != places[k - 1] && places[k] - places[k - 1] < jit::kFrameVectorBytes) return true;
+  return false;
+}
+
+// Whether the block is to be run by code: its rows, or all of them together, are long enough for a call.
+bool ChainRunner::wantsCode(bool rowsAreSteps) const {
+  if (!chain_.codes || readsNeighbours()) return false;
+  const bool isOneRow = rowMoves_.empty() && columns_.empty() && !(shape_.takes && rowsAreSteps);
+  return (last_ - first_) * (isOneRow ? shape_.rows : 1) >= kLeastCodeChunks;
+}
+
+// Has code from this block on, if enough has run by steps.
+void ChainRunner::considerCode(int64_t lanes, bool rowsAreSteps) {
+  lanes_ += lanes;
+  if (lanes_ < kLeastCodeLanes || !chain_.codes->areEnough(lanes)) return;
+  wantsCode_ = false;
+  setCode(rowsAreSteps);
+}
+
+// Finds the code for the block, and where its operands are.
+void ChainRunner::setCode(bool rowsAreSteps) {
+  using Source = jit::ChainCode::Source;
+  const auto placeOf = [&](const Moving& m) { return chain_.steps[m.step].places[m.index].index; };
+  const auto sourceOf = [](const Moving& m) {
+    if (m.kind == ChainOperandKind::input) return m.isPrefetch ? Source::nextBlock : Source::input;
+    return m.kind == ChainOperandKind::output ? Source::output : Source::reduction;
+  };
+  jit::ChainForm form{std::vector<bool>(chain_.inputs.size()), std::vector<bool>(chain_.inputs.size()),
+                      std::vector<bool>(chain_.outputs.size())};
+  if (shape_.takes) form.leaves = rowsAreSteps ? jit::ChainForm::Leaves::each : jit::ChainForm::Leaves::one;
+  std::vector<char**> moving;
+  for (const Moving& m : moving_) {
+    const bool repeats = steps_[m.step].advance[m.index] == 0;
+    if (m.kind == ChainOperandKind::output)
+      form.streams[placeOf(m)] = m.operand->streams;
+    else if (m.isPrefetch)
+      form.asks[placeOf(m)] = m.isAhead();
+    else if (m.kind == ChainOperandKind::input)
+      form.repeats[placeOf(m)] = repeats;
+    if (!repeats && !(takes(m) && !rowsAreSteps)) moving.push_back(&steps_[m.step].data[m.index]);
+  }
+  const jit::ChainCode* const code = chain_.codes->of(form);
+  if (code == nullptr) return;
+  countChainCode();
+  const auto places = [&](Source source, int index) {
+    const auto isIt = [&](const Moving& m) { return sourceOf(m) == source && placeOf(m) == index; };
+    const Moving& found = *std::find_if(moving_.begin(), moving_.end(), isIt);
+    return &steps_[found.step].data[found.index];
+  };
+  code_ = std::make_shared<jit::ChainCall>(*code, places, std::move(moving));
+}
+
 // Walks chunks: as many groups as they are.
 void ChainRunner::drive(int64_t chunks) {
+  if (code_) return code_->run(chunks * chunk_);
   if (isWide_)
     chain_.drive.wide(steps_.data() + begin_, chunks / 2);
   else
@@ -187,10 +261,12 @@ void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
   }
   for (int64_t c = 0; c < chunks;) {
     // All have taken the same steps.
-    const int64_t room = leafMoves_.empty() ? kLeafSteps - states_[0]->steps : 1;
+    const bool isChunkwise = !code_ && !leafMoves_.empty();
+    const int64_t room = isChunkwise ? 1 : kLeafSteps - states_[0]->steps;
     const int64_t count = std::min(room, chunks - c);
     drive(count);
-    for (const Move& move : leafMoves_) *move.data += move.bytes;
+    if (isChunkwise)
+      for (const Move& move : leafMoves_) *move.data += move.bytes;
     stepAll(count);
     c += count;
   }
@@ -198,6 +274,7 @@ void ChainRunner::runChunks(int64_t chunks, bool takes, bool rowsAreSteps) {
 
 void ChainRunner::run(Extent extent, bool takes, bool rowsAreSteps) {
   const bool isOneRow = bind(extent, takes, rowsAreSteps);
+  if (wantsCode_) considerCode(extent.rows * extent.chunks * kChunk, rowsAreSteps);
   if (isOneRow && columns_.empty()) return runChunks(extent.rows * extent.chunks, takes, rowsAreSteps);
   for (int64_t row = 0; row < extent.rows; row++) {
     if (row > 0) {

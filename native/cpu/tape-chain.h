@@ -4,10 +4,17 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "cpu/lanes.h"
 #include "shared/layout.h"
+
+namespace weft::cpu::jit {
+class ChainCall;
+class ChainCodes;
+}  // namespace weft::cpu::jit
 
 namespace weft::cpu {
 
@@ -36,6 +43,7 @@ struct Chain {
   std::vector<Instruction> reductions;
   int slots = 0;
   struct Step {
+    std::string name;
     StepFunction function;
     // Asks for what its operand will find in the next block, instead of reading it.
     bool isPrefetch = false;
@@ -45,6 +53,8 @@ struct Chain {
     ChainOperand places[3] = {};
   };
   std::vector<Step> steps;
+  // Null: it runs by its steps.
+  std::shared_ptr<const jit::ChainCodes> codes;
 };
 
 // One thread's way of running a chain: its steps, bound to what does not change from block to block.
@@ -118,6 +128,10 @@ class ChainRunner {
   void setPaces(bool rowsAreSteps);
   void setMiddle();
   void setRuns(std::vector<ChainStep>& steps, bool isWide);
+  bool readsNeighbours() const;
+  bool wantsCode(bool rowsAreSteps) const;
+  void considerCode(int64_t lanes, bool rowsAreSteps);
+  void setCode(bool rowsAreSteps);
   void drive(int64_t chunks);
   void runChunks(int64_t chunks, bool takes, bool rowsAreSteps);
   void stepAll(int64_t count);
@@ -145,6 +159,11 @@ class ChainRunner {
   // The strides of operands between rows; of leaves, between chunks.
   std::vector<Move> rowMoves_;
   std::vector<Move> leafMoves_;
+  // Code for the block that the steps are set for; null: it runs by these.
+  std::shared_ptr<jit::ChainCall> code_;
+  // It is to have code, once enough has run by steps; lanes that have since it was made.
+  bool wantsCode_ = false;
+  int64_t lanes_ = 0;
 };
 
 }  // namespace weft::cpu

@@ -6,6 +6,7 @@
 #include "cpu/chain-step-parse.h"
 #include "cpu/cpu.h"
 #include "cpu/element-step-parse.h"
+#include "cpu/jit/chain-code.h"
 #include "cpu/jit/native-loop.h"
 #include "cpu/tape-words.h"
 #include "cpu/tape.h"
@@ -341,8 +342,9 @@ class Parser {
     out->slots = static_cast<int>(words_.next(0, kMany, "number of slots"));
     for (int64_t n = words_.next(1, kMany, "number of steps"); n > 0; n--)
       out->steps.push_back(readChainStep(words_, *tape_->registry, *out));
-    out->steps.push_back({chainFunction(*tape_->registry, "end", like.dtype)});
+    out->steps.push_back({"end", chainFunction(*tape_->registry, "end", like.dtype)});
     joinArithmetic(*tape_->registry, *out);
+    out->codes = jit::chainCodes(*out);
     return out;
   }
 

@@ -43,7 +43,7 @@ export interface Config {
   readonly threads: number | undefined;
   /** `WEFT_ISA`: the widest instruction set the CPU backend uses. */
   readonly isa: CpuIsa | undefined;
-  /** `WEFT_CPU_JIT=off`: loops of elements are interpreted on the CPU, never compiled. */
+  /** `WEFT_CPU_JIT=off`: loops of elements and chains of arithmetic are interpreted on the CPU, never compiled. */
   readonly compilesLoops: boolean;
   /**
    * `WEFT_POISON=1`: host memory is handed out filled with NaN, and buffers on a GPU are blocks of the

@@ -170,7 +170,7 @@ const elementLoops = ({ compilesLoops, isa }: CpuInfo): Finding => {
       : hasCode
         ? 'interpreted: the system gives no executable memory'
         : `interpreted: there is no code for ${isa} instructions`,
-    cost: 'functions with loops that depend on data take several times as long',
+    cost: 'functions with loops that depend on data take several times as long, chains of arithmetic up to twice',
   };
 };
 

@@ -98,6 +98,8 @@ class VectorCode {
   virtual void compare(DType dtype, Order order, int out, VectorOperand a, VectorOperand b) = 0;
   // mask ? a : b. `out` may be that of `a` or of `b`, not of the mask. It may use the scratches.
   virtual void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b) = 0;
+  // x order y ? a : b, of floats. It may use the scratches.
+  virtual void choose(DType dtype, Order order, int out, const VectorOperand* xyab);
   // Between two dtypes of numbers that differ in more than their sign; null: none.
   virtual Emit castOf(DType from, DType to) const = 0;
   // Between floats and integers, of whole numbers up to 2^51 that the other dtype has.
@@ -117,6 +119,22 @@ class VectorCode {
   // A loop over the vectors of a frame, between these; `moving` operands are those of the vector at hand.
   virtual void firstVector() = 0;
   virtual void nextVector(int vectors, Label again) = 0;
+
+  // Pointers that code holds at a time; 0: the following are not there.
+  virtual int pointers() const { return 0; }
+  // As `enter` and `leave`, of code with so many pointers.
+  virtual void enterWithPointers(int) {}
+  virtual void leaveWithPointers(int) {}
+  // From the frame, at an offset.
+  virtual void loadPointer(int, int32_t) {}
+  // Has `wrapped` operands begin anew after so many bytes, a power of two.
+  virtual void wrapVector(int32_t) {}
+  // As `nextVector`, up to the bytes that the frame has at an offset.
+  virtual void nextVectorUpTo(int32_t, Label) {}
+  // Past the caches, to an address that is a multiple of a vector's bytes.
+  virtual void storePast(VectorOperand, int) {}
+  // Asks for memory that will be read.
+  virtual void prefetch(VectorOperand) {}
 
   // Counts the lanes of a mask in a register that was zero at first.
   virtual void countLanes(int count, int mask) = 0;

@@ -205,6 +205,8 @@ export interface CpuInfo {
   readonly compilesLoops: boolean;
   /** Blocks of elements that loops have run in this process: interpreted, or by code for numbers of a kind. */
   readonly loopBlocks: Readonly<Record<'interpreted' | 'general' | 'bounded' | 'narrow', number>>;
+  /** How often chains of a tape were set up to run as machine code of their own in this process. */
+  readonly chainCodes: number;
   readonly threads: number;
   /** The vector mathematics library in use; null: own functions. */
   readonly vectorMath: string | null;

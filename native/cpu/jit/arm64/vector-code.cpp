@@ -30,6 +30,10 @@ void Arm64Code::move(int out, VectorOperand from) {
       return to_.loadVector(out, kBase, from.value);
     case VectorOperand::Kind::moving:
       return to_.loadVector(out, kMoving, from.value);
+    case VectorOperand::Kind::pointed:
+    case VectorOperand::Kind::wrapped:
+      // There are no pointers (`pointers`).
+      return;
     case VectorOperand::Kind::constant:
       if (to_.elementOf(from) == 0) return zero(out);
       if (const auto held = held_.find(from.value); held != held_.end())

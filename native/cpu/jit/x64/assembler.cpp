@@ -12,23 +12,31 @@ constexpr int kScaled = 4, kRelative = 5;
 constexpr int kDisplaced = 0x80, kDirect = 0xc0;
 constexpr int kRexW = 0x48;
 
+// The register in an operand: a vector's, or the pointer to one.
+constexpr int registerIn(VectorOperand operand) {
+  const bool isPointed =
+      operand.kind == VectorOperand::Kind::pointed || operand.kind == VectorOperand::Kind::wrapped;
+  if (isPointed) return numberOf(kPointers[operand.value]);
+  return operand.isRegister() ? operand.value : 0;
+}
+
 }  // namespace
 
 // Bits of register numbers, of the operand in vvvv and of W stand inverted, but for W itself.
 void Assembler::vexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second) {
-  const int rm = second.isRegister() ? second.value : 0;
+  const int rm = registerIn(second);
   byte(0xc4);
   byte((out & 8 ? 0 : 0x80) | 0x40 | (rm & 8 ? 0 : 0x20) | opcode.map);
   byte((opcode.wide ? 0x80 : 0) | (~first & 15) << 3 | (width == Width::ymm ? 4 : 0) | opcode.prefix);
 }
 
-void Assembler::evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second) {
-  const int rm = second.isRegister() ? second.value : 0;
+void Assembler::evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second, int mask) {
+  const int rm = registerIn(second);
   byte(0x62);
   byte((out & 8 ? 0 : 0x80) | (rm & 16 ? 0 : 0x40) | (rm & 8 ? 0 : 0x20) | (out & 16 ? 0 : 0x10) |
        opcode.map);
   byte((opcode.wide ? 0x80 : 0) | (~first & 15) << 3 | 4 | opcode.prefix);
-  byte(static_cast<int>(width) << 5 | (first & 16 ? 0 : 8));
+  byte(static_cast<int>(width) << 5 | (first & 16 ? 0 : 8) | mask);
 }
 
 // ModRM, and what it says that follows: `after` bytes stand behind it.
@@ -45,6 +53,13 @@ void Assembler::address(int out, VectorOperand second, int after) {
       byte(kDisplaced | reg | kScaled);
       byte(numberOf(kIndex) << 3 | numberOf(kBase));
       return word(second.value);
+    case VectorOperand::Kind::pointed:
+    case VectorOperand::Kind::wrapped: {
+      const Gpr index = second.kind == VectorOperand::Kind::pointed ? kIndex : kWrapped;
+      byte(reg | kScaled);
+      byte(numberOf(index) << 3 | (registerIn(second) & 7));
+      return;
+    }
     case VectorOperand::Kind::constant:
       byte(reg | kRelative);
       loads_.push_back({code_.size(), after, second.value});
@@ -66,6 +81,12 @@ void Assembler::vector(Opcode opcode, Width width, int out, int first, VectorOpe
   byte(opcode.byte);
   address(out, second, 1);
   byte(immediate);
+}
+
+void Assembler::masked(Opcode opcode, int mask, int out, int first, VectorOperand second) {
+  evexPrefix(opcode, Width::zmm, out, first, second, mask);
+  byte(opcode.byte);
+  address(out, second, 0);
 }
 
 void Assembler::vex(Opcode opcode, Width width, int out, int first, VectorOperand second, int immediate) {
@@ -101,6 +122,11 @@ void Assembler::addImmediate(Gpr to, int32_t value) {
   word(value);
 }
 
+void Assembler::bitAndImmediate(Gpr to, int32_t value) {
+  gpr(0x81, Gpr{4}, to);
+  word(value);
+}
+
 void Assembler::compareImmediate(Gpr a, int32_t value) {
   gpr(0x81, Gpr{7}, a);
   word(value);
@@ -113,13 +139,41 @@ void Assembler::store(int32_t offset, Gpr from) {
   word(offset);
 }
 
+void Assembler::load(Gpr to, int32_t offset) {
+  byte(kRexW | (numberOf(to) & 8 ? 4 : 0));
+  byte(0x8b);
+  byte(kDisplaced | (numberOf(to) & 7) << 3 | numberOf(kBase));
+  word(offset);
+}
+
+void Assembler::compare(Gpr a, int32_t offset) {
+  byte(kRexW);
+  byte(0x3b);
+  byte(kDisplaced | numberOf(a) << 3 | numberOf(kBase));
+  word(offset);
+}
+
+// prefetcht0.
+void Assembler::prefetch(VectorOperand pointed) {
+  if (registerIn(pointed) & 8) byte(0x41);
+  byte(0x0f);
+  byte(0x18);
+  address(1, pointed, 0);
+}
+
 void Assembler::call(Gpr target) {
   byte(0xff);
   byte(kDirect | 2 << 3 | numberOf(target));
 }
 
-void Assembler::push(Gpr from) { byte(0x50 | numberOf(from)); }
-void Assembler::pop(Gpr to) { byte(0x58 | numberOf(to)); }
+void Assembler::push(Gpr from) {
+  if (numberOf(from) & 8) byte(0x41);
+  byte(0x50 | (numberOf(from) & 7));
+}
+void Assembler::pop(Gpr to) {
+  if (numberOf(to) & 8) byte(0x41);
+  byte(0x58 | (numberOf(to) & 7));
+}
 
 void Assembler::clear(Gpr to) {
   byte(0x31);

@@ -18,12 +18,34 @@ struct Opcode {
 
 enum class Width : uint8_t { xmm, ymm, zmm };
 // By their numbers in code.
-enum class Gpr : uint8_t { rax = 0, rcx = 1, rdx = 2, rbx = 3, rsi = 6, rdi = 7 };
+enum class Gpr : uint8_t {
+  rax = 0,
+  rcx = 1,
+  rdx = 2,
+  rbx = 3,
+  rbp = 5,
+  rsi = 6,
+  rdi = 7,
+  r8 = 8,
+  r9 = 9,
+  r10 = 10,
+  r11 = 11,
+  r12 = 12,
+  r14 = 14,
+  r15 = 15
+};
 // Codes of conditions in jumps.
 enum class Condition : uint8_t { below = 2, notZero = 5, negative = 8, notNegative = 9 };
 
 constexpr Gpr kBase = Gpr::rbx;
 constexpr Gpr kIndex = Gpr::rcx;
+// The index within memory that is gone through again and again.
+constexpr Gpr kWrapped = Gpr::rbp;
+// Registers of pointers: those that functions need not keep, then others; not r13, which as the base of an
+// address takes a displacement.
+constexpr Gpr kPointers[] = {Gpr::rax, Gpr::rdx, Gpr::rsi, Gpr::rdi, Gpr::r8, Gpr::r9,
+                             Gpr::r10, Gpr::r11, Gpr::r12, Gpr::r14, Gpr::r15};
+constexpr int kUnkeptPointers = 8;
 
 class Assembler : public CodeBuffer {
  public:
@@ -34,6 +56,8 @@ class Assembler : public CodeBuffer {
   // that is read, and `second` the memory.
   void vector(Opcode opcode, Width width, int out, int first, VectorOperand second);
   void vector(Opcode opcode, Width width, int out, int first, VectorOperand second, uint8_t immediate);
+  // With AVX-512, in the lanes of a mask.
+  void masked(Opcode opcode, int mask, int out, int first, VectorOperand second);
   // In VEX's form also with AVX-512, for instructions of scalars and masks that have no other.
   void vex(Opcode opcode, Width width, int out, int first, VectorOperand second, int immediate = -1);
 
@@ -45,6 +69,9 @@ class Assembler : public CodeBuffer {
   void addImmediate(Gpr to, int32_t value);
   void compareImmediate(Gpr a, int32_t value);
   void store(int32_t offset, Gpr from);
+  void load(Gpr to, int32_t offset);
+  void compare(Gpr a, int32_t offset);
+  void bitAndImmediate(Gpr to, int32_t value);
   void call(Gpr target);
   void push(Gpr from);
   void pop(Gpr to);
@@ -54,6 +81,7 @@ class Assembler : public CodeBuffer {
   void test(Gpr a);
   void negate(Gpr to);
 
+  void prefetch(VectorOperand pointed);
   void zeroUpper();
   void ret();
 
@@ -72,7 +100,7 @@ class Assembler : public CodeBuffer {
     int32_t target;
   };
   void vexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second);
-  void evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second);
+  void evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second, int mask = 0);
   void address(int out, VectorOperand second, int after);
   void patch(const Fix& fix, int64_t target);
   void gpr(int opcode, Gpr reg, Gpr rm);

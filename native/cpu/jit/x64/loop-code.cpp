@@ -58,6 +58,27 @@ void X64Code::nextVector(int vectors, Label again) {
   to_.jump(Condition::below, again);
 }
 
+void X64Code::enterWithPointers(int pointers) {
+  enter();
+  to_.push(kWrapped);
+  for (int k = kUnkeptPointers; k < pointers; k++) to_.push(kPointers[k]);
+}
+void X64Code::leaveWithPointers(int pointers) {
+  for (int k = pointers - 1; k >= kUnkeptPointers; k--) to_.pop(kPointers[k]);
+  to_.pop(kWrapped);
+  leave();
+}
+
+void X64Code::wrapVector(int32_t bytes) {
+  to_.move(kWrapped, kIndex);
+  to_.bitAndImmediate(kWrapped, bytes - 1);
+}
+void X64Code::nextVectorUpTo(int32_t length, Label again) {
+  to_.addImmediate(kIndex, vectorBytes());
+  to_.compare(kIndex, length);
+  to_.jump(Condition::below, again);
+}
+
 void X64Code::countLanes(int count, int mask) { emit(kAdd32, count, count, vectorRegister(mask)); }
 void X64Code::compareCount(int count, std::optional<int32_t> limit) {
   if (limit) {

@@ -1,11 +1,12 @@
 #include "cpu/jit/x64/vector-code.h"
 
+#include <array>
 #include <utility>
 
 namespace weft::cpu::jit::x64 {
 namespace {
 
-constexpr Opcode kLoad{0, 1, 0x10}, kStore{0, 1, 0x11}, kCopy{0, 1, 0x28};
+constexpr Opcode kLoad{0, 1, 0x10}, kStore{0, 1, 0x11}, kStorePast{0, 1, 0x2b}, kCopy{0, 1, 0x28};
 constexpr Opcode kAnd{1, 1, 0xdb, true}, kAndNot{1, 1, 0xdf, true}, kOr{1, 1, 0xeb, true},
     kXor{1, 1, 0xef, true};
 constexpr Opcode kShuffle32{1, 1, 0x70};
@@ -35,6 +36,7 @@ void X64Code::move(int out, VectorOperand from) {
   emit(from.isRegister() ? kCopy : kLoad, out, 0, from);
 }
 void X64Code::store(VectorOperand to, int from) { emit(kStore, from, 0, to); }
+void X64Code::storePast(VectorOperand to, int from) { emit(kStorePast, from, 0, to); }
 
 // AVX has these for any vector under one W, which EVEX takes for the size of elements under masks: none here.
 void X64Code::bitAnd(int out, int a, VectorOperand b) { emit(kAnd, out, a, b); }
@@ -100,6 +102,13 @@ void X64Code::select(int out, VectorOperand mask, VectorOperand a, VectorOperand
   emit(kTernary, out, chosen, mask, 0xd8);
 }
 
+void X64Code::choose(DType dtype, Order order, int out, const VectorOperand* xyab) {
+  if (!hasWide()) return VectorCode::choose(dtype, order, out, xyab);
+  const auto [x, y, a, b] = std::array{xyab[0], xyab[1], xyab[2], xyab[3]};
+  emit(ofFloats(dtype, 0xc2), kMask, inRegister(x, out), y, kPredicates[static_cast<int>(order)]);
+  to_.masked({1, 2, 0x65, isDouble(dtype)}, kMask, out, inRegister(b, out), a);
+}
+
 // ---------------------------------------------------------------------------------------------- arithmetic
 
 void X64Code::arithmetic(Arithmetic op, DType dtype, int out, VectorOperand a, VectorOperand b) {
@@ -114,6 +123,11 @@ void X64Code::floatArithmetic(Arithmetic op, DType dtype, int out, VectorOperand
   // The processor's gives the second number where one is a NaN; ours the first where that is.
   const int first = inRegister(a, kFirstScratch);
   emit(opcode, out, first, b);
+  if (hasWide()) {
+    // vfixupimm: by its table, the first number where that is a NaN (classes 0 and 1), else as it is.
+    emit({1, 3, 0x54, isDouble(dtype)}, out, first, to_.constant(0x0000001100000011), 0);
+    return;
+  }
   compareFloats(isDouble(dtype), kUnordered, kSecondScratch, first, vectorRegister(first));
   select(out, kSecond, vectorRegister(first), vectorRegister(out));
 }

@@ -1,5 +1,7 @@
 // Vector instructions of AVX2 and AVX-512.
 #pragma once
+#include <iterator>
+
 #include "cpu/jit/vector-code.h"
 #include "cpu/jit/x64/assembler.h"
 
@@ -43,6 +45,7 @@ class X64Code final : public VectorCode {
   void shiftRight64(int out, int a, int bits) override;
   void compare(DType dtype, Order order, int out, VectorOperand a, VectorOperand b) override;
   void select(int out, VectorOperand mask, VectorOperand a, VectorOperand b) override;
+  void choose(DType dtype, Order order, int out, const VectorOperand* xyab) override;
   Emit castOf(DType from, DType to) const override;
   Emit boundedCastOf(DType from, DType to) const override;
   void multiplyHalves(int out, VectorOperand a, VectorOperand b) override {
@@ -56,6 +59,14 @@ class X64Code final : public VectorCode {
   void jump(Label label) override { to_.jump(label); }
   void firstVector() override;
   void nextVector(int vectors, Label again) override;
+  int pointers() const override { return static_cast<int>(std::size(kPointers)); }
+  void enterWithPointers(int pointers) override;
+  void leaveWithPointers(int pointers) override;
+  void wrapVector(int32_t bytes) override;
+  void loadPointer(int pointer, int32_t offset) override { to_.load(kPointers[pointer], offset); }
+  void nextVectorUpTo(int32_t length, Label again) override;
+  void storePast(VectorOperand to, int from) override;
+  void prefetch(VectorOperand pointed) override { to_.prefetch(pointed); }
   void countLanes(int count, int mask) override;
   void compareCount(int count, std::optional<int32_t> limit) override;
   void jumpIfMore(Label label) override { to_.jump(Condition::negative, label); }

@@ -1,0 +1,94 @@
+// Machine code of a chain (tape-chain.h): each vector of lanes goes through all of its steps in registers, as
+// a compiler's loop does. By steps, a value that is read again goes through the first-level cache, and so
+// does each operand of each step.
+//
+// Each lane sees the operations of the steps in their order. Chains have it whose steps are all instructions
+// of `VectorCode`, where that has pointers.
+#pragma once
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cpu/jit/chain-ops.h"
+#include "cpu/jit/executable-memory.h"
+
+namespace weft::cpu::jit {
+
+// How a chain's operands go through memory.
+struct ChainForm {
+  // Of inputs: whether all vectors of a row are one, and whether their next block is asked for.
+  std::vector<bool> repeats, asks;
+  // Of outputs: whether they go past the caches.
+  std::vector<bool> streams;
+  // Values for reductions are stored, or taken into leaves: one for each chunk of a row, or one for all.
+  enum class Leaves : uint8_t { none, one, each } leaves = Leaves::none;
+  auto operator<=>(const ChainForm&) const = default;
+};
+
+constexpr int kMostPointers = 11;
+constexpr int kFrameVectorBytes = 64;
+
+// The argument of the code. Vectors that repeat stand behind it, then values that there is no register for.
+struct alignas(kFrameVectorBytes) ChainFrame {
+  int64_t byteLength = 0;
+  char* pointers[kMostPointers] = {};
+};
+
+class ChainCode {
+ public:
+  enum class Source : uint8_t { input, nextBlock, output, reduction };
+  struct Pointer {
+    Source source;
+    int index;
+  };
+
+  ChainCode(std::vector<Pointer> pointers, std::vector<int> vectors, int spills,
+            const std::vector<uint8_t>& code)
+      : pointers_(std::move(pointers)), vectors_(std::move(vectors)), spills_(spills), memory_(code) {}
+
+  // Where the frame's pointers lead at first, and the inputs of its vectors.
+  const std::vector<Pointer>& pointers() const { return pointers_; }
+  const std::vector<int>& vectors() const { return vectors_; }
+  size_t frameByteLength() const {
+    return sizeof(ChainFrame) + (vectors_.size() + spills_) * kFrameVectorBytes;
+  }
+  bool isThere() const { return memory_.entry() != nullptr; }
+  void run(ChainFrame* frame) const {
+    reinterpret_cast<void (*)(ChainFrame*)>(const_cast<void*>(memory_.entry()))(frame);
+  }
+
+ private:
+  const std::vector<Pointer> pointers_;
+  const std::vector<int> vectors_;
+  const size_t spills_;
+  const ExecutableMemory memory_;
+};
+
+// The codes of a chain, each compiled when first asked for. Threads share them.
+class ChainCodes {
+ public:
+  ChainCodes(DType dtype, int inputs, std::vector<ChainOp> ops)
+      : dtype_(dtype), inputs_(inputs), ops_(std::move(ops)) {}
+
+  // Counts the lanes of a block. False: the steps of all so far took less time than to compile them would.
+  bool areEnough(int64_t lanes) const;
+  // Null: there are not enough pointers, or the system refused memory.
+  const ChainCode* of(const ChainForm& form) const;
+
+ private:
+  const DType dtype_;
+  const int inputs_;
+  const std::vector<ChainOp> ops_;
+  mutable std::atomic<int64_t> stepLanes_{0};
+  mutable std::mutex mutex_;
+  mutable std::map<ChainForm, std::unique_ptr<ChainCode>> codes_;
+};
+
+// Null: the chain has steps that are no instructions, or nothing is compiled here.
+std::shared_ptr<const ChainCodes> chainCodes(const Chain& chain);
+
+}  // namespace weft::cpu::jit
