@@ -206,15 +206,15 @@ void ChainRunner::setCode(bool rowsAreSteps) {
       form.repeats[placeOf(m)] = repeats;
     if (!repeats && !(takes(m) && !rowsAreSteps)) moving.push_back(&steps_[m.step].data[m.index]);
   }
-  const jit::ChainCode* const code = chain_.codes->of(form);
-  if (code == nullptr) return;
+  const jit::ChainProgram* const program = chain_.codes->of(form);
+  if (program == nullptr) return;
   countChainCode();
   const auto places = [&](Source source, int index) {
     const auto isIt = [&](const Moving& m) { return sourceOf(m) == source && placeOf(m) == index; };
     const Moving& found = *std::find_if(moving_.begin(), moving_.end(), isIt);
     return &steps_[found.step].data[found.index];
   };
-  code_ = std::make_shared<jit::ChainCall>(*code, places, std::move(moving));
+  code_ = std::make_shared<jit::ChainCall>(chain_, *program, form, places, std::move(moving));
 }
 
 // Walks chunks: as many groups as they are.

@@ -344,7 +344,7 @@ class Parser {
       out->steps.push_back(readChainStep(words_, *tape_->registry, *out));
     out->steps.push_back({"end", chainFunction(*tape_->registry, "end", like.dtype)});
     joinArithmetic(*tape_->registry, *out);
-    out->codes = jit::chainCodes(*out);
+    out->codes = jit::chainCodes(*out, *tape_->registry);
     return out;
   }
 

@@ -2,8 +2,8 @@
 // a compiler's loop does. By steps, a value that is read again goes through the first-level cache, and so
 // does each operand of each step.
 //
-// Each lane sees the operations of the steps in their order. Chains have it whose steps are all instructions
-// of `VectorCode`, where that has pointers.
+// Each lane sees the operations of the steps in their order. Chains have it whose steps are instructions of
+// `VectorCode`, where that has pointers, and functions of one argument, which are called.
 #pragma once
 #include <atomic>
 #include <compare>
@@ -11,10 +11,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "cpu/jit/chain-ops.h"
 #include "cpu/jit/executable-memory.h"
+#include "cpu/lanes.h"
 
 namespace weft::cpu::jit {
 
@@ -38,9 +40,10 @@ struct alignas(kFrameVectorBytes) ChainFrame {
   char* pointers[kMostPointers] = {};
 };
 
+// The code of a piece.
 class ChainCode {
  public:
-  enum class Source : uint8_t { input, nextBlock, output, reduction };
+  enum class Source : uint8_t { input, nextBlock, output, reduction, buffer };
   struct Pointer {
     Source source;
     int index;
@@ -68,27 +71,37 @@ class ChainCode {
   const ExecutableMemory memory_;
 };
 
-// The codes of a chain, each compiled when first asked for. Threads share them.
+// The codes of all pieces; null: the piece has no instructions.
+struct ChainProgram {
+  std::vector<std::unique_ptr<ChainCode>> codes;
+};
+
+// The programs of a chain, each compiled when first asked for. Threads share them.
 class ChainCodes {
  public:
-  ChainCodes(DType dtype, int inputs, std::vector<ChainOp> ops)
-      : dtype_(dtype), inputs_(inputs), ops_(std::move(ops)) {}
+  // `load`: the step that begins calls.
+  ChainCodes(DType dtype, int inputs, ChainPieces pieces, const StepFunction& load);
+
+  const ChainPieces& pieces() const { return pieces_; }
+  const StepFunction& load() const { return load_; }
 
   // Counts the lanes of a block. False: the steps of all so far took less time than to compile them would.
   bool areEnough(int64_t lanes) const;
   // Null: there are not enough pointers, or the system refused memory.
-  const ChainCode* of(const ChainForm& form) const;
+  const ChainProgram* of(const ChainForm& form) const;
 
  private:
   const DType dtype_;
   const int inputs_;
-  const std::vector<ChainOp> ops_;
+  const ChainPieces pieces_;
+  const StepFunction load_;
+  int64_t steps_ = 0;
   mutable std::atomic<int64_t> stepLanes_{0};
   mutable std::mutex mutex_;
-  mutable std::map<ChainForm, std::unique_ptr<ChainCode>> codes_;
+  mutable std::map<ChainForm, std::optional<ChainProgram>> programs_;
 };
 
-// Null: the chain has steps that are no instructions, or nothing is compiled here.
-std::shared_ptr<const ChainCodes> chainCodes(const Chain& chain);
+// Null: steps of the chain cannot be compiled, or nothing is here.
+std::shared_ptr<const ChainCodes> chainCodes(const Chain& chain, const Registry& registry);
 
 }  // namespace weft::cpu::jit

@@ -14,10 +14,12 @@ constexpr int kMostChainArguments = 4;
 
 class ChainCompiler {
  public:
-  ChainCompiler(DType dtype, int inputs, const std::vector<ChainOp>& ops, const ChainForm& form)
-      : dtype_(dtype), inputs_(inputs), ops_(ops), form_(form), values_(inputs) {
+  ChainCompiler(DType dtype, int inputs, const std::vector<int>& bufferOf, const std::vector<ChainOp>& ops,
+                const ChainForm& form)
+      : dtype_(dtype), inputs_(inputs), ops_(ops), form_(form), values_(bufferOf.size()) {
     countUses();
     findVectors();
+    findBuffers(bufferOf);
     for (const ChainOp& op : ops) opPointers_.push_back(pointerOf(op));
   }
 
@@ -50,7 +52,6 @@ class ChainCompiler {
   void countUses() {
     for (size_t k = 0; k < ops_.size(); k++) {
       for (const int arg : ops_[k].args) values_[arg].uses.push_back(static_cast<int>(k));
-      if (ops_[k].hasResult()) values_.emplace_back();
     }
   }
 
@@ -68,6 +69,17 @@ class ChainCompiler {
     for (size_t k = 0; k < vectors_.size(); k++) values_[vectors_[k]].home = frameVector(static_cast<int>(k));
   }
 
+  // Values of earlier pieces, and of calls.
+  void findBuffers(const std::vector<int>& bufferOf) {
+    std::vector<bool> isOwn(values_.size());
+    for (const ChainOp& op : ops_)
+      if (op.result >= 0) isOwn[op.result] = true;
+    for (size_t k = inputs_; k < values_.size(); k++) {
+      if (isOwn[k] || values_[k].uses.empty()) continue;
+      values_[k].home = pointedBy(pointer(ChainCode::Source::buffer, bufferOf[k]));
+    }
+  }
+
   int pointer(ChainCode::Source source, int index) {
     pointers_.push_back({source, index});
     return static_cast<int>(pointers_.size()) - 1;
@@ -76,6 +88,7 @@ class ChainCompiler {
   // Of an instruction that writes, or asks for memory; -1: of others.
   int pointerOf(const ChainOp& op) {
     if (op.kind == ChainOp::Kind::store) return pointer(ChainCode::Source::output, op.index);
+    if (op.kind == ChainOp::Kind::keep) return pointer(ChainCode::Source::buffer, op.index);
     if (op.kind == ChainOp::Kind::take) return pointer(ChainCode::Source::reduction, op.index);
     const bool asks = op.kind == ChainOp::Kind::ask && form_.asks[op.index];
     return asks ? pointer(ChainCode::Source::nextBlock, op.index) : -1;
@@ -109,28 +122,28 @@ class ChainCompiler {
     to_->bind(again);
     const bool wraps = form_.leaves == ChainForm::Leaves::one;
     if (wraps) to_->wrapVector(kChunk * to_->laneBytes());
-    int result = inputs_;
-    for (size_t k = 0; k < ops_.size(); k++) {
-      instruction(ops_[k], opPointers_[k], result);
-      if (ops_[k].hasResult()) result++;
-    }
+    for (size_t k = 0; k < ops_.size(); k++) instruction(ops_[k], opPointers_[k]);
     to_->nextVectorUpTo(kLengthAt, again);
     to_->leaveWithPointers(static_cast<int>(pointers_.size()));
   }
 
-  void instruction(const ChainOp& op, int pointer, int result) {
+  void instruction(const ChainOp& op, int pointer) {
     switch (op.kind) {
+      case ChainOp::Kind::call:
+        return;
       case ChainOp::Kind::ask:
         if (pointer >= 0) to_->prefetch(pointedBy(pointer));
         return;
       case ChainOp::Kind::store:
         return store(op, pointedBy(pointer), form_.streams[op.index]);
+      case ChainOp::Kind::keep:
+        return store(op, pointedBy(pointer), false);
       case ChainOp::Kind::take:
         if (form_.leaves == ChainForm::Leaves::none) return store(op, pointedBy(pointer), false);
         return take(op, form_.leaves == ChainForm::Leaves::one ? wrappedBy(pointer) : pointedBy(pointer));
       case ChainOp::Kind::compute:
       case ChainOp::Kind::choose:
-        return compute(op, result);
+        return compute(op);
     }
   }
 
@@ -153,19 +166,19 @@ class ChainCompiler {
     release(op);
   }
 
-  void compute(const ChainOp& op, int result) {
+  void compute(const ChainOp& op) {
     VectorOperand args[kMostChainArguments];
     for (size_t k = 0; k < op.args.size(); k++) args[k] = operand(op.args[k]);
     // The second operand of instructions may lie in memory.
     if (op.isCommutative && args[1].isRegister()) std::swap(args[0], args[1]);
-    const int out = allocate(result);
+    const int out = allocate(op.result);
     if (op.kind == ChainOp::Kind::choose)
       to_->choose(dtype_, op.order, out, args);
     else
       op.emit(*to_, dtype_, out, args);
     release(op);
-    values_[result].reg = out;
-    if (!values_[result].isRead()) giveBack(result);
+    values_[op.result].reg = out;
+    if (!values_[op.result].isRead()) giveBack(op.result);
   }
 
   static VectorOperand frameVector(int k) {
@@ -255,9 +268,19 @@ class ChainCompiler {
 
 }  // namespace
 
-std::unique_ptr<ChainCode> compileChain(DType dtype, int inputs, const std::vector<ChainOp>& ops,
-                                        const ChainForm& form) {
-  return ChainCompiler(dtype, inputs, ops, form).compile();
+std::optional<ChainProgram> compileChain(DType dtype, int inputs, const ChainPieces& pieces,
+                                         const ChainForm& form) {
+  const auto isNothing = [&](const ChainOp& op) {
+    return op.kind == ChainOp::Kind::ask && !form.asks[op.index];
+  };
+  ChainProgram program;
+  for (const ChainPiece& piece : pieces.list) {
+    auto& code = program.codes.emplace_back();
+    if (std::all_of(piece.ops.begin(), piece.ops.end(), isNothing)) continue;
+    code = ChainCompiler(dtype, inputs, pieces.bufferOf, piece.ops, form).compile();
+    if (!code) return std::nullopt;
+  }
+  return program;
 }
 
 }  // namespace weft::cpu::jit

@@ -2,14 +2,14 @@
 // others are loaded once; where registers are used up, the value that is read last goes to memory. Vectors
 // that repeat stay in registers as far as these go.
 #pragma once
-#include <memory>
-#include <vector>
+#include <optional>
 
 #include "cpu/jit/chain-code.h"
 
 namespace weft::cpu::jit {
 
-std::unique_ptr<ChainCode> compileChain(DType dtype, int inputs, const std::vector<ChainOp>& ops,
-                                        const ChainForm& form);
+// None: there are not enough pointers for a piece, or the system refused memory.
+std::optional<ChainProgram> compileChain(DType dtype, int inputs, const ChainPieces& pieces,
+                                         const ChainForm& form);
 
 }  // namespace weft::cpu::jit

@@ -1,5 +1,6 @@
 #include "cpu/jit/chain-ops.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ class ChainReader {
   ChainReader(const Chain& chain, const VectorCode& code)
       : chain_(chain), code_(code), values_(static_cast<int>(chain.inputs.size())), slots_(chain.slots, -1) {}
 
+  int values() const { return values_; }
   std::vector<ChainOp> read() {
     for (const Chain::Step& step : chain_.steps) {
       if (step.name == "end") break;
@@ -73,6 +75,12 @@ class ChainReader {
       op.index = step.places[0].index;
       return give(std::move(op), takingOp(name.substr(point + 1)));
     }
+    if (step.placeCount == 0 && !vectorOp(step.name.c_str(), chain_.dtype, code_).emit) {
+      op.kind = ChainOp::Kind::call;
+      op.index = static_cast<int>(&step - chain_.steps.data());
+      push(std::move(op));
+      return true;
+    }
     for (int k = 0; k < step.placeCount; k++) op.args.push_back(valueAt(step.places[k]));
     if (first == "where") {
       const std::optional<Order> order = orderNamed(name.substr(point + 1));
@@ -97,7 +105,7 @@ class ChainReader {
   }
 
   void push(ChainOp op) {
-    if (op.hasResult()) group_ = values_++;
+    if (op.kind != ChainOp::Kind::take) group_ = op.result = values_++;
     ops_.push_back(std::move(op));
   }
 
@@ -113,10 +121,70 @@ class ChainReader {
   std::vector<ChainOp> ops_;
 };
 
+// Instructions for each call, at least: they have to win what the way through buffers costs.
+constexpr size_t kLeastForCall = 6;
+
+// Cuts instructions at calls. Time goes on by one for the code of a piece and by one for the call behind it;
+// a value that is read later than when it is computed has a buffer, which others take after its last use.
+class ChainCutter {
+ public:
+  ChainCutter(std::vector<ChainOp> ops, int values) : ops_(std::move(ops)), lastUse_(values, -1) {
+    pieces_.bufferOf.assign(values, -1);
+  }
+
+  ChainPieces cut() {
+    int time = 0;
+    for (const ChainOp& op : ops_) {
+      const bool isCall = op.kind == ChainOp::Kind::call;
+      if (isCall) time++;
+      for (const int arg : op.args) lastUse_[arg] = time;
+      if (isCall) time++;
+    }
+    time = 0;
+    pieces_.list.emplace_back();
+    for (ChainOp& op : ops_) {
+      ChainPiece& piece = pieces_.list.back();
+      const int result = op.result;
+      if (op.kind == ChainOp::Kind::call) {
+        piece.step = op.index;
+        piece.from = op.args[0];
+        piece.to = bufferFor(result, ++time);
+        pieces_.list.emplace_back();
+        time++;
+        continue;
+      }
+      piece.ops.push_back(std::move(op));
+      if (result >= 0 && lastUse_[result] > time)
+        piece.ops.push_back({ChainOp::Kind::keep, bufferFor(result, time), {result}});
+    }
+    return std::move(pieces_);
+  }
+
+ private:
+  int bufferFor(int value, int time) {
+    const auto isFree = [&](int last) { return last < time; };
+    const auto found = std::find_if(lastUseOfBuffer_.begin(), lastUseOfBuffer_.end(), isFree);
+    const auto buffer = static_cast<int>(found - lastUseOfBuffer_.begin());
+    if (found == lastUseOfBuffer_.end()) lastUseOfBuffer_.push_back(-1);
+    lastUseOfBuffer_[buffer] = lastUse_[value];
+    pieces_.buffers = static_cast<int>(lastUseOfBuffer_.size());
+    return pieces_.bufferOf[value] = buffer;
+  }
+
+  std::vector<ChainOp> ops_;
+  std::vector<int> lastUse_, lastUseOfBuffer_;
+  ChainPieces pieces_;
+};
+
 }  // namespace
 
-std::vector<ChainOp> readChainOps(const Chain& chain, const VectorCode& code) {
-  return ChainReader(chain, code).read();
+ChainPieces readChainPieces(const Chain& chain, const VectorCode& code) {
+  ChainReader reader(chain, code);
+  std::vector<ChainOp> ops = reader.read();
+  const auto isCall = [](const ChainOp& op) { return op.kind == ChainOp::Kind::call; };
+  const auto calls = static_cast<size_t>(std::count_if(ops.begin(), ops.end(), isCall));
+  if (ops.size() < calls * (1 + kLeastForCall)) return {};
+  return ops.empty() ? ChainPieces{} : ChainCutter(std::move(ops), reader.values()).cut();
 }
 
 }  // namespace weft::cpu::jit
