@@ -1,6 +1,6 @@
 /**
  * Random chains of arithmetic over two arrays in caches, beside the same loops by a compiler: how much of its time each
- * takes, in time of a processor (`WEFT_THREADS=1`), the least of several turns.
+ * takes, in time of a processor (`WEFT_THREADS=1`), the least of several turns; and the planner's predictions.
  *
  * usage: WEFT_THREADS=1 node dist/bench/chains.js [--count 60] [--seed 1] [--turns 3] [--bytes 65536] [--functions]
  *        [--sums] [--compiler g++] [--flags='-O3 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=off'] [--json]
@@ -13,7 +13,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { encodeTape } from '../src/codegen/cpu/tape.js';
+import { secondsOfTape } from '../src/codegen/cpu/tape-seconds.js';
 import { timeTape } from '../src/exec/native/native.js';
+import { cpuRates, measureRates } from '../src/exec/targets/cpu-probes.js';
 import type { Kernel } from '../src/fusion/kernel/kernel.js';
 import { KernelBuilder } from '../test/support/kernel-builder.js';
 import { generator } from '../test/support/random.js';
@@ -208,6 +210,8 @@ try {
 }
 
 const ratioOf = ({ own, compiled }: Case): number => own / compiled;
+await measureRates(cases.map(({ kernel }) => kernel));
+const predictionOf = ({ kernel, own }: Case): number => (1e9 * secondsOfTape(kernel, cpuRates())) / own;
 if (options.json) {
   for (const one of cases)
     console.log(
@@ -216,6 +220,7 @@ if (options.json) {
         own: one.own,
         compiled: one.compiled,
         ratio: ratioOf(one),
+        prediction: predictionOf(one),
       }),
     );
 } else {
@@ -223,6 +228,11 @@ if (options.json) {
   const beyond = ratios.filter((ratio) => ratio > 1.3).length;
   console.log(
     `${cases.length} chains: median ${median(ratios).toFixed(2)} of the compiler's time, worst ${ratios.at(-1)!.toFixed(2)}, beyond 1.3: ${beyond}`,
+  );
+  const predictions = cases.map(predictionOf);
+  const apart = predictions.map((ratio) => Math.max(ratio, 1 / ratio));
+  console.log(
+    `predictions: median ${median(predictions).toFixed(2)} of the measured time, ${median(apart).toFixed(2)} apart, worst ${Math.max(...apart).toFixed(2)}`,
   );
   for (const one of [...cases].sort((a, b) => ratioOf(b) - ratioOf(a)).slice(0, 12))
     console.log(
