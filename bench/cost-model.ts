@@ -9,7 +9,7 @@
  * usage: node dist/bench/cost-model.js [--device cuda:0] [--only scale,transpose] [--held-out 100] [--seed 1]
  *        [--most 26] [--turns 1] [--json]
  *        node dist/bench/cost-model.js --calls [--device cuda:0] [--held-out 1] [--drawn 2 --seed 1] [--seconds 60] [--json]
- *        node dist/bench/cost-model.js [--calls] --measured FILE [--device sm_90] [--json]
+ *        node dist/bench/cost-model.js [--calls] --measured FILE [--device sm_90] [--memory-rate 4.9e12] [--json]
  *        --calls: calls of libraries and routines in place of kernels, until `seconds` have passed; `drawn`: of so many
  *        random sizes of each family and dtype
  *        --most: the largest kernels have 2^most elements; FILE: lines that --json printed
@@ -48,6 +48,7 @@ const { values: options } = parseArgs({
     calls: { type: 'boolean', default: false },
     seconds: { type: 'string', default: 'Infinity' },
     measured: { type: 'string', default: '' },
+    'memory-rate': { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -108,9 +109,10 @@ const calls = (): CallCase[] =>
 const found = options.calls
   ? options.measured === ''
     ? await measuredCalls(calls(), device())
-    : callsAnew(options.measured, options.device === '' ? CPU : gpuOf(options.device), (family) =>
-        isWanted({ family }),
-      )
+    : callsAnew(options.measured, options.device === '' ? CPU : gpuOf(options.device), {
+        isWanted: (family) => isWanted({ family }),
+        memoryRate: Number(options['memory-rate']) || undefined,
+      })
   : options.measured === ''
     ? await measuredCases(cases, device())
     : predictedAnew(cases, gpuOf(options.device || 'sm_90'), options.measured);

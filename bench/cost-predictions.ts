@@ -15,6 +15,7 @@ import type { CallStep } from '../src/exec/calls/call.js';
 import { callRow } from '../src/exec/calls/table.js';
 import type { DevicePlan, KernelStep, Step } from '../src/exec/plan/plan.js';
 import { secondsOfCall } from '../src/exec/targets/cpu-call-seconds.js';
+import { launchedWith, secondsOfCudaCall } from '../src/exec/targets/cuda-call-seconds.js';
 import { limitsOf, ratesOf } from '../src/exec/targets/cuda-device.js';
 import type { Device } from '../src/exec/targets/device.js';
 import { targetOf } from '../src/exec/targets/table.js';
@@ -72,33 +73,41 @@ export const measuredCallOf = ({ label, step }: PlannedCall, device: Device, mea
   measured,
 });
 
-/**
- * Calls of a file with the predictions of this version; those of the CPU were measured with one of its threads. The cases
- * are those of the lines' labels, some of them by family and number.
- */
+/** Seconds of calls on the CPU with one of its threads, or on a GPU whose memory has a rate. */
+function secondsOn(device: Device, memoryRate: number | undefined): (step: CallStep) => number {
+  if (device.isHost) return (step) => secondsOfCall(step, unmeasuredRates(1));
+  const usual = ratesOf(device);
+  const rates = { ...usual, memoryRate: memoryRate ?? usual.memoryRate };
+  const launchedAs = launchedWith(limitsOf(device));
+  return (step) =>
+    secondsOfCudaCall(step, 1, launchedAs, rates) ??
+    callRow(step).costOf(step, rates.multiprocessors).seconds;
+}
+
+/** Of a file of calls, those that are wanted, by family and number; and the rate of the GPU's memory. */
+interface CallsAnew {
+  readonly isWanted?: (family: string, k: number) => boolean;
+  readonly memoryRate?: number | undefined;
+}
+
+/** Calls of a file, whose cases are those of the lines' labels, with the predictions of this version. */
 export function callsAnew(
   file: string,
   device: Device,
-  isWanted: (family: string, k: number) => boolean = () => true,
+  { isWanted = () => true, memoryRate }: CallsAnew = {},
 ): Measured[] {
+  const secondsOf = secondsOn(device, memoryRate);
   const times = new Map(savedIn(file).map(({ kernel, measured }) => [kernel, measured]));
-  const cases = [...new Set([...times.keys()].map((label) => label.slice(0, label.lastIndexOf(': '))))].map(
-    (label) => /^(.+) of (\S+) (\S+)$/.exec(label)!,
-  );
-  return cases.flatMap(([, family, dtype, size], k) => {
+  const labels = new Set([...times.keys()].map((label) => label.slice(0, label.lastIndexOf(': '))));
+  return [...labels].flatMap((label, k) => {
+    const [, family, dtype, size] = /^(.+) of (\S+) (\S+)$/.exec(label)!;
     const one = isWanted(family!, k) ? callCase(family!, dtype as DType, size!) : undefined;
-    return one === undefined
-      ? []
-      : callsOf(one, device).flatMap((call) => {
-          const measured = times.get(call.label);
-          if (measured === undefined) return [];
-          const found = measuredCallOf(call, device, measured);
-          return [
-            device.isHost
-              ? { ...found, predicted: secondsOfCall(call.step, unmeasuredRates(1)) * 1e6 }
-              : found,
-          ];
-        });
+    return (one === undefined ? [] : callsOf(one, device)).flatMap(({ label: kernel, step }): Measured[] => {
+      const measured = times.get(kernel);
+      return measured === undefined
+        ? []
+        : [{ kernel, family: step.call, predicted: 1e6 * secondsOf(step), measured }];
+    });
   });
 }
 

@@ -26,7 +26,9 @@ describe('the times of calls on the CPU', () => {
   it.each(['fitted', 'held-out'])(
     'are predicted within 1.25 at the median, of all but few within 2: %s',
     (file) => {
-      const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, CPU, (_, k) => k % 2 === 1).map(apart);
+      const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, CPU, { isWanted: (_, k) => k % 2 === 1 }).map(
+        apart,
+      );
       expect(ratios.length).toBeGreaterThan(120);
       expect(median(ratios)).toBeLessThan(1.25);
       expect(ratios.filter((ratio) => ratio > 2).length / ratios.length).toBeLessThan(0.03);

@@ -1,7 +1,8 @@
 /**
- * Work: how much a call does, in four counts that its time on the CPU grows with: itself, its rows, the elements that it
- * passes over, and the operations of its algorithm (multiply-adds, comparisons, butterflies). Rates of the same calls
- * (`exec/targets/cpu-call-rates.ts`) make a time of it. A line of the table for each routine.
+ * Work: how much a call does, in counts that its time grows with: itself, its rows, the elements that it passes over, the
+ * operations of its algorithm (multiply-adds, comparisons, butterflies), and on a GPU the steps of a row that wait for one
+ * another. Rates of the same calls (`exec/targets/cpu-call-rates.ts`, `cuda-call-rates.ts`) make a time of it. A line of the
+ * table for each routine.
  */
 
 import { BIN_OPS } from '../../graph/bin-units.js';
@@ -15,10 +16,16 @@ import type { BufferArray, RoutineStep } from './call.js';
 export interface CallWork {
   /** The way of its algorithm, where rates of several differ: `sum of columns`. */
   readonly way: string;
+  /** Whether matrices have few rows, for which the CPU has other routines. */
+  readonly isSmall: boolean;
+  /** Whether rows are matrices, for each of which a library for GPUs has a call. */
+  readonly isStack: boolean;
   /** Of its numbers: those of a sparse matrix, not their places. */
   readonly dtype: DType;
   /** Rows, matrices, bins: of each, work is begun. */
   readonly rows: number;
+  /** Of a row, one after the other whatever does them: columns that are factored, terms of a sum. */
+  readonly steps: number;
   readonly elements: number;
   readonly operations: number;
 }
@@ -40,11 +47,17 @@ const linesOf =
   };
 const compared = (length: number): number => Math.log2(Math.max(2, length));
 
+/** Rows in order: merged twice as long each time, a GPU's elements exchanged in as many steps. */
+const sorted: WorkOf = (step) => {
+  const length = step.operands[0]!.shape.at(-1) ?? 1;
+  return { ...linesOf(compared)(step), steps: Math.ceil(compared(length)) ** 2 };
+};
+
 /** A scan: along the middle axis of three. */
 const scanned: WorkOf = ({ operands: [x], parameters: [op] }) => {
-  const [outer, , inner] = x!.shape as readonly [number, number, number];
+  const [outer, steps, inner] = x!.shape as readonly [number, number, number];
   const way = inner === 1 ? SCAN_OPS[op!]! : `${SCAN_OPS[op!]!} of columns`;
-  return { way, rows: outer * inner, elements: sizeOf(x!) };
+  return { way, rows: outer * inner, steps, elements: sizeOf(x!) };
 };
 
 /** Operations of an element in a transform of n: one for each factor 2, and as many as others are large. */
@@ -71,19 +84,25 @@ const transform =
 
 /** Stacks of matrices, by the multiply-adds of one. */
 const matrices =
-  (each: (step: RoutineStep) => number, wayOf: (step: RoutineStep) => string = () => ''): WorkOf =>
+  (
+    each: (step: RoutineStep) => number,
+    wayOf: (step: RoutineStep) => string = () => '',
+    stepsOf: (sides: Sides) => number = (two) => Math.min(...two),
+  ): WorkOf =>
   (step) => {
     const count = lengthOf(step.operands[0]);
-    const n = Math.max(...step.operands[0]!.shape.slice(1));
-    const way = [wayOf(step), n <= SMALL_ROWS ? 'small' : ''].filter((word) => word !== '').join(' ');
     return {
-      way,
+      way: wayOf(step),
+      isSmall: Math.max(...sides(step)) <= SMALL_ROWS,
+      isStack: true,
       rows: count,
+      steps: stepsOf(sides(step)),
       elements: allOf([...step.operands, ...step.results]),
       operations: count * each(step),
     };
   };
-const sides = ({ operands: [a] }: RoutineStep): readonly [number, number] => [a!.shape[1]!, a!.shape[2]!];
+type Sides = readonly [number, number];
+const sides = ({ operands: [a] }: RoutineStep): Sides => [a!.shape[1]!, a!.shape[2]!];
 const least = (step: RoutineStep): number => Math.min(...sides(step));
 const area = (step: RoutineStep): number => sides(step)[0] * sides(step)[1];
 const withVectors = ({ parameters }: RoutineStep): string => (parameters.at(-1) === 1 ? 'vectors' : '');
@@ -101,8 +120,8 @@ const merged: WorkOf = ({ operands }) => ({ rows: lengthOf(operands[0]) - 1, ele
 const sought: WorkOf = ({ operands: [x, set] }) => ({ rows: sizeOf(set!), elements: sizeOf(x!) });
 
 const WORK: Readonly<Record<RoutineName, WorkOf>> = {
-  sort: linesOf(compared),
-  argsort: linesOf(compared),
+  sort: sorted,
+  argsort: sorted,
   ranks: linesOf(),
   top: linesOf(),
   scan: scanned,
@@ -140,7 +159,12 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   attention: ({ operands: [q, k, v] }) => {
     const [batch, m, inner] = q!.shape as readonly [number, number, number];
     const scores = batch * m * k!.shape[1]!;
-    return { rows: batch * m, elements: scores, operations: scores * (inner + v!.shape[2]!) };
+    return {
+      rows: batch * m,
+      steps: k!.shape[1]!,
+      elements: scores,
+      operations: scores * (inner + v!.shape[2]!),
+    };
   },
   kernel: ({ operands, results }) => ({ elements: allOf([...operands, ...results]) }),
   sparseProduct: stored(1, ({ operands: [dense] }) => dense!.shape[1]!),
@@ -167,11 +191,23 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   inverse: matrices((step) => area(step) * least(step)),
   determinants: ({ operands: [lu] }) => ({ rows: lengthOf(lu), elements: lengthOf(lu) * lu!.shape[1]! }),
   smallDeterminants: matrices((step) => (area(step) * least(step)) / 3),
-  pivotOrder: linesOf(),
-  luSolve: matrices((step) => area(step) * sides(step)[1]),
+  pivotOrder: ({ operands: [pivots], results: [order] }) => ({
+    rows: lengthOf(pivots),
+    steps: pivots!.shape[1]!,
+    elements: sizeOf(pivots!) + sizeOf(order!),
+  }),
+  luSolve: matrices(
+    (step) => area(step) * sides(step)[1],
+    () => '',
+    ([, n]) => n,
+  ),
   solve: matrices((step) => area(step) * (sides(step)[0] + 2 * step.operands[1]!.shape[2]!)),
   cholesky: matrices((step) => (area(step) * least(step)) / 3),
-  triangularSolve: matrices((step) => (area(step) * sides(step)[1]) / 2),
+  triangularSolve: matrices(
+    (step) => (area(step) * sides(step)[1]) / 2,
+    ({ parameters }) => (parameters[2] === 1 ? 'unit diagonal' : ''),
+    ([, n]) => n,
+  ),
   qr: matrices((step) => 2 * area(step) * least(step)),
   qrParts: matrices((step) => 4 * area(step) * least(step)),
   qOfQr: matrices((step) => 2 * area(step) * step.parameters[0]!),
@@ -182,19 +218,22 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   leastSquares: matrices((step) => 4 * area(step) * (least(step) + step.operands[1]!.shape[1]!)),
 };
 
+const NONE = { way: '', isSmall: false, isStack: false, steps: 0, elements: 0, operations: 0 };
+
 /** The work of a routine. */
 export function routineWork(step: RoutineStep): CallWork {
   const arrays = [...step.operands, ...step.results];
   const { dtype } = arrays.find((array) => isFloat(array.dtype) || isComplex(array.dtype)) ?? arrays[0]!;
-  const work = { way: '', dtype, rows: 1, elements: 0, operations: 0, ...WORK[step.call](step) };
+  const work = { ...NONE, dtype, rows: 1, ...WORK[step.call](step) };
   return step.maps?.prologue === undefined ? work : { ...work, way: `${work.way} mapped`.trim() };
 }
 
 /** `1,000 rows, 1,000,000 elements, 20,000,000 operations`. */
-export function printWork({ way, rows, elements, operations }: CallWork): string {
+export function printWork({ way, isSmall, rows, elements, operations }: CallWork): string {
   const counts = { rows, elements, operations };
+  const kind = [way, isSmall ? 'small' : ''].filter((word) => word !== '').join(' ');
   const text = Object.entries(counts).flatMap(([name, count]) =>
     count === 0 ? [] : [`${Number(count.toPrecision(3)).toLocaleString('en')} ${name}`],
   );
-  return `${way === '' ? '' : `${way}: `}${text.join(', ')}`;
+  return `${kind === '' ? '' : `${kind}: `}${text.join(', ')}`;
 }

@@ -3,9 +3,10 @@
  * those of caches and memory.
  */
 import { memoryRateOf, type TapeRates } from '../../codegen/cpu/tape-rates.js';
-import { byteLengthOf, type DType } from '../../graph/dtype.js';
+import type { DType } from '../../graph/dtype.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
+import { nearestDType } from './call-rates.js';
 import { CALL_RATES, type CallRates, UNMEASURED } from './cpu-call-rates.js';
 
 /** Nanoseconds of one thread from which on others help; waking them, and waiting for them, is a part of that. */
@@ -14,8 +15,9 @@ const FORK = 5000;
 
 export function secondsOfCall(step: CallStep, rates: TapeRates): number {
   const { slowness, threads } = rates;
-  const { way, dtype, rows, elements, operations } = callRow(step).work(step);
-  const [ofCall, ofRow, ofElement, ofOperation] = ratesOf(step.call, way, dtype);
+  const { way, isSmall, dtype, rows, elements, operations } = callRow(step).work(step);
+  const ownWay = [way, isSmall ? 'small' : ''].filter((word) => word !== '').join(' ');
+  const [ofCall, ofRow, ofElement, ofOperation] = ratesOf(step.call, ownWay, dtype);
   const working = slowness * (ofCall + ofRow * rows + ofElement * elements + ofOperation * operations);
   const alone = working + movedNanoseconds(step, rates);
   return 1e-9 * (threads > 1 && alone > SHARED ? FORK + alone / threads : alone);
@@ -33,9 +35,11 @@ function ratesOf(call: string, way: string, dtype: DType): CallRates {
   const known = Object.entries(CALL_RATES[call] ?? {});
   const ofWay = known.filter(([key]) => wayOf(key) === way);
   const all = ofWay.length > 0 ? ofWay : known;
-  const same = all.find(([key]) => dtypeOf(key) === dtype);
-  const alike = all.find(([key]) => byteLengthOf(dtypeOf(key)) === byteLengthOf(dtype));
-  return (same ?? alike ?? all[0])?.[1] ?? UNMEASURED;
+  const nearest = nearestDType(
+    all.map(([key]) => dtypeOf(key)),
+    dtype,
+  );
+  return all.find(([key]) => dtypeOf(key) === nearest)?.[1] ?? UNMEASURED;
 }
 
 /** Keys are `float32 sum of columns`: the dtype, then the way. */

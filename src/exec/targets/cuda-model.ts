@@ -21,6 +21,7 @@ import { hasConditionalNodes } from '../plan/loop-records.js';
 import { aligned } from '../plan/memory.js';
 import { type DevicePlan, type PlanBuffer, type Step, sweepsOf } from '../plan/plan.js';
 import type { Destination, DeviceModel } from '../plan/plan-graph.js';
+import { launchedWith, secondsOfCudaCall } from './cuda-call-seconds.js';
 import { limitsOf, ratesOf } from './cuda-device.js';
 import type { Device } from './device.js';
 import { cudaPanels } from './panel-choice.js';
@@ -36,6 +37,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
   const limits = limitsOf(device);
   const rates = ratesOf(device);
   const { multiprocessors } = rates;
+  const launchedAs = launchedWith(limits);
   return {
     scratchOf: (kernel) => footprintOf(kernel, limits).scratch.map((scratch) => scratch.byteLength),
     expand: (kernel) => expandForDevice(kernel, limits),
@@ -56,7 +58,7 @@ export function cudaModel(device: Device, destination: Destination): DeviceModel
     heldBytes: ({ role, byteLength, isStored }) => (isStored || role === 'state' ? 0 : byteLength),
     streams: { most: MOST_STREAMS, costOf: (step) => costOf(step, limits, multiprocessors) },
     costs: {
-      secondsOf: (step, part) => secondsOf(step, part, limits, rates),
+      secondsOf: (step, part) => secondsOf(step, part, { limits, rates, launchedAs }),
       busRate: BUS_RATE,
       phaseSeconds: PHASE_SECONDS,
       roundSeconds: ROUND_SECONDS,
@@ -128,13 +130,23 @@ const PHASE_SECONDS = 5e-6;
  */
 const ROUND_SECONDS = 6e-5;
 
+/** The properties of a GPU that the times of steps depend on. */
+interface Properties {
+  readonly limits: DeviceLimits;
+  readonly rates: DeviceRates;
+  readonly launchedAs: ReturnType<typeof launchedWith>;
+}
+
 /** About how long a part of a step takes by itself. Streams are chosen without the arithmetic, as measured. */
-function secondsOf(step: Step, part: number, limits: DeviceLimits, rates: DeviceRates): number {
+function secondsOf(step: Step, part: number, properties: Properties): number {
+  const { limits, rates, launchedAs } = properties;
   if (step.kind === 'loop') {
     const runs = Math.ceil(step.steps / step.stepsAtOnce);
-    return runs * step.body.reduce((sum, one) => sum + secondsOf(one, part, limits, rates), 0);
+    return runs * step.body.reduce((sum, one) => sum + secondsOf(one, part, properties), 0);
   }
   if (step.kind === 'kernel') return secondsOfKernel(step.kernel, part, rates, limits);
+  const ofCall = step.kind === 'call' ? secondsOfCudaCall(step, part, launchedAs, rates) : undefined;
+  if (ofCall !== undefined) return ofCall;
   const { seconds, share, queueSeconds } = costOf(step, limits, rates.multiprocessors);
   return share < 1 ? seconds : queueSeconds + (seconds - queueSeconds) * part;
 }

@@ -97,7 +97,8 @@ export const CONTRACTION: CallRow<ContractionStep> = {
   work: (step) => {
     const { batch, m, n, k, dtype } = productOf(step);
     const elements = batch * (m * k + k * n + m * n);
-    return { way: '', dtype, rows: batch, elements, operations: batch * m * n * k };
+    const operations = batch * m * n * k;
+    return { way: '', isSmall: false, isStack: false, dtype, rows: batch, steps: k, elements, operations };
   },
   samples: ({ left, right, addend, dtype }) => ({
     operands: [left, right, addend].flatMap((one) =>

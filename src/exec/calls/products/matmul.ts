@@ -101,9 +101,19 @@ export const MATMUL: CallRow<MatmulStep> = {
   work: (step) => {
     const { m, n, k, dtype } = step;
     const longest = Math.max(m, n, k);
-    const way = longest <= SMALL_SIDE ? 'small' : Math.min(m, n) === 1 ? 'vector' : '';
+    const isSmall = longest <= SMALL_SIDE;
+    const way = step.precision ?? (!isSmall && Math.min(m, n) === 1 ? 'vector' : '');
     const rows = matricesOf(step);
-    return { way, dtype, rows, elements: rows * (m * k + k * n + m * n), operations: rows * m * n * k };
+    return {
+      way,
+      isSmall,
+      isStack: false,
+      dtype,
+      rows,
+      steps: k,
+      elements: rows * (m * k + k * n + m * n),
+      operations: rows * m * n * k,
+    };
   },
   samples: ({ a, b, dtype, epilogue }) => {
     const { addend, bias, dtype: after = dtype } = epilogue ?? {};

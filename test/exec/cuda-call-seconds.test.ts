@@ -1,0 +1,68 @@
+/** The predicted times of calls on a GPU, held to measured ones, and what they follow. */
+import { describe, expect, it } from 'vitest';
+import { apart, callsAnew } from '../../bench/cost-predictions.js';
+import { median } from '../../bench/statistics.js';
+import { USUAL_RATES } from '../../src/codegen/cuda/launch-seconds.js';
+import { CALLS } from '../../src/exec/calls/table.js';
+import { CUDA_CALL_RATES } from '../../src/exec/targets/cuda-call-rates.js';
+import { launchedWith, secondsOfCudaCall } from '../../src/exec/targets/cuda-call-seconds.js';
+import { limitsOf } from '../../src/exec/targets/cuda-device.js';
+import { gpuOf } from '../../src/exec/targets/device.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { type Lazy, linalg, placeholder } from '../../src/index.js';
+import { planOnDevice } from '../support/device-plan.js';
+
+const FOLDER = 'bench/results/2026-11-27-h200-calls';
+const GPU = gpuOf('sm_90');
+/** Of the H200 that they were measured on, as its driver tells it. */
+const MEMORY_RATE = 4.917e12;
+
+/** The seconds of the calls of an expression. */
+function secondsOf(x: Lazy, rates = USUAL_RATES, part = 1): number {
+  const { plan } = planOnDevice(canonicalize([x.expr]), GPU, { destination: 'device' });
+  const launchedAs = launchedWith(limitsOf(GPU));
+  return plan.steps.reduce(
+    (sum, step) => sum + (step.kind === 'call' ? secondsOfCudaCall(step, part, launchedAs, rates)! : 0),
+    0,
+  );
+}
+
+describe('the times of calls on a GPU', () => {
+  it.each([
+    ['fitted', 3, 0.03],
+    ['held-out', 2, 0.05],
+  ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
+    const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
+      isWanted: (_, k) => k % every === 1,
+      memoryRate: MEMORY_RATE,
+    }).map(apart);
+    expect(ratios.length).toBeGreaterThan(150);
+    expect(median(ratios)).toBeLessThan(1.25);
+    expect(ratios.filter((ratio) => ratio > 2).length / ratios.length).toBeLessThan(most);
+  });
+
+  it('have rates of calls that there are', () => {
+    expect(Object.keys(CUDA_CALL_RATES).filter((call) => !(call in CALLS))).toEqual([]);
+  });
+
+  it('grow with stacks and shrink with multiprocessors, but not those of one matrix', () => {
+    const factors = (...shape: number[]): Lazy => linalg.cholesky(placeholder(shape, 'float64'));
+    const [one, many] = [factors(1, 20, 20), factors(20_000, 20, 20)];
+    const half = { ...USUAL_RATES, multiprocessors: USUAL_RATES.multiprocessors / 2 };
+    expect(secondsOf(many)).toBeGreaterThan(3 * secondsOf(one));
+    expect(secondsOf(many, half)).toBeGreaterThan(1.5 * secondsOf(many));
+    expect(secondsOf(one, half)).toBeLessThan(1.1 * secondsOf(one));
+  });
+
+  it('of a library follow its calls, a matrix each, and parts of a stack', () => {
+    const factors = (count: number): Lazy => linalg.qr(placeholder([count, 300, 300], 'float32')).r;
+    expect(secondsOf(factors(8)) / secondsOf(factors(1))).toBeCloseTo(8, 1);
+    expect(secondsOf(factors(8), USUAL_RATES, 0.5) / secondsOf(factors(4))).toBeCloseTo(1, 1);
+  });
+
+  it('follow the rate of memory where bytes decide', () => {
+    const sums = placeholder([2 ** 24], 'float32').cumulativeSum();
+    const slow = { ...USUAL_RATES, memoryRate: USUAL_RATES.memoryRate / 4 };
+    expect(secondsOf(sums, slow)).toBeGreaterThan(2 * secondsOf(sums));
+  });
+});
