@@ -57,6 +57,23 @@ export function laneKindOf(kernel: Kernel, { laneAxes }: Blocking): 'parallel' |
   return parallelLanes === 0 ? 'reduced' : 'both';
 }
 
+/** Whether each row of a block is reduced by itself, along its lanes. */
+export const isSegmented = (kernel: Kernel, blocking: Blocking): boolean =>
+  blocking.laneAxes.length > 0 &&
+  laneKindOf(kernel, blocking) === 'reduced' &&
+  blocking.rows > 1 &&
+  blocking.rowAxis < kernel.parallel.length;
+
+/** A blocking's rows as lanes: one value of each, side by side. */
+export const acrossRows = ({ rowAxis, rows }: Blocking): Blocking => ({
+  laneAxes: [rowAxis],
+  take: rows,
+  inner: 1,
+  width: rows,
+  rowAxis: -1,
+  rows: 1,
+});
+
 /**
  * Reduced lanes of a block in tiles, of which the least is a block, and fewer where that is still large. Sums of 2^22
  * elements take up to 7 % longer with 16384 than with four times as many.

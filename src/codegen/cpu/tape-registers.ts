@@ -7,7 +7,14 @@ import { affineLoadOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebr
 import { castValueOf, costOf, isComputed, isReduction } from '../../fusion/kernel/arithmetic.js';
 import { argumentsOf, type Instruction, type Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { type Blocking, keepsLoad, type Loops, laneModeOf, paddedWidth } from './tape-blocking.js';
+import {
+  type Blocking,
+  isSegmented,
+  keepsLoad,
+  type Loops,
+  laneModeOf,
+  paddedWidth,
+} from './tape-blocking.js';
 import { type Chain, chainWalks, type Item } from './tape-chain.js';
 import { operandsOf, type TapeFusion } from './tape-fuse.js';
 import type { Sections } from './tape-sections.js';
@@ -83,7 +90,8 @@ function directStore(
 }
 /**
  * For each load, the most expensive op after it that no other load has taken: it computes long enough for
- * memory to answer. Maps that op's position to the load's.
+ * memory to answer. Of a block that is kept from walk to walk, it may be in a later one. Maps that op's position to the
+ * load's.
  */
 function prefetchHosts(
   kernel: Kernel,
@@ -125,13 +133,8 @@ function chainsOf(
   blocking: Blocking,
   spans: readonly Span[],
 ): Item[][] {
-  const first = kernel.parallel.length;
   // Reductions of each row by itself have no leaves that groups could go to.
-  const segmented =
-    blocking.laneAxes.length > 0 &&
-    blocking.laneAxes.every((axis) => axis >= first) &&
-    blocking.rows > 1 &&
-    blocking.rowAxis < first;
+  const segmented = isSegmented(kernel, blocking);
   const keyOf = (i: number): string | undefined => {
     const instruction = kernel.tape[i]!;
     const isSum = isReduction(instruction);
@@ -209,6 +212,11 @@ export function placeSections(
     offsets.delete(value);
   };
   time = 0;
+  const hosts = prefetchHosts(
+    kernel,
+    blocking,
+    itemsOf.flat().flatMap((item) => (item.kind === 'value' ? [item.value] : [])),
+  );
   const placeChain = (chain: Chain, stores: readonly number[]): TapeOp => {
     // A result may lie where an argument ends only if no later step reads.
     const { outputs, reductions, steps } = chain;
@@ -241,11 +249,6 @@ export function placeSections(
   };
   const sections = walks.map(({ stores }, w): Section => {
     const items = itemsOf[w]!;
-    const hosts = prefetchHosts(
-      kernel,
-      blocking,
-      items.flatMap((item) => (item.kind === 'value' ? [item.value] : [])),
-    );
     const ops: TapeOp[] = [];
     for (const item of items) {
       if (item.kind === 'chain') {
