@@ -14,8 +14,8 @@
 // - kFolds: there is a faster way to merge all lanes into one result, folded(node).
 // - kWhole: leaves of all their steps can stay in registers.
 // - runWhole(source, level, stride, leaves): takes one into the cascade.
-// - foldedRow(source, steps, out), with kWhole and kFolds: the result of a row, in all lanes of a chunk.
-// - foldedRows(source, rowStep, secondStep, steps, out, outStep): of as many rows as a vector has lanes.
+// - foldedRow(source, steps), with kWhole and kFolds: the result of a row of so many chunks.
+// - foldedRows(source, rowStep, secondStep, steps): those of as many rows as a vector has lanes.
 #pragma once
 #include "cpu/isa-scope.h"
 
@@ -129,8 +129,9 @@ struct Reducer {
       In x[kChunk];
       Second index[M::kIndexed ? kChunk : 1];
       for (int64_t l = 0; l < kChunk; l++) {
-        x[l] = l < valid ? from.x[l] : M::pad();
-        if constexpr (M::kIndexed) index[l] = l < valid ? from.index[l] : M::padSecond();
+        x[l] = l < valid ? from.x[from.isRepeated ? 0 : l] : M::pad();
+        if constexpr (M::kIndexed)
+          index[l] = l < valid ? from.index[from.isSecondRepeated ? 0 : l] : M::padSecond();
       }
       M::run(leaf, {x, 0, index, 0}, 1);
     }
@@ -258,8 +259,8 @@ struct Reducer {
     if constexpr (Half > 1) fold<Half / 2>(node);
   }
 
-  // Lane l meets lane l + 32, then l + 16 and so on; the value then goes to all lanes of `d`.
-  static void finishFolded(Node& node, Out* d) {
+  // Lane l meets lane l + 32, then l + 16 and so on; the value then goes to the first lanes of `d`.
+  static void finishFolded(Node& node, Out* d, int64_t lanes = kChunk) {
     Out value;
     if constexpr (M::kFolds) {
       value = M::folded(node);
@@ -267,7 +268,7 @@ struct Reducer {
       fold<kChunk / 2>(node);
       value = M::template finish<1>(node, d);
     }
-    for (int64_t l = 0; l < kChunk; l++) d[l] = value;
+    for (int64_t l = 0; l < lanes; l++) d[l] = value;
   }
 
   // Copies the first `period` elements behind themselves, until there are n.
@@ -296,15 +297,28 @@ struct Reducer {
     if (rule.kind == 2) repeat(d, rule.inner, s.accumulators * kChunk);
   }
 
+  // Lanes that the value of a row goes to: those of its chunk, or one where the values of rows lie side by
+  // side.
+  static int64_t lanesOf(const Operand& out) { return out.rowStep == 1 ? 1 : kChunk; }
+
   // Rows of whole chunks, no more of them than a leaf takes: as many rows at a time as a vector has lanes.
   static void wholeSegments(Extent n, int64_t steps, const Operand* const* args, const Operand& out) {
-    const auto to = [&](int64_t row) { return reinterpret_cast<Out*>(out.data) + row * out.rowStep; };
+    Out* const d = reinterpret_cast<Out*>(out.data);
+    const auto spread = [&](int64_t row, Out value, int64_t lanes) {
+      for (int64_t l = 0; l < lanes; l++) d[row * out.rowStep + l] = value;
+    };
     const int64_t secondStep = M::kIndexed ? args[1]->rowStep : 0;
     int64_t row = 0;
     for (; row + kLanes<In> <= n.rows; row += kLanes<In>) {
-      M::foldedRows(alongChunks(args, row, 0), args[0]->rowStep, secondStep, steps, to(row), out.rowStep);
+      const Vector<Out> values =
+          M::foldedRows(alongChunks(args, row, 0), args[0]->rowStep, secondStep, steps);
+      if (out.rowStep == 1) {
+        storeVector(d + row, values);
+      } else {
+        for (int r = 0; r < kLanes<In>; r++) spread(row + r, values[r], kChunk);
+      }
     }
-    for (; row < n.rows; row++) M::foldedRow(alongChunks(args, row, 0), steps, to(row));
+    for (; row < n.rows; row++) spread(row, M::foldedRow(alongChunks(args, row, 0), steps), lanesOf(out));
   }
 
   static void segments(Extent n, int64_t valid, const Operand* const* args, const Operand& out) {
@@ -335,7 +349,7 @@ struct Reducer {
       reset(s);
       lanes(s, {1, n.chunks}, valid, rowArgs);
       close(s);
-      finishFolded(node, reinterpret_cast<Out*>(out.data) + row * out.rowStep);
+      finishFolded(node, reinterpret_cast<Out*>(out.data) + row * out.rowStep, lanesOf(out));
     }
   }
 

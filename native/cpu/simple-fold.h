@@ -27,12 +27,14 @@ T foldVector(Vector<T> v) {
   }
 }
 
+// From an initializer with all lanes gcc makes one broadcast, not one instruction for each lane.
+template <typename T, int... Lane>
+inline __attribute__((always_inline)) Vector<T> splat(T value, std::integer_sequence<int, Lane...>) {
+  return Vector<T>{((void)Lane, value)...};
+}
 template <typename T>
 inline __attribute__((always_inline)) Vector<T> splat(T value) {
-  Vector<T> v;
-#pragma GCC unroll 64
-  for (int l = 0; l < kLanes<T>; l++) v[l] = value;
-  return v;
+  return splat<T>(value, Lanes<kLanes<T>>());
 }
 
 // Of groups of `Count` lanes in two vectors, the halves of each that begin at `First`, one after the other.
@@ -96,19 +98,19 @@ struct Simple {
   }
 
   // `count` more chunks for the vectors from `first` on. `Repeated`: whether the lanes of the first argument
-  // are equal (1), or those of the second (2), so that one vector of a chunk is enough.
+  // are equal (1), or those of the second (2), so that the first lane is enough.
   template <bool IsFar, int Repeated = 0>
   static inline __attribute__((always_inline)) void takeSteps(Vector<T>* acc, const From& from, int first,
                                                               int64_t count) {
-    const T* x = from.x + first * kWidth;
-    const Second* y = IsBinary ? from.index + first * kWidth : nullptr;
+    const T* x = Repeated == 1 ? from.x : from.x + first * kWidth;
+    const Second* y = !IsBinary || Repeated == 2 ? from.index : from.index + first * kWidth;
     // Not unrolled: gcc would read all chunks of one vector, then all of the next, which no hardware
     // prefetcher follows.
 #pragma GCC unroll 1
     for (int64_t k = 0; k < count; k++) {
       [[maybe_unused]] Vector<T> same;
-      if constexpr (Repeated == 1) same = loadVector(x);
-      if constexpr (Repeated == 2) same = loadVector(y);
+      if constexpr (Repeated == 1) same = splat<T>(*x);
+      if constexpr (Repeated == 2) same = splat<T>(*y);
 #pragma GCC unroll 8
       for (int v = 0; v < kGroup; v++) {
         if constexpr (IsFar) prefetchAhead(x, v);
@@ -179,25 +181,17 @@ struct Simple {
     }
     return halved(v);
   }
-  static void foldedRow(const From& from, int64_t steps, T* out) {
-    const Vector<T> value = splat<T>(foldVector<Op, T, kWidth / 2>(rowVector(from, steps)));
-#pragma GCC unroll 32
-    for (int v = 0; v < kVectors; v++) storeVector(out + v * kWidth, value);
+  static T foldedRow(const From& from, int64_t steps) {
+    return foldVector<Op, T, kWidth / 2>(rowVector(from, steps));
   }
-  static void foldedRows(From from, int64_t rowStep, int64_t secondStep, int64_t steps, T* out,
-                         int64_t outStep) {
+  static Vector<T> foldedRows(From from, int64_t rowStep, int64_t secondStep, int64_t steps) {
     Vector<T> rows[kWidth];
     for (int r = 0; r < kWidth; r++) {
       rows[r] = rowVector(from, steps);
       from.x += rowStep;
       if constexpr (IsBinary) from.index += secondStep;
     }
-    const Vector<T> results = foldTogether<Op, T, kWidth>(rows);
-    for (int r = 0; r < kWidth; r++) {
-      const Vector<T> value = splat<T>(results[r]);
-#pragma GCC unroll 32
-      for (int v = 0; v < kVectors; v++) storeVector(out + r * outStep + v * kWidth, value);
-    }
+    return foldTogether<Op, T, kWidth>(rows);
   }
 
   static void close(const Leaf& leaf, Node& node) { node = leaf; }

@@ -57,6 +57,7 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   const MoveFunctions& moves = tape.registry->moves(static_cast<int>(size));
   const char* const from = static_cast<const char*>(buffer.data) + base * size;
 
+  if (instruction.isSingle && inPlace) return {const_cast<char*>(from), affine.row, 0};
   if (!value.lanes) {
     moves.fill(registers, from, shape.rows, affine.row);
     return operandOf(value, shape, registers);

@@ -1,7 +1,9 @@
 // Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 #include "cpu/chain-step-parse.h"
 #include "cpu/cpu.h"
@@ -13,6 +15,10 @@
 
 namespace weft::cpu {
 namespace {
+
+// As reduce.cpp enters them.
+constexpr std::array<std::string_view, 3> kSumsOfPairs = {"sum.multiply", "sum.abs.subtract",
+                                                          "sum.square.subtract"};
 
 class Parser {
  public:
@@ -39,6 +45,7 @@ class Parser {
     buffers();
     values();
     windowIndex();
+    tape->turnsRows = words_.next(0, tape->isSegmented() ? 1 : 0, "rows as lanes") == 1;
     const int64_t walks = words_.next(1, kMany, "number of walks");
     tape->keepsBlock = words_.next(0, 1, "keepsBlock") == 1;
     tape->slotBlocks = words_.next(1, INT64_MAX, "slot length");
@@ -48,6 +55,7 @@ class Parser {
       tape->rowSections.push_back(section(Storage::row));
       if (p < walks) tape->walks.push_back(section(Storage::block));
     }
+    for (Section& walk : tape->walks) markSingles(walk);
     return tape;
   }
 
@@ -155,6 +163,32 @@ class Parser {
     section.reserve(count);
     for (int64_t i = 0; i < count; i++) section.push_back(instruction(storage));
     return section;
+  }
+
+  // Finds loads of equal lanes of which one lane is enough for all that read them.
+  void markSingles(Section& walk) {
+    if (tape_->laneKind != LaneKind::parallel) return;
+    for (Instruction& i : walk)
+      i.isSingle = i.code == Opcode::load && i.indexValue < 0 && !tape_->values[i.value].lanes &&
+                   std::all_of(tape_->walks.begin(), tape_->walks.end(), [&](const Section& section) {
+                     return std::all_of(section.begin(), section.end(), [&](const Instruction& reader) {
+                       return !reads(reader, i.value) || readsOneLane(reader);
+                     });
+                   });
+  }
+  bool reads(const Instruction& i, int value) const {
+    const auto has = [&](const auto& list) {
+      return std::find(list.begin(), list.end(), value) != list.end();
+    };
+    if (i.chain) return has(i.chain->inputs);
+    if (i.code == Opcode::store) return i.value == value || tape_->windowIndex == value;
+    return i.indexValue == value || std::find(i.args, i.args + i.argCount, value) != i.args + i.argCount ||
+           has(i.loopArgs);
+  }
+  // Of those of its arguments whose lanes are equal; those of another one differ.
+  bool readsOneLane(const Instruction& i) const {
+    const auto varies = [&](int arg) { return tape_->values[arg].lanes; };
+    return i.readsFirstOfEqual && std::any_of(i.args, i.args + i.argCount, varies);
   }
 
   Instruction instruction(Storage storage) {
@@ -288,6 +322,7 @@ class Parser {
       if (tape_->values[out.loopArgs.back()].byteLength != bytes) malformed("argument of a reduction");
     }
     if (tape_->laneKind == LaneKind::both) malformed("a monoid over lanes of both kinds");
+    if (result.lanes && tape_->turnsRows) malformed("results of a monoid as lanes");
     if (out.isFollower) return;
     out.reduction = static_cast<int>(tape_->reductions.size());
     tape_->reductions.push_back({monoid.nodeByteLength(), monoid.nodeByteLength()});
@@ -304,6 +339,7 @@ class Parser {
     out.reduce = tape_->registry->reduction(name.c_str(), type);
     if (!out.reduce)
       malformed("no reduction " + name + " of dtype " + std::to_string(static_cast<int>(type)));
+    out.readsFirstOfEqual = std::find(kSumsOfPairs.begin(), kSumsOfPairs.end(), name) != kSumsOfPairs.end();
     arguments(out);
     out.reduction = static_cast<int>(tape_->reductions.size());
     tape_->reductions.push_back({out.reduce->leafByteLength, out.reduce->nodeByteLength});
@@ -361,7 +397,7 @@ class Parser {
 
   void checkRegister(const Value& value, int64_t offset, Storage storage) {
     const int64_t rows = value.rows ? tape_->rows : 1;
-    const int64_t lanes = value.lanes ? tape_->paddedWidth() : kChunk;
+    const int64_t lanes = value.lanes ? tape_->lanesOf(storage) : kChunk;
     const int64_t end = offset + rows * lanes * value.byteLength;
     const int64_t limit = storage == Storage::row ? tape_->rowByteLength : tape_->blockByteLength;
     if (offset < 0 || offset % kChunk != 0 || end > limit) malformed("register out of range");

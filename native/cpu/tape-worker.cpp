@@ -71,8 +71,10 @@ void TapeWorker::runRows(size_t phase) {
   const Section& section = tape_.rowSections[phase];
   if (section.empty()) return;
   for (size_t i = tape_.tileLoops; i < starts_.size(); i++) starts_[i] = 0;
-  const Position at{starts_.data(), starts_.size(), tape_.rowsReduced ? 1 : tileRows_, tileValid_};
-  run(section, at, boundRows_, true);
+  const bool turnsRows = tape_.turnsRows && phase == tape_.walks.size();
+  const int64_t rows = tape_.rowsReduced || turnsRows ? 1 : tileRows_;
+  const int64_t lanes = turnsRows ? tileRows_ : tape_.laneKind == LaneKind::reduced ? 1 : tileValid_;
+  run(section, {starts_.data(), starts_.size(), rows, lanes}, boundRows_, true);
 }
 
 void TapeWorker::walk(size_t phase, int64_t first, int64_t last) {
@@ -347,11 +349,11 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         break;
       case Opcode::store:
         if (tape_.windowIndex >= 0) {
-          storeInWindow(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out,
+          storeInWindow(tape_, i.access, at, at.rows, isRow ? rowLanes(at) : at.valid, out,
                         operands_[tape_.windowIndex], job_->window, job_->buffers);
           break;
         }
-        store(tape_, i.access, at, at.rows, isRow ? rowLanes() : at.valid, out, job_->buffers,
+        store(tape_, i.access, at, at.rows, isRow ? rowLanes(at) : at.valid, out, job_->buffers,
               job_->streams(i.access.buffer));
         break;
       case Opcode::chain:
@@ -367,7 +369,7 @@ void TapeWorker::runLoop(const Instruction& i, const Position& at, const Operand
   args.reserve(i.loopArgs.size());
   for (const int arg : i.loopArgs) args.push_back(&operands_[arg]);
   // Lanes of a value that does not vary along them are equal.
-  const int64_t valid = value.lanes ? (isRow ? rowLanes() : at.valid) : kChunk;
+  const int64_t valid = value.lanes ? (isRow ? rowLanes(at) : at.valid) : kChunk;
   runElementLoop(*i.loop, i.nativeLoop.get(), i.loopResult,
                  {value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, valid, out, args.data(), loops_);
 }
@@ -409,16 +411,8 @@ bool TapeWorker::holds(const Instruction& i, const Position& at) {
   return false;
 }
 
-int64_t TapeWorker::rowLanes() const {
-  switch (tape_.laneKind) {
-    case LaneKind::parallel:
-      return tileValid_;
-    case LaneKind::reduced:
-      return 1;
-    case LaneKind::both:
-      return tape_.inner;
-  }
-  return 1;
+int64_t TapeWorker::rowLanes(const Position& at) const {
+  return tape_.laneKind == LaneKind::both ? tape_.inner : at.valid;
 }
 
 bool TapeWorker::aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const {
@@ -445,7 +439,12 @@ void TapeWorker::reduce(const Instruction& i, const Position& at, const Operand*
                         const Operand& out) {
   const Extent extent{at.rows, at.chunks()};
   if (tape_.isSegmented()) {
-    i.reduce->segments(extent, at.valid, args, out);
+    const Value& value = tape_.values[i.value];
+    if (!value.lanes) return i.reduce->segments(extent, at.valid, args, out);
+    i.reduce->segments(extent, at.valid, args, {out.data, 1, 0});
+    // Functions read whole chunks.
+    const int64_t rest = (kChunk - at.rows % kChunk) % kChunk;
+    std::memset(out.data + at.rows * value.byteLength, 0, static_cast<size_t>(rest * value.byteLength));
   } else if (tape_.laneKind == LaneKind::reduced) {
     i.reduce->lanes(slot_[i.reduction], extent, at.valid, args);
   } else {

@@ -99,8 +99,8 @@ class TapeWorker {
   // Whether a kept register holds what this load would fill it with; notes that it will.
   bool holds(const Instruction& i, const Position& at);
 
-  // Lanes of a tile that row-level values are stored from.
-  int64_t rowLanes() const;
+  // Lanes of a row section that are stored.
+  int64_t rowLanes(const Position& at) const;
 
   // Has a result written where it is stored; false where rows end within a chunk.
   bool aimAtBuffer(const Instruction& i, const Position& at, Operand& out) const;

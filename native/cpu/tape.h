@@ -73,6 +73,10 @@ struct Instruction {
   int prefetch = -1;
   // A load whose register is its own: not filled again while it would be with the same.
   bool isKept = false;
+  // Of a sum of what two values make (simple-fold.h): where the lanes of one are equal, it reads the first.
+  bool readsFirstOfEqual = false;
+  // Of a load of equal lanes: those that read it need one lane of a chunk, so that it is read in place.
+  bool isSingle = false;
   // Of a load, or of an output of a chain: chains alone read it, which find chunks at the edges in a
   // register.
   bool hasEdges = false;
@@ -171,6 +175,9 @@ class Tape {
   // For each constant its position among those that come with a run, or -1; empty: none comes so, else the
   // chunks of the constants in the run (`constantsWith`) are the memory of one more buffer behind the tape's.
   std::vector<int32_t> numbers;
+  // The lanes of the last row section, and of the reductions that it takes, are the rows of blocks that are
+  // reduced by themselves.
+  bool turnsRows = false;
   bool keepsBlock = false;
   int64_t slotBlocks = 1;
   int64_t rowByteLength = 0;
@@ -192,6 +199,10 @@ class Tape {
   int64_t width() const { return take * inner; }
   int64_t chunks() const { return (width() + kChunk - 1) / kChunk; }
   int64_t paddedWidth() const { return chunks() * kChunk; }
+  // Lanes of a register of a value that varies along them.
+  int64_t lanesOf(Storage storage) const {
+    return storage == Storage::row && turnsRows ? (rows + kChunk - 1) / kChunk * kChunk : paddedWidth();
+  }
   // Rows on a parallel axis, lanes on reduced ones: each row of a block is reduced by itself.
   bool isSegmented() const { return laneKind == LaneKind::reduced && !rowsReduced && rows > 1; }
   int64_t tileCount() const { return countOf(0, tileLoops); }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { blockingsOf } from '../../src/codegen/cpu/tape.js';
-import { type Blocking, laneKindOf } from '../../src/codegen/cpu/tape-blocking.js';
+import { type Blocking, isSegmented, laneKindOf } from '../../src/codegen/cpu/tape-blocking.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
@@ -67,6 +67,41 @@ describe('tapes', () => {
           for (const name of ['sum', 'max', 'min'] as const) b.store(b.reduce(name, x));
           b.store(b.reduce('sum', b.map('square', b.map('subtract', x, b.load(dtype, [0, 1])))));
           expect(await differences(native, b.build(), rows)).toEqual([]);
+        }
+      }
+    }
+  });
+
+  it('compute with the results of rows as lanes, on every instruction set', async () => {
+    for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (const [rows, columns] of [
+        [5, 128],
+        [70, 64],
+        [130, 100],
+      ] as const) {
+        for (const dtype of ['float32', 'float64', 'int64'] as const) {
+          const b = new KernelBuilder([3, rows], [columns]);
+          const x = b.load(dtype, [rows * columns, columns, 1]);
+          const sum = b.reduce('sum', b.map('square', b.map('subtract', x, b.load(dtype, [0, 0, 1]))));
+          const apart = b.load(dtype, [rows, 2, 0]);
+          const cut = b.load(dtype, [0, 1, 0], {
+            bounds: [{ offset: -3, strides: [1, 1, 0], size: rows - 4 }],
+          });
+          const scaled = b.map(
+            'add',
+            b.map('multiply', sum, apart),
+            b.map('maximum', cut, b.constant(dtype, 1)),
+          );
+          b.store(scaled)
+            .store(sum, [1, 3])
+            .store(b.map('greater', sum, scaled))
+            .store(b.reduce('argmax', x));
+          const kernel = b.build();
+          const blockings = blockingsOf(kernel).filter((each) => isSegmented(kernel, each));
+          expect(blockings.length, `${rows} rows`).toBeGreaterThan(0);
+          for (const blocking of blockings)
+            expect(await differences(native, kernel, rows, blocking), `${dtype} on ${isa}`).toEqual([]);
         }
       }
     }

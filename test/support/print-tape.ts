@@ -29,7 +29,8 @@ export function printTape(kernel: Kernel): string {
       `slots of ${schedule.slotBlocks} blocks${or(schedule.keepsBlock, 'the block is kept')}`,
   ];
   schedule.rowSections.forEach((section, k) => {
-    lines.push(...printSection(`rows ${k}`, section, plan));
+    const isAcross = schedule.across !== undefined && k === schedule.walks.length;
+    lines.push(...printSection(`rows ${k}${or(isAcross, 'as lanes')}`, section, plan));
     if (k < schedule.walks.length) lines.push(...printSection(`walk ${k}`, schedule.walks[k]!, plan));
   });
   return `${printKernel(plan.kernel)}tape\n${lines.map((line) => `  ${line}`).join('\n')}\n`;

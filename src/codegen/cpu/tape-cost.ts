@@ -21,6 +21,7 @@ import {
   paddedWidth,
   rowStrideOf,
 } from './tape-blocking.js';
+import { readBySumsOfPairs } from './tape-fuse.js';
 import { ADDITION, classOf, farShareOf, type ReductionClass } from './tape-rates.js';
 import { slotElements } from './tape-slots.js';
 
@@ -96,13 +97,16 @@ interface Basis {
   readonly isInBlocks: (i: number) => boolean;
   /** The share of its bytes that is in no cache near by. */
   readonly far: number;
+  /** Values of which one lane is enough where they are equal. */
+  readonly singles: ReadonlySet<number>;
 }
 
 function basisOf(kernel: Kernel, levels: Levels): Basis {
   const isWalked = inWalks(kernel, levels);
   const isInBlocks = (i: number): boolean =>
     !isConstant(kernel.tape[i]!) && (isWalked(i) || isReduction(kernel.tape[i]!));
-  return { kernel, levels, sizes: sizesOf(kernel), isInBlocks, far: farShareOf(trafficOf(kernel)) };
+  const singles = readBySumsOfPairs(kernel, levels);
+  return { kernel, levels, sizes: sizesOf(kernel), isInBlocks, far: farShareOf(trafficOf(kernel)), singles };
 }
 
 /** The estimate of one blocking, term by term. */
@@ -119,13 +123,16 @@ class Estimate {
   /** How often blocks are walked: those that do not hold all there is to reduce are loaded again in each phase. */
   readonly #walks: number;
 
-  constructor({ kernel, levels, sizes, isInBlocks, far }: Basis, blocking: Blocking) {
+  readonly #singles: ReadonlySet<number>;
+
+  constructor({ kernel, levels, sizes, isInBlocks, far, singles }: Basis, blocking: Blocking) {
     this.#kernel = kernel;
     this.#blocking = blocking;
     this.#loops = loopsOf(kernel, blocking);
     this.#sizes = sizes;
     this.#elements = product(sizes);
     this.#far = far;
+    this.#singles = singles;
     this.#rows = this.#elements / blocking.width;
     this.#walks = this.#loops.walks.some((loop) => loop.count > 1) ? levels.phases : 1;
     this.#whole(levels, isInBlocks);
@@ -155,13 +162,22 @@ class Estimate {
         this.#add('vector', vectors);
         this.nanoseconds += ADDITION * costOf(instruction) * vectors;
         this.#add('row', this.#walks * this.#rows);
-      } else if (read.index === undefined) this.#move(read, bytes, false);
+      } else if (read.index === undefined && !this.#isSingle(i, read)) this.#move(read, bytes, false);
       const reduction = reductionOf(instruction);
       if (reduction !== undefined) this.#reduce(classOf(reduction), bytes, tiles);
     });
     for (const { value, access } of stores)
       if (reduced.length === 0 || levels.element[value])
         this.#move(access, byteLengthOf(tape[value]!.dtype), true);
+  }
+
+  /** Whether a load of equal lanes is read in place. */
+  #isSingle(i: number, read: Access): boolean {
+    return (
+      this.#singles.has(i) &&
+      laneKindOf(this.#kernel, this.#blocking) === 'parallel' &&
+      laneModeOf(read, this.#blocking, this.#sizes).type === 'splat'
+    );
   }
 
   /** The part of the threads that find neither tiles nor slots of their own. */

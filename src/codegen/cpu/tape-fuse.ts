@@ -83,6 +83,24 @@ function joinedName(
 export const operandsOf = (kernel: Kernel, fusion: TapeFusion, i: number): readonly number[] =>
   fusion.functions.get(i)?.args ?? argumentsOf(kernel.tape[i]!);
 
+/** Sums that join an op of two values, of which a chunk of equal lanes is read as one lane (`accumulate.h`). */
+const SUMS_OF_PAIRS: readonly string[] = ['sum.multiply', 'sum.abs.subtract', 'sum.square.subtract'];
+
+/** Values that sums of pairs alone read. */
+export function readBySumsOfPairs(kernel: Kernel, levels: Levels): ReadonlySet<number> {
+  const { functions, absorbed } = fuseTape(kernel, levels, () => true);
+  const found = new Set(
+    [...functions.values()].flatMap(({ name, args }) => (SUMS_OF_PAIRS.includes(name) ? args : [])),
+  );
+  if (found.size === 0) return found;
+  kernel.tape.forEach((instruction, i) => {
+    if (absorbed[i] || SUMS_OF_PAIRS.includes(functions.get(i)?.name ?? '')) return;
+    for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) found.delete(arg);
+  });
+  for (const { value } of kernel.stores) found.delete(value);
+  return found;
+}
+
 /** Finds the pairs. `together` says whether two values are computed over the same lanes at the same time. */
 export function fuseTape(
   kernel: Kernel,

@@ -28,7 +28,7 @@ import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
 import { CHUNK } from '../../shared/layout.js';
 import { planTape } from './tape.js';
-import { type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
+import { type Blocking, type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
 import type { ChainStep } from './tape-chain.js';
 import { SQUARE_ROWS, TASK_WORK } from './tape-cost.js';
 import { operandsOf } from './tape-fuse.js';
@@ -113,6 +113,8 @@ class Tally {
   readonly #amounts = new Map<TapeRate, number>();
   readonly #functions = new Map<string, { of: TalliedFunction; vectors: number }>();
   readonly #plan: TapePlan;
+  /** How the section that is counted is walked. */
+  #walked: Blocking;
   readonly #sizes: readonly number[];
   /** Reductions; of the parts of an accumulator, the first one alone. */
   readonly #leaders: ReadonlySet<number>;
@@ -123,6 +125,7 @@ class Tally {
 
   constructor(plan: TapePlan) {
     this.#plan = plan;
+    this.#walked = plan.blocking;
     this.#sizes = sizesOf(plan.kernel);
     this.#leaders = new Set(reductionsOf(plan.kernel).map(({ leader }) => leader));
   }
@@ -134,7 +137,10 @@ class Tally {
     this.#add('run', 1);
     this.#add('tile', tiles);
     this.#add('block', blocks * schedule.walks.length);
-    for (const section of schedule.rowSections) this.#section(section, loops.tiles, tiles);
+    for (const section of schedule.rowSections.slice(0, -1)) this.#section(section, loops.tiles, tiles);
+    this.#walked = schedule.across ?? blocking;
+    this.#section(schedule.rowSections.at(-1)!, loops.tiles, tiles);
+    this.#walked = blocking;
     for (const section of schedule.walks) this.#section(section, [...loops.tiles, ...loops.walks], blocks);
     const instructions = schedule.walks
       .flat()
@@ -220,7 +226,9 @@ class Tally {
       const lanes = args.some((arg) => spans[arg]!.lanes);
       this.#reduction(instruction, members, taken, this.#vectors({ rows, lanes }, loops, widest), loops);
     }
-    const vectors = this.#vectors(span, loops, widest);
+    // Results of a block's rows that lie side by side are about one chunk.
+    const isTurned = schedule.across !== undefined && this.#leaders.has(value);
+    const vectors = this.#vectors(isTurned ? { rows: false, lanes: false } : span, loops, widest);
     this.#add('pass', vectors);
     this.#add('step', vectors * (members.length - 1));
     for (const member of members) this.#heavy(kernel.tape[member]!, vectors);
@@ -327,13 +335,17 @@ class Tally {
 
   /** Lanes of a row of results, where those of a block are elements that are reduced; undefined: as many as a block has. */
   #resultLanes(): number | undefined {
-    const { kernel, blocking } = this.#plan;
-    const kind = kernel.reduced.length === 0 ? 'parallel' : laneKindOf(kernel, blocking);
-    return kind === 'parallel' || storesElements(kernel) ? undefined : kind === 'both' ? blocking.inner : 1;
+    const { kernel } = this.#plan;
+    const kind = kernel.reduced.length === 0 ? 'parallel' : laneKindOf(kernel, this.#walked);
+    return kind === 'parallel' || storesElements(kernel)
+      ? undefined
+      : kind === 'both'
+        ? this.#walked.inner
+        : 1;
   }
 
   #rateOfMove(access: Access, bytes: number, isStore: boolean): TapeRate | undefined {
-    const { blocking } = this.#plan;
+    const blocking = this.#walked;
     if (access.index !== undefined) return 'gather';
     const mode = laneModeOf(access, blocking, this.#sizes);
     const row = rowStrideOf(access, blocking);
@@ -347,14 +359,14 @@ class Tally {
 
   /** Whether more lanes than a set of the first-level cache has lines are whole pages apart, all in one set. */
   #conflicts({ strides }: Access, bytes: number): boolean {
-    const inner = this.#plan.blocking.laneAxes.at(-1)!;
+    const inner = this.#walked.laneAxes.at(-1)!;
     const apart = strides[inner]! * bytes;
     return apart !== 0 && apart % SET_BYTES === 0 && this.#sizes[inner]! > SET_LINES;
   }
 
   /** Whether vectors along the lanes begin where lines do. */
   #isAligned({ offset, strides }: Access, bytes: number): boolean {
-    const { laneAxes } = this.#plan.blocking;
+    const { laneAxes } = this.#walked;
     const outer = strides.filter((_, axis) => !laneAxes.includes(axis));
     return [offset, ...outer].every((elements) => (elements * bytes) % VECTOR_BYTES === 0);
   }
@@ -369,7 +381,7 @@ class Tally {
 
   /** Chunks of a value in all blocks of some loops. */
   #chunks({ rows, lanes }: Span, loops: readonly Loop[]): number {
-    const { take, inner, width } = this.#plan.blocking;
+    const { take, inner, width } = this.#walked;
     const chunksOf = (width: number): number => (lanes ? Math.ceil(width / CHUNK) : 1);
     let total = 1;
     let hasLanes = false;

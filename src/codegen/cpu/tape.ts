@@ -173,11 +173,14 @@ class Encoder {
   private readonly leaders = new Set<number>();
   private readonly sizes: readonly number[];
   private plan: TapePlan;
+  /** How the section that is encoded is walked. */
+  private walked: Blocking;
 
   constructor(plan: TapePlan) {
     this.sizes = sizesOf(plan.kernel);
     // All is chosen for the whole; rows may lie elsewhere.
     this.plan = { ...plan, kernel: inWindows(plan.kernel) };
+    this.walked = plan.blocking;
   }
 
   encode(): Pick<TapeSpec, 'words' | 'ops'> {
@@ -203,7 +206,7 @@ class Encoder {
   }
 
   private sections(): void {
-    const { kernel, schedule } = this.plan;
+    const { kernel, schedule, blocking } = this.plan;
     this.blocking();
     this.put(kernel.buffers.length);
     for (const buffer of kernel.buffers) {
@@ -211,11 +214,14 @@ class Encoder {
     }
     this.values();
     this.put(windowIndexOf(kernel) ?? -1);
+    this.put(schedule.across === undefined ? 0 : 1);
     this.put(schedule.walks.length, schedule.keepsBlock ? 1 : 0, schedule.slotBlocks);
     this.put(schedule.rowByteLength, schedule.blockByteLength);
     schedule.rowSections.forEach((section, p) => {
-      this.section(section);
-      if (p < schedule.walks.length) this.section(schedule.walks[p]!);
+      if (p < schedule.walks.length) {
+        this.section(section, blocking);
+        this.section(schedule.walks[p]!, blocking);
+      } else this.section(section, schedule.across ?? blocking);
     });
   }
 
@@ -260,8 +266,9 @@ class Encoder {
     });
   }
 
-  private section(section: Section): void {
+  private section(section: Section, blocking: Blocking): void {
     const { kernel } = this.plan;
+    this.walked = blocking;
     this.put(section.length);
     for (const op of section) {
       if (op.kind === 'store') {
@@ -424,7 +431,8 @@ class Encoder {
 
   /** Offset, stride along each loop's axis, row stride, and how it moves along the lanes. */
   private affine(affine: Affine): void {
-    const { blocking, loops } = this.plan;
+    const { walked: blocking } = this;
+    const { loops } = this.plan;
     this.put(
       affine.offset,
       ...[...loops.tiles, ...loops.walks].map(({ axis }) => affine.strides[axis]!),
