@@ -12,10 +12,10 @@ export const drawnLengths =
   (next) =>
     String(between(least, most, next));
 
-/** Of 1,000 to 6,000,000 elements. */
+/** Of 1,000 to 6,000,000 elements, in rows of at least ten. */
 export const drawnRows: Draw = (next) => {
   const elements = between(1000, 6e6, next);
-  const length = between(8, elements, next);
+  const length = between(10, elements, next);
   return `${Math.max(1, Math.round(elements / length))}x${length}`;
 };
 

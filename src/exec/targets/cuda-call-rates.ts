@@ -31,283 +31,312 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   argsort: {
     'clear+sort_begin+sort_count+sort_pass': {
       '': {
-        launch: 2120,
-        step: 37.5,
-        row: 12400,
-        operation: 0.00226,
-        dtypes: { float16: 0.437, float32: 1, float64: 1.89, int32: 0.644, int64: 1.77, uint8: 0.216 },
+        launch: 3420,
+        step: 26,
+        row: 5270,
+        operation: 0.002,
+        moved: 0.976,
+        dtypes: { float16: 0.43, float32: 1, float64: 2.23, int32: 0.654, int64: 2.05, uint8: 0.13 },
       },
     },
     sort_rows: {
       '': {
-        launch: 214,
-        step: 55.1,
-        unit: 0.458,
-        operation: 0.00106,
-        moved: 1.82,
-        dtypes: { float16: 0.799, float32: 1, float64: 2.22, int32: 0.855, int64: 2.04, uint8: 1.69 },
+        step: 69.6,
+        unit: 0.47,
+        row: 0.0268,
+        operation: 0.00154,
+        dtypes: { float16: 0.71, float32: 1, float64: 1.94, int32: 0.764, int64: 1.72, uint8: 1.01 },
       },
+    },
+  },
+  attention: {
+    attention: {
+      '': { launch: 2010, unit: 1.33 },
     },
   },
   binSums: {
     'sums_again+sums_at_once+sums_begin+sums_clear_again+sums_finish+sums_scales': {
-      '': { launch: 4940 },
+      '': { launch: 4970 },
     },
   },
   bins: {
     bins: {
-      count: { launch: 2150, row: 1.05, moved: 1.12, dtypes: { int32: 1, int64: 0.825 } },
-      fixed: { launch: 1980, row: 4.89, dtypes: { float32: 1, float64: 0.968 } },
-      scale: { launch: 1630, row: 2.97, dtypes: { float32: 1, float64: 0.965 } },
+      count: { launch: 2190, row: 0.95, moved: 1.16, dtypes: { int32: 1, int64: 0.827 } },
+      fixed: { launch: 1980, row: 4.91, dtypes: { float32: 1, float64: 1.02 } },
+      scale: { launch: 1670, row: 2.51, dtypes: { float32: 1, float64: 0.957 } },
+    },
+    'bins+bins_fill': {
+      count: { launch: 5720, row: 0.0668 },
     },
   },
   cholesky: {
     block_cholesky: {
-      '': { step: 250, unit: 0.0189, dtypes: { complex64: 1.8, float32: 1, float64: 1.55 } },
+      '': {
+        step: 244,
+        unit: 0.02,
+        operation: 0.000318,
+        dtypes: { complex64: 1.75, float32: 1, float64: 1.57 },
+      },
     },
     library: {
       '': {
-        launch: 12000,
-        step: 306,
-        moved: 10.8,
-        dtypes: { complex128: 1.29, complex64: 2.19, float32: 1, float64: 1.21 },
+        launch: 5800,
+        step: 337,
+        dtypes: { complex128: 1.36, complex64: 2.02, float32: 1, float64: 1.22 },
       },
     },
     small_cholesky: {
       '': {
-        launch: 2260,
-        step: 287,
-        unit: 1.86,
-        operation: 0.00276,
-        dtypes: { complex128: 1.3, complex64: 1.08, float32: 1, float64: 1.05 },
+        launch: 1040,
+        step: 425,
+        unit: 1.44,
+        row: 0.11,
+        operation: 0.00232,
+        dtypes: { complex128: 1.3, complex64: 1.02, float32: 1, float64: 1.04 },
       },
     },
   },
   compact: {
     'clear+compact': {
-      places: { row: 6250, moved: 0.583 },
+      places: { row: 6220, moved: 0.74 },
     },
     'clear+compact+compact_fill': {
-      places: { row: 7520 },
+      places: { row: 7510, moved: 1.02 },
     },
   },
   components: {
     'flatten+join+parents': {
-      '': { launch: 5880, row: 1.29, moved: 8.37 },
+      '': { launch: 5850, row: 1.18, moved: 12 },
     },
   },
   eig: {
     library: {
-      vectors: { launch: 4.59e5, step: 45300, moved: 3.83e5, dtypes: { float32: 1, float64: 0.759 } },
+      vectors: { launch: 4.65e5, step: 40600, moved: 3.6e5, dtypes: { float32: 1, float64: 0.765 } },
     },
   },
   eigh: {
     library: {
-      '': { launch: 1.1e5, step: 2980, operation: 0.0102, dtypes: { float32: 1, float64: 1.43 } },
+      '': { step: 5630, operation: 0.0018, dtypes: { float32: 1, float64: 1.28 } },
       vectors: {
-        launch: 2.72e5,
-        step: 7040,
-        operation: 0.000698,
-        dtypes: { complex128: 1.25, complex64: 0.978, float32: 1, float64: 1.04 },
+        launch: 2.33e5,
+        step: 7460,
+        operation: 0.000424,
+        dtypes: { complex128: 1.31, complex64: 1.04, float32: 1, float64: 1.05 },
       },
     },
     small_eigh: {
-      '': { step: 1750, unit: 1.01, row: 0.862, dtypes: { float32: 1, float64: 1.34 } },
+      '': { step: 1740, unit: 0.991, row: 0.815, dtypes: { float32: 1, float64: 1.45 } },
       vectors: {
-        step: 1830,
-        unit: 1.51,
-        row: 0.1,
-        moved: 40.5,
-        dtypes: { complex128: 2.05, complex64: 1.41, float32: 1, float64: 1.57 },
+        step: 1930,
+        unit: 1.41,
+        row: 0.201,
+        moved: 43.5,
+        dtypes: { complex128: 2.12, complex64: 1.46, float32: 1, float64: 1.63 },
       },
     },
   },
   fft: {
     library: {
-      '': { launch: 4540, moved: 1.76 },
-      long: { launch: 7800, moved: 5.72 },
+      '': { launch: 4100, moved: 2.3 },
+      long: { launch: 7550, moved: 8 },
     },
   },
   histogram: {
     bins: {
-      '': { row: 34.2, moved: 1.47, dtypes: { float32: 1, float64: 0.852 } },
+      '': { unit: 0.0299, row: 30.2, dtypes: { float32: 1, float64: 1.02 } },
     },
   },
   irfft: {
     library: {
-      '': { launch: 5510, row: 1.18, moved: 10, dtypes: { complex128: 1, complex64: 1.38 } },
-      long: { launch: 23600, moved: 16.4 },
+      '': { launch: 5420, row: 1.27, moved: 11.3, dtypes: { complex128: 1, complex64: 1.1 } },
+      long: { launch: 15400, moved: 17.1 },
     },
   },
   lu: {
     block_lu: {
       '': {
-        step: 906,
-        unit: 0.0236,
-        moved: 4.66,
-        dtypes: { complex128: 1.5, complex64: 1.43, float32: 1, float64: 1.09 },
+        step: 907,
+        unit: 0.0237,
+        moved: 4.08,
+        dtypes: { complex128: 1.54, complex64: 1.44, float32: 1, float64: 1.09 },
       },
     },
     library: {
-      '': { step: 1470, moved: 236, dtypes: { complex128: 1.01, complex64: 1, float32: 1, float64: 1.02 } },
+      '': {
+        step: 1450,
+        moved: 239,
+        dtypes: { complex128: 1.02, complex64: 1.01, float32: 1, float64: 1.04 },
+      },
     },
     small_lu: {
-      '': { step: 365, dtypes: { float32: 1, float64: 2.04 } },
+      '': { launch: 2040, step: 274, operation: 0.000413, dtypes: { float32: 1, float64: 1.2 } },
     },
   },
   pivotOrder: {
     pivot_order: {
-      '': { launch: 1450, step: 29.9, moved: 2.66 },
+      '': { launch: 1450, step: 30, moved: 3.32 },
     },
   },
   qOfQr: {
     block_q: {
-      '': { step: 210, unit: 0.0136, dtypes: { complex64: 1.92, float32: 1, float64: 1.46 } },
+      '': {
+        step: 193,
+        unit: 0.0159,
+        dtypes: { complex128: 1.89, complex64: 1.84, float32: 1, float64: 1.45 },
+      },
     },
     library: {
       '': {
-        launch: 65600,
-        step: 963,
-        moved: 41.6,
-        dtypes: { complex128: 0.627, complex64: 1.02, float32: 1, float64: 0.684 },
+        launch: 55000,
+        step: 995,
+        moved: 22.1,
+        dtypes: { complex128: 0.762, complex64: 1.04, float32: 1, float64: 0.753 },
       },
     },
     small_q: {
       '': {
-        launch: 1350,
-        step: 277,
-        unit: 0.449,
-        dtypes: { complex128: 1.72, complex64: 1.3, float32: 1, float64: 1.22 },
+        launch: 1400,
+        step: 280,
+        unit: 0.346,
+        operation: 0.000113,
+        dtypes: { complex128: 1.61, complex64: 1.36, float32: 1, float64: 1.3 },
       },
     },
   },
   qr: {
     block_qr: {
-      '': { step: 849, unit: 0.0259, dtypes: { complex64: 1.62, float32: 1, float64: 1.27 } },
+      '': {
+        step: 951,
+        operation: 0.000718,
+        dtypes: { complex128: 2.33, complex64: 1.89, float32: 1, float64: 1.32 },
+      },
     },
     library: {
       '': {
-        step: 2580,
-        operation: 0.000528,
-        dtypes: { complex128: 1.51, complex64: 1.23, float32: 1, float64: 1.09 },
+        step: 2540,
+        operation: 0.000262,
+        moved: 341,
+        dtypes: { complex128: 1.23, complex64: 1.11, float32: 1, float64: 0.986 },
       },
     },
     small_qr: {
       '': {
-        launch: 1910,
-        step: 802,
-        unit: 0.346,
-        dtypes: { complex128: 2.22, complex64: 1.83, float32: 1, float64: 1.24 },
+        launch: 1850,
+        step: 816,
+        unit: 0.296,
+        moved: 2.15,
+        dtypes: { complex128: 2.09, complex64: 1.84, float32: 1, float64: 1.2 },
       },
     },
   },
   ranks: {
     'select_begin+select_count+select_values': {
-      '': { launch: 14000, moved: 10.6 },
+      '': { launch: 12600, row: 3710, moved: 6.43, dtypes: { float32: 1, float64: 7.39 } },
     },
   },
   rfft: {
     library: {
-      '': { launch: 3130, moved: 1.77 },
+      '': { launch: 3290, moved: 1.88 },
+      long: { launch: 4490, moved: 21 },
     },
   },
   scan: {
     'clear+scan': {
-      '': { launch: 2610, step: 0.00164, moved: 0.744, dtypes: { float32: 1, float64: 2.39, int64: 1.39 } },
+      '': { launch: 2610, step: 0.00183, moved: 0.715, dtypes: { float32: 1, float64: 4.71, int64: 1.29 } },
+      'of columns': { launch: 3070, step: 0.124, dtypes: { float32: 1, float64: 0.98 } },
     },
     scan: {
       '': {
-        launch: 1500,
-        step: 0.514,
-        row: 0.0479,
-        moved: 0.901,
-        dtypes: { float32: 1, float64: 1.37, int64: 1.68 },
+        launch: 1490,
+        step: 0.593,
+        row: 0.0267,
+        moved: 1.04,
+        dtypes: { float32: 1, float64: 1.78, int64: 1.65 },
       },
-      'of columns': { launch: 2940, step: 15.6, row: 0.317, dtypes: { float32: 1, float64: 0.502 } },
+      'of columns': { launch: 2900, step: 12.6, row: 0.317, dtypes: { float32: 1, float64: 0.513 } },
     },
   },
   smallDeterminants: {
     small_determinants: {
-      '': { launch: 1720, step: 243, row: 0.0302, dtypes: { float32: 1, float64: 1.23 } },
+      '': { launch: 1760, step: 243, row: 0.0292, dtypes: { float32: 1, float64: 1.26 } },
     },
   },
   solve: {
     small_system: {
       '': {
-        launch: 2760,
-        step: 168,
-        unit: 1.1,
-        moved: 15,
-        dtypes: { complex128: 2.51, complex64: 2.29, float32: 1, float64: 1.39 },
+        launch: 2820,
+        step: 175,
+        unit: 1.15,
+        moved: 16.4,
+        dtypes: { complex128: 2.61, complex64: 2.08, float32: 1, float64: 1.37 },
       },
     },
   },
   sort: {
     'clear+sort_begin+sort_count+sort_pass': {
       '': {
-        launch: 3670,
-        step: 28,
-        row: 5780,
-        operation: 0.00138,
-        dtypes: { float16: 0.472, float32: 1, float64: 2.15, int32: 0.88, int64: 2.07, uint8: 0.152 },
+        launch: 4570,
+        step: 27,
+        row: 497,
+        operation: 0.00139,
+        dtypes: { float16: 0.422, float32: 1, float64: 2.22, int32: 0.803, int64: 2.14, uint8: 0.105 },
       },
     },
     sort_rows: {
       '': {
-        launch: 166,
-        step: 40.5,
-        unit: 0.309,
-        row: 0.027,
-        operation: 0.000992,
-        moved: 1.04,
-        dtypes: { float16: 1.35, float32: 1, float64: 1.39, int32: 0.894, int64: 1.15, uint8: 1.11 },
+        launch: 83,
+        step: 42.9,
+        unit: 0.36,
+        row: 0.00762,
+        operation: 0.00111,
+        moved: 1.42,
+        dtypes: { float16: 1.33, float32: 1, float64: 1.3, int32: 0.873, int64: 1.1, uint8: 1.04 },
       },
     },
   },
   sparseDense: {
     sparse_dense: {
-      '': { launch: 2330, operation: 0.00152, dtypes: { float32: 1, float64: 1.29 } },
+      '': { launch: 2310, operation: 0.00143, dtypes: { float32: 1, float64: 1.57 } },
     },
   },
   sparseMergeCounts: {
     sparse_merge: {
-      '': { launch: 2220, moved: 2.52 },
+      '': { launch: 2180, moved: 2.62 },
     },
   },
   sparseProduct: {
     sparse_product: {
       '': {
-        launch: 1740,
-        unit: 5.01,
-        operation: 0.00087,
-        moved: 1.31,
-        dtypes: { float32: 1, float64: 0.724 },
+        launch: 1750,
+        unit: 4.89,
+        operation: 0.000921,
+        moved: 1.29,
+        dtypes: { float32: 1, float64: 0.749 },
       },
     },
   },
   sparseRows: {
     sparse_rows: {
-      '': { launch: 3510, moved: 7.77 },
+      '': { launch: 3670, moved: 7.58 },
     },
   },
   sparseSelectCounts: {
     sparse_select: {
-      '': { launch: 1800, moved: 4.68 },
+      '': { launch: 1800, moved: 4.63 },
     },
   },
   svd: {
     library: {
       '': { launch: 1.5e6, step: 19000 },
-      vectors: { launch: 1.23e6, step: 22800, dtypes: { complex128: 1, float64: 0.877 } },
+      vectors: { launch: 1.23e6, step: 22600, dtypes: { complex128: 1, float64: 0.863 } },
     },
     small_svd: {
-      '': { step: 2190, unit: 0.74, moved: 132, dtypes: { float32: 1, float64: 1.61 } },
+      '': { step: 2310, unit: 0.905, row: 0.551, operation: 0.000872, dtypes: { float32: 1, float64: 1.53 } },
       vectors: {
-        step: 3080,
-        unit: 0.697,
-        operation: 0.000473,
-        moved: 22.5,
-        dtypes: { complex128: 2.34, complex64: 1.23, float32: 1, float64: 1.43 },
+        step: 3070,
+        unit: 0.72,
+        moved: 61.5,
+        dtypes: { complex128: 1.81, complex64: 1.24, float32: 1, float64: 1.48 },
       },
     },
   },
@@ -319,33 +348,40 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   triangularSolve: {
     block_triangle: {
       '': {
-        launch: 8470,
-        step: 37,
-        unit: 0.0618,
-        operation: 0.000478,
-        dtypes: { complex128: 6, complex64: 4.48, float32: 1, float64: 2.32 },
+        launch: 9310,
+        step: 29.4,
+        unit: 0.0645,
+        operation: 0.000488,
+        moved: 2.86,
+        dtypes: { complex128: 5.05, complex64: 4.2, float32: 1, float64: 2.36 },
       },
       'unit diagonal': {
-        launch: 3900,
-        unit: 0.0158,
-        operation: 0.000104,
-        moved: 1.67,
-        dtypes: { complex128: 2.28, complex64: 3.88, float32: 1, float64: 2.72 },
+        launch: 3960,
+        unit: 0.0181,
+        operation: 0.00018,
+        moved: 1.84,
+        dtypes: { complex128: 1.94, complex64: 2.96, float32: 1, float64: 2.44 },
       },
     },
     library: {
       '': {
-        launch: 17200,
-        step: 78.4,
-        moved: 33.4,
-        dtypes: { complex128: 0.513, complex64: 0.103, float32: 1, float64: 0.115 },
+        launch: 16500,
+        step: 62.5,
+        moved: 63.9,
+        dtypes: { complex128: 0.357, complex64: 0.0484, float32: 1, float64: 0.184 },
       },
       'unit diagonal': {
-        launch: 12200,
-        step: 26.9,
-        moved: 33.7,
-        dtypes: { complex128: 0.244, complex64: 0.162, float32: 1, float64: 0.144 },
+        launch: 11800,
+        step: 17.2,
+        moved: 52.8,
+        dtypes: { complex128: 0.233, complex64: 0.108, float32: 1, float64: 0.188 },
       },
     },
+  },
+  uniqueCounts: {
+    'compact+sort_begin+sort_count+sort_pass+unique_begin+unique_clear+unique_clear_again+unique_lengths+unique_list_counts+unique_range+unique_tally':
+      {
+        '': { launch: 4570, operation: 0.00163 },
+      },
   },
 };

@@ -18,11 +18,11 @@ export const PRODUCT_RATES = {
 export const CUDA_PRODUCT_RATES = {
   matmul: {
     library: {
-      complex128: { launch: 3070, step: 12.8, row: 8.36, operation: 0.000139, moved: 0.931 },
-      complex64: { launch: 3920, step: 18.7, operation: 0.000149 },
-      float16: { launch: 2940, step: 7.5, row: 5.22, operation: 1.94e-6, moved: 2.7 },
-      float32: { launch: 2740, step: 15.2, row: 1.04, operation: 3.76e-5, moved: 1.7 },
-      float64: { launch: 2740, step: 9.04, operation: 3.37e-5, moved: 1.04 },
+      complex128: { launch: 3120, step: 11.4, row: 8.37, operation: 0.000137, moved: 0.913 },
+      complex64: { launch: 3600, step: 24, row: 1.01, operation: 0.000146 },
+      float16: { launch: 3050, step: 8.64, row: 4.1, operation: 1.8e-6, moved: 4.15 },
+      float32: { launch: 2860, step: 14.2, row: 1.03, operation: 3.45e-5, moved: 2.75 },
+      float64: { launch: 2860, step: 7.81, operation: 3.46e-5, moved: 1.16 },
     },
   },
 } as const;
