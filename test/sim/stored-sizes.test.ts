@@ -1,8 +1,14 @@
 /** Results of sizes that depend on data, which stay on a GPU: the bytes that are there, whatever the size, without a plan for it. */
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/host/errors.js';
-import { compile, compute, type Lazy, lazy, persist, synchronize } from '../../src/index.js';
+import { compile, compute, type Lazy, lazy, nonzero, persist, synchronize } from '../../src/index.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
+
+// Few bytes are large enough to be cut before they come to the host.
+vi.mock('../../src/exec/run/true-sizes.js', async (original) => ({
+  ...(await original<object>()),
+  LEAST_CUT_BYTES: 2 ** 15,
+}));
 
 const N = 4000;
 const device = { device: 'cuda:0' } as const;
@@ -77,4 +83,23 @@ it('where a copy waits for memory, and where there is none', async () => {
   await synchronize('cuda:0');
   expect(inUse()).toBe(before);
   for (const array of [x, result]) array.dispose();
+});
+
+it('come to the host alone, where their bounds are large, in tiles where there is no room for those', async () => {
+  const long = Float64Array.from({ length: 40_000 }, (_, k) => (k * 7919) % 40_000);
+  const x = lazy(long);
+  const chosen = (count: number): Lazy => x.slice(x.less(count));
+  const before = inUse();
+  for (const count of [0, 3, 39_000]) {
+    const outputs = [chosen(count), x.sum(), nonzero(x.less(count))[0]!];
+    const there = await compute(outputs, { device: 'cpu' });
+    for (const [k, result] of (await compute(outputs, device)).entries()) {
+      expect(result.shape).toEqual(there[k]!.shape);
+      expect(result.data).toEqual(there[k]!.data);
+    }
+  }
+  const tiled = await chosen(3).compute({ ...device, memory: 2 ** 19 });
+  expect(tiled.data).toEqual(long.filter((value) => value < 3));
+  await synchronize('cuda:0');
+  expect(inUse()).toBe(before);
 });

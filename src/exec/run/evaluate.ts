@@ -23,7 +23,8 @@ import type { FileOutput } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
-import { probeFor } from '../targets/devices.js';
+import { deviceNamed } from '../targets/device.js';
+import { type ChosenDevices, probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeInRun, mayBeOfIndices } from './checks-in-run.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
@@ -36,8 +37,8 @@ import { executeInRows } from './row-stretches.js';
 import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, type ReadCodes } from './statuses.js';
-import { cutTo, type StoredResult, sizesOf } from './stored-results.js';
-import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
+import { cutTo, type StoredResult, sizesOf, storedArray } from './stored-results.js';
+import { type BoundedJob, boundedJob, cutShape, LEAST_CUT_BYTES } from './true-sizes.js';
 
 export type { StoredResult } from './stored-results.js';
 
@@ -54,8 +55,35 @@ export interface HostResult {
 export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
   const bounded = boundedJob(exprs);
   if (bounded === undefined) return hostResults(exprs, await compute(exprs, options, 'host'));
-  const { computed } = bounded;
-  return cutHostResults(hostResults(computed, await compute(computed, options, 'host')), bounded);
+  const { computed, cuts } = bounded;
+  const executed = await compute(computed, options, 'host', undefined, {
+    toHost: computed.length - cuts.length,
+  });
+  if (!executed.program.outputs.slice(0, cuts.length).some((at) => isOnGpu(executed.outputs[at])))
+    return cutHostResults(hostResults(computed, executed), bounded);
+  return broughtToHost(await cutStoredResults(executed, bounded), options);
+}
+
+const isOnGpu = (output: ArrayBuffer | DeviceBuffer | undefined): boolean =>
+  output !== undefined && !(output instanceof ArrayBuffer) && !deviceNamed(output.device).isHost;
+
+/** Brings stored results to the host, and frees them. */
+async function broughtToHost(
+  results: readonly StoredResult[],
+  { onProgress: _, ...quiet }: ComputeOptions,
+): Promise<HostResult[]> {
+  const there = results.filter(({ buffer }) => buffer !== undefined);
+  try {
+    const brought = await evaluate(there.map(storedArray), quiet);
+    return results.map((result) => {
+      const { dtype, shape } = result;
+      return (
+        brought[there.indexOf(result)] ?? { data: typedArrayOver(new ArrayBuffer(0), dtype), dtype, shape }
+      );
+    });
+  } finally {
+    for (const { buffer } of there) buffer!.dispose();
+  }
 }
 
 /** The results of a bounded job in their true sizes. */
@@ -186,7 +214,10 @@ async function compute(
   return watch === undefined ? computing : watched(watch, computing);
 }
 
-/** Where results are wanted, how many of the last ones on the host all the same, and numbers that are known. */
+/**
+ * Where results are wanted, how many of the last ones, lengths, on the host all the same, and numbers that are known. Results
+ * on the host that have lengths and are large up to their bounds stay on a GPU that has room for them.
+ */
 interface Wanted {
   readonly destination: Destination;
   readonly filesOf: FilesOf | undefined;
@@ -210,27 +241,38 @@ async function computeWatched(
   const canonical = built instanceof Promise ? await built : built;
   const probing = probeFor(options.device, hasContractions(canonical.graph));
   if (probing !== undefined) await probing;
-  const target = { ...computeTargetOf(devicesOf(canonical, options), options, destination), toHost };
+  const chosen = devicesOf(canonical, options);
+  const isOfHost = chosen.devices.length === 1 && chosen.devices[0]!.isHost;
+  const mayStay = destination === 'host' && toHost > 0 && !chosen.isSharded && !isOfHost;
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
   const refused = async (error: unknown): Promise<unknown> =>
     located(await refusalOfJob(error, canonical, options, destination), exprs);
   // Results on the host are in memory of their own, so that a run may find wrong indices itself.
-  const isOfHost = destination === 'host' && target.devices.length === 1 && target.devices[0]!.isHost;
-  const inRun = isOfHost ? checks.filter((check) => mayBeInRun(canonical, check)) : [];
+  const inRun =
+    destination === 'host' && isOfHost ? checks.filter((check) => mayBeInRun(canonical, check)) : [];
   const ahead = checks.filter((check) => !inRun.includes(check));
   if (ahead.length > 0) await checkIndices(ahead, options, refused);
   try {
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
+    const target = {
+      ...computeTargetOf(chosen, options, destination),
+      toHost: destination === 'device' ? toHost : 0,
+    };
     const settings = settingsOf(options, destination, false, filesOf, watch);
+    const large = mayStay && bytesOf(exprs) >= LEAST_CUT_BYTES;
+    const there = large
+      ? await executedThere(job, { chosen, options, toHost }, settings, aheadOf(options, found))
+      : undefined;
     const executed =
+      there ??
       (await executedNow(job, target, settings)) ??
       (await executeInRows(job, target, settings, aheadOf(options, found))).executed;
     const left = inRun.filter((check) => !isCheckedIn(executed.program, canonical, check));
     if (left.length > 0) await checkIndices(left, options, refused);
-    await checkStatuses(canonical, executed, destination, readCodes);
+    await checkStatuses(canonical, executed, there === undefined ? destination : 'device', readCodes);
     return executed;
   } catch (error) {
     signal?.throwIfAborted();
@@ -258,6 +300,25 @@ async function executedNow(
     throw error;
   }
 }
+/** The results of a job, and its lengths on the host, where one GPU has room for them. */
+async function executedThere(
+  job: Job,
+  { chosen, options, toHost }: { chosen: ChosenDevices; options: ComputeOptions; toHost: number },
+  settings: ExecutionSettings,
+  ahead: NumbersAhead,
+): Promise<Executed | undefined> {
+  const target = { ...computeTargetOf(chosen, options, 'device'), toHost };
+  try {
+    return (await executeInRows(job, target, { ...settings, destination: 'device' }, ahead)).executed;
+  } catch (error) {
+    // Results on the host may be windows that pass through the device.
+    if (error instanceof MemoryError) return undefined;
+    throw error;
+  }
+}
+
+const bytesOf = (exprs: readonly Expr[]): number =>
+  exprs.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
 
 /**
  * A graph with views of its inputs as they are now: what the user does to an array later cannot change which

@@ -36,5 +36,11 @@ export function boundedJob(exprs: readonly Expr[]): BoundedJob | undefined {
 export const computedNodes = (exprs: readonly Expr[]): readonly Expr[] =>
   boundedJob(exprs)?.computed ?? exprs;
 
+/**
+ * Bytes of results up to their bounds from which they are cut on a GPU, before they come to the host: fewer come sooner than
+ * another program has begun.
+ */
+export const LEAST_CUT_BYTES = 2 ** 23;
+
 /** The shape of a result of so many elements along its first axis. */
 export const cutShape = (shape: Shape, length: number): Shape => shape.with(0, length);
