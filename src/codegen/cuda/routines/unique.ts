@@ -10,7 +10,9 @@
  *     sort     `radix-sort.ts`, then the elements that differ from the one before (`compact.ts`)
  *
  * Bits lie in the second-level cache, where a word is read before a bit of it is set: most elements find theirs set, and a
- * read takes a fraction of an atomic operation. Launches are made by `exec/calls/unique.ts`.
+ * read takes a fraction of an atomic operation. Words are read through the multiprocessor's own cache: one that is old there
+ * lacks bits, which are then set once more. 2^26 elements below 2^20 take an H200 0.18 ms so, 0.70 without, where half of them
+ * are equal, below 2^24, 0.96 and 1.13. Launches are made by `exec/calls/unique.ts`.
  */
 import type { DType } from '../../../graph/dtype.js';
 import { COUNT_AHEAD, type CompactForm, KEPT_BEFORE, printDistinct } from './compact.js';
@@ -135,6 +137,14 @@ ${UNIQUE_NAMES.clear}(unsigned int first_x, char* work, long long told_words, lo
 }
 `;
 
+/** Bits that blocks may be setting; the simulator has no caches. */
+const READ_BITS = `#ifdef __CUDA_ARCH__
+__device__ __forceinline__ unsigned int weft_bits_at(const unsigned int* at) { return __ldca(at); }
+#else
+__device__ __forceinline__ unsigned int weft_bits_at(const unsigned int* at) { return __ldcg(at); }
+#endif
+`;
+
 /**
  * Elements are read, then their words, then bits set, so that many reads are in flight. In shared memory atomic operations
  * take no longer than reads, but for those of lanes with a word in common.
@@ -149,7 +159,7 @@ ${body}    }
   const inMemory = eachElement(
     form,
     `      places[item] = (unsigned int)(weft_key)(key - least);
-      words[item] = is_there ? __ldcg(bits + places[item] / 32) : ~0u;
+      words[item] = is_there ? weft_bits_at(bits + places[item] / 32) : ~0u;
 `,
     {
       warps: 'true',
@@ -164,7 +174,7 @@ ${body}    }
       behind: eachPlace('      atomicOr(&held[(places[item] / 32 << copies) + copy], bit);\n'),
     },
   );
-  return `${HEAD}${UNIQUE_NAMES.mark}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long bits_at, long long n, long long blocks) {
+  return `${READ_BITS}${HEAD}${UNIQUE_NAMES.mark}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long bits_at, long long n, long long blocks) {
 ${TABLE_ENDS}${BLOCKS}  const unsigned int span = (unsigned int)(range.high - ~range.low);
   unsigned int* bits = (unsigned int*)(work + bits_at);
   __shared__ unsigned int held[${SHARED_RANGE / 32}];
