@@ -308,12 +308,37 @@ const printChosen = ({ padded }: TopForm): string => `  const unsigned int padde
   });
 `;
 
-/** Sorts the first ones by a bitonic network. */
+/** Elements of which each is compared with all others: a bitonic network of 256 is 36 steps, which a block waits 7 µs for. */
+const MOST_COMPARED = 256;
+
+/**
+ * Writes the first ones in their order. Few go where as many are before them as they are compared with, a part of the others a
+ * thread; more are sorted by a bitonic network.
+ */
 const SORTED = `  unsigned int size = 2;
   while (size < count) size *= 2;
   for (unsigned int i = count + threadIdx.x; i < size; i += ${TOP_THREADS}) {
     at[i] = 0x7fffffffffffffffll;
     keys[i] = weft_last();
+  }
+  if (size <= ${MOST_COMPARED}) {
+    __shared__ unsigned int before[${MOST_COMPARED}];
+    if (threadIdx.x < ${MOST_COMPARED}) before[threadIdx.x] = 0u;
+    __syncthreads();
+    const unsigned int i = threadIdx.x % size, parts = ${TOP_THREADS} / size;
+    const weft_key own_key = keys[i];
+    const long long own_at = at[i];
+    unsigned int ahead = 0u;
+    for (unsigned int j = threadIdx.x / size; j < count; j += parts)
+      if (keys[j] < own_key || (keys[j] == own_key && at[j] < own_at)) ++ahead;
+    atomicAdd(&before[i], ahead);
+    __syncthreads();
+    const unsigned int to = before[i];
+    if (threadIdx.x < count && to < (unsigned int)k) {
+      values[row * k + to] = in[own_at];
+      indices[row * k + to] = own_at;
+    }
+    return;
   }
   for (unsigned int length = 2; length <= size; length *= 2) {
     for (unsigned int apart = length / 2; apart > 0; apart /= 2) {
