@@ -57,3 +57,33 @@ describe.concurrent('a setting', () => {
     expect(output.trim()).toMatch(/^FileError: .*a folder for temporary files: No such.*nowhere/);
   });
 });
+
+describe.concurrent('a flag of the engine', () => {
+  const looped = `
+    import { setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
+    import { compile, lazy } from ${JSON.stringify(LIBRARY)};
+    if (process.env.OWN_FLAG) setFlagsFromString(process.env.OWN_FLAG);
+    const next = compile((x) => x.add(1), { device: 'cpu' });
+    const x = lazy(new Float32Array(2 ** 22));
+    for (let k = 0; k < 4; k++) await next(x);
+    console.log((await next(x)).at(-1), typeof globalThis.gc, runInNewContext('typeof gc'));
+  `;
+
+  it.each<[flag: string, wanted: string]>([
+    ['--no-warnings', '1 undefined undefined'],
+    ['--freeze-flags-after-init', '1 undefined undefined'],
+    ['--freeze_flags_after_init', '1 undefined undefined'],
+    ['--disallow-code-generation-from-strings', '1 undefined undefined'],
+    ['--expose-gc', '1 function function'],
+  ])('%s is as it was after collections of results', async (flag, wanted) => {
+    const { code, output } = await endingOf(looped, { module: true, flags: [flag] });
+    expect([code, output.trim()]).toEqual([0, wanted]);
+  });
+
+  it('that the program sets is as it was, too', async () => {
+    const env = { OWN_FLAG: '--expose-gc' };
+    const { code, output } = await endingOf(looped, { module: true, env });
+    expect([code, output.trim()]).toEqual([0, '1 undefined function']);
+  });
+});

@@ -45,20 +45,40 @@ export class ResultCollector {
 }
 
 /**
- * V8's function that collects young objects, which it gives to contexts that are made while a flag is set. Null in what
- * else runs Node's modules, where flags may be frozen: there, results wait for a collection of the whole heap.
+ * V8's function that collects young objects, which it gives to contexts that are made while a flag is set. Null where
+ * flags are another engine's, or frozen: to set one would end the process. There, results wait for a collection of the
+ * whole heap.
  */
 function youngCollection(): (() => void) | null {
-  const { versions } = process;
+  const { versions, execArgv } = process;
   if ([versions.electron, versions.bun, versions.deno].some((version) => version !== undefined)) return null;
-  const isExposed = typeof Reflect.get(globalThis, 'gc') === 'function';
+  if (execArgv.some((option) => FROZEN_FLAGS.test(option))) return null;
   try {
-    setFlagsFromString('--expose-gc');
-    const gc: unknown = runInNewContext('gc');
-    return typeof gc === 'function' ? () => Reflect.apply(gc, undefined, [{ type: 'minor' }]) : null;
+    const collect = givenCollection() ?? exposedCollection();
+    return collect === undefined ? null : () => collect({ type: 'minor' });
   } catch {
     return null;
-  } finally {
-    if (!isExposed) setFlagsFromString('--no-expose-gc');
   }
+}
+
+type Collect = (options: { readonly type: 'minor' }) => void;
+
+const FROZEN_FLAGS = /^--freeze[-_]flags[-_]after[-_]init$/;
+/** Contexts that are made with the flag: flags are those of the process, and another thread may take it back meanwhile. */
+const CONTEXTS = 3;
+
+/** The function that a new context has. Where the program has set the flag, it is left as it is. */
+const givenCollection = (): Collect | undefined => runInNewContext('globalThis.gc');
+
+function exposedCollection(): Collect | undefined {
+  for (let k = 0; k < CONTEXTS; k++) {
+    setFlagsFromString('--expose-gc');
+    try {
+      const collect = givenCollection();
+      if (collect !== undefined) return collect;
+    } finally {
+      setFlagsFromString('--no-expose-gc');
+    }
+  }
+  return undefined;
 }
