@@ -224,9 +224,10 @@ describe('a recording', () => {
   it('has what streams and threads did, and is not made again at once', async () => {
     await stateWhere(({ recording }) => !recording);
     const recordings = new Recordings(performance.now());
-    expect(recordings.record(60)).toBe(true);
+    expect(recordings.record(60_000)).toBe(true);
     await x.exp().sum().compute({ device: 'cpu' });
-    while (recordings.isOpen) await new Promise((resolve) => setTimeout(resolve, 5));
+    await recordings.stop();
+    expect(recordings.isOpen).toBe(false);
     const { rows, work, milliseconds } = recordings.last!;
     expect(rows.map(({ label }) => label)).toEqual(expect.arrayContaining(['cpu', 'JavaScript']));
     expect(work.map(({ name }) => name)).toEqual(['reduce_exp_sum']);
