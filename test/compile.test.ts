@@ -48,6 +48,22 @@ describe('a compiled function', () => {
     }
   });
 
+  it('reads a view of shared memory that grows as it was at the call, as any compute does', async () => {
+    const Growable = SharedArrayBuffer as unknown as new (
+      byteLength: number,
+      options: { maxByteLength: number },
+    ) => SharedArrayBuffer & { grow(byteLength: number): void };
+    const next = compile((x: Lazy) => x.add(1), { device });
+    for (const call of [next, (x: Float32Array) => lazy(x).add(1).compute({ device })]) {
+      for (const length of [4, 4, 5]) {
+        const buffer = new Growable(4 * length, { maxByteLength: 64 });
+        const under = call(new Float32Array(buffer));
+        buffer.grow(64);
+        expect((await under).data).toEqual(new Float32Array(length).fill(1));
+      }
+    }
+  });
+
   it('is traced once, and computes with the elements of each call', async () => {
     const { dot, calls } = counted();
     const f = compile(dot, { device });

@@ -167,7 +167,9 @@ export function inputOf(array: SourceArray, canonical: Canonical): Input {
   }
 }
 
-const isResizable = ({ buffer }: TypedArray): boolean => 'resizable' in buffer && buffer.resizable === true;
+const isOfFixedLength = ({ buffer }: TypedArray): boolean =>
+  !('resizable' in buffer && buffer.resizable === true) &&
+  !('growable' in buffer && buffer.growable === true);
 
 /** As many elements as an array has, from `start` on. */
 export function partOf(
@@ -180,7 +182,7 @@ export function partOf(
   const end = (start + elementCount) * values;
   if (data.length < end) throw lostMemory(`${end} values`, `${data.length} values`, canonical);
   // A view that follows the length of its buffer would be another one when the run reads it.
-  if (start === 0 && data.length === end && !isResizable(data)) return data;
+  if (start === 0 && data.length === end && isOfFixedLength(data)) return data;
   return data.subarray(start * values, end);
 }
 
