@@ -1,7 +1,17 @@
 /** Results of sizes that depend on data, which stay on a GPU: the bytes that are there, whatever the size, without a plan for it. */
 import { afterEach, expect, it, vi } from 'vitest';
-import { MemoryError } from '../../src/host/errors.js';
-import { compile, compute, type Lazy, lazy, nonzero, persist, synchronize } from '../../src/index.js';
+import { DeviceError, MemoryError } from '../../src/host/errors.js';
+import {
+  compile,
+  compute,
+  type Lazy,
+  lazy,
+  limitMemory,
+  nonzero,
+  persist,
+  synchronize,
+  trim,
+} from '../../src/index.js';
 import { describeSimulator, setFaults, takeProblems } from './simulator.js';
 
 // Few bytes are large enough to be cut before they come to the host.
@@ -100,6 +110,34 @@ it('come to the host alone, where their bounds are large, in tiles where there i
   }
   const tiled = await chosen(3).compute({ ...device, memory: 2 ** 19 });
   expect(tiled.data).toEqual(long.filter((value) => value < 3));
+  await synchronize('cuda:0');
+  expect(inUse()).toBe(before);
+});
+
+it('where the limit of the process has no room for a copy beside what was computed', async () => {
+  const long = Float64Array.from({ length: 400_000 }, (_, k) => k);
+  const x = await lazy(long).persist(device);
+  const chosen = compile((x: Lazy, limit: Lazy) => x.slice(x.less(limit)), device);
+  await trim('cuda:0');
+  // The bound has 3.2 MB, the part 1.1.
+  await limitMemory(inUse() + 4_000_000, 'cuda:0');
+  const result = await chosen.persist(x, lazy(Float64Array.of(135_001)));
+  expect((await result.slice([0, 10]).compute()).data).toEqual(long.subarray(0, 10));
+  expect([result.size, (await result.max().compute()).item()]).toEqual([135_001, 135_000]);
+  for (const array of [x, result]) array.dispose();
+  await limitMemory(null, 'cuda:0');
+});
+
+it('or not at all: what was computed is given back where a copy fails', async () => {
+  const x = lazy(ramp);
+  const parts = (): Promise<Lazy[]> =>
+    persist([x.slice(x.less(0.01)), x.slice(x.less(0.9)), x.mul(2)], device);
+  for (const part of await parts()) part.dispose();
+  await synchronize('cuda:0');
+  const before = inUse();
+  setFaults([{ call: 'cuMemcpyDtoDAsync_v2', nth: 0, status: 1 }]);
+  await expect(parts()).rejects.toThrow(DeviceError);
+  setFaults([]);
   await synchronize('cuda:0');
   expect(inUse()).toBe(before);
 });

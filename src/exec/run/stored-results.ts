@@ -1,7 +1,7 @@
 /**
  * Results on devices with an axis whose size depends on data: their lengths come to the host, then they are cut. On a GPU
  * the elements that are there are the first bytes of the result: a copy of those, which is planned for no size, or the
- * memory as it is, where they are much of it. Others on one device are cut together. Called by `evaluate.ts`.
+ * memory as it is, where they are much of it or a copy has no room. Others on one device are cut together. Called by `evaluate.ts`.
  */
 import { slice } from '../../graph/basic-slicing.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
@@ -9,6 +9,7 @@ import type { DeviceBuffer, Expr, Shape } from '../../graph/expr.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { deviceArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
+import { MemoryError } from '../../host/errors.js';
 import { cutBuffer, sliceBuffer } from '../native/native.js';
 import { deviceNamed } from '../targets/device.js';
 import type { Executed } from './run-program.js';
@@ -70,7 +71,7 @@ export async function cutTo(
   );
   const others = parts.filter((part) => !isFirstBytes(part));
   const devices = new Set(others.map(({ result }) => result.buffer!.device));
-  await Promise.all([
+  const cutting = [
     ...parts.filter(isFirstBytes).map(async (part) => stored.set(part.result, await firstBytesOf(part))),
     ...[...devices].map(async (device) => {
       const own = others.filter(({ result }) => result.buffer!.device === device);
@@ -79,7 +80,14 @@ export async function cutTo(
       );
       for (const [k, { result }] of own.entries()) stored.set(result, cut[k]!);
     }),
-  ]);
+  ];
+  try {
+    await Promise.all(cutting);
+  } catch (error) {
+    await Promise.allSettled(cutting);
+    for (const { buffer } of [...results, ...stored.values()]) buffer?.dispose();
+    throw error;
+  }
   for (const { result } of parts) result.buffer?.dispose();
   return cuts.map((_, k) => stored.get(results[k]!) ?? results[k]!);
 }
@@ -92,9 +100,16 @@ async function firstBytesOf({ result: { buffer, shape, dtype }, axis, size }: Un
   const cut = { shape: shape.slice(1).toSpliced(axis, 0, size), dtype };
   const byteLength = sizeOfShape(cut.shape) * byteLengthOf(dtype);
   if (buffer === undefined || byteLength === 0) return { ...cut, buffer: undefined };
-  const isMuch = byteLength >= LEAST_KEPT * buffer.byteLength;
-  return {
-    ...cut,
-    buffer: isMuch ? sliceBuffer(buffer, 0, byteLength) : await cutBuffer(buffer, byteLength),
-  };
+  const copy = byteLength < LEAST_KEPT * buffer.byteLength ? await copyOf(buffer, byteLength) : undefined;
+  return { ...cut, buffer: copy ?? sliceBuffer(buffer, 0, byteLength) };
+}
+
+/** A copy of the first bytes; undefined: there is no room for it beside them. */
+async function copyOf(buffer: DeviceBuffer, byteLength: number): Promise<DeviceBuffer | undefined> {
+  try {
+    return await cutBuffer(buffer, byteLength);
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined;
+    throw error;
+  }
 }
