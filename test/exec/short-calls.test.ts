@@ -2,18 +2,18 @@
  * Products and routines of the CPU that take no longer than to wake a thread are computed by the call that asks for them.
  */
 import { describe, expect, it } from 'vitest';
-import { exprOf } from '../../src/api/lazy.js';
 import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
 import { programOf } from '../../src/exec/run/program.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
-import { compute, eye, type Lazy, lazy, linalg } from '../../src/index.js';
+import { upToBound } from '../../src/graph/extent.js';
+import { compute, eye, type Lazy, lazy, linalg, sparse } from '../../src/index.js';
 
 const options = { device: 'cpu' } as const;
 
 /** The native program of expressions. */
 async function specOf(...results: readonly Lazy[]) {
-  const canonical = canonicalize(results.map((x) => exprOf('test', x)));
+  const canonical = canonicalize(results.map(({ expr }) => upToBound(expr)));
   const target = computeTargetOf(devicesOf(canonical, options), options, 'host');
   const { one } = await programOf(canonical, target);
   return cpuProgram(one!.plan);
@@ -23,6 +23,9 @@ const square = (n: number, count?: number): Lazy =>
   lazy(Float64Array.from({ length: n * n * (count ?? 1) }, (_, k) => Math.sin(k * k))).reshape(
     count === undefined ? [n, n] : [count, n, n],
   );
+
+/** So many rows of three elements each, as a lazy graph makes them and as the device holds them. */
+const line = (rows: number) => sparse.diags([-1, 2, -1], [-1, 0, 1], [rows, rows]).persist(options);
 
 describe('calls of the CPU', () => {
   it('give all results of small matrices in one step, their statuses too', async () => {
@@ -85,5 +88,21 @@ describe('calls of the CPU', () => {
     await expect(linalg.solve(square(40).mul(0), square(40)).compute(options)).rejects.toThrow(
       /pivot 1 is 0/,
     );
+  });
+
+  it.each([true, false])('of sparse matrices are short where there are few elements: %s', async (isShort) => {
+    const a = await line(isShort ? 2000 : 100_000);
+    const parts = ({ data, indices, indptr }: typeof a): readonly Lazy[] => [data, indices, indptr];
+    const [rows] = a.shape;
+    const graphs = [
+      parts(a.add(a)),
+      parts(a.T),
+      parts(a.rows(1, rows)),
+      parts(a.columns(1, rows)),
+      [a.sum(0)],
+      [a.matmul(lazy(new Float64Array(rows)))],
+      ...(isShort ? [[a.rows(0, 40).columns(0, 40).toDense()]] : []),
+    ];
+    for (const each of graphs) expect((await specOf(...each)).hasShortCalls ?? false).toBe(isShort);
   });
 });

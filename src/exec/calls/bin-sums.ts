@@ -16,6 +16,7 @@ import { aligned } from '../plan/memory.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels, CallLaunch } from './call-row.js';
 import { int32, int64 } from './launch-arguments.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
 
 /** Elements that a block goes through at least, and the most blocks. */
@@ -99,6 +100,7 @@ const SUMMING: Routine = {
   cudaWorkspace: (step) => ({ most: workspaceOf(step), least: workspaceOf(step) }),
   // An element's bin is a sector of the cache.
   work: ({ operands, results }) => ({ bytes: 2 * bytesOfAll([...operands, ...results]), launches: 8 }),
+  operations: passedOperations(3),
   method: () => 'in one pass, as multiples of a power of two',
 };
 

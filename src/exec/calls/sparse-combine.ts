@@ -6,6 +6,7 @@
 import { dtypeCode } from '../../graph/dtype.js';
 import { COMBINED_OPS } from '../../graph/sparse-routines.js';
 import { openTails } from './open-tails.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_COMBINE = routineCall({
@@ -19,6 +20,7 @@ export const SPARSE_COMBINE = routineCall({
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  operations: passedOperations(),
   method: ({ parameters }) =>
     `rows merged by one thread each, their elements: ${COMBINED_OPS[parameters[3]!]}`,
 });

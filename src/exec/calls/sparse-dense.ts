@@ -12,6 +12,7 @@ import {
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, type Routine, routineCall } from './routine.js';
 import { stretchOfRows } from './sparse-units.js';
 
@@ -65,6 +66,7 @@ const DENSE: Routine = {
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  operations: passedOperations(),
   method: () => 'rows cleared, and their elements written',
 };
 

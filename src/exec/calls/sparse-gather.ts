@@ -5,6 +5,7 @@
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { firstGathered, GATHER_WAYS } from '../../graph/sparse-routines.js';
 import { openTails } from './open-tails.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_GATHER = routineCall({
@@ -25,5 +26,6 @@ export const SPARSE_GATHER = routineCall({
   },
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  operations: passedOperations(),
   method: ({ parameters: [way] }) => `rows ${GATHER_WAYS[way!]}, copied`,
 });

@@ -4,6 +4,7 @@
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { openTails } from './open-tails.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_KEPT = routineCall({
@@ -22,5 +23,6 @@ export const SPARSE_KEPT = routineCall({
   ],
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  operations: passedOperations(),
   method: ({ parameters: [hasMask] }) => `by ${hasMask === 1 ? 'a mask' : 'their columns'}, in one pass`,
 });

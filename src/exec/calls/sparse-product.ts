@@ -13,6 +13,7 @@ import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
 import { mapFunctions, mapsText } from './map-functions.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, operandsOf, type Routine, routineCall } from './routine.js';
 import { stretchOfRows } from './sparse-units.js';
 
@@ -96,6 +97,11 @@ const PRODUCT: Routine = {
     bytes: bytesOfAll([...operands, ...results]),
     launches: 1,
   }),
+  // A map's functions may take any time.
+  operations: (step) => {
+    const { stored, width } = sizesOf(step);
+    return step.maps === undefined ? passedOperations()(step) + 2 * stored * width : Number.POSITIVE_INFINITY;
+  },
   method: (step) => `a row by ${sizesOf(step).lanes} lanes${mapsText(step)}`,
 };
 

@@ -8,6 +8,7 @@ import {
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import { int64 } from './launch-arguments.js';
+import { passedOperations } from './passed-operations.js';
 import { type Routine, routineCall } from './routine.js';
 
 const sizesOf = ({ operands, results }: RoutineStep) => ({
@@ -49,6 +50,7 @@ const ROWS: Routine = {
     const [starts, result] = [step.operands[0]!, step.results[0]!];
     return { bytes: rows * byteLengthOf(starts.dtype) + bound * byteLengthOf(result.dtype), launches: 1 };
   },
+  operations: passedOperations(),
   method: () => 'a search for every few elements',
 };
 

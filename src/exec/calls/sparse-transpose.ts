@@ -4,6 +4,7 @@
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { openTails } from './open-tails.js';
+import { passedOperations } from './passed-operations.js';
 import { bytesOfAll, routineCall } from './routine.js';
 
 export const SPARSE_TRANSPOSE = routineCall({
@@ -20,5 +21,6 @@ export const SPARSE_TRANSPOSE = routineCall({
   ],
   cudaWorkspace: () => ({ most: 0, least: 0 }),
   work: ({ operands, results }) => ({ bytes: bytesOfAll([...operands, ...results]), launches: 1 }),
+  operations: passedOperations(3),
   method: () => 'by a stable counting sort of the columns',
 });
