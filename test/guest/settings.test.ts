@@ -73,12 +73,21 @@ describe.concurrent('a flag of the engine', () => {
   it.each<[flag: string, wanted: string]>([
     ['--no-warnings', '1 undefined undefined'],
     ['--freeze-flags-after-init', '1 undefined undefined'],
-    ['--freeze_flags_after_init', '1 undefined undefined'],
     ['--disallow-code-generation-from-strings', '1 undefined undefined'],
     ['--expose-gc', '1 function function'],
   ])('%s is as it was after collections of results', async (flag, wanted) => {
     const { code, output } = await endingOf(looped, { module: true, flags: [flag] });
     expect([code, output.trim()]).toEqual([0, wanted]);
+  });
+
+  it('that is frozen does not end a process whose worker has other options', async () => {
+    const source = JSON.stringify(`data:text/javascript,${encodeURIComponent(looped)}`);
+    const script = `
+      import { Worker } from 'node:worker_threads';
+      new Worker(new URL(${source}), { execArgv: [] });
+    `;
+    const { code, output } = await endingOf(script, { module: true, flags: ['--freeze-flags-after-init'] });
+    expect([code, output.trim()]).toEqual([0, '1 undefined undefined']);
   });
 
   it('that the program sets is as it was, too', async () => {

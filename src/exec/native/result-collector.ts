@@ -4,6 +4,7 @@
  * beside that: until then every result takes pages that the system clears first, or that left the caches long ago.
  * Called by `native-run.ts`.
  */
+import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -50,9 +51,9 @@ export class ResultCollector {
  * whole heap.
  */
 function youngCollection(): (() => void) | null {
-  const { versions, execArgv } = process;
+  const { versions } = process;
   if ([versions.electron, versions.bun, versions.deno].some((version) => version !== undefined)) return null;
-  if (execArgv.some((option) => FROZEN_FLAGS.test(option))) return null;
+  if ([...process.execArgv, ...commandLine()].some((option) => FROZEN_FLAGS.test(option))) return null;
   try {
     const collect = givenCollection() ?? exposedCollection();
     return collect === undefined ? null : () => collect({ type: 'minor' });
@@ -64,6 +65,16 @@ function youngCollection(): (() => void) | null {
 type Collect = (options: { readonly type: 'minor' }) => void;
 
 const FROZEN_FLAGS = /^--freeze[-_]flags[-_]after[-_]init$/;
+
+/** The arguments of the process, where the system tells them: a worker may have been given options of its own. */
+function commandLine(): string[] {
+  try {
+    return readFileSync('/proc/self/cmdline', 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
 /** Contexts that are made with the flag: flags are those of the process, and another thread may take it back meanwhile. */
 const CONTEXTS = 3;
 
