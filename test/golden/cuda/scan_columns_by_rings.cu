@@ -95,16 +95,16 @@ __device__ __forceinline__ weft_rows weft_rows_of(unsigned int stripe, unsigned 
 }
 template <int level>
 __device__ __forceinline__ void weft_take(weft_wide (&part)[2][4], const unsigned long long* told, unsigned int from, unsigned int to) {
-  for (; from < to; from += 4) {
-    unsigned long long word[4][2];
+  for (; from < to; from += 8) {
+    unsigned long long word[8][2];
     #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < 8; ++j) {
       if (from + j >= to) break;
       #pragma unroll
       for (int e = 0; e < 2; ++e) word[j][e] = weft_heard(told + (long long)(from + j) * 64 + 32 * e);
     }
     #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < 8; ++j) {
       if (from + j >= to) break;
       const unsigned int done = from + j + 1;
       #pragma unroll
