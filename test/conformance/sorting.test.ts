@@ -187,6 +187,18 @@ describe.each(backends())('on %s, selecting', (device) => {
     );
   });
 
+  it.each(['float32', 'float64'] as const)('finds infinities of %s among NaN', async (dtype) => {
+    const row = new (dtype === 'float32' ? Float32Array : Float64Array)(2 ** 16).fill(Number.NaN);
+    for (let k = 0; k < 8 * 512; k++)
+      row[3 * 512 * Math.floor(k / 512) + (k % 512)] = Number.POSITIVE_INFINITY;
+    const x = lazy(row);
+    const { indices: least } = topK(x, 8, { largest: false });
+    const { indices: most } = topK(x.negative(), 1);
+    const [some, one] = await run(device, [least, most]);
+    expect(some!.data).toEqual(BigInt64Array.from([0, 1, 2, 3, 4, 5, 6, 7], BigInt));
+    expect(one!.data).toEqual(BigInt64Array.of(0n));
+  });
+
   it('finds the first elements among few candidates, of which many are equal or one is far from the others', async () => {
     const random = generator(20261127);
     const below = (): Float32Array => Float32Array.from({ length: LONG }, () => random() / 2);

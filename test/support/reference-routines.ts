@@ -315,7 +315,7 @@ function sorted(isArgument: boolean, descending: boolean, { shape, values }: Rou
     order.sort(
       (i, j) => classes[i]! - classes[j]! || compareParts(parts[i]!, parts[j]!, sign, !isArgument) || i - j,
     );
-    ordered.push(...order.map((k) => (isArgument ? BigInt(k) : own[k]!)));
+    for (const k of order) ordered.push(isArgument ? BigInt(k) : own[k]!);
   }
   return ordered;
 }

@@ -145,7 +145,7 @@ template <class V, class F> __device__ __forceinline__ weft_bound weft_narrow(we
 
 /**
  * Whether any of the elements that a thread has read is a candidate: of floats by the greatest of them, or the least. Of NaN,
- * which no bound of numbers reaches, there is no such; a bound of NaN is reached by all.
+ * which no bound of numbers reaches, there is no such; a bound of NaN, or between infinity and it, is reached by all.
  */
 function printReach({ dtype, descending }: TopForm, items: number, element: string): string {
   const numbers = { float32: '__int_as_float((int)', float64: '__longlong_as_double((long long)' } as const;
@@ -160,7 +160,8 @@ function printReach({ dtype, descending }: TopForm, items: number, element: stri
   return `      auto best = ${number(element.replaceAll('item', '0'))};
       #pragma unroll
       for (int item = 1; item < ${items}; ++item) best = fmax(best, ${number(element)});
-      const bool is_any = best >= ${number('weft_element_of(limit)')} || limit == weft_last();
+      const auto reached = ${number('weft_element_of(limit)')};
+      const bool is_any = best >= reached || reached != reached;
 `;
 }
 
