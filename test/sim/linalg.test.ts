@@ -101,6 +101,20 @@ describe('linear algebra on a simulated GPU', () => {
       expect(off.item()).toBeLessThan(dtype === 'float32' ? 2e-5 : 2e-14);
   });
 
+  it.each([20, 34])('has QR factors of %d rows of rank 1, whose rests become denormal', async (n) => {
+    const x = toLazy(randomValues('complex64', [2, n, 1], 9)).mul(
+      toLazy(randomValues('complex64', [1, n], 3)),
+    );
+    for (const scale of [1, 2 ** -140]) {
+      const { q, r } = linalg.qr(x.mul(scale).astype('complex64'));
+      const [left, right] = await compute([q, r], { device });
+      const error = lazy(left!).matmul(lazy(right!).div(scale)).sub(x).abs().max();
+      const apart = lazy(left!).matrixTranspose().conj().matmul(lazy(left!)).sub(eye(n)).abs().max();
+      for (const off of await compute([apart, error], { device: 'cpu' }))
+        expect(off.item()).toBeLessThan(scale === 1 ? 1e-4 : 1e-2);
+    }
+  });
+
   it.each([1, 5, 13])(
     'has LU factors and determinants of %d rows, of which a warp has several',
     async (n) => {

@@ -111,18 +111,20 @@ ${eachRow(places, `if (lane + ${LANES} * q >= k) largest = weft_larger(largest, 
         scale = is_safe || largest == 0 ? 1 : largest;
         squares = 0;
 ${squaresOf('weft_parted(y[q], scale)')}      }
-      const weft_real length = scale * sqrt(squares);
+      const weft_real length = sqrt(squares);
       const bool is_none = rests == 0 && weft_is_real(first);
-      const weft_real beta = is_none ? weft_re(first) : weft_re(first) > 0 ? -length : length;
-      const weft_number below = first - weft_from(beta, 0), inverse = weft_over(weft_from(1, 0), below);
-      const weft_number tau = is_none ? weft_number{} : weft_over(weft_from(beta, 0) - first, weft_from(beta, 0));
+      // Of scaled numbers, as quotients of denormal ones have few digits.
+      const weft_number scaled = weft_parted(first, scale);
+      const weft_real turned = weft_re(scaled) > 0 ? -length : length, beta = is_none ? weft_re(first) : scale * turned;
+      const weft_number below = scaled - weft_from(turned, 0), inverse = weft_over(weft_from(1, 0), below);
+      const weft_number tau = is_none ? weft_number{} : weft_parted(weft_from(turned, 0) - scaled, turned);
       if (group == k % ${places.groups}) {
 ${eachRow(
   places,
   `{
         const int row = lane + ${LANES} * q;
         weft_number own = weft_from(0, 0);
-        if (row > k && !is_none) own = is_safe ? y[q] * inverse : weft_over(y[q], below);
+        if (row > k && !is_none) own = is_safe ? y[q] * inverse : weft_parted(y[q], scale) * inverse;
         if (row < ${rows}) factors[(long long)k * ${rows} + row] = row < k ? y[q] : row == k ? weft_from(beta, 0) : own;
         reflectors[k % 2][row] = row == k ? weft_from(1, 0) : own;
       }`,

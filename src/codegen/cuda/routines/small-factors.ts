@@ -73,18 +73,19 @@ export const printReflector = (
     weft_real rest = 0;
     for (int i = k + 1 + lane; i < ${rows}; i += ${WARP}) rest += weft_size(v[i]);
     rest = weft_warp_sum(rest);
-    const weft_number first = v[k];
-    const weft_real scale = rest + weft_size(first);
+    const weft_real scale = rest + weft_size(v[k]);
     weft_real squares = 0;
     for (int i = k + lane; i < ${rows}; i += ${WARP}) squares += weft_squared(weft_parted(v[i], scale));
-    const weft_real length = scale * sqrt(weft_warp_sum(squares));
-    const bool is_none = rest == 0 && weft_is_real(first);
-    const weft_real beta = is_none ? weft_re(first) : weft_re(first) > 0 ? -length : length;
-    const weft_number tau = is_none ? weft_number{} : weft_over(weft_from(beta, 0) - first, weft_from(beta, 0));
-    const weft_number below = first - weft_from(beta, 0);
+    const weft_real length = sqrt(weft_warp_sum(squares));
+    const bool is_none = rest == 0 && weft_is_real(v[k]);
+    // Of scaled numbers, as quotients of denormal ones have few digits.
+    const weft_number first = weft_parted(v[k], scale);
+    const weft_real turned = weft_re(first) > 0 ? -length : length, beta = is_none ? weft_re(v[k]) : scale * turned;
+    const weft_number below = first - weft_from(turned, 0);
+    const weft_number tau = is_none ? weft_number{} : weft_parted(weft_from(turned, 0) - first, turned);
     __syncwarp();
     if (!is_none)
-      for (int i = k + 1 + lane; i < ${rows}; i += ${WARP}) v[i] = weft_over(v[i], below);
+      for (int i = k + 1 + lane; i < ${rows}; i += ${WARP}) v[i] = weft_over(weft_parted(v[i], scale), below);
     if (lane == 0) v[k] = weft_from(beta, 0);
     __syncwarp();
 `;
