@@ -64,6 +64,26 @@ it('eigenpairs of float32, of complex numbers and of a matrix of low rank are th
   }
 });
 
+it('all eigenvalues, and vectors of singular values that are 0, of matrices whose squares overflow or vanish', async () => {
+  const few = sparse.random(random.key(6), [50, 2], { density: 0.8 });
+  const low = few.matmul(sparse.random(random.key(7), [2, 60], { density: 0.8 }));
+  for (const scale of [1e200, 1e-200]) {
+    const tridiagonal = sparse.diags([-scale, 2 * scale, -scale], [-1, 0, 1], [7, 7]);
+    const { eigenvalues, eigenvectors } = sparse.eigsh(tridiagonal, { k: 7 });
+    const roots = Array.from({ length: 7 }, (_, k) => 2 - 2 * Math.cos(((k + 1) * Math.PI) / 8));
+    const a = low.map((x) => x.mul(scale));
+    const { u, s, vh, converged } = sparse.svds(a, { k: 5 });
+    const size = s.max();
+    const apart = [u.T.matmul(u), vh.matmul(vh.T)].map((gram) => gram.sub(eye(5)));
+    const rests = [a.matmul(vh.T).sub(u.mul(s)).div(size), s.slice([2]).div(size)];
+    const own = tridiagonal.matmul(eigenvectors).sub(eigenvectors.mul(eigenvalues)).div(scale);
+    const off = [...apart, ...rests, own, eigenvalues.div(scale).sub(roots)].map((x) => x.abs().max());
+    const [done, ...found] = await compute([converged, ...off], cpu);
+    expect(done.item()).toBe(true);
+    for (const each of found) expect(Number(each.item()), `by ${scale}`).toBeLessThan(1e-13);
+  }
+});
+
 it('a zero on the diagonal of a triangle is an error, at the line that solves with it', async () => {
   const a = sparse.fromDense([
     [1, 0],

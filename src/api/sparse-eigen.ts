@@ -76,7 +76,9 @@ export function eigsh(a: MatrixLike, options: EigshOptions = {}): SparseEigh {
     const op = 'sparse.eigsh';
     checkOptions(op, options, ['k', 'which', 'ncv', 'v0', 'tol', 'maxiter']);
     const { shape, times } = squareOf(op, a);
-    return eigenpairs(op, times, shape[0], options);
+    const { times: product, scale } = sized(times, startOf(op, shape[0], options));
+    const { eigenvalues, ...others } = eigenpairs(op, product, shape[0], options);
+    return { eigenvalues: eigenvalues.multiply(scale), ...others };
   });
 }
 
@@ -105,7 +107,8 @@ export interface SparseSvd {
 
 /**
  * k singular values and vectors of a matrix, as SciPy's `svds`, by the eigenvalues of AᴴA, or of AAᴴ where A has more
- * columns than rows: singular values below √ε of the largest one are rounding. Errors are those of `sparse.eigsh`.
+ * columns than rows, and the decomposition of A times their vectors: those of both sides are orthonormal, of singular values that
+ * are 0 too. Of values below √ε of the largest one the order may be another. Errors are those of `sparse.eigsh`.
  *
  * @example
  * const a = sparse.diags([[1, 2, 3, 4, 5, 6, 7, 8]])
@@ -120,23 +123,44 @@ export function svds(a: MatrixLike, options: SvdsOptions = {}): SparseSvd {
     oneOf(op, 'which', ['LM', 'SM'], options.which ?? 'LM');
     const { shape, times, adjoint } = productsOf(op, a);
     const isTall = shape[0] >= shape[1];
-    const squared: Product = isTall ? (x) => adjoint(times(x)) : (x) => times(adjoint(x));
+    const size = Math.min(...shape);
     const own = { ...options, tol: tolerance(op, 'tol', options.tol, 0) ** 2 };
-    const found = eigenpairs(op, squared, Math.min(...shape), own);
-    const s = found.eigenvalues.flip(0).maximum(0).sqrt();
+    const [there, back] = isTall ? [times, adjoint] : [adjoint, times];
+    const start = startOf(op, size, options);
+    const first = sized(there, start);
+    const second = sized(back, first.times(start));
+    const found = eigenpairs(op, (x) => second.times(first.times(x)), size, own);
     const vectors = found.eigenvectors.flip(1);
-    // The vectors of the other side, a column each.
-    const others = columnwise(vectors, isTall ? times : adjoint);
-    const scaled = others.multiply(ratio(full([], 1, { dtype: s.dtype }), s));
-    const [u, v] = isTall ? [scaled, vectors] : [vectors, scaled];
+    // Orthonormal vectors of the other side too, and values that are not roots of rounding.
+    const others = linalg.svd(columnwise(vectors, first.times), { fullMatrices: false });
+    const s = others.s.multiply(first.scale);
+    const turned = vectors.matmul(adjointOf(others.vh));
+    const [u, v] = isTall ? [others.u, turned] : [turned, others.u];
     const { converged, iterations } = found;
-    return { u, s, vh: v.dtype.startsWith('complex') ? v.conj().T : v.T, converged, iterations };
+    return { u, s, vh: adjointOf(v), converged, iterations };
   });
 }
 
 function columnwise(x: Lazy, product: Product): Lazy {
   const columns = Array.from({ length: x.shape[1]! }, (_, k) => product(x.slice('...', k)).reshape([-1, 1]));
   return concat(columns, 1);
+}
+
+const adjointOf = (x: Lazy): Lazy => (x.dtype.startsWith('complex') ? x.conj().T : x.T);
+
+/** The first vector. */
+function startOf(op: string, n: number, { v0 }: Pick<EigshOptions, 'v0'>): Lazy {
+  return v0 === undefined ? random.uniform(random.key(1), [n]).sub(0.5) : vectorOf(op, 'v0', v0, n);
+}
+
+/** A product without the power of two that its elements have beside those of x, so that squares neither overflow nor vanish. */
+function sized(times: Product, x: Lazy): { readonly times: Product; readonly scale: Lazy } {
+  const largest = times(x).abs().max();
+  const most = Math.log2(Number(finfo(largest.dtype).max)) - 2;
+  const exponent = largest.log2().floor();
+  const whole = exponent.isfinite().where(exponent, 0).clip(-most, most);
+  const inverse = whole.negative().exp2();
+  return { times: (y) => times(y).multiply(inverse), scale: whole.exp2() };
 }
 
 /** Indices that a sort gives, and numbers of steps, are in range. */
@@ -157,8 +181,7 @@ function eigenpairs(op: string, times: Product, n: number, options: EigshOptions
   const sizes = sizesOf(op, n, options);
   const { k, most, kept } = sizes;
   const which = oneOf(op, 'which', ['LM', 'SM', 'LA', 'SA'], options.which ?? 'LM');
-  const given = options.v0 === undefined ? undefined : vectorOf(op, 'v0', options.v0, n);
-  const start = given ?? random.uniform(random.key(1), [n]).sub(0.5);
+  const start = startOf(op, n, options);
   const { dtype } = times(start);
   const first = start.astype(dtype);
   const size = norm(first);
@@ -194,19 +217,24 @@ function eigenpairs(op: string, times: Product, n: number, options: EigshOptions
     };
   };
   const unit = first.multiply(ratio(full([], 1, { dtype: real }), size));
-  const whole = expanded(krylov, { next: unit, before: zeros([n], { dtype }) });
+  const scale = zeros([], { dtype: real });
+  const whole = expanded(krylov, { next: unit, before: zeros([n], { dtype }), scale });
   const cycles = stepsOf(op, options.maxiter, 10 * n);
-  const { cycle, ...last } = whileLoop(
-    (now) => isDone(now).logicalNot().logicalAnd(now.cycle.less(cycles)),
-    ({ ritz, next, chosen, couplings, cycle }) => {
-      const before = couplings.matmul(ritz);
-      const more = expanded(krylov, { ritz, next, before });
-      const basis = concat([ritz, more.basis], 0);
-      return { ...restarted({ ...more, chosen, couplings }, basis), cycle: cycle.add(1) };
-    },
-    { ...restarted(whole, whole.basis), cycle: full([], 1, { dtype: 'int64' }) },
-    { max: Math.max(1, cycles - 1) },
-  );
+  const begun = { ...restarted(whole, whole.basis), cycle: full([], 1, { dtype: 'int64' }) };
+  const restarts = (): typeof begun =>
+    whileLoop(
+      (now) => isDone(now).logicalNot().logicalAnd(now.cycle.less(cycles)),
+      ({ ritz, next, chosen, couplings, scale, cycle }) => {
+        const before = couplings.matmul(ritz);
+        const more = expanded(krylov, { ritz, next, before, scale });
+        const basis = concat([ritz, more.basis], 0);
+        return { ...restarted({ ...more, chosen, couplings }, basis), cycle: cycle.add(1) };
+      },
+      begun,
+      { max: Math.max(1, cycles - 1) },
+    );
+  // A basis of the whole space has no room for a restart.
+  const { cycle, ...last } = kept === most ? begun : restarts();
   const order = last.values.argsort(0);
   return {
     eigenvalues: last.values.take(order),
@@ -273,17 +301,18 @@ interface Expansion {
   readonly beta: Lazy;
 }
 
+/** Ritz vectors, the vector after them, its couplings' part of A times it, and the largest size of a product. */
+type Beginning = Partial<Pick<Restart, 'ritz'>> & Pick<Restart, 'next' | 'scale'> & { readonly before: Lazy };
+
 type Projection = Omit<Expansion, 'basis'> & Partial<Pick<Restart, 'chosen' | 'couplings'>>;
 
 /**
  * The basis goes on from a vector until it is full. Of A v the parts along v and along `before`, which are known, are
- * subtracted first; what is left meets the basis by rounding alone, so that one pass over all vectors makes it orthogonal.
+ * subtracted first; what is left meets the basis by rounding alone, so that one pass over all vectors makes it orthogonal, and two
+ * more where that leaves little of it.
  * Rows that are not there yet are zeros, so that a step's shapes are those of all steps.
  */
-function expanded(
-  { times, n, most, eps }: Krylov,
-  { ritz, next, before }: { readonly ritz?: Lazy; readonly next: Lazy; readonly before: Lazy },
-): Expansion {
+function expanded({ times, n, most, eps }: Krylov, { ritz, next, before, scale }: Beginning): Expansion {
   const { dtype } = next;
   const count = most - (ritz?.shape[0] ?? 0);
   const conj = (x: Lazy): Lazy => (dtype.startsWith('complex') ? x.conj() : x);
@@ -292,37 +321,42 @@ function expanded(
   const none = zeros([count], { dtype: norm(next).dtype });
   const last = whileLoop(
     ({ step }) => step.less(count),
-    ({ fresh, vector, before, alphas, betas, step }) => {
+    ({ fresh, vector, before, alphas, betas, scale, step }) => {
       const given = times(vector).astype(dtype);
       const along = conj(vector).multiply(given).sum();
       const alpha = dtype.startsWith('complex') ? along.real() : along;
       const rest = given.subtract(vector.multiply(alpha)).subtract(before);
-      // A space that A maps into itself: it goes on with a random vector, which does not meet the others.
-      const isClosed = norm(rest).lessEqual(norm(given).multiply(8 * eps));
-      const { open } = whileLoop(
-        ({ isWanted }) => isWanted,
-        ({ place }) => ({
-          open: random
-            .uniform(random.foldIn(random.key(2), place), [n])
-            .sub(0.5)
-            .astype(dtype),
-          isWanted: full([], false),
-          place: place.add(1),
-        }),
-        // The place is a state that changes, so that random numbers are made where they are wanted alone.
-        { open: rest, isWanted: isClosed, place: step },
-        { max: 1 },
-      );
       const bases = ritz === undefined ? [fresh] : [fresh, ritz];
       const orthogonal = (x: Lazy): Lazy =>
         bases
           .map((each) => conj(each).matmul(x).matmul(each))
           .reduce((most, part) => most.subtract(part), x)
           .subtract(vector.multiply(conj(vector).multiply(x).sum()));
-      const once = orthogonal(open);
-      // Of few dimensions little of a random vector may be left.
-      const apart = n < 8 * most ? orthogonal(once) : once;
-      const length = norm(apart);
+      const once = orthogonal(rest);
+      const left = norm(once);
+      const largest = scale.maximum(norm(given));
+      // A space that A maps into itself, but for rounding: it goes on with a random vector.
+      const isClosed = left.lessEqual(largest.multiply(8 * eps));
+      const { apart, length } = whileLoop(
+        ({ isWanted }) => isWanted,
+        ({ apart, place }) => {
+          const other = random
+            .uniform(random.foldIn(random.key(2), place), [n])
+            .sub(0.5)
+            .astype(dtype);
+          const again = orthogonal(orthogonal(isClosed.where(other, apart)));
+          return { apart: again, length: norm(again), isWanted: full([], false), place: place.add(1) };
+        },
+        {
+          apart: once,
+          length: left,
+          // Of a vector of which little is left the rounding is orthogonal to nothing.
+          isWanted: isClosed.logicalOr(left.less(norm(rest).multiply(0.5))),
+          // The place is a state that changes, so that random numbers are made where they are wanted alone.
+          place: step,
+        },
+        { max: 1 },
+      );
       const beta = isClosed.where(0, length);
       return {
         fresh: rows.equal(step).where(vector.reshape([1, n]), fresh),
@@ -330,6 +364,7 @@ function expanded(
         before: vector.multiply(beta),
         alphas: at.equal(step).where(alpha, alphas),
         betas: at.equal(step).where(beta, betas),
+        scale: largest,
         step: step.add(1),
       };
     },
@@ -339,6 +374,7 @@ function expanded(
       before,
       alphas: none,
       betas: none,
+      scale,
       step: zeros([], { dtype: 'int64' }),
     },
     { max: count },

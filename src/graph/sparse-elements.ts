@@ -133,6 +133,5 @@ function merged(
 /** The matrix without stored zeros. */
 export function withoutZeros(op: string, matrix: SparseParts): SparseParts {
   if (boundOf(matrix) === 0) return matrix;
-  const values = upToBound(matrix.values);
-  return kept(op, matrix, values.dtype === 'bool' ? values : map('notEqual', [values, 0]));
+  return kept(op, matrix, map('notEqual', [upToBound(matrix.values), 0]));
 }
