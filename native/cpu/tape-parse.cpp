@@ -1,9 +1,7 @@
 // Reads a tape from what src/codegen/cpu/tape.ts wrote, in the order in which it was written.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
-#include <string_view>
 
 #include "cpu/chain-step-parse.h"
 #include "cpu/cpu.h"
@@ -15,10 +13,6 @@
 
 namespace weft::cpu {
 namespace {
-
-// As reduce.cpp enters them.
-constexpr std::array<std::string_view, 3> kSumsOfPairs = {"sum.multiply", "sum.abs.subtract",
-                                                          "sum.square.subtract"};
 
 class Parser {
  public:
@@ -339,8 +333,8 @@ class Parser {
     out.reduce = tape_->registry->reduction(name.c_str(), type);
     if (!out.reduce)
       malformed("no reduction " + name + " of dtype " + std::to_string(static_cast<int>(type)));
-    out.readsFirstOfEqual = std::find(kSumsOfPairs.begin(), kSumsOfPairs.end(), name) != kSumsOfPairs.end();
     arguments(out);
+    out.readsFirstOfEqual = name.starts_with("sum.") && out.argCount == 2;
     out.reduction = static_cast<int>(tape_->reductions.size());
     tape_->reductions.push_back({out.reduce->leafByteLength, out.reduce->nodeByteLength});
   }

@@ -83,21 +83,22 @@ function joinedName(
 export const operandsOf = (kernel: Kernel, fusion: TapeFusion, i: number): readonly number[] =>
   fusion.functions.get(i)?.args ?? argumentsOf(kernel.tape[i]!);
 
-/** Sums that join an op of two values, of which a chunk of equal lanes is read as one lane (`accumulate.h`). */
-const SUMS_OF_PAIRS: readonly string[] = ['sum.multiply', 'sum.abs.subtract', 'sum.square.subtract'];
-
-/** Values that sums of pairs alone read. */
+/** Values that sums of pairs alone read: of those, a chunk of equal lanes is read as one lane (`simple-fold.h`). */
 export function readBySumsOfPairs(kernel: Kernel, levels: Levels): ReadonlySet<number> {
+  const { tape, stores } = kernel;
   const { functions, absorbed } = fuseTape(kernel, levels, () => true);
-  const found = new Set(
-    [...functions.values()].flatMap(({ name, args }) => (SUMS_OF_PAIRS.includes(name) ? args : [])),
-  );
+  // Sums alone join other ops.
+  const pairOf = (i: number): readonly number[] | undefined => {
+    const args = functions.get(i)?.args;
+    return isReduction(tape[i]!) && args?.length === 2 ? args : undefined;
+  };
+  const found = new Set([...functions.keys()].flatMap((i) => pairOf(i) ?? []));
   if (found.size === 0) return found;
-  kernel.tape.forEach((instruction, i) => {
-    if (absorbed[i] || SUMS_OF_PAIRS.includes(functions.get(i)?.name ?? '')) return;
+  tape.forEach((instruction, i) => {
+    if (absorbed[i] || pairOf(i) !== undefined) return;
     for (const arg of functions.get(i)?.args ?? argumentsOf(instruction)) found.delete(arg);
   });
-  for (const { value } of kernel.stores) found.delete(value);
+  for (const { value } of stores) found.delete(value);
   return found;
 }
 
