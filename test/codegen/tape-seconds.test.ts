@@ -62,7 +62,8 @@ describe('the tally of a tape', () => {
 
   it('tells reductions along lanes from those of each lane, and rows from one another', () => {
     expect([...tallyOf(sum(64, 512, [512, 1])).functions.keys()]).toEqual(['along lanes sum float32']);
-    expect(tallyOf(sum(64, 512, [512, 1])).amounts.get('row')).toBe(64);
+    expect(tallyOf(sum(64, 512, [512, 1])).amounts.get('wholeRow')).toBe(64);
+    expect(tallyOf(sum(64, 500, [500, 1])).amounts.get('row')).toBe(64);
     expect([...tallyOf(sum(512, 64, [1, 512])).functions.keys()]).toEqual(['by lane sum float32']);
   });
 

@@ -36,8 +36,12 @@ export const TAPE_RATES = {
   conflict: 0.5,
   /** For each lane of a square of lines. */
   square: 0.227,
-  /** A row that a reduction has for itself: of one value for each lane, of several, and of logarithms. */
+  /**
+   * A row that a reduction has for itself: of one value for each lane, and where rows are whole chunks, so that as many
+   * are reduced at a time as a vector has lanes; of several values, and of logarithms.
+   */
   row: 19,
+  wholeRow: 10,
   wideRow: 84,
   exponentialRow: 860,
   /** A lane that is joined with those of other steps of its block, of one value and of several. */

@@ -26,7 +26,8 @@ import {
 import { storesElements } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
-import { CHUNK } from '../../shared/layout.js';
+import type { ReductionName } from '../../graph/reductions.js';
+import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
 import { planTape } from './tape.js';
 import { type Blocking, type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
 import type { ChainStep } from './tape-chain.js';
@@ -252,7 +253,7 @@ class Tally {
     // Without rows of its own, a tile is one.
     if (!isByLane)
       this.#add(
-        ROW_RATES[classOf(name)],
+        isOfRows && this.#hasWholeRows(name, args[0]!) ? 'wholeRow' : ROW_RATES[classOf(name)],
         isOfRows ? this.#chunks({ rows: true, lanes: false }, loops) : tiles,
       );
     if (classOf(name) !== 'simple') this.#reduced += vectors;
@@ -268,6 +269,13 @@ class Tally {
       vectors,
       isByLane,
     );
+  }
+
+  /** Whether a reduction takes several rows of a block at a time: of whole chunks, no more of them than a leaf has. */
+  #hasWholeRows(name: ReductionName, taken: DType): boolean {
+    const { width } = this.#plan.blocking;
+    const isWhole = width % CHUNK === 0 && width <= LEAF_STEPS * CHUNK;
+    return isWhole && classOf(name) === 'simple' && byteLengthOf(taken) >= 4;
   }
 
   /** An instruction with those that it absorbed, last. */
