@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Watcher, watch } from '../../src/exec/run/watch.js';
-import { compile, type Lazy, lazy, npy, RangeArgumentError, zeros } from '../../src/index.js';
+import { compile, compute, type Lazy, lazy, npy, RangeArgumentError, zeros } from '../../src/index.js';
 
 const ROWS = 2 ** 13;
 const BINS = 50;
@@ -55,6 +55,33 @@ describe('keys of sums on the CPU', () => {
     expect(await computesOf(() => flipped.compute(CPU))).toBe(2);
     const taken = sums(lazy(keys), lazy(VALUES)).take(lazy(Int32Array.of(3)));
     expect(await computesOf(() => taken.compute(CPU))).toBe(2);
+  });
+
+  it('are found in runs at the same time as others, beside other results, and not once a run is cancelled', async () => {
+    const right = sums(lazy(keysWith()), lazy(VALUES));
+    const { data } = await right.compute(CPU);
+    const compiled = compile(sums, CPU);
+    await compiled(lazy(keysWith()), lazy(VALUES));
+    const wrongOf = (turn: number): number => BINS + turn;
+    const settled = await Promise.allSettled(
+      Array.from({ length: 16 }, (_, turn) => {
+        const keys = lazy(turn % 2 === 0 ? keysWith() : keysWith(wrongOf(turn)));
+        return turn % 4 < 2 ? compiled(keys, lazy(VALUES)) : sums(keys, lazy(VALUES)).compute(CPU);
+      }),
+    );
+    for (const [turn, one] of settled.entries()) {
+      if (one.status === 'fulfilled') expect([turn % 2, one.value.data]).toEqual([0, data]);
+      else
+        expect([turn % 2, String(one.reason)]).toEqual([1, expect.stringMatching(`: ${wrongOf(turn)}\\b`)]);
+    }
+    const wrong = sums(lazy(keysWith(BINS)), lazy(VALUES));
+    await expect(compute([right, wrong], CPU)).rejects.toThrow(
+      `expected indices from ${-BINS} to ${BINS - 1} for axis 0`,
+    );
+    const controller = new AbortController();
+    const running = wrong.compute({ ...CPU, signal: controller.signal });
+    controller.abort();
+    await expect(running).rejects.toThrow('aborted');
   });
 
   it('are looked through ahead of a run that writes a file, or that leaves its results on a device', async () => {
