@@ -5,8 +5,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { blockingsOf } from '../../src/codegen/cpu/tape.js';
-import { type Blocking, isSegmented, laneKindOf } from '../../src/codegen/cpu/tape-blocking.js';
+import { type Blocking, isSegmented, laneKindOf, loopsOf } from '../../src/codegen/cpu/tape-blocking.js';
+import { scheduleOf } from '../../src/codegen/cpu/tape-schedule.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
+import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
@@ -72,26 +74,27 @@ describe('tapes', () => {
     }
   });
 
-  it('compute with the results of rows as lanes, on every instruction set', async () => {
+  it('compute with the results of rows as lanes, where nothing else is read, on every instruction set', async () => {
     for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
       const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
-      for (const [rows, columns] of [
-        [5, 128],
-        [70, 64],
-        [130, 100],
+      for (const [rows, columns, isBeside] of [
+        [5, 128, false],
+        [70, 64, false],
+        [130, 100, false],
+        [70, 64, true],
       ] as const) {
         for (const dtype of ['float32', 'float64', 'int64'] as const) {
           const b = new KernelBuilder([3, rows], [columns]);
           const x = b.load(dtype, [rows * columns, columns, 1]);
           const sum = b.reduce('sum', b.map('square', b.map('subtract', x, b.load(dtype, [0, 0, 1]))));
-          const apart = b.load(dtype, [rows, 2, 0]);
-          const cut = b.load(dtype, [0, 1, 0], {
-            bounds: [{ offset: -3, strides: [1, 1, 0], size: rows - 4 }],
-          });
+          const bounds = [{ offset: -3, strides: [1, 1, 0], size: rows - 4 }];
+          const [factor, term] = isBeside
+            ? [b.load(dtype, [rows, 2, 0]), b.load(dtype, [0, 1, 0], { bounds })]
+            : [b.reduce('max', x), sum];
           const scaled = b.map(
             'add',
-            b.map('multiply', sum, apart),
-            b.map('maximum', cut, b.constant(dtype, 1)),
+            b.map('multiply', sum, factor),
+            b.map('maximum', term, b.constant(dtype, 1)),
           );
           b.store(scaled)
             .store(sum, [1, 3])
@@ -100,8 +103,11 @@ describe('tapes', () => {
           const kernel = b.build();
           const blockings = blockingsOf(kernel).filter((each) => isSegmented(kernel, each));
           expect(blockings.length, `${rows} rows`).toBeGreaterThan(0);
-          for (const blocking of blockings)
+          for (const blocking of blockings) {
+            const { across } = scheduleOf(kernel, levelsOf(kernel), blocking, loopsOf(kernel, blocking));
+            expect(across === undefined).toBe(isBeside);
             expect(await differences(native, kernel, rows, blocking), `${dtype} on ${isa}`).toEqual([]);
+          }
         }
       }
     }
