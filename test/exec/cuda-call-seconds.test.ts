@@ -1,6 +1,7 @@
 /** The predicted times of calls on a GPU, held to measured ones, and what they follow. */
 import { describe, expect, it } from 'vitest';
-import { apart, callsAnew } from '../../bench/cost-predictions.js';
+import { callCases } from '../../bench/call-corpus.js';
+import { apart, callsAnew, callsOf } from '../../bench/cost-predictions.js';
 import { median } from '../../bench/statistics.js';
 import { USUAL_RATES } from '../../src/codegen/cuda/launch-seconds.js';
 import { CALLS } from '../../src/exec/calls/table.js';
@@ -9,6 +10,7 @@ import { launchedWith, secondsOfCudaCall } from '../../src/exec/targets/cuda-cal
 import { limitsOf } from '../../src/exec/targets/cuda-device.js';
 import { gpuOf } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { byteLengthOf } from '../../src/graph/dtype.js';
 import { type Lazy, linalg, placeholder } from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
 
@@ -43,6 +45,22 @@ describe('the times of calls on a GPU', () => {
 
   it('have rates of calls that there are', () => {
     expect(Object.keys(CUDA_CALL_RATES).filter((call) => !(call in CALLS))).toEqual([]);
+  });
+
+  it('have rates of the kernels and libraries that calls have', () => {
+    const launchedAs = launchedWith(limitsOf(GPU));
+    const unseen = new Set(
+      Object.entries(CUDA_CALL_RATES).flatMap(([call, ways]) =>
+        Object.keys(ways).map((by) => `${call}: ${by}`),
+      ),
+    );
+    for (const one of callCases(false)) {
+      if (unseen.size === 0) break;
+      // Kernels of wide dtypes have the same names.
+      if (byteLengthOf(one.dtype) > 4 && one.dtype !== 'complex64') continue;
+      for (const { step } of callsOf(one, GPU)) unseen.delete(`${step.call}: ${launchedAs(step).by}`);
+    }
+    expect([...unseen]).toEqual([]);
   });
 
   it('grow with stacks and shrink with multiprocessors, but not those of one matrix', () => {

@@ -340,11 +340,6 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
       },
     },
   },
-  top: {
-    'select_begin+select_count+top_filter+top_order+top_sample': {
-      '': { launch: 5310, moved: 0.789 },
-    },
-  },
   triangularSolve: {
     block_triangle: {
       '': {
