@@ -161,8 +161,10 @@ void ChainRunner::setRuns(std::vector<ChainStep>& steps, bool isWide) {
 // most of such vectors lie in two cache lines.
 bool ChainRunner::readsNeighbours() const {
   std::vector<const char*> places;
-  for (const Moving& m : moving_)
-    if (m.kind == ChainOperandKind::input && !m.isPrefetch && !m.repeats) places.push_back(m.operand->data);
+  for (const Moving& m : moving_) {
+    const bool repeats = steps_[m.step].advance[m.index] == 0;
+    if (m.kind == ChainOperandKind::input && !m.isPrefetch && !repeats) places.push_back(m.operand->data);
+  }
   std::sort(places.begin(), places.end());
   for (size_t k = 1; k < places.size(); k++)
     if (places[k] != places[k - 1] && places[k] - places[k - 1] < jit::kFrameVectorBytes) return true;
@@ -171,17 +173,18 @@ bool ChainRunner::readsNeighbours() const {
 
 // Whether the block is to be run by code: its rows, or all of them together, are long enough for a call.
 bool ChainRunner::wantsCode(bool rowsAreSteps) const {
-  if (!chain_.codes || readsNeighbours()) return false;
+  if (!chain_.codes) return false;
   const bool isOneRow = rowMoves_.empty() && columns_.empty() && !(shape_.takes && rowsAreSteps);
   return (last_ - first_) * (isOneRow ? shape_.rows : 1) >= kLeastCodeChunks;
 }
 
-// Has code from this block on, if enough has run by steps.
+// Has code from this block on, if enough has run by steps. Only then are its inputs compared: a run of 1024
+// lanes of float32 takes 1.25 us without that, 1.33 with it.
 void ChainRunner::considerCode(int64_t lanes, bool rowsAreSteps) {
   lanes_ += lanes;
   if (lanes_ < kLeastCodeLanes || !chain_.codes->areEnough(lanes)) return;
   wantsCode_ = false;
-  setCode(rowsAreSteps);
+  if (!readsNeighbours()) setCode(rowsAreSteps);
 }
 
 // Finds the code for the block, and where its operands are.
