@@ -160,4 +160,18 @@ describe.each(ISAS)('chains compiled for %s', (isa) => {
     const { hasCode } = await resultsOf(b.build(), [new Float64Array((1 << 16) + 2)], 20);
     expect(hasCode).toBe(false);
   });
+
+  it.each([
+    [20, true],
+    [40, false],
+  ])('run by steps where too many instructions wait for one another: twice %i', async (rounds, wanted) => {
+    addon.configureCpu({ isa, compilesLoops: true });
+    const b = new KernelBuilder([1 << 16]);
+    const x = b.load('float32', [1], { buffer: 'x' });
+    let y = x;
+    for (let k = 0; k < rounds; k++) y = b.map('sqrt', b.map('add', y, x));
+    b.store(y);
+    const { hasCode } = await resultsOf(b.build(), [new Float32Array(1 << 16)], 20);
+    expect(hasCode).toBe(wanted);
+  });
 });

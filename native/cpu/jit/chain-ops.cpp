@@ -124,6 +124,25 @@ class ChainReader {
 // Instructions for each call, at least: they have to win what the way through buffers costs.
 constexpr size_t kLeastForCall = 6;
 
+// Instructions that wait for one another, at most. A processor has some 300 instructions under way, so that
+// of longer paths it sees too few vectors to be busy while one waits; steps take a whole chunk through each
+// instruction. Of 200, of which a quarter are roots, code took 1.5 times as long.
+constexpr int kLongestPath = 64;
+
+int longestPath(const std::vector<ChainOp>& ops, int values) {
+  std::vector<int> lengths(values);
+  int longest = 0;
+  for (const ChainOp& op : ops) {
+    int length = 0;
+    // Results of calls are read from buffers.
+    if (op.kind != ChainOp::Kind::call)
+      for (const int arg : op.args) length = std::max(length, lengths[arg] + 1);
+    if (op.result >= 0) lengths[op.result] = length;
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
 // Cuts instructions at calls. Time goes on by one for the code of a piece and by one for the call behind it;
 // a value that is read later than when it is computed has a buffer, which others take after its last use.
 class ChainCutter {
@@ -184,6 +203,7 @@ ChainPieces readChainPieces(const Chain& chain, const VectorCode& code) {
   const auto isCall = [](const ChainOp& op) { return op.kind == ChainOp::Kind::call; };
   const auto calls = static_cast<size_t>(std::count_if(ops.begin(), ops.end(), isCall));
   if (ops.size() < calls * (1 + kLeastForCall)) return {};
+  if (longestPath(ops, reader.values()) > kLongestPath) return {};
   return ops.empty() ? ChainPieces{} : ChainCutter(std::move(ops), reader.values()).cut();
 }
 

@@ -44,7 +44,8 @@ struct ChainPieces {
   int buffers = 0;
 };
 
-// Empty: a step can be neither an instruction nor a call, or calls are most of the chain.
+// Empty: a step can be neither an instruction nor a call, calls are most of the chain, or too many
+// instructions wait for one another.
 ChainPieces readChainPieces(const Chain& chain, const VectorCode& code);
 
 }  // namespace weft::cpu::jit
