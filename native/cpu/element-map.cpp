@@ -21,7 +21,7 @@ void ElementMapRun::run(Range elements, void* given, void* result) {
   const auto dtypeOf = [&](int buffer) { return map_.tape.buffers[buffer].dtype; };
   if (given != nullptr) buffers_[map_.given] = stretchOf(given, elements, dtypeOf(map_.given));
   if (result != nullptr) buffers_[map_.result] = stretchOf(result, elements, dtypeOf(map_.result));
-  worker_.runElements(elements);
+  worker_->runElements(elements);
 }
 
 void ElementMapRun::fence() const { map_.tape.registry->streams().fence(); }

@@ -31,7 +31,7 @@ class ElementMapRun {
   const ElementMap& map_;
   std::vector<TapeBuffer> buffers_;
   TapeJob job_;
-  TapeWorker worker_;
+  const WorkerLease worker_;
 };
 
 // Throws std::invalid_argument for a tape that cannot be run so: an element map has so many elements.

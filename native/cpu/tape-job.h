@@ -1,7 +1,6 @@
-// State shared by the workers of one run of a tape, and the partial results of its reductions.
+// State shared by the workers of one run of a tape.
 #pragma once
 #include <atomic>
-#include <vector>
 
 #include "cpu/cpu.h"
 #include "cpu/tape.h"
@@ -46,38 +45,5 @@ TapeJob jobOf(const Tape& tape, const TapeBuffer* buffers, const std::atomic<boo
 
 // Lane operations of a tile, about.
 int64_t workOfTile(const Tape& tape);
-
-// The partial results of all of a tape's reductions.
-class ReduceStates {
- public:
-  static int64_t byteLength(const TapeJob& job) {
-    int64_t bytes = 0;
-    for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info);
-    return bytes;
-  }
-  static int64_t nodesByteLength(const TapeJob& job) {
-    int64_t bytes = 0;
-    for (const ReduceInfo& info : job.tape.reductions) {
-      bytes += alignedBytes(info.nodeByteLength * job.accumulators);
-    }
-    return bytes;
-  }
-  void bind(const TapeJob& job, char* memory) {
-    for (const ReduceInfo& info : job.tape.reductions) {
-      const int64_t node = alignedBytes(info.nodeByteLength * job.accumulators);
-      const int64_t leaf = alignedBytes(info.leafByteLength * job.accumulators);
-      states_.push_back({memory + node, memory + node + leaf, memory, job.accumulators, job.levels, 0, 0});
-      memory += bytesOf(job, info);
-    }
-  }
-  ReduceState& operator[](int reduction) { return states_[reduction]; }
-
- private:
-  static int64_t bytesOf(const TapeJob& job, const ReduceInfo& info) {
-    const int64_t node = alignedBytes(info.nodeByteLength * job.accumulators);
-    return alignedBytes(info.leafByteLength * job.accumulators) + node * (1 + job.levels);
-  }
-  std::vector<ReduceState> states_;
-};
 
 }  // namespace weft::cpu

@@ -27,8 +27,8 @@ void runTiles(const TapeJob& job, Range tiles, ThreadPool& pool) {
   const int64_t grain = std::max<int64_t>(1, kTaskWork / workOfTile(job.tape));
   const int64_t tasks = (count + grain - 1) / grain;
   if (tasks <= 1) {
-    TapeWorker worker(job);
-    for (int64_t tile = tiles.first; tile < tiles.last && !job.cancelled(); tile++) worker.runTile(tile);
+    const WorkerLease worker(job);
+    for (int64_t tile = tiles.first; tile < tiles.last && !job.cancelled(); tile++) worker->runTile(tile);
     job.tape.registry->streams().fence();
     return;
   }
@@ -98,8 +98,10 @@ std::vector<char> constantsWith(const Tape& tape, const uint8_t* numbers) {
     const int32_t at = tape.numbers[value.offset / (kChunk * kConstantBytes)];
     if (at < 0) continue;
     const uint8_t* const number = numbers + static_cast<size_t>(at) * kConstantBytes;
-    for (int64_t l = 0; l < kChunk; l++)
-      std::memcpy(chunks.data() + value.offset + l * value.byteLength, number, value.byteLength);
+    char* const chunk = chunks.data() + value.offset;
+    std::memcpy(chunk, number, value.byteLength);
+    for (size_t bytes = value.byteLength; bytes < static_cast<size_t>(kChunk * value.byteLength); bytes *= 2)
+      std::memcpy(chunk + bytes, chunk, bytes);
   }
   return chunks;
 }

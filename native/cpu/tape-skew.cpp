@@ -131,11 +131,11 @@ class SkewedRun {
   // Takes passes until none is left. They are taken in order, so that whoever waits for one waits for a
   // thread at work.
   void takePart() {
-    TapeWorker worker(turns_[0]);
+    const WorkerLease worker(turns_[0]);
     for (;;) {
       const int64_t pass = next_.fetch_add(1);
       if (pass >= shares_.passes || hasStopped()) return;
-      run(pass, worker);
+      run(pass, *worker);
     }
   }
 

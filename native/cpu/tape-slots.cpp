@@ -6,14 +6,14 @@ namespace weft::cpu {
 
 int64_t SlotRun::byteLength(const TapeJob& job, int64_t tiles, const Memory& memory) {
   const int64_t open = memory.hasOpenSlots ? openBytes(job, tiles) : 0;
-  const int64_t nodes = memory.together * ReduceStates::nodesByteLength(job);
+  const int64_t nodes = memory.together * TapePartials::nodesByteLength(job);
   return kDoneBytes + tiles * (rowBytes(job) + levelBytes(job) + open + nodes);
 }
 
 SlotRun::Memory SlotRun::memoryOf(const TapeJob& job, int64_t tiles, void* data, size_t bytes) {
   Memory memory{static_cast<char*>(data), 0, true};
   const int64_t nodes = static_cast<int64_t>(bytes) - byteLength(job, tiles, memory);
-  const int64_t slot = std::max<int64_t>(1, tiles * ReduceStates::nodesByteLength(job));
+  const int64_t slot = std::max<int64_t>(1, tiles * TapePartials::nodesByteLength(job));
   memory.together = std::clamp<int64_t>(nodes / slot, 1, job.slots);
   return memory;
 }
@@ -26,7 +26,7 @@ SlotRun::SlotRun(const TapeJob& job, Range tiles, const Memory& memory, ThreadPo
       rowBytes_(rowBytes(job)),
       levelBytes_(levelBytes(job)),
       openBytes_(memory.hasOpenSlots ? openBytes(job, count_) : 0),
-      nodeBytes_(ReduceStates::nodesByteLength(job)),
+      nodeBytes_(TapePartials::nodesByteLength(job)),
       together_(memory.together),
       done_(*reinterpret_cast<int64_t*>(memory.data)),
       rows_(memory.data + kDoneBytes),
@@ -62,7 +62,7 @@ void SlotRun::again(size_t phase, Range blocks) {
   if (blocks.first >= blocks.last) return;
   const Range slots{blocks.first / length, (blocks.last + length - 1) / length};
   eachSlot(slots, [&](TapeWorker& worker, int64_t, int64_t slot) {
-    worker.resetSlot(phase);
+    worker.partials().resetSlot(phase);
     worker.walk(phase, std::max(blocks.first, slot * length), std::min(blocks.last, (slot + 1) * length));
   });
 }
@@ -71,18 +71,18 @@ void SlotRun::goOn(size_t phase, Range blocks) {
   const int64_t slot = blocks.first / tape_.slotBlocks;
   const int64_t end = std::min(tape_.walkBlocks(), (slot + 1) * tape_.slotBlocks);
   eachSlot({slot, slot + 1}, [&](TapeWorker& worker, int64_t tile, int64_t) {
-    worker.resetSlot(phase);
-    if (blocks.first % tape_.slotBlocks != 0) worker.loadOpenSlot(phase, openOf(tile));
+    worker.partials().resetSlot(phase);
+    if (blocks.first % tape_.slotBlocks != 0) worker.partials().loadOpenSlot(phase, openOf(tile));
     worker.walk(phase, blocks.first, blocks.last);
     if (blocks.last < end) {
-      worker.saveOpenSlot(phase, openOf(tile));
+      worker.partials().saveOpenSlot(phase, openOf(tile));
       return;
     }
-    worker.closeSlot(phase);
-    worker.resetTile(phase);
-    worker.loadLevels(phase, levelsOf(tile), slot);
-    worker.pushSlot(phase);
-    worker.saveLevels(phase, levelsOf(tile), slot + 1);
+    worker.partials().closeSlot(phase);
+    worker.partials().resetTile(phase);
+    worker.partials().loadLevels(phase, levelsOf(tile), slot);
+    worker.partials().pushSlot(phase);
+    worker.partials().saveLevels(phase, levelsOf(tile), slot + 1);
   });
   done_ = blocks.last;
 }
@@ -90,29 +90,29 @@ void SlotRun::goOn(size_t phase, Range blocks) {
 void SlotRun::compute(size_t phase, Range slots) {
   const int64_t blocks = tape_.walkBlocks();
   eachSlot(slots, [&](TapeWorker& worker, int64_t tile, int64_t slot) {
-    worker.resetSlot(phase);
+    worker.partials().resetSlot(phase);
     worker.walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
-    worker.closeSlot(phase);
-    worker.saveSlot(phase, nodesOf(tile, slot - slots.first));
+    worker.partials().closeSlot(phase);
+    worker.partials().saveSlot(phase, nodesOf(tile, slot - slots.first));
   });
 }
 
 void SlotRun::combine(size_t phase, Range slots) {
   eachTile((slots.last - slots.first) * nodeBytes_, [&](TapeWorker& worker, int64_t tile) {
-    worker.resetTile(phase);
-    worker.loadLevels(phase, levelsOf(tile), slots.first);
+    worker.partials().resetTile(phase);
+    worker.partials().loadLevels(phase, levelsOf(tile), slots.first);
     for (int64_t k = 0; k < slots.last - slots.first; k++) {
-      worker.loadSlot(phase, nodesOf(tile, k));
-      worker.pushSlot(phase);
+      worker.partials().loadSlot(phase, nodesOf(tile, k));
+      worker.partials().pushSlot(phase);
     }
-    worker.saveLevels(phase, levelsOf(tile), slots.last);
+    worker.partials().saveLevels(phase, levelsOf(tile), slots.last);
   });
 }
 
 void SlotRun::finish(size_t phase) {
   eachTile(levelBytes_, [&](TapeWorker& worker, int64_t tile) {
-    worker.resetTile(phase);
-    worker.loadLevels(phase, levelsOf(tile), job_.slots);
+    worker.partials().resetTile(phase);
+    worker.partials().loadLevels(phase, levelsOf(tile), job_.slots);
     worker.finish(phase, true);
     worker.runRows(phase + 1);
   });
@@ -120,7 +120,7 @@ void SlotRun::finish(size_t phase) {
 
 int64_t SlotRun::rowBytes(const TapeJob& job) { return alignedBytes(job.tape.rowByteLength) + 64; }
 
-int64_t SlotRun::levelBytes(const TapeJob& job) { return TapeWorker::levelsByteLength(job, job.slots); }
+int64_t SlotRun::levelBytes(const TapeJob& job) { return TapePartials::levelsByteLength(job, job.slots); }
 
 TapeWorker& SlotRun::at(int w, int64_t tile) {
   TapeWorker& worker = workers_[w];
@@ -134,7 +134,7 @@ int64_t SlotRun::openBytes(const TapeJob& job, int64_t tiles) {
   for (const ReduceInfo& info : tape.reductions) {
     if (info.leafByteLength > info.nodeByteLength) return 0;
   }
-  const int64_t bytes = TapeWorker::openByteLength(job);
+  const int64_t bytes = TapePartials::openByteLength(job);
   const int64_t elements = std::min(tape.walkBlocks(), tape.slotBlocks) * tape.rows * tape.width();
   return tiles * bytes <= elements ? bytes : 0;
 }

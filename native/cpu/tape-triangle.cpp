@@ -127,7 +127,7 @@ class SquareWorker {
     const Range others = stepsOf(inner);
     for (int64_t x = some.first; x < some.last && !job_.cancelled(); x++) {
       for (int64_t y = others.first; y < others.last; y++)
-        worker_.runTile(first + x * tileSteps_[outer] + y * tileSteps_[inner]);
+        worker_->runTile(first + x * tileSteps_[outer] + y * tileSteps_[inner]);
     }
   }
 
@@ -180,7 +180,7 @@ class SquareWorker {
   std::vector<char*> squares_;
   char* const turned_;
   const TapeJob job_;
-  TapeWorker worker_;
+  const WorkerLease worker_;
   // Where the square begins along the axis of each loop over tiles.
   std::vector<int64_t> starts_;
   // Tiles from a step of each loop to the next.

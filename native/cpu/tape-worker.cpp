@@ -1,54 +1,93 @@
 #include "cpu/tape-worker.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <exception>
 
 namespace weft::cpu {
 namespace {
 
-void copyBytes(char* state, char* memory, int64_t bytes, bool out) {
-  std::memcpy(out ? memory : state, out ? state : memory, static_cast<size_t>(bytes));
-}
-
-// Of the steps and leaves of a state.
-constexpr int64_t kCountsBytes = 2 * sizeof(int64_t);
-
-// Bytes of the levels that so many leaves reach.
-int64_t bytesOfLevels(const TapeJob& job, const ReduceInfo& info, int64_t leaves) {
-  return std::bit_width(static_cast<uint64_t>(leaves)) * info.nodeByteLength * job.accumulators;
-}
+// Tapes that keep a worker, of some 10 KiB.
+constexpr int kMostKeepers = 1024;
+std::atomic<int> keepers{0};
 
 }  // namespace
 
-TapeWorker::TapeWorker(const TapeJob& job)
-    : job_(&job),
-      tape_(job.tape),
-      operands_(tape_.values.size()),
-      kept_(tape_.values.size()),
-      starts_(tape_.loops.size()),
-      scratch_(alignedBytes(tape_.blockByteLength) + alignedBytes(tape_.rowByteLength) +
-               2 * ReduceStates::byteLength(job) + alignedBytes(tape_.loopByteLength) + 64) {
-  block_ = scratch_.data();
-  rows_ = block_ + alignedBytes(tape_.blockByteLength);
-  char* states = rows_ + alignedBytes(tape_.rowByteLength);
-  slot_.bind(job, states);
-  tile_.bind(job, states + ReduceStates::byteLength(job));
-  loops_ = states + 2 * ReduceStates::byteLength(job);
+IdleWorker::~IdleWorker() {
+  take();
+  if (stage_.load() == Stage::keeps) keepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::unique_ptr<TapeWorker> IdleWorker::take() {
+  return std::unique_ptr<TapeWorker>(worker_.exchange(nullptr, std::memory_order_acquire));
+}
+
+void IdleWorker::leave(std::unique_ptr<TapeWorker> worker) {
+  if (!keeps()) return;
+  TapeWorker* none = nullptr;
+  if (worker_.compare_exchange_strong(none, worker.get(), std::memory_order_release,
+                                      std::memory_order_relaxed))
+    worker.release();
+}
+
+bool IdleWorker::keeps() {
+  Stage stage = stage_.load(std::memory_order_relaxed);
+  if (stage == Stage::keeps) return true;
+  if (stage == Stage::isNew) stage_.compare_exchange_strong(stage, Stage::hasRun);
+  if (stage != Stage::hasRun || keepers.load(std::memory_order_relaxed) >= kMostKeepers) return false;
+  if (stage_.compare_exchange_strong(stage, Stage::keeps)) keepers.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+WorkerLease::WorkerLease(const TapeJob& job) : tape_(job.tape), worker_(tape_.idle.take()) {
+  if (!worker_) worker_ = std::make_unique<TapeWorker>(tape_);
+  worker_->begin(job);
+}
+
+WorkerLease::~WorkerLease() {
+  if (std::uncaught_exceptions() > 0) return;
+  worker_->end();
+  tape_.idle.leave(std::move(worker_));
+}
+
+TapeWorker::TapeWorker(const Tape& tape)
+    : tape_(tape),
+      operands_(tape.values.size()),
+      kept_(tape.values.size()),
+      starts_(tape.loops.size()),
+      partials_(tape) {
+  bindChains();
+}
+
+void TapeWorker::begin(const TapeJob& job) {
+  const int64_t blockBytes = alignedBytes(tape_.blockByteLength);
+  const int64_t rowBytes = alignedBytes(tape_.rowByteLength);
+  const int64_t stateBytes = TapePartials::byteLength(job);
+  scratch_.emplace(blockBytes + rowBytes + stateBytes + alignedBytes(tape_.loopByteLength) + 64);
+  block_ = scratch_->data();
+  rows_ = block_ + blockBytes;
+  char* const states = rows_ + rowBytes;
+  loops_ = states + stateBytes;
+  partials_.bind(job, states, loops_);
   for (size_t i = 0; i < tape_.values.size(); i++) {
     const Value& value = tape_.values[i];
-    if (value.storage == Storage::constant) {
+    if (value.storage == Storage::constant)
       operands_[i] = {const_cast<char*>(job.constants) + value.offset, 0, 0};
-    }
   }
   bindRows(rows_);
-  bindChains();
+  rebind(job);
   if (job.buffers != nullptr && hasReads(tape_, job.buffers)) reads_.emplace(tape_, job.buffers);
 }
 
 void TapeWorker::rebind(const TapeJob& job) {
   job_ = &job;
   std::fill(kept_.begin(), kept_.end(), Kept{});
+}
+
+void TapeWorker::end() {
+  job_ = nullptr;
+  reads_.reset();
+  scratch_.reset();
 }
 
 void TapeWorker::bindRows(char* rows) {
@@ -86,71 +125,6 @@ void TapeWorker::walk(size_t phase, int64_t first, int64_t last) {
     run(tape_.walks[phase], {starts_.data(), starts_.size(), rows, valid}, block_, false);
   }
 }
-
-void TapeWorker::resetSlot(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { reset(i, slot_[i.reduction]); });
-}
-
-void TapeWorker::resetTile(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { reset(i, tile_[i.reduction]); });
-}
-
-void TapeWorker::closeSlot(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) { close(i, slot_[i.reduction]); });
-}
-
-void TapeWorker::pushSlot(size_t phase) {
-  eachReduction(phase, [&](const Instruction& i) {
-    if (i.monoid)
-      MonoidRun(i.monoid->monoid, loops_).push(tile_[i.reduction], slot_[i.reduction]);
-    else
-      i.reduce->push(tile_[i.reduction], slot_[i.reduction]);
-  });
-}
-
-void TapeWorker::finish(size_t phase, bool fromSlots) {
-  const int kind = static_cast<int>(tape_.laneKind);
-  const Fold fold{kind, tape_.take, tape_.inner};
-  eachReduction(phase, [&](const Instruction& i) {
-    ReduceState& state = fromSlots ? tile_[i.reduction] : slot_[i.reduction];
-    if (fromSlots) close(i, state);
-    if (i.monoid)
-      finishMonoid(i, state);
-    else
-      i.reduce->finish(state, fold, operands_[i.value]);
-  });
-}
-
-void TapeWorker::saveSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, true); }
-
-void TapeWorker::loadSlot(size_t phase, char* nodes) { copyNodes(phase, nodes, false); }
-
-int64_t TapeWorker::levelsByteLength(const TapeJob& job, int64_t slots) {
-  int64_t bytes = 0;
-  for (const ReduceInfo& info : job.tape.reductions) bytes += alignedBytes(bytesOfLevels(job, info, slots));
-  return bytes;
-}
-
-void TapeWorker::saveLevels(size_t phase, char* levels, int64_t slots) {
-  copyLevels(phase, levels, slots, true);
-}
-
-void TapeWorker::loadLevels(size_t phase, char* levels, int64_t slots) {
-  copyLevels(phase, levels, slots, false);
-}
-
-int64_t TapeWorker::openByteLength(const TapeJob& job) {
-  int64_t bytes = 0;
-  for (const ReduceInfo& info : job.tape.reductions) {
-    bytes += alignedBytes(info.leafByteLength * job.accumulators) +
-             alignedBytes(job.levels * info.nodeByteLength * job.accumulators) + alignedBytes(kCountsBytes);
-  }
-  return bytes;
-}
-
-void TapeWorker::saveOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, true); }
-
-void TapeWorker::loadOpenSlot(size_t phase, char* memory) { copyOpenSlot(phase, memory, false); }
 
 void TapeWorker::runTile(int64_t tile) {
   startTile(tile);
@@ -198,52 +172,17 @@ void TapeWorker::runStarted() {
       continue;
     }
     const bool several = job_->slots > 1;
-    if (several) resetTile(phase);
+    if (several) partials_.resetTile(phase);
     for (int64_t slot = 0; slot < job_->slots; slot++) {
-      resetSlot(phase);
+      partials_.resetSlot(phase);
       walk(phase, slot * tape_.slotBlocks, std::min(blocks, (slot + 1) * tape_.slotBlocks));
-      closeSlot(phase);
-      if (several) pushSlot(phase);
+      partials_.closeSlot(phase);
+      if (several) partials_.pushSlot(phase);
       if (job_->cancelled()) return;
     }
     finish(phase, several);
   }
   runRows(tape_.walks.size());
-}
-
-void TapeWorker::copyNodes(size_t phase, char* nodes, bool out) {
-  eachReduction(phase, [&](const Instruction& i) {
-    const int64_t bytes = tape_.reductions[i.reduction].nodeByteLength * job_->accumulators;
-    copyBytes(slot_[i.reduction].node, nodes, bytes, out);
-    nodes += alignedBytes(bytes);
-  });
-}
-
-void TapeWorker::copyLevels(size_t phase, char* levels, int64_t slots, bool out) {
-  eachReduction(phase, [&](const Instruction& i) {
-    const ReduceInfo& info = tape_.reductions[i.reduction];
-    ReduceState& state = tile_[i.reduction];
-    copyBytes(state.levels, levels, bytesOfLevels(*job_, info, slots), out);
-    state.leaves = slots;
-    levels += alignedBytes(bytesOfLevels(*job_, info, job_->slots));
-  });
-}
-
-void TapeWorker::copyOpenSlot(size_t phase, char* memory, bool out) {
-  eachReduction(phase, [&](const Instruction& i) {
-    const ReduceInfo& info = tape_.reductions[i.reduction];
-    ReduceState& state = slot_[i.reduction];
-    const auto copied = [&](char* of, int64_t bytes) {
-      copyBytes(of, memory, bytes, out);
-      memory += alignedBytes(bytes);
-    };
-    copied(state.leaf, info.leafByteLength * job_->accumulators);
-    copied(state.levels, job_->levels * info.nodeByteLength * job_->accumulators);
-    int64_t counts[] = {state.steps, state.leaves};
-    copied(reinterpret_cast<char*>(counts), kCountsBytes);
-    state.steps = counts[0];
-    state.leaves = counts[1];
-  });
 }
 
 void TapeWorker::keepRow(int index, const Position& at) {
@@ -341,11 +280,11 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         break;
       case Opcode::reduce:
         if (i.monoid) {
-          if (!i.isFollower) reduceByMonoid(i, at);
+          if (!i.isFollower) partials_.takeByMonoid(i, at, operands_.data());
           break;
         }
         for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
-        reduce(i, at, args, out);
+        partials_.take(i, at, isTail_, args, out);
         break;
       case Opcode::store:
         if (tape_.windowIndex >= 0) {
@@ -394,7 +333,7 @@ void TapeWorker::runChain(const Instruction& instruction, const Position& at, ch
   if (takes) return;
   for (size_t r = 0; r < chain.reductions.size(); r++) {
     const Operand* args[1] = {&bound.reduced[r]};
-    reduce(chain.reductions[r], at, args, operands_[chain.reductions[r].value]);
+    partials_.take(chain.reductions[r], at, isTail_, args, operands_[chain.reductions[r].value]);
   }
 }
 
@@ -435,71 +374,6 @@ char* TapeWorker::placeOf(const Instruction& i, const Position& at) const {
   return memory + baseOf(i.access.affine, at) * tape_.values[i.value].byteLength;
 }
 
-void TapeWorker::reduce(const Instruction& i, const Position& at, const Operand* const* args,
-                        const Operand& out) {
-  const Extent extent{at.rows, at.chunks()};
-  if (tape_.isSegmented()) {
-    const Value& value = tape_.values[i.value];
-    if (!value.lanes) return i.reduce->segments(extent, at.valid, args, out);
-    i.reduce->segments(extent, at.valid, args, {out.data, 1, 0});
-    // Functions read whole chunks.
-    const int64_t rest = (kChunk - at.rows % kChunk) % kChunk;
-    std::memset(out.data + at.rows * value.byteLength, 0, static_cast<size_t>(rest * value.byteLength));
-  } else if (tape_.laneKind == LaneKind::reduced) {
-    i.reduce->lanes(slot_[i.reduction], extent, at.valid, args);
-  } else {
-    const bool cut = tape_.laneKind == LaneKind::both && isTail_;
-    i.reduce->columns(slot_[i.reduction], extent, cut ? at.valid : extent.chunks * kChunk, args);
-  }
-}
-
-void TapeWorker::reset(const Instruction& i, ReduceState& state) {
-  if (i.monoid)
-    MonoidRun(i.monoid->monoid, loops_).reset(state);
-  else
-    i.reduce->reset(state);
-}
-
-void TapeWorker::close(const Instruction& i, ReduceState& state) {
-  if (i.monoid)
-    MonoidRun(i.monoid->monoid, loops_).close(state);
-  else
-    i.reduce->close(state);
-}
-
-void TapeWorker::reduceByMonoid(const Instruction& i, const Position& at) {
-  std::vector<Operand> rows;
-  std::vector<const Operand*> args;
-  for (const int arg : i.loopArgs) rows.push_back(operands_[arg]);
-  for (const Operand& operand : rows) args.push_back(&operand);
-  MonoidRun run(i.monoid->monoid, loops_);
-  ReduceState& state = slot_[i.reduction];
-  const Extent extent{at.rows, at.chunks()};
-  if (tape_.laneKind == LaneKind::parallel) {
-    run.columns(state, extent, args.data());
-  } else if (!tape_.isSegmented()) {
-    run.lanes(state, extent, at.valid, args.data());
-  } else {
-    for (int64_t row = 0; row < at.rows; row++) {
-      run.reset(state);
-      run.lanes(state, {1, extent.chunks}, at.valid, args.data());
-      run.close(state);
-      finishMonoid(i, state, row);
-      for (size_t k = 0; k < rows.size(); k++)
-        rows[k].data += rows[k].rowStep * i.monoid->monoid.partBytes[k];
-    }
-  }
-}
-
-void TapeWorker::finishMonoid(const Instruction& i, const ReduceState& state, int64_t row) {
-  const MonoidRun run(i.monoid->monoid, loops_);
-  for (const auto& [part, value] : i.monoid->results) {
-    const Operand& out = operands_[value];
-    run.finish(state, tape_.laneKind != LaneKind::parallel, part,
-               out.data + row * out.rowStep * tape_.values[value].byteLength);
-  }
-}
-
 void TapeWorker::bindChains() {
   chains_.resize(tape_.chainCount);
   for (const Section& section : tape_.walks) {
@@ -508,7 +382,8 @@ void TapeWorker::bindChains() {
       BoundChain& bound = chains_[i.chainIndex];
       bound.reduced.resize(i.chain->reductions.size());
       std::vector<ReduceState*> states;
-      for (const Instruction& reduction : i.chain->reductions) states.push_back(&slot_[reduction.reduction]);
+      for (const Instruction& reduction : i.chain->reductions)
+        states.push_back(&partials_.state(reduction.reduction));
       bound.runner.emplace(*i.chain, operands_.data(), bound.reduced.data(), std::move(states));
     }
   }

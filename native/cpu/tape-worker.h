@@ -1,26 +1,30 @@
 // One thread's interpreter of a tape: walks the blocks of a tile and runs the sections on them.
 //
 // tape-run.cpp and tape-slots.cpp distribute the tiles and slots; tape-memory.* moves data between buffers
-// and blocks, tape-chain.* runs chains.
+// and blocks, tape-chain.* runs chains, tape-partials.* keeps the partial results of reductions.
 #pragma once
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "cpu/scratch.h"
 #include "cpu/tape-job.h"
-#include "cpu/tape-memory.h"
+#include "cpu/tape-partials.h"
 #include "cpu/tape-reads.h"
 
 namespace weft::cpu {
 
 class TapeWorker {
  public:
-  explicit TapeWorker(const TapeJob& job);
+  explicit TapeWorker(const Tape& tape);
 
+  // Takes memory to work in, which it has until `end`.
+  void begin(const TapeJob& job);
   // Goes on with another job of the same tape.
   void rebind(const TapeJob& job);
+  void end();
 
-  char* ownRows() const { return rows_; }
+  TapePartials& partials() { return partials_; }
 
   // Row-level values of the tile lie here from now on.
   void bindRows(char* rows);
@@ -32,26 +36,8 @@ class TapeWorker {
   // Walks blocks [first, last) of the tile's reduced elements.
   void walk(size_t phase, int64_t first, int64_t last);
 
-  void resetSlot(size_t phase);
-  void resetTile(size_t phase);
-  void closeSlot(size_t phase);
-  void pushSlot(size_t phase);
   // Writes the phase's results into the row registers.
-  void finish(size_t phase, bool fromSlots);
-
-  // Copies a closed slot's nodes out and in, for slots that other threads computed.
-  void saveSlot(size_t phase, char* nodes);
-  void loadSlot(size_t phase, char* nodes);
-
-  // Copies the cascade of a tile's first slots out and in, for a worker that goes on with the next ones.
-  static int64_t levelsByteLength(const TapeJob& job, int64_t slots);
-  void saveLevels(size_t phase, char* levels, int64_t slots);
-  void loadLevels(size_t phase, char* levels, int64_t slots);
-
-  // Copies what a slot has so far out and in.
-  static int64_t openByteLength(const TapeJob& job);
-  void saveOpenSlot(size_t phase, char* memory);
-  void loadOpenSlot(size_t phase, char* memory);
+  void finish(size_t phase, bool fromSlots) { partials_.finish(phase, fromSlots, operands_.data()); }
 
   // All of a tile.
   void runTile(int64_t tile);
@@ -59,23 +45,10 @@ class TapeWorker {
   void runElements(Range elements);
 
  private:
-  template <typename F>
-  void eachReduction(size_t phase, F body) {
-    for (const Instruction& instruction : tape_.walks[phase]) {
-      if (instruction.code == Opcode::reduce && !instruction.isFollower) body(instruction);
-      if (instruction.code != Opcode::chain) continue;
-      for (const Instruction& reduction : instruction.chain->reductions) body(reduction);
-    }
-  }
-
   // Runs the elements given by starts_ and the tile's rows and lanes.
   void runStarted();
   // Starts as many elements from one on as a block has, but not `last`; how many.
   int64_t startElements(int64_t first, int64_t last);
-
-  void copyNodes(size_t phase, char* nodes, bool out);
-  void copyLevels(size_t phase, char* levels, int64_t slots, bool out);
-  void copyOpenSlot(size_t phase, char* memory, bool out);
 
   // Puts a row-level value that was left in a buffer where other threads look for it.
   void keepRow(int index, const Position& at);
@@ -109,14 +82,6 @@ class TapeWorker {
   // Where a result is stored.
   char* placeOf(const Instruction& i, const Position& at) const;
 
-  void reduce(const Instruction& i, const Position& at, const Operand* const* args, const Operand& out);
-  void reset(const Instruction& i, ReduceState& state);
-  void close(const Instruction& i, ReduceState& state);
-  // The same by a monoid of the user's own.
-  void reduceByMonoid(const Instruction& i, const Position& at);
-  // Writes the results of a closed state, for one row of a block where each has its own.
-  void finishMonoid(const Instruction& i, const ReduceState& state, int64_t row = 0);
-
   struct BoundChain {
     std::vector<Operand> reduced;
     std::optional<ChainRunner> runner;
@@ -131,41 +96,55 @@ class TapeWorker {
     bool operator==(const Kept&) const = default;
   };
 
-  const TapeJob* job_;
   const Tape& tape_;
+  const TapeJob* job_ = nullptr;
   std::vector<BoundChain> chains_;
   // Where buffers are not in memory.
   std::optional<TapeReads> reads_;
   std::vector<Operand> operands_;
   std::vector<Kept> kept_;
   std::vector<int64_t> starts_;
-  Scratch scratch_;
+  TapePartials partials_;
+  std::optional<Scratch> scratch_;
   char* block_ = nullptr;
   char* rows_ = nullptr;
   char* boundRows_ = nullptr;
   char* loops_ = nullptr;
-  ReduceStates slot_;
-  ReduceStates tile_;
   int64_t tileRows_ = 1;
   int64_t tileValid_ = 1;
   // The block's rows are shorter than the accumulators are wide.
   bool isTail_ = false;
 };
 
-// One worker for each thread that takes part, made when it is first needed.
+// The tape's idle worker, or a new one, with a job. It is idle again afterwards, unless the job has failed.
+class WorkerLease {
+ public:
+  explicit WorkerLease(const TapeJob& job);
+  WorkerLease(const WorkerLease&) = delete;
+  WorkerLease& operator=(const WorkerLease&) = delete;
+  ~WorkerLease();
+  TapeWorker& operator*() const { return *worker_; }
+  TapeWorker* operator->() const { return worker_.get(); }
+
+ private:
+  const Tape& tape_;
+  std::unique_ptr<TapeWorker> worker_;
+};
+
+// One worker for each thread that takes part, taken when it is first needed.
 class TapeWorkers {
  public:
   TapeWorkers(const TapeJob& job, int count) : job_(job), workers_(count) {}
   int count() const { return static_cast<int>(workers_.size()); }
   TapeWorker& operator[](int worker) {
-    std::optional<TapeWorker>& slot = workers_[worker];
+    std::optional<WorkerLease>& slot = workers_[worker];
     if (!slot) slot.emplace(job_);
-    return *slot;
+    return **slot;
   }
 
  private:
   const TapeJob& job_;
-  std::vector<std::optional<TapeWorker>> workers_;
+  std::vector<std::optional<WorkerLease>> workers_;
 };
 
 }  // namespace weft::cpu

@@ -1,10 +1,12 @@
-// Tape: a kernel ready to run on the CPU, as src/codegen/cpu/tape.ts encodes it. Immutable once parsed.
+// Tape: a kernel ready to run on the CPU, as src/codegen/cpu/tape.ts encodes it. Immutable once parsed, but
+// for the worker that one run leaves to the next.
 //
 // `tape-parse.cpp` reads it and finds its functions, `tape-run.cpp` runs it over tiles and blocks,
 // `tape-memory.cpp` moves data between buffers and blocks, `tape-triangle.cpp` runs it over half of its
 // tiles.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -156,6 +158,29 @@ struct Triangle {
   std::shared_ptr<const Tape> square;
 };
 
+class TapeWorker;
+
+// A worker that a run has left for the next one (WorkerLease, tape-worker.h), without the memory that it
+// works in: to make one takes longer than to compute 1,000 elements. Runs at the same time have their own.
+class IdleWorker {
+ public:
+  IdleWorker() = default;
+  IdleWorker(const IdleWorker&) = delete;
+  IdleWorker& operator=(const IdleWorker&) = delete;
+  ~IdleWorker();
+  // Null: there is none.
+  std::unique_ptr<TapeWorker> take();
+  void leave(std::unique_ptr<TapeWorker> worker);
+
+ private:
+  // Most tapes run once: the first run's is not kept.
+  enum class Stage : uint8_t { isNew, hasRun, keeps };
+  bool keeps();
+
+  std::atomic<TapeWorker*> worker_{nullptr};
+  std::atomic<Stage> stage_{Stage::isNew};
+};
+
 class Tape {
  public:
   std::string name;
@@ -195,6 +220,7 @@ class Tape {
   // Null: all of it is computed.
   std::unique_ptr<const Triangle> triangle;
   const Registry* registry = nullptr;
+  mutable IdleWorker idle;
 
   int64_t width() const { return take * inner; }
   int64_t chunks() const { return (width() + kChunk - 1) / kChunk; }

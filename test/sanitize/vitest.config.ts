@@ -15,6 +15,7 @@ const CPU = [
   'test/exec/native.test.ts',
   'test/exec/native-files.test.ts',
   'test/exec/native-loops.test.ts',
+  'test/exec/tape-workers.test.ts',
 ];
 
 /** Threads that follow one another through tiles: for ThreadSanitizer, and slow with others. */

@@ -1,0 +1,209 @@
+#include "cpu/tape-partials.h"
+
+#include <bit>
+#include <cstring>
+
+namespace weft::cpu {
+namespace {
+
+void copyBytes(char* state, char* memory, int64_t bytes, bool out) {
+  std::memcpy(out ? memory : state, out ? state : memory, static_cast<size_t>(bytes));
+}
+
+// Of the steps and leaves of a state.
+constexpr int64_t kCountsBytes = 2 * sizeof(int64_t);
+
+// Bytes of the levels that so many leaves reach.
+int64_t bytesOfLevels(const TapeJob& job, const ReduceInfo& info, int64_t leaves) {
+  return std::bit_width(static_cast<uint64_t>(leaves)) * info.nodeByteLength * job.accumulators;
+}
+
+// Of a state: its node, its leaf, its levels.
+struct StateBytes {
+  int64_t node, leaf, levels;
+  int64_t all() const { return node + leaf + levels; }
+};
+
+StateBytes bytesOf(const TapeJob& job, const ReduceInfo& info) {
+  const int64_t node = alignedBytes(info.nodeByteLength * job.accumulators);
+  return {node, alignedBytes(info.leafByteLength * job.accumulators), node * job.levels};
+}
+
+}  // namespace
+
+int64_t TapePartials::statesByteLength(const TapeJob& job) {
+  int64_t bytes = 0;
+  for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info).all();
+  return bytes;
+}
+
+int64_t TapePartials::nodesByteLength(const TapeJob& job) {
+  int64_t bytes = 0;
+  for (const ReduceInfo& info : job.tape.reductions) bytes += bytesOf(job, info).node;
+  return bytes;
+}
+
+void TapePartials::bind(const TapeJob& job, char* memory, char* loops) {
+  job_ = &job;
+  loops_ = loops;
+  for (std::vector<ReduceState>* states : {&slot_, &tile_}) {
+    for (size_t r = 0; r < states->size(); r++) {
+      const StateBytes bytes = bytesOf(job, tape_.reductions[r]);
+      char* const leaf = memory + bytes.node;
+      (*states)[r] = {leaf, leaf + bytes.leaf, memory, job.accumulators, job.levels, 0, 0};
+      memory += bytes.all();
+    }
+  }
+}
+
+void TapePartials::resetSlot(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { reset(i, slot_[i.reduction]); });
+}
+
+void TapePartials::resetTile(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { reset(i, tile_[i.reduction]); });
+}
+
+void TapePartials::closeSlot(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) { close(i, slot_[i.reduction]); });
+}
+
+void TapePartials::pushSlot(size_t phase) {
+  eachReduction(phase, [&](const Instruction& i) {
+    if (i.monoid)
+      MonoidRun(i.monoid->monoid, loops_).push(tile_[i.reduction], slot_[i.reduction]);
+    else
+      i.reduce->push(tile_[i.reduction], slot_[i.reduction]);
+  });
+}
+
+void TapePartials::finish(size_t phase, bool fromSlots, const Operand* operands) {
+  const int kind = static_cast<int>(tape_.laneKind);
+  const Fold fold{kind, tape_.take, tape_.inner};
+  eachReduction(phase, [&](const Instruction& i) {
+    ReduceState& state = fromSlots ? tile_[i.reduction] : slot_[i.reduction];
+    if (fromSlots) close(i, state);
+    if (i.monoid)
+      finishMonoid(i, state, operands);
+    else
+      i.reduce->finish(state, fold, operands[i.value]);
+  });
+}
+
+int64_t TapePartials::levelsByteLength(const TapeJob& job, int64_t slots) {
+  int64_t bytes = 0;
+  for (const ReduceInfo& info : job.tape.reductions) bytes += alignedBytes(bytesOfLevels(job, info, slots));
+  return bytes;
+}
+
+int64_t TapePartials::openByteLength(const TapeJob& job) {
+  int64_t bytes = 0;
+  for (const ReduceInfo& info : job.tape.reductions) {
+    bytes += alignedBytes(info.leafByteLength * job.accumulators) +
+             alignedBytes(job.levels * info.nodeByteLength * job.accumulators) + alignedBytes(kCountsBytes);
+  }
+  return bytes;
+}
+
+void TapePartials::copyNodes(size_t phase, char* nodes, bool out) {
+  eachReduction(phase, [&](const Instruction& i) {
+    const int64_t bytes = tape_.reductions[i.reduction].nodeByteLength * job_->accumulators;
+    copyBytes(slot_[i.reduction].node, nodes, bytes, out);
+    nodes += alignedBytes(bytes);
+  });
+}
+
+void TapePartials::copyLevels(size_t phase, char* levels, int64_t slots, bool out) {
+  eachReduction(phase, [&](const Instruction& i) {
+    const ReduceInfo& info = tape_.reductions[i.reduction];
+    ReduceState& state = tile_[i.reduction];
+    copyBytes(state.levels, levels, bytesOfLevels(*job_, info, slots), out);
+    state.leaves = slots;
+    levels += alignedBytes(bytesOfLevels(*job_, info, job_->slots));
+  });
+}
+
+void TapePartials::copyOpenSlot(size_t phase, char* memory, bool out) {
+  eachReduction(phase, [&](const Instruction& i) {
+    const ReduceInfo& info = tape_.reductions[i.reduction];
+    ReduceState& state = slot_[i.reduction];
+    const auto copied = [&](char* of, int64_t bytes) {
+      copyBytes(of, memory, bytes, out);
+      memory += alignedBytes(bytes);
+    };
+    copied(state.leaf, info.leafByteLength * job_->accumulators);
+    copied(state.levels, job_->levels * info.nodeByteLength * job_->accumulators);
+    int64_t counts[] = {state.steps, state.leaves};
+    copied(reinterpret_cast<char*>(counts), kCountsBytes);
+    state.steps = counts[0];
+    state.leaves = counts[1];
+  });
+}
+
+void TapePartials::take(const Instruction& i, const Position& at, bool isTail, const Operand* const* args,
+                        const Operand& out) {
+  const Extent extent{at.rows, at.chunks()};
+  if (tape_.isSegmented()) {
+    const Value& value = tape_.values[i.value];
+    if (!value.lanes) return i.reduce->segments(extent, at.valid, args, out);
+    i.reduce->segments(extent, at.valid, args, {out.data, 1, 0});
+    // Functions read whole chunks.
+    const int64_t rest = (kChunk - at.rows % kChunk) % kChunk;
+    std::memset(out.data + at.rows * value.byteLength, 0, static_cast<size_t>(rest * value.byteLength));
+  } else if (tape_.laneKind == LaneKind::reduced) {
+    i.reduce->lanes(slot_[i.reduction], extent, at.valid, args);
+  } else {
+    const bool cut = tape_.laneKind == LaneKind::both && isTail;
+    i.reduce->columns(slot_[i.reduction], extent, cut ? at.valid : extent.chunks * kChunk, args);
+  }
+}
+
+void TapePartials::reset(const Instruction& i, ReduceState& state) {
+  if (i.monoid)
+    MonoidRun(i.monoid->monoid, loops_).reset(state);
+  else
+    i.reduce->reset(state);
+}
+
+void TapePartials::close(const Instruction& i, ReduceState& state) {
+  if (i.monoid)
+    MonoidRun(i.monoid->monoid, loops_).close(state);
+  else
+    i.reduce->close(state);
+}
+
+void TapePartials::takeByMonoid(const Instruction& i, const Position& at, const Operand* operands) {
+  std::vector<Operand> rows;
+  std::vector<const Operand*> args;
+  for (const int arg : i.loopArgs) rows.push_back(operands[arg]);
+  for (const Operand& operand : rows) args.push_back(&operand);
+  MonoidRun run(i.monoid->monoid, loops_);
+  ReduceState& state = slot_[i.reduction];
+  const Extent extent{at.rows, at.chunks()};
+  if (tape_.laneKind == LaneKind::parallel) {
+    run.columns(state, extent, args.data());
+  } else if (!tape_.isSegmented()) {
+    run.lanes(state, extent, at.valid, args.data());
+  } else {
+    for (int64_t row = 0; row < at.rows; row++) {
+      run.reset(state);
+      run.lanes(state, {1, extent.chunks}, at.valid, args.data());
+      run.close(state);
+      finishMonoid(i, state, operands, row);
+      for (size_t k = 0; k < rows.size(); k++)
+        rows[k].data += rows[k].rowStep * i.monoid->monoid.partBytes[k];
+    }
+  }
+}
+
+void TapePartials::finishMonoid(const Instruction& i, const ReduceState& state, const Operand* operands,
+                                int64_t row) {
+  const MonoidRun run(i.monoid->monoid, loops_);
+  for (const auto& [part, value] : i.monoid->results) {
+    const Operand& out = operands[value];
+    run.finish(state, tape_.laneKind != LaneKind::parallel, part,
+               out.data + row * out.rowStep * tape_.values[value].byteLength);
+  }
+}
+
+}  // namespace weft::cpu
