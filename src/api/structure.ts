@@ -48,10 +48,14 @@ export function flattened<T>(
     if (level === MOST_LEVELS) throw new ArgumentError(expected(op, `at most ${level} levels`, 'more'));
     const names = Array.isArray(part) ? undefined : Object.keys(part as object);
     const below = path === '' ? '' : `${path}.`;
-    const parts =
-      names === undefined
-        ? Array.from(part as unknown[], (each, k) => visit(each, `${below}${k}`, level + 1)) // holes count
-        : names.map((name) => visit(Reflect.get(part as object, name), `${below}${name}`, level + 1));
+    const parts: Form[] = [];
+    if (names !== undefined)
+      for (const name of names)
+        parts.push(visit(Reflect.get(part as object, name), `${below}${name}`, level + 1));
+    else {
+      const list = part as readonly unknown[]; // holes count
+      for (let k = 0; k < list.length; k++) parts.push(visit(list[k], `${below}${k}`, level + 1));
+    }
     return { names, parts, isFlat: parts.every((each) => each === undefined) };
   };
   const form = visit(value, '', 0);

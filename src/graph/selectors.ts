@@ -75,7 +75,10 @@ export function parsedSelectors(
   const hasOptions = isOptions(last);
   if (hasOptions) checkOptions(op, last, ['mode']);
   const mode = oneOf(op, 'a mode', MODES, (hasOptions ? last.mode : undefined) ?? 'raise');
-  return { parsed: (hasOptions ? given.slice(0, -1) : given).flatMap((each) => parse(op, each)), mode };
+  const parsed: Parsed[] = [];
+  const count = hasOptions ? given.length - 1 : given.length;
+  for (let k = 0; k < count; k++) parse(op, given[k], parsed);
+  return { parsed, mode };
 }
 
 const isOptions = (value: unknown): value is SliceOptions =>
@@ -151,13 +154,18 @@ function rangeOf(op: string, range: Range, length: number): Omit<Stretch, 'kind'
   return { start, step, size: Math.max(0, Math.ceil((stop - start) / step)) };
 }
 
-function parse(op: string, selector: unknown): Parsed[] {
-  if (selector === null || selector === undefined) return [null];
-  if (typeof selector === 'number') return [selector];
-  if (isExpr(selector)) return [selector];
-  if (Array.isArray(selector) && selector.some(Array.isArray)) return [{ lists: selector as IndexList }];
-  if (Array.isArray(selector) && selector.length <= 3) return [selector as Range];
-  if (typeof selector === 'string') return selector.split(',').map((part) => parseText(op, part));
+/** Adds what a selector says: text may say several. */
+function parse(op: string, selector: unknown, to: Parsed[]): void {
+  if (selector === null || selector === undefined) return void to.push(null);
+  if (typeof selector === 'number') return void to.push(selector);
+  if (selector === '...' || selector === 'newaxis') return void to.push(selector);
+  if (typeof selector === 'string')
+    return void to.push(...selector.split(',').map((part) => parseText(op, part)));
+  if (isExpr(selector)) return void to.push(selector);
+  if (Array.isArray(selector)) {
+    if (selector.some(Array.isArray)) return void to.push({ lists: selector as IndexList });
+    if (selector.length <= 3) return void to.push(selector as Range);
+  }
   const hint = Array.isArray(selector) ? 'indices are a typed array: Int32Array.of(0, 4, 1, 7)' : undefined;
   const wanted = 'an index, [start, stop, step], null, text or an array of indices';
   throw new ArgumentError(expected(op, wanted, formatValue(selector), hint));

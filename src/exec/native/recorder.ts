@@ -53,8 +53,14 @@ export async function endRecording(open: OpenRecording): Promise<Recording | und
 /** Pauses of slices up to so many nanoseconds are no turns of the event loop: one span goes on. */
 const SHORT_PAUSE = 20_000;
 
-/** As `timed`, of work in slices: a span for each stretch without a turn of the event loop. */
-export function* timedSlices<T>(kind: HostWork, name: string, work: Slices<T>): Slices<T> {
+/**
+ * As `timed`, of work in slices: a span for each stretch without a turn of the event loop. Work that began before a recording
+ * is not in it.
+ */
+export const timedSlices = <T>(kind: HostWork, name: string, work: Slices<T>): Slices<T> =>
+  recorded === undefined ? work : recordedSlices(kind, name, work);
+
+function* recordedSlices<T>(kind: HostWork, name: string, work: Slices<T>): Slices<T> {
   for (;;) {
     const step = timed(kind, name, () => work.next());
     if (recorded !== undefined) joinLastTwo(recorded.spans);

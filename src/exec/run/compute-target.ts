@@ -27,22 +27,37 @@ export interface ComputeTarget extends Budgets {
   readonly freeBytes?: readonly number[] | undefined;
 }
 
-/** The target of a compute with such options on the devices that were chosen for it. */
+/**
+ * The target of a compute with such options on the devices that were chosen for it. Every field is present: of an object that
+ * is spread and grows the engine looks each of them up anew, a tenth of a short compute.
+ */
 export function computeTargetOf(
   { devices, isSharded }: ChosenDevices,
   options: ComputeOptions,
   destination: Destination,
+  toHost = 0,
 ): ComputeTarget {
   const exact = options.exact === true;
   const tune = options.tune === true;
   const { budget, hostBudget } = budgetsOf(options, devices);
-  return { devices, isSharded, exact, tune, budget, hostBudget, destination };
+  return {
+    devices,
+    isSharded,
+    exact,
+    tune,
+    budget,
+    hostBudget,
+    destination,
+    toHost,
+    freeBytes: undefined,
+  };
 }
 
 /** For each array on a device that a graph and the segments below it read: the devices that hold it. */
 function holdersIn(canonical: Canonical): (readonly string[])[] {
   const holders: (readonly string[])[] = [];
-  for (const { sources } of [canonical, ...segmentsBelow(canonical).map(canonicalOfSegment)])
+  const below = segmentsBelow(canonical);
+  for (const { sources } of below.length === 0 ? [canonical] : [canonical, ...below.map(canonicalOfSegment)])
     for (const { source } of sources) if (source.type === 'device') holders.push(holdersOf(source.buffer));
   return holders;
 }

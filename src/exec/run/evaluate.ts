@@ -257,10 +257,7 @@ async function computeWatched(
     const turn = turnToPlan();
     if (turn !== undefined) await turn;
     signal?.throwIfAborted();
-    const target = {
-      ...computeTargetOf(chosen, options, destination),
-      toHost: destination === 'device' ? toHost : 0,
-    };
+    const target = computeTargetOf(chosen, options, destination, destination === 'device' ? toHost : 0);
     const settings = settingsOf(options, destination, false, filesOf, watch);
     const large = mayStay && bytesOf(exprs) >= LEAST_CUT_BYTES;
     const there = large
@@ -307,7 +304,7 @@ async function executedThere(
   settings: ExecutionSettings,
   ahead: NumbersAhead,
 ): Promise<Executed | undefined> {
-  const target = { ...computeTargetOf(chosen, options, 'device'), toHost };
+  const target = computeTargetOf(chosen, options, 'device', toHost);
   try {
     return (await executeInRows(job, target, { ...settings, destination: 'device' }, ahead)).executed;
   } catch (error) {

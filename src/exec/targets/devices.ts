@@ -146,6 +146,10 @@ export function chooseDevices(
 ): ChosenDevices {
   if (device !== undefined && named !== undefined)
     throw new ArgumentError(expected('compute', 'device or devices', 'both'));
+  if (named === undefined) {
+    const host = onHost(device, holders);
+    if (host !== undefined) return host;
+  }
   const all = [...new Set(holders.flat())].map(deviceNamed);
   const isOpen = device === undefined && !all.includes(CPU);
   const devices = named ?? (isOpen ? config().devices : undefined);
@@ -181,6 +185,20 @@ export function chooseDevices(
   const one = chooseDevice(first.name, new Set(all));
   const why = one.device.isHost && devices === 'all' ? 'no usable GPU' : reason;
   return { devices: [one.device], reason: why, isSharded: false };
+}
+
+const NAMED_HOST: ChosenDevices = { devices: [CPU], reason: 'named by the caller', isSharded: false };
+const HOST_OF_INPUTS: ChosenDevices = {
+  devices: [CPU],
+  reason: 'an input is stored there',
+  isSharded: false,
+};
+
+/** The CPU where it is named, or has arrays, and no other device has any, without lists of them; undefined: it is another case. */
+function onHost(device: unknown, holders: readonly (readonly string[])[]): ChosenDevices | undefined {
+  for (const some of holders) if (some.length !== 1 || some[0] !== CPU.name) return undefined;
+  if (device === CPU.name) return NAMED_HOST;
+  return device === undefined && holders.length > 0 ? HOST_OF_INPUTS : undefined;
 }
 
 function sharded(devices: readonly Device[], reason: string): ChosenDevices {

@@ -201,7 +201,9 @@ function* build(
     if (id === nodes.length) {
       const own = checksOf(expr);
       if (own.length > 0) checks.push(...own);
-      stretched.push(...stretchedCalls(expr, id, node.kind === 'loop' ? calledIn(node.loop.body) : []));
+      if (node.kind === 'call' || node.kind === 'loop')
+        for (const each of stretchedCalls(expr, id, node.kind === 'loop' ? calledIn(node.loop.body) : []))
+          stretched.push(each);
       nodes.push(node);
       sites.push(expr.site);
     } else if (expr.site !== undefined && expr.kind !== 'const') {

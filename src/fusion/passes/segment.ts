@@ -101,8 +101,12 @@ function sharedCanonical({ graph, sources, fingerprint, checks, statuses }: Cano
   return { graph: shared, sources, scalars: [], fingerprint, checks, statuses, ...known };
 }
 
+const NO_SEGMENTS: readonly Segment[] = [];
+const isSegment = ({ source }: SourceArray): boolean => source.type === 'segment';
+
 /** The segments below a graph, those that others read first. */
-export function segmentsBelow({ sources }: Canonical): Segment[] {
+export function segmentsBelow({ sources }: Canonical): readonly Segment[] {
+  if (!sources.some(isSegment)) return NO_SEGMENTS;
   const found: Segment[] = [];
   const seen = new Set<Segment>();
   const path: {
@@ -125,8 +129,11 @@ export function segmentsBelow({ sources }: Canonical): Segment[] {
 }
 
 /** The index arrays to look at before a graph and the segments below it are computed. */
-export const checksBelow = (canonical: Canonical): IndexCheck[] =>
-  [canonical, ...segmentsBelow(canonical).map(canonicalOfSegment)].flatMap(({ checks }) => checks);
+export function checksBelow(canonical: Canonical): readonly IndexCheck[] {
+  const below = segmentsBelow(canonical);
+  if (below.length === 0) return canonical.checks;
+  return [canonical, ...below.map(canonicalOfSegment)].flatMap(({ checks }) => checks);
+}
 
 /** The segments that a graph itself reads. */
 export const segmentsIn = ({ sources }: Canonical): ReadonlySet<Segment> =>
