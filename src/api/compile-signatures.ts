@@ -9,6 +9,7 @@ import { sizesOf } from '../exec/run/budgets.js';
 import { TracedGraph } from '../exec/run/compiled-graph.js';
 import type { ComputeOptions } from '../exec/run/compute-options.js';
 import {
+  broughtToHost,
   cutHostResults,
   cutStoredResults,
   evaluate,
@@ -69,6 +70,11 @@ export class Tracer {
         return arranged(form, (await evaluate(exprs, this.#options)).map(ndarrayOf));
       }
       const { traced, form, bounded } = known ?? (await this.#entryFor(args));
+      const there = bounded && (await traced.runToCut(sourcesOf(args)));
+      if (there !== undefined) {
+        const parts = await cutStoredResults(there, bounded!);
+        return arranged(form, (await broughtToHost(parts, this.#options)).map(ndarrayOf));
+      }
       const running = traced.runNow(sourcesOf(args), 'host');
       const turn = running instanceof Promise ? undefined : turnToHandOver();
       const executed = running instanceof Promise ? await running : running;

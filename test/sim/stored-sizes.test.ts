@@ -114,6 +114,30 @@ it('come to the host alone, where their bounds are large, in tiles where there i
   expect(inUse()).toBe(before);
 });
 
+it('of compiled functions as well, call by call, and whole where a budget has no room for them', async () => {
+  const long = Float64Array.from({ length: 40_000 }, (_, k) => (k * 7919) % 40_000);
+  const choose = (x: Lazy, limit: Lazy) => [x.slice(x.less(limit)), x.sum(), nonzero(x.less(limit))[0]!];
+  const before = inUse();
+  for (const options of [device, { ...device, memory: 2 ** 19 }]) {
+    const chosen = compile(choose, options);
+    for (const count of [3, 0, 39_000, 3]) {
+      setFaults([]);
+      const limit = Float64Array.of(count);
+      const there = await compute(choose(lazy(long), lazy(limit)), { device: 'cpu' });
+      const found = await chosen(long, limit);
+      for (const [k, result] of found.entries()) {
+        expect(result.shape).toEqual(there[k]!.shape);
+        expect(result.data).toEqual(there[k]!.data);
+      }
+      // Copies of the first bytes of two results, where those are few.
+      const copies = options === device && count === 3 ? 2 : 0;
+      expect(counted('cuMemcpyDtoDAsync_v2')).toBe(copies);
+    }
+  }
+  await synchronize('cuda:0');
+  expect(inUse()).toBe(before);
+});
+
 it('where the limit of the process has no room for a copy beside what was computed', async () => {
   const long = Float64Array.from({ length: 400_000 }, (_, k) => k);
   const x = await lazy(long).persist(device);

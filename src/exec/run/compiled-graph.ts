@@ -17,11 +17,20 @@ import { MemoryError } from '../../host/errors.js';
 import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
 import { turnToPlan } from '../native/turns.js';
-import { probeFor } from '../targets/devices.js';
+import { type ChosenDevices, probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeOfIndices } from './checks-in-run.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
-import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } from './evaluate.js';
+import {
+  checkHostResults,
+  endsOf,
+  hostResults,
+  isLargeToBounds,
+  isOfGpu,
+  located,
+  numbersOf,
+  readCodes,
+} from './evaluate.js';
 import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
 import { type Given, type Input, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
@@ -55,6 +64,8 @@ export class TracedGraph {
   readonly #feeds: readonly Feed[];
   readonly #options: ComputeOptions;
   readonly #toHost: number;
+  /** Whether results with lengths are cut on a GPU before they come to the host. */
+  #isCutOnGpu: boolean;
   readonly #placeholders: Arguments;
   readonly #checks: readonly IndexCheck[];
   /** The indices of each check, and the positions of the arguments that they are of; undefined: no argument. */
@@ -83,6 +94,7 @@ export class TracedGraph {
   ) {
     this.exprs = exprs;
     this.#toHost = toHost;
+    this.#isCutOnGpu = toHost > 0 && isLargeToBounds(exprs);
     this.#options = options;
     this.#placeholders = placeholders;
     const quiet = { ...options, signal: undefined, onProgress: undefined };
@@ -116,6 +128,26 @@ export class TracedGraph {
     const settings = this.#settings[destination];
     if (watch === undefined) return this.#run(args, destination, settings, found);
     return watched(watch, this.#run(args, destination, { ...settings, watch }, found));
+  }
+
+  /**
+   * Runs the graph for results on the host that are cut to their lengths, and may be a small part of their bounds, where
+   * they are: on a GPU that has room for them. Undefined: they come to the host up to their bounds.
+   */
+  async runToCut(args: Arguments): Promise<Executed | undefined> {
+    if (!this.#isCutOnGpu) return undefined;
+    const devices = await this.#devices().catch(async (error: unknown) => {
+      throw await this.#refused(error, 'device');
+    });
+    if (!isOfGpu(devices)) return undefined;
+    try {
+      return await this.run(args, 'device');
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      // Results on the host may be windows that pass through the device. A plan that was refused is not tried again.
+      this.#isCutOnGpu = this.#known.device !== undefined;
+      return undefined;
+    }
   }
 
   /** As `run`, for calls that come again and again: a result that is there at once is given as it is. */
@@ -236,12 +268,11 @@ export class TracedGraph {
     // Views are taken before anything is waited for.
     const arrays = this.#feeds.map((feed) => this.#inputOf(feed, args));
     const segments = Segments.below(canonical);
-    const probing = probeFor(this.#options.device, hasContractions(canonical.graph));
-    if (probing !== undefined) await probing;
+    const devices = await this.#devices();
     const turn = turnToPlan(true);
     if (turn !== undefined) await turn;
     const toHost = destination === 'device' ? this.#toHost : 0;
-    const chosen = computeTargetOf(devicesOf(canonical, this.#options), this.#options, destination);
+    const chosen = computeTargetOf(devices, this.#options, destination);
     const target = { ...chosen, toHost };
     const job = { canonical, inputOf: (source: number) => arrays[source]!, segments };
     const {
@@ -256,6 +287,12 @@ export class TracedGraph {
     if (isOfAll && isRepeatable(planned, target, settings, executed))
       this.#known[destination] = executed.program;
     return executed;
+  }
+
+  async #devices(): Promise<ChosenDevices> {
+    const probing = probeFor(this.#options.device, hasContractions(this.#canonical.graph));
+    if (probing !== undefined) await probing;
+    return devicesOf(this.#canonical, this.#options);
   }
 
   /** The numbers of lines of the graph: those that begin with the same one are always the same ones. */

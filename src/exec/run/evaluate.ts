@@ -68,7 +68,7 @@ const isOnGpu = (output: ArrayBuffer | DeviceBuffer | undefined): boolean =>
   output !== undefined && !(output instanceof ArrayBuffer) && !deviceNamed(output.device).isHost;
 
 /** Brings stored results to the host, and frees them. */
-async function broughtToHost(
+export async function broughtToHost(
   results: readonly StoredResult[],
   { onProgress: _, ...quiet }: ComputeOptions,
 ): Promise<HostResult[]> {
@@ -243,7 +243,6 @@ async function computeWatched(
   if (probing !== undefined) await probing;
   const chosen = devicesOf(canonical, options);
   const isOfHost = chosen.devices.length === 1 && chosen.devices[0]!.isHost;
-  const mayStay = destination === 'host' && toHost > 0 && !chosen.isSharded && !isOfHost;
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
   const refused = async (error: unknown): Promise<unknown> =>
@@ -259,8 +258,8 @@ async function computeWatched(
     signal?.throwIfAborted();
     const target = computeTargetOf(chosen, options, destination, destination === 'device' ? toHost : 0);
     const settings = settingsOf(options, destination, false, filesOf, watch);
-    const large = mayStay && bytesOf(exprs) >= LEAST_CUT_BYTES;
-    const there = large
+    const isCut = destination === 'host' && toHost > 0 && isOfGpu(chosen) && isLargeToBounds(exprs);
+    const there = isCut
       ? await executedThere(job, { chosen, options, toHost }, settings, aheadOf(options, found))
       : undefined;
     const executed =
@@ -314,8 +313,11 @@ async function executedThere(
   }
 }
 
-const bytesOf = (exprs: readonly Expr[]): number =>
-  exprs.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0);
+/** Whether results with lengths are cut where they are computed before they come to the host: on one GPU, large ones. */
+export const isOfGpu = ({ devices, isSharded }: ChosenDevices): boolean => !isSharded && !devices[0]!.isHost;
+export const isLargeToBounds = (exprs: readonly Expr[]): boolean =>
+  exprs.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0) >=
+  LEAST_CUT_BYTES;
 
 /**
  * A graph with views of its inputs as they are now: what the user does to an array later cannot change which
