@@ -31,7 +31,8 @@ export const ROUTINES = {
   ranks: { results: ([x], ranks) => [{ dtype: x!.dtype, shape: [x!.shape[0]!, ranks.length] }] },
   /**
    * The first elements of the rows of two axes in the order of `argsort`, and their int64 indices; of real
-   * dtypes. Parameters: whether descending (0 or 1), and how many, at most `SELECTED_MOST`.
+   * dtypes. Parameters: whether descending (0 or 1), how many, at most `SELECTED_MOST`, and 1 where each row is selected
+   * from by itself, which takes a GPU the workspace of one.
    */
   top: {
     results: ([x], [, count]) => {

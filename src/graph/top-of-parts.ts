@@ -10,7 +10,7 @@ import { iota, map } from './infer.js';
 import { paddedRows } from './sort-order.js';
 import { reshape } from './views.js';
 
-/** Parts of a row, and the elements of one that are as many as its first ones, at least. */
+/** Parts of a row, as many of which are selected from one by one, and the elements of one that are as many as its first ones, at least. */
 const MOST_PARTS = 256;
 const LEAST_LENGTH = 2 ** 14;
 const LEAST_PER_FIRST = 8;
@@ -27,9 +27,13 @@ export function topOfParts(
   const [outer, length] = rows.shape as readonly [number, number];
   const parts = partsOfRow(length, count!);
   const size = Math.ceil(length / parts);
-  const top = (of: Expr): readonly Expr[] => call('top', [descending!, count!], [of]);
+  const top = (of: Expr, ...apart: readonly number[]): readonly Expr[] =>
+    call('top', [descending!, count!, ...apart], [of]);
   const whole = paddedRows(rows, parts * size, descending === 1);
-  const [values, indices] = top(reshape(whole, [outer * parts, size]));
+  const [values, indices] = top(
+    reshape(whole, [outer * parts, size]),
+    ...(outer * parts <= MOST_PARTS ? [1] : []),
+  );
   const start = map('multiply', [map('remainder', [iota(outer * parts), parts]), size]);
   const positions = map('add', [indices!, reshape(start, [outer * parts, 1])]);
   const [first, at] = top(reshape(values!, [outer, parts * count!]));

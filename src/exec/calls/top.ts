@@ -54,6 +54,8 @@ interface TopPlan {
   readonly count: number;
   readonly blocks: number;
   readonly sample: Sample | undefined;
+  /** Rows that the workspace has room for beside their states: rows with launches of their own share that of one. */
+  readonly held: number;
 }
 
 /** The sample of a row; undefined: too short for one. */
@@ -70,7 +72,7 @@ function sampleOf(length: number, count: number): Sample | undefined {
 function planOf(step: RoutineStep): TopPlan {
   const { dtype, shape } = step.operands[0]!;
   const [rows, length] = shape as readonly [number, number];
-  const [descending, count] = step.parameters as readonly [number, number];
+  const [descending, count, isApart] = step.parameters as readonly [number, number, number?];
   const sample = sampleOf(length, count);
   const form: TopForm = {
     dtype,
@@ -81,66 +83,91 @@ function planOf(step: RoutineStep): TopPlan {
     padded: Math.min(MOST_SORTED, 2 ** Math.ceil(Math.log2(2 * count))),
     groupLanes: sample?.groupLanes,
   };
-  return { form, rows, length, count, blocks: rowBlocks(rows, length), sample };
+  const held = isApart === 1 ? Math.min(1, rows) : rows;
+  return { form, rows, length, count, blocks: rowBlocks(held, length), sample, held };
 }
 
 /** Groups of a sample. */
 const groupsOf = (sample: Sample | undefined): number =>
   sample === undefined ? 0 : (sample.blocks * TOP_THREADS) / sample.groupLanes;
 
-/**
- * Parts of the workspace, in bytes from its beginning: states first, then counts, rows, positions that were collected, the
- * bests of groups, and the candidates.
- */
-function workspaceOf({
-  form,
-  rows,
-  count,
-  sample,
-}: TopPlan): Readonly<
-  Record<'countsAt' | 'rowsAt' | 'takenAt' | 'bestsAt' | 'keysAt' | 'placesAt' | 'byteLength', number>
-> {
-  const countsAt = aligned(rows * STATE_BYTES);
-  const rowsAt = countsAt + aligned(rows * countsLength(form));
-  const takenAt = rowsAt + aligned(rows * ROW_BYTES);
-  const bestsAt = takenAt + aligned(rows * count * 8);
-  const size = byteLengthOf(form.dtype);
-  const keysAt = bestsAt + aligned(rows * groupsOf(sample) * size);
-  const placesAt = keysAt + aligned(rows * (sample?.room ?? 0) * size);
+/** Parts of the workspace behind the states of all rows, in the order in which they lie there. */
+const SECTIONS = ['counts', 'rows', 'taken', 'bests', 'keys', 'places'] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** Bytes of a row in each section: its counts, counters, positions that were collected, the bests of groups, and candidates. */
+function rowBytes({ form, count, sample }: TopPlan): Readonly<Record<Section, number>> {
+  const [size, room] = [byteLengthOf(form.dtype), sample?.room ?? 0];
   return {
-    ...{ countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt },
-    byteLength: placesAt + aligned(rows * (sample?.room ?? 0) * 8),
+    counts: countsLength(form),
+    rows: ROW_BYTES,
+    taken: count * 8,
+    bests: groupsOf(sample) * size,
+    keys: room * size,
+    places: room * 8,
   };
+}
+
+/** Where each section begins, and the bytes of all. */
+function workspaceOf(plan: TopPlan): {
+  readonly at: Readonly<Record<Section, number>>;
+  readonly byteLength: number;
+} {
+  const bytes = rowBytes(plan);
+  let byteLength = aligned(plan.rows * STATE_BYTES);
+  const at = SECTIONS.map((section) => {
+    byteLength += aligned(plan.held * bytes[section]);
+    return [section, byteLength - aligned(plan.held * bytes[section])] as const;
+  });
+  return { at: Object.fromEntries(at) as Record<Section, number>, byteLength };
 }
 
 function kernelsOf(step: RoutineStep): CallKernels {
   const plan = planOf(step);
-  const { form, rows, length, count, blocks, sample } = plan;
-  const { countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt } = workspaceOf(plan);
+  const launches =
+    plan.held === plan.rows
+      ? launchesOf(step, plan, 0)
+      : Array.from({ length: plan.rows }, (_, row) =>
+          launchesOf(step, plan, row).map((launch) => ofRow(launch, row)),
+        ).flat();
+  return { source: printTop(plan.form), launches };
+}
+
+/** The launch of a row by itself. */
+const ofRow = (launch: CallLaunch, row: number): CallLaunch => ({
+  ...launch,
+  unit: row,
+  args: [int32(row * (launch.blocks as number)), ...launch.args.slice(1)],
+});
+
+/** The launches of rows whose workspace begins where it would be if those before `first` had theirs ahead of it. */
+function launchesOf(step: RoutineStep, plan: TopPlan, first: number): CallLaunch[] {
+  const { form, held, length, count, blocks, sample } = plan;
+  const { at } = workspaceOf(plan);
+  const bytes = rowBytes(plan);
+  const [countsAt, rowsAt, takenAt, bestsAt, keysAt, placesAt] = SECTIONS.map(
+    (section) => at[section] - first * bytes[section],
+  ) as [number, number, number, number, number, number];
   const input = { buffer: step.operands[0]!.buffer };
   const results = step.results.map(({ buffer }) => ({ buffer }));
   const work = { buffer: step.workspace! };
   const launch = (name: string, perRow: number, args: readonly LaunchArgument[]): CallLaunch => ({
     function: name,
-    blocks: rows * perRow,
+    blocks: held * perRow,
     threads: TOP_THREADS,
     args: [{ block: 'x' }, input, work, ...args],
   });
   const room = int64(sample?.room ?? 0);
   const further = [int64(takenAt), room, int64(count), int32(placeBits(length))];
   const selecting = [
-    countLaunch({ rows, length, blocks, input, work, countsAt, rowsAt, further }),
+    countLaunch({ rows: held, length, blocks, input, work, countsAt, rowsAt, further }),
     launch(ORDER_NAME, 1, [...[rowsAt, takenAt].map(int64), ...results, int64(length), room, int32(count)]),
   ];
-  if (sample === undefined)
-    return {
-      source: printTop(form),
-      launches: [beginLaunch(rows, work, countsAt, rowsAt, [count - 1]), ...selecting],
-    };
+  if (sample === undefined) return [beginLaunch(held, work, countsAt, rowsAt, [count - 1]), ...selecting];
   const { blocks: sampling, each } = sample;
   const tiles = Math.ceil((length * byteLengthOf(form.dtype)) / TOP_TILE_BYTES);
-  const filtering = Math.min(tiles, Math.max(1, Math.floor(MOST_BLOCKS / rows)));
-  const launches = [
+  const filtering = Math.min(tiles, Math.max(1, Math.floor(MOST_BLOCKS / held)));
+  return [
     launch(SAMPLE_NAME, sampling, [
       ...[countsAt, rowsAt, bestsAt, length, sampling].map(int64),
       int32(each),
@@ -156,7 +183,6 @@ function kernelsOf(step: RoutineStep): CallKernels {
     ]),
     ...selecting,
   ];
-  return { source: printTop(form), launches };
 }
 
 const FIRST: Routine = {
@@ -164,7 +190,7 @@ const FIRST: Routine = {
   unitSize: (_, array: BufferArray) => array.shape[1]!,
   numbers: (step) => {
     const { form, rows, length } = planOf(step);
-    return [dtypeCode(form.dtype), rows, length, ...step.parameters];
+    return [dtypeCode(form.dtype), rows, length, ...step.parameters.slice(0, 2)];
   },
   kernels: kernelsOf,
   cudaWorkspace: (step) => {
