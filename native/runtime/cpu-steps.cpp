@@ -113,7 +113,8 @@ void CpuSteps::range(const Step& step, const SweepRange& range, int64_t tile) {
 }
 
 void CpuSteps::tape(const TapeStep& step, cpu::Range tiles, cpu::Range window) {
-  cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles, poolOf(step), cancel_, window);
+  cpu::ThreadPool& pool = program_.isSmall ? thisThread() : poolOf(step);
+  cpu::runTape(*step.tape, tapeBuffers(*step.tape, step.buffers), tiles, pool, cancel_, window);
 }
 
 void CpuSteps::phase(const TapePhaseStep& step, cpu::Range blocks) {

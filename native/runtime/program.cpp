@@ -142,7 +142,7 @@ void checkAllAdded(const Fields& spec, const char* field, size_t added) {
 }
 
 // Whether nothing of a program takes long, or waits. `hasShortCalls`: nor do products and routines of the
-// CPU.
+// CPU, and tapes beside them.
 bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
   const bool isOnGpu = program.device->name() != "cpu";
   for (const BufferSpec& buffer : program.buffers) {
@@ -157,7 +157,7 @@ bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
   for (size_t i = 0; i < program.steps.size(); i++) {
     const Step& step = program.steps[i];
     if (const auto* tape = std::get_if<TapeStep>(&step)) {
-      work += tape->work;
+      if (isOnGpu || !hasShortCalls) work += tape->work;
     } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
       launches += repeated[i] ? 0 : 1;
     } else if ((std::holds_alternative<MatmulStep>(step) && isOnGpu) ||

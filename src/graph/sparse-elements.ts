@@ -133,5 +133,6 @@ function merged(
 /** The matrix without stored zeros. */
 export function withoutZeros(op: string, matrix: SparseParts): SparseParts {
   if (boundOf(matrix) === 0) return matrix;
-  return kept(op, matrix, map('notEqual', [upToBound(matrix.values), 0]));
+  const values = upToBound(matrix.values);
+  return kept(op, matrix, values.dtype === 'bool' ? values : map('notEqual', [values, 0]));
 }

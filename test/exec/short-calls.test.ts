@@ -100,6 +100,8 @@ describe('calls of the CPU', () => {
       parts(a.rows(1, rows)),
       parts(a.columns(1, rows)),
       [a.sum(0)],
+      // A map and a call.
+      parts(a.greater(0)),
       [a.matmul(lazy(new Float64Array(rows)))],
       ...(isShort ? [[a.rows(0, 40).columns(0, 40).toDense()]] : []),
     ];

@@ -1,11 +1,13 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
 import { encodePhases, encodeTape } from '../../codegen/cpu/tape.js';
+import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import type { DevicePlan, Step, SweepStep } from '../plan/plan.js';
+import { cpuRates } from './cpu-probes.js';
 import { CPU } from './device.js';
 import { bufferSpecsInSlices, joinedRanges, loopSpec } from './program-spec.js';
 
@@ -36,10 +38,21 @@ export function* cpuProgramInSlices(plan: DevicePlan): Slices<ProgramSpec> {
  */
 const SHORT_OPERATIONS = 2.1e6;
 
+/** Seconds of kernels beside such calls: a map of 100,000 elements takes some 0.02 ms. */
+const SHORT_KERNELS = 5e-5;
+
 function hasShortCalls({ steps }: DevicePlan): boolean {
   const calls = steps.filter((step) => step.kind === 'call');
   const operations = (step: CallStep): number => callRow(step).operations?.(step) ?? Number.POSITIVE_INFINITY;
-  return calls.length > 0 && calls.reduce((sum, step) => sum + operations(step), 0) <= SHORT_OPERATIONS;
+  if (calls.length === 0 || calls.reduce((sum, step) => sum + operations(step), 0) > SHORT_OPERATIONS)
+    return false;
+  const rates = { ...cpuRates(), threads: 1 };
+  let seconds = 0;
+  for (const step of steps) {
+    if (step.kind === 'kernel') seconds += secondsOfTape(step.kernel, rates);
+    if (seconds > SHORT_KERNELS) return false;
+  }
+  return true;
 }
 
 const stepSpec = (step: Step): StepSpec =>
