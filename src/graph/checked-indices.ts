@@ -22,14 +22,15 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   }
   if (x.kind !== 'call') return NONE;
   const columns = columnsOfGiven(x);
-  if (columns !== undefined || (x.routine === 'sparseSelectCounts' && x.parameters[0] === 1)) {
+  if (columns !== undefined) {
     const at = x.routine === 'sparseProduct' ? 1 : 0;
     const [starts, stored] = x.inputs.slice(at) as [Expr, Expr];
     const op = x.asked ?? 'sparse.matmul';
-    const checked = checkedStarts(op, starts, stored.shape[0]!, site);
-    if (columns === undefined) return checked;
     const indices = upToLastStart(stored, starts);
-    return [...checked, { indices, op: `${op}: indices`, axis: 1, from: 0, size: columns, site }];
+    return [
+      ...checkedStarts(op, starts, stored.shape[0]!, site),
+      { indices, op: `${op}: indices`, axis: 1, from: 0, size: columns, site },
+    ];
   }
   if (x.routine !== 'bins') return NONE;
   const [, size, , place] = x.parameters as readonly [number, number, number, number];

@@ -10,23 +10,18 @@
  * `sparse-units.ts`).
  */
 import { slice } from './basic-slicing.js';
-import type { Expr } from './expr.js';
+import type { Expr, ExprOf } from './expr.js';
 import { cast } from './infer.js';
 import { concat } from './joins.js';
-import { type Call, ROW_LINES, splitParameters } from './row-lines.js';
+import { type Call, ROW_LINES, type RowLine, splitParameters } from './row-lines.js';
 import { type ReachedRows, type RowReach, reachedRows } from './row-reach.js';
+import { hasWay, wayOf } from './sparse-ways.js';
 
 /** Blocks that rows are cut into, at most. */
 const MOST_BLOCKS = 1024;
 
 /** The rows of a block. */
 export const blockRows = (rows: number): number => Math.max(1, Math.ceil(rows / MOST_BLOCKS));
-
-/** The starts of rows, and how many elements they are of, at most. */
-export interface RowLine {
-  readonly starts: Expr;
-  readonly stored: number;
-}
 
 /** A call whose operands or results are read or written in stretches of rows. */
 export interface StretchedCall {
@@ -49,17 +44,18 @@ export function stretchedCalls(
   if (x.kind === 'call') {
     const known = ROW_LINES[x.routine];
     if (known === undefined) return NONE;
-    // Behind a line of starts are the columns.
-    const lines = known.starts.map((k) => ({
-      starts: x.inputs[k]!,
-      stored: x.inputs[k + 1]?.shape[0] ?? x.parameters[known.bound!]!,
-    }));
+    // Nodes that a call stands for are made where their lines are asked for.
+    const call = {
+      path: [id],
+      get lines() {
+        return rowLines(x);
+      },
+    };
     const { second } = known;
-    if (second === undefined) return [{ path: [id], lines }];
+    if (second === undefined) return [call];
     const [starts, places, others] = [0, 1, second].map((k) => x.inputs[k]!) as [Expr, Expr, Expr];
-    return [
-      { path: [id], lines, reach: { starts, places, others, stored: x.inputs[second + 1]!.shape[0]! } },
-    ];
+    const reach = { starts, places, others, stored: x.inputs[second + 1]!.shape[0]! };
+    return [{ path: [id], lines: call.lines, reach }];
   }
   const states = x.loop.next.length;
   return inBody.flatMap(({ path, lines }) => {
@@ -69,6 +65,24 @@ export function stretchedCalls(
     });
     return captured.length < lines.length ? [] : [{ path: [id, ...path], lines: captured }];
   });
+}
+
+/** By the inputs of a call, which its results share. */
+const linesOfWays = new WeakMap<readonly Expr[], readonly RowLine[]>();
+
+/** The lines of starts of a call. */
+function rowLines({ routine, inputs, parameters }: ExprOf<'call'>): readonly RowLine[] {
+  const known = ROW_LINES[routine];
+  if (known === undefined) return [];
+  // Behind a line of starts are the columns.
+  if (!hasWay(routine))
+    return known.starts!.map((k) => ({
+      starts: inputs[k]!,
+      stored: inputs[k + 1]?.shape[0] ?? parameters[known.bound!]!,
+    }));
+  const lines = linesOfWays.get(inputs) ?? wayOf(routine, inputs, parameters).lines;
+  linesOfWays.set(inputs, lines);
+  return lines;
 }
 
 const startsOf = new WeakMap<Expr, Expr>();
@@ -94,8 +108,7 @@ export function startLines(line: Expr): readonly Expr[] {
   const seen = new Set([line]);
   const lines: Expr[] = [];
   for (const x of seen) {
-    if (x.kind === 'call')
-      for (const k of ROW_LINES[x.routine]?.starts ?? []) lines.push(blockStarts(x.inputs[k]!));
+    if (x.kind === 'call') lines.push(...rowLines(x).map(({ starts }) => blockStarts(starts)));
     for (const input of x.inputs) seen.add(input);
   }
   linesBelow.set(line, lines);

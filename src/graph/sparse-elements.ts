@@ -12,11 +12,9 @@ import { upToBound } from './extent.js';
 import { cast, constant, map, meetingDType } from './infer.js';
 import type { OpName } from './ops.js';
 import {
-  at,
-  bounded,
+  boundedRows,
   boundOf,
   emptyMatrix,
-  indexDType,
   linesOf,
   rowBoundOf,
   type SparseParts,
@@ -34,11 +32,7 @@ export function ofEither(op: string, by: OpName, a: SparseParts, b: SparseParts)
   const zero = constant(0, dtype);
   if (boundOf(y) === 0) return withValues(x, (values) => map(by, [cast(values, dtype), zero]));
   if (boundOf(x) === 0) return withValues(y, (values) => map(by, [zero, cast(values, dtype)]));
-  return merged(op, by, x, y, {
-    isOfBoth: false,
-    bound: boundOf(x) + boundOf(y),
-    rowBound: rowBoundOf(x) + rowBoundOf(y),
-  });
+  return merged(op, by, x, y, eitherOf(x, y));
 }
 
 /** An op of the elements that both matrices have stored. */
@@ -54,33 +48,29 @@ export function ofBoth(op: string, by: OpName, a: SparseParts, b: SparseParts): 
 /** Where a comparison of elements that either matrix has stored is true; it is false of two zeros. */
 export function whereEither(op: string, by: OpName, a: SparseParts, b: SparseParts): SparseParts {
   const [x, y] = [canonical(a, op), canonical(b, op)];
-  const all = withoutZeros(op, ofEither(op, by, x, y));
   const dtype = meetingDType(op, [x.values, y.values]);
-  if (boundOf(x) * boundOf(y) === 0 || !isCombined(dtype)) return all;
-  const others = [all.starts, upToBound(all.places), upToBound(all.values)];
-  return { ...all, ...combined(op, by, [x, y], { isOfBoth: false, bound: boundOf(x) + boundOf(y) }, others) };
+  if (boundOf(x) * boundOf(y) === 0 || !isCombined(dtype)) return withoutZeros(op, ofEither(op, by, x, y));
+  const sizes = eitherOf(x, y);
+  return { ...partsOf(x, sizes), ...combined(op, by, x, y, sizes) };
 }
 
 /** Dtypes of elements that the CPU combines as it merges rows. */
 const isCombined = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
 
-/** Starts, columns and elements in one pass over the rows of both matrices; `others`: as other nodes give them. */
+/** Starts, columns and elements in one pass over the rows of both matrices; other targets merge and map (`sparse-ways.ts`). */
 function combined(
   asked: string,
   by: OpName,
-  [a, b]: readonly [SparseParts, SparseParts],
-  { isOfBoth, bound }: Pick<Merge, 'isOfBoth' | 'bound'>,
-  others: readonly Expr[],
+  a: SparseParts,
+  b: SparseParts,
+  { isOfBoth, bound }: Merge,
 ): Pick<SparseParts, 'starts' | 'places' | 'values'> {
-  const [rows, columns] = a.shape;
   const dtype = meetingDType(asked, [a.values, b.values]);
   const [startsA, placesA, startsB, placesB] = linesOf(a, b) as [Expr, Expr, Expr, Expr];
   const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
-  const parameters = [isOfBoth ? 1 : 0, columns, bound, COMBINED_OPS.indexOf(by), 0];
-  const inputs = [startsA, placesA, x, startsB, placesB, y, ...others];
-  const [starts, places, values] = call('sparseCombine', parameters, inputs, asked) as [Expr, Expr, Expr];
-  const length = cast(at(starts, constant(BigInt(rows), 'int64')), 'int64');
-  return { starts, places: bounded(places, length), values: bounded(values, length) };
+  const parameters = [isOfBoth ? 1 : 0, a.shape[1], bound, COMBINED_OPS.indexOf(by), 0];
+  const inputs = [startsA, placesA, x, startsB, placesB, y];
+  return boundedRows(...(call('sparseCombine', parameters, inputs, asked) as [Expr, Expr, Expr]));
 }
 
 interface Merge {
@@ -90,44 +80,38 @@ interface Merge {
   readonly rowBound: number;
 }
 
+/** Of the elements that either matrix has stored. */
+const eitherOf = (x: SparseParts, y: SparseParts): Merge => ({
+  isOfBoth: false,
+  bound: boundOf(x) + boundOf(y),
+  rowBound: rowBoundOf(x) + rowBoundOf(y),
+});
+
+const partsOf = ({ shape }: SparseParts, { rowBound }: Merge) => ({
+  shape,
+  isCanonical: true,
+  isGiven: false,
+  rowBound: Math.min(shape[1], rowBound),
+});
+
 /** An op of the elements of canonical matrices that meet, zeros where only one is stored. */
-function merged(
-  asked: string,
-  by: OpName,
-  a: SparseParts,
-  b: SparseParts,
-  { isOfBoth, bound, rowBound }: Merge,
-): SparseParts {
-  const [rows, columns] = a.shape;
+function merged(asked: string, by: OpName, a: SparseParts, b: SparseParts, sizes: Merge): SparseParts {
+  const { isOfBoth, bound } = sizes;
   const dtype = meetingDType(asked, [a.values, b.values]);
   if (bound === 0) return emptyMatrix(a.shape, map(by, [constant(0, dtype), constant(0, dtype)]).dtype);
+  const parts = partsOf(a, sizes);
+  if (COMBINED_OPS.includes(by) && !isComparison(by) && isCombined(dtype))
+    return { ...parts, ...combined(asked, by, a, b, sizes) };
   const [startsA, placesA, startsB, placesB] = linesOf(a, b) as [Expr, Expr, Expr, Expr];
   const [x, y] = [a, b].map(({ values }) => cast(upToBound(values), dtype)) as [Expr, Expr];
   const parameter = isOfBoth ? 1 : 0;
   const pattern = [startsA, placesA, startsB, placesB];
   const [counts] = call('sparseMergeCounts', [parameter], pattern, asked) as [Expr];
   const starts = startsOfCounts(counts);
-  const lines = [startsA, placesA, x, startsB, placesB, y];
-  const found = call('sparseMerge', [parameter, columns, bound], [...lines, starts], asked);
+  const lines = [startsA, placesA, x, startsB, placesB, y, starts];
+  const found = call('sparseMerge', [parameter, a.shape[1], bound], lines, asked);
   const [places, ofA, ofB] = found as [Expr, Expr, Expr];
-  const index = indexDType(Math.max(columns, bound));
-  const otherWay = [cast(starts, index), cast(places, index), map(by, [ofA, ofB])] as const;
-  const parts = {
-    shape: a.shape,
-    isCanonical: true,
-    isGiven: false,
-    rowBound: Math.min(columns, rowBound),
-  };
-  const isAtOnce = COMBINED_OPS.includes(by) && !isComparison(by) && isCombined(dtype);
-  if (isAtOnce) return { ...parts, ...combined(asked, by, [a, b], { isOfBoth, bound }, otherWay) };
-  const [ownStarts, ownPlaces, values] = otherWay;
-  const length = cast(at(ownStarts, constant(BigInt(rows), 'int64')), 'int64');
-  return {
-    ...parts,
-    starts: ownStarts,
-    places: bounded(ownPlaces, length),
-    values: bounded(values, length),
-  };
+  return { ...parts, ...boundedRows(cast(starts, places.dtype), places, map(by, [ofA, ofB])) };
 }
 
 /** The matrix without stored zeros. */

@@ -5,15 +5,13 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, constant, iota, map } from './infer.js';
-import { concat } from './joins.js';
+import { cast, constant, iota, map, meetingDType } from './infer.js';
 import {
   at,
   bounded,
   boundOf,
   checkedLines,
   columnsOf,
-  constantLine,
   emptyMatrix,
   indexDType,
   isExact,
@@ -22,126 +20,58 @@ import {
   startsOf,
   startsOfCounts,
 } from './sparse.js';
-import { elementsInRows, gatheredRows, type RowsOfMatrices } from './sparse-gathered.js';
+import { gatheredRows, type RowsOfMatrices } from './sparse-gathered.js';
 import { rowLengths } from './sparse-reductions.js';
 import { broadcast, reshape } from './view-nodes.js';
-import { permuteDims } from './views.js';
 
 /** The matrices one above another, of as many columns. */
 export function stacked(op: string, matrices: readonly SparseParts[], columns: number): SparseParts {
   const rows = matrices.reduce((sum, { shape }) => sum + shape[0], 0);
-  const shape = [rows, columns] as const;
+  // Lines of a user that follow one another are looked at where they are read.
+  const stored = matrices.every(isExact) ? matrices : matrices.map((each) => looked(each, op));
+  const offsets = matrices.map(() => 0);
   const rowBound = Math.max(...matrices.map(rowBoundOf));
-  if (matrices.every(isExact)) return { ...above(op, matrices, shape), rowBound };
-  return gathered(op, matrices, shape, {
-    way: 'above',
-    rowBound,
-    offsets: matrices.map(() => 0),
-    starts: startsOfCounts(concat(matrices.map((each) => rowLengths(op, each)))),
-    lineOf: concat,
-  });
+  return joined(op, stored, [rows, columns], { way: 'above', offsets, rowBound });
 }
 
 /** The matrices side by side, of as many rows. */
 export function sideBySide(op: string, matrices: readonly SparseParts[], rows: number): SparseParts {
-  const widths = matrices.map((each) => each.shape[1]);
-  const shape = [rows, widths.reduce((sum, width) => sum + width, 0)] as const;
-  const count = matrices.length;
-  const [first, ...more] = matrices.map((each) => startsOf(each, op)) as [Expr, ...Expr[]];
-  return gathered(op, matrices, shape, {
-    way: 'beside',
-    rowBound: matrices.reduce((sum, each) => sum + rowBoundOf(each), 0),
-    offsets: widths.map((_, k) => widths.slice(0, k).reduce((sum, width) => sum + width, 0)),
-    starts: more.reduce((sum, starts) => map('add', [sum, starts]), first),
-    lineOf: (lines) => reshape(permuteDims(reshape(concat(lines), [count, rows])), [count * rows]),
-  });
+  let columns = 0;
+  const offsets = [0, ...matrices.map(({ shape }) => (columns += shape[1]))].slice(0, -1);
+  const rowBound = matrices.reduce((sum, each) => sum + rowBoundOf(each), 0);
+  const stored = matrices.map((each) => looked(each, op));
+  return joined(op, stored, [rows, columns], { way: 'beside', offsets, rowBound });
 }
 
-/** Matrices all of whose lines are stored: they follow one another. The CPU copies them in one pass. */
-function above(op: string, matrices: readonly SparseParts[], shape: SparseParts['shape']): SparseParts {
-  const ends = boundsOf(matrices);
-  const stored = ends.at(-1)!;
-  const index = indexDType(Math.max(shape[1], stored));
-  const starts = matrices.map((each, k) =>
-    map('add', [slice(startsOf(each, op), [0, -1]), BigInt(ends[k]!)]),
-  );
-  const lines = {
-    starts: cast(concat([...starts, constantLine(BigInt(stored))]), index),
-    places: concat(matrices.map(({ places }) => cast(places, index))),
-    values: concat(matrices.map(({ values }) => values)),
-  };
-  const isGiven = matrices.some((each) => each.isGiven);
-  const gathering = {
-    way: 'above',
-    matrices,
-    offsets: matrices.map(() => 0),
-    columns: shape[1],
-    isFull: true,
-    otherWay: lines,
-  } as const;
-  return {
-    shape,
-    // Lines of a user are looked at where they are read.
-    ...(isGiven || stored === 0 ? lines : gatheredRows(op, gathering)),
-    isCanonical: matrices.every(({ isCanonical }) => isCanonical),
-    isGiven,
-  };
-}
+/** With lines that need no look any more, also where there are no elements. */
+const looked = (matrix: SparseParts, op: string): SparseParts => ({
+  ...checkedLines(matrix, op),
+  isGiven: false,
+});
 
-/** Where the lines of each matrix begin in those of all, up to their bounds, and the end. */
-function boundsOf(matrices: readonly SparseParts[]): readonly number[] {
-  let end = 0;
-  return [0, ...matrices.map((each) => (end += boundOf(each)))];
-}
-
-/** How the rows of several matrices make those of one. */
-interface Gathering extends Pick<RowsOfMatrices, 'way' | 'offsets'> {
-  /** The int64 starts of the result's rows. */
-  readonly starts: Expr;
-  readonly rowBound: number;
-  /** A line of an element for each row of the matrices, in the order of the result, of those of the matrices. */
-  readonly lineOf: (lines: readonly Expr[]) => Expr;
-}
+type Joining = Pick<RowsOfMatrices, 'way' | 'offsets'> & Pick<SparseParts, 'rowBound'>;
 
 /** The matrix of the rows of several. */
-function gathered(
+function joined(
   op: string,
   matrices: readonly SparseParts[],
   shape: SparseParts['shape'],
-  { rowBound, starts, lineOf, ...gathering }: Gathering,
+  { way, offsets, rowBound }: Joining,
 ): SparseParts {
-  const ends = boundsOf(matrices);
-  const bound = ends.at(-1)!;
-  const values = concat(matrices.map((each) => upToBound(each.values)));
-  if (bound === 0 || shape[0] === 0) return emptyMatrix(shape, values.dtype);
-  const index = indexDType(Math.max(shape[1], bound));
-  // Lines lie one behind the other, up to their bounds.
-  const columnsIn = (each: SparseParts, k: number): Expr =>
-    cast(map('add', [columnsOf(each, op), BigInt(gathering.offsets[k]!)]), index);
-  const begins = matrices.map((each, k) =>
-    map('add', [slice(startsOf(each, op), [0, -1]), BigInt(ends[k]!)]),
-  );
-  const rows = gatheredRows(op, {
-    ...gathering,
-    matrices: matrices.map((each) => checkedLines(each, op)),
-    columns: shape[1],
-    isFull: matrices.every(isExact),
-    otherWay: {
-      starts,
-      ...elementsInRows(op, {
-        begins: lineOf(begins),
-        lengths: lineOf(matrices.map((each) => rowLengths(op, each))),
-        places: concat(matrices.map(columnsIn)),
-        values,
-        bound,
-      }),
-    },
-  });
+  const bound = matrices.reduce((sum, each) => sum + boundOf(each), 0);
+  if (bound === 0 || shape[0] === 0) {
+    const dtype = meetingDType(
+      op,
+      matrices.map(({ values }) => values),
+    );
+    return emptyMatrix(shape, dtype);
+  }
+  const isFull = matrices.every(isExact);
   return {
     shape,
-    ...rows,
+    ...gatheredRows(op, { way, matrices, offsets, columns: shape[1], bound, isFull }),
     isCanonical: matrices.every(({ isCanonical }) => isCanonical),
-    isGiven: false,
+    isGiven: matrices.some(({ isGiven }) => isGiven),
     rowBound,
   };
 }

@@ -44,13 +44,13 @@ export const SPARSE_ROUTINES = {
   },
   /**
    * Starts, columns and values of rows that are those of other sparse matrices, up to a bound, 0 behind the last one.
-   * Inputs: where rows are chosen, their int64 numbers; for each matrix starts and columns, all int32 or all int64, which
-   * the bound fits into, and values of one dtype; and, up to the passes (`fusion/passes/both-ways.ts`), the results as
-   * running sums and gathers make them. On the CPU alone. Parameters: the place in `GATHER_WAYS`; the bound; whether what
-   * is behind the last element may stay undefined (1), which plans say; and for each matrix its first column in the result.
+   * Inputs: where rows are chosen, their int64 numbers; for each matrix starts, of a stretch of its rows theirs, and columns,
+   * all int32 or all int64, which the bound fits into, and values of one dtype. On the CPU alone (`sparse-ways.ts`).
+   * Parameters: the place in `GATHER_WAYS`; the bound; whether what is behind the last element may stay undefined (1), which
+   * plans say; whether all up to the bound is stored (1); and for each matrix its first column in the result.
    */
   sparseGather: {
-    results: (inputs, [way, bound, , ...offsets]) => {
+    results: (inputs, [way, bound, , , ...offsets]) => {
       const first = firstGathered(way!);
       const [, places, values] = inputs.slice(first);
       const [rows, ...more] = offsets.map((_, k) => inputs[first + 3 * k]!.shape[0]! - 1);
@@ -58,6 +58,7 @@ export const SPARSE_ROUTINES = {
         chosen: inputs[0]!.shape[0]!,
         above: more.reduce((sum, count) => sum + count, rows!),
         beside: rows!,
+        stretch: rows!,
       };
       return [
         { dtype: places!.dtype, shape: [counts[GATHER_WAYS[way!]!] + 1] },
@@ -68,9 +69,9 @@ export const SPARSE_ROUTINES = {
   },
   /**
    * Starts, columns and values of the transpose of a sparse matrix, in the order of the matrix's rows. Inputs: starts and
-   * columns, all int32 or all int64, which numbers of rows and of elements fit into, values, and, up to the passes
-   * (`fusion/passes/both-ways.ts`), the results as a sort makes them. On the CPU alone. Parameters: the matrix's columns,
-   * and whether what is behind the last element may stay undefined (1) and not 0, which plans say.
+   * columns, all int32 or all int64, which numbers of rows and of elements fit into, and values. On the CPU alone
+   * (`sparse-ways.ts`). Parameters: the matrix's columns; whether what is behind the last element may stay undefined (1) and
+   * not 0, which plans say; and whether all elements are stored (1).
    */
   sparseTranspose: {
     results: ([starts, places, values], [columns]) => [
@@ -160,10 +161,9 @@ export const SPARSE_ROUTINES = {
   },
   /**
    * Starts, columns and elements of the sum, difference or product, element by element, of two sparse matrices, or of what is
-   * true of a comparison, up to a bound, 0 behind the last one. Inputs: those of `sparseMerge` without starts, of float32 or float64, and, up to the passes
-   * (`fusion/passes/both-ways.ts`), the results as counts, their sums and a map of its results make them, and a selection. On the CPU
-   * alone. Parameters: whether of both (1), columns of the matrices, the bound, the place of the op in `COMBINED_OPS`; and whether
-   * what is behind the last element may stay undefined (1), which plans say.
+   * true of a comparison, up to a bound, 0 behind the last one. Inputs: those of `sparseMerge` without starts, of float32 or
+   * float64. On the CPU alone (`sparse-ways.ts`). Parameters: whether of both (1), columns of the matrices, the bound, the
+   * place of the op in `COMBINED_OPS`; and whether what is behind the last element may stay undefined (1), which plans say.
    */
   sparseCombine: {
     results: ([starts, , values], [, columns, bound, op]) => {
@@ -177,15 +177,13 @@ export const SPARSE_ROUTINES = {
   },
   /**
    * Starts, columns and values of the elements of a sparse matrix that are kept, up to a bound, 0 behind the last one. Inputs:
-   * starts and columns, all int32 or all int64, values, the mask of the elements where there is one, and, up to the passes
-   * (`fusion/passes/both-ways.ts`), the results as counts, their sums and a selection make them. On the CPU alone. Parameters:
-   * whether there is a mask (1), else columns are kept; the first column, which is 0 in the result, and how many there are;
-   * and whether what is behind the last element may stay undefined (1), which plans say.
+   * starts and columns, all int32 or all int64, values, and the mask of the elements where there is one. On the CPU alone
+   * (`sparse-ways.ts`). Parameters: whether there is a mask (1), else columns are kept; the first column, which is 0 in the
+   * result, and how many there are; and whether what is behind the last element may stay undefined (1), which plans say.
    */
   sparseKept: { results: ([starts, places, values]) => [starts!, places!, values!] },
   /**
    * How many elements a mask selects of each row: int64 [rows]. Inputs: starts of rows, and the mask of the elements.
-   * Parameters: whether starts out of range are an error (1).
    */
   sparseSelectCounts: { results: ([starts]) => [{ dtype: 'int64', shape: [starts!.shape[0]! - 1] }] },
   /**
@@ -209,8 +207,11 @@ export const COMBINED_OPS: readonly string[] = ['add', 'subtract', 'multiply', '
 /** Of those, whether the op is a comparison, of which elements are kept where it is true. */
 export const isComparison = (op: string): boolean => COMBINED_OPS.indexOf(op) > 2;
 
-/** The ways in which rows are those of other matrices: chosen by their numbers, or of matrices above one another or side by side. */
-export const GATHER_WAYS = ['chosen', 'above', 'beside'] as const;
+/**
+ * The ways in which rows are those of other matrices: chosen by their numbers, of matrices above one another or side by side,
+ * or a stretch of one.
+ */
+export const GATHER_WAYS = ['chosen', 'above', 'beside', 'stretch'] as const;
 export type GatherWay = (typeof GATHER_WAYS)[number];
 
 /** The first input of the first matrix of `sparseGather`. */

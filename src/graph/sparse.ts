@@ -9,7 +9,7 @@
  * How many elements are stored may depend on data. Lines then have a bound, their extent and the last start say the
  * true number, and the keys of elements behind it (row · columns + column) are those of a row below the last one.
  */
-import { countsIn } from './binning.js';
+import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { firsts } from './compaction.js';
 import { fromParts } from './complex-parts.js';
@@ -68,6 +68,16 @@ export const at = (line: Expr, index: Expr): Expr =>
 /** A line whose true length is known in the graph alone. A bound of 1 would be an axis that broadcasts, so that it is 2. */
 export const bounded = (line: Expr, length: Expr): Expr =>
   line.shape[0] === 0 ? line : withExtent(line.shape[0] === 1 ? broadcast(line, [2]) : line, 0, length);
+
+/** Lines whose true length is the last start. */
+export function boundedRows(
+  starts: Expr,
+  places: Expr,
+  values: Expr,
+): Pick<SparseParts, 'starts' | 'places' | 'values'> {
+  const length = cast(slice(starts, starts.shape[0]! - 1), 'int64');
+  return { starts, places: bounded(places, length), values: bounded(values, length) };
+}
 
 /** The int64 starts of rows, and the end. Of a matrix that users gave, those out of range or order are refused. */
 export function startsOf(matrix: SparseParts, op: string): Expr {
@@ -184,13 +194,10 @@ export function fromElements(
   const sums = cast(upToBound(other.values), dtype);
   const found = call('sparseElements', [rows, columns, 0], [...inputs, ...others, sums], op);
   const [starts, places, elements] = found as [Expr, Expr, Expr];
-  const length = cast(at(starts, constant(BigInt(rows), 'int64')), 'int64');
   const narrow = indexDType(Math.max(columns, stored));
   return {
     ...other,
-    starts: cast(starts, narrow),
-    places: bounded(cast(places, narrow), length),
-    values: bounded(cast(elements, values.dtype), length),
+    ...boundedRows(cast(starts, narrow), cast(places, narrow), cast(elements, values.dtype)),
   };
 }
 
@@ -278,7 +285,7 @@ export function inRows(
 
 /**
  * The matrix with rows as columns: the stored elements in a stable order of their columns, whose starts are the counts of
- * columns, summed. The CPU counts them once; other targets sort them (`fusion/passes/both-ways.ts`).
+ * columns, summed. The CPU counts them once; other targets sort them (`sparse-ways.ts`).
  */
 export function transposed(matrix: SparseParts, op: string): SparseParts {
   const [rows, columns] = matrix.shape;
@@ -287,8 +294,9 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
   const index = indexDType(Math.max(rows, columns, stored));
   const { starts, places } = checkedLines(matrix, op);
   const own = [starts, places].map((line) => cast(upToBound(line), index));
-  const inputs = [...own, upToBound(matrix.values), ...sortedByColumns(matrix, op, index)];
-  const lines = call('sparseTranspose', [columns, 0], inputs, op) as [Expr, Expr, Expr];
+  const inputs = [...own, upToBound(matrix.values)];
+  const parameters = [columns, 0, isExact(matrix) ? 1 : 0];
+  const lines = call('sparseTranspose', parameters, inputs, op) as [Expr, Expr, Expr];
   const narrow = indexDType(Math.max(rows, stored));
   const moved = (line: Expr): Expr => (isExact(matrix) ? line : bounded(line, storedOf(matrix)));
   return {
@@ -299,17 +307,6 @@ export function transposed(matrix: SparseParts, op: string): SparseParts {
     isCanonical: matrix.isCanonical,
     isGiven: false,
   };
-}
-
-/** Starts, columns and elements of the transpose, by a sort of the columns. */
-function sortedByColumns(matrix: SparseParts, op: string, index: DType): readonly [Expr, Expr, Expr] {
-  const [rows, columns] = matrix.shape;
-  const row = rowsOf(matrix, op);
-  const key = columnKeysOf(matrix, op);
-  const [order] = call('argsort', [0, 0, columns + 1], [key]) as [Expr];
-  const counts = countsIn({ asked: op, count: columns, keys: key, by: 'within' });
-  const places = map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]);
-  return [cast(startsOfCounts(counts), index), cast(places, index), at(matrix.values, order)];
 }
 
 /** The dtype in which elements of a dtype are multiplied and added. */

@@ -18,6 +18,7 @@ import {
   sparseSelectCounts,
   sparseTriangularSolve,
 } from './reference-sparse.js';
+import { sparseWay } from './reference-sparse-ways.js';
 import { castScalar, integerRange, isComplexValue } from './scalar.js';
 
 type Values = readonly Scalar[];
@@ -47,14 +48,7 @@ function compareParts(a: Parts, b: Parts, sign: number, zeros: boolean): number 
 }
 
 /** Of two ways, the one of other nodes gives the three results. */
-const OF_THREE_RESULTS: ReadonlySet<string> = new Set([
-  'sparseCombine',
-  'sparseElements',
-  'sparseGather',
-  'sparseKept',
-  'sparseTranspose',
-  'uniqueCounts',
-]);
+const OF_THREE_RESULTS: ReadonlySet<string> = new Set(['sparseElements', 'uniqueCounts']);
 
 /** The values of each result of a routine. */
 export function routineValues(
@@ -68,6 +62,8 @@ export function routineValues(
   if (routine === 'binSums' || routine === 'members' || routine === 'among') return [inputs[2]!.values];
   if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
   if (OF_THREE_RESULTS.has(routine)) return inputs.slice(-3).map(({ values }) => values);
+  const sparse = sparseWay(routine, parameters, inputs);
+  if (sparse !== undefined) return sparse;
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];
   if (routine === 'sort' || routine === 'argsort')
     return [sorted(routine === 'argsort', parameters[0] === 1, input)];

@@ -1,7 +1,7 @@
 /**
  * Sums, differences, products and comparisons of two sparse matrices, element by element, on the CPU
  * (`native/cpu/sparse-combine.cpp`). A GPU, and blocks of rows, have `sparse-merge.ts` and a map instead, and for comparisons
- * `sparse-select.ts` (`fusion/passes/both-ways.ts`).
+ * `sparse-select.ts` (`graph/sparse-ways.ts`).
  */
 import { dtypeCode } from '../../graph/dtype.js';
 import { COMBINED_OPS } from '../../graph/sparse-routines.js';

@@ -1,6 +1,6 @@
 /**
  * The elements of a sparse matrix that a mask keeps, or those of a stretch of columns, on the CPU
- * (`native/cpu/sparse-kept.cpp`). A GPU, and blocks of rows, have `sparse-select.ts` instead (`fusion/passes/both-ways.ts`).
+ * (`native/cpu/sparse-kept.cpp`). A GPU, and blocks of rows, have `sparse-select.ts` instead (`graph/sparse-ways.ts`).
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { openTails } from './open-tails.js';

@@ -1,6 +1,6 @@
 /**
  * The transpose of a sparse matrix on the CPU (`native/cpu/sparse-transpose.cpp`). An element of any row may be one of any
- * column, so that all is one unit. A GPU sorts the columns (`fusion/passes/both-ways.ts`).
+ * column, so that all is one unit. A GPU sorts the columns (`graph/sparse-ways.ts`).
  */
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { openTails } from './open-tails.js';

@@ -79,7 +79,7 @@ export function executeNow(
 ): Executed | Promise<Executed> | undefined {
   const { canonical, inputOf, segments } = job;
   const [device] = target.devices;
-  const isPlain = segments === undefined && canonical.stretched.length === 0 && !target.isSharded;
+  const isPlain = segments === undefined && !target.isSharded;
   if (!isPlain || !device!.isHost || isLimited(device!) || config().simulatorFolder !== undefined)
     return undefined;
   const program = knownProgram(canonical, target);

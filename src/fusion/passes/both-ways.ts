@@ -17,8 +17,8 @@
  *     among x set (x among set)                →   x among set              for several devices, plans in which it does not fit,
  *                                                                           and the CPU: a search
  *     among x set (x among set)                →   among x set              for a GPU, which looks into a table
- *     sparseTranspose … (starts) …             →   starts, …                for a GPU, by a sort of the columns
- *     sparseTranspose … (starts) …             →   sparseTranspose …        for the CPU, which counts them
+ *     sparseElements … (starts) …              →   starts, …                for a GPU, by a sort of keys
+ *     sparseElements … (starts) …              →   sparseElements …         for the CPU, which counts rows
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *     determinants f p (d) …                   →   d, …                     for a GPU, of small matrices, without their factors
@@ -37,6 +37,8 @@
  *     svd a         →   svd, V of its Vᴴ, and a search for NaN in its values
  *     eig a         →   eig of aᵀ in C order, complex vectors of its columns, and such a search
  *     leastSquares a b → products of the singular vectors
+ *     sparseTranspose, sparseGather, sparseCombine, sparseKept → those of `graph/sparse-ways.ts`, also for several devices and
+ *                         plans in which they do not fit
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
@@ -45,7 +47,13 @@ import { svdByLibrary } from '../../graph/decompositions.js';
 import { determinantsByKernels } from '../../graph/determinants.js';
 import { eigByLibrary } from '../../graph/eigenvalues.js';
 import type { Expr } from '../../graph/expr.js';
-import { type Graph, type GraphNode, type MutableGraph, nodeOf } from '../../graph/graph.js';
+import {
+  type Graph,
+  type GraphNode,
+  type GraphNodeOf,
+  type MutableGraph,
+  nodeOf,
+} from '../../graph/graph.js';
 import { leastSquaresByVectors } from '../../graph/least-squares.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
 import {
@@ -58,9 +66,9 @@ import {
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
 import { qrByLibrary } from '../../graph/qr.js';
 import type { ArrayType } from '../../graph/routine-row.js';
-import { firstGathered } from '../../graph/sparse-routines.js';
+import { hasWay, wayOf } from '../../graph/sparse-ways.js';
 import type { Slices } from '../../host/slices.js';
-import { type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
+import { type Editor, type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
@@ -71,11 +79,6 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
   labels: () => 1,
   members: () => 2,
   among: () => 2,
-  sparseCombine: () => 6,
-  sparseKept: ([hasMask]) => 3 + hasMask!,
-  // Behind three parameters is one for each matrix.
-  sparseGather: (parameters) => firstGathered(parameters[0]!) + 3 * (parameters.length - 3),
-  sparseTranspose: () => 3,
   sparseElements: () => 3,
   svd: () => 1,
   determinants: () => 2,
@@ -88,10 +91,6 @@ const IN_PARTS: ReadonlySet<string> = new Set([
   'among',
   'unique',
   'uniqueCounts',
-  'sparseCombine',
-  'sparseKept',
-  'sparseGather',
-  'sparseTranspose',
   'sparseElements',
 ]);
 
@@ -104,10 +103,18 @@ function otherWay(node: GraphNode): number | undefined {
 
 /** Whether a node has both ways, the other one in parts. */
 export const isInParts = (node: GraphNode | undefined): boolean =>
-  node?.kind === 'call' && IN_PARTS.has(node.routine) && otherWay(node) !== undefined;
+  node?.kind === 'call' &&
+  (hasWay(node.routine) || (IN_PARTS.has(node.routine) && otherWay(node) !== undefined));
 
 /** The other way of such a node. */
-export const byParts: Rule = (node) => (isInParts(node) ? otherWay(node) : undefined);
+export const byParts: Rule = (node, editor) => {
+  if (!isInParts(node)) return undefined;
+  return node.kind === 'call' && hasWay(node.routine) ? madeWay(node, editor) : otherWay(node);
+};
+
+/** The nodes that a call of the CPU alone stands for. */
+const madeWay = (node: GraphNodeOf<'call'>, editor: Editor): number =>
+  spliced(editor, node.inputs, (given) => wayOf(node.routine, given, node.parameters).results[node.result]!);
 
 export const inParts = (graph: MutableGraph): Slices<void> => rewriteInOneWalk(graph, { call: [byParts] });
 
@@ -161,10 +168,12 @@ const isExpanded = (
   nodes: (id: number) => ArrayType,
 ): node is GraphNode & { readonly kind: 'call' } =>
   node?.kind === 'call' &&
-  EXPANSIONS[node.routine] !== undefined &&
-  STAYS[node.routine]?.(nodes(node.inputs[0]!), node.parameters) !== true;
+  (hasWay(node.routine) ||
+    (EXPANSIONS[node.routine] !== undefined &&
+      STAYS[node.routine]?.(nodes(node.inputs[0]!), node.parameters) !== true));
 
 const expanded: Rule = (node, editor) => {
+  if (node.kind === 'call' && hasWay(node.routine)) return madeWay(node, editor);
   if (!isExpanded(node, (id) => editor.node(id))) return undefined;
   const results = EXPANSIONS[node.routine]!;
   return spliced(editor, node.inputs, (given) => results(given, node.parameters)[node.result]!);

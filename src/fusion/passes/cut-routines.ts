@@ -35,16 +35,16 @@ import {
 } from '../../graph/sort-by-columns.js';
 import { partsOfRow, topOfParts } from '../../graph/top-of-parts.js';
 import type { Slices } from '../../host/slices.js';
-import { byParts, isInParts } from './both-ways.js';
+import { inParts, isInParts } from './both-ways.js';
 import { rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
 export function* cutRoutines(graph: MutableGraph): Slices<void> {
+  yield* inParts(graph);
   // Parts of rows are selected from by the same routine: nodes made here are not offered again.
   const given = graph.nodes.length;
   yield* rewriteInOneWalk(graph, {
     call: [
-      byParts,
       (node, editor) => {
         if (node.kind !== 'call' || node.id >= given) return undefined;
         const results = resultsOf(node, (id) => editor.node(id));

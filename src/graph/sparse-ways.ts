@@ -1,0 +1,223 @@
+/**
+ * Routines of the CPU over sparse matrices as nodes that other targets, and blocks of rows, have instead: made of the
+ * inputs of a call where they are needed (`fusion/passes/both-ways.ts`), so that an expression on the CPU is the call alone.
+ *
+ *     sparseCombine A B       →   counts of merged rows, their running sum, the merge, a map; of comparisons a selection
+ *     sparseKept A mask       →   counts of rows, their running sum, the selection
+ *     sparseGather A B …      →   lengths of rows, their running sum, each element from its place
+ *     sparseTranspose A       →   a stable sort of the columns, running sums of their counts
+ *
+ * Their calls take the parameters of known blocks of rows from the call that they stand for (`row-stretches.ts`).
+ */
+import { slice } from './basic-slicing.js';
+import { countsIn } from './binning.js';
+import { call } from './calls.js';
+import type { Expr } from './expr.js';
+import { cast, iota, map } from './infer.js';
+import { concat } from './joins.js';
+import type { OpName } from './ops.js';
+import type { RoutineName } from './routines.js';
+import { blocksOfLines, type RowLine, splitParameters } from './row-lines.js';
+import { at, constantLine, indexDType, startsOfCounts } from './sparse.js';
+import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison } from './sparse-routines.js';
+import { reshape } from './view-nodes.js';
+import { permuteDims } from './views.js';
+
+/** The results of a call, and the lines of starts of rows in what gives them. */
+export interface Way {
+  readonly results: readonly Expr[];
+  readonly lines: readonly RowLine[];
+}
+
+type WayOf = (inputs: readonly Expr[], parameters: readonly number[]) => Way;
+
+const WAYS: Partial<Record<RoutineName, WayOf>> = {
+  sparseCombine: combined,
+  sparseKept: kept,
+  sparseGather: gathered,
+  sparseTranspose: transposed,
+};
+
+/** Whether a routine stands for other nodes. */
+export const hasWay = (routine: RoutineName): boolean => WAYS[routine] !== undefined;
+
+/** The nodes that such a routine stands for. */
+export const wayOf = (routine: RoutineName, inputs: readonly Expr[], parameters: readonly number[]): Way =>
+  WAYS[routine]!(inputs, parameters);
+
+/** Elements of lines as they are selected, or merged. */
+const int64 = (x: Expr): Expr => cast(x, 'int64');
+
+function combined(inputs: readonly Expr[], parameters: readonly number[]): Way {
+  const [own, blocks] = splitParameters({ call: 'sparseCombine', parameters });
+  const [isOfBoth, columns, bound, place] = own as [number, number, number, number];
+  const [startsA, placesA, , startsB, placesB] = inputs as [Expr, Expr, Expr, Expr, Expr];
+  const op = COMBINED_OPS[place]! as OpName;
+  const pattern = [startsA, placesA, startsB, placesB];
+  const countBlocks = blocksOfLines(blocks, [0, 1]);
+  const [counts] = call('sparseMergeCounts', [isOfBoth, ...countBlocks], pattern) as [Expr];
+  const begins = startsOfCounts(counts);
+  const sizes = [isOfBoth, columns, bound, ...blocksOfLines(blocks, [0, 1, 2])];
+  const [places, a, b] = call('sparseMerge', sizes, [...inputs, begins]) as [Expr, Expr, Expr];
+  const values = map(op, [a, b]);
+  const starts = cast(begins, places.dtype);
+  const lines = [
+    { starts: startsA, stored: placesA.shape[0]! },
+    { starts: startsB, stored: placesB.shape[0]! },
+    { starts: begins, stored: bound },
+  ];
+  if (!isComparison(op)) return { results: [starts, places, values], lines };
+  const chosen = selected([starts, places, values, values], bound, [
+    blocksOfLines(blocks, [2]),
+    blocksOfLines(blocks, [2, 3]),
+  ]);
+  return { results: chosen, lines: [...lines, { starts: chosen[0]!, stored: bound }] };
+}
+
+/** The elements that a mask keeps: starts, columns and values. `blocks`: parameters of the counts, and of what is written. */
+function selected(
+  [starts, places, values, mask]: readonly [Expr, Expr, Expr, Expr],
+  bound: number,
+  [countBlocks, blocks]: readonly [readonly number[], readonly number[]],
+): readonly Expr[] {
+  const [counts] = call('sparseSelectCounts', countBlocks, [starts, mask]) as [Expr];
+  const begins = startsOfCounts(counts);
+  return [
+    cast(begins, starts.dtype),
+    ...call('sparseSelect', [bound, ...blocks], [starts, places, values, mask, begins]),
+  ];
+}
+
+function kept(inputs: readonly Expr[], parameters: readonly number[]): Way {
+  const [own, blocks] = splitParameters({ call: 'sparseKept', parameters });
+  const [hasMask, first, count] = own as [number, number, number];
+  const [starts, places, values] = inputs as [Expr, Expr, Expr];
+  const bound = places.shape[0]!;
+  const column = int64(places);
+  const mask =
+    hasMask === 1
+      ? inputs[3]!
+      : map('logicalAnd', [
+          map('greaterEqual', [column, BigInt(first)]),
+          map('less', [column, BigInt(first + count)]),
+        ]);
+  const [begins, columns, elements] = selected([starts, places, values, mask], bound, [
+    blocksOfLines(blocks, [0]),
+    blocksOfLines(blocks, [0, 1]),
+  ]) as [Expr, Expr, Expr];
+  const moved = first === 0 ? columns : cast(map('subtract', [columns, BigInt(first)]), columns.dtype);
+  return {
+    results: [begins, moved, elements],
+    lines: [
+      { starts, stored: bound },
+      { starts: begins, stored: bound },
+    ],
+  };
+}
+
+/** A matrix whose rows are those of the result. */
+interface Gathered {
+  /** int64. */
+  readonly starts: Expr;
+  readonly places: Expr;
+  readonly values: Expr;
+}
+
+const beginsOf = ({ starts }: Gathered): Expr => slice(starts, [0, -1]);
+const lengthsOf = ({ starts }: Gathered): Expr =>
+  map('subtract', [slice(starts, [1]), slice(starts, [0, -1])]);
+
+function gathered(inputs: readonly Expr[], parameters: readonly number[]): Way {
+  const [place, bound, , isFull, ...offsets] = parameters as [number, number, number, number, ...number[]];
+  const first = firstGathered(place);
+  const matrices = offsets.map((offset, k): Gathered => {
+    const [starts, places, values] = inputs.slice(first + 3 * k, first + 3 * k + 3) as [Expr, Expr, Expr];
+    const columns = offset === 0 ? places : cast(map('add', [places, BigInt(offset)]), places.dtype);
+    return { starts: int64(starts), places: columns, values };
+  });
+  const own = matrices[0]!;
+  const index = own.places.dtype;
+  const linesOf = (starts: Expr, places: Expr, values: Expr): Way => ({
+    results: [cast(starts, inputs[first]!.dtype), cast(places, index), values],
+    lines: [],
+  });
+  let end = 0;
+  const ends = [0, ...matrices.map(({ places }) => (end += places.shape[0]!))];
+  // Lines lie one behind the other, up to their bounds.
+  const begins = (): Expr[] => matrices.map((each, k) => map('add', [beginsOf(each), BigInt(ends[k]!)]));
+  // `rowsOf`: the starts of the result's rows, of those of a row of each matrix.
+  const inRows = (lineOf: (lines: readonly Expr[]) => Expr, rowsOf: (starts: Expr) => Expr): Way => {
+    const starts = startsOfCounts(lineOf(matrices.map(lengthsOf)));
+    const found = elementsInRows({
+      begins: lineOf(begins()),
+      starts,
+      places: concat(matrices.map(({ places }) => places)),
+      values: concat(matrices.map(({ values }) => values)),
+      bound,
+    });
+    return linesOf(rowsOf(starts), found.places, found.values);
+  };
+  switch (GATHER_WAYS[place]!) {
+    case 'chosen': {
+      const [numbers] = inputs as readonly [Expr];
+      const from = at(own.starts, numbers);
+      const lengths = map('subtract', [at(own.starts, map('add', [numbers, 1n])), from]);
+      const starts = startsOfCounts(lengths);
+      const { places, values } = elementsInRows({ ...own, begins: from, starts, bound });
+      return linesOf(starts, places, values);
+    }
+    case 'stretch': {
+      const from = slice(own.starts, 0);
+      const moved = (line: Expr): Expr => at(line, map('add', [iota(bound), from]));
+      return linesOf(map('subtract', [own.starts, from]), moved(own.places), moved(own.values));
+    }
+    case 'above': {
+      if (isFull !== 1) return inRows(concat, (starts) => starts);
+      return linesOf(
+        concat([...begins(), constantLine(BigInt(end))]),
+        concat(matrices.map(({ places }) => places)),
+        concat(matrices.map(({ values }) => values)),
+      );
+    }
+    case 'beside': {
+      const [count, rows] = [matrices.length, own.starts.shape[0]! - 1];
+      return inRows(
+        (lines) => reshape(permuteDims(reshape(concat(lines), [count, rows])), [count * rows]),
+        () => matrices.map((each) => each.starts).reduce((sum, each) => map('add', [sum, each])),
+      );
+    }
+  }
+}
+
+/** Rows of lines: where each begins there, and the starts of the result's rows. */
+interface RowsInLines extends Gathered {
+  readonly begins: Expr;
+  readonly bound: number;
+}
+
+/** The elements of the rows one after the other: begins 4 0 0, starts 0 1 3 5 → elements 4 0 1 0 1. */
+function elementsInRows({ begins, starts, places, values, bound }: RowsInLines): Omit<Gathered, 'starts'> {
+  const count = begins.shape[0]!;
+  const [row] = call('sparseRows', [bound], [starts]) as [Expr];
+  const moves = map('subtract', [begins, slice(starts, [0, -1])]);
+  const from = map('add', [iota(bound), at(moves, map('minimum', [row, count - 1]))]);
+  return { places: at(places, from), values: at(values, from) };
+}
+
+function transposed(inputs: readonly Expr[], [columns, , isExact]: readonly number[]): Way {
+  const [starts, places, values] = inputs as [Expr, Expr, Expr];
+  const rows = starts.shape[0]! - 1;
+  const [found] = call('sparseRows', [places.shape[0]!], [starts]) as [Expr];
+  const row = int64(found);
+  const column = int64(places);
+  const isStored = (): Expr => map('less', [row, BigInt(rows)]);
+  const keys = isExact === 1 ? column : map('where', [isStored(), column, BigInt(columns!)]);
+  const key = cast(keys, indexDType(columns! + 1));
+  const [order] = call('argsort', [0, 0, columns! + 1], [key]) as [Expr];
+  const counts = countsIn({ asked: 'sparse.T', count: columns!, keys: key, by: 'within' });
+  const moved = map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]);
+  return {
+    results: [cast(startsOfCounts(counts), starts.dtype), cast(moved, places.dtype), at(values, order)],
+    lines: [],
+  };
+}
