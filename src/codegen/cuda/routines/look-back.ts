@@ -3,6 +3,7 @@
  * Parallel Prefix Scan with Decoupled Look-back", 2016), of which scans (`scan-look-back.ts`), the radix sort and
  * compaction have their own parts: the order in which tiles begin, and the words that have to be 0 before.
  */
+import { LAUNCH_ORDER } from './launch-order.js';
 
 /** Tiles are numbered as they begin, by an atomic count, so that none waits for one that may not have begun. */
 export const BEGIN = `
@@ -18,12 +19,22 @@ export const CLEAR_THREADS = 256;
 /** Words that a block clears. */
 export const CLEARED = 16 * CLEAR_THREADS;
 
-/** Before tiles look back: none has begun, and none has published a value. */
-export const CLEAR_KERNEL = `
+/** Before tiles look back: none has begun, and none has published a value. Words begin at 16 bytes. */
+export const CLEAR_KERNEL = `${LAUNCH_ORDER}
+struct __align__(16) weft_cleared {
+  unsigned int words[4];
+};
 extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
 ${CLEAR_NAME}(unsigned int first_x, unsigned int* words, long long count) {
+  weft_let_begin();
   const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
-  for (long long i = first + threadIdx.x; i < first + ${CLEARED} && i < count; i += ${CLEAR_THREADS}) words[i] = 0u;
+  for (long long i = first + 4 * threadIdx.x; i < first + ${CLEARED} && i < count; i += ${4 * CLEAR_THREADS}) {
+    if (i + 4 <= count) {
+      *(weft_cleared*)(words + i) = weft_cleared{{0u, 0u, 0u, 0u}};
+    } else {
+      for (long long k = i; k < count; ++k) words[k] = 0u;
+    }
+  }
 }
 `;
 

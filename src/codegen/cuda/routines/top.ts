@@ -192,7 +192,8 @@ __device__ __forceinline__ void weft_load(weft_pack (&own)[${PACKS}], const weft
 /* The best key of each group of a sample; the row has no candidates yet. */
 extern "C" __global__ void __launch_bounds__(${TOP_THREADS})
 ${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long bests_at, long long n, long long blocks, int each, long long rank) {
-${ROW}  if (block == 0) weft_set_row<${TOP_THREADS}>(work, row, counts_at, rows_at, rank);
+${ROW}  weft_let_begin();
+  if (block == 0) weft_set_row<${TOP_THREADS}>(work, row, counts_at, rows_at, rank);
   const weft_key* at = in + row * n + n / (blocks * ${TOP_THREADS / 32}) * (block * ${TOP_THREADS / 32} + threadIdx.x / 32) + threadIdx.x % 32;
   weft_key best = weft_last();
   #pragma unroll 16
@@ -210,8 +211,7 @@ ${ROW}  if (block == 0) weft_set_row<${TOP_THREADS}>(work, row, counts_at, rows_
 }
 extern "C" __global__ void __launch_bounds__(${TOP_THREADS}, 1)
 ${FIRST_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long rows_at, long long bests_at, long long keys_at, long long places_at, weft_key* values, long long* indices, long long n, long long blocks, int sampled, long long room, int k) {
-  const long long row = ((long long)blockIdx.x + first_x) / blocks;
-  weft_row* counters = (weft_row*)(work + rows_at) + row;
+${ROW}  weft_row* counters = (weft_row*)(work + rows_at) + row;
   const volatile weft_row* heard = counters;
   weft_key* some_keys = (weft_key*)(work + keys_at) + row * room;
   long long* some_places = (long long*)(work + places_at) + row * room;
@@ -220,13 +220,15 @@ ${FIRST_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work,
   in += row * n;
   const unsigned int tiles = (unsigned int)((n + ${STEPS * step - 1}) / ${STEPS * step});
   const bool is_packed = (unsigned long long)in % ${PACK} == 0;
-  unsigned int tile = weft_begin(&counters->parts, &word), done = 0;
-  if (tile >= tiles) return;
+  /* A block's first tile is its own; the others go by turns. */
+  unsigned int tile = (unsigned int)block, done = 0;
   long long from = (long long)tile * ${STEPS * step};
   const long long own_first = threadIdx.x * ${perPack};
-  /* The bound is found while the first elements are on their way. */
+  /* The sample is taken, and the bound is found, while the first elements are on their way. The row was there before the sample. */
   weft_pack own[${PACKS}];
   weft_load(own, in, from + own_first, is_packed && from + ${step} <= n, n);
+  if (from + ${STEPS * step} <= n) weft_fetch(in + from + ${step} + threadIdx.x * ${PACKS * perPack});
+  weft_await();
   const weft_key* bests = (const weft_key*)(work + bests_at) + row * sampled;
   const auto best_of = [&](unsigned int group, weft_value& key) {
     key = bests[group];
@@ -238,7 +240,7 @@ ${FIRST_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work,
   const weft_key limit = (weft_key)weft_narrow(shared, sample, least, greatest, false, (unsigned long long)(k - 1), (unsigned int)k + (unsigned int)(k - 1) / ${SLACK}u).value;
   bool is_full = false;
   while (tile < tiles) {
-    if (threadIdx.x == 0) next[done & 1u] = heard->few > room ? ~0u : atomicAdd(&counters->parts, 1u);
+    if (threadIdx.x == 0) next[done & 1u] = heard->few > room ? ~0u : (unsigned int)blocks + atomicAdd(&counters->parts, 1u);
     #pragma unroll 1
     for (int step = 0; step < ${STEPS}; ++step, from += ${step}) {
       const long long first = from + own_first;
@@ -278,8 +280,11 @@ ${printChosen(form)}${SORTED}}
 /** The first ones of a row's candidates, found by as many digits as leave few enough. */
 const printChosen = ({ padded }: TopForm): string => `  const unsigned int padded = ${padded};
   if (threadIdx.x == 0) taken = 0u;
+  /* Other blocks wrote them. */
+  const volatile weft_key* heard_keys = some_keys;
+  const volatile long long* heard_places = some_places;
   const auto key_of = [&](unsigned int i, weft_value& key) {
-    key = some_keys[i];
+    key = heard_keys[i];
     return true;
   };
   const weft_values<weft_value, decltype(key_of)> candidates(few, key_of);
@@ -290,8 +295,8 @@ const printChosen = ({ padded }: TopForm): string => `  const unsigned int padde
   if (count > padded) {
     /* Of equal elements the first ones. */
     const auto place_of = [&](unsigned int i, unsigned long long& at_place) {
-      at_place = (unsigned long long)some_places[i];
-      return some_keys[i] == last;
+      at_place = (unsigned long long)heard_places[i];
+      return heard_keys[i] == last;
     };
     const unsigned int before = (unsigned int)(k - 1) - (unsigned int)bound.rank;
     const weft_values<unsigned long long, decltype(place_of)> equal(few, place_of);
@@ -302,10 +307,12 @@ const printChosen = ({ padded }: TopForm): string => `  const unsigned int padde
     count = before + first.count;
   }
   candidates.each([&](weft_value key, unsigned int i) {
-    if (key > last || (key == last && (unsigned long long)some_places[i] > place)) return;
+    if (key > last) return;
+    const long long own_place = heard_places[i];
+    if (key == last && (unsigned long long)own_place > place) return;
     const unsigned int to = atomicAdd(&taken, 1u);
     keys[to] = (weft_key)key;
-    at[to] = some_places[i];
+    at[to] = own_place;
   });
 `;
 
@@ -329,6 +336,7 @@ const SORTED = `  unsigned int size = 2;
     const unsigned int i = threadIdx.x % size, parts = ${TOP_THREADS} / size;
     const weft_key own_key = keys[i];
     const long long own_at = at[i];
+    const weft_key own_value = threadIdx.x < count ? in[own_at] : (weft_key)0;
     unsigned int ahead = 0u;
     for (unsigned int j = threadIdx.x / size; j < count; j += parts)
       if (keys[j] < own_key || (keys[j] == own_key && at[j] < own_at)) ++ahead;
@@ -336,7 +344,7 @@ const SORTED = `  unsigned int size = 2;
     __syncthreads();
     const unsigned int to = before[i];
     if (threadIdx.x < count && to < (unsigned int)k) {
-      values[row * k + to] = in[own_at];
+      values[row * k + to] = own_value;
       indices[row * k + to] = own_at;
     }
     return;
@@ -370,6 +378,7 @@ const SORTED = `  unsigned int size = 2;
 /** Sorts elements that were selected digit by digit. */
 const printOrder = (form: TopForm): string => `extern "C" __global__ void __launch_bounds__(${TOP_THREADS})
 ${ORDER_NAME}(unsigned int first_x, const weft_key* in, const char* work, long long rows_at, long long taken_at, weft_key* values, long long* indices, long long n, long long room, int k) {
+  weft_await();
   const long long row = (long long)blockIdx.x + first_x;
   const weft_row* counters = (const weft_row*)(work + rows_at) + row;
 ${form.groupLanes === undefined ? '' : ENDS}  __shared__ weft_key keys[${form.padded}];
