@@ -85,10 +85,18 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   return operandOf(value, shape, registers);
 }
 
+// Lanes [first, last) of a chunk of a row, zero around them, to where edges are.
+void copyEdge(const Operand& operand, int64_t row, int64_t chunk, int64_t first, int64_t last, int64_t size) {
+  char* const to = operand.edges.data + operand.edges.placeOf(row, chunk > 0) * size;
+  const char* const line = operand.data + row * operand.rowStep * size;
+  std::memset(to, 0, kChunk * size);
+  std::memcpy(to + (first - chunk) * size, line + first * size, (last - first) * size);
+}
+
 // A load that reads in place but for chunks at the edges: what lies outside of bounds or of memory there is
 // read into the register.
 std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instruction, const Position& at,
-                                     const TapeBuffer& buffer, char* registers) {
+                                     const TapeBuffer& buffer, char* registers, RowEnds& ends) {
   const Value& value = tape.values[instruction.value];
   const Affine& affine = instruction.access.affine;
   const BlockShape shape = shapeOf(tape, value, at);
@@ -109,13 +117,13 @@ std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instru
   if (firstRead < buffer.first || high + tail > buffer.last) return {};
   const int64_t size = value.byteLength;
   char* const from = static_cast<char*>(buffer.data) + base * size;
-  const bool isFolded = hasFolds(instruction.access.bounds);
+  const Operand operand{from, value.rows ? affine.row : 0, kChunk, false, {}, edges};
+  ends = {found->first, found->last, hasFolds(instruction.access.bounds)};
+  if (!ends.areCopied) return operand;
   const auto copy = [&](int64_t row, int64_t chunk, int64_t first, int64_t last) {
     char* const to = registers + edges.placeOf(row, chunk > 0) * size;
     char* const line = from + row * affine.row * size;
-    std::memset(to, 0, kChunk * size);
-    std::memcpy(to + (first - chunk) * size, line + first * size, (last - first) * size);
-    if (!isFolded) return;
+    copyEdge(operand, row, chunk, first, last, size);
     const auto fold = [&](int64_t begin, int64_t end) {
       for (int64_t l = begin; l < end; l++) {
         const std::optional<int64_t> moved = movedAt(instruction.access.bounds, at, row, l);
@@ -129,7 +137,7 @@ std::optional<Operand> loadWithEdges(const Tape& tape, const Instruction& instru
     if (edges.first) copy(row, 0, found->first, kChunk);
     if (edges.last) copy(row, tail, tail, found->last);
   }
-  return Operand{from, value.rows ? affine.row : 0, kChunk, false, {}, edges};
+  return operand;
 }
 
 // Lanes ahead of which a gather asks for elements: about as many as the second-level cache waits for.
@@ -193,12 +201,22 @@ int64_t baseOf(const Affine& affine, const Position& at) {
   return base;
 }
 
+void copyEnds(const Operand& operand, RowEnds& ends, const Position& at, int64_t size) {
+  if (!operand.edges.areThere() || ends.areCopied) return;
+  const int64_t tail = (at.chunks() - 1) * kChunk;
+  for (int64_t row = 0; row < (operand.edges.rowStep == 0 ? 1 : at.rows); row++) {
+    if (operand.edges.first) copyEdge(operand, row, 0, ends.first, kChunk, size);
+    if (operand.edges.last) copyEdge(operand, row, tail, tail, ends.last, size);
+  }
+  ends.areCopied = true;
+}
+
 Operand load(const Tape& tape, const Instruction& instruction, const Position& at, const TapeBuffer* buffers,
-             char* registers, bool inPlace) {
+             char* registers, bool inPlace, RowEnds& ends) {
   const Access& access = instruction.access;
   const TapeBuffer& buffer = buffers[access.buffer];
   if (instruction.hasEdges && inPlace) {
-    const std::optional<Operand> found = loadWithEdges(tape, instruction, at, buffer, registers);
+    const std::optional<Operand> found = loadWithEdges(tape, instruction, at, buffer, registers, ends);
     if (found) return *found;
   }
   if (access.bounds.empty()) return loadFree(tape, instruction, at, buffer, registers, inPlace);

@@ -19,10 +19,19 @@ struct Position {
 // The affine function at row 0, lane 0 of the block.
 int64_t baseOf(const Affine& affine, const Position& at);
 
+// Of a load with edges: the lanes of its rows that are there, and whether chunks at the edges, which are zero
+// elsewhere, are in the register.
+struct RowEnds {
+  int64_t first = 0;
+  int64_t last = 0;
+  bool areCopied = true;
+};
+
 // The load's value: `registers` holds a full block; the result may be the buffer's own memory if `inPlace`.
-// Nothing outside the buffer's elements that are there is read.
+// Nothing outside the buffer's elements that are there is read. Chunks at edges may be left to `copyEnds`.
 Operand load(const Tape& tape, const Instruction& instruction, const Position& at, const TapeBuffer* buffers,
-             char* registers, bool inPlace);
+             char* registers, bool inPlace, RowEnds& ends);
+void copyEnds(const Operand& operand, RowEnds& ends, const Position& at, int64_t size);
 // A load whose place depends on a value: `indices`, which are in range. Lanes whose index is outside of
 // `window` are 0.
 Operand gather(const Tape& tape, const Instruction& instruction, const Position& at,

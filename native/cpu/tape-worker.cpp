@@ -53,6 +53,7 @@ WorkerLease::~WorkerLease() {
 TapeWorker::TapeWorker(const Tape& tape)
     : tape_(tape),
       operands_(tape.values.size()),
+      ends_(tape.values.size()),
       kept_(tape.values.size()),
       starts_(tape.loops.size()),
       partials_(tape) {
@@ -269,7 +270,8 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
           break;
         }
         if (i.isKept && holds(i, at)) break;
-        out = load(tape_, i, at, reads_ ? reads_->with(i, at) : job_->buffers, memory, !job_->isAliased);
+        out = load(tape_, i, at, reads_ ? reads_->with(i, at) : job_->buffers, memory, !job_->isAliased,
+                   ends_[i.value]);
         if (job_->isRepeated) out.ahead = {};
         break;
       case Opcode::index:
@@ -321,10 +323,18 @@ void TapeWorker::runChain(const Instruction& instruction, const Position& at, ch
   const Chain& chain = *instruction.chain;
   BoundChain& bound = chains_[instruction.chainIndex];
   const Value& like = tape_.values[instruction.value];
+  bool areInBuffers = true;
   for (const Instruction& i : chain.outputs) {
     Operand& out = operands_[i.value] = operandAt(like, registers + i.offset);
     if (i.hasDirect && !aimAtBuffer(i, at, out) && i.hasEdges) aimWithEdge(i, at, out);
+    areInBuffers = areInBuffers && out.data != registers + i.offset;
   }
+  if (bound.rows->run(like.rows ? at.rows : 1, like.lanes ? at.valid : 1, areInBuffers)) {
+    for (const Instruction& i : chain.outputs) operands_[i.value].edges = {};
+    return;
+  }
+  for (const int input : chain.inputs)
+    copyEnds(operands_[input], ends_[input], at, tape_.values[input].byteLength);
   for (size_t r = 0; r < chain.reductions.size(); r++)
     bound.reduced[r] = operandAt(like, registers + chain.reductions[r].offset);
   const bool takes = !chain.reductions.empty() && takesGroups(like, at);
@@ -385,6 +395,7 @@ void TapeWorker::bindChains() {
       for (const Instruction& reduction : i.chain->reductions)
         states.push_back(&partials_.state(reduction.reduction));
       bound.runner.emplace(*i.chain, operands_.data(), bound.reduced.data(), std::move(states));
+      bound.rows.emplace(*i.chain, operands_.data(), ends_.data(), tape_.chainCount == 1);
     }
   }
 }

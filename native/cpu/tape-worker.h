@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cpu/chain-rows.h"
 #include "cpu/scratch.h"
 #include "cpu/tape-job.h"
 #include "cpu/tape-partials.h"
@@ -85,6 +86,7 @@ class TapeWorker {
   struct BoundChain {
     std::vector<Operand> reduced;
     std::optional<ChainRunner> runner;
+    std::optional<ChainRows> rows;
   };
   void bindChains();
 
@@ -102,6 +104,7 @@ class TapeWorker {
   // Where buffers are not in memory.
   std::optional<TapeReads> reads_;
   std::vector<Operand> operands_;
+  std::vector<RowEnds> ends_;
   std::vector<Kept> kept_;
   std::vector<int64_t> starts_;
   TapePartials partials_;

@@ -1,7 +1,7 @@
 /**
  * Chains of a tape as machine code of their own: the bits of their steps, for random chains of every op that has an
  * instruction and of functions that are called, over operands that go through a block, repeat in it or are results in
- * the middle of a chain, and with reductions at the end.
+ * the middle of a chain, with reductions at the end, and over rows that end within a chunk or have zeros around them.
  */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -151,6 +151,54 @@ describe.each(ISAS)('chains compiled for %s', (isa) => {
     // Others are joined pairs, walk rows of few lanes, or call functions more than every seventh instruction.
     expect(compiled).toBeGreaterThan(0.7 * seeds);
   });
+
+  // Rows of less than a chunk's multiple, and zeros around them: their first and last vectors are masked.
+  it.each([
+    [24, 1000, [1]],
+    [9, 1023, [1, 2]],
+    [17, 257, [3]],
+    [40, 640, [4]],
+    [12, 1001, []],
+  ])(
+    'walk rows that end within a chunk or where neighbours are zero: %i x %i, %j',
+    async (rows, columns, ways) => {
+      for (const dtype of ['float32', 'float64'] as const) {
+        const b = new KernelBuilder([rows, columns]);
+        const at = (down: number, right: number): number =>
+          b.load(dtype, [columns, 1], {
+            buffer: 'x',
+            offset: down * columns + right,
+            bounds: [
+              ...(down === 0 ? [] : [{ offset: down, strides: [1, 0], size: rows }]),
+              ...(right === 0 ? [] : [{ offset: right, strides: [0, 1], size: columns }]),
+            ],
+          });
+        const x = at(0, 0);
+        let sum = b.map('multiply', x, b.load(dtype, [0, 1], { buffer: 'weights' }));
+        for (const [down, right] of [
+          [-1, 0],
+          [1, 0],
+          ...ways.flatMap((way) => [
+            [0, -way],
+            [0, way],
+          ]),
+        ])
+          sum = b.map('subtract', b.map('multiply', sum, b.constant(dtype, 0.75)), at(down!, right!));
+        b.store(b.map('maximum', b.map('subtract', x, sum), b.map('abs', sum)));
+        b.store(sum);
+        const kernel = b.build();
+        const inputs = inputsOf(kernel, rows);
+        addon.configureCpu({ isa, compilesLoops: false });
+        const { results: wanted } = await resultsOf(kernel, inputs, 1);
+        addon.configureCpu({ isa, compilesLoops: true });
+        const { results, hasCode } = await resultsOf(kernel, inputs, RUNS);
+        expect(hasCode).toBe(true);
+        wanted.forEach((array, k) => {
+          expect(areEqual(array, results[k]!)).toBe(true);
+        });
+      }
+    },
+  );
 
   it('run by steps where neighbours are read, which steps take from registers', async () => {
     addon.configureCpu({ isa, compilesLoops: true });

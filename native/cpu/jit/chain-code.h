@@ -28,16 +28,27 @@ struct ChainForm {
   std::vector<bool> streams;
   // Values for reductions are stored, or taken into leaves: one for each chunk of a row, or one for all.
   enum class Leaves : uint8_t { none, one, each } leaves = Leaves::none;
+  // The code walks rows, of kLeastRowBytes at least, to their last lane in vectors of kRowVectorBytes. Of
+  // inputs, lanes of a row's first vector and of its last one that are zero and not read.
+  bool walksRows = false;
+  std::vector<uint8_t> zerosBefore = {}, zerosBehind = {};
   auto operator<=>(const ChainForm&) const = default;
 };
 
 constexpr int kMostPointers = 11;
 constexpr int kFrameVectorBytes = 64;
+constexpr int kRowVectorBytes = 32;
+constexpr int kLeastRowBytes = 3 * kRowVectorBytes;
 
-// The argument of the code. Vectors that repeat stand behind it, then values that there is no register for.
+// The argument of the code. Vectors that repeat stand behind it, then masks of the lanes of rows' ends that
+// are read, and values that there is no register for.
 struct alignas(kFrameVectorBytes) ChainFrame {
+  // Of rows, up to the last vector.
   int64_t byteLength = 0;
   char* pointers[kMostPointers] = {};
+  // From row to row, and how many there are.
+  int64_t rowBytes[kMostPointers] = {};
+  int64_t rows = 0;
 };
 
 // The code of a piece.
@@ -49,15 +60,26 @@ class ChainCode {
     int index;
   };
 
-  ChainCode(std::vector<Pointer> pointers, std::vector<int> vectors, int spills,
-            const std::vector<uint8_t>& code)
-      : pointers_(std::move(pointers)), vectors_(std::move(vectors)), spills_(spills), memory_(code) {}
+  // Lanes of a row's end that are zero.
+  struct Zeros {
+    int lanes;
+    bool areBefore;
+  };
 
-  // Where the frame's pointers lead at first, and the inputs of its vectors.
+  ChainCode(std::vector<Pointer> pointers, std::vector<int> vectors, std::vector<Zeros> masks, int spills,
+            const std::vector<uint8_t>& code)
+      : pointers_(std::move(pointers)),
+        vectors_(std::move(vectors)),
+        masks_(std::move(masks)),
+        spills_(spills),
+        memory_(code) {}
+
+  // Where the frame's pointers lead at first, the inputs of its vectors, and its masks.
   const std::vector<Pointer>& pointers() const { return pointers_; }
   const std::vector<int>& vectors() const { return vectors_; }
+  const std::vector<Zeros>& masks() const { return masks_; }
   size_t frameByteLength() const {
-    return sizeof(ChainFrame) + (vectors_.size() + spills_) * kFrameVectorBytes;
+    return sizeof(ChainFrame) + (vectors_.size() + masks_.size() + spills_) * kFrameVectorBytes;
   }
   bool isThere() const { return memory_.entry() != nullptr; }
   void run(ChainFrame* frame) const {
@@ -67,6 +89,7 @@ class ChainCode {
  private:
   const std::vector<Pointer> pointers_;
   const std::vector<int> vectors_;
+  const std::vector<Zeros> masks_;
   const size_t spills_;
   const ExecutableMemory memory_;
 };

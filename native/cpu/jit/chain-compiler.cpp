@@ -10,6 +10,8 @@ namespace {
 
 constexpr auto kLengthAt = static_cast<int32_t>(offsetof(ChainFrame, byteLength));
 constexpr auto kPointersAt = static_cast<int32_t>(offsetof(ChainFrame, pointers));
+constexpr auto kRowBytesAt = static_cast<int32_t>(offsetof(ChainFrame, rowBytes));
+constexpr auto kRowsAt = static_cast<int32_t>(offsetof(ChainFrame, rows));
 constexpr int kMostChainArguments = 4;
 
 class ChainCompiler {
@@ -29,7 +31,7 @@ class ChainCompiler {
     // The first time finds how many registers are left for vectors that repeat.
     emit(0);
     if (const int held = std::min(leastFree_, static_cast<int>(vectors_.size())); held > 0) emit(held);
-    auto made = std::make_unique<ChainCode>(pointers_, vectors_, spills_, to_->finish());
+    auto made = std::make_unique<ChainCode>(pointers_, vectors_, masks_, spills_, to_->finish());
     return made->isThere() ? std::move(made) : nullptr;
   }
 
@@ -42,12 +44,18 @@ class ChainCompiler {
     // Where it is in memory.
     std::optional<VectorOperand> home;
     bool isSpilled = false;
+    // Of inputs: the masks of rows' ends, or -1.
+    int firstMask = -1, lastMask = -1;
     bool isRead() const { return used < uses.size(); }
     int nextUse() const { return uses[used]; }
   };
   static constexpr int kNobody = -1;
+  // Which vector of a row is at hand.
+  enum class Place : uint8_t { first, inside, last };
 
-  std::unique_ptr<VectorCode> code() const { return makeVectorCode(dtype_ == DType::float64 ? 8 : 4); }
+  std::unique_ptr<VectorCode> code() const {
+    return makeVectorCode(dtype_ == DType::float64 ? 8 : 4, form_.walksRows);
+  }
 
   void countUses() {
     for (size_t k = 0; k < ops_.size(); k++) {
@@ -67,6 +75,20 @@ class ChainCompiler {
     std::stable_sort(vectors_.begin(), vectors_.end(),
                      [&](int a, int b) { return values_[a].uses.size() > values_[b].uses.size(); });
     for (size_t k = 0; k < vectors_.size(); k++) values_[vectors_[k]].home = frameVector(static_cast<int>(k));
+    if (!form_.walksRows) return;
+    for (int k = 0; k < inputs_; k++) {
+      values_[k].firstMask = maskOf(form_.zerosBefore[k], true);
+      values_[k].lastMask = maskOf(form_.zerosBehind[k], false);
+    }
+  }
+
+  int maskOf(int lanes, bool areBefore) {
+    if (lanes == 0) return -1;
+    const auto isIt = [&](const ChainCode::Zeros& m) { return m.lanes == lanes && m.areBefore == areBefore; };
+    const auto found = std::find_if(masks_.begin(), masks_.end(), isIt);
+    const auto at = static_cast<int>(found - masks_.begin());
+    if (found == masks_.end()) masks_.push_back({lanes, areBefore});
+    return at;
   }
 
   // Values of earlier pieces, and of calls.
@@ -97,11 +119,7 @@ class ChainCompiler {
   // With so many of the vectors that repeat in registers.
   void emit(int held) {
     to_ = code();
-    for (Value& value : values_) {
-      value.used = 0;
-      value.reg = -1;
-      if (std::exchange(value.isSpilled, false)) value.home.reset();
-    }
+    for (Value& value : values_) value.reg = -1;
     owner_.assign(to_->registers(), kNobody);
     isLocked_.assign(to_->registers(), false);
     free_.clear();
@@ -117,14 +135,47 @@ class ChainCompiler {
     leastFree_ = static_cast<int>(free_.size());
     for (size_t k = 0; k < pointers_.size(); k++)
       to_->loadPointer(static_cast<int>(k), kPointersAt + static_cast<int32_t>(k * sizeof(char*)));
+    if (form_.walksRows)
+      walkRows();
+    else
+      walkVectors();
+    to_->leaveWithPointers(static_cast<int>(pointers_.size()));
+  }
+
+  void walkVectors() {
     const Label again = to_->label();
     to_->firstVector();
     to_->bind(again);
     const bool wraps = form_.leaves == ChainForm::Leaves::one;
     if (wraps) to_->wrapVector(kChunk * to_->laneBytes());
-    for (size_t k = 0; k < ops_.size(); k++) instruction(ops_[k], opPointers_[k]);
+    vector(Place::inside);
     to_->nextVectorUpTo(kLengthAt, again);
-    to_->leaveWithPointers(static_cast<int>(pointers_.size()));
+  }
+
+  // The last vector of a row ends with it: it has lanes of the one before it, too.
+  void walkRows() {
+    const Label row = to_->label(), again = to_->label();
+    to_->bind(row);
+    to_->firstVector();
+    vector(Place::first);
+    to_->nextVectorUpTo(kLengthAt, again);
+    to_->bind(again);
+    vector(Place::inside);
+    to_->nextVectorUpTo(kLengthAt, again);
+    to_->vectorAt(kLengthAt);
+    vector(Place::last);
+    for (size_t k = 0; k < pointers_.size(); k++)
+      to_->movePointer(static_cast<int>(k), kRowBytesAt + static_cast<int32_t>(k * sizeof(int64_t)));
+    to_->nextOf(kRowsAt, row);
+  }
+
+  void vector(Place place) {
+    place_ = place;
+    for (Value& value : values_) {
+      value.used = 0;
+      if (std::exchange(value.isSpilled, false)) value.home.reset();
+    }
+    for (size_t k = 0; k < ops_.size(); k++) instruction(ops_[k], opPointers_[k]);
   }
 
   void instruction(const ChainOp& op, int pointer) {
@@ -188,11 +239,15 @@ class ChainCompiler {
   // Where an argument of the instruction at hand is.
   VectorOperand operand(int value) {
     Value& from = values_[value];
+    const int mask = place_ == Place::inside ? -1 : place_ == Place::first ? from.firstMask : from.lastMask;
     const bool isLoaded = from.reg < 0 && from.home->kind == VectorOperand::Kind::pointed &&
-                          from.uses.size() - from.used > 1 && !free_.empty();
+                          (mask >= 0 || (from.uses.size() - from.used > 1 && !free_.empty()));
     if (isLoaded) {
       from.reg = allocate(value);
-      to_->move(from.reg, *from.home);
+      if (mask >= 0)
+        to_->moveWhere(from.reg, frameVector(static_cast<int>(vectors_.size()) + mask), *from.home);
+      else
+        to_->move(from.reg, *from.home);
     }
     if (from.reg < 0) return *from.home;
     isLocked_[from.reg] = true;
@@ -218,7 +273,7 @@ class ChainCompiler {
     Value& value = values_[farthest];
     if (!value.home) {
       if (freeSpills_.empty()) freeSpills_.push_back(spills_++);
-      value.home = frameVector(static_cast<int>(vectors_.size()) + freeSpills_.back());
+      value.home = frameVector(static_cast<int>(vectors_.size() + masks_.size()) + freeSpills_.back());
       freeSpills_.pop_back();
       value.isSpilled = true;
       to_->store(*value.home, value.reg);
@@ -240,7 +295,7 @@ class ChainCompiler {
 
   int spillOf(const Value& value) const {
     const auto at = static_cast<size_t>(value.home->value) - sizeof(ChainFrame);
-    return static_cast<int>(at / kFrameVectorBytes - vectors_.size());
+    return static_cast<int>(at / kFrameVectorBytes - vectors_.size() - masks_.size());
   }
 
   void giveBack(int value) {
@@ -257,6 +312,8 @@ class ChainCompiler {
   std::vector<ChainCode::Pointer> pointers_;
   // Inputs that repeat.
   std::vector<int> vectors_;
+  std::vector<ChainCode::Zeros> masks_;
+  Place place_ = Place::inside;
   std::vector<int> opPointers_;
   std::unique_ptr<VectorCode> to_;
   // The value in each register.

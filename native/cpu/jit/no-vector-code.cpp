@@ -4,6 +4,6 @@
 namespace weft::cpu::jit {
 
 bool hasVectorCode() { return false; }
-std::unique_ptr<VectorCode> makeVectorCode(int) { return nullptr; }
+std::unique_ptr<VectorCode> makeVectorCode(int, bool) { return nullptr; }
 
 }  // namespace weft::cpu::jit

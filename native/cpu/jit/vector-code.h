@@ -135,6 +135,14 @@ class VectorCode {
   virtual void storePast(VectorOperand, int) {}
   // Asks for memory that will be read.
   virtual void prefetch(VectorOperand) {}
+  // The vector at the bytes that the frame has at an offset.
+  virtual void vectorAt(int32_t) {}
+  // By the bytes that the frame has at an offset.
+  virtual void movePointer(int, int32_t) {}
+  // Counts down what the frame has at an offset, and goes on until that is 0.
+  virtual void nextOf(int32_t, Label) {}
+  // The lanes of a mask in memory, others are 0 and not read: of code in narrow vectors.
+  virtual void moveWhere(int, VectorOperand, VectorOperand) {}
 
   // Counts the lanes of a mask in a register that was zero at first.
   virtual void countLanes(int count, int mask) = 0;
@@ -165,6 +173,7 @@ class VectorCode {
 
 // The room of this processor: whether it has the instructions, and its code.
 bool hasVectorCode();
-std::unique_ptr<VectorCode> makeVectorCode(int laneBytes);
+// `isNarrow`: in vectors of 32 bytes, whatever there is.
+std::unique_ptr<VectorCode> makeVectorCode(int laneBytes, bool isNarrow = false);
 
 }  // namespace weft::cpu::jit

@@ -66,7 +66,7 @@ void Arm64Code::leaveRoutine() {
 namespace weft::cpu::jit {
 
 bool hasVectorCode() { return currentIsa() == Isa::neon; }
-std::unique_ptr<VectorCode> makeVectorCode(int laneBytes) {
+std::unique_ptr<VectorCode> makeVectorCode(int laneBytes, bool) {
   return std::make_unique<arm64::Arm64Code>(laneBytes);
 }
 

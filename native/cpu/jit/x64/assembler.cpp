@@ -153,6 +153,21 @@ void Assembler::compare(Gpr a, int32_t offset) {
   word(offset);
 }
 
+void Assembler::addWide(Gpr to, int32_t offset) {
+  byte(kRexW | (numberOf(to) & 8 ? 4 : 0));
+  byte(0x03);
+  byte(kDisplaced | (numberOf(to) & 7) << 3 | numberOf(kBase));
+  word(offset);
+}
+
+void Assembler::decrement(int32_t offset) {
+  byte(kRexW);
+  byte(0x83);
+  byte(kDisplaced | 5 << 3 | numberOf(kBase));
+  word(offset);
+  byte(1);
+}
+
 // prefetcht0.
 void Assembler::prefetch(VectorOperand pointed) {
   if (registerIn(pointed) & 8) byte(0x41);

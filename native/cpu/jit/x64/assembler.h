@@ -71,6 +71,8 @@ class Assembler : public CodeBuffer {
   void store(int32_t offset, Gpr from);
   void load(Gpr to, int32_t offset);
   void compare(Gpr a, int32_t offset);
+  void addWide(Gpr to, int32_t offset);
+  void decrement(int32_t offset);
   void bitAndImmediate(Gpr to, int32_t value);
   void call(Gpr target);
   void push(Gpr from);

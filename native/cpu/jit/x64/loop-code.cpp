@@ -79,6 +79,13 @@ void X64Code::nextVectorUpTo(int32_t length, Label again) {
   to_.jump(Condition::below, again);
 }
 
+void X64Code::vectorAt(int32_t offset) { to_.load(kIndex, offset); }
+void X64Code::movePointer(int pointer, int32_t offset) { to_.addWide(kPointers[pointer], offset); }
+void X64Code::nextOf(int32_t offset, Label again) {
+  to_.decrement(offset);
+  to_.jump(Condition::notZero, again);
+}
+
 void X64Code::countLanes(int count, int mask) { emit(kAdd32, count, count, vectorRegister(mask)); }
 void X64Code::compareCount(int count, std::optional<int32_t> limit) {
   if (limit) {
@@ -129,8 +136,8 @@ void X64Code::leaveRoutine() {
 namespace weft::cpu::jit {
 
 bool hasVectorCode() { return currentIsa() == Isa::avx2 || currentIsa() == Isa::avx512; }
-std::unique_ptr<VectorCode> makeVectorCode(int laneBytes) {
-  return std::make_unique<x64::X64Code>(laneBytes, currentIsa() == Isa::avx512);
+std::unique_ptr<VectorCode> makeVectorCode(int laneBytes, bool isNarrow) {
+  return std::make_unique<x64::X64Code>(laneBytes, currentIsa() == Isa::avx512 && !isNarrow);
 }
 
 }  // namespace weft::cpu::jit

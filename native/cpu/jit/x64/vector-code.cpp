@@ -35,6 +35,10 @@ void X64Code::move(int out, VectorOperand from) {
   if (from == vectorRegister(out)) return;
   emit(from.isRegister() ? kCopy : kLoad, out, 0, from);
 }
+void X64Code::moveWhere(int out, VectorOperand mask, VectorOperand from) {
+  // vmaskmovps.
+  emit({1, 2, 0x2c}, out, inRegister(mask, kFirstScratch), from);
+}
 void X64Code::store(VectorOperand to, int from) { emit(kStore, from, 0, to); }
 void X64Code::storePast(VectorOperand to, int from) { emit(kStorePast, from, 0, to); }
 

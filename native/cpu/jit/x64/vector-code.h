@@ -67,6 +67,10 @@ class X64Code final : public VectorCode {
   void nextVectorUpTo(int32_t length, Label again) override;
   void storePast(VectorOperand to, int from) override;
   void prefetch(VectorOperand pointed) override { to_.prefetch(pointed); }
+  void vectorAt(int32_t offset) override;
+  void movePointer(int pointer, int32_t offset) override;
+  void nextOf(int32_t offset, Label again) override;
+  void moveWhere(int out, VectorOperand mask, VectorOperand from) override;
   void countLanes(int count, int mask) override;
   void compareCount(int count, std::optional<int32_t> limit) override;
   void jumpIfMore(Label label) override { to_.jump(Condition::negative, label); }
