@@ -9,15 +9,25 @@
 // - open(leaf): no elements yet. run(leaf, source, n): n more elements in every lane.
 // - pad(), padSecond(): an element that changes nothing. kCounts: there is none, see runPart.
 // - close(leaf, node): completes. copyLane(to, i, from, k).
-// - finish<N>(node, out): N results; returns the first.
+// - finish<N>(node, out): N results; returns the first. Monoids that differ in it alone are one M and several
+//   `End`, which have it.
 // - merge<N>(a, b, o): lane l of a takes in lane l + o of b (which may be a), for N lanes.
 // - kFolds: there is a faster way to merge all lanes into one result, folded(node).
 // - kWhole: leaves of all their steps can stay in registers.
 // - runWhole(source, level, stride, leaves): takes one into the cascade.
-// - foldedRow(source, steps), with kWhole and kFolds: the result of a row of so many chunks.
-// - foldedRows(source, rowStep, secondStep, steps): those of as many rows as a vector has lanes.
+// - foldedRows(source, rowStep, secondStep, steps, count), with kWhole and kFolds: the results of rows of so
+//   many chunks, of no more rows than a vector has lanes.
+//
+// Functions called once for a leaf, a row or a block are compiled once (WEFT_ONCE): each monoid, dtype and
+// instruction set would have them in several places.
 #pragma once
 #include "cpu/isa-scope.h"
+
+#if defined(__clang__)
+#define WEFT_ONCE __attribute__((noinline))
+#else
+#define WEFT_ONCE __attribute__((noinline, noclone))
+#endif
 
 namespace weft::cpu::WEFT_ISA {
 namespace {
@@ -50,12 +60,12 @@ inline __attribute__((always_inline)) void prefetchAhead(const T* x, int v) {
     __builtin_prefetch(reinterpret_cast<const char*>(x) + v * kVectorBytes + kAheadBytes, 0, 2);
 }
 
+// From elements to complete nodes.
 template <typename M>
-struct Reducer {
+struct Accumulation {
   using In = typename M::In;
   using Second = typename M::Second;
   using From = Source<In, Second>;
-  using Out = typename M::Out;
   using Leaf = typename M::Leaf;
   using Node = typename M::Node;
 
@@ -73,7 +83,7 @@ struct Reducer {
   }
 
   // One leaf for each accumulator goes into the cascade, like a carry into a binary counter.
-  static void carry(ReduceState& s, int64_t a, Node& node) {
+  static WEFT_ONCE void carry(ReduceState& s, int64_t a, Node& node) {
     int64_t k = 0;
     for (; (s.leaves >> k) & 1; k++) {
       Node& earlier = level(s, k, a);
@@ -121,18 +131,25 @@ struct Reducer {
     return from;
   }
 
+  // The first `valid` lanes of a chunk, then `pad`.
+  template <typename T>
+  static void takePart(T* to, const T* from, bool isRepeated, int64_t valid, T pad) {
+    // Of loads under masks, where there are any.
+    if (isRepeated) {
+      for (int64_t l = 0; l < kChunk; l++) to[l] = l < valid ? *from : pad;
+    } else {
+      for (int64_t l = 0; l < kChunk; l++) to[l] = l < valid ? from[l] : pad;
+    }
+  }
   // Only the first `valid` lanes of a chunk.
-  static void runPart(Leaf& leaf, const From& from, int64_t valid) {
+  static WEFT_ONCE void runPart(Leaf& leaf, const From& from, int64_t valid) {
     if constexpr (M::kCounts) {
       M::runPart(leaf, from, valid);
     } else {
       In x[kChunk];
       Second index[M::kIndexed ? kChunk : 1];
-      for (int64_t l = 0; l < kChunk; l++) {
-        x[l] = l < valid ? from.x[from.isRepeated ? 0 : l] : M::pad();
-        if constexpr (M::kIndexed)
-          index[l] = l < valid ? from.index[from.isSecondRepeated ? 0 : l] : M::padSecond();
-      }
+      takePart(x, from.x, from.isRepeated, valid, M::pad());
+      if constexpr (M::kIndexed) takePart(index, from.index, from.isSecondRepeated, valid, M::padSecond());
       M::run(leaf, {x, 0, index, 0}, 1);
     }
   }
@@ -179,7 +196,7 @@ struct Reducer {
     }
   }
 
-  static void lanes(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
+  static WEFT_ONCE void lanes(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
     const int64_t full = valid / kChunk;
     for (int64_t row = 0; row < n.rows; row++) {
       for (int64_t c = 0; c < full;) {
@@ -204,7 +221,7 @@ struct Reducer {
     }
   }
 
-  static void close(ReduceState& s) {
+  static WEFT_ONCE void close(ReduceState& s) {
     for (int64_t a = 0; a < s.accumulators; a++) {
       Node& node = nodes(s)[a];
       int64_t k = 0;
@@ -253,20 +270,31 @@ struct Reducer {
     }
   }
 
-  template <int Half>
+  // Lane l meets lane l + Half, then l + Half / 2 and so on.
+  template <int Half = kChunk / 2>
   static void fold(Node& node) {
     M::template merge<Half>(node, node, Half);
     if constexpr (Half > 1) fold<Half / 2>(node);
   }
+};
 
-  // Lane l meets lane l + 32, then l + 16 and so on; the value then goes to the first lanes of `d`.
-  static void finishFolded(Node& node, Out* d, int64_t lanes = kChunk) {
+template <typename M, typename End = M>
+struct Reducer : Accumulation<M> {
+  using Core = Accumulation<M>;
+  using typename Core::In;
+  using typename Core::Leaf;
+  using typename Core::Node;
+  using typename Core::Second;
+  using Out = typename M::Out;
+
+  // All lanes make one value, which goes to the first lanes of `d`.
+  static WEFT_ONCE void finishFolded(Node& node, Out* d, int64_t lanes = kChunk) {
     Out value;
     if constexpr (M::kFolds) {
       value = M::folded(node);
     } else {
-      fold<kChunk / 2>(node);
-      value = M::template finish<1>(node, d);
+      Core::fold(node);
+      value = End::template finish<1>(node, d);
     }
     for (int64_t l = 0; l < lanes; l++) d[l] = value;
   }
@@ -282,18 +310,18 @@ struct Reducer {
   static void finish(ReduceState& s, const Fold& rule, const Operand& out) {
     Out* d = reinterpret_cast<Out*>(out.data);
     if (rule.kind == 1) {
-      finishFolded(nodes(s)[0], d);
+      finishFolded(Core::nodes(s)[0], d);
       return;
     }
     if (rule.kind == 2) {
       for (int64_t count = rule.take; count > 1;) {
         const int64_t half = (count + 1) / 2;
-        mergeLanes(nodes(s), half * rule.inner, (count - half) * rule.inner);
+        Core::mergeLanes(Core::nodes(s), half * rule.inner, (count - half) * rule.inner);
         count = half;
       }
     }
     const int64_t results = rule.kind == 2 ? (rule.inner + kChunk - 1) / kChunk : s.accumulators;
-    for (int64_t a = 0; a < results; a++) M::template finish<kChunk>(nodes(s)[a], d + a * kChunk);
+    for (int64_t a = 0; a < results; a++) End::template finish<kChunk>(Core::nodes(s)[a], d + a * kChunk);
     if (rule.kind == 2) repeat(d, rule.inner, s.accumulators * kChunk);
   }
 
@@ -304,21 +332,21 @@ struct Reducer {
   // Rows of whole chunks, no more of them than a leaf takes: as many rows at a time as a vector has lanes.
   static void wholeSegments(Extent n, int64_t steps, const Operand* const* args, const Operand& out) {
     Out* const d = reinterpret_cast<Out*>(out.data);
-    const auto spread = [&](int64_t row, Out value, int64_t lanes) {
-      for (int64_t l = 0; l < lanes; l++) d[row * out.rowStep + l] = value;
-    };
     const int64_t secondStep = M::kIndexed ? args[1]->rowStep : 0;
-    int64_t row = 0;
-    for (; row + kLanes<In> <= n.rows; row += kLanes<In>) {
+    const int64_t lanes = lanesOf(out);
+    for (int64_t row = 0; row < n.rows; row += kLanes<In>) {
+      const int64_t count = n.rows - row < kLanes<In> ? n.rows - row : kLanes<In>;
       const Vector<Out> values =
-          M::foldedRows(alongChunks(args, row, 0), args[0]->rowStep, secondStep, steps);
-      if (out.rowStep == 1) {
+          M::foldedRows(Core::alongChunks(args, row, 0), args[0]->rowStep, secondStep, steps, count);
+      if (lanes == 1 && count == kLanes<In>) {
         storeVector(d + row, values);
-      } else {
-        for (int r = 0; r < kLanes<In>; r++) spread(row + r, values[r], kChunk);
+        continue;
+      }
+      for (int64_t r = 0; r < count; r++) {
+        const Out value = values[r];
+        for (int64_t l = 0; l < lanes; l++) d[(row + r) * out.rowStep + l] = value;
       }
     }
-    for (; row < n.rows; row++) spread(row, M::foldedRow(alongChunks(args, row, 0), steps), lanesOf(out));
   }
 
   static void segments(Extent n, int64_t valid, const Operand* const* args, const Operand& out) {
@@ -346,15 +374,16 @@ struct Reducer {
                  args[1]->chunkStep};
         rowArgs[1] = &index;
       }
-      reset(s);
-      lanes(s, {1, n.chunks}, valid, rowArgs);
-      close(s);
+      Core::reset(s);
+      Core::lanes(s, {1, n.chunks}, valid, rowArgs);
+      Core::close(s);
       finishFolded(node, reinterpret_cast<Out*>(out.data) + row * out.rowStep, lanesOf(out));
     }
   }
 
   static ReduceFunctions functions() {
-    return {sizeof(Leaf), sizeof(Node), reset, step, columns, lanes, close, push, finish, segments};
+    return {sizeof(Leaf), sizeof(Node), Core::reset, Core::step, Core::columns,
+            Core::lanes,  Core::close,  Core::push,  finish,     segments};
   }
 };
 

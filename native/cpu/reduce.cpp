@@ -145,15 +145,15 @@ void addExtremes(Registry& registry) {
 }  // namespace
 
 void addReductions(Registry& registry) {
-  addSimple<Sum, int64_t>(registry, "sum");
   addSimple<Sum, float>(registry, "sum");
   addSimple<Sum, double>(registry, "sum");
-  addSimple<Product, int64_t>(registry, "prod");
   addSimple<Product, float>(registry, "prod");
   addSimple<Product, double>(registry, "prod");
   // Wrapping makes signed and unsigned the same.
-  registry.addReduction("sum", DType::uint64, Reducer<Simple<Sum, uint64_t>>::functions());
-  registry.addReduction("prod", DType::uint64, Reducer<Simple<Product, uint64_t>>::functions());
+  for (const DType dtype : {DType::int64, DType::uint64}) {
+    registry.addReduction("sum", dtype, Reducer<Simple<Sum, int64_t>>::functions());
+    registry.addReduction("prod", dtype, Reducer<Simple<Product, int64_t>>::functions());
+  }
   registry.addReduction("sum", DType::complex64, Reducer<ComplexFold<true, float>>::functions());
   registry.addReduction("sum", DType::complex128, Reducer<ComplexFold<true, double>>::functions());
   registry.addReduction("prod", DType::complex64, Reducer<ComplexFold<false, float>>::functions());

@@ -144,7 +144,7 @@ struct Simple {
     for (int v = 0; v < kGroup; v++) acc[v] = none;
   }
 
-  static void run(Leaf& leaf, const From& from, int64_t count) {
+  static WEFT_ONCE void run(Leaf& leaf, const From& from, int64_t count) {
     for (int g = 0; g < kVectors; g += kGroup) {
       Vector<T> acc[kGroup];
 #pragma GCC unroll 8
@@ -174,23 +174,24 @@ struct Simple {
   // The last vector of `folded`, of a row of `steps` chunks.
   static inline __attribute__((always_inline)) Vector<T> rowVector(const From& from, int64_t steps) {
     Vector<T> v[kVectors];
-#pragma GCC unroll 8
+#pragma GCC unroll 1
     for (int g = 0; g < kVectors; g += kGroup) {
-      clear(v + g);
-      take(v + g, from, g, steps);
+      Vector<T> acc[kGroup];
+      clear(acc);
+      take(acc, from, g, steps);
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroup; i++) v[g + i] = acc[i];
     }
     return halved(v);
   }
-  static T foldedRow(const From& from, int64_t steps) {
-    return foldVector<Op, T, kWidth / 2>(rowVector(from, steps));
-  }
-  static Vector<T> foldedRows(From from, int64_t rowStep, int64_t secondStep, int64_t steps) {
+  static Vector<T> foldedRows(From from, int64_t rowStep, int64_t secondStep, int64_t steps, int64_t count) {
     Vector<T> rows[kWidth];
-    for (int r = 0; r < kWidth; r++) {
+    for (int64_t r = 0; r < count; r++) {
       rows[r] = rowVector(from, steps);
       from.x += rowStep;
       if constexpr (IsBinary) from.index += secondStep;
     }
+    for (int64_t r = count; r < kWidth; r++) rows[r] = Vector<T>{};
     return foldTogether<Op, T, kWidth>(rows);
   }
 

@@ -59,7 +59,7 @@ struct Position {
   }
   // Steps of a run are counted in the elements' own width; only the winners' indices are looked up. Of equal
   // elements the first step wins, which is right where indices grow along the steps.
-  static void run(Leaf& leaf, const Source<T>& from, int64_t count) {
+  static WEFT_ONCE void run(Leaf& leaf, const Source<T>& from, int64_t count) {
     if (count > 1 && from.index[from.indexStride] <= from.index[0]) {
       for (int64_t k = 0; k < count; k++)
         take(leaf, from.x + k * from.stride, from.index + k * from.indexStride);
@@ -165,8 +165,8 @@ struct Deviations {
     return sum == 0;
   }
   // Squares and mean of those lanes of a leaf, from `first` on, whose sums of squares, `all`, are not finite.
-  static __attribute__((noinline)) void settle(const Source<In>& from, int first, Vector<T> all,
-                                               Vector<T>& squares, Vector<T>& mean) {
+  static WEFT_ONCE void settle(const Source<In>& from, int first, Vector<T> all, Vector<T>& squares,
+                               Vector<T>& mean) {
     for (int l = 0; l < kLanes<T>; l++) {
       if (all[l] - all[l] == 0) continue;
       T undefined = 0;
@@ -317,10 +317,10 @@ void applyTo(LaneFunction function, T* chunk) {
   function({1, 1}, operand, args);
 }
 
-// A sum of exponentials, or its logarithm: the largest element and the sum of e^(x - base), where base is
+// Sums of exponentials, and their logarithms: the largest element and the sum of e^(x - base), where base is
 // that element if finite. The steps of a leaf are added up together, so that it makes no difference how many
 // come at a time.
-template <typename T, bool kIsLog>
+template <typename T>
 struct Exponentials {
   using In = T;
   using Out = T;
@@ -407,6 +407,12 @@ struct Exponentials {
     to.most[i] = from.most[k];
     to.sum[i] = from.sum[k];
   }
+};
+
+// The sum, or its logarithm.
+template <typename T, bool kIsLog>
+struct EndOfExponentials : Exponentials<T> {
+  using typename Exponentials<T>::Node;
   template <int N>
   static T finish(const Node& node, T* d) {
     alignas(64) T result[kChunk];
@@ -416,7 +422,7 @@ struct Exponentials {
       const T most = node.most[l];
       // e^(x - most) is NaN of an infinity.
       if constexpr (kIsLog)
-        result[l] = most != most ? most : result[l] + base(most);
+        result[l] = most != most ? most : result[l] + EndOfExponentials::base(most);
       else
         result[l] += most - most;
     }
@@ -435,8 +441,10 @@ template <typename T>
 void addExponentials(Registry& registry) {
   expOf<T> = registry.op("exp", kDTypeOf<T>);
   logOf<T> = registry.op("log", kDTypeOf<T>);
-  registry.addReduction("logsumexp", kDTypeOf<T>, Reducer<Exponentials<T, true>>::functions());
-  registry.addReduction("sumexp", kDTypeOf<T>, Reducer<Exponentials<T, false>>::functions());
+  registry.addReduction("logsumexp", kDTypeOf<T>,
+                        Reducer<Exponentials<T>, EndOfExponentials<T, true>>::functions());
+  registry.addReduction("sumexp", kDTypeOf<T>,
+                        Reducer<Exponentials<T>, EndOfExponentials<T, false>>::functions());
 }
 
 }  // namespace
