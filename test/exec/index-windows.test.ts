@@ -105,6 +105,21 @@ describe('a file that does not fit', () => {
     expect(found.data).toEqual((await job(host).compute({ device })).data);
   });
 
+  it('is read in rows of windows where it is transposed', async () => {
+    const [host, file] = await both([8, 9001], 20);
+    const i = indicesOf(7000, 9001, 21);
+    for (const job of [
+      (x: Lazy): Lazy => x.transpose().take(i, 0).mul(2),
+      (x: Lazy): Lazy => x.transpose().flip(0).take(i, 0),
+      (x: Lazy): Lazy => x.transpose().mul(1).cumulativeSum(0).take(i, 0).sum(),
+    ]) {
+      const memory = 80_000;
+      expect(windowsOf(job(file), memory)).toMatch(/windows of indices/);
+      const found = await job(file).compute({ device, memory });
+      expect(found.data).toEqual((await job(host).compute({ device })).data);
+    }
+  });
+
   it('is searched step by step, each of which reads how far the last one has come and what it took', async () => {
     const [host, file] = await both([2 ** 14], 12);
     const [, sought] = await both([2 ** 14], 13);

@@ -30,7 +30,7 @@ const other = lazy(
 const indices = (length: number, step = 3571): Lazy =>
   lazy(BigInt64Array.from({ length }, (_, k) => BigInt(((k * step) % (2 * ROWS)) - ROWS)));
 
-const windowsOf = (job: Lazy, memory: string): string =>
+const windowsOf = (job: Lazy, memory: string | number): string =>
   /\d+ windows of indices.*/.exec(String(job.plan({ device, memory })))?.[0] ?? '';
 
 async function copiedIn(job: Lazy, memory: string): Promise<{ bytes: number; data: unknown }> {
@@ -84,6 +84,24 @@ describe('an array that does not fit', () => {
     expect(windowsOf(job, '160KiB')).not.toBe('');
     const [whole] = await compute([job], { device });
     expect((await job.compute({ device, memory: '160KiB' })).data).toEqual(whole.data);
+  });
+
+  it.each([11, 15])('passes in rows of windows where it is transposed: %i columns', async (columns) => {
+    const rows = 4099;
+    const x = lazy(data.subarray(0, columns * rows), { shape: [columns, rows] }).transpose();
+    const i = lazy(Int32Array.from({ length: 3000 }, (_, k) => ((k * 3571) % (2 * rows)) - rows));
+    const sums = x.mul(1).cumulativeSum(0);
+    for (const job of [
+      x.take(i, 0).mul(2),
+      sums.take(i, 0).sum(),
+      sums.flip(0).take(i, 0),
+      sums.take(i, 0).sum(1),
+    ]) {
+      const memory = Math.max(2 ** 17, Math.floor(job.plan({ device }).peakBytes / 4));
+      expect(windowsOf(job, memory)).toMatch(/windows of indices/);
+      const [whole] = await compute([job], { device });
+      expect((await job.compute({ device, memory })).data).toEqual(whole.data);
+    }
   });
 
   it('is not brought twice where two are read at the same indices', async () => {

@@ -205,6 +205,12 @@ const SCANS: Readonly<Record<string, JobOf>> = {
   cumulativeSum: ({ values }, n) => values([8 * n]).cumulativeSum(),
   'cumulativeSum of rows': ({ values }, n) => values([n / 64, 512]).cumulativeSum(1),
   'cumulativeSum of columns': ({ values }, n) => values([n, 8]).cumulativeSum(0),
+  'rows of running sums': ({ values, integers }, n) =>
+    values([n, 8])
+      .mul(1)
+      .cumulativeSum(0)
+      .take(integers([n], n), 0)
+      .sum(),
   'exclusive and reversed': ({ values }, n) =>
     values([8 * n]).cumulativeSum(0, { reverse: true, exclusive: true }),
   cumulativeProd: ({ values }, n) => values([8 * n]).cumulativeProd(),

@@ -38,7 +38,7 @@ export type Pitches = ReadonlyMap<number, number>;
 
 /**
  * An affine function as row and column: `rows * pitch + columns`, with 0 <= columns < pitch on the whole
- * domain.
+ * domain. Of an access by an index, that has the last stride.
  */
 export interface Split {
   readonly rows: Affine;
@@ -48,13 +48,29 @@ export interface Split {
 const wholeBox = (kernel: Kernel): Box => sizesOf(kernel).map((size) => [0, Math.max(1, size)] as const);
 
 /**
- * `undefined`: some step goes from one row into another, or the access reaches nothing, gathers or folds.
+ * `undefined`: some step goes from one row into another, or the access reaches nothing or folds.
  */
 function split(load: Access, domain: Box, pitch: number): Split | undefined {
-  const access = placedAccess(load);
-  const isAffine = access.index === undefined && access.bounds.every(isZeroOutside);
-  const inside = isAffine ? insideOf(access.bounds, domain) : undefined;
-  return inside && splitInRows(access, inside, pitch);
+  const { offset, strides, bounds, index } = placedAccess(load);
+  const inside = bounds.every(isZeroOutside) ? insideOf(bounds, domain) : undefined;
+  if (inside === undefined || index === undefined)
+    return inside && splitInRows({ offset, strides }, inside, pitch);
+  return splitInRows({ offset, strides: [...strides, index.stride] }, withIndices(load, inside), pitch);
+}
+
+/** A box, and the indices that an access reads at. */
+function withIndices(load: Access, box: Box, window?: readonly [first: number, last: number]): Box {
+  const { index } = placedAccess(load);
+  return index === undefined ? box : [...box, window ?? [0, index.size]];
+}
+
+/** The access with its rows elsewhere. */
+function moved(access: Access, parts: Split, pitch: number): Access {
+  const { offset, strides } = joinRows(parts, pitch);
+  const axes = strides.slice(0, access.strides.length);
+  const { index } = access;
+  if (index === undefined) return { ...access, offset, strides: axes };
+  return { ...access, offset, strides: axes, index: { ...index, stride: strides[axes.length]! } };
 }
 
 /** An affine function of a box as row and column; `undefined`: some step goes from one row into another. */
@@ -70,14 +86,15 @@ export function splitInRows({ offset, strides }: Affine, box: Box, pitch: number
   };
 }
 
-/** The range of an access from the part of a box within its bounds, as rows. */
+/** The range of an access from the part of a box within its bounds, at the indices of a window, as rows. */
 export function reachInRows(
   kernel: Kernel,
   access: Access,
   inside: Box,
   pitch: number,
+  window?: readonly [first: number, last: number],
 ): { readonly first: number; readonly last: number; readonly rows: Rows } {
-  return rowsIn(split(access, wholeBox(kernel), pitch)!, inside, pitch);
+  return rowsIn(split(access, wholeBox(kernel), pitch)!, withIndices(access, inside, window), pitch);
 }
 
 /** The range of a split function over a box. */
@@ -127,7 +144,8 @@ export function pitchesOf(
   const domain = wholeBox(kernel);
   const found = new Map<number, readonly number[]>();
   for (const [buffer, accesses] of accessesByBuffer(kernel)) {
-    const { elementCount } = kernel.buffers[buffer]!;
+    const { elementCount, isTakenInWindows } = kernel.buffers[buffer]!;
+    if (isTakenInWindows !== true && accesses.some(({ index }) => index !== undefined)) continue;
     const strides = accesses.flatMap((access) => access.strides.filter((_, k) => domain[k]![1] > 1));
     // Bounds may leave a stride that is longer than the buffer: there is one row then.
     const candidates = [...new Set(strides.map(Math.abs))].filter(
@@ -136,7 +154,7 @@ export function pitchesOf(
     const fits = (pitch: number): boolean => {
       const isSplit = accesses.every((access) => {
         const parts = split(access, domain, pitch);
-        return parts !== undefined && keeps(access, joinRows(parts, pitch + FURTHER));
+        return parts !== undefined && keeps(access, moved(access, parts, pitch + FURTHER));
       });
       if (!isSplit) return false;
       const reaches = accesses.map((access) =>
@@ -167,10 +185,9 @@ export function inWindows(source: Kernel): Kernel {
   const kernel = isPlaced ? mapLoads(source, placedAccess) : source;
   if (kernel.buffers.every(({ pitch }) => pitch === undefined)) return kernel;
   const domain = wholeBox(kernel);
-  const moved = (access: Access): Access => {
+  return mapAccesses(kernel, (access) => {
     const pitch = kernel.buffers[access.buffer]!.pitch;
     const parts = pitch && split(access, domain, pitch.from);
-    return parts === undefined ? access : { ...access, ...joinRows(parts, pitch!.to) };
-  };
-  return mapAccesses(kernel, moved);
+    return parts === undefined ? access : moved(access, parts, pitch!.to);
+  });
 }

@@ -140,7 +140,7 @@ export function regionsOf(
     if (reach === undefined) continue;
     const pitch = pitches?.get(buffer);
     if (pitch === undefined) found.push({ buffer, first: reach[0], last: reach[1] });
-    else found.push({ buffer, ...reachInRows(kernel, access, inside!, pitch) });
+    else found.push({ buffer, ...reachInRows(kernel, access, inside!, pitch, there) });
   }
   return mergeRegions(found);
 }

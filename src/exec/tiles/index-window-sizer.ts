@@ -15,7 +15,7 @@ import type { Slices } from '../../host/slices.js';
 import { aligned } from '../plan/memory.js';
 import type { KernelStep } from '../plan/plan.js';
 import type { Indexed } from './index-windows.js';
-import type { Touch } from './sweep-cuts.js';
+import type { BytePitches, Touch } from './sweep-cuts.js';
 import {
   countsTo,
   FEWER_SLOTS,
@@ -24,6 +24,7 @@ import {
   type Sizer,
   type SlotBlock,
   type SlotRules,
+  slotPitchOf,
 } from './sweep-slots.js';
 import {
   firstWhere,
@@ -47,8 +48,9 @@ interface Parts {
   readonly count: number;
   /** Of those that were looked at. */
   readonly spans: readonly Span[];
-  /** Of each buffer, the widest window of one index. */
+  /** Of each buffer, the widest window of one index, or a row of it, and its rows. */
   readonly widths: ReadonlyMap<number, number>;
+  readonly heights: ReadonlyMap<number, number>;
   /** Bytes that are read of the buffers that are not taken from: once for each window. */
   readonly readBytes: number;
   /** Bytes of windows of all buffers, in all parts; of those that are taken from, of all indices. */
@@ -85,10 +87,11 @@ type Choices = LazyList<Choice>;
 export function indexWindowSizer(
   swept: SweptTask,
   step: KernelStep,
-  indexed: Indexed,
+  given: Indexed,
   rules: SlotRules,
 ): Sizer {
   const { units } = swept.task.cut;
+  const indexed = { ...given, pitches: pitchesOf(swept, given, rules) };
   const leastOf = leastBytes(step, indexed, rules);
   const parts = countsTo(Math.min(units, MOST_PARTS)).map((count) => ({
     count,
@@ -136,9 +139,57 @@ export function indexWindowSizer(
       }
       left = compared.dearer;
     }
-    return best === undefined ? { needed, step } : sized(swept, best.choice, indexed, rules);
+    return best === undefined ? { needed, step } : sized(swept, best.choice, indexed);
   };
 }
+
+/** How elements are taken, and in which rows arrays have windows. */
+interface InRows extends Indexed {
+  readonly pitches: BytePitches;
+}
+
+/** Units that are looked at for rows. */
+const LOOKED = 16;
+
+/**
+ * Rows of the arrays whose elements at an index are far apart and both of one unit: as those of columns that lie one behind the
+ * other. Where units have one of them each, parts of the result have, too.
+ */
+function pitchesOf(
+  { task: { cut } }: SweptTask,
+  { strides }: Indexed,
+  { isWindowed }: SlotRules,
+): BytePitches {
+  const pitches = new Map<number, number>();
+  const looked = Math.min(LOOKED, cut.units);
+  const units = Array.from({ length: looked }, (_, k) => Math.floor((k * cut.units) / looked));
+  for (const buffer of strides.keys()) {
+    if (!isWindowed(buffer)) continue;
+    const most = (chosen: BytePitches): number =>
+      Math.max(
+        ...units.map((unit) => {
+          const touch = cut
+            .touches(unit, unit + 1, chosen, [0, 1])
+            .reads.find((one) => one.buffer === buffer);
+          return touch === undefined ? 0 : bytesOf(touch);
+        }),
+      );
+    let least = most(NO_PITCHES) / MUCH_LESS;
+    for (const pitch of cut.pitches(buffer)) {
+      const bytes = most(new Map([[buffer, pitch]]));
+      if (bytes < least) [least] = [bytes, pitches.set(buffer, pitch)];
+    }
+  }
+  return pitches;
+}
+const NO_PITCHES: BytePitches = new Map();
+/** So many times fewer bytes of a unit are worth rows. */
+const MUCH_LESS = 8;
+
+const bytesOf = (touch: Touch): number => {
+  const { width, rows } = windowOf(touch);
+  return width * rows;
+};
 
 interface Candidate {
   readonly choice: Choice;
@@ -251,7 +302,7 @@ function* partsOf(
   swept: SweptTask,
   count: number,
   some: Iterable<number>,
-  indexed: Indexed,
+  indexed: InRows,
   rules: SlotRules,
 ): Slices<Parts | undefined> {
   const { size, strides, isBounded } = indexed;
@@ -259,6 +310,7 @@ function* partsOf(
   const isInOrder =
     count === 1 || writes.every((buffer) => !rules.isWindowed(buffer) || cut.inOrder?.has(buffer) === true);
   const widths = new Map<number, number>();
+  const heights = new Map<number, number>();
   const spans: Span[] = [];
   let [bytes, readBytes] = [0, 0];
   for (const r of some) {
@@ -270,15 +322,18 @@ function* partsOf(
     const touchesIn = inWindowsOf(swept, span, indexed);
     // Where bounds leave less of the first or the last index, others tell.
     for (const at of isBounded ? [0, size >> 1, size - 1] : [0]) {
-      for (const { buffer, first, last } of touchesIn([at, at + 1]).values())
-        widths.set(buffer, Math.max(widths.get(buffer) ?? 0, last - first));
+      for (const touch of touchesIn([at, at + 1]).values()) {
+        const [{ width, rows }, { buffer }] = [windowOf(touch), touch];
+        widths.set(buffer, Math.max(widths.get(buffer) ?? 0, width));
+        heights.set(buffer, Math.max(heights.get(buffer) ?? 1, rows));
+      }
     }
-    for (const { buffer, first, last } of touchesIn([0, size]).values()) {
-      if (rules.isWindowed(buffer)) bytes += last - first;
-      if (!strides.has(buffer)) readBytes += last - first;
+    for (const touch of touchesIn([0, size]).values()) {
+      if (rules.isWindowed(touch.buffer)) bytes += bytesOf(touch);
+      if (!strides.has(touch.buffer)) readBytes += bytesOf(touch);
     }
   }
-  return { count: spans.length, spans, widths, readBytes, bytes };
+  return { count: spans.length, spans, widths, heights, readBytes, bytes };
 }
 
 /** All parts, as some of them say. */
@@ -289,8 +344,13 @@ function forAll(some: Parts | undefined, count: number): Parts | undefined {
 }
 
 /** The footprint of a part by buffer: of those that are taken from, of some indices. */
-function touchesOf({ task }: SweptTask, span: Span, window: Span): ReadonlyMap<number, Touch> {
-  const { reads, writes } = task.cut.touches(...span, undefined, window);
+function touchesOf(
+  { task }: SweptTask,
+  span: Span,
+  window: Span,
+  { pitches }: InRows,
+): ReadonlyMap<number, Touch> {
+  const { reads, writes } = task.cut.touches(...span, pitches, window);
   const found = new Map<number, Touch>();
   for (const touch of [...reads, ...writes]) {
     const known = found.get(touch.buffer);
@@ -303,54 +363,57 @@ function touchesOf({ task }: SweptTask, span: Span, window: Span): ReadonlyMap<n
 function inWindowsOf(
   swept: SweptTask,
   span: Span,
-  { strides, isBounded }: Indexed,
+  indexed: InRows,
 ): (window: Span) => ReadonlyMap<number, Touch> {
-  if (isBounded) return (window) => touchesOf(swept, span, window);
-  const ofFirst = touchesOf(swept, span, [0, 1]);
+  const { strides, isBounded } = indexed;
+  if (isBounded) return (window) => touchesOf(swept, span, window, indexed);
+  const ofFirst = touchesOf(swept, span, [0, 1], indexed);
   return (window) => {
     const touches = new Map(ofFirst);
     for (const [buffer, stride] of strides) {
       const touch = ofFirst.get(buffer);
-      if (touch !== undefined) touches.set(buffer, { buffer, ...moved(touch, stride, window) });
+      if (touch !== undefined) touches.set(buffer, moved(touch, stride, window));
     }
     return touches;
   };
 }
 
 /** The footprint of one index, for those of a window. */
-function moved(ofFirst: Touch, stride: number, [first, last]: Span): Pick<Touch, 'first' | 'last'> {
+function moved(ofFirst: Touch, stride: number, [first, last]: Span): Touch {
   const [from, to] = [first * stride, (last - 1) * stride];
-  return { first: ofFirst.first + Math.min(from, to), last: ofFirst.last + Math.max(from, to) };
+  const range = { first: ofFirst.first + Math.min(from, to), last: ofFirst.last + Math.max(from, to) };
+  if (ofFirst.rows === undefined) return { ...ofFirst, ...range };
+  return { ...ofFirst, ...range, rows: { ...ofFirst.rows, width: ofFirst.rows.width + Math.abs(to - from) } };
 }
 
 /** The windows of buffers for a part by its window of indices, of which there are tens of thousands. */
 function windowsOf(
   swept: SweptTask,
   span: Span,
-  { strides, isBounded }: Indexed,
+  indexed: InRows,
 ): (window: Span) => ReadonlyMap<number, Window> {
+  const { strides, isBounded } = indexed;
   if (isBounded)
     return (window) =>
-      new Map([...touchesOf(swept, span, window)].map(([buffer, touch]) => [buffer, windowOf(touch)]));
+      new Map(
+        [...touchesOf(swept, span, window, indexed)].map(([buffer, touch]) => [buffer, windowOf(touch)]),
+      );
   const whole: [number, Window][] = [];
   const taken: [number, Touch, number][] = [];
-  for (const [buffer, touch] of touchesOf(swept, span, [0, 1])) {
+  for (const [buffer, touch] of touchesOf(swept, span, [0, 1], indexed)) {
     const stride = strides.get(buffer);
     if (stride === undefined) whole.push([buffer, windowOf(touch)]);
     else taken.push([buffer, touch, stride]);
   }
   return (window) => {
     const windows = new Map(whole);
-    for (const [buffer, touch, stride] of taken) {
-      const { first, last } = moved(touch, stride, window);
-      windows.set(buffer, windowOf({ buffer, first, last }));
-    }
+    for (const [buffer, touch, stride] of taken) windows.set(buffer, windowOf(moved(touch, stride, window)));
     return windows;
   };
 }
 
 /** By the number of windows, the fewest first; what they take is worked out when it is asked for. */
-function choicesOf(swept: SweptTask, parts: Parts, indexed: Indexed, rules: SlotRules): Choices {
+function choicesOf(swept: SweptTask, parts: Parts, indexed: InRows, rules: SlotRules): Choices {
   const { count } = parts;
   const counts = countsTo(mostWindows(indexed, count));
   return lazyList(counts.length, (k) => {
@@ -373,9 +436,9 @@ const windowAt = ({ size }: Indexed, i: number, count: number): Span => [
 
 function slotsOf(
   swept: SweptTask,
-  { count, widths }: Parts,
+  { count, widths, heights }: Parts,
   windows: number,
-  indexed: Indexed,
+  indexed: InRows,
   rules: SlotRules,
 ): SlotBlock[] {
   const { reads, writes } = swept.task;
@@ -384,11 +447,14 @@ function slotsOf(
     const stride = indexed.strides.get(buffer);
     const further = stride === undefined ? 0 : furtherIn(indexed, windows, stride);
     const distinct = count * (stride === undefined ? 1 : windows);
+    const width = (widths.get(buffer) ?? 0) + further;
+    const pitch = indexed.pitches.get(buffer);
+    const slotPitch = pitch === undefined ? 0 : slotPitchOf(pitch, width, rules);
     return {
       buffer,
       direction,
-      slotByteLength: aligned((widths.get(buffer) ?? 0) + further + 255),
-      slotPitch: 0,
+      slotByteLength: aligned(((heights.get(buffer) ?? 1) - 1) * slotPitch + width + 255),
+      slotPitch,
       slots: Math.min(rules.slots[direction], distinct),
       first: 0,
       last: 0,
@@ -396,12 +462,7 @@ function slotsOf(
   });
 }
 
-function sized(
-  swept: SweptTask,
-  { parts: { spans }, windows, slots }: Choice,
-  indexed: Indexed,
-  rules: SlotRules,
-): SizedSweep {
+function sized(swept: SweptTask, { parts: { spans }, windows, slots }: Choice, indexed: InRows): SizedSweep {
   const { cut, writes } = swept.task;
   const windowsIn = lastOf((part: number) => windowsOf(swept, spans[part]!, indexed));
   const rangesOf = lastOf((part: number) => cut.ranges(...spans[part]!)[0]!);
@@ -418,5 +479,5 @@ function sized(
     };
   };
   const tiles = { length: spans.length * windows, at };
-  return { tasks: [swept], pitches: rules.pitches, tiles, slots, taken: { windows, parts: spans.length } };
+  return { tasks: [swept], pitches: indexed.pitches, tiles, slots, taken: { windows, parts: spans.length } };
 }

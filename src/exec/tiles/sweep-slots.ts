@@ -285,7 +285,7 @@ function slotsOf(
  * From row to row in a slot: the least that rows of `width` bytes can be apart and all be as aligned as in
  * the whole; short rows, of which there are many, only as far as an access may need.
  */
-function slotPitchOf(pitch: number, width: number, { packsRows }: SlotRules): number {
+export function slotPitchOf(pitch: number, width: number, { packsRows }: SlotRules): number {
   // Not as near as elements of one row: that is another kind of access.
   if (packsRows === true && 2 * width < SHORTEST_ROW) return Math.min(pitch, 2 * width);
   const least = Math.max(width, SHORTEST_ROW);
