@@ -1,8 +1,9 @@
 /**
  * CUDA C of a pass of the radix sort over one digit (Adinets and Merrill, "Onesweep", 2022). A block has a tile:
  *
- * - lanes of a warp that have a digit in common find each other by atomic operations on a word of the digit, whose
- *   bits are lanes, so that the order of elements stays;
+ * - warps count their digits, so that the tile tells its own counts before it ranks its elements;
+ * - lanes of a warp that have a digit in common find each other by votes on its bits; the first of them takes places for all
+ *   of them, item by item, so that the order of elements stays;
  * - a thread for each digit looks back at the tiles before for the place of the digit's first element;
  * - elements are put in order in shared memory, so that those of a digit are written side by side.
  */
@@ -27,19 +28,22 @@ export const DIGITS = 256;
 export const PASS_THREADS = 384;
 const PASS_WARPS = PASS_THREADS / 32;
 
-/** Elements of a thread: a tile in shared memory stays below 40 KiB, in the registers of two blocks. */
+/** Elements of a thread: a tile and the counts of its warps stay below 48 KiB, in the registers of `PASS_BLOCKS` blocks. */
 function itemsOf(form: SortForm): number {
   const bytes = movedBytes(form);
-  return bytes <= 4 ? 20 : bytes <= 8 ? 12 : bytes <= 12 ? 8 : bytes <= 16 ? 6 : 4;
+  return bytes <= 4 ? 20 : bytes <= 8 ? 11 : bytes <= 12 ? 7 : bytes <= 16 ? 5 : 3;
 }
+
+/** Blocks of a multiprocessor: while one waits for the tiles before, others rank. */
+const PASS_BLOCKS = 3;
 
 /** Elements of a tile. */
 export const tileLength = (form: SortForm): number => PASS_THREADS * itemsOf(form);
 
 export const PASS_NAME = 'weft_sort_pass';
 /**
- * The most blocks of a pass that may end at once, which go from tile to tile: a multiprocessor holds two, so that a block
- * for each of 14,564 tiles would be begun in 55 turns only to end.
+ * The most blocks of a pass that may end at once, which go from tile to tile: a multiprocessor holds a few, so that a block
+ * for each of thousands of tiles would be begun in tens of turns only to end.
  */
 export const LOOPED_BLOCKS = 528;
 
@@ -49,26 +53,30 @@ ${body}  }
 `;
 
 /**
- * Ranks of a tile's elements among those of equal digits before them in their warp, with the digits in the high
- * half, and counts by warp.
+ * The lanes of a warp that have the same digit. Bits are words of ones or zeros, so that each takes a vote and one instruction: as
+ * conditions they took a fifth longer.
  */
-const printRanks = (items: number): string => `  unsigned int rank[${items}];
+const PEERS = `
+__device__ __forceinline__ unsigned int weft_peers(unsigned int d) {
+  unsigned int peers = 0xffffffffu;
   #pragma unroll
-  for (int item = 0; item < ${items}; ++item) {
-    const unsigned int d = first + item * 32 < size ? weft_digit(own[item], pass) : ${DIGITS - 1}u;
-    atomicOr(&seen[d], 1u << lane);
-    __syncwarp();
-    const unsigned int peers = seen[d];
-    const unsigned int before = __popc(peers & ((1u << lane) - 1u));
-    const unsigned int known = counted[warp * ${DIGITS} + d];
-    __syncwarp();
-    if (before == 0) {
-      counted[warp * ${DIGITS} + d] = known + __popc(peers);
-      seen[d] = 0;
-    }
-    __syncwarp();
-    rank[item] = known + before | d << 16;
+  for (int b = 0; b < 8; ++b) {
+    const unsigned int is = (unsigned int)((int)(d << (31 - b)) >> 31);
+    peers &= ~(__ballot_sync(0xffffffffu, is != 0) ^ is);
   }
+  return peers;
+}
+`;
+
+/** Counts of each warp's digits; places beyond the row's end have the last one. */
+const printDigits = (items: number): string => `  #pragma unroll
+  for (int i = 0; i < ${DIGITS / 32}; ++i) counted[warp * ${DIGITS} + i * 32 + lane] = 0;
+  __syncwarp();
+${each(
+  items,
+  `    atomicAdd(&counted[warp * ${DIGITS} + (first + item * 32 < size ? weft_digit(own[item], pass) : ${DIGITS - 1}u)], 1u);
+`,
+)}  __syncthreads();
 `;
 
 /** Tiles whose counts a thread reads at once. */
@@ -123,7 +131,8 @@ function printLoad(form: RadixForm, items: number): string {
   const length = PASS_THREADS * items;
   const isLooped = form.skip !== undefined;
   return `${skipped(form)}  const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-${isLooped ? '  for (;;) {\n  __syncthreads();\n' : ''}  const unsigned int b = weft_begin((unsigned int*)work + pass, &begun);
+${isLooped ? '  for (;;) {\n  __syncthreads();\n' : ''}  if (threadIdx.x == 0) again = pass;
+  const unsigned int b = weft_begin((unsigned int*)work + pass, &begun);
 ${isLooped ? '  if (b >= tiles) return;\n' : ''}  const unsigned int tile = b % tiles;
   const long long row = b / tiles;
   const unsigned int passes = ((const unsigned int*)(work + passes_at))[row];
@@ -172,14 +181,12 @@ const printPlaces = (items: number): string => `  const unsigned int digit = thr
     for (int w = 0; w < ${PASS_WARPS}; ++w) counted[w * ${DIGITS} + digit] += start;
   }
   __syncthreads();
-${each(
-  items,
-  `    rank[item] = (rank[item] & 0xffffu) + counted[warp * ${DIGITS} + (rank[item] >> 16)];
-`,
-)}  __syncthreads();
 `;
 
-/** Keys, and positions, go to their places in shared memory. */
+/**
+ * Keys, and positions, go to their places in shared memory. Digits are computed again from a number that the compiler does not
+ * know to be the same, or it would keep those that were counted in registers.
+ */
 function printOrder(form: RadixForm, items: number): string {
   const length = PASS_THREADS * items;
   const hasIndex = form.indexBytes > 0;
@@ -194,11 +201,18 @@ ${each(
 `,
 )}`
     : '';
-  return `${indices}  weft_key* sorted = (weft_key*)held;
+  return `${indices}  const int turn = again;
+  weft_key* sorted = (weft_key*)held;
 ${hasIndex ? `  weft_index* at = (weft_index*)(sorted + ${length});\n` : ''}${each(
   items,
-  `    sorted[rank[item]] = own[item];
-${hasIndex ? '    at[rank[item]] = index[item];\n' : ''}`,
+  `    const unsigned int d = first + item * 32 < size ? weft_digit(own[item], turn) : ${DIGITS - 1}u;
+    const unsigned int peers = weft_peers(d);
+    const unsigned int before = __popc(peers & ((1u << lane) - 1u));
+    unsigned int place = 0;
+    if (before == 0) place = atomicAdd(&counted[warp * ${DIGITS} + d], (unsigned int)__popc(peers));
+    place = __shfl_sync(0xffffffffu, place, __popc((peers - 1u) & ~peers)) + before;
+    sorted[place] = own[item];
+${hasIndex ? '    at[place] = index[item];\n' : ''}`,
 )}`;
 }
 
@@ -237,28 +251,21 @@ ${each(
 /** The kernel of a pass; `weft_scan` and the types of keys and counts stand before it. */
 export function printPass(form: RadixForm): string {
   const items = itemsOf(form);
-  const bytes = Math.max(tileLength(form) * movedBytes(form), 2 * PASS_WARPS * DIGITS * 4);
-  return `${LOOK_BACK}
+  const bytes = tileLength(form) * movedBytes(form);
+  return `${LOOK_BACK}${PEERS}
 struct __align__(16) weft_held {
   unsigned int words[4];
 };
 ${form.indexBytes > 0 ? `typedef ${UNSIGNED[form.indexBytes]} weft_index;\n` : ''}
-extern "C" __global__ void __launch_bounds__(${PASS_THREADS}, 2)
+extern "C" __global__ void __launch_bounds__(${PASS_THREADS}, ${PASS_BLOCKS})
 ${PASS_NAME}(unsigned int first_x, const char* in_base, long long in_at, char* out_base, long long out_at, char* work, long long totals_at, long long passes_at, long long told_at, long long told_size, ${buffersOf(form).parameters}, long long n, unsigned int tiles, int pass) {
   __shared__ weft_held held[${Math.ceil(bytes / 16)}];
+  __shared__ unsigned int counted[${PASS_WARPS * DIGITS}];
   __shared__ weft_count offsets[${DIGITS}];
   __shared__ weft_count sums[${DIGITS / 32}];
   __shared__ unsigned int begun;
-${printLoad(form, items)}  unsigned int* counted = (unsigned int*)held;
-  unsigned int* seen = counted + ${PASS_WARPS * DIGITS} + warp * ${DIGITS};
-  #pragma unroll
-  for (int i = 0; i < ${DIGITS / 32}; ++i) {
-    counted[warp * ${DIGITS} + i * 32 + lane] = 0;
-    seen[i * 32 + lane] = 0;
-  }
-  __syncwarp();
-${printRanks(items)}  __syncthreads();
-${printPlaces(items)}${printOrder(form, items)}  if (isDigit) {
+  __shared__ int again;
+${printLoad(form, items)}${printDigits(items)}${printPlaces(items)}${printOrder(form, items)}  if (isDigit) {
     const weft_count before = tile > 0
       ? weft_before(told, tile)
       : ((const weft_count*)(work + totals_at))[(row * ${digitsOf(form.dtype)} + pass) * ${DIGITS} + digit];
