@@ -15,6 +15,9 @@ const PANEL = 16;
 /** Rows, and columns, of a thread's tile: of numbers of 16 bytes fewer fit its registers. */
 const tileOf = (dtype: DType): number => (byteLengthOf(dtype) === 16 ? 2 : 4);
 
+/** Elements of a thread that are on their way to or from memory at a time. */
+const MOVED = 16;
+
 /** Bytes that are loaded at once: a column begins at a multiple of them. */
 const LOAD = 16;
 
@@ -114,7 +117,8 @@ export function printBlockCholesky(dtype: DType, shape: BlockShape, isUpper: boo
   const tile = tileOf(dtype);
   const at = isUpper ? `column * ${n} + row` : `row * ${n} + column`;
   const read = isUpper ? `weft_conjugate(given[${at}])` : `given[${at}]`;
-  const eachElement = (text: string): string => `  for (int i = threadIdx.x; i < ${n * n}; i += ${threads}) {
+  const eachElement = (text: string): string => `#pragma unroll ${MOVED}
+  for (int i = threadIdx.x; i < ${n * n}; i += ${threads}) {
     const int row = ${isUpper ? `i % ${n}, column = i / ${n}` : `i / ${n}, column = i % ${n}`};
     ${text}
   }
@@ -123,7 +127,7 @@ export function printBlockCholesky(dtype: DType, shape: BlockShape, isUpper: boo
   weft_number of[${tile}];
 };
 extern "C" __global__ void __launch_bounds__(${threads})
-${BLOCK_CHOLESKY_NAME}(unsigned int first_x, const weft_number* given, weft_number* factor, int* status) {
+${BLOCK_CHOLESKY_NAME}(unsigned int first_x, const weft_number* __restrict__ given, weft_number* __restrict__ factor, int* status) {
 ${SHARED_NUMBERS}  __shared__ weft_real inverses[${PANEL}];
   __shared__ int failed;
   const long long matrix = (long long)blockIdx.x + first_x;
