@@ -159,6 +159,36 @@ it('what would be dense, or fits nothing, is refused where it is written', () =>
   expect(() => a.takeRows([2])).toThrow('[sparse.takeRows] expected indices from -2 to 1');
 });
 
+it.each([
+  ['int32', Int32Array],
+  ['int64', BigInt64Array],
+  ['int16', Int16Array],
+] as const)(
+  'numbers of rows of %s are counted from the end, and looked at by the run',
+  async (_, Numbers) => {
+    const a = await sparse.diags([-1, 2, -1], [-1, 0, 1], [400, 400]).persist(cpu);
+    const arrayOf = (list: readonly number[]) =>
+      Numbers === BigInt64Array
+        ? BigInt64Array.from(list, BigInt)
+        : (Numbers as Int32ArrayConstructor).from(list);
+    const far = Array.from({ length: 5000 }, (_, k) => (k * 7) % 400);
+    for (const list of [[399, -1, -400, 0, 7, 8, 9], far]) {
+      const expected = await a.takeRows(list).compute(cpu);
+      const found = await a.takeRows(arrayOf(list)).compute(cpu);
+      for (const name of ['data', 'indices', 'indptr'] as const)
+        expect(found[name].data, name).toEqual(expected[name].data);
+      expect((await a.takeRows(arrayOf(list)).persist(cpu)).data.shape).toEqual(expected.data.shape);
+    }
+    for (const wrong of [400, -401]) {
+      const taken = a.takeRows(arrayOf([...far, wrong, 3]));
+      const message = `[sparse.takeRows] expected indices from -400 to 399`;
+      await expect(taken.compute(cpu)).rejects.toThrow(message);
+      await expect(taken.persist(cpu)).rejects.toThrow(message);
+      await expect(compute([taken.data.sum()], cpu)).rejects.toThrow(message);
+    }
+  },
+);
+
 it('rows of a matrix keep the bound of its longest row, by which products with them are planned', async () => {
   const a = await sparse.diags([-1, 2, -1], [-1, 0, 1], [400, 400]).persist(cpu);
   const rows = a.rows(0, 400);

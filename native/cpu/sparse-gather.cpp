@@ -14,8 +14,9 @@
 namespace weft::cpu {
 namespace {
 
-// As GATHER_WAYS of src/graph/sparse-routines.ts.
-enum class GatherWay { chosen, above, beside };
+// As GATHER_WAYS of src/graph/sparse-routines.ts. Numbers of a user's count from the end where they are
+// negative, and are looked at; narrow ones are int32.
+enum class GatherWay { chosen, above, beside, given, givenNarrow };
 
 // A matrix that rows are taken from; the offset is that of its columns.
 struct GatheredMatrix {
@@ -30,14 +31,17 @@ struct Gather {
   bool isOpen;  // what is behind the last element may stay undefined
   std::vector<GatheredMatrix> matrices;
 
-  size_t firstMatrix() const { return way == GatherWay::chosen ? 1 : 0; }
+  bool isGiven() const { return way == GatherWay::given || way == GatherWay::givenNarrow; }
+  bool hasNumbers() const { return way == GatherWay::chosen || isGiven(); }
+  size_t firstMatrix() const { return hasNumbers() ? 1 : 0; }
+  size_t numberBytes() const { return way == GatherWay::givenNarrow ? sizeof(int32_t) : sizeof(int64_t); }
 };
 
 Gather readGather(const std::vector<int64_t>& n) {
   constexpr size_t kOwn = 6, kEach = 3;
   if (n.size() < kOwn + kEach || n.size() % kEach != 0)
     throw std::invalid_argument("three numbers for each matrix");
-  if (n[4] < 0 || n[4] > 2) throw std::invalid_argument("a way to put rows together");
+  if (n[4] < 0 || n[4] > 4) throw std::invalid_argument("a way to put rows together");
   Gather g{static_cast<DType>(n[0]),     n[1],      n[2], static_cast<size_t>(n[3]),
            static_cast<GatherWay>(n[4]), n[5] != 0, {}};
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
@@ -92,7 +96,7 @@ class Gathering {
  public:
   Gathering(const Gather& g, const RoutineJob& job)
       : g_(g),
-        numbers_(reinterpret_cast<const int64_t*>(job.operands[0])),
+        numbers_(job.operands[0]),
         starts_(reinterpret_cast<Index*>(job.results[0])),
         places_(reinterpret_cast<Index*>(job.results[1])),
         values_(reinterpret_cast<Element*>(job.results[2])) {
@@ -115,6 +119,9 @@ class Gathering {
       });
     };
     each([&](size_t s, int64_t first, int64_t last) { ends[s + 1] = count(first, last); });
+    // src/exec/run/checks-in-run.ts says which.
+    if (hasMissed_.load(std::memory_order_relaxed))
+      throw std::out_of_range("[sparse] expected numbers of rows");
     for (size_t s = 1; s < ends.size(); s++) ends[s] = std::min(g_.bound, ends[s - 1] + ends[s]);
     starts_[0] = 0;
     each([&](size_t s, int64_t first, int64_t last) {
@@ -137,7 +144,7 @@ class Gathering {
 
   // Writes the ends of rows [first, last), counted from the beginning of the first one; gives the last.
   int64_t count(int64_t first, int64_t last) const {
-    if (g_.way == GatherWay::chosen) {
+    if (g_.hasNumbers()) {
       const From& from = from_[0];
       return countRows(first, last, 0, [&](int64_t row) { return lengthOf(from, ownRow(from, row)); });
     }
@@ -177,7 +184,18 @@ class Gathering {
   static int64_t lengthOf(const From& from, int64_t row) {
     return from.lines.end(row) - from.lines.begin(row);
   }
-  int64_t ownRow(const From& from, int64_t row) const { return insideOf(numbers_[row], from.rows); }
+  int64_t ownRow(const From& from, int64_t row) const {
+    if (g_.way == GatherWay::chosen) return insideOf(numberAt<int64_t>(row), from.rows);
+    int64_t own = g_.way == GatherWay::given ? numberAt<int64_t>(row) : numberAt<int32_t>(row);
+    if (own < 0) own += from.rows;
+    if (static_cast<uint64_t>(own) < static_cast<uint64_t>(from.rows)) return own;
+    hasMissed_.store(true, std::memory_order_relaxed);
+    return 0;
+  }
+  template <typename Number>
+  int64_t numberAt(int64_t row) const {
+    return reinterpret_cast<const Number*>(numbers_)[row];
+  }
 
   // Copies the elements of rows [row, end) to the first place of those that are left; gives how many there
   // are.
@@ -207,6 +225,8 @@ class Gathering {
   void copyRows(int64_t first, int64_t last, Range to) const {
     switch (g_.way) {
       case GatherWay::chosen:
+      case GatherWay::given:
+      case GatherWay::givenNarrow:
         return copyChosen(first, last, to);
       case GatherWay::above:
         return copyAbove(first, last, to);
@@ -221,7 +241,8 @@ class Gathering {
     for (int64_t row = first; row < last;) {
       const int64_t own = ownRow(from, row);
       int64_t count = 1;
-      while (row + count < last && own + count < from.rows && numbers_[row + count] == own + count) count++;
+      while (row + count < last && own + count < from.rows && ownRow(from, row + count) == own + count)
+        count++;
       to.first += copy(from, own, own + count, to);
       row += count;
     }
@@ -237,7 +258,8 @@ class Gathering {
   }
 
   const Gather& g_;
-  const int64_t* const numbers_;  // of rows, where they are chosen
+  const std::byte* const numbers_;  // of rows, where they are chosen
+  mutable std::atomic<bool> hasMissed_{false};
   Index* const starts_;
   Index* const places_;
   Element* const values_;
@@ -259,7 +281,7 @@ RoutineNeed needOf(const std::vector<int64_t>& numbers, const ThreadPool&) {
   const auto index = static_cast<size_t>(byteLengthOf(g.index));
   const auto bytes = [](int64_t count, size_t size) { return static_cast<size_t>(count) * size; };
   std::vector<size_t> operands;
-  if (g.way == GatherWay::chosen) operands.push_back(bytes(g.rows, sizeof(int64_t)));
+  if (g.hasNumbers()) operands.push_back(bytes(g.rows, g.numberBytes()));
   for (const GatheredMatrix& m : g.matrices)
     operands.insert(operands.end(),
                     {bytes(m.rows + 1, index), bytes(m.stored, index), bytes(m.stored, g.width)});

@@ -1,7 +1,7 @@
 /** Parts of sparse matrices: rows, columns, triangles, and elements that are stored once. */
 import { formatShape } from '../graph/format.js';
-import type { IndexList } from '../graph/index-lists.js';
-import { iota } from '../graph/infer.js';
+import { type IndexList, integers } from '../graph/index-lists.js';
+import { iota, isExpr } from '../graph/infer.js';
 import { checkInteger, clippedInteger } from '../graph/shape.js';
 import { type SparseParts, transposed } from '../graph/sparse.js';
 import { withoutZeros } from '../graph/sparse-elements.js';
@@ -156,9 +156,11 @@ export abstract class SparseSelections extends SparseReductions {
   }
 
   #taken(op: string, from: this, numbers: ArrayLike | IndexList): SparseParts {
-    const given = Array.isArray(numbers) ? (numbers as IndexList) : exprOf(op, numbers);
+    const given = Array.isArray(numbers) ? (numbers as IndexList) : integers(op, exprOf(op, numbers));
+    if (isExpr(given) && given.shape.length === 1 && given.shape[0]! * from.shape[0] > 0)
+      return rowsAt(op, from.parts, given, true);
     const rows = taken(op, iota(from.shape[0]), given, 0);
-    if (rows.shape.length === 1) return rowsAt(op, from.parts, rows);
+    if (rows.shape.length === 1) return rowsAt(op, from.parts, rows, false);
     throw new ShapeError(expected(op, 'numbers of one axis', formatShape(rows.shape)));
   }
 }

@@ -5,6 +5,7 @@ import { BIN_MODES } from './bin-units.js';
 import type { CheckedIndices, Expr, ExprOf } from './expr.js';
 import { withExtent } from './extent.js';
 import { cast, map } from './infer.js';
+import { isGivenNumbers } from './sparse-routines.js';
 
 const NONE: readonly CheckedIndices[] = [];
 
@@ -31,6 +32,10 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
       ...checkedStarts(op, starts, stored.shape[0]!, site),
       { indices, op: `${op}: indices`, axis: 1, from: 0, size: columns, site },
     ];
+  }
+  if (x.routine === 'sparseGather' && isGivenNumbers(x.parameters[0]!)) {
+    const size = x.inputs[1]!.shape[0]! - 1;
+    return [{ indices: x.inputs[0]!, op: x.asked ?? 'take', axis: 0, from: -size, size, site }];
   }
   if (x.routine !== 'bins') return NONE;
   const [, size, , place] = x.parameters as readonly [number, number, number, number];

@@ -18,7 +18,7 @@ export interface RowsOfMatrices {
   readonly matrices: readonly SparseParts[];
   /** The first column of each matrix in the result. */
   readonly offsets: readonly number[];
-  /** The numbers of the rows that are chosen, int64 and in range. */
+  /** The numbers of the rows that are chosen: int64 and in range, or those of a user. */
   readonly numbers?: Expr;
   readonly columns: number;
   /** Elements of all rows together at most, 1 or more. */

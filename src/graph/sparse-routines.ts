@@ -44,7 +44,7 @@ export const SPARSE_ROUTINES = {
   },
   /**
    * Starts, columns and values of rows that are those of other sparse matrices, up to a bound, 0 behind the last one.
-   * Inputs: where rows are chosen, their int64 numbers; for each matrix starts, of a stretch of its rows theirs, and columns,
+   * Inputs: where rows are chosen, their int64 numbers, or int32 or int64 ones as a user gave them; for each matrix starts, of a stretch of its rows theirs, and columns,
    * all int32 or all int64, which the bound fits into, and values of one dtype. On the CPU alone (`sparse-ways.ts`).
    * Parameters: the place in `GATHER_WAYS`; the bound; whether what is behind the last element may stay undefined (1), which
    * plans say; whether all up to the bound is stored (1); and for each matrix its first column in the result.
@@ -56,6 +56,7 @@ export const SPARSE_ROUTINES = {
       const [rows, ...more] = offsets.map((_, k) => inputs[first + 3 * k]!.shape[0]! - 1);
       const counts = {
         chosen: inputs[0]!.shape[0]!,
+        given: inputs[0]!.shape[0]!,
         above: more.reduce((sum, count) => sum + count, rows!),
         beside: rows!,
         stretch: rows!,
@@ -209,10 +210,15 @@ export const isComparison = (op: string): boolean => COMBINED_OPS.indexOf(op) > 
 
 /**
  * The ways in which rows are those of other matrices: chosen by their numbers, of matrices above one another or side by side,
- * or a stretch of one.
+ * by numbers that a user gave, from the end where negative and an error out of range, or a stretch of one.
  */
-export const GATHER_WAYS = ['chosen', 'above', 'beside', 'stretch'] as const;
+export const GATHER_WAYS = ['chosen', 'above', 'beside', 'given', 'stretch'] as const;
 export type GatherWay = (typeof GATHER_WAYS)[number];
 
 /** The first input of the first matrix of `sparseGather`. */
-export const firstGathered = (way: number): number => (GATHER_WAYS[way] === 'chosen' ? 1 : 0);
+export const firstGathered = (way: number): number => (hasNumbers(way) ? 1 : 0);
+
+const hasNumbers = (way: number): boolean => GATHER_WAYS[way] === 'chosen' || isGivenNumbers(way);
+
+/** Whether the numbers of rows are looked at. */
+export const isGivenNumbers = (way: number): boolean => GATHER_WAYS[way] === 'given';

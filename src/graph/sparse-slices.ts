@@ -80,18 +80,19 @@ export function triangle(op: string, matrix: SparseParts, side: 'lower' | 'upper
   return kept(op, matrix, map(side === 'lower' ? 'lessEqual' : 'greaterEqual', [offset, BigInt(k)]));
 }
 
-/** The rows of some numbers, int64 and in range, in their order. */
-export function rowsAt(op: string, matrix: SparseParts, numbers: Expr): SparseParts {
+/** The rows of some numbers, in their order: int64 and in range, or integers as a user gave them, which are looked at. */
+export function rowsAt(op: string, matrix: SparseParts, given: Expr, isUsers: boolean): SparseParts {
+  const numbers = isUsers && given.dtype === 'int32' ? given : cast(given, 'int64');
   const count = numbers.shape[0]!;
   const bound = count * rowBoundOf(matrix);
   const [, columns] = matrix.shape;
   if (bound === 0) return emptyMatrix([count, columns], matrix.values.dtype);
   const stored = checkedLines(matrix, op);
-  const way = { way: 'chosen', matrices: [stored], offsets: [0], numbers } as const;
+  const chosen = { way: isUsers ? 'given' : 'chosen', matrices: [stored], offsets: [0], numbers } as const;
   return {
     ...stored,
     shape: [count, columns],
-    ...gatheredRows(op, { ...way, columns, bound, isFull: false }),
+    ...gatheredRows(op, { ...chosen, columns, bound, isFull: false }),
     rowBound: rowBoundOf(matrix),
   };
 }

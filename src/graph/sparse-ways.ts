@@ -19,7 +19,7 @@ import type { OpName } from './ops.js';
 import type { RoutineName } from './routines.js';
 import { blocksOfLines, type RowLine, splitParameters } from './row-lines.js';
 import { at, constantLine, indexDType, startsOfCounts } from './sparse.js';
-import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison } from './sparse-routines.js';
+import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison, isGivenNumbers } from './sparse-routines.js';
 import { reshape } from './view-nodes.js';
 import { permuteDims } from './views.js';
 
@@ -158,8 +158,13 @@ function gathered(inputs: readonly Expr[], parameters: readonly number[]): Way {
     return linesOf(rowsOf(starts), found.places, found.values);
   };
   switch (GATHER_WAYS[place]!) {
-    case 'chosen': {
-      const [numbers] = inputs as readonly [Expr];
+    case 'chosen':
+    case 'given': {
+      const given = int64(inputs[0]!);
+      const rows = BigInt(own.starts.shape[0]! - 1);
+      const numbers = isGivenNumbers(place)
+        ? map('where', [map('less', [given, 0n]), map('add', [given, rows]), given])
+        : given;
       const from = at(own.starts, numbers);
       const lengths = map('subtract', [at(own.starts, map('add', [numbers, 1n])), from]);
       const starts = startsOfCounts(lengths);

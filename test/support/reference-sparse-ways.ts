@@ -84,6 +84,7 @@ const WAYS: Ways = {
     const own = matrices[0]!;
     const ways = {
       chosen: () => inputs[0]!.values.map((number) => own[Number(number)]!),
+      given: () => inputs[0]!.values.map((number) => own.at(Number(number))!),
       above: () => matrices.flat(),
       beside: () => own.map((_, row) => matrices.flatMap((rows) => rows[row]!)),
       stretch: () => own,
