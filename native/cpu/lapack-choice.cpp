@@ -29,6 +29,27 @@ const Row& rowOf(LapackRow row) {
   return kRows[static_cast<size_t>(row)];
 }
 
+// Real matrices of fewer rows or columns, of which vectors are wanted, are Weft's: of 16 and 32 rows QR and
+// least squares take half the time, singular vectors 0.75, eigenvectors 0.8; complex ones take longer.
+constexpr int64_t kLeastOfVectors = 33;
+
+bool isSmallOfVectors(const LapackProblem& problem) {
+  const bool isReal = problem.dtype == DType::float32 || problem.dtype == DType::float64;
+  switch (problem.row) {
+    case LapackRow::qr:
+    case LapackRow::qOfQr:
+    case LapackRow::leastSquares:
+      break;
+    case LapackRow::eigh:
+    case LapackRow::svd:
+      if (problem.wanted == 0) return false;
+      break;
+    default:
+      return false;
+  }
+  return isReal && std::min(problem.rows, problem.columns) < kLeastOfVectors;
+}
+
 size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
 size_t sizeOf(DType dtype) { return static_cast<size_t>(kElementBytes[static_cast<int>(dtype)]); }
 
@@ -203,7 +224,7 @@ std::shared_ptr<const LapackChoice> lapackChoice(const LapackProblem& problem) {
   auto choice = std::make_shared<LapackChoice>();
   choice->problem = problem;
   const Row& row = rowOf(problem.row);
-  if (std::min(problem.rows, problem.columns) < row.least) return choice;
+  if (std::min(problem.rows, problem.columns) < row.least || isSmallOfVectors(problem)) return choice;
   const Lapack* const lapack = lapackInUse();
   if (lapack == nullptr) return choice;
   choice->function = lapack->function(problem.dtype, row.function);

@@ -115,8 +115,13 @@ void solveLu(const LapackChoice& choice, const MatrixView<T>& lu, const int64_t*
     std::swap(b.at(k, j), b.at(pivots[k] - 1, j));
   };
   if (form == 0) {
-    for (int64_t j = 0; j < b.columns; j++)
-      for (int64_t k = 0; k < n; k++) exchange(j, k);
+    // Rows without gaps, or columns.
+    if (b.columnStride == 1)
+      for (int64_t k = 0; k < n; k++)
+        for (int64_t j = 0; j < b.columns; j++) exchange(j, k);
+    else
+      for (int64_t j = 0; j < b.columns; j++)
+        for (int64_t k = 0; k < n; k++) exchange(j, k);
     solve(false);
     return solve(true);
   }

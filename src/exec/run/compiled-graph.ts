@@ -42,7 +42,7 @@ import { executeInRows } from './row-stretches.js';
 import { numbersFor, type RunNumbers } from './run-numbers.js';
 import { type Executed, runProgram, runProgramNow } from './run-program.js';
 import { Segments } from './segments.js';
-import { checkStatuses } from './statuses.js';
+import { checkStatuses, throwFailedIn } from './statuses.js';
 import { type Subject, subjectOf, watched, watcher } from './watch.js';
 
 /** Where results are wanted. */
@@ -152,7 +152,9 @@ export class TracedGraph {
 
   /** As `run`, for calls that come again and again: a result that is there at once is given as it is. */
   runNow(args: Arguments, destination: TracedDestination): Executed | Promise<Executed> {
-    const isPlain = this.#ends === undefined && this.#canonical.statuses.length === 0;
+    // Codes of calls that may fail come to the host with its results.
+    const isPlain =
+      this.#ends === undefined && (destination === 'host' || this.#canonical.statuses.length === 0);
     const program = isPlain && watcher() === undefined ? this.#knownFor(destination) : undefined;
     if (program === undefined) return this.run(args, destination);
     const settings = this.#settings[destination];
@@ -160,7 +162,9 @@ export class TracedGraph {
       this.#afterFailure(error, args, destination, settings, new Map());
     try {
       const running = runProgramNow(program, this.#givenBy(args), settings);
-      return running instanceof Promise ? running.catch(failed) : running;
+      if (running instanceof Promise) return this.#looked(running, destination).catch(failed);
+      if (this.#canonical.statuses.length > 0) throwFailedIn(this.#canonical, running);
+      return running;
     } catch (error) {
       return failed(error);
     }

@@ -114,7 +114,9 @@ function begin(
   { inputs, numbers }: RunArguments,
   settings: RunSettings,
 ): Running['result'] {
-  const options = { ...runOptionsOf(program, byPlace, settings), numbers };
+  const { outputs, whenQueued } = runOptionsOf(program, byPlace, settings);
+  // No object that is spread and grows: the engine would look up each of its fields anew.
+  const options = { outputs, whenQueued, numbers };
   const { signal, onProgress, watch } = settings;
   const isCountedFor = watch !== undefined && isCounted(plan.steps);
   if (signal === undefined && onProgress === undefined && !isCountedFor) return run(native, inputs, options);
