@@ -58,10 +58,10 @@ const READS_INSTRUCTIONS = [
   'codegen/cuda/body.ts',
   'fusion/kernel/algebra.ts',
   'fusion/kernel/arithmetic.ts',
+  'fusion/kernel/fingerprint.ts',
   'fusion/kernel/instruction.ts',
   'fusion/kernel/kernel.ts',
   'fusion/kernel/print.ts',
-  'fusion/kernel/structure.ts',
   'fusion/kernel/tape-builder.ts',
 ];
 

@@ -228,18 +228,18 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
 
   it('factors of matrices that a block has, and triangles', async () => {
     const [square, columns] = [
-      { n: 100, pitch: 101, threads: 256 },
+      { columns: 100, rows: 100, pitch: 101, threads: 256 },
       { columns: 40, rows: 130, threads: 256 },
     ];
     const lower = { isUpper: false, form: 0, hasUnitDiagonal: true } as const;
     await compileForHopper([
-      printBlockLu('float32', { n: 128, pitch: 128, threads: 256 }),
-      printBlockLu('complex128', { n: 64, pitch: 64, threads: 128 }),
+      printBlockLu('float32', { columns: 128, rows: 128, pitch: 128, threads: 256 }),
+      printBlockLu('complex128', { columns: 64, rows: 64, pitch: 64, threads: 128 }),
       printBlockTriangle('float32', square, lower),
       printBlockTriangle('complex64', square, { isUpper: false, form: 2, hasUnitDiagonal: false }),
       printBlockCholesky('float64', { ...square, pitch: 102 }, false),
       printBlockCholesky('complex64', { ...square, pitch: 102 }, true),
-      printBlockCholesky('complex128', { n: 64, pitch: 64, threads: 128 }, false),
+      printBlockCholesky('complex128', { columns: 64, rows: 64, pitch: 64, threads: 128 }, false),
       printBlockQr('complex128', columns),
       printBlockQ('float32', columns, 130),
     ]);

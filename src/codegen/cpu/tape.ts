@@ -9,6 +9,7 @@
 
 import { liveOf, sizesOf, windowIndexOf } from '../../fusion/kernel/algebra.js';
 import { constantOf, loopOf, reductionsOf } from '../../fusion/kernel/arithmetic.js';
+import { kernelFingerprint } from '../../fusion/kernel/fingerprint.js';
 import {
   type Access,
   type Affine,
@@ -19,7 +20,6 @@ import {
   oncePerKernel,
 } from '../../fusion/kernel/kernel.js';
 import { inWalks, type Levels, levelsOf } from '../../fusion/kernel/levels.js';
-import { structureOf } from '../../fusion/kernel/structure.js';
 import { type DType, dtypeCode, type Scalar } from '../../graph/dtype.js';
 import { dtypeAt } from '../../graph/element-loop.js';
 import type { ElementLoop, ElementStep, MonoidPart, StepValue } from '../../graph/loop-step.js';
@@ -81,7 +81,7 @@ type LayOut = (kernel: Kernel, levels: Levels) => TapePlan;
 const laidOut = (layOut: LayOut) => {
   const layouts = new LruCache<TapeLayout>(1024, 1 << 16);
   return oncePerKernel((source): TapeLayout => {
-    const structure = structureOf(source);
+    const structure = kernelFingerprint(source);
     let layout = layouts.get(structure);
     if (layout === undefined) {
       layout = layoutOf(source, layOut);

@@ -4,8 +4,8 @@
  */
 
 import { type Load, loadsOf } from '../../fusion/kernel/algebra.js';
+import { kernelFingerprint } from '../../fusion/kernel/fingerprint.js';
 import { type Kernel, oncePerKernel } from '../../fusion/kernel/kernel.js';
-import { structureOf } from '../../fusion/kernel/structure.js';
 import { expected, ShapeError } from '../../host/errors.js';
 import { once } from '../../host/once.js';
 import { MAX_GRID_X } from '../../shared/layout.js';
@@ -57,7 +57,7 @@ const rules = new LruCache<Rule>(1024, 1 << 16);
 const normalOf = oncePerKernel(normalize);
 
 const ruleOf = oncePerLimits((kernel, limits): Rule => {
-  const structure = `${limits.sharedByteLength} ${structureOf(kernel)}`;
+  const structure = `${limits.sharedByteLength} ${kernelFingerprint(kernel)}`;
   const known = rules.get(structure);
   if (known !== undefined) return known;
   const normal = normalOf(kernel);

@@ -12,14 +12,14 @@ import {
 import {
   BLOCK_LU_NAME,
   BLOCK_TRIANGLE_NAME,
-  type BlockShape,
+  type BlockMatrix,
   printBlockLu,
   printBlockTriangle,
+  type SharedMatrix,
 } from '../../codegen/cuda/routines/block-matrices.js';
 import {
   BLOCK_Q_NAME,
   BLOCK_QR_NAME,
-  type BlockColumns,
   printBlockQ,
   printBlockQr,
 } from '../../codegen/cuda/routines/block-qr.js';
@@ -30,7 +30,7 @@ import type { DeviceLimits } from '../../codegen/cuda/schedules/schedule-rows.js
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
-import { int64 } from './launch-arguments.js';
+import { launchOfMatrices } from './matrix-launch.js';
 
 /** Shared memory of a block's matrix at most, and of what kernels have beside it. */
 const MOST_SHARED = 64 * 1024;
@@ -46,15 +46,22 @@ const mostShared = ({ sharedByteLength }: DeviceLimits): number =>
   Math.min(MOST_SHARED, sharedByteLength - SHARED_BESIDE);
 
 /** Columns lie so far apart that lanes with a row each meet different banks, where there is memory for it. */
-function squareOf(dtype: DType, n: number, limits: DeviceLimits): BlockShape | undefined {
+function squareOf(dtype: DType, n: number, limits: DeviceLimits): SharedMatrix | undefined {
   const pitch = [pitchOf(n), n].find((each) => sharedBytes(dtype, n, each) <= mostShared(limits));
-  return n <= MOST_ROWS && pitch !== undefined ? { n, pitch, threads: threadsOf(n) } : undefined;
+  return n <= MOST_ROWS && pitch !== undefined ? squareBy(n, pitch) : undefined;
 }
+
+const squareBy = (n: number, pitch: number): SharedMatrix => ({
+  columns: n,
+  rows: n,
+  pitch,
+  threads: threadsOf(n),
+});
 
 const threadsOf = (rows: number): number => (rows > 2 * WARP ? 256 : 128);
 
 /** Columns for QR, in the registers of a block: as many as fit the shared memory in which Q's reflectors are. */
-function columnsOf(step: RoutineStep, limits: DeviceLimits): BlockColumns | undefined {
+function columnsOf(step: RoutineStep, limits: DeviceLimits): BlockMatrix | undefined {
   const { dtype, shape } = step.operands[0]!;
   const [, columns, rows] = shape as readonly [number, number, number];
   const bytes = sharedBytes(dtype, columns, rows);
@@ -69,8 +76,13 @@ export function blockLu(step: RoutineStep, limits: DeviceLimits): CallKernels | 
   const [count, columns, rows] = shape as readonly [number, number, number];
   const square = columns === rows ? squareOf(dtype, rows, limits) : undefined;
   if (square === undefined) return undefined;
-  const [bytes, source] = [sharedBytes(dtype, rows, square.pitch), printBlockLu(dtype, square)];
-  return launched(step, count, square.threads, bytes, BLOCK_LU_NAME, source);
+  return launchOfMatrices(step, {
+    function: BLOCK_LU_NAME,
+    source: printBlockLu(dtype, square),
+    blocks: count,
+    threads: square.threads,
+    sharedByteLength: sharedBytes(dtype, rows, square.pitch),
+  });
 }
 
 /** The kernels of `triangularSolve`. */
@@ -81,10 +93,15 @@ export function blockTriangle(step: RoutineStep, limits: DeviceLimits): CallKern
   const square = squareOf(dtype, n, limits);
   if (square === undefined) return undefined;
   const triangle = { isUpper: isUpper === 1, form, hasUnitDiagonal: hasUnitDiagonal === 1 };
-  const source = printBlockTriangle(dtype, square, triangle);
   const parts = Math.ceil((sides * WARP) / (square.threads * SIDES_OF_WARP));
-  const bytes = sharedBytes(dtype, n, square.pitch);
-  return launched(step, count * parts, square.threads, bytes, BLOCK_TRIANGLE_NAME, source, [sides, parts]);
+  return launchOfMatrices(step, {
+    function: BLOCK_TRIANGLE_NAME,
+    source: printBlockTriangle(dtype, square, triangle),
+    blocks: count * parts,
+    threads: square.threads,
+    sharedByteLength: sharedBytes(dtype, n, square.pitch),
+    sizes: [sides, parts],
+  });
 }
 
 /** The kernels of `cholesky`. */
@@ -93,12 +110,14 @@ export function blockCholesky(step: RoutineStep, limits: DeviceLimits): CallKern
   const [count, n] = shape as readonly [number, number];
   const pitch = choleskyPitches(dtype, n).find((each) => choleskyBytes(dtype, n, each) <= mostShared(limits));
   if (n > MOST_ROWS || pitch === undefined) return undefined;
-  const square = { n, pitch, threads: threadsOf(n) };
-  const [bytes, source] = [
-    choleskyBytes(dtype, n, pitch),
-    printBlockCholesky(dtype, square, step.parameters[0] === 1),
-  ];
-  return launched(step, count, square.threads, bytes, BLOCK_CHOLESKY_NAME, source);
+  const square = squareBy(n, pitch);
+  return launchOfMatrices(step, {
+    function: BLOCK_CHOLESKY_NAME,
+    source: printBlockCholesky(dtype, square, step.parameters[0] === 1),
+    blocks: count,
+    threads: square.threads,
+    sharedByteLength: choleskyBytes(dtype, n, pitch),
+  });
 }
 
 /** The kernels of `qr`. */
@@ -106,7 +125,12 @@ export function blockQr(step: RoutineStep, limits: DeviceLimits): CallKernels | 
   const { dtype, shape } = step.operands[0]!;
   const form = columnsOf(step, limits);
   if (form === undefined) return undefined;
-  return launched(step, shape[0]!, form.threads, 0, BLOCK_QR_NAME, printBlockQr(dtype, form));
+  return launchOfMatrices(step, {
+    function: BLOCK_QR_NAME,
+    source: printBlockQr(dtype, form),
+    blocks: shape[0]!,
+    threads: form.threads,
+  });
 }
 
 /** The kernels of `qOfQr`. */
@@ -114,37 +138,14 @@ export function blockQ(step: RoutineStep, limits: DeviceLimits): CallKernels | u
   const { dtype, shape } = step.operands[0]!;
   const form = columnsOf(step, limits);
   if (form === undefined) return undefined;
-  const [bytes, source] = [
-    sharedBytes(dtype, form.columns, form.rows),
-    printBlockQ(dtype, form, step.parameters[0]!),
-  ];
-  return launched(step, shape[0]!, form.threads, bytes, BLOCK_Q_NAME, source);
+  return launchOfMatrices(step, {
+    function: BLOCK_Q_NAME,
+    source: printBlockQ(dtype, form, step.parameters[0]!),
+    blocks: shape[0]!,
+    threads: form.threads,
+    sharedByteLength: sharedBytes(dtype, form.columns, form.rows),
+  });
 }
 
 const sharedBytes = (dtype: DType, columns: number, pitch: number): number =>
   columns * pitch * byteLengthOf(dtype);
-
-const launched = (
-  { operands, results }: RoutineStep,
-  blocks: number,
-  threads: number,
-  sharedByteLength: number,
-  name: string,
-  source: string,
-  sizes: readonly number[] = [],
-): CallKernels => ({
-  source,
-  launches: [
-    {
-      function: name,
-      blocks,
-      threads,
-      sharedByteLength,
-      args: [
-        { block: 'x' },
-        ...[...operands, ...results].map(({ buffer }) => ({ buffer })),
-        ...sizes.map(int64),
-      ],
-    },
-  ],
-});

@@ -36,7 +36,7 @@ import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
 import { byteLengthOf, type DType } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
 import type { CallKernels } from './call-row.js';
-import { int64 } from './launch-arguments.js';
+import { launchOfMatrices } from './matrix-launch.js';
 
 /** The kernels of `lu`; undefined: a library factors matrices of these sizes. */
 export function smallLu(step: RoutineStep): CallKernels | undefined {
@@ -135,25 +135,12 @@ export function smallSvd(step: RoutineStep): CallKernels | undefined {
   return launched(step, count, SMALL_SVD_NAME, printSmallSvd(dtype, n, m, step.parameters[0] === 1), []);
 }
 
+/** The launch of a block for each matrix, or of some threads for several. */
 const launched = (
-  { operands, results }: RoutineStep,
-  count: number,
+  step: RoutineStep,
+  blocks: number,
   name: string,
   source: string,
   sizes: readonly number[],
   threads: number = WARP,
-): CallKernels => ({
-  source,
-  launches: [
-    {
-      function: name,
-      blocks: count,
-      threads,
-      args: [
-        { block: 'x' },
-        ...[...operands, ...results].map(({ buffer }) => ({ buffer })),
-        ...sizes.map(int64),
-      ],
-    },
-  ],
-});
+): CallKernels => launchOfMatrices(step, { function: name, source, blocks, threads, sizes });

@@ -4,7 +4,7 @@
  * a panel takes three barriers. Launches are made by `exec/calls/block-matrices.ts`.
  */
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
-import { type BlockShape, SHARED_NUMBERS } from './block-matrices.js';
+import { SHARED_NUMBERS, type SharedMatrix } from './block-matrices.js';
 import { printNumber, WARP } from './small-numbers.js';
 
 export const BLOCK_CHOLESKY_NAME = 'weft_block_cholesky';
@@ -86,7 +86,7 @@ const printRows = (
 `;
 
 /** Tiles on and below the diagonal behind a panel: rows i and q - 1 - i of them, of an even q, have q + 1 together. */
-function printRest(dtype: DType, { n, pitch, threads }: BlockShape): string {
+function printRest(dtype: DType, { columns: n, pitch, threads }: SharedMatrix): string {
   const tile = tileOf(dtype);
   const each = (text: string): string => `#pragma unroll
       for (int c = 0; c < ${tile}; c++) ${text}
@@ -112,8 +112,8 @@ ${each(`if (first + ${tile} * j + c < ${n}) *(weft_tile*)(rest + c * ${pitch}) =
 }
 
 /** As `printSmallCholesky`. */
-export function printBlockCholesky(dtype: DType, shape: BlockShape, isUpper: boolean): string {
-  const { n, pitch, threads } = shape;
+export function printBlockCholesky(dtype: DType, shape: SharedMatrix, isUpper: boolean): string {
+  const { columns: n, pitch, threads } = shape;
   const tile = tileOf(dtype);
   const at = isUpper ? `column * ${n} + row` : `row * ${n} + column`;
   const read = isUpper ? `weft_conjugate(given[${at}])` : `given[${at}]`;

@@ -10,12 +10,17 @@ import { printNumber, WARP } from './small-numbers.js';
 export const BLOCK_LU_NAME = 'weft_block_lu';
 export const BLOCK_TRIANGLE_NAME = 'weft_block_triangle';
 
-/** A matrix in shared memory, and threads of the block that has it. */
-export interface BlockShape {
-  readonly n: number;
-  /** Elements from column to column in shared memory. */
-  readonly pitch: number;
+/** A matrix, and threads of the block that has it. */
+export interface BlockMatrix {
+  readonly columns: number;
+  readonly rows: number;
   readonly threads: number;
+}
+
+/** A matrix in shared memory. */
+export interface SharedMatrix extends BlockMatrix {
+  /** Elements from column to column. */
+  readonly pitch: number;
 }
 
 /** Dynamic shared memory as numbers. */
@@ -33,7 +38,7 @@ const bitsOf = (dtype: DType): string =>
     : '(unsigned long long)__double_as_longlong(size)';
 
 /** The first row from k on with the largest size in column k, found by one warp. */
-const printPivot = (dtype: DType, { n, pitch }: BlockShape): string => {
+const printPivot = (dtype: DType, { columns: n, pitch }: SharedMatrix): string => {
   const bits = realDType(dtype) === 'float32' ? 'unsigned int' : 'unsigned long long';
   return `__device__ __forceinline__ int weft_pivot(const weft_number* a, int k, int lane) {
   ${bits} most = 0;
@@ -63,8 +68,8 @@ const printPivot = (dtype: DType, { n, pitch }: BlockShape): string => {
  * Factors with partial pivoting, the first of equal pivots. The warp that has updated the next column looks for its pivot at once,
  * and factors of a column are stored behind the barrier, where their rows go: two barriers a column.
  */
-export function printBlockLu(dtype: DType, shape: BlockShape): string {
-  const { n, pitch, threads } = shape;
+export function printBlockLu(dtype: DType, shape: SharedMatrix): string {
+  const { columns: n, pitch, threads } = shape;
   const rows = rowsOfLane(n);
   return `${printNumber(dtype)}${printPivot(dtype, shape)}extern "C" __global__ void __launch_bounds__(${threads})
 ${BLOCK_LU_NAME}(unsigned int first_x, const weft_number* given, weft_number* lu, long long* pivots) {
@@ -139,7 +144,10 @@ export interface Triangle {
 }
 
 /** A warp's right side, `x[r]` in row `lane + 32 r`, solved with a triangle in shared memory. */
-function printSubstitution({ isUpper, form, hasUnitDiagonal }: Triangle, { n, pitch }: BlockShape): string {
+function printSubstitution(
+  { isUpper, form, hasUnitDiagonal }: Triangle,
+  { columns: n, pitch }: SharedMatrix,
+): string {
   const turned = (i: string, j: string): string =>
     form === 2 ? `weft_conjugate(a[${i} * ${pitch} + ${j}])` : `a[${i} * ${pitch} + ${j}]`;
   const at = (i: string, j: string): string => (form === 0 ? `a[${j} * ${pitch} + ${i}]` : turned(i, j));
@@ -171,8 +179,8 @@ ${others
 }
 
 /** Right sides, a column after the other, solved with a triangle: by turns of the warps of all blocks of a matrix. */
-export function printBlockTriangle(dtype: DType, shape: BlockShape, triangle: Triangle): string {
-  const { n, pitch, threads } = shape;
+export function printBlockTriangle(dtype: DType, shape: SharedMatrix, triangle: Triangle): string {
+  const { columns: n, pitch, threads } = shape;
   const rows = rowsOfLane(n);
   return `${printNumber(dtype)}extern "C" __global__ void __launch_bounds__(${threads})
 ${BLOCK_TRIANGLE_NAME}(unsigned int first_x, const weft_number* given, const weft_number* triangle, weft_number* out,

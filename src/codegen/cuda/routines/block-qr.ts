@@ -5,18 +5,11 @@
  */
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { realDType } from '../../../graph/matrices.js';
-import { SHARED_NUMBERS } from './block-matrices.js';
+import { type BlockMatrix, SHARED_NUMBERS } from './block-matrices.js';
 import { printNumber, WARP } from './small-numbers.js';
 
 export const BLOCK_QR_NAME = 'weft_block_qr';
 export const BLOCK_Q_NAME = 'weft_block_q';
-
-/** A matrix of a block of so many threads. */
-export interface BlockColumns {
-  readonly columns: number;
-  readonly rows: number;
-  readonly threads: number;
-}
 
 /** Lanes of a column, which have every eighth row of it. */
 const LANES = 8;
@@ -47,13 +40,13 @@ interface Places {
   readonly groups: number;
 }
 
-const placesOf = ({ columns, rows, threads }: BlockColumns): Places => {
+const placesOf = ({ columns, rows, threads }: BlockMatrix): Places => {
   const groups = threads / LANES;
   return { groups, ownColumns: Math.ceil(columns / groups), ownRows: Math.ceil(rows / LANES) };
 };
 
 /** Those of columns of Q, which may be so many that a block has them in several turns. */
-function placesOfQ(dtype: DType, { rows, threads }: BlockColumns, wanted: number): Places {
+function placesOfQ(dtype: DType, { rows, threads }: BlockMatrix, wanted: number): Places {
   const places = placesOf({ columns: wanted, rows, threads });
   const most = Math.max(1, Math.floor(MOST_BYTES / byteLengthOf(dtype) / places.ownRows));
   return { ...places, ownColumns: Math.min(places.ownColumns, most) };
@@ -83,7 +76,7 @@ ${eachRow(places, 'x[c][q] = weft_less(x[c][q], taken, v[q]);')}`;
  * The reflector of column k, `y` in the rows of its lanes, as LAPACK's larfg has it; all groups of the warp make one, for they
  * shuffle together. Where squares would overflow or lose digits, numbers are scaled by the largest.
  */
-function printReflector(dtype: DType, { rows }: BlockColumns, places: Places): string {
+function printReflector(dtype: DType, { rows }: BlockMatrix, places: Places): string {
   const [least, most] = SAFE_SQUARES[realDType(dtype)]!;
   const squaresOf = (value: string): string =>
     `${eachRow(places, `if (lane + ${LANES} * q >= k) squares += weft_squared(${value});`)}      squares = weft_group_sum(squares);\n`;
@@ -134,7 +127,7 @@ ${eachRow(
 `;
 }
 
-export function printBlockQr(dtype: DType, shape: BlockColumns): string {
+export function printBlockQr(dtype: DType, shape: BlockMatrix): string {
   const { columns, rows, threads } = shape;
   const places = placesOf(shape);
   const least = Math.min(columns, rows);
@@ -176,7 +169,7 @@ ${
 }
 
 /** The first `wanted` columns of Q: the reflectors, the last one first, of columns of the identity. */
-export function printBlockQ(dtype: DType, shape: BlockColumns, wanted: number): string {
+export function printBlockQ(dtype: DType, shape: BlockMatrix, wanted: number): string {
   const { columns, rows, threads } = shape;
   const places = placesOfQ(dtype, shape, wanted);
   const least = Math.min(columns, rows);

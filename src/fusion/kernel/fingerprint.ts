@@ -1,6 +1,6 @@
 /**
- * The structure of a kernel: all of it but its name and the values of its constants, as a text that is equal for
- * equal structures. A layer of a network that is repeated is laid out and scheduled once. Called by `codegen/cpu/tape.ts` and
+ * The fingerprint of a kernel: all of it but its name and the values of its constants, its structure, as a text that is equal
+ * for equal ones. A layer of a network that is repeated is laid out and scheduled once. Called by `codegen/cpu/tape.ts` and
  * `codegen/cuda/footprint.ts`.
  */
 import { dtypeCode } from '../../graph/dtype.js';
@@ -12,7 +12,7 @@ import { isConstantThat } from './arithmetic.js';
 import { type Access, type Affine, type Bound, formOf, type Instruction, type Kernel } from './kernel.js';
 
 /** Lists stand behind their lengths, choices behind their numbers: no structure is the beginning of another. */
-export function structureOf(kernel: Kernel): string {
+export function kernelFingerprint(kernel: Kernel): string {
   const to = new Records();
   to.putAll(kernel.parallel);
   to.putAll(kernel.reduced);
