@@ -39,6 +39,12 @@ void Assembler::evexPrefix(Opcode opcode, Width width, int out, int first, Vecto
   byte(static_cast<int>(width) << 5 | (first & 16 ? 0 : 8) | mask);
 }
 
+// ModRM of memory at an offset from the base.
+void Assembler::displaced(int reg, int32_t offset) {
+  byte(kDisplaced | (reg & 7) << 3 | numberOf(kBase));
+  word(offset);
+}
+
 // ModRM, and what it says that follows: `after` bytes stand behind it.
 void Assembler::address(int out, VectorOperand second, int after) {
   const int reg = (out & 7) << 3;
@@ -47,8 +53,7 @@ void Assembler::address(int out, VectorOperand second, int after) {
       byte(kDirect | reg | (second.value & 7));
       return;
     case VectorOperand::Kind::memory:
-      byte(kDisplaced | reg | numberOf(kBase));
-      return word(second.value);
+      return displaced(out, second.value);
     case VectorOperand::Kind::moving:
       byte(kDisplaced | reg | kScaled);
       byte(numberOf(kIndex) << 3 | numberOf(kBase));
@@ -117,41 +122,25 @@ void Assembler::shiftLeft(Gpr to, uint8_t bits) {
 
 void Assembler::bitOr(Gpr to, Gpr from) { gpr(0x09, from, to); }
 
-void Assembler::addImmediate(Gpr to, int32_t value) {
-  gpr(0x81, Gpr{0}, to);
+// `operation` is in the place of the other register.
+void Assembler::gprImmediate(int operation, Gpr to, int32_t value) {
+  gpr(0x81, Gpr(operation), to);
   word(value);
 }
 
-void Assembler::bitAndImmediate(Gpr to, int32_t value) {
-  gpr(0x81, Gpr{4}, to);
-  word(value);
+void Assembler::gprMemory(int opcode, Gpr reg, int32_t offset) {
+  byte(kRexW | (numberOf(reg) & 8 ? 4 : 0));
+  byte(opcode);
+  displaced(numberOf(reg), offset);
 }
 
-void Assembler::compareImmediate(Gpr a, int32_t value) {
-  gpr(0x81, Gpr{7}, a);
-  word(value);
-}
+void Assembler::addImmediate(Gpr to, int32_t value) { gprImmediate(0, to, value); }
+void Assembler::bitAndImmediate(Gpr to, int32_t value) { gprImmediate(4, to, value); }
+void Assembler::compareImmediate(Gpr a, int32_t value) { gprImmediate(7, a, value); }
 
-void Assembler::store(int32_t offset, Gpr from) {
-  byte(kRexW);
-  byte(0x89);
-  byte(kDisplaced | numberOf(from) << 3 | numberOf(kBase));
-  word(offset);
-}
-
-void Assembler::load(Gpr to, int32_t offset) {
-  byte(kRexW | (numberOf(to) & 8 ? 4 : 0));
-  byte(0x8b);
-  byte(kDisplaced | (numberOf(to) & 7) << 3 | numberOf(kBase));
-  word(offset);
-}
-
-void Assembler::compare(Gpr a, int32_t offset) {
-  byte(kRexW);
-  byte(0x3b);
-  byte(kDisplaced | numberOf(a) << 3 | numberOf(kBase));
-  word(offset);
-}
+void Assembler::store(int32_t offset, Gpr from) { gprMemory(0x89, from, offset); }
+void Assembler::load(Gpr to, int32_t offset) { gprMemory(0x8b, to, offset); }
+void Assembler::compare(Gpr a, int32_t offset) { gprMemory(0x3b, a, offset); }
 
 void Assembler::addWide(Gpr to, int32_t offset) {
   byte(kRexW | (numberOf(to) & 8 ? 4 : 0));
@@ -197,8 +186,7 @@ void Assembler::clear(Gpr to) {
 
 void Assembler::add(Gpr to, int32_t offset) {
   byte(0x03);
-  byte(kDisplaced | numberOf(to) << 3 | numberOf(kBase));
-  word(offset);
+  displaced(numberOf(to), offset);
 }
 
 void Assembler::test(Gpr a) {

@@ -104,8 +104,11 @@ class Assembler : public CodeBuffer {
   void vexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second);
   void evexPrefix(Opcode opcode, Width width, int out, int first, VectorOperand second, int mask = 0);
   void address(int out, VectorOperand second, int after);
+  void displaced(int reg, int32_t offset);
   void patch(const Fix& fix, int64_t target);
   void gpr(int opcode, Gpr reg, Gpr rm);
+  void gprImmediate(int operation, Gpr to, int32_t value);
+  void gprMemory(int opcode, Gpr reg, int32_t offset);
 
   const bool evex_;
   std::vector<Fix> jumps_, loads_;
