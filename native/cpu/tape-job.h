@@ -9,9 +9,9 @@ namespace weft::cpu {
 
 constexpr int64_t alignedBytes(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Outputs of this size and more are written past the caches: at memory speed that is twice as fast as reading
-// each line into the cache first, and little of them would still be there for the next kernel.
-inline constexpr int64_t kStreamBytes = int64_t{32} << 20;
+// Outputs of this size and more are written past the caches: with what is read they take more than the cache
+// that cores share, where each line would be read first, and leave before the next kernel reads it.
+inline constexpr int64_t kStreamBytes = int64_t{16} << 20;
 
 // Lane operations that are worth waking a thread for.
 inline constexpr int64_t kTaskWork = 1 << 17;

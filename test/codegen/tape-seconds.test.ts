@@ -84,7 +84,11 @@ describe('the tally of a tape', () => {
     // Columns of 16 rows are lines; a row of 256 lanes does not follow the last one.
     const b = new KernelBuilder([2048, 2048], []);
     const transpose = b.store(b.map('negative', b.load('float32', [1, 2048])), [2048, 1]).build();
-    expect(linesOf(transpose)).toEqual({ alone: (n * 4) / 16, row: (n * 4) / 256 });
+    expect(linesOf(transpose)).toEqual({
+      alone: (n * 4) / 16,
+      row: (n * 4) / 256,
+      copied: (n * 4) / 16,
+    });
     expect(linesOf(sum(2048, 2048, [1, 2048]))).toEqual({ unasked: (n * 4) / 16 });
     // In the first two levels of caches nothing is far.
     expect(linesOf(map(1 << 14, 'exp', 'float32', 3))).toEqual({});

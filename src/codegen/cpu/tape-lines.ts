@@ -16,7 +16,7 @@ const LINE_BYTES = 64;
 /** Buffers below this size are in a core's own caches beside all others. */
 const LEAST_BYTES = 2 ** 19;
 /** Results from this size on are written past the caches: as in `tape-job.h`. */
-export const STREAM_BYTES = 2 ** 25;
+export const STREAM_BYTES = 2 ** 24;
 
 /** How many lines, or rows of lanes, there are for each rate. */
 export function linesOf(
