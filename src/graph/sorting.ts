@@ -9,7 +9,7 @@ import type { Expr } from './expr.js';
 import { throughBound } from './extent.js';
 import { formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { constant, withinLength } from './infer.js';
+import { cast, constant, withinLength } from './infer.js';
 import type { RoutineName } from './routines.js';
 import { normalizeAxis } from './shape.js';
 import { lastInOrder } from './sort-order.js';
@@ -67,7 +67,17 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
   return throughBound(source, (bound) => {
     const x = isWithin ? withinLength(source, lastInOrder(source.dtype, descending)) : bound;
     const last = x.shape.length - 1;
-    const [result] = call(op, [descending ? 1 : 0], [moveaxis(x, at, last)]);
+    const rows = moveaxis(x, at, last);
+    // As of ranks, `x.argsort().argsort()`: 32 bits are sorted in less than half the time.
+    const keys = op === 'argsort' && isOrder(rows) ? cast(rows, 'int32') : rows;
+    const [result] = call(op, [descending ? 1 : 0], [keys]);
     return moveaxis(result!, last, at);
   });
+}
+
+/** Whether elements are positions that `argsort` gave, and fit an int32. */
+function isOrder(x: Expr): boolean {
+  let node = x;
+  while (node.kind === 'view') node = node.inputs[0]!;
+  return node.kind === 'call' && node.routine === 'argsort' && node.shape.at(-1)! <= 2 ** 31;
 }

@@ -132,6 +132,18 @@ describe.each(backends())('on %s, sorting', (device) => {
     ]);
   });
 
+  it('gives ranks as the positions that sort positions', async () => {
+    const x = rowsOf('float32', [5, 301], 14);
+    await expectSorted(device, [
+      x.argsort(1).argsort(1),
+      x.argsort(0).argsort(0, { descending: true }),
+      x.argsort(1).argsort(0),
+      x.slice(0).argsort().flip(0).argsort(),
+    ]);
+    const [ranks] = await run(device, [lazy([30, 10, 20, 10]).argsort().argsort()]);
+    expect([ranks!.dtype, ...(ranks!.data as BigInt64Array)]).toEqual(['int64', 3n, 0n, 2n, 1n]);
+  });
+
   it('gives arrays without elements, and single ones', async () => {
     const outputs = [[0], [0, 3], [3, 0], [1], [4, 1]].flatMap((shape) => both(lazy(allocateOf(shape)), -1));
     await expectSorted(device, outputs);

@@ -8,6 +8,7 @@ import {
   histogram,
   histogram2d,
   type Lazy,
+  lazy,
   lexsort,
   nonzero,
   searchsorted,
@@ -92,9 +93,10 @@ const MASKS: Readonly<Record<string, JobOf>> = {
     const x = values([8 * n]);
     return x.extract(bits(x));
   },
-  'repeated by counts': ({ values, integers }, n) =>
+  // Counts have to be known: they are in no file.
+  'repeated by counts': ({ values }, n) =>
     values([n])
-      .repeat(integers([n], 4))
+      .repeat(lazy(Int32Array.from({ length: n }, (_, k) => (k * 7919) % 4)))
       .sum(),
 };
 
@@ -230,6 +232,10 @@ const ORDERS: Readonly<Record<string, JobOf>> = {
   'sort of float64': ({ values }, n) => values([2 * n], 'float64').sort(),
   argsort: ({ values }, n) => values([2 * n]).argsort(),
   'argsort of integers': ({ integers }, n) => integers([2 * n], 1000).argsort(),
+  ranks: ({ values }, n) =>
+    values([2 * n])
+      .argsort()
+      .argsort(),
   'argsort of columns': ({ values }, n) => values([n, 2]).argsort(0),
   lexsort: ({ integers }, n) => lexsort([integers([n], 30), integers([n], 30)]),
   partition: ({ values }, n) => values([4 * n]).partition(100),
