@@ -23,8 +23,8 @@ import { type Routine, routineCall } from './routine.js';
 import { beginLaunch, countLaunch, countsLength, ROW_BYTES, rowBlocks } from './select.js';
 
 /** Threads that sample a row at most, and elements that each reads at most. */
-const MOST_SAMPLING = 2 ** 16;
-const MOST_SAMPLED = 32;
+const MOST_SAMPLING = 2 ** 17;
+const MOST_SAMPLED = 16;
 /** The shortest row that is sampled: shorter ones are many parts of a row, or soon read. */
 const LEAST_LENGTH = 2 ** 16;
 /** Groups of a sample for each element that is wanted, at least. */
