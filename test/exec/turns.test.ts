@@ -5,23 +5,37 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CompletionPoller, handedOver, turnToPlan } from '../../src/exec/native/turns.js';
-import { compile, compute, type Lazy, lazy } from '../../src/index.js';
+import { compile, compute, type Lazy, LinalgError, lazy, linalg } from '../../src/index.js';
 
 describe('results that are there at once', () => {
   it('let the event loop turn', async () => {
     const f = compile((x: Lazy) => x.add(1), { device: 'cpu' });
     await f(new Float32Array(4));
-    let turns = 0;
-    const count = (): void => {
-      turns++;
-      if (turns < 1000) timer = setTimeout(count, 0);
-    };
-    let timer = setTimeout(count, 0);
-    const start = performance.now();
-    // Timers are due once a millisecond.
-    for (let calls = 0; calls < 2000 || performance.now() < start + 20; calls++) await f(new Float32Array(4));
-    clearTimeout(timer);
+    expect(await turnsBeside(() => f(new Float32Array(4)))).toBeGreaterThan(2);
+  });
+
+  it('let the event loop turn where they are errors', async () => {
+    const factor = compile((x: Lazy) => linalg.cholesky(x), { device: 'cpu' });
+    const [regular, singular] = [
+      [
+        [4, 0],
+        [0, 9],
+      ],
+      [
+        [0, 0],
+        [0, 0],
+      ],
+    ];
+    await factor(regular);
+    const turns = await turnsBeside(async () => {
+      const error: unknown = await factor(singular).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(LinalgError);
+    });
     expect(turns).toBeGreaterThan(2);
+    expect((await factor(regular)).toArray()).toEqual([
+      [2, 0],
+      [0, 3],
+    ]);
   });
 
   it('come in order', async () => {
@@ -33,6 +47,21 @@ describe('results that are there at once', () => {
     expect(order.slice(0, 50)).toEqual(order.slice(0, 50).toSorted((a, b) => a - b));
   });
 });
+
+/** Turns of the event loop in 20 milliseconds of calls one behind the other. */
+async function turnsBeside(call: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const count = (): void => {
+    turns++;
+    if (turns < 1000) timer = setTimeout(count, 0);
+  };
+  let timer = setTimeout(count, 0);
+  const start = performance.now();
+  // Timers are due once a millisecond.
+  for (let calls = 0; calls < 2000 || performance.now() < start + 20; calls++) await call();
+  clearTimeout(timer);
+  return turns;
+}
 
 /** Keeps the thread for so many milliseconds. */
 function busy(ms: number): void {

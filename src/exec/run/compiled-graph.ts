@@ -16,7 +16,7 @@ import type { Expr, Source } from '../../graph/expr.js';
 import { MemoryError } from '../../host/errors.js';
 import { lostDevices } from '../native/native.js';
 import { isSomeStalled } from '../native/stalls.js';
-import { turnToPlan } from '../native/turns.js';
+import { turnToHandOver, turnToPlan } from '../native/turns.js';
 import { type ChosenDevices, probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeOfIndices } from './checks-in-run.js';
 import type { ComputeOptions } from './compute-options.js';
@@ -166,7 +166,9 @@ export class TracedGraph {
       if (this.#canonical.statuses.length > 0) throwFailedIn(this.#canonical, running);
       return running;
     } catch (error) {
-      return failed(error);
+      // Failures that are there at once count as results that are: a caller who goes on lets the event loop turn.
+      const turn = turnToHandOver();
+      return turn === undefined ? failed(error) : turn.then(() => failed(error));
     }
   }
 
