@@ -64,7 +64,6 @@ const projects: TestProjectInlineConfiguration[] = [
       // Where memory is watched, there are no graphs, there is one stream, and buffers lie elsewhere than planned.
       exclude: [
         'test/sim/sharded-budgets.test.ts',
-        'test/sim/early-launches.test.ts',
         'test/sim/graphs.test.ts',
         'test/sim/product-graphs.test.ts',
         'test/sim/streams.test.ts',
@@ -85,7 +84,6 @@ const projects: TestProjectInlineConfiguration[] = [
         'test/sim/compile.test.ts',
         'test/sim/sharded-budgets.test.ts',
         'test/sim/decided-loops.test.ts',
-        'test/sim/early-launches.test.ts',
         'test/sim/inline-runs.test.ts',
         'test/sim/graphs.test.ts',
         'test/sim/product-graphs.test.ts',

@@ -17,9 +17,6 @@
 namespace weft::cuda {
 namespace {
 
-// Compute capability.
-constexpr int kEarlyLaunches = 9;
-
 bool losesDevice(const Failure& failure) {
   return failure.code == FailureCode::lost && dynamic_cast<const PeerLost*>(&failure) == nullptr;
 }
@@ -61,10 +58,6 @@ void CudaDevice::open() {
   try {
     WEFT_CU(cuCtxSetCurrent, resources->context);
     resources->stream = makeStream(resources->context, name_, "stream 0");
-    int major = 0;
-    WEFT_CU(cuDeviceGetAttribute, &major, static_cast<int>(Attribute::computeCapabilityMajor), device);
-    resources->beginsEarly = major >= kEarlyLaunches && driver().cuLaunchKernelEx != nullptr;
-    resources->graphsBeginEarly = major >= kEarlyLaunches && driver().cuGraphAddDependencies != nullptr;
     resources->submissions.emplace();
     resources->detachedRuns.emplace();
     resources->pool.emplace(name_, device, resources->stream);

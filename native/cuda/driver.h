@@ -94,31 +94,6 @@ struct ConditionalNodeParams {
 };
 static_assert(sizeof(ConditionalNodeParams) == 256);
 
-// CUlaunchAttribute of a number.
-struct alignas(8) LaunchAttribute {
-  int kind;
-  int reserved0;
-  int value;
-  unsigned char reserved1[60];
-};
-static_assert(sizeof(LaunchAttribute) == 72);
-
-// CUlaunchConfig.
-struct LaunchConfig {
-  unsigned grid[3], block[3];
-  unsigned sharedByteLength;
-  CUstream stream;
-  const LaunchAttribute* attributes;
-  unsigned attributeCount;
-};
-static_assert(sizeof(LaunchConfig) == 56);
-
-// CUgraphEdgeData.
-struct GraphEdge {
-  unsigned char from, to, kind, reserved[5];
-};
-static_assert(sizeof(GraphEdge) == 8);
-
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kInvalidValue = 1;
 inline constexpr CUresult kOutOfMemory = 2;
@@ -141,10 +116,6 @@ inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr unsigned kMemoryTypeDevice = 2;
 inline constexpr int kNodeConditional = 13;
 inline constexpr int kConditionalWhile = 1;
-// A launch that may begin while the one before it ends, in a stream and in a graph.
-inline constexpr int kProgrammaticSerialization = 6;
-inline constexpr unsigned char kPortProgrammatic = 1;
-inline constexpr unsigned char kEdgeProgrammatic = 1;
 
 // CUdevice_attribute.
 enum class Attribute : int {
@@ -247,8 +218,7 @@ enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers 
   X(cuMemsetD2D8Async, "cuMemsetD2D8Async", CUdeviceptr address, size_t pitch, unsigned char value,          \
     size_t width, size_t height, CUstream stream)
 
-// The same of drivers since CUDA 11.8 (launches with attributes), 12.0 (tensor maps), 12.3 (edges with data)
-// and 12.4 (loops in graphs); null in others.
+// The same of drivers since CUDA 12.0 (tensor maps) and 12.4 (loops in graphs); null in others.
 #define WEFT_CUDA_DRIVER_LATER(X)                                                                       \
   X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", void* map, int dataType, unsigned rank,           \
     CUdeviceptr address, const uint64_t* sizes, const uint64_t* strides, const unsigned* box,           \
@@ -256,11 +226,7 @@ enum class FunctionAttribute : int { sharedBytes = 1, localBytes = 3, registers 
   X(cuGraphConditionalHandleCreate, "cuGraphConditionalHandleCreate", CUgraphConditionalHandle* handle, \
     CUgraph graph, CUcontext context, unsigned initialValue, unsigned flags)                            \
   X(cuGraphAddNode, "cuGraphAddNode", CUgraphNode* node, CUgraph graph, const CUgraphNode* after,       \
-    size_t afterCount, ConditionalNodeParams* params)                                                   \
-  X(cuGraphAddDependencies, "cuGraphAddDependencies_v2", CUgraph graph, const CUgraphNode* from,        \
-    const CUgraphNode* to, const GraphEdge* edges, size_t count)                                        \
-  X(cuLaunchKernelEx, "cuLaunchKernelEx", const LaunchConfig* config, CUfunction function,              \
-    void** parameters, void** extra)
+    size_t afterCount, ConditionalNodeParams* params)
 
 struct Driver {
 #define WEFT_DECLARE(name, symbol, ...) CUresult (*name)(__VA_ARGS__) = nullptr;

@@ -1,6 +1,5 @@
 #include "cuda/graph-exec.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -57,11 +56,6 @@ GraphExec::GraphExec(Graphs& graphs, CUcontext context) : graphs_(graphs), conte
   into_ = pair_.graph;
 }
 
-bool GraphExec::isKernel(CUgraphNode node) const {
-  return std::any_of(nodes_.begin(), nodes_.end(),
-                     [node](const Node& other) { return other.node == node && other.isKernel; });
-}
-
 void GraphExec::comeAfter(const std::vector<size_t>& positions) {
   after_.clear();
   for (const size_t position : positions) after_.push_back(nodes_[position].node);
@@ -83,13 +77,12 @@ GraphExec::Node& GraphExec::append(const std::string& name, std::vector<CUdevice
 }
 
 void GraphExec::add(const LaunchStep& step, CUfunction function, void** parameters,
-                    const std::vector<CUdeviceptr>& addresses, bool beginsEarly) {
+                    const std::vector<CUdeviceptr>& addresses) {
   if (isComplete() && !step.isCounted && isSame(nodes_[next_].addresses, step, parameters, addresses)) {
     next_++;
     return;
   }
-  set(paramsOf(step, function, parameters), wordsOf(step, parameters, addresses), step.function,
-      beginsEarly && step.isEarly);
+  set(paramsOf(step, function, parameters), wordsOf(step, parameters, addresses), step.function);
 }
 
 void GraphExec::add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses) {
@@ -101,17 +94,12 @@ void GraphExec::add(const KernelNodeParams& params, std::vector<CUdeviceptr> add
 }
 
 void GraphExec::set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses,
-                    const std::string& name, bool beginsEarly) {
+                    const std::string& name) {
   const size_t position = next_++;
   if (!isComplete()) {
-    Node& made =
-        append(name, std::move(addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
-          const bool isEarly = beginsEarly && count == 1 && into_ == pair_.graph && isKernel(after[0]);
-          WEFT_CU(cuGraphAddKernelNode, node, into_, after, isEarly ? 0 : count, &params);
-          const GraphEdge early{kPortProgrammatic, 0, kEdgeProgrammatic, {}};
-          if (isEarly) WEFT_CU(cuGraphAddDependencies, into_, after, node, &early, 1);
-        });
-    made.isKernel = true;
+    append(name, std::move(addresses), [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+      WEFT_CU(cuGraphAddKernelNode, node, into_, after, count, &params);
+    });
     return;
   }
   Node& node = nodes_[position];

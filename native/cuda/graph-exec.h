@@ -34,9 +34,8 @@ class GraphExec {
   // The nodes that the next one comes after, instead of the one before it.
   void comeAfter(const std::vector<size_t>& positions);
   // The next step; `parameters` point to its arguments' values, `addresses` are those of all buffers.
-  // `beginsEarly`: blocks of an early launch may begin while that before it ends.
   void add(const LaunchStep& step, CUfunction function, void** parameters,
-           const std::vector<CUdeviceptr>& addresses, bool beginsEarly = false);
+           const std::vector<CUdeviceptr>& addresses);
   // The same of a kernel by itself, whose addresses these are.
   void add(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses);
   // The same of a library's work, which `queue` queues in a stream, with its buffers at these places. It
@@ -71,13 +70,10 @@ class GraphExec {
     std::vector<CUdeviceptr> addresses;
     // Of what a library does.
     Captures captures;
-    bool isKernel = false;
   };
 
   // Makes the next node, or sets it.
-  void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string& name,
-           bool beginsEarly = false);
-  bool isKernel(CUgraphNode node) const;
+  void set(const KernelNodeParams& params, std::vector<CUdeviceptr> addresses, const std::string& name);
   // Records what a library does, for a node.
   CUgraph record(Captures& captures, const Captures::Addresses& places,
                  const std::function<void(CUstream)>& queue, std::shared_ptr<const void> uses);

@@ -177,21 +177,8 @@ void Issue::operator()(const LaunchStep& step) {
   const ProgramCode::Launch& launch = code_.launches[launch_++];
   code_.encodeTensorMaps(launch, step.tensorMaps.size());
   if (exec_ != nullptr)
-    return exec_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_,
-                      resources_.graphsBeginEarly);
+    return exec_->add(step, launch.function, code_.parameters.data() + launch.parameters, addresses_);
   const StreamSpan span(stream_, Kind::kernel, [&] { return step.function; });
-  if (step.isEarly && resources_.beginsEarly) {
-    const LaunchAttribute early{kProgrammaticSerialization, 0, 1, {}};
-    const auto& [grid, block] = std::tie(step.grid, step.block);
-    const LaunchConfig config{{grid[0], grid[1], grid[2]},
-                              {block[0], block[1], block[2]},
-                              step.sharedByteLength,
-                              stream_,
-                              &early,
-                              1};
-    return WEFT_CU(cuLaunchKernelEx, &config, launch.function, code_.parameters.data() + launch.parameters,
-                   nullptr);
-  }
   WEFT_CU(cuLaunchKernel, launch.function, step.grid[0], step.grid[1], step.grid[2], step.block[0],
           step.block[1], step.block[2], step.sharedByteLength, stream_,
           code_.parameters.data() + launch.parameters, nullptr);

@@ -29,9 +29,6 @@ namespace weft::cuda {
 struct Resources {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
-  // Whether blocks of a launch may begin while the launch before it ends, in a stream and in a graph.
-  bool beginsEarly = false;
-  bool graphsBeginEarly = false;
   // Further streams, for programs whose steps run in several; null until they are needed. Read by other
   // threads.
   std::array<std::atomic<CUstream>, kMostStreams - 1> others{};

@@ -119,7 +119,6 @@ Step readLaunch(const Fields& fields, const Program& program) {
     fields.reject("block", "at most " + std::to_string(kMaxBlockThreads) + " threads");
   step.sharedByteLength =
       static_cast<unsigned>(fields.integer("sharedByteLength", 0, std::numeric_limits<int32_t>::max()));
-  step.isEarly = fields.flag("isEarly");
   fields.list("args", [&](const Napi::Value& item, const std::string& path) {
     readLaunchArgument(Fields(item, path), program, step);
   });

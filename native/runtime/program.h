@@ -92,8 +92,6 @@ struct LaunchStep {
   std::vector<TensorMap> tensorMaps;
   // Whether an argument is another one in every run of a loop's body.
   bool isCounted = false;
-  // Whether its blocks may begin while the launch before it ends: they wait for that themselves.
-  bool isEarly = false;
   // Whether it takes elements of a window: a range has the indices that are there.
   bool takesWindows() const {
     return std::any_of(args.begin(), args.end(), [](const Argument& argument) {

@@ -20,12 +20,6 @@ struct KernelParams {
 };
 static_assert(sizeof(KernelParams) == 56);
 
-// CUgraphEdgeData.
-struct EdgeData {
-  unsigned char from, to, kind, reserved[5];
-};
-static_assert(sizeof(EdgeData) == 8);
-
 // CUDA_MEMSET_NODE_PARAMS.
 struct SetParams {
   Address to;
@@ -227,28 +221,6 @@ WEFT_SIM_API cuGraphAddKernelNode(GraphNode** out, Graph* graph, GraphNode* cons
     GraphWork work;
     if (const int status = readKernel(simulator, *context, *params, work)) return status;
     return addNode(simulator, out, graph, after, afterCount, std::move(work));
-  });
-}
-
-// Edges between kernels, of which the later one may begin while the first ends.
-WEFT_SIM_API cuGraphAddDependencies_v2(Graph* handle, GraphNode* const* from, GraphNode* const* to,
-                                       const EdgeData* edges, size_t count) {
-  return enter("cuGraphAddDependencies_v2", Needs::context, [&](Simulator& simulator, Context* context) {
-    constexpr int kProgrammatic = 1, kSince = 90;
-    const Graph* graph = simulator.object(simulator.graphs, handle, "graph");
-    if (graph == nullptr) return kInvalidHandle;
-    const auto isLaunch = [&](const GraphNode* node) {
-      return node != nullptr && node->graph == graph && std::holds_alternative<Launch>(node->work);
-    };
-    for (size_t i = 0; i < count; i++) {
-      const GraphNode* before = simulator.object(simulator.graphNodes, from[i], "graph node");
-      GraphNode* node = simulator.object(simulator.graphNodes, to[i], "graph node");
-      if (!isLaunch(before) || !isLaunch(node) || context->config.capability < kSince ||
-          edges[i].from != kProgrammatic || edges[i].to != 0 || edges[i].kind != kProgrammatic)
-        return kInvalidValue;
-      node->after.push_back(before);
-    }
-    return kSuccess;
   });
 }
 

@@ -161,44 +161,6 @@ WEFT_SIM_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* 
                });
 }
 
-namespace {
-
-// CUlaunchAttribute of a number.
-struct alignas(8) Attribute {
-  int kind, reserved0, value;
-  unsigned char reserved1[60];
-};
-static_assert(sizeof(Attribute) == 72);
-
-// CUlaunchConfig.
-struct Config {
-  Dim3 grid, block;
-  unsigned sharedByteLength;
-  Stream* stream;
-  const Attribute* attributes;
-  unsigned attributeCount;
-};
-static_assert(sizeof(Config) == 56);
-
-}  // namespace
-
-// Launches that may begin while those before them end; they come after those all the same.
-WEFT_SIM_API cuLaunchKernelEx(const Config* config, Function* handle, void** parameters, void** extra) {
-  return enter("cuLaunchKernelEx", Needs::context, [&](Simulator& simulator, Context* context) {
-    Stream* stream = simulator.stream(config->stream);
-    if (stream == nullptr) return kInvalidHandle;
-    constexpr int kProgrammaticSerialization = 6, kSince = 90;
-    const Attribute& attribute = *config->attributes;
-    if (config->attributeCount != 1 || attribute.kind != kProgrammaticSerialization || attribute.value != 1 ||
-        context->config.capability < kSince)
-      return kInvalidValue;
-    Launch launch;
-    const LaunchCall call{handle, config->grid, config->block, config->sharedByteLength, parameters, extra};
-    if (const int status = readLaunch(simulator, *context, call, launch)) return status;
-    return queueLaunch(simulator, *context, *stream, std::move(launch));
-  });
-}
-
 WEFT_SIM_API cuLaunchKernel(Function* handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                             unsigned blockY, unsigned blockZ, unsigned sharedByteLength, Stream* streamHandle,
                             void** parameters, void** extra) {

@@ -63,11 +63,6 @@ export interface CallLaunch {
   readonly threads: number | Dim3;
   /** Dynamic shared memory of a block; without it, none. */
   readonly sharedByteLength?: number;
-  /**
-   * Whether its blocks may begin while the launch before it ends, where a device can do that: all of them wait for that
-   * launch first (`weft_await`), whatever it is.
-   */
-  readonly isEarly?: boolean;
   readonly unitAxis?: 'x' | 'y';
   /** Buffers are the plan's. */
   readonly args: readonly LaunchArgument[];

@@ -82,7 +82,6 @@ export function columnRingKernels(
     blocks: Math.min(stripes * tiles, STRIPE_BLOCKS),
     threads: STRIPE_THREADS,
     sharedByteLength: STRIPE_SHARED_BYTES,
-    isEarly: true,
     args: [{ buffer: input }, { buffer: output }, ...maps, state, int64(length), int64(inner), ...counts],
   };
   return {

@@ -157,7 +157,7 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const whole = [...args, state, int64(states), ...numbers, ...further];
   return {
     source: text + CLEAR_KERNEL,
-    launches: [clear, { ...scan, blocks: outer * tiles * groups, isEarly: true, args: whole }],
+    launches: [clear, { ...scan, blocks: outer * tiles * groups, args: whole }],
   };
 }
 
@@ -209,7 +209,6 @@ function ringKernels(step: RoutineStep, plan: ScanPlan): CallKernels {
     blocks: Math.min(outer * tiles, RING_BLOCKS),
     threads: RING_THREADS,
     sharedByteLength: RING_SHARED_BYTES,
-    isEarly: true,
     args: [{ block: 'x' } as const, ...arrays, state, ...[states, outer, tiles, length].map(int64)],
   };
   return {

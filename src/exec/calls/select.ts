@@ -76,7 +76,6 @@ export const countLaunch = (of: {
   function: COUNT_NAME,
   blocks: of.rows * of.blocks,
   threads: SELECT_THREADS,
-  isEarly: true,
   args: [
     { block: 'x' },
     of.input,
@@ -133,7 +132,6 @@ function kernelsOf(step: RoutineStep): CallKernels {
     function: VALUES_NAME,
     blocks: rows,
     threads: SELECT_THREADS,
-    isEarly: true,
     args: [{ block: 'x' }, work, { buffer: step.results[0]!.buffer }],
   };
   const blocks = rowBlocks(rows, length);

@@ -155,7 +155,6 @@ function launchesOf(step: RoutineStep, plan: TopPlan, first: number): CallLaunch
     function: name,
     blocks: held * perRow,
     threads: TOP_THREADS,
-    isEarly: name !== SAMPLE_NAME,
     args: [{ block: 'x' }, input, work, ...args],
   });
   const room = int64(sample?.room ?? 0);

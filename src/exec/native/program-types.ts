@@ -73,8 +73,6 @@ export type StepSpec =
       readonly block: readonly [number, number, number];
       /** Dynamic shared memory. */
       readonly sharedByteLength: number;
-      /** Whether its blocks may begin while the launch before it ends. */
-      readonly isEarly?: boolean;
       readonly args: readonly LaunchArgument[];
     }
   | LibrarySpec

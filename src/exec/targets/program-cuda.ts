@@ -184,7 +184,7 @@ function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepS
     return [tuned === undefined ? row.spec(step) : row.tuning!.spec(step, tuned.algorithm)];
   }
   return kernels.launches.map((launch) => {
-    const { function: name, blocks, threads, sharedByteLength = 0, isEarly = false, args } = launch;
+    const { function: name, blocks, threads, sharedByteLength = 0, args } = launch;
     const source = callSource(kernels, launch);
     return {
       kind: 'launch',
@@ -193,7 +193,6 @@ function callSpecs(step: CallStep, emitting: Emitting): Exclude<StepSpec, SweepS
       grid: dim3(blocks),
       block: dim3(threads),
       sharedByteLength,
-      ...(isEarly ? { isEarly } : {}),
       args,
     };
   });

@@ -119,30 +119,6 @@ __device__ __forceinline__ void weft_own_chunks(weft_elements (&v)[8], const wef
   }
 }
 
-#ifndef WEFT_LAUNCH_ORDER
-#define WEFT_LAUNCH_ORDER
-#if __CUDA_ARCH__ >= 800
-/* Waits until the launch before this one has ended, and what it wrote is there. */
-__device__ __forceinline__ void weft_await() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" : : : "memory");
-#endif
-}
-/* Blocks of the next launch may begin as soon as all blocks of this one have come here. */
-__device__ __forceinline__ void weft_let_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
-#endif
-}
-/* Has the line at an address brought to the second-level cache. */
-__device__ __forceinline__ void weft_fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
-#else
-__device__ __forceinline__ void weft_await() {}
-__device__ __forceinline__ void weft_let_begin() {}
-__device__ __forceinline__ void weft_fetch(const void*) {}
-#endif
-#endif
-
 extern "C" __global__ void __launch_bounds__(608, 1)
 weft_scan(unsigned int first_x, const weft_element* in, weft_element* out, char* state, long long states, long long lines, long long tiles, long long n) {
   extern __shared__ weft_elements shared[];
@@ -160,7 +136,6 @@ weft_scan(unsigned int first_x, const weft_element* in, weft_element* out, char*
     weft_barrier_begin(SHARED(scanned), 8);
     weft_show_copies();
   }
-  weft_await();
   __syncthreads();
   if (warp == 0) {
     if (lane > 0) return;

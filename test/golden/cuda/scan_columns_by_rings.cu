@@ -134,30 +134,6 @@ __device__ __forceinline__ void weft_take(weft_wide (&part)[2][4], const unsigne
   }
 }
 
-#ifndef WEFT_LAUNCH_ORDER
-#define WEFT_LAUNCH_ORDER
-#if __CUDA_ARCH__ >= 800
-/* Waits until the launch before this one has ended, and what it wrote is there. */
-__device__ __forceinline__ void weft_await() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" : : : "memory");
-#endif
-}
-/* Blocks of the next launch may begin as soon as all blocks of this one have come here. */
-__device__ __forceinline__ void weft_let_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
-#endif
-}
-/* Has the line at an address brought to the second-level cache. */
-__device__ __forceinline__ void weft_fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
-#else
-__device__ __forceinline__ void weft_await() {}
-__device__ __forceinline__ void weft_let_begin() {}
-__device__ __forceinline__ void weft_fetch(const void*) {}
-#endif
-#endif
-
 extern "C" __global__ void __launch_bounds__(608, 1)
 weft_scan(const weft_element* in, weft_element* out, const __grid_constant__ weft_tensor_map in_map, const __grid_constant__ weft_tensor_map out_map, char* state, long long n, long long inner, unsigned int states, unsigned int tiles, unsigned int groups, unsigned int stripes, unsigned int sharing) {
   extern __shared__ weft_ring shared[];
@@ -175,7 +151,6 @@ weft_scan(const weft_element* in, weft_element* out, const __grid_constant__ wef
     weft_barrier_begin(SHARED(scanned), 8);
     weft_show_copies();
   }
-  weft_await();
   __syncthreads();
   if (warp == 0) {
     if (lane > 0) return;

@@ -3,7 +3,6 @@
  * Parallel Prefix Scan with Decoupled Look-back", 2016), of which scans (`scan-look-back.ts`), the radix sort and
  * compaction have their own parts: the order in which tiles begin, and the words that have to be 0 before.
  */
-import { LAUNCH_ORDER } from './launch-order.js';
 
 /** Tiles are numbered as they begin, by an atomic count, so that none waits for one that may not have begun. */
 export const BEGIN = `
@@ -20,13 +19,12 @@ export const CLEAR_THREADS = 256;
 export const CLEARED = 16 * CLEAR_THREADS;
 
 /** Before tiles look back: none has begun, and none has published a value. Words begin at 16 bytes. */
-export const CLEAR_KERNEL = `${LAUNCH_ORDER}
+export const CLEAR_KERNEL = `
 struct __align__(16) weft_cleared {
   unsigned int words[4];
 };
 extern "C" __global__ void __launch_bounds__(${CLEAR_THREADS})
 ${CLEAR_NAME}(unsigned int first_x, unsigned int* words, long long count) {
-  weft_let_begin();
   const long long first = ((long long)blockIdx.x + first_x) * ${CLEARED};
   for (long long i = first + 4 * threadIdx.x; i < first + ${CLEARED} && i < count; i += ${4 * CLEAR_THREADS}) {
     if (i + 4 <= count) {

@@ -11,7 +11,6 @@
  *
  * Where tiles run apart, `scanBefore` combines the same values from the totals of all.
  */
-import { LAUNCH_ORDER } from './launch-order.js';
 import { BEGIN } from './look-back.js';
 import { printNumbers, type ScanNumbers, toldWords } from './scan-numbers.js';
 
@@ -91,7 +90,7 @@ export function printLookBack(numbers: ScanNumbers, width: 1 | 32): string {
     for (int k = 0; k < ${GROUP - 1}; ++k) part = weft_combine(part, weft_of_lane(before, k));
     const weft_wide last = weft_combine(part, weft_of_lane(theirs, ${GROUP - 1}));
 `;
-  return `${LAUNCH_ORDER}${BEGIN}__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
+  return `${BEGIN}__device__ __forceinline__ weft_wide weft_look_back(weft_wide* parts, ${LOOK_BACK_PARAMETERS}, weft_wide whole, long long line, long long at, long long tiles, long long group, long long groups) {
   const int lane = (int)threadIdx.x % 32;
   const int level = (int)threadIdx.x / 32;
   const long long apart = groups * ${width * words};

@@ -17,7 +17,6 @@
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/scan-tiles.js';
 import { preludeFor } from '../prelude/prelude.js';
-import { LAUNCH_ORDER } from './launch-order.js';
 import { SCAN_NAME, SCAN_THREADS, SCAN_WARPS, type ScanForm } from './scan.js';
 import { COUNT_BYTES, GROUP } from './scan-look-back.js';
 import { printNumbers } from './scan-numbers.js';
@@ -282,7 +281,7 @@ __device__ __forceinline__ weft_rows weft_rows_of(unsigned int stripe, unsigned 
 }
 `;
 
-const HEAD = `${LAUNCH_ORDER}
+const HEAD = `
 extern "C" __global__ void __launch_bounds__(${STRIPE_THREADS}, 1)
 ${SCAN_NAME}(const weft_element* in, weft_element* out, const __grid_constant__ weft_tensor_map in_map, const __grid_constant__ weft_tensor_map out_map, char* state, long long n, long long inner, unsigned int states, unsigned int tiles, unsigned int groups, unsigned int stripes, unsigned int sharing) {
   extern __shared__ weft_ring shared[];
@@ -300,7 +299,6 @@ ${SCAN_NAME}(const weft_element* in, weft_element* out, const __grid_constant__ 
     weft_barrier_begin(SHARED(scanned), ${SCAN_WARPS});
     weft_show_copies();
   }
-  weft_await();
   __syncthreads();
 `;
 

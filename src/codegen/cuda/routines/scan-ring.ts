@@ -14,7 +14,6 @@
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/scan-tiles.js';
 import { preludeFor } from '../prelude/prelude.js';
-import { LAUNCH_ORDER } from './launch-order.js';
 import { SCAN_NAME, SCAN_THREADS, SCAN_WARPS, type ScanForm } from './scan.js';
 import { printChunks } from './scan-chunks.js';
 import { COUNT_BYTES, GROUP, LEVELS, LOOK_BACK_PARAMETERS } from './scan-look-back.js';
@@ -287,7 +286,7 @@ const printScan = (perChunk: number): string => `    weft_barrier_wait(SHARED(co
   }
 `;
 
-const HEAD = `${LAUNCH_ORDER}
+const HEAD = `
 extern "C" __global__ void __launch_bounds__(${RING_THREADS}, 1)
 ${SCAN_NAME}(unsigned int first_x, const weft_element* in, weft_element* out, ${LOOK_BACK_PARAMETERS}, long long lines, long long tiles, long long n) {
   extern __shared__ weft_elements shared[];
@@ -305,7 +304,6 @@ ${SCAN_NAME}(unsigned int first_x, const weft_element* in, weft_element* out, ${
     weft_barrier_begin(SHARED(scanned), ${SCAN_WARPS});
     weft_show_copies();
   }
-  weft_await();
   __syncthreads();
 `;
 

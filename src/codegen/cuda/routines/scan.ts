@@ -147,7 +147,7 @@ ${SCAN_NAME}(unsigned int first_x${input(form)}${before}${out}, ${state}long lon
  */
 const printBlock = (source: ScanSource, width: 1 | 32): string =>
   source === 'lookBack'
-    ? `${printLookBackShared(width)}  weft_await();\n  const unsigned int block = weft_begin((unsigned int*)state, &begun);\n`
+    ? `${printLookBackShared(width)}  const unsigned int block = weft_begin((unsigned int*)state, &begun);\n`
     : '  const unsigned int block = blockIdx.x + first_x;\n';
 
 /** Gives `carry`, the value before a warp, by `before` and the totals of the tile's warps. */

@@ -12,7 +12,6 @@
  * last one, and of those equal to it the first ones, for which the digits of their last position are found the same way.
  */
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
-import { LAUNCH_ORDER } from './launch-order.js';
 import { BEGIN } from './look-back.js';
 import { printKeys, type SortForm } from './sort-keys.js';
 
@@ -248,7 +247,7 @@ struct __align__(16) weft_state {
 struct __align__(16) weft_row {
   unsigned int begun, counted, found, sampled, taken, few, parts, passed;
 };
-${LAUNCH_ORDER}${EQUAL_ABOVE}${FIND}${BEGIN}/* Whether a block is the last one of its row, which sees what the others have written. */
+${EQUAL_ABOVE}${FIND}${BEGIN}/* Whether a block is the last one of its row, which sees what the others have written. */
 __device__ __forceinline__ bool weft_last_block(unsigned int* before, unsigned int* count, long long blocks) {
   __threadfence();
   __syncthreads();
@@ -273,7 +272,6 @@ ${HEAD}${COUNT_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char
   const long long row = ((long long)blockIdx.x + first_x) / blocks;
 ${work(ranks)}  weft_row* counters = (weft_row*)(work + rows_at) + row;
   const volatile weft_row* heard = counters;
-  weft_await();
 ${skip}${printFindShared(SELECT_THREADS)}  __shared__ unsigned int own_counts[${ranks * BINS}];
   __shared__ unsigned int begun, counted;
 ${isTop ? `  long long* taken = (long long*)(work + taken_at) + row * k;\n  const unsigned int digits = ${ofKeys} + (place_bits + ${DIGIT_BITS - 1}) / ${DIGIT_BITS};\n` : `  const unsigned int digits = ${ofKeys};\n`}${isNarrowed === true ? CANDIDATES : '  in += row * n;'}
@@ -319,7 +317,6 @@ ${isTop ? FOUND_OF_FIRST(ofKeys) : '      states[r].key |= own_digit;\n'}    }
 /** The elements of ranks, in their order. */
 export function printRanks(form: SelectForm): string {
   return `${printSelection(form)}${HEAD}${VALUES_NAME}(unsigned int first_x, const char* work, weft_key* out) {
-  weft_await();
   const long long row = (long long)blockIdx.x + first_x;
   const weft_state* states = (const weft_state*)work + row * ${form.ranks};
   if (threadIdx.x < ${form.ranks}) out[row * ${form.ranks} + threadIdx.x] = weft_element_of((weft_key)states[threadIdx.x].key);

@@ -189,11 +189,16 @@ __device__ __forceinline__ void weft_load(weft_pack (&own)[${PACKS}], const weft
     }
   }
 }
+/* Has the line at an address brought to the second-level cache. */
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ void weft_fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
+#else
+__device__ __forceinline__ void weft_fetch(const void*) {}
+#endif
 /* The best key of each group of a sample; the row has no candidates yet. */
 extern "C" __global__ void __launch_bounds__(${TOP_THREADS})
 ${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long bests_at, long long n, long long blocks, int each, long long rank) {
-${ROW}  weft_let_begin();
-  if (block == 0) weft_set_row<${TOP_THREADS}>(work, row, counts_at, rows_at, rank);
+${ROW}  if (block == 0) weft_set_row<${TOP_THREADS}>(work, row, counts_at, rows_at, rank);
   const weft_key* at = in + row * n + n / (blocks * ${TOP_THREADS / 32}) * (block * ${TOP_THREADS / 32} + threadIdx.x / 32) + threadIdx.x % 32;
   weft_key best = weft_last();
   #pragma unroll 16
@@ -224,11 +229,10 @@ ${ROW}  weft_row* counters = (weft_row*)(work + rows_at) + row;
   unsigned int tile = (unsigned int)block, done = 0;
   long long from = (long long)tile * ${STEPS * step};
   const long long own_first = threadIdx.x * ${perPack};
-  /* The sample is taken, and the bound is found, while the first elements are on their way. The row was there before the sample. */
+  /* The bound is found while the first elements are on their way. */
   weft_pack own[${PACKS}];
   weft_load(own, in, from + own_first, is_packed && from + ${step} <= n, n);
   if (from + ${STEPS * step} <= n) weft_fetch(in + from + ${step} + threadIdx.x * ${PACKS * perPack});
-  weft_await();
   const weft_key* bests = (const weft_key*)(work + bests_at) + row * sampled;
   const auto best_of = [&](unsigned int group, weft_value& key) {
     key = bests[group];
@@ -378,7 +382,6 @@ const SORTED = `  unsigned int size = 2;
 /** Sorts elements that were selected digit by digit. */
 const printOrder = (form: TopForm): string => `extern "C" __global__ void __launch_bounds__(${TOP_THREADS})
 ${ORDER_NAME}(unsigned int first_x, const weft_key* in, const char* work, long long rows_at, long long taken_at, weft_key* values, long long* indices, long long n, long long room, int k) {
-  weft_await();
   const long long row = (long long)blockIdx.x + first_x;
   const weft_row* counters = (const weft_row*)(work + rows_at) + row;
 ${form.groupLanes === undefined ? '' : ENDS}  __shared__ weft_key keys[${form.padded}];
