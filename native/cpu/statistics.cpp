@@ -353,7 +353,7 @@ struct Exponentials {
     }
   }
   // Rescales a sum to a larger maximum. An empty sum stays so whatever the bases are.
-  static void raise(Node& leaf, const T* most) {
+  static WEFT_ONCE void raise(Node& leaf, const T* most) {
     alignas(64) T factor[kChunk];
     for (int l = 0; l < kChunk; l++) {
       factor[l] = leaf.sum[l] == 0 ? T(0) : base(leaf.most[l]) - base(most[l]);
@@ -389,8 +389,7 @@ struct Exponentials {
     if (leaf.steps > 0) addUp(node, leaf.x, kChunk, leaf.steps);
   }
   // All lanes go through the vector functions, whether they are wanted or not.
-  template <int N>
-  static void merge(Node& a, const Node& b, int offset) {
+  static WEFT_ONCE void mergeAll(Node& a, const Node& b, int offset) {
     Node other;
     alignas(64) T most[kChunk];
     for (int l = 0; l < kChunk; l++) {
@@ -402,6 +401,10 @@ struct Exponentials {
     raise(a, most);
     raise(other, most);
     for (int l = 0; l < kChunk; l++) a.sum[l] += other.sum[l];
+  }
+  template <int N>
+  static void merge(Node& a, const Node& b, int offset) {
+    mergeAll(a, b, offset);
   }
   static void copyLane(Node& to, int64_t i, const Node& from, int64_t k) {
     to.most[i] = from.most[k];
