@@ -48,6 +48,13 @@ describe('calls of the CPU', () => {
   it.each<readonly [string, boolean, () => Lazy]>([
     ['a product of 100 rows', true, () => square(100).matmul(square(100))],
     ['an inverse of 100 rows', true, () => linalg.inv(square(100))],
+    // Of the largest norms, whose squarings are a thousand products, they take a millisecond.
+    ['an exponential of 19 rows', true, () => linalg.expm(square(19))],
+    ['an exponential of 20 rows', false, () => linalg.expm(square(20))],
+    ['exponentials of seven matrices', true, () => linalg.expm(square(2, 7))],
+    ['exponentials of eight matrices', false, () => linalg.expm(square(2, 8))],
+    ['a complex exponential', true, () => linalg.expm(square(8).astype('complex128'))],
+    ['two complex exponentials', false, () => linalg.expm(square(2, 2).astype('complex128'))],
     ['a product of 200 rows', false, () => square(200).matmul(square(200))],
     [
       'long columns times rows',
