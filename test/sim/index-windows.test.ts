@@ -104,6 +104,17 @@ describe('an array that does not fit', () => {
     }
   });
 
+  it('passes whole between its indices where those are further apart than the rows of one', async () => {
+    const x = lazy(data, { shape: [128, 16, 32] }).slice(':', ':', '5:7');
+    const i = lazy(Int32Array.from({ length: 300 }, (_, k) => ((k * 37) % 256) - 128));
+    for (const job of [x.take(i, 0), x.flip(0).take(i, 0).sum(1), x.take(i, 0).sum()]) {
+      const memory = 2 ** 16;
+      expect(windowsOf(job, memory)).toMatch(/windows of indices/);
+      const [whole] = await compute([job], { device });
+      expect((await job.compute({ device, memory })).data).toEqual(whole.data);
+    }
+  });
+
   it('is not brought twice where two are read at the same indices', async () => {
     const i = indices(400);
     const job = table.take(i, 0).sub(other.take(i, 0));

@@ -153,7 +153,7 @@ const LOOKED = 16;
 
 /**
  * Rows of the arrays whose elements at an index are far apart and both of one unit: as those of columns that lie one behind the
- * other. Where units have one of them each, parts of the result have, too.
+ * other. Where units have one of them each, parts of the result have, too. From index to index, windows move along their rows.
  */
 function pitchesOf(
   { task: { cut } }: SweptTask,
@@ -163,7 +163,7 @@ function pitchesOf(
   const pitches = new Map<number, number>();
   const looked = Math.min(LOOKED, cut.units);
   const units = Array.from({ length: looked }, (_, k) => Math.floor((k * cut.units) / looked));
-  for (const buffer of strides.keys()) {
+  for (const [buffer, stride] of strides) {
     if (!isWindowed(buffer)) continue;
     const most = (chosen: BytePitches): number =>
       Math.max(
@@ -176,6 +176,7 @@ function pitchesOf(
       );
     let least = most(NO_PITCHES) / MUCH_LESS;
     for (const pitch of cut.pitches(buffer)) {
+      if (Math.abs(stride) >= pitch) continue;
       const bytes = most(new Map([[buffer, pitch]]));
       if (bytes < least) [least] = [bytes, pitches.set(buffer, pitch)];
     }
