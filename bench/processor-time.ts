@@ -32,7 +32,7 @@ export async function measure(run: () => Promise<unknown>, seconds: number) {
   let together = 1;
   const begin = performance.now();
   const leastMs = (k: number): number => 1000 * Math.max(seconds, k < LEAST_RUNS ? 1 : 0);
-  for (let k = 0; k < 3 || performance.now() - begin < leastMs(k); k += together) {
+  for (let k = 0; k < 3 || performance.now() - begin < leastMs(k); ) {
     await settled();
     const before = processorMs();
     for (let each = 0; each < together; each++) {
@@ -42,6 +42,7 @@ export async function measure(run: () => Promise<unknown>, seconds: number) {
     }
     await settled();
     processor = Math.min(processor, (processorMs() - before) / together);
+    k += together;
     together = Math.max(1, Math.ceil(TOGETHER_MS / elapsed));
   }
   return { cpu_ms: toPrecision(processor, 4), ms: toPrecision(elapsed, 4) };
