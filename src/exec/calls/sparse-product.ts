@@ -8,7 +8,6 @@ import {
   printSparseProduct,
   SPARSE_PRODUCT_NAME,
   SPARSE_THREADS,
-  sparseFlight,
 } from '../../codegen/cuda/routines/sparse-product.js';
 import { dtypeCode } from '../../graph/dtype.js';
 import type { RoutineStep } from './call.js';
@@ -37,7 +36,7 @@ function sizesOf({ operands, results, parameters }: RoutineStep): Sizes {
     inner: operands[0]!.shape[0]!,
     width,
     lanes,
-    unitRows: Math.max(1, Math.floor((SPARSE_THREADS * sparseFlight(width)) / (width * lanes))),
+    unitRows: Math.max(1, Math.floor(SPARSE_THREADS / (width * lanes))),
   };
 }
 
@@ -65,7 +64,7 @@ const PRODUCT: Routine = {
   },
   kernels: (step) => {
     const { rows, stored, inner, width, lanes, unitRows } = sizesOf(step);
-    const unitBlocks = Math.ceil((unitRows * width * lanes) / (SPARSE_THREADS * sparseFlight(width)));
+    const unitBlocks = Math.ceil((unitRows * width * lanes) / SPARSE_THREADS);
     const { args: further, ...functions } = mapFunctions(step);
     const arrays = [...operandsOf(step), ...step.results].map(({ buffer }) => ({ buffer }));
     return {

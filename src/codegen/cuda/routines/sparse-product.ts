@@ -13,12 +13,6 @@ import { printNumbers } from './scan-numbers.js';
 
 export const SPARSE_PRODUCT_NAME = 'weft_sparse_product';
 export const SPARSE_THREADS = 256;
-/** Products that a thread has in flight: as many of a row as most lanes have. */
-const EACH = 2;
-/** Rows that a thread has in flight where there is one dense column. */
-const ROWS = 2;
-/** Rows of a lane of a product with so many columns. */
-export const sparseFlight = (width: number): number => (width === 1 ? ROWS : 1);
 
 export interface SparseForm {
   /** Of the stored elements, the dense ones and the result. */
@@ -49,20 +43,8 @@ export function printSparseProduct(form: SparseForm): string {
   const functions = [prologue, epilogue].filter((each) => each !== undefined);
   const maps = functions.length === 0 ? '' : withPrelude(functions);
   const dense = prologue === undefined ? ' const weft_element* __restrict__ dense,' : '';
-  const flight = isVector ? ROWS : 1;
-  const factorOf = (place: string): string => {
-    const at = isVector ? `(long long)${place}` : `(long long)${place} * width + column`;
-    return prologue === undefined ? `dense[${at}]` : prologue.call(at);
-  };
-  const placed = (to: string, k: string): string =>
-    isOneRow
-      ? `${to} = 0;`
-      : `${to} = places[${k}];\n      ${to} = ${to} < 0 ? 0 : ${to} < most ? ${to} : most;`;
-  const eachRow = (text: string): string => `  #pragma unroll
-  for (int r = 0; r < ${flight}; ++r) {
-${text}  }
-`;
-  const resultAt = isVector ? 'row[r]' : 'row[r] * width + column';
+  const factorAt = isVector ? '(long long)place' : '(long long)place * width + column';
+  const resultAt = isVector ? 'row' : 'row * width + column';
   const rounded = 'weft_round(sum)';
   return `${maps}${printNumbers({ dtype, op: 'sum' })}typedef ${index} weft_index;
 typedef ${isLong ? 'unsigned long long' : 'unsigned int'} weft_place;
@@ -70,9 +52,8 @@ __device__ __forceinline__ weft_wide weft_times(weft_wide a, weft_wide b) {
 ${timesOf(dtype)}
 }
 // Indices that are none are found before anything runs; here they read within their arrays.
-typedef ${indexDType === 'int32' ? 'unsigned int' : 'long long'} weft_at;
-__device__ __forceinline__ weft_at weft_within(long long at, long long size) {
-  return (weft_at)(at < 0 ? 0 : at < size ? at : size);
+__device__ __forceinline__ long long weft_within(long long at, long long size) {
+  return at < 0 ? 0 : at < size ? at : size;
 }
 extern "C" __global__ void __launch_bounds__(${SPARSE_THREADS})
 ${SPARSE_PRODUCT_NAME}(unsigned int first_x,${dense} const weft_index* __restrict__ starts,
@@ -81,42 +62,36 @@ ${SPARSE_PRODUCT_NAME}(unsigned int first_x,${dense} const weft_index* __restric
     long long width, long long unit_rows, long long unit_blocks${functions.map(({ parameters }) => parameters).join('')}) {
   const long long block = (long long)blockIdx.x + first_x;
   const long long unit = unit_blocks == 1 ? block : block / unit_blocks;
-  const weft_place in_unit = (weft_place)(block - unit * unit_blocks) * ${(SPARSE_THREADS / lanes) * flight}u + threadIdx.x / ${lanes}u;
+  const weft_place in_unit = (weft_place)(block - unit * unit_blocks) * ${SPARSE_THREADS / lanes}u + threadIdx.x / ${lanes}u;
+${
+  isVector
+    ? '  const weft_place unit_row = in_unit;'
+    : '  const weft_place unit_row = in_unit / (weft_place)width, column = in_unit - unit_row * (weft_place)width;'
+}
+  const long long row = unit * unit_rows + unit_row;
   const unsigned int lane = threadIdx.x % ${lanes}u;
-${isOneRow ? '' : '  const weft_index most = (weft_index)(inner - 1);\n'}${isVector ? '' : '  const weft_place column = in_unit % (weft_place)width;\n'}  long long row[${flight}];
-  weft_at first[${flight}], last[${flight}];
-${eachRow(`    const weft_place unit_row = ${isVector ? `in_unit + r * ${SPARSE_THREADS / lanes}u` : 'in_unit / (weft_place)width'};
-    row[r] = unit_row < unit_rows ? unit * unit_rows + unit_row : rows;
-    first[r] = row[r] < rows ? weft_within(starts[row[r]], stored) + lane : 0;
-    last[r] = row[r] < rows ? weft_within(starts[row[r] + 1], stored) : 0;
-`)}  weft_element factor[${flight}][${EACH}], value[${flight}][${EACH}];
-  weft_index place[${flight}][${EACH}];
-${eachRow(`    #pragma unroll
-    for (int j = 0; j < ${EACH}; ++j) {
-      if (first[r] + j * ${lanes} >= last[r]) continue;
-      ${placed('place[r][j]', `first[r] + j * ${lanes}`)}
-      value[r][j] = values[first[r] + j * ${lanes}];
+  const bool is_there = unit_row < unit_rows && row < rows;
+  weft_wide sum = {};
+  if (is_there) {
+${isOneRow ? '' : '    const weft_index most = (weft_index)(inner - 1);\n'}    const long long first = weft_within(starts[row], stored), last = weft_within(starts[row + 1], stored);
+#pragma unroll 4
+    for (long long k = first + lane; k < last; k += ${lanes}) {
+      ${
+        isOneRow
+          ? 'const weft_index place = 0;'
+          : 'const weft_index at = places[k], place = at < 0 ? 0 : at < most ? at : most;'
+      }
+      const weft_element factor = ${prologue === undefined ? `dense[${factorAt}]` : prologue.call(factorAt)};
+      sum = weft_combine(sum, weft_times(weft_widen(values[k]), weft_widen(factor)));
     }
-`)}${eachRow(`    #pragma unroll
-    for (int j = 0; j < ${EACH}; ++j)
-      if (first[r] + j * ${lanes} < last[r]) factor[r][j] = ${factorOf('place[r][j]')};
-`)}${eachRow(`    weft_wide sum = {};
-    #pragma unroll
-    for (int j = 0; j < ${EACH}; ++j)
-      if (first[r] + j * ${lanes} < last[r]) sum = weft_combine(sum, weft_times(weft_widen(value[r][j]), weft_widen(factor[r][j])));
-    #pragma unroll 4
-    for (weft_at k = first[r] + ${EACH * lanes}; k < last[r]; k += ${lanes}) {
-      weft_index at;
-      ${placed('at', 'k')}
-      sum = weft_combine(sum, weft_times(weft_widen(values[k]), weft_widen(${factorOf('at')})));
-    }
+  }
 ${
   lanes === 1
     ? ''
-    : `    for (int apart = ${lanes / 2}; apart > 0; apart /= 2)
-      sum = weft_combine(sum, weft_of_lane(sum, (threadIdx.x & 31) + apart & 31));
+    : `  for (int apart = ${lanes / 2}; apart > 0; apart /= 2)
+    sum = weft_combine(sum, weft_of_lane(sum, (threadIdx.x & 31) + apart & 31));
 `
-}    if (row[r] < rows && lane == 0) out[${resultAt}] = ${epilogue === undefined ? rounded : epilogue.call(resultAt, rounded)};
-`)}}
+}  if (is_there && lane == 0) out[${resultAt}] = ${epilogue === undefined ? rounded : epilogue.call(resultAt, rounded)};
+}
 `;
 }
