@@ -60,6 +60,8 @@ bool ChainRows::findWays(int64_t rows, int64_t lanes) {
     const RowEnds& ends = ends_[chain_.inputs[k]];
     const int64_t behind = lanes - ends.last;
     if (ends.areCopied || ends.first > most || behind > most) return false;
+    // The last vector alone has zeros behind: the one before it ends so many lanes before the row.
+    if (lanes % most != 0 && behind > lanes % most) return false;
     way.zerosBefore = static_cast<uint8_t>(ends.first);
     way.zerosBehind = static_cast<uint8_t>(behind);
   }

@@ -101,6 +101,21 @@ function inputsOf(kernel: Kernel, seed: number): (TypedArray | undefined)[] {
   });
 }
 
+/** The engine's; the types of this project have none. */
+declare const WebAssembly: {
+  Memory: new (pages: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
+};
+
+/** A copy that ends with a page behind which the engine keeps memory that nobody may read. */
+function beforeGuard(array: TypedArray): TypedArray {
+  const pages = Math.ceil(array.byteLength / 65_536);
+  const { buffer } = new WebAssembly.Memory({ initial: pages, maximum: pages });
+  const Arrays = array.constructor as new (memory: ArrayBuffer, at: number, length: number) => TypedArray;
+  const copy = new Arrays(buffer, buffer.byteLength - array.byteLength, array.length);
+  (copy as Float64Array).set(array as Float64Array);
+  return copy;
+}
+
 /** Any NaN is as another: a sum of two has the sign of one of them. */
 const areEqual = (a: TypedArray, b: TypedArray): boolean =>
   a.length === b.length && Array.from(a.keys()).every((k) => Object.is(a[k], b[k]));
@@ -159,6 +174,9 @@ describe.each(ISAS)('chains compiled for %s', (isa) => {
     [17, 257, [3]],
     [40, 640, [4]],
     [12, 1001, []],
+    [19, 1003, [3]],
+    [20, 265, [3, 1]],
+    [30, 1001, [2]],
   ])(
     'walk rows that end within a chunk or where neighbours are zero: %i x %i, %j',
     async (rows, columns, ways) => {
@@ -186,13 +204,20 @@ describe.each(ISAS)('chains compiled for %s', (isa) => {
           sum = b.map('subtract', b.map('multiply', sum, b.constant(dtype, 0.75)), at(down!, right!));
         b.store(b.map('maximum', b.map('subtract', x, sum), b.map('abs', sum)));
         b.store(sum);
-        const kernel = b.build();
-        const inputs = inputsOf(kernel, rows);
+        // Bounds keep what is read within the array.
+        const built = b.build();
+        const buffers = built.buffers.map((buffer, k) =>
+          k === 0 ? { ...buffer, elementCount: rows * columns } : buffer,
+        );
+        const kernel = { ...built, buffers };
+        const inputs = inputsOf(kernel, rows).map((input) => input && beforeGuard(input));
         addon.configureCpu({ isa, compilesLoops: false });
         const { results: wanted } = await resultsOf(kernel, inputs, 1);
         addon.configureCpu({ isa, compilesLoops: true });
         const { results, hasCode } = await resultsOf(kernel, inputs, RUNS);
-        expect(hasCode).toBe(true);
+        // Where the vector before the last one has zeros as well, rows are not walked by code.
+        const over = columns % (dtype === 'float32' ? 8 : 4);
+        if (over === 0 || ways.every((way) => way <= over)) expect(hasCode).toBe(true);
         wanted.forEach((array, k) => {
           expect(areEqual(array, results[k]!)).toBe(true);
         });
