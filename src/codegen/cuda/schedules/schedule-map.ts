@@ -134,6 +134,8 @@ function chooseFree(kernel: Kernel): MapSchedule {
   }
   if (width > 1 && big && !heavy && isWithoutLoads(kernel))
     return { kind: 'map', width, unroll: 8, threads: THREADS };
-  const unroll = width === 1 ? (big && !heavy ? 4 : 1) : big && !heavy && loads <= 2 ? 2 : 1;
+  // Elements that are taken from anywhere wait for memory: more threads with fewer of them have as many under way.
+  const gathers = read.some(({ access }) => access.index !== undefined && access.strides[last] !== 1);
+  const unroll = !big || heavy || gathers ? 1 : width === 1 ? 4 : loads <= 2 ? 2 : 1;
   return { kind: 'map', width, unroll, threads: THREADS };
 }
