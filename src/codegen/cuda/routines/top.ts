@@ -189,12 +189,6 @@ __device__ __forceinline__ void weft_load(weft_pack (&own)[${PACKS}], const weft
     }
   }
 }
-/* Has the line at an address brought to the second-level cache. */
-#if __CUDA_ARCH__ >= 800
-__device__ __forceinline__ void weft_fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
-#else
-__device__ __forceinline__ void weft_fetch(const void*) {}
-#endif
 /* The best key of each group of a sample; the row has no candidates yet. */
 extern "C" __global__ void __launch_bounds__(${TOP_THREADS})
 ${SAMPLE_NAME}(unsigned int first_x, const weft_key* __restrict__ in, char* work, long long counts_at, long long rows_at, long long bests_at, long long n, long long blocks, int each, long long rank) {
@@ -232,7 +226,6 @@ ${ROW}  weft_row* counters = (weft_row*)(work + rows_at) + row;
   /* The bound is found while the first elements are on their way. */
   weft_pack own[${PACKS}];
   weft_load(own, in, from + own_first, is_packed && from + ${step} <= n, n);
-  if (from + ${STEPS * step} <= n) weft_fetch(in + from + ${step} + threadIdx.x * ${PACKS * perPack});
   const weft_key* bests = (const weft_key*)(work + bests_at) + row * sampled;
   const auto best_of = [&](unsigned int group, weft_value& key) {
     key = bests[group];
