@@ -1,6 +1,6 @@
 // The rows of sparse matrices in another one: of one matrix those of some numbers, of several ones above one
-// another or side by side. Elements of stretches of rows are counted first, so that each stretch knows where
-// it begins. Rows that follow one another there and here are copied at once.
+// another or side by side. Of several threads each first counts the elements of stretches of rows, so that a
+// stretch knows where it begins. Rows that follow one another there and here are copied at once.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cpu/copy-forward.h"
 #include "cpu/sparse-lines.h"
 #include "cpu/sparse-moves.h"
 
@@ -65,9 +66,9 @@ Gather readGather(const std::vector<int64_t>& n) {
   return g;
 }
 
-// Rows that are counted, and then copied, by a thread.
+// Rows that a thread copies at a time.
 constexpr int64_t kStretch = 4096;
-// Elements up to which a loop is quicker than a call of `memmove`.
+// Elements up to which a loop is quicker than `copyForward`.
 constexpr int64_t kShort = 16;
 // Elements that are copied together, without a loop, where there is room: those behind a row's last one are
 // written by the rows behind it.
@@ -84,7 +85,7 @@ struct Together {
 template <typename T>
 void moveElements(const T* from, int64_t count, T* to) {
   if (count > kShort) {
-    std::copy_n(from, count, to);
+    copyForward(from, count, to);
     return;
   }
 #pragma GCC unroll 4
@@ -108,7 +109,7 @@ class Gathering {
     }
   }
 
-  // Counts stretches of rows, then writes each behind those before it.
+  // Writes each stretch of rows behind those before it, which one thread has written by then.
   void write(ThreadPool& pool, const std::atomic<bool>* cancel) const {
     const int64_t stretches = (g_.rows + kStretch - 1) / kStretch;
     std::vector<int64_t> ends(static_cast<size_t>(stretches + 1));
@@ -118,17 +119,17 @@ class Gathering {
         work(static_cast<size_t>(s), s * kStretch, std::min(g_.rows, (s + 1) * kStretch));
       });
     };
-    each([&](size_t s, int64_t first, int64_t last) { ends[s + 1] = count(first, last); });
-    // src/exec/run/checks-in-run.ts says which.
-    if (hasMissed_.load(std::memory_order_relaxed))
-      throw std::out_of_range("[sparse] expected numbers of rows");
+    const bool isCounted = pool.workers() > 1;
+    if (isCounted) each([&](size_t s, int64_t first, int64_t last) { ends[s + 1] = count(first, last); });
     for (size_t s = 1; s < ends.size(); s++) ends[s] = std::min(g_.bound, ends[s - 1] + ends[s]);
     starts_[0] = 0;
     each([&](size_t s, int64_t first, int64_t last) {
-      for (int64_t row = first; row < last; row++)
-        starts_[row + 1] = static_cast<Index>(std::min(g_.bound, starts_[row + 1] + ends[s]));
-      copyRows(first, last, {ends[s], ends[s + 1]});
+      const int64_t end = writeRows(first, last, {ends[s], isCounted ? ends[s + 1] : g_.bound});
+      if (!isCounted) ends[s + 1] = end;
     });
+    // src/exec/run/checks-in-run.ts says which.
+    if (hasMissed_.load(std::memory_order_relaxed))
+      throw std::out_of_range("[sparse] expected numbers of rows");
     if (!g_.isOpen) clearLines({ends.back(), g_.bound}, pool, places_, values_);
   }
 
@@ -142,43 +143,45 @@ class Gathering {
     int64_t rows;
   };
 
-  // Writes the ends of rows [first, last), counted from the beginning of the first one; gives the last.
+  // Elements of rows [first, last).
   int64_t count(int64_t first, int64_t last) const {
+    int64_t sum = 0;
     if (g_.hasNumbers()) {
       const From& from = from_[0];
-      return countRows(first, last, 0, [&](int64_t row) { return lengthOf(from, ownRow(from, row)); });
+      for (int64_t row = first; row < last; row++) sum += lengthOf(from, ownRow(from, row));
+      return sum;
     }
-    if (g_.way == GatherWay::beside) {
-      return countRows(first, last, 0, [&](int64_t row) {
-        int64_t sum = 0;
-        for (const From& from : from_) sum += lengthOf(from, row);
-        return sum;
-      });
-    }
-    int64_t before = 0, sum = 0;
+    eachPart(first, last, [&](const From& from, int64_t row, int64_t end) {
+      sum += std::max<int64_t>(0, from.lines.begin(end) - from.lines.begin(row));
+    });
+    return sum;
+  }
+
+  // Calls `use` with the rows of each matrix that are in rows [first, last).
+  template <typename Use>
+  void eachPart(int64_t first, int64_t last, const Use& use) const {
+    int64_t before = 0;
     for (const From& from : from_) {
+      if (g_.way == GatherWay::beside) {
+        use(from, first, last);
+        continue;
+      }
       const int64_t row = std::max(first, before), end = std::min(last, before + from.rows);
-      if (row < end) sum = moveStarts(from, row - before, end - before, sum, starts_ + row);
+      if (row < end) use(from, row - before, end - before);
       before += from.rows;
     }
-    return sum;
   }
 
-  template <typename Length>
-  int64_t countRows(int64_t first, int64_t last, int64_t sum, const Length& length) const {
-    for (int64_t row = first; row < last; row++) {
-      sum = std::min(g_.bound, sum + length(row));
-      starts_[row + 1] = static_cast<Index>(sum);
+  // Writes the ends of rows that follow one another in their matrix, counted on from `sum`. Numbers without a
+  // sign, as starts that cannot be may be any.
+  void moveStarts(const From& from, int64_t row, int64_t end, int64_t sum, Index* to) const {
+    const auto most = static_cast<Index>(std::min<int64_t>(g_.bound, std::numeric_limits<Index>::max()));
+    const Index* const starts = from.lines.starts + row;
+    const auto apart = static_cast<Unsigned>(sum) - static_cast<Unsigned>(from.lines.begin(row));
+    for (int64_t k = 1; k <= end - row; k++) {
+      const auto moved = static_cast<Index>(static_cast<Unsigned>(starts[k]) + apart);
+      to[k - 1] = std::clamp<Index>(moved, 0, most);
     }
-    return sum;
-  }
-
-  // Writes the ends of rows that follow one another in their matrix, counted on from `sum`; gives the last.
-  int64_t moveStarts(const From& from, int64_t row, int64_t end, int64_t sum, Index* to) const {
-    const int64_t apart = sum - from.lines.begin(row);
-    for (int64_t at = row + 1; at <= end; at++)
-      *++to = static_cast<Index>(std::clamp<int64_t>(from.lines.begin(at) + apart, 0, g_.bound));
-    return *to;
   }
 
   static int64_t lengthOf(const From& from, int64_t row) {
@@ -221,40 +224,43 @@ class Gathering {
     return count;
   }
 
-  // Copies rows [first, last) to places that they fill.
-  void copyRows(int64_t first, int64_t last, Range to) const {
+  // Writes the ends of rows [first, last), and their elements to the first of these places; gives the end.
+  int64_t writeRows(int64_t first, int64_t last, Range to) const {
     switch (g_.way) {
       case GatherWay::chosen:
       case GatherWay::given:
       case GatherWay::givenNarrow:
-        return copyChosen(first, last, to);
+        return writeChosen(first, last, to);
       case GatherWay::above:
-        return copyAbove(first, last, to);
+        eachPart(first, last, [&](const From& from, int64_t row, int64_t end) {
+          moveStarts(from, row, end, to.first, starts_ + first + 1);
+          to.first += copy(from, row, end, to);
+          first += end - row;
+        });
+        return to.first;
       case GatherWay::beside:
-        for (int64_t row = first; row < last; row++)
+        for (int64_t row = first; row < last; row++) {
           for (const From& from : from_) to.first += copy(from, row, row + 1, to);
+          starts_[row + 1] = static_cast<Index>(to.first);
+        }
+        return to.first;
     }
+    return to.first;
   }
 
-  void copyChosen(int64_t first, int64_t last, Range to) const {
+  int64_t writeChosen(int64_t first, int64_t last, Range to) const {
     const From& from = from_[0];
     for (int64_t row = first; row < last;) {
       const int64_t own = ownRow(from, row);
       int64_t count = 1;
       while (row + count < last && own + count < from.rows && ownRow(from, row + count) == own + count)
         count++;
-      to.first += copy(from, own, own + count, to);
+      const int64_t end = to.first + copy(from, own, own + count, to);
+      if (count > 1) moveStarts(from, own, own + count - 1, to.first, starts_ + row + 1);
       row += count;
+      starts_[row] = static_cast<Index>(to.first = end);
     }
-  }
-
-  void copyAbove(int64_t first, int64_t last, Range to) const {
-    int64_t before = 0;
-    for (const From& from : from_) {
-      const int64_t row = std::max(first, before), end = std::min(last, before + from.rows);
-      if (row < end) to.first += copy(from, row - before, end - before, to);
-      before += from.rows;
-    }
+    return to.first;
   }
 
   const Gather& g_;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cpu/copy-forward.h"
 #include "cpu/sparse-lines.h"
 #include "cpu/threads.h"
 
@@ -21,14 +22,14 @@ void moveDown(int64_t from, int64_t count, int64_t to, ThreadPool& pool, Element
   const int64_t apart = from - to;
   if (apart == 0 || count == 0) return;
   if (apart < kPiece) {
-    (std::copy(lines + from, lines + from + count, lines + to), ...);
+    (copyForward(lines + from, count, lines + to), ...);
     return;
   }
   for (int64_t first = 0; first < count; first += apart) {
     const int64_t last = std::min(count, first + apart);
     pool.parallelFor((last - first + kPiece - 1) / kPiece, [&](int64_t piece, int) {
       const int64_t begin = first + piece * kPiece, size = std::min(kPiece, last - begin);
-      (std::copy_n(lines + from + begin, size, lines + to + begin), ...);
+      (copyForward(lines + from + begin, size, lines + to + begin), ...);
     });
   }
 }
