@@ -46,59 +46,83 @@ export type Zero = 0 | -0 | 'positive';
  */
 export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 0): Expr {
   const { dtype } = values;
-  const isPositive = none === 'positive';
   if (isEmpty(bins) || width === 0)
-    return filled(isFloat(dtype) && !isPositive ? -0 : 0, dtype, bins.count * width);
-  // Small negative sums are rounded to -0.
-  const signed = (sums: Expr): Expr => (isPositive ? map('add', [sums, 0]) : sums);
-  if (isHalf(dtype)) return signed(cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype));
+    return filled(isFloat(dtype) && none !== 'positive' ? -0 : 0, dtype, bins.count * width);
+  if (isHalf(dtype)) return signed(cast(sumsIn(bins, cast(values, 'float32'), width, none), dtype), none);
   if (isComplex(dtype)) {
     const part = (name: 'real' | 'imag'): Expr => sumsIn(bins, map(name, [values]), width, none);
     return fromParts(part('real'), part('imag'), dtype);
   }
   if (!isFloat(dtype)) return cast(combined('sum', partial(bins, 'sum', width, [values])), dtype);
   const rows = bins.keys.shape[0]!;
-  if (dtype === 'float32' && typeof bins.by === 'string' && isExact(rows, bins.count, width)) {
-    const bits = windowBits(rows)!;
-    const windows = windowsOf(bits);
-    const numbers = combined('sum', partial(bins, 'exact', width, [values], windows, bits), windows);
-    return atOnce(bins, values, width, signed(exactSums(numbers, bits, isPositive ? 0 : none)), {
-      parts: 0,
-      bits,
-      none,
-    });
-  }
-  const given = isWidened(values) ? values.inputs[0]! : values;
-  const bits = fixedBits(rows);
-  const sums = floatSums(given, dtype, bits, (op, inputs, numbers) =>
-    combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, numbers, bits), numbers),
-  );
-  return atOnce(bins, given, width, signed(sums), { parts: FIXED_PARTS, bits, none });
+  const isInWindows = dtype === 'float32' && typeof bins.by === 'string' && isExact(rows, bins.count, width);
+  const form = isInWindows
+    ? { dtype, parts: 0, bits: windowBits(rows)!, none }
+    : { dtype, parts: FIXED_PARTS, bits: fixedBits(rows), none };
+  return atOnce(bins, isWidened(values) ? values.inputs[0]! : values, width, form);
 }
 
 /** Whether values are float32 in float64, which the routines read as they are. */
 const isWidened = (values: Expr): boolean =>
   values.kind === 'cast' && values.dtype === 'float64' && values.inputs[0]!.dtype === 'float32';
 
+/** How floats are summed: in which dtype, in how many numbers of a sum, 0 for windows, of how many bits, and its zero. */
+interface SumForm {
+  readonly dtype: DType;
+  readonly parts: number;
+  readonly bits: number;
+  readonly none: Zero;
+}
+
 /** As `Zeros` of `native/cpu/bin-finish.h`. */
 const zeroCode = (none: Zero): number => (none === 'positive' ? 0 : Object.is(none, -0) ? 1 : 2);
+const ZEROS: readonly Zero[] = ['positive', -0, 0];
 
 /** Rows from which on a routine of one pass is worth a choice. */
 const LEAST_AT_ONCE = 2 ** 12;
 
-/** Sums, or where the target has a routine for it the same in one pass (`fusion/passes/both-ways.ts`). */
-function atOnce(
-  { asked, count, keys, by }: Binning,
-  values: Expr,
-  width: number,
-  sums: Expr,
-  { parts, bits, none }: { readonly parts: number; readonly bits: number; readonly none: Zero },
-): Expr {
-  if (typeof by !== 'string' || keys.shape[0]! < LEAST_AT_ONCE) return sums;
-  const isDouble = Number(sums.dtype === 'float64');
+/** Sums by a routine of one pass, or where the target has none of it by units (`fusion/passes/both-ways.ts`). */
+function atOnce(bins: Binning, values: Expr, width: number, form: SumForm): Expr {
+  const { asked, count, keys, by } = bins;
+  if (typeof by !== 'string' || keys.shape[0]! < LEAST_AT_ONCE) return byUnits(bins, values, width, form);
+  const { dtype, parts, bits, none } = form;
+  const isDouble = Number(dtype === 'float64');
   const parameters = [count, width, BIN_MODES.indexOf(by), isDouble, parts, bits, zeroCode(none)];
-  return call('binSums', parameters, [keys, values, sums], asked)[0]!;
+  return call('binSums', parameters, [keys, values], asked)[0]!;
 }
+
+/** The sums of the routine `binSums` by those of units of rows. */
+export function sumsByUnits(inputs: readonly Expr[], parameters: readonly number[]): Expr {
+  const [keys, values] = inputs as readonly [Expr, Expr];
+  const [count, width, mode, isDouble, parts, bits, zeros] = parameters as readonly [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const dtype = isDouble === 1 ? 'float64' : 'float32';
+  const bins: Binning = { asked: 'bins', count, keys, by: BIN_MODES[mode]! };
+  return byUnits(bins, values, width, { dtype, parts, bits, none: ZEROS[zeros]! });
+}
+
+function byUnits(bins: Binning, values: Expr, width: number, { dtype, parts, bits, none }: SumForm): Expr {
+  const isPositive = none === 'positive';
+  if (parts === 0) {
+    const windows = windowsOf(bits);
+    const numbers = combined('sum', partial(bins, 'exact', width, [values], windows, bits), windows);
+    return signed(exactSums(numbers, bits, isPositive ? 0 : none), none);
+  }
+  const sums = floatSums(values, dtype, bits, (op, inputs, numbers) =>
+    combined(op === 'scale' ? 'max' : 'sum', partial(bins, op, width, inputs, numbers, bits), numbers),
+  );
+  return signed(sums, none);
+}
+
+/** Small negative sums are rounded to -0. */
+const signed = (sums: Expr, none: Zero): Expr => (none === 'positive' ? map('add', [sums, 0]) : sums);
 
 /** The dtypes that extremes are found in; others are held by one of these. */
 const HELD: Readonly<Partial<Record<DType, DType>>> = {

@@ -37,8 +37,8 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     const size = x.inputs[1]!.shape[0]! - 1;
     return [{ indices: x.inputs[0]!, op: x.asked ?? 'take', axis: 0, from: -size, size, site }];
   }
-  if (x.routine !== 'bins') return NONE;
-  const [, size, , place] = x.parameters as readonly [number, number, number, number];
+  if (x.routine !== 'bins' && x.routine !== 'binSums') return NONE;
+  const [size, , place] = x.parameters.slice(x.routine === 'bins' ? 1 : 0) as [number, number, number];
   const mode = BIN_MODES[place];
   if (mode !== 'raise' && mode !== 'raiseFromEnd') return NONE;
   const from = mode === 'raise' ? 0 : -size;

@@ -20,9 +20,9 @@
  */
 import type { DType } from './dtype.js';
 import type { Expr } from './expr.js';
-import { cast, constant, hostArray, map } from './infer.js';
+import { cast, constant, map } from './infer.js';
 import { slice } from './slicing.js';
-import { gather, reshape } from './view-nodes.js';
+import { reshape } from './view-nodes.js';
 
 const INFINITE = 4096;
 const NOT_A_NUMBER = 8192;
@@ -55,7 +55,7 @@ export function floatSums(values: Expr, dtype: DType, bits: number, combined: Co
 function scaledBack(scales: Expr, whole: Expr, rest: Expr, bits: number): Expr {
   const multiple = map('multiply', [nearest(whole, rest, bits), 2 ** (1 - bits)]);
   const place = map('maximum', [map('subtract', [scales, 2]), 0]);
-  return map('multiply', [multiple, gather(powers(), cast(place, 'int64'), 0, 'clip', scales.shape)]);
+  return map('multiply', [multiple, powerOfTwo(place)]);
 }
 
 /**
@@ -103,8 +103,16 @@ function infinities(scales: Expr, plus: Expr, minus: Expr): Expr {
   return map('where', [isUndefined, constant(Number.NaN, 'float64'), signed]);
 }
 
-const POWERS = Float64Array.from({ length: 2046 }, (_, k) => 2 ** (k - 1022));
+const float = (value: number): Expr => constant(value, 'float64');
 
-/** 2^-1022 … 2^1023: the normal powers of two. */
-const powers = (): Expr =>
-  hostArray({ type: 'host', data: POWERS, offset: 0, strides: [1] }, 'float64', [POWERS.length]);
+/** 2^(place - 1022), of places from 0 to 2045, by the bits of the exponent: a table would be an array that the graph reads. */
+function powerOfTwo(place: Expr): Expr {
+  const exponent = map('subtract', [place, 1022]);
+  const size = map('abs', [exponent]);
+  const factors = Array.from({ length: 10 }, (_, bit) => {
+    const isSet = map('notEqual', [map('bitwiseAnd', [size, 2 ** bit]), 0]);
+    return map('where', [isSet, float(2 ** (2 ** bit)), float(1)]);
+  });
+  const power = factors.reduce((product, factor) => map('multiply', [product, factor]));
+  return map('where', [map('less', [exponent, 0]), map('divide', [float(1), power]), power]);
+}

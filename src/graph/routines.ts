@@ -71,11 +71,11 @@ export const ROUTINES = {
    */
   bins: { results: ([keys, values], parameters) => [binResult(keys!, values, parameters)] },
   /**
-   * The sums of floats by bin [bins · width], of float64 or else float32. Inputs: the keys, the values [rows · width] of
-   * either, and, up to the passes (`fusion/passes/both-ways.ts`), the sums as results of `bins` make them. Parameters:
-   * bins, width, the place in `BIN_MODES`, whether the sums are float64 (1) or not (0); of `fixed-sums.ts` how many
-   * numbers a sum has, or 0 for `exact-sums.ts`; their bits; and the zero that nothing, and what cancels
-   * out, is: any (0), or as those have it, -0 (1) or 0 (2) of exact ones.
+   * The sums of floats by bin [bins · width], of float64 or else float32. Inputs: the keys, and the values [rows · width] of
+   * either. Elsewhere they are made of results of `bins` (`fusion/passes/both-ways.ts`). Parameters: bins, width, the
+   * place in `BIN_MODES`, whether the sums are float64 (1) or not (0); of `fixed-sums.ts` how many numbers a sum has, or
+   * 0 for `exact-sums.ts`; their bits; and the zero that nothing, and what cancels out, is: any (0), or as those have it,
+   * -0 (1) or 0 (2) of exact ones.
    */
   binSums: {
     results: (_, [bins, width, , isDouble]) => [

@@ -59,7 +59,7 @@ export function routineValues(
   if (routine === 'bins' || routine === 'histogram')
     return [binValues(routine === 'histogram', parameters, inputs)];
   // Of two ways, the one of other nodes.
-  if (routine === 'binSums' || routine === 'members' || routine === 'among') return [inputs[2]!.values];
+  if (routine === 'members' || routine === 'among') return [inputs[2]!.values];
   if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
   if (OF_THREE_RESULTS.has(routine)) return inputs.slice(-3).map(({ values }) => values);
   const sparse = sparseWay(routine, parameters, inputs);

@@ -5,8 +5,10 @@
  * It shares nothing with the optimizer or the backends but the node types. Property tests and the program
  * suite compare it with what `compute` gives; the NumPy fixtures check the interpreter itself.
  */
+import { sumsByUnits } from '../../src/graph/binning.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger, type Scalar } from '../../src/graph/dtype.js';
 import type { Expr, ExprOf, Shape } from '../../src/graph/expr.js';
+import { argumentLike } from '../../src/graph/loops.js';
 import { type OpName, opRow } from '../../src/graph/ops.js';
 import { folded } from './folds.js';
 import { elementAt, fromScalars, type HostArray, indices, offsetsOf, sizeOf, stridesOf } from './host.js';
@@ -81,6 +83,7 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
     case 'contract':
       return contract(node, inputs);
     case 'call': {
+      if (node.routine === 'binSums') return sumsOfBins(node, inputs);
       const given = node.inputs.map(({ dtype, shape }, i) => ({ dtype, shape, values: inputs[i]! }));
       const values = routineValues(node.routine, node.parameters, given)[node.result]!;
       return values.map((value) => castScalar(value, node.dtype));
@@ -88,6 +91,11 @@ function evaluateNode(node: Expr, inputs: readonly Values[], args: readonly Valu
     case 'loop':
       return loopValues(node, inputs);
   }
+}
+
+function sumsOfBins({ inputs, parameters }: ExprOf<'call'>, values: readonly Values[]): Values {
+  const given = inputs.map((input, k) => argumentLike(input, k));
+  return evaluateAll([sumsByUnits(given, parameters)], values)[0]!;
 }
 
 function joinedValues({ axis, shape, inputs: parts }: ExprOf<'join'>, values: readonly Values[]): Values {

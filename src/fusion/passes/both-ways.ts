@@ -2,9 +2,6 @@
  * Routines that only the CPU has, or that do not always fit, and the nodes that give the same values everywhere: a graph
  * has both ways, the second one as further inputs of the call.
  *
- *     binSums keys values (sums by units)      →   sums by units            for several devices, plans in which it does not fit,
- *                                                                           and on a GPU few rows, or bins that fit a block
- *     binSums keys values (sums by units)      →   binSums keys values      else, in one pass over the values
  *     unique x (distinct of sorted x) (count)  →   distinct of sorted x     for several devices, plans in which it does not fit,
  *                                                                           and the CPU
  *     unique x (distinct of sorted x) (count)  →   unique x                 for a GPU, which may need no sort
@@ -37,12 +34,15 @@
  *     svd a         →   svd, V of its Vᴴ, and a search for NaN in its values
  *     eig a         →   eig of aᵀ in C order, complex vectors of its columns, and such a search
  *     leastSquares a b → products of the singular vectors
+ *     binSums k v   →   sums by units, also for several devices and plans in which it does not fit; not where a GPU has
+ *                         many rows, and more bins than fit a block
  *     sparseTranspose, sparseGather, sparseCombine, sparseKept → those of `graph/sparse-ways.ts`, also for several devices and
  *                         plans in which they do not fit
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
 import { isSummedAtOnce } from '../../graph/bin-units.js';
+import { sumsByUnits } from '../../graph/binning.js';
 import { svdByLibrary } from '../../graph/decompositions.js';
 import { determinantsByKernels } from '../../graph/determinants.js';
 import { eigByLibrary } from '../../graph/eigenvalues.js';
@@ -66,6 +66,7 @@ import {
 import { exponentialByProducts } from '../../graph/matrix-exponential.js';
 import { qrByLibrary } from '../../graph/qr.js';
 import type { ArrayType } from '../../graph/routine-row.js';
+import type { RoutineName } from '../../graph/routines.js';
 import { hasWay, wayOf } from '../../graph/sparse-ways.js';
 import type { Slices } from '../../host/slices.js';
 import { type Editor, type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
@@ -73,7 +74,6 @@ import { spliced } from './splice.js';
 
 /** The inputs of the routines themselves; those behind them are the other way's results, in order. */
 const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => number>> = {
-  binSums: () => 2,
   unique: () => 1,
   uniqueCounts: () => 1,
   labels: () => 1,
@@ -86,7 +86,6 @@ const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => numb
 
 /** Those of one unit, or whose units all read a whole operand, whose other way can be cut. */
 const IN_PARTS: ReadonlySet<string> = new Set([
-  'binSums',
   'members',
   'among',
   'unique',
@@ -101,20 +100,26 @@ function otherWay(node: GraphNode): number | undefined {
   return own === undefined ? undefined : node.inputs[own(node.parameters) + node.result];
 }
 
+/** Whether other nodes in parts are made of the inputs of a routine. */
+const isMadeInParts = (routine: RoutineName): boolean => hasWay(routine) || routine === 'binSums';
+
 /** Whether a node has both ways, the other one in parts. */
 export const isInParts = (node: GraphNode | undefined): boolean =>
   node?.kind === 'call' &&
-  (hasWay(node.routine) || (IN_PARTS.has(node.routine) && otherWay(node) !== undefined));
+  (isMadeInParts(node.routine) || (IN_PARTS.has(node.routine) && otherWay(node) !== undefined));
 
 /** The other way of such a node. */
 export const byParts: Rule = (node, editor) => {
   if (!isInParts(node)) return undefined;
-  return node.kind === 'call' && hasWay(node.routine) ? madeWay(node, editor) : otherWay(node);
+  return node.kind === 'call' && isMadeInParts(node.routine) ? madeWay(node, editor) : otherWay(node);
 };
 
-/** The nodes that a call of the CPU alone stands for. */
-const madeWay = (node: GraphNodeOf<'call'>, editor: Editor): number =>
-  spliced(editor, node.inputs, (given) => wayOf(node.routine, given, node.parameters).results[node.result]!);
+/** The nodes that a call stands for. */
+const madeWay = ({ routine, inputs, parameters, result }: GraphNodeOf<'call'>, editor: Editor): number =>
+  spliced(editor, inputs, (given) => {
+    const made = EXPANSIONS[routine];
+    return (made?.(given, parameters) ?? wayOf(routine, given, parameters).results)[result]!;
+  });
 
 export const inParts = (graph: MutableGraph): Slices<void> => rewriteInOneWalk(graph, { call: [byParts] });
 
@@ -130,13 +135,8 @@ const onCpu: Rule = (node, editor) =>
   node.kind === 'call' && GPU_ALONE.has(node.routine) ? otherWay(node) : atOnce(node, editor);
 
 /** The way of a GPU; both of what it may make at once. */
-const onGpu: Rule = (node, editor) => {
-  if (node.kind === 'call' && GPU_ALONE.has(node.routine)) return undefined;
-  if (node.kind !== 'call' || node.routine !== 'binSums') return otherWay(node);
-  const [bins, width] = node.parameters as readonly [number, number];
-  const [rows] = editor.node(node.inputs[0]!).shape as readonly [number];
-  return isSummedAtOnce(rows, bins, width) ? undefined : otherWay(node);
-};
+const onGpu: Rule = (node) =>
+  node.kind === 'call' && GPU_ALONE.has(node.routine) ? undefined : otherWay(node);
 
 /** The results of routines that have no other way among their inputs. */
 const EXPANSIONS: Partial<
@@ -153,6 +153,7 @@ const EXPANSIONS: Partial<
   svd: ([a], [hasVectors]) => svdByLibrary(a!, hasVectors === 1),
   eig: ([a], [hasVectors]) => eigByLibrary(a!, hasVectors === 1),
   leastSquares: leastSquaresByVectors,
+  binSums: (inputs, parameters) => [sumsByUnits(inputs, parameters)],
 };
 
 /** Where a GPU has a call of the name itself: such forms of it stay. */
@@ -161,6 +162,7 @@ const STAYS: Partial<Record<string, (a: ArrayType, parameters: readonly number[]
   luSolve: ({ shape }) => shape.at(-1)! <= SMALL_ROWS,
   svd: (_, [, isOfCpu]) => isOfCpu !== 1,
   eig: (_, [, isOfCpu]) => isOfCpu !== 1,
+  binSums: ({ shape: [rows] }, [bins, width]) => isSummedAtOnce(rows!, bins!, width!),
 };
 
 const isExpanded = (
@@ -172,12 +174,8 @@ const isExpanded = (
     (EXPANSIONS[node.routine] !== undefined &&
       STAYS[node.routine]?.(nodes(node.inputs[0]!), node.parameters) !== true));
 
-const expanded: Rule = (node, editor) => {
-  if (node.kind === 'call' && hasWay(node.routine)) return madeWay(node, editor);
-  if (!isExpanded(node, (id) => editor.node(id))) return undefined;
-  const results = EXPANSIONS[node.routine]!;
-  return spliced(editor, node.inputs, (given) => results(given, node.parameters)[node.result]!);
-};
+const expanded: Rule = (node, editor) =>
+  isExpanded(node, (id) => editor.node(id)) ? madeWay(node, editor) : undefined;
 
 const hasAny = ({ nodes }: Pick<Graph, 'nodes'>): boolean =>
   nodes.some((node) => node !== undefined && otherWay(node) !== undefined);
