@@ -8,7 +8,7 @@ import type { Expr, IndexMode } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
-import { cast, constant, isExpr } from './infer.js';
+import { cast, constant, isExpr, map } from './infer.js';
 import { MODES } from './selectors.js';
 import { checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
@@ -38,9 +38,20 @@ export function taken(
   }
   if (list !== undefined && mode === 'raise') for (const value of list.flat) checkIndex(op, value, at, size);
   if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
-  if (index !== undefined) return gather(source, cast(index, 'int64'), at, mode, shape, op);
+  if (index !== undefined) return gather(source, asInt64(index, mode, size), at, mode, shape, op);
   // Indices of a list are known to be in range, and are looked at here alone.
   const counted =
     mode === 'raise' ? list!.flat.map((value) => (value < 0n ? value + BigInt(size) : value)) : list!.flat;
   return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
 }
+
+/** Indices as int64: those of uint64 that it does not hold are beyond all ends, not negative. */
+function asInt64(index: Expr, mode: IndexMode, size: number): Expr {
+  if (index.dtype !== 'uint64') return cast(index, 'int64');
+  const within =
+    mode === 'wrap'
+      ? map('remainder', [index, constant(size, 'uint64')])
+      : map('minimum', [index, constant(MOST_INT64, 'uint64')]);
+  return cast(within, 'int64');
+}
+const MOST_INT64 = 2n ** 63n - 1n;

@@ -12,6 +12,7 @@ import {
   npy,
   type PlanSummary,
   plan,
+  topK,
 } from '../../src/index.js';
 import { backends } from '../support/backends.js';
 import { BUDGET_JOBS, type BudgetJob, budgetJob, randomMatrix } from '../support/budget-corpus.js';
@@ -56,6 +57,10 @@ function wrongOf(
   return wrong;
 }
 
+function selected(x: Lazy): Lazy {
+  return x.extract(x.greater(0));
+}
+
 const clusters = (): Lazy[] => {
   const [points, centers] = [randomMatrix(20_000, 8, 1), randomMatrix(16, 8, 2)];
   const distances = points.expandDims(1).sub(centers.expandDims(0)).square().sum(2);
@@ -84,6 +89,13 @@ const lookedUp = (): Lazy =>
     .take(randomMatrix(3000, 1, 2).flatten().abs().mul(100).astype('int32').clip(0, 1999), 0)
     .transpose()
     .mul(2);
+/** Jobs that are planned in other ways where they do not fit, some of which need more than the whole. */
+const WAYS: readonly BudgetJob[] = [
+  { name: 'the first of a line', results: Object.values(topK(randomMatrix(1, 10_000, 1).flatten(), 3)) },
+  { name: 'what a mask selects', results: [selected(randomMatrix(1, 5000, 1).flatten())] },
+  { name: 'medians of few rows', results: [randomMatrix(64, 4096, 1).median(1)] },
+  { name: 'distinct values', results: [randomMatrix(1, 8192, 1).flatten().mul(100).floor().uniqueValues()] },
+];
 const OTHERS: readonly BudgetJob[] = [
   { name: 'a segmented graph', results: [segmented()] },
   { name: 'rows by computed indices', results: [lookedUp()] },
@@ -100,8 +112,8 @@ const JOBS = [...OTHERS, ...Array.from({ length: count }, (_, k) => budgetJob(ev
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'a budget that a refusal names on %s',
   (device) => {
-    it(`is enough, and not much less is, for ${JOBS.length} jobs`, () => {
-      const wrong = JOBS.flatMap((job) => {
+    it(`is enough, and not much less is, for ${JOBS.length + WAYS.length} jobs`, () => {
+      const wrong = [...JOBS, ...WAYS].flatMap((job) => {
         const whole = plan(job.results, { device }).peakBytes;
         return [1, Math.ceil(whole / 8) + 1].flatMap((memory) =>
           wrongOf(job, { device, memory }, ['memory']),
@@ -109,6 +121,17 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       });
       expect(wrong).toEqual([]);
     }, 300_000);
+
+    it('is no more than the job takes as a whole', () => {
+      for (const { name, results } of WAYS) {
+        const whole = plan(results, { device }).peakBytes;
+        for (const part of [2, 16, 64])
+          expect(
+            refusalOf(results, { device, memory: Math.ceil(whole / part) })?.needed.memory ?? 0,
+            name,
+          ).toBeLessThanOrEqual(1.01 * whole);
+      }
+    });
 
     it('is the same when the job is computed', async () => {
       for (const result of [segmented(), lookedUp()]) {

@@ -46,6 +46,29 @@ describe('takeAlongAxis', () => {
     expect(() => x.takeAlongAxis([[0], [0], [4]])).toThrow(RangeArgumentError);
   });
 
+  it('has uint64 indices beyond int64 behind the end', async () => {
+    const far = lazy(new BigUint64Array([2n ** 64n - 1n, 2n ** 63n, 1n]), { shape: [3, 1] });
+    const wide = lazy(
+      Float32Array.from({ length: 9 }, (_, k) => k),
+      { shape: [3, 3] },
+    );
+    const [wrapped, clipped, line] = await compute([
+      wide.takeAlongAxis(far, 1, { mode: 'wrap' }),
+      wide.takeAlongAxis(far, 1, { mode: 'clip' }),
+      wide.take(far.flatten(), 1, { mode: 'clip' }),
+    ]);
+    // 2⁶⁴ - 1 is a multiple of 3, 2⁶³ is two more than one.
+    expect(wrapped.toArray()).toEqual([[0], [5], [7]]);
+    expect(clipped.toArray()).toEqual([[2], [5], [7]]);
+    expect(line.toArray()).toEqual([
+      [2, 2, 1],
+      [5, 5, 4],
+      [8, 8, 7],
+    ]);
+    await expect(wide.takeAlongAxis(far, 1).compute()).rejects.toThrow(RangeArgumentError);
+    await expect(wide.slice(far.flatten()).compute()).rejects.toThrow(RangeArgumentError);
+  });
+
   it('gives empty arrays, and refuses shapes that do not meet', () => {
     expect(x.takeAlongAxis(lazy(new Int32Array(0), { shape: [3, 0] })).shape).toEqual([3, 0]);
     expect(() => x.takeAlongAxis([0, 1])).toThrow(ShapeError);

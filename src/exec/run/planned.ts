@@ -115,24 +115,39 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   if (!hasEpilogues(passed) && !hasCompactedValues(passed))
     return yield* cuttablePlan(canonical, target, passes, passed);
   const planned = yield* planOfGraph(canonical, target, passed);
-  if (!(planned instanceof Refused)) {
-    const isCut = devicePlansOf(planned.plan).some(({ steps }) =>
-      steps.flatMap(sweepsOf).some(({ panels }) => panels === undefined),
-    );
-    if (!isCut) return { ...planned, passes: all };
+  if (planned instanceof Refused) {
+    const uncut = function* (): Slices<MemoryError | undefined> {
+      const error = yield* planned.error();
+      const { memory } = error.needed;
+      if (memory === undefined) return undefined;
+      const enough = yield* planOfGraph(
+        canonical,
+        { ...target, budget: memory, freeBytes: undefined },
+        passed,
+      );
+      return enough instanceof Refused || isCut(enough) ? undefined : error;
+    };
+    return yield* cuttablePlan(canonical, target, passes, undefined, uncut);
   }
+  if (!isCut(planned)) return { ...planned, passes: all };
   return yield* cuttablePlan(canonical, target, passes);
 }
 
+/** Whether a plan has tiles other than panels of products. */
+const isCut = ({ plan }: Planned): boolean =>
+  devicePlansOf(plan).some(({ steps }) => steps.flatMap(sweepsOf).some(({ panels }) => panels === undefined));
+
 /**
  * The plan of the passes, whose graph may be known; where nothing fits, with routines, and then gathers, that can be cut
- * in the place of others. Where arrays that gathers read pass more than once, the one that copies least.
+ * in the place of others. Where arrays that gathers read pass more than once, the one that copies least. A refusal is the
+ * one of all ways that names the least memory; `other`: of a way that was refused before.
  */
 function* cuttablePlan(
   canonical: Canonical,
   target: ComputeTarget,
   passes: readonly Pass[],
   passed?: Graph,
+  other?: () => Slices<MemoryError | undefined>,
 ): Slices<Fitting> {
   const { graph: given } = canonical;
   const ways = [
@@ -140,14 +155,14 @@ function* cuttablePlan(
     ...(hasCutRoutines(given) ? [[CUT_ROUTINES]] : []),
     ...(hasCutGathers(given) ? [[CUT_GATHERS, CUT_ROUTINES]] : []),
   ];
-  let refused: Refused | undefined;
+  const refused: Refused[] = [];
   let found: Fitting | undefined;
   for (const [k, first] of ways.entries()) {
     const all = [...first, ...passes];
     const graph = (k === 0 ? passed : undefined) ?? (yield* passedGraph(canonical, target, all, {}));
     const planned = yield* planOfGraph(canonical, target, graph);
     if (planned instanceof Refused) {
-      refused = planned;
+      refused.push(planned);
       continue;
     }
     const tried = { ...planned, passes: all };
@@ -155,7 +170,18 @@ function* cuttablePlan(
     if (!devicePlansOf(found.plan).some(takesInParts)) return found;
   }
   if (found !== undefined) return found;
-  throw yield* refused!.error();
+  let least = other && (yield* other());
+  for (const each of refused) {
+    const error = yield* each.error();
+    if (least === undefined || asksForLess(error, least, budgetIn(target))) least = error;
+  }
+  throw least!;
+}
+
+/** Whether a refusal asks for less memory of the device than another one, or as much and less of the host's. */
+function asksForLess({ needed: a }: MemoryError, { needed: b }: MemoryError, budget = 0): boolean {
+  const [ours, theirs] = [a.memory ?? budget, b.memory ?? budget];
+  return ours < theirs || (ours === theirs && (a.hostMemory ?? 0) < (b.hostMemory ?? 0));
 }
 
 const bytesCopied = ({ plan }: Fitting): number =>
