@@ -14,4 +14,7 @@ struct CompactKernels {
   void (*values[5])(const uint8_t* mask, const void* in, int64_t kept, void* out);
 };
 
+// Those of this processor.
+const CompactKernels& compactKernels();
+
 }  // namespace weft::cpu

@@ -28,15 +28,15 @@ WEFT_DECLARE_COMPACTION(avx512)
 #endif
 #undef WEFT_DECLARE_COMPACTION
 
-namespace {
-
-const CompactKernels& kernels() {
+const CompactKernels& compactKernels() {
 #ifdef WEFT_HAS_AVX
   if (currentIsa() == Isa::avx512) return avx512::compactKernels();
   if (currentIsa() == Isa::avx2) return avx2::compactKernels();
 #endif
   return baseline::compactKernels();
 }
+
+namespace {
 
 constexpr int64_t kStretch = 1 << 16;
 
@@ -126,7 +126,7 @@ void withBits(size_t byteLength, const std::byte* values, const Use& use) {
 }
 
 void runByMask(const Line& line, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const CompactKernels& loops = kernels();
+  const CompactKernels& loops = compactKernels();
   const auto* mask = reinterpret_cast<const uint8_t*>(job.operands[0]);
   const auto count = [&](int64_t first, int64_t last) { return loops.count(mask + first, last - first); };
   if (line.kept == Kept::places) {

@@ -35,12 +35,12 @@ void moveDown(int64_t from, int64_t count, int64_t to, ThreadPool& pool, Element
 }
 
 // Writes starts and elements. `mostBefore(row)`: how many elements rows before it have at most, of rows + 1
-// up to `bound`; `mostOf(row)`: how many that row has at most; `write(row, to)` writes a row's elements from
-// place `to` of the lines on and gives their end. Gives the number of elements.
-template <typename Start, typename Before, typename Most, typename Write, typename... Element>
-int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& pool,
-                        const std::atomic<bool>* cancel, const Before& mostBefore, const Most& mostOf,
-                        const Write& write, Element*... lines) {
+// up to `bound`; `write(rows, to)` writes those of some rows to places of the lines, from the first one on,
+// and their ends, counted from there; it gives how many there are. Gives the number of elements.
+template <typename Start, typename Before, typename Write, typename... Element>
+int64_t writeStretchesAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& pool,
+                             const std::atomic<bool>* cancel, const Before& mostBefore, const Write& write,
+                             Element*... lines) {
   constexpr int64_t kLeast = 1 << 14;
   struct Stretch {
     int64_t row, first, count;
@@ -65,20 +65,7 @@ int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& 
   pool.parallelFor(stretches, [&](int64_t s, int) {
     Stretch& own = parts[static_cast<size_t>(s)];
     const Stretch& next = parts[static_cast<size_t>(s + 1)];
-    // Of its own, so that what they hold stays in registers.
-    const Most most = mostOf;
-    const Write writeRow = write;
-    int64_t to = own.first;
-    for (int64_t first = own.row; first < next.row; first += kRowsAtOnce) {
-      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-      const int64_t last = std::min(next.row, first + kRowsAtOnce);
-      for (int64_t row = first; row < last; row++) {
-        // Of starts that cannot be, a row may have more than there is room for.
-        if (to + most(row) <= next.first) to = writeRow(row, to);
-        starts[row + 1] = static_cast<Start>(to - own.first);
-      }
-    }
-    own.count = to - own.first;
+    own.count = write(Range{own.row, next.row}, Range{own.first, next.first});
   });
   starts[0] = 0;
   if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return 0;
@@ -91,6 +78,33 @@ int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& 
     end += own.count;
   }
   return end;
+}
+
+// The same row by row: `mostOf(row)`: how many elements a row has at most; `write(row, to)` writes them from
+// place `to` of the lines on and gives their end.
+template <typename Start, typename Before, typename Most, typename Write, typename... Element>
+int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& pool,
+                        const std::atomic<bool>* cancel, const Before& mostBefore, const Most& mostOf,
+                        const Write& write, Element*... lines) {
+  return writeStretchesAtOnce(
+      rows, bound, starts, pool, cancel, mostBefore,
+      [&](Range own, Range places) -> int64_t {
+        // Of its own, so that what they hold stays in registers.
+        const Most most = mostOf;
+        const Write writeRow = write;
+        int64_t to = places.first;
+        for (int64_t first = own.first; first < own.last; first += kRowsAtOnce) {
+          if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return 0;
+          const int64_t last = std::min(own.last, first + kRowsAtOnce);
+          for (int64_t row = first; row < last; row++) {
+            // Of starts that cannot be, a row may have more than there is room for.
+            if (to + most(row) <= places.last) to = writeRow(row, to);
+            starts[row + 1] = static_cast<Start>(to - places.first);
+          }
+        }
+        return to - places.first;
+      },
+      lines...);
 }
 
 }  // namespace weft::cpu
