@@ -141,19 +141,11 @@ void Assembler::compareImmediate(Gpr a, int32_t value) { gprImmediate(7, a, valu
 void Assembler::store(int32_t offset, Gpr from) { gprMemory(0x89, from, offset); }
 void Assembler::load(Gpr to, int32_t offset) { gprMemory(0x8b, to, offset); }
 void Assembler::compare(Gpr a, int32_t offset) { gprMemory(0x3b, a, offset); }
+void Assembler::addWide(Gpr to, int32_t offset) { gprMemory(0x03, to, offset); }
 
-void Assembler::addWide(Gpr to, int32_t offset) {
-  byte(kRexW | (numberOf(to) & 8 ? 4 : 0));
-  byte(0x03);
-  byte(kDisplaced | (numberOf(to) & 7) << 3 | numberOf(kBase));
-  word(offset);
-}
-
+// `operation` 5, a subtraction, is in the place of the register.
 void Assembler::decrement(int32_t offset) {
-  byte(kRexW);
-  byte(0x83);
-  byte(kDisplaced | 5 << 3 | numberOf(kBase));
-  word(offset);
+  gprMemory(0x83, Gpr{5}, offset);
   byte(1);
 }
 
