@@ -361,7 +361,6 @@ struct Reducer : Accumulation<M> {
                   reinterpret_cast<char*>(levels),
                   reinterpret_cast<char*>(&node),
                   1,
-                  kRowLevels,
                   0,
                   0};
     for (int64_t row = 0; row < n.rows; row++) {

@@ -102,7 +102,6 @@ struct ReduceState {
   char* levels;
   char* node;
   int64_t accumulators;
-  int64_t levelCount;
   // Elements each lane of the leaf has seen, and leaves in the cascade.
   int64_t steps;
   int64_t leaves;
@@ -133,7 +132,8 @@ struct ReduceFunctions {
   void (*push)(ReduceState& into, const ReduceState& from);
   // Writes the result's chunks.
   void (*finish)(ReduceState& state, const Fold& fold, const Operand& out);
-  // Reduces each row's first `valid` lanes to one value, written to all lanes of the row's chunk of `out`.
+  // Reduces each row's first `valid` lanes to one value, written to all lanes of the row's chunk of `out`;
+  // to one, where its rowStep is 1.
   void (*segments)(Extent extent, int64_t valid, const Operand* const* args, const Operand& out);
 };
 

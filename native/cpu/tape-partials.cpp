@@ -50,7 +50,7 @@ void TapePartials::bind(const TapeJob& job, char* memory, char* loops) {
     for (size_t r = 0; r < states->size(); r++) {
       const StateBytes bytes = bytesOf(job, tape_.reductions[r]);
       char* const leaf = memory + bytes.node;
-      (*states)[r] = {leaf, leaf + bytes.leaf, memory, job.accumulators, job.levels, 0, 0};
+      (*states)[r] = {leaf, leaf + bytes.leaf, memory, job.accumulators, 0, 0};
       memory += bytes.all();
     }
   }
