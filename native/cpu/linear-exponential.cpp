@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "cpu/linear-lu.h"
@@ -128,6 +129,8 @@ class Exponential {
     approximate(squarings, x);
     for (double k = 0; k < squarings + more && !work_.cancelled(); k++) {
       multiply(x, x, a());
+      // As zeros, infinities and NaN are: what has the same bits has the same square.
+      if (std::memcmp(a(), x, static_cast<size_t>(size_) * sizeof(T)) == 0) break;
       std::copy_n(a(), size_, x);
     }
   }

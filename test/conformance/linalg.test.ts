@@ -368,6 +368,14 @@ describe.each(LINEAR_BACKENDS)('exponentials on %s', (device) => {
     expect(single!.data[1]).toBeCloseTo(Math.E, 14);
   });
 
+  it('of numbers whose exponentials are 0 or 1 long before they are squared for the last time', async () => {
+    const [found] = await run(device, [
+      linalg.expm(lazy([0, 0, 0, -1e300, -1e300, 0, -1e300, -1e300]).astype('float64').reshape([2, 2, 2])),
+    ]);
+    for (const [k, wanted] of [1, 0, 0, 0, 0, 0, 0, 0].entries())
+      expect(found!.data[k]).toBeCloseTo(wanted, 14);
+  });
+
   it('are those of finite columns whose sum is none', async () => {
     for (const [dtype, most] of [
       ['float32', 3e38],
