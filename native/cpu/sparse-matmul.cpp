@@ -1,11 +1,14 @@
 // The product of two sparse matrices, row by row (Gustavson, "Two fast algorithms for sparse matrices",
-// 1978): how many elements each row has, and the elements. A row of few products is gathered in a hash table,
-// another in a dense line of its columns. Sums are in the order of the first matrix's row, so that bits do
-// not depend on threads.
+// 1978): how many elements each row has, and the elements. A row is gathered in a dense line of its columns,
+// with a bit for each that says whether it is there, so that columns are found in their order; of matrices of
+// many columns one of few products in a hash table. Sums are in the order of the first matrix's row, so that
+// bits do not depend on threads.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "cpu/sparse-lines.h"
 #include "cpu/sparse-numbers.h"
@@ -17,6 +20,9 @@ namespace {
 // Slots of the hash table, of which a row's products fill at most a half.
 constexpr int kSlotBits = 12;
 constexpr int64_t kSlots = 1 << kSlotBits;
+// Columns up to which all rows are gathered in dense lines, which the second-level cache holds or nearly so.
+constexpr int64_t kDenseColumns = 1 << 18;
+constexpr uint64_t kWordBits = 64;
 // Elements that are sorted by insertion.
 constexpr int64_t kInserted = 32;
 
@@ -25,8 +31,10 @@ struct Product {
   int64_t rows, storedA, inner, storedB, columns, products, bound;
   RowUnits units;
 
-  // Whether some row may be gathered in a dense line.
-  bool isDense() const { return products > kSlots / 2; }
+  // Whether rows of few products are gathered in a hash table, and whether some may be in a dense line.
+  bool isHashed() const { return columns > kDenseColumns; }
+  bool isDense() const { return !isHashed() || products > kSlots / 2; }
+  int64_t words() const { return (columns + 63) / 64; }
 };
 
 Product readProduct(const std::vector<int64_t>& numbers) {
@@ -52,16 +60,16 @@ Product readProduct(const std::vector<int64_t>& numbers) {
 
 size_t padded(size_t bytes) { return (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment; }
 
-// Where a thread gathers a row. Of the hash table a key is a column, or -1.
+// Where a thread gathers a row. Of the hash table a key is a column, or -1; an element found is column ·
+// slots + slot. Of the dense line the bits of the columns that are there, and which words of them are not 0.
 template <typename Wide>
 struct Space {
   int64_t* keys;
   Wide* sums;
-  // An element each: column · slots + slot, or its column in the dense line.
   uint64_t* found;
-  uint8_t* isThere;
+  uint64_t* bits;
   Wide* dense;
-  uint64_t* columns;
+  uint64_t* words;
 
   // `data` null: only the bytes.
   static size_t at(const Product& p, bool hasSums, std::byte* data, Space* space) {
@@ -72,12 +80,14 @@ struct Space {
     };
     Space none{};
     Space& own = space == nullptr ? none : *space;
-    take(own.keys, kSlots);
-    take(own.found, kSlots);
-    if (hasSums) take(own.sums, kSlots);
+    if (p.isHashed()) {
+      take(own.keys, kSlots);
+      take(own.found, kSlots);
+      if (hasSums) take(own.sums, kSlots);
+    }
     if (p.isDense()) {
-      take(own.isThere, p.columns);
-      take(own.columns, p.columns);
+      take(own.bits, p.words());
+      take(own.words, p.words());
       if (hasSums) take(own.dense, p.columns);
     }
     return bytes;
@@ -96,9 +106,9 @@ template <typename Index, typename Use>
 void products(const Product& p, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row,
               const Use& use) {
   for (int64_t k = a.begin(row), last = a.end(row); k < last; k++) {
-    const int64_t place = std::clamp<int64_t>(a.places[k], 0, p.inner - 1);
+    const int64_t place = insideOf(a.places[k], p.inner);
     for (int64_t i = b.begin(place), end = b.end(place); i < end; i++)
-      use(std::clamp<int64_t>(b.places[i], 0, p.columns - 1), k, i);
+      use(insideOf(b.places[i], p.columns), k, i);
   }
 }
 
@@ -106,7 +116,7 @@ template <typename Index>
 int64_t productsOf(const Product& p, const SparseLines<Index>& a, const SparseLines<Index>& b, int64_t row) {
   int64_t count = 0;
   for (int64_t k = a.begin(row), last = a.end(row); k < last; k++) {
-    const int64_t place = std::clamp<int64_t>(a.places[k], 0, p.inner - 1);
+    const int64_t place = insideOf(a.places[k], p.inner);
     count += b.end(place) - b.begin(place);
   }
   return count;
@@ -136,21 +146,38 @@ int64_t gatherHashed(const Product& p, const Matrices<N, Index>& m, int64_t row,
   return found;
 }
 
+// Gathers a row in the dense line; gives how many elements it has, and in how many words their bits are.
+struct DenseRow {
+  int64_t found, words;
+};
 template <bool hasSums, typename N, typename Index>
-int64_t gatherDense(const Product& p, const Matrices<N, Index>& m, int64_t row,
-                    const Space<typename N::Wide>& space) {
-  int64_t found = 0;
-  products(p, m.a, m.b, row, [&](int64_t column, int64_t k, int64_t i) {
-    if (space.isThere[column] == 0) {
-      space.isThere[column] = 1;
-      space.columns[found++] = static_cast<uint64_t>(column);
-      if constexpr (hasSums) space.dense[column] = typename N::Wide{};
+DenseRow gatherDense(const Product& p, const Matrices<N, Index>& m, int64_t row,
+                     const Space<typename N::Wide>& space) {
+  // Of its own, so that they stay in registers.
+  const auto [a, b, valuesA, valuesB] = m;
+  uint64_t *const bits = space.bits, *const words = space.words;
+  auto* const dense = space.dense;
+  const int64_t inner = p.inner, columns = p.columns;
+  int64_t found = 0, count = 0;
+  for (int64_t k = a.begin(row), last = a.end(row); k < last; k++) {
+    const int64_t place = insideOf(a.places[k], inner);
+    for (int64_t i = b.begin(place), end = b.end(place); i < end; i++) {
+      const auto column = static_cast<uint64_t>(insideOf(b.places[i], columns));
+      const uint64_t bit = uint64_t{1} << (column % kWordBits);
+      uint64_t& own = bits[column / kWordBits];
+      typename N::Wide sum{};
+      if ((own & bit) == 0) {
+        if (own == 0) words[count++] = column / kWordBits;
+        own |= bit;
+        found++;
+      } else if constexpr (hasSums) {
+        sum = dense[column];
+      }
+      if constexpr (hasSums)
+        dense[column] = N::combine(sum, times(N::widen(valuesA[k]), N::widen(valuesB[i])));
     }
-    if constexpr (hasSums)
-      space.dense[column] =
-          N::combine(space.dense[column], times(N::widen(m.valuesA[k]), N::widen(m.valuesB[i])));
-  });
-  return found;
+  }
+  return {found, count};
 }
 
 // Rows of a matrix whose own are in order are nearly so.
@@ -167,16 +194,17 @@ void sortFound(uint64_t* found, int64_t count) {
   }
 }
 
-// The columns of the dense line in order: those found are sorted, or all are looked at where they are many.
-void sortDense(const Product& p, uint64_t* found, int64_t count, const uint8_t* isThere) {
-  if (count < p.columns / 32) return sortFound(found, count);
+// The words of a dense line in order: those found are sorted, or all are looked at where they are many.
+void sortWords(const Product& p, uint64_t* words, int64_t count, const uint64_t* bits) {
+  if (count < p.words() / 32) return sortFound(words, count);
   int64_t to = 0;
-  for (int64_t column = 0; column < p.columns; column++)
-    if (isThere[column] != 0) found[to++] = static_cast<uint64_t>(column);
+  for (int64_t word = 0; word < p.words(); word++)
+    if (bits[word] != 0) words[to++] = static_cast<uint64_t>(word);
 }
 
-void clearDense(const uint64_t* found, int64_t count, uint8_t* isThere) {
-  for (int64_t i = 0; i < count; i++) isThere[found[i]] = 0;
+template <typename Wide>
+void clearDense(const Space<Wide>& space, int64_t words) {
+  for (int64_t k = 0; k < words; k++) space.bits[space.words[k]] = 0;
 }
 
 // Calls `work` with rows and a thread's own space.
@@ -191,7 +219,7 @@ void eachRow(const Product& p, const RoutineJob& job, Range units, ThreadPool& p
     return space;
   };
   if (p.isDense())
-    for (int worker = 0; worker < most; worker++) std::memset(spaceOf(worker).isThere, 0, p.columns);
+    for (int worker = 0; worker < most; worker++) std::fill_n(spaceOf(worker).bits, p.words(), uint64_t{0});
   forRows(
       p.units.rowsOf(units, p.rows), pool, cancel,
       [&](int64_t first, int64_t last, int worker) {
@@ -210,15 +238,16 @@ void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atom
                                nullptr, nullptr};
     auto* counts = reinterpret_cast<int64_t*>(job.results[0]);
     eachRow<false, double>(p, job, units, pool, cancel, [&](int64_t row, const Space<double>& space) {
-      const int64_t first = m.a.begin(row);
-      const int64_t some = productsOf(p, m.a, m.b, row);
-      if (some == 0 || m.a.end(row) == first + 1) {
+      const bool isShort = m.a.end(row) <= m.a.begin(row) + 1;
+      const int64_t some = isShort || p.isHashed() ? productsOf(p, m.a, m.b, row) : 0;
+      if (isShort) {
         counts[row] = some;
-      } else if (some <= kSlots / 2) {
-        counts[row] = gatherHashed<false>(p, m, row, some, space);
+      } else if (p.isHashed() && some <= kSlots / 2) {
+        counts[row] = some == 0 ? 0 : gatherHashed<false>(p, m, row, some, space);
       } else {
-        counts[row] = gatherDense<false>(p, m, row, space);
-        clearDense(space.columns, counts[row], space.isThere);
+        const DenseRow own = gatherDense<false>(p, m, row, space);
+        counts[row] = own.found;
+        clearDense(space, own.words);
       }
     });
     return 0;
@@ -229,9 +258,9 @@ void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atom
 template <typename N, typename Index, typename Place>
 void fillRow(const Product& p, const Matrices<N, Index>& m, int64_t row, const Space<typename N::Wide>& space,
              Place* places, typename N::Element* values) {
-  const int64_t some = productsOf(p, m.a, m.b, row);
-  if (some == 0) return;
-  if (some <= kSlots / 2) {
+  const int64_t some = p.isHashed() ? productsOf(p, m.a, m.b, row) : 0;
+  if (p.isHashed() && some <= kSlots / 2) {
+    if (some == 0) return;
     const int64_t count = gatherHashed<true>(p, m, row, some, space);
     sortFound(space.found, count);
     for (int64_t i = 0; i < count; i++) {
@@ -240,13 +269,16 @@ void fillRow(const Product& p, const Matrices<N, Index>& m, int64_t row, const S
     }
     return;
   }
-  const int64_t count = gatherDense<true>(p, m, row, space);
-  sortDense(p, space.columns, count, space.isThere);
-  for (int64_t i = 0; i < count; i++) {
-    places[i] = static_cast<Place>(space.columns[i]);
-    values[i] = N::round(space.dense[space.columns[i]]);
+  const int64_t words = gatherDense<true>(p, m, row, space).words;
+  sortWords(p, space.words, words, space.bits);
+  for (int64_t k = 0, to = 0; k < words; k++) {
+    const uint64_t word = space.words[k];
+    for (uint64_t bits = std::exchange(space.bits[word], 0); bits != 0; bits &= bits - 1) {
+      const uint64_t column = word * kWordBits + static_cast<uint64_t>(std::countr_zero(bits));
+      places[to] = static_cast<Place>(column);
+      values[to++] = N::round(space.dense[column]);
+    }
   }
-  clearDense(space.columns, count, space.isThere);
 }
 
 void fill(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
