@@ -13,9 +13,9 @@ import { slice } from './basic-slicing.js';
 import type { Expr, ExprOf } from './expr.js';
 import { cast } from './infer.js';
 import { concat } from './joins.js';
+import { OTHER_WAYS } from './other-ways.js';
 import { type Call, ROW_LINES, type RowLine, splitParameters } from './row-lines.js';
 import { type ReachedRows, type RowReach, reachedRows } from './row-reach.js';
-import { hasWay, wayOf } from './sparse-ways.js';
 
 /** Blocks that rows are cut into, at most. */
 const MOST_BLOCKS = 1024;
@@ -75,12 +75,13 @@ function rowLines({ routine, inputs, parameters }: ExprOf<'call'>): readonly Row
   const known = ROW_LINES[routine];
   if (known === undefined) return [];
   // Behind a line of starts are the columns.
-  if (!hasWay(routine))
+  const made = OTHER_WAYS[routine]?.lines;
+  if (made === undefined)
     return known.starts!.map((k) => ({
       starts: inputs[k]!,
       stored: inputs[k + 1]?.shape[0] ?? parameters[known.bound!]!,
     }));
-  const lines = linesOfWays.get(inputs) ?? wayOf(routine, inputs, parameters).lines;
+  const lines = linesOfWays.get(inputs) ?? made(inputs, parameters);
   linesOfWays.set(inputs, lines);
   return lines;
 }

@@ -9,7 +9,7 @@ import { upToBound } from './extent.js';
 import { cast, meetingDType } from './infer.js';
 import { boundedRows, indexDType, linesOf, type SparseParts } from './sparse.js';
 import { GATHER_WAYS, type GatherWay } from './sparse-routines.js';
-import { wayOf } from './sparse-ways.js';
+import { gathered } from './sparse-ways.js';
 
 /** Rows of a matrix that are those of others. */
 export interface RowsOfMatrices {
@@ -46,9 +46,7 @@ export function gatheredRows(
   const inputs = [...(numbers === undefined ? [] : [numbers]), ...own];
   const parameters = [GATHER_WAYS.indexOf(way), bound, 0, isFull ? 1 : 0, ...offsets];
   const isGiven = matrices.some((each) => each.isGiven);
-  const found = isGiven
-    ? wayOf('sparseGather', inputs, parameters).results
-    : call('sparseGather', parameters, inputs, op);
+  const found = isGiven ? gathered(inputs, parameters).results : call('sparseGather', parameters, inputs, op);
   const [starts, places, values] = found as [Expr, Expr, Expr];
   const narrow = [cast(starts, index), cast(places, index), values] as const;
   return isFull ? { starts: narrow[0], places: narrow[1], values } : boundedRows(...narrow);

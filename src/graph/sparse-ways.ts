@@ -1,6 +1,6 @@
 /**
  * Routines of the CPU over sparse matrices as nodes that other targets, and blocks of rows, have instead: made of the
- * inputs of a call where they are needed (`fusion/passes/both-ways.ts`), so that an expression on the CPU is the call alone.
+ * inputs of a call where they are needed (`other-ways.ts`).
  *
  *     sparseCombine A B       →   counts of merged rows, their running sum, the merge, a map; of comparisons a selection
  *     sparseKept A mask       →   counts of rows, their running sum, the selection
@@ -16,7 +16,6 @@ import type { Expr } from './expr.js';
 import { cast, iota, map } from './infer.js';
 import { concat } from './joins.js';
 import type { OpName } from './ops.js';
-import type { RoutineName } from './routines.js';
 import { blocksOfLines, type RowLine, splitParameters } from './row-lines.js';
 import { at, constantLine, indexDType, startsOfCounts } from './sparse.js';
 import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison, isGivenNumbers } from './sparse-routines.js';
@@ -29,26 +28,13 @@ export interface Way {
   readonly lines: readonly RowLine[];
 }
 
-type WayOf = (inputs: readonly Expr[], parameters: readonly number[]) => Way;
-
-const WAYS: Partial<Record<RoutineName, WayOf>> = {
-  sparseCombine: combined,
-  sparseKept: kept,
-  sparseGather: gathered,
-  sparseTranspose: transposed,
-};
-
-/** Whether a routine stands for other nodes. */
-export const hasWay = (routine: RoutineName): boolean => WAYS[routine] !== undefined;
-
-/** The nodes that such a routine stands for. */
-export const wayOf = (routine: RoutineName, inputs: readonly Expr[], parameters: readonly number[]): Way =>
-  WAYS[routine]!(inputs, parameters);
+/** By the inputs of a call, and its parameters. */
+export type WayOf = (inputs: readonly Expr[], parameters: readonly number[]) => Way;
 
 /** Elements of lines as they are selected, or merged. */
 const int64 = (x: Expr): Expr => cast(x, 'int64');
 
-function combined(inputs: readonly Expr[], parameters: readonly number[]): Way {
+export function combined(inputs: readonly Expr[], parameters: readonly number[]): Way {
   const [own, blocks] = splitParameters({ call: 'sparseCombine', parameters });
   const [isOfBoth, columns, bound, place] = own as [number, number, number, number];
   const [startsA, placesA, , startsB, placesB] = inputs as [Expr, Expr, Expr, Expr, Expr];
@@ -88,7 +74,7 @@ function selected(
   ];
 }
 
-function kept(inputs: readonly Expr[], parameters: readonly number[]): Way {
+export function kept(inputs: readonly Expr[], parameters: readonly number[]): Way {
   const [own, blocks] = splitParameters({ call: 'sparseKept', parameters });
   const [hasMask, first, count] = own as [number, number, number];
   const [starts, places, values] = inputs as [Expr, Expr, Expr];
@@ -127,7 +113,7 @@ const beginsOf = ({ starts }: Gathered): Expr => slice(starts, [0, -1]);
 const lengthsOf = ({ starts }: Gathered): Expr =>
   map('subtract', [slice(starts, [1]), slice(starts, [0, -1])]);
 
-function gathered(inputs: readonly Expr[], parameters: readonly number[]): Way {
+export function gathered(inputs: readonly Expr[], parameters: readonly number[]): Way {
   const [place, bound, , isFull, ...offsets] = parameters as [number, number, number, number, ...number[]];
   const first = firstGathered(place);
   const matrices = offsets.map((offset, k): Gathered => {
@@ -209,7 +195,7 @@ function elementsInRows({ begins, starts, places, values, bound }: RowsInLines):
   return { places: at(places, from), values: at(values, from) };
 }
 
-function transposed(inputs: readonly Expr[], [columns, , isExact]: readonly number[]): Way {
+export function transposed(inputs: readonly Expr[], [columns, , isExact]: readonly number[]): Way {
   const [starts, places, values] = inputs as [Expr, Expr, Expr];
   const rows = starts.shape[0]! - 1;
   const [found] = call('sparseRows', [places.shape[0]!], [starts]) as [Expr];

@@ -41,12 +41,6 @@
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
-import { isSummedAtOnce } from '../../graph/bin-units.js';
-import { sumsByUnits } from '../../graph/binning.js';
-import { svdByLibrary } from '../../graph/decompositions.js';
-import { determinantsByKernels } from '../../graph/determinants.js';
-import { eigByLibrary } from '../../graph/eigenvalues.js';
-import type { Expr } from '../../graph/expr.js';
 import {
   type Graph,
   type GraphNode,
@@ -54,125 +48,62 @@ import {
   type MutableGraph,
   nodeOf,
 } from '../../graph/graph.js';
-import { leastSquaresByVectors } from '../../graph/least-squares.js';
-import { SMALL_ROWS } from '../../graph/linear-routines.js';
-import {
-  choleskyByLibrary,
-  factorsByLibrary,
-  inverseByTriangles,
-  luPartsByKernels,
-  solvedByTriangles,
-} from '../../graph/linear-solves.js';
-import { exponentialByProducts } from '../../graph/matrix-exponential.js';
-import { qrByLibrary } from '../../graph/qr.js';
+import { OTHER_WAYS } from '../../graph/other-ways.js';
 import type { ArrayType } from '../../graph/routine-row.js';
-import type { RoutineName } from '../../graph/routines.js';
-import { hasWay, wayOf } from '../../graph/sparse-ways.js';
 import type { Slices } from '../../host/slices.js';
 import { type Editor, type Rule, rewrite, rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
-/** The inputs of the routines themselves; those behind them are the other way's results, in order. */
-const OWN_INPUTS: Partial<Record<string, (parameters: readonly number[]) => number>> = {
-  unique: () => 1,
-  uniqueCounts: () => 1,
-  labels: () => 1,
-  members: () => 2,
-  among: () => 2,
-  sparseElements: () => 3,
-  svd: () => 1,
-  determinants: () => 2,
-};
-
-/** Those of one unit, or whose units all read a whole operand, whose other way can be cut. */
-const IN_PARTS: ReadonlySet<string> = new Set([
-  'members',
-  'among',
-  'unique',
-  'uniqueCounts',
-  'sparseElements',
-]);
-
-/** The result of the other way. */
+/** The result of the other way, where it is an input. */
 function otherWay(node: GraphNode): number | undefined {
   if (node.kind !== 'call') return undefined;
-  const own = OWN_INPUTS[node.routine];
-  return own === undefined ? undefined : node.inputs[own(node.parameters) + node.result];
+  const own = OTHER_WAYS[node.routine]?.own;
+  return own === undefined ? undefined : node.inputs[own + node.result];
 }
 
-/** Whether other nodes in parts are made of the inputs of a routine. */
-const isMadeInParts = (routine: RoutineName): boolean => hasWay(routine) || routine === 'binSums';
+/** The same where it is none. */
+const madeWay = (node: GraphNodeOf<'call'>, editor: Editor): number =>
+  spliced(
+    editor,
+    node.inputs,
+    (given) => OTHER_WAYS[node.routine]!.made!(given, node.parameters)[node.result]!,
+  );
 
 /** Whether a node has both ways, the other one in parts. */
-export const isInParts = (node: GraphNode | undefined): boolean =>
-  node?.kind === 'call' &&
-  (isMadeInParts(node.routine) || (IN_PARTS.has(node.routine) && otherWay(node) !== undefined));
+export function isInParts(node: GraphNode | undefined): boolean {
+  if (node?.kind !== 'call') return false;
+  const row = OTHER_WAYS[node.routine];
+  return row?.isInParts === true && (row.made !== undefined || otherWay(node) !== undefined);
+}
 
 /** The other way of such a node. */
-export const byParts: Rule = (node, editor) => {
-  if (!isInParts(node)) return undefined;
-  return node.kind === 'call' && isMadeInParts(node.routine) ? madeWay(node, editor) : otherWay(node);
-};
-
-/** The nodes that a call stands for. */
-const madeWay = ({ routine, inputs, parameters, result }: GraphNodeOf<'call'>, editor: Editor): number =>
-  spliced(editor, inputs, (given) => {
-    const made = EXPANSIONS[routine];
-    return (made?.(given, parameters) ?? wayOf(routine, given, parameters).results)[result]!;
-  });
+export const byParts: Rule = (node, editor) =>
+  node.kind === 'call' && isInParts(node) ? (otherWay(node) ?? madeWay(node, editor)) : undefined;
 
 export const inParts = (graph: MutableGraph): Slices<void> => rewriteInOneWalk(graph, { call: [byParts] });
 
 const atOnce: Rule = (node, editor) =>
   node.kind === 'call' && otherWay(node) !== undefined
-    ? editor.add({ ...node, inputs: node.inputs.slice(0, OWN_INPUTS[node.routine]!(node.parameters)) })
+    ? editor.add({ ...node, inputs: node.inputs.slice(0, OTHER_WAYS[node.routine]!.own) })
     : undefined;
 
-/** Routines that the CPU does not have. */
-const GPU_ALONE: ReadonlySet<string> = new Set(['unique', 'uniqueCounts', 'among']);
+/** Whether it is a call that the CPU does not have. */
+const isGpuAlone = (node: GraphNode): boolean =>
+  node.kind === 'call' && OTHER_WAYS[node.routine]?.isGpuAlone === true;
 
-const onCpu: Rule = (node, editor) =>
-  node.kind === 'call' && GPU_ALONE.has(node.routine) ? otherWay(node) : atOnce(node, editor);
+const onCpu: Rule = (node, editor) => (isGpuAlone(node) ? otherWay(node) : atOnce(node, editor));
 
-/** The way of a GPU; both of what it may make at once. */
-const onGpu: Rule = (node) =>
-  node.kind === 'call' && GPU_ALONE.has(node.routine) ? undefined : otherWay(node);
+const onGpu: Rule = (node) => (isGpuAlone(node) ? undefined : otherWay(node));
 
-/** The results of routines that have no other way among their inputs. */
-const EXPANSIONS: Partial<
-  Record<string, (inputs: readonly Expr[], parameters: readonly number[]) => readonly Expr[]>
-> = {
-  cholesky: ([a], [isUpper]) => choleskyByLibrary(a!, isUpper === 1),
-  luFactors: ([a]) => factorsByLibrary(a!),
-  luParts: luPartsByKernels,
-  luSolve: (inputs, [form]) => solvedByTriangles(inputs, form!),
-  inverse: inverseByTriangles,
-  determinants: determinantsByKernels,
-  qrParts: ([a], parameters) => qrByLibrary(a!, parameters),
-  expm: ([a]) => [exponentialByProducts(a!)],
-  svd: ([a], [hasVectors]) => svdByLibrary(a!, hasVectors === 1),
-  eig: ([a], [hasVectors]) => eigByLibrary(a!, hasVectors === 1),
-  leastSquares: leastSquaresByVectors,
-  binSums: (inputs, parameters) => [sumsByUnits(inputs, parameters)],
-};
-
-/** Where a GPU has a call of the name itself: such forms of it stay. */
-const STAYS: Partial<Record<string, (a: ArrayType, parameters: readonly number[]) => boolean>> = {
-  cholesky: (_, [, isCleared]) => isCleared !== 1,
-  luSolve: ({ shape }) => shape.at(-1)! <= SMALL_ROWS,
-  svd: (_, [, isOfCpu]) => isOfCpu !== 1,
-  eig: (_, [, isOfCpu]) => isOfCpu !== 1,
-  binSums: ({ shape: [rows] }, [bins, width]) => isSummedAtOnce(rows!, bins!, width!),
-};
-
-const isExpanded = (
+/** Whether a call that a GPU does not have stands for other nodes. */
+function isExpanded(
   node: GraphNode | undefined,
   nodes: (id: number) => ArrayType,
-): node is GraphNode & { readonly kind: 'call' } =>
-  node?.kind === 'call' &&
-  (hasWay(node.routine) ||
-    (EXPANSIONS[node.routine] !== undefined &&
-      STAYS[node.routine]?.(nodes(node.inputs[0]!), node.parameters) !== true));
+): node is GraphNodeOf<'call'> {
+  if (node?.kind !== 'call') return false;
+  const row = OTHER_WAYS[node.routine];
+  return row?.made !== undefined && row.isOnGpu?.(nodes(node.inputs[0]!), node.parameters) !== true;
+}
 
 const expanded: Rule = (node, editor) =>
   isExpanded(node, (id) => editor.node(id)) ? madeWay(node, editor) : undefined;

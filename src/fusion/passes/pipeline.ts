@@ -65,7 +65,7 @@ export const WITHOUT_CPU_ROUTINES: Pass = {
 /** Runs ahead of those of the CPU. */
 export const WITH_CPU_ROUTINES: Pass = { name: 'with-cpu-routines', run: withCpuRoutines, rounds: false };
 
-/** Runs behind the one without the CPU's routines: sums and distinct elements at once, where they fit. */
+/** Runs behind the one without the CPU's routines: distinct elements and look-ups in tables at once, where they fit. */
 export const AT_ONCE: Pass = { name: 'at-once', run: withRoutines, rounds: false };
 
 /** The passes where a library does all products that it can. */
