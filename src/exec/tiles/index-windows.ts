@@ -26,7 +26,7 @@ import {
   sizesOf,
   withoutDead,
 } from '../../fusion/kernel/algebra.js';
-import { isReduction } from '../../fusion/kernel/arithmetic.js';
+import { hasMonoid, isOrdered, isReduction, reductionsOf } from '../../fusion/kernel/arithmetic.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import { argumentsOf, type BufferParameter, type Kernel, product } from '../../fusion/kernel/kernel.js';
 import { dependenciesOf } from '../../fusion/kernel/levels.js';
@@ -179,7 +179,8 @@ const splitAt = keptByKernel((kernel, positions): { readonly halves: Halves | un
   const place = { offset: 0, strides: sizes.map((_, axis) => own[axes.indexOf(axis)] ?? 0) };
   const elementCount = product(axes.map((axis) => sizes[axis]!));
   // An order of sums follows from all that its kernel reads.
-  const kept = kernel.reduced.length > 0 ? [] : keptValues(kernel, live, positions);
+  const hasOrder = hasMonoid(kernel) || reductionsOf(kernel).some((own) => isOrdered(kernel, own.position));
+  const kept = hasOrder ? [] : keptValues(kernel, live, positions);
   const stored = [...positions, ...kept];
   const parameters = (role: BufferParameter['role']): BufferParameter[] => [
     ...kernel.buffers,

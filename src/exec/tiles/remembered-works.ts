@@ -1,10 +1,11 @@
 /**
  * Works that keep what ranges of units touch: planning asks for the same ranges over and over, for each
- * number of tiles, each threshold and each budget. For one planning: nobody else needs them. Called by
- * `plan-graph.ts` and `plan-shards.ts`.
+ * number of tiles, each threshold and each budget. Kernels of one structure, as the steps of a search, are cut alike and
+ * share them. For one planning: nobody else needs them. Called by `plan-graph.ts` and `plan-shards.ts`.
  */
 import type { Pitches } from '../../codegen/cuts/pitch.js';
 import type { Work, Works } from '../../codegen/cuts/work.js';
+import { kernelFingerprint } from '../../fusion/kernel/fingerprint.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { lastOf } from '../../host/once.js';
 import type { DeviceModel } from '../plan/device-model.js';
@@ -18,14 +19,9 @@ export const forOnePlanning = (model: DeviceModel): DeviceModel =>
 
 function remembered(worksOf: WorksOf): WorksOf {
   const known = new Map<Kernel, Works>();
-  return (kernel) => {
-    let works = known.get(kernel);
-    if (works === undefined) {
-      works = withKeptRegions(worksOf(kernel));
-      known.set(kernel, works);
-    }
-    return works;
-  };
+  const alike = new Map<string, Works>();
+  return (kernel) =>
+    made(known, kernel, () => made(alike, kernelFingerprint(kernel), () => withKeptRegions(worksOf(kernel))));
 }
 
 const withKeptRegions = (works: Works): Works => ({

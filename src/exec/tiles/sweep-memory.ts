@@ -1,42 +1,64 @@
 /**
  * SweepMemory: sizers of sweeps, shares that their tiles hold, and calls that cannot be cut, for all choices of what is
- * windowed. Most choices differ in a buffer that a sweep does not touch, so that its tiles are the same. For one step list
- * and one way to let values wait. Used by `sweep-attempt.ts` and `sweep-pitches.ts`.
+ * windowed. Most choices differ in a buffer that a sweep does not touch, so that its tiles are the same; so are those of
+ * kernels of one structure over other buffers of the same sizes, as of the steps of a search. For one step list and one
+ * way to let values wait. Used by `sweep-attempt.ts` and `sweep-pitches.ts`.
  */
+import { kernelFingerprint } from '../../fusion/kernel/fingerprint.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { remembered } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { buffersOf } from '../plan/step-buffers.js';
+import { renamedSizer } from './renamed-sweeps.js';
 import type { BytePitches, Task } from './sweep-cuts.js';
 import type { Sizer, SlotRules } from './sweep-slots.js';
 import type { SweptTask } from './sweep-windows.js';
 
 type Share = number | undefined;
 
+/** A sizer of tasks, and their buffers in the order in which they are first touched. */
+interface Known {
+  readonly sizer: Sizer;
+  readonly tasks: readonly SweptTask[];
+  readonly buffers: readonly number[];
+}
+
 export class SweepMemory {
   readonly #sizers = new Map<string, Sizer>();
+  readonly #alike = new Map<string, Known>();
   readonly #shares = new Map<string, { readonly share: Share }>();
   readonly #uncut = new Set<string>();
   readonly #numbers = new Map<object, number>();
+  readonly #structures = new Map<string, number>();
 
   /** The sizer of tasks, by how they run; `make` makes it where no tasks were alike. Rooms are asked for again, too. */
   sizer(tasks: readonly SweptTask[], runs: 'tiles' | 'blocks', rules: SlotRules, make: () => Sizer): Sizer {
-    const { isWindowed, byteLengthOf, directionOf, pitches } = rules;
-    const text = (k: number): string => `${byteLengthOf(k)} ${directionOf(k, tasks)} ${pitches.get(k) ?? ''}`;
-    const key = `${runs};${this.#textOf(tasks, isWindowed, text)}`;
-    const found = this.#sizers.get(key) ?? remembered(make());
-    this.#sizers.set(key, found);
-    return found;
+    const { isWindowed, isPartial, byteLengthOf, directionOf, pitches } = rules;
+    const buffers = buffersIn(tasks);
+    const text = (k: number): string =>
+      `${byteLengthOf(k)} ${directionOf(k, tasks)} ${pitches.get(k) ?? ''} ${isPartial?.(k) ?? ''}`;
+    const alike = `${runs};${this.#textOf(tasks, buffers, isWindowed, text)}`;
+    const own = `${alike};${buffers}`;
+    const found = this.#sizers.get(own);
+    if (found !== undefined) return found;
+    const known = this.#alike.get(alike);
+    const sizer =
+      known === undefined ? remembered(make()) : remembered(renamedSizer(known, { tasks, buffers }));
+    this.#sizers.set(own, sizer);
+    if (known === undefined) this.#alike.set(alike, { sizer, tasks, buffers });
+    return sizer;
   }
 
   /** The share of windowed bytes that tiles hold; `find` finds it where no tasks were alike. */
   *share(
     tasks: readonly SweptTask[],
-    isWindowed: (buffer: number) => boolean,
+    { isWindowed, byteLengthOf }: Pick<SlotRules, 'isWindowed' | 'byteLengthOf'>,
     pitches: BytePitches,
     find: () => Slices<Share>,
   ): Slices<Share> {
-    const key = this.#textOf(tasks, isWindowed, (k) => `${pitches.get(k) ?? ''}`);
+    const text = (k: number): string => `${byteLengthOf(k)} ${pitches.get(k) ?? ''}`;
+    const key = this.#textOf(tasks, buffersIn(tasks), isWindowed, text);
     const found = this.#shares.get(key) ?? { share: yield* find() };
     this.#shares.set(key, found);
     return found.share;
@@ -56,22 +78,36 @@ export class SweepMemory {
     return `${this.#numberOf(call)} ${inBlocks} ${[...reads, ...writes].filter(isWindowed)}`;
   }
 
+  /** Buffers by their places among those that the tasks touch. */
   #textOf(
     tasks: readonly SweptTask[],
+    buffers: readonly number[],
     isWindowed: (buffer: number) => boolean,
     textOf: (buffer: number) => string,
   ): string {
-    const own = tasks.map(({ task, isKept, share }) => `${this.#textOfTask(task)} ${isKept} ${share ?? ''}`);
-    const touched = new Set(tasks.flatMap(({ task: { reads, writes } }) => [...reads, ...writes]));
-    const buffers = [...touched].map((k) => (isWindowed(k) ? `${k} ${textOf(k)}` : k));
-    return `${own.join(';')};${buffers.join()}`;
+    const places = new Map(buffers.map((buffer, place) => [buffer, place]));
+    const own = tasks.map(
+      ({ task, isKept, share }) => `${this.#textOfTask(task, places)} ${isKept} ${share ?? ''}`,
+    );
+    const windows = buffers.map((k) => (isWindowed(k) ? textOf(k) : ''));
+    return `${own.join(';')};${windows.join()}`;
   }
 
-  /** A task by its kernel, which other choices have as well, its cut or its step. */
-  #textOfTask({ step, cut }: Task): string {
+  /** A task by the structure of its kernel, by its cut or its step. */
+  #textOfTask({ step, cut, takesInWindows }: Task, places: ReadonlyMap<number, number>): string {
     if (!('kernel' in step)) return `${this.#numberOf(step.kind === 'call' ? (cut ?? step) : step)}`;
     const phase = 'phase' in step ? step.phase : '';
-    return `${step.kind} ${this.#numberOf(step.kernel)} ${phase} ${step.buffers} ${step.scratch}`;
+    const at = (buffers: readonly number[]): string => buffers.map((k) => places.get(k) ?? `of ${k}`).join();
+    const how = `${takesInWindows ?? ''} ${cut === undefined}`;
+    return `${step.kind} ${this.#structureOf(step.kernel)} ${phase} ${at(step.buffers)} ${at(step.scratch)} ${how}`;
+  }
+
+  #structureOf(kernel: Kernel): string {
+    const text = structures.get(kernel) ?? kernelFingerprint(kernel);
+    structures.set(kernel, text);
+    const found = this.#structures.get(text) ?? this.#structures.size;
+    this.#structures.set(text, found);
+    return `structure ${found}`;
   }
 
   #numberOf(code: object): number {
@@ -80,3 +116,10 @@ export class SweepMemory {
     return found;
   }
 }
+
+const structures = new WeakMap<Kernel, string>();
+
+/** The buffers that tasks touch, in order. */
+const buffersIn = (tasks: readonly SweptTask[]): number[] => [
+  ...new Set(tasks.flatMap(({ task: { reads, writes } }) => [...reads, ...writes])),
+];

@@ -55,8 +55,8 @@ export function* shareOfTiles(
   pitches: BytePitches,
 ): Slices<number | undefined> {
   const find = (): Slices<number | undefined> => findShare(tasks, rules, pitches);
-  const { memory, isWindowed } = rules;
-  return yield* memory === undefined ? find() : memory.share(tasks, isWindowed, pitches, find);
+  const { memory } = rules;
+  return yield* memory === undefined ? find() : memory.share(tasks, rules, pitches, find);
 }
 
 const trialTiles = (tasks: readonly SweptTask[], isApart = false): number =>
