@@ -193,7 +193,7 @@ it('rows of a matrix keep the bound of its longest row, by which products with t
   const a = await sparse.diags([-1, 2, -1], [-1, 0, 1], [400, 400]).persist(cpu);
   const rows = a.rows(0, 400);
   const peak = (b: typeof a): number => a.matmul(b).data.plan(cpu).peakBytes;
-  expect(peak(rows)).toBeLessThan(1.5 * peak(a));
+  expect(peak(rows)).toBeLessThan(2 * peak(a));
   expect((await a.matmul(rows).sum().compute(cpu)).item()).toBe(
     (await a.matmul(a).sum().compute(cpu)).item(),
   );

@@ -31,6 +31,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"sparseRows", &kSparseRows},
                                                            {"sparseDense", &kSparseDense},
                                                            {"sparseKept", &kSparseKept},
+                                                           {"sparseKron", &kSparseKron},
                                                            {"sparseCombine", &kSparseCombine},
                                                            {"sparseGather", &kSparseGather},
                                                            {"sparseTranspose", &kSparseTranspose},

@@ -23,7 +23,7 @@ import { qrByLibrary } from './qr.js';
 import type { ArrayType } from './routine-row.js';
 import type { RoutineName } from './routines.js';
 import type { RowLine } from './row-lines.js';
-import { combined, gathered, kept, transposed, type WayOf } from './sparse-ways.js';
+import { combined, gathered, kept, multiplied, transposed, type WayOf } from './sparse-ways.js';
 
 type Of<Result> = (inputs: readonly Expr[], parameters: readonly number[]) => Result;
 
@@ -84,4 +84,5 @@ export const OTHER_WAYS: Partial<Record<RoutineName, OtherWay>> = {
   sparseKept: ofRows(kept),
   sparseGather: ofRows(gathered),
   sparseTranspose: ofRows(transposed),
+  sparseKron: ofRows(multiplied),
 };

@@ -54,8 +54,8 @@ export function whereEither(op: string, by: OpName, a: SparseParts, b: SparsePar
   return { ...partsOf(x, sizes), ...combined(op, by, x, y, sizes) };
 }
 
-/** Dtypes of elements that the CPU combines as it merges rows. */
-const isCombined = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
+/** Dtypes of elements that the CPU combines in the pass in which it finds their places. */
+export const isCombined = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
 
 /** Starts, columns and elements in one pass over the rows of both matrices; other targets merge and map (`sparse-ways.ts`). */
 function combined(

@@ -1,28 +1,23 @@
 /**
  * Sparse matrices made of several: stacked, side by side, and their Kronecker product. Called by `api/sparse.ts`.
  */
-import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, constant, iota, map, meetingDType } from './infer.js';
+import { cast, constant, map, meetingDType } from './infer.js';
 import {
-  at,
-  bounded,
+  boundedRows,
   boundOf,
   checkedLines,
-  columnsOf,
   emptyMatrix,
   indexDType,
   isExact,
   rowBoundOf,
   type SparseParts,
-  startsOf,
-  startsOfCounts,
 } from './sparse.js';
+import { isCombined } from './sparse-elements.js';
 import { gatheredRows, type RowsOfMatrices } from './sparse-gathered.js';
-import { rowLengths } from './sparse-reductions.js';
-import { broadcast, reshape } from './view-nodes.js';
+import { multiplied } from './sparse-ways.js';
 
 /** The matrices one above another, of as many columns. */
 export function stacked(op: string, matrices: readonly SparseParts[], columns: number): SparseParts {
@@ -78,7 +73,8 @@ function joined(
 
 /**
  * The Kronecker product. Its rows are known without a sort: row i of A and row r of B give one of as many elements as both
- * have together, those of r for each element of i.
+ * have together, those of r for each element of i. Of floats the CPU writes them in one pass; others find the elements of both
+ * at each place (`sparse-ways.ts`).
  */
 export function kronecker(
   op: string,
@@ -87,34 +83,23 @@ export function kronecker(
   shape: SparseParts['shape'],
 ): SparseParts {
   const bound = boundOf(a) * boundOf(b);
-  const values = [a, b].map((each) => upToBound(each.values)) as [Expr, Expr];
-  const { dtype } = map('multiply', [constant(0, values[0].dtype), constant(0, values[1].dtype)]);
+  const { dtype } = map('multiply', [constant(0, a.values.dtype), constant(0, b.values.dtype)]);
   if (bound * shape[0] * shape[1] === 0) return emptyMatrix(shape, dtype);
-  const pair = [a.shape[0], b.shape[0]];
-  // A line of an element for each row of the result, of those of the rows of A, or of B.
-  const ofA = (line: Expr): Expr => reshape(broadcast(reshape(line, [pair[0]!, 1]), pair), [shape[0]]);
-  const ofB = (line: Expr): Expr => reshape(broadcast(reshape(line, [1, pair[1]!]), pair), [shape[0]]);
-  const [lengthsA, lengthsB] = [rowLengths(op, a), rowLengths(op, b)];
-  const starts = startsOfCounts(map('multiply', [ofA(lengthsA), ofB(lengthsB)]));
-  const [found] = call('sparseRows', [bound], [starts], op) as [Expr];
-  const row = map('minimum', [found, shape[0] - 1]);
-  const inRow = map('subtract', [iota(bound), at(starts, row)]);
-  // Behind the last element of all a row may be empty.
-  const length = map('maximum', [at(ofB(lengthsB), row), 1n]);
-  const first = map('floorDivide', [inRow, length]);
-  const second = map('subtract', [inRow, map('multiply', [first, length])]);
-  const beginsOf = (each: SparseParts): Expr => slice(startsOf(each, op), [0, -1]);
-  const k = map('add', [at(ofA(beginsOf(a)), row), first]);
-  const l = map('add', [at(ofB(beginsOf(b)), row), second]);
-  const columnOfA = map('multiply', [at(columnsOf(a, op), k), BigInt(b.shape[1])]);
   const index = indexDType(Math.max(shape[1], bound));
-  const stored = at(starts, constant(BigInt(shape[0]), 'int64'));
-  const line = (each: Expr): Expr => (isExact(a) && isExact(b) ? each : bounded(each, stored));
+  const isAtOnce = isCombined(dtype);
+  const inputs = [a, b].flatMap((each) => {
+    const { starts, places, values } = checkedLines(each, op);
+    const [own, line] = [starts, places].map((x) => cast(upToBound(x), index)) as [Expr, Expr];
+    return [own, line, isAtOnce ? cast(upToBound(values), dtype) : upToBound(values)];
+  });
+  const parameters = [b.shape[1], 0];
+  const found = isAtOnce
+    ? call('sparseKron', parameters, inputs, op)
+    : multiplied(inputs, parameters).results;
+  const [starts, places, values] = found as [Expr, Expr, Expr];
   return {
     shape,
-    starts: cast(starts, index),
-    places: line(cast(map('add', [columnOfA, at(columnsOf(b, op), l)]), index)),
-    values: line(map('multiply', [at(values[0], k), at(values[1], l)])),
+    ...(isExact(a) && isExact(b) ? { starts, places, values } : boundedRows(starts, places, values)),
     isCanonical: a.isCanonical && b.isCanonical,
     isGiven: false,
     rowBound: rowBoundOf(a) * rowBoundOf(b),

@@ -184,6 +184,22 @@ export const SPARSE_ROUTINES = {
    */
   sparseKept: { results: ([starts, places, values]) => [starts!, places!, values!] },
   /**
+   * Starts, columns and values of the Kronecker product of two sparse matrices, A and B, 0 behind the last element. Inputs:
+   * starts and columns, which those of the result fit into, and values of A, then of B, all of float32 or float64. On the
+   * CPU alone (`sparse-ways.ts`). Parameters: columns of B; and whether what is behind the last element may stay undefined
+   * (1), which plans say.
+   */
+  sparseKron: {
+    results: ([startsA, placesA, valuesA, startsB, placesB]) => {
+      const bound = placesA!.shape[0]! * placesB!.shape[0]!;
+      return [
+        { dtype: startsA!.dtype, shape: [(startsA!.shape[0]! - 1) * (startsB!.shape[0]! - 1) + 1] },
+        { dtype: placesA!.dtype, shape: [bound] },
+        { dtype: valuesA!.dtype, shape: [bound] },
+      ];
+    },
+  },
+  /**
    * How many elements a mask selects of each row: int64 [rows]. Inputs: starts of rows, and the mask of the elements.
    */
   sparseSelectCounts: { results: ([starts]) => [{ dtype: 'int64', shape: [starts!.shape[0]! - 1] }] },

@@ -6,6 +6,7 @@
  *     sparseKept A mask       →   counts of rows, their running sum, the selection
  *     sparseGather A B …      →   lengths of rows, their running sum, each element from its place
  *     sparseTranspose A       →   a stable sort of the columns, running sums of their counts
+ *     sparseKron A B          →   lengths of rows, multiplied, their running sum, the elements of both at each place
  *
  * Their calls take the parameters of known blocks of rows from the call that they stand for (`row-stretches.ts`).
  */
@@ -19,7 +20,7 @@ import type { OpName } from './ops.js';
 import { blocksOfLines, type RowLine, splitParameters } from './row-lines.js';
 import { at, constantLine, indexDType, startsOfCounts } from './sparse.js';
 import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison, isGivenNumbers } from './sparse-routines.js';
-import { reshape } from './view-nodes.js';
+import { broadcast, reshape } from './view-nodes.js';
 import { permuteDims } from './views.js';
 
 /** The results of a call, and the lines of starts of rows in what gives them. */
@@ -209,6 +210,48 @@ export function transposed(inputs: readonly Expr[], [columns, , isExact]: readon
   const moved = map('minimum', [at(row, order), BigInt(Math.max(rows - 1, 0))]);
   return {
     results: [cast(startsOfCounts(counts), starts.dtype), cast(moved, places.dtype), at(values, order)],
+    lines: [],
+  };
+}
+
+/** Of the Kronecker product. */
+export function multiplied(inputs: readonly Expr[], [columns]: readonly number[]): Way {
+  const [startsA, placesA, valuesA, startsB, placesB, valuesB] = inputs as [
+    Expr,
+    Expr,
+    Expr,
+    Expr,
+    Expr,
+    Expr,
+  ];
+  const [a, b] = [
+    { starts: int64(startsA), places: placesA, values: valuesA },
+    { starts: int64(startsB), places: placesB, values: valuesB },
+  ];
+  const pair = [a.starts.shape[0]! - 1, b.starts.shape[0]! - 1] as const;
+  const rows = pair[0] * pair[1];
+  const bound = placesA.shape[0]! * placesB.shape[0]!;
+  // A line of an element for each row of the result, of those of the rows of A, or of B.
+  const ofA = (line: Expr): Expr => reshape(broadcast(reshape(line, [pair[0], 1]), pair), [rows]);
+  const ofB = (line: Expr): Expr => reshape(broadcast(reshape(line, [1, pair[1]]), pair), [rows]);
+  const lengthsB = ofB(lengthsOf(b));
+  const starts = startsOfCounts(map('multiply', [ofA(lengthsOf(a)), lengthsB]));
+  const [found] = call('sparseRows', [bound], [starts]) as [Expr];
+  const row = map('minimum', [found, rows - 1]);
+  const inRow = map('subtract', [iota(bound), at(starts, row)]);
+  // Behind the last element of all a row may be empty.
+  const length = map('maximum', [at(lengthsB, row), 1n]);
+  const first = map('floorDivide', [inRow, length]);
+  const second = map('subtract', [inRow, map('multiply', [first, length])]);
+  const k = map('add', [at(ofA(beginsOf(a)), row), first]);
+  const l = map('add', [at(ofB(beginsOf(b)), row), second]);
+  const columnOfA = map('multiply', [at(int64(placesA), k), BigInt(columns!)]);
+  return {
+    results: [
+      cast(starts, startsA.dtype),
+      cast(map('add', [columnOfA, at(int64(placesB), l)]), placesA.dtype),
+      map('multiply', [at(valuesA, k), at(valuesB, l)]),
+    ],
     lines: [],
   };
 }

@@ -91,6 +91,19 @@ const WAYS: Ways = {
     };
     return linesOf(ways[GATHER_WAYS[place!]!](), bound!, zeroOf(inputs[from + 2]!));
   },
+  sparseKron: ([columns], inputs) => {
+    const [a, b] = [inputs.slice(0, 3), inputs.slice(3, 6)].map(rowsOf) as [Rows, Rows];
+    const rows = a.flatMap((own) =>
+      b.map((other) =>
+        own.flatMap(([j, x]) =>
+          other.map(
+            ([k, y]): Element => [j * columns! + k, castScalar(Number(x) * Number(y), inputs[2]!.dtype)],
+          ),
+        ),
+      ),
+    );
+    return linesOf(rows, inputs[1]!.shape[0]! * inputs[4]!.shape[0]!, zeroOf(inputs[2]!));
+  },
   sparseTranspose: ([columns], inputs) => {
     const rows = Array.from({ length: columns! }, (): Element[] => []);
     for (const [row, elements] of rowsOf(inputs).entries())

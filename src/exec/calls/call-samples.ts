@@ -193,6 +193,14 @@ export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
     },
     on: EQUAL_ROWS,
   },
+  sparseKron: {
+    of: (step) => {
+      const { operands, parameters } = step;
+      const ofA = rowsOf(step, 0, lengthOf(operands[1]));
+      return [...ofA, UNIFORM, ...rowsOf(step, 3, parameters[0]!), UNIFORM];
+    },
+    on: EQUAL_ROWS,
+  },
   sparseSelectCounts: {
     of: ({ operands: [, mask] }) => [{ kind: 'starts', upTo: lengthOf(mask) }, UNIFORM],
     on: EQUAL_ROWS,

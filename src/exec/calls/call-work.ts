@@ -183,6 +183,7 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   sparseMerge: merged,
   sparseCombine: merged,
   sparseKept: merged,
+  sparseKron: ({ results: [starts, places] }) => ({ rows: lengthOf(starts) - 1, elements: lengthOf(places) }),
   sparseSelectCounts: merged,
   sparseSelect: merged,
   lu: matrices((step) => area(step) * least(step)),

@@ -49,6 +49,7 @@ import { SPARSE_DENSE } from './sparse-dense.js';
 import { SPARSE_ELEMENTS } from './sparse-elements.js';
 import { SPARSE_GATHER } from './sparse-gather.js';
 import { SPARSE_KEPT } from './sparse-kept.js';
+import { SPARSE_KRON } from './sparse-kron.js';
 import { SPARSE_LU, SPARSE_ORDER } from './sparse-lu.js';
 import { SPARSE_MATMUL, SPARSE_MATMUL_COUNTS } from './sparse-matmul.js';
 import { SPARSE_MERGE, SPARSE_MERGE_COUNTS } from './sparse-merge.js';
@@ -96,6 +97,7 @@ export const CALLS: Rows = {
   sparseSolve: SPARSE_SOLVE,
   sparseCombine: SPARSE_COMBINE,
   sparseKept: SPARSE_KEPT,
+  sparseKron: SPARSE_KRON,
   sparseGather: SPARSE_GATHER,
   sparseTranspose: SPARSE_TRANSPOSE,
   sparseElements: SPARSE_ELEMENTS,

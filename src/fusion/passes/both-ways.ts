@@ -36,8 +36,8 @@
  *     leastSquares a b → products of the singular vectors
  *     binSums k v   →   sums by units, also for several devices and plans in which it does not fit; not where a GPU has
  *                         many rows, and more bins than fit a block
- *     sparseTranspose, sparseGather, sparseCombine, sparseKept → those of `graph/sparse-ways.ts`, also for several devices and
- *                         plans in which they do not fit
+ *     sparseTranspose, sparseGather, sparseCombine, sparseKept, sparseKron → those of `graph/sparse-ways.ts`, also for several
+ *                         devices and plans in which they do not fit
  *
  * Called by the lists of passes of targets, ahead of all others.
  */
