@@ -21,16 +21,8 @@ import { type ChosenDevices, probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeOfIndices } from './checks-in-run.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
-import {
-  checkHostResults,
-  endsOf,
-  hostResults,
-  isLargeToBounds,
-  isOfGpu,
-  located,
-  numbersOf,
-  readCodes,
-} from './evaluate.js';
+import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
+import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } from './evaluate.js';
 import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
 import { type Given, type Input, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
@@ -94,7 +86,7 @@ export class TracedGraph {
   ) {
     this.exprs = exprs;
     this.#toHost = toHost;
-    this.#isCutOnGpu = toHost > 0 && isLargeToBounds(exprs);
+    this.#isCutOnGpu = isForCuts(exprs, toHost);
     this.#options = options;
     this.#placeholders = placeholders;
     const quiet = { ...options, signal: undefined, onProgress: undefined };
@@ -139,15 +131,11 @@ export class TracedGraph {
     const devices = await this.#devices().catch(async (error: unknown) => {
       throw await this.#refused(error, 'device');
     });
-    if (!isOfGpu(devices)) return undefined;
-    try {
-      return await this.run(args, 'device');
-    } catch (error) {
-      if (!(error instanceof MemoryError)) throw error;
-      // Results on the host may be windows that pass through the device. A plan that was refused is not tried again.
-      this.#isCutOnGpu = this.#known.device !== undefined;
-      return undefined;
-    }
+    if (!isOneGpu(devices)) return undefined;
+    const executed = await ifThereIsRoom(() => this.run(args, 'device'));
+    // A plan that was refused is not tried again.
+    if (executed === undefined) this.#isCutOnGpu = this.#known.device !== undefined;
+    return executed;
   }
 
   /** As `run`, for calls that come again and again: a result that is there at once is given as it is. */

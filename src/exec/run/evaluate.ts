@@ -14,7 +14,7 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js'
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
-import { isOwnError, LinalgError, MemoryError, NativeError, withLine } from '../../host/errors.js';
+import { isOwnError, LinalgError, NativeError, withLine } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
@@ -24,10 +24,11 @@ import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { deviceNamed } from '../targets/device.js';
-import { type ChosenDevices, probeFor } from '../targets/devices.js';
+import { probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeInRun, mayBeOfIndices } from './checks-in-run.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
+import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
 import { type ExecutionSettings, executeNow, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
 import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
@@ -38,7 +39,7 @@ import type { Executed, FilesOf } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, type ReadCodes } from './statuses.js';
 import { cutTo, type StoredResult, sizesOf, storedArray } from './stored-results.js';
-import { type BoundedJob, boundedJob, cutShape, LEAST_CUT_BYTES } from './true-sizes.js';
+import { type BoundedJob, boundedJob, cutShape } from './true-sizes.js';
 
 export type { StoredResult } from './stored-results.js';
 
@@ -258,10 +259,15 @@ async function computeWatched(
     signal?.throwIfAborted();
     const target = computeTargetOf(chosen, options, destination, destination === 'device' ? toHost : 0);
     const settings = settingsOf(options, destination, false, filesOf, watch);
-    const isCut = destination === 'host' && toHost > 0 && isOfGpu(chosen) && isLargeToBounds(exprs);
-    const there = isCut
-      ? await executedThere(job, { chosen, options, toHost }, settings, aheadOf(options, found))
-      : undefined;
+    const there =
+      destination === 'host' && isOneGpu(chosen) && isForCuts(exprs, toHost)
+        ? await executedToCut(
+            job,
+            computeTargetOf(chosen, options, 'device', toHost),
+            settings,
+            aheadOf(options, found),
+          )
+        : undefined;
     const executed =
       there ??
       (await executedNow(job, target, settings)) ??
@@ -280,44 +286,29 @@ async function computeWatched(
 }
 
 /** The results of a job that runs at once. Undefined: it is to be planned, or room is to be made for it. */
-async function executedNow(
+const executedNow = (
   job: Job,
   target: ComputeTarget,
   settings: ExecutionSettings,
-): Promise<Executed | undefined> {
-  try {
+): Promise<Executed | undefined> =>
+  ifThereIsRoom(async () => {
     const running = executeNow(job, target, settings);
     if (running === undefined || running instanceof Promise) return await running;
     const turn = turnToHandOver();
     if (turn !== undefined) await turn;
     return running;
-  } catch (error) {
-    if (error instanceof MemoryError) return undefined;
-    throw error;
-  }
-}
-/** The results of a job, and its lengths on the host, where one GPU has room for them. */
-async function executedThere(
+  });
+
+/** The results of a job on a GPU, and its lengths on the host. Results on the host may be windows that pass through the GPU. */
+const executedToCut = (
   job: Job,
-  { chosen, options, toHost }: { chosen: ChosenDevices; options: ComputeOptions; toHost: number },
+  target: ComputeTarget,
   settings: ExecutionSettings,
   ahead: NumbersAhead,
-): Promise<Executed | undefined> {
-  const target = computeTargetOf(chosen, options, 'device', toHost);
-  try {
-    return (await executeInRows(job, target, { ...settings, destination: 'device' }, ahead)).executed;
-  } catch (error) {
-    // Results on the host may be windows that pass through the device.
-    if (error instanceof MemoryError) return undefined;
-    throw error;
-  }
-}
-
-/** Whether results with lengths are cut where they are computed before they come to the host: on one GPU, large ones. */
-export const isOfGpu = ({ devices, isSharded }: ChosenDevices): boolean => !isSharded && !devices[0]!.isHost;
-export const isLargeToBounds = (exprs: readonly Expr[]): boolean =>
-  exprs.reduce((sum, { dtype, shape }) => sum + sizeOfShape(shape) * byteLengthOf(dtype), 0) >=
-  LEAST_CUT_BYTES;
+): Promise<Executed | undefined> =>
+  ifThereIsRoom(
+    async () => (await executeInRows(job, target, { ...settings, destination: 'device' }, ahead)).executed,
+  );
 
 /**
  * A graph with views of its inputs as they are now: what the user does to an array later cannot change which

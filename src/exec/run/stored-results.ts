@@ -9,9 +9,9 @@ import type { DeviceBuffer, Expr, Shape } from '../../graph/expr.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { deviceArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
-import { MemoryError } from '../../host/errors.js';
 import { cutBuffer, sliceBuffer } from '../native/native.js';
 import { deviceNamed } from '../targets/device.js';
+import { ifThereIsRoom } from './cut-on-gpu.js';
 import type { Executed } from './run-program.js';
 import type { ReadCodes } from './statuses.js';
 import type { BoundedJob } from './true-sizes.js';
@@ -100,16 +100,10 @@ async function firstBytesOf({ result: { buffer, shape, dtype }, axis, size }: Un
   const cut = { shape: shape.slice(1).toSpliced(axis, 0, size), dtype };
   const byteLength = sizeOfShape(cut.shape) * byteLengthOf(dtype);
   if (buffer === undefined || byteLength === 0) return { ...cut, buffer: undefined };
-  const copy = byteLength < LEAST_KEPT * buffer.byteLength ? await copyOf(buffer, byteLength) : undefined;
+  // A copy may have no room beside them.
+  const copy =
+    byteLength < LEAST_KEPT * buffer.byteLength
+      ? await ifThereIsRoom(() => cutBuffer(buffer, byteLength))
+      : undefined;
   return { ...cut, buffer: copy ?? sliceBuffer(buffer, 0, byteLength) };
-}
-
-/** A copy of the first bytes; undefined: there is no room for it beside them. */
-async function copyOf(buffer: DeviceBuffer, byteLength: number): Promise<DeviceBuffer | undefined> {
-  try {
-    return await cutBuffer(buffer, byteLength);
-  } catch (error) {
-    if (error instanceof MemoryError) return undefined;
-    throw error;
-  }
 }
