@@ -1,15 +1,15 @@
 /** Launches of scans of columns in rings of tiles, which tensor maps copy (`codegen/cuda/routines/scan-ring-columns.ts`). */
+
 import { CLEAR_KERNEL } from '../../codegen/cuda/routines/look-back.js';
 import { SCAN_NAME, type ScanForm } from '../../codegen/cuda/routines/scan.js';
 import {
   MOST_STRIPE_TILES,
   printRingColumns,
-  STRIPE_BLOCKS,
   STRIPE_COLUMNS,
   STRIPE_SCHEDULE,
   STRIPE_SHARED_BYTES,
-  STRIPE_THREADS,
 } from '../../codegen/cuda/routines/scan-ring-columns.js';
+import { RING_BLOCKS, RING_THREADS } from '../../codegen/cuda/routines/scan-ring-warps.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
@@ -79,8 +79,8 @@ export function columnRingKernels(
   const state = { buffer: workspace.buffer };
   const launch = {
     function: SCAN_NAME,
-    blocks: Math.min(stripes * tiles, STRIPE_BLOCKS),
-    threads: STRIPE_THREADS,
+    blocks: Math.min(stripes * tiles, RING_BLOCKS),
+    threads: RING_THREADS,
     sharedByteLength: STRIPE_SHARED_BYTES,
     args: [{ buffer: input }, { buffer: output }, ...maps, state, int64(length), int64(inner), ...counts],
   };

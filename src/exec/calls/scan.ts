@@ -24,12 +24,11 @@ import { toldWords } from '../../codegen/cuda/routines/scan-numbers.js';
 import {
   canRing,
   printRingScan,
-  RING_BLOCKS,
   RING_SCHEDULE,
   RING_SHARED_BYTES,
-  RING_THREADS,
 } from '../../codegen/cuda/routines/scan-ring.js';
 import { STRIPE_COLUMNS, STRIPE_SHARED_BYTES } from '../../codegen/cuda/routines/scan-ring-columns.js';
+import { RING_BLOCKS, RING_THREADS } from '../../codegen/cuda/routines/scan-ring-warps.js';
 import {
   canCopyRows,
   printCopiedRows,

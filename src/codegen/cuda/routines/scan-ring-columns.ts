@@ -17,9 +17,17 @@
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { scanTile } from '../../../graph/scan-tiles.js';
 import { preludeFor } from '../prelude/prelude.js';
-import { SCAN_NAME, SCAN_THREADS, SCAN_WARPS, type ScanForm } from './scan.js';
+import { SCAN_NAME, SCAN_WARPS, type ScanForm } from './scan.js';
 import { COUNT_BYTES, GROUP } from './scan-look-back.js';
 import { printNumbers } from './scan-numbers.js';
+import {
+  BARRIER_BYTES,
+  printBarriers,
+  printBarriersBegin,
+  RING_THREADS,
+  SCANNING,
+  SHARED,
+} from './scan-ring-warps.js';
 
 /** Columns of a tile, whose rows have 256 bytes or more. */
 export const STRIPE_COLUMNS = 64;
@@ -29,11 +37,6 @@ const RING = 3;
 const TILE_BYTES = 2 ** 16;
 /** Of copies by tensor maps, in shared memory. */
 const COPY_ALIGNMENT = 128;
-/** Warps that load and store, that publish, and that go through the totals. */
-const ROLES = 3;
-export const STRIPE_THREADS = 32 * ROLES + 2 * SCAN_THREADS;
-/** Blocks of a launch: one for each multiprocessor of the largest GPUs; those that begin later find no tile left. */
-export const STRIPE_BLOCKS = 160;
 /** Levels of groups of tiles whose totals a lane keeps. */
 const LEVELS = 4;
 export const MOST_STRIPE_TILES = GROUP ** LEVELS;
@@ -45,17 +48,18 @@ const printRing = (tile: number): string => `struct __align__(${COPY_ALIGNMENT})
   weft_element held[${RING}][${tile}][${STRIPE_COLUMNS}];
   weft_wide sums[${RING}][${SCAN_WARPS}][${STRIPE_COLUMNS}];
   weft_wide before[${RING}][${STRIPE_COLUMNS}];
-  unsigned long long taken[${RING}], full[${RING}], combined[${RING}], carried[${RING}], scanned[${RING}];
+${printBarriers(RING)}
   unsigned int stripe[${RING}], at[${RING}];
 };
 #define NO_STRIPE 0xffffffffu
-#define SHARED(x) ((unsigned int)__cvta_generic_to_shared(&ring.x[slot]))
+${SHARED}
 `;
 
 /** Dynamic shared memory of a block; a number that elements are combined as has 8 bytes at most. */
 export const STRIPE_SHARED_BYTES =
-  Math.ceil((RING * (TILE_BYTES + (SCAN_WARPS + 1) * STRIPE_COLUMNS * 8 + 5 * 8 + 2 * 4)) / COPY_ALIGNMENT) *
-  COPY_ALIGNMENT;
+  Math.ceil(
+    (RING * (TILE_BYTES + (SCAN_WARPS + 1) * STRIPE_COLUMNS * 8 + BARRIER_BYTES + 2 * 4)) / COPY_ALIGNMENT,
+  ) * COPY_ALIGNMENT;
 
 /** The elements of a lane in a row, side by side. */
 const printOwn = (size: number): string => `struct __align__(${OF_LANE * size}) weft_own {
@@ -216,9 +220,7 @@ ${each('        ', 'part[e][0] = weft_identity()')}      }
 `;
 
 /** Of arrays that do not begin at 16 bytes, each warp copies the rows that it has. */
-const printCombine = (steps: number): string => `  const bool scans = warp >= ${ROLES + SCAN_WARPS};
-  warp = (warp - ${ROLES}) % ${SCAN_WARPS};
-  const int first = ${steps} * warp;
+const printCombine = (steps: number): string => `${SCANNING}  const int first = ${steps} * warp;
   for (unsigned int i = 0;; ++i) {
     const unsigned int slot = i % ${RING}, parity = i / ${RING} & 1;
     weft_barrier_wait(SHARED(full), parity);
@@ -282,7 +284,7 @@ __device__ __forceinline__ weft_rows weft_rows_of(unsigned int stripe, unsigned 
 `;
 
 const HEAD = `
-extern "C" __global__ void __launch_bounds__(${STRIPE_THREADS}, 1)
+extern "C" __global__ void __launch_bounds__(${RING_THREADS}, 1)
 ${SCAN_NAME}(const weft_element* in, weft_element* out, const __grid_constant__ weft_tensor_map in_map, const __grid_constant__ weft_tensor_map out_map, char* state, long long n, long long inner, unsigned int states, unsigned int tiles, unsigned int groups, unsigned int stripes, unsigned int sharing) {
   extern __shared__ weft_ring shared[];
   weft_ring& ring = shared[0];
@@ -290,17 +292,7 @@ ${SCAN_NAME}(const weft_element* in, weft_element* out, const __grid_constant__ 
   int warp = (int)threadIdx.x / 32;
   unsigned long long* values = (unsigned long long*)(state + ${COUNT_BYTES});
   const bool is_aligned = ((unsigned long long)in | (unsigned long long)out) % 16 == 0;
-  if (threadIdx.x < ${RING}) {
-    const unsigned int slot = threadIdx.x;
-    weft_barrier_begin(SHARED(taken), 1);
-    weft_barrier_begin(SHARED(full), 1);
-    weft_barrier_begin(SHARED(combined), ${SCAN_WARPS});
-    weft_barrier_begin(SHARED(carried), 2);
-    weft_barrier_begin(SHARED(scanned), ${SCAN_WARPS});
-    weft_show_copies();
-  }
-  __syncthreads();
-`;
+${printBarriersBegin(RING)}`;
 
 export function printRingColumns(form: ScanForm): string {
   const size = byteLengthOf(form.dtype);

@@ -18,16 +18,19 @@ import { SCAN_NAME, SCAN_THREADS, SCAN_WARPS, type ScanForm } from './scan.js';
 import { printChunks } from './scan-chunks.js';
 import { COUNT_BYTES, GROUP, LEVELS, LOOK_BACK_PARAMETERS } from './scan-look-back.js';
 import { printNumbers, toldWords } from './scan-numbers.js';
+import {
+  BARRIER_BYTES,
+  printBarriers,
+  printBarriersBegin,
+  RING_THREADS,
+  SCANNING,
+  SHARED,
+} from './scan-ring-warps.js';
 
 /** Tiles of a ring, in nine tenths of a multiprocessor's shared memory. */
 const RING = 6;
 /** Chunks of 16 bytes of a thread that combines or scans, exchanged so that threads find them in other banks. */
 const OWN = 8;
-/** Warps that load and store, that publish, and that go through the totals. */
-const ROLES = 3;
-export const RING_THREADS = 32 * ROLES + 2 * SCAN_THREADS;
-/** Blocks of a launch: one for each multiprocessor of the largest GPUs; those that begin later find no tile left. */
-export const RING_BLOCKS = 160;
 export const RING_SCHEDULE = `by specialised warps around a ring of ${RING} tiles`;
 /** Groups whose totals are read at once. */
 const GROUPS = 8;
@@ -44,23 +47,24 @@ export const canRing = (form: ScanForm): boolean =>
 
 /** Dynamic shared memory of a block; a number that elements are combined as has 8 bytes at most. */
 export const RING_SHARED_BYTES =
-  RING * (TILE_BYTES + (SCAN_THREADS + 1) * 8 + 5 * 8) + GROUPS * (GROUP + 1) * 8 + 8 * Math.ceil(RING / 2);
+  RING * (TILE_BYTES + (SCAN_THREADS + 1) * 8 + BARRIER_BYTES) +
+  GROUPS * (GROUP + 1) * 8 +
+  8 * Math.ceil(RING / 2);
 
 /**
  * Shared memory of a block: for each slot of the ring a tile, the values of the threads that combine it, the value before
- * it, and its number; totals of groups of tiles; and barriers, whose phases end when a tile's number is there
- * (`taken`), its elements (`full`), the values of threads, the value before it, its results (`scanned`).
+ * it, and its number; totals of groups of tiles; and barriers.
  */
 const RING_TYPE = `struct weft_ring {
   weft_elements held[${RING}][${OWN * SCAN_THREADS}];
   weft_wide own[${RING}][${SCAN_THREADS}];
   weft_wide before[${RING}];
   weft_wide totals[${GROUPS}][${GROUP + 1}];
-  unsigned long long taken[${RING}], full[${RING}], combined[${RING}], carried[${RING}], scanned[${RING}];
+${printBarriers(RING)}
   unsigned int number[${RING}];
 };
 #define NO_TILE 0xffffffffu
-#define SHARED(x) ((unsigned int)__cvta_generic_to_shared(&ring.x[slot]))
+${SHARED}
 `;
 
 /**
@@ -219,9 +223,7 @@ const CARRY = `  if (warp == 2) {
   }
 `;
 
-const printCombine = (perChunk: number): string => `  const bool scans = warp >= ${ROLES + SCAN_WARPS};
-  warp = (warp - ${ROLES}) % ${SCAN_WARPS};
-  const int mine = 32 * warp + (int)lane;
+const printCombine = (perChunk: number): string => `${SCANNING}  const int mine = 32 * warp + (int)lane;
   for (unsigned int i = 0;; ++i) {
     const unsigned int slot = i % ${RING}, parity = i / ${RING} & 1;
     weft_barrier_wait(SHARED(full), parity);
@@ -295,17 +297,7 @@ ${SCAN_NAME}(unsigned int first_x, const weft_element* in, weft_element* out, ${
   int warp = (int)threadIdx.x / 32;
   const unsigned int all = (unsigned int)(lines * tiles);
   unsigned long long* values = (unsigned long long*)(state + ${COUNT_BYTES});
-  if (threadIdx.x < ${RING}) {
-    const unsigned int slot = threadIdx.x;
-    weft_barrier_begin(SHARED(taken), 1);
-    weft_barrier_begin(SHARED(full), 1);
-    weft_barrier_begin(SHARED(combined), ${SCAN_WARPS});
-    weft_barrier_begin(SHARED(carried), 2);
-    weft_barrier_begin(SHARED(scanned), ${SCAN_WARPS});
-    weft_show_copies();
-  }
-  __syncthreads();
-`;
+${printBarriersBegin(RING)}`;
 
 /** Besides numbers, which have names that the prelude has as well, of its pieces only copies and barriers are needed. */
 export function printRingScan(form: ScanForm): string {
