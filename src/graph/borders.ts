@@ -32,7 +32,7 @@ export interface Border {
   readonly value: number;
 }
 
-export const BORDER_OPTIONS = ['mode', 'cval'] as const;
+const BORDER_OPTIONS = ['mode', 'cval'] as const;
 
 /** The border that options ask for; other options are refused but for `more`. */
 export function borderOf(

@@ -29,7 +29,7 @@ const PACKAGES: Readonly<Record<string, { readonly pip: string; readonly conda: 
 const suffixOf = (cudaMajor: number): string => (cudaMajor >= 13 ? '' : `-cu${cudaMajor}`);
 
 /** The command that installs the packages of libraries, by what there is on the machine. */
-export function installCommandOf(
+function installCommandOf(
   names: readonly string[],
   cudaVersion: string,
   places: CudaSearchPaths,

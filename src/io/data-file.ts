@@ -67,7 +67,7 @@ export const stampOf = (stats: {
   modifiedNs: stats.mtimeNs,
 });
 
-export const sameStamp = (a: FileStamp, b: FileStamp): boolean =>
+const sameStamp = (a: FileStamp, b: FileStamp): boolean =>
   a.device === b.device &&
   a.inode === b.inode &&
   a.byteLength === b.byteLength &&

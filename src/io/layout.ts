@@ -76,7 +76,7 @@ export function checkMember(refuse: Refuse, layout: ArrayLayout, byteLength: num
 }
 
 /** The part of a file that an array of this layout takes. */
-export function regionOf(file: DataFile, layout: ArrayLayout, checksum?: RegionChecksum): FileRegion {
+function regionOf(file: DataFile, layout: ArrayLayout, checksum?: RegionChecksum): FileRegion {
   return {
     path: file.path,
     byteOffset: layout.byteOffset,

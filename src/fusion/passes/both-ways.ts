@@ -77,7 +77,7 @@ export function isInParts(node: GraphNode | undefined): boolean {
 }
 
 /** The other way of such a node. */
-export const byParts: Rule = (node, editor) =>
+const byParts: Rule = (node, editor) =>
   node.kind === 'call' && isInParts(node) ? (otherWay(node) ?? madeWay(node, editor)) : undefined;
 
 export const inParts = (graph: MutableGraph): Slices<void> => rewriteInOneWalk(graph, { call: [byParts] });

@@ -9,7 +9,7 @@ import { type Effort, OrderTree } from './improve-order.js';
 import { type IndexSets, indexSets, type Network } from './network.js';
 
 /** Operands of an exact search. */
-export const MAX_EXACT = 14;
+const MAX_EXACT = 14;
 /** Fewer are searched without a first guess that bounds the search. */
 const FEW = 8;
 /** Leaves of the subtrees that are improved, and those of the best tree in the end. */

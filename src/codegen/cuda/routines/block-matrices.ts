@@ -29,7 +29,7 @@ export const SHARED_NUMBERS = `  extern __shared__ __align__(16) unsigned char w
 `;
 
 /** Lanes of a warp have these rows: `lane + 32 r`. */
-export const rowsOfLane = (n: number): number => Math.ceil(n / WARP);
+const rowsOfLane = (n: number): number => Math.ceil(n / WARP);
 
 /** Sizes have no sign, so that their bits are in their order, and those of NaN above all others. */
 const bitsOf = (dtype: DType): string =>

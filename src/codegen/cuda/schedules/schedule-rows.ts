@@ -114,7 +114,7 @@ export function lifetimesOf(kernel: Kernel): Lifetimes {
   return { first, last, held };
 }
 
-export const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
+const isCastOfLoad = (kernel: Kernel, position: number): boolean => {
   const value = castValueOf(kernel.tape[position]!);
   return value !== undefined && affineLoadOf(kernel.tape[value]!) !== undefined;
 };
