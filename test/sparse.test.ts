@@ -189,6 +189,22 @@ it.each([
   },
 );
 
+it.each([
+  ['with elements', 3],
+  ['without any', 0],
+])('numbers of rows of a matrix %s are looked at, as are those of 64 bits', async (_, stored) => {
+  const indptr = Int32Array.from({ length: 4 }, (_, k) => Math.min(k, stored));
+  const line = Array.from({ length: stored }, (_, k) => k);
+  const a = sparse.csr({ data: line, indices: line, indptr }, [3, 3]);
+  const starts = async (numbers: Int32Array | BigInt64Array | BigUint64Array): Promise<number[]> =>
+    Array.from((await a.takeRows(numbers).indptr.compute(cpu)).data, Number);
+  const ends = stored === 0 ? [0, 0, 0] : [0, 1, 2];
+  expect(await starts(Int32Array.of(0, -1))).toEqual(ends);
+  expect(await starts(BigUint64Array.of(1n, 2n))).toEqual(ends);
+  for (const wrong of [Int32Array.of(0, 3), BigInt64Array.of(-4n), BigUint64Array.of(2n ** 64n - 1n)])
+    await expect(starts(wrong)).rejects.toThrow('[sparse.takeRows] expected indices from -3 to 2');
+});
+
 it('rows of a matrix keep the bound of its longest row, by which products with them are planned', async () => {
   const a = await sparse.diags([-1, 2, -1], [-1, 0, 1], [400, 400]).persist(cpu);
   const rows = a.rows(0, 400);

@@ -6,7 +6,8 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, map } from './infer.js';
+import { cast, constant, map } from './infer.js';
+import { padTo } from './joins.js';
 import {
   boundedRows,
   boundOf,
@@ -20,6 +21,8 @@ import {
   startsOf,
 } from './sparse.js';
 import { gatheredRows } from './sparse-gathered.js';
+import { asInt64 } from './taking.js';
+import { broadcast, gather } from './view-nodes.js';
 
 /** The rows from `first` up to `end`. */
 export function someRows(op: string, matrix: SparseParts, first: number, end: number): SparseParts {
@@ -80,13 +83,23 @@ export function triangle(op: string, matrix: SparseParts, side: 'lower' | 'upper
   return kept(op, matrix, map(side === 'lower' ? 'lessEqual' : 'greaterEqual', [offset, BigInt(k)]));
 }
 
+/** Starts of rows without elements, which are computed of their numbers: those of a user are looked at. */
+function zeroStarts(op: string, numbers: Expr, rows: number): Expr {
+  const count = numbers.shape[0]!;
+  const ends = gather(broadcast(constant(0, 'int32'), [rows]), numbers, 0, 'raise', [count], op);
+  return padTo(ends, [1], [count + 1]);
+}
+
 /** The rows of some numbers, in their order: int64 and in range, or integers as a user gave them, which are looked at. */
 export function rowsAt(op: string, matrix: SparseParts, given: Expr, isUsers: boolean): SparseParts {
-  const numbers = isUsers && given.dtype === 'int32' ? given : cast(given, 'int64');
+  const [rows, columns] = matrix.shape;
+  const numbers = isUsers && given.dtype === 'int32' ? given : asInt64(given, 'raise', rows);
   const count = numbers.shape[0]!;
   const bound = count * rowBoundOf(matrix);
-  const [, columns] = matrix.shape;
-  if (bound === 0) return emptyMatrix([count, columns], matrix.values.dtype);
+  if (bound === 0) {
+    const empty = emptyMatrix([count, columns], matrix.values.dtype);
+    return isUsers ? { ...empty, starts: zeroStarts(op, numbers, rows) } : empty;
+  }
   const stored = checkedLines(matrix, op);
   const chosen = { way: isUsers ? 'given' : 'chosen', matrices: [stored], offsets: [0], numbers } as const;
   return {

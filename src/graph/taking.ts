@@ -46,7 +46,7 @@ export function taken(
 }
 
 /** Indices as int64: those of uint64 that it does not hold are beyond all ends, not negative. */
-function asInt64(index: Expr, mode: IndexMode, size: number): Expr {
+export function asInt64(index: Expr, mode: IndexMode, size: number): Expr {
   if (index.dtype !== 'uint64') return cast(index, 'int64');
   const within =
     mode === 'wrap'
