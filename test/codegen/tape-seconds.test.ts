@@ -54,10 +54,24 @@ describe('the tally of a tape', () => {
     const kernel = b.store(b.map('tanh', b.map('add', b.map('multiply', x, y), y)), [1]).build();
     const { amounts, functions } = tallyOf(kernel);
     expect(amounts.get('chain')).toBe(amounts.get('block'));
-    expect(functions.get('tanh float32')!.vectors).toBe(4096);
+    expect(functions.get('chained tanh float32')!.vectors).toBe(4096);
     // x, y twice, the result, and a step before each block.
     expect(amounts.get('operand')).toBe(4 * 4096);
     expect(amounts.has('pass')).toBe(false);
+  });
+
+  it('tells functions of chains from those by themselves, and tables of elements of 8 bytes from others', () => {
+    const chainOf = (dtype: DType): Kernel => {
+      const b = new KernelBuilder([1 << 10, 16], []);
+      const x = b.load(dtype, [64, 1]);
+      return b.store(b.map('negative', b.map('exp', b.map('abs', x))), [16, 1]).build();
+    };
+    const [narrow, wide] = [tallyOf(chainOf('float32')), tallyOf(chainOf('float64'))];
+    expect([...narrow.functions.keys()]).toEqual(['chained exp float32']);
+    expect(narrow.functions.get('chained exp float32')!.of.isChained).toBe(true);
+    expect(narrow.amounts.get('table')).toBe(1 << 14);
+    expect(wide.amounts.get('wideTable')).toBe(1 << 14);
+    expect(wide.amounts.has('table')).toBe(false);
   });
 
   it('tells reductions along lanes from those of each lane, and rows from one another', () => {
@@ -166,7 +180,17 @@ describe('a predicted time', () => {
 
   it('is shared by threads, unless there is one task', () => {
     expect(seconds(map(1 << 24, 'exp'), 8)).toBeLessThan(seconds(map(1 << 24, 'exp')) / 3);
-    expect(seconds(map(4096, 'exp'), 8)).toBeCloseTo(seconds(map(4096, 'exp')), 5);
+    // A thread that is alone has memory for itself, however many there are.
+    expect(seconds(map(4096, 'exp'), 8) / seconds(map(4096, 'exp'))).toBeCloseTo(1, 9);
+  });
+
+  it('has results past the caches from the size on that is written so, and not in the bytes that caches hold', () => {
+    const streamed = (n: number): number =>
+      secondsOfTape(map(n, 'negative'), { ...rates, streamed: 1 }) - seconds(map(n, 'negative'));
+    expect(streamed(1 << 21)).toBe(0);
+    expect(streamed(1 << 22) / 2 ** 24).toBeCloseTo(1e-9 * (1 - rates.streamed), 12);
+    const far = { ...rates, memory: rates.memory.map((r) => (r.bytes < 2 ** 26 ? r : { ...r, read: 100 })) };
+    expect(secondsOfTape(map(1 << 22, 'negative'), far)).toBe(seconds(map(1 << 22, 'negative')));
   });
 
   it('scales with how slow a machine is', () => {
@@ -191,11 +215,17 @@ describe('a predicted time', () => {
 
 describe('measured rates', () => {
   it('have each function of the kernels that are asked for, and predict them about as they are measured', async () => {
-    const kernels = [map(1 << 16, 'exp'), map(1 << 14, 'cbrt', 'float64'), sum(256, 1024, [1024, 1])];
+    const b = new KernelBuilder([1 << 14], []);
+    const chain = b
+      .store(b.map('negative', b.map('tanh', b.map('abs', b.load('float32', [1])))), [1])
+      .build();
+    const kernels = [map(1 << 16, 'exp'), map(1 << 14, 'cbrt', 'float64'), sum(256, 1024, [1024, 1]), chain];
     await Promise.all([measureRates(kernels), measureRates(kernels)]);
     const { functions, memory, slowness } = cpuRates();
     for (const key of ['exp float32', 'cbrt float64', 'along lanes sum float32'])
       expect(functions.get(key), key).toBeGreaterThanOrEqual(0);
+    // Of a hundred instructions: the probe has it as a step of a chain, too.
+    expect(functions.get('chained tanh float32')).toBeGreaterThan(0);
     expect(slowness).toBeGreaterThan(0);
     for (const { read, write } of memory) expect(Math.min(read, write)).toBeGreaterThan(0);
     for (const kernel of kernels) {

@@ -10,42 +10,43 @@ import type { ReductionName } from '../../graph/reductions.js';
 /** Nanoseconds of work that is alike in all kernels. Vectors are 64 bytes. */
 export const TAPE_RATES = {
   /** Once a run: a task, and scratch memory. */
-  run: 714,
-  tile: 45,
-  block: 8.6,
+  run: 650,
+  tile: 17,
+  block: 40,
   /** A call of a function, and of a chain, on a block. */
-  call: 10.7,
-  chain: 400,
+  call: 13,
+  chain: 270,
   /** For each vector: a light function that reads and writes blocks, one more that it does, a step of a chain. */
-  pass: 0.76,
-  step: 0.04,
+  pass: 0.77,
+  step: 0.023,
   /** A vector that a step of a chain reads or writes besides, and one of which it asks memory for the next block. */
-  operand: 0.036,
+  operand: 0.094,
   prefetch: 0.01,
   /** A vector that begins within a line of the caches. */
-  unaligned: 0.46,
+  unaligned: 0.5,
   /** A vector that is brought to its place, and one of equal lanes. */
-  copy: 1.1,
-  splat: 0.11,
-  /** For each lane: by a table of places, by a stride within lines and beyond, where a value chooses. */
-  table: 0.33,
-  strided: 0.29,
+  copy: 1.2,
+  splat: 0.085,
+  /** For each lane: by a table of places, and of elements of 8 bytes, by a stride within lines and beyond, where a value chooses. */
+  table: 0.61,
+  wideTable: 0.35,
+  strided: 0.35,
   apart: 0.74,
   gather: 0.74,
   /** For each lane of a table whose line was displaced by another of its set of the first-level cache. */
-  conflict: 0.5,
+  conflict: 0.53,
   /** For each lane of a square of lines. */
-  square: 0.227,
+  square: 0.257,
   /**
    * A row that a reduction has for itself: of one value for each lane, and where rows are whole chunks, so that as many
    * are reduced at a time as a vector has lanes; of several values, and of logarithms.
    */
-  row: 19,
-  wholeRow: 10,
-  wideRow: 84,
-  exponentialRow: 860,
+  row: 39,
+  wholeRow: 3.4,
+  wideRow: 108,
+  exponentialRow: 1200,
   /** A lane that is joined with those of other steps of its block, of one value and of several. */
-  fold: 0.52,
+  fold: 0.45,
   wideFold: 2.8,
   /** A vector that a step of a chain hands to a reduction other than a sum. */
   extreme: 0.01,
@@ -60,17 +61,17 @@ export type TapeRate = keyof typeof TAPE_RATES;
  */
 const LINE_RATES = {
   /** A line that is read by itself: one of each column of a square, or of each lane. */
-  alone: { shared: 0.9, far: 14.7 },
+  alone: { shared: 1, far: 14.6 },
   /** A line of several that follow one another, but are not prefetched. */
   unasked: { shared: 0, far: 2 },
   /** A row of lanes that does not begin where the last one ends: hardware finds no stream. */
-  row: { shared: 0.2, far: 21 },
+  row: { shared: 2, far: 21 },
   /** A line of a large result that is written in parts, and read for that. */
-  fetched: { shared: 0.7, far: 2 },
+  fetched: { shared: 0.7, far: 1.4 },
   /** A line that goes past the caches from a function of its own, which copies it; chains do not. */
-  copied: { shared: 0.15, far: 0.5 },
+  copied: { shared: 0.05, far: 1 },
   /** A vector that a reduction of several values reads. */
-  reduced: { shared: 0, far: 1.1 },
+  reduced: { shared: 0, far: 0.4 },
 } as const;
 export type LineRate = keyof typeof LINE_RATES;
 
@@ -109,7 +110,7 @@ export function farShareOf({ bytesRead, bytesWritten }: Traffic): number {
   return Math.min(1, Math.max(0, far));
 }
 
-/** The time of a byte that is read or written, of kernels that move so many bytes in all. */
+/** The time of a byte that is read or written through caches by one thread, of kernels that hold so many bytes in them. */
 export interface MemoryRate {
   readonly bytes: number;
   readonly read: number;
@@ -121,6 +122,10 @@ export interface TapeRates {
   readonly slowness: number;
   /** By rising bytes. */
   readonly memory: readonly MemoryRate[];
+  /** The time of a byte that is written past the caches by one thread. */
+  readonly streamed: number;
+  /** How long lines of memory take that are not in one stream, in proportion to `LINE_RATES`. */
+  readonly lines: number;
   /** A vector of functions that were measured. */
   readonly functions: ReadonlyMap<string, number>;
   readonly threads: number;
@@ -129,24 +134,29 @@ export interface TapeRates {
 /** A vector of a function, for each addition that it is worth: of an op that was not measured. */
 export const ADDITION = 0.25;
 
-/** Without measurements, threads share memory as if they were at most so many. */
+/** Memory serves so many threads at most, without measurements. */
 const MOST_SHARING = 4;
+/** The part of its time that memory takes for each of several threads. */
+export const sharedAmong = (threads: number): number => 1 / Math.min(threads, MOST_SHARING);
 
-export function unmeasuredRates(threads: number): TapeRates {
-  const sharing = Math.min(threads, MOST_SHARING);
-  const memory = [
-    { bytes: 2 ** 15, read: 0.005, write: 0.0079 },
-    { bytes: 2 ** 18, read: 0.003, write: 0.0118 },
-    { bytes: 2 ** 20, read: 0.0044, write: 0.0128 },
-    { bytes: 2 ** 22, read: 0.0038, write: 0.0143 },
-    { bytes: 2 ** 23, read: 0.005, write: 0.02 },
-    { bytes: 2 ** 24, read: 0.0123, write: 0.0415 },
-    { bytes: 2 ** 26, read: 0.0347, write: 0.0365 },
-  ].map(({ bytes, read, write }) => ({ bytes, read: read / sharing, write: write / sharing }));
-  return { slowness: 1, memory, functions: new Map(), threads };
-}
+export const unmeasuredRates = (threads: number): TapeRates => ({
+  slowness: 1,
+  memory: [
+    { bytes: 2 ** 15, read: 0.0049, write: 0.0034 },
+    { bytes: 2 ** 18, read: 0.004, write: 0.0081 },
+    { bytes: 2 ** 20, read: 0.0064, write: 0.0095 },
+    { bytes: 2 ** 22, read: 0.0067, write: 0.0112 },
+    { bytes: 2 ** 23, read: 0.0067, write: 0.0133 },
+    { bytes: 2 ** 24, read: 0.0085, write: 0.054 },
+    { bytes: 2 ** 26, read: 0.034, write: 0.088 },
+  ],
+  streamed: 0.02,
+  lines: 1,
+  functions: new Map(),
+  threads,
+});
 
-/** The time of a byte by how many bytes a kernel moves: a straight line between measured sizes, all as logarithms. */
+/** The time of a byte by how many bytes a kernel holds in caches: a straight line between measured sizes, all as logarithms. */
 export function memoryRateOf({ memory }: TapeRates, bytes: number): MemoryRate {
   const above = memory.findIndex((rate) => rate.bytes >= bytes);
   if (above === 0) return memory[0]!;

@@ -6,9 +6,18 @@
 import { accessesOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { costOf, reductionOf } from '../../fusion/kernel/arithmetic.js';
 import { type Kernel, oncePerKernel, product } from '../../fusion/kernel/kernel.js';
-import { trafficOf } from '../../fusion/kernel/traffic.js';
+import { type Traffic, trafficOf } from '../../fusion/kernel/traffic.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { ADDITION, classOf, lineRateOf, memoryRateOf, TAPE_RATES, type TapeRates } from './tape-rates.js';
+import { STREAM_BYTES } from './tape-lines.js';
+import {
+  ADDITION,
+  classOf,
+  lineRateOf,
+  memoryRateOf,
+  sharedAmong,
+  TAPE_RATES,
+  type TapeRates,
+} from './tape-rates.js';
 import { type TalliedFunction, type TapeTally, tallyOf } from './tape-tally.js';
 
 const NANOSECOND = 1e-9;
@@ -26,19 +35,21 @@ export const tallyOfKernel: (kernel: Kernel) => TapeTally = oncePerKernel(tallyO
 
 export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   const tally = tallyOfKernel(kernel);
-  const threads = Math.min(rates.threads, tally.tasks);
+  const threads = threadsOf(tally, rates);
   const working = workNanoseconds(kernel, tally, rates) / threads;
-  const moving = (movedNanoseconds(kernel, rates) * rates.threads) / threads;
+  const moving = movedNanoseconds(kernel, rates) * sharedAmong(threads);
   return NANOSECOND * ((threads > 1 ? FORK : 0) + working + moving);
 }
 
+/** Threads that take part. */
+export const threadsOf = (tally: TapeTally, rates: TapeRates): number => Math.min(rates.threads, tally.tasks);
+
 /** Of one thread: all that it does, and lines that are not in one stream. */
 export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRates): number {
-  const bytes = bytesOf(kernel);
+  const { held } = movedBy(kernel);
   let sum = 0;
-  for (const [rate, amount] of tally.amounts) sum += amount * TAPE_RATES[rate];
-  for (const [rate, amount] of tally.lines) sum += amount * lineRateOf(rate, bytes);
-  sum *= rates.slowness;
+  for (const [rate, amount] of tally.amounts) sum += rates.slowness * amount * TAPE_RATES[rate];
+  for (const [rate, amount] of tally.lines) sum += rates.lines * amount * lineRateOf(rate, held);
   for (const { of, vectors } of tally.functions.values())
     sum += vectors * (rates.functions.get(of.key) ?? rates.slowness * unmeasuredRate(of));
   return sum;
@@ -53,17 +64,28 @@ function unmeasuredRate({ instruction, taken }: TalliedFunction): number {
   return ADDITION * additions * (isWide ? WIDE : 1);
 }
 
-/** Reading and writing what the kernel moves, by all threads together. */
+/** Reading and writing what the kernel moves, by one thread. */
 export function movedNanoseconds(kernel: Kernel, rates: TapeRates): number {
-  const { read, write } = memoryRateOf(rates, bytesOf(kernel));
-  const { bytesRead, bytesWritten } = trafficOf(kernel);
-  return read * bytesRead * wholeLines(kernel, 'input') + write * bytesWritten * wholeLines(kernel, 'output');
+  const { bytesRead, bytesWritten, streamed, held } = movedBy(kernel);
+  const { read, write } = memoryRateOf(rates, held);
+  return read * bytesRead + write * (bytesWritten - streamed) + rates.streamed * streamed;
 }
 
-/** Bytes of all lines that it reads and writes. */
-function bytesOf(kernel: Kernel): number {
-  const { bytesRead, bytesWritten } = trafficOf(kernel);
-  return bytesRead * wholeLines(kernel, 'input') + bytesWritten * wholeLines(kernel, 'output');
+/** Bytes of all lines that it reads and writes, of those that it writes past the caches, and of the others. */
+function movedBy(kernel: Kernel): Traffic & { readonly streamed: number; readonly held: number } {
+  const traffic = trafficOf(kernel);
+  const bytesRead = traffic.bytesRead * wholeLines(kernel, 'input');
+  const linesOfResult = wholeLines(kernel, 'output');
+  const bytesWritten = traffic.bytesWritten * linesOfResult;
+  const large = kernel.buffers
+    .filter(({ role }) => role !== 'input')
+    .map(({ dtype, elementCount }) => byteLengthOf(dtype) * elementCount)
+    .filter((bytes) => bytes >= STREAM_BYTES);
+  const streamed = Math.min(
+    bytesWritten,
+    large.reduce((sum, bytes) => sum + linesOfResult * bytes, 0),
+  );
+  return { bytesRead, bytesWritten, streamed, held: bytesRead + bytesWritten - streamed };
 }
 
 /** Bytes of the lines that hold the elements of a role, for each byte of the elements: by its widest access. */

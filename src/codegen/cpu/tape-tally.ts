@@ -42,13 +42,15 @@ import { computedShare, movesOf, squareKernel, type Triangle } from './tape-tria
 
 /** A function whose time is its own: an op, a cast or a reduction. */
 export interface TalliedFunction {
-  /** `exp float32`, `cast float16 float32`, `reduced squaredDeviations float64`. */
+  /** `exp float32`, `chained exp float32`, `cast float16 float32`, `along lanes squaredDeviations float64`. */
   readonly key: string;
   /** The op, cast or reduction; its arguments are those of `taken`, in order. */
   readonly instruction: Instruction;
   readonly taken: readonly DType[];
   /** Of a reduction: whether its lanes are results of their own. */
   readonly isByLane: boolean;
+  /** Whether it is a step of a chain, which has it called for each vector, or compiled. */
+  readonly isChained: boolean;
 }
 
 export interface TapeTally {
@@ -69,6 +71,8 @@ const LIGHT = 1;
 /** Lines so far apart are in the same set of the first-level cache, which has room for so many. */
 const SET_BYTES = 4096;
 const SET_LINES = 8;
+/** Elements that are taken by tables as vectors. */
+const WIDE_BYTES = 8;
 /** Moves that are counted in vectors; others in lanes. */
 const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
 const ROW_RATES = { simple: 'row', wide: 'wideRow', exponential: 'exponentialRow' } as const;
@@ -190,7 +194,7 @@ class Tally {
       return;
     }
     const taken = Array.from({ length: opRow(op).arity }, () => dtype);
-    this.#call(op, create.map(dtype, op, [...taken.keys()]), taken, vectors);
+    this.#call(`chained ${op}`, create.map(dtype, op, [...taken.keys()]), taken, vectors, 'chained');
   }
 
   #store(store: number, loops: readonly Loop[], blocks: number): void {
@@ -267,7 +271,7 @@ class Tally {
       instruction,
       inner.length > 0 ? own : args,
       vectors,
-      isByLane,
+      isByLane ? 'by lane' : undefined,
     );
   }
 
@@ -304,12 +308,15 @@ class Tally {
     instruction: Instruction,
     taken: readonly DType[],
     vectors: number,
-    isByLane = false,
+    way?: 'by lane' | 'chained',
   ): void {
     const key = `${name} ${instruction.dtype}`;
     const known = this.#functions.get(key);
     if (known !== undefined) known.vectors += vectors;
-    else this.#functions.set(key, { of: { key, instruction, taken, isByLane }, vectors });
+    else {
+      const of = { key, instruction, taken, isByLane: way === 'by lane', isChained: way === 'chained' };
+      this.#functions.set(key, { of, vectors });
+    }
   }
 
   /**
@@ -338,7 +345,8 @@ class Tally {
     if (access.bounds.length > 0) this.#add('copy', vectors);
     const rate = this.#rateOfMove(access, byteLengthOf(dtype), isStore);
     if (rate !== undefined) this.#add(rate, BY_VECTOR.includes(rate) ? vectors : lanes);
-    if (rate === 'table' && this.#conflicts(access, byteLengthOf(dtype))) this.#add('conflict', lanes);
+    if ((rate === 'table' || rate === 'wideTable') && this.#conflicts(access, byteLengthOf(dtype)))
+      this.#add('conflict', lanes);
   }
 
   /** Lanes of a row of results, where those of a block are elements that are reduced; undefined: as many as a block has. */
@@ -358,7 +366,7 @@ class Tally {
     const mode = laneModeOf(access, blocking, this.#sizes);
     const row = rowStrideOf(access, blocking);
     if (mode.type === 'splat') return row === 0 || isStore ? undefined : 'splat';
-    if (mode.type === 'table') return 'table';
+    if (mode.type === 'table') return bytes >= WIDE_BYTES ? 'wideTable' : 'table';
     if (mode.stride === 1) return isStore ? 'copy' : this.#isAligned(access, bytes) ? undefined : 'unaligned';
     const apart = Math.abs(mode.stride * bytes);
     if (Math.abs(row) === 1 && blocking.rows >= SQUARE_ROWS) return 'square';
