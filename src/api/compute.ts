@@ -88,7 +88,8 @@ export async function compute(
   try {
     refuseMore('compute', 2, [arrays, options, ...more], LISTED);
     const [exprs, form] = exprsOf('compute', arrays);
-    return arranged(form, await computeNodes(exprs, options, (expr) => new Lazy(expr)));
+    const computing = computeNodes(exprs, options, (expr) => new Lazy(expr));
+    return arranged(form, computing instanceof Promise ? await computing : computing);
   } catch (error) {
     throw atCaller(error, compute);
   }

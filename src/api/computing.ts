@@ -3,7 +3,7 @@
  * and results go to the host, to files or stay on devices.
  */
 import type { ComputeOptions } from '../exec/run/compute-options.js';
-import { evaluate, type StoredResult } from '../exec/run/evaluate.js';
+import { evaluateNow, type StoredResult } from '../exec/run/evaluate.js';
 import { persistExprs } from '../exec/run/move.js';
 import { checkOptions } from '../graph/arguments.js';
 import type { Expr } from '../graph/expr.js';
@@ -44,19 +44,20 @@ export interface Measured {
   readonly measure: true;
 }
 
-/** Results in host memory, or of files, which `stored` makes of their nodes. */
-export async function computeNodes<Stored>(
+/** Results in host memory, or of files, which `stored` makes of their nodes; no promise where they are there at once. */
+export function computeNodes<Stored>(
   exprs: readonly Expr[],
   options: ComputeOptions | ComputeToOptions | undefined,
   stored: (expr: Expr) => Stored,
-): Promise<(NDArray | Stored)[]> {
+): (NDArray | Stored)[] | Promise<(NDArray | Stored)[]> {
   checkOptions('compute', options, COMPUTE_TO_OPTIONS);
   if (options !== undefined && 'to' in options && options.to !== undefined) {
     const { to, ...running } = options;
     for (const expr of exprs) needSizes('compute', expr);
-    return (await evaluateTo(exprs, to, running)).map(stored);
+    return evaluateTo(exprs, to, running).then((all) => all.map(stored));
   }
-  return (await evaluate(exprs, options)).map(ndarrayOf);
+  const results = evaluateNow(exprs, options);
+  return results instanceof Promise ? results.then((all) => all.map(ndarrayOf)) : results.map(ndarrayOf);
 }
 
 /** Results that stay on their devices. */

@@ -184,7 +184,8 @@ export class Lazy<out D extends DType = DType> {
   ): Promise<NDArray<D> | Lazy<D>> {
     try {
       refuseMore('compute', 1, [options, ...more]);
-      const [result] = await computeNodes([admitted('compute', this.expr)], options, lazyOf);
+      const computing = computeNodes([admitted('compute', this.expr)], options, lazyOf);
+      const [result] = computing instanceof Promise ? await computing : computing;
       return result as NDArray<D> | Lazy<D>;
     } catch (error) {
       throw atCaller(error, Lazy.prototype.compute);

@@ -38,6 +38,42 @@ describe('results that are there at once', () => {
     ]);
   });
 
+  it('let the event loop turn where they are not of compiled functions', async () => {
+    const x = lazy(new Float64Array(4));
+    const add = (): Promise<unknown> => x.add(1).compute({ device: 'cpu' });
+    await add();
+    expect(await turnsBeside(add)).toBeGreaterThan(2);
+  });
+
+  it('name the line of what failed where they are errors', async () => {
+    const factor = (): Promise<unknown> =>
+      linalg
+        .cholesky(lazy(new Float64Array(4)).reshape([2, 2]))
+        .compute({ device: 'cpu' })
+        .catch((thrown: unknown) => thrown);
+    for (let k = 0; k < 2; k++) {
+      const error = await factor();
+      expect(error).toBeInstanceOf(LinalgError);
+      expect((error as Error).message).toMatch(/made at .*turns\.test\.ts:\d+/);
+    }
+  });
+
+  it('of a graph that is planned come through one promise', async () => {
+    const x = lazy(new Float64Array(4));
+    const lists = [() => x.add(1).compute({ device: 'cpu' }), () => compute([x.add(1)], { device: 'cpu' })];
+    for (const run of lists) {
+      await run();
+      await setImmediate();
+      let settled = false;
+      run().then(() => {
+        settled = true;
+      });
+      await undefined;
+      await undefined;
+      expect(settled).toBe(true);
+    }
+  });
+
   it('come in order', async () => {
     const order: number[] = [];
     await Promise.all(

@@ -14,7 +14,7 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js'
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
-import { isOwnError, LinalgError, NativeError, withLine } from '../../host/errors.js';
+import { isOwnError, LinalgError, MemoryError, NativeError, withLine } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
@@ -53,9 +53,23 @@ export interface HostResult {
 }
 
 /** Computes expressions together, shared work once; one result each, in order. */
-export async function evaluate(exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> {
+export const evaluate = async (exprs: readonly Expr[], options: ComputeOptions = {}): Promise<HostResult[]> =>
+  evaluateNow(exprs, options);
+
+/** As `evaluate`; results that are there at once are given as they are, and what fails at once may be thrown. */
+export function evaluateNow(
+  exprs: readonly Expr[],
+  options: ComputeOptions = {},
+): HostResult[] | Promise<HostResult[]> {
   const bounded = boundedJob(exprs);
-  if (bounded === undefined) return hostResults(exprs, await compute(exprs, options, 'host'));
+  if (bounded !== undefined) return evaluateBounded(bounded, options);
+  const executed = compute(exprs, options, 'host');
+  return executed instanceof Promise
+    ? executed.then((all) => hostResults(exprs, all))
+    : hostResults(exprs, executed);
+}
+
+async function evaluateBounded(bounded: BoundedJob, options: ComputeOptions): Promise<HostResult[]> {
   const { computed, cuts } = bounded;
   const executed = await compute(computed, options, 'host', undefined, {
     toHost: computed.length - cuts.length,
@@ -203,16 +217,18 @@ export async function evaluateIntoFiles(
   });
 }
 
-async function compute(
+function compute(
   exprs: readonly Expr[],
   options: ComputeOptions,
   destination: Destination,
   filesOf?: FilesOf,
   { toHost = 0, found = new Map() }: Partial<Pick<Wanted, 'toHost' | 'found'>> = {},
-): Promise<Executed> {
+): Executed | Promise<Executed> {
   const watch = watcher()?.compute(subjectOf(exprs, false), options.signal);
-  const computing = computeWatched(exprs, options, { destination, filesOf, toHost, found }, watch);
-  return watch === undefined ? computing : watched(watch, computing);
+  const wanted = { destination, filesOf, toHost, found };
+  if (watch === undefined) return computeWatched(exprs, options, wanted, undefined);
+  const computing = async (): Promise<Executed> => computeWatched(exprs, options, wanted, watch);
+  return watched(watch, computing());
 }
 
 /**
@@ -226,22 +242,37 @@ interface Wanted {
   readonly found: FoundNumbers;
 }
 
-async function computeWatched(
+/** A promise where anything has to be waited for: of short runs it takes as long as their plans take to be found. */
+function computeWatched(
   exprs: readonly Expr[],
   options: ComputeOptions,
-  { destination, filesOf, toHost, found }: Wanted,
+  wanted: Wanted,
   watch: ComputeWatch | undefined,
-): Promise<Executed> {
+): Executed | Promise<Executed> {
   checkComputeOptions('compute', options);
-  if (destination === 'host') checkHostResults(exprs);
+  if (wanted.destination === 'host') checkHostResults(exprs);
   const { signal } = options;
   signal?.throwIfAborted();
   const built = inTurnsOrNow(timedSlices('plan', 'canonicalize', canonicalizeInSlices(exprs)), () =>
     signal?.throwIfAborted(),
   );
-  const canonical = built instanceof Promise ? await built : built;
-  const probing = probeFor(options.device, hasContractions(canonical.graph));
-  if (probing !== undefined) await probing;
+  const probed = (canonical: Canonical): Executed | Promise<Executed> => {
+    const probing = probeFor(options.device, hasContractions(canonical.graph));
+    const begin = (): Executed | Promise<Executed> =>
+      computeCanonical(canonical, exprs, options, wanted, watch);
+    return probing === undefined ? begin() : probing.then(begin);
+  };
+  return built instanceof Promise ? built.then(probed) : probed(built);
+}
+
+function computeCanonical(
+  canonical: Canonical,
+  exprs: readonly Expr[],
+  options: ComputeOptions,
+  { destination, filesOf, toHost, found }: Wanted,
+  watch: ComputeWatch | undefined,
+): Executed | Promise<Executed> {
+  const { signal } = options;
   const chosen = devicesOf(canonical, options);
   const isOfHost = chosen.devices.length === 1 && chosen.devices[0]!.isHost;
   const job = jobOf(canonical, exprs);
@@ -252,52 +283,78 @@ async function computeWatched(
   const inRun =
     destination === 'host' && isOfHost ? checks.filter((check) => mayBeInRun(canonical, check)) : [];
   const ahead = checks.filter((check) => !inRun.includes(check));
-  if (ahead.length > 0) await checkIndices(ahead, options, refused);
-  try {
-    const turn = turnToPlan();
-    if (turn !== undefined) await turn;
+  const failed = async (error: unknown): Promise<never> => {
+    signal?.throwIfAborted();
+    if (inRun.length > 0 && mayBeOfIndices(error)) await checkIndices(inRun, options, refused);
+    const told = await refused(error);
+    signal?.throwIfAborted();
+    throw told;
+  };
+  const begin = (): Executed | Promise<Executed> => {
     signal?.throwIfAborted();
     const target = computeTargetOf(chosen, options, destination, destination === 'device' ? toHost : 0);
     const settings = settingsOf(options, destination, false, filesOf, watch);
-    const there =
-      destination === 'host' && isOneGpu(chosen) && isForCuts(exprs, toHost)
+    const isCut = destination === 'host' && isOneGpu(chosen) && isForCuts(exprs, toHost);
+    const running = isCut ? undefined : executedNow(job, target, settings);
+    if (running === undefined || running instanceof Promise || inRun.length > 0) return finish(running);
+    const looking = checkStatuses(canonical, running, destination, readCodes);
+    return looking === undefined ? running : looking.then(() => running);
+
+    async function finish(first: typeof running): Promise<Executed> {
+      const there = isCut
         ? await executedToCut(
             job,
             computeTargetOf(chosen, options, 'device', toHost),
             settings,
             aheadOf(options, found),
           )
-        : undefined;
-    const executed =
-      there ??
-      (await executedNow(job, target, settings)) ??
-      (await executeInRows(job, target, settings, aheadOf(options, found))).executed;
-    const left = inRun.filter((check) => !isCheckedIn(executed.program, canonical, check));
-    if (left.length > 0) await checkIndices(left, options, refused);
-    await checkStatuses(canonical, executed, there === undefined ? destination : 'device', readCodes);
-    return executed;
+        : await first;
+      const executed =
+        there ?? (await executeInRows(job, target, settings, aheadOf(options, found))).executed;
+      const left = inRun.filter((check) => !isCheckedIn(executed.program, canonical, check));
+      if (left.length > 0) await checkIndices(left, options, refused);
+      const place = isCut && there !== undefined ? 'device' : destination;
+      await checkStatuses(canonical, executed, place, readCodes);
+      return executed;
+    }
+  };
+  const turn = ahead.length > 0 ? undefined : turnToPlan();
+  if (ahead.length > 0 || turn !== undefined) return later();
+  try {
+    const executed = begin();
+    return executed instanceof Promise ? executed.catch(failed) : executed;
   } catch (error) {
-    signal?.throwIfAborted();
-    if (inRun.length > 0 && mayBeOfIndices(error)) await checkIndices(inRun, options, refused);
-    const told = await refused(error);
-    signal?.throwIfAborted();
-    throw told;
+    return failed(error);
+  }
+
+  async function later(): Promise<Executed> {
+    if (ahead.length > 0) await checkIndices(ahead, options, refused);
+    try {
+      await (turn ?? turnToPlan());
+      return await begin();
+    } catch (error) {
+      return failed(error);
+    }
   }
 }
 
 /** The results of a job that runs at once. Undefined: it is to be planned, or room is to be made for it. */
-const executedNow = (
+function executedNow(
   job: Job,
   target: ComputeTarget,
   settings: ExecutionSettings,
-): Promise<Executed | undefined> =>
-  ifThereIsRoom(async () => {
+): Executed | Promise<Executed | undefined> | undefined {
+  try {
     const running = executeNow(job, target, settings);
-    if (running === undefined || running instanceof Promise) return await running;
+    if (running === undefined) return undefined;
+    if (running instanceof Promise) return ifThereIsRoom(() => running);
     const turn = turnToHandOver();
-    if (turn !== undefined) await turn;
-    return running;
-  });
+    return turn === undefined ? running : turn.then(() => running);
+  } catch (error) {
+    if (error instanceof MemoryError) return undefined;
+    throw error;
+  }
+}
 
 /** The results of a job on a GPU, and its lengths on the host. Results on the host may be windows that pass through the GPU. */
 const executedToCut = (

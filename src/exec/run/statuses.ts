@@ -21,20 +21,31 @@ export interface StoredCode {
 
 type Output = ArrayBuffer | DeviceBuffer;
 
-/** Throws a LinalgError where a call of a graph that has run failed, and frees what it left on devices. */
-export async function checkStatuses(
+/**
+ * Throws a LinalgError where a call of a graph that has run failed, and frees what it left on devices; a promise where codes
+ * are on devices.
+ */
+export function checkStatuses(
   canonical: Canonical,
   executed: Executed,
   destination: Destination,
   read: ReadCodes,
-): Promise<void> {
-  if (canonical.statuses.length === 0) return;
+): Promise<void> | undefined {
+  if (canonical.statuses.length === 0) return undefined;
+  const isThere =
+    destination === 'device' && codesOf(canonical, executed).some((k) => isStored(executed.outputs[k]!));
+  if (isThere) return checkStored(canonical, executed, read);
+  throwFailedIn(canonical, executed);
+  return undefined;
+}
+
+/** The same where some codes are on devices. */
+async function checkStored(canonical: Canonical, executed: Executed, read: ReadCodes): Promise<void> {
   const places = codesOf(canonical, executed);
   const stored = places.flatMap((k, at) => {
     const output = executed.outputs[k]!;
     return isStored(output) ? [{ buffer: output, dtype: dtypeAt(canonical, at) }] : [];
   });
-  if (destination !== 'device' || stored.length === 0) return throwFailedIn(canonical, executed);
   const found = new Map((await read(stored)).map((code, k) => [stored[k]!.buffer as Output, code]));
   const codes = places.map((k, at) => {
     const output = executed.outputs[k]!;
