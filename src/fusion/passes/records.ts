@@ -24,6 +24,24 @@ const FEW_WORDS = 512;
  */
 let spare: Int32Array<ArrayBuffer> | undefined;
 
+/** A fingerprint that is a text as it stands, and its words. */
+interface KnownText {
+  readonly words: Int32Array;
+  readonly text: string;
+}
+
+/**
+ * Such fingerprints that were asked for last, by the lowest bits of a hash: of the same text the engine keeps its own hash, so that
+ * what has it for a name is found without a look at its characters. They are 1 MiB at most.
+ */
+const knownTexts = new Array<KnownText | undefined>(256).fill(undefined);
+
+function isSameText(known: Int32Array, words: Int32Array, count: number): boolean {
+  if (known.length !== count) return false;
+  for (let k = 0; k < count; k++) if (known[k] !== words[k]) return false;
+  return true;
+}
+
 /** The last record may be open. Numbers that stand for names are this process' own. */
 export class Records {
   #words = spare ?? new Int32Array(FEW_WORDS);
@@ -127,8 +145,21 @@ export class Records {
    * memory.
    */
   fingerprint(): string {
+    const words = this.#words;
+    if (words.length > FEW_WORDS) return this.#text();
+    this.#start = 0;
+    const at = this.hash() & (knownTexts.length - 1);
+    let known = knownTexts[at];
+    if (known === undefined || !isSameText(known.words, words, this.#end)) {
+      known = { words: words.slice(0, this.#end), text: this.#text() };
+      knownTexts[at] = known;
+    }
+    spare = words;
+    return known.text;
+  }
+
+  #text(): string {
     const bytes = Buffer.from(this.#words.buffer, 0, this.#end * Int32Array.BYTES_PER_ELEMENT);
-    if (this.#words.length === FEW_WORDS) spare = this.#words;
     return bytes.length <= MOST_AS_TEXT
       ? bytes.toString('latin1')
       : createHash('sha256').update(bytes).digest('hex');
