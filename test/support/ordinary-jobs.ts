@@ -363,6 +363,7 @@ const ORDERS: Readonly<Record<string, JobOf>> = {
   'sums up to each place of columns': ({ table }) => table().cumulativeSum(0),
   'sums up to each place of what is computed': ({ line }) => line().exp().cumulativeSum(),
   'the largest so far': ({ line }) => line().cumulativeMax(),
+  'the last of all sums': ({ line }) => line().exp().cumulativeSum().slice('-1:'),
   'sorted rows': ({ table }) => table().sort(1),
   'sorted columns': ({ table }) => table().sort(0),
   'medians of rows': ({ table }) => table().median(1),

@@ -59,8 +59,8 @@ function kernelForms(step: KernelStep, works: Works, scratch: (bytes: number) =>
   ];
   if (rows !== undefined && rows.units > 1) forms.push(inRows(rows));
   if (phases.length > 0) forms.push(phaseTasks(step, works, scratch));
-  // One unit that reads some columns of many rows, as of a diagonal, has windows of those alone.
-  if (forms.length === 0 && rows?.units === 1 && works.pitches.size > 0) forms.push(inRows(rows));
+  // One unit that reads a few elements, as the last of a scan, or columns of many rows, as a diagonal, has windows of those.
+  if (forms.length === 0 && rows?.units === 1) forms.push(inRows(rows));
   if (forms.length === 0) forms.push([wholeTask(step)]);
   return forms;
 }
