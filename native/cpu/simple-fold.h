@@ -144,7 +144,7 @@ struct Simple {
     for (int v = 0; v < kGroup; v++) acc[v] = none;
   }
 
-  static WEFT_ONCE void run(Leaf& leaf, const From& from, int64_t count) {
+  static void run(Leaf& leaf, const From& from, int64_t count) {
     for (int g = 0; g < kVectors; g += kGroup) {
       Vector<T> acc[kGroup];
 #pragma GCC unroll 8
