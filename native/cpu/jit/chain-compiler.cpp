@@ -155,6 +155,7 @@ class ChainCompiler {
   // The last vector of a row ends with it: it has lanes of the one before it, too.
   void walkRows() {
     const Label row = to_->label(), again = to_->label();
+    to_->holdLength(kLengthAt);
     to_->bind(row);
     to_->firstVector();
     vector(Place::first);

@@ -129,6 +129,9 @@ class VectorCode {
   virtual void loadPointer(int, int32_t) {}
   // Has `wrapped` operands begin anew after so many bytes, a power of two.
   virtual void wrapVector(int32_t) {}
+  // Keeps the bytes that loops go up to, which the frame has at an offset: in code without `wrapped`
+  // operands.
+  virtual void holdLength(int32_t) {}
   // As `nextVector`, up to the bytes that the frame has at an offset.
   virtual void nextVectorUpTo(int32_t, Label) {}
   // Past the caches, to an address that is a multiple of a vector's bytes.

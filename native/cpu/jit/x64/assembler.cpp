@@ -140,6 +140,7 @@ void Assembler::compareImmediate(Gpr a, int32_t value) { gprImmediate(7, a, valu
 
 void Assembler::store(int32_t offset, Gpr from) { gprMemory(0x89, from, offset); }
 void Assembler::load(Gpr to, int32_t offset) { gprMemory(0x8b, to, offset); }
+void Assembler::compare(Gpr a, Gpr b) { gpr(0x39, b, a); }
 void Assembler::compare(Gpr a, int32_t offset) { gprMemory(0x3b, a, offset); }
 void Assembler::addWide(Gpr to, int32_t offset) { gprMemory(0x03, to, offset); }
 

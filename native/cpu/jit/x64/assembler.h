@@ -41,6 +41,8 @@ constexpr Gpr kBase = Gpr::rbx;
 constexpr Gpr kIndex = Gpr::rcx;
 // The index within memory that is gone through again and again.
 constexpr Gpr kWrapped = Gpr::rbp;
+// In code that does not.
+constexpr Gpr kLength = Gpr::rbp;
 // Registers of pointers: those that functions need not keep, then others; not r13, which as the base of an
 // address takes a displacement.
 constexpr Gpr kPointers[] = {Gpr::rax, Gpr::rdx, Gpr::rsi, Gpr::rdi, Gpr::r8, Gpr::r9,
@@ -70,6 +72,7 @@ class Assembler : public CodeBuffer {
   void compareImmediate(Gpr a, int32_t value);
   void store(int32_t offset, Gpr from);
   void load(Gpr to, int32_t offset);
+  void compare(Gpr a, Gpr b);
   void compare(Gpr a, int32_t offset);
   void addWide(Gpr to, int32_t offset);
   void decrement(int32_t offset);

@@ -73,9 +73,16 @@ void X64Code::wrapVector(int32_t bytes) {
   to_.move(kWrapped, kIndex);
   to_.bitAndImmediate(kWrapped, bytes - 1);
 }
+void X64Code::holdLength(int32_t length) {
+  to_.load(kLength, length);
+  holdsLength_ = true;
+}
 void X64Code::nextVectorUpTo(int32_t length, Label again) {
   to_.addImmediate(kIndex, vectorBytes());
-  to_.compare(kIndex, length);
+  if (holdsLength_)
+    to_.compare(kIndex, kLength);
+  else
+    to_.compare(kIndex, length);
   to_.jump(Condition::below, again);
 }
 

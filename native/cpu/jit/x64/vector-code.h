@@ -64,6 +64,7 @@ class X64Code final : public VectorCode {
   void leaveWithPointers(int pointers) override;
   void wrapVector(int32_t bytes) override;
   void loadPointer(int pointer, int32_t offset) override { to_.load(kPointers[pointer], offset); }
+  void holdLength(int32_t length) override;
   void nextVectorUpTo(int32_t length, Label again) override;
   void storePast(VectorOperand to, int from) override;
   void prefetch(VectorOperand pointed) override { to_.prefetch(pointed); }
@@ -98,6 +99,7 @@ class X64Code final : public VectorCode {
   void maskBits(int mask);
 
   Assembler to_;
+  bool holdsLength_ = false;
 };
 
 }  // namespace weft::cpu::jit::x64
