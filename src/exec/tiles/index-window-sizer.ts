@@ -6,7 +6,6 @@
  * Of what fits, the choice that moves fewest bytes is taken: those over the bus, and those of the device's memory by their
  * share of its speed, since the indices of a part are read again for each window. Called by `sweep-attempt.ts`.
  */
-import { aroundBoth } from '../../codegen/cuts/work.js';
 import { loadsOf, sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Access, type Kernel, placedAccess, product } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
@@ -14,8 +13,8 @@ import { type LazyList, lastOf, lazyList, onceInSlices } from '../../host/once.j
 import type { Slices } from '../../host/slices.js';
 import { aligned } from '../plan/memory.js';
 import type { KernelStep } from '../plan/plan.js';
+import { bytesOf, type InRows, inWindowsOf, pitchesOf, windowsOf } from './index-window-footprints.js';
 import type { Indexed } from './index-windows.js';
-import type { BytePitches, Touch } from './sweep-cuts.js';
 import {
   countsTo,
   FEWER_SLOTS,
@@ -33,7 +32,6 @@ import {
   type Span,
   type SweptTask,
   type Tile,
-  type Window,
   windowOf,
 } from './sweep-windows.js';
 import { BYTES_OF_A_TILE, MEMORY_SPEED, MOST_TILES } from './tile-costs.js';
@@ -142,55 +140,6 @@ export function indexWindowSizer(
     return best === undefined ? { needed, step } : sized(swept, best.choice, indexed);
   };
 }
-
-/** How elements are taken, and in which rows arrays have windows. */
-interface InRows extends Indexed {
-  readonly pitches: BytePitches;
-}
-
-/** Units that are looked at for rows. */
-const LOOKED = 16;
-
-/**
- * Rows of the arrays whose elements at an index are far apart and both of one unit: as those of columns that lie one behind the
- * other. Where units have one of them each, parts of the result have, too. From index to index, windows move along their rows.
- */
-function pitchesOf(
-  { task: { cut } }: SweptTask,
-  { strides }: Indexed,
-  { isWindowed }: SlotRules,
-): BytePitches {
-  const pitches = new Map<number, number>();
-  const looked = Math.min(LOOKED, cut.units);
-  const units = Array.from({ length: looked }, (_, k) => Math.floor((k * cut.units) / looked));
-  for (const [buffer, stride] of strides) {
-    if (!isWindowed(buffer)) continue;
-    const most = (chosen: BytePitches): number =>
-      Math.max(
-        ...units.map((unit) => {
-          const touch = cut
-            .touches(unit, unit + 1, chosen, [0, 1])
-            .reads.find((one) => one.buffer === buffer);
-          return touch === undefined ? 0 : bytesOf(touch);
-        }),
-      );
-    let least = most(NO_PITCHES) / MUCH_LESS;
-    for (const pitch of cut.pitches(buffer)) {
-      if (Math.abs(stride) >= pitch) continue;
-      const bytes = most(new Map([[buffer, pitch]]));
-      if (bytes < least) [least] = [bytes, pitches.set(buffer, pitch)];
-    }
-  }
-  return pitches;
-}
-const NO_PITCHES: BytePitches = new Map();
-/** So many times fewer bytes of a unit are worth rows. */
-const MUCH_LESS = 8;
-
-const bytesOf = (touch: Touch): number => {
-  const { width, rows } = windowOf(touch);
-  return width * rows;
-};
 
 interface Candidate {
   readonly choice: Choice;
@@ -342,75 +291,6 @@ function forAll(some: Parts | undefined, count: number): Parts | undefined {
   if (some === undefined || some.count === 0) return undefined;
   const times = count / some.count;
   return { ...some, count, readBytes: some.readBytes * times, bytes: some.bytes * times };
-}
-
-/** The footprint of a part by buffer: of those that are taken from, of some indices. */
-function touchesOf(
-  { task }: SweptTask,
-  span: Span,
-  window: Span,
-  { pitches }: InRows,
-): ReadonlyMap<number, Touch> {
-  const { reads, writes } = task.cut.touches(...span, pitches, window);
-  const found = new Map<number, Touch>();
-  for (const touch of [...reads, ...writes]) {
-    const known = found.get(touch.buffer);
-    found.set(touch.buffer, known === undefined ? touch : aroundBoth(known, touch));
-  }
-  return found;
-}
-
-/** The footprint of a part by its window: that of one index, moved and widened, where no bounds cut it. */
-function inWindowsOf(
-  swept: SweptTask,
-  span: Span,
-  indexed: InRows,
-): (window: Span) => ReadonlyMap<number, Touch> {
-  const { strides, isBounded } = indexed;
-  if (isBounded) return (window) => touchesOf(swept, span, window, indexed);
-  const ofFirst = touchesOf(swept, span, [0, 1], indexed);
-  return (window) => {
-    const touches = new Map(ofFirst);
-    for (const [buffer, stride] of strides) {
-      const touch = ofFirst.get(buffer);
-      if (touch !== undefined) touches.set(buffer, moved(touch, stride, window));
-    }
-    return touches;
-  };
-}
-
-/** The footprint of one index, for those of a window. */
-function moved(ofFirst: Touch, stride: number, [first, last]: Span): Touch {
-  const [from, to] = [first * stride, (last - 1) * stride];
-  const range = { first: ofFirst.first + Math.min(from, to), last: ofFirst.last + Math.max(from, to) };
-  if (ofFirst.rows === undefined) return { ...ofFirst, ...range };
-  return { ...ofFirst, ...range, rows: { ...ofFirst.rows, width: ofFirst.rows.width + Math.abs(to - from) } };
-}
-
-/** The windows of buffers for a part by its window of indices, of which there are tens of thousands. */
-function windowsOf(
-  swept: SweptTask,
-  span: Span,
-  indexed: InRows,
-): (window: Span) => ReadonlyMap<number, Window> {
-  const { strides, isBounded } = indexed;
-  if (isBounded)
-    return (window) =>
-      new Map(
-        [...touchesOf(swept, span, window, indexed)].map(([buffer, touch]) => [buffer, windowOf(touch)]),
-      );
-  const whole: [number, Window][] = [];
-  const taken: [number, Touch, number][] = [];
-  for (const [buffer, touch] of touchesOf(swept, span, [0, 1], indexed)) {
-    const stride = strides.get(buffer);
-    if (stride === undefined) whole.push([buffer, windowOf(touch)]);
-    else taken.push([buffer, touch, stride]);
-  }
-  return (window) => {
-    const windows = new Map(whole);
-    for (const [buffer, touch, stride] of taken) windows.set(buffer, windowOf(moved(touch, stride, window)));
-    return windows;
-  };
 }
 
 /** By the number of windows, the fewest first; what they take is worked out when it is asked for. */
