@@ -74,7 +74,7 @@ function withoutNaN(
  * //=> 2.0
  */
 export function nanMin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
-  return extreme('nanMin', 'min', x, Infinity, axis, options);
+  return extreme('nanMin', 'min', x, axis, options);
 }
 
 /**
@@ -85,23 +85,32 @@ export function nanMin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOp
  * //=> 3.0
  */
 export function nanMax(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
-  return extreme('nanMax', 'max', x, -Infinity, axis, options);
+  return extreme('nanMax', 'max', x, axis, options);
+}
+
+/** The last value of an order, which NaNs are filled with. */
+const LAST = { min: Infinity, max: -Infinity };
+
+/** Reductions of arrays of the shape of x by the arguments of one call. */
+function reducer(
+  op: string,
+  x: Expr,
+  { axis, keepdims }: ReduceOptions,
+): (reduction: ReductionName, values: Expr) => Expr {
+  const axes = ascendingAxes(op, axis, x.shape.length);
+  return (reduction, values) => reduceAlong(op, reduction, values, axes, keepdims);
 }
 
 function extreme(
   op: string,
   reduction: 'min' | 'max',
   x: Expr,
-  last: number,
   axis?: AxisOr<ReduceOptions>,
   options?: ReduceOptions,
 ): Expr {
-  const given = reduceArguments<ReduceOptions>(op, axis, options, []);
-  const axes = ascendingAxes(op, given.axis, x.shape.length);
-  const over = (name: ReductionName, values: Expr): Expr =>
-    reduceAlong(op, name, values, axes, given.keepdims);
+  const over = reducer(op, x, reduceArguments<ReduceOptions>(op, axis, options, []));
   if (!isFloat(x.dtype)) return over(reduction, x);
-  const found = over(reduction, filled(x, last));
+  const found = over(reduction, filled(x, LAST[reduction]));
   return map('where', [over('all', map('isnan', [x])), constant(Number.NaN, x.dtype), found]);
 }
 
@@ -114,7 +123,7 @@ function extreme(
  * //=> 1
  */
 export function nanArgmin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
-  return position('nanArgmin', 'min', x, Infinity, axis, options);
+  return position('nanArgmin', 'min', x, axis, options);
 }
 
 /**
@@ -126,25 +135,23 @@ export function nanArgmin(x: Expr, axis?: AxisOr<ReduceOptions>, options?: Reduc
  * //=> 2
  */
 export function nanArgmax(x: Expr, axis?: AxisOr<ReduceOptions>, options?: ReduceOptions): Expr {
-  return position('nanArgmax', 'max', x, -Infinity, axis, options);
+  return position('nanArgmax', 'max', x, axis, options);
 }
 
 function position(
   op: string,
   reduction: 'min' | 'max',
   x: Expr,
-  last: number,
   axis?: AxisOr<ReduceOptions>,
   options?: ReduceOptions,
 ): Expr {
   const given = reduceArguments<ReduceOptions>(op, axis, options, []);
   if (typeof given.axis === 'object' && given.axis !== null)
     throw new ArgumentError(expected(op, 'one axis or none', formatValue(given.axis)));
-  const axes = ascendingAxes(op, given.axis, x.shape.length);
-  const over = (name: ReductionName, values: Expr): Expr =>
-    reduceAlong(op, name, values, axes, given.keepdims);
+  const over = reducer(op, x, given);
   const place = reduction === 'min' ? 'argmin' : 'argmax';
   if (!isFloat(x.dtype)) return over(place, x);
+  const last = LAST[reduction];
   const values = filled(x, last);
   // NaNs are filled with the last value of the order: where it is the result, the first element that is a
   // number has it.
