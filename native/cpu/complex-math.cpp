@@ -168,23 +168,27 @@ Pair<T> viaWide2(Pair<T> a, Pair<T> b) {
 
 Wide reciprocal(Wide z) { return quotient({1, 0}, z); }
 
+// X(name): the functions that are the library's.
+#define WEFT_LIBRARY_FUNCTIONS(X) \
+  X(sqrt)                         \
+  X(exp)                          \
+  X(log)                          \
+  X(sin)                          \
+  X(cos)                          \
+  X(tan)                          \
+  X(asin)                         \
+  X(acos)                         \
+  X(atan)                         \
+  X(sinh)                         \
+  X(cosh)                         \
+  X(tanh)                         \
+  X(asinh)                        \
+  X(acosh)                        \
+  X(atanh)
+
 #define WEFT_LIBRARY(name) \
   Wide name##Wide(Wide z) { return number(__builtin_c##name(libraryNumber(z))); }
-WEFT_LIBRARY(sqrt)
-WEFT_LIBRARY(exp)
-WEFT_LIBRARY(log)
-WEFT_LIBRARY(sin)
-WEFT_LIBRARY(cos)
-WEFT_LIBRARY(tan)
-WEFT_LIBRARY(asin)
-WEFT_LIBRARY(acos)
-WEFT_LIBRARY(atan)
-WEFT_LIBRARY(sinh)
-WEFT_LIBRARY(cosh)
-WEFT_LIBRARY(tanh)
-WEFT_LIBRARY(asinh)
-WEFT_LIBRARY(acosh)
-WEFT_LIBRARY(atanh)
+WEFT_LIBRARY_FUNCTIONS(WEFT_LIBRARY)
 #undef WEFT_LIBRARY
 
 template <typename T>
@@ -216,21 +220,7 @@ void addNumbers(Registry& registry, DType dtype) {
   registry.addOp("log2", dtype, callUnary<C, C, viaWide<T, log2Of>>);
   registry.addOp("log10", dtype, callUnary<C, C, viaWide<T, log10Of>>);
 #define WEFT_LIBRARY(name) registry.addOp(#name, dtype, callUnary<C, C, viaWide<T, name##Wide>>);
-  WEFT_LIBRARY(sqrt)
-  WEFT_LIBRARY(exp)
-  WEFT_LIBRARY(log)
-  WEFT_LIBRARY(sin)
-  WEFT_LIBRARY(cos)
-  WEFT_LIBRARY(tan)
-  WEFT_LIBRARY(asin)
-  WEFT_LIBRARY(acos)
-  WEFT_LIBRARY(atan)
-  WEFT_LIBRARY(sinh)
-  WEFT_LIBRARY(cosh)
-  WEFT_LIBRARY(tanh)
-  WEFT_LIBRARY(asinh)
-  WEFT_LIBRARY(acosh)
-  WEFT_LIBRARY(atanh)
+  WEFT_LIBRARY_FUNCTIONS(WEFT_LIBRARY)
 #undef WEFT_LIBRARY
 }
 
