@@ -124,6 +124,4 @@ void quietAtExit(std::function<void()> onExit) {
 #endif
 }
 
-bool exiting() { return registry().exiting.load(); }
-
 }  // namespace weft

@@ -51,7 +51,4 @@ Executor& makeExecutor(std::string name, size_t threads = 1);
 // library's. `onExit` is called first when the process exits, and stops what it can.
 void quietAtExit(std::function<void()> onExit = {});
 
-// Whether the process is exiting.
-bool exiting();
-
 }  // namespace weft

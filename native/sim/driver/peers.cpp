@@ -13,7 +13,7 @@ struct PoolAccess {
   int locationType, locationId, flags;
 };
 
-constexpr int kPeerAccessUnsupported = 217, kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705;
+constexpr int kPeerAccessUnsupported = 217, kPeerAccessAlreadyEnabled = 704;
 
 bool reaches(const Context& from, const Context& to) {
   const auto& unreachable = from.config.unreachable;
@@ -53,13 +53,6 @@ WEFT_SIM_API cuCtxEnablePeerAccess(Context* peer, unsigned flags) {
     if (!reaches(*context, *peer)) return kPeerAccessUnsupported;
     if (!context->peers.insert(peer->ordinal).second) return kPeerAccessAlreadyEnabled;
     return kSuccess;
-  });
-}
-
-WEFT_SIM_API cuCtxDisablePeerAccess(Context* peer) {
-  return enter("cuCtxDisablePeerAccess", Needs::context, [&](Simulator& simulator, Context* context) {
-    if (!isLive(simulator, peer)) return kInvalidContext;
-    return context->peers.erase(peer->ordinal) == 0 ? kPeerAccessNotEnabled : kSuccess;
   });
 }
 

@@ -27,7 +27,7 @@ constexpr uint32_t kBsl = 0x6e601c00, kBit = 0x6ea01c00, kBif = 0x6ee01c00;
 constexpr uint32_t kFmla = 0x4e20cc00, kFmls = 0x4ea0cc00, kUmlal = 0x2ea08000;
 
 // out = op a.
-constexpr uint32_t kNot = 0x6e205800, kNeg = 0x6ea0b800, kAbs = 0x4ea0b800;
+constexpr uint32_t kNot = 0x6e205800, kNeg = 0x6ea0b800;
 constexpr uint32_t kFsqrt = 0x6ea1f800, kFneg = 0x6ea0f800, kFabs = 0x4ea0f800;
 constexpr uint32_t kFrintn = 0x4e218800, kFrintm = 0x4e219800, kFrintp = 0x4ea18800, kFrintz = 0x4ea19800;
 constexpr uint32_t kScvtf = 0x4e21d800, kUcvtf = 0x6e21d800, kFcvtzs = 0x4ea1b800, kFcvtzu = 0x6ea1b800;
