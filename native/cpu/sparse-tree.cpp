@@ -8,7 +8,11 @@ namespace {
 
 using Steps = Line<int64_t>;
 
-size_t sized(int64_t count) { return static_cast<size_t>(count); }
+size_t sized(int64_t count) {
+  // gcc 12 otherwise warns of a vector of -2 elements.
+  if (count < 0) __builtin_unreachable();
+  return static_cast<size_t>(count);
+}
 
 // For each key below `n` the values that have it, in their order.
 struct Lists {
