@@ -30,9 +30,10 @@ struct Product {
   DType index, dtype, placeIndex;
   int64_t rows, storedA, inner, storedB, columns, products, bound;
   RowUnits units;
+  bool isTight = false;  // there is no room for a dense line
 
   // Whether rows of few products are gathered in a hash table, and whether some may be in a dense line.
-  bool isHashed() const { return columns > kDenseColumns; }
+  bool isHashed() const { return columns > kDenseColumns || isTight; }
   bool isDense() const { return !isHashed() || products > kSlots / 2; }
   int64_t words() const { return (columns + 63) / 64; }
 };
@@ -207,6 +208,24 @@ void clearDense(const Space<Wide>& space, int64_t words) {
   for (int64_t k = 0; k < words; k++) space.bits[space.words[k]] = 0;
 }
 
+// The product with hash tables alone, where no row has more products than these take.
+Product tightOf(Product p) {
+  p.isTight = p.products <= kSlots / 2;
+  return p;
+}
+
+template <typename Wide>
+size_t leastOf(const Product& p, bool hasSums) {
+  return std::min(Space<Wide>::at(p, hasSums, nullptr, nullptr),
+                  Space<Wide>::at(tightOf(p), hasSums, nullptr, nullptr));
+}
+
+// The product as a thread has room for it.
+template <typename Wide>
+Product inRoom(const Product& p, const RoutineJob& job, bool hasSums) {
+  return job.workspace.byteLength < Space<Wide>::at(p, hasSums, nullptr, nullptr) ? tightOf(p) : p;
+}
+
 // Calls `work` with rows and a thread's own space.
 template <bool hasSums, typename Wide, typename Work>
 void eachRow(const Product& p, const RoutineJob& job, Range units, ThreadPool& pool,
@@ -230,7 +249,7 @@ void eachRow(const Product& p, const RoutineJob& job, Range units, ThreadPool& p
 }
 
 void count(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const Product p = readProduct(job.numbers);
+  const Product p = inRoom<double>(readProduct(job.numbers), job, false);
   withIndex(p.index, [&](auto index) {
     using Index = decltype(index);
     using N = ScanReal<double, ScanOp::sum>;
@@ -282,11 +301,12 @@ void fillRow(const Product& p, const Matrices<N, Index>& m, int64_t row, const S
 }
 
 void fill(const RoutineJob& job, Range units, ThreadPool& pool, const std::atomic<bool>* cancel) {
-  const Product p = readProduct(job.numbers);
+  const Product given = readProduct(job.numbers);
   const auto* starts = reinterpret_cast<const int64_t*>(job.operands[6]);
-  withScanNumbers(p.dtype, ScanOp::sum, [&](auto number) {
+  withScanNumbers(given.dtype, ScanOp::sum, [&](auto number) {
     using N = decltype(number);
     using Element = typename N::Element;
+    const Product p = inRoom<typename N::Wide>(given, job, true);
     return withIndex(p.index, [&](auto index) {
       using Index = decltype(index);
       return withIndex(p.placeIndex, [&](auto placeIndex) {
@@ -318,7 +338,7 @@ RoutineNeed countNeed(const std::vector<int64_t>& numbers, const ThreadPool& poo
   return {{bytesOf(p.rows + 1, index), bytesOf(p.storedA, index), bytesOf(p.inner + 1, index),
            bytesOf(p.storedB, index)},
           {bytesOf(p.rows, sizeof(int64_t))},
-          {most, own},
+          {most, leastOf<double>(p, false)},
           p.units.units};
 }
 
@@ -334,7 +354,7 @@ RoutineNeed fillNeed(const std::vector<int64_t>& numbers, const ThreadPool& pool
              bytesOf(p.inner + 1, index), bytesOf(p.storedB, index), bytesOf(p.storedB, element),
              bytesOf(p.rows + 1, sizeof(int64_t))},
             {bytesOf(p.bound, byteLengthOf(p.placeIndex)), bytesOf(p.bound, element)},
-            {most, own},
+            {most, leastOf<typename N::Wide>(p, true)},
             p.units.units};
   });
 }

@@ -55,3 +55,23 @@ it.each([
     expected.flat().map(([column, value]) => [column, value + 0]),
   );
 });
+
+it('rows of few products need no dense line where there is no room for one', async () => {
+  const columns = 2 ** 18;
+  const rows = [0, 5, columns - 1, 7].map((column, k) => new Map([[column, k + 1]]));
+  const b = await matrixOf(rows, columns);
+  const a = await matrixOf(
+    rows.map(
+      () =>
+        new Map([
+          [0, 1],
+          [2, 3],
+        ]),
+    ),
+    4,
+  );
+  const { data, indices } = a.matmul(b);
+  const [values, places] = await compute([data, indices], { ...cpu, memory: 2 ** 18 });
+  expect(places!.toArray()).toEqual([0, columns - 1, 0, columns - 1, 0, columns - 1, 0, columns - 1]);
+  expect(values!.toArray()).toEqual([1, 9, 1, 9, 1, 9, 1, 9]);
+});
