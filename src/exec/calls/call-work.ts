@@ -16,6 +16,8 @@ import type { BufferArray, RoutineStep } from './call.js';
 export interface CallWork {
   /** The way of its algorithm, where rates of several differ: `sum of columns`. */
   readonly way: string;
+  /** Of ways whose rates differ on a GPU alone, before the others: `one side`. */
+  readonly cudaWay?: string;
   /** Whether matrices have few rows, for which the CPU has other routines. */
   readonly isSmall: boolean;
   /** Whether rows are matrices, for each of which a library for GPUs has a call. */
@@ -28,6 +30,8 @@ export interface CallWork {
   readonly steps: number;
   readonly elements: number;
   readonly operations: number;
+  /** Of a row's operations, those that follow one another on a GPU: all, where none are named. */
+  readonly chain?: number;
 }
 
 type WorkOf = (step: RoutineStep) => Partial<CallWork>;
@@ -79,7 +83,9 @@ const transform =
     const elements = sizeOf(step.operands[0]!);
     const each = dims.reduce((sum, n) => sum + transformed(n), 0);
     const way = sizeOfShape(dims) > LONG_LINE ? 'long' : '';
-    return { way, rows: elements / Math.max(1, sizeOfShape(dims)), elements, operations: elements * each };
+    const cudaWay = dims.length > 1 ? 'planes' : '';
+    const rows = elements / Math.max(1, sizeOfShape(dims));
+    return { way, cudaWay, rows, elements, operations: elements * each };
   };
 
 /** Stacks of matrices, by the multiply-adds of one. */
@@ -148,7 +154,12 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   distinct: linesOf(),
   unique: linesOf(compared),
   uniqueCounts: linesOf(compared),
-  components: linesOf(),
+  // Labels are joined along paths that lengthen with the narrowest way across.
+  components: (step) => {
+    const [image] = step.operands;
+    const across = sizeOf(image!) / Math.max(1, ...image!.shape);
+    return { ...linesOf()(step), operations: sizeOf(image!) * Math.log2(1 + across) };
+  },
   labels: linesOf(),
   members: sought,
   among: sought,
@@ -202,13 +213,21 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
     () => '',
     ([, n]) => n,
   ),
-  solve: matrices((step) => area(step) * (sides(step)[0] + 2 * step.operands[1]!.shape[2]!)),
+  solve: (step) => {
+    const [[rows], sidesOfStep] = [sides(step), step.operands[1]!.shape[2]!];
+    // Threads have a row each: at each step right sides follow one another, columns of the matrix 24 times as fast.
+    const chain = rows * (sidesOfStep + rows / 24);
+    return { ...matrices(() => area(step) * (rows + 2 * sidesOfStep))(step), chain };
+  },
   cholesky: matrices((step) => (area(step) * least(step)) / 3),
-  triangularSolve: matrices(
-    (step) => (area(step) * sides(step)[1]) / 2,
-    ({ parameters }) => (parameters[2] === 1 ? 'unit diagonal' : ''),
-    ([, n]) => n,
-  ),
+  triangularSolve: (step) => ({
+    ...matrices(
+      () => (area(step) * sides(step)[1]) / 2,
+      ({ parameters }) => (parameters[2] === 1 ? 'unit diagonal' : ''),
+      ([, n]) => n,
+    )(step),
+    cudaWay: sides(step)[0] === 1 ? 'one side' : '',
+  }),
   qr: matrices((step) => 2 * area(step) * least(step)),
   qrParts: matrices((step) => 4 * area(step) * least(step)),
   qOfQr: matrices((step) => 2 * area(step) * step.parameters[0]!),

@@ -31,12 +31,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   argsort: {
     'clear+sort_begin+sort_count+sort_pass': {
       '': {
-        launch: 3420,
-        step: 26,
-        row: 5270,
-        operation: 0.002,
-        moved: 0.976,
-        dtypes: { float16: 0.43, float32: 1, float64: 2.23, int32: 0.654, int64: 2.05, uint8: 0.13 },
+        launch: 3800,
+        step: 38.4,
+        operation: 0.00183,
+        moved: 4.01,
+        dtypes: { float16: 0.29, float32: 1, float64: 2.07, int32: 0.5, int64: 2.02, uint8: 0.00285 },
       },
     },
     sort_rows: {
@@ -67,6 +66,7 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     },
     'bins+bins_fill': {
       count: { launch: 5720, row: 0.0668 },
+      fixed: { launch: 8900, row: 0.745 },
     },
   },
   cholesky: {
@@ -106,7 +106,7 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   components: {
     'flatten+join+parents': {
-      '': { launch: 5850, row: 1.18, moved: 12 },
+      '': { launch: 6370, operation: 0.00669 },
     },
   },
   eig: {
@@ -127,11 +127,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     small_eigh: {
       '': { step: 1740, unit: 0.991, row: 0.815, dtypes: { float32: 1, float64: 1.45 } },
       vectors: {
-        step: 1930,
-        unit: 1.41,
-        row: 0.201,
-        moved: 43.5,
-        dtypes: { complex128: 2.12, complex64: 1.46, float32: 1, float64: 1.63 },
+        step: 2120,
+        unit: 1.35,
+        row: 0.654,
+        operation: 0.000859,
+        dtypes: { complex128: 2.45, complex64: 1.47, float32: 1, float64: 1.57 },
       },
     },
   },
@@ -139,6 +139,8 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     library: {
       '': { launch: 4100, moved: 2.3 },
       long: { launch: 7550, moved: 8 },
+      planes: { launch: 5570, unit: 0.0106, dtypes: { complex128: 1, complex64: 0.5 } },
+      'planes long': { launch: 6570, moved: 12.8 },
     },
   },
   histogram: {
@@ -264,11 +266,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   solve: {
     small_system: {
       '': {
-        launch: 2820,
-        step: 175,
-        unit: 1.15,
-        moved: 16.4,
-        dtypes: { complex128: 2.61, complex64: 2.08, float32: 1, float64: 1.37 },
+        launch: 2060,
+        step: 119,
+        unit: 91.7,
+        moved: 15.4,
+        dtypes: { complex128: 2.6, complex64: 1.71, float32: 1, float64: 1.5 },
       },
     },
   },
@@ -340,6 +342,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
       },
     },
   },
+  top: {
+    'select_count+top_first+top_order+top_sample': {
+      '': { launch: 6270, moved: 2.76 },
+    },
+  },
   triangularSolve: {
     block_triangle: {
       '': {
@@ -360,16 +367,30 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     },
     library: {
       '': {
-        launch: 16500,
-        step: 62.5,
-        moved: 63.9,
-        dtypes: { complex128: 0.357, complex64: 0.0484, float32: 1, float64: 0.184 },
+        launch: 8140,
+        step: 181,
+        operation: 1.19e-5,
+        moved: 36.8,
+        dtypes: { complex128: 1.49, complex64: 1.3, float32: 1, float64: 1.97 },
+      },
+      'one side': {
+        launch: 7950,
+        step: 50.8,
+        moved: 1.01,
+        dtypes: { complex128: 2.11, complex64: 1.16, float32: 1, float64: 1.04 },
+      },
+      'one side unit diagonal': {
+        launch: 4570,
+        step: 49.1,
+        moved: 0.136,
+        dtypes: { complex128: 1.31, complex64: 1.09, float32: 1, float64: 1.05 },
       },
       'unit diagonal': {
-        launch: 11800,
-        step: 17.2,
-        moved: 52.8,
-        dtypes: { complex128: 0.233, complex64: 0.108, float32: 1, float64: 0.188 },
+        launch: 3750,
+        step: 97.8,
+        operation: 9.22e-5,
+        moved: 19.6,
+        dtypes: { complex128: 2.15, complex64: 1.54, float32: 1, float64: 1.63 },
       },
     },
   },

@@ -43,7 +43,7 @@ export function secondsOfCudaCall(
   const row = callRow(step);
   const { by, launches } = launchedAs(step);
   const work = row.work(step);
-  const rates = ratesOf(step.call, by, `${work.dtype} ${work.way}`.trim());
+  const rates = ratesOf(step.call, by, [work.dtype, work.cudaWay, work.way].filter((word) => word).join(' '));
   if (rates === undefined) return undefined;
   const {
     launch = 0,
@@ -57,7 +57,7 @@ export function secondsOfCudaCall(
   const slowness = dtypes[nearestDType(Object.keys(dtypes) as DType[], work.dtype)!] ?? 1;
   // A library has a call for each matrix of a stack, one after the other.
   const calls = by === LIBRARY && work.isStack ? Math.max(1, work.rows * part) : 1;
-  const perUnit = unit * (work.operations / Math.max(1, work.rows));
+  const perUnit = unit * (work.chain ?? work.operations / Math.max(1, work.rows));
   const waiting = launch * launches + slowness * (ofStep * work.steps + perUnit);
   const share = RATED_ON.multiprocessors / device.multiprocessors;
   // Those of further rounds of blocks begin where the ones before end: each takes its steps.
