@@ -145,7 +145,7 @@ function movedOf(kernel: Kernel, nanoseconds: number, known: TapeRates): number 
   return Math.max(0, moved) / sharedAmong(threads);
 }
 
-/** The time of a vector of a function beyond what a light one would take in its place. */
+/** The time that a vector of a function takes one thread, beyond what a light one would in its place. */
 async function functionRate(of: TalliedFunction, known: TapeRates): Promise<number> {
   const kernel = probeOf(of);
   const tally = tallyOfKernel(kernel);
@@ -153,7 +153,7 @@ async function functionRate(of: TalliedFunction, known: TapeRates): Promise<numb
   if (own === undefined) return 0;
   const without: TapeRates = { ...known, functions: new Map(known.functions).set(of.key, 0) };
   const rest = predictedNanoseconds(kernel, without);
-  return Math.max(0, (await nanosecondsOf(kernel)) - rest) / own.vectors;
+  return (threadsOf(tally, known) * Math.max(0, (await nanosecondsOf(kernel)) - rest)) / own.vectors;
 }
 
 function probeOf({ instruction, taken, isByLane, isChained }: TalliedFunction): Kernel {
