@@ -32,3 +32,15 @@ test('a kernel of a function that was measured takes as long as then, in as many
   expect(secondsOfTape(kernel, { ...cpuRates(), functions: new Map() })).toBeLessThan(1e-3);
   expect(secondsOfTape(kernel, cpuRates())).toBeCloseTo(1e-3, 9);
 });
+
+test('functions that are measured at the same time are all kept', async () => {
+  const kernels = (['cos', 'exp'] as const).map((op) => {
+    const builder = new KernelBuilder([1 << 15], []);
+    return builder.store(builder.map(op, builder.load('float32', [1])), [1]).build();
+  });
+  vi.mocked(timeTape).mockResolvedValue(1e-3);
+  await Promise.all(kernels.map((kernel) => measureRates([kernel])));
+  const keys = [...cpuRates().functions.keys()].join();
+  expect(keys).toContain('cos');
+  expect(keys).toContain('exp');
+});

@@ -57,7 +57,11 @@ export const cpuRates = (): TapeRates => rates ?? unmeasuredRates(cpuInfo().thre
 /** Measures what predictions of some kernels follow from, unless it is known. */
 export async function measureRates(kernels: readonly Kernel[]): Promise<void> {
   await machine();
-  for (const kernel of kernels) rates = await withFunctionsOf(kernel, rates!);
+  for (const kernel of kernels) {
+    const { functions } = await withFunctionsOf(kernel, rates!);
+    // Others may have measured functions meanwhile.
+    rates = { ...rates!, functions: new Map([...rates!.functions, ...functions]) };
+  }
 }
 
 async function withFunctionsOf(kernel: Kernel, known: TapeRates): Promise<TapeRates> {
