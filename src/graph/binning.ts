@@ -3,7 +3,14 @@
  * partial results of their units. The public functions are made of these (`counting.ts`, `segment-reductions.ts`,
  * `updates.ts`).
  */
-import { BIN_MODES, BIN_OPS, type BinMode, type BinOp } from './bin-units.js';
+import {
+  numbersOfBins,
+  numbersOfSums,
+  parametersOfSums,
+  type SumParameters,
+  type Zero,
+} from './bin-parameters.js';
+import type { BinMode, BinOp } from './bin-units.js';
 import { call } from './calls.js';
 import { fromParts } from './complex-parts.js';
 import { type DType, isComplex, isFloat, isHalf, isInteger } from './dtype.js';
@@ -36,9 +43,6 @@ export function lastIn(bins: Binning): Expr {
   return cast(combined('max', partial(bins, 'last', 1, [])), 'int64');
 }
 
-/** The sum of nothing, and of what cancels out, where it is exact; `positive`: every sum that is 0 is +0. */
-export type Zero = 0 | -0 | 'positive';
-
 /**
  * The sums of rows in each bin, [bins · width] of a number's dtype: integers wrap, floats are rounded once, to
  * -0 where nothing was added but -0, unless zeros are `positive`. `values` is [rows · width]. Exact sums give `none` where
@@ -55,10 +59,11 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 
   }
   if (!isFloat(dtype)) return cast(combined('sum', partial(bins, 'sum', width, [values])), dtype);
   const rows = bins.keys.shape[0]!;
+  const summed = dtype as SumForm['dtype'];
   const isInWindows = dtype === 'float32' && typeof bins.by === 'string' && isExact(rows, bins.count, width);
   const form = isInWindows
-    ? { dtype, parts: 0, bits: windowBits(rows)!, none }
-    : { dtype, parts: FIXED_PARTS, bits: fixedBits(rows), none };
+    ? { dtype: summed, parts: 0, bits: windowBits(rows)!, none }
+    : { dtype: summed, parts: FIXED_PARTS, bits: fixedBits(rows), none };
   return atOnce(bins, isWidened(values) ? values.inputs[0]! : values, width, form);
 }
 
@@ -66,17 +71,8 @@ export function sumsIn(bins: Binning, values: Expr, width: number, none: Zero = 
 const isWidened = (values: Expr): boolean =>
   values.kind === 'cast' && values.dtype === 'float64' && values.inputs[0]!.dtype === 'float32';
 
-/** How floats are summed: in which dtype, in how many numbers of a sum, 0 for windows, of how many bits, and its zero. */
-interface SumForm {
-  readonly dtype: DType;
-  readonly parts: number;
-  readonly bits: number;
-  readonly none: Zero;
-}
-
-/** As `Zeros` of `native/cpu/bin-finish.h`. */
-const zeroCode = (none: Zero): number => (none === 'positive' ? 0 : Object.is(none, -0) ? 1 : 2);
-const ZEROS: readonly Zero[] = ['positive', -0, 0];
+/** How floats are summed. */
+type SumForm = Pick<SumParameters, 'dtype' | 'parts' | 'bits' | 'none'>;
 
 /** Rows from which on a routine of one pass is worth a choice. */
 const LEAST_AT_ONCE = 2 ** 12;
@@ -85,27 +81,15 @@ const LEAST_AT_ONCE = 2 ** 12;
 function atOnce(bins: Binning, values: Expr, width: number, form: SumForm): Expr {
   const { asked, count, keys, by } = bins;
   if (typeof by !== 'string' || keys.shape[0]! < LEAST_AT_ONCE) return byUnits(bins, values, width, form);
-  const { dtype, parts, bits, none } = form;
-  const isDouble = Number(dtype === 'float64');
-  const parameters = [count, width, BIN_MODES.indexOf(by), isDouble, parts, bits, zeroCode(none)];
+  const parameters = numbersOfSums({ bins: count, width, mode: by, ...form });
   return call('binSums', parameters, [keys, values], asked)[0]!;
 }
 
 /** The sums of the routine `binSums` by those of units of rows. */
 export function sumsByUnits(inputs: readonly Expr[], parameters: readonly number[]): Expr {
   const [keys, values] = inputs as readonly [Expr, Expr];
-  const [count, width, mode, isDouble, parts, bits, zeros] = parameters as readonly [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const dtype = isDouble === 1 ? 'float64' : 'float32';
-  const bins: Binning = { asked: 'bins', count, keys, by: BIN_MODES[mode]! };
-  return byUnits(bins, values, width, { dtype, parts, bits, none: ZEROS[zeros]! });
+  const { bins, width, mode, ...form } = parametersOfSums(parameters);
+  return byUnits({ asked: 'bins', count: bins, keys, by: mode }, values, width, form);
 }
 
 function byUnits(bins: Binning, values: Expr, width: number, { dtype, parts, bits, none }: SumForm): Expr {
@@ -172,8 +156,8 @@ function partial(
   bits = 0,
 ): Expr {
   const hasEdges = typeof by === 'object';
-  const mode = hasEdges ? Number(by.areEqual) : BIN_MODES.indexOf(by);
-  const parameters = [BIN_OPS.indexOf(op), count, width, mode, parts, bits];
+  const mode = hasEdges ? (by.areEqual ? 'equalEdges' : 'edges') : by;
+  const parameters = numbersOfBins({ op, bins: count, width, mode, parts, bits });
   const given = hasEdges ? [keys, by.edges, ...inputs] : [keys, ...inputs];
   return call(hasEdges ? 'histogram' : 'bins', parameters, given, asked)[0]!;
 }

@@ -1,7 +1,7 @@
 /** Which indices have to be in range before a graph runs: those of gathers and of bins whose mode says so, of sparse
  * matrices, and all of these in a loop's body. */
 import { slice } from './basic-slicing.js';
-import { BIN_MODES } from './bin-units.js';
+import { parametersOfBins, parametersOfSums } from './bin-parameters.js';
 import type { CheckedIndices, Expr, ExprOf } from './expr.js';
 import { withExtent } from './extent.js';
 import { cast, map } from './infer.js';
@@ -38,8 +38,8 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     return [{ indices: x.inputs[0]!, op: x.asked ?? 'take', axis: 0, from: -size, size, site }];
   }
   if (x.routine !== 'bins' && x.routine !== 'binSums') return NONE;
-  const [size, , place] = x.parameters.slice(x.routine === 'bins' ? 1 : 0) as [number, number, number];
-  const mode = BIN_MODES[place];
+  const { bins: size, mode } =
+    x.routine === 'bins' ? parametersOfBins(x.routine, x.parameters) : parametersOfSums(x.parameters);
   if (mode !== 'raise' && mode !== 'raiseFromEnd') return NONE;
   const from = mode === 'raise' ? 0 : -size;
   return [{ indices: x.inputs[0]!, op: x.asked ?? 'bins', axis: 0, from, size, site }];

@@ -3,6 +3,7 @@
  * call's inputs, among them where graphs share these, else made of the routine's own where they are needed, so that an
  * expression is the call alone. `fusion/passes/both-ways.ts` takes one of both ways.
  */
+import { parametersOfSums } from './bin-parameters.js';
 import { isSummedAtOnce } from './bin-units.js';
 import { sumsByUnits } from './binning.js';
 import { svdByLibrary } from './decompositions.js';
@@ -54,7 +55,10 @@ const ofRows = (way: WayOf): OtherWay => ({
 export const OTHER_WAYS: Partial<Record<RoutineName, OtherWay>> = {
   binSums: {
     made: (inputs, parameters) => [sumsByUnits(inputs, parameters)],
-    isOnGpu: ({ shape: [rows] }, [bins, width]) => isSummedAtOnce(rows!, bins!, width!),
+    isOnGpu: ({ shape: [rows] }, parameters) => {
+      const { bins, width } = parametersOfSums(parameters);
+      return isSummedAtOnce(rows!, bins, width);
+    },
     isInParts: true,
   },
   unique: { own: 1, isInParts: true, isGpuAlone: true },

@@ -6,7 +6,8 @@
  * Arrays are in C order. Parameters are plain numbers, which each row documents. Rows of sparse matrices are in
  * `sparse-routines.ts`, those of linear algebra in `linear-routines.ts`.
  */
-import { BIN_OPS, type BinOp, binUnits } from './bin-units.js';
+import { type BinParameters, parametersOfBins, parametersOfSums } from './bin-parameters.js';
+import { binUnits } from './bin-units.js';
 import { LINEAR_ROUTINES } from './linear-routines.js';
 import { type ArrayType, placeDType, type RoutineRow } from './routine-row.js';
 import { carriedDType, SCAN_OPS, scanTile } from './scan-tiles.js';
@@ -69,7 +70,9 @@ export const ROUTINES = {
    * `BIN_OPS`, bins, width, the place in `BIN_MODES` of which bin a key means, how many numbers a bin has, and their bits
    * of `fixed` and `exact`.
    */
-  bins: { results: ([keys, values], parameters) => [binResult(keys!, values, parameters)] },
+  bins: {
+    results: ([keys, values], parameters) => [binResult(keys!, values, parametersOfBins('bins', parameters))],
+  },
   /**
    * The sums of floats by bin [bins · width], of float64 or else float32. Inputs: the keys, and the values [rows · width] of
    * either. Elsewhere they are made of results of `bins` (`fusion/passes/both-ways.ts`). Parameters: bins, width, the
@@ -78,16 +81,21 @@ export const ROUTINES = {
    * -0 (1) or 0 (2) of exact ones.
    */
   binSums: {
-    results: (_, [bins, width, , isDouble]) => [
-      { dtype: isDouble === 1 ? 'float64' : 'float32', shape: [bins! * width!] },
-    ],
+    results: (_, parameters) => {
+      const { dtype, bins, width } = parametersOfSums(parameters);
+      return [{ dtype, shape: [bins * width] }];
+    },
   },
   /**
    * The same where the keys are real numbers, and edges, of the keys' dtype if it is a float and else float64,
    * stand behind them: bin k has `edges[k] <= key < edges[k + 1]`, the last one its upper edge too, no bin what
    * lies outside, or NaN. The fourth parameter says whether the edges are equally spaced (1) or not (0).
    */
-  histogram: { results: ([keys, , values], parameters) => [binResult(keys!, values, parameters)] },
+  histogram: {
+    results: ([keys, , values], parameters) => [
+      binResult(keys!, values, parametersOfBins('histogram', parameters)),
+    ],
+  },
   /**
    * The places, int64, at which a line of booleans is true, in order, or the elements of a second line there; and
    * their number. Behind them are the last place or element of the line. Parameters: whether what is behind them is
@@ -197,12 +205,11 @@ export const halfOf = (n: number): number => Math.floor(n / 2) + 1;
 function binResult(
   keys: ArrayType,
   values: ArrayType | undefined,
-  [place, bins, width, , parts]: readonly number[],
+  { op, bins, width, parts }: BinParameters,
 ): ArrayType {
-  const op: BinOp = BIN_OPS[place!]!;
   const rows = keys.shape[0]!;
-  const { units } = binUnits(rows, bins!, width!, op);
-  const shape = [units, parts!, bins! * width!];
+  const { units } = binUnits(rows, bins, width, op);
+  const shape = [units, parts, bins * width];
   switch (op) {
     case 'count':
       return { dtype: 'uint32', shape };

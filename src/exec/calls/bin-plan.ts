@@ -1,7 +1,8 @@
 /** BinPlan: a step of bins by what its operands are, and how rows fall into units. Used by `bins.ts` and `bin-windows.ts`. */
 import type { BinForm } from '../../codegen/cuda/routines/bin-form.js';
 import { fitsShared } from '../../codegen/cuda/routines/bins.js';
-import { BIN_MODES, BIN_OPS, binUnits } from '../../graph/bin-units.js';
+import { parametersOfBins } from '../../graph/bin-parameters.js';
+import { binUnits } from '../../graph/bin-units.js';
 import { byteLengthOf } from '../../graph/dtype.js';
 import type { BufferArray, RoutineStep } from './call.js';
 
@@ -18,16 +19,8 @@ export interface BinPlan {
 }
 
 export function planOf({ call, parameters, operands, results, resultWindows }: RoutineStep): BinPlan {
-  const [place, bins, width, mode, parts, bits] = parameters as readonly [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const op = BIN_OPS[place]!;
   const hasEdges = call === 'histogram';
+  const { op, bins, width, mode, parts, bits } = parametersOfBins(hasEdges ? call : 'bins', parameters);
   const [keys, ...rest] = operands;
   const edges = hasEdges ? rest.shift() : undefined;
   const [values, scales] = rest;
@@ -38,7 +31,7 @@ export function planOf({ call, parameters, operands, results, resultWindows }: R
     keys: keys!.dtype,
     values: values?.dtype,
     result,
-    mode: hasEdges ? (mode === 1 ? 'equalEdges' : 'edges') : BIN_MODES[mode]!,
+    mode,
     width,
     parts,
     bits,

@@ -6,7 +6,7 @@
  */
 import { BIN_THREADS } from '../../codegen/cuda/routines/bin-form.js';
 import { printSums, SUM_NAMES, SUMS_STATE, type SumsForm } from '../../codegen/cuda/routines/bin-sums.js';
-import { BIN_MODES } from '../../graph/bin-units.js';
+import { parametersOfSums, type Zero } from '../../graph/bin-parameters.js';
 import { dtypeCode } from '../../graph/dtype.js';
 import { windowsOf } from '../../graph/exact-sums.js';
 import { FIXED_PARTS, fixedBits } from '../../graph/fixed-sums.js';
@@ -25,28 +25,31 @@ const MOST_BLOCKS = 2112;
 /** The most blocks of kernels that seldom do anything: an H200 begins them in 1.3 µs, 4,096 in 3.4. */
 const MOST_SELDOM = 528;
 
-/** As `Zeros` of `native/cpu/bin-finish.h`. */
-const ZEROS = ['positive', 'minus', 'plus'] as const;
+const zerosOf = (none: Zero): SumsForm['zeros'] =>
+  none === 'positive' ? none : Object.is(none, -0) ? 'minus' : 'plus';
 
 function sumsForm({ operands, parameters }: RoutineStep): SumsForm {
-  const [bins, width, mode, isDouble, parts, bits, zeros] = parameters as readonly number[];
+  const { bins, width, mode, dtype, parts, bits, none } = parametersOfSums(parameters);
   const [keys, values] = operands;
   const rows = keys!.shape[0]!;
   return {
     keys: keys!.dtype,
     values: values!.dtype as 'float32' | 'float64',
-    result: isDouble === 1 ? 'float64' : 'float32',
-    mode: BIN_MODES[mode!]!,
-    width: width!,
-    windows: parts === 0 ? windowsOf(bits!) : undefined,
-    bits: bits!,
+    result: dtype,
+    mode,
+    width,
+    windows: parts === 0 ? windowsOf(bits) : undefined,
+    bits,
     unitBits: fixedBits(rows),
-    zeros: ZEROS[zeros!]!,
-    isLong: bins! * width! * FIXED_PARTS >= 2 ** 31,
+    zeros: zerosOf(none),
+    isLong: bins * width * FIXED_PARTS >= 2 ** 31,
   };
 }
 
-const slotsOf = ({ parameters: [bins, width] }: RoutineStep): number => bins! * width!;
+function slotsOf({ parameters }: RoutineStep): number {
+  const { bins, width } = parametersOfSums(parameters);
+  return bins * width;
+}
 
 /** The state, the numbers of bins, in whose place those are that are made again, and of fixed sums scales. */
 function workspaceOf(step: RoutineStep): number {
@@ -68,7 +71,7 @@ function kernelsOf(step: RoutineStep): CallKernels {
     threads: BIN_THREADS,
     args: [{ block: 'x' }, ...args],
   });
-  const sizes = [count, step.parameters[0]!, slots].map(int64);
+  const sizes = [count, parametersOfSums(step.parameters).bins, slots].map(int64);
   const walk = (name: string, most = MOST_SELDOM): CallLaunch => {
     const own = Math.min(blocks, most);
     return launch(name, own, [keys!, values!, work, ...sizes, int32(own)]);

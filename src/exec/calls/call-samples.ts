@@ -4,6 +4,7 @@
  * made for: indices lie in range, sparse rows have equal lengths, a matrix has factors. Where data decide how much work
  * there is and no sample can stand for them, the row says so instead.
  */
+import { parametersOfBins, parametersOfSums } from '../../graph/bin-parameters.js';
 import type { DType } from '../../graph/dtype.js';
 import type { RoutineName } from '../../graph/routines.js';
 import { firstGathered, GATHER_WAYS } from '../../graph/sparse-routines.js';
@@ -93,13 +94,16 @@ export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
   scanTotals: ANY,
   scanBefore: ANY,
   bins: {
-    of: ({ parameters: [, bins], operands }) => [
-      below(bins!),
+    of: ({ parameters, operands }) => [
+      below(parametersOfBins('bins', parameters).bins),
       ...operands.slice(1).map(({ dtype }) => (dtype === 'int32' ? below(1) : UNIFORM)),
     ],
     on: 'keys in random order',
   },
-  binSums: { of: ({ parameters: [bins] }) => [below(bins!), UNIFORM], on: 'keys in random order' },
+  binSums: {
+    of: ({ parameters }) => [below(parametersOfSums(parameters).bins), UNIFORM],
+    on: 'keys in random order',
+  },
   histogram: {
     of: ({ operands: [keys, edges, ...values] }) => {
       const upTo = isOfFloats(keys!) ? 1 : lengthOf(edges) - 1;

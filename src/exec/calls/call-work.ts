@@ -5,7 +5,7 @@
  * table for each routine.
  */
 
-import { BIN_OPS } from '../../graph/bin-units.js';
+import { parametersOfBins, parametersOfSums } from '../../graph/bin-parameters.js';
 import { type DType, isComplex, isFloat } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
 import { SMALL_ROWS } from '../../graph/linear-routines.js';
@@ -133,20 +133,20 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
   scan: scanned,
   scanTotals: scanned,
   scanBefore: scanned,
-  bins: ({ operands: [keys, values], parameters: [op, bins, width] }) => ({
-    way: BIN_OPS[op!]!,
-    rows: bins! * width!,
-    elements: values === undefined ? sizeOf(keys!) : Math.max(sizeOf(keys!), sizeOf(values)),
-  }),
-  binSums: ({ operands: [, values], parameters: [bins, width] }) => ({
-    rows: bins! * width!,
-    elements: sizeOf(values!),
-  }),
-  histogram: ({ operands: [keys], parameters: [, bins] }) => ({
-    rows: bins!,
-    elements: sizeOf(keys!),
-    operations: sizeOf(keys!) * compared(bins!),
-  }),
+  bins: ({ operands: [keys, values], parameters }) => {
+    const { op, bins, width } = parametersOfBins('bins', parameters);
+    const elements = values === undefined ? sizeOf(keys!) : Math.max(sizeOf(keys!), sizeOf(values));
+    return { way: op, rows: bins * width, elements };
+  },
+  binSums: ({ operands: [, values], parameters }) => {
+    const { bins, width } = parametersOfSums(parameters);
+    return { rows: bins * width, elements: sizeOf(values!) };
+  },
+  histogram: ({ operands: [keys], parameters }) => {
+    const { bins } = parametersOfBins('histogram', parameters);
+    const elements = sizeOf(keys!);
+    return { rows: bins, elements, operations: elements * compared(bins) };
+  },
   compact: ({ operands: [mask, values] }) => ({
     way: values === undefined ? 'places' : '',
     elements: sizeOf(mask!),

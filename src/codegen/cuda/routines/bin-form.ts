@@ -1,5 +1,6 @@
 /** BinForm: the parameters from which a kernel of bins is printed (`bins.ts`), and the questions of its parts. */
-import type { BinMode, BinOp } from '../../../graph/bin-units.js';
+import type { BinPlaces } from '../../../graph/bin-parameters.js';
+import type { BinOp } from '../../../graph/bin-units.js';
 import type { DType } from '../../../graph/dtype.js';
 
 export interface BinForm {
@@ -8,8 +9,7 @@ export interface BinForm {
   readonly keys: DType;
   readonly values: DType | undefined;
   readonly result: DType;
-  /** Which bin a key means, or that edges say so. */
-  readonly mode: BinMode | 'edges' | 'equalEdges';
+  readonly mode: BinPlaces;
   readonly width: number;
   /** Numbers that a fixed or an exact sum is made of, and their bits. */
   readonly parts: number;
