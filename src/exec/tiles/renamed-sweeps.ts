@@ -2,8 +2,9 @@
  * Sweeps of tasks that differ from others in the names of their buffers alone: the sizes that were found for those, with
  * the other buffers in their place. Called by `sweep-memory.ts`.
  */
-import type { NoFit, SizedSweep, Sizer } from './sweep-slots.js';
-import type { SweptTask, Tile } from './sweep-windows.js';
+import { renamed } from './renaming.js';
+import { type NoFit, RENAMED_SWEEP, type SizedSweep, type Sizer } from './sweep-slots.js';
+import type { SweptTask } from './sweep-windows.js';
 
 /** Tasks, and the buffers that they touch, in order. */
 interface Named {
@@ -16,7 +17,7 @@ export function renamedSizer(known: Named & { readonly sizer: Sizer }, own: Name
   const names = new Map(known.buffers.map((buffer, place) => [buffer, own.buffers[place]!]));
   return function* (room) {
     const found = yield* known.sizer(room);
-    return 'needed' in found ? refusalOf(found, known, own) : renamed(found, names, own);
+    return 'needed' in found ? refusalOf(found, known, own) : renamedSweep(found, names, own);
   };
 }
 
@@ -26,31 +27,9 @@ function refusalOf(found: NoFit, known: Named, own: Named): NoFit {
   return place < 0 ? found : { ...found, step: own.tasks[place]!.task.step };
 }
 
-function renamed(found: SizedSweep, names: ReadonlyMap<number, number>, { tasks }: Named): SizedSweep {
+function renamedSweep(found: SizedSweep, names: ReadonlyMap<number, number>, own: Named): SizedSweep {
+  // Buffers that the tasks do not touch have no pitches here.
+  const pitches = new Map([...found.pitches].filter(([buffer]) => names.has(buffer)));
   const name = (buffer: number): number => names.get(buffer)!;
-  const of = <T>(values: ReadonlyMap<number, T>): Map<number, T> =>
-    new Map([...values].map(([buffer, value]) => [name(buffer), value]));
-  const tileOf = (tile: Tile): Tile => ({
-    ...tile,
-    windows: of(tile.windows),
-    ...(tile.unfinished === undefined ? {} : { unfinished: tile.unfinished.map(name) }),
-  });
-  const { length, at } = found.tiles;
-  const tiles = {
-    length,
-    at: (t: number): Tile | undefined => {
-      const tile = at(t);
-      return tile && tileOf(tile);
-    },
-  };
-  const slots = found.slots.map((slot) => ({ ...slot, buffer: name(slot.buffer) }));
-  const inPlace = found.inPlace?.map((one) => ({ ...one, buffer: name(one.buffer) }));
-  return {
-    ...found,
-    tasks,
-    pitches: new Map([...found.pitches].flatMap(([k, pitch]) => (names.has(k) ? [[name(k), pitch]] : []))),
-    tiles,
-    slots,
-    ...(inPlace === undefined ? {} : { inPlace }),
-  };
+  return { ...renamed({ ...found, pitches }, RENAMED_SWEEP, name), tasks: own.tasks };
 }

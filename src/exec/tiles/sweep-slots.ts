@@ -4,8 +4,9 @@ import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
 import type { Panels, Step, SweepWindows, TakenWindows } from '../plan/plan.js';
 import { TileMaker } from './moved-tiles.js';
+import { byBuffer, kept, type Name, ofEach, type Renaming, renamed } from './renaming.js';
 import type { BytePitches } from './sweep-cuts.js';
-import type { SweptTask, Tile } from './sweep-windows.js';
+import { RENAMED_TILE, type SweptTask, type Tile } from './sweep-windows.js';
 
 /** Why no plan fits: the least memory found, and the step that needs it. */
 export interface NoFit {
@@ -61,6 +62,34 @@ export interface SizedSweep {
   /** Buffers of which the tiles have windows where these lie: on the device. */
   readonly inPlace?: readonly Pick<SweepWindows, 'buffer' | 'direction'>[];
 }
+
+const RENAMED_BUFFER = { buffer: (buffer: number, name: Name): number => name(buffer) };
+
+/** The tasks, whose steps have their buffers, are the other sweep's own. */
+export const RENAMED_SWEEP: Renaming<SizedSweep> = {
+  tasks: kept,
+  pitches: byBuffer,
+  tiles: ({ length, at }, name) => ({
+    length,
+    at: (t) => {
+      const tile = at(t);
+      return tile && renamed(tile, RENAMED_TILE, name);
+    },
+  }),
+  panels: kept,
+  taken: kept,
+  parts: kept,
+  slots: ofEach<SlotBlock>({
+    ...RENAMED_BUFFER,
+    direction: kept,
+    slotByteLength: kept,
+    slots: kept,
+    slotPitch: kept,
+    first: kept,
+    last: kept,
+  }),
+  inPlace: ofEach<Pick<SweepWindows, 'buffer' | 'direction'>>({ ...RENAMED_BUFFER, direction: kept }),
+};
 
 export const blockOf = ({ slotByteLength, slots, first, last }: SlotBlock, start: number): Lifetime => ({
   byteLength: slotByteLength * slots,

@@ -8,6 +8,7 @@
  * twice. Called by `sweep-groups.ts` and `sweeps.ts`.
  */
 import { aroundBoth } from '../../codegen/cuts/work.js';
+import { byBuffer, kept, ofBuffers, type Renaming } from './renaming.js';
 import type { BytePitches, Cut, Ranges, Task, Touch } from './sweep-cuts.js';
 
 /** Units, or bytes, [first, last). */
@@ -42,6 +43,13 @@ export interface Tile {
   /** The ranges of its task, where they do not follow from the units. */
   readonly ranges?: Ranges;
 }
+
+export const RENAMED_TILE: Renaming<Tile> = {
+  spans: kept,
+  windows: byBuffer,
+  unfinished: ofBuffers,
+  ranges: kept,
+};
 
 /** Which buffers have windows, and which of those windows of rows. */
 export interface WindowRules {
