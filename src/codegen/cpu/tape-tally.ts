@@ -40,7 +40,10 @@ import type { Section, TapeOp } from './tape-registers.js';
 import type { Span } from './tape-spans.js';
 import { computedShare, movesOf, squareKernel, type Triangle } from './tape-triangle.js';
 
-/** A function whose time is its own: an op, a cast or a reduction. */
+/**
+ * A function whose time is its own: an op, a cast or a reduction. As a step of a chain it is other code than by itself, and takes
+ * another time: up to 4 KiB of its operands go through memory.
+ */
 export interface TalliedFunction {
   /** `exp float32`, `chained exp float32`, `cast float16 float32`, `along lanes squaredDeviations float64`. */
   readonly key: string;

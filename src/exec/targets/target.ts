@@ -84,8 +84,8 @@ export interface Target {
     device: Device,
     run: StepRun,
   ) => Promise<readonly LaunchedKernel[]>;
-  /** Measures what the times of kernels are predicted by, unless it is known: once in a process. */
-  readonly calibrate?: (kernels: readonly Kernel[]) => Promise<void>;
+  /** Measures what the times of kernels are predicted by, unless it is known: once in a process, or `again`. */
+  readonly calibrate?: (kernels: readonly Kernel[], again?: boolean) => Promise<void>;
   /**
    * The least seconds of several runs of a step on memory of its own; `undefined`: it launches nothing, or its buffers do
    * not fit into the memory that is free.
