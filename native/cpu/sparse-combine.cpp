@@ -1,9 +1,16 @@
 // A sum, difference, product or comparison of two sparse matrices, element by element: rows are merged and
-// their elements combined at once, 0 where a matrix has none. Of comparisons what is true is kept.
+// their elements combined at once, 0 where a matrix has none. Of comparisons what is true is kept. Matrices
+// that store the same places, as a matrix and a function of its elements, are not merged: line by line their
+// columns are compared, and their elements combined in vectors.
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
+#include "cpu/compact-kernels.h"
+#include "cpu/copy-forward.h"
 #include "cpu/scan-numbers.h"
+#include "cpu/sparse-kept-rows.h"
 #include "cpu/sparse-merged-row.h"
 #include "cpu/sparse-moves.h"
 #include "cpu/sparse-stretches.h"
@@ -91,6 +98,122 @@ void combineRows(const Combine& c, const RoutineJob& job, ThreadPool& pool, cons
   if (!c.isOpen) clearLines({end, c.bound}, pool, places, values);
 }
 
+// Two matrices of int32 indices that store the same places. Others are merged, too: few are that large, and
+// code for them would be as much again for each width.
+template <typename T>
+class Alike {
+ public:
+  using Index = int32_t;
+
+  Alike(const Combine& c, const RoutineJob& job, ThreadPool& pool, const std::atomic<bool>* cancel)
+      : c_(c),
+        pool_(pool),
+        cancel_(cancel),
+        a_(linesAt<Index>(job, 0, 1, c.storedA)),
+        b_(linesAt<Index>(job, 3, 4, c.storedB)),
+        valuesA_(reinterpret_cast<const T*>(job.operands[2])),
+        valuesB_(reinterpret_cast<const T*>(job.operands[5])),
+        starts_(reinterpret_cast<Index*>(job.results[0])),
+        places_(reinterpret_cast<Index*>(job.results[1])),
+        values_(job.results[2]) {}
+
+  // Gives false, and anything in the results, where places differ.
+  bool combine() const {
+    if (!areAlike({0, std::min(c_.rows, kFirstRows)}) || a_.begin(c_.rows) != b_.begin(c_.rows)) return false;
+    return isComparison(c_.op) ? write(reinterpret_cast<uint8_t*>(values_))
+                               : write(reinterpret_cast<T*>(values_));
+  }
+
+ private:
+  // Rows that are compared before threads have work: where matrices differ, they mostly do there.
+  static constexpr int64_t kFirstRows = 256;
+
+  // Whether both matrices store the same places in some rows.
+  bool areAlike(Range rows) const {
+    const auto areEqual = [](const Index* x, const Index* y, int64_t count) {
+      return x == y || std::memcmp(x, y, static_cast<size_t>(count) * sizeof(Index)) == 0;
+    };
+    const int64_t first = a_.begin(rows.first);
+    const int64_t count = std::max<int64_t>(0, a_.begin(rows.last) - first);
+    return areEqual(a_.starts + rows.first, b_.starts + rows.first, rows.last - rows.first + 1) &&
+           first + count <= b_.stored && areEqual(a_.places + first, b_.places + first, count);
+  }
+
+  template <typename Element>
+  bool write(Element* values) const {
+    std::atomic<bool> isSame{true};
+    const int64_t end = writeStretchesAtOnce(
+        c_.rows, c_.bound, kLeastMoved, starts_, pool_, cancel_,
+        [this](int64_t row) { return a_.begin(row); },
+        [&](Range rows, Range to) -> int64_t {
+          if (isSame.load(std::memory_order_relaxed) && areAlike(rows)) return writeRows(rows, to, values);
+          isSame.store(false, std::memory_order_relaxed);
+          return 0;
+        },
+        places_, values);
+    if (!isSame.load(std::memory_order_relaxed)) return false;
+    if (!c_.isOpen) clearLines({end, c_.bound}, pool_, places_, values);
+    return true;
+  }
+
+  // Sums, differences or products.
+  int64_t writeRows(Range rows, Range to, T* values) const {
+    const int64_t first = a_.begin(rows.first);
+    const int64_t count = std::clamp<int64_t>(a_.begin(rows.last) - first, 0, to.last - to.first);
+    for (int64_t at = 0; at < count; at += kMaskBlock) {
+      if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return 0;
+      const int64_t size = std::min(kMaskBlock, count - at);
+      copyForward(a_.places + first + at, size, places_ + to.first + at);
+      const T *const x = valuesA_ + first + at, *const y = valuesB_ + first + at;
+      T* const out = values + to.first + at;
+      if (c_.op == CombineOp::add)
+        for (int64_t k = 0; k < size; k++) out[k] = x[k] + y[k];
+      else if (c_.op == CombineOp::subtract)
+        for (int64_t k = 0; k < size; k++) out[k] = x[k] - y[k];
+      else
+        for (int64_t k = 0; k < size; k++) out[k] = x[k] * y[k];
+    }
+    for (int64_t row = rows.first; row < rows.last; row++)
+      starts_[row + 1] = static_cast<Index>(std::clamp<int64_t>(a_.begin(row + 1) - first, 0, count));
+    return count;
+  }
+
+  // The elements of which a comparison is true.
+  int64_t writeRows(Range rows, Range to, uint8_t* values) const {
+    return keepRows(
+        a_, rows, to, starts_, cancel_,
+        [this](int64_t at, int64_t size, uint8_t* room) {
+          const T *const x = valuesA_ + at, *const y = valuesB_ + at;
+          if (c_.op == CombineOp::notEqual)
+            for (int64_t k = 0; k < size; k++) room[k] = x[k] != y[k];
+          else if (c_.op == CombineOp::less)
+            for (int64_t k = 0; k < size; k++) room[k] = x[k] < y[k];
+          else
+            for (int64_t k = 0; k < size; k++) room[k] = x[k] > y[k];
+          std::memset(room + size, 0, static_cast<size_t>(kMaskBlock - size));
+          return room;
+        },
+        [this, values](int64_t at, int64_t size, const uint8_t* mask, int64_t kept, int64_t place) {
+          if (kept == size)
+            copyForward(a_.places + at, size, places_ + place);
+          else
+            compactKernels().values[std::bit_width(sizeof(Index)) - 1](mask, a_.places + at, kept,
+                                                                       places_ + place);
+          std::memset(values + place, 1, static_cast<size_t>(kept));
+        });
+  }
+
+  const Combine& c_;
+  ThreadPool& pool_;
+  const std::atomic<bool>* const cancel_;
+  const SparseLines<Index> a_, b_;
+  const T* const valuesA_;
+  const T* const valuesB_;
+  Index* const starts_;
+  Index* const places_;
+  std::byte* const values_;
+};
+
 void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>* cancel) {
   const Combine c = readCombine(job.numbers);
   withIndex(c.index, [&](auto index) {
@@ -99,6 +222,8 @@ void run(const RoutineJob& job, Range, ThreadPool& pool, const std::atomic<bool>
         using Index = decltype(index);
         using Place = decltype(place);
         using T = decltype(number);
+        if constexpr (sizeof(Index) == 4 && sizeof(Place) == 4)
+          if (Alike<T>(c, job, pool, cancel).combine()) return 0;
         const auto write = [&](const auto& combine) {
           combineRows<Index, Place, T, T>(c, job, pool, cancel, [combine](T* values, int64_t to, T a, T b) {
             values[to] = combine(a, b);

@@ -11,6 +11,7 @@
 #include "cpu/copy-forward.h"
 #include "cpu/sparse-lines.h"
 #include "cpu/sparse-moves.h"
+#include "cpu/sparse-stretches.h"
 
 namespace weft::cpu {
 namespace {
@@ -113,13 +114,17 @@ class Gathering {
   void write(ThreadPool& pool, const std::atomic<bool>* cancel) const {
     const int64_t stretches = (g_.rows + kStretch - 1) / kStretch;
     std::vector<int64_t> ends(static_cast<size_t>(stretches + 1));
+    const auto threads = static_cast<int>(std::clamp<int64_t>(g_.bound / kLeastMoved, 1, pool.workers()));
     const auto each = [&](const auto& work) {
-      pool.parallelFor(stretches, [&](int64_t s, int) {
-        if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-        work(static_cast<size_t>(s), s * kStretch, std::min(g_.rows, (s + 1) * kStretch));
-      });
+      pool.parallelFor(
+          stretches,
+          [&](int64_t s, int) {
+            if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
+            work(static_cast<size_t>(s), s * kStretch, std::min(g_.rows, (s + 1) * kStretch));
+          },
+          threads);
     };
-    const bool isCounted = pool.workers() > 1;
+    const bool isCounted = threads > 1;
     if (isCounted) each([&](size_t s, int64_t first, int64_t last) { ends[s + 1] = count(first, last); });
     for (size_t s = 1; s < ends.size(); s++) ends[s] = std::min(g_.bound, ends[s - 1] + ends[s]);
     starts_[0] = 0;

@@ -1,5 +1,4 @@
-// The elements of a sparse matrix that a mask keeps, or those of a stretch of columns, in one pass. Stored
-// elements are looked at wherever rows begin, a block at a time, so that a row is no loop of its own.
+// The elements of a sparse matrix that a mask keeps, or those of a stretch of columns, in one pass.
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -7,6 +6,7 @@
 
 #include "cpu/compact-kernels.h"
 #include "cpu/copy-forward.h"
+#include "cpu/sparse-kept-rows.h"
 #include "cpu/sparse-lines.h"
 #include "cpu/sparse-moves.h"
 #include "cpu/sparse-stretches.h"
@@ -34,38 +34,6 @@ Keep readKeep(const std::vector<int64_t>& n) {
   return k;
 }
 
-// Stored elements that are looked at together.
-constexpr int64_t kBlock = 2048;
-
-// How many of a block's elements are kept before each of them, by the bytes of its mask.
-class KeptBefore {
- public:
-  explicit KeptBefore(const uint8_t* mask) {
-    constexpr uint64_t kEach = 0x0101010101010101, kLow = 0x7f7f7f7f7f7f7f7f;
-    uint32_t sum = 0;
-    for (size_t word = 0; word < kWords; word++) {
-      uint64_t bytes;
-      std::memcpy(&bytes, mask + word * sizeof bytes, sizeof bytes);
-      const uint64_t isKept = ((((bytes & kLow) + kLow) | bytes) >> 7) & kEach;
-      const uint64_t upTo = isKept * kEach;
-      const uint64_t inWord = upTo << 8;
-      std::memcpy(within_ + word * sizeof inWord, &inWord, sizeof inWord);
-      before_[word] = sum;
-      sum += static_cast<uint32_t>(upTo >> 56);
-    }
-    before_[kWords] = sum;
-    within_[kBlock] = 0;
-  }
-
-  int64_t operator()(int64_t element) const { return before_[element / 8] + within_[element]; }
-
- private:
-  static_assert(std::endian::native == std::endian::little);
-  static constexpr size_t kWords = kBlock / sizeof(uint64_t);
-  uint32_t before_[kWords + 1];
-  uint8_t within_[kBlock + 1];
-};
-
 template <typename Index, typename Element>
 class Keeping {
  public:
@@ -82,7 +50,7 @@ class Keeping {
   void write(ThreadPool& pool, const std::atomic<bool>* cancel) const {
     const auto begin = [lines = lines_](int64_t row) { return lines.begin(row); };
     const int64_t end = writeStretchesAtOnce(
-        keep_.rows, keep_.stored, starts_, pool, cancel, begin,
+        keep_.rows, keep_.stored, kLeastMoved, starts_, pool, cancel, begin,
         [&](Range rows, Range to) { return writeRows(rows, to, cancel); }, places_, out_);
     if (!keep_.isOpen) clearLines({end, keep_.stored}, pool, places_, out_);
   }
@@ -90,30 +58,17 @@ class Keeping {
  private:
   // Writes what is kept of rows to places from the first one on, and their ends, counted from there.
   int64_t writeRows(Range rows, Range to, const std::atomic<bool>* cancel) const {
-    uint8_t room[kBlock];
-    const int64_t first = lines_.begin(rows.first);
-    // Of starts that cannot be, rows may have more than there is room for.
-    const int64_t end =
-        std::clamp<int64_t>(lines_.begin(rows.last), first, first + std::max<int64_t>(0, to.last - to.first));
-    int64_t row = rows.first, kept = 0;
-    for (int64_t at = first; at < end || row < rows.last; at += kBlock) {
-      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return 0;
-      const int64_t size = std::clamp<int64_t>(end - at, 0, kBlock);
-      const uint8_t* const mask = maskOf(at, size, room);
-      const KeptBefore before(mask);
-      for (; row < rows.last && (at + size >= end || lines_.begin(row + 1) <= at + size); row++) {
-        const int64_t stop = std::clamp<int64_t>(lines_.begin(row + 1) - at, 0, size);
-        starts_[row + 1] = static_cast<Index>(kept + before(stop));
-      }
-      move(at, size, mask, before(size), to.first + kept);
-      kept += before(size);
-    }
-    return kept;
+    return keepRows(
+        lines_, rows, to, starts_, cancel,
+        [this](int64_t at, int64_t size, uint8_t* room) { return maskOf(at, size, room); },
+        [this](int64_t at, int64_t size, const uint8_t* mask, int64_t kept, int64_t place) {
+          move(at, size, mask, kept, place);
+        });
   }
 
   // The mask of a block, 0 behind its last element.
   const uint8_t* maskOf(int64_t at, int64_t size, uint8_t* room) const {
-    if (mask_ != nullptr && size == kBlock) return mask_ + at;
+    if (mask_ != nullptr && size == kMaskBlock) return mask_ + at;
     if (mask_ != nullptr) {
       std::memcpy(room, mask_ + at, static_cast<size_t>(size));
     } else {
@@ -123,12 +78,11 @@ class Keeping {
       const Index* const places = lines_.places + at;
       for (int64_t k = 0; k < size; k++) room[k] = static_cast<Unsigned>(places[k]) - first < count;
     }
-    std::memset(room + size, 0, static_cast<size_t>(kBlock - size));
+    std::memset(room + size, 0, static_cast<size_t>(kMaskBlock - size));
     return room;
   }
 
   void move(int64_t at, int64_t size, const uint8_t* mask, int64_t kept, int64_t to) const {
-    if (kept == 0) return;
     compact(lines_.places + at, size, mask, kept, places_ + to);
     if (keep_.first > 0)
       for (int64_t k = to; k < to + kept; k++) places_[k] = static_cast<Index>(places_[k] - keep_.first);

@@ -34,20 +34,24 @@ void moveDown(int64_t from, int64_t count, int64_t to, ThreadPool& pool, Element
   }
 }
 
+// Elements of a stretch, at least. A processor that sleeps begins after some 0.05 ms: as long as one takes to
+// merge so many, or to move eight times as many in vectors.
+inline constexpr int64_t kLeastMerged = 1 << 14, kLeastMoved = 1 << 17;
+
 // Writes starts and elements. `mostBefore(row)`: how many elements rows before it have at most, of rows + 1
 // up to `bound`; `write(rows, to)` writes those of some rows to places of the lines, from the first one on,
 // and their ends, counted from there; it gives how many there are. Gives the number of elements.
 template <typename Start, typename Before, typename Write, typename... Element>
-int64_t writeStretchesAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& pool,
+int64_t writeStretchesAtOnce(int64_t rows, int64_t bound, int64_t least, Start* starts, ThreadPool& pool,
                              const std::atomic<bool>* cancel, const Before& mostBefore, const Write& write,
                              Element*... lines) {
-  constexpr int64_t kLeast = 1 << 14;
   struct Stretch {
     int64_t row, first, count;
   };
-  const int64_t stretches = std::clamp<int64_t>(bound / kLeast, 1, std::min<int64_t>(pool.workers(), rows));
-  std::vector<Stretch> parts{{0, 0, 0}};
   const int64_t most = mostBefore(rows);
+  const int64_t stretches =
+      std::clamp<int64_t>(std::min(most, bound) / least, 1, std::min<int64_t>(pool.workers(), rows));
+  std::vector<Stretch> parts{{0, 0, 0}};
   for (int64_t s = 1; s < stretches; s++) {
     // The first row that has so many before it.
     int64_t row = parts.back().row, end = rows;
@@ -87,7 +91,7 @@ int64_t writeRowsAtOnce(int64_t rows, int64_t bound, Start* starts, ThreadPool& 
                         const std::atomic<bool>* cancel, const Before& mostBefore, const Most& mostOf,
                         const Write& write, Element*... lines) {
   return writeStretchesAtOnce(
-      rows, bound, starts, pool, cancel, mostBefore,
+      rows, bound, kLeastMerged, starts, pool, cancel, mostBefore,
       [&](Range own, Range places) -> int64_t {
         // Of its own, so that what they hold stays in registers.
         const Most most = mostOf;

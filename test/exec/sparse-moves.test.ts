@@ -297,3 +297,91 @@ it('the CPU moves rows and elements itself, and gathers elements one by one wher
   const [whole, tiled] = [await compute(sums(few), cpu), await compute(sums(few), within)];
   expect(tiled.map((each) => each.item())).toEqual(whole.map((each) => each.item()));
 });
+
+/** Ops of two elements. */
+const PAIRED = {
+  add: (x: number, y: number) => x + y,
+  subtract: (x: number, y: number) => x - y,
+  multiply: (x: number, y: number) => x * y,
+  notEqual: (x: number, y: number) => x !== y,
+  less: (x: number, y: number) => x < y,
+  greater: (x: number, y: number) => x > y,
+} as const;
+
+type Row = readonly (readonly [column: number, value: number])[];
+
+/** Starts, columns and elements of an op of two matrices, rows of which are in order. */
+function paired(op: keyof typeof PAIRED, a: readonly Row[], b: readonly Row[]) {
+  const rows = a.map((own, row) => {
+    const [x, y] = [new Map(own), new Map(b[row])];
+    const columns = [...new Set([...x.keys(), ...y.keys()])].sort((i, j) => i - j);
+    return columns.flatMap((column): (readonly [number, number | boolean])[] => {
+      if (op === 'multiply' && !(x.has(column) && y.has(column))) return [];
+      const value = PAIRED[op](x.get(column) ?? 0, y.get(column) ?? 0);
+      return value === false ? [] : [[column, value]];
+    });
+  });
+  const all = rows.flat();
+  return [startsOf(rows), all.map(([column]) => column), all.map(([, value]) => Number(value))];
+}
+
+it.each([
+  ['a few', 3, 30],
+  ['blocks of rows', 500, 40],
+  ['stretches of two threads', 1500, 450],
+])(
+  'matrices that store the same places, or all but one, are combined as others: %s',
+  async (_, rows, most) => {
+    const seed = 31;
+    const next = generator(seed);
+    const special = [1.5, 0, -2, 0.1, 1e30, Number.NaN, Number.POSITIVE_INFINITY, 5e-324];
+    const drawn = (): number => special[Math.floor(next() * special.length)]!;
+    const columnsOf = (): number[] => {
+      const columns = Array.from({ length: Math.floor(next() * most) }, () => Math.floor(next() * 2 * most));
+      return [...new Set(columns)].sort((x, y) => x - y);
+    };
+    const host = Array.from({ length: rows }, columnsOf);
+    const filled = (isMoved = (_row: number, _last: boolean): boolean => false): Row[] =>
+      host.map((columns, row) =>
+        columns.map(
+          (column, k) => [isMoved(row, k === columns.length - 1) ? 2 * most : column, drawn()] as const,
+        ),
+      );
+    const [first, last] = [
+      host.findIndex((row) => row.length > 0),
+      host.findLastIndex((row) => row.length > 0),
+    ];
+    const matrixOf = (own: readonly Row[]): Promise<SparseMatrix> => {
+      const all = own.flat();
+      const index = {
+        indices: Int32Array.from(all, ([column]) => column),
+        indptr: Int32Array.from(startsOf(own)),
+      };
+      const data = Float64Array.from(all, ([, value]) => value);
+      return sparse
+        .csr({ data, ...index }, [rows, 2 * most + 1])
+        .sumDuplicates()
+        .persist(cpu);
+    };
+    const own = filled();
+    const a = await matrixOf(own);
+    const others = [
+      filled(),
+      filled((row, isLast) => row === first && isLast),
+      filled((row, isLast) => row === last && isLast),
+    ];
+    for (const [k, other] of others.entries()) {
+      const b = await matrixOf(other);
+      for (const op of Object.keys(PAIRED) as (keyof typeof PAIRED)[]) {
+        const lines = (await compute(linesOf(a[op](b)), cpu)) as readonly Line[];
+        const expected = paired(op, own, other);
+        // Zeros of either sign, and NaN, are told apart.
+        const areSame = lines.map(({ data }, line) => {
+          const wanted = expected[line]!;
+          return wanted.length === data.length && wanted.every((x, at) => Object.is(Number(data[at]), x));
+        });
+        expect(areSame, `seed ${seed}, ${op}, ${k}`).toEqual([true, true, true]);
+      }
+    }
+  },
+);
