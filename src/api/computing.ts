@@ -11,6 +11,7 @@ import { needSizes } from '../graph/extent.js';
 import { formatValue } from '../graph/format.js';
 import { constant, deviceArray } from '../graph/infer.js';
 import { broadcast } from '../graph/view-nodes.js';
+import { whenThere } from '../host/at-once.js';
 import { ArgumentError, expected } from '../host/errors.js';
 import { type Explanation, explainExprs, explainMeasured } from '../inspect/explain.js';
 import { type PlanSummary, summarizePlan } from '../inspect/summary.js';
@@ -56,8 +57,7 @@ export function computeNodes<Stored>(
     for (const expr of exprs) needSizes('compute', expr);
     return evaluateTo(exprs, to, running).then((all) => all.map(stored));
   }
-  const results = evaluateNow(exprs, options);
-  return results instanceof Promise ? results.then((all) => all.map(ndarrayOf)) : results.map(ndarrayOf);
+  return whenThere(evaluateNow(exprs, options), (all) => all.map(ndarrayOf));
 }
 
 /** Results that stay on their devices. */

@@ -14,6 +14,7 @@ import type { DeviceBuffer, Expr, Shape, TypedArray } from '../../graph/expr.js'
 import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
+import { orElse, whenThere } from '../../host/at-once.js';
 import { isOwnError, LinalgError, MemoryError, NativeError, withLine } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
@@ -24,7 +25,7 @@ import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { deviceNamed } from '../targets/device.js';
-import { probeFor } from '../targets/devices.js';
+import { type ChosenDevices, probeFor } from '../targets/devices.js';
 import { isCheckedIn, mayBeInRun, mayBeOfIndices } from './checks-in-run.js';
 import { type ComputeOptions, checkComputeOptions } from './compute-options.js';
 import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target.js';
@@ -63,10 +64,7 @@ export function evaluateNow(
 ): HostResult[] | Promise<HostResult[]> {
   const bounded = boundedJob(exprs);
   if (bounded !== undefined) return evaluateBounded(bounded, options);
-  const executed = compute(exprs, options, 'host');
-  return executed instanceof Promise
-    ? executed.then((all) => hostResults(exprs, all))
-    : hostResults(exprs, executed);
+  return whenThere(compute(exprs, options, 'host'), (all) => hostResults(exprs, all));
 }
 
 async function evaluateBounded(bounded: BoundedJob, options: ComputeOptions): Promise<HostResult[]> {
@@ -256,87 +254,99 @@ function computeWatched(
   const built = inTurnsOrNow(timedSlices('plan', 'canonicalize', canonicalizeInSlices(exprs)), () =>
     signal?.throwIfAborted(),
   );
-  const probed = (canonical: Canonical): Executed | Promise<Executed> => {
-    const probing = probeFor(options.device, hasContractions(canonical.graph));
-    const begin = (): Executed | Promise<Executed> =>
-      computeCanonical(canonical, exprs, options, wanted, watch);
-    return probing === undefined ? begin() : probing.then(begin);
-  };
-  return built instanceof Promise ? built.then(probed) : probed(built);
+  return whenThere(built, (canonical) =>
+    whenThere(probeFor(options.device, hasContractions(canonical.graph)), () =>
+      computeCanonical(canonical, exprs, options, wanted, watch),
+    ),
+  );
 }
 
+/** A compute of a canonical graph as it is before anything runs. */
+interface Computing {
+  readonly canonical: Canonical;
+  readonly exprs: readonly Expr[];
+  readonly options: ComputeOptions;
+  readonly wanted: Wanted;
+  readonly watch: ComputeWatch | undefined;
+  readonly chosen: ChosenDevices;
+  readonly job: Job;
+  /** The index arrays that the run may look through itself. */
+  readonly inRun: readonly IndexCheck[];
+}
+
+/** Index arrays, a turn to plan in, the run and what it leaves to be checked: any of them may have to be waited for. */
 function computeCanonical(
   canonical: Canonical,
   exprs: readonly Expr[],
   options: ComputeOptions,
-  { destination, filesOf, toHost, found }: Wanted,
+  wanted: Wanted,
   watch: ComputeWatch | undefined,
 ): Executed | Promise<Executed> {
-  const { signal } = options;
   const chosen = devicesOf(canonical, options);
   const isOfHost = chosen.devices.length === 1 && chosen.devices[0]!.isHost;
   const job = jobOf(canonical, exprs);
   const checks = checksBelow(canonical);
-  const refused = async (error: unknown): Promise<unknown> =>
-    located(await refusalOfJob(error, canonical, options, destination), exprs);
   // Results on the host are in memory of their own, so that a run may find wrong indices itself.
   const inRun =
-    destination === 'host' && isOfHost ? checks.filter((check) => mayBeInRun(canonical, check)) : [];
+    wanted.destination === 'host' && isOfHost ? checks.filter((check) => mayBeInRun(canonical, check)) : [];
   const ahead = checks.filter((check) => !inRun.includes(check));
-  const failed = async (error: unknown): Promise<never> => {
-    signal?.throwIfAborted();
-    if (inRun.length > 0 && mayBeOfIndices(error)) await checkIndices(inRun, options, refused);
-    const told = await refused(error);
-    signal?.throwIfAborted();
-    throw told;
-  };
-  const begin = (): Executed | Promise<Executed> => {
-    signal?.throwIfAborted();
-    const target = computeTargetOf(chosen, options, destination, destination === 'device' ? toHost : 0);
-    const settings = settingsOf(options, destination, false, filesOf, watch);
-    const isCut = destination === 'host' && isOneGpu(chosen) && isForCuts(exprs, toHost);
-    const running = isCut ? undefined : executedNow(job, target, settings);
-    if (running === undefined || running instanceof Promise || inRun.length > 0) return finish(running);
-    const looking = checkStatuses(canonical, running, destination, readCodes);
-    return looking === undefined ? running : looking.then(() => running);
-
-    async function finish(first: typeof running): Promise<Executed> {
-      const there = isCut
-        ? await executedToCut(
-            job,
-            computeTargetOf(chosen, options, 'device', toHost),
-            settings,
-            aheadOf(options, found),
-          )
-        : await first;
-      const executed =
-        there ?? (await executeInRows(job, target, settings, aheadOf(options, found))).executed;
-      const left = inRun.filter((check) => !isCheckedIn(executed.program, canonical, check));
-      if (left.length > 0) await checkIndices(left, options, refused);
-      const place = isCut && there !== undefined ? 'device' : destination;
-      await checkStatuses(canonical, executed, place, readCodes);
-      return executed;
-    }
-  };
-  const turn = ahead.length > 0 ? undefined : turnToPlan();
-  if (ahead.length > 0 || turn !== undefined) return later();
-  try {
-    const executed = begin();
-    return executed instanceof Promise ? executed.catch(failed) : executed;
-  } catch (error) {
-    return failed(error);
-  }
-
-  async function later(): Promise<Executed> {
-    if (ahead.length > 0) await checkIndices(ahead, options, refused);
-    try {
-      await (turn ?? turnToPlan());
-      return await begin();
-    } catch (error) {
-      return failed(error);
-    }
-  }
+  const computing: Computing = { canonical, exprs, options, wanted, watch, chosen, job, inRun };
+  const looked = checkIndices(computing, ahead);
+  const turned = whenThere(looked, () => turnToPlan());
+  return whenThere(turned, () =>
+    orElse(
+      () => executed(computing),
+      (error) => failed(computing, error),
+    ),
+  );
 }
+
+/** The results of a compute, checked. */
+function executed(computing: Computing): Executed | Promise<Executed> {
+  const { exprs, options, wanted, watch, chosen, job } = computing;
+  const { destination, filesOf, toHost, found } = wanted;
+  options.signal?.throwIfAborted();
+  const target = computeTargetOf(chosen, options, destination, destination === 'device' ? toHost : 0);
+  const settings = settingsOf(options, destination, false, filesOf, watch);
+  const isCut = destination === 'host' && isOneGpu(chosen) && isForCuts(exprs, toHost);
+  const first = isCut
+    ? executedToCut(
+        job,
+        computeTargetOf(chosen, options, 'device', toHost),
+        settings,
+        aheadOf(options, found),
+      )
+    : executedNow(job, target, settings);
+  return whenThere(first, (there) =>
+    there === undefined
+      ? executeInRows(job, target, settings, aheadOf(options, found)).then((all) =>
+          checked(computing, all.executed, destination),
+        )
+      : checked(computing, there, isCut ? 'device' : destination),
+  );
+}
+
+/** The results of a run, which are in a place, where their indices are in range and no call failed. */
+function checked(computing: Computing, there: Executed, place: Destination): Executed | Promise<Executed> {
+  const { canonical, inRun } = computing;
+  const left = inRun.filter((check) => !isCheckedIn(there.program, canonical, check));
+  const looked = checkIndices(computing, left);
+  const ended = whenThere(looked, () => checkStatuses(canonical, there, place, readCodes));
+  return whenThere(ended, () => there);
+}
+
+/** Throws for a run that failed. */
+async function failed(computing: Computing, error: unknown): Promise<never> {
+  const { options, inRun } = computing;
+  options.signal?.throwIfAborted();
+  if (mayBeOfIndices(error)) await checkIndices(computing, inRun);
+  const told = await refused(computing, error);
+  options.signal?.throwIfAborted();
+  throw told;
+}
+
+const refused = async ({ canonical, exprs, options, wanted }: Computing, error: unknown): Promise<unknown> =>
+  located(await refusalOfJob(error, canonical, options, wanted.destination), exprs);
 
 /** The results of a job that runs at once. Undefined: it is to be planned, or room is to be made for it. */
 function executedNow(
@@ -384,25 +394,22 @@ function jobOf(canonical: Canonical, exprs: readonly Expr[]): Job {
 export const readCodes: ReadCodes = async (codes) =>
   (await evaluate(codes.map(({ buffer, dtype }) => deviceArray(buffer, dtype, [])))).map(indexOf);
 
-/**
- * Computes the ends of index arrays, and throws for those that are out of range. `refused`: the error of the
- * whole job for an error of that.
- */
-async function checkIndices(
-  checks: readonly IndexCheck[],
-  options: ComputeOptions,
-  refused: (error: unknown) => Promise<unknown>,
-): Promise<void> {
-  const { onProgress: _, ...quiet } = options;
+/** Computes the ends of index arrays, and throws for those that are out of range; undefined: there are none. */
+function checkIndices(computing: Computing, checks: readonly IndexCheck[]): Promise<void> | undefined {
+  return checks.length === 0 ? undefined : lookThrough(computing, checks);
+}
+
+async function lookThrough(computing: Computing, checks: readonly IndexCheck[]): Promise<void> {
+  const { onProgress: _, ...quiet } = computing.options;
   const arrays = checks.map(arrayOfCheck);
   const known = knownEnds(arrays);
   if (known !== undefined) return throwOutOfRange(checks, known);
-  const computing = evaluate(
+  const looking = evaluate(
     checks.flatMap((check) => check.ends),
     quiet,
   );
-  const results = await computing.catch(async (error: unknown) => {
-    throw await refused(error);
+  const results = await looking.catch(async (error: unknown) => {
+    throw await refused(computing, error);
   });
   const ends = endsOf(results);
   keepEnds(arrays, ends);

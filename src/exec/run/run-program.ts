@@ -4,6 +4,7 @@
  * by `execution.ts`, `compiled-graph.ts` and `segments.ts`.
  */
 
+import { whenThere } from '../../host/at-once.js';
 import {
   cancel,
   createCancel,
@@ -81,9 +82,7 @@ export function runProgramNow(
   }
   const { outputs } = one.options[destination];
   const result = runNow(one.native, inputs, { outputs, whenQueued, numbers: given.numbers });
-  return result instanceof Promise
-    ? result.then((all) => executedOf(program, all))
-    : executedOf(program, result);
+  return whenThere(result, (all) => executedOf(program, all));
 }
 
 const executedOf = (program: Program, { outputs, checksums }: RunResult): Executed => ({
