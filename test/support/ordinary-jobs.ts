@@ -364,6 +364,14 @@ const ORDERS: Readonly<Record<string, JobOf>> = {
   'sums up to each place of what is computed': ({ line }) => line().exp().cumulativeSum(),
   'the largest so far': ({ line }) => line().cumulativeMax(),
   'the last of all sums': ({ line }) => line().exp().cumulativeSum().slice('-1:'),
+  'shares of all sums': ({ line }) => {
+    const sums = line().exp().cumulativeSum();
+    return sums.div(sums.slice('-1:'));
+  },
+  'sums and those backwards': ({ line }) => {
+    const sums = line().cumulativeSum();
+    return sums.add(sums.flip());
+  },
   'sorted rows': ({ table }) => table().sort(1),
   'sorted columns': ({ table }) => table().sort(0),
   'medians of rows': ({ table }) => table().median(1),

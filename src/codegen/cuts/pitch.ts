@@ -181,7 +181,7 @@ function distancesOf([first, ...others]: readonly Access[], elementCount: number
  * that were taken before read where they are.
  */
 export function inWindows(source: Kernel): Kernel {
-  const isPlaced = loadsOf(source).some(({ access }) => access.index?.place !== undefined);
+  const isPlaced = loadsOf(source).some(({ access }) => access.place !== undefined);
   const kernel = isPlaced ? mapLoads(source, placedAccess) : source;
   if (kernel.buffers.every(({ pitch }) => pitch === undefined)) return kernel;
   const domain = wholeBox(kernel);

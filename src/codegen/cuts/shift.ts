@@ -7,7 +7,13 @@
  */
 import { sizesOf } from '../../fusion/kernel/algebra.js';
 import { type Box, holdsEverywhere, insideOf, rangeIn, rangeOf } from '../../fusion/kernel/boxes.js';
-import { type Access, type Affine, isZeroOutside, type Kernel } from '../../fusion/kernel/kernel.js';
+import {
+  type Access,
+  type Affine,
+  isZeroOutside,
+  type Kernel,
+  placedAccess,
+} from '../../fusion/kernel/kernel.js';
 
 /**
  * Units [first + period, last + period) touch what [first, last) do, so many elements (of a work) or bytes (of a cut)
@@ -47,7 +53,8 @@ export function shiftOf(
   const distance = ((period * length) / inner) * step;
   const by = new Map<number, number>();
   const inside: [first: number, last: number] = [0, sizesOf(kernel)[axis]!];
-  for (const access of accesses) {
+  const placed = accesses.map(placedAccess);
+  for (const access of placed) {
     if (insideOf(access.bounds, wholeBox(kernel)) === undefined) continue;
     const moved = (access.strides[axis] ?? 0) * distance;
     if ((by.get(access.buffer) ?? moved) !== moved || !narrow(kernel, access, axis, inside)) return undefined;
@@ -59,7 +66,7 @@ export function shiftOf(
     const [low, high] = rangeIn(access, insideOf(access.bounds, box) ?? box);
     return access.strides[axis] === 0 || (low >= 0 && high < elementCount);
   };
-  if (inside[1] <= inside[0] || !accesses.every(stays)) return undefined;
+  if (inside[1] <= inside[0] || !placed.every(stays)) return undefined;
   const from = Math.ceil(inside[0] / distance) * period;
   const to = Math.floor(inside[1] / distance) * period;
   return to - from > period ? { period, from, to, by } : undefined;
@@ -77,7 +84,7 @@ function narrow(
   axis: number,
   inside: [number, number],
 ): boolean {
-  if (index !== undefined && (strides[axis] !== 0 || index.place !== undefined)) return false;
+  if (index !== undefined && strides[axis] !== 0) return false;
   for (const bound of bounds) {
     const stride = bound.strides[axis]!;
     if (stride === 0 || holdsEverywhere(bound, sizesOf(kernel))) continue;

@@ -48,7 +48,8 @@ export function splitLoads(
   return { ...step, kernel: { ...renamed, buffers: parameters }, buffers };
 }
 
-function isNear(kernel: Kernel, a: Access, b: Access): boolean {
+/** Whether two accesses of a buffer can share a window. */
+export function isNear(kernel: Kernel, a: Access, b: Access): boolean {
   const { elementCount } = kernel.buffers[a.buffer]!;
   return (
     a.strides.every((stride, k) => stride === b.strides[k]) &&

@@ -16,6 +16,7 @@ import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/
 import { buffersOf } from '../plan/step-buffers.js';
 import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
+import { withApartLoads } from './apart-loads.js';
 import { indexWindowSizer } from './index-window-sizer.js';
 import { holdsTaken, indexedBy, inIndexWindows } from './index-windows.js';
 import { loopCut } from './loop-cuts.js';
@@ -189,8 +190,6 @@ export class Attempt {
   }
 
   *#group(steps: readonly Step[]): Slices<readonly StepGroup[] | Refusal> {
-    const isWindowedInput = (buffer: number): boolean =>
-      this.#windowed[buffer] === true && this.#buffers[buffer]!.role === 'input';
     const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
     const { inBlocks } = this.#rules;
     const uncut = steps.find((s) => s.kind === 'call' && this.#memory.isUncut(s, isWindowed, inBlocks));
@@ -198,9 +197,8 @@ export class Attempt {
     const forms: (readonly (readonly Task[])[])[] = [];
     for (const step of steps) {
       yield;
-      const own =
-        step.kind === 'kernel' ? splitLoads(step, isWindowedInput, (buffer) => this.#addAlias(buffer)) : step;
-      forms.push(...((yield* this.#taking(own)) ?? [this.#formsOf(own)]));
+      for (const own of this.#parted(step))
+        forms.push(...((yield* this.#taking(own)) ?? [this.#formsOf(own)]));
     }
     const made = new Set(forms.flat(2).flatMap(({ writes }) => writes));
     const found = yield* groupTasks(forms, {
@@ -218,6 +216,24 @@ export class Attempt {
     if ('why' in found && found.why === 'whole' && found.task.step.kind === 'call')
       this.#memory.addUncut(found.task.step, isWindowed, inBlocks);
     return found;
+  }
+
+  /** A step as it reads a buffer in several places: through windows of their own, or in copies that are made first. */
+  #parted(step: Step): readonly Step[] {
+    if (step.kind !== 'kernel') return [step];
+    const isInput = (buffer: number): boolean => this.#buffers[buffer]!.role === 'input';
+    const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
+    const own = splitLoads(
+      step,
+      (buffer) => isWindowed(buffer) && isInput(buffer),
+      (buffer) => this.#addAlias(buffer),
+    );
+    return withApartLoads(own, {
+      isMade: (buffer) => isWindowed(buffer) && !isInput(buffer),
+      takesMany: this.#rules.isApart === true,
+      worksOf: this.#rules.worksOf,
+      buffer: (bytes, largest) => this.#addTaken(bytes, largest),
+    });
   }
 
   #formsOf(step: Step): readonly (readonly Task[])[] {

@@ -132,7 +132,7 @@ export function affinesIn(i: Instruction): readonly Affine[] {
   switch (form.kind) {
     case 'load': {
       const { access } = form;
-      const place = access.index?.place;
+      const { place } = access;
       if (place !== undefined) return [access, ...access.bounds, place];
       return access.bounds.length === 0 ? [access] : [access, ...access.bounds];
     }

@@ -101,7 +101,8 @@ function putAccess(to: Records, access: Access): void {
   to.put(access.buffer);
   putAffine(to, access);
   putBounds(to, access.bounds);
-  const { index } = access;
+  const { index, place } = access;
   to.putAll(index === undefined ? [] : [index.value, index.stride, index.size]);
-  if (index?.place !== undefined) putAffine(to, index.place);
+  to.put(place === undefined ? 0 : 1);
+  if (place !== undefined) putAffine(to, place);
 }

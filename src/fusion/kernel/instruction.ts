@@ -53,10 +53,10 @@ const mapBounds = (bounds: readonly Bound[], affine: AffineMap): readonly Bound[
 
 /** An access with its affine functions changed. */
 export function mapAccess(access: Access, affine: AffineMap): Access {
-  const { bounds, index } = access;
+  const { bounds, place } = access;
   const moved =
     bounds.length === 0 ? affine(access) : { ...affine(access), bounds: mapBounds(bounds, affine) };
-  return index?.place === undefined ? moved : { ...moved, index: { ...index, place: affine(index.place) } };
+  return place === undefined ? moved : { ...moved, place: affine(place) };
 }
 
 /** A gather's access whose index stands elsewhere on the tape. */

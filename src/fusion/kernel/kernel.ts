@@ -71,6 +71,8 @@ export interface Access extends Affine {
   readonly bounds: readonly Bound[];
   /** Only loads have one. */
   readonly index?: AccessIndex;
+  /** Where the elements are, in order, if a load's were taken before: code reads them there instead (`inWindows`). */
+  readonly place?: Affine;
 }
 
 /** The part of an address that a value chooses: `stride * value` elements. */
@@ -79,14 +81,12 @@ export interface AccessIndex {
   readonly value: number;
   readonly stride: number;
   readonly size: number;
-  /** Where the elements are, in order, if they were taken before: code reads them there instead (`inWindows`). */
-  readonly place?: Affine | undefined;
 }
 
 /** The access by which an element is read: of one that was taken before, where it is. */
 export function placedAccess(access: Access): Access {
-  const { index, ...rest } = access;
-  return index?.place === undefined ? access : { ...rest, ...index.place };
+  const { index: _, place, ...rest } = access;
+  return place === undefined ? access : { ...rest, ...place };
 }
 
 /**

@@ -33,10 +33,12 @@ const formatBound = ({ fold, ...bound }: Bound): string =>
   `0 <= ${formatAffine(bound)} < ${bound.size}${fold === undefined ? '' : ` else ${fold.mode} ${fold.stride}`}`;
 const formatBounds = (bounds: readonly Bound[]): string =>
   bounds.length === 0 ? '' : ` if ${bounds.map(formatBound).join(' and ')}`;
-const formatIndex = ({ value, stride, size, place }: AccessIndex): string =>
-  ` + ${stride} %${value} of ${size}${place === undefined ? '' : `, taken to ${formatAffine(place)}`}`;
+const formatIndex = (index: AccessIndex | undefined): string =>
+  index === undefined ? '' : ` + ${index.stride} %${index.value} of ${index.size}`;
+const formatPlace = (place: Affine | undefined): string =>
+  place === undefined ? '' : `, taken to ${formatAffine(place)}`;
 const formatAccess = (access: Access): string =>
-  `b${access.buffer}[${formatAffine(access)}${access.index === undefined ? '' : formatIndex(access.index)}]`;
+  `b${access.buffer}[${formatAffine(access)}${formatIndex(access.index)}${formatPlace(access.place)}]`;
 const formatArgs = (args: readonly number[]): string => args.map((arg) => ` %${arg}`).join('');
 
 /** `while %5; %5 = less %0 %2; %6 = add %0 %1; %0 = %6`; arguments come first. */

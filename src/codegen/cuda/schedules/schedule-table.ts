@@ -95,8 +95,8 @@ function joined(a: Table, b: Table): Table {
   };
 }
 
-const isTableLoad = ({ access: { strides, bounds, index } }: Load): boolean =>
-  index !== undefined && index.place === undefined && bounds.length === 0 && strides.every((s) => s === 0);
+const isTableLoad = ({ access: { strides, bounds, index, place } }: Load): boolean =>
+  index !== undefined && place === undefined && bounds.length === 0 && strides.every((s) => s === 0);
 
 const bytesOf = ({ size, dtype }: Table): number => size * byteLengthOf(dtype);
 
