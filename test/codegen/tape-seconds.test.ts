@@ -108,6 +108,21 @@ describe('the tally of a tape', () => {
     expect(linesOf(map(1 << 14, 'exp', 'float32', 3))).toEqual({});
   });
 
+  it('counts rows of a stencil once for all its loads, and none where they go on in the lines of the last one', () => {
+    const [rows, columns] = [1 << 12, 256];
+    const stencil = (width: number, second: number): ReturnType<typeof tallyOf> => {
+      const b = new KernelBuilder([rows, width], []);
+      const load = (offset: number): number => b.load('float32', [columns, 1], { offset, buffer: 'x' });
+      const sum = b.map('add', b.map('add', load(0), load(2)), load(second));
+      return tallyOf(b.store(sum, [width, 1]).build());
+    };
+    expect(stencil(columns - 2, columns).lines.has('row')).toBe(false);
+    // Half of each row is left out.
+    expect(stencil(columns / 2, columns).lines.get('row')).toBe(rows);
+    // Lines of another part of the array are not brought by the first load.
+    expect(stencil(columns / 2, 4096 * columns).lines.get('row')).toBe(2 * rows);
+  });
+
   it('counts lanes that displace each other in a set of the first-level cache, and lines once for all that they serve', () => {
     const transpose = (m: number, n: number): Kernel => {
       const b = new KernelBuilder([n, m], []);

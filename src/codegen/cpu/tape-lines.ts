@@ -1,6 +1,7 @@
 /**
  * Cache lines that a tape reads or writes otherwise than in one prefetched stream: those of far memory take longer than
- * their bytes. Counted for `tape-tally.ts`, by the blocking; lines that are read again are taken to be in a near cache.
+ * their bytes. Counted for `tape-tally.ts`, by the blocking; lines that are read again, as by neighbours' loads of a stencil,
+ * are taken to be in a near cache.
  */
 
 import { accessesOf, sizesOf } from '../../fusion/kernel/algebra.js';
@@ -28,7 +29,7 @@ export function linesOf(
   const add = (rate: LineRate, amount: number): void => {
     if (amount > 0) amounts.set(rate, (amounts.get(rate) ?? 0) + amount);
   };
-  for (const access of accessesOf(kernel)) {
+  for (const access of firstAccesses(kernel)) {
     const { dtype, role, elementCount } = kernel.buffers[access.buffer]!;
     const bytes = byteLengthOf(dtype);
     if (access.index !== undefined || bytes * elementCount < LEAST_BYTES) continue;
@@ -38,6 +39,22 @@ export function linesOf(
   const { bytesWritten } = trafficOf(kernel);
   if (!isChained && bytesWritten >= STREAM_BYTES) add('copied', bytesWritten / LINE_BYTES);
   return amounts;
+}
+
+/** Accesses of lines that no other brings near: of several along one path through a buffer, those that are far apart. */
+function firstAccesses(kernel: Kernel): Access[] {
+  const paths = new Map<string, Access[]>();
+  for (const access of accessesOf(kernel)) {
+    const key = `${access.buffer} ${access.strides} ${access.index === undefined}`;
+    paths.set(key, [...(paths.get(key) ?? []), access]);
+  }
+  return [...paths.values()].flatMap((path) => {
+    const bytes = byteLengthOf(kernel.buffers[path[0]!.buffer]!.dtype);
+    const sorted = path.sort((a, b) => a.offset - b.offset);
+    return sorted.filter(
+      (access, k) => k === 0 || bytes * (access.offset - sorted[k - 1]!.offset) >= LEAST_BYTES,
+    );
+  });
 }
 
 type Add = (rate: LineRate, amount: number) => void;
@@ -65,7 +82,7 @@ function countRead(kernel: Kernel, blocking: Blocking, access: Access, bytes: nu
   else {
     const isReadByColumns = isByLane && rows > 1 && row !== 0;
     if (apart > 1 || isReadByColumns) add('unasked', (elements * apart * bytes) / LINE_BYTES);
-    if (!isReadByColumns && !follows(blocking, row, apart)) add('row', elements / blocking.width);
+    if (!isReadByColumns && !follows(blocking, row, apart, bytes)) add('row', elements / blocking.width);
   }
 }
 
@@ -82,12 +99,12 @@ function countWritten(kernel: Kernel, blocking: Blocking, access: Access, bytes:
     [row, ...starts].every((each) => (each * bytes) % LINE_BYTES === 0);
   const isStreamed = kernel.buffers[access.buffer]!.elementCount * bytes >= STREAM_BYTES;
   if (isStreamed && !hasWholeLines) add('fetched', (elements * bytes) / LINE_BYTES);
-  if (!follows(blocking, row, Math.abs(mode.stride))) add('row', elements / blocking.width);
+  if (!follows(blocking, row, Math.abs(mode.stride), bytes)) add('row', elements / blocking.width);
 }
 
 const elementsOf = ({ strides }: Access, sizes: readonly number[]): number =>
   product(strides.map((stride, axis) => (stride === 0 ? 1 : sizes[axis]!)));
 
-/** Whether a row of a block begins where the last one ends. */
-const follows = ({ rows, width }: Blocking, row: number, apart: number): boolean =>
-  rows === 1 || Math.abs(row) === width * apart;
+/** Whether a row of a block begins in the line that the last one ends in, or in the next: it goes on with its stream. */
+const follows = ({ rows, width }: Blocking, row: number, apart: number, bytes: number): boolean =>
+  rows === 1 || Math.abs(Math.abs(row) - width * apart) * bytes <= LINE_BYTES;
