@@ -18,6 +18,9 @@ namespace {
 
 // How long a thread looks for work, or for the end of a job, before it sleeps: a wake-up costs about as much.
 constexpr auto kSpin = std::chrono::microseconds(50);
+// While processors are free it waits for the next job as long as calls in a row leave between theirs: a
+// thread that is woken begins 20 to 40 us late, and once in ten times on its caller's processor.
+constexpr auto kIdleSpin = std::chrono::microseconds(300);
 // Pieces that each thread's share is claimed in, at least: what is lost at the end of a job is a fraction of
 // one.
 constexpr int64_t kPiecesPerThread = 64;
@@ -186,7 +189,8 @@ void ThreadPool::awaitJobAfter(uint32_t number) {
   const auto news = [this, number] {
     return numberOf(state_.load()) != number || stopping_.load(std::memory_order_relaxed);
   };
-  if (spinFor(spinOf(size()), news)) return;
+  const auto least = spinOf(size());
+  if (awaitFor({least, least.count() > 0 ? kIdleSpin : least}, news)) return;
   std::unique_lock lock(sleep_);
   sleepers_.fetch_add(1);
   wake_.wait(lock, news);
