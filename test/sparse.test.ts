@@ -7,6 +7,7 @@ import {
   compute,
   eye,
   full,
+  lazy,
   linalg,
   ones,
   random,
@@ -203,6 +204,50 @@ it.each([
   expect(await starts(BigUint64Array.of(1n, 2n))).toEqual(ends);
   for (const wrong of [Int32Array.of(0, 3), BigInt64Array.of(-4n), BigUint64Array.of(2n ** 64n - 1n)])
     await expect(starts(wrong)).rejects.toThrow('[sparse.takeRows] expected indices from -3 to 2');
+});
+
+it.each([
+  ['with elements', 3],
+  ['without any', 0],
+])('numbers of columns of a matrix %s are looked at', async (_, stored) => {
+  const indptr = Int32Array.from({ length: 3 }, (_, k) => Math.min(2 * k, stored));
+  const line = Array.from({ length: stored }, (_, k) => k);
+  const a = sparse.csr({ data: line, indices: line, indptr }, [2, 4]);
+  const taken = (numbers: Int32Array | BigUint64Array) => a.takeColumns(numbers);
+  const b = taken(Int32Array.of(3, -3, 0));
+  expect(b.shape).toEqual([2, 3]);
+  const starts = await b.indptr.compute(cpu);
+  expect(Array.from(starts.data, Number)).toEqual(stored === 0 ? [0, 0, 0] : [0, 2, 2]);
+  for (const wrong of [Int32Array.of(4, 0), Int32Array.of(0, -5), BigUint64Array.of(2n ** 64n - 1n)])
+    await expect(taken(wrong).indptr.compute(cpu)).rejects.toThrow(
+      '[sparse.takeColumns] expected indices from -4 to 3',
+    );
+});
+
+it('products of elements are of those that both matrices store: infinities and NaN elsewhere give 0', async () => {
+  const special = [
+    [Number.NaN, 0, 2],
+    [0, Number.POSITIVE_INFINITY, 0],
+  ];
+  const ones = sparse.csr({ data: [1, 1], indices: [1, 2], indptr: [0, 1, 2] }, [2, 3]);
+  const given = sparse.fromDense(special);
+  const none = [ones.multiply(given), given.multiply(ones), ones.multiply(lazy(special))];
+  for (const result of await compute(
+    none.map((each) => each.toDense()),
+    cpu,
+  ))
+    expect(result.toArray()).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
+    ]);
+  const stored = await given
+    .multiply(lazy([0, 1, 0]))
+    .toDense()
+    .compute(cpu);
+  expect(stored.toArray()).toEqual([
+    [Number.NaN, 0, 0],
+    [0, Number.POSITIVE_INFINITY, 0],
+  ]);
 });
 
 it('rows of a matrix keep the bound of its longest row, by which products with them are planned', async () => {

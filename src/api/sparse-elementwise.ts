@@ -19,7 +19,9 @@ import { SparseLines } from './sparse-lines.js';
 export abstract class SparseElementwise extends SparseLines {
   /**
    * The product, element by element, with a number, a dense array that broadcasts to the shape, or a sparse matrix of
-   * the same shape: of stored elements alone, so that infinities and NaN elsewhere are not met.
+   * the same shape. Stored elements alone are multiplied, of two matrices those at places that both store: elsewhere the
+   * product is 0, where the other is infinite or NaN, too, as in CuPy, and with dense arrays in SciPy, whose product of two
+   * sparse matrices is NaN there and has to go through the places of either.
    *
    * @example
    * const a = sparse.csr({ data: [10, 20, 30], indices: [0, 2, 1], indptr: [0, 2, 3] }, [2, 3])

@@ -6,7 +6,7 @@ import { checkInteger, clippedInteger } from '../graph/shape.js';
 import { type SparseParts, transposed } from '../graph/sparse.js';
 import { withoutZeros } from '../graph/sparse-elements.js';
 import { canonical } from '../graph/sparse-matmul.js';
-import { rowsAt, someColumns, someRows, triangle } from '../graph/sparse-slices.js';
+import { rowsAt, someColumns, someRows, triangle, turnedBack } from '../graph/sparse-slices.js';
 import { taken } from '../graph/taking.js';
 import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -151,7 +151,7 @@ export abstract class SparseSelections extends SparseReductions {
   takeColumns(numbers: ArrayLike | IndexList): this {
     return called(this.takeColumns, () => {
       const op = 'sparse.takeColumns';
-      return this.made(transposed(this.#taken(op, this.T, numbers), op));
+      return this.made(turnedBack(op, this.#taken(op, this.T, numbers)));
     });
   }
 

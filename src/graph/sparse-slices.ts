@@ -6,7 +6,7 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
 import { upToBound } from './extent.js';
-import { cast, constant, map } from './infer.js';
+import { cast, constant, map, reduce } from './infer.js';
 import { padTo } from './joins.js';
 import {
   boundedRows,
@@ -19,10 +19,11 @@ import {
   rowsOf,
   type SparseParts,
   startsOf,
+  transposed,
 } from './sparse.js';
 import { gatheredRows } from './sparse-gathered.js';
 import { asInt64 } from './taking.js';
-import { broadcast, gather } from './view-nodes.js';
+import { broadcast, gather, reshape } from './view-nodes.js';
 
 /** The rows from `first` up to `end`. */
 export function someRows(op: string, matrix: SparseParts, first: number, end: number): SparseParts {
@@ -108,4 +109,12 @@ export function rowsAt(op: string, matrix: SparseParts, given: Expr, isUsers: bo
     ...gatheredRows(op, { ...chosen, columns, bound, isFull: false }),
     rowBound: rowBoundOf(matrix),
   };
+}
+
+/** The columns of some numbers: their rows of the transpose, transposed. Of those without elements starts look at the numbers. */
+export function turnedBack(op: string, taken: SparseParts): SparseParts {
+  const turned = transposed(taken, op);
+  if (boundOf(taken) > 0) return turned;
+  const none = reduce('max', upToBound(taken.starts), [0]);
+  return { ...turned, starts: broadcast(reshape(none, [1]), turned.starts.shape) };
 }
