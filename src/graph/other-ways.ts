@@ -24,7 +24,7 @@ import { qrByLibrary } from './qr.js';
 import type { ArrayType } from './routine-row.js';
 import type { RoutineName } from './routines.js';
 import type { RowLine } from './row-lines.js';
-import { combined, gathered, kept, multiplied, transposed, type WayOf } from './sparse-ways.js';
+import { collected, combined, gathered, kept, multiplied, transposed, type WayOf } from './sparse-ways.js';
 
 type Of<Result> = (inputs: readonly Expr[], parameters: readonly number[]) => Result;
 
@@ -83,7 +83,7 @@ export const OTHER_WAYS: Partial<Record<RoutineName, OtherWay>> = {
   svd: { own: 1, made: ([a], [hasVectors]) => svdByLibrary(a!, hasVectors === 1), isOnGpu: isCuda },
   eig: { made: ([a], [hasVectors]) => eigByLibrary(a!, hasVectors === 1), isOnGpu: isCuda },
   leastSquares: { made: leastSquaresByVectors },
-  sparseElements: { own: 3, isInParts: true },
+  sparseElements: ofRows(collected),
   sparseCombine: ofRows(combined),
   sparseKept: ofRows(kept),
   sparseGather: ofRows(gathered),

@@ -84,9 +84,8 @@ export const SPARSE_ROUTINES = {
   /**
    * Starts, columns and values of the sparse matrix of elements in any order, those at one place added up in the order in
    * which they are given, floats in float64, rounded once. Inputs: rows and columns in range, all int32 or all int64, which
-   * their number fits into, values of the dtypes of `sparseProduct`, and, up to the passes (`fusion/passes/both-ways.ts`),
-   * the results as a sort makes them. On the CPU alone. Parameters: the matrix's rows and columns; and whether what is behind
-   * the last element may stay undefined (1) and not 0, which plans say.
+   * their number fits into, and values of the dtypes of `sparseProduct`. On the CPU alone (`sparse-ways.ts`). Parameters: the
+   * matrix's rows and columns; and whether what is behind the last element may stay undefined (1) and not 0, which plans say.
    */
   sparseElements: {
     results: ([row, , values], [rows]) => [{ dtype: row!.dtype, shape: [rows! + 1] }, row!, values!],

@@ -7,6 +7,7 @@
  *     sparseGather A B …      →   lengths of rows, their running sum, each element from its place
  *     sparseTranspose A       →   a stable sort of the columns, running sums of their counts
  *     sparseKron A B          →   lengths of rows, multiplied, their running sum, the elements of both at each place
+ *     sparseElements i j x    →   a sort of keys i · columns + j, runs of equal ones, their sums
  *
  * Their calls take the parameters of known blocks of rows from the call that they stand for (`row-stretches.ts`).
  */
@@ -14,11 +15,12 @@ import { slice } from './basic-slicing.js';
 import { countsIn } from './binning.js';
 import { call } from './calls.js';
 import type { Expr } from './expr.js';
+import { upToBound } from './extent.js';
 import { cast, iota, map } from './infer.js';
 import { concat } from './joins.js';
 import type { OpName } from './ops.js';
 import { blocksOfLines, type RowLine, splitParameters } from './row-lines.js';
-import { at, constantLine, indexDType, startsOfCounts } from './sparse.js';
+import { at, constantLine, indexDType, startsOfCounts, summedByKeys } from './sparse.js';
 import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison, isGivenNumbers } from './sparse-routines.js';
 import { broadcast, reshape } from './view-nodes.js';
 import { permuteDims } from './views.js';
@@ -212,6 +214,18 @@ export function transposed(inputs: readonly Expr[], [columns, , isExact]: readon
     results: [cast(startsOfCounts(counts), starts.dtype), cast(moved, places.dtype), at(values, order)],
     lines: [],
   };
+}
+
+/** The matrix of elements in any order. */
+export function collected(inputs: readonly Expr[], [rows, columns]: readonly number[]): Way {
+  const [row, column, values] = inputs as [Expr, Expr, Expr];
+  const keys = map('add', [map('multiply', [int64(row), BigInt(columns!)]), int64(column)]);
+  const found = summedByKeys([rows!, columns!], keys, values);
+  const [starts, places] = [found.starts, upToBound(found.places)].map((line) => cast(line, row.dtype)) as [
+    Expr,
+    Expr,
+  ];
+  return { results: [starts, places, upToBound(found.values)], lines: [] };
 }
 
 /** Of the Kronecker product. */

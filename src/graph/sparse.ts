@@ -174,7 +174,7 @@ export function fromKeys(
 
 /**
  * The matrix of elements at rows and columns, int64 and in range, in any order; those at one place are added up. The CPU
- * counts rows and sorts each; other targets sort keys (`fusion/passes/both-ways.ts`).
+ * counts rows and sorts each; other targets sort keys (`sparse-ways.ts`).
  */
 export function fromElements(
   op: string,
@@ -185,24 +185,21 @@ export function fromElements(
   const [stored] = values.shape as readonly [number];
   const [rows, columns] = shape;
   if (stored === 0) return emptyMatrix(shape, values.dtype);
-  const keys = map('add', [map('multiply', [row, BigInt(columns)]), column]);
-  const other = summedByKeys(shape, keys, values);
   const index = indexDType(Math.max(rows, columns, stored));
-  const dtype = sumDType(values.dtype);
-  const inputs = [cast(row, index), cast(column, index), cast(values, dtype)];
-  const others = [cast(other.starts, index), cast(upToBound(other.places), index)];
-  const sums = cast(upToBound(other.values), dtype);
-  const found = call('sparseElements', [rows, columns, 0], [...inputs, ...others, sums], op);
+  const inputs = [cast(row, index), cast(column, index), cast(values, sumDType(values.dtype))];
+  const found = call('sparseElements', [rows, columns, 0], inputs, op);
   const [starts, places, elements] = found as [Expr, Expr, Expr];
   const narrow = indexDType(Math.max(columns, stored));
   return {
-    ...other,
+    shape,
     ...boundedRows(cast(starts, narrow), cast(places, narrow), cast(elements, values.dtype)),
+    isCanonical: true,
+    isGiven: false,
   };
 }
 
 /** The matrix of elements at keys below rows · columns, in any order; those at one place are added up. */
-function summedByKeys(shape: SparseParts['shape'], keys: Expr, values: Expr): SparseParts {
+export function summedByKeys(shape: SparseParts['shape'], keys: Expr, values: Expr): SparseParts {
   const order = argsort(keys, 0);
   const sorted = at(keys, order);
   const { places, starts, runs } = runsOf(sorted);

@@ -47,9 +47,6 @@ function compareParts(a: Parts, b: Parts, sign: number, zeros: boolean): number 
   return 0;
 }
 
-/** Of two ways, the one of other nodes gives the three results. */
-const OF_THREE_RESULTS: ReadonlySet<string> = new Set(['sparseElements', 'uniqueCounts']);
-
 /** The values of each result of a routine. */
 export function routineValues(
   routine: RoutineName,
@@ -61,7 +58,7 @@ export function routineValues(
   // Of two ways, the one of other nodes.
   if (routine === 'members' || routine === 'among') return [inputs[2]!.values];
   if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
-  if (OF_THREE_RESULTS.has(routine)) return inputs.slice(-3).map(({ values }) => values);
+  if (routine === 'uniqueCounts') return inputs.slice(-3).map(({ values }) => values);
   const sparse = sparseWay(routine, parameters, inputs);
   if (sparse !== undefined) return sparse;
   const [input, before] = inputs as readonly [RoutineInput, RoutineInput?];

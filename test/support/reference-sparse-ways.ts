@@ -3,6 +3,7 @@ import type { Scalar } from '../../src/graph/dtype.js';
 import type { RoutineName } from '../../src/graph/routines.js';
 import { COMBINED_OPS, firstGathered, GATHER_WAYS, isComparison } from '../../src/graph/sparse-routines.js';
 import type { RoutineInput } from './reference-bins.js';
+import { plus, zeroFor } from './reference-sparse.js';
 import { castScalar } from './scalar.js';
 
 /** A stored element. */
@@ -103,6 +104,18 @@ const WAYS: Ways = {
       ),
     );
     return linesOf(rows, inputs[1]!.shape[0]! * inputs[4]!.shape[0]!, zeroOf(inputs[2]!));
+  },
+  sparseElements: ([count], [row, column, values]) => {
+    const { dtype } = values!;
+    const rows = Array.from({ length: count! }, () => new Map<number, Scalar>());
+    for (const [k, value] of values!.values.entries()) {
+      const [own, place] = [rows[Number(row!.values[k])]!, Number(column!.values[k])];
+      own.set(place, plus(own.get(place) ?? zeroFor(dtype), value, dtype));
+    }
+    const inOrder = rows.map((own) =>
+      [...own].sort(([i], [j]) => i - j).map(([place, sum]): Element => [place, castScalar(sum, dtype)]),
+    );
+    return linesOf(inOrder, values!.shape[0]!, zeroOf(values!));
   },
   sparseTranspose: ([columns], inputs) => {
     const rows = Array.from({ length: columns! }, (): Element[] => []);

@@ -10,13 +10,13 @@ function times(a: Scalar, b: Scalar, dtype: DType): Scalar {
   return { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re };
 }
 
-function plus(a: Scalar, b: Scalar, dtype: DType): Scalar {
+export function plus(a: Scalar, b: Scalar, dtype: DType): Scalar {
   if (typeof a === 'number') return a + Number(b);
   if (!isComplexValue(a) || !isComplexValue(b)) return reduceValues('sum', [a, b], dtype);
   return { re: a.re + b.re, im: a.im + b.im };
 }
 
-const zeroOf = (dtype: DType): Scalar =>
+export const zeroFor = (dtype: DType): Scalar =>
   isComplex(dtype) ? { re: 0, im: 0 } : dtype === 'int64' || dtype === 'uint64' ? 0n : 0;
 
 /** Every element is summed by lanes, each of every `lanes`-th product, whose sums are then halved. */
@@ -27,7 +27,7 @@ export function sparseProduct(lanes: number, inputs: readonly RoutineInput[]): r
   return starts!.values.slice(1).flatMap((end, row) => {
     const first = Number(starts!.values[row]);
     return Array.from({ length: width }, (_, column) => {
-      let sums = Array.from({ length: lanes }, () => zeroOf(dtype));
+      let sums = Array.from({ length: lanes }, () => zeroFor(dtype));
       for (let k = first; k < Number(end); k++) {
         const lane = (k - first) % lanes;
         const place = Math.min(Number(places!.values[k]), dense!.shape[0]! - 1);
@@ -102,7 +102,7 @@ function productRows(
       for (const j of placesOf(startsB!, Number(placesA!.values[k]))) {
         const column = BigInt(Number(placesB!.values[j]));
         const product = valuesB === undefined ? 0 : times(valuesA!.values[k]!, valuesB.values[j]!, dtype);
-        sums.set(column, plus(sums.get(column) ?? zeroOf(dtype), product, dtype));
+        sums.set(column, plus(sums.get(column) ?? zeroFor(dtype), product, dtype));
       }
     return sums;
   });
@@ -118,7 +118,7 @@ export function sparseMatmul([, , , bound]: readonly number[], inputs: readonly 
   );
   const filled = (none: Scalar, part: 0 | 1): Scalar[] =>
     Array.from({ length: bound! }, (_, k) => found[k]?.[part] ?? none);
-  return [filled(0n, 0), filled(zeroOf(dtype), 1)];
+  return [filled(0n, 0), filled(zeroFor(dtype), 1)];
 }
 
 /** The places of the elements that a mask selects, of each row. */
@@ -133,7 +133,7 @@ export function sparseSelect(
   [starts, places, values, mask]: readonly RoutineInput[],
 ): Scalar[][] {
   const found = selectedRows(starts!, mask!).flat();
-  const zero = zeroOf(values!.dtype);
+  const zero = zeroFor(values!.dtype);
   return [
     Array.from({ length: bound! }, (_, k) => (k < found.length ? places!.values[found[k]!]! : 0n)),
     Array.from({ length: bound! }, (_, k) => (k < found.length ? values!.values[found[k]!]! : zero)),
@@ -145,7 +145,7 @@ export function sparseDense(
   [columns]: readonly number[],
   [starts, places, values]: readonly RoutineInput[],
 ): Scalar[] {
-  const zero = zeroOf(values!.dtype);
+  const zero = zeroFor(values!.dtype);
   return starts!.values.slice(1).flatMap((_, row) => {
     const line = Array.from({ length: columns! }, () => zero);
     for (const k of placesOf(starts!, row)) line[Number(places!.values[k])] = values!.values[k]!;
@@ -175,7 +175,7 @@ export function sparseMerge(
 ): Scalar[][] {
   const [startsA, placesA, valuesA, startsB, placesB, valuesB] = inputs;
   const found = mergedRows(isOfBoth === 1, [startsA!, placesA!, startsB!, placesB!]).flat();
-  const zero = zeroOf(valuesA!.dtype);
+  const zero = zeroFor(valuesA!.dtype);
   const valueAt = ({ values }: RoutineInput, place: bigint | undefined): Scalar =>
     place === undefined || place < 0n ? zero : values[Number(place)]!;
   const all = Array.from({ length: bound! }, (_, k) => found[k]);

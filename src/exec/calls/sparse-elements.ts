@@ -1,6 +1,6 @@
 /**
  * A sparse matrix of elements in any order on the CPU (`native/cpu/sparse-elements.cpp`). Any of them may be of any row, so
- * that all is one unit. A GPU sorts numbers that stand for their places (`fusion/passes/both-ways.ts`).
+ * that all is one unit. A GPU sorts numbers that stand for their places (`graph/sparse-ways.ts`).
  */
 import { dtypeCode } from '../../graph/dtype.js';
 import { openTails } from './open-tails.js';

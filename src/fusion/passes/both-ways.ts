@@ -14,8 +14,6 @@
  *     among x set (x among set)                →   x among set              for several devices, plans in which it does not fit,
  *                                                                           and the CPU: a search
  *     among x set (x among set)                →   among x set              for a GPU, which looks into a table
- *     sparseElements … (starts) …              →   starts, …                for a GPU, by a sort of keys
- *     sparseElements … (starts) …              →   sparseElements …         for the CPU, which counts rows
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *     determinants f p (d) …                   →   d, …                     for a GPU, of small matrices, without their factors
@@ -36,7 +34,7 @@
  *     leastSquares a b → products of the singular vectors
  *     binSums k v   →   sums by units, also for several devices and plans in which it does not fit; not where a GPU has
  *                         many rows, and more bins than fit a block
- *     sparseTranspose, sparseGather, sparseCombine, sparseKept, sparseKron → those of `graph/sparse-ways.ts`, also for several
+ *     sparseTranspose, sparseGather, sparseCombine, sparseKept, sparseKron, sparseElements → those of `graph/sparse-ways.ts`, also for several
  *                         devices and plans in which they do not fit
  *
  * Called by the lists of passes of targets, ahead of all others.
