@@ -6,6 +6,7 @@ import type { CheckedIndices, Expr, ExprOf } from './expr.js';
 import { withExtent } from './extent.js';
 import { cast, map } from './infer.js';
 import { isGivenNumbers } from './sparse-routines.js';
+import { asGiven } from './taking.js';
 
 const NONE: readonly CheckedIndices[] = [];
 
@@ -17,9 +18,8 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     const [array, indices] = x.inputs as readonly [Expr, Expr];
     const size = array.shape[x.axis]!;
     if (x.mode === 'raiseStarts') return checkedStarts(x.asked ?? 'take', indices, size - 1, site);
-    return [
-      { indices, op: x.asked ?? 'take', axis: x.axis, from: x.mode === 'raise' ? -size : 0, size, site },
-    ];
+    const from = x.mode === 'raise' ? -size : 0;
+    return [{ indices: asGiven(indices), op: x.asked ?? 'take', axis: x.axis, from, size, site }];
   }
   if (x.kind !== 'call') return NONE;
   const columns = columnsOfGiven(x);

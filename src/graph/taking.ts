@@ -55,3 +55,11 @@ export function asInt64(index: Expr, mode: IndexMode, size: number): Expr {
   return cast(within, 'int64');
 }
 const MOST_INT64 = 2n ** 63n - 1n;
+
+/** The indices that `asInt64` made int64 ones of, as they were given: errors name those. */
+export function asGiven(index: Expr): Expr {
+  const [within] = index.inputs;
+  if (index.kind !== 'cast' || within?.kind !== 'map' || within.op !== 'minimum') return index;
+  const [given, most] = within.inputs as readonly [Expr, Expr];
+  return given.dtype === 'uint64' && most.kind === 'const' && most.value === MOST_INT64 ? given : index;
+}

@@ -65,8 +65,12 @@ describe('takeAlongAxis', () => {
       [5, 5, 4],
       [8, 8, 7],
     ]);
+    const named = /: 18446744073709551615\n/;
     await expect(wide.takeAlongAxis(far, 1).compute()).rejects.toThrow(RangeArgumentError);
+    await expect(wide.takeAlongAxis(far, 1).compute()).rejects.toThrow(named);
+    await expect(wide.take(far, 0).compute()).rejects.toThrow(named);
     await expect(wide.slice(far.flatten()).compute()).rejects.toThrow(RangeArgumentError);
+    await expect(wide.slice(0, far.flatten()).compute()).rejects.toThrow(named);
   });
 
   it('gives empty arrays, and refuses shapes that do not meet', () => {
