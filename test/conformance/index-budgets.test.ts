@@ -51,7 +51,7 @@ const APART = {
     },
     { n: 2 ** 15, part: 8, jobs: /^sets: isin of many/ },
   ],
-  simulated: [{ n: 2 ** 15, part: 8, jobs: /^bins: (sums of groups|means)/ }],
+  simulated: [{ n: 2 ** 15, part: 8, jobs: /^bins: (sums of groups|products of wide|means)/ }],
 };
 
 /** Elements of arrays are up to eight times as many. */

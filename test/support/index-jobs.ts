@@ -182,6 +182,8 @@ const BINS: Readonly<Record<string, JobOf>> = {
     values([n, 2]).segmentProd(integers([n], n / 2), n / 2),
   'products of few segments': ({ values, integers }, n) =>
     values([4 * n]).segmentProd(integers([4 * n], 9), 9),
+  'products of wide segments': ({ values, integers }, n) =>
+    values([n / 16, 128]).segmentProd(integers([n / 16], 64), 64),
   'means of segments': ({ values, integers }, n) => values([n, 8]).segmentMean(integers([n], n / 2), n / 2),
   'least of segments': ({ values, integers }, n) => values([n, 8]).segmentMin(integers([n], n / 2), n / 2),
   'largest of segments': ({ values, integers }, n) => values([n, 8]).segmentMax(integers([n], 64), 64),

@@ -1,13 +1,15 @@
 /**
- * Gathers whose array would be held as a whole as others that can be cut into tiles and shared:
+ * Gathers whose array would be held as a whole, and runs of wide rows, as others that can be cut into tiles and shared:
  *
  *     x at the places of a mask          →   sort of pairs of a place that is kept and an element
  *     x at its argsort                   →   sort of pairs of an element and its position
  *     x at the argsort of a permutation  →   sort of pairs of a place of the permutation and an element
+ *     products of runs of rows           →   of some columns, one below the other
  *
  * For plans that do not fit with other routines alone (`cut-routines.ts`), ahead of which this runs
  * (`exec/run/planned.ts`). The results are the same; they take longer.
  */
+import { productsByColumns, stretchOfRuns } from '../../graph/bin-products.js';
 import type { Expr } from '../../graph/expr.js';
 import {
   type Graph,
@@ -19,33 +21,31 @@ import {
 import { compactedByColumns, permutedByColumns } from '../../graph/pairs-by-columns.js';
 import { hasPositionKeys, orderByColumns } from '../../graph/sort-by-columns.js';
 import type { Slices } from '../../host/slices.js';
-import { rewriteInOneWalk } from './rewrite.js';
+import { type Rule, rewriteInOneWalk } from './rewrite.js';
 import { spliced } from './splice.js';
 
 export function* cutGathers(graph: MutableGraph): Slices<void> {
   const given = graph.nodes.length;
-  yield* rewriteInOneWalk(graph, {
-    gather: [
-      (node, editor) => {
-        if (node.kind !== 'gather' || node.id >= given) return undefined;
-        const way = wayOf(node, (id) => editor.node(id));
-        return way && spliced(editor, way.inputs, way.build);
-      },
-    ],
-  });
+  const cut: Rule = (node, editor) => {
+    const way = node.id < given ? wayOf(node, (id) => editor.node(id)) : undefined;
+    return way && spliced(editor, way.inputs, way.build);
+  };
+  yield* rewriteInOneWalk(graph, { gather: [cut], call: [cut] });
 }
 
-/** Whether gathers of a graph can be cut so. */
+/** Whether a graph has gathers, or runs of rows, that can be cut so. */
 export const hasCutGathers = (graph: Graph): boolean =>
-  graph.nodes.some((node) => node?.kind === 'gather' && wayOf(node, (id) => nodeOf(graph, id)) !== undefined);
+  graph.nodes.some((node) => node !== undefined && wayOf(node, (id) => nodeOf(graph, id)) !== undefined);
 
-/** Another way to a gather's elements, and the nodes that it needs. */
+/** Another way to the elements of a gather or a call, and the nodes that it needs. */
 interface Way {
   readonly inputs: readonly number[];
   readonly build: (given: Expr[]) => Expr;
 }
 
-function wayOf(node: GraphNodeOf<'gather'>, nodeAt: (id: number) => GraphNode): Way | undefined {
+function wayOf(node: GraphNode, nodeAt: (id: number) => GraphNode): Way | undefined {
+  if (node.kind === 'call') return node.routine === 'runProducts' ? wayOfRuns(node, nodeAt) : undefined;
+  if (node.kind !== 'gather') return undefined;
   const [x, index] = node.inputs.map(nodeAt) as [GraphNode, GraphNode];
   const isLine = x.shape.length === 1 && index.shape.length === 1 && x.shape[0] === index.shape[0];
   if (isLine && index.kind === 'call' && hasPositionKeys(x)) {
@@ -60,4 +60,13 @@ function wayOf(node: GraphNodeOf<'gather'>, nodeAt: (id: number) => GraphNode): 
       return { inputs: [line, x.id], build: ([places, of]) => permutedByColumns(of!, places!) };
   }
   return undefined;
+}
+
+function wayOfRuns(
+  { inputs, parameters: [most] }: GraphNodeOf<'call'>,
+  nodeAt: (id: number) => GraphNode,
+): Way | undefined {
+  const { shape } = nodeAt(inputs[0]!);
+  if (stretchOfRuns(shape, most!) === shape[1]) return undefined;
+  return { inputs, build: ([rows, ends]) => productsByColumns(rows!, ends!, most!) };
 }
