@@ -62,6 +62,7 @@ const Routine* findRoutine(const std::string& name) {
                                                            {"svd", &kSvd},
                                                            {"leastSquares", &kLeastSquares},
                                                            {"attention", &kAttention},
+                                                           {"writeRow", &kWriteRow},
                                                            {"kernel", &kUserKernel}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;

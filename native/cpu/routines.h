@@ -126,6 +126,8 @@ extern const Routine kSparseProduct;
 extern const Routine kSparseTriangularSolve;
 // user-kernel.cpp
 extern const Routine kUserKernel;
+// write-row.cpp
+extern const Routine kWriteRow;
 // sort.cpp
 extern const Routine kSort;
 extern const Routine kArgsort;

@@ -128,6 +128,8 @@ class Issue {
   // A run of a loop's body, with what comes after it.
   void runBody(const Loop& loop, const LoopRun& run);
   void queueBody(const Loop& loop, const LoopRun& run);
+  // Steps [from, to) of it.
+  void queuePart(const Loop& loop, const LoopRun& run, size_t from, size_t to);
   void placeStates(const Loop& loop, const LoopRun& run);
   void leaveInLast(const Loop& loop, LoopPosition place);
   // Copies a state from one buffer to `offset` bytes into another, in memory of the device or of the host, or

@@ -1,5 +1,6 @@
 // Queues loops with a condition. The host reads it back while the next run of the body, which leaves the
-// states before it as they are, is under way; that counts only if it is to.
+// states before it as they are, is under way; that counts only if it is to. Steps that write states in place
+// come once that is known.
 //
 // Where the body is launches alone and the driver has conditional nodes, a graph takes over after some steps,
 // and kernels of its own decide on the device (src/codegen/cuda/loop-check.ts). A launch of it ends after a
@@ -69,9 +70,19 @@ void Issue::runWhile(const Loop& loop, size_t first) {
     // A step that is swept takes longer than to look.
     if (loop.hasSweeps && isOver()) break;
     launch_ = first;
-    runBody(loop, {1, placeAfter(done), placeAfter(done + 1), -1});
-    look(done + 1);
-    if (!loop.hasSweeps && isOver()) break;
+    const LoopRun next{1, placeAfter(done), placeAfter(done + 1), -1};
+    if (loop.hasSweeps || loop.tail == loop.body.size()) {
+      runBody(loop, next);
+      look(done + 1);
+      if (!loop.hasSweeps && isOver()) break;
+    } else {
+      checkCancelled(*run_.cancel);
+      queuePart(loop, next, 0, loop.tail);
+      if (isOver()) break;
+      queuePart(loop, next, loop.tail, loop.body.size());
+      resources_.submissions->count(stream_, loop.body.size());
+      look(done + 1);
+    }
     done++;
   }
   leaveInLast(loop, placeAfter(done));

@@ -110,9 +110,12 @@ void Issue::placeStates(const Loop& loop, const LoopRun& run) {
   }
 }
 
-void Issue::queueBody(const Loop& loop, const LoopRun& run) {
+void Issue::queueBody(const Loop& loop, const LoopRun& run) { queuePart(loop, run, 0, loop.body.size()); }
+
+void Issue::queuePart(const Loop& loop, const LoopRun& run, size_t from, size_t to) {
   placeStates(loop, run);
-  for (const Step& step : loop.body) {
+  for (size_t i = from; i < to; i++) {
+    const Step& step = loop.body[i];
     // A loop in the body ends with another.
     code_.loopSteps = static_cast<unsigned>(run.steps);
     code_.loopDone = run.done;
@@ -171,8 +174,8 @@ void Issue::leaveInLast(const Loop& loop, LoopPosition place) {
   if (place == LoopPosition::last) return;
   for (const LoopState& state : loop.states) {
     const size_t byteLength = byteLengthOf(state.current);
-    if (byteLength == 0) continue;
-    copyState(bufferAt(state, place), state.last, 0, byteLength);
+    const int from = bufferAt(state, place);
+    if (byteLength > 0 && from != state.last) copyState(from, state.last, 0, byteLength);
   }
 }
 

@@ -219,7 +219,7 @@ void CpuSteps::loop(const Loop& loop, TileCount* done) {
 
 void CpuSteps::copyState(int from, int to, size_t offset) {
   const HostView& state = views[from];
-  if (state.last == 0) return;
+  if (state.last == 0 || from == to) return;
   if (state.data == nullptr || views[to].data == nullptr) return copy(from, to, offset);
   std::memcpy(views[to].data + offset, state.data, state.last);
 }

@@ -16,8 +16,8 @@ class StateReader {
  public:
   StateReader(Fields fields, Program& program) : fields_(std::move(fields)), program_(program) {}
 
-  // `isOnce`: the body is run once; `mayBeInPlace`: a state may be written over the one before.
-  LoopState read(int64_t kept, bool isOnce, bool mayBeInPlace) {
+  // `isOnce`: the body is run once.
+  LoopState read(int64_t kept, bool isOnce) {
     LoopState state{};
     state.current = turn("current");
     state.next = turn("next");
@@ -29,8 +29,7 @@ class StateReader {
     state.last = written("last", 1);
     state.other = buffer("other", isOnce ? -1 : 0);
     if (state.other >= 0) written("other", 1);
-    if (state.last == state.initial || state.other == state.initial ||
-        (state.last == state.other && !mayBeInPlace))
+    if (!state.isInPlace() && (state.last == state.initial || state.other == state.initial))
       reject(fields_.path(), "a state that lies in three buffers");
     state.kept = buffer("kept", -1);
     if (state.kept >= 0) written("kept", static_cast<size_t>(kept));
@@ -106,13 +105,44 @@ class StateCheck {
   std::vector<bool> placed_;
 };
 
+// Whether a step uses a buffer, or one in it does.
+bool usesBuffer(const Step& step, int buffer) {
+  const auto any = [&](const auto& steps, const auto& of) {
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](const auto& one) { return usesBuffer(of(one), buffer); });
+  };
+  if (const auto* sweep = std::get_if<std::shared_ptr<const Sweep>>(&step))
+    return any((*sweep)->body, [](const SweepBody& part) -> const Step& { return part.step; });
+  if (const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step)) {
+    for (const LoopState& state : (*loop)->states) {
+      for (const int own : {state.initial, state.last, state.other, state.kept}) {
+        if (own == buffer) return true;
+      }
+    }
+    return any((*loop)->body, [](const Step& one) -> const Step& { return one; });
+  }
+  const std::vector<int> used = buffersOf(step);
+  return std::find(used.begin(), used.end(), buffer) != used.end();
+}
+
+size_t tailOf(const Loop& loop) {
+  size_t tail = 0;
+  const auto writes = [&](const LoopState& state) {
+    return state.isInPlace() && usesBuffer(loop.body[tail], state.next);
+  };
+  while (tail < loop.body.size() && std::none_of(loop.states.begin(), loop.states.end(), writes)) tail++;
+  return tail;
+}
+
 // Reads what decides on a GPU whether the loop goes on.
 LoopCheck readCheck(const Fields& fields, const Loop& loop, const Program& program) {
   const auto isLaunched = [](const Step& step) {
     return std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step);
   };
-  if (loop.condition < 0 || !std::all_of(loop.body.begin(), loop.body.end(), isLaunched))
-    reject(fields.path(), "of a loop with a condition, and launches alone");
+  if (loop.condition < 0 || !std::all_of(loop.body.begin(), loop.body.end(), isLaunched) ||
+      std::any_of(loop.states.begin(), loop.states.end(),
+                  [](const LoopState& state) { return state.isInPlace(); }))
+    reject(fields.path(), "of a loop with a condition, launches alone, and states in buffers by turns");
   LoopCheck check;
   check.image = fields.integer("image", 0, static_cast<int64_t>(program.images.size()) - 1);
   check.begin = fields.text("begin");
@@ -178,7 +208,7 @@ Step readLoop(const Fields& fields, Program& program) {
   const int64_t kept = loop->every == 0 ? 0 : loop->steps / loop->every;
   const bool isOnce = isCounted && runsOf(*loop) == 1;
   loop->states = fields.list("states", [&](const Napi::Value& item, const std::string& path) {
-    return StateReader(Fields(item, path), program).read(kept, isOnce, isCounted);
+    return StateReader(Fields(item, path), program).read(kept, isOnce);
   });
   if (!isCounted && program.buffers[loop->states[loop->condition].current].byteLength != 1)
     fields.reject("condition", "a state of one byte");
@@ -191,6 +221,7 @@ Step readLoop(const Fields& fields, Program& program) {
     loop->launches += launchesOf(step);
     return step;
   });
+  loop->tail = tailOf(*loop);
   if (fields.has("check")) loop->check = readCheck(fields.object("check"), *loop, program);
   if (fields.has("skew")) loop->skew = readSkew(fields.object("skew"), *loop);
   return std::shared_ptr<const Loop>(std::move(loop));

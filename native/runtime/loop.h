@@ -21,10 +21,12 @@ struct LoopState {
   // The buffers that the body reads and writes, without memory of their own.
   int current, next;
   // Where states are written to; `last` has the last one in the end. The same where a body may write a state
-  // over the one before; `other` is -1 where the body is run once.
+  // over the one before, which may be where the first one lies; `other` is -1 where the body is run once.
   int last, other;
   // Takes the states that are kept, one after the other; -1: none are.
   int kept;
+
+  bool isInPlace() const { return last == other; }
 };
 
 // Kernels that decide on a GPU whether a loop with a condition goes on: functions of an image. See
@@ -55,6 +57,8 @@ struct Loop {
   int64_t stepsAtOnce;
   std::vector<LoopState> states;
   std::vector<Step> body;
+  // The first step of the body that may write a state in place: those before it leave all states as they are.
+  size_t tail = 0;
   // Of a body of launches alone.
   std::optional<LoopCheck> check;
   // Of a body of one tape, for the CPU.

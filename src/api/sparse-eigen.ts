@@ -13,7 +13,7 @@ import type { ArrayLike } from './fluent-types.js';
 import { concat } from './joining.js';
 import type { Lazy } from './lazy.js';
 import { linalg } from './linalg.js';
-import { whileLoop } from './loops.js';
+import { iterate, whileLoop } from './loops.js';
 import { random } from './random.js';
 import { arange } from './ranges.js';
 import {
@@ -319,9 +319,10 @@ function expanded({ times, n, most, eps }: Krylov, { ritz, next, before, scale }
   const at = arange(count);
   const rows = at.reshape([count, 1]);
   const none = zeros([count], { dtype: norm(next).dtype });
-  const last = whileLoop(
-    ({ step }) => step.less(count),
-    ({ fresh, vector, before, alphas, betas, scale, step }) => {
+  const last = iterate(
+    count,
+    { fresh: zeros([count, n], { dtype }), vector: next, before, alphas: none, betas: none, scale },
+    ({ fresh, vector, before, alphas, betas, scale }, step) => {
       const given = times(vector).astype(dtype);
       const along = conj(vector).multiply(given).sum();
       const alpha = dtype.startsWith('complex') ? along.real() : along;
@@ -359,25 +360,15 @@ function expanded({ times, n, most, eps }: Krylov, { ritz, next, before, scale }
       );
       const beta = isClosed.where(0, length);
       return {
+        // A row of a state that is set like this is written in its place.
         fresh: rows.equal(step).where(vector.reshape([1, n]), fresh),
         vector: apart.multiply(ratio(full([], 1, { dtype: length.dtype }), length)),
         before: vector.multiply(beta),
         alphas: at.equal(step).where(alpha, alphas),
         betas: at.equal(step).where(beta, betas),
         scale: largest,
-        step: step.add(1),
       };
     },
-    {
-      fresh: zeros([count, n], { dtype }),
-      vector: next,
-      before,
-      alphas: none,
-      betas: none,
-      scale,
-      step: zeros([], { dtype: 'int64' }),
-    },
-    { max: count },
   );
   const { fresh, vector, alphas, betas } = last;
   return { basis: fresh, next: vector, alphas, betas, beta: betas.slice(count - 1) };

@@ -189,6 +189,11 @@ export const ROUTINES = {
   attention: {
     results: ([q, , v]) => [{ dtype: q!.dtype, shape: [q!.shape[0]!, q!.shape[1]!, v!.shape[2]!] }],
   },
+  /**
+   * An array with a row set. Inputs: the array [outer, rows, width], the row's number, an int64 [], and the row [outer,
+   * width]; a number that no row has sets none. Made of loops' steps alone (`fusion/passes/write-rows.ts`).
+   */
+  writeRow: { results: ([x]) => [x!] },
   /** A kernel of the user's own, which says what its results are. Without parameters. */
   kernel: { results: (_inputs, _parameters, kernel) => kernel!.outputs },
   ...SPARSE_ROUTINES,

@@ -185,10 +185,12 @@ describe('a malformed loop', () => {
     ['an image that is not there', { image: 1 }],
     ['a record of other bytes', { record: OTHER }],
     ['a record that is no temporary', { record: START }],
-  ])('that is decided on with %s is refused', (_, change) => {
+    ['a state that is written in place', { other: RESULT }],
+  ])('that is decided on with %s is refused', (_, change: Partial<typeof CHECK & typeof STATE>) => {
     const own = { initial: 8, current: 9, next: 10, last: 11, other: 12, kept: -1 };
-    const states = [STATE, own];
-    const check = { ...CHECK, record: 7, ...change };
+    const states = [{ ...STATE, other: change.other ?? OTHER }, own];
+    const { other: __, ...ofCheck } = change;
+    const check = { ...CHECK, record: 7, ...ofCheck };
     const zeroes = { kind: 'zero', buffer: 10 } as const;
     const spec = (isGiven: boolean): ProgramSpec => {
       const base = specOf(loop({ condition: 1, states, body: [zeroes], ...(isGiven ? { check } : {}) }));

@@ -78,6 +78,7 @@ export function routineValues(
   if (routine === 'sparseMergeCounts') return [sparseMergeCounts(parameters, inputs)];
   if (routine === 'sparseMerge') return sparseMerge(parameters, inputs);
   if (routine === 'runProducts') return [runProducts(input, before!)];
+  if (routine === 'writeRow') return [withRow(inputs)];
   if (routine === 'fft' || routine === 'rfft' || routine === 'irfft')
     return [fourierValues(routine, parameters, input)];
   if (routine === 'ranks' || routine === 'top') return selected(routine, parameters, input);
@@ -140,6 +141,16 @@ function* linesOf([outer, length, inner]: Lines, isReverse: boolean): Generator<
     const places = Array.from({ length }, (_, k) => first + k * inner);
     yield isReverse ? places.reverse() : places;
   }
+}
+
+/** An array [outer, rows, width] with one row set. */
+function withRow([x, at, row]: readonly RoutineInput[]): Values {
+  const [, rows, width] = x!.shape as readonly [number, number, number];
+  return x!.values.map((value, k) => {
+    const line = Math.floor(k / width);
+    const isSet = BigInt(line % rows) === BigInt(at!.values[0] as bigint);
+    return isSet ? row!.values[Math.floor(line / rows) * width + (k % width)]! : value;
+  });
 }
 
 /** The products of runs of rows: those of every 32nd row first, then of halves of these. */

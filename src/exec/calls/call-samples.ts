@@ -128,6 +128,7 @@ export const SAMPLES: Readonly<Record<RoutineName, SampleRow>> = {
   rfft: ANY,
   irfft: ANY,
   attention: ANY,
+  writeRow: { of: ({ operands: [x] }) => [UNIFORM, below(x!.shape[1]!), UNIFORM] },
   kernel: untimed('data may decide what a kernel of a user does'),
   sparseProduct: {
     of: (step) => [UNIFORM, ...rowsOf(step, 1, lengthOf(step.operands[0])), UNIFORM],

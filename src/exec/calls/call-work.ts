@@ -177,6 +177,7 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
       operations: scores * (inner + v!.shape[2]!),
     };
   },
+  writeRow: ({ operands: [x, , row], isInPlace }) => ({ elements: sizeOf(isInPlace === true ? row! : x!) }),
   kernel: ({ operands, results }) => ({ elements: allOf([...operands, ...results]) }),
   sparseProduct: stored(1, ({ operands: [dense] }) => dense!.shape[1]!),
   sparseTriangularSolve: stored(1, ({ operands: [b] }) => b!.shape[2]!),

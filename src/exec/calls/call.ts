@@ -59,6 +59,8 @@ export interface RoutineStep extends CallBase {
   readonly columns?: readonly number[] | undefined;
   readonly resultWindows?: ResultWindows | undefined;
   readonly maps?: RoutineMaps | undefined;
+  /** Of `writeRow` in a loop, whose result lies where its first operand does (`plan/row-states.ts`). */
+  readonly isInPlace?: boolean | undefined;
   /** Of the routine `kernel`. */
   readonly userKernel?: UserKernel | undefined;
 }

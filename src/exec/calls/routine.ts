@@ -53,6 +53,8 @@ export interface Routine {
   /** Without any, or for steps of which it gives none, a library computes it on a GPU. */
   readonly kernels?: (step: RoutineStep, limits: DeviceLimits) => CallKernels | undefined;
   readonly cudaWorkspace: (step: RoutineStep) => WorkspaceNeed;
+  /** Bytes that it reads, and as many that it writes, where that is not all of its arrays. */
+  readonly traffic?: (step: RoutineStep) => number | undefined;
   /** Bytes that it moves on a GPU, and launches. */
   readonly work: (step: RoutineStep) => { readonly bytes: number; readonly launches: number };
   /** As of `CallRow`. */
@@ -140,8 +142,8 @@ export function routineCall(routine: Routine): CallRow<RoutineStep> {
     ...(routine.kernels === undefined ? {} : { kernels: routine.kernels }),
     print,
     explain: (step, kind) => ({
-      bytesRead: bytesRead(step),
-      bytesWritten: bytesOfAll(step.results),
+      bytesRead: routine.traffic?.(step) ?? bytesRead(step),
+      bytesWritten: routine.traffic?.(step) ?? bytesOfAll(step.results),
       text: `${print(step)}, ${routine.method(step)}${LIBRARY[kind](routine, step)}\n${mapTexts(step)}`,
     }),
   };

@@ -62,6 +62,7 @@ import { SPARSE_TRIANGULAR_SOLVE } from './sparse-triangular.js';
 import { TOP } from './top.js';
 import { UNIQUE, UNIQUE_COUNTS } from './unique.js';
 import { USER_KERNEL } from './user-kernel.js';
+import { WRITE_ROW } from './write-row.js';
 
 type Rows = {
   readonly matmul: CallRow<MatmulStep>;
@@ -92,6 +93,7 @@ export const CALLS: Rows = {
   members: MEMBERS,
   among: AMONG,
   runProducts: RUN_PRODUCTS,
+  writeRow: WRITE_ROW,
   sparseProduct: SPARSE_PRODUCT,
   sparseTriangularSolve: SPARSE_TRIANGULAR_SOLVE,
   sparseSolve: SPARSE_SOLVE,

@@ -20,6 +20,7 @@ import { planOfInSlices } from './place.js';
 import type { DevicePlan, Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
+import { withRowsInPlace } from './row-states.js';
 import { withScanMaps } from './scan-maps.js';
 import { withSparseMaps } from './sparse-maps.js';
 import { stagesInSlices } from './stages.js';
@@ -88,7 +89,7 @@ function withWholeScans(stepList: StepList, model: DeviceModel): StepList | unde
 /** A step list with the workspaces of its calls. */
 class StepListPlanner {
   readonly #model: DeviceModel;
-  /** With what loops count and record; the plan of that with panels of products; that as a whole; the plan without. */
+  /** With what loops write in place, count and record; the plan of that with panels of products; that as a whole; the plan without. */
   readonly #recorded: () => StepList;
   /** With panels of products that are better computed so, and of all that can be. */
   readonly #inPanels: () => Slices<DevicePlan | undefined>;
@@ -100,7 +101,9 @@ class StepListPlanner {
 
   constructor(stepList: StepList, model: DeviceModel) {
     this.#model = model;
-    this.#recorded = once(() => withLoopRecords(withLoopCounters(stepList, model), model.loopRecordBytes));
+    this.#recorded = once(() =>
+      withLoopRecords(withLoopCounters(withRowsInPlace(stepList), model), model.loopRecordBytes),
+    );
     const inBlocks = once(() => inReadBlocks(this.#recorded(), model));
     this.#inPanels = onceInSlices(() => planWithPanels(inBlocks(), model, false));
     this.#inMorePanels = onceInSlices(() => planWithPanels(inBlocks(), model, true));

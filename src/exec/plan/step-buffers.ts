@@ -28,13 +28,12 @@ export function buffersOf(step: Step): {
       const parts = step.body.map(buffersOf);
       const own = step.states.flatMap(buffersOfState);
       const writes = new Set([...own, ...parts.flatMap((part) => part.writes)]);
-      const reads = new Set([
-        ...step.states.map(({ initial }) => initial),
-        ...parts.flatMap((part) => part.reads),
-      ]);
+      // States that are written in place may begin there.
+      const initial = new Set(step.states.map((state) => state.initial));
+      const reads = new Set([...initial, ...parts.flatMap((part) => part.reads)]);
       const isOutside = (buffer: number): boolean => !bound.has(buffer);
       return {
-        reads: [...reads].filter((buffer) => isOutside(buffer) && !writes.has(buffer)),
+        reads: [...reads].filter((b) => isOutside(b) && (initial.has(b) || !writes.has(b))),
         writes: [...writes].filter(isOutside),
       };
     }

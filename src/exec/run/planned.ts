@@ -19,6 +19,7 @@ import {
   passesInSlices,
   SPLIT_CONTRACTIONS,
 } from '../../fusion/passes/pipeline.js';
+import { hasRowWrites } from '../../fusion/passes/write-rows.js';
 import type { Graph } from '../../graph/graph.js';
 import { formatSubscripts, printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
@@ -112,7 +113,7 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   const all = [...passes, ...wholePasses];
   const passed = yield* passedGraph(canonical, target, all, {});
   // Where the last passes found nothing, the graph is that of the others.
-  if (!hasEpilogues(passed) && !hasCompactedValues(passed))
+  if (!hasEpilogues(passed) && !hasCompactedValues(passed) && !hasRowWrites(passed))
     return yield* cuttablePlan(canonical, target, passes, passed);
   const planned = yield* planOfGraph(canonical, target, passed);
   if (planned instanceof Refused) {

@@ -8,7 +8,13 @@ import { printTriangle } from '../../codegen/cpu/tape-triangle.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { asStrided } from '../../fusion/partition/operands.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
-import { COMPACT_VALUES, EXPAND_CUDA, passesWith, WITH_CPU_ROUTINES } from '../../fusion/passes/pipeline.js';
+import {
+  COMPACT_VALUES,
+  EXPAND_CUDA,
+  passesWith,
+  WITH_CPU_ROUTINES,
+  writeRowsOf,
+} from '../../fusion/passes/pipeline.js';
 import { cpuAttention } from '../calls/attention-choice.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
@@ -81,10 +87,13 @@ const PRODUCTS: ProductTraits = {
   attention: { canMap: isElementTape, choose: cpuAttention },
 };
 
+/** Bytes of a state that take as long to write as a step of its own does to begin. */
+const LEAST_STATE = 2 ** 15;
+
 export const CPU_TARGET: Target = {
   passes: [EXPAND_CUDA, WITH_CPU_ROUTINES, ...passesWith(PRODUCTS, orderOfSum)],
   products: PRODUCTS,
-  wholePasses: [COMPACT_VALUES],
+  wholePasses: [COMPACT_VALUES, writeRowsOf(LEAST_STATE, () => true)],
   productLibraries: () => ['weft'],
   kernelCode: ['program'],
   problemOf: () => undefined,

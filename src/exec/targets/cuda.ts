@@ -6,7 +6,9 @@ import {
   FUSE_EPILOGUES,
   passesWith,
   WITHOUT_CPU_ROUTINES,
+  writeRowsOf,
 } from '../../fusion/passes/pipeline.js';
+import type { GraphLoop } from '../../graph/graph.js';
 import { CUDA_PRODUCTS } from '../calls/products/cuda-products.js';
 import { callRow } from '../calls/table.js';
 import { cudaInfo } from '../native/native.js';
@@ -21,6 +23,14 @@ import { cudaProgram, graphSizes } from './program-cuda.js';
 import { explainSchedule } from './schedule-tuning.js';
 import type { Target } from './target.js';
 
+/** Bytes of a state that take as long to write as a launch does. */
+const LEAST_STATE = 2 ** 22;
+
+/** Whether the host knows, or decides, how often a loop goes on: a device that decides writes states by turns. */
+const isHostDecided = ({ condition, body }: GraphLoop): boolean =>
+  condition === undefined ||
+  body.nodes.some((node) => node?.kind === 'call' || node?.kind === 'contract' || node?.kind === 'loop');
+
 export const CUDA_TARGET: Target = {
   passes: [WITHOUT_CPU_ROUTINES, AT_ONCE, ...passesWith(CUDA_PRODUCTS, orderOfSum)],
   products: CUDA_PRODUCTS,
@@ -30,7 +40,7 @@ export const CUDA_TARGET: Target = {
     ...(cudaInfo().cublas === null ? [] : (['cublas'] as const)),
     'weft',
   ],
-  wholePasses: [FUSE_EPILOGUES, COMPACT_VALUES],
+  wholePasses: [FUSE_EPILOGUES, COMPACT_VALUES, writeRowsOf(LEAST_STATE, isHostDecided)],
   probe: probed,
   problemOf: gpuProblem,
   totalBytesOf: gpuBytesOf,

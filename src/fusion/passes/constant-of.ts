@@ -7,7 +7,9 @@ import type { GraphNodeOf } from '../../graph/graph.js';
 import { type ScalarTest, satisfies, specialized } from '../../graph/runtime-scalar.js';
 import type { Editor } from './rewrite.js';
 
-function constantAt(id: number, editor: Editor): GraphNodeOf<'const'> | undefined {
+type Nodes = Pick<Editor, 'node'>;
+
+function constantAt(id: number, editor: Nodes): GraphNodeOf<'const'> | undefined {
   let node = editor.node(id);
   while (node.kind === 'view' && (node.view.type === 'broadcast' || node.view.type === 'reshape')) {
     node = editor.node(node.inputs[0]!);
@@ -15,16 +17,16 @@ function constantAt(id: number, editor: Editor): GraphNodeOf<'const'> | undefine
   return node.kind === 'const' ? node : undefined;
 }
 
-export const isConstant = (id: number, editor: Editor): boolean => constantAt(id, editor) !== undefined;
+export const isConstant = (id: number, editor: Nodes): boolean => constantAt(id, editor) !== undefined;
 
 /** The value of a constant, on which the program then depends. */
-export function constantOf(id: number, editor: Editor): Scalar | undefined {
+export function constantOf(id: number, editor: Nodes): Scalar | undefined {
   const node = constantAt(id, editor);
   return node && specialized(node.value);
 }
 
 /** Whether a node is a constant that passes a test. */
-export function isConstantThat(id: number, editor: Editor, test: ScalarTest): boolean {
+export function isConstantThat(id: number, editor: Nodes, test: ScalarTest): boolean {
   const node = constantAt(id, editor);
   return node !== undefined && satisfies(node.value, node.dtype, test);
 }

@@ -30,6 +30,7 @@ import { splitContractions } from './split-contractions.js';
 import { splitJoins } from './split-joins.js';
 import type { SumOrder } from './sum-orders.js';
 import { unrollReductions } from './unroll-reductions.js';
+import { writeRows } from './write-rows.js';
 
 export interface Pass {
   readonly name: string;
@@ -38,6 +39,8 @@ export interface Pass {
   readonly rounds: boolean;
   /** Whether it may make loops. Those that may come first: the bodies are rewritten after them. */
   readonly makesLoops?: true;
+  /** Of a pass over the bodies of loops alone: those that it is for. */
+  readonly isFor?: (loop: GraphLoop) => boolean;
 }
 
 /** The passes for a target, by what its products are like, and by the order of its sums. */
@@ -83,6 +86,14 @@ export const FUSE_EPILOGUES: Pass = { name: 'fuse-epilogues', run: fuseEpilogues
 /** Another of those. */
 export const COMPACT_VALUES: Pass = { name: 'compact-values', run: compactValues, rounds: false };
 
+/** Another of those, of states of so many bytes, over the bodies of some loops. */
+export const writeRowsOf = (leastBytes: number, isFor: (loop: GraphLoop) => boolean): Pass => ({
+  name: 'write-rows',
+  run: writeRows(leastBytes),
+  rounds: false,
+  isFor,
+});
+
 /** Runs ahead of a target's passes where routines do not fit. */
 export const CUT_ROUTINES: Pass = { name: 'cut-routines', run: cutRoutines, rounds: false };
 
@@ -110,6 +121,8 @@ export interface PassOptions {
   readonly exact?: boolean;
   /** The target's; without them, those where a library does all products that it can. */
   readonly passes?: readonly Pass[];
+  /** The loop of which the graph is the body. */
+  readonly loop?: GraphLoop;
   /** Passes over the graph itself after those, not over the bodies of its loops. */
   readonly last?: readonly Pass[];
   /** Called with what each pass changed. */
@@ -134,7 +147,11 @@ export const runPasses = (graph: Graph, options: PassOptions = {}): Graph =>
 /** As `runPasses`. Passes that are recorded are not cut. */
 export function* passesInSlices(graph: Graph, options: PassOptions = {}): Slices<Graph> {
   const all = [...(options.passes ?? PASSES), ...(options.last ?? [])];
-  const passes = all.filter((pass) => !(pass.rounds && options.exact === true));
+  const { loop } = options;
+  const passes = all.filter(
+    ({ rounds, isFor }) =>
+      !(rounds && options.exact === true) && (isFor === undefined || (loop !== undefined && isFor(loop))),
+  );
   const watched = options.origins?.watch(graph);
   const listener = watched?.listener;
   const makers = passes.filter(({ makesLoops }) => makesLoops === true);
@@ -159,7 +176,7 @@ type WatchedGraph = Graph & Pick<MutableGraph, 'listener'>;
 function withBodies(graph: Graph, { onPass: _, last: __, ...options }: PassOptions): Graph {
   const bodies = new Map<GraphLoop, GraphLoop>();
   const bodyOf = (loop: GraphLoop): GraphLoop => {
-    const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, options) };
+    const done = bodies.get(loop) ?? { ...loop, body: runPasses(loop.body, { ...options, loop }) };
     bodies.set(loop, done);
     return done;
   };
