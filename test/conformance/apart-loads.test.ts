@@ -66,11 +66,17 @@ const JOBS: Readonly<Record<string, readonly [least: number, job: () => Lazy | r
       return sums.add(sums.flip());
     },
   ],
+  'covariances of a few long rows': [16, () => arrayOf(64, 4096).cov()],
+  'correlations of columns': [16, () => arrayOf(4096, 64).corrcoef(undefined, { rowvar: false })],
   'sums rolled by a third': [2, () => line().cumulativeSum().roll(90_000)],
 };
 
-/** On the simulated GPU. */
-const TAKE_LONG = ['sorted elements between the least and the greatest'];
+/** Not on the simulated GPU: it takes long for one, and the others are products of a library. */
+const OF_CPU = [
+  'sorted elements between the least and the greatest',
+  'covariances of a few long rows',
+  'correlations of columns',
+];
 
 const ofLast = (x: Lazy): Lazy => x.div(x.slice('-1:'));
 const ofFirst = (x: Lazy): Lazy => x.sub(x.slice('0:1'));
@@ -78,7 +84,7 @@ const ofFirst = (x: Lazy): Lazy => x.sub(x.slice('0:1'));
 describe.each(backends().filter((device) => device === 'cpu' || device.startsWith('cuda')))(
   'a value and a part of it on %s',
   (device) => {
-    const isIn = (name: string): boolean => !isSimulated(device) || !TAKE_LONG.includes(name);
+    const isIn = (name: string): boolean => !isSimulated(device) || !OF_CPU.includes(name);
     it.each(Object.entries(JOBS).filter(([name]) => isIn(name)))('%s', async (_, [least, job]) => {
       const results = [job()].flat() as readonly Lazy[];
       const whole = await compute(results, { device });

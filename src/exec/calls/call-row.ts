@@ -133,6 +133,10 @@ export interface CallRow<Step extends CallStep> {
   readonly blocks?: {
     readonly canRun: (step: Step) => boolean;
     readonly sizer: (swept: SweptTask, step: Step, rules: SlotRules) => Sizer;
+    /** Of a step two operands of which are one buffer: that, and the step with another buffer for the second. */
+    readonly twice?: (
+      step: Step,
+    ) => { readonly buffer: number; readonly apart: (other: number) => Step } | undefined;
   };
   /**
    * The step with the strides that its operands have in slots of a sweep, whose rows are `inSlot` bytes

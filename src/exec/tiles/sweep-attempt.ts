@@ -6,6 +6,7 @@
 import { InternalError } from '../../host/errors.js';
 import { onceInSlices } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
+import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { aligned } from '../plan/memory.js';
@@ -14,7 +15,7 @@ import type { LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
 import { type Fitted, planWithinInSlices } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
-import { ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
+import { copyKernel, ownBuffer, type StepList, type UnplacedBuffer } from '../plan/step-list.js';
 import { workspacesOf } from '../plan/workspace.js';
 import { withApartLoads } from './apart-loads.js';
 import { indexWindowSizer } from './index-window-sizer.js';
@@ -220,6 +221,7 @@ export class Attempt {
 
   /** A step as it reads a buffer in several places: through windows of their own, or in copies that are made first. */
   #parted(step: Step): readonly Step[] {
+    if (step.kind === 'call') return this.#factorsApart(step);
     if (step.kind !== 'kernel') return [step];
     const isInput = (buffer: number): boolean => this.#buffers[buffer]!.role === 'input';
     const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
@@ -234,6 +236,19 @@ export class Attempt {
       worksOf: this.#rules.worksOf,
       buffer: (bytes, largest) => this.#addTaken(bytes, largest),
     });
+  }
+
+  /** A call in blocks, two operands of which are one windowed buffer: an input has windows twice, another value a copy. */
+  #factorsApart(step: CallStep): readonly Step[] {
+    const twice = this.#rules.inBlocks ? callRow(step).blocks?.twice?.(step) : undefined;
+    if (twice === undefined || this.#windowed[twice.buffer] !== true) return [step];
+    const { role, byteLength } = this.#buffers[twice.buffer]!;
+    if (role === 'input') return [twice.apart(this.#addAlias(twice.buffer))];
+    if (!this.#rules.canSpill) return [step];
+    const copy = this.#addTaken(byteLength, byteLength);
+    const kernel = copyKernel('uint8', byteLength);
+    const buffers = [twice.buffer, copy];
+    return [{ kind: 'kernel', kernel, buffers, scratch: [], nodes: step.nodes }, twice.apart(copy)];
   }
 
   #formsOf(step: Step): readonly (readonly Task[])[] {

@@ -22,7 +22,7 @@ import type { MatmulStep, MatrixOperand } from './product-steps.js';
 export const ROW_GRANULE = 64;
 export const CONTRACTED_GRANULE = 4096;
 /** Rows and columns that a panel begins at multiples of: there an operand is as aligned as at its first element. */
-const PANEL_GRANULE = 8;
+export const PANEL_GRANULE = 8;
 
 type Span = readonly [first: number, last: number];
 type Name = 'a' | 'b' | 'c';
@@ -82,9 +82,9 @@ export function matmulCuts(step: MatmulStep): MatmulCuts {
   };
 }
 
-/** Parts along the contracted axis of which a product can be the sum; 1: it cannot. */
-export const contractedUnits = (step: MatmulStep): number =>
-  CONTRACTED_GRANULE % granuleOf(step) === 0 ? Math.ceil(step.k / CONTRACTED_GRANULE) : 1;
+/** Parts along the contracted axis of which a product can be the sum, of so many indices each; 1: it cannot. */
+export const contractedUnits = (step: MatmulStep, granule = CONTRACTED_GRANULE): number =>
+  granule % granuleOf(step) === 0 ? Math.ceil(step.k / granule) : 1;
 
 /** A block of a product: what of its axes. */
 interface Block {

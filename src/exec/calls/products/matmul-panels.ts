@@ -9,7 +9,7 @@ import { joinRows } from '../../../codegen/cuts/pitch.js';
 import { byteLengthOf } from '../../../graph/dtype.js';
 import { InternalError } from '../../../host/errors.js';
 import { once, onceInSlices } from '../../../host/once.js';
-import { DEVICE_ALIGNMENT } from '../../../shared/layout.js';
+import { DEVICE_ALIGNMENT, MATMUL_GRANULE } from '../../../shared/layout.js';
 import { aligned } from '../../plan/memory.js';
 import type { BytePitches, Ranges } from '../../tiles/sweep-cuts.js';
 import {
@@ -24,7 +24,14 @@ import {
   type TileList,
 } from '../../tiles/sweep-slots.js';
 import type { Span, SweptTask, Tile, Window } from '../../tiles/sweep-windows.js';
-import { CONTRACTED_GRANULE, contractedUnits, operandAt, operandInRows, ROW_GRANULE } from './matmul-cuts.js';
+import {
+  CONTRACTED_GRANULE,
+  contractedUnits,
+  operandAt,
+  operandInRows,
+  PANEL_GRANULE,
+  ROW_GRANULE,
+} from './matmul-cuts.js';
 import { isInLines, matricesOf } from './matrices.js';
 import { type PanelWork, panelSeconds } from './product-cost.js';
 import type { MatmulStep, MatrixOperand } from './product-steps.js';
@@ -41,12 +48,21 @@ interface PanelCounts {
   readonly columns: number;
   readonly depths: number;
   readonly outer: 'rows' | 'columns';
+  readonly granules: Granules;
 }
 
+/** Rows or columns that stay together, and contracted indices. */
+interface Granules {
+  readonly lines: number;
+  readonly depth: number;
+}
+
+const WIDE: Granules = { lines: ROW_GRANULE, depth: CONTRACTED_GRANULE };
+/** On the CPU, whose kernels add up parts of this length in the order of the whole, where wide ones do not fit. */
+const NARROW: Granules = { lines: PANEL_GRANULE, depth: MATMUL_GRANULE };
+
 /** Ranges that rows or columns can be cut into. */
-const mostPanels = (size: number): number => Math.ceil(size / ROW_GRANULE);
-/** Ranges that the contracted axis can be cut into. */
-const mostDepths = (step: MatmulStep): number => contractedUnits(step);
+const mostPanels = (size: number, { lines }: Granules): number => Math.ceil(size / lines);
 
 /** The bytes that are copied to the device and from it. */
 function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }: PanelCounts): number {
@@ -62,50 +78,52 @@ function panelTraffic(step: MatmulStep, { rows, columns, depths, outer }: PanelC
 
 /** The cost of running a product by panels. */
 function panelWork(step: MatmulStep, counts: PanelCounts): PanelWork {
-  const rows = largestPanel(step.m, counts.rows);
-  const columns = largestPanel(step.n, counts.columns);
+  const { lines } = counts.granules;
+  const rows = largestPanel(step.m, counts.rows, lines);
+  const columns = largestPanel(step.n, counts.columns, lines);
   const size = byteLengthOf(step.dtype);
   return {
     rows,
     columns,
     tiles: counts.rows * counts.columns * counts.depths,
     bytes: panelTraffic(step, counts),
-    firstBytes: (rows + columns) * largestDepth(step, counts.depths) * size,
+    firstBytes: (rows + columns) * largestDepth(step, counts) * size,
     lastBytes: rows * columns * size,
   };
 }
 
 /** Each is worked out when it is asked for: there may be 65,536. */
-function panelTiles(step: MatmulStep, { rows, columns, depths, outer }: PanelCounts): TileList {
+function panelTiles(step: MatmulStep, { rows, columns, depths, outer, granules }: PanelCounts): TileList {
   const fast = outer === 'rows' ? columns : rows;
   const at = (t: number): PanelTile => {
     const [block, part] = [Math.floor(t / depths), t % depths];
     const [slow, quick] = [Math.floor(block / fast), block % fast];
     const [i, j] = outer === 'rows' ? [slow, quick] : [quick, slow];
-    const depth = rangeOf(step.k, part, depths, CONTRACTED_GRANULE);
-    return panelTile(step, rangeOf(step.m, i, rows), rangeOf(step.n, j, columns), depth);
+    const { lines } = granules;
+    const depth = rangeOf(step.k, part, depths, granules.depth);
+    return panelTile(step, rangeOf(step.m, i, rows, lines), rangeOf(step.n, j, columns, lines), depth);
   };
   return { length: rows * columns * depths, at };
 }
 
 /** The i-th of `count` ranges, in whole granules. One range is all there is. */
-function rangeOf(size: number, i: number, count: number, granule = ROW_GRANULE): Span {
+function rangeOf(size: number, i: number, count: number, granule: number): Span {
   const units = Math.ceil(size / granule);
   const at = (k: number): number => Math.min(size, Math.floor((units * k) / count) * granule);
   return [at(i), at(i + 1)];
 }
 
 /** The size of the largest of `count` ranges: the last one may be cut short, and is a longer one if only one is. */
-function largestPanel(size: number, count: number, granule = ROW_GRANULE): number {
+function largestPanel(size: number, count: number, granule: number): number {
   const [first, last] = rangeOf(size, count - 1, count, granule);
   const units = Math.ceil(size / granule);
   const others = units % count === 1 ? Math.floor(units / count) : Math.ceil(units / count);
   return count === 1 ? size : Math.max(last - first, others * granule);
 }
 
-/** The length of the longest of `depths` parts of a product's panels. */
-const largestDepth = ({ k }: MatmulStep, depths: number): number =>
-  largestPanel(k, depths, CONTRACTED_GRANULE);
+/** The length of the longest of the parts of a product's panels. */
+const largestDepth = ({ k }: MatmulStep, { depths, granules }: PanelCounts): number =>
+  largestPanel(k, depths, granules.depth);
 
 function panelTile(step: MatmulStep, rows: Span, columns: Span, depth: Span): PanelTile {
   const { a, b, c, dtype } = step;
@@ -169,6 +187,15 @@ export const canRunByPanels = (step: MatmulStep): boolean =>
   areLines(step, 'a') &&
   areLines(step, 'b');
 
+/** A product of a matrix and itself, the second of which may be another buffer: then it can be run by panels. */
+export function factorsApart(
+  step: MatmulStep,
+): { readonly buffer: number; readonly apart: (other: number) => MatmulStep } | undefined {
+  const { a, b, epilogue } = step;
+  if (a.buffer !== b.buffer || epilogue?.addend?.buffer === b.buffer) return undefined;
+  return { buffer: b.buffer, apart: (buffer) => ({ ...step, b: { ...b, buffer } }) };
+}
+
 /** Whether the lines of a factor follow each other: the CPU reads steps within them as well. */
 function areLines(step: MatmulStep, name: 'a' | 'b'): boolean {
   const { rowStride, columnStride } = step[name];
@@ -179,14 +206,17 @@ function areLines(step: MatmulStep, name: 'a' | 'b'): boolean {
 
 /**
  * Finds the panels of a matrix product for what room there is: of what fits, what takes least time. Panels are cut along
- * the contracted axis only where no other way fits, then with as few slots as that takes.
+ * the contracted axis only where no other way fits, then with as few slots as that takes; last of all into narrow ones.
  */
 export function panelSizer(swept: SweptTask, step: MatmulStep, rules: SlotRules): Sizer {
-  const most = mostDepths(step);
-  const cut = (most === 1 ? [] : FEWER_SLOTS).map((slots) =>
-    panelChooser(swept, step, { ...rules, slots: fewer(rules.slots, slots) }, most),
-  );
-  const choosers = [panelChooser(swept, step, rules, 1), ...cut];
+  const ways = (granules: Granules): readonly Sizer[] => {
+    const most = contractedUnits(step, granules.depth);
+    const cut = (most === 1 ? [] : FEWER_SLOTS).map((slots) =>
+      panelChooser(swept, step, { ...rules, slots: fewer(rules.slots, slots) }, granules, most),
+    );
+    return [panelChooser(swept, step, rules, granules, 1), ...cut];
+  };
+  const choosers = [...ways(WIDE), ...(rules.multiprocessors === undefined ? ways(NARROW) : [])];
   return function* (room) {
     let needed = Number.POSITIVE_INFINITY;
     for (const choose of choosers) {
@@ -205,13 +235,19 @@ const CHOICES_OF_SLICE = 256;
  * Finds the best of the panels that are cut along the contracted axis no more than they have to be, and into at most
  * `depths`. Costs and bytes do not depend on the room: they are worked out once.
  */
-function panelChooser(swept: SweptTask, step: MatmulStep, rules: SlotRules, depths: number): Sizer {
+function panelChooser(
+  swept: SweptTask,
+  step: MatmulStep,
+  rules: SlotRules,
+  granules: Granules,
+  depths: number,
+): Sizer {
   const bytesOf = (panels: PanelCounts): number => slotBytes(panelSlots(step, swept, panels, rules));
   const byCost = onceInSlices(function* () {
     const choices: { panels: PanelCounts; cost: number; bytes: () => number }[] = [];
-    for (const blocks of panelChoices(step)) {
+    for (const blocks of panelChoices(step, granules)) {
       if (choices.length % CHOICES_OF_SLICE === 0) yield;
-      const panels = { ...blocks, depths };
+      const panels = { ...blocks, granules, depths };
       choices.push({ panels, cost: panelCost(step, panels, rules), bytes: once(() => bytesOf(panels)) });
     }
     return choices.sort((a, b) => a.cost - b.cost);
@@ -248,24 +284,24 @@ function sweepByPanels(
   return { tasks: [swept], pitches: rules.pitches, tiles: panelTiles(step, panels), slots };
 }
 
-function* panelChoices({ m, n }: MatmulStep): Generator<Omit<PanelCounts, 'depths'>> {
+function* panelChoices(
+  { m, n }: MatmulStep,
+  granules: Granules,
+): Generator<Pick<PanelCounts, 'rows' | 'columns' | 'outer'>> {
   for (const outer of ['columns', 'rows'] as const)
-    for (const rows of countsTo(mostPanels(m)))
-      for (const columns of countsTo(mostPanels(n))) yield { rows, columns, outer };
+    for (const rows of countsTo(mostPanels(m, granules)))
+      for (const columns of countsTo(mostPanels(n, granules))) yield { rows, columns, outer };
 }
 
 /**
  * Rows of a window lie in its slot a multiple of 256 bytes apart. A panel that stays needs two slots, to be
  * read ahead.
  */
-function panelSlots(
-  step: MatmulStep,
-  swept: SweptTask,
-  { rows, columns, depths, outer }: PanelCounts,
-  rules: SlotRules,
-): SlotBlock[] {
-  const largest = { rows: largestPanel(step.m, rows), columns: largestPanel(step.n, columns) };
-  const depth = largestDepth(step, depths);
+function panelSlots(step: MatmulStep, swept: SweptTask, panels: PanelCounts, rules: SlotRules): SlotBlock[] {
+  const { rows, columns, outer, granules } = panels;
+  const { lines } = granules;
+  const largest = { rows: largestPanel(step.m, rows, lines), columns: largestPanel(step.n, columns, lines) };
+  const depth = largestDepth(step, panels);
   const operands = [
     { operand: step.a, lines: largest.rows, across: depth, stays: outer === 'rows' },
     { operand: step.b, lines: depth, across: largest.columns, stays: outer === 'columns' },

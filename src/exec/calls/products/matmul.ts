@@ -18,7 +18,7 @@ import type { WorkspaceNeed } from '../call.js';
 import type { CallForm, CallRow, CallText, StridedOperand } from '../call-row.js';
 import { UNIFORM } from '../call-samples.js';
 import { matmulCuts, panelCuts } from './matmul-cuts.js';
-import { canRunByPanels, inSlots, panelSizer } from './matmul-panels.js';
+import { canRunByPanels, factorsApart, inSlots, panelSizer } from './matmul-panels.js';
 import { stretchOf } from './matmul-stretches.js';
 import { isInLines, matricesOf } from './matrices.js';
 import { stepCost } from './product-cost.js';
@@ -134,7 +134,7 @@ export const MATMUL: CallRow<MatmulStep> = {
     return forms;
   },
   panels: panelCuts,
-  blocks: { canRun: canRunByPanels, sizer: panelSizer },
+  blocks: { canRun: canRunByPanels, sizer: panelSizer, twice: factorsApart },
   inSlots,
   panelBytes: packedPanelBytes,
   spec: specOf,
