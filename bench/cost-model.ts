@@ -7,11 +7,11 @@
  * Measured once, kernels can be predicted anew without a GPU.
  *
  * usage: node dist/bench/cost-model.js [--device cuda:0] [--only scale,transpose] [--held-out 100] [--seed 1]
- *        [--most 26] [--turns 1] [--json]
+ *        [--most 26] [--turns 1] [--seconds 60] [--json]
  *        node dist/bench/cost-model.js --calls [--device cuda:0] [--held-out 1] [--drawn 2 --seed 1] [--seconds 60] [--json]
  *        node dist/bench/cost-model.js [--calls] --measured FILE [--device sm_90] [--memory-rate 4.9e12] [--json]
- *        --calls: calls of libraries and routines in place of kernels, until `seconds` have passed; `drawn`: of so many
- *        random sizes of each family and dtype
+ *        --calls: calls of libraries and routines in place of kernels; `drawn`: of so many random sizes of each family and
+ *        dtype; --seconds: no more calls from then on, and no turn of kernels that would end later
  *        --most: the largest kernels have 2^most elements; FILE: lines that --json printed
  */
 import { parseArgs } from 'node:util';
@@ -63,7 +63,10 @@ async function measuredCases(cases: readonly CostCase[], device: Device): Promis
   }
   await compiled(timed, device);
   const kernels = timed.map(({ step }) => step.kernel);
-  for (let turn = 0; turn < Number(options.turns); turn++) {
+  const begun = performance.now();
+  const hasTimeAfter = (turns: number): boolean =>
+    turns === 0 || (1 + 1 / turns) * (performance.now() - begun) < 1e3 * Number(options.seconds);
+  for (let turn = 0; turn < Number(options.turns) && hasTimeAfter(turn); turn++) {
     // The machine is as fast as in the same turn's measurements.
     await calibrate?.(kernels, turn > 0);
     for (const each of timed)

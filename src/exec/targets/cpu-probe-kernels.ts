@@ -11,8 +11,8 @@ import {
 } from '../../fusion/kernel/kernel.js';
 import type { DType } from '../../graph/dtype.js';
 
-/** Elements of a function, which take little of a run. */
-const FUNCTION_ELEMENTS = 32768;
+/** Elements of a function, which take a good part of a run, and one thread. */
+const FUNCTION_ELEMENTS = 8192;
 /** Of a reduction: results, each of so many elements. */
 const ROWS = 512;
 const ROW_LENGTH = 32;
