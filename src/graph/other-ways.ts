@@ -28,10 +28,14 @@ import { collected, combined, gathered, kept, multiplied, transposed, type WayOf
 
 type Of<Result> = (inputs: readonly Expr[], parameters: readonly number[]) => Result;
 
+/**
+ * How a row has its other way: as further inputs of the call, made of its inputs where it is taken, or both, each call for
+ * itself. A call that has further inputs takes those: determinants of small matrices, decompositions in single precision.
+ */
 interface OtherWay {
-  /** Inputs of the routine itself, where results of the other way stand behind them, in order. */
+  /** Inputs of the routine itself: results of the other way stand behind them, in order, where a call has more. */
   readonly own?: number;
-  /** Makes the results of the other way that are no inputs. */
+  /** Makes the results of the other way of a call that has no more. */
   readonly made?: Of<readonly Expr[]>;
   /** Forms of a call that a GPU has, by its first input: nothing is made for them. */
   readonly isOnGpu?: (a: ArrayType, parameters: readonly number[]) => boolean;

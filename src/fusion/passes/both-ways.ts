@@ -19,7 +19,7 @@
  *     determinants f p (d) …                   →   d, …                     for a GPU, of small matrices, without their factors
  *     determinants f p (d) …                   →   determinants f p         for the CPU
  *
- * Of others a GPU's nodes are made where they are needed:
+ * Of calls that have no such inputs, as other ones of svd and determinants, a GPU's nodes are made where they are needed:
  *
  *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
  *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
