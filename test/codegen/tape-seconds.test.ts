@@ -199,6 +199,19 @@ describe('a predicted time', () => {
     expect(seconds(map(4096, 'exp'), 8) / seconds(map(4096, 'exp'))).toBeCloseTo(1, 9);
   });
 
+  it('is shared as the runtime shares tiles: two may be a task each, and three keep two threads as long as four', () => {
+    const chain = (tiles: number): Kernel => {
+      const b = new KernelBuilder([tiles * 8192], []);
+      let x = b.load('float32', [1]);
+      for (let k = 0; k < 8; k++) x = b.map(k % 2 === 0 ? 'exp' : 'abs', x);
+      return b.store(x, [1]).build();
+    };
+    expect([1, 2, 3, 4].map((tiles) => tallyOf(chain(tiles)).tasks)).toEqual([1, 2, 3, 4]);
+    const [three, four] = [seconds(chain(3), 2), seconds(chain(4), 2)];
+    expect(three / four).toBeGreaterThan(0.95);
+    expect(seconds(chain(4)) / four).toBeGreaterThan(1.3);
+  });
+
   it('has results past the caches from the size on that is written so, and not in the bytes that caches hold', () => {
     const streamed = (n: number): number =>
       secondsOfTape(map(n, 'negative'), { ...rates, streamed: 1 }) - seconds(map(n, 'negative'));

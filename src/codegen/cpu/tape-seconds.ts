@@ -41,8 +41,9 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   return NANOSECOND * ((threads > 1 ? FORK : 0) + working + moving);
 }
 
-/** Threads that take part. */
-export const threadsOf = (tally: TapeTally, rates: TapeRates): number => Math.min(rates.threads, tally.tasks);
+/** Threads that are busy all the time: three tasks take two threads as long as four would, and keep 1.5 of them busy. */
+export const threadsOf = ({ tasks }: TapeTally, { threads }: TapeRates): number =>
+  tasks / Math.ceil(tasks / threads);
 
 /** Of one thread: all that it does, and lines that are not in one stream. */
 export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRates): number {

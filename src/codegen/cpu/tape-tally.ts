@@ -29,7 +29,14 @@ import { OP_NAMES, type OpName, opRow } from '../../graph/ops.js';
 import type { ReductionName } from '../../graph/reductions.js';
 import { CHUNK, LEAF_STEPS } from '../../shared/layout.js';
 import { planTape } from './tape.js';
-import { type Blocking, type Loop, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
+import {
+  type Blocking,
+  type Loop,
+  laneKindOf,
+  laneModeOf,
+  paddedWidth,
+  rowStrideOf,
+} from './tape-blocking.js';
 import type { ChainStep } from './tape-chain.js';
 import { SQUARE_ROWS, TASK_WORK } from './tape-cost.js';
 import { operandsOf } from './tape-fuse.js';
@@ -81,6 +88,9 @@ const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
 const ROW_RATES = { simple: 'row', wide: 'wideRow', exponential: 'exponentialRow' } as const;
 const FOLD_RATES = { simple: 'fold', wide: 'wideFold', exponential: 'wideFold' } as const;
 
+/** Fewer tiles than this may be too few for threads. */
+const FEW_TILES = 8;
+
 const isOp = (name: string): name is OpName => (OP_NAMES as readonly string[]).includes(name);
 
 export function tallyOf(kernel: Kernel): TapeTally {
@@ -115,6 +125,13 @@ function inTriangle(
     lines: scaled(lines),
     tasks: Math.max(1, Math.floor(share * tasks)),
   };
+}
+
+/** As many tiles as are worth waking a thread for are a task; few tiles of many blocks are shared by their blocks (`tape-run.cpp`). */
+function tasksOf(tiles: number, workOfTile: number, hasWalks: boolean): number {
+  const byTiles = Math.ceil(tiles / Math.max(1, Math.floor(TASK_WORK / workOfTile)));
+  const isSplit = hasWalks && tiles < FEW_TILES;
+  return isSplit ? Math.max(byTiles, Math.floor((tiles * workOfTile) / TASK_WORK)) : byTiles;
 }
 
 class Tally {
@@ -153,7 +170,8 @@ class Tally {
     const instructions = schedule.walks
       .flat()
       .reduce((sum, op) => sum + (op.kind === 'chain' ? op.chain.steps.length : 1), 1);
-    const work = blocks * blocking.rows * blocking.width * instructions;
+    const walks = blocks / tiles;
+    const workOfTile = walks * blocking.rows * paddedWidth(blocking) * instructions;
     const [amounts, functions] = [this.#amounts, this.#functions];
     const lines = new Map(linesOf(this.#plan.kernel, blocking, this.#isChained));
     if (this.#reduced > 0) lines.set('reduced', this.#reduced);
@@ -161,7 +179,7 @@ class Tally {
       amounts,
       functions,
       lines,
-      tasks: Math.max(1, Math.floor(work / TASK_WORK)),
+      tasks: tasksOf(tiles, workOfTile, walks > 1),
     };
   }
 
