@@ -259,3 +259,27 @@ it('rows of a matrix keep the bound of its longest row, by which products with t
     (await a.matmul(a).sum().compute(cpu)).item(),
   );
 });
+
+it('a matrix of few elements in 2^36 columns is put in order by these, and added to others', async () => {
+  const size = 2 ** 36;
+  const indices = BigInt64Array.of(7n, BigInt(size - 1), 7n, 5n, 3n, 3n, -9n);
+  const data = Float64Array.of(1, 2, 4, 8, Number.POSITIVE_INFINITY, 1, 3);
+  const starts = [0, 4, 4, 6];
+  const given = sparse.csr({ data, indices, indptr: Int32Array.from(starts) }, [3, size]);
+  // Starts that are not known before anything runs.
+  const computed = sparse.csr({ data, indices, indptr: lazy(starts).astype('int32') }, [3, size]);
+  for (const a of [given, computed, given.astype('complex128'), computed.rows(0, 3)]) {
+    const own = a.sumDuplicates();
+    const twice = a.add(a);
+    const [ends, columns, sums, more] = await compute([own.indptr, own.indices, own.data, twice.data], cpu);
+    expect(numbersOf(ends!)).toEqual([0, 3, 3, 4]);
+    expect(numbersOf(columns!)).toEqual([5, 7, size - 1, 3]);
+    const expected = [8, 5, 2, Number.POSITIVE_INFINITY];
+    const real = a.dtype === 'complex128' ? [sums!.data, more!.data] : undefined;
+    const [x, y] = real?.map((line) => Array.from(line as Float64Array).filter((_, k) => k % 2 === 0)) ?? [];
+    expect(x ?? numbersOf(sums!)).toEqual(expected);
+    expect(y ?? numbersOf(more!)).toEqual(expected.map((each) => 2 * each));
+  }
+  const wrong = sparse.csr({ data: [1], indices: [size], indptr: [0, 1] }, [1, size]);
+  await expect(wrong.sumDuplicates().data.compute(cpu)).rejects.toThrow('[sparse.sumDuplicates: indices]');
+});

@@ -1,11 +1,13 @@
 /**
  * The product of two sparse matrices, row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978), in two
  * steps: how many elements each row has, then the elements. Sums are in the order of the first matrix's row, so that the
- * bits are the same everywhere. And the canonical form of a matrix, which is its product with ones on the diagonal.
+ * bits are the same everywhere. And the canonical form of a matrix, which is its product with ones on the diagonal, or of many
+ * columns made of its elements.
  *
  *     row i of A (k, a) (l, b)   →   a · row k of B + b · row l of B, by column
  */
 import { expected, RangeArgumentError } from '../host/errors.js';
+import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { fromParts } from './complex-parts.js';
 import { type DType, isComplex } from './dtype.js';
@@ -15,11 +17,16 @@ import { cast, constant, iota, map, meetingDType } from './infer.js';
 import {
   at,
   bounded,
+  boundedRows,
   boundOf,
+  columnsOf,
   emptyMatrix,
+  fromElements,
   indexDType,
+  isExact,
   linesOf,
   rowBoundOf,
+  rowsOf,
   type SparseParts,
   startsOfCounts,
   sumDType,
@@ -47,6 +54,7 @@ export function matrixProduct(op: string, a: SparseParts, b: SparseParts): Spars
 export function canonical(matrix: SparseParts, op: string): SparseParts {
   if (matrix.isCanonical || boundOf(matrix) === 0) return matrix;
   const { dtype } = matrix.values;
+  if (isWide(matrix)) return canonicalOfElements(matrix, op);
   if (!isComplex(dtype)) return gustavson(op, matrix, identity(matrix.shape[1], dtype));
   const part = (name: 'real' | 'imag'): SparseParts =>
     canonical(
@@ -55,6 +63,32 @@ export function canonical(matrix: SparseParts, op: string): SparseParts {
     );
   const [re, im] = [part('real'), part('imag')];
   return withValues(re, (values) => fromParts(values, upToBound(im.values), dtype));
+}
+
+/** Whether ones on the diagonal would be many more than the elements. */
+const isWide = (matrix: SparseParts): boolean =>
+  matrix.shape[1] > Math.max(2 ** 16, 4 * (boundOf(matrix) + matrix.shape[0]));
+
+/** The canonical form by its elements. Those behind the true number go to a row behind the last one, which is no part of it. */
+function canonicalOfElements(matrix: SparseParts, op: string): SparseParts {
+  const [rows, columns] = matrix.shape;
+  const [row, column] = [rowsOf(matrix, op), columnsOf(matrix, op)];
+  const isStored = map('less', [row, BigInt(rows)]);
+  const place = isExact(matrix) ? column : map('where', [isStored, column, 0n]);
+  const { starts, places, values } = fromElements(
+    op,
+    [rows + 1, columns],
+    [row, place],
+    upToBound(matrix.values),
+  );
+  const lines = [places, values].map(upToBound) as [Expr, Expr];
+  return {
+    shape: matrix.shape,
+    ...boundedRows(slice(starts, [0, rows + 1]), ...lines),
+    isCanonical: true,
+    isGiven: false,
+    rowBound: rowBoundOf(matrix),
+  };
 }
 
 function gustavson(op: string, a: SparseParts, b: SparseParts): SparseParts {
