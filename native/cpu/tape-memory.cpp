@@ -65,7 +65,7 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
   const int64_t padded = (shape.lanes + kChunk - 1) / kChunk * kChunk;
   if (affine.mode == LaneMode::stride && affine.lane == 1 && inPlace) {
     const int64_t lastRow = base + std::max<int64_t>(0, affine.row * (shape.rows - 1));
-    if (lastRow + padded <= buffer.last) {
+    if (lastRow + (instruction.endsWithLanes ? shape.lanes : padded) <= buffer.last) {
       const int64_t rowBytes = value.rows ? affine.row * size : 0;
       const int64_t step = shape.rows > 1 ? shape.rows * rowBytes : padded * size;
       const Ahead ahead =

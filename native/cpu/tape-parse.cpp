@@ -49,7 +49,10 @@ class Parser {
       tape->rowSections.push_back(section(Storage::row));
       if (p < walks) tape->walks.push_back(section(Storage::block));
     }
-    for (Section& walk : tape->walks) markSingles(walk);
+    for (Section& walk : tape->walks) {
+      markSingles(walk);
+      markEnds(walk);
+    }
     return tape;
   }
 
@@ -164,11 +167,22 @@ class Parser {
     if (tape_->laneKind != LaneKind::parallel) return;
     for (Instruction& i : walk)
       i.isSingle = i.code == Opcode::load && i.indexValue < 0 && !tape_->values[i.value].lanes &&
-                   std::all_of(tape_->walks.begin(), tape_->walks.end(), [&](const Section& section) {
-                     return std::all_of(section.begin(), section.end(), [&](const Instruction& reader) {
-                       return !reads(reader, i.value) || readsOneLane(reader);
-                     });
-                   });
+                   eachReader(i.value, [&](const Instruction& reader) { return readsOneLane(reader); });
+  }
+  // Finds loads that sums of their lanes alone read: without it, a vector of a number of elements that is no
+  // multiple of a chunk's is copied for each row of a matrix that it is multiplied by.
+  void markEnds(Section& walk) {
+    if (tape_->laneKind != LaneKind::reduced) return;
+    for (Instruction& i : walk)
+      if (i.code == Opcode::load)
+        i.endsWithLanes = eachReader(i.value, [](const Instruction& reader) { return reader.endsWithLanes; });
+  }
+  template <typename Is>
+  bool eachReader(int value, const Is& is) const {
+    return std::all_of(tape_->walks.begin(), tape_->walks.end(), [&](const Section& section) {
+      return std::all_of(section.begin(), section.end(),
+                         [&](const Instruction& reader) { return !reads(reader, value) || is(reader); });
+    });
   }
   bool reads(const Instruction& i, int value) const {
     const auto has = [&](const auto& list) {
@@ -335,6 +349,7 @@ class Parser {
       malformed("no reduction " + name + " of dtype " + std::to_string(static_cast<int>(type)));
     arguments(out);
     out.readsFirstOfEqual = name.starts_with("sum.") && out.argCount == 2;
+    out.endsWithLanes = name == "sum" || name.starts_with("sum.");
     out.reduction = static_cast<int>(tape_->reductions.size());
     tape_->reductions.push_back({out.reduce->leafByteLength, out.reduce->nodeByteLength});
   }

@@ -79,6 +79,9 @@ struct Instruction {
   bool readsFirstOfEqual = false;
   // Of a load of equal lanes: those that read it need one lane of a chunk, so that it is read in place.
   bool isSingle = false;
+  // Of a sum: nothing behind the last lane of a row is read, as where lanes are reduced. Of a load: such sums
+  // alone read it, so that it is read in place at the end of memory, too.
+  bool endsWithLanes = false;
   // Of a load, or of an output of a chain: chains alone read it, which find chunks at the edges in a
   // register.
   bool hasEdges = false;

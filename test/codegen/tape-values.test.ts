@@ -11,6 +11,7 @@ import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import { levelsOf } from '../../src/fusion/kernel/levels.js';
 import type { TypedArray } from '../../src/graph/expr.js';
 import type { ReductionName } from '../../src/graph/reductions.js';
+import { allocate } from '../support/host.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
 import { interpretKernel } from '../support/kernel-interpreter.js';
 import { nativeWith } from '../support/native-with.js';
@@ -30,8 +31,8 @@ async function differences(
   kernel: Kernel,
   seed: number,
   blocking?: Blocking,
+  inputs = inputsOf(kernel, seed),
 ): Promise<string[]> {
-  const inputs = inputsOf(kernel, seed);
   const expected = interpretKernel(kernel, inputs).filter((_, k) => kernel.buffers[k]!.role === 'output');
   const actual = await runTape(native, kernel, inputs, blocking);
   return actual.flatMap((array, k) => {
@@ -136,6 +137,34 @@ describe('tapes', () => {
         for (const blocking of blockingsOf(kernel))
           found.add((await runTape(native, kernel, inputs, blocking)).map(digest).join());
         expect(found.size, `${dtype} ${parallel} ${reduced}`).toBe(1);
+      }
+    }
+  });
+
+  it('sum rows up to their last lanes, whatever lies behind them, on every instruction set', async () => {
+    for (const isa of process.arch === 'x64' ? ['baseline', 'avx2', 'avx512'] : ['neon']) {
+      const native = await nativeWith({ WEFT_ISA: isa, WEFT_THREADS: '2' });
+      for (const terms of [65, 127, 1000, 4097]) {
+        for (const dtype of ['float32', 'float64', 'complex64'] as const) {
+          const b = new KernelBuilder([3], [terms]);
+          const matrix = b.load(dtype, [terms, 1]);
+          const vector = b.load(dtype, [0, 1]);
+          b.store(b.reduce('sum', b.map('multiply', matrix, vector)));
+          b.store(b.reduce('sum', vector)).store(b.reduce('sum', matrix));
+          if (dtype !== 'complex64')
+            b.store(b.reduce('sum', b.map('abs', b.map('subtract', matrix, vector))));
+          const kernel = b.build();
+          // What an over-read would add.
+          const inputs = inputsOf(kernel, terms).map((values) => {
+            if (values === undefined) return undefined;
+            const longer = allocate(dtype, values.length + 128) as Float64Array;
+            longer.fill(Number.NaN).set(values as Float64Array);
+            return longer.subarray(0, values.length);
+          });
+          expect(await differences(native, kernel, terms, undefined, inputs), `${dtype} on ${isa}`).toEqual(
+            [],
+          );
+        }
       }
     }
   });
