@@ -6,15 +6,38 @@ import { type CudaDeviceInfo, cudaInfo, probeCuda, probeCutensor } from '../nati
 import { stallOf } from '../native/stalls.js';
 import type { Device } from './device.js';
 
-let probing: Promise<void> | undefined;
-let probingProducts: Promise<void> | undefined;
-/** Loads CUDA's libraries off this thread, once; cuTENSOR, which is large, where there are products. */
-export const probed = (hasProducts: boolean): Promise<void> => {
-  probing ??= probeCuda();
-  if (!hasProducts) return probing;
-  probingProducts ??= probing.then(probeCutensor);
-  return probingProducts;
-};
+/** Loads libraries off this thread, once. */
+class Probe {
+  readonly #begin: () => Promise<void>;
+  #probing: Promise<void> | undefined;
+  #isDone = false;
+
+  constructor(begin: () => Promise<void>) {
+    this.#begin = begin;
+  }
+
+  /** Undefined: they are loaded. */
+  waited(): Promise<void> | undefined {
+    if (this.#isDone) return undefined;
+    this.#probing ??= this.#begin().then(() => {
+      this.#isDone = true;
+    });
+    return this.#probing;
+  }
+}
+
+const drivers = new Probe(probeCuda);
+const products = new Probe(async () => {
+  await drivers.waited();
+  await probeCutensor();
+});
+
+/**
+ * Loads CUDA's libraries off this thread, once; cuTENSOR, which is large, where there are products. Undefined: they are there,
+ * and nothing is to be waited for.
+ */
+export const probed = (hasProducts: boolean): Promise<void> | undefined =>
+  (hasProducts ? products : drivers).waited();
 
 /** How to have CUDA C checked without a GPU. */
 export const SIMULATOR_HINT =

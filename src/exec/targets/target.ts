@@ -47,7 +47,7 @@ export interface Target {
    * Loads its libraries off this thread, once, those of products where there are such; without it, there are
    * none.
    */
-  readonly probe?: (hasProducts: boolean) => Promise<void>;
+  readonly probe?: (hasProducts: boolean) => Promise<void> | undefined;
   /** The libraries of products that are there. */
   readonly productLibraries: () => readonly ProductLibrary[];
   /** The forms of users' kernels that it runs. */
