@@ -23,6 +23,7 @@
 #include "runtime/run.h"
 #include "runtime/settings.h"
 #include "runtime/sink-output.h"
+#include "runtime/small-run.h"
 #include "runtime/temporary-path.h"
 #include "runtime/tile-queue.h"
 #include "runtime/time-tape.h"
@@ -52,6 +53,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<weft::addSteps>(exports, "addSteps");
   add<weft::endProgram>(exports, "endProgram");
   add<weft::run>(exports, "run");
+  add<weft::runSmall>(exports, "runSmall");
   exports.Set("settle", Napi::Function::New<settleOwn>(env, "settle"));
   add<weft::guardPath>(exports, "guardPath");
   add<weft::releasePath>(exports, "releasePath");

@@ -13,6 +13,7 @@
 #include "runtime/host-sink.h"
 #include "runtime/program.h"
 #include "runtime/scratch-file.h"
+#include "runtime/small-run.h"
 #include "shared/layout.h"
 
 namespace weft {
@@ -158,6 +159,35 @@ std::shared_ptr<Memory> readToHost(HostSource& source, const CancelFlag& cancel)
   std::shared_ptr<Memory> memory = allocateHost(source.byteLength(), host::Purpose::work);
   readAll(source, reinterpret_cast<void*>(memory->address), cancel);
   return memory;
+}
+
+bool computeSmall(const Program& program, const std::byte* const* inputs, std::byte* const* outputs,
+                  const uint8_t* numbers) {
+  std::unique_lock<std::mutex> permit;
+  if (hasRoutines(program)) {
+    permit = cpu::tryLibraryPermit();
+    if (!permit) return false;
+  }
+  host::Block arena;
+  if (program.arenaByteLength > 0) arena = host::allocate(program.arenaByteLength, host::Purpose::work);
+  // Small programs have no values outside of memory.
+  std::vector<HostView> views(program.buffers.size());
+  for (size_t i = 0; i < views.size(); i++) {
+    const BufferSpec& buffer = program.buffers[i];
+    if (buffer.role == Role::temporary)
+      views[i] = {arena.as<std::byte>() + buffer.offset, 0, buffer.byteLength};
+  }
+  const auto place = [&](size_t buffer, std::byte* data) {
+    views[buffer] = {data, 0, program.buffers[buffer].byteLength};
+  };
+  // Steps only read inputs.
+  for (size_t i = 0; i < program.inputs.size(); i++)
+    place(program.inputs[i], const_cast<std::byte*>(inputs[i]));
+  for (size_t i = 0; i < program.outputs.size(); i++) place(program.outputs[i], outputs[i]);
+  static const CancelFlag never{false};
+  CpuSteps steps(program, std::move(views), numbers, &never);
+  for (const Step& step : program.steps) steps.run(step);
+  return true;
 }
 
 Device& cpuDevice() {

@@ -18,11 +18,13 @@ import {
   type ProgramSpec,
   probeCuda,
   run,
+  runSmall,
   type StepSpec,
   trim,
 } from '../../src/exec/native/native.js';
 import { addon } from '../../src/exec/native/native-addon.js';
 import { dtypeCode } from '../../src/graph/dtype.js';
+import type { DeviceBuffer } from '../../src/graph/expr.js';
 import { ArgumentError, CompileError, DeviceError } from '../../src/host/errors.js';
 import { whyNoNvrtc, withoutNvrtc } from '../support/nvrtc.js';
 
@@ -236,6 +238,46 @@ describe('a run that does not fit its program is refused', () => {
     await expect(run(createCancel() as typeof program, [a, b], { outputs: ['host'] })).rejects.toBeInstanceOf(
       ArgumentError,
     );
+  });
+});
+
+describe('a small run', () => {
+  const short = (): ProgramSpec => ({ ...spec(), hasShortCalls: true });
+  const small = createProgram(short());
+
+  it('gives its results in the call, in memory of their own', async () => {
+    const [first] = runSmall(small, [a, b], undefined)!;
+    const [second] = runSmall(small, [b, a], undefined)!;
+    expect([first, second].map(floats)).toEqual([
+      [1, 2, 3, 4],
+      [15, 22, 7, 10],
+    ]);
+    const { outputs } = await run(small, [a, b], { outputs: ['host'] });
+    expect(outputs.map(floats)).toEqual([[1, 2, 3, 4]]);
+    const [stored] = (await run(small, [a, b], { outputs: ['device'] })).outputs;
+    expect(runSmall(small, [stored as DeviceBuffer, b], undefined)!.map(floats)).toEqual([[1, 2, 3, 4]]);
+  });
+
+  it('computes nothing where others are to find out what is wrong, or do the work', () => {
+    const gone = new Float32Array(4);
+    structuredClone(gone.buffer, { transfer: [gone.buffer] });
+    for (const input of [gone, new Float32Array(3), new Float32Array(5), { chunks: [new Uint8Array(16)] }])
+      expect(runSmall(small, [a, input], undefined)).toBe(undefined);
+    expect(runSmall(small, [a], undefined)).toBe(undefined);
+    const withoutShortCalls = createProgram(spec());
+    expect(runSmall(withoutShortCalls, [a, b], undefined)).toBe(undefined);
+  });
+
+  it('is refused for what is no program, and for a result of other bytes', () => {
+    expect(() => runSmall(createCancel() as typeof small, [a, b], undefined)).toThrow(ArgumentError);
+    const given = short();
+    const draft = addon().beginProgram(given);
+    addon().addBuffers(draft, given, given.buffers.length);
+    addon().addSteps(draft, given, given.steps.length);
+    const program = addon().endProgram(draft, given);
+    for (const result of [new ArrayBuffer(12), new Float32Array(4), undefined])
+      expect(() => addon().runSmall(program, a, b, result)).toThrow(/output 0/);
+    expect(addon().runSmall(program, a, b, new ArrayBuffer(16))).toBe(true);
   });
 });
 

@@ -74,6 +74,11 @@ interface Addon {
     tileQueue: object | undefined,
     numbers: Uint8Array | undefined,
   ): RawResult | Promise<RawResult>;
+  /**
+   * Runs a small program of the CPU: the memory of its inputs, of its outputs, then its constants. True: the outputs are
+   * there; false: `run` is to be called; undefined: for each run of this program.
+   */
+  runSmall(program: object, ...memory: readonly (object | undefined)[]): boolean | undefined;
   settle(pollsAgain: boolean, spins: boolean): number;
   writeFiles(bytes: ArrayBuffer, files: readonly FileOutput[]): Promise<readonly number[]>;
   allocateHost(device: string, byteLength: number, lockByteLength: number | undefined): object;

@@ -183,6 +183,8 @@ class LoadedProgram implements NativeProgram {
   readonly #byteLengths: readonly number[];
   /** Bytes of results of the CPU in memory that the engine did not allocate. */
   readonly resultBytes: number;
+  /** Whether runs whose results come to the host may be computed in the call that asks for them. */
+  #isSmall: boolean;
   /** Milliseconds that the last run was waited for. */
   #waited = 0;
 
@@ -194,6 +196,7 @@ class LoadedProgram implements NativeProgram {
     );
     const ofOurs = this.#byteLengths.filter((byteLength) => byteLength > MOST_COPIED_BYTES);
     this.resultBytes = this.isOnHost ? ofOurs.reduce((sum, byteLength) => sum + byteLength, 0) : 0;
+    this.#isSmall = this.isOnHost && ofOurs.length === 0;
   }
 
   get isOnHost(): boolean {
@@ -203,6 +206,23 @@ class LoadedProgram implements NativeProgram {
   static handleOf(program: NativeProgram): object {
     if (!(#handle in program)) throw new ArgumentError('[run] expected a program of this thread');
     return program.#handle;
+  }
+
+  /** The results of a run that was small; undefined: it is to go the way of others. */
+  runSmall(inputs: readonly RunInput[], numbers: Uint8Array | undefined): ArrayBuffer[] | undefined {
+    if (!this.#isSmall) return undefined;
+    const memory: (object | undefined)[] = [];
+    for (const input of inputs) memory.push(rawInput(input));
+    const results: ArrayBuffer[] = [];
+    for (const byteLength of this.#byteLengths) {
+      const result = new ArrayBuffer(byteLength);
+      results.push(result);
+      memory.push(result);
+    }
+    if (numbers !== undefined) memory.push(numbers);
+    const isThere = addon().runSmall(this.#handle, ...memory);
+    if (isThere === undefined) this.#isSmall = false;
+    return isThere === true ? results : undefined;
   }
 
   /** The result of a run that has begun. Its completion is polled: a wake-up takes longer. */
@@ -308,6 +328,23 @@ export function runNow(
       collector.count(loaded.resultBytes);
     const given = addon().run(handle, read, keep, cancel, timeline, whenQueued, ahead, tileQueue, numbers);
     return given instanceof Promise ? loaded.awaited(given) : loaded.resultOf(given);
+  } catch (error) {
+    throw typed(error);
+  }
+}
+
+/**
+ * The results of a small run of the CPU, all of which come to the host; throws at once. Undefined: it is not such a run, or
+ * has to wait, and nothing was computed.
+ */
+export function runSmall(
+  program: NativeProgram,
+  inputs: readonly RunInput[],
+  numbers: Uint8Array | undefined,
+): ArrayBuffer[] | undefined {
+  try {
+    LoadedProgram.handleOf(program);
+    return (program as LoadedProgram).runSmall(inputs, numbers);
   } catch (error) {
     throw typed(error);
   }
