@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -74,7 +75,13 @@ void leaveCaller() {
   if (sched_getaffinity(0, sizeof all, &all) != 0) return;
   cpu_set_t others = all;
   CPU_CLR(own, &others);
-  if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+  // To every processor, as a thread keeps to those it asked for where its cgroup has more later; to its own
+  // where these were fewer than its cgroup's.
+  cpu_set_t every, found;
+  std::memset(&every, 0xff, sizeof every);
+  if (sched_setaffinity(0, sizeof every, &every) != 0 || sched_getaffinity(0, sizeof found, &found) != 0 ||
+      !CPU_EQUAL(&found, &all))
     sched_setaffinity(0, sizeof all, &all);
 }
 #else
