@@ -42,9 +42,9 @@ void fillRows(const Dense& d, const RoutineJob& job, Range rows, ThreadPool& poo
   pool.parallelFor((rows.last - rows.first + inTask - 1) / inTask, [&](int64_t task, int) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
     const int64_t first = rows.first + task * inTask, last = std::min(rows.last, first + inTask);
-    std::fill(out + first * d.columns, out + last * d.columns, Element{});
     for (int64_t row = first; row < last; row++) {
       Element* const to = out + row * d.columns;
+      std::fill(to, to + d.columns, Element{});
       for (int64_t k = lines.begin(row), end = lines.end(row); k < end; k++)
         to[insideOf(lines.places[k], d.columns)] = values[k];
     }
