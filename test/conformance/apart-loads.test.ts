@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { CPU } from '../../src/exec/targets/device.js';
 import { bytesMoved } from '../../src/exec/tiles/loop-sweeps.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
-import { compute, type Lazy, lazy, loadNpy, npy, plan } from '../../src/index.js';
+import { compute, fromReader, type Lazy, lazy, loadNpy, npy, plan } from '../../src/index.js';
 import { backends, isSimulated, runsOthers } from '../support/backends.js';
 import { bitsOf } from '../support/budget-corpus.js';
 import { planOnDevice } from '../support/device-plan.js';
@@ -113,5 +113,22 @@ describe.runIf(runsOthers)('sums of a file over the last of them', () => {
     });
     // Tiles of shares begin within those of sums, some of which are made twice.
     expect(bytesMoved(within)).toBeLessThan(2.25 * 4 * length);
+  });
+});
+
+describe.runIf(runsOthers)('products that fit in wide panels, or with a factor held', () => {
+  const ofFile = (...shape: readonly number[]): Lazy =>
+    fromReader((_, count) => new Float64Array(count), { shape, dtype: 'float64' });
+  const copiedWithin = (result: Lazy, part: number): number => {
+    const { peakBytes } = plan([result], { device: 'cpu' });
+    const budget = Math.floor(peakBytes / part);
+    return bytesMoved(planOnDevice(canonicalize([result.expr]), CPU, { budget }).plan);
+  };
+
+  it('are not cut into panels that copy more', () => {
+    expect(copiedWithin(ofFile(333, 333).cov(), 2)).toBe(0);
+    const ofMemory = (m: number, n: number): Lazy => lazy(new Float64Array(m * n), { shape: [m, n] });
+    const product = ofMemory(1500, 333).matmul(ofFile(333, 100)).add(ofMemory(1500, 100));
+    expect(copiedWithin(product, 8)).toBeLessThan(16e6);
   });
 });

@@ -17,7 +17,7 @@ import { withLoopCounters } from './loop-counters.js';
 import { withLoopRecords } from './loop-records.js';
 import { withOnePassScans } from './one-pass-scans.js';
 import { planOfInSlices } from './place.js';
-import type { DevicePlan, Step } from './plan.js';
+import { type DevicePlan, PRODUCT_PANELS, type ProductPanels, type Step } from './plan.js';
 import { inStreams } from './plan-streams.js';
 import { inReadBlocks } from './read-blocks.js';
 import { withRowsInPlace } from './row-states.js';
@@ -69,12 +69,13 @@ export class DevicePlanner {
     const whole = this.#inOnePass && (yield* this.#inOnePass.planWhole(budget));
     if (whole !== undefined) return whole;
     let refused: NoFit | undefined;
-    for (const stepList of this.#stepLists) {
-      yield;
-      const found = yield* stepList().plan(budget);
-      if (!('needed' in found)) return found;
-      if (refused === undefined || found.needed < refused.needed) refused = found;
-    }
+    for (const panels of PRODUCT_PANELS)
+      for (const stepList of this.#stepLists) {
+        yield;
+        const found = yield* stepList().plan(budget, panels);
+        if (!('needed' in found)) return found;
+        if (refused === undefined || found.needed < refused.needed) refused = found;
+      }
     return refused!;
   }
 }
@@ -122,8 +123,10 @@ class StepListPlanner {
     });
   }
 
-  *plan(budget: number): Slices<DevicePlan | NoFit> {
-    return (yield* this.planWhole(budget)) ?? (yield* (yield* this.#swept()).plan(budget));
+  /** Of panels other than wide ones, those in sweeps alone: what fits as a whole was found with wide ones. */
+  *plan(budget: number, panels: ProductPanels): Slices<DevicePlan | NoFit> {
+    const whole = panels === 'wide' ? yield* this.planWhole(budget) : undefined;
+    return whole ?? (yield* (yield* this.#swept()).plan(budget, panels));
   }
 
   /** The plan whose inputs and results are whole; undefined: it does not fit. */

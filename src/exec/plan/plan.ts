@@ -76,6 +76,14 @@ export interface SweepWindows {
   readonly windows: Float64Array;
 }
 
+/**
+ * How products are cut into blocks, each where nothing else fits with those before, which copy less: panels of two factors;
+ * of a matrix and itself, too, as if those were two; narrow ones on the CPU, whose kernels add up parts of any in the order
+ * of the whole.
+ */
+export const PRODUCT_PANELS = ['wide', 'apart', 'narrow'] as const;
+export type ProductPanels = (typeof PRODUCT_PANELS)[number];
+
 /** A product whose result passes through memory panel by panel (`tiles/panels.ts`), and why. */
 export interface Panels {
   /** Of the buffer that it would be stored in. */

@@ -11,7 +11,7 @@ import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { aligned } from '../plan/memory.js';
 import { besideSlots, heldOutside, isInArena } from '../plan/place.js';
-import type { LoopState, LoopStep, Step, SweepWindows } from '../plan/plan.js';
+import type { LoopState, LoopStep, ProductPanels, Step, SweepWindows } from '../plan/plan.js';
 import { type Fitted, planWithinInSlices } from '../plan/plan-within.js';
 import { heldByLoop, type Stage, type Staged, type StagedBuffer } from '../plan/stages.js';
 import { buffersOf } from '../plan/step-buffers.js';
@@ -54,6 +54,7 @@ export interface Choice extends SweepRules {
   /** Bytes from which on buffers are windowed. */
   readonly threshold: number;
   readonly inBlocks: boolean;
+  readonly panels: ProductPanels;
   /** Whether partial results of reductions are windowed, too. */
   readonly cutsPartials: boolean;
   /** Whether kernels take elements of windowed buffers in windows of indices. */
@@ -240,7 +241,8 @@ export class Attempt {
 
   /** A call in blocks, two operands of which are one windowed buffer: an input has windows twice, another value a copy. */
   #factorsApart(step: CallStep): readonly Step[] {
-    const twice = this.#rules.inBlocks ? callRow(step).blocks?.twice?.(step) : undefined;
+    const { inBlocks, panels } = this.#rules;
+    const twice = inBlocks && panels !== 'wide' ? callRow(step).blocks?.twice?.(step) : undefined;
     if (twice === undefined || this.#windowed[twice.buffer] !== true) return [step];
     const { role, byteLength } = this.#buffers[twice.buffer]!;
     if (role === 'input') return [twice.apart(this.#addAlias(twice.buffer))];

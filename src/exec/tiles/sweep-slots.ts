@@ -2,7 +2,7 @@ import { remembered } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
 import { DEVICE_ALIGNMENT } from '../../shared/layout.js';
 import { aligned, type Lifetime, placeInArena } from '../plan/memory.js';
-import type { Panels, Step, SweepWindows, TakenWindows } from '../plan/plan.js';
+import type { Panels, ProductPanels, Step, SweepWindows, TakenWindows } from '../plan/plan.js';
 import { TileMaker } from './moved-tiles.js';
 import { byBuffer, kept, type Name, ofEach, type Renaming, renamed } from './renaming.js';
 import type { BytePitches } from './sweep-cuts.js';
@@ -31,6 +31,8 @@ export interface SlotRules {
   readonly pitches: BytePitches;
   /** As of `SweepRules`. */
   readonly packsRows?: boolean | undefined;
+  /** As of `Choice`. */
+  readonly panels?: ProductPanels | undefined;
   /** Of a GPU, for the time that calls in blocks take; without it, what copies least is taken. */
   readonly multiprocessors?: number | undefined;
 }

@@ -7,9 +7,17 @@
  */
 import { once, onceInSlices } from '../../host/once.js';
 import type { Slices } from '../../host/slices.js';
+import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
-import { type DevicePlan, kernelsOf, sweepsOf, takesInParts } from '../plan/plan.js';
+import {
+  type DevicePlan,
+  kernelsOf,
+  PRODUCT_PANELS,
+  type ProductPanels,
+  sweepsOf,
+  takesInParts,
+} from '../plan/plan.js';
 import type { Fitted } from '../plan/plan-within.js';
 import { ownBuffer, type StepList } from '../plan/step-list.js';
 import { takenBytes } from './index-windows.js';
@@ -21,28 +29,30 @@ import { BYTES_OF_A_TILE } from './tile-costs.js';
 
 export class SweepPlanner {
   readonly #whole: NoFit;
-  /** By way of letting values wait: those before are better. */
-  readonly #ways: readonly (readonly Unrolled[])[];
+  /** By way of cutting products, then of letting values wait: those before are better. */
+  readonly #ways: ReadonlyMap<ProductPanels, readonly (readonly Unrolled[])[]>;
 
   /** `whole`: what the job needs as a whole. */
   constructor(stepList: StepList, model: DeviceModel, whole: NoFit) {
     this.#whole = whole;
     const { sweeps } = model;
     if (sweeps === undefined) {
-      this.#ways = [];
+      this.#ways = new Map();
       return;
     }
     const apart = sweeps.canReadBack ? stepList : withResultsApart(stepList, sweeps.worksOf);
     const stepLists = unrollings(apart, sweeps.worksOf);
-    this.#ways = waysToWait(sweeps, apart).map((way) =>
-      stepLists.map((each) => new Unrolled(each, { ...model, sweeps: way }, whole)),
-    );
+    const waysIn = (panels: ProductPanels): Unrolled[][] =>
+      waysToWait(sweeps, apart).map((way) =>
+        stepLists.map((each) => new Unrolled(each, { ...model, sweeps: way }, panels, whole)),
+      );
+    this.#ways = new Map(panelsOf(sweeps, apart).map((panels) => [panels, waysIn(panels)]));
   }
 
-  /** A plan that holds at most `budget` bytes. */
-  *plan(budget: number): Slices<DevicePlan | NoFit> {
+  /** A plan that holds at most `budget` bytes, with products in such panels. */
+  *plan(budget: number, panels: ProductPanels): Slices<DevicePlan | NoFit> {
     let least = this.#whole;
-    for (const unrolled of this.#ways) {
+    for (const unrolled of this.#ways.get(panels) ?? []) {
       const found = yield* this.#planOne(unrolled, budget);
       if (!('needed' in found)) return found;
       if (least === this.#whole || (found !== this.#whole && found.needed < least.needed)) least = found;
@@ -85,6 +95,14 @@ function waysToWait(rules: SweepRules, { steps }: StepList): SweepRules[] {
   return [{ ...rules, canSpill: false }, spilled, { ...spilled, isApart: true }];
 }
 
+/** The panels that change anything. */
+function panelsOf({ multiprocessors }: SweepRules, { steps }: StepList): ProductPanels[] {
+  const calls = steps.filter(({ kind }) => kind === 'call') as CallStep[];
+  const hasTwice = calls.some((step) => callRow(step).blocks?.twice?.(step) !== undefined);
+  const hasNarrow = multiprocessors === undefined && calls.some((step) => callRow(step).blocks !== undefined);
+  return PRODUCT_PANELS.filter((panels) => panels === 'wide' || (panels === 'apart' ? hasTwice : hasNarrow));
+}
+
 const eitherWay = (hasBoth: boolean): readonly boolean[] => (hasBoth ? [false, true] : [false]);
 
 /** Bytes that are copied, and that could be while tiles are begun. */
@@ -112,11 +130,11 @@ class Unrolled {
   /** The choices of what is windowed, from the least of it on; undefined: the same as one before. */
   readonly #attempts: () => Slices<readonly (() => Attempt | undefined)[]>;
 
-  constructor(stepList: StepList, model: DeviceModel, whole: NoFit) {
+  constructor(stepList: StepList, model: DeviceModel, panels: ProductPanels, whole: NoFit) {
     this.#stepList = stepList;
     this.#whole = whole;
     this.#attempts = onceInSlices(function* () {
-      return attemptsOf(yield* sweptJob(stepList, model));
+      return attemptsOf(yield* sweptJob(stepList, model), panels);
     });
   }
 
@@ -155,7 +173,7 @@ class Unrolled {
 }
 
 /** The choices of what is windowed, from the least of it on; undefined: the same as one before. */
-function attemptsOf(job: SweptJob): readonly (() => Attempt | undefined)[] {
+function attemptsOf(job: SweptJob, panels: ProductPanels): readonly (() => Attempt | undefined)[] {
   const { stepList, model, scratch } = job;
   const taken = stepList.steps.flatMap(kernelsOf).flatMap(takenBytes);
   const buffers = [...stepList.buffers, ...taken.map((bytes) => ownBuffer('', bytes))];
@@ -163,13 +181,14 @@ function attemptsOf(job: SweptJob): readonly (() => Attempt | undefined)[] {
   const hasBlocks = stepList.steps.some((step) => step.kind === 'call' && callRow(step).blocks !== undefined);
   const known = new Set<string>();
   const attempt = (how: Pick<Choice, 'threshold' | 'inBlocks' | 'cutsPartials' | 'takesInWindows'>) => {
-    const one = new Attempt(job, { ...model.sweeps!, ...how });
+    const one = new Attempt(job, { ...model.sweeps!, ...how, panels });
     if (known.has(one.key)) return undefined;
     known.add(one.key);
     return one;
   };
   return sizes.flatMap((threshold) =>
-    eitherWay(hasBlocks).flatMap((inBlocks) =>
+    // Other panels are of calls in blocks.
+    (panels === 'wide' ? eitherWay(hasBlocks) : [true]).flatMap((inBlocks) =>
       eitherWay(scratch.partials.size > 0).flatMap((cutsPartials) =>
         eitherWay(taken.length > 0).map((takesInWindows) =>
           once(() => attempt({ threshold, inBlocks, cutsPartials, takesInWindows })),

@@ -216,7 +216,7 @@ export function panelSizer(swept: SweptTask, step: MatmulStep, rules: SlotRules)
     );
     return [panelChooser(swept, step, rules, granules, 1), ...cut];
   };
-  const choosers = [...ways(WIDE), ...(rules.multiprocessors === undefined ? ways(NARROW) : [])];
+  const choosers = [...ways(WIDE), ...(rules.panels === 'narrow' ? ways(NARROW) : [])];
   return function* (room) {
     let needed = Number.POSITIVE_INFINITY;
     for (const choose of choosers) {
