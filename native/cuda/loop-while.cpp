@@ -1,6 +1,6 @@
 // Queues loops with a condition. The host reads it back while the next run of the body, which leaves the
-// states before it as they are, is under way; that counts only if it is to. Steps that write states in place
-// come once that is known.
+// states before it as they are, is under way; that counts only if it is to. Steps that write states in place,
+// and loops with conditions of their own, come once that is known.
 //
 // Where the body is launches alone and the driver has conditional nodes, a graph takes over after some steps,
 // and kernels of its own decide on the device (src/codegen/cuda/loop-check.ts). A launch of it ends after a

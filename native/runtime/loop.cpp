@@ -125,12 +125,21 @@ bool usesBuffer(const Step& step, int buffer) {
   return std::find(used.begin(), used.end(), buffer) != used.end();
 }
 
+// Whether a step is a loop with a condition, or has one: beyond the last step that may never end.
+bool mayNotEnd(const Step& step) {
+  const auto* loop = std::get_if<std::shared_ptr<const Loop>>(&step);
+  if (loop == nullptr) return false;
+  return (*loop)->condition >= 0 || std::any_of((*loop)->body.begin(), (*loop)->body.end(), mayNotEnd);
+}
+
 size_t tailOf(const Loop& loop) {
   size_t tail = 0;
   const auto writes = [&](const LoopState& state) {
     return state.isInPlace() && usesBuffer(loop.body[tail], state.next);
   };
-  while (tail < loop.body.size() && std::none_of(loop.states.begin(), loop.states.end(), writes)) tail++;
+  while (tail < loop.body.size() && !mayNotEnd(loop.body[tail]) &&
+         std::none_of(loop.states.begin(), loop.states.end(), writes))
+    tail++;
   return tail;
 }
 

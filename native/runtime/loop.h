@@ -57,7 +57,8 @@ struct Loop {
   int64_t stepsAtOnce;
   std::vector<LoopState> states;
   std::vector<Step> body;
-  // The first step of the body that may write a state in place: those before it leave all states as they are.
+  // The first step of the body that may write a state in place, or never end: those before it can be run once
+  // too often.
   size_t tail = 0;
   // Of a body of launches alone.
   std::optional<LoopCheck> check;

@@ -3,7 +3,7 @@
  * a condition is read back while the next step begins, on several devices, and whichever call fails.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { DeviceError, synchronize } from '../../src/index.js';
+import { compute, DeviceError, lazy, synchronize, whileLoop } from '../../src/index.js';
 import { checkBudgets, meterOf } from '../support/budget-corpus.js';
 import { bitsOfAll, randomRowStates, rowStateJobs } from '../support/row-state-jobs.js';
 import { describeSimulator, setDevices, setFaults, setSchedule, show, takeProblems } from './simulator.js';
@@ -101,4 +101,25 @@ describe('states of which a step sets a row, on a GPU', () => {
     }
     expect(takeProblems().map(show)).toEqual([]);
   });
+});
+
+it('runs a loop in a loop only where its step counts: behind the last it would not end', async () => {
+  const number = (value: number) => lazy(value, { dtype: 'float64' });
+  const [x, count] = whileLoop(
+    ([x]) => x.greater(0),
+    ([x, count]) => {
+      const [, steps] = whileLoop(
+        ([y]) => y.greater(0),
+        ([y, steps]) => [y.sub(x), steps.add(1)],
+        [number(10), number(0)],
+        { max: 1e6 },
+      );
+      return [x.sub(1), count.add(steps)];
+    },
+    [number(3), number(0)],
+  );
+  setFaults([]);
+  const results = await compute([x, count], { device });
+  expect(results.map((array) => Number(array.data[0]))).toEqual([0, 19]);
+  expect(describeSimulator().counts.cuMemcpyDtoHAsync_v2).toBeLessThan(100);
 });
