@@ -53,13 +53,10 @@ export class ResultCollector {
 function youngCollection(): (() => void) | null {
   const { versions } = process;
   if ([versions.electron, versions.bun, versions.deno].some((version) => version !== undefined)) return null;
-  const options = [...process.execArgv, ...commandLine()];
-  if (options.some((option) => FROZEN_FLAGS.test(option))) return null;
+  if ([...process.execArgv, ...commandLine()].some((option) => FROZEN_FLAGS.test(option))) return null;
   try {
     const collect = givenCollection() ?? exposedCollection();
-    if (collect === undefined) return null;
-    const young = (): void => collect({ type: 'minor' });
-    return options.some((option) => FEWER_THREADS.test(option)) ? young : () => inOneThread(young);
+    return collect === undefined ? null : () => collect({ type: 'minor' });
   } catch {
     return null;
   }
@@ -68,18 +65,6 @@ function youngCollection(): (() => void) | null {
 type Collect = (options: { readonly type: 'minor' }) => void;
 
 const FROZEN_FLAGS = /^--freeze[-_]flags[-_]after[-_]init$/;
-/** Options of a program that has V8 collect in one thread already. */
-const FEWER_THREADS = /^--(no[-_]?parallel[-_]scavenge|single[-_]threaded([-_]gc)?)$/;
-
-/** Few objects are left: to wake other threads of V8's, and to wait for them, takes longer than to look at all in this one. */
-function inOneThread(collect: () => void): void {
-  setFlagsFromString('--no-parallel-scavenge');
-  try {
-    collect();
-  } finally {
-    setFlagsFromString('--parallel-scavenge');
-  }
-}
 
 /** The arguments of the process, where the system tells them: a worker may have been given options of its own. */
 function commandLine(): string[] {
