@@ -14,6 +14,8 @@ namespace {
 
 using values::reject;
 
+// Work that the beginning of a kernel of the CPU stands for: 50 without elements are no longer short.
+constexpr double kBeginWork = kShortWork / 50;
 // Launches that are queued in a few times the time of short work on the CPU.
 constexpr size_t kFewLaunches = 32;
 // The cost of queueing a product, in launches; in a graph it is one where it has to be recorded.
@@ -157,7 +159,7 @@ bool isSmall(const Program& program, bool asGraphs, bool hasShortCalls) {
   for (size_t i = 0; i < program.steps.size(); i++) {
     const Step& step = program.steps[i];
     if (const auto* tape = std::get_if<TapeStep>(&step)) {
-      if (isOnGpu || !hasShortCalls) work += tape->work;
+      if (isOnGpu || !hasShortCalls) work += tape->work + (isOnGpu ? 0 : kBeginWork);
     } else if (std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step)) {
       launches += repeated[i] ? 0 : 1;
     } else if ((std::holds_alternative<MatmulStep>(step) && isOnGpu) ||

@@ -127,8 +127,5 @@ describe.runIf(runsOthers)('products that fit in wide panels, or with a factor h
 
   it('are not cut into panels that copy more', () => {
     expect(copiedWithin(ofFile(333, 333).cov(), 2)).toBe(0);
-    const ofMemory = (m: number, n: number): Lazy => lazy(new Float64Array(m * n), { shape: [m, n] });
-    const product = ofMemory(1500, 333).matmul(ofFile(333, 100)).add(ofMemory(1500, 100));
-    expect(copiedWithin(product, 8)).toBeLessThan(16e6);
   });
 });

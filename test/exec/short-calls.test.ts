@@ -2,6 +2,7 @@
  * Products and routines of the CPU that take no longer than to wake a thread are computed by the call that asks for them.
  */
 import { describe, expect, it } from 'vitest';
+import { createProgram, runSmall } from '../../src/exec/native/native.js';
 import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
 import { programOf } from '../../src/exec/run/program.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
@@ -23,6 +24,14 @@ const square = (n: number, count?: number): Lazy =>
   lazy(Float64Array.from({ length: n * n * (count ?? 1) }, (_, k) => Math.sin(k * k))).reshape(
     count === undefined ? [n, n] : [count, n, n],
   );
+
+/** Products of two rows in a row, each of which is a kernel. */
+const kernels = (count: number): Lazy => {
+  const a = square(2);
+  let x = a;
+  for (let k = 0; k < count; k++) x = x.matmul(a);
+  return x;
+};
 
 /** So many rows of three elements each, as a lazy graph makes them and as the device holds them. */
 const line = (rows: number) => sparse.diags([-1, 2, -1], [-1, 0, 1], [rows, rows]).persist(options);
@@ -81,6 +90,15 @@ describe('calls of the CPU', () => {
     ['a sort, whose time nobody knows', false, () => square(10).sort()],
   ])('%s is short: %s', async (_, isShort, of) => {
     expect((await specOf(of())).hasShortCalls ?? false).toBe(isShort);
+  });
+
+  it.each([
+    [10, true],
+    [60, false],
+  ])('%i small kernels are computed where they are asked for: %s', async (count, isShort) => {
+    const program = createProgram(await specOf(kernels(count)));
+    const there = runSmall(program, [new Float64Array(4)], undefined);
+    expect(there?.map((each) => [...new Float64Array(each)])).toEqual(isShort ? [[0, 0, 0, 0]] : undefined);
   });
 
   it('have the bits of longer computes', async () => {
