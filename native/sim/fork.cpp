@@ -6,6 +6,9 @@
 #include <cinttypes>
 #include <cstdio>
 
+// Of libuv, whose header Node-API's do not bring along.
+extern "C" int uv_loop_fork(uv_loop_s* loop);
+
 namespace weft::sim {
 namespace {
 
@@ -33,8 +36,13 @@ napi_value forkProcess(napi_env env, napi_callback_info) {
   giveAllToCopies();
   napi_value result = nullptr;
   const pid_t pid = fork();
-  // A copy that stands still would outlive its test.
-  if (pid == 0) alarm(kLongestLife);
+  if (pid == 0) {
+    // A copy that stands still would outlive its test.
+    alarm(kLongestLife);
+    // A loop that is turned in a copy takes events that its parent waits for.
+    uv_loop_s* loop = nullptr;
+    if (napi_get_uv_event_loop(env, &loop) == napi_ok) uv_loop_fork(loop);
+  }
   napi_create_int32(env, pid, &result);
   return result;
 }
