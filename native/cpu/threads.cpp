@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -13,18 +12,12 @@
 #include <pthread.h>
 #include <signal.h>
 #endif
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 namespace weft::cpu {
 namespace {
 
 // How long a thread looks for work, or for the end of a job, before it sleeps: a wake-up costs about as much.
 constexpr auto kSpin = std::chrono::microseconds(50);
-// While processors are free it waits for the next job as long as calls in a row leave between theirs: a
-// thread that is woken begins 20 to 40 us late, and once in ten times on its caller's processor.
-constexpr auto kIdleSpin = std::chrono::microseconds(300);
 // Pieces that each thread's share is claimed in, at least: what is lost at the end of a job is a fraction of
 // one.
 constexpr int64_t kPiecesPerThread = 64;
@@ -59,35 +52,6 @@ struct Inside {
   int worker = 0;
 };
 thread_local Inside inside;
-
-#ifdef __linux__
-// The processor of the thread that opened the last job.
-std::atomic<int> callersProcessor{-1};
-
-void noteCaller() { callersProcessor.store(sched_getcpu(), std::memory_order_relaxed); }
-
-// Goes to another processor than the caller's, where a thread comes to a job late. A system that finds none
-// idle leaves it where it was, for many calls.
-void leaveCaller() {
-  const int own = sched_getcpu();
-  cpu_set_t all;
-  if (own < 0 || own >= CPU_SETSIZE || own != callersProcessor.load(std::memory_order_relaxed)) return;
-  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
-  cpu_set_t others = all;
-  CPU_CLR(own, &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-  // To every processor, as a thread keeps to those it asked for where its cgroup has more later; to its own
-  // where these were fewer than its cgroup's.
-  cpu_set_t every, found;
-  std::memset(&every, 0xff, sizeof every);
-  if (sched_setaffinity(0, sizeof every, &every) != 0 || sched_getaffinity(0, sizeof found, &found) != 0 ||
-      !CPU_EQUAL(&found, &all))
-    sched_setaffinity(0, sizeof all, &all);
-}
-#else
-void noteCaller() {}
-void leaveCaller() {}
-#endif
 
 }  // namespace
 
@@ -127,7 +91,6 @@ void ThreadPool::run(int64_t tasks, Call call, void* context, int maxThreads, Di
   job_ = {call, context, std::max<int64_t>(1, tasks / (kPiecesPerThread * threads)),
           static_cast<int>(shares_.size())};
   failed_.store(false, std::memory_order_relaxed);
-  noteCaller();
   const uint64_t number = numberOf(state_.load(std::memory_order_relaxed)) + uint64_t{1};
   state_.store((number << kNumberShift) | (static_cast<uint64_t>(threads - 1) << kPlacesShift));
   wake(threads - 1);
@@ -223,8 +186,7 @@ void ThreadPool::awaitJobAfter(uint32_t number) {
   const auto news = [this, number] {
     return numberOf(state_.load()) != number || stopping_.load(std::memory_order_relaxed);
   };
-  const auto least = spinOf(size());
-  if (awaitFor({least, least.count() > 0 ? kIdleSpin : least}, news)) return;
+  if (spinFor(spinOf(size()), news)) return;
   std::unique_lock lock(sleep_);
   sleepers_.fetch_add(1);
   wake_.wait(lock, news);
@@ -243,7 +205,6 @@ void ThreadPool::loop() {
     if (stopping_.load()) return;
     number = numberOf(state_.load());
     join();
-    if (spinOf(size()).count() > 0) leaveCaller();
   }
 }
 

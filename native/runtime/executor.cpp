@@ -16,9 +16,8 @@ namespace {
 
 // Longest time that leaving the process waits for work under way: users expect to be out within two seconds.
 constexpr auto kExitPatience = std::chrono::milliseconds(1200);
-// How long a thread without a job looks for one before it sleeps, and while processors are free.
+// How long a thread without a job looks for one before it sleeps.
 constexpr auto kIdleSpin = std::chrono::microseconds(100);
-constexpr auto kFreeSpin = std::chrono::microseconds(300);
 
 // Where the system does not tell it to exit handlers.
 constexpr int kUnknownStatus = -1;
@@ -82,13 +81,11 @@ void Executor::loop() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
 #endif
   std::unique_lock lock(mutex_);
-  const bool spins = threads_ == 1;
-  const Patience patience{spinLimit(spins ? kIdleSpin : std::chrono::microseconds(0)),
-                          spinLimit(spins ? kFreeSpin : std::chrono::microseconds(0))};
+  const auto spin = spinLimit(threads_ == 1 ? kIdleSpin : std::chrono::microseconds(0));
   for (;;) {
-    if (queue_.empty() && patience.most.count() > 0) {
+    if (queue_.empty() && spin.count() > 0) {
       lock.unlock();
-      awaitFor(patience, [this] { return queued_.load(std::memory_order_acquire) > 0; });
+      spinFor(spin, [this] { return queued_.load(std::memory_order_acquire) > 0; });
       lock.lock();
     }
     wake_.wait(lock, [this] { return !queue_.empty(); });
