@@ -203,7 +203,9 @@ it.each([
   expect(await starts(Int32Array.of(0, -1))).toEqual(ends);
   expect(await starts(BigUint64Array.of(1n, 2n))).toEqual(ends);
   for (const wrong of [Int32Array.of(0, 3), BigInt64Array.of(-4n), BigUint64Array.of(2n ** 64n - 1n)])
-    await expect(starts(wrong)).rejects.toThrow('[sparse.takeRows] expected indices from -3 to 2');
+    await expect(starts(wrong)).rejects.toThrow(
+      `[sparse.takeRows] expected indices from -3 to 2 for axis 0 of 3 elements: ${wrong.at(-1)}`,
+    );
 });
 
 it.each([

@@ -35,7 +35,7 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   }
   if (x.routine === 'sparseGather' && isGivenNumbers(x.parameters[0]!)) {
     const size = x.inputs[1]!.shape[0]! - 1;
-    return [{ indices: x.inputs[0]!, op: x.asked ?? 'take', axis: 0, from: -size, size, site }];
+    return [{ indices: asGiven(x.inputs[0]!), op: x.asked ?? 'take', axis: 0, from: -size, size, site }];
   }
   if (x.routine !== 'bins' && x.routine !== 'binSums') return NONE;
   const { bins: size, mode } =

@@ -2,17 +2,9 @@
  * Reading by arrays of indices: `take`, `takeAlongAxis`. Every export is also a method of Lazy and a free function
  * (`fluent.ts`).
  */
-import { expected, ShapeError } from '../host/errors.js';
 import type { Expr, IndexMode } from './expr.js';
-import { formatShape } from './format.js';
-import { denseStrides, sizeOfShape } from './graph.js';
-import { type IndexList, integers, listed } from './index-lists.js';
-import { constant, iota, isExpr, map } from './infer.js';
-import { indexAlong } from './joins.js';
-import { broadcastShapes, normalizeAxis } from './shape.js';
-import { taken } from './taking.js';
-import { broadcast, gather } from './view-nodes.js';
-import { flatten, reshape } from './views.js';
+import type { IndexList } from './index-lists.js';
+import { taken, takenAlong } from './taking.js';
 
 /** Options of `take`. */
 export interface TakeOptions {
@@ -65,27 +57,5 @@ export function takeAlongAxis(
   axis?: number,
   options?: TakeOptions,
 ): Expr {
-  const op = 'takeAlongAxis';
-  const ndim = x.shape.length;
-  const at = normalizeAxis(op, axis ?? -1, ndim);
-  const index = isExpr(indices) ? integers(op, indices) : listed(op, indices);
-  const others = (shape: readonly number[]): number[] => shape.map((size, k) => (k === at ? 1 : size));
-  if (index.shape.length !== ndim) {
-    const wanted = `indices of as many axes as ${formatShape(x.shape)}`;
-    throw new ShapeError(expected(op, wanted, formatShape(index.shape)));
-  }
-  const met = broadcastShapes(op, [others(x.shape), others(index.shape)]);
-  const shape = met.map((size, k) => (k === at ? index.shape[k]! : size));
-  // As indices of the axis itself: which are in range, and from its beginning.
-  const lines = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
-  const places = taken(op, lines, indices, at, options);
-  const strides = denseStrides(x.shape);
-  const parts = shape.flatMap((size, k): Expr[] => {
-    if (k === at || x.shape[k] === 1) return [];
-    return [map('multiply', [indexAlong(k, size, ndim), strides[k]!])];
-  });
-  const own = map('multiply', [reshape(places, [...index.shape]), strides[at]!]);
-  const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
-  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
-  return gather(flatten(x), broadcast(flat, shape), 0, 'clip', shape);
+  return takenAlong('takeAlongAxis', x, indices, axis, options);
 }

@@ -6,13 +6,14 @@ import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
 import type { Expr, IndexMode } from './expr.js';
 import { formatShape } from './format.js';
-import { sizeOfShape } from './graph.js';
+import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
-import { cast, constant, isExpr, map } from './infer.js';
+import { cast, constant, iota, isExpr, map } from './infer.js';
+import { indexAlong } from './joins.js';
 import { MODES } from './selectors.js';
-import { checkIndex, normalizeAxis } from './shape.js';
+import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
-import { flatten } from './views.js';
+import { flatten, reshape } from './views.js';
 
 /** The elements at some indices of an axis; without one, of the array as a line. */
 export function taken(
@@ -43,6 +44,38 @@ export function taken(
   const counted =
     mode === 'raise' ? list!.flat.map((value) => (value < 0n ? value + BigInt(size) : value)) : list!.flat;
   return gather(source, int64Array(counted, chosen), at, mode === 'raise' ? 'clip' : mode, shape);
+}
+
+/** One element for each index along an axis, the last one by default. */
+export function takenAlong(
+  op: string,
+  x: Expr,
+  indices: Expr | number | IndexList,
+  axis?: number,
+  options?: { readonly mode?: IndexMode },
+): Expr {
+  const ndim = x.shape.length;
+  const at = normalizeAxis(op, axis ?? -1, ndim);
+  const index = isExpr(indices) ? integers(op, indices) : listed(op, indices);
+  const others = (shape: readonly number[]): number[] => shape.map((size, k) => (k === at ? 1 : size));
+  if (index.shape.length !== ndim) {
+    const wanted = `indices of as many axes as ${formatShape(x.shape)}`;
+    throw new ShapeError(expected(op, wanted, formatShape(index.shape)));
+  }
+  const met = broadcastShapes(op, [others(x.shape), others(index.shape)]);
+  const shape = met.map((size, k) => (k === at ? index.shape[k]! : size));
+  // As indices of the axis itself: which are in range, and from its beginning.
+  const lines = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
+  const places = taken(op, lines, indices, at, options);
+  const strides = denseStrides(x.shape);
+  const parts = shape.flatMap((size, k): Expr[] => {
+    if (k === at || x.shape[k] === 1) return [];
+    return [map('multiply', [indexAlong(k, size, ndim), strides[k]!])];
+  });
+  const own = map('multiply', [reshape(places, [...index.shape]), strides[at]!]);
+  const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
+  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
+  return gather(flatten(x), broadcast(flat, shape), 0, 'clip', shape);
 }
 
 /** Indices as int64: those of uint64 that it does not hold are beyond all ends, not negative. */

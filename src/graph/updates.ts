@@ -9,9 +9,10 @@ import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
-import { take, takeAlongAxis } from './indexing.js';
+import { take } from './indexing.js';
 import { iota, isExpr, type Operand } from './infer.js';
 import { normalizeAxis } from './shape.js';
+import { takenAlong } from './taking.js';
 import { broadcast, reshape } from './view-nodes.js';
 import { flatten } from './views.js';
 import { modeOf, updatedIn, valuesFor } from './writing.js';
@@ -77,7 +78,7 @@ export function putAlongAxis(
   const op = 'putAlongAxis';
   const at = normalizeAxis(op, axis ?? -1, x.shape.length);
   const size = sizeOfShape(x.shape);
-  const places = takeAlongAxis(reshape(iota(size), x.shape), indicesOf(op, indices), at);
+  const places = takenAlong(op, reshape(iota(size), x.shape), indicesOf(op, indices), at);
   const given = valuesFor(op, 'set', x, values);
   if (given.shape.length > places.shape.length) {
     const wanted = `values that broadcast to ${formatShape(places.shape)}`;

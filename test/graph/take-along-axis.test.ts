@@ -44,6 +44,8 @@ describe('takeAlongAxis', () => {
     await expect(x.takeAlongAxis(far, 1).compute()).rejects.toThrow(RangeArgumentError);
     await expect(x.takeAlongAxis(far, 1).compute()).rejects.toThrow('axis 1 of 4 elements: -5');
     expect(() => x.takeAlongAxis([[0], [0], [4]])).toThrow(RangeArgumentError);
+    await expect(x.putAlongAxis(far, 0, 1).compute()).rejects.toThrow('[putAlongAxis] expected indices from');
+    expect(() => x.putAlongAxis([0], 0)).toThrow('[putAlongAxis] expected indices of as many axes');
   });
 
   it('has uint64 indices beyond int64 behind the end', async () => {
@@ -71,6 +73,7 @@ describe('takeAlongAxis', () => {
     await expect(wide.take(far, 0).compute()).rejects.toThrow(named);
     await expect(wide.slice(far.flatten()).compute()).rejects.toThrow(RangeArgumentError);
     await expect(wide.slice(0, far.flatten()).compute()).rejects.toThrow(named);
+    await expect(wide.putAlongAxis(far, 0, 1).compute()).rejects.toThrow(named);
   });
 
   it('gives empty arrays, and refuses shapes that do not meet', () => {
