@@ -9,9 +9,10 @@ import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { int64Array } from './index-lists.js';
-import { constant, hostArray, isExpr, map } from './infer.js';
+import { hostArray, isExpr, map } from './infer.js';
 import { normalizeAxis, sameShape } from './shape.js';
-import { broadcast, gather, reshape } from './view-nodes.js';
+import { noneTaken } from './taking.js';
+import { gather, reshape } from './view-nodes.js';
 import { flatten } from './views.js';
 
 /**
@@ -87,6 +88,6 @@ function conditionOf(condition: Expr | readonly boolean[]): Expr {
 /** The elements at places of an axis, all of them in range. */
 function chosen(x: Expr, places: Expr, axis: number): Expr {
   const shape = x.shape.with(axis, places.shape[0]!);
-  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
+  if (sizeOfShape(shape) === 0) return noneTaken(x, places, axis, shape);
   return gather(x, places, axis, 'clip', shape);
 }

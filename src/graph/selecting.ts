@@ -10,7 +10,7 @@
 import { sliced } from './basic-slicing.js';
 import type { Expr, IndexMode } from './expr.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { cast, constant, iota, map, type Operand } from './infer.js';
+import { cast, iota, map, type Operand } from './infer.js';
 import { withoutMasks } from './mask-selectors.js';
 import {
   type IndexPick,
@@ -21,7 +21,7 @@ import {
   type SliceOptions,
 } from './selectors.js';
 import { broadcastShapes } from './shape.js';
-import { taken } from './taking.js';
+import { noneTaken, taken } from './taking.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
 import { moveaxis } from './views.js';
 
@@ -119,9 +119,10 @@ function jointly(
   const flat = parts.reduce((sum, part) => map('add', [sum, part])) as Expr;
   const [before, after] = [x.shape.slice(0, at), x.shape.slice(at + axes.length)];
   const result = [...before, ...shape, ...after];
-  if (sizeOfShape(result) === 0) return [joint, broadcast(constant(0, x.dtype), result)];
+  const index = broadcast(cast(flat, 'int64'), shape);
+  if (sizeOfShape(result) === 0) return [joint, noneTaken(x, index, at, result)];
   const merged = reshape(x, [...before, sizeOfShape(sizes), ...after]);
-  return [joint, gather(merged, broadcast(cast(flat, 'int64'), shape), at, 'clip', result)];
+  return [joint, gather(merged, index, at, 'clip', result)];
 }
 
 /** The indices of an axis as they count from its beginning: elements of a line of its numbers. */

@@ -4,7 +4,8 @@
  */
 import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
-import type { Expr, IndexMode } from './expr.js';
+import type { Expr, IndexMode, Shape } from './expr.js';
+import { withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
@@ -38,7 +39,7 @@ export function taken(
     throw new ShapeError(expected(op, 'an axis with elements to take', empty));
   }
   if (list !== undefined && mode === 'raise') for (const value of list.flat) checkIndex(op, value, at, size);
-  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
+  if (sizeOfShape(shape) === 0) return noneTaken(x, index, at, shape);
   if (index !== undefined) return gather(source, asInt64(index, mode, size), at, mode, shape, op);
   // Indices of a list are known to be in range, and are looked at here alone.
   const counted =
@@ -74,8 +75,17 @@ export function takenAlong(
   });
   const own = map('multiply', [reshape(places, [...index.shape]), strides[at]!]);
   const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
-  if (sizeOfShape(shape) === 0) return broadcast(constant(0, x.dtype), shape);
-  return gather(flatten(x), broadcast(flat, shape), 0, 'clip', shape);
+  const along = broadcast(flat, shape);
+  return sizeOfShape(shape) === 0
+    ? noneTaken(x, along, 0, shape)
+    : gather(flatten(x), along, 0, 'clip', shape);
+}
+
+/** A gather without elements; an axis whose size depends on data is one here, too. */
+export function noneTaken({ dtype }: Expr, index: Expr | undefined, axis: number, shape: Shape): Expr {
+  const none = broadcast(constant(0, dtype), shape);
+  const extent = index?.extent;
+  return extent === undefined ? none : withExtent(none, axis + extent.axis, extent.length);
 }
 
 /** Indices as int64: those of uint64 that it does not hold are beyond all ends, not negative. */

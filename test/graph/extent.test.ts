@@ -16,6 +16,7 @@ import {
   ShapeError,
   stack,
   uniqueCounts,
+  zeros,
 } from '../../src/index.js';
 
 const x = lazy(Float32Array.from([3, -1, 2, -5, 0, 7, 2, 3])).reshape([2, 4]);
@@ -33,6 +34,21 @@ describe('a size that depends on data', () => {
     const [chosen, empty] = await compute([some, none]);
     expect([chosen.shape, [...chosen.data], empty.shape]).toEqual([[5], [3, 2, 7, 2, 3], [0]]);
     expect((await columns.compute()).shape).toEqual([2, 3]);
+  });
+
+  it('is that of an axis of arrays without elements, too', async () => {
+    const [none, mask] = [zeros([0, 4]), [true, false, true, true]];
+    const chosen = none.compress(mask, 1);
+    expect(`${chosen}`).toBe('Lazy float64 (0, ≤4)');
+    const [rows] = nonzero(lazy([[1, 0, 3, 0]]));
+    const results = await compute([
+      chosen,
+      chosen.sum(0),
+      chosen.add(1).cumulativeSum(1),
+      zeros([3, 0]).take(rows!, 0),
+      zeros([1, 4, 0]).slice(0, lazy(mask)),
+    ]);
+    expect(results.map(({ shape }) => shape)).toEqual([[0, 3], [3], [0, 3], [2, 0], [3, 0]]);
   });
 
   it('leaves results memory of their own size where they are a small part of the bound', async () => {
