@@ -78,8 +78,14 @@ function axisInView({ shape: from }: Expr, axis: number, view: View, to: Shape):
     case 'pad':
       return view.before[axis] === 0 && to[axis] === from[axis] ? axis : -1;
     case 'reshape': {
-      const before = sizeOfShape(from.slice(0, axis));
-      return to.findIndex((size, k) => size === from[axis] && sizeOfShape(to.slice(0, k)) === before);
+      const before = partsOf(from.slice(0, axis));
+      return to.findIndex((size, k) => size === from[axis] && partsOf(to.slice(0, k)) === before);
     }
   }
 }
+
+/** Equal for axes that hold equally many elements, also where some of them are of size 0. */
+const partsOf = (shape: Shape): string => {
+  const sizes = shape.filter((size) => size !== 0);
+  return `${sizeOfShape(sizes)} ${shape.length - sizes.length}`;
+};

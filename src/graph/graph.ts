@@ -218,6 +218,10 @@ export function* topologicalOrderInSlices(graph: Graph | MutableGraph): Slices<n
   return order;
 }
 
+/** Equal for the results of one call of equal inputs. Kernels of the user's own, and maps of values, differ by their keys. */
+export const routineKey = ({ routine, parameters, kernel, valueMap }: GraphNodeOf<'call'>): string =>
+  `${kernel?.key ?? routine} ${parameters.join(' ')} ${valueMap?.key ?? ''}`;
+
 /** The topological order of a graph between passes, found once for all that leave it as it is. */
 export function orderOf(graph: MutableGraph): readonly number[] {
   graph.order ??= topologicalOrder(graph);

@@ -10,6 +10,7 @@ import {
   type GraphNode,
   type GraphNodeOf,
   nodeOf,
+  routineKey,
   sizeOfShape,
   topologicalOrder,
 } from './graph.js';
@@ -21,8 +22,15 @@ import { reductionRow } from './reductions.js';
 import { routineRow } from './routines.js';
 
 export function verify(graph: Graph): void {
+  const results = new Set<string>();
   for (const id of topologicalOrder(graph)) {
     const node = nodeOf(graph, id);
+    if (node.kind === 'call' || node.kind === 'loop') {
+      // Their results are stored by one step, each in one place.
+      const key = `${node.result} ${node.inputs.join(' ')} ${node.kind === 'call' ? routineKey(node) : node.loop.key}`;
+      if (results.has(key)) throw new InternalError(`a result that is there twice in ${printNode(node)}`);
+      results.add(key);
+    }
     if (node.id !== id) throw new InternalError(`node ${node.id} in the place of node ${id}`);
     const inputs = node.inputs.map((input) => nodeOf(graph, input));
     const problem = problemOf(node, inputs);

@@ -342,4 +342,21 @@ describe('sorting', () => {
     const { steps } = x.sort().add(x.sort()).explain({ device: 'cpu' }).toJSON();
     expect(steps.map(({ kind }) => kind)).toEqual(['call', 'kernel']);
   });
+
+  it('is one step for calls that a pass makes equal', async () => {
+    const y = lazy([5, 1, 3, 1]).add(1);
+    const turned = y.expandDims(0).flip(0);
+    const both = turned.sort(null).add(y.sort());
+    expect(both.explain({ device: 'cpu' }).steps.map(({ kind }) => kind)).toEqual([
+      'kernel',
+      'call',
+      'kernel',
+    ]);
+    expect((await both.compute({ device: 'cpu' })).toArray()).toEqual([4, 4, 8, 12]);
+    expect((await turned.intersect(y).compute({ device: 'cpu' })).toArray()).toEqual([2, 4, 6]);
+    const loops = iterate(3, turned, (x) => x.mul(2))
+      .reshape([4])
+      .add(iterate(3, y.expandDims(0), (x) => x.mul(2)).reshape([4]));
+    expect((await loops.compute({ device: 'cpu' })).toArray()).toEqual([96, 32, 64, 32]);
+  });
 });

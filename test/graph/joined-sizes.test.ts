@@ -1,6 +1,16 @@
 /** Arrays put side by side whose sizes depend on data. */
 import { describe, expect, it } from 'vitest';
-import { append, arange, compute, concat, type Lazy, lazy, ShapeError, stack } from '../../src/index.js';
+import {
+  append,
+  arange,
+  compute,
+  concat,
+  type Lazy,
+  lazy,
+  ShapeError,
+  stack,
+  zeros,
+} from '../../src/index.js';
 
 const x = lazy(Float32Array.from([3, -1, 2, -5, 0, 7, 2, 3])).reshape([2, 4]);
 const some = x.slice(x.greater(0)); // 3 2 7 2 3
@@ -52,6 +62,12 @@ describe('arrays of sizes that depend on data', () => {
     const rows = x.compress([false, true], 0);
     expect(await valuesOf(concat([rows, others], null))).toEqual([0, 7, 2, 3, -1, -5]);
     expect(() => concat([columns, some], null)).toThrow(/^\[concat\] .*axis 1 of \(2, ≤4\).*persist/);
+  });
+
+  it('stand side by side along a new axis without elements, too', async () => {
+    const none = zeros([0, 2, 1]).add(some);
+    expect(`${stack([none, none], 2)}`).toBe('Lazy float64 (0, 2, 2, ≤8)');
+    expect((await stack([none, none], 2).compute({ device: 'cpu' })).shape).toEqual([0, 2, 2, 5]);
   });
 
   it('meet where they are joined alike', async () => {

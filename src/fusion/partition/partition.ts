@@ -13,6 +13,7 @@ import {
   type GraphNode,
   type GraphNodeOf,
   nodeOf,
+  routineKey,
   sizeOfShape,
   storedNode,
   topologicalOrderInSlices,
@@ -246,10 +247,6 @@ function locate(graph: Graph, id: number, stored: Set<number>, isReadable: Reada
   stored.add(id);
   return operandThroughViews(graph, id, id, isReadable)!;
 }
-
-/** Kernels of the user's own, and maps of values, differ by their keys. */
-const routineKey = ({ routine, parameters, kernel, valueMap }: GraphNodeOf<'call'>): string =>
-  `${kernel?.key ?? routine} ${parameters.join(' ')} ${valueMap?.key ?? ''}`;
 
 /** The loops or routines of a graph, each as the nodes of its results. `keyOf`: equal for those of one. */
 function together<Kind extends 'call' | 'loop'>(

@@ -106,6 +106,12 @@ export class Editor {
     return id;
   }
 
+  /** The first of the calls and loops that are equal to a node: an earlier one may have become so. */
+  firstEqual(node: GraphNode): number {
+    if (node.kind !== 'call' && node.kind !== 'loop') return node.id;
+    return this.#table(node.kind).enter(node, node.id);
+  }
+
   view(input: number, view: View, shape: Shape): number {
     const { dtype } = this.node(input);
     return this.add({ kind: 'view', view, dtype, shape, inputs: [input] });
@@ -182,10 +188,13 @@ function* rewriteOnce(
     if (k % NODES_OF_SLICE === NODES_OF_SLICE - 1) yield;
     const id = order[k]!;
     const node = editor.node(id);
-    let current = id;
-    if (replaced.hasSome(node.inputs)) current = editor.redirect(node, node.inputs.map(replaced.now));
+    const current = replaced.hasSome(node.inputs)
+      ? editor.redirect(node, node.inputs.map(replaced.now))
+      : editor.firstEqual(node);
     const settled = settle(current);
     if (settled === id) continue;
+    changed = true;
+    graph.order = undefined;
     replaced.set(id, settled);
     graph.listener?.replaced(id);
   }
