@@ -39,9 +39,10 @@ describe('a kernel of pairs', () => {
   it.each<[string, Kernel, number | undefined]>([
     ['of Gaussian kernels', pairsOf(3000, 16, 'float32', squared, 'exp'), 256],
     ['of Gaussian kernels in float64', pairsOf(3000, 16, 'float64', squared, 'exp'), 128],
-    ['of few rows', pairsOf(300, 16, 'float64', squared, 'exp'), 128],
+    ['of few rows', pairsOf(300, 32, 'float64', squared, 'exp'), 64],
     ['of rows that fill one square', pairsOf(60, 400, 'float64', squared, 'exp'), undefined],
     ['whose stores take most of its time', pairsOf(3000, 2, 'float32', squared), undefined],
+    ['that wide blocks compute as fast', pairsOf(3000, 3, 'float32', squared, 'exp'), undefined],
     [
       'that turn with their axes',
       pairsOf(3000, 16, 'float32', (b, x, y) => b.map('subtract', x, y)),

@@ -56,7 +56,7 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
         expect(others).toEqual([]);
         return step!.schedule;
       });
-      expect(schedules).toEqual(['squares of 64² on and above the diagonal', undefined]);
+      expect(schedules).toEqual(['squares of 128² on and above the diagonal', undefined]);
     });
 
     // Arrays and results in host memory count for no budget of the CPU.

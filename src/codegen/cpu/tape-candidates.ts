@@ -102,6 +102,8 @@ export function candidates(kernel: Kernel, levels: Levels, run = CHUNK): Blockin
   const fusion = fuseTape(kernel, levels, () => true);
   const lanes = lanesPerBlock(kernel, levels, fusion, false);
   const parallelLanes = lanesPerBlock(kernel, levels, fusion, true);
+  // Values computed of results are there once for all rows of a block: they limit its lanes alone.
+  const parallelBlock = lanesPerBlock(kernel, levels, fusion, true, false);
   const inPlace = neighboursInPlace(kernel);
   const hasNeighbours = reduced.length === 0 && kernel.tape.some((_, i) => inPlace(i));
   const rowLanes = hasNeighbours ? NEIGHBOUR_ROWS * lanes : lanes;
@@ -119,11 +121,11 @@ export function candidates(kernel: Kernel, levels: Levels, run = CHUNK): Blockin
       const slot = slotElements(kernel, 'parallel');
       const inRows = (lanes: number): Blocking[] =>
         withRows(base, reduced, sizes, lanes, parallel.length, slot);
-      found.push(...inRows(parallelLanes));
+      found.push(...inRows(parallelBlock));
       // Blocks of all there is to reduce are loaded once for all phases.
       if (levels.phases > 1)
         found.push(
-          ...inRows(WHOLE_ROWS * parallelLanes).filter(({ rows }) => rows === product(kernel.reduced)),
+          ...inRows(WHOLE_ROWS * parallelBlock).filter(({ rows }) => rows === product(kernel.reduced)),
         );
     }
     // Lanes on reduced axes: rows on reduced ones, or on a parallel one if a row holds all there is to

@@ -42,13 +42,15 @@ const LEAST_LANES = 128;
 /**
  * Lanes of a block such that the live values of all instructions stay in the first-level cache.
  * `rowsHaveLanes`: the lanes are parallel axes, so that row-level values are as wide as others, and live all
- * along. `fusion`: the tape's pairs as if all of it were over the same lanes.
+ * along, unless blocks of elements alone are asked for, which are several rows of those lanes. `fusion`: the tape's pairs as
+ * if all of it were over the same lanes.
  */
 export function lanesPerBlock(
   kernel: Kernel,
   levels: Levels,
   fusion: TapeFusion,
   rowsHaveLanes: boolean,
+  countsRowValues = rowsHaveLanes,
 ): number {
   const { tape } = kernel;
   const isMap = kernel.reduced.length === 0;
@@ -72,7 +74,7 @@ export function lanesPerBlock(
   });
   const bytesOf = (i: number): number => (isWide(i) ? byteLengthOf(tape[i]!.dtype) : 0);
   let live = 0;
-  if (rowsHaveLanes && !isMap) {
+  if (countsRowValues && !isMap) {
     tape.forEach((instruction, i) => {
       if (!isConstant(instruction) && !isReduction(instruction) && !absorbed[i] && !levels.element[i])
         live += byteLengthOf(instruction.dtype);
