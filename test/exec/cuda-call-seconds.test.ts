@@ -11,7 +11,7 @@ import { limitsOf } from '../../src/exec/targets/cuda-device.js';
 import { gpuOf } from '../../src/exec/targets/device.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { byteLengthOf } from '../../src/graph/dtype.js';
-import { type Lazy, linalg, placeholder } from '../../src/index.js';
+import { fft, type Lazy, linalg, placeholder } from '../../src/index.js';
 import { planOnDevice } from '../support/device-plan.js';
 
 const FOLDER = 'bench/results';
@@ -34,6 +34,7 @@ describe('the times of calls on a GPU', () => {
     ['2026-11-27-h200-calls/fitted', 4, 0.02],
     ['2026-11-27-h200-calls/held-out', 2, 0.02],
     ['2026-11-28-h200-calls/held-out', 1, 0.01],
+    ['2026-11-28-h200-calls-held-out/seed-34', 1, 0.02],
   ] as const)('are predicted within 1.25 at the median, of all but few within 2: %s', (file, every, most) => {
     const ratios = callsAnew(`${FOLDER}/${file}.jsonl`, GPU, {
       isWanted: (_, k) => k % every === 1 % every,
@@ -82,6 +83,29 @@ describe('the times of calls on a GPU', () => {
     const lower = (sides: number): number =>
       secondsOf(linalg.solveTriangular(large, placeholder([400, sides], 'float64'), { lower: true }));
     expect(lower(400)).toBeGreaterThan(2 * lower(1));
+  });
+
+  it('follow the blocks that small matrices, and the threads that short rows, fill up', () => {
+    const product = (n: number): number =>
+      secondsOf(placeholder([2000, n, n], 'float64').matmul(placeholder([2000, n, n], 'float64')));
+    expect(product(33)).toBeGreaterThan(1.5 * product(32));
+    expect(product(63) / product(64)).toBeCloseTo(1, 1);
+    const ordered = (n: number): number => secondsOf(placeholder([20, n], 'float32').argsort(1));
+    expect(ordered(257)).toBeGreaterThan(1.5 * ordered(256));
+    expect(ordered(257) / ordered(512)).toBeGreaterThan(0.8);
+    const sums = (n: number): number => secondsOf(placeholder([8, n], 'float32').cumulativeSum(1));
+    expect(sums(1000)).toBeGreaterThan(1.3 * sums(1100));
+  });
+
+  it('follow slower kernels of libraries: of transforms with large primes, halves at odd places, few rows', () => {
+    const transformed = (n: number): number => secondsOf(fft.fft(placeholder([50, n], 'complex64')));
+    expect(transformed(1009)).toBeGreaterThan(1.5 * transformed(1024));
+    const halves = (n: number): number =>
+      secondsOf(placeholder([n, n], 'float16').matmul(placeholder([n, n], 'float16')));
+    expect(halves(1001)).toBeGreaterThan(2 * halves(1000));
+    const factors = (rows: number): number =>
+      secondsOf(linalg.qr(placeholder([10, rows, 90], 'complex128')).r);
+    expect(factors(128)).toBeGreaterThan(1.5 * factors(140));
   });
 
   it('of many rows in order follow the launches that order them together', () => {

@@ -5,6 +5,9 @@
  * table for each routine.
  */
 
+import { comparisonsOfRow } from '../../codegen/cuda/routines/row-sort.js';
+import { SCAN_THREADS, WARP_ROW } from '../../codegen/cuda/routines/scan.js';
+import { WARP } from '../../codegen/cuda/routines/small-numbers.js';
 import { parametersOfBins, parametersOfSums } from '../../graph/bin-parameters.js';
 import { type DType, isComplex, isFloat } from '../../graph/dtype.js';
 import { sizeOfShape } from '../../graph/graph.js';
@@ -30,6 +33,8 @@ export interface CallWork {
   readonly steps: number;
   readonly elements: number;
   readonly operations: number;
+  /** Of a GPU, whose blocks are filled up: those of tiny matrices are many times as many. */
+  readonly cudaOperations?: number;
   /** Of a row's operations, those that follow one another on a GPU: all, where none are named. */
   readonly chain?: number;
 }
@@ -51,15 +56,26 @@ const linesOf =
   };
 const compared = (length: number): number => Math.log2(Math.max(2, length));
 
-/** Rows in order: merged twice as long each time, a GPU's elements exchanged in as many steps. */
+/** Rows in order: merged twice as long each time; a GPU's that fit a block are filled up, and a thread has several elements. */
 const sorted: WorkOf = (step) => {
-  const length = step.operands[0]!.shape.at(-1) ?? 1;
-  return { ...linesOf(compared)(step), steps: Math.ceil(compared(length)) ** 2 };
+  const { dtype, shape } = step.operands[0]!;
+  const length = shape.at(-1) ?? 1;
+  const work = linesOf(compared)(step);
+  const indexBytes = step.call === 'argsort' ? 4 : 0;
+  const inBlock = comparisonsOfRow({ dtype, descending: false, indexBytes }, length);
+  return inBlock === undefined
+    ? { ...work, steps: Math.ceil(compared(length)) ** 2 }
+    : {
+        ...work,
+        steps: inBlock.byThread,
+        cudaOperations: (sizeOfShape(shape) / Math.max(1, length)) * inBlock.all,
+      };
 };
 
-/** A scan: along the middle axis of three. */
+/** A scan: along the middle axis of three. On a GPU a warp has a short line, a block a longer one, a thread neighbours of it. */
 const scanned: WorkOf = ({ operands: [x], parameters: [op] }) => {
-  const [outer, steps, inner] = x!.shape as readonly [number, number, number];
+  const [outer, length, inner] = x!.shape as readonly [number, number, number];
+  const steps = inner > 1 ? length : length / (length <= WARP_ROW ? WARP : SCAN_THREADS);
   const way = inner === 1 ? SCAN_OPS[op!]! : `${SCAN_OPS[op!]!} of columns`;
   return { way, rows: outer * inner, steps, elements: sizeOf(x!) };
 };
@@ -73,6 +89,17 @@ function transformed(n: number): number {
   return sum + (rest > 1 ? Math.max(1, rest - 1) : 0);
 }
 
+/** The greatest prime factor. */
+function greatestFactor(n: number): number {
+  let rest = n;
+  for (let factor = 2; factor * factor <= rest; )
+    if (rest % factor === 0) rest /= factor;
+    else factor++;
+  return rest;
+}
+/** From this prime on cuFFT takes twice as long: of 23 it takes as long as of smaller ones. */
+const LARGE_PRIME = 29;
+
 /** Transforms whose lines leave the caches of a core. */
 const LONG_LINE = 2 ** 13;
 
@@ -82,10 +109,11 @@ const transform =
     const dims = dimsOf(step);
     const elements = sizeOf(step.operands[0]!);
     const each = dims.reduce((sum, n) => sum + transformed(n), 0);
-    const way = sizeOfShape(dims) > LONG_LINE ? 'long' : '';
-    const cudaWay = dims.length > 1 ? 'planes' : '';
-    const rows = elements / Math.max(1, sizeOfShape(dims));
-    return { way, cudaWay, rows, elements, operations: elements * each };
+    const n = sizeOfShape(dims);
+    const way = n > LONG_LINE ? 'long' : '';
+    const cudaWay = dims.length > 1 ? 'planes' : greatestFactor(n) >= LARGE_PRIME ? 'primes' : '';
+    const rows = elements / Math.max(1, n);
+    return { way, cudaWay, rows, steps: n, elements, operations: elements * each };
   };
 
 /** Stacks of matrices, by the multiply-adds of one. */
@@ -111,6 +139,10 @@ type Sides = readonly [number, number];
 const sides = ({ operands: [a] }: RoutineStep): Sides => [a!.shape[1]!, a!.shape[2]!];
 const least = (step: RoutineStep): number => Math.min(...sides(step));
 const area = (step: RoutineStep): number => sides(step)[0] * sides(step)[1];
+/** Rows up to which cuSOLVER takes twice as long for each column of QR. */
+const FEW_ROWS = 128;
+/** Elements of reflectors, which a thread goes through one after the other. */
+const reflected = (step: RoutineStep): number => least(step) * (sides(step)[1] - least(step) / 2);
 const withVectors = ({ parameters }: RoutineStep): string => (parameters.at(-1) === 1 ? 'vectors' : '');
 
 /** Stored elements of rows: of all matrices together. */
@@ -229,9 +261,17 @@ const WORK: Readonly<Record<RoutineName, WorkOf>> = {
     )(step),
     cudaWay: sides(step)[0] === 1 ? 'one side' : '',
   }),
-  qr: matrices((step) => 2 * area(step) * least(step)),
+  qr: (step) => ({
+    ...matrices((each) => 2 * area(each) * least(each))(step),
+    chain: reflected(step),
+    cudaWay: sides(step)[1] <= FEW_ROWS ? 'few rows' : '',
+  }),
   qrParts: matrices((step) => 4 * area(step) * least(step)),
-  qOfQr: matrices((step) => 2 * area(step) * step.parameters[0]!),
+  // The columns of Q that threads have behind their first find the reflectors in a cache.
+  qOfQr: (step) => ({
+    ...matrices((each) => 2 * area(each) * each.parameters[0]!)(step),
+    chain: (reflected(step) * (1 + Math.ceil(step.parameters[0]! / WARP))) / 2,
+  }),
   eigh: matrices((step) => 9 * area(step) * least(step), withVectors),
   expm: matrices((step) => 15 * area(step) * least(step)),
   eig: matrices((step) => 25 * area(step) * least(step), withVectors),

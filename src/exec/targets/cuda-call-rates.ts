@@ -40,11 +40,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     },
     sort_rows: {
       '': {
-        step: 69.6,
-        unit: 0.47,
-        row: 0.0268,
-        operation: 0.00154,
-        dtypes: { float16: 0.71, float32: 1, float64: 1.94, int32: 0.764, int64: 1.72, uint8: 1.01 },
+        launch: 1290,
+        step: 12.8,
+        operation: 0.000165,
+        moved: 2.13,
+        dtypes: { float16: 0.947, float32: 1, float64: 3.85, int32: 0.868, int64: 3.62, uint8: 0.841 },
       },
     },
   },
@@ -55,7 +55,7 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   binSums: {
     'sums_again+sums_at_once+sums_begin+sums_clear_again+sums_finish+sums_scales': {
-      '': { launch: 4970 },
+      '': { launch: 4210, row: 0.0477, dtypes: { float32: 1, float64: 2.11 } },
     },
   },
   bins: {
@@ -137,9 +137,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   fft: {
     library: {
-      '': { launch: 4100, moved: 2.3 },
-      long: { launch: 7550, moved: 8 },
-      planes: { launch: 5570, unit: 0.0106, dtypes: { complex128: 1, complex64: 0.5 } },
+      '': { launch: 2920, step: 1.02, moved: 2.05, dtypes: { complex128: 1, complex64: 0.342 } },
+      long: { launch: 10700, moved: 6.74 },
+      primes: { launch: 11900, moved: 3.62 },
+      'primes long': { launch: 23900, moved: 10 },
+      planes: { launch: 5040, step: 0.417, unit: 0.00588, dtypes: { complex128: 1, complex64: 0.369 } },
       'planes long': { launch: 6570, moved: 12.8 },
     },
   },
@@ -150,8 +152,10 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   irfft: {
     library: {
-      '': { launch: 5420, row: 1.27, moved: 11.3, dtypes: { complex128: 1, complex64: 1.1 } },
-      long: { launch: 15400, moved: 17.1 },
+      '': { launch: 5160, row: 1.19, moved: 12.6, dtypes: { complex128: 1, complex64: 1.46 } },
+      long: { launch: 11400, moved: 20.1 },
+      primes: { launch: 6270, moved: 32.3 },
+      'primes long': { launch: 23900, moved: 32.1 },
     },
   },
   lu: {
@@ -182,9 +186,9 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   qOfQr: {
     block_q: {
       '': {
-        step: 193,
-        unit: 0.0159,
-        dtypes: { complex128: 1.89, complex64: 1.84, float32: 1, float64: 1.45 },
+        step: 127,
+        unit: 1.88,
+        dtypes: { complex128: 3.33, complex64: 2.35, float32: 1, float64: 1.91 },
       },
     },
     library: {
@@ -197,11 +201,12 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     },
     small_q: {
       '': {
-        launch: 1400,
-        step: 280,
-        unit: 0.346,
-        operation: 0.000113,
-        dtypes: { complex128: 1.61, complex64: 1.36, float32: 1, float64: 1.3 },
+        launch: 1430,
+        step: 135,
+        unit: 37.4,
+        row: 0.0665,
+        operation: 0.000104,
+        dtypes: { complex128: 1.82, complex64: 1.31, float32: 1, float64: 1.35 },
       },
     },
   },
@@ -215,19 +220,20 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     },
     library: {
       '': {
-        step: 2540,
-        operation: 0.000262,
-        moved: 341,
-        dtypes: { complex128: 1.23, complex64: 1.11, float32: 1, float64: 0.986 },
+        step: 2330,
+        unit: 1.87,
+        operation: 0.000212,
+        dtypes: { complex128: 1.34, complex64: 1.16, float32: 1, float64: 1.06 },
       },
+      'few rows': { step: 4210, unit: 48.5, dtypes: { complex128: 1, float64: 0.821 } },
     },
     small_qr: {
       '': {
-        launch: 1850,
-        step: 816,
-        unit: 0.296,
-        moved: 2.15,
-        dtypes: { complex128: 2.09, complex64: 1.84, float32: 1, float64: 1.2 },
+        launch: 1350,
+        step: 770,
+        unit: 28.7,
+        row: 0.208,
+        dtypes: { complex128: 2.2, complex64: 1.67, float32: 1, float64: 1.23 },
       },
     },
   },
@@ -238,22 +244,24 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
   },
   rfft: {
     library: {
-      '': { launch: 3290, moved: 1.88 },
-      long: { launch: 4490, moved: 21 },
+      '': { launch: 2460, step: 0.252, operation: 0.000652 },
+      long: { launch: 5890, moved: 13.8 },
+      primes: { launch: 9000, moved: 3 },
+      'primes long': { launch: 15400, moved: 44 },
     },
   },
   scan: {
     'clear+scan': {
-      '': { launch: 2610, step: 0.00183, moved: 0.715, dtypes: { float32: 1, float64: 4.71, int64: 1.29 } },
+      '': { launch: 2610, step: 0.468, moved: 0.715, dtypes: { float32: 1, float64: 4.71, int64: 1.29 } },
       'of columns': { launch: 3070, step: 0.124, dtypes: { float32: 1, float64: 0.98 } },
     },
     scan: {
       '': {
-        launch: 1490,
-        step: 0.593,
-        row: 0.0267,
-        moved: 1.04,
-        dtypes: { float32: 1, float64: 1.78, int64: 1.65 },
+        launch: 1240,
+        step: 110,
+        row: 0.104,
+        moved: 0.936,
+        dtypes: { float32: 1, float64: 1.14, int64: 0.861 },
       },
       'of columns': { launch: 2900, step: 12.6, row: 0.317, dtypes: { float32: 1, float64: 0.513 } },
     },
@@ -286,13 +294,11 @@ export const CUDA_CALL_RATES: Readonly<Record<string, Readonly<Record<string, By
     },
     sort_rows: {
       '': {
-        launch: 83,
-        step: 42.9,
-        unit: 0.36,
-        row: 0.00762,
-        operation: 0.00111,
-        moved: 1.42,
-        dtypes: { float16: 1.33, float32: 1, float64: 1.3, int32: 0.873, int64: 1.1, uint8: 1.04 },
+        launch: 1260,
+        step: 6.46,
+        row: 0.0494,
+        operation: 0.000131,
+        dtypes: { float16: 1.38, float32: 1, float64: 2.18, int32: 0.793, int64: 1.9, uint8: 1.06 },
       },
     },
   },

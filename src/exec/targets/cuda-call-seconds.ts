@@ -57,12 +57,13 @@ export function secondsOfCudaCall(
   const slowness = dtypes[nearestDType(Object.keys(dtypes) as DType[], work.dtype)!] ?? 1;
   // A library has a call for each matrix of a stack, one after the other.
   const calls = by === LIBRARY && work.isStack ? Math.max(1, work.rows * part) : 1;
-  const perUnit = unit * (work.chain ?? work.operations / Math.max(1, work.rows));
+  const operations = work.cudaOperations ?? work.operations;
+  const perUnit = unit * (work.chain ?? operations / Math.max(1, work.rows));
   const waiting = launch * launches + slowness * (ofStep * work.steps + perUnit);
   const share = RATED_ON.multiprocessors / device.multiprocessors;
   // Those of further rounds of blocks begin where the ones before end: each takes its steps.
   const rounds = work.isStack ? work.rows * Math.max(1, work.steps) : work.rows;
-  const together = share * slowness * (ofRow * rounds + operation * work.operations);
+  const together = share * slowness * (ofRow * rounds + operation * operations);
   const { bytesRead, bytesWritten } = row.explain(step, 'cuda');
   const bytes = (moved * (bytesRead + bytesWritten)) / device.memoryRate;
   return 1e-9 * (calls * waiting + part * together) + part * bytes;

@@ -34,6 +34,18 @@ function rowForm(form: SortForm, padded: number): RowForm {
   return { padded, items, threads: padded / items };
 }
 
+/** Comparisons of a row in a block: of each thread one after the other, and of all, of filled up rows. */
+export function comparisonsOfRow(
+  form: SortForm,
+  length: number,
+): { byThread: number; all: number } | undefined {
+  if (length > rowCapacity(form)) return undefined;
+  const merges = Math.max(1, Math.ceil(Math.log2(length)));
+  const { padded, items } = rowForm(form, 2 ** merges);
+  const rounds = (merges * (merges + 1)) / 2;
+  return { byThread: items * rounds, all: padded * rounds };
+}
+
 /** Rows of a block. */
 export const rowsPerBlock = (form: SortForm, padded: number): number =>
   ROW_SORT_THREADS / rowForm(form, padded).threads;

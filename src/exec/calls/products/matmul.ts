@@ -29,6 +29,15 @@ import { trialOf } from './product-trial.js';
 /** Sides of matrices of which a product is hardly more than its beginning. */
 const SMALL_SIDE = 32;
 
+/** Rows, columns and terms of the blocks that a GPU's library computes, at least: those of small matrices are filled up. */
+const BLOCK_SIDE = 32;
+const BLOCK_TERMS = 16;
+/** Multiply-adds of the single float32 products with a transposed factor for which cuBLAS has a kernel of one block's sums. */
+const LEAST_OF_SUMS = 2 ** 14;
+const MOST_OF_SUMS = 2 ** 21;
+/** Elements of 2 bytes in the 16 of which tensor cores are fed. */
+const ALIGNED_HALVES = 8;
+
 export const MATMUL: CallRow<MatmulStep> = {
   lower: ([node], [left, right, ...further], [result]) => {
     if (node?.kind !== 'contract' || left === undefined || right === undefined || result === undefined)
@@ -104,8 +113,10 @@ export const MATMUL: CallRow<MatmulStep> = {
     const isSmall = longest <= SMALL_SIDE;
     const way = step.precision ?? (!isSmall && Math.min(m, n) === 1 ? 'vector' : '');
     const rows = matricesOf(step);
+    const ofBlocks = filledUp(m, BLOCK_SIDE) * filledUp(n, BLOCK_SIDE) * filledUp(k, BLOCK_TERMS);
     return {
       way,
+      cudaWay: cudaWayOf(step),
       isSmall,
       isStack: false,
       dtype,
@@ -113,6 +124,7 @@ export const MATMUL: CallRow<MatmulStep> = {
       steps: k,
       elements: rows * (m * k + k * n + m * n),
       operations: rows * m * n * k,
+      cudaOperations: rows * ofBlocks,
     };
   },
   samples: ({ a, b, dtype, epilogue }) => {
@@ -146,6 +158,21 @@ export const MATMUL: CallRow<MatmulStep> = {
   },
   explain,
 };
+
+const filledUp = (size: number, block: number): number => Math.ceil(size / block) * block;
+
+/** Products for which cuBLAS has slower kernels: halves whose lines begin anywhere, and small ones of float32 with a transposed factor. */
+function cudaWayOf(step: MatmulStep): string {
+  const { dtype, m, n, k, a, b, c } = step;
+  if (isHalf(dtype)) {
+    const lines = [a, b, c].map(({ rowStride, columnStride }) => Math.max(rowStride, columnStride));
+    return lines.every((line) => line % ALIGNED_HALVES === 0) ? '' : 'unaligned';
+  }
+  const operations = m * n * k;
+  const isTurned = [a, b].some(({ columnStride }) => columnStride !== 1);
+  const isOfSums = operations >= LEAST_OF_SUMS && operations <= MOST_OF_SUMS;
+  return dtype === 'float32' && matricesOf(step) === 1 && isTurned && isOfSums ? 'of sums' : '';
+}
 
 /** Operands of a product with the batch axes that its library is given, in the order given: factors, then results. */
 function batched(

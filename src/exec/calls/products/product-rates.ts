@@ -18,11 +18,13 @@ export const PRODUCT_RATES = {
 export const CUDA_PRODUCT_RATES = {
   matmul: {
     library: {
-      complex128: { launch: 3120, step: 11.4, row: 8.37, operation: 0.000137, moved: 0.913 },
-      complex64: { launch: 3600, step: 24, row: 1.01, operation: 0.000146 },
-      float16: { launch: 3050, step: 8.64, row: 4.1, operation: 1.8e-6, moved: 4.15 },
-      float32: { launch: 2860, step: 14.2, row: 1.03, operation: 3.45e-5, moved: 2.75 },
-      float64: { launch: 2860, step: 7.81, operation: 3.46e-5, moved: 1.16 },
+      complex128: { launch: 3080, step: 9.83, row: 2.33, operation: 0.000138, moved: 1.86 },
+      complex64: { launch: 3310, step: 28.6, row: 1.59, operation: 0.000151 },
+      float16: { launch: 3090, operation: 2.53e-6, moved: 1.39 },
+      'float16 unaligned': { launch: 3250, step: 7.22, row: 3.01, operation: 1.23e-5, moved: 5.34 },
+      float32: { launch: 2760, step: 13.5, row: 0.777, operation: 3.91e-5, moved: 1.63 },
+      'float32 of sums': { launch: 11300, operation: 0.00138 },
+      float64: { launch: 2810, step: 6.72, operation: 3.71e-5, moved: 1.2 },
     },
   },
 } as const;
