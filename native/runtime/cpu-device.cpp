@@ -76,63 +76,71 @@ class Spill {
 
 bool goesToFiles(const Run& run, size_t output) { return !run.sinks.empty() && !run.sinks[output].empty(); }
 
+// Where the buffers of a run lie: temporaries in the arena, inputs and outputs where the caller has them.
+template <typename InputOf, typename OutputOf>
+std::vector<HostView> placed(const Program& program, const host::Block& arena, const InputOf& inputOf,
+                             const OutputOf& outputOf) {
+  std::vector<HostView> views(program.buffers.size());
+  for (size_t i = 0; i < views.size(); i++) {
+    const BufferSpec& buffer = program.buffers[i];
+    if (buffer.role == Role::temporary && !buffer.windowed)
+      views[i] = {arena.as<std::byte>() + buffer.offset, 0, buffer.byteLength};
+    if (buffer.role == Role::spill) views[i].last = buffer.byteLength;
+  }
+  const auto place = [&](int buffer, const auto& memoryOf, size_t i) {
+    HostView& view = views[buffer];
+    view = memoryOf(i);
+    view.last = program.buffers[buffer].byteLength;
+  };
+  for (size_t i = 0; i < program.inputs.size(); i++) place(program.inputs[i], inputOf, i);
+  for (size_t i = 0; i < program.outputs.size(); i++) place(program.outputs[i], outputOf, i);
+  return views;
+}
+
 void CpuDevice::compute(Run& run) {
   const Program& program = *run.program;
-  std::shared_ptr<Memory> arena;
-  if (program.arenaByteLength > 0) arena = allocateHost(program.arenaByteLength, host::Purpose::work);
-  std::byte* const arenaBytes = arena ? bytesOf(*arena) : nullptr;
-  std::vector<HostView> views(program.buffers.size());
-  const auto place = [&](size_t buffer, std::byte* data) {
-    views[buffer] = {data, 0, program.buffers[buffer].byteLength};
-  };
+  const host::Block arena = host::allocate(program.arenaByteLength, host::Purpose::work);
   std::vector<Outside> outside(program.buffers.size());
   // Values that wait in files of their own.
   std::vector<std::unique_ptr<Spill>> spilled;
   for (size_t i = 0; i < program.buffers.size(); i++) {
     const BufferSpec& buffer = program.buffers[i];
-    if (buffer.role == Role::temporary && !buffer.windowed) place(i, arenaBytes + buffer.offset);
     if (buffer.role != Role::spill) continue;
-    place(i, nullptr);
     outside[i] = spilled.emplace_back(std::make_unique<Spill>(buffer.byteLength))->place();
   }
-  for (size_t i = 0; i < program.inputs.size(); i++) {
+  const auto inputOf = [&](size_t i) -> HostView {
     Run::Input& input = run.inputs[i];
     // Of what is windowed, sweeps read what they need.
     const BufferSpec& buffer = program.buffers[program.inputs[i]];
     if (input.source && buffer.windowed) {
-      place(program.inputs[i], nullptr);
       outside[program.inputs[i]].source = input.source.get();
-      continue;
+      return {};
     }
-    if (input.source && buffer.isReadInBlocks) {
-      views[program.inputs[i]] = {nullptr, 0, buffer.byteLength, input.source.get()};
-      continue;
-    }
+    if (input.source && buffer.isReadInBlocks) return {nullptr, 0, 0, input.source.get()};
     if (input.source) input.memory = readToHost(*input.source, *run.cancel);
     // Steps only read inputs.
     const void* data = input.memory ? bytesOf(*input.memory) : input.host;
-    place(program.inputs[i], static_cast<std::byte*>(const_cast<void*>(data)));
-  }
+    return {static_cast<std::byte*>(const_cast<void*>(data))};
+  };
   std::vector<std::shared_ptr<Memory>> outputs;
-  for (size_t i = 0; i < program.outputs.size(); i++) {
+  const auto outputOf = [&](size_t i) -> HostView {
     const int buffer = program.outputs[i];
     outputs.push_back(run.outputs.empty() ? nullptr : run.outputs[i]);
     // Of what is windowed and goes to files, sweeps write what they have.
     if (goesToFiles(run, i) && program.buffers[buffer].windowed) {
-      place(buffer, nullptr);
       outside[buffer].sinks = &run.sinks[i];
-      continue;
+      return {};
     }
     // Outputs to files are held until they are written.
     const auto purpose = goesToFiles(run, i) ? host::Purpose::work : host::Purpose::result;
     if (!outputs.back()) outputs.back() = allocateHost(program.buffers[buffer].byteLength, purpose);
-    place(buffer, bytesOf(*outputs.back()));
-  }
+    return {bytesOf(*outputs.back())};
+  };
 
-  CpuSteps steps(program, std::move(views), run.numbers.data(), run.cancel);
+  CpuSteps steps(program, placed(program, arena, inputOf, outputOf), run.numbers.data(), run.cancel);
   // Small programs have neither sweeps nor loops.
   if (!program.isSmall) {
-    steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, arenaBytes, run); };
+    steps.sweep = [&](const Sweep& sweep) { runSweep(sweep, steps, outside, arena.as<std::byte>(), run); };
     steps.copy = [&](int from, int to, size_t offset) {
       copyOutside(steps.views[from], outside[from], steps.views[to], outside[to], offset);
     };
@@ -168,24 +176,12 @@ bool computeSmall(const Program& program, const std::byte* const* inputs, std::b
     permit = cpu::tryLibraryPermit();
     if (!permit) return false;
   }
-  host::Block arena;
-  if (program.arenaByteLength > 0) arena = host::allocate(program.arenaByteLength, host::Purpose::work);
-  // Small programs have no values outside of memory.
-  std::vector<HostView> views(program.buffers.size());
-  for (size_t i = 0; i < views.size(); i++) {
-    const BufferSpec& buffer = program.buffers[i];
-    if (buffer.role == Role::temporary)
-      views[i] = {arena.as<std::byte>() + buffer.offset, 0, buffer.byteLength};
-  }
-  const auto place = [&](size_t buffer, std::byte* data) {
-    views[buffer] = {data, 0, program.buffers[buffer].byteLength};
-  };
+  const host::Block arena = host::allocate(program.arenaByteLength, host::Purpose::work);
   // Steps only read inputs.
-  for (size_t i = 0; i < program.inputs.size(); i++)
-    place(program.inputs[i], const_cast<std::byte*>(inputs[i]));
-  for (size_t i = 0; i < program.outputs.size(); i++) place(program.outputs[i], outputs[i]);
+  const auto inputOf = [&](size_t i) -> HostView { return {const_cast<std::byte*>(inputs[i])}; };
+  const auto outputOf = [&](size_t i) -> HostView { return {outputs[i]}; };
   static const CancelFlag never{false};
-  CpuSteps steps(program, std::move(views), numbers, &never);
+  CpuSteps steps(program, placed(program, arena, inputOf, outputOf), numbers, &never);
   for (const Step& step : program.steps) steps.run(step);
   return true;
 }

@@ -272,6 +272,7 @@ void CpuSteps::runBody(const Loop& loop, LoopPosition from, LoopPosition to) {
 // Elements that are there as a whole.
 const cpu::TapeBuffer* CpuSteps::tapeBuffers(const cpu::Tape& tape, const std::vector<int>& buffers) {
   tapeBuffers_.clear();
+  tapeBuffers_.reserve(buffers.size() + 1);
   for (size_t i = 0; i < buffers.size(); i++) tapeBuffers_.push_back(tapeBuffer(tape, i, buffers[i]));
   addConstants(tape, tapeBuffers_);
   return tapeBuffers_.data();

@@ -1,0 +1,117 @@
+/**
+ * Small runs of the CPU write into memory of exactly the bytes of their results, which the engine allocated: not behind it,
+ * where pooled memory has room up to a cache line, and all of it.
+ */
+import { describe, expect, it } from 'vitest';
+import { addon } from '../../src/exec/native/native-addon.js';
+import { computeTargetOf, devicesOf } from '../../src/exec/run/compute-target.js';
+import { programOf } from '../../src/exec/run/program.js';
+import { numbersFor } from '../../src/exec/run/run-numbers.js';
+import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
+import { DTYPES, type DType } from '../../src/graph/dtype.js';
+import type { HostSource } from '../../src/graph/expr.js';
+import { compute, concat, fft, type Lazy, linalg, random } from '../../src/index.js';
+import { toLazy } from '../support/api.js';
+import { randomValues } from '../support/random.js';
+
+const options = { device: 'cpu' } as const;
+/** Behind the results: what is written there is seen. */
+const BEHIND = 256;
+
+const ofDType = (dtype: DType, shape: readonly number[], seed: number): Lazy =>
+  toLazy(randomValues(dtype, shape, seed));
+
+type Job = readonly [name: string, results: readonly Lazy[]];
+
+const SIZES = [1, 7, 64, 65, 257];
+
+function elementwise(dtype: DType): Job[] {
+  const jobs: Job[] = [];
+  for (const size of SIZES) {
+    const [x, y] = [ofDType(dtype, [size], 1), ofDType(dtype, [size], 2)];
+    jobs.push([`equal ${size}`, [x.equal(y)]], [`cast ${size}`, [x.astype('float32'), x.astype('int8')]]);
+    jobs.push([`stack ${size}`, [concat([x, y]), x.reshape([size, 1]).equal(y).any(1)]]);
+    if (dtype === 'bool') continue;
+    jobs.push([`add ${size}`, [x.add(y)]], [`both ${size}`, [x.mul(3), x.add(y).sum()]]);
+    if (dtype.startsWith('complex')) continue;
+    jobs.push([`order ${size}`, [x.sort(), x.argsort(), x.cumulativeSum(), x.argmax()]]);
+  }
+  return jobs;
+}
+
+function matrices(dtype: DType): Job[] {
+  const jobs: Job[] = [];
+  for (const n of [1, 3, 5, 9]) {
+    const [a, b] = [ofDType(dtype, [n, n], 3), ofDType(dtype, [n], 4)];
+    jobs.push([`product ${n}`, [a.matmul(a), a.matmul(b)]], [`fft ${n}`, [fft.fft(b)]]);
+    if (dtype === 'float16' || dtype === 'bfloat16') continue;
+    const { q, r } = linalg.qr(a);
+    jobs.push([`solve ${n}`, [linalg.solve(a, b)]], [`inverse ${n}`, [linalg.inv(a), linalg.det(a)]]);
+    jobs.push([`qr ${n}`, [q, r]], [`svd ${n}`, [linalg.svd(a).s]]);
+  }
+  return jobs;
+}
+
+/** The bytes that a job gives in such memory, and those behind it; undefined: it is not small. */
+async function bytesOf(results: readonly Lazy[]) {
+  const canonical = canonicalize(results.map(({ expr }) => expr));
+  const program = await programOf(canonical, computeTargetOf(devicesOf(canonical, options), options, 'host'));
+  const { plan } = program.one!;
+  const spec = cpuProgram(plan);
+  const draft = addon().beginProgram(spec);
+  addon().addBuffers(draft, spec, spec.buffers.length);
+  addon().addSteps(draft, spec, spec.steps.length);
+  const native = addon().endProgram(draft, spec);
+  const inputs = plan.inputs.map((k) => (canonical.sources[k]!.source as HostSource).data);
+  const memory = spec.buffers
+    .filter(({ role }) => role === 'output')
+    .map(({ byteLength }) =>
+      Reflect.construct(ArrayBuffer, [byteLength, { maxByteLength: byteLength + BEHIND }]),
+    ) as (ArrayBuffer & { resize(byteLength: number): void })[];
+  const numbers = numbersFor(canonical);
+  const given = numbers === undefined ? [] : [numbers];
+  if (addon().runSmall(native, ...inputs, ...memory, ...given) !== true) return undefined;
+  const own = program.outputs.slice(0, results.length).map((at) => Buffer.from(memory[at]!.slice(0)));
+  for (const each of memory) each.resize(each.byteLength + BEHIND);
+  return { own, behind: memory.map((each) => new Uint8Array(each).subarray(-BEHIND)) };
+}
+
+async function check(jobs: readonly Job[]): Promise<number> {
+  let small = 0;
+  for (const [name, results] of jobs) {
+    const found = await bytesOf(results);
+    if (found === undefined) continue;
+    small++;
+    for (const behind of found.behind)
+      expect(
+        behind.some((byte) => byte !== 0),
+        name,
+      ).toBe(false);
+    const wanted = await compute(results as [Lazy], { ...options, signal: new AbortController().signal });
+    for (const [k, { data }] of wanted.entries())
+      expect(found.own[k]!.equals(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)), name).toBe(
+        true,
+      );
+  }
+  return small;
+}
+
+describe('small runs write their results, and nothing else', () => {
+  it.each(DTYPES)('of %s', async (dtype) => {
+    const jobs = elementwise(dtype);
+    expect(await check(jobs)).toBeGreaterThan(0.7 * jobs.length);
+  });
+
+  it.each(['float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128'] as const)(
+    'of matrices of %s',
+    async (dtype) => {
+      const jobs = matrices(dtype);
+      expect(await check(jobs)).toBeGreaterThan(0.5 * jobs.length);
+    },
+  );
+
+  it('of random numbers, whose key is a constant of the run', async () => {
+    expect(await check([['uniform', [random.uniform(random.key(7), [33])]]])).toBe(1);
+  });
+});
