@@ -26,8 +26,25 @@ const NATIVE: Readonly<Record<string, DType>> = {
   Float64Array: 'float64',
 };
 
+/** By prototype, which is found sooner than its name is looked up. */
+const OF_PROTOTYPE: ReadonlyMap<object | null, DType> = new Map(
+  [
+    Int8Array,
+    Int16Array,
+    Int32Array,
+    BigInt64Array,
+    Uint8Array,
+    Uint16Array,
+    Uint32Array,
+    BigUint64Array,
+    Float32Array,
+    Float64Array,
+  ].map(({ name, prototype }) => [prototype, NATIVE[name]!]),
+);
+
 /** The dtype of a typed array's elements; subclasses (Buffer) count as what they extend. */
 export const nativeDType = (data: TypedArray): DType | undefined =>
+  OF_PROTOTYPE.get(Object.getPrototypeOf(data) as object | null) ??
   NATIVE[Reflect.get(data, Symbol.toStringTag) as string];
 
 /** The array whose memory is read: a Float16Array is seen as its bits. */

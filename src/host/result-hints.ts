@@ -1,6 +1,7 @@
 /**
  * Errors for what a result lacks: elements by `r[0]`, and the methods of a Lazy. Where there is nothing to be
- * found a lookup ends at a proxy behind the prototype, so that what is there is found as fast as without it.
+ * found a lookup ends at a proxy behind the prototype, so that what is there is found as fast as without it. `then` is
+ * there, and undefined.
  */
 
 import { formatValue } from '../graph/format.js';
@@ -19,7 +20,10 @@ export function refuseIndices(prototype: object): void {
     const hint = isVector(array) ? `use r.at(${key})` : `use r.at(${key}, …), or iterate over the array`;
     throw atCaller(new ArgumentError(expected('NDArray', 'a method to read elements', received, hint)), get); // node-do-not-add-exception-line
   };
-  Object.setPrototypeOf(prototype, new Proxy(Object.create(Object.prototype) as object, { get }));
+  const refusing = new Proxy(Object.create(Object.prototype) as object, { get });
+  // Each promise asks its result for `then`, and would ask the proxy: 0.25 µs of a compute of 2.6.
+  const then = { value: undefined, writable: true };
+  Object.setPrototypeOf(prototype, Object.create(refusing, { then }) as object);
 }
 
 /** Gives a prototype the properties of another one that it lacks, so that they say what to do instead. */

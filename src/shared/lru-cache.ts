@@ -4,6 +4,8 @@ export class LruCache<V> {
   readonly #capacity: number;
   readonly #mostWeight: number;
   #weight = 0;
+  /** The key that was used last. */
+  #newest: string | undefined;
 
   constructor(capacity: number, mostWeight = Number.POSITIVE_INFINITY) {
     this.#capacity = capacity;
@@ -13,8 +15,11 @@ export class LruCache<V> {
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    if (key !== this.#newest) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+      this.#newest = key;
+    }
     return entry.value;
   }
 
@@ -22,6 +27,7 @@ export class LruCache<V> {
   set(key: string, value: V, weight = 0): void {
     this.delete(key);
     this.#entries.set(key, { value, weight });
+    this.#newest = key;
     this.#weight += weight;
     for (const oldest of this.#entries.keys()) {
       if (oldest === key) return;
@@ -34,11 +40,13 @@ export class LruCache<V> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
+    if (key === this.#newest) this.#newest = undefined;
     this.#weight -= entry.weight;
   }
 
   clear(): void {
     this.#entries.clear();
+    this.#newest = undefined;
     this.#weight = 0;
   }
 

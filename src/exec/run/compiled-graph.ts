@@ -32,7 +32,7 @@ import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { executeInRows } from './row-stretches.js';
 import { numbersFor, type RunNumbers } from './run-numbers.js';
-import { type Executed, runProgram, runProgramNow } from './run-program.js';
+import { type Executed, runProgram, runProgramNow, runSmallNow } from './run-program.js';
 import { Segments } from './segments.js';
 import { checkStatuses, throwFailedIn } from './statuses.js';
 import { type Subject, subjectOf, watched, watcher } from './watch.js';
@@ -149,7 +149,10 @@ export class TracedGraph {
     const failed = (error: unknown): Promise<Executed> =>
       this.#afterFailure(error, args, destination, settings, new Map());
     try {
-      const running = runProgramNow(program, this.#givenBy(args), settings);
+      const given = this.#givenBy(args);
+      const running =
+        runSmallNow(program, given.inputOf, given.numbers, settings) ??
+        runProgramNow(program, given, settings);
       if (running instanceof Promise) return this.#looked(running, destination).catch(failed);
       if (this.#canonical.statuses.length > 0) throwFailedIn(this.#canonical, running);
       return running;

@@ -20,8 +20,15 @@ import type { InputOf } from './inputs.js';
 import { processLimitOf } from './process-limit.js';
 import { knownProgram } from './program.js';
 import { runInBudget } from './run-in-budget.js';
-import { numbersFor } from './run-numbers.js';
-import { type Executed, type FilesOf, type RunSettings, runProgram, runProgramNow } from './run-program.js';
+import { numbersFor, passingNumbers } from './run-numbers.js';
+import {
+  type Executed,
+  type FilesOf,
+  type RunSettings,
+  runProgram,
+  runProgramNow,
+  runSmallNow,
+} from './run-program.js';
 import type { Segments } from './segments.js';
 import { checked } from './simulated-checks.js';
 import type { ComputeWatch } from './watch.js';
@@ -85,7 +92,10 @@ export function executeNow(
   const program = knownProgram(canonical, target);
   if (program === undefined) return undefined;
   settings.watch?.chosen(target);
-  return runProgramNow(program, { inputOf, numbers: numbersFor(canonical) }, settings);
+  return (
+    runSmallNow(program, inputOf, passingNumbers(canonical), settings) ??
+    runProgramNow(program, { inputOf, numbers: numbersFor(canonical) }, settings)
+  );
 }
 
 const isLimited = (device: Device): boolean => processLimitOf(device) !== undefined;

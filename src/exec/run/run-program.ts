@@ -22,9 +22,17 @@ import { distinctRunsOf } from '../plan/phases.js';
 import type { Step } from '../plan/plan.js';
 import type { Destination } from '../plan/plan-graph.js';
 import { ShardedRun } from '../shards/sharded-run.js';
-import { type Given, isHere, type RunArguments, runWithInputs, type SegmentValues } from './inputs.js';
+import {
+  type Given,
+  type InputOf,
+  isHere,
+  type RunArguments,
+  runWithInputs,
+  type SegmentValues,
+} from './inputs.js';
 import type { OneRun, Program } from './program.js';
 import { isCounted, type OnProgress, ProgressScale, watchProgress } from './progress.js';
+import type { RunNumbers } from './run-numbers.js';
 import { synchronize } from './synchronize.js';
 import type { ComputeWatch } from './watch.js';
 
@@ -62,6 +70,40 @@ export function runProgram(program: Program, given: Given, settings: RunSettings
 }
 
 /**
+ * The results of a small run of the CPU, computed in this call, which throws what fails. Undefined: nothing was computed,
+ * and the run goes the way of others. `numbers` are read before this returns.
+ */
+export function runSmallNow(
+  program: Program,
+  inputOf: InputOf,
+  numbers: RunNumbers,
+  settings: RunSettings,
+): Executed | undefined {
+  const { one } = program;
+  if (one === undefined || settings.destination !== 'host' || isFollowed(settings)) return undefined;
+  const inputs = inputsHere(one, inputOf);
+  const outputs = inputs && runSmall(one.native, inputs, numbers);
+  return outputs && { program, outputs, checksums: NO_CHECKSUMS };
+}
+
+const NO_CHECKSUMS: Executed['checksums'] = [];
+
+/** Whether something looks at a run while it is under way. */
+const isFollowed = ({ signal, onProgress, watch }: RunSettings): boolean =>
+  signal !== undefined || onProgress !== undefined || watch !== undefined;
+
+/** Undefined: some are not there yet. */
+function inputsHere({ plan }: OneRun, inputOf: InputOf): RunInput[] | undefined {
+  const inputs: RunInput[] = [];
+  for (const source of plan.inputs) {
+    const input = inputOf(source);
+    if (!isHere(input)) return undefined;
+    inputs.push(input);
+  }
+  return inputs;
+}
+
+/**
  * As `runProgram`, for a graph that is run again and again: a result that is there at once is given as it is, and what
  * fails at once is thrown.
  */
@@ -71,24 +113,14 @@ export function runProgramNow(
   settings: RunSettings,
 ): Executed | Promise<Executed> {
   const { one } = program;
-  const { signal, onProgress, watch, destination, whenQueued } = settings;
-  if (one === undefined || destination === 'file') return runProgram(program, given, settings);
-  if (signal !== undefined || onProgress !== undefined || watch !== undefined)
-    return runProgram(program, given, settings);
-  const inputs: RunInput[] = [];
-  for (const source of one.plan.inputs) {
-    const input = given.inputOf(source);
-    if (!isHere(input)) return runProgram(program, given, settings);
-    inputs.push(input);
-  }
-  const small = destination === 'host' ? runSmall(one.native, inputs, given.numbers) : undefined;
-  if (small !== undefined) return { program, outputs: small, checksums: NO_CHECKSUMS };
+  const { destination, whenQueued } = settings;
+  const isPlain = one !== undefined && destination !== 'file' && !isFollowed(settings);
+  const inputs = isPlain ? inputsHere(one, given.inputOf) : undefined;
+  if (!isPlain || inputs === undefined) return runProgram(program, given, settings);
   const { outputs } = one.options[destination];
   const result = runNow(one.native, inputs, { outputs, whenQueued, numbers: given.numbers });
   return whenThere(result, (all) => executedOf(program, all));
 }
-
-const NO_CHECKSUMS: Executed['checksums'] = [];
 
 const executedOf = (program: Program, { outputs, checksums }: RunResult): Executed => ({
   program,

@@ -35,7 +35,7 @@ import { type CheckedStatus, checkedStatus, isSameCall } from '../../graph/statu
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { rangeOf } from '../kernel/boxes.js';
-import { DistinctList, mixScalar } from './hash.js';
+import { DistinctList, mixScalar, numberOf } from './hash.js';
 import { checksOf, type IndexCheck } from './index-check.js';
 import { narrowSources } from './narrow-sources.js';
 import { NodeTable } from './node-table.js';
@@ -214,14 +214,21 @@ function* build(
 
   const walk = new InputsFirst(ids, enter);
   for (const output of outputs) while (!walk.reach(output)) yield;
-  const statuses = new Map<number, CheckedStatus>();
+  const outputIds = outputs.map((expr) => ids.get(expr)!);
+  const statuses: CheckedStatus[] = [];
   // A failed step in the body of a loop goes on with the values that it gave: a body has no results of statuses.
-  for (const status of sources instanceof SourceList ? [...failing] : []) {
-    while (!walk.reach(status.code)) yield;
-    const id = ids.get(status.code)!;
-    if (!statuses.has(id)) statuses.set(id, status);
+  if (failing.length > 0 && sources instanceof SourceList) {
+    const seen = new Set<number>();
+    for (const status of [...failing]) {
+      while (!walk.reach(status.code)) yield;
+      const id = ids.get(status.code)!;
+      if (seen.has(id)) continue;
+      seen.add(id);
+      statuses.push(status);
+      outputIds.push(id);
+    }
   }
-  const graph = { nodes, outputs: [...outputs.map((expr) => ids.get(expr)!), ...statuses.keys()] };
+  const graph = { nodes, outputs: outputIds };
   const narrowed = narrowSources(graph, sources.list);
   for (const { node, replaced, array } of narrowed) {
     nodes[node.id] = node;
@@ -229,8 +236,8 @@ function* build(
     for (const id of replaced) nodes[id] = undefined;
   }
   const { records } = narrowed.length === 0 ? table : tableOf(nodes);
-  const fingerprint = fingerprintOf(records, graph.outputs, statuses.size, sources.list);
-  const looked = { checks, statuses: [...statuses.values()], stretched };
+  const fingerprint = fingerprintOf(records, graph.outputs, statuses.length, sources.list);
+  const looked = { checks, statuses, stretched };
   const read = { sources: sources.list, scalars: scalars?.list ?? [] };
   return new CanonicalGraph(graph, { sites, repeated }, read, fingerprint, looked);
 }
@@ -251,8 +258,10 @@ function fingerprintOf(
   records.put(0); // no node's record begins so
   records.put(statuses);
   records.putAll(outputs);
-  for (const { source, elementCount } of sources) {
-    records.putText(source.type === 'device' ? layoutOf(source.buffer) : source.type);
+  for (let k = 0; k < sources.length; k++) {
+    const { source, elementCount } = sources[k]!;
+    records.put(numberOf(source.type));
+    if (source.type === 'device') records.putText(layoutOf(source.buffer));
     records.putNumber(elementCount);
   }
   return records.fingerprint();
@@ -331,7 +340,9 @@ class ArgumentList {
 /** Numbers the arrays; the same part of the same array is one. */
 class SourceList {
   readonly list: SourceArray[] = [];
-  readonly #known = new Map<object, Map<string, number>>();
+  /** By memory the first array in it, and by memory and part all others. */
+  readonly #first = new Map<object, number>();
+  readonly #others = new Map<object, Map<string, number>>();
 
   /** A source as a node: which array, and where in it. */
   nodeOf(expr: ExprOf<'source'>): GraphNodeData {
@@ -359,10 +370,15 @@ class SourceList {
   }
 
   #add(array: SourceArray, identity: object): number {
-    const parts = this.#known.get(identity) ?? new Map<string, number>();
-    this.#known.set(identity, parts);
-    const value = array.source.type === 'segment' ? array.source.value : 0;
-    const key = `${array.start} ${array.elementCount} ${array.dtype} ${value}`;
+    const first = this.#first.get(identity);
+    if (first === undefined) {
+      this.#first.set(identity, this.list.length);
+      return this.list.push(array) - 1;
+    }
+    if (isSamePart(this.list[first]!, array)) return first;
+    const parts = this.#others.get(identity) ?? new Map<string, number>();
+    this.#others.set(identity, parts);
+    const key = `${array.start} ${array.elementCount} ${array.dtype} ${segmentValueOf(array)}`;
     let input = parts.get(key);
     if (input === undefined) {
       input = this.list.push(array) - 1;
@@ -372,12 +388,22 @@ class SourceList {
   }
 }
 
+const segmentValueOf = ({ source }: SourceArray): number => (source.type === 'segment' ? source.value : 0);
+
+const isSamePart = (a: SourceArray, b: SourceArray): boolean =>
+  a.start === b.start &&
+  a.elementCount === b.elementCount &&
+  a.dtype === b.dtype &&
+  segmentValueOf(a) === segmentValueOf(b);
+
+const hashOfScalar = ({ value, dtype }: RuntimeScalar): number =>
+  mixScalar(dtypeCode(dtype), value) & 0x3fffffff;
+const isSameScalar = (a: RuntimeScalar, b: RuntimeScalar): boolean =>
+  a.dtype === b.dtype && sameScalar(a.value, b.value);
+
 /** Numbers the constants; those of one dtype and the same bits are one. */
 class ScalarList {
-  readonly #distinct = new DistinctList<RuntimeScalar>(
-    ({ value, dtype }) => mixScalar(dtypeCode(dtype), value) & 0x3fffffff,
-    (a, b) => a.dtype === b.dtype && sameScalar(a.value, b.value),
-  );
+  readonly #distinct = new DistinctList<RuntimeScalar>(hashOfScalar, isSameScalar);
 
   get list(): readonly RuntimeScalar[] {
     return this.#distinct.all;

@@ -61,21 +61,35 @@ export function mixBounds(hash: number, bounds: readonly Bound[]): number {
   return h;
 }
 
+/** Hashes that are searched, which takes less time than chains of as few. */
+const FEW_HASHES = 32;
+
 /** Positions of a list that grows, by the hash of what stands there; -1 ends a chain. */
 export class HashChains {
-  /** By slot, a power of two of them: the newest position. */
-  #newest = new Array<number>(32).fill(-1);
+  /** By slot, a power of two of them: the newest position. None for few hashes. */
+  #newest: number[] = [];
   readonly #older: number[] = [];
   readonly #hashes: number[] = [];
 
   /** The newest position that has this hash. */
   first(hash: number): number {
-    return this.#skip(this.#newest[hash & (this.#newest.length - 1)]!, hash);
+    const slots = this.#newest.length;
+    if (slots === 0) return this.#search(this.#hashes.length - 1, hash);
+    return this.#skip(this.#newest[hash & (slots - 1)]!, hash);
   }
 
   /** The next older position that has the hash of this one. */
   next(position: number): number {
-    return this.#skip(this.#older[position]!, this.#hashes[position]!);
+    const hash = this.#hashes[position]!;
+    return this.#newest.length === 0
+      ? this.#search(position - 1, hash)
+      : this.#skip(this.#older[position]!, hash);
+  }
+
+  #search(from: number, hash: number): number {
+    let position = from;
+    while (position >= 0 && this.#hashes[position] !== hash) position--;
+    return position;
   }
 
   #skip(from: number, hash: number): number {
@@ -87,6 +101,7 @@ export class HashChains {
   /** Notes the hash of the list's next position. A hash is an integer of at most 30 bits. */
   push(hash: number): void {
     const count = this.#hashes.push(hash);
+    if (count <= FEW_HASHES) return;
     if (count > this.#newest.length) this.#grow();
     else this.#link(count - 1);
   }
@@ -98,7 +113,7 @@ export class HashChains {
   }
 
   #grow(): void {
-    this.#newest = new Array<number>(4 * this.#newest.length).fill(-1);
+    this.#newest = new Array<number>(4 * Math.max(FEW_HASHES, this.#newest.length)).fill(-1);
     for (let position = 0; position < this.#hashes.length; position++) this.#link(position);
   }
 }
@@ -118,7 +133,7 @@ export class DistinctList<T> {
   constructor(hashOf: (thing: T) => number, isSame: (a: T, b: T) => boolean, distinct: readonly T[] = []) {
     this.#hashOf = hashOf;
     this.#isSame = isSame;
-    this.all = [...distinct];
+    this.all = distinct.length === 0 ? [] : [...distinct];
   }
 
   /** The position of a thing that is equal, or of this one, which is then added. */
