@@ -67,8 +67,8 @@ Gather readGather(const std::vector<int64_t>& n) {
   return g;
 }
 
-// Rows that a thread copies at a time.
-constexpr int64_t kStretch = 4096;
+// Rows that one of several threads copies at a time.
+constexpr int64_t kStretchRows = 4096;
 // Elements up to which a loop is quicker than `copyForward`.
 constexpr int64_t kShort = 16;
 // Elements that are copied together, without a loop, where there is room: those behind a row's last one are
@@ -112,15 +112,18 @@ class Gathering {
 
   // Writes each stretch of rows behind those before it, which one thread has written by then.
   void write(ThreadPool& pool, const std::atomic<bool>* cancel) const {
-    const int64_t stretches = (g_.rows + kStretch - 1) / kStretch;
-    std::vector<int64_t> ends(static_cast<size_t>(stretches + 1));
     const auto threads = static_cast<int>(std::clamp<int64_t>(g_.bound / kLeastMoved, 1, pool.workers()));
+    // One thread copies as much at a time as it may before it looks whether it is cancelled.
+    const int64_t wanted = threads > 1 ? g_.rows / kStretchRows : g_.bound / (2 * kLeastMoved);
+    const int64_t inStretch = g_.rows / std::min(g_.rows, wanted + 1) + 1;
+    const int64_t stretches = (g_.rows + inStretch - 1) / inStretch;
+    std::vector<int64_t> ends(static_cast<size_t>(stretches + 1));
     const auto each = [&](const auto& work) {
       pool.parallelFor(
           stretches,
           [&](int64_t s, int) {
             if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return;
-            work(static_cast<size_t>(s), s * kStretch, std::min(g_.rows, (s + 1) * kStretch));
+            work(static_cast<size_t>(s), s * inStretch, std::min(g_.rows, (s + 1) * inStretch));
           },
           threads);
     };
@@ -141,6 +144,9 @@ class Gathering {
  private:
   using Unsigned = std::make_unsigned_t<Index>;
 
+  // Rows whose numbers are read at a time.
+  static constexpr int64_t kNumbers = 256;
+
   struct From {
     SparseLines<Index> lines;
     const Element* values;
@@ -152,8 +158,10 @@ class Gathering {
   int64_t count(int64_t first, int64_t last) const {
     int64_t sum = 0;
     if (g_.hasNumbers()) {
-      const From& from = from_[0];
-      for (int64_t row = first; row < last; row++) sum += lengthOf(from, ownRow(from, row));
+      const SparseLines<Index> lines = from_[0].lines;
+      eachNumbers(first, last, [&](int64_t, const int64_t* own, int64_t count) {
+        for (int64_t k = 0; k < count; k++) sum += lines.end(own[k]) - lines.begin(own[k]);
+      });
       return sum;
     }
     eachPart(first, last, [&](const From& from, int64_t row, int64_t end) {
@@ -189,25 +197,43 @@ class Gathering {
     }
   }
 
-  static int64_t lengthOf(const From& from, int64_t row) {
-    return from.lines.end(row) - from.lines.begin(row);
-  }
-  int64_t ownRow(const From& from, int64_t row) const {
-    if (g_.way == GatherWay::chosen) return insideOf(numberAt<int64_t>(row), from.rows);
-    int64_t own = g_.way == GatherWay::given ? numberAt<int64_t>(row) : numberAt<int32_t>(row);
-    if (own < 0) own += from.rows;
-    if (static_cast<uint64_t>(own) < static_cast<uint64_t>(from.rows)) return own;
-    hasMissed_.store(true, std::memory_order_relaxed);
-    return 0;
+  // Calls `use(row, own, count)` with the numbers in their matrix of some of the rows [first, last) at a
+  // time.
+  template <typename Use>
+  void eachNumbers(int64_t first, int64_t last, const Use& use) const {
+    int64_t own[kNumbers];
+    for (int64_t row = first; row < last; row += kNumbers) {
+      const int64_t count = std::min(kNumbers, last - row);
+      if (g_.way == GatherWay::givenNarrow)
+        readNumbers<int32_t>(row, count, own);
+      else
+        readNumbers<int64_t>(row, count, own);
+      use(row, static_cast<const int64_t*>(own), count);
+    }
   }
   template <typename Number>
-  int64_t numberAt(int64_t row) const {
-    return reinterpret_cast<const Number*>(numbers_)[row];
+  void readNumbers(int64_t row, int64_t count, int64_t* own) const {
+    const auto* const numbers = reinterpret_cast<const Number*>(numbers_) + row;
+    const int64_t rows = from_[0].rows;
+    if (!g_.isGiven()) {
+      for (int64_t k = 0; k < count; k++) own[k] = insideOf(numbers[k], rows);
+      return;
+    }
+    bool hasMissed = false;
+    for (int64_t k = 0; k < count; k++) {
+      const int64_t number = numbers[k];
+      own[k] = number < 0 ? number + rows : number;
+      if (static_cast<uint64_t>(own[k]) < static_cast<uint64_t>(rows)) continue;
+      hasMissed = true;
+      own[k] = 0;
+    }
+    if (hasMissed) hasMissed_.store(true, std::memory_order_relaxed);
   }
 
   // Copies the elements of rows [row, end) to the first place of those that are left; gives how many there
   // are.
-  int64_t copy(const From& from, int64_t row, int64_t end, Range to) const {
+  static int64_t copy(const From& from, int64_t row, int64_t end, Range to, Index* toPlaces,
+                      Element* toValues) {
     const int64_t first = from.lines.begin(row);
     const int64_t count = std::min(from.lines.begin(end) - first, to.last - to.first);
     if (count <= 0) return 0;
@@ -217,53 +243,59 @@ class Gathering {
       // Without a sign, as numbers behind the last element may be any.
       for (Index& column : columns.elements)
         column = static_cast<Index>(static_cast<Unsigned>(column) + static_cast<Unsigned>(from.offset));
-      columns.write(places_ + to.first);
-      Together<Element>(from.values + first).write(values_ + to.first);
+      columns.write(toPlaces + to.first);
+      Together<Element>(from.values + first).write(toValues + to.first);
       return count;
     }
     if (from.offset == 0)
-      moveElements(places, count, places_ + to.first);
+      moveElements(places, count, toPlaces + to.first);
     else
-      for (int64_t k = 0; k < count; k++) places_[to.first + k] = static_cast<Index>(places[k] + from.offset);
-    moveElements(from.values + first, count, values_ + to.first);
+      for (int64_t k = 0; k < count; k++)
+        toPlaces[to.first + k] = static_cast<Index>(places[k] + from.offset);
+    moveElements(from.values + first, count, toValues + to.first);
     return count;
   }
 
   // Writes the ends of rows [first, last), and their elements to the first of these places; gives the end.
   int64_t writeRows(int64_t first, int64_t last, Range to) const {
-    switch (g_.way) {
-      case GatherWay::chosen:
-      case GatherWay::given:
-      case GatherWay::givenNarrow:
-        return writeChosen(first, last, to);
-      case GatherWay::above:
-        eachPart(first, last, [&](const From& from, int64_t row, int64_t end) {
-          moveStarts(from, row, end, to.first, starts_ + first + 1);
-          to.first += copy(from, row, end, to);
-          first += end - row;
-        });
-        return to.first;
-      case GatherWay::beside:
-        for (int64_t row = first; row < last; row++) {
-          for (const From& from : from_) to.first += copy(from, row, row + 1, to);
-          starts_[row + 1] = static_cast<Index>(to.first);
-        }
-        return to.first;
+    if (g_.hasNumbers()) {
+      eachNumbers(first, last, [&](int64_t row, const int64_t* own, int64_t count) {
+        to.first = writeChosen(row, own, count, to);
+      });
+    } else if (g_.way == GatherWay::above) {
+      eachPart(first, last, [&](const From& from, int64_t row, int64_t end) {
+        moveStarts(from, row, end, to.first, starts_ + first + 1);
+        to.first += copy(from, row, end, to, places_, values_);
+        first += end - row;
+      });
+    } else {
+      to.first = writeBeside(first, last, to);
     }
     return to.first;
   }
 
-  int64_t writeChosen(int64_t first, int64_t last, Range to) const {
-    const From& from = from_[0];
-    for (int64_t row = first; row < last;) {
-      const int64_t own = ownRow(from, row);
-      int64_t count = 1;
-      while (row + count < last && own + count < from.rows && ownRow(from, row + count) == own + count)
-        count++;
-      const int64_t end = to.first + copy(from, own, own + count, to);
-      if (count > 1) moveStarts(from, own, own + count - 1, to.first, starts_ + row + 1);
-      row += count;
-      starts_[row] = static_cast<Index>(to.first = end);
+  // Lines in variables of these functions stay in registers while elements are written.
+  int64_t writeBeside(int64_t first, int64_t last, Range to) const {
+    Index *const starts = starts_, *const places = places_;
+    Element* const values = values_;
+    for (int64_t row = first; row < last; row++) {
+      for (const From& from : from_) to.first += copy(from, row, row + 1, to, places, values);
+      starts[row + 1] = static_cast<Index>(to.first);
+    }
+    return to.first;
+  }
+
+  int64_t writeChosen(int64_t row, const int64_t* own, int64_t count, Range to) const {
+    const From from = from_[0];
+    Index *const starts = starts_ + row, *const places = places_;
+    Element* const values = values_;
+    for (int64_t k = 0; k < count;) {
+      int64_t end = k + 1;
+      while (end < count && own[end] == own[end - 1] + 1) end++;
+      const int64_t copied = copy(from, own[k], own[end - 1] + 1, to, places, values);
+      if (end > k + 1) moveStarts(from, own[k], own[end - 1], to.first, starts + k + 1);
+      k = end;
+      starts[k] = static_cast<Index>(to.first += copied);
     }
     return to.first;
   }
