@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SQUARE_ROWS, TASK_WORK } from '../../src/codegen/cpu/tape-cost.js';
 import { STREAM_BYTES } from '../../src/codegen/cpu/tape-lines.js';
 import { lineRateOf, unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
-import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
+import { secondsOfTape, threadsOf } from '../../src/codegen/cpu/tape-seconds.js';
 import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
 import { timeTape } from '../../src/exec/native/native.js';
 import type { KernelStep } from '../../src/exec/plan/plan.js';
@@ -210,6 +210,14 @@ describe('a predicted time', () => {
     const [three, four] = [seconds(chain(3), 2), seconds(chain(4), 2)];
     expect(three / four).toBeGreaterThan(0.95);
     expect(seconds(chain(4)) / four).toBeGreaterThan(1.3);
+  });
+
+  it('shares the blocks of tiles that are fewer than four for each thread, as the runtime does', () => {
+    const rows = tallyOf(sum(12, 2 ** 20, [2 ** 20, 1]));
+    expect(rows.ofBlocks?.tiles).toBe(12);
+    expect(threadsOf(rows, unmeasuredRates(16))).toBeGreaterThan(15);
+    expect(threadsOf(rows, unmeasuredRates(2))).toBe(2);
+    expect(threadsOf(rows, unmeasuredRates(1))).toBe(1);
   });
 
   it('has results past the caches from the size on that is written so, and not in the bytes that caches hold', () => {

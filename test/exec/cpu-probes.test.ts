@@ -1,8 +1,11 @@
 /** Rates of the CPU: least times of small kernels, measured again where that failed, and until they agree. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { TapeSpec } from '../../src/codegen/cpu/tape.js';
+import { unmeasuredRates } from '../../src/codegen/cpu/tape-rates.js';
 import { secondsOfTape } from '../../src/codegen/cpu/tape-seconds.js';
+import { tallyOf } from '../../src/codegen/cpu/tape-tally.js';
 import { timeTape } from '../../src/exec/native/native.js';
+import { chainOfTasks } from '../../src/exec/targets/cpu-probe-kernels.js';
 import type { Kernel } from '../../src/fusion/kernel/kernel.js';
 import type { OpName } from '../../src/graph/ops.js';
 import { KernelBuilder } from '../support/kernel-builder.js';
@@ -85,4 +88,21 @@ test('functions that are measured at the same time are all kept', async () => {
   const keys = [...cpuRates().functions.keys()].join();
   expect(keys).toContain('cos');
   expect(keys).toContain('exp');
+});
+
+test('another thread costs what two tasks take longer than one, and lines what memory does', async () => {
+  const isOfTwo = (tape: TapeSpec): boolean =>
+    ['abs', 'square'].every((op) => calls(tape, op)) && tape.words.includes(2 * ELEMENTS);
+  times.mockImplementation(async (tape) => (isOfTwo(tape) ? 1.7e-5 : 1e-5));
+  await measureRates([]);
+  const { fork, lines, memory, threads } = cpuRates();
+  expect(fork).toBeCloseTo(threads > 1 ? 7000 : unmeasuredRates(1).fork, 3);
+  // In such times memory is as far as what is nearer.
+  expect(lines).toBeGreaterThan(0);
+  const far = memory.filter(({ bytes }) => bytes >= 2 ** 23).map(({ read }) => read);
+  expect(far.every((read, k) => k === 0 || read >= far[k - 1]!)).toBe(true);
+});
+
+test('the kernels of which one is shared are a task and two', () => {
+  expect([1, 2].map((count) => tallyOf(chainOfTasks(count)).tasks)).toEqual([1, 2]);
 });

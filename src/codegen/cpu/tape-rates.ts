@@ -126,6 +126,8 @@ export interface TapeRates {
   readonly streamed: number;
   /** How long lines of memory take that are not in one stream, in proportion to `LINE_RATES`. */
   readonly lines: number;
+  /** Nanoseconds of having other threads take part, and of waiting for them. */
+  readonly fork: number;
   /** A vector of functions that were measured. */
   readonly functions: ReadonlyMap<string, number>;
   readonly threads: number;
@@ -149,9 +151,11 @@ export const unmeasuredRates = (threads: number): TapeRates => ({
     { bytes: 2 ** 23, read: 0.0067, write: 0.0133 },
     { bytes: 2 ** 24, read: 0.0085, write: 0.054 },
     { bytes: 2 ** 26, read: 0.034, write: 0.088 },
+    { bytes: 2 ** 27, read: 0.034, write: 0.088 },
   ],
   streamed: 0.02,
   lines: 1,
+  fork: 5000,
   functions: new Map(),
   threads,
 });

@@ -22,8 +22,8 @@ import { type TalliedFunction, type TapeTally, tallyOf } from './tape-tally.js';
 
 const NANOSECOND = 1e-9;
 const LINE_BYTES = 64;
-/** Waking other threads, and waiting for them. */
-const FORK = 5000;
+/** Of fewer tiles for each thread, blocks are shared: as in `tape-run.cpp`. */
+const TILES_OF_THREAD = 4;
 /** Additions that an element of a reduction is worth: of one value for each lane, and of several. */
 const SIMPLE_REDUCTION = 2;
 const WIDE_REDUCTION = 6;
@@ -38,12 +38,15 @@ export function secondsOfTape(kernel: Kernel, rates: TapeRates): number {
   const threads = threadsOf(tally, rates);
   const working = workNanoseconds(kernel, tally, rates) / threads;
   const moving = movedNanoseconds(kernel, rates) * sharedAmong(threads);
-  return NANOSECOND * ((threads > 1 ? FORK : 0) + working + moving);
+  return NANOSECOND * ((threads > 1 ? rates.fork : 0) + working + moving);
 }
 
 /** Threads that are busy all the time: three tasks take two threads as long as four would, and keep 1.5 of them busy. */
-export const threadsOf = ({ tasks }: TapeTally, { threads }: TapeRates): number =>
-  tasks / Math.ceil(tasks / threads);
+export function threadsOf({ tasks, ofBlocks }: TapeTally, { threads }: TapeRates): number {
+  const isSplit = ofBlocks !== undefined && threads > 1 && ofBlocks.tiles < TILES_OF_THREAD * threads;
+  const all = isSplit ? Math.max(tasks, ofBlocks.tasks) : tasks;
+  return all / Math.ceil(all / threads);
+}
 
 /** Of one thread: all that it does, and lines that are not in one stream. */
 export function workNanoseconds(kernel: Kernel, tally: TapeTally, rates: TapeRates): number {

@@ -70,8 +70,10 @@ export interface TapeTally {
   readonly functions: ReadonlyMap<string, { readonly of: TalliedFunction; vectors: number }>;
   /** Lines of the caches that are not in one stream, and rows of them. */
   readonly lines: ReadonlyMap<LineRate, number>;
-  /** Pieces that threads can share. */
+  /** Pieces that threads can share: of tiles, at least one. */
   readonly tasks: number;
+  /** Those of the blocks of tiles that have several, where there are as few tiles. */
+  readonly ofBlocks?: { readonly tiles: number; readonly tasks: number } | undefined;
 }
 
 /** Bytes of a vector: tallies count in it, also where registers are narrower. */
@@ -87,9 +89,6 @@ const WIDE_BYTES = 8;
 const BY_VECTOR: readonly TapeRate[] = ['copy', 'splat', 'unaligned'];
 const ROW_RATES = { simple: 'row', wide: 'wideRow', exponential: 'exponentialRow' } as const;
 const FOLD_RATES = { simple: 'fold', wide: 'wideFold', exponential: 'wideFold' } as const;
-
-/** Fewer tiles than this may be too few for threads. */
-const FEW_TILES = 8;
 
 const isOp = (name: string): name is OpName => (OP_NAMES as readonly string[]).includes(name);
 
@@ -128,11 +127,14 @@ function inTriangle(
 }
 
 /** As many tiles as are worth waking a thread for are a task; few tiles of many blocks are shared by their blocks (`tape-run.cpp`). */
-function tasksOf(tiles: number, workOfTile: number, hasWalks: boolean): number {
-  const byTiles = Math.ceil(tiles / Math.max(1, Math.floor(TASK_WORK / workOfTile)));
-  const isSplit = hasWalks && tiles < FEW_TILES;
-  return isSplit ? Math.max(byTiles, Math.floor((tiles * workOfTile) / TASK_WORK)) : byTiles;
-}
+const tasksOf = (
+  tiles: number,
+  workOfTile: number,
+  hasWalks: boolean,
+): Pick<TapeTally, 'tasks' | 'ofBlocks'> => ({
+  tasks: Math.max(1, Math.ceil(tiles / Math.max(1, Math.floor(TASK_WORK / workOfTile)))),
+  ofBlocks: hasWalks ? { tiles, tasks: Math.floor((tiles * workOfTile) / TASK_WORK) } : undefined,
+});
 
 class Tally {
   readonly #amounts = new Map<TapeRate, number>();
@@ -179,7 +181,7 @@ class Tally {
       amounts,
       functions,
       lines,
-      tasks: tasksOf(tiles, workOfTile, walks > 1),
+      ...tasksOf(tiles, workOfTile, walks > 1),
     };
   }
 

@@ -11,16 +11,15 @@ import { CALL_RATES, type CallRates, UNMEASURED } from './cpu-call-rates.js';
 
 /** Nanoseconds of one thread from which on others help; waking them, and waiting for them, is a part of that. */
 const SHARED = 50_000;
-const FORK = 5000;
 
 export function secondsOfCall(step: CallStep, rates: TapeRates): number {
-  const { slowness, threads } = rates;
+  const { slowness, threads, fork } = rates;
   const { way, isSmall, dtype, rows, elements, operations } = callRow(step).work(step);
   const ownWay = [way, isSmall ? 'small' : ''].filter((word) => word !== '').join(' ');
   const [ofCall, ofRow, ofElement, ofOperation] = ratesOf(step.call, ownWay, dtype);
   const working = slowness * (ofCall + ofRow * rows + ofElement * elements + ofOperation * operations);
   const alone = working + movedNanoseconds(step, rates);
-  return 1e-9 * (threads > 1 && alone > SHARED ? FORK + alone / threads : alone);
+  return 1e-9 * (threads > 1 && alone > SHARED ? fork + alone / threads : alone);
 }
 
 /** Reading operands and writing results, each once. */

@@ -56,6 +56,17 @@ export function mapOf(instructions: readonly Instruction[], taken: readonly DTyp
   };
 }
 
+/** Light steps that make a task of as many elements as a function has. */
+const STEPS_OF_TASK = 10;
+
+/** A chain of light steps, of which pairs are none, for so many threads. */
+export function chainOfTasks(count: number): Kernel {
+  const steps = Array.from({ length: STEPS_OF_TASK }, (_, k) =>
+    create.map('float32', k % 2 === 0 ? 'abs' : 'square', [0]),
+  );
+  return mapOf(steps, ['float32'], count * FUNCTION_ELEMENTS);
+}
+
 /** A reduction over outer axes, with results side by side, or of one row. */
 export function reductionOf(
   instruction: Instruction,

@@ -25,9 +25,9 @@ import { costOf, opOf } from '../../fusion/kernel/arithmetic.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
-import { cpuInfo, timeTape } from '../native/native.js';
+import { cpuInfo, hostMemory, timeTape } from '../native/native.js';
 import type { KernelStep } from '../plan/plan.js';
-import { kernelsOf, mapOf, reductionOf } from './cpu-probe-kernels.js';
+import { chainOfTasks, kernelsOf, mapOf, reductionOf } from './cpu-probe-kernels.js';
 
 /** Milliseconds of runs for each of the small kernels, and for those that show the memory. */
 const SHORT = 2;
@@ -35,11 +35,15 @@ const LONG = 8;
 /** Turns until the two least times of a kernel agree, and the share in which they may differ. */
 const LEAST_TURNS = 3;
 const MOST_TURNS = 8;
+/** Of those that show the memory, which take as long as all others to fill it. */
+const MOST_LONG_TURNS = 5;
 const NOISE = 0.05;
 /** Elements that lie in the first two levels of caches, with the result. */
 const NEAR = 8192;
 /** From so many bytes on, caches and memory are shared with others: how fast they are is measured. */
 const FAR_BYTES = 2 ** 24;
+/** The part of the machine's memory that a small kernel takes, at most. */
+const PART_OF_MEMORY = 1 / 16;
 /** Writing past the caches takes no less than so much of what it would without measurement: times are noisy. */
 const LEAST_SHARE = 0.3;
 
@@ -93,8 +97,9 @@ async function measure(kernels: readonly Kernel[], again: boolean): Promise<void
   rates = withFunctions(machineRates());
 }
 
-const isSettled = ({ times }: Probe): boolean =>
-  times.length >= MOST_TURNS || (times.length >= LEAST_TURNS && times[1]! <= (1 + NOISE) * times[0]!);
+const isSettled = ({ milliseconds, times }: Probe): boolean =>
+  times.length >= (milliseconds === LONG ? MOST_LONG_TURNS : MOST_TURNS) ||
+  (times.length >= LEAST_TURNS && times[1]! <= (1 + NOISE) * times[0]!);
 
 const nanosecondsOf = (name: string): number => 1e9 * probes.get(name)!.times[0]!;
 
@@ -119,12 +124,15 @@ const lightName = ({ key }: { readonly key: string }): string => `light ${key}`;
 
 const NEAREST = 'near memory';
 const STREAMED = 'past the caches';
+const [ALONE, FORKED] = ['one task', 'two tasks'];
 
 function machineProbes(): NamedProbe[] {
   const add = mapOf([create.map('float32', 'add', [0, 1])], ['float32', 'float32'], NEAR);
   const far = [...memoryKernels(), [STREAMED, squareOf(FAR_BYTES)] as const];
+  const shared = cpuInfo().threads > 1 ? [ALONE, FORKED] : [];
   return [
     [NEAREST, short(add)],
+    ...shared.map((name, k): NamedProbe => [name, short(chainOfTasks(k + 1))]),
     ...far.map(([name, kernel]): NamedProbe => [name, { kernel, milliseconds: LONG, times: [] }]),
   ];
 }
@@ -134,7 +142,8 @@ function machineProbes(): NamedProbe[] {
  * with others: a map, unless it would write past the caches, else a sum.
  */
 function memoryKernels(): ReadonlyMap<string, Kernel> {
-  const sizes = unmeasuredRates(1).memory.filter(({ bytes }) => bytes >= FAR_BYTES);
+  const most = PART_OF_MEMORY * hostMemory().totalBytes;
+  const sizes = unmeasuredRates(1).memory.filter(({ bytes }) => bytes >= FAR_BYTES && bytes <= most);
   return new Map(
     sizes.map(({ bytes }) => [
       memoryName(bytes),
@@ -158,7 +167,7 @@ function machineRates(): TapeRates {
   const memory: MemoryRate[] = [];
   let slower = slowness;
   for (const { bytes, read, write } of plain.memory) {
-    if (bytes >= FAR_BYTES) slower = slowness * slownessOfMemory(memoryName(bytes), known);
+    if (probes.has(memoryName(bytes))) slower = slowness * slownessOfMemory(memoryName(bytes), known);
     const nearer = bytes >= FAR_BYTES ? memory.at(-1)! : { read: 0, write: 0 };
     memory.push({
       bytes,
@@ -166,9 +175,15 @@ function machineRates(): TapeRates {
       write: Math.max(nearer.write, slower * write),
     });
   }
-  const measured: TapeRates = { ...known, memory, lines: slower };
+  // No line is nearer than bytes that are as far.
+  const lines = memory.at(-1)!.read / plain.memory.at(-1)!.read;
+  const measured: TapeRates = { ...known, memory, lines, fork: forkOf(known) };
   return { ...measured, streamed: streamedRate(measured) };
 }
+
+/** The time that two tasks take two threads beyond that of one task. */
+const forkOf = ({ threads, fork }: TapeRates): number =>
+  threads > 1 ? Math.max(0, nanosecondsOf(FORKED) - nanosecondsOf(ALONE)) : fork;
 
 const predictedNanoseconds = (kernel: Kernel, by: TapeRates): number => 1e9 * secondsOfTape(kernel, by);
 
@@ -196,15 +211,20 @@ function movedOf(name: string, known: TapeRates): number {
 /** Rates with those of all functions that were measured. */
 const withFunctions = (known: TapeRates): TapeRates => ({
   ...known,
-  functions: new Map([...functions].map(([key, of]) => [key, functionRate(of, known)])),
+  functions: new Map(
+    [...functions].flatMap(([key, of]) => {
+      const rate = functionRate(of, known);
+      return rate === undefined ? [] : [[key, rate]];
+    }),
+  ),
 });
 
-/** The time that a vector of a function takes one thread, beyond what a light one would in its place. */
-function functionRate(of: TalliedFunction, known: TapeRates): number {
+/** The time that a vector of a function takes one thread, beyond what a light one would in its place; undefined: its kernel calls another. */
+function functionRate(of: TalliedFunction, known: TapeRates): number | undefined {
   const { kernel, light } = kernelsOf(of);
   const tally = tallyOfKernel(kernel);
   const own = tally.functions.get(of.key);
-  if (own === undefined) return 0;
+  if (own === undefined) return undefined;
   const without: TapeRates = { ...known, functions: new Map([[of.key, 0]]) };
   const rest = light === undefined ? predictedNanoseconds(kernel, without) : nanosecondsOf(lightName(light));
   return (threadsOf(tally, known) * Math.max(0, nanosecondsOf(of.key) - rest)) / own.vectors;
