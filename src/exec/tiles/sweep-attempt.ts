@@ -106,6 +106,21 @@ export class Attempt {
     this.#grouped = onceInSlices(() => this.#inGroups());
   }
 
+  /** Whether panels other than wide ones may change how some product is cut: of a matrix and itself that has windows, of any. */
+  changesPanels(): boolean {
+    const isWindowed = (buffer: number): boolean => this.#windowed[buffer] === true;
+    return this.#stepList.steps.some((step) => {
+      if (step.kind !== 'call') return step.kind === 'loop';
+      const { blocks } = callRow(step);
+      if (this.#rules.panels === 'narrow') {
+        const { reads, writes } = buffersOf(step);
+        return blocks !== undefined && [...reads, ...writes].some(isWindowed);
+      }
+      const twice = blocks?.twice?.(step);
+      return twice !== undefined && isWindowed(twice.buffer);
+    });
+  }
+
   /** Bytes that it holds at least, however steps are grouped: inputs and results as a whole, and the largest such value. */
   leastBytes(): number {
     let most = 0;

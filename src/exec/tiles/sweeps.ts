@@ -182,7 +182,7 @@ function attemptsOf(job: SweptJob, panels: ProductPanels): readonly (() => Attem
   const known = new Set<string>();
   const attempt = (how: Pick<Choice, 'threshold' | 'inBlocks' | 'cutsPartials' | 'takesInWindows'>) => {
     const one = new Attempt(job, { ...model.sweeps!, ...how, panels });
-    if (known.has(one.key)) return undefined;
+    if (known.has(one.key) || (panels !== 'wide' && !one.changesPanels())) return undefined;
     known.add(one.key);
     return one;
   };

@@ -252,7 +252,22 @@ function panelChooser(
     }
     return choices.sort((a, b) => a.cost - b.cost);
   });
+  // More panels take less room: where the most of them do not fit, none do.
+  const least = once(() =>
+    Math.min(
+      ...(['columns', 'rows'] as const).map((outer) =>
+        bytesOf({
+          rows: mostPanels(step.m, granules),
+          columns: mostPanels(step.n, granules),
+          depths,
+          outer,
+          granules,
+        }),
+      ),
+    ),
+  );
   return function* (room) {
+    if (least() > room) return { needed: least(), step };
     let needed = Number.POSITIVE_INFINITY;
     let best: PanelCounts | undefined;
     for (const [k, { panels, bytes }] of (yield* byCost()).entries()) {
