@@ -1,6 +1,6 @@
 // Queues loops with a condition. The host reads it back while the next run of the body, which leaves the
 // states before it as they are, is under way; that counts only if it is to. Steps that write states in place,
-// and loops with conditions of their own, come once that is known.
+// loops with conditions of their own, and the step of a loop that has at most one come once that is known.
 //
 // Where the body is launches alone and the driver has conditional nodes, a graph takes over after some steps,
 // and kernels of its own decide on the device (src/codegen/cuda/loop-check.ts). A launch of it ends after a
@@ -54,6 +54,9 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   const std::unique_ptr<GraphExec>* const graph = loop.check ? &code_.loopGraphs[&loop] : nullptr;
   bool mayDecide = graph != nullptr && !device_.refusesLoops();
   const int64_t alone = mayDecide && *graph ? 1 : kStepsBeforeGraph;
+  // A step that is swept takes longer than to look. The only one is a branch, which is often not taken, and
+  // then takes what it launches.
+  const bool looksFirst = loop.hasSweeps || loop.steps == 1;
   while (done < loop.steps) {
     if (mayDecide && done >= alone && done % 2 == 1) {
       std::byte* const place = slot + 2 * kDeviceAlignment;
@@ -67,14 +70,13 @@ void Issue::runWhile(const Loop& loop, size_t first) {
       looks.read[done % 2]->wait();
       return *looks.flags[done % 2] == std::byte{0};
     };
-    // A step that is swept takes longer than to look.
-    if (loop.hasSweeps && isOver()) break;
+    if (looksFirst && isOver()) break;
     launch_ = first;
     const LoopRun next{1, placeAfter(done), placeAfter(done + 1), -1};
-    if (loop.hasSweeps || loop.tail == loop.body.size()) {
+    if (looksFirst || loop.tail == loop.body.size()) {
       runBody(loop, next);
       look(done + 1);
-      if (!loop.hasSweeps && isOver()) break;
+      if (!looksFirst && isOver()) break;
     } else {
       checkCancelled(*run_.cancel);
       queuePart(loop, next, 0, loop.tail);

@@ -37,6 +37,23 @@ describe('a driver without conditional nodes', () => {
     expect(calls.cuGraphLaunch ?? 0).toBe(0);
   });
 
+  it('has nothing of the step of a loop of at most one launched where it is not to run', async () => {
+    const launches: number[] = [];
+    for (const limit of [39, 40]) {
+      const branch = whileLoop(
+        (y) => y.max().less(limit),
+        (y) => y.add(1),
+        line,
+        { max: 1 },
+      );
+      setFaults([]);
+      expect((await branch.compute({ device })).at(0)).toBe(limit - 39);
+      launches.push(describeSimulator().counts.cuLaunchKernel!);
+    }
+    const [none, one] = launches;
+    expect(one!).toBeGreaterThan(none!);
+  });
+
   it('says nothing of it when a loop is explained', () => {
     expect(`${upTo(60).explain({ device })}`).not.toContain('decided on the device');
   });
