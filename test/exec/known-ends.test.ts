@@ -1,8 +1,9 @@
 /** Ends of index arrays that devices hold, which are looked for once. */
 import { describe, expect, it } from 'vitest';
 import { arrayOfCheck, knownEnds } from '../../src/exec/run/known-ends.js';
+import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { checksOf } from '../../src/fusion/passes/index-check.js';
-import { compile, type Lazy, lazy, RangeArgumentError, sparse } from '../../src/index.js';
+import { compile, type Lazy, lazy, RangeArgumentError, sparse, topK } from '../../src/index.js';
 
 const table = lazy(Float32Array.of(10, 20, 30, 40));
 const stored = async (indices: readonly number[]): Promise<Lazy> =>
@@ -33,6 +34,16 @@ describe('indices that a device holds', () => {
     expect(knownOf(table.take(indices))).toEqual([[0n, 3n]]);
     expect(knownOf(table.take(indices.slice([0, 2])))).toBeUndefined();
     expect(knownOf(table.take(indices.astype('int8')))).toBeUndefined();
+  });
+
+  it('are not looked for of places that an order gives, so that what is in order is computed once', () => {
+    const long = table.tile([2]);
+    for (const order of [table.argsort(), long.argsort().slice([0, 2]), topK(long, 3).indices]) {
+      expect(checksOf(long.take(order).expr)).toEqual([]);
+      expect(checksOf(lazy([1, 2, 3]).take(order).expr)).toHaveLength(1);
+    }
+    const { eigenvalues, eigenvectors } = sparse.eigsh(sparse.eye(40), { k: 2 });
+    expect(canonicalize([eigenvalues.expr, eigenvectors.expr]).checks).toEqual([]);
   });
 
   it('are refused each time', async () => {

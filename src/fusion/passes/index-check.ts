@@ -49,6 +49,12 @@ const MOST: ReadonlyMap<string, number> = new Map([
   ['uint32', 2 ** 32 - 1],
 ]);
 
+/** Routines that give places of their rows' elements, by which of their results. */
+const ORDERS: ReadonlyMap<string, number> = new Map([
+  ['argsort', 0],
+  ['top', 1],
+]);
+
 /**
  * The largest that an index array without negative values can hold, as far as its nodes say; infinite
  * otherwise.
@@ -59,6 +65,7 @@ function mostOf(index: Expr): number {
     if (x.kind === 'const' && (x.value as bigint) >= 0n) return Number(x.value);
     if (x.kind === 'reduce' && (x.reduction === 'argmax' || x.reduction === 'argmin'))
       return x.axes.reduce((n, axis) => n * x.inputs[0]!.shape[axis]!, 1) - 1;
+    if (x.kind === 'call' && ORDERS.get(x.routine) === x.result) return x.inputs[0]!.shape.at(-1)! - 1;
     const most = MOST.get(x.dtype);
     if (most !== undefined) return most;
     const isWidened = x.kind === 'cast' && x.dtype === 'int64';
