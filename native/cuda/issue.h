@@ -130,6 +130,8 @@ class Issue {
   void queueBody(const Loop& loop, const LoopRun& run);
   // Steps [from, to) of it.
   void queuePart(const Loop& loop, const LoopRun& run, size_t from, size_t to);
+  // The graph of the launches in a row that begin with a step of the body; null: there is none.
+  std::unique_ptr<GraphExec>* graphOfPart(const Loop& loop, const LoopRun& run, size_t first);
   void placeStates(const Loop& loop, const LoopRun& run);
   void leaveInLast(const Loop& loop, LoopPosition place);
   // Copies a state from one buffer to `offset` bytes into another, in memory of the device or of the host, or

@@ -1,6 +1,7 @@
 // Queues loops: each run of the body is queued with the addresses of its states. Of a long loop of launches
-// and products alone, an even number of runs is a graph, which is launched again and again. loop-while.cpp
-// has those with a condition.
+// and products alone, an even number of runs is a graph, which is launched again and again. In other bodies
+// launches in a row are one, for each way in which states lie in turns. loop-while.cpp has those with a
+// condition.
 #include "runtime/loop.h"
 
 #include <algorithm>
@@ -23,6 +24,9 @@ namespace {
 // Nodes of a loop's graph, about, and the least times that it is launched.
 constexpr size_t kNodes = 32;
 constexpr int64_t kLaunches = 4;
+// Launches in a row that are worth a graph of their own, and runs before it is made.
+constexpr size_t kLeastInPart = 4;
+constexpr size_t kRunsBeforePart = 3;
 
 // Runs of the body that a graph has; 0: there is none. Even, so that each launch finds states where the last
 // one left them.
@@ -33,6 +37,12 @@ size_t runsOfGraph(const Loop& loop, const Program& program) {
   if (loop.body.empty()) return 0;
   const size_t runs = std::max<size_t>(1, kNodes / 2 / loop.body.size()) * 2;
   return runsOf(loop) < static_cast<int64_t>(runs) * kLaunches ? 0 : runs;
+}
+
+// Whether a step may be one of a part of a body that is a graph.
+bool isInPart(const Step& step, const Program& program) {
+  const bool isLaunched = std::holds_alternative<LaunchStep>(step) || std::holds_alternative<ZeroStep>(step);
+  return isLaunched && canRepeat(step, program);
 }
 
 }  // namespace
@@ -114,13 +124,39 @@ void Issue::queueBody(const Loop& loop, const LoopRun& run) { queuePart(loop, ru
 
 void Issue::queuePart(const Loop& loop, const LoopRun& run, size_t from, size_t to) {
   placeStates(loop, run);
-  for (size_t i = from; i < to; i++) {
-    const Step& step = loop.body[i];
-    // A loop in the body ends with another.
-    code_.loopSteps = static_cast<unsigned>(run.steps);
-    code_.loopDone = run.done;
-    std::visit(*this, step);
+  const auto queue = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+      // A loop in the body ends with another.
+      code_.loopSteps = static_cast<unsigned>(run.steps);
+      code_.loopDone = run.done;
+      std::visit(*this, loop.body[i]);
+    }
+  };
+  for (size_t i = from; i < to;) {
+    size_t end = i;
+    while (end < to && isInPart(loop.body[end], program_)) end++;
+    std::unique_ptr<GraphExec>* const graph = end < i + kLeastInPart ? nullptr : graphOfPart(loop, run, i);
+    if (graph == nullptr) {
+      end = std::max(end, i + 1);
+      queue(i, end);
+    } else {
+      const size_t launch = launch_;
+      launchGraph(*graph, end - i, [&] {
+        launch_ = launch;
+        queue(i, end);
+      });
+    }
+    i = end;
   }
+}
+
+// None in a graph, in the first run, whose states lie elsewhere, and where the whole body is one.
+std::unique_ptr<GraphExec>* Issue::graphOfPart(const Loop& loop, const LoopRun& run, size_t first) {
+  const bool isWhole = loop.check || runsOfGraph(loop, program_) > 0;
+  if (exec_ != nullptr || code_.hasNoGraphs || loop.hasSweeps || isWhole) return nullptr;
+  if (run.from == LoopPosition::initial) return nullptr;
+  ProgramCode::LoopPart& part = code_.loopParts[{&loop, first, run.from == LoopPosition::last}];
+  return part.runs++ < kRunsBeforePart ? nullptr : &part.graph;
 }
 
 void Issue::runBody(const Loop& loop, const LoopRun& run) {

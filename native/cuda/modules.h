@@ -6,8 +6,10 @@
 #include <array>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -76,6 +78,13 @@ struct ProgramCode {
   bool runsAsGraphs() const { return !graphs.empty() && !hasNoGraphs; }
   // The graphs that repeat runs of loops' bodies.
   std::unordered_map<const Loop*, std::unique_ptr<GraphExec>> loopGraphs;
+  // Those of parts of other bodies, by their first step, and by which of the two buffers states are read
+  // from.
+  struct LoopPart {
+    size_t runs = 0;
+    std::unique_ptr<GraphExec> graph;
+  };
+  std::map<std::tuple<const Loop*, size_t, bool>, LoopPart> loopParts;
   // The kernels that decide on the device whether loops go on: before a graph's first step, and in its body.
   struct Check {
     CUfunction begin, goOn;

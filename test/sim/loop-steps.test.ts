@@ -3,7 +3,7 @@
  * condition read back for each step; and that it can be cancelled and watched.
  */
 import { describe, expect, it } from 'vitest';
-import { iterate, type Lazy, lazy } from '../../src/index.js';
+import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
 import { describeSimulator, setFaults } from './simulator.js';
 
 const device = 'cuda';
@@ -54,6 +54,30 @@ describe('the calls of a loop', () => {
     expect(many.cuGraphLaunch).toBe(4);
     const [found, wanted] = [await long.compute({ device }), await long.compute({ device: 'cpu' })];
     expect(found.data).toEqual(wanted.data);
+  });
+
+  it('are graphs of launches in a row, where other steps stand between them', async () => {
+    const plate = lazy(Int32Array.from({ length: 35 }, (_, i) => i)).reshape([5, 7]);
+    // Reductions along one axis and the other, each of the one before; then a loop with a condition, of at most one step.
+    const step = (y: Lazy): Lazy => {
+      let both = y;
+      for (const size of [89, 97, 101])
+        for (const axis of [0, 1]) both = both.add(both.max(axis, { keepdims: true })).remainder(size);
+      return whileLoop(
+        (z) => z.max().greater(95),
+        (z) => z.floorDivide(2),
+        both,
+        { max: 1 },
+      );
+    };
+    for (const from of [plate, plate.mul(3)]) {
+      const x = iterate(40, from, step);
+      expect((await x.compute({ device })).data).toEqual((await x.compute({ device: 'cpu' })).data);
+    }
+    const [one, two] = [await callsOf(iterate(40, plate, step)), await callsOf(iterate(80, plate, step))];
+    // A step that begins with the first states has none.
+    expect([one.cuGraphLaunch, two.cuGraphLaunch]).toEqual([39, 79]);
+    expect(two.cuGraphInstantiate_v2 ?? 0).toBe(0);
   });
 
   it('are few where steps are done in registers', async () => {
