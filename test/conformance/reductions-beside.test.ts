@@ -170,6 +170,30 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       expect(bitsOf(beside.data)).toEqual(bitsOf(alone.data));
     });
 
+    it.each([
+      [26, 4999],
+      [301, 77],
+      [3, 20_001],
+      [700, 12],
+    ])(
+      'of %i rows, each times what three vectors make, gives the same bits beside that',
+      async (rows, length) => {
+        const vectorsOf = (size: number): Lazy[] =>
+          [1, 2, 3].map((seed) => lazy(randomValues('float32', [size], seed).data as Float32Array));
+        const x = lazy(randomValues('float32', [rows, length], 4).data as Float32Array, {
+          shape: [rows, length],
+        });
+        for (const axis of [0, 1]) {
+          const [a, b, c] = vectorsOf(axis === 0 ? rows : length) as [Lazy, Lazy, Lazy];
+          const rest = a.sub(b.mul(a.mul(b).sum())).sub(c);
+          const sum = x.mul(axis === 0 ? rest.reshape(rows, 1) : rest).sum(axis);
+          const alone = await sum.compute({ device });
+          const [beside] = await compute([sum, rest, rest.square().sum(), rest.sub(1).max()], { device });
+          expect(bitsOf(beside.data)).toEqual(bitsOf(alone.data));
+        }
+      },
+    );
+
     it(`gives the same bits beside others as alone, from seed ${SEED}`, async () => {
       const next = generator(SEED);
       const failures: string[] = [];

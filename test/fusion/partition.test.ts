@@ -104,6 +104,15 @@ describe('partition', () => {
     expect(arrays.filter((key) => key.startsWith('source'))).toHaveLength(10);
   });
 
+  it('reads a stored value in the rows of a matrix that each are reduced with it', () => {
+    const [a, b, c] = [array([5000]), array([5000]), array([5000])];
+    const rest = map('subtract', [map('subtract', [a, b]), c]);
+    const rows = reduce('sum', map('multiply', [array([20, 5000]), reshape(rest, [1, 5000])]), [1]);
+    const { steps } = partitionOf([rest, rows]);
+    const loads = steps.map((step) => (step.kind === 'kernel' ? loadsOf(step.kernel.kernel).length : 0));
+    expect(loads).toEqual([3, 2]);
+  });
+
   it('computes only what a slice of a transposed reduction or product needs', () => {
     const sum = reduce('sum', array([64, 32, 16]), [2]);
     const factors = [array([64, 32]), array([32, 16])];
