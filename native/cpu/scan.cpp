@@ -5,6 +5,7 @@
 // stretch of a tile at a time.
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -32,10 +33,15 @@ struct Tiles {
   bool isReverse;
   int64_t outer, length, inner, tile, tilesPerUnit;
   bool isCarried;
+  // Units are tiles or, where `columns` is not 0, so many columns of all of them, whose rows may be further
+  // apart than they are long.
+  int64_t columns, pitchOfOperand, pitchOfBefore, pitchOfResult;
 
   int64_t perLine() const { return (length + tile - 1) / tile; }
   int64_t count() const { return outer * perLine(); }
-  int64_t units() const { return (count() + tilesPerUnit - 1) / tilesPerUnit; }
+  int64_t units() const {
+    return columns == 0 ? (count() + tilesPerUnit - 1) / tilesPerUnit : (inner + columns - 1) / columns;
+  }
 };
 
 DType readType(int64_t dtype) {
@@ -52,11 +58,20 @@ void checkSizes(int64_t outer, int64_t length, int64_t inner) {
     throw std::invalid_argument("lines with elements");
 }
 
+void checkColumns(int64_t inner, int64_t columns, std::initializer_list<int64_t> pitches) {
+  if (columns < 0) throw std::invalid_argument("columns of a unit");
+  for (const int64_t pitch : pitches) {
+    if (pitch < 1 || (columns == 0 && pitch != inner)) throw std::invalid_argument("rows apart");
+  }
+}
+
 Tiles readTiles(const std::vector<int64_t>& numbers) {
-  if (numbers.size() != 9) throw std::invalid_argument("nine numbers");
-  const Tiles t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0, numbers[3],    numbers[4],
-                numbers[5],           numbers[6],         numbers[7],      numbers[8] > 1};
+  if (numbers.size() != 13) throw std::invalid_argument("13 numbers");
+  const Tiles t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0, numbers[3],     numbers[4],
+                numbers[5],           numbers[6],         numbers[7],      numbers[8] > 1, numbers[9],
+                numbers[10],          numbers[11],        numbers[12]};
   checkSizes(t.outer, t.length, t.inner);
+  checkColumns(t.inner, t.columns, {t.pitchOfOperand, t.pitchOfBefore, t.pitchOfResult});
   if (t.tile < 1 || t.tilesPerUnit < 1) throw std::invalid_argument("tiles with elements");
   return t;
 }
@@ -146,7 +161,7 @@ struct Scanner {
                    int64_t count) {
     std::array<Wide, kColumns> sums;
     if (t.isCarried) {
-      const auto* before = reinterpret_cast<const Wide*>(job.operands.back()) + k * t.inner + from;
+      const auto* before = reinterpret_cast<const Wide*>(job.operands.back()) + k * t.pitchOfBefore + from;
       std::copy_n(before, count, sums.begin());
     } else {
       std::fill_n(sums.begin(), count, N::identity());
@@ -165,8 +180,8 @@ struct Scanner {
         sums[0] = sum;
       } else {
         alongStretch(t, row, rows, [&](int64_t i) {
-          const auto* own = in + i * t.inner + from;
-          auto* to = out + i * t.inner + from;
+          const auto* own = in + i * t.pitchOfOperand + from;
+          auto* to = out + i * t.pitchOfResult + from;
           for (int64_t c = 0; c < count; c++) {
             sums[c] = N::combine(sums[c], N::widen(own[c]));
             to[c] = N::round(sums[c]);
@@ -197,7 +212,7 @@ struct Scanner {
 
   static void total(const Tiles& t, const RoutineJob& job, Maps& maps, int64_t k, int64_t from,
                     int64_t count) {
-    auto* out = reinterpret_cast<Wide*>(job.results[0]) + k * t.inner + from;
+    auto* out = reinterpret_cast<Wide*>(job.results[0]) + k * t.pitchOfResult + from;
     if (t.inner == 1) {
       *out = lineTotal(t, maps, k);
       return;
@@ -208,7 +223,7 @@ struct Scanner {
       const int64_t first = row * t.inner + from;
       const Element* in = maps.read(first, first + (rows - 1) * t.inner + count);
       alongStretch(t, row, rows, [&](int64_t i) {
-        const auto* own = in + i * t.inner + from;
+        const auto* own = in + i * t.pitchOfOperand + from;
         for (int64_t c = 0; c < count; c++) sums[c] = N::combine(sums[c], N::widen(own[c]));
       });
     });
@@ -237,10 +252,13 @@ struct Scanner {
 
   static void run(const Tiles& t, bool isTotal, const RoutineJob& job, Range units, ThreadPool& pool,
                   const std::atomic<bool>* cancel) {
-    const int64_t first = units.first * t.tilesPerUnit;
-    const int64_t last = std::min(t.count(), units.last * t.tilesPerUnit);
-    const int64_t stretches = (t.inner + kColumns - 1) / kColumns;
-    const int64_t ofTile = std::min(t.tile, t.length) * std::min(t.inner, kColumns);
+    const bool inTiles = t.columns == 0;
+    const int64_t first = inTiles ? units.first * t.tilesPerUnit : 0;
+    const int64_t last = inTiles ? std::min(t.count(), units.last * t.tilesPerUnit) : t.count();
+    const int64_t begin = inTiles ? 0 : units.first * t.columns;
+    const int64_t columns = (inTiles ? t.inner : std::min(t.inner, units.last * t.columns)) - begin;
+    const int64_t stretches = (columns + kColumns - 1) / kColumns;
+    const int64_t ofTile = std::min(t.tile, t.length) * std::min(columns, kColumns);
     const int64_t together = std::max<int64_t>(1, kLeastElements / ofTile);
     const int64_t tasks = (last - first) * stretches;
     std::vector<std::optional<Maps>> workers(pool.workers());
@@ -256,8 +274,8 @@ struct Scanner {
       }
       for (int64_t at = task * together; at < end; at++) {
         const int64_t from = at % stretches * kColumns;
-        const int64_t count = std::min(kColumns, t.inner - from);
-        (isTotal ? total : scan)(t, job, *maps, first + at / stretches, from, count);
+        const int64_t count = std::min(kColumns, columns - from);
+        (isTotal ? total : scan)(t, job, *maps, first + at / stretches, begin + from, count);
       }
       maps->end();
     };
@@ -303,10 +321,7 @@ Totals readTotals(const std::vector<int64_t>& numbers) {
   const Totals t{readType(numbers[0]), readOp(numbers[1]), numbers[2] != 0, numbers[3], numbers[4],
                  numbers[5],           numbers[6],         numbers[7],      numbers[8]};
   checkSizes(t.outer, t.tiles, t.inner);
-  if (t.columns < 0) throw std::invalid_argument("columns of a unit");
-  for (const int64_t pitch : {t.pitchOfTotals, t.pitchOfBefore}) {
-    if (pitch < 1 || (t.columns == 0 && pitch != t.inner)) throw std::invalid_argument("rows apart");
-  }
+  checkColumns(t.inner, t.columns, {t.pitchOfTotals, t.pitchOfBefore});
   return t;
 }
 

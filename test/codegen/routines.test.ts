@@ -83,6 +83,7 @@ describe.skipIf(withoutNvrtc)(`NVRTC${whyNoNvrtc} compiles`, () => {
         printShortRows(form),
         printLineTiles(form, 'lookBack', scanTile(form.dtype, 1)) + CLEAR_KERNEL,
         printColumnTiles(form, 'lookBack'),
+        printColumnTiles(form, 'operand', true),
         printBefore(form, form.reverse, 256),
       ]);
     },

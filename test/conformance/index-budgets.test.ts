@@ -198,6 +198,15 @@ describe.each(devices)('jobs by index on %s', (device) => {
         expect(await wrongOf({ job, n, part, seed: SEED }, target, 0)).toEqual([]);
   }, 3_000_000);
 
+  it.each(jobsOf(/^scans: .* long rows/))(
+    '$name: columns have the bits of the whole within a 16th',
+    async (job) => {
+      const target = { device: simulated ? 'cuda:0' : device };
+      const n = simulated ? 2 ** 13 : 2 ** 15;
+      expect(await wrongOf({ job, n, part: 16, seed: SEED }, target, 0)).toEqual([]);
+    },
+  );
+
   it.skipIf(device === 'cpu')(
     `that write are planned within a part of what they hold${device === 'cpu' ? ' (skipped: its budgets count no arrays of the host)' : ''}`,
     () => {

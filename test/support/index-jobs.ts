@@ -209,6 +209,15 @@ const SCANS: Readonly<Record<string, JobOf>> = {
   cumulativeSum: ({ values }, n) => values([8 * n]).cumulativeSum(),
   'cumulativeSum of rows': ({ values }, n) => values([n / 64, 512]).cumulativeSum(1),
   'cumulativeSum of columns': ({ values }, n) => values([n, 8]).cumulativeSum(0),
+  'cumulativeSum down a few long rows': ({ values }, n) => values([8, n]).cumulativeSum(0),
+  'computed, then summed down stacks of long rows': ({ values }, n) =>
+    values([3, 2, n]).mul(2).cumulativeSum(1, { reverse: true }).add(1),
+  'cumulativeProd down long rows in tiles': ({ values }, n) =>
+    values([300, n / 4], 'float64')
+      .add(0.5)
+      .cumulativeProd(0),
+  'cumulativeLogsumexp down a few long rows': ({ values }, n) => values([5, n]).cumulativeLogsumexp(0),
+  'cumulativeMax down a few long rows': ({ integers }, n) => integers([9, n], 1000, 'int16').cumulativeMax(0),
   'rows of running sums': ({ values, integers }, n) =>
     values([n, 8])
       .mul(1)

@@ -39,6 +39,8 @@ export interface CallForm {
   readonly step?: CallStep;
   /** Whether its results can be computed again in a later sweep: each part finishes what it writes. */
   readonly repeats: boolean;
+  /** As of `Task`. */
+  readonly isSeldomFollowed?: boolean;
 }
 
 /** Kernels that compute a call, as CUDA C and its launches in order. */

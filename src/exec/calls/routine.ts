@@ -274,7 +274,7 @@ function formsOf(routine: Routine, step: RoutineStep): CallForm[] {
       : [];
   if (columns <= columnUnit(columns)) return inRows;
   const own = step.columns === undefined ? inColumns(step, columns) : step;
-  return [...inRows, { cut: columnCut(own, columns), step: own, repeats: true }];
+  return [...inRows, { cut: columnCut(own, columns), step: own, repeats: true, isSeldomFollowed: true }];
 }
 
 function cutOf(routine: Routine, step: RoutineStep): Cut {

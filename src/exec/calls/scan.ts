@@ -43,6 +43,7 @@ import { aligned } from '../plan/memory.js';
 import type { BufferArray, RoutineStep, WorkspaceNeed } from './call.js';
 import type { CallKernels } from './call-row.js';
 import { clearLaunch } from './clear.js';
+import { columnUnit } from './column-cut.js';
 import { int32, int64 } from './launch-arguments.js';
 import { foldsRows, mapFunctions, mapsText } from './map-functions.js';
 import { type Routine, routineCall } from './routine.js';
@@ -64,6 +65,8 @@ interface ScanPlan {
   readonly tiles: number;
   /** Where the axis ends within a tile, those of all the axis. */
   readonly tilesPerUnit: number;
+  /** Of a step in columns, those of a unit, which has all tiles. */
+  readonly columns: number | undefined;
   readonly units: number;
   /** Elements of a unit. */
   readonly unitLength: number;
@@ -78,7 +81,8 @@ function planOf(step: RoutineStep): ScanPlan {
   const source = sourceOf(step, length > most);
   const tile = Math.min(most, length);
   const tiles = Math.ceil(length / tile);
-  const all = { form, source, outer, length, inner, tile, tiles };
+  const columns = step.columns === undefined ? undefined : columnUnit(inner);
+  const all = { form, source, outer, length, inner, tile, tiles, columns };
   if (source === 'lookBack')
     return { ...all, tilesPerUnit: outer * tiles, units: 1, unitLength: sizeOfShape(shape) };
   if (outer > 1 && length % tile !== 0)
@@ -89,6 +93,20 @@ function planOf(step: RoutineStep): ScanPlan {
   const units = Math.ceil((outer * tiles) / tilesPerUnit);
   return { ...all, tilesPerUnit, units, unitLength: tilesPerUnit * tile * inner };
 }
+
+/** Elements from row to row of the operand, of the values before tiles, and of the result. */
+function pitchesOf({ operands, columns }: RoutineStep): readonly [number, number, number] {
+  const inner = operands[0]!.shape[2]!;
+  return [
+    columns?.[0] ?? inner,
+    operands.length > 1 ? (columns?.[1] ?? inner) : inner,
+    columns?.at(-1) ?? inner,
+  ];
+}
+
+/** Whether columns may be units: maps go through elements in their order, and tiles that look back are one unit. */
+const areColumns = (step: RoutineStep): boolean =>
+  step.maps === undefined && planOf(step).source !== 'lookBack';
 
 function sourceOf({ call, operands }: RoutineStep, isLong: boolean): ScanSource {
   if (call === 'scanTotals') return 'totals';
@@ -101,7 +119,7 @@ const isShort = (length: number, inner: number): boolean => inner === 1 && lengt
 
 function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
   const plan = planOf(step);
-  const { source, outer, length, inner, tiles, tilesPerUnit, units } = plan;
+  const { source, outer, length, inner, tiles, tilesPerUnit, units, columns } = plan;
   const { args: further, ...functions } = mapFunctions(step);
   const form: ScanForm = { ...plan.form, ...functions };
   // Neighbours that are expensive may have most of their arithmetic in common.
@@ -136,7 +154,11 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
     };
   }
   const groups = inner === 1 ? 1 : Math.ceil(inner / SCAN_COLUMNS);
-  const numbers = [outer, tiles, length, ...(inner === 1 ? [] : [inner, groups])].map(int64);
+  const numbers = [
+    ...[outer, tiles, length],
+    ...(inner === 1 ? [] : [inner, groups]),
+    ...(columns === undefined ? [] : pitchesOf(step)),
+  ].map(int64);
   const text =
     inner === 1
       ? printLineTiles(
@@ -145,9 +167,12 @@ function kernelsOf(step: RoutineStep, limits: DeviceLimits): CallKernels {
           lineTile(form.dtype, length),
           inFours && (outer === 1 || length % 4 === 0),
         )
-      : printColumnTiles(form, source);
+      : printColumnTiles(form, source, columns !== undefined);
   if (source !== 'lookBack') {
-    const blocks = units * tilesPerUnit * groups;
+    const blocks =
+      columns === undefined
+        ? units * tilesPerUnit * groups
+        : Math.ceil(inner / columns) * (columns / SCAN_COLUMNS) * outer * tiles;
     return { source: text, launches: [{ ...scan, blocks, args: [...args, ...numbers, ...further] }] };
   }
   const { states, byteLength } = stateOf(plan);
@@ -242,11 +267,13 @@ const SCANNING: Routine = {
     const isOfTiles = array === step.operands[1] || (step.call === 'scanTotals' && array === step.results[0]);
     return isOfTiles ? tilesPerUnit * inner : unitLength;
   },
+  columns: (step) => (areColumns(step) ? step.operands[0]!.shape[2]! : 1),
   numbers: (step) => {
-    const { outer, length, inner, tile, tilesPerUnit, form } = planOf(step);
+    const { outer, length, inner, tile, tilesPerUnit, form, columns } = planOf(step);
     const code = dtypeCode(form.dtype);
     const { operands, parameters } = step;
-    return [code, ...parameters, outer, length, inner, tile, tilesPerUnit, operands.length];
+    const lines = [outer, length, inner, tile, tilesPerUnit, operands.length];
+    return [code, ...parameters, ...lines, columns ?? 0, ...pitchesOf(step)];
   },
   kernels: kernelsOf,
   cudaWorkspace: (step): WorkspaceNeed => {

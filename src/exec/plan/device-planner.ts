@@ -36,15 +36,16 @@ export class DevicePlanner {
   /** Of the same step list, without values that wait in host memory. */
   readonly #withoutSpills: () => DevicePlanner;
 
-  constructor(stepList: StepList, model: DeviceModel) {
+  /** `apart`: the same with steps by themselves that others have in `stepList`, for want of another way. */
+  constructor(stepList: StepList, model: DeviceModel, apart?: StepList) {
     this.#model = model;
     const inOnePass = withWholeScans(stepList, model);
     const [first] = inOnePass === undefined ? [] : withWorkspaces(inOnePass, model.workspaceOf);
     this.#inOnePass = first && new StepListPlanner(first(), model);
-    this.#stepLists = withWorkspaces(stepList, model.workspaceOf).map((made) =>
-      once(() => new StepListPlanner(made(), model)),
-    );
-    this.#withoutSpills = once(() => new DevicePlanner(stepList, withoutSpills(model)));
+    this.#stepLists = [stepList, ...(apart === undefined ? [] : [apart])]
+      .flatMap((list) => withWorkspaces(list, model.workspaceOf))
+      .map((made) => once(() => new StepListPlanner(made(), model)));
+    this.#withoutSpills = once(() => new DevicePlanner(stepList, withoutSpills(model), apart));
   }
 
   /**

@@ -22,7 +22,7 @@ import { withOpenTails } from './open-tails.js';
 import { type DevicePlan, stepName } from './plan.js';
 import { withScanMaps } from './scan-maps.js';
 import { withSparseMaps } from './sparse-maps.js';
-import { stepListOf } from './step-list.js';
+import { type StepList, stepListOf } from './step-list.js';
 
 export type { DeviceModel } from './device-model.js';
 
@@ -80,12 +80,16 @@ export function* planOrRefuse(
   const model = forOnePlanning(deviceModel);
   const { budget = Number.POSITIVE_INFINITY, hostBudget = Number.POSITIVE_INFINITY } = limits;
   const steps = yield* stepListOf(graph, partition, sources, model);
-  const listed = withSparseMaps(withScanMaps(steps, model, 'parts'), model, false);
   const { destination = 'host' } = limits;
   const stays = destination === 'device' || (destination === 'host' && model.leavesResults === true);
-  const stepList = stays ? withOpenTails(listed) : listed;
+  const listed = (own: StepList): StepList => {
+    const mapped = withSparseMaps(own, model, false);
+    return stays ? withOpenTails(mapped) : mapped;
+  };
+  const joined = withScanMaps(steps, model, 'parts');
   yield;
-  const planner = new DevicePlanner(stepList, model);
+  // Parts of a scan that are columns have no maps.
+  const planner = new DevicePlanner(listed(joined), model, joined === steps ? undefined : listed(steps));
   yield;
   const plan = yield* planner.plan(budget, hostBudget);
   if ('needed' in plan) return new Refused(() => refusal(planner, plan, budget, hostBudget, limits.sites));

@@ -53,6 +53,8 @@ export interface Task {
   readonly repeats: boolean;
   /** Whether computing them again costs more than bringing them back from the host. */
   readonly isDear?: boolean;
+  /** Whether others can seldom follow its tiles: it is one of the forms of a step that are taken for want of better ones. */
+  readonly isSeldomFollowed?: boolean;
   /** Of a kernel that takes elements in windows of indices: the sweep is its alone. */
   readonly takesInWindows?: boolean;
 }

@@ -72,8 +72,12 @@ export function* groupTasks(
 const touchesWindowed = (task: Task, { isWindowed }: GroupRules): boolean =>
   task.reads.some(isWindowed) || task.writes.some(isWindowed);
 
-/** The share of an earlier form's tiles that a later one may hold: those are better where they hold as much. */
+/**
+ * The share of an earlier form's tiles that a later one may hold: those are better where they hold as much, and where others
+ * seldom follow a later one, up to twice as much, unless nothing follows anyway.
+ */
 const CLEARLY_LESS = 0.95;
+const FAR_LESS = 0.5;
 
 /** The form whose tiles hold the least of the windowed buffers; `pitches` receives the rows of its windows. */
 function* chooseForm(
@@ -92,7 +96,8 @@ function* chooseForm(
     const chosen: Chosen[] = [];
     for (const task of form) chosen.push(yield* chosenFor(task, rules));
     const share = Math.max(...chosen.map((one) => one.share ?? 1));
-    if (share >= (best === undefined ? least : CLEARLY_LESS * least)) continue;
+    const part = form[0]!.isSeldomFollowed === true && rules.isApart !== true ? FAR_LESS : CLEARLY_LESS;
+    if (share >= (best === undefined ? least : part * least)) continue;
     best = form;
     least = share;
     for (const [k, task] of form.entries()) pitches.set(task, chosen[k]!.pitches);

@@ -296,7 +296,7 @@ const printLineRest = (source: ScanSource, own: number, perChunk: number): strin
 /** A tile of columns to shared memory: of whole ones a lane has all of its elements in flight. */
 function printColumnLoads(form: ScanForm, tile: number, at: string): string {
   const steps = tile / SCAN_WARPS;
-  const element = elementAt(form, `base + (${at}) * inner`);
+  const element = elementAt(form, at);
   const loop = (unrolled: number, value: string): string => `    #pragma unroll ${unrolled}
     for (int k = 0; k < ${steps}; ++k) {
       const int i = first + k;
@@ -309,32 +309,36 @@ function printColumnLoads(form: ScanForm, tile: number, at: string): string {
     : some;
 }
 
-/** Tiles of columns: a lane goes along its column; a block holds its elements in shared memory meanwhile. */
-export function printColumnTiles(form: ScanForm, source: ScanSource): string {
+/**
+ * Tiles of columns: a lane goes along its column; a block holds its elements in shared memory meanwhile. `inUnits`: blocks of
+ * columns that stand side by side, of all tiles, follow one another, and rows of arrays are further apart than they are long.
+ */
+export function printColumnTiles(form: ScanForm, source: ScanSource, inUnits = false): string {
   const tile = scanTile(form.dtype, SCAN_COLUMNS);
   const steps = tile / SCAN_WARPS;
   const at = form.reverse ? 'count - 1 - i' : 'i';
   const isTotal = source === 'totals';
   const back = form.reverse && source === 'lookBack';
-  const place = '(row * tiles + at) * inner + column';
+  const [ofInput, ofBefore, ofOutput] = inUnits ? PITCHES : ['inner', 'inner', 'inner'];
+  const tileAt = (pitch: string): string => `(row * tiles + at) * ${pitch} + column`;
+  const [from, to] = inUnits ? ['from', 'to'] : ['base', 'base'];
+  const begin = (name: string, pitch: string): string =>
+    `  const long long ${name} = (row * n + at * ${tile}) * ${pitch} + column;\n`;
+  const pitches = inUnits ? PITCHES.map((pitch) => `, long long ${pitch}`).join('') : '';
   return `${printParts(form)}${source === 'lookBack' ? printLookBack(form, SCAN_COLUMNS) : ''}
 #define SUMS(w) sums[w][lane]
-${printHead(form, source, ', long long inner, long long groups')}  __shared__ weft_wide sums[${SCAN_WARPS}][${SCAN_COLUMNS}];
+${printHead(form, source, `, long long inner, long long groups${pitches}`)}  __shared__ weft_wide sums[${SCAN_WARPS}][${SCAN_COLUMNS}];
   __shared__ weft_element held[${tile}][${SCAN_COLUMNS}];
   const unsigned int lane = threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
-${printBlock(source, SCAN_COLUMNS)}  const long long group = block % (unsigned int)groups;
-  const long long row = block / (unsigned int)groups / (unsigned int)tiles;
-  if (row >= lines) return;
-  const long long turn = block / (unsigned int)groups % (unsigned int)tiles;
+${printBlock(source, SCAN_COLUMNS)}${inUnits ? OF_UNITS : OF_TILES}  if (row >= lines) return;
   const long long at = ${back ? 'tiles - 1 - turn' : 'turn'};
   const int count = (int)(n - at * ${tile} < ${tile} ? n - at * ${tile} : ${tile});
   const long long column = group * ${SCAN_COLUMNS} + lane;
   const bool isIn = column < inner;
-  const long long base = (row * n + at * ${tile}) * inner + column;
-  const int first = warp * ${steps};
+${begin(from, ofInput)}${inUnits ? begin(to, ofOutput) : ''}  const int first = warp * ${steps};
   const bool isWhole = count == ${tile} && (group + 1) * ${SCAN_COLUMNS} <= inner;
-${printColumnLoads(form, tile, at)}  weft_wide sum = weft_identity();
+${printColumnLoads(form, tile, `${from} + (${at}) * ${ofInput}`)}  weft_wide sum = weft_identity();
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) sum = weft_combine(sum, weft_widen(held[i][lane]));
   sums[warp][lane] = sum;
@@ -344,15 +348,28 @@ ${
     ? `  if (warp > 0 || !isIn) return;
   weft_wide whole = SUMS(0);
   for (int w = 1; w < ${SCAN_WARPS}; ++w) whole = weft_combine(whole, SUMS(w));
-  totals[${place}] = whole;
+  totals[${tileAt(ofOutput)}] = whole;
 `
-    : `${printCarry(source, `(isIn ? before[${place}] : weft_identity())`, `${LOOK_BACK}, whole, row, turn, tiles, group, groups`)}  sum = carry;
+    : `${printCarry(source, `(isIn ? before[${tileAt(ofBefore)}] : weft_identity())`, `${LOOK_BACK}, whole, row, turn, tiles, group, groups`)}  sum = carry;
   #pragma unroll 4
   for (int i = first; i < first + ${steps}; ++i) {
     sum = weft_combine(sum, weft_widen(held[i][lane]));
-    if (isWhole || (isIn && i < count)) ${storeAt(form, `base + (${at}) * inner`, 'weft_round(sum)')};
+    if (isWhole || (isIn && i < count)) ${storeAt(form, `${to} + (${at}) * ${ofOutput}`, 'weft_round(sum)')};
   }
 `
 }}
 `;
 }
+
+/** Elements from row to row of the operand, of the values before tiles, and of the result. */
+const PITCHES = ['pitch', 'before_pitch', 'to_pitch'] as const;
+
+/** Columns of a block, and its tile: of blocks that begin with the columns of a tile, and with the tiles of columns. */
+const OF_TILES = `  const long long group = block % (unsigned int)groups;
+  const long long row = block / (unsigned int)groups / (unsigned int)tiles;
+  const long long turn = block / (unsigned int)groups % (unsigned int)tiles;
+`;
+const OF_UNITS = `  const long long group = block / (unsigned int)(lines * tiles);
+  const long long row = block / (unsigned int)tiles % (unsigned int)lines;
+  const long long turn = block % (unsigned int)tiles;
+`;
