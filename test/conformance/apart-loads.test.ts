@@ -68,7 +68,14 @@ const JOBS: Readonly<Record<string, readonly [least: number, job: () => Lazy | r
   ],
   'covariances of a few long rows': [16, () => arrayOf(64, 4096).cov()],
   'correlations of columns': [16, () => arrayOf(4096, 64).corrcoef(undefined, { rowvar: false })],
-  'sums rolled by a third': [2, () => line().cumulativeSum().roll(90_000)],
+  'sums rolled by a third': [4, () => line().cumulativeSum().roll(90_000)],
+  'sums and those rolled by a third': [
+    4,
+    () => {
+      const sums = line().cumulativeSum();
+      return sums.add(sums.roll(90_000));
+    },
+  ],
 };
 
 /** Products of a library on a GPU, whose narrow panels would have other bits. */

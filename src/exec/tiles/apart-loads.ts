@@ -28,8 +28,9 @@ export interface ApartRules {
 
 /** The part of a buffer that is a few elements. */
 const FEW = 1 / 16;
-/** The part of a buffer that some part of a kernel needs at least where it reads around two places, or more. */
+/** The part of a buffer that some part of a kernel needs at least where it reads around two places, or more; where all large values wait. */
 const FAR = 0.45;
+const FAR_APART = 1 / 16;
 /** The part of a buffer that units before or behind one need where that one reads at two ends. */
 const MOST = 0.9;
 
@@ -50,6 +51,7 @@ export function withApartLoads(step: KernelStep, rules: ApartRules): KernelStep[
 /** Loads of a buffer near to one another, and far from the others. `undefined`: no part of the kernel reads around two places. */
 function apartGroup(step: KernelStep, { isMade, takesMany, worksOf }: ApartRules): Load[] | undefined {
   const { kernel, buffers } = step;
+  const far = takesMany ? FAR_APART : FAR;
   const loads = loadsOf(kernel).filter(({ access }) => isMade(buffers[access.buffer]!));
   for (const buffer of new Set(loads.map(({ access }) => access.buffer))) {
     const groups = groupsOf(
@@ -62,7 +64,7 @@ function apartGroup(step: KernelStep, { isMade, takesMany, worksOf }: ApartRules
     const few = [...others, most!].filter(({ elements }) => elements <= FEW * elementCount);
     const many = takesMany ? others.filter(({ elements }) => elements <= elementCount) : [];
     const found = [...few, ...many].find(({ loads: own }) => own.every(isPlain));
-    if (found !== undefined && reads(step, buffer, FAR * elementCount, worksOf)) return found.loads;
+    if (found !== undefined && reads(step, buffer, far * elementCount, worksOf)) return found.loads;
   }
   return undefined;
 }
