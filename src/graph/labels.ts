@@ -23,12 +23,15 @@ export function labelled(
   const dtype = placeDType(size);
   if (size === 0) return { labels: broadcast(constant(0, dtype), mask.shape), count: constant(0, dtype) };
   const parameters = neighbours.flat().map((by) => by + 1);
-  const byScan = labelledByScan(mask, parameters);
-  const [labels, count] = call('labels', parameters, [mask, byScan.labels, byScan.count]);
+  const [labels, count] = call('labels', parameters, [mask]);
   return { labels: labels!, count: count! };
 }
 
-function labelledByScan(mask: Expr, parameters: readonly number[]): { labels: Expr; count: Expr } {
+/** The results of the routine by places of components and a scan. */
+export function labelledByScan(
+  mask: Expr,
+  parameters: readonly number[],
+): readonly [labels: Expr, count: Expr] {
   const size = sizeOfShape(mask.shape);
   const dtype = placeDType(size);
   const [found] = call('components', parameters, [mask]);
@@ -38,7 +41,7 @@ function labelledByScan(mask: Expr, parameters: readonly number[]): { labels: Ex
   const places = cast(map('maximum', [roots, 0]), 'int64');
   const own = gather(numbers, places, 0, 'clip', [size]);
   const labels = map('where', [map('less', [roots, 0]), cast(constant(0, 'int64'), dtype), own]);
-  return { labels: reshape(labels, mask.shape), count: cast(reduce('sum', isRoot, [0]), dtype) };
+  return [reshape(labels, mask.shape), cast(reduce('sum', isRoot, [0]), dtype)];
 }
 
 /** The offsets of a symmetric structure that are before its middle in C order; undefined: it is not symmetric. */

@@ -10,6 +10,7 @@ import { svdByLibrary } from './decompositions.js';
 import { determinantsByKernels } from './determinants.js';
 import { eigByLibrary } from './eigenvalues.js';
 import type { Expr } from './expr.js';
+import { labelledByScan } from './labels.js';
 import { leastSquaresByVectors } from './least-squares.js';
 import { SMALL_ROWS } from './linear-routines.js';
 import {
@@ -24,6 +25,7 @@ import { qrByLibrary } from './qr.js';
 import type { ArrayType } from './routine-row.js';
 import type { RoutineName } from './routines.js';
 import type { RowLine } from './row-lines.js';
+import { amongSorted, searchedIn } from './searching.js';
 import { collected, combined, gathered, kept, multiplied, transposed, type WayOf } from './sparse-ways.js';
 
 type Of<Result> = (inputs: readonly Expr[], parameters: readonly number[]) => Result;
@@ -67,9 +69,13 @@ export const OTHER_WAYS: Partial<Record<RoutineName, OtherWay>> = {
   },
   unique: { own: 1, isInParts: true, isGpuAlone: true },
   uniqueCounts: { own: 1, isInParts: true, isGpuAlone: true },
-  labels: { own: 1 },
-  members: { own: 2, isInParts: true },
-  among: { own: 2, isInParts: true, isGpuAlone: true },
+  labels: { made: ([mask], parameters) => labelledByScan(mask!, parameters) },
+  members: { made: ([x, set], [invert]) => [amongSorted(x!, set!, invert === 1)], isInParts: true },
+  among: {
+    made: ([x, set], [invert]) => [searchedIn(x!, set!, invert === 1)],
+    isInParts: true,
+    isGpuAlone: true,
+  },
   cholesky: {
     made: ([a], [isUpper]) => choleskyByLibrary(a!, isUpper === 1),
     isOnGpu: (_, [, isCleared]) => isCleared !== 1,

@@ -129,8 +129,8 @@ export const ROUTINES = {
   },
   /**
    * The labels of the components of a mask, from 1 in the order of their first elements, and 0 where it is false; and
-   * how many there are []: of the dtype of `components`, whose parameters it has. Inputs: the mask, and, up to the
-   * passes (`fusion/passes/both-ways.ts`), both results as `components` and a scan make them. On the CPU alone.
+   * how many there are []: of the dtype of `components`, whose parameters it has. Input: the mask. On the CPU alone
+   * (`other-ways.ts`).
    */
   labels: {
     results: ([mask]) => {
@@ -143,11 +143,10 @@ export const ROUTINES = {
   },
   /**
    * Whether each element of an array of integers is one of a set of the same dtype [count], in ascending order. Inputs:
-   * the array, the set, and, up to the passes (`fusion/passes/both-ways.ts`), the result as a search of the set makes
-   * it. Parameters: whether those that are not are asked for (1). On the CPU alone.
+   * the array and the set. Parameters: whether those that are not are asked for (1). On the CPU alone (`other-ways.ts`).
    */
   members: { results: ([elements]) => [{ dtype: 'bool', shape: elements!.shape }] },
-  /** The same on a GPU alone. */
+  /** The same on a GPU alone (`other-ways.ts`). */
   among: { results: ([elements]) => [{ dtype: 'bool', shape: elements!.shape }] },
   /**
    * The products of runs of rows [rows, width], in the dtype in which they are multiplied: [runs, width]. Run k is

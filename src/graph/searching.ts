@@ -72,14 +72,25 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
   const sorted = sort(toExpr('isin', test), null);
   const size = sorted.shape[0]!;
   const invert = options?.invert ?? false;
+  if (size === 0) {
+    for (const array of [sorted, x]) checkReal('isin', array);
+    return broadcast(constant(invert, 'bool'), x.shape);
+  }
+  if (isForTable(x, sorted, CPU_SETS)) return call('members', [invert ? 1 : 0], [x, sorted], 'isin')[0]!;
+  return amongSorted(x, sorted, invert);
+}
+
+/** Whether elements are among those of a line in order, or not, on a GPU. */
+export function amongSorted(x: Expr, sorted: Expr, invert: boolean): Expr {
+  if (isForTable(x, sorted, GPU_SETS)) return call('among', [invert ? 1 : 0], [x, sorted], 'isin')[0]!;
+  return searchedIn(x, sorted, invert);
+}
+
+/** The same by a search, on all targets. */
+export function searchedIn(x: Expr, sorted: Expr, invert: boolean): Expr {
   const position = realPositions('isin', sorted, x, 'left');
-  if (size === 0) return broadcast(constant(invert, 'bool'), x.shape);
   const nearest = gather(sorted, position, 0, 'clip', x.shape);
-  const found = map(invert ? 'notEqual' : 'equal', [nearest, x]);
-  const asked = (routine: 'members' | 'among', other: Expr): Expr =>
-    call(routine, [invert ? 1 : 0], [x, sorted, other], 'isin')[0]!;
-  const onGpu = isForTable(x, sorted, GPU_SETS) ? asked('among', found) : found;
-  return isForTable(x, sorted, CPU_SETS) ? asked('members', onGpu) : onGpu;
+  return map(invert ? 'notEqual' : 'equal', [nearest, x]);
 }
 
 /** Elements, and sizes of sets, for which a routine is quicker than a search in the kernel around it. */

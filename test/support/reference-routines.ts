@@ -55,9 +55,10 @@ export function routineValues(
 ): Values[] {
   if (routine === 'bins' || routine === 'histogram')
     return [binValues(routine === 'histogram', parameters, inputs)];
+  if (routine === 'members' || routine === 'among') return [members(parameters[0] === 1, inputs)];
+  if (routine === 'labels') return labels(parameters, inputs[0]!);
   // Of two ways, the one of other nodes.
-  if (routine === 'members' || routine === 'among') return [inputs[2]!.values];
-  if (routine === 'labels' || routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
+  if (routine === 'unique') return [inputs[1]!.values, inputs[2]!.values];
   if (routine === 'uniqueCounts') return inputs.slice(-3).map(({ values }) => values);
   const sparse = sparseWay(routine, parameters, inputs);
   if (sparse !== undefined) return sparse;
@@ -98,6 +99,20 @@ function kept(routine: 'compact' | 'distinct', inputs: readonly RoutineInput[]):
   const result = chosen.filter((_, at) => isKept(line[at]!, at));
   const last = chosen.at(-1)!;
   return [chosen.map((_, k) => (k < result.length ? result[k]! : last)), [BigInt(result.length)]];
+}
+
+/** Whether each element is one of a set of integers, or none. */
+function members(isInverse: boolean, [line, set]: readonly RoutineInput[]): Values {
+  const all = new Set(set!.values);
+  return line!.values.map((value) => all.has(value) !== isInverse);
+}
+
+/** The components of a mask by numbers from 1 in the order of their first elements, and how many there are. */
+function labels(parameters: readonly number[], input: RoutineInput): Values[] {
+  const roots = componentRoots(parameters, input);
+  const numbers = new Map<Scalar, bigint>([[-1n, 0n]]);
+  for (const root of roots) if (!numbers.has(root)) numbers.set(root, BigInt(numbers.size));
+  return [roots.map((root) => numbers.get(root)!), [BigInt(numbers.size - 1)]];
 }
 
 /** The least place that each element of a mask reaches over neighbours, by flooding from every place. */

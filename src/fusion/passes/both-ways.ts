@@ -6,14 +6,6 @@
  *                                                                           and the CPU
  *     unique x (distinct of sorted x) (count)  →   unique x                 for a GPU, which may need no sort
  *     uniqueCounts x (distinct, counts of sorted x) (count)    →   the same
- *     labels mask (labels by scan) (count)     →   labels by scan           for a GPU
- *     labels mask (labels by scan) (count)     →   labels mask              for the CPU
- *     members x set (x among set)              →   x among set              for plans in which the set does not fit, and a GPU:
- *                                                                           a search in the kernel around it
- *     members x set (x among set)              →   members x set            for the CPU, which looks into a table
- *     among x set (x among set)                →   x among set              for several devices, plans in which it does not fit,
- *                                                                           and the CPU: a search
- *     among x set (x among set)                →   among x set              for a GPU, which looks into a table
  *     svd a (s) …                              →   s, …                     for a GPU, in double precision
  *     svd a (s) …                              →   svd a                    for the CPU
  *     determinants f p (d) …                   →   d, …                     for a GPU, of small matrices, without their factors
@@ -21,6 +13,9 @@
  *
  * Of calls that have no such inputs, as other ones of svd and determinants, a GPU's nodes are made where they are needed:
  *
+ *     labels mask   →   labels by the places of components and a scan
+ *     members x set →   among x set, a table, of many elements and sets that are large; else a search in the kernel around it
+ *     among x set   →   such a search for several devices, plans in which it does not fit, and the CPU
  *     luFactors a   →   lu of aᵀ in C order, NaN added where there is any, a search for zeros on the diagonal
  *     luParts f p   →   their triangles, and the order of rows that `pivotOrder` finds
  *     luSolve b f p →   solutions by both triangles, rows exchanged; of few rows a kernel has it
@@ -74,9 +69,13 @@ export function isInParts(node: GraphNode | undefined): boolean {
   return row?.isInParts === true && (row.made !== undefined || otherWay(node) !== undefined);
 }
 
-/** The other way of such a node. */
-const byParts: Rule = (node, editor) =>
-  node.kind === 'call' && isInParts(node) ? (otherWay(node) ?? madeWay(node, editor)) : undefined;
+/** The other way of such a node, and of that one again. */
+const byParts: Rule = (node, editor) => {
+  let found: number | undefined;
+  for (let at = node; at.kind === 'call' && isInParts(at); at = editor.node(found))
+    found = otherWay(at) ?? madeWay(at, editor);
+  return found;
+};
 
 export const inParts = (graph: MutableGraph): Slices<void> => rewriteInOneWalk(graph, { call: [byParts] });
 
@@ -89,7 +88,8 @@ const atOnce: Rule = (node, editor) =>
 const isGpuAlone = (node: GraphNode): boolean =>
   node.kind === 'call' && OTHER_WAYS[node.routine]?.isGpuAlone === true;
 
-const onCpu: Rule = (node, editor) => (isGpuAlone(node) ? otherWay(node) : atOnce(node, editor));
+const onCpu: Rule = (node, editor) =>
+  node.kind === 'call' && isGpuAlone(node) ? (otherWay(node) ?? madeWay(node, editor)) : atOnce(node, editor);
 
 const onGpu: Rule = (node) => (isGpuAlone(node) ? undefined : otherWay(node));
 
@@ -100,7 +100,8 @@ function isExpanded(
 ): node is GraphNodeOf<'call'> {
   if (node?.kind !== 'call') return false;
   const row = OTHER_WAYS[node.routine];
-  return row?.made !== undefined && row.isOnGpu?.(nodes(node.inputs[0]!), node.parameters) !== true;
+  if (row?.made === undefined || row.isGpuAlone === true) return false;
+  return row.isOnGpu?.(nodes(node.inputs[0]!), node.parameters) !== true;
 }
 
 const expanded: Rule = (node, editor) =>
@@ -122,5 +123,6 @@ export function* withRoutines(graph: MutableGraph): Slices<void> {
 
 /** The same for the CPU. */
 export function* withCpuRoutines(graph: MutableGraph): Slices<void> {
-  if (hasAny(graph)) yield* rewriteInOneWalk(graph, { call: [onCpu] });
+  if (hasAny(graph) || graph.nodes.some((node) => node !== undefined && isGpuAlone(node)))
+    yield* rewriteInOneWalk(graph, { call: [onCpu] });
 }

@@ -7,7 +7,12 @@ import type { Editor } from './rewrite.js';
 
 /** The node that a function of expressions gives for some nodes. */
 export function spliced(editor: Editor, given: readonly number[], build: (given: Expr[]) => Expr): number {
-  const graph = graphOfArguments([build(given.map((id, k) => argumentLike(editor.node(id), k)))]);
+  const argument = (id: number, k: number): Expr => {
+    const { dtype, shape } = editor.node(id);
+    // The nodes of a draft are gone behind the pass, with their sizes.
+    return argumentLike({ dtype, shape: [...shape] }, k);
+  };
+  const graph = graphOfArguments([build(given.map(argument))]);
   const ids = new Map<number, number>();
   for (const id of topologicalOrder(graph)) {
     const node = nodeOf(graph, id);
