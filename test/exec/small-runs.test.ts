@@ -11,7 +11,7 @@ import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { DTYPES, type DType } from '../../src/graph/dtype.js';
 import type { HostSource } from '../../src/graph/expr.js';
-import { compute, concat, fft, type Lazy, linalg, random } from '../../src/index.js';
+import { compute, concat, fft, type Lazy, lazy, linalg, random } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomValues } from '../support/random.js';
 
@@ -113,5 +113,80 @@ describe('small runs write their results, and nothing else', () => {
 
   it('of random numbers, whose key is a constant of the run', async () => {
     expect(await check([['uniform', [random.uniform(random.key(7), [33])]]])).toBe(1);
+  });
+});
+
+describe('small runs that follow one another', () => {
+  const x = Float64Array.from({ length: 50 }, (_, k) => k / 8);
+  const last = async (result: Lazy): Promise<unknown> => (await result.compute(options)).at(49);
+
+  it('have their own constants, beside runs that take a thread and ones of many constants', async () => {
+    const large = lazy(new Float32Array(2 ** 18).fill(3));
+    const jobs = Array.from({ length: 120 }, async (_, k) => {
+      if (k % 10 === 3) return (await large.mul(k).add(1).max().compute(options)).item() === 3 * k + 1;
+      if (k % 10 !== 7) return (await last(lazy(x).mul(k).add(0.5))) === (49 / 8) * k + 0.5;
+      let many = lazy(x);
+      for (let each = 0; each < 40; each++) many = many.add(each + k).mul(each % 2 === 0 ? 2 : 0.5);
+      let wanted = 49 / 8;
+      for (let each = 0; each < 40; each++) wanted = (wanted + each + k) * (each % 2 === 0 ? 2 : 0.5);
+      return (await last(many)) === wanted;
+    });
+    expect((await Promise.all(jobs)).filter((isRight) => !isRight)).toEqual([]);
+  });
+
+  it('have constants of every length after one another', async () => {
+    const whole = lazy(new BigInt64Array([1n, 2n]));
+    for (let round = 0; round < 4; round++) {
+      const big = await whole.add(2n ** 62n + BigInt(round)).compute(options);
+      expect([...big.data]).toEqual([2n ** 62n + BigInt(round + 1), 2n ** 62n + BigInt(round + 2)]);
+      const small = await lazy(new Int8Array([1, 2]))
+        .add(round)
+        .compute(options);
+      expect([...small.data]).toEqual([1 + round, 2 + round]);
+      const complex = await lazy([{ re: 1, im: 2 }])
+        .mul({ re: 0, im: round })
+        .compute(options);
+      expect([...complex.data]).toEqual([0 - 2 * round, round]);
+      expect(
+        (
+          await lazy(new Float32Array([2]))
+            .mul(round + 0.5)
+            .compute(options)
+        ).at(0),
+      ).toBe(2 * round + 1);
+    }
+  });
+
+  it('read what arrays hold when they are computed, of the sizes and dtypes that they have', async () => {
+    const data = new Float32Array(8).fill(1);
+    const sum = lazy(data).add(1).sum();
+    for (let round = 0; round < 4; round++) {
+      expect((await sum.compute(options)).item()).toBe(8 * (2 + round));
+      for (const length of [3, 4, 70]) {
+        const other = lazy(new Float32Array(length).fill(round)).add(1).sum();
+        expect((await other.compute(options)).item()).toBe(length * (round + 1));
+      }
+      const doubles = lazy(new Float64Array(8).fill(0.1)).add(1).sum();
+      expect((await doubles.compute(options)).item()).toBeCloseTo(8.8, 12);
+      data.fill(2 + round);
+    }
+  });
+
+  it('read parts of one array each where it lies, and in its dtype', async () => {
+    const part = (offset: number, step = 1): Lazy => lazy({ data: x, shape: [5], strides: [step], offset });
+    const all = [part(0), part(5), part(0), part(5, 2), part(7)] as const;
+    const [first, ...others] = all;
+    const result = await others
+      .reduce((sum, each, k) => sum.add(each.mul(10 ** (k + 1))), first)
+      .compute(options);
+    const wanted = Array.from(
+      { length: 5 },
+      (_, k) => x[k]! + 10 * x[5 + k]! + 100 * x[k]! + 1000 * x[5 + 2 * k]! + 10_000 * x[7 + k]!,
+    );
+    expect([...result.data]).toEqual(wanted);
+    const bits = new Uint16Array([0x3c00, 0x3f80]);
+    const as = (dtype: 'float16' | 'bfloat16'): Lazy => lazy(bits, { dtype }).astype('float64');
+    const both = await as('float16').add(as('bfloat16')).add(lazy(bits)).compute(options);
+    expect([...both.data]).toEqual([1 + 2 ** -7 + 0x3c00, 1.875 + 1 + 0x3f80]);
   });
 });
