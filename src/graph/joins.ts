@@ -54,11 +54,13 @@ export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'c
   const shape = first.shape.map((size, k) => (k === along ? total : size));
   checkSize(op, shape);
   // Sizes along other axes have to be one.
-  if (arrays.some(({ extent }) => extent !== undefined && extent.axis !== along))
-    meetingExtent(op, arrays, shape);
+  const across = arrays.some(({ extent }) => extent !== undefined && extent.axis !== along)
+    ? meetingExtent(op, arrays, shape)
+    : undefined;
   const parts = arrays.filter((x) => x.shape[along] !== 0).map((x) => cast(x, dtype));
-  if (parts.length === 0) return broadcast(constant(0, dtype), shape);
-  return joined(parts, along, shape);
+  if (parts.length > 0) return joined(parts, along, shape);
+  const none = broadcast(constant(0, dtype), shape);
+  return across === undefined ? none : { ...none, extent: across };
 }
 
 /** The elements in C order along one axis, whose size depends on data where that of the first axis does. */

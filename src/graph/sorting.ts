@@ -61,7 +61,9 @@ function along(op: RoutineName, x: Expr, axis: number | null = -1, options: Sort
   const source = axis === null ? flatten(x) : x;
   const at = normalizeAxis(op, axis ?? 0, source.shape.length);
   if (sizeOfShape(source.shape) === 0 || source.shape[at] === 1)
-    return op === 'sort' ? source : broadcast(constant(0, 'int64'), source.shape);
+    return op === 'sort'
+      ? source
+      : throughBound(source, ({ shape }) => broadcast(constant(0, 'int64'), shape));
   // Elements behind a length come last, and after all that is equal to it.
   const isWithin = source.extent?.axis === at;
   return throughBound(source, (bound) => {

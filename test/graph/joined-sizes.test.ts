@@ -68,6 +68,7 @@ describe('arrays of sizes that depend on data', () => {
     const none = zeros([0, 2, 1]).add(some);
     expect(`${stack([none, none], 2)}`).toBe('Lazy float64 (0, 2, 2, ≤8)');
     expect((await stack([none, none], 2).compute({ device: 'cpu' })).shape).toEqual([0, 2, 2, 5]);
+    expect((await concat([none, none]).compute({ device: 'cpu' })).shape).toEqual([0, 2, 5]);
   });
 
   it('meet where they are joined alike', async () => {
