@@ -45,10 +45,8 @@ export function updatedAt(
 ): Expr {
   const op = `at.${update}`;
   const given = valuesFor(op, update, x, values);
-  const [first] = selectors;
-  if (selectors.length === 1 && isExpr(first) && first.dtype === 'bool')
-    return updatedWhere(op, update, x, first, given);
-  const { mode, rows } = rowsOf(op, x, selectors);
+  const { mode, rows, mask } = rowsOf(op, x, selectors);
+  if (mask !== undefined) return updatedWhere(op, update, x, mask, given);
   if (rows !== undefined && x.shape.length > 0)
     return updatedIn(
       op,
@@ -64,20 +62,21 @@ export function updatedAt(
   return reshape(result, x.shape);
 }
 
-/** Rows of x that the only selector names, where it is an array, or lists, of integers. */
+/** Rows of x that the only selector names, where it is an array, or lists, of integers; a mask, where it is one. */
 function rowsOf(
   op: string,
   x: Expr,
   selectors: readonly (Selector | UpdateOptions)[],
 ): {
   readonly rows: Expr | undefined;
+  readonly mask?: Expr;
   readonly mode: Binning['by'];
 } {
   const [first, options, ...more] = selectors;
   const isAlone = more.length === 0 && (options === undefined || isOptions(options));
   const mode = binMode('at', isOptions(options) ? options.mode : undefined, 'raiseFromEnd');
-  if (isAlone && isExpr(first))
-    return { rows: first.dtype !== 'bool' && isWhole(first.dtype) ? first : undefined, mode };
+  if (isAlone && isExpr(first) && first.dtype === 'bool') return { rows: undefined, mask: first, mode };
+  if (isAlone && isExpr(first)) return { rows: isWhole(first.dtype) ? first : undefined, mode };
   if (!isAlone || !Array.isArray(first) || x.shape.length === 0) return { rows: undefined, mode };
   return { rows: undefined, mode, ...listedRows(op, x, first, mode) };
 }

@@ -150,6 +150,12 @@ describe.each(devices)('on %s, an update', (device) => {
 });
 
 describe('an update', () => {
+  it('by a mask takes options, which say nothing of it', async () => {
+    const x = lazy([3, -1, 2]);
+    const updated = x.at(x.less(0), { mode: 'clip' }).add(5);
+    expect((await updated.compute({ device: 'cpu' })).toArray()).toEqual([3, 4, 2]);
+  });
+
   it('refuses values and masks that do not fit', () => {
     const x = table();
     expect(() => x.at(ids).set(lazy(numbers(3)))).toThrow(ShapeError);
