@@ -5,7 +5,7 @@
 import { compute, concat, type Lazy, lazy, type NDArray, stack, where } from '../../src/index.js';
 import { isSimulated } from './backends.js';
 import { toScalars } from './host.js';
-import { generator, randomValues } from './random.js';
+import { Draw, randomValues } from './random.js';
 import { isComplexValue } from './scalar.js';
 import { mismatch } from './ulp.js';
 
@@ -46,22 +46,7 @@ const MOST_ELEMENTS = 600_000;
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((size, n) => size * n, 1);
 
-class Draw {
-  readonly next: () => number;
-
-  constructor(seed: number) {
-    this.next = generator(seed);
-  }
-
-  /** An integer from 0 to below a number. */
-  below(count: number): number {
-    return Math.floor(this.next() * count);
-  }
-
-  of<T>(list: readonly T[]): T {
-    return list[this.below(list.length)]!;
-  }
-
+class AxisDraw extends Draw {
   /** Some of the axes of an array, at least one. */
   axes({ ndim }: Lazy): number[] {
     const axes = Array.from({ length: ndim }, (_, axis) => axis).filter(() => this.next() < 0.5);
@@ -74,7 +59,7 @@ class Draw {
 }
 
 /** A value made of a drawn one, another one, and draws; undefined where they do not fit. */
-type Maker = (x: Lazy, y: Lazy, draw: Draw) => readonly [string, Lazy] | undefined;
+type Maker = (x: Lazy, y: Lazy, draw: AxisDraw) => readonly [string, Lazy] | undefined;
 
 const broadcasts = (a: Lazy, b: Lazy): boolean =>
   a.shape.toReversed().every((size, k) => {
@@ -280,7 +265,7 @@ const MAKERS: readonly Maker[] = [
 
 /** The program of a seed. */
 export function companyOf(seed: number): Company {
-  const draw = new Draw(seed);
+  const draw = new AxisDraw(seed);
   const shape = draw.of(SHAPES);
   const members: Member[] = [1, 2].map((k) => {
     const { data } = randomValues('float32', shape, 10 * seed + k);

@@ -39,6 +39,8 @@ export const ACTIONS: readonly ((state: State, choice: Choice) => Made)[] = [
   unary,
   indexed,
   indexed,
+  indexed,
+  indexed,
 ];
 
 /**
@@ -72,6 +74,7 @@ export function buildRandomProgram(choices: readonly Choice[]): RandomProgram {
     if (state.values.some((value) => sizeOf(value.lazy.shape) > 20_000)) break;
     push(at(ACTIONS, choice.action)(state, choice));
   }
+  for (const leaf of state.leaves) push(leaf);
   return { values: state.values, code: state.code };
 }
 

@@ -103,6 +103,8 @@ export type Made =
 export class State {
   readonly values: Value[] = [];
   readonly code: string[] = [];
+  /** Values of a size that depends on data: results alone, as few actions take them. */
+  readonly leaves: NonNullable<Made>[] = [];
 
   index(choice: number): number {
     return choice % this.values.length;

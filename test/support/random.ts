@@ -17,6 +17,24 @@ export function generator(seed: number): () => number {
   };
 }
 
+/** Draws of a seed. */
+export class Draw {
+  readonly next: () => number;
+
+  constructor(seed: number) {
+    this.next = generator(seed);
+  }
+
+  /** An integer from 0 to below a number. */
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!;
+  }
+}
+
 /**
  * Integers in [low, high] as values of any dtype: sums and products of a few are exact in every float dtype.
  */
