@@ -1,6 +1,6 @@
 /** Routines that do not fit a GPU: by others in tiles, and on several devices. */
 import { describe, expect, it } from 'vitest';
-import { compute, nonzero, topK } from '../../src/index.js';
+import { compute, type MemoryError, nonzero, plan, topK } from '../../src/index.js';
 import { toLazy } from '../support/api.js';
 import { randomIntegers, randomValues } from '../support/random.js';
 
@@ -28,6 +28,24 @@ describe('a sum of what a mask larger than the memory of a GPU selects', () => {
     const memory = Math.floor(sum.plan({ device: 'cuda:0' }).peakBytes / 2);
     const [within] = await compute([sum], { device: 'cuda:0', memory });
     expect(within!.data).toEqual(whole!.data);
+  });
+});
+
+describe('elements that are compacted at once', () => {
+  it('are refused with no more memory than they need as a whole', async () => {
+    const x = toLazy(randomIntegers('bool', [200, 7], 7));
+    const kept = x.intersect(x.putAlongAxis(x.argmax(1, { keepdims: true }), true, 1));
+    const whole = plan([kept], { device: 'cuda:0' }).peakBytes;
+    for (const memory of [1, whole >> 1, whole - 1]) {
+      const needed = await compute([kept], { device: 'cuda:0', memory }).then(
+        () => memory,
+        (error: unknown) => (error as MemoryError).needed.memory!,
+      );
+      expect(needed).toBeLessThanOrEqual(whole);
+      expect((await compute([kept], { device: 'cuda:0', memory: needed }))[0]!.data).toEqual(
+        Uint8Array.of(0, 1),
+      );
+    }
   });
 });
 

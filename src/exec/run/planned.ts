@@ -20,6 +20,7 @@ import {
   SPLIT_CONTRACTIONS,
 } from '../../fusion/passes/pipeline.js';
 import { hasRowWrites } from '../../fusion/passes/write-rows.js';
+import { formatBytes } from '../../graph/format.js';
 import type { Graph } from '../../graph/graph.js';
 import { formatSubscripts, printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
@@ -121,17 +122,26 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
       const error = yield* planned.error();
       const { memory } = error.needed;
       if (memory === undefined) return undefined;
-      const enough = yield* planOfGraph(
-        canonical,
-        { ...target, budget: memory, freeBytes: undefined },
-        passed,
-      );
-      return enough instanceof Refused || isCut(enough) ? undefined : error;
+      const within = (budget: number): ComputeTarget => ({ ...target, budget, freeBytes: undefined });
+      const enough = yield* planOfGraph(canonical, within(memory), passed);
+      if (enough instanceof Refused) return undefined;
+      if (!isCut(enough)) return error;
+      // Tiles of this graph are not for it: as a whole it may need less than the smallest of the other.
+      const whole = yield* planOfGraph(canonical, within(Number.POSITIVE_INFINITY), passed);
+      return whole instanceof Refused ? undefined : asWhole(whole, budgetIn(target)!);
     };
     return yield* cuttablePlan(canonical, target, passes, undefined, uncut);
   }
   if (!isCut(planned)) return { ...planned, passes: all };
   return yield* cuttablePlan(canonical, target, passes);
+}
+
+/** The refusal of a plan that is not cut. */
+function asWhole({ plan }: Planned, budget: number): MemoryError {
+  const bytes = devicePlansOf(plan)[0]!.peakBytes;
+  const wanted = `a job that fits into ${formatBytes(budget)}`;
+  const found = `it needs ${formatBytes(bytes)} as a whole`;
+  return new MemoryError(expected('compute', wanted, found), undefined, { memory: bytes });
 }
 
 /** Whether a plan has tiles other than panels of products. */
