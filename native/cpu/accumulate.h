@@ -36,28 +36,32 @@ namespace {
 constexpr int64_t kRowLevels = 8;
 
 // Chunks of 64 elements, `stride` elements apart, and those of a second argument where the monoid has one:
-// indices, or the other factor of a product. `isFar`: they come from large memory, in order.
+// indices, or the other factor of a product. `ahead`: elements from each to one that is asked for with it,
+// where they come from large memory; 0 where none is.
 template <typename In, typename Second = int64_t>
 struct Source {
   const In* x;
   int64_t stride;
   const Second* index;
   int64_t indexStride;
-  bool isFar = false;
+  int64_t ahead = 0;
   // All lanes of a chunk are equal.
   bool isRepeated = false;
   bool isSecondRepeated = false;
 };
 
-// How far ahead of what is read far memory is asked for: hardware prefetchers stop at the end of each page.
-// It comes to the second-level cache, from where the nearer prefetchers take it.
+// How far ahead of what is read in order far memory is asked for: hardware prefetchers stop at the end of
+// each page. It comes to the second-level cache, from where the nearer prefetchers take it.
 constexpr int64_t kAheadBytes = 4096;
 
-// Asks for what will be read that far behind vector `v` of x.
+// Bytes of leaves that are filled row by row, at most: a half of a small first-level cache.
+constexpr int64_t kRowLeafBytes = 8192;
+
+// Asks for what will be read `ahead` elements behind vector `v` of x.
 template <typename T>
-inline __attribute__((always_inline)) void prefetchAhead(const T* x, int v) {
+inline __attribute__((always_inline)) void prefetchAhead(const T* x, int v, int64_t ahead) {
   if (v * kVectorBytes % 64 == 0)
-    __builtin_prefetch(reinterpret_cast<const char*>(x) + v * kVectorBytes + kAheadBytes, 0, 2);
+    __builtin_prefetch(reinterpret_cast<const char*>(x + ahead) + v * kVectorBytes, 0, 2);
 }
 
 // From elements to complete nodes.
@@ -68,6 +72,8 @@ struct Accumulation {
   using From = Source<In, Second>;
   using Leaf = typename M::Leaf;
   using Node = typename M::Node;
+  // A step is a load and little else.
+  static constexpr bool kIsCheap = M::kWhole && M::kFolds && sizeof(In) >= 4;
 
   static Leaf* leaves(ReduceState& s) { return reinterpret_cast<Leaf*>(s.leaf); }
   static Node* nodes(ReduceState& s) { return reinterpret_cast<Node*>(s.node); }
@@ -120,6 +126,8 @@ struct Accumulation {
   static From alongRows(const Operand* const* args, int64_t row, int64_t chunk) {
     From from = source(args, row, chunk);
     from.stride = args[0]->rowStep;
+    // The next leaf of these columns.
+    if (args[0]->ahead.isInMemory) from.ahead = kLeafSteps * from.stride;
     if constexpr (M::kIndexed) from.indexStride = args[1]->rowStep;
     return from;
   }
@@ -127,7 +135,8 @@ struct Accumulation {
     From from = source(args, row, chunk);
     from.stride = args[0]->chunkStep;
     if constexpr (M::kIndexed) from.indexStride = args[1]->chunkStep;
-    from.isFar = args[0]->ahead.lines > 0 && from.stride == kChunk;
+    if (args[0]->ahead.lines > 0 && from.stride == kChunk)
+      from.ahead = kAheadBytes / static_cast<int64_t>(sizeof(In));
     return from;
   }
 
@@ -172,16 +181,26 @@ struct Accumulation {
     s.leaves++;
   }
 
+  // Rows that come from memory one after the other are read in that order, with all leaves in the first-level
+  // cache: the hardware's prefetchers do not follow the pieces of 16 rows that a leaf has. 2^18 rows of 256
+  // float32 take one thread of a Zen 4 9.6 ms for 23.4, 2^14 of 1024 2.5 for 2.7; arrays that the caches hold
+  // take up to twice as long so.
+  static bool isRowByRow(const ReduceState& s, int64_t valid, const Operand& x) {
+    return kIsCheap && s.accumulators > 1 && x.ahead.isInMemory && x.rowStep >= valid &&
+           x.rowStep < valid + kChunk && s.accumulators * static_cast<int64_t>(sizeof(Leaf)) <= kRowLeafBytes;
+  }
+
   static void columns(ReduceState& s, Extent n, int64_t valid, const Operand* const* args) {
+    const bool isByRow = isRowByRow(s, valid, *args[0]);
     for (int64_t row = 0; row < n.rows;) {
       if constexpr (M::kWhole) {
-        if (s.steps == 0 && n.rows - row >= kLeafSteps) {
+        if (!isByRow && s.steps == 0 && n.rows - row >= kLeafSteps) {
           wholeColumns(s, row, valid, args);
           row += kLeafSteps;
           continue;
         }
       }
-      const int64_t room = kLeafSteps - s.steps;
+      const int64_t room = isByRow ? 1 : kLeafSteps - s.steps;
       const int64_t count = n.rows - row < room ? n.rows - row : room;
       for (int64_t c = 0; c * kChunk < valid; c++) {
         const int64_t lanes = valid - c * kChunk;
@@ -350,7 +369,7 @@ struct Reducer : Accumulation<M> {
   }
 
   static void segments(Extent n, int64_t valid, const Operand* const* args, const Operand& out) {
-    if constexpr (M::kWhole && M::kFolds && sizeof(In) >= 4) {
+    if constexpr (Core::kIsCheap) {
       if (valid > 0 && valid % kChunk == 0 && valid <= kLeafSteps * kChunk)
         return wholeSegments(n, valid / kChunk, args, out);
     }

@@ -21,6 +21,8 @@ struct Ahead {
   int64_t rowBytes = 0;
   // Cache lines of a chunk.
   int64_t lines = 0;
+  // Of an array that the last-level cache does not hold.
+  bool isInMemory = false;
 };
 
 // The first and the last chunk of each row of a block, in a register, where they do not lie with the others.

@@ -113,7 +113,7 @@ struct Simple {
       if constexpr (Repeated == 2) same = splat<T>(*y);
 #pragma GCC unroll 8
       for (int v = 0; v < kGroup; v++) {
-        if constexpr (IsFar) prefetchAhead(x, v);
+        if constexpr (IsFar) prefetchAhead(x, v, from.ahead);
         if constexpr (Repeated == 1)
           acc[v] = Op::combine(acc[v], Of::run(same, loadVector(y + v * kWidth)));
         else if constexpr (Repeated == 2)
@@ -133,7 +133,7 @@ struct Simple {
       if (from.isRepeated) return takeSteps<false, 1>(acc, from, first, count);
       if (from.isSecondRepeated) return takeSteps<false, 2>(acc, from, first, count);
     }
-    if (from.isFar)
+    if (from.ahead != 0)
       takeSteps<true>(acc, from, first, count);
     else
       takeSteps<false>(acc, from, first, count);

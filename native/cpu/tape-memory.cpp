@@ -14,6 +14,8 @@ alignas(64) char zeroChunk[kChunk * 16];
 
 // Buffers from this size on may not be in the caches when they are read.
 constexpr int64_t kFarBytes = int64_t{1} << 20;
+// And from this one on not in the last of them either.
+constexpr int64_t kMemoryBytes = int64_t{32} << 20;
 
 // Rows from which on lanes that are apart are read a square at a time.
 constexpr int64_t kSquareRows = 8;
@@ -68,8 +70,9 @@ Operand loadFree(const Tape& tape, const Instruction& instruction, const Positio
     if (lastRow + (instruction.endsWithLanes ? shape.lanes : padded) <= buffer.last) {
       const int64_t rowBytes = value.rows ? affine.row * size : 0;
       const int64_t step = shape.rows > 1 ? shape.rows * rowBytes : padded * size;
+      const int64_t allBytes = (buffer.last - buffer.first) * size;
       const Ahead ahead =
-          (buffer.last - buffer.first) * size >= kFarBytes ? Ahead{from + step, rowBytes, size} : Ahead{};
+          allBytes >= kFarBytes ? Ahead{from + step, rowBytes, size, allBytes >= kMemoryBytes} : Ahead{};
       return {const_cast<char*>(from), value.rows ? affine.row : 0, kChunk, false, ahead};
     }
   }

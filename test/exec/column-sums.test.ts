@@ -1,0 +1,47 @@
+/**
+ * Sums of columns of arrays that the caches do not hold are read row by row where the rows lie side by side. They have the
+ * bits of sums of computed elements, which are never read in place.
+ */
+import { describe, expect, it } from 'vitest';
+import { compute, type Lazy, lazy, type NDArray, random } from '../../src/index.js';
+
+/** More than 32 MiB of float32. */
+const ELEMENTS = 9_000_000;
+
+const bytesOf = ({ data }: NDArray): Uint8Array =>
+  new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+async function expectSameBits(x: Lazy, reduce: (x: Lazy, each: (x: Lazy) => Lazy) => Lazy): Promise<void> {
+  const [read, computed] = await compute(
+    [reduce(x, (v) => v), reduce(x, (v) => v.maximum(-1e30).minimum(1e30))],
+    { device: 'cpu' },
+  );
+  expect(Buffer.compare(bytesOf(read!), bytesOf(computed!))).toBe(0);
+}
+
+describe('columns of a large array', () => {
+  it.each([
+    ['float32', 65],
+    ['float32', 130],
+    ['float32', 1000],
+    ['float32', 2048],
+    ['float32', 3000],
+    ['float64', 100],
+    ['float64', 1024],
+  ] as const)('have the same sums read in place and computed: %s, rows of %i', async (dtype, width) => {
+    const rows = Math.ceil(ELEMENTS / width);
+    const [drawn] = await compute([random.normal(random.key(7), [rows, width]).astype(dtype)], {
+      device: 'cpu',
+    });
+    const x = lazy(drawn!);
+    await expectSameBits(x, (v, each) => each(v).sum(0));
+    await expectSameBits(x, (v, each) => each(v).max(0));
+    await expectSameBits(x, (v, each) =>
+      each(v)
+        .mul(each(v.slice([null, null, -1])))
+        .sum(0),
+    );
+    // A part of each row, and of the rows.
+    await expectSameBits(x, (v, each) => each(v.slice([1, null], [0, -1])).sum(0));
+  });
+});
