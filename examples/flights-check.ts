@@ -45,8 +45,12 @@ export function summaryByLoop(values: Float64Array): ColumnSummary {
   };
 }
 
-export function correlationByLoop(x: Float64Array, y: Float64Array): number {
-  const [a, b] = [summaryByLoop(x), summaryByLoop(y)];
+export function correlationByLoop(
+  x: Float64Array,
+  y: Float64Array,
+  a: ColumnSummary,
+  b: ColumnSummary,
+): number {
   let sum = 0;
   for (let i = 0; i < x.length; i++) sum += (x[i]! - a.mean) * (y[i]! - b.mean);
   return sum / x.length / (a.deviation * b.deviation);

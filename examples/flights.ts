@@ -129,7 +129,9 @@ function check(results: Results, flights: Flights): void {
     mean: summaries.map(({ mean }) => mean),
     deviation: summaries.map(({ deviation }) => deviation),
     meanAbsolute: summaries.map(({ meanAbsolute }) => meanAbsolute),
-    correlation: columns.flatMap((x) => columns.map((y) => correlationByLoop(x, y))),
+    correlation: columns.flatMap((x, i) =>
+      columns.map((y, j) => correlationByLoop(x, y, summaries[i]!, summaries[j]!)),
+    ),
     histogram: pairs(DELAY_EDGES).map(([low, high]) => countByLoop(flights.delay, low, high)),
     lateShare: pairs(DISTANCE_EDGES).map(([low, high]) => lateShareByLoop(flights, low, high, LATE_MINUTES)),
   };
