@@ -62,7 +62,7 @@ describe('memory of a device', () => {
     let most = 0;
     for (let step = 0; step < 30; step++) {
       // Sizes that hardly ever fit what is kept, up and down.
-      const bytes = (1 + ((step * 7) % 11)) * MiB + step * 65_536;
+      const bytes = (1 + ((step * 7) % 11)) * 2 ** 18 + step * 16_384;
       const buffer = await doubleOf(bytes);
       // The input's copy and the result.
       most = Math.max(most, 2 * bytes);
