@@ -3,7 +3,7 @@
  * their own, level by level: node k's stretches are those of nodes 2k and 2k + 1, as in a heap (Khuong and Morin, "Array layouts
  * for comparison-based searching", 2017). They stay in the fastest memory as a whole, and those of a level lie side by side: in
  * the sorted line they are a power of two apart, in the same banks of shared memory and the same sets of a cache.
- * Called by `searching.ts`.
+ * Called by `members.ts`.
  *
  *     0 1 2 3 4 5 6 7 8 9   →   middles 5 | 2 7 | 1 3 6 8, then the stretches between them by halves
  */

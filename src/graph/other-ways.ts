@@ -21,11 +21,11 @@ import {
   solvedByTriangles,
 } from './linear-solves.js';
 import { exponentialByProducts } from './matrix-exponential.js';
+import { amongSorted, searchedIn } from './members.js';
 import { qrByLibrary } from './qr.js';
 import type { ArrayType } from './routine-row.js';
 import type { RoutineName } from './routines.js';
 import type { RowLine } from './row-lines.js';
-import { amongSorted, searchedIn } from './searching.js';
 import { collected, combined, gathered, kept, multiplied, transposed, type WayOf } from './sparse-ways.js';
 
 type Of<Result> = (inputs: readonly Expr[], parameters: readonly number[]) => Result;

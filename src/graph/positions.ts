@@ -1,6 +1,6 @@
 /**
  * Binary search of a sorted line by look-ups, each of which says where the next one is: gathers, which fuse with
- * the arithmetic around them into one kernel. Called by `searching.ts`, `middles-first.ts` and
+ * the arithmetic around them into one kernel. Called by `members.ts`, `middles-first.ts` and
  * `packed-places.ts`.
  */
 import { isFloat } from './dtype.js';

@@ -5,19 +5,16 @@
  * A binary search is log₂ n look-ups, each of which says where the next one is: gathers, which fuse with
  * the arithmetic around them into one kernel.
  */
-import { ArgumentError, DTypeError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
+import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host/errors.js';
 import { checkOptions, finiteNumber, oneOf } from './arguments.js';
 import { slice } from './basic-slicing.js';
-import { call } from './calls.js';
-import { isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
-import { sizeOfShape } from './graph.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
-import { hasMiddlesFirst, positionsByMiddles } from './middles-first.js';
-import { positions, type Side } from './positions.js';
+import { areMembers, checkReal, realPositions } from './members.js';
+import type { Side } from './positions.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
 import { argsort, sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
@@ -76,47 +73,8 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
     for (const array of [sorted, x]) checkReal('isin', array);
     return broadcast(constant(invert, 'bool'), x.shape);
   }
-  if (isForTable(x, sorted, CPU_SETS)) return call('members', [invert ? 1 : 0], [x, sorted], 'isin')[0]!;
-  return amongSorted(x, sorted, invert);
+  return areMembers(x, sorted, invert);
 }
-
-/** Whether elements are among those of a line in order, or not, on a GPU. */
-export function amongSorted(x: Expr, sorted: Expr, invert: boolean): Expr {
-  if (isForTable(x, sorted, GPU_SETS)) return call('among', [invert ? 1 : 0], [x, sorted], 'isin')[0]!;
-  return searchedIn(x, sorted, invert);
-}
-
-/** The same by a search, on all targets. */
-export function searchedIn(x: Expr, sorted: Expr, invert: boolean): Expr {
-  const position = realPositions('isin', sorted, x, 'left');
-  const nearest = gather(sorted, position, 0, 'clip', x.shape);
-  return map(invert ? 'notEqual' : 'equal', [nearest, x]);
-}
-
-/** Elements, and sizes of sets, for which a routine is quicker than a search in the kernel around it. */
-interface Sets {
-  readonly elements: number;
-  readonly least: number;
-  readonly most: number;
-  /** The most values of a set for each element. */
-  readonly perElement: number;
-}
-/** Of those that take more than a few look-ups, and less memory than the caches. */
-const CPU_SETS: Sets = { elements: 1, least: 16, most: 2 ** 20, perElement: Number.POSITIVE_INFINITY };
-/**
- * Of those that a search does not have in the first-level cache of a multiprocessor; and elements enough for three launches,
- * and for a table into which each value of the set is put: one of 2^27 int64 takes 2 GiB.
- */
-const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 12, most: 2 ** 27, perElement: 1 };
-
-const isForTable = (x: Expr, set: Expr, { elements, least, most, perElement }: Sets): boolean =>
-  isInteger(x.dtype) &&
-  x.dtype === set.dtype &&
-  x.extent === undefined &&
-  set.extent === undefined &&
-  sizeOfShape(x.shape) >= elements &&
-  set.shape[0]! >= least &&
-  set.shape[0]! <= Math.min(most, perElement * sizeOfShape(x.shape));
 
 /**
  * The int64 number of the bin that each element is in, as NumPy's `digitize`: `edges` has one axis, in
@@ -224,11 +182,6 @@ function periodic(places: Expr, heights: Expr, period: number): readonly [Expr, 
   return [around(xs, period), around(ys, 0)];
 }
 
-function checkReal(op: string, x: Expr): void {
-  const hint = 'NumPy orders them by real, then imaginary parts: search those';
-  if (isComplex(x.dtype)) throw new DTypeError(expected(op, 'real arrays', x.dtype, hint));
-}
-
 function checkLine(op: string, x: Expr): void {
   if (x.shape.length !== 1) throw new ShapeError(expected(op, 'an array of one axis', formatShape(x.shape)));
 }
@@ -240,10 +193,4 @@ function inOrder(op: string, x: Expr, sorter: Expr): Expr {
     throw new ShapeError(expected(op, wanted, formatShape(sorter.shape)));
   }
   return take(x, sorter, 0);
-}
-
-/** `positions` of real arrays. */
-function realPositions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
-  for (const array of [sorted, values]) checkReal(op, array);
-  return (hasMiddlesFirst(sorted, values) ? positionsByMiddles : positions)(sorted, values, side);
 }

@@ -5,7 +5,7 @@
 import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
 import type { Expr, IndexMode, Shape } from './expr.js';
-import { withExtent } from './extent.js';
+import { unknownSize, withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
@@ -39,7 +39,7 @@ export function taken(
     throw new ShapeError(expected(op, 'an axis with elements to take', empty));
   }
   if (list !== undefined && mode === 'raise') for (const value of list.flat) checkIndex(op, value, at, size);
-  if (sizeOfShape(shape) === 0) return noneTaken(x, index, at, shape);
+  if (sizeOfShape(shape) === 0) return noneTaken(source, index, at, shape);
   if (index !== undefined) return gather(source, asInt64(index, mode, size), at, mode, shape, op);
   // Indices of a list are known to be in range, and are looked at here alone.
   const counted =
@@ -81,9 +81,10 @@ export function takenAlong(
     : gather(flatten(x), along, 0, 'clip', shape);
 }
 
-/** A gather without elements; an axis whose size depends on data is one here, too. */
-export function noneTaken({ dtype }: Expr, index: Expr | undefined, axis: number, shape: Shape): Expr {
-  const none = broadcast(constant(0, dtype), shape);
+/** A gather without elements; an axis of its indices whose size depends on data is one here, too, and one beside them is refused. */
+export function noneTaken(x: Expr, index: Expr | undefined, axis: number, shape: Shape): Expr {
+  if (x.extent !== undefined && x.extent.axis !== axis) throw unknownSize('take', x);
+  const none = broadcast(constant(0, x.dtype), shape);
   const extent = index?.extent;
   return extent === undefined ? none : withExtent(none, axis + extent.axis, extent.length);
 }

@@ -53,6 +53,15 @@ describe('a size that depends on data', () => {
     expect(await valuesOf(some.expandDims(1).argsort(1))).toEqual([[0n], [0n], [0n], [0n], [0n]]);
   });
 
+  it('is refused of what is taken beside that axis, also where none is', async () => {
+    const columns = zeros([4, 5]).compress([true, false, true, true, false], 1);
+    for (const none of [[], lazy(new BigInt64Array())]) {
+      expect(() => columns.take(none, 0)).toThrow(ShapeError);
+      expect((await columns.take(none, 1).compute()).shape).toEqual([4, 0]);
+    }
+    expect(() => columns.slice(lazy(new BigInt64Array()))).toThrow(ShapeError);
+  });
+
   it('leaves results memory of their own size where they are a small part of the bound', async () => {
     const line = arange(2 ** 16).astype('float32');
     const [few, most] = await compute([line.slice(line.less(9000)), line.slice(line.greater(9000))], {
