@@ -61,8 +61,10 @@ export async function stepTimes(
 async function measuredKernel(step: KernelStep, device: Device, most: number): Promise<StepTimes> {
   const why = whyNotTimed(step.kernel, most);
   if (why !== undefined) return { whyNotTimed: why };
-  const seconds = await targetOf(device).timeOf?.(step, device);
-  return seconds === undefined ? { whyNotTimed: NO_ROOM } : { measuredMs: 1e3 * seconds };
+  return whereRoom(async () => {
+    const seconds = await targetOf(device).timeOf?.(step, device);
+    return seconds === undefined ? { whyNotTimed: NO_ROOM } : { measuredMs: 1e3 * seconds };
+  });
 }
 
 async function measuredCall(step: CallStep, place: CallPlace, most: number): Promise<StepTimes> {
@@ -70,9 +72,15 @@ async function measuredCall(step: CallStep, place: CallPlace, most: number): Pro
   if (typeof samples === 'string') return { whyNotTimed: samples };
   if (callRow(step).isEmpty(step)) return { whyNotTimed: NO_ROOM };
   if (trialBytes(step, place.plan) > most) return { whyNotTimed: TOO_LARGE };
-  try {
+  return whereRoom(async () => {
     const measuredMs = 1e3 * (await secondsOfCall(step, samples, place));
     return samples.on === undefined ? { measuredMs } : { measuredMs, measuredOn: samples.on };
+  });
+}
+
+async function whereRoom(measure: () => Promise<StepTimes>): Promise<StepTimes> {
+  try {
+    return await measure();
   } catch (error) {
     if (error instanceof MemoryError) return { whyNotTimed: NO_ROOM };
     throw error;

@@ -50,6 +50,22 @@ test('a measurement that failed is tried again, by the next who asks', async () 
   expect(cpuRates().slowness).toBeGreaterThan(0);
 });
 
+test('memory is as without measurement where a process may not have as much', async () => {
+  const { MemoryError } = await import('../../src/host/errors.js');
+  const most = 2 ** 24;
+  times.mockImplementation(async ({ words }) => {
+    if (words.some((word) => word >= most / 8)) throw new MemoryError('no memory');
+    return 1e-5;
+  });
+  await measureRates([mapOf('cbrt')]);
+  const [{ slowness, memory, streamed, functions }, plain] = [cpuRates(), unmeasuredRates(1)];
+  expect(functions.size).toBeGreaterThan(0);
+  expect(streamed).toBe(slowness * plain.streamed);
+  expect(memory.map(({ read }) => read)).toEqual(
+    plain.memory.map(({ bytes, read }) => (bytes < most ? expect.any(Number) : slowness * read)),
+  );
+});
+
 test('a kernel is timed until the two least times agree, and what other work took is in no rate', async () => {
   const timesOf = (): number[] => times.mock.calls.map(([tape]) => Number(calls(tape, 'cbrt')));
   let turn = 0;

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   bincount,
+  type Explanation,
   elementwise,
   explain,
   fft,
   iterate,
   type Lazy,
   lazy,
+  limitMemory,
   linalg,
   matmul,
   nonzero,
@@ -47,6 +49,18 @@ describe('explain', () => {
     expect(rest.steps.map((step) => step.predictedMs)).toEqual(rest.steps.map(() => undefined));
     expect(rest.steps.map((step) => step.whyNotTimed)).toEqual(rest.steps.map(() => 'in parts'));
     expect(String(x.exp().explain({ device: 'cpu' }))).not.toMatch(/predicted|not timed/);
+  });
+
+  it('measures what a limit of memory leaves room for', async () => {
+    const e = (n: number): Promise<Explanation> =>
+      placeholder([n], 'float32').exp().explain({ device: 'cpu', measure: true });
+    await limitMemory('24MiB', 'cpu');
+    try {
+      expect((await e(1000)).steps[0]!.measuredMs).toBeGreaterThan(0);
+      expect((await e(2 ** 23)).steps[0]!.whyNotTimed).toContain('no memory');
+    } finally {
+      await limitMemory(null, 'cpu');
+    }
   });
 
   it('times each call on samples of its own, and says on which where they matter', async () => {

@@ -25,6 +25,7 @@ import { costOf, opOf } from '../../fusion/kernel/arithmetic.js';
 import { create } from '../../fusion/kernel/instruction.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { byteLengthOf } from '../../graph/dtype.js';
+import { MemoryError } from '../../host/errors.js';
 import { cpuInfo, hostMemory, timeTape } from '../native/native.js';
 import type { KernelStep } from '../plan/plan.js';
 import { chainOfTasks, kernelsOf, mapOf, reductionOf } from './cpu-probe-kernels.js';
@@ -53,7 +54,7 @@ const ASKED = 20;
 /** The least seconds of a kernel on memory of its own; with one thread of its processor, else of the clock. */
 export const timeOfStep = ({ kernel }: KernelStep): Promise<number> => timeTape(encodeTape(kernel), ASKED);
 
-/** A small kernel, and its times so far, in seconds, least first. */
+/** A small kernel, and its times so far, in seconds, least first: infinite where there was no memory for it. */
 interface Probe {
   readonly kernel: Kernel;
   readonly milliseconds: number;
@@ -88,19 +89,30 @@ async function measure(kernels: readonly Kernel[], again: boolean): Promise<void
   for (let open = all; ; isAgain = false) {
     open = all.filter((probe) => isAgain || !isSettled(probe));
     if (open.length === 0) break;
-    for (const { kernel, milliseconds, times } of open) {
-      times.push(await timeTape(encodeTape(kernel), milliseconds));
-      times.sort((a, b) => a - b);
+    for (const probe of open) {
+      probe.times.push(await timeOf(probe));
+      probe.times.sort((a, b) => a - b);
     }
   }
   for (const of of called) functions.set(of.key, of);
   rates = withFunctions(machineRates());
 }
 
+/** Memory is as without measurement where there is none to measure: this process may have a limit of its own. */
+async function timeOf({ kernel, milliseconds }: Probe): Promise<number> {
+  try {
+    return await timeTape(encodeTape(kernel), milliseconds);
+  } catch (error) {
+    if (milliseconds === LONG && error instanceof MemoryError) return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
+
 const isSettled = ({ milliseconds, times }: Probe): boolean =>
   times.length >= (milliseconds === LONG ? MOST_LONG_TURNS : MOST_TURNS) ||
   (times.length >= LEAST_TURNS && times[1]! <= (1 + NOISE) * times[0]!);
 
+const isTimed = (name: string): boolean => Number.isFinite(probes.get(name)?.times[0]);
 const nanosecondsOf = (name: string): number => 1e9 * probes.get(name)!.times[0]!;
 
 /** Functions that are measured; ops of so many additions are hidden by what a map reads and writes, but not where they are joined. */
@@ -167,7 +179,7 @@ function machineRates(): TapeRates {
   const memory: MemoryRate[] = [];
   let slower = slowness;
   for (const { bytes, read, write } of plain.memory) {
-    if (probes.has(memoryName(bytes))) slower = slowness * slownessOfMemory(memoryName(bytes), known);
+    if (isTimed(memoryName(bytes))) slower = slowness * slownessOfMemory(memoryName(bytes), known);
     const nearer = bytes >= FAR_BYTES ? memory.at(-1)! : { read: 0, write: 0 };
     memory.push({
       bytes,
@@ -178,7 +190,7 @@ function machineRates(): TapeRates {
   // No line is nearer than bytes that are as far.
   const lines = memory.at(-1)!.read / plain.memory.at(-1)!.read;
   const measured: TapeRates = { ...known, memory, lines, fork: forkOf(known) };
-  return { ...measured, streamed: streamedRate(measured) };
+  return isTimed(STREAMED) ? { ...measured, streamed: streamedRate(measured) } : measured;
 }
 
 /** The time that two tasks take two threads beyond that of one task. */
