@@ -6,6 +6,10 @@
  * Values then are rows in bins, of which each element of the array is one.
  *
  *     x.at(i, [1, 3]).add(v)   →   x + sums of v in bins (0 … size - 1 of x's shape).slice(i, [1, 3])
+ *
+ * A mask needs no bins: what the selectors beside it take is updated where it is true, and written back.
+ *
+ *     x.at(i, mask).add(v)   →   x.at(i).set(where(mask, y + v, y)) with y = x.slice(i)
  */
 import { DTypeError, expected, ShapeError } from '../host/errors.js';
 import { binMode, type OutOfRange } from './bin-arguments.js';
@@ -17,12 +21,13 @@ import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { int64Array, listed } from './index-lists.js';
 import { besideArray, cast, iota, isExpr, map, type Operand } from './infer.js';
+import { isMask, type MaskAmong, maskAmong } from './mask-selectors.js';
 import { reductionRow } from './reductions.js';
 import { selected } from './selecting.js';
 import { parsedSelectors, type Selector } from './selectors.js';
 import { broadcastShapes, checkIndex, sameShape } from './shape.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
-import { flatten } from './views.js';
+import { flatten, moveaxis } from './views.js';
 
 /** Options of updates, after the selectors. */
 export interface UpdateOptions {
@@ -45,8 +50,9 @@ export function updatedAt(
 ): Expr {
   const op = `at.${update}`;
   const given = valuesFor(op, update, x, values);
-  const { mode, rows, mask } = rowsOf(op, x, selectors);
-  if (mask !== undefined) return updatedWhere(op, update, x, mask, given);
+  const masked = maskedOf(op, x, selectors);
+  if (masked !== undefined) return updatedWhere(op, update, x, masked, given);
+  const { mode, rows } = rowsOf(op, x, selectors);
   if (rows !== undefined && x.shape.length > 0)
     return updatedIn(
       op,
@@ -62,20 +68,18 @@ export function updatedAt(
   return reshape(result, x.shape);
 }
 
-/** Rows of x that the only selector names, where it is an array, or lists, of integers; a mask, where it is one. */
+/** Rows of x that the only selector names, where it is an array, or lists, of integers. */
 function rowsOf(
   op: string,
   x: Expr,
   selectors: readonly (Selector | UpdateOptions)[],
 ): {
   readonly rows: Expr | undefined;
-  readonly mask?: Expr;
   readonly mode: Binning['by'];
 } {
   const [first, options, ...more] = selectors;
   const isAlone = more.length === 0 && (options === undefined || isOptions(options));
   const mode = binMode('at', isOptions(options) ? options.mode : undefined, 'raiseFromEnd');
-  if (isAlone && isExpr(first) && first.dtype === 'bool') return { rows: undefined, mask: first, mode };
   if (isAlone && isExpr(first)) return { rows: isWhole(first.dtype) ? first : undefined, mode };
   if (!isAlone || !Array.isArray(first) || x.shape.length === 0) return { rows: undefined, mode };
   return { rows: undefined, mode, ...listedRows(op, x, first, mode) };
@@ -145,13 +149,39 @@ function isZeros(x: Expr): boolean {
   return from.kind === 'const' && (Object.is(from.value, 0) || from.value === 0n);
 }
 
-/** Where a mask of x's shape is true. */
-function updatedWhere(op: string, update: Update, x: Expr, mask: Expr, values: Expr): Expr {
-  if (!sameShape(mask.shape, x.shape)) {
-    const wanted = `a mask of shape ${formatShape(x.shape)}`;
-    throw new ShapeError(expected(op, wanted, formatShape(mask.shape)));
+/** The mask among selectors and what stands beside it, unless those are indices. */
+function maskedOf(
+  op: string,
+  x: Expr,
+  selectors: readonly (Selector | UpdateOptions)[],
+): MaskAmong | undefined {
+  if (!selectors.some(isMask)) return undefined;
+  const options = selectors.at(-1);
+  if (isOptions(options)) binMode('at', options.mode, 'raiseFromEnd');
+  const given = (isOptions(options) ? selectors.slice(0, -1) : selectors) as readonly Selector[];
+  return maskAmong(op, x.shape, parsedSelectors(op, given).parsed);
+}
+
+/** Where a mask is true, of what the selectors beside it take. */
+function updatedWhere(
+  op: string,
+  update: Update,
+  x: Expr,
+  { mask, others, first, firstOfValues }: MaskAmong,
+  values: Expr,
+): Expr {
+  const own = mask.shape.map((_, k) => first + k);
+  const ofValues = mask.shape.map((_, k) => firstOfValues + k);
+  const taken = moveaxis(selected(op, x, others), own, ofValues);
+  const around = taken.shape.map((_, k) => mask.shape[k - firstOfValues] ?? 1);
+  // NumPy has one axis for all of a mask: values of axes before it would meet others here.
+  const behind = taken.shape.length - firstOfValues - mask.shape.length;
+  const ndim = values.shape.length;
+  if (firstOfValues > 0 && mask.shape.length > 1 && ndim > behind && ndim < taken.shape.length) {
+    const wanted = `values of at most ${behind} axes, or of all ${taken.shape.length}`;
+    throw new ShapeError(expected(op, wanted, formatShape(values.shape)));
   }
-  const given = spread(op, values, x.shape);
+  const given = spread(op, values, taken.shape);
   const names = {
     add: 'add',
     subtract: 'subtract',
@@ -159,8 +189,9 @@ function updatedWhere(op: string, update: Update, x: Expr, mask: Expr, values: E
     min: 'minimum',
     max: 'maximum',
   } as const;
-  const updated = update === 'set' ? given : map(names[update], [x, given]);
-  return map('where', [mask, updated, x]);
+  const updated = update === 'set' ? given : map(names[update], [taken, given]);
+  const all = moveaxis(map('where', [reshape(mask, around), updated, taken]), ofValues, own);
+  return others.every((part) => part === null || part === '...') ? all : updatedAt('set', x, others, all);
 }
 
 const RANKS = { bool: 0, int: 1, uint: 1, float: 2, complex: 3 } as const;

@@ -57,6 +57,53 @@ describe.each(backends())('on %s, an update', (device) => {
     expect(byMask).toEqual(looped([7, 8, 9, 10, 11], [4], update));
   });
 
+  it.each(names)(
+    'by %s goes to masks of rows, of columns and of more, beside numbers and ranges',
+    async (name) => {
+      const shape = [2, 3, 4];
+      const cube = (): Lazy => lazy(numbers(24)).reshape(shape);
+      const bools = (...values: readonly number[]): Lazy => lazy(Uint8Array.from(values)).astype('bool');
+      const [planes, rows, columns] = [bools(0, 1), bools(1, 0, 1), bools(0, 1, 1, 0)];
+      const cells = cube().slice(0).remainder(5).less(2);
+      const isCell = (j: number, k: number): boolean => (4 * j + k) % 5 < 2;
+      const isColumn = (k: number): boolean => k === 1 || k === 2;
+      const three = lazy(numbers(3, 2));
+      const four = lazy(numbers(4, 2));
+      type Place = readonly [i: number, j: number, k: number];
+      const jobs: readonly (readonly [Lazy, (at: Place) => number | undefined])[] = [
+        [cube().at(planes)[name](5), ([i]) => (i === 1 ? 5 : undefined)],
+        [cube().at(planes)[name](four), ([i, , k]) => (i === 1 ? 2 * k : undefined)],
+        [cube().at(null, rows)[name](four), ([, j, k]) => (j !== 1 ? 2 * k : undefined)],
+        [
+          cube().at('...', columns)[name](three.expandDims(1)),
+          ([, j, k]) => (isColumn(k) ? 2 * j : undefined),
+        ],
+        [
+          cube().at(1, '::-2', columns)[name](7),
+          ([i, j, k]) => (i === 1 && j !== 1 && isColumn(k) ? 7 : undefined),
+        ],
+        // In NumPy, too, the axis of the mask comes first here.
+        [
+          cube().at(0, null, columns)[name](three),
+          ([i, j, k]) => (i === 0 && isColumn(k) ? 2 * j : undefined),
+        ],
+        [cube().at(null, cells)[name](3), ([, j, k]) => (isCell(j, k) ? 3 : undefined)],
+        [cube().at(-1, cells)[name](3), ([i, j, k]) => (i === 1 && isCell(j, k) ? 3 : undefined)],
+      ];
+      const found = await valuesOf(
+        device,
+        jobs.map(([job]) => job),
+      );
+      jobs.forEach(([, valueAt], n) => {
+        const expected = Array.from(numbers(24), (element, at) => {
+          const value = valueAt([Math.floor(at / 12), Math.floor(at / 4) % 3, at % 4]);
+          return value === undefined ? element : UPDATES[name](element, value);
+        });
+        expect(found[n], `job ${n}`).toEqual(expected);
+      });
+    },
+  );
+
   it('goes to rows of lists as to those of an array', async () => {
     const rows = lazy(numbers(16, 3)).reshape([4, 4]);
     const listed = [[2, 0, 2, -1]];
@@ -160,6 +207,15 @@ describe('an update', () => {
     const x = table();
     expect(() => x.at(ids).set(lazy(numbers(3)))).toThrow(ShapeError);
     expect(() => x.at(lazy(Uint8Array.of(1, 0)).astype('bool')).set(1)).toThrow(ShapeError);
+    const three = lazy(Uint8Array.of(1, 0, 1)).astype('bool');
+    expect(() => x.at(null, three).set(1)).toThrow('a mask of the sizes of axes from 1 of (3, 4) on');
+    expect(() => x.at(three, null, 0).set(1)).toThrow(ShapeError);
+    expect(() => x.at(three).set(lazy(numbers(5)))).toThrow('(5,) and (3, 4)');
+    const cells = x.reshape([3, 2, 2]).slice(0).greater(1);
+    const lines = lazy(numbers(3)).expandDims(1);
+    expect(() => x.reshape([3, 2, 2]).at(null, cells).set(lines)).toThrow(
+      'values of at most 0 axes, or of all 3',
+    );
     expect(() => x.astype('int32').at(0).add(1.5)).toThrow(DTypeError);
     expect(() => x.astype('bool').at(0).subtract(true)).toThrow(DTypeError);
     expect(() => x.astype('int32').at(0).multiply(1.5)).toThrow(DTypeError);
