@@ -194,6 +194,20 @@ describe.each(backends().filter((device) => device === 'cpu' || device.startsWit
       },
     );
 
+    it('of rows that move along one of two axes gives the same bits beside what moves along both', async () => {
+      const [rows, count, length] = [2, 40, 3000];
+      const valuesOf = (shape: readonly number[], seed: number): Lazy =>
+        lazy(randomValues('float32', shape, seed).data as Float32Array, { shape: [...shape] });
+      const everySecond = (seed: number): Lazy =>
+        valuesOf([count, 2 * length], seed).slice(null, [null, null, 2]);
+      const rest = everySecond(1).sub(valuesOf([count, length], 2));
+      const shared = rest.mul(everySecond(3)).mul(valuesOf([count, length], 4));
+      const sum = valuesOf([rows, 1, length], 5).mul(shared).sum([1, 2]);
+      const alone = await sum.compute({ device });
+      const [beside] = await compute([sum, rest, rest.square().sum()], { device });
+      expect(bitsOf(beside.data)).toEqual(bitsOf(alone.data));
+    });
+
     it(`gives the same bits beside others as alone, from seed ${SEED}`, async () => {
       const next = generator(SEED);
       const failures: string[] = [];

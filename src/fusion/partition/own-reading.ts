@@ -7,7 +7,7 @@
  *     x.T.sum([0, 1]) beside x.T            reads x, as alone, although x.T is in memory
  *     softmax(x).std() beside softmax(x)    reads x and its rows, along two axes; the softmax would be one axis
  *     exp(x).sum() beside exp(x)            may read exp(x), which lies as x
- *     V @ (a - b) beside a - b              reads a - b: an order is chosen by V, which each row has of its own
+ *     V @ (a - b) beside a - b              reads a - b: an order is chosen by V, which moves along all axes
  *
  * Called by `build-kernel.ts`.
  */

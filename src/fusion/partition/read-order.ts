@@ -48,9 +48,9 @@ function movesAlong({ strides }: LeafMap, order: readonly number[], from: number
   return false;
 }
 
-/** Whether a map moves along each of the first axes, of which there are some. */
-const movesAlongEach = ({ strides }: LeafMap, order: readonly number[], count: number): boolean =>
-  count > 0 && order.slice(0, count).every((axis) => strides[axis] !== 0);
+/** Whether a map moves along each of some axes. */
+const movesAlongEach = ({ strides }: LeafMap, order: readonly number[]): boolean =>
+  order.every((axis) => strides[axis] !== 0);
 
 /** Whether both walk the same parallel axes as one. */
 function sameRows(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, sizes }: Axes): boolean {
@@ -76,7 +76,7 @@ function sameWalk(a: readonly LeafMap[], b: readonly LeafMap[], { first, order, 
 
 /**
  * Whether both have the same kinds of loads along reduced axes, as often as each other where there are several. How many are
- * the same for all rows makes no difference beside one that each row has of its own, by which the order is chosen.
+ * the same for all rows makes no difference beside one that moves along all axes, by which the order is chosen.
  */
 function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): boolean {
   const { first, order } = axes;
@@ -89,7 +89,7 @@ function sameKinds(a: readonly LeafMap[], b: readonly LeafMap[], axes: Axes): bo
   // Elements that are the same for every row: a GPU's blocks share them, by what is computed of them too.
   if (isOwnShared) return sharedText(own) === sharedText(other);
   const [kinds, others] = [kindsOf(own, axes), kindsOf(other, axes)];
-  const hasOwnRows = kinds.some(({ map }) => movesAlongEach(map, order, first));
+  const hasOwnRows = first > 0 && kinds.some(({ map }) => movesAlongEach(map, order));
   const isCounted = ({ map }: Kind): boolean =>
     kinds.length > 1 && !(hasOwnRows && !movesAlong(map, order, 0, first));
   return (
