@@ -262,6 +262,8 @@ void TapeWorker::run(const Section& section, const Position& at, char* registers
         }
         for (int k = 0; k < i.argCount; k++) args[k] = &operands_[i.args[k]];
         i.function({value.rows ? at.rows : 1, value.lanes ? at.chunks() : 1}, out, args);
+        // As an argument it is in a register.
+        if (i.prefetch >= 0) out.ahead = {};
         break;
       }
       case Opcode::load:
