@@ -37,6 +37,7 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'cumulativeMax',
     'cumulativeLogsumexp',
   ],
+  ...['isin', 'searchsorted', 'digitize'],
   ...['concat', 'stack', 'append', 'take', 'slice', 'resultType'],
   // Running, and arguments, which the functions themselves are asked about.
   ...['compute', 'persist', 'compile', 'explain', 'plan', 'lazy'],

@@ -385,7 +385,7 @@ export function withinLength(x: Expr, behind: Scalar): Expr {
 }
 
 /** A value that changes no result of a reduction. */
-function neutral(reduction: ReductionName, { dtype, ...x }: Expr, op: string): Scalar {
+export function neutral(reduction: ReductionName, { dtype, ...x }: Expr, op: string): Scalar {
   const isLeast = reduction === 'max' || reduction === 'argmax';
   if (isLeast || reduction === 'min' || reduction === 'argmin') {
     if (dtype === 'bool') return !isLeast;

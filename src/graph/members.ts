@@ -6,6 +6,7 @@ import { DTypeError, expected } from '../host/errors.js';
 import { call } from './calls.js';
 import { isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
+import { needSizes, throughBound } from './extent.js';
 import { sizeOfShape } from './graph.js';
 import { map } from './infer.js';
 import { hasMiddlesFirst, positionsByMiddles } from './middles-first.js';
@@ -15,7 +16,9 @@ import { gather } from './view-nodes.js';
 /** `positions` of real arrays. */
 export function realPositions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
   for (const array of [sorted, values]) checkReal(op, array);
-  return (hasMiddlesFirst(sorted, values) ? positionsByMiddles : positions)(sorted, values, side);
+  needSizes(op, sorted);
+  const search = hasMiddlesFirst(sorted, values) ? positionsByMiddles : positions;
+  return throughBound(values, (bound) => search(sorted, bound, side));
 }
 
 export function checkReal(op: string, x: Expr): void {
@@ -25,6 +28,7 @@ export function checkReal(op: string, x: Expr): void {
 
 /** Whether elements are among those of a line in order, or not. */
 export function areMembers(x: Expr, sorted: Expr, invert: boolean): Expr {
+  if (x.extent !== undefined) return throughBound(x, (bound) => areMembers(bound, sorted, invert));
   if (isForTable(x, sorted, CPU_SETS)) return call('members', [invert ? 1 : 0], [x, sorted], 'isin')[0]!;
   return amongSorted(x, sorted, invert);
 }

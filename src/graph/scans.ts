@@ -11,12 +11,12 @@ import { ArgumentError, expected } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
-import { type DType, isHalf } from './dtype.js';
+import { type DType, isHalf, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
 import { throughBound, unknownSize } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { cast, checkDType, constant, reduce } from './infer.js';
+import { cast, checkDType, constant, neutral, reduce, withinLength } from './infer.js';
 import { concat } from './joins.js';
 import { reductionRow } from './reductions.js';
 import { SCAN_OPS, type ScanOp, scanTile } from './scan-tiles.js';
@@ -115,7 +115,8 @@ export function cumulativeLogsumexp(x: Expr, axis?: number | null, options?: Sca
   const op = 'cumulativeLogsumexp';
   const reverse = reverseOf(op, options);
   const { arg } = reductionDType(op, 'logsumexp', x.dtype);
-  return along(op, cast(x, arg), axis, reverse, (lines) => scanned('logsumexp', lines, reverse));
+  const from = reverse ? Number.NEGATIVE_INFINITY : 'front';
+  return along(op, cast(x, arg), axis, from, (lines) => scanned('logsumexp', lines, reverse));
 }
 
 function accumulated(
@@ -136,8 +137,15 @@ function accumulated(
   const result = dtype === undefined ? reductionRow(kind).dtype(x.dtype)!.result : checkDType(op, dtype);
   const computed = reductionRow(kind).dtype(result)!.result;
   const start = constant(kind === 'sum' ? 0 : 1, computed);
-  const needsEnd = reverse || includeInitial;
-  const scan = along(op, cast(cast(x, result), computed), axis, needsEnd, (lines) => {
+  const source = cast(cast(x, result), computed);
+  const from = includeInitial
+    ? 'oneMore'
+    : reverse
+      ? exclusive && kind === 'sum'
+        ? 0
+        : neutral(kind, source, op)
+      : 'front';
+  const scan = along(op, source, axis, from, (lines) => {
     const [outer, length, inner] = lines.shape as Lines;
     const initial = broadcast(start, [outer, 1, inner]);
     const beside = (scan: Expr): Expr => concat(reverse ? [scan, initial] : [initial, scan], 1);
@@ -157,7 +165,8 @@ function extremes(
 ): Expr {
   const reverse = reverseOf(op, options);
   reductionDType(op, kind, x.dtype);
-  return along(op, x, axis, reverse, (lines) => scanned(kind, lines, reverse));
+  const from = reverse ? neutral(kind, x, op) : 'front';
+  return along(op, x, axis, from, (lines) => scanned(kind, lines, reverse));
 }
 
 function reverseOf(op: string, options: ScanOptions = {}): boolean {
@@ -193,20 +202,25 @@ type Lines = readonly [outer: number, length: number, inner: number];
  */
 const LEAST_COLUMNS = 16;
 
-/** Applies a scan along the middle axis of three to an axis; `needsEnd`: from its end, or to one place more. */
+/**
+ * Applies a scan along the middle axis of three to an axis: from its front, to one place more, or from its end, with the
+ * value that changes nothing.
+ */
 function along(
   op: string,
   x: Expr,
   axis: number | null | undefined,
-  needsEnd: boolean,
+  from: 'front' | 'oneMore' | Scalar,
   scan: (lines: Expr) => Expr,
 ): Expr {
   if (x.extent !== undefined) {
     const at = axis === null || axis === undefined ? undefined : normalizeAxis(op, axis, x.shape.length);
     const isOver = at === undefined ? x.shape.length > 1 : false;
+    const isWithin = (at ?? 0) === x.extent.axis;
+    if (isOver || (isWithin && from === 'oneMore')) throw unknownSize(op, x);
     // From the front, what is behind a length comes after all else.
-    if (isOver || (needsEnd && (at ?? 0) === x.extent.axis)) throw unknownSize(op, x);
-    return throughBound(x, (bound) => along(op, bound, axis, needsEnd, scan));
+    const isFromEnd = isWithin && from !== 'front' && from !== 'oneMore';
+    return throughBound(x, (bound) => along(op, isFromEnd ? withinLength(x, from) : bound, axis, from, scan));
   }
   if (axis === undefined && x.shape.length !== 1)
     throw new ArgumentError(

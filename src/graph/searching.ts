@@ -9,6 +9,7 @@ import { ArgumentError, expected, RangeArgumentError, ShapeError } from '../host
 import { checkOptions, finiteNumber, oneOf } from './arguments.js';
 import { slice } from './basic-slicing.js';
 import type { Expr } from './expr.js';
+import { needSizes, throughBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
@@ -66,12 +67,14 @@ export function searchsorted(
  */
 export function isin(x: Expr, test: Operand, options?: { readonly invert?: boolean }): Expr {
   checkOptions('isin', options, ['invert']);
-  const sorted = sort(toExpr('isin', test), null);
+  const values = toExpr('isin', test);
+  needSizes('isin', values);
+  const sorted = sort(values, null);
   const size = sorted.shape[0]!;
   const invert = options?.invert ?? false;
   if (size === 0) {
     for (const array of [sorted, x]) checkReal('isin', array);
-    return broadcast(constant(invert, 'bool'), x.shape);
+    return throughBound(x, ({ shape }) => broadcast(constant(invert, 'bool'), shape));
   }
   return areMembers(x, sorted, invert);
 }
@@ -91,6 +94,7 @@ export function digitize(x: Expr, edges: Operand, options?: { readonly right?: b
   const op = 'digitize';
   checkOptions(op, options, ['right']);
   const given = toExpr(op, edges);
+  needSizes(op, given);
   checkLine(op, given);
   checkReal(op, given);
   const side = options?.right === true ? 'left' : 'right';

@@ -115,6 +115,18 @@ describe('a size that depends on data', () => {
     expect(await valuesOf(some.sort(0, { descending: true }))).toEqual([7, 3, 3, 2, 2]);
     expect(await valuesOf(some.argsort())).toEqual([1n, 3n, 0n, 4n, 2n]);
     expect(await valuesOf(some.cumulativeSum())).toEqual([3, 5, 12, 14, 17]);
+    expect(await valuesOf(some.cumulativeSum(0, { reverse: true }))).toEqual([17, 14, 12, 5, 3]);
+    expect(await valuesOf(some.cumulativeSum(0, { reverse: true, exclusive: true }))).toEqual([
+      14, 12, 5, 3, 0,
+    ]);
+    expect(await valuesOf(some.cumulativeProd(0, { reverse: true }))).toEqual([252, 84, 42, 6, 3]);
+    expect(await valuesOf(some.cumulativeMax(0, { reverse: true }))).toEqual([7, 7, 7, 3, 3]);
+    expect(await valuesOf(some.cumulativeMin(0, { reverse: true }))).toEqual([2, 2, 2, 2, 3]);
+    expect(await valuesOf(some.cumulativeLogsumexp(0, { reverse: true }).sub(3).exp())).toHaveLength(5);
+    expect(await valuesOf(some.isin(lazy([3, 7])))).toEqual([true, false, true, false, true]);
+    expect(await valuesOf(some.isin(lazy(new Float32Array(0))))).toEqual(new Array(5).fill(false));
+    expect(await valuesOf(lazy([1, 3, 5]).searchsorted(some))).toEqual([1n, 1n, 3n, 1n, 1n]);
+    expect(await valuesOf(some.digitize(lazy([1, 3, 5])))).toEqual([2n, 1n, 3n, 1n, 2n]);
     expect(await valuesOf(x.ravel().take(nonzero(x.ravel().less(0))[0]!))).toEqual([-1, -5]);
     expect(await valuesOf(columns.sub(columns.mean(0, { keepdims: true })).T)).toEqual([
       [1.5, -1.5],
@@ -148,10 +160,12 @@ describe('a size that depends on data', () => {
     ['roll', () => some.roll(8)],
     ['stack', () => stack([some, x.ravel()])],
     ['median', () => some.median()],
-    ['cumulativeSum', () => some.cumulativeSum(0, { reverse: true })],
+    ['cumulativeSum', () => some.cumulativeSum(0, { includeInitial: true })],
     ['slice', () => some.slice(0)],
     ['take', () => some.take([0])],
     ['searchsorted', () => some.searchsorted(2)],
+    ['isin', () => x.isin(some)],
+    ['digitize', () => x.digitize(some)],
     ['argwhere', () => argwhere(some)],
     ['uniqueCounts', () => uniqueCounts(some)],
     ['add', () => some.add(lazy(new Float32Array(8)))],
