@@ -217,12 +217,14 @@ describe('a call for the graph of a loop that fails', () => {
     async (call, status) => {
       for (const nth of [1, 2]) {
         clearPrograms();
-        setFaults([{ call, nth, status }]);
+        // Without memory for a graph, the host goes on from where the device was. A run without any is
+        // begun again where the collector finds memory, of results of other tests, too: nor has that one.
+        const isBegunAgain = status === OUT_OF_MEMORY && call === 'cuMemcpyHtoDAsync_v2';
+        setFaults((isBegunAgain ? [nth, nth + 1] : [nth]).map((k) => ({ call, nth: k, status })));
         const outcome = await stepsOf(counted(260)).catch((error: unknown) => error);
         const isMet = describeSimulator().faultsMet > 0;
         setFaults([]);
-        // Without memory for a graph, the host goes on from where the device was.
-        const goesOn = !isMet || (status === OUT_OF_MEMORY && call !== 'cuMemcpyHtoDAsync_v2');
+        const goesOn = !isMet || (status === OUT_OF_MEMORY && !isBegunAgain);
         if (goesOn) expect(outcome).toBe(260);
         else expect(outcome).toBeInstanceOf(Error);
         expect(await stepsOf(counted(260))).toBe(260);
