@@ -44,6 +44,8 @@ void Issue::runWhile(const Loop& loop, size_t first) {
   } looks{resources_.events, {slot, slot + kDeviceAlignment}, {}};
   for (std::unique_ptr<Event>& event : looks.read) event = resources_.events.take();
   const auto look = [&](int64_t done) {
+    // Nothing is asked behind the last step.
+    if (done == loop.steps) return;
     const CUdeviceptr from = addresses_[bufferAt(condition, placeAfter(done))];
     WEFT_CU(cuMemcpyDtoHAsync, looks.flags[done % 2], from, 1, stream_);
     looks.read[done % 2]->record(stream_);

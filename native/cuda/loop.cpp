@@ -150,9 +150,10 @@ void Issue::queuePart(const Loop& loop, const LoopRun& run, size_t from, size_t 
   }
 }
 
-// None in a graph, in the first run, whose states lie elsewhere, and where the whole body is one.
+// None in a graph, in the first run, whose states lie elsewhere, and where the whole body is one, which a
+// body with a condition is only where the device decides.
 std::unique_ptr<GraphExec>* Issue::graphOfPart(const Loop& loop, const LoopRun& run, size_t first) {
-  const bool isWhole = loop.check || runsOfGraph(loop, program_) > 0;
+  const bool isWhole = loop.check || (loop.condition < 0 && runsOfGraph(loop, program_) > 0);
   if (exec_ != nullptr || code_.hasNoGraphs || loop.hasSweeps || isWhole) return nullptr;
   if (run.from == LoopPosition::initial) return nullptr;
   ProgramCode::LoopPart& part = code_.loopParts[{&loop, first, run.from == LoopPosition::last}];

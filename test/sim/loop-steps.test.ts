@@ -3,10 +3,14 @@
  * condition read back for each step; and that it can be cancelled and watched.
  */
 import { describe, expect, it } from 'vitest';
-import { iterate, type Lazy, lazy, whileLoop } from '../../src/index.js';
+import { clearPrograms } from '../../src/exec/run/program.js';
+import { DeviceError } from '../../src/host/errors.js';
+import { compile, iterate, type Lazy, lazy, synchronize, whileLoop } from '../../src/index.js';
 import { describeSimulator, setFaults } from './simulator.js';
 
 const device = 'cuda';
+const OUT_OF_MEMORY = 2;
+const UNKNOWN = 999;
 const line = lazy(Int32Array.from({ length: 40 }, (_, i) => i));
 const turn = (y: Lazy): Lazy => y.slice([null, null, -1]).add(1).remainder(1000);
 const turned = (y: Lazy, i: Lazy): Lazy => turn(y).add(i.astype('int32'));
@@ -80,10 +84,94 @@ describe('the calls of a loop', () => {
     expect(two.cuGraphInstantiate_v2 ?? 0).toBe(0);
   });
 
+  it('are such graphs where the host reads a condition, too', async () => {
+    const square = lazy(Float32Array.from({ length: 64 ** 2 }, (_, i) => i % 2)).reshape([64, 64]);
+    const counted = (max: number): Lazy =>
+      whileLoop(
+        (y) => y.max().less(1e6),
+        (y) => {
+          let both = y.matmul(square);
+          for (const size of [89, 97])
+            for (const axis of [0, 1]) both = both.add(both.max(axis, { keepdims: true })).remainder(size);
+          return both;
+        },
+        square,
+        { max },
+      );
+    const [one, two] = [await callsOf(counted(20)), await callsOf(counted(40))];
+    expect(two.cuGraphLaunch! - one.cuGraphLaunch!).toBe(20);
+    const [found, wanted] = [
+      await counted(20).compute({ device }),
+      await counted(20).compute({ device: 'cpu' }),
+    ];
+    expect(found.data).toEqual(wanted.data);
+  });
+
+  it('read one condition where there is one step at most', async () => {
+    const readsOf = async (limit: number, max: number): Promise<number> => {
+      const branch = whileLoop(
+        (y) => y.max().less(limit),
+        (y) => y.add(1).sort(),
+        line,
+        { max },
+      );
+      return (await callsOf(branch)).cuMemcpyDtoHAsync_v2!;
+    };
+    const none = await readsOf(39, 1);
+    expect([await readsOf(50, 1), await readsOf(50, 2)]).toEqual([none, none + 1]);
+  });
+
   it('are few where steps are done in registers', async () => {
     const calls = await callsOf(iterate(1000, line, (y) => y.mul(3).add(1)));
     expect([calls.cuGraphLaunch ?? 0, calls.cuLaunchKernel]).toEqual([0, 2]);
   });
+});
+
+describe('a call for a graph of launches in a row that fails', () => {
+  const CALLS = [
+    'cuGraphCreate',
+    'cuGraphAddKernelNode',
+    'cuGraphInstantiate_v2',
+    'cuGraphExecKernelNodeSetParams',
+    'cuGraphLaunch',
+  ] as const;
+  const plate = lazy(Int32Array.from({ length: 35 }, (_, i) => (i * 11) % 35)).reshape([5, 7]);
+  /** The states of the outer loop, which the inner one's launches read, lie elsewhere in every step. */
+  const nested = (x: Lazy, size: Lazy): Lazy =>
+    iterate(6, x, (y) =>
+      iterate(9, y, (z) => {
+        let both = z;
+        for (const axis of [0, 1, 0, 1])
+          both = both
+            .add(both.max(axis, { keepdims: true }))
+            .add(y)
+            .remainder(size);
+        return both.sort(1);
+      }),
+    );
+
+  it.each(CALLS.flatMap((call) => [OUT_OF_MEMORY, UNKNOWN].map((status) => [call, status] as const)))(
+    '%s with status %d',
+    async (call, status) => {
+      const values = async (size: number, on: string): Promise<unknown> =>
+        (await compile(nested, { device: on })(plate, lazy(Int32Array.of(size)))).data;
+      const [wanted, other] = [await values(97, 'cpu'), await values(89, 'cpu')];
+      for (const nth of [1, 2, 7]) {
+        clearPrograms();
+        setFaults([{ call, nth, status }]);
+        const outcome = await values(97, device).catch((error: unknown) => error);
+        const isMet = describeSimulator().faultsMet > 0;
+        setFaults([]);
+        if (nth < 7) expect(isMet).toBe(true);
+        // Without memory for a graph, its launches are made one by one.
+        if (isMet && status === UNKNOWN) expect(outcome).toBeInstanceOf(DeviceError);
+        else expect(outcome).toEqual(wanted);
+        expect(await values(89, device)).toEqual(other);
+        expect(await values(97, device)).toEqual(wanted);
+        await synchronize('cuda:0');
+      }
+    },
+  );
 });
 
 describe('a long loop on a GPU', () => {
