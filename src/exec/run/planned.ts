@@ -20,7 +20,7 @@ import {
   SPLIT_CONTRACTIONS,
 } from '../../fusion/passes/pipeline.js';
 import { hasRowWrites } from '../../fusion/passes/write-rows.js';
-import { formatBytes } from '../../graph/format.js';
+import { formatBytes, formattedUp } from '../../graph/format.js';
 import type { Graph } from '../../graph/graph.js';
 import { formatSubscripts, printGraph } from '../../graph/print.js';
 import { DeviceError, expected, MemoryError } from '../../host/errors.js';
@@ -117,28 +117,27 @@ function* fittingPlan(canonical: Canonical, target: ComputeTarget): Slices<Fitti
   if (!hasEpilogues(passed) && !hasCompactedValues(passed) && !hasRowWrites(passed))
     return yield* cuttablePlan(canonical, target, passes, passed);
   const planned = yield* planOfGraph(canonical, target, passed);
-  if (planned instanceof Refused) {
-    const uncut = function* (): Slices<MemoryError | undefined> {
+  if (!(planned instanceof Refused) && !isCut(planned)) return { ...planned, passes: all };
+  const uncut = function* (): Slices<MemoryError | undefined> {
+    const within = (budget: number): ComputeTarget => ({ ...target, budget, freeBytes: undefined });
+    if (planned instanceof Refused) {
       const error = yield* planned.error();
       const { memory } = error.needed;
       if (memory === undefined) return undefined;
-      const within = (budget: number): ComputeTarget => ({ ...target, budget, freeBytes: undefined });
       const enough = yield* planOfGraph(canonical, within(memory), passed);
       if (enough instanceof Refused) return undefined;
       if (!isCut(enough)) return error;
-      // Tiles of this graph are not for it: as a whole it may need less than the smallest of the other.
-      const whole = yield* planOfGraph(canonical, within(Number.POSITIVE_INFINITY), passed);
-      return whole instanceof Refused ? undefined : asWhole(whole, budgetIn(target)!);
-    };
-    return yield* cuttablePlan(canonical, target, passes, undefined, uncut);
-  }
-  if (!isCut(planned)) return { ...planned, passes: all };
-  return yield* cuttablePlan(canonical, target, passes);
+    }
+    // Tiles of this graph are not for it: as a whole it may need less than the smallest of the other.
+    const whole = yield* planOfGraph(canonical, within(Number.POSITIVE_INFINITY), passed);
+    return whole instanceof Refused ? undefined : asWhole(whole, budgetIn(target)!);
+  };
+  return yield* cuttablePlan(canonical, target, passes, undefined, uncut);
 }
 
 /** The refusal of a plan that is not cut. */
 function asWhole({ plan }: Planned, budget: number): MemoryError {
-  const bytes = devicePlansOf(plan)[0]!.peakBytes;
+  const bytes = formattedUp(devicePlansOf(plan)[0]!.peakBytes);
   const wanted = `a job that fits into ${formatBytes(budget)}`;
   const found = `it needs ${formatBytes(bytes)} as a whole`;
   return new MemoryError(expected('compute', wanted, found), undefined, { memory: bytes });
