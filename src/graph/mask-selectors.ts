@@ -29,7 +29,7 @@ export function withoutMasks(
 }
 
 /** The first axis of each part; throws a ShapeError where masks have other sizes than their axes. */
-export function firstAxes(op: string, shape: readonly number[], parsed: readonly Parsed[]): number[] {
+function firstAxes(op: string, shape: readonly number[], parsed: readonly Parsed[]): number[] {
   const axesOf = (part: Parsed): number =>
     isMask(part) ? part.shape.length : part === '...' || part === 'newaxis' ? 0 : 1;
   const count = parsed.reduce<number>((sum, part) => sum + axesOf(part), 0);
@@ -73,8 +73,8 @@ export function maskAmong(
   const mask = parsed[place];
   if (!isMask(mask)) return undefined;
   const beside: Basic[] = [];
-  for (const part of parsed) {
-    if (part === mask) beside.push(...mask.shape.map(() => null));
+  for (const [k, part] of parsed.entries()) {
+    if (k === place) beside.push(...mask.shape.map(() => null));
     else if (isBasic(part)) beside.push(part);
     else return undefined;
   }
@@ -85,11 +85,12 @@ export function maskAmong(
     if (part === '...') return sum + shape.length - taken;
     return typeof part === 'number' ? sum : sum + 1;
   }, 0);
-  const advanced = parsed.flatMap((part, k) => (part === mask || typeof part === 'number' ? [k] : []));
+  const advanced = parsed.flatMap((part, k) => (k === place || typeof part === 'number' ? [k] : []));
   const isTogether = advanced.at(-1)! - advanced[0]! === advanced.length - 1;
   return { mask, others: beside, first, firstOfValues: isTogether ? first : 0 };
 }
 
 const isBasic = (part: Parsed): part is Basic =>
   part === null || typeof part !== 'object' || Array.isArray(part);
+
 export const isMask = (part: unknown): part is Expr => isExpr(part) && part.dtype === 'bool';

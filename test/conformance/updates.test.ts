@@ -210,6 +210,9 @@ describe('an update', () => {
     const three = lazy(Uint8Array.of(1, 0, 1)).astype('bool');
     expect(() => x.at(null, three).set(1)).toThrow('a mask of the sizes of axes from 1 of (3, 4) on');
     expect(() => x.at(three, null, 0).set(1)).toThrow(ShapeError);
+    // NumPy meets the places of two masks, which are as many as the data say.
+    const square = x.slice(null, [0, 3]);
+    expect(() => square.at(three, three).set(1)).toThrow('persist() first');
     expect(() => x.at(three).set(lazy(numbers(5)))).toThrow('(5,) and (3, 4)');
     const cells = x.reshape([3, 2, 2]).slice(0).greater(1);
     const lines = lazy(numbers(3)).expandDims(1);
