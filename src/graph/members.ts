@@ -28,7 +28,6 @@ export function checkReal(op: string, x: Expr): void {
 
 /** Whether elements are among those of a line in order, or not. */
 export function areMembers(x: Expr, sorted: Expr, invert: boolean): Expr {
-  if (x.extent !== undefined) return throughBound(x, (bound) => areMembers(bound, sorted, invert));
   if (isForTable(x, sorted, CPU_SETS)) return call('members', [invert ? 1 : 0], [x, sorted], 'isin')[0]!;
   return amongSorted(x, sorted, invert);
 }
@@ -65,8 +64,6 @@ const GPU_SETS: Sets = { elements: 2 ** 18, least: 2 ** 12, most: 2 ** 27, perEl
 const isForTable = (x: Expr, set: Expr, { elements, least, most, perElement }: Sets): boolean =>
   isInteger(x.dtype) &&
   x.dtype === set.dtype &&
-  x.extent === undefined &&
-  set.extent === undefined &&
   sizeOfShape(x.shape) >= elements &&
   set.shape[0]! >= least &&
   set.shape[0]! <= Math.min(most, perElement * sizeOfShape(x.shape));

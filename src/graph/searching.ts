@@ -72,11 +72,10 @@ export function isin(x: Expr, test: Operand, options?: { readonly invert?: boole
   const sorted = sort(values, null);
   const size = sorted.shape[0]!;
   const invert = options?.invert ?? false;
-  if (size === 0) {
-    for (const array of [sorted, x]) checkReal('isin', array);
-    return throughBound(x, ({ shape }) => broadcast(constant(invert, 'bool'), shape));
-  }
-  return areMembers(x, sorted, invert);
+  for (const array of [sorted, x]) checkReal('isin', array);
+  return throughBound(x, (bound) =>
+    size === 0 ? broadcast(constant(invert, 'bool'), bound.shape) : areMembers(bound, sorted, invert),
+  );
 }
 
 /**

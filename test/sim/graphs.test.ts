@@ -10,7 +10,15 @@ import { DeviceError, MemoryError } from '../../src/host/errors.js';
 import { compile, type Lazy, lazy, synchronize } from '../../src/index.js';
 import { bitsOf, CASES } from './programs.js';
 import { floats, ramp, scale, scaleBy } from './scale.js';
-import { describeSimulator, type Fault, setFaults, setSchedule, show, takeProblems } from './simulator.js';
+import {
+  describeSimulator,
+  type Fault,
+  GRAPH_CALLS,
+  setFaults,
+  setSchedule,
+  show,
+  takeProblems,
+} from './simulator.js';
 
 const OUT_OF_MEMORY = 2;
 const UNKNOWN = 999;
@@ -181,15 +189,7 @@ describe('every program, repeated', () => {
 });
 
 describe('a call for graphs that fails', () => {
-  const CALLS = [
-    'cuGraphCreate',
-    'cuGraphAddKernelNode',
-    'cuGraphInstantiate_v2',
-    'cuGraphExecKernelNodeSetParams',
-    'cuGraphLaunch',
-  ] as const;
-
-  it.each(CALLS.flatMap((call) => [OUT_OF_MEMORY, UNKNOWN].map((status) => [call, status] as const)))(
+  it.each(GRAPH_CALLS.flatMap((call) => [OUT_OF_MEMORY, UNKNOWN].map((status) => [call, status] as const)))(
     '%s with status %d',
     async (call, status) => {
       const met: number[] = [];

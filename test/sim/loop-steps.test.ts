@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { DeviceError } from '../../src/host/errors.js';
 import { compile, iterate, type Lazy, lazy, synchronize, whileLoop } from '../../src/index.js';
-import { describeSimulator, setFaults } from './simulator.js';
+import { describeSimulator, GRAPH_CALLS, setFaults } from './simulator.js';
 
 const device = 'cuda';
 const OUT_OF_MEMORY = 2;
@@ -128,13 +128,6 @@ describe('the calls of a loop', () => {
 });
 
 describe('a call for a graph of launches in a row that fails', () => {
-  const CALLS = [
-    'cuGraphCreate',
-    'cuGraphAddKernelNode',
-    'cuGraphInstantiate_v2',
-    'cuGraphExecKernelNodeSetParams',
-    'cuGraphLaunch',
-  ] as const;
   const plate = lazy(Int32Array.from({ length: 35 }, (_, i) => (i * 11) % 35)).reshape([5, 7]);
   /** The states of the outer loop, which the inner one's launches read, lie elsewhere in every step. */
   const nested = (x: Lazy, size: Lazy): Lazy =>
@@ -150,7 +143,7 @@ describe('a call for a graph of launches in a row that fails', () => {
       }),
     );
 
-  it.each(CALLS.flatMap((call) => [OUT_OF_MEMORY, UNKNOWN].map((status) => [call, status] as const)))(
+  it.each(GRAPH_CALLS.flatMap((call) => [OUT_OF_MEMORY, UNKNOWN].map((status) => [call, status] as const)))(
     '%s with status %d',
     async (call, status) => {
       const values = async (size: number, on: string): Promise<unknown> =>

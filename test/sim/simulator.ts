@@ -32,6 +32,15 @@ export interface Schedule {
   readonly tick?: number;
 }
 
+/** The calls by which launches become a graph that runs, with other numbers each time. */
+export const GRAPH_CALLS = [
+  'cuGraphCreate',
+  'cuGraphAddKernelNode',
+  'cuGraphInstantiate_v2',
+  'cuGraphExecKernelNodeSetParams',
+  'cuGraphLaunch',
+] as const;
+
 /** See `native/sim/core/faults.h`. */
 export interface Fault {
   /**
