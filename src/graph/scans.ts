@@ -13,7 +13,7 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { type DType, isHalf, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
-import { throughBound, unknownSize } from './extent.js';
+import { throughBound, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, checkDType, constant, neutral, reduce, withinLength } from './infer.js';
@@ -115,8 +115,8 @@ export function cumulativeLogsumexp(x: Expr, axis?: number | null, options?: Sca
   const op = 'cumulativeLogsumexp';
   const reverse = reverseOf(op, options);
   const { arg } = reductionDType(op, 'logsumexp', x.dtype);
-  const from = reverse ? Number.NEGATIVE_INFINITY : 'front';
-  return along(op, cast(x, arg), axis, from, (lines) => scanned('logsumexp', lines, reverse));
+  const behind = reverse ? Number.NEGATIVE_INFINITY : undefined;
+  return along(op, cast(x, arg), axis, behind, (lines) => scanned('logsumexp', lines, reverse));
 }
 
 function accumulated(
@@ -138,22 +138,21 @@ function accumulated(
   const computed = reductionRow(kind).dtype(result)!.result;
   const start = constant(kind === 'sum' ? 0 : 1, computed);
   const source = cast(cast(x, result), computed);
-  const from = includeInitial
-    ? 'oneMore'
-    : reverse
-      ? exclusive && kind === 'sum'
-        ? 0
-        : neutral(kind, source, op)
-      : 'front';
-  const scan = along(op, source, axis, from, (lines) => {
+  const behind = reverse ? (exclusive && kind === 'sum' ? 0 : neutral(kind, source, op)) : undefined;
+  const beside = (initial: Expr, scan: Expr, at: number): Expr =>
+    concat(reverse ? [scan, initial] : [initial, scan], at);
+  const scan = along(op, source, axis, behind, (lines) => {
     const [outer, length, inner] = lines.shape as Lines;
-    const initial = broadcast(start, [outer, 1, inner]);
-    const beside = (scan: Expr): Expr => concat(reverse ? [scan, initial] : [initial, scan], 1);
-    if (includeInitial) return beside(scanned(kind, lines, reverse));
     if (!exclusive || length === 0) return scanned(kind, lines, reverse);
-    return beside(scanned(kind, slice(lines, [], reverse ? [1, null] : [null, -1]), reverse));
+    const others = slice(lines, [], reverse ? [1, null] : [null, -1]);
+    return beside(broadcast(start, [outer, 1, inner]), scanned(kind, others, reverse), 1);
   });
-  return cast(scan, result);
+  if (!includeInitial) return cast(scan, result);
+  const at = normalizeAxis(op, axis ?? 0, scan.shape.length);
+  const { extent } = scan;
+  const one = broadcast(start, scan.shape.with(at, 1));
+  const isAcross = extent !== undefined && extent.axis !== at;
+  return cast(beside(isAcross ? withExtent(one, extent.axis, extent.length) : one, scan, at), result);
 }
 
 function extremes(
@@ -165,8 +164,8 @@ function extremes(
 ): Expr {
   const reverse = reverseOf(op, options);
   reductionDType(op, kind, x.dtype);
-  const from = reverse ? neutral(kind, x, op) : 'front';
-  return along(op, x, axis, from, (lines) => scanned(kind, lines, reverse));
+  const behind = reverse ? neutral(kind, x, op) : undefined;
+  return along(op, x, axis, behind, (lines) => scanned(kind, lines, reverse));
 }
 
 function reverseOf(op: string, options: ScanOptions = {}): boolean {
@@ -203,24 +202,21 @@ type Lines = readonly [outer: number, length: number, inner: number];
 const LEAST_COLUMNS = 16;
 
 /**
- * Applies a scan along the middle axis of three to an axis: from its front, to one place more, or from its end, with the
- * value that changes nothing.
+ * Applies a scan along the middle axis of three to an axis. One from the end begins with elements behind a length that
+ * depends on data: with `behind`, which changes nothing.
  */
 function along(
   op: string,
   x: Expr,
   axis: number | null | undefined,
-  from: 'front' | 'oneMore' | Scalar,
+  behind: Scalar | undefined,
   scan: (lines: Expr) => Expr,
 ): Expr {
   if (x.extent !== undefined) {
-    const at = axis === null || axis === undefined ? undefined : normalizeAxis(op, axis, x.shape.length);
-    const isOver = at === undefined ? x.shape.length > 1 : false;
-    const isWithin = (at ?? 0) === x.extent.axis;
-    if (isOver || (isWithin && from === 'oneMore')) throw unknownSize(op, x);
-    // From the front, what is behind a length comes after all else.
-    const isFromEnd = isWithin && from !== 'front' && from !== 'oneMore';
-    return throughBound(x, (bound) => along(op, isFromEnd ? withinLength(x, from) : bound, axis, from, scan));
+    if ((axis === null || axis === undefined) && x.shape.length > 1) throw unknownSize(op, x);
+    const isWithin = normalizeAxis(op, axis ?? 0, x.shape.length) === x.extent.axis;
+    const filled = isWithin && behind !== undefined ? withinLength(x, behind) : upToBound(x);
+    return throughBound(x, () => along(op, filled, axis, behind, scan));
   }
   if (axis === undefined && x.shape.length !== 1)
     throw new ArgumentError(

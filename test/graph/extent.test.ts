@@ -119,6 +119,21 @@ describe('a size that depends on data', () => {
     expect(await valuesOf(some.cumulativeSum(0, { reverse: true, exclusive: true }))).toEqual([
       14, 12, 5, 3, 0,
     ]);
+    const initial = { includeInitial: true };
+    expect(await valuesOf(some.cumulativeSum(0, initial))).toEqual([0, 3, 5, 12, 14, 17]);
+    expect(await valuesOf(some.cumulativeProd(0, { ...initial, reverse: true }))).toEqual([
+      252, 84, 42, 6, 3, 1,
+    ]);
+    expect(await valuesOf(columns.cumulativeSum(0, initial).T)).toEqual([
+      [0, 3, 3],
+      [0, 2, 4],
+      [0, -5, -2],
+    ]);
+    expect(await valuesOf(columns.cumulativeSum(1, { ...initial, reverse: true }))).toEqual([
+      [0, -3, -5, 0],
+      [5, 5, 3, 0],
+    ]);
+    expect(await valuesOf(none.cumulativeSum(0, initial))).toEqual([0]);
     expect(await valuesOf(some.cumulativeProd(0, { reverse: true }))).toEqual([252, 84, 42, 6, 3]);
     expect(await valuesOf(some.cumulativeMax(0, { reverse: true }))).toEqual([7, 7, 7, 3, 3]);
     expect(await valuesOf(some.cumulativeMin(0, { reverse: true }))).toEqual([2, 2, 2, 2, 3]);
@@ -160,7 +175,7 @@ describe('a size that depends on data', () => {
     ['roll', () => some.roll(8)],
     ['stack', () => stack([some, x.ravel()])],
     ['median', () => some.median()],
-    ['cumulativeSum', () => some.cumulativeSum(0, { includeInitial: true })],
+    ['cumulativeSum', () => columns.cumulativeSum(null)],
     ['slice', () => some.slice(0)],
     ['take', () => some.take([0])],
     ['searchsorted', () => some.searchsorted(2)],
