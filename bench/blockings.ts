@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util';
 import { blockingsOf, planTape, tapeBy } from '../src/codegen/cpu/tape.js';
-import type { Blocking } from '../src/codegen/cpu/tape-blocking.js';
+import { printBlocking } from '../src/codegen/cpu/tape-blocking.js';
 import { timeTape } from '../src/exec/native/native.js';
 import { deviceNamed } from '../src/exec/targets/device.js';
 import type { Kernel } from '../src/fusion/kernel/kernel.js';
@@ -37,12 +37,9 @@ interface Compared {
   readonly fastest: Timed;
 }
 
-const textOf = ({ laneAxes, width, rowAxis, rows }: Blocking): string =>
-  `${width} lanes of axes ${laneAxes.join(', ')}${rows > 1 ? ` × ${rows} rows of axis ${rowAxis}` : ''}`;
-
 async function compare(one: CostCase, kernel: Kernel): Promise<Compared> {
   const ways = blockingsOf(kernel).map((blocking) => ({
-    text: textOf(blocking),
+    text: printBlocking(blocking),
     tape: tapeBy(kernel, blocking),
     seconds: Number.POSITIVE_INFINITY,
   }));
@@ -51,7 +48,7 @@ async function compare(one: CostCase, kernel: Kernel): Promise<Compared> {
       const seconds = await timeTape(way.tape, TURN_MS);
       way.seconds = Math.min(way.seconds, seconds);
     }
-  const own = textOf(planTape(kernel).blocking);
+  const own = printBlocking(planTape(kernel).blocking);
   const chosen = ways.find(({ text }) => text === own)!;
   const fastest = ways.reduce((a, b) => (b.seconds < a.seconds ? b : a));
   return { one, chosen, fastest };

@@ -12,7 +12,7 @@ import { candidatesOf } from '../../src/codegen/cuda/schedules/candidates.js';
 import { normalize } from '../../src/codegen/cuts/domain.js';
 import { clearPrograms } from '../../src/exec/run/program.js';
 import { clearTuning, TuningCache } from '../../src/exec/run/tuning-cache.js';
-import { isTunedSchedule, type TunedSchedule } from '../../src/exec/targets/schedule-tuning.js';
+import { isTunedSchedule, type TunedSchedule } from '../../src/exec/targets/kernel-tuning.js';
 import { iterate, type Lazy, lazy, placeholder, searchsorted } from '../../src/index.js';
 import { CUDA_CASES } from '../codegen/cuda-cases.js';
 import { runCudaCases } from '../support/cuda-runner.js';

@@ -25,6 +25,14 @@ export interface Blocking {
   readonly rows: number;
 }
 
+/** `4096 lanes of axis 1 × 16 rows of axis 0` */
+export function printBlocking({ laneAxes, width, rowAxis, rows }: Blocking): string {
+  const lanes = laneAxes.length === 0 ? 'one lane' : `${width} lanes of ${axesText(laneAxes)}`;
+  return rows > 1 ? `${lanes} × ${rows} rows of axis ${rowAxis}` : lanes;
+}
+const axesText = (axes: readonly number[]): string =>
+  `${axes.length === 1 ? 'axis' : 'axes'} ${axes.join(', ')}`;
+
 /** How an affine map moves along the lanes. `table`: by no single stride. */
 export type LaneMode =
   | { readonly type: 'splat' }

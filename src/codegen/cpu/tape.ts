@@ -43,9 +43,9 @@ import { type Blocking, laneKindOf, laneModeOf, rowStrideOf } from './tape-block
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
 import { planInTiles } from './tape-phase-memory.js';
-import { planBy, type TapePlan } from './tape-plan.js';
+import { planBy, type TapePlan, type Walk } from './tape-plan.js';
 import type { Section, TapeOp } from './tape-registers.js';
-import { blockingsInOrder, layoutInOrder } from './tape-sum-order.js';
+import { blockingsInOrder, layoutInOrder, layoutsAlike } from './tape-sum-order.js';
 import { layoutInTriangle, squareKernel, squareOffsets, type Triangle } from './tape-triangle.js';
 
 /** A kernel as plain data for the addon. */
@@ -132,6 +132,15 @@ export function blockingsOf(source: Kernel): readonly Blocking[] {
   const kernel = prepare(source);
   return blockingsInOrder(kernel, levelsOf(kernel));
 }
+
+/** How a kernel may be walked with the same bits: as it is, first, then by what is thought to take least. */
+export function walksOf(source: Kernel): readonly Walk[] {
+  const kernel = prepare(source);
+  const { blocking, triangle } = wholeLayout(source);
+  const alike = layoutsAlike(kernel, levelsOf(kernel)).map((blocking): Walk => ({ blocking }));
+  return triangle === undefined ? alike : [{ blocking, triangle }, ...alike];
+}
+
 export const tapeBy = (source: Kernel, blocking: Blocking, triangle?: Triangle): TapeSpec =>
   encoded(
     source,

@@ -183,6 +183,12 @@ export function stepName(step: Step): string {
 export const callName = (step: CallStep): string =>
   ('userKernel' in step ? step.userKernel?.name : undefined) ?? step.call;
 
+/** The kernels of a step that run as a whole: not in tiles, and not in phases of several devices. */
+export function wholeKernels(step: Step): readonly KernelStep[] {
+  if (step.kind === 'loop') return step.body.flatMap(wholeKernels);
+  return step.kind === 'kernel' ? [step] : [];
+}
+
 /** The kernels that a step runs. */
 export function kernelsOf(step: Step): readonly Kernel[] {
   if (step.kind === 'sweep') return step.body.flatMap((part) => kernelsOf(part.step));

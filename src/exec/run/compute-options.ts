@@ -33,10 +33,10 @@ export interface ComputeOptions {
   /** Leaves out the rewrites that may change the rounding of floating-point results. */
   readonly exact?: boolean | undefined;
   /**
-   * Measures, once on a GPU, the algorithms that its library offers for each distinct matrix product and the schedules of
-   * each generated kernel, before they first run, and keeps the fastest, in the disk cache as well; without it, rules
-   * and predicted times choose. Bits of a product may differ from those of the untuned one, as its sums may have another
-   * order; those of kernels do not. Steps in tiles are not tuned; on the CPU it changes nothing.
+   * Measures, once on a device, the algorithms that a GPU's library offers for each distinct matrix product and the
+   * schedules of each generated kernel, before they first run, and keeps the fastest, in the disk cache as well; without
+   * it, rules and predicted times choose. Bits of a product may differ from those of the untuned one, as its sums may have
+   * another order; those of kernels do not. Steps in tiles are not tuned.
    */
   readonly tune?: boolean | undefined;
   /**

@@ -4,7 +4,7 @@
  *
  * As with kernels, the disk is a help and never a condition: without it, or with a broken one, every process
  * measures for itself. A choice on disk holds for all processes, one of which measures. Called by
- * `product-tuning.ts` and `schedule-tuning.ts`.
+ * `product-tuning.ts` and `kernel-tuning.ts`.
  */
 
 import { formatMicroseconds } from '../../graph/format.js';

@@ -1,10 +1,8 @@
 /** The target of the CPU: kernels as tapes, in the memory of this process. */
 import { isElementTape } from '../../codegen/cpu/element-tape.js';
-import { planTape } from '../../codegen/cpu/tape.js';
 import { readsOnce } from '../../codegen/cpu/tape-read.js';
 import { skewOf } from '../../codegen/cpu/tape-skew.js';
 import { orderOfSum } from '../../codegen/cpu/tape-sum-order.js';
-import { printTriangle } from '../../codegen/cpu/tape-triangle.js';
 import { tapeWorks } from '../../codegen/cpu/tape-work.js';
 import { asStrided } from '../../fusion/partition/operands.js';
 import type { ProductTraits } from '../../fusion/passes/lower-contractions.js';
@@ -18,15 +16,18 @@ import {
 import { cpuAttention } from '../calls/attention-choice.js';
 import { callRow } from '../calls/table.js';
 import { hostMemory } from '../native/native.js';
+import type { ProgramSpec } from '../native/program-types.js';
 import { timedSlices } from '../native/recorder.js';
 import { inTurns } from '../native/turns.js';
 import { hostBlockBytes } from '../plan/block-bytes.js';
 import type { DeviceModel, SweepRules } from '../plan/device-model.js';
 import { CPU_COSTS } from './cpu-costs.js';
 import { measureRates, timeOfStep } from './cpu-probes.js';
+import { tuneKernels } from './kernel-tuning.js';
 import { cpuPanels } from './panel-choice.js';
-import { cpuProgramInSlices } from './program-cpu.js';
+import { cpuProgramInSlices, type Walks } from './program-cpu.js';
 import type { Target } from './target.js';
+import { CPU_WALKS, explainWalk } from './walk-tuning.js';
 
 const CPU_SWEEPS: SweepRules = {
   worksOf: tapeWorks,
@@ -100,12 +101,14 @@ export const CPU_TARGET: Target = {
   totalBytesOf: hostTotalBytes,
   alikeKeyOf: ({ name }) => name,
   modelOf: (_, place) => ({ ...(place === 'file' ? FILE_MODEL : CPU_MODEL), panels: cpuPanels() }),
-  emit: (plan) => inTurns(timedSlices('codegen', 'tapes', cpuProgramInSlices(plan))),
-  graphSizes: () => [],
-  explainSchedule: (step, _, run) => {
-    const triangle = step.kind === 'kernel' && run === 'whole' ? planTape(step.kernel).triangle : undefined;
-    return triangle && printTriangle(triangle);
+  emit: (plan, device, { tune, budget }) => {
+    const emitted = (walks?: Walks): Promise<ProgramSpec> =>
+      inTurns(timedSlices('codegen', 'tapes', cpuProgramInSlices(plan, walks)));
+    return tune ? tuneKernels(plan, device, CPU_WALKS, budget).then(emitted) : emitted();
   },
+  graphSizes: () => [],
+  explainSchedule: (step, device, run) =>
+    step.kind === 'kernel' && run !== 'parts' ? explainWalk(step.kernel, device, run) : undefined,
   calibrate: measureRates,
   timeOf: timeOfStep,
 };

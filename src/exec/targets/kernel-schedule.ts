@@ -5,16 +5,10 @@
 import { type Footprint, footprintOf, wholeFootprintOf } from '../../codegen/cuda/footprint.js';
 import type { Schedule } from '../../codegen/cuda/schedules/schedule.js';
 import type { Kernel } from '../../fusion/kernel/kernel.js';
-import type { DevicePlan, KernelStep, Step } from '../plan/plan.js';
+import { type DevicePlan, wholeKernels } from '../plan/plan.js';
 import { limitsOf, ratesOf } from './cuda-device.js';
 import type { Device } from './device.js';
 import type { StepRun } from './target.js';
-
-/** The kernels of a step that run as a whole: not in tiles, and not in phases of several devices. */
-export function wholeKernels(step: Step): readonly KernelStep[] {
-  if (step.kind === 'loop') return step.body.flatMap(wholeKernels);
-  return step.kind === 'kernel' ? [step] : [];
-}
 
 /** The launches of a kernel by the schedule that it has untuned. */
 export const untunedOf = (kernel: Kernel, device: Device, run: StepRun): Footprint =>

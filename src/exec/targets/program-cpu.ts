@@ -1,7 +1,9 @@
 /** Plan → native program for the CPU: every kernel becomes a tape. Called by `cpu.ts`. */
 
-import { encodePhases, encodeTape } from '../../codegen/cpu/tape.js';
+import { encodePhases, encodeTape, tapeBy } from '../../codegen/cpu/tape.js';
+import type { Walk } from '../../codegen/cpu/tape-plan.js';
 import { secondsOfTape } from '../../codegen/cpu/tape-seconds.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
 import { completed, type Slices } from '../../host/slices.js';
 import type { CallStep } from '../calls/call.js';
 import { callRow } from '../calls/table.js';
@@ -11,13 +13,18 @@ import { cpuRates } from './cpu-probes.js';
 import { CPU } from './device.js';
 import { bufferSpecsInSlices, joinedRanges, loopSpec } from './program-spec.js';
 
-export const cpuProgram = (plan: DevicePlan): ProgramSpec => completed(cpuProgramInSlices(plan));
+/** How kernels that run as a whole are walked, where that was measured. */
+export type Walks = ReadonlyMap<Kernel, Walk>;
+const AS_PREDICTED: Walks = new Map();
+
+export const cpuProgram = (plan: DevicePlan, walks?: Walks): ProgramSpec =>
+  completed(cpuProgramInSlices(plan, walks));
 
 /** As `cpuProgram`. */
-export function* cpuProgramInSlices(plan: DevicePlan): Slices<ProgramSpec> {
+export function* cpuProgramInSlices(plan: DevicePlan, walks = AS_PREDICTED): Slices<ProgramSpec> {
   const steps: StepSpec[] = [];
   for (const step of plan.steps) {
-    steps.push(stepSpec(step));
+    steps.push(stepSpec(step, walks));
     yield;
   }
   const buffers = yield* bufferSpecsInSlices(plan);
@@ -55,14 +62,18 @@ function hasShortCalls({ steps }: DevicePlan): boolean {
   return true;
 }
 
-const stepSpec = (step: Step): StepSpec =>
-  step.kind === 'sweep' ? sweepSpec(step, launchSpec) : launchSpec(step);
+const stepSpec = (step: Step, walks: Walks): StepSpec =>
+  step.kind === 'sweep' ? sweepSpec(step, (part) => launchSpec(part, AS_PREDICTED)) : launchSpec(step, walks);
 
 /** A step is one launch. */
-function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec> {
+function launchSpec(step: Exclude<Step, SweepStep>, walks: Walks): Exclude<StepSpec, SweepSpec> {
   switch (step.kind) {
-    case 'kernel':
-      return { kind: 'tape', tape: encodeTape(step.kernel), buffers: step.buffers };
+    case 'kernel': {
+      const walk = walks.get(step.kernel);
+      const tape =
+        walk === undefined ? encodeTape(step.kernel) : tapeBy(step.kernel, walk.blocking, walk.triangle);
+      return { kind: 'tape', tape, buffers: step.buffers };
+    }
     case 'phase':
     case 'finish': {
       const kind = step.kind === 'phase' ? 'tapePhase' : 'tapeFinish';
@@ -72,7 +83,7 @@ function launchSpec(step: Exclude<Step, SweepStep>): Exclude<StepSpec, SweepSpec
     case 'call':
       return callRow(step).spec(step);
     case 'loop':
-      return loopSpec(step, (part) => [stepSpec(part)]);
+      return loopSpec(step, (part) => [stepSpec(part, walks)]);
   }
 }
 

@@ -17,18 +17,19 @@ import { callRow } from '../calls/table.js';
 import type { ProgramSpec, StepSpec, SweepSpec } from '../native/native.js';
 import { inTurns } from '../native/turns.js';
 import { recordsOf } from '../plan/loop-records.js';
-import { type DevicePlan, kernelsOf, type Step, type SweepStep } from '../plan/plan.js';
+import { type DevicePlan, kernelsOf, type Step, type SweepStep, wholeKernels } from '../plan/plan.js';
 import { callsOf } from '../plan/workspace.js';
 import { architectureOf, limitsOf, multiprocessorsOf } from './cuda-device.js';
 import { callSource, callSources, loadImages, type ProgramImages, type Sources } from './cuda-images.js';
 import type { Device } from './device.js';
 import { launchArgument } from './kernel-arguments.js';
-import { wholeKernels, wholeSchedules } from './kernel-schedule.js';
+import { wholeSchedules } from './kernel-schedule.js';
 import { cudaOf, sourceOfKernel } from './kernel-source.js';
+import { tuneKernels } from './kernel-tuning.js';
 import { type TunedProduct, tuneProducts, tuningKey } from './product-tuning.js';
 import { graphsOf, streamsOfSpecs } from './program-graphs.js';
 import { bufferSpecs, joinedRanges, loopSpec } from './program-spec.js';
-import { tuneSchedules } from './schedule-tuning.js';
+import { CUDA_SCHEDULES } from './schedule-tuning.js';
 import type { EmitOptions } from './target.js';
 
 /** The kernels of a step, each with the schedule by which it runs there; undefined: that of its parts. */
@@ -81,7 +82,10 @@ export async function cudaProgram(
 ): Promise<ProgramSpec> {
   const architecture = architectureOf(device);
   const limits = limitsOf(device);
-  const schedules = tune ? await tuneSchedules(plan, device, budget) : wholeSchedules(plan, device);
+  const schedules = wholeSchedules(plan, device);
+  if (tune)
+    for (const [kernel, schedule] of await tuneKernels(plan, device, CUDA_SCHEDULES, budget))
+      schedules.set(kernel, schedule);
   const images = await loadImages(await inTurns(sourcesInSlices(plan, device, schedules)), architecture);
   const tuned = tune ? await tuneProducts(plan, device, budget) : NONE;
   const algorithmOf = (step: CallStep): TunedProduct | undefined =>

@@ -1,0 +1,64 @@
+/**
+ * The ways to walk a kernel on the CPU that a compute which tunes measures (`kernel-tuning.ts`): the blockings with its
+ * bits. A choice holds for the kernel's structure, the processor and its threads. Called by `cpu.ts`.
+ */
+import { cpus } from 'node:os';
+import { planTape, tapeBy, walksOf } from '../../codegen/cpu/tape.js';
+import { printWalk, type Walk } from '../../codegen/cpu/tape-plan.js';
+import { printTriangle } from '../../codegen/cpu/tape-triangle.js';
+import { hasLoops } from '../../fusion/kernel/arithmetic.js';
+import { kernelFingerprint } from '../../fusion/kernel/fingerprint.js';
+import type { Kernel } from '../../fusion/kernel/kernel.js';
+import { byteLengthOf } from '../../graph/dtype.js';
+import { MemoryError } from '../../host/errors.js';
+import { cpuInfo, hostMemory, timeTape } from '../native/native.js';
+import type { Device } from './device.js';
+import { explainTuned, type Schedules } from './kernel-tuning.js';
+import type { StepRun } from './target.js';
+
+/** Walks of a kernel at most: those that are predicted to take least. */
+const MOST_WALKS = 8;
+/** Milliseconds of runs of one in a turn, and turns; after the first, those that are slower than the fastest by this part rest. */
+const MILLISECONDS = 3;
+const TURNS = 3;
+const SLOWER = 0.25;
+/** A kernel is measured whose buffers are no more than this part of the memory. */
+const MOST_OF_MEMORY = 0.25;
+
+const bytesOf = ({ buffers }: Kernel): number =>
+  buffers.reduce((sum, { dtype, elementCount }) => sum + elementCount * byteLengthOf(dtype), 0);
+
+export const CPU_WALKS: Schedules<Walk> = {
+  // Data decide when a loop ends; none of them are at hand.
+  of: (kernel) => (hasLoops(kernel) ? walksOf(kernel).slice(0, 1) : walksOf(kernel).slice(0, MOST_WALKS)),
+  print: printWalk,
+  keyOf(kernel) {
+    const { isa, threads } = cpuInfo();
+    return [cpus()[0]?.model, isa, threads, kernelFingerprint(kernel)];
+  },
+  bytesOf,
+  async measure({ kernel }, walks) {
+    if (bytesOf(kernel) > MOST_OF_MEMORY * hostMemory().totalBytes) return undefined;
+    const tapes = walks.map(({ blocking, triangle }) => tapeBy(kernel, blocking, triangle));
+    const seconds = tapes.map(() => Number.POSITIVE_INFINITY);
+    try {
+      for (let turn = 0; turn < TURNS; turn++) {
+        const most = (1 + SLOWER) * Math.min(...seconds);
+        for (const [k, tape] of tapes.entries())
+          if (turn === 0 || seconds[k]! <= most)
+            seconds[k] = Math.min(seconds[k]!, await timeTape(tape, MILLISECONDS));
+      }
+    } catch (error) {
+      if (error instanceof MemoryError) return undefined;
+      throw error;
+    }
+    return seconds;
+  },
+};
+
+/** How a kernel that runs as a whole is walked, and why, where `explain()` says so. */
+export function explainWalk(kernel: Kernel, device: Device, run: StepRun): string | undefined {
+  const { triangle } = planTape(kernel);
+  const tuned = run === 'tuned' ? explainTuned(kernel, device, CPU_WALKS, 'predicted') : undefined;
+  return tuned ?? (triangle && printTriangle(triangle));
+}
