@@ -27,7 +27,17 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'standardize',
   ],
   ...['nanSum', 'nanProd', 'nanMean'],
-  ...['expandDims', 'squeeze', 'permuteDims', 'transpose', 'matrixTranspose', 'swapaxes', 'moveaxis'],
+  ...[
+    'flatten',
+    'ravel',
+    'expandDims',
+    'squeeze',
+    'permuteDims',
+    'transpose',
+    'matrixTranspose',
+    'swapaxes',
+    'moveaxis',
+  ],
   ...[
     'sort',
     'argsort',
@@ -37,7 +47,9 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'cumulativeMax',
     'cumulativeLogsumexp',
   ],
+  ...['median', 'quantile', 'percentile', 'nanMedian', 'nanQuantile', 'nanPercentile'],
   ...['isin', 'searchsorted', 'digitize'],
+  ...['uniqueValues', 'uniqueCounts', 'uniqueInverse', 'uniqueAll', 'union', 'intersect', 'setdiff'],
   ...['concat', 'stack', 'append', 'take', 'slice', 'resultType'],
   // Running, and arguments, which the functions themselves are asked about.
   ...['compute', 'persist', 'compile', 'explain', 'plan', 'lazy'],

@@ -6,14 +6,15 @@ import { refuseMore } from '../graph/arguments.js';
 import { slice } from '../graph/basic-slicing.js';
 import { firsts, isForTable, placesWhere, uniqueCountsIn, unraveled } from '../graph/compaction.js';
 import type { Expr } from '../graph/expr.js';
-import { upToBound, withExtent } from '../graph/extent.js';
+import { throughBound, upToBound, withExtent } from '../graph/extent.js';
 import { formatShape } from '../graph/format.js';
 import { sizeOfShape } from '../graph/graph.js';
 import { constant, iota, map } from '../graph/infer.js';
 import { padTo } from '../graph/joins.js';
+import { inShapeOf } from '../graph/lines.js';
 import { cumulativeSum } from '../graph/scans.js';
 import { argsort, sort } from '../graph/sorting.js';
-import { broadcast, gather, reshape } from '../graph/view-nodes.js';
+import { broadcast, gather } from '../graph/view-nodes.js';
 import { flatten } from '../graph/views.js';
 import { expected, ShapeError } from '../host/errors.js';
 import { called } from '../host/site.js';
@@ -128,19 +129,22 @@ function uniqueOf(x: Expr, { hasPlaces } = { hasPlaces: true }): Made {
     broadcast(constant(0, dtype), shape);
   if (size === 0) {
     const empty = none('int64', [0]);
-    return { values: none(x.dtype, [0]), indices: empty, inverse: none('int64', x.shape), counts: empty };
+    const inverse = (): Expr => throughBound(x, none('int64', x.shape));
+    return { values: none(x.dtype, [0]), indices: empty, inverse, counts: empty };
   }
   const line = flatten(x);
-  const order = argsort(line);
-  const sorted = hasPlaces ? gather(line, order, 0, 'clip', line.shape) : sort(line);
+  const order = upToBound(argsort(line));
+  const sorted = hasPlaces
+    ? throughBound(line, (bound) => gather(bound, order, 0, 'clip', bound.shape))
+    : sort(line);
   const isFirst = firsts(sorted);
   const places = placesWhere('uniqueAll', isFirst);
-  const at = (from: Expr): Expr => gather(from, places, 0, 'clip', places.shape);
+  const at = (from: Expr): Expr => gather(upToBound(from), places, 0, 'clip', places.shape);
   const counts = (): Expr => {
     const { length } = places.extent!;
     const next = map('add', [iota(places.shape[0]!), 1]);
     const starts = padTo(slice(upToBound(places), [1, null]), [0], places.shape);
-    const end = map('where', [map('less', [next, length]), starts, size]);
+    const end = map('where', [map('less', [next, length]), starts, line.extent?.length ?? size]);
     return withExtent(map('subtract', [end, upToBound(places)]), 0, length);
   };
   const counted = hasPlaces || !isForTable(x) ? undefined : uniqueCountsIn(line, [at(sorted), counts()]);
@@ -149,7 +153,7 @@ function uniqueOf(x: Expr, { hasPlaces } = { hasPlaces: true }): Made {
     indices: () => at(order),
     inverse: () => {
       const rank = map('subtract', [cumulativeSum(isFirst), 1]);
-      return reshape(gather(rank, argsort(order), 0, 'clip', line.shape), x.shape);
+      return inShapeOf(x, gather(rank, argsort(order), 0, 'clip', line.shape));
     },
     counts: () => counted?.[1] ?? counts(),
   };

@@ -83,9 +83,12 @@ export function unraveled(places: Expr, shape: readonly number[]): Expr[] {
   });
 }
 
-/** Whether elements of a sorted line differ from those before. */
-export function firsts(line: Expr): Expr {
+/** Whether elements of a sorted line differ from those before; none behind its length does. */
+export function firsts(sorted: Expr): Expr {
+  const line = upToBound(sorted);
   const size = line.shape[0]!;
   const before = padTo(slice(line, [0, size - 1]), [1], [size]);
-  return map('logicalOr', [map('equal', [iota(size), 0]), map('notEqual', [line, before])]);
+  const are = map('logicalOr', [map('equal', [iota(size), 0]), map('notEqual', [line, before])]);
+  if (sorted.extent === undefined) return are;
+  return map('logicalAnd', [map('less', [iota(size), sorted.extent.length]), are]);
 }

@@ -374,14 +374,18 @@ export function reduce(
   return withExtent(made, extent.axis - axes.filter((axis) => axis < extent.axis).length, extent.length);
 }
 
-/** The elements up to the length of their axis, and a value behind it, as an array of the bound. */
-export function withinLength(x: Expr, behind: Scalar): Expr {
+/** The elements up to the length of their axis, and others of their dtype behind it, as an array of the bound. */
+export function withinLength(x: Expr, behind: Scalar | Expr): Expr {
   const { axis, length } = x.extent!;
   const index = reshape(
     iota(x.shape[axis]!),
     x.shape.map((size, k) => (k === axis ? size : 1)),
   );
-  return map('where', [map('less', [index, length]), upToBound(x), constant(behind, x.dtype)]);
+  return map('where', [
+    map('less', [index, length]),
+    upToBound(x),
+    isExpr(behind) ? behind : constant(behind, x.dtype),
+  ]);
 }
 
 /** A value that changes no result of a reduction. */

@@ -7,11 +7,11 @@
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
-import { meetingExtent, unknownSize, upToBound, withExtent } from './extent.js';
+import { meetingExtent, upToBound, withExtent } from './extent.js';
 import { formatBounded, formatShape, formatValue } from './format.js';
-import { sizeOfShape } from './graph.js';
 import { cast, constant, iota, isExpr, map, meetingDType } from './infer.js';
-import { addLengths, type Length, scaleLength } from './lengths.js';
+import { addLengths, type Length } from './lengths.js';
+import { lineOf } from './lines.js';
 import { checkSize, normalizeAxis } from './shape.js';
 import { broadcast, gather, join, reshape, view } from './view-nodes.js';
 
@@ -34,12 +34,7 @@ export function padTo(x: Expr, before: readonly number[], shape: readonly number
  */
 export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'concat'): Expr {
   checkList(op, arrays);
-  if (axis === null)
-    return concat(
-      arrays.map((x) => lineOf(op, x)),
-      0,
-      op,
-    );
+  if (axis === null) return concat(arrays.map(lineOf), 0, op);
   const first = arrays[0]!;
   const ndim = first.shape.length;
   const along = normalizeAxis(op, axis, ndim);
@@ -61,16 +56,6 @@ export function concat(arrays: readonly Expr[], axis: number | null = 0, op = 'c
   if (parts.length > 0) return joined(parts, along, shape);
   const none = broadcast(constant(0, dtype), shape);
   return across === undefined ? none : { ...none, extent: across };
-}
-
-/** The elements in C order along one axis, whose size depends on data where that of the first axis does. */
-function lineOf(op: string, x: Expr): Expr {
-  const size = sizeOfShape(x.shape);
-  if (x.extent === undefined || x.shape.length === 1) return reshape(x, [size]);
-  const { axis, length } = x.extent;
-  if (sizeOfShape(x.shape.slice(0, axis)) !== 1) throw unknownSize(op, x);
-  const line = reshape(upToBound(x), [size]);
-  return size === 0 ? line : withExtent(line, 0, scaleLength(length, sizeOfShape(x.shape.slice(axis + 1))));
 }
 
 /** Most parts that one kernel chooses from. */

@@ -6,19 +6,25 @@ import { DTypeError, expected } from '../host/errors.js';
 import { call } from './calls.js';
 import { isComplex, isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
-import { needSizes, throughBound } from './extent.js';
+import { throughBound } from './extent.js';
 import { sizeOfShape } from './graph.js';
-import { map } from './infer.js';
+import { map, withinLength } from './infer.js';
 import { hasMiddlesFirst, positionsByMiddles } from './middles-first.js';
 import { positions, type Side } from './positions.js';
+import { lastInOrder } from './sort-order.js';
 import { gather } from './view-nodes.js';
 
 /** `positions` of real arrays. */
 export function realPositions(op: string, sorted: Expr, values: Expr, side: Side): Expr {
   for (const array of [sorted, values]) checkReal(op, array);
-  needSizes(op, sorted);
-  const search = hasMiddlesFirst(sorted, values) ? positionsByMiddles : positions;
-  return throughBound(values, (bound) => search(sorted, bound, side));
+  const { extent } = sorted;
+  const line = extent === undefined ? sorted : withinLength(sorted, lastInOrder(sorted.dtype, false));
+  const search = hasMiddlesFirst(line, values) ? positionsByMiddles : positions;
+  return throughBound(values, (bound) => {
+    const found = search(line, bound, side);
+    // Elements behind the length are not before a value, but for equal ones on the right side.
+    return extent === undefined ? found : map('minimum', [found, extent.length]);
+  });
 }
 
 export function checkReal(op: string, x: Expr): void {

@@ -2,21 +2,16 @@
  * Order statistics that leave NaNs out: nanMedian, nanQuantile, nanPercentile. Every export is also a method of Lazy
  * and a free function (`fluent.ts`).
  *
- * NaNs are last in sorted rows, so that a row's first n elements are those that count. n depends on the data: indices
- * are computed with the graph, and elements taken there.
+ * NaNs are last in sorted rows, so that a row's first n elements are those that count.
  */
 import { type AxisOr, type ReduceOptions, reduceArguments } from './arguments.js';
+import { countedQuantile } from './counted-quantiles.js';
 import { isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
-import { takeAlongAxis } from './indexing.js';
-import { cast, constant, map, reduce } from './infer.js';
+import { cast, map, reduce } from './infer.js';
 import { median, percentile, quantile } from './order-statistics.js';
-import { type Arithmetic, METHODS, SELECTING } from './quantile-methods.js';
 import { atProbabilities, type QuantileOptions, type Quantiles, rowsOf } from './quantile-rows.js';
-import { keepAxes, throughFloat32 } from './reducing.js';
-import { roundedProduct } from './rounded-product.js';
 import { sort } from './sorting.js';
-import { reshape } from './views.js';
 
 /**
  * The median of the elements along axes (all by default) that are not NaN, as NumPy's `nanmedian`; NaN where all
@@ -69,52 +64,10 @@ export function nanPercentile(
   return atProbabilities('nanPercentile', 100, { x, q, axis, options }, quantiles, true);
 }
 
-const ARRAYS: Arithmetic<Expr> = {
-  plus: (a, b) => map('add', [a, b]),
-  times: roundedProduct,
-  floor: (a) => map('floor', [a]),
-  round: (a) => map('round', [a]),
-  equal: (a, b) => map('equal', [a, b]),
-  choose: (test, a, b) => map('where', [test, a, b]),
-};
-
-const quantiles: Quantiles = (op, x, probabilities, method, { axis, keepdims = false }) => {
-  const { rows, reduced, axes } = rowsOf(op, x, axis);
-  const last = rows.shape.length - 1;
+const quantiles: Quantiles = (op, x, probabilities, method, given) => {
+  const { rows, placed } = rowsOf(op, x, given);
   const ordered = sort(rows);
   const isNumber = map('logicalNot', [map('isnan', [rows])]);
-  const count = cast(reduce('sum', cast(isNumber, 'int64'), [last]), 'float64');
-  const end = map('subtract', [count, 1]);
-  const at = (index: Expr): Expr => {
-    const within = cast(map('maximum', [map('minimum', [index, end]), 0]), 'int64');
-    return reshape(
-      takeAlongAxis(ordered, reshape(within, [...within.shape, 1]), -1, { mode: 'clip' }),
-      count.shape,
-    );
-  };
-  return probabilities.map((q) => {
-    const index = map('maximum', [map('minimum', [METHODS[method](ARRAYS, count, q), end]), 0]);
-    const below = map('floor', [index]);
-    // Of no numbers, the first element is NaN.
-    const value = SELECTING.has(method)
-      ? at(below)
-      : between(at(below), at(map('add', [below, 1])), map('subtract', [index, below]));
-    const shaped = reshape(value, reduced);
-    return keepdims ? keepAxes(shaped, x, axes) : shaped;
-  });
+  const count = reduce('sum', cast(isNumber, 'int64'), [rows.shape.length - 1]);
+  return probabilities.map((q) => placed(countedQuantile(ordered, count, q, method, x.dtype)));
 };
-
-/** The value a fraction of the way from one element to another: linear, from the nearer of them. */
-const between = (low: Expr, high: Expr, fraction: Expr): Expr =>
-  throughFloat32(low, (a) => {
-    const b = cast(high, a.dtype);
-    const part = cast(fraction, a.dtype);
-    const step = map('subtract', [b, a]);
-    const rest = map('subtract', [constant(1, a.dtype), part]);
-    const fromLow = map('add', [a, map('multiply', [step, part])]);
-    const fromHigh = map('subtract', [b, map('multiply', [step, rest])]);
-    const value = map('where', [map('less', [part, 0.5]), fromLow, fromHigh]);
-    // Of infinities a difference, or its product with 0, is NaN.
-    const isLow = map('logicalOr', [map('equal', [a, b]), map('equal', [part, 0])]);
-    return map('where', [isLow, a, value]);
-  });

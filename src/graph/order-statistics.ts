@@ -4,14 +4,16 @@
  */
 import { type AxisOr, type ReduceOptions, reduceArguments } from './arguments.js';
 import { slice } from './basic-slicing.js';
-import { isFloat } from './dtype.js';
+import { countedQuantile, lastOf } from './counted-quantiles.js';
+import { type DType, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
+import { needSizes } from './extent.js';
 import { cast, constant, map } from './infer.js';
 import { type Arithmetic, METHODS, type QuantileMethod, SELECTING } from './quantile-methods.js';
 import { atProbabilities, type QuantileOptions, rowsOf } from './quantile-rows.js';
-import { keepAxes, meanDType, throughFloat32 } from './reducing.js';
+import { meanDType, throughFloat32 } from './reducing.js';
 import { elementsAt } from './selection.js';
-import { reshape } from './views.js';
+import { sort } from './sorting.js';
 
 /** Where a quantile of a sorted row lies: `fraction` of the way from one element to the next. */
 interface Position {
@@ -95,24 +97,53 @@ function quantiles(
   x: Expr,
   probabilities: readonly number[],
   method: QuantileMethod,
-  { axis, keepdims = false }: ReduceOptions,
+  given: ReduceOptions,
 ): Expr[] {
-  const { rows, reduced, axes } = rowsOf(op, x, axis);
-  const count = rows.shape.at(-1)!;
+  const { rows, count, placed } = rowsOf(op, x, given);
   const result = SELECTING.has(method) ? x.dtype : meanDType(x.dtype);
+  // Of no elements there is none to give, and no NaN.
+  if (typeof count !== 'number' && !isFloat(result)) needSizes(op, x);
+  const found =
+    typeof count === 'number'
+      ? ofKnownCount(rows, count, probabilities, method, result)
+      : ofLength(rows, count, probabilities, method, result);
+  return found.map(placed);
+}
+
+function ofKnownCount(
+  rows: Expr,
+  count: number,
+  probabilities: readonly number[],
+  method: QuantileMethod,
+  result: DType,
+): Expr[] {
   const positions = probabilities.map((q) => positionOf(method, count, q));
   const needed = positions.flatMap(({ index, fraction }) => (fraction === 0 ? [index] : [index, index + 1]));
   // NaN is last.
-  if (isFloat(x.dtype)) needed.push(count - 1);
+  if (isFloat(rows.dtype)) needed.push(count - 1);
   const indices = [...new Set(needed)].sort((a, b) => a - b);
   const found = elementsAt(rows, indices);
   const at = (index: number): Expr => slice(found, '...', indices.indexOf(index));
-  const hasNaN = isFloat(x.dtype) ? map('isnan', [at(count - 1)]) : undefined;
+  const hasNaN = isFloat(rows.dtype) ? map('isnan', [at(count - 1)]) : undefined;
   return positions.map((position) => {
     const value = cast(between(at, position, result), result);
-    const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, result), value]);
-    const shaped = reshape(whole, reduced);
-    return keepdims ? keepAxes(shaped, x, axes) : shaped;
+    return hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, result), value]);
+  });
+}
+
+/** The same of rows whose first elements in order count, so many; of none NaN. */
+function ofLength(
+  rows: Expr,
+  count: Expr,
+  probabilities: readonly number[],
+  method: QuantileMethod,
+  result: DType,
+): Expr[] {
+  const ordered = sort(rows);
+  const hasNaN = isFloat(rows.dtype) ? map('isnan', [lastOf(ordered, count)]) : map('equal', [count, 0]);
+  return probabilities.map((q) => {
+    const value = countedQuantile(ordered, count, q, method, result);
+    return map('where', [hasNaN, constant(Number.NaN, result), value]);
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * Methods of quantiles: those of Hyndman and Fan ("Sample Quantiles in Statistical Packages", 1996) and the four
  * others of NumPy. Each says between which two elements of a sorted row the value lies, and how far from the first.
- * Used by `order-statistics.ts` with numbers of elements that are known, by `nan-quantiles.ts` with arrays of them.
+ * Used by `order-statistics.ts` with numbers of elements that are known, by `counted-quantiles.ts` with arrays of them.
  */
 
 /** How a quantile is taken from the elements around it; see NumPy's `quantile`. */

@@ -4,16 +4,21 @@
 import { ArgumentError, DTypeError, expected, RangeArgumentError } from '../host/errors.js';
 import { type AxisOr, finiteNumber, oneOf, type ReduceOptions, reduceArguments } from './arguments.js';
 import { slice } from './basic-slicing.js';
-import { isComplex, isFloat } from './dtype.js';
+import { elementOfRows, lastOf } from './counted-quantiles.js';
+import { isComplex, isFloat, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, needSizes, throughBound, upToBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
+import { sizeOfShape } from './graph.js';
 import { takeAlongAxis } from './indexing.js';
-import { cast, constant, map, type Operand, reduce, toExpr } from './infer.js';
+import { cast, constant, map, type Operand, reduce, toExpr, withinLength } from './infer.js';
 import { stack } from './joins.js';
+import { type Length, scaleLength } from './lengths.js';
 import { METHODS, type QuantileMethod } from './quantile-methods.js';
 import { alongAxes, keepAxes } from './reducing.js';
 import { cumulativeSum } from './scans.js';
 import { ascendingAxes } from './shape.js';
+import { lastInOrder } from './sort-order.js';
 import { argsort } from './sorting.js';
 import { broadcast } from './view-nodes.js';
 import { moveaxis, reshape } from './views.js';
@@ -71,23 +76,45 @@ export function atProbabilities(
   return Array.isArray(q) ? stack(found) : found[0]!;
 }
 
-/** The elements along axes as rows, and the shape without them. Refuses complex numbers, and no elements. */
-export function rowsOf(
-  op: string,
-  x: Expr,
-  axis: ReduceOptions['axis'],
-): { readonly rows: Expr; readonly reduced: readonly number[]; readonly axes: readonly number[] } {
+/** The elements along axes. */
+export interface Rows {
+  /** Along the last axis; those behind the length of an axis are the last in order. */
+  readonly rows: Expr;
+  /** The elements of each row that are there. */
+  readonly count: Length;
+  /** The rows of an array of the same shape, with a value behind a length. */
+  readonly alike: (x: Expr, behind: Scalar) => Expr;
+  /** A value of each row where its elements are in the array. */
+  readonly placed: (values: Expr) => Expr;
+}
+
+/** The elements along axes as rows. Refuses complex numbers, and no elements. */
+export function rowsOf(op: string, x: Expr, { axis, keepdims = false }: ReduceOptions): Rows {
   const axes = ascendingAxes(op, axis, x.shape.length);
-  const { shape: reduced } = reduce('max', x, axes, op);
-  const count = axes.reduce((product, k) => product * x.shape[k]!, 1);
-  if (count === 0)
+  const like = reduce('max', x, axes, op);
+  const sizes = axes.map((k) => x.shape[k]!);
+  if (sizes.includes(0))
     throw new ArgumentError(expected(op, 'elements along the axes', `the shape ${formatShape(x.shape)}`));
-  return { rows: inRows(x, axes), reduced, axes };
+  const { extent } = x;
+  const isWithin = extent !== undefined && axes.includes(extent.axis);
+  const alike = (values: Expr, behind: Scalar): Expr =>
+    inRows(isWithin ? withinLength({ ...values, extent }, behind) : upToBound(values), axes);
+  const placed = (values: Expr): Expr => {
+    const reduced = throughBound(like, ({ shape }) => reshape(values, shape));
+    return keepdims ? keepAxes(reduced, x, axes) : reduced;
+  };
+  const count = sizeOfShape(sizes);
+  return {
+    rows: alike(x, lastInOrder(x.dtype, false)),
+    count: isWithin ? scaleLength(extent.length, count / x.shape[extent.axis]!) : count,
+    alike,
+    placed,
+  };
 }
 
 function inRows(x: Expr, axes: readonly number[]): Expr {
   const kept = x.shape.filter((_, k) => !axes.includes(k));
-  const count = axes.reduce((product, k) => product * x.shape[k]!, 1);
+  const count = sizeOfShape(axes.map((k) => x.shape[k]!));
   const last = axes.map((_, k) => x.shape.length - axes.length + k);
   return reshape(moveaxis(x, axes, last), [...kept, count]);
 }
@@ -98,39 +125,41 @@ function weighted(
   x: Expr,
   probabilities: readonly number[],
   method: QuantileMethod,
-  { axis, keepdims = false, weights }: QuantileOptions,
+  options: QuantileOptions,
   isNaNLeftOut: boolean,
 ): Expr[] {
   if (method !== 'inverted_cdf')
     throw new ArgumentError(expected(op, "method: 'inverted_cdf' beside weights", `'${method}'`));
-  const { rows, reduced, axes } = rowsOf(op, x, axis);
-  const given = toExpr(op, weights!);
+  const { rows, count, alike, placed } = rowsOf(op, x, options);
+  if (typeof count !== 'number' && !isFloat(x.dtype)) needSizes(op, x);
+  const given = toExpr(op, options.weights!);
   if (isComplex(given.dtype)) throw new DTypeError(expected(op, 'real weights', given.dtype));
-  const beside = broadcast(alongAxes(op, 'weights', given, x, axes), x.shape);
+  const axes = ascendingAxes(op, options.axis, x.shape.length);
+  const met = alongAxes(op, 'weights', given, x, axes);
+  meetingExtent(op, [x, met], x.shape);
+  const beside = broadcast(upToBound(met), x.shape);
   // NaN is last, and what weighs nothing there is no element.
   const along =
     isNaNLeftOut && isFloat(x.dtype)
-      ? map('where', [map('isnan', [x]), constant(0, beside.dtype), beside])
+      ? map('where', [map('isnan', [upToBound(x)]), constant(0, beside.dtype), beside])
       : beside;
   const order = argsort(rows);
   const ordered = takeAlongAxis(rows, order, -1, { mode: 'clip' });
-  const parts = takeAlongAxis(cast(inRows(along, axes), 'float64'), order, -1, { mode: 'clip' });
+  const parts = takeAlongAxis(cast(alike(along, 0), 'float64'), order, -1, { mode: 'clip' });
   const sums = cumulativeSum(parts, -1);
   const shares = map('divide', [sums, slice(sums, '...', [-1, null])]);
   const last = rows.shape.length - 1;
-  const count = rows.shape[last]!;
-  const hasNaN = isFloat(x.dtype) && !isNaNLeftOut ? map('isnan', [slice(ordered, '...', -1)]) : undefined;
+  const hasNaN = isFloat(x.dtype) && !isNaNLeftOut ? map('isnan', [lastOf(ordered, count)]) : undefined;
   return probabilities.map((q) => {
     // Elements of no weight before all others are none of the probability 0.
     const isBefore = map('logicalOr', [map('less', [shares, q]), map('equal', [shares, 0])]);
     const before = map('minimum', [
       reduce('sum', cast(isBefore, 'int64'), [last]),
-      constant(count - 1, 'int64'),
+      constant(rows.shape[last]! - 1, 'int64'),
     ]);
-    const index = reshape(before, [...before.shape, 1]);
-    const value = reshape(takeAlongAxis(ordered, index, -1, { mode: 'clip' }), before.shape);
-    const whole = hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, x.dtype), value]);
-    const shaped = reshape(whole, reduced);
-    return keepdims ? keepAxes(shaped, x, axes) : shaped;
+    const value = elementOfRows(ordered, before);
+    return placed(
+      hasNaN === undefined ? value : map('where', [hasNaN, constant(Number.NaN, x.dtype), value]),
+    );
   });
 }

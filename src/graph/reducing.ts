@@ -8,6 +8,7 @@ import { DTYPE_INFO, type DType, isComplex, isHalf, isInteger } from './dtype.js
 import type { Expr } from './expr.js';
 import { formatShape, formatValue } from './format.js';
 import { cast, checkDType, map, meetingDType, type Operand, reduce } from './infer.js';
+import { lineOf } from './lines.js';
 import { REDUCTIONS, type ReductionName, reductionRow } from './reductions.js';
 import { ascendingAxes, sameShape } from './shape.js';
 import { reshape } from './view-nodes.js';
@@ -46,7 +47,9 @@ export function reduceAlong(
   axes: readonly number[],
   keepdims = false,
 ): Expr {
-  const reduced = reduce(reduction, x, axes, op);
+  // An index in C order counts the elements that are there.
+  const isInLine = x.extent !== undefined && reductionRow(reduction).indexed && axes.length > 1;
+  const reduced = isInLine ? reduce(reduction, lineOf(x), [0], op) : reduce(reduction, x, axes, op);
   return keepdims ? keepAxes(reduced, x, axes) : reduced;
 }
 

@@ -13,7 +13,7 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { type DType, isHalf, type Scalar } from './dtype.js';
 import type { Expr } from './expr.js';
-import { throughBound, unknownSize, upToBound, withExtent } from './extent.js';
+import { throughBound, upToBound, withExtent } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { cast, checkDType, constant, neutral, reduce, withinLength } from './infer.js';
@@ -213,7 +213,7 @@ function along(
   scan: (lines: Expr) => Expr,
 ): Expr {
   if (x.extent !== undefined) {
-    if ((axis === null || axis === undefined) && x.shape.length > 1) throw unknownSize(op, x);
+    if (axis === null && x.shape.length > 1) return along(op, flatten(x), null, behind, scan);
     const isWithin = normalizeAxis(op, axis ?? 0, x.shape.length) === x.extent.axis;
     const filled = isWithin && behind !== undefined ? withinLength(x, behind) : upToBound(x);
     return throughBound(x, () => along(op, filled, axis, behind, scan));

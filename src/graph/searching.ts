@@ -14,6 +14,7 @@ import { formatShape, formatValue } from './format.js';
 import { take } from './indexing.js';
 import { cast, constant, map, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
+import { firstBehind } from './lines.js';
 import { areMembers, checkReal, realPositions } from './members.js';
 import type { Side } from './positions.js';
 import { meetingMeanDType, throughFloat32 } from './reducing.js';
@@ -68,14 +69,18 @@ export function searchsorted(
 export function isin(x: Expr, test: Operand, options?: { readonly invert?: boolean }): Expr {
   checkOptions('isin', options, ['invert']);
   const values = toExpr('isin', test);
-  needSizes('isin', values);
-  const sorted = sort(values, null);
+  const { extent } = values;
+  const sorted = sort(firstBehind(values), null);
   const size = sorted.shape[0]!;
   const invert = options?.invert ?? false;
   for (const array of [sorted, x]) checkReal('isin', array);
-  return throughBound(x, (bound) =>
-    size === 0 ? broadcast(constant(invert, 'bool'), bound.shape) : areMembers(bound, sorted, invert),
-  );
+  return throughBound(x, (bound) => {
+    if (size === 0) return broadcast(constant(invert, 'bool'), bound.shape);
+    const are = areMembers(bound, sorted, invert);
+    if (extent === undefined) return are;
+    const isNone = map('equal', [extent.length, 0]);
+    return invert ? map('logicalOr', [are, isNone]) : map('logicalAnd', [are, map('logicalNot', [isNone])]);
+  });
 }
 
 /**
@@ -136,6 +141,7 @@ export function interp(x: Expr, places: Operand, heights: Operand, options?: Int
     if (end !== undefined && typeof end !== 'number')
       throw new ArgumentError(expected(op, 'numbers as left and right', formatValue(end)));
   const [at, given] = [toExpr(op, places), toExpr(op, heights)];
+  for (const array of [at, given]) needSizes(op, array);
   for (const array of [x, at, given]) checkReal(op, array);
   for (const array of [at, given]) checkLine(op, array);
   const size = at.shape[0]!;

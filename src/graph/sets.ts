@@ -7,11 +7,13 @@
  */
 import { DTypeError, expected } from '../host/errors.js';
 import { distinctIn, firsts, isForTable, placesWhere, uniqueIn } from './compaction.js';
-import { isComplex } from './dtype.js';
+import { isComplex, isFloat } from './dtype.js';
 import type { Expr } from './expr.js';
+import { upToBound, withExtent } from './extent.js';
 import { sizeOfShape } from './graph.js';
 import { cast, constant, map, meetingDType, type Operand, toExpr } from './infer.js';
 import { concat } from './joins.js';
+import { firstBehind } from './lines.js';
 import { isin } from './searching.js';
 import { sort } from './sorting.js';
 import { broadcast, gather } from './view-nodes.js';
@@ -27,8 +29,21 @@ import { flatten } from './views.js';
  */
 export function uniqueValues(x: Expr): Expr {
   if (sizeOfShape(x.shape) === 0) return broadcast(constant(0, x.dtype), [0]);
-  const sorted = sort(x, null);
-  return isForTable(x) ? uniqueIn(flatten(x), sorted) : distinctIn(sorted);
+  const line = flatten(x);
+  if (line.extent === undefined) return distinctOf(line);
+  const { length } = line.extent;
+  const behind = map('subtract', [line.shape[0]!, length]);
+  // Each NaN behind the length is a distinct one; an element that is there is none.
+  const hasNaN = isFloat(x.dtype) || isComplex(x.dtype);
+  const found = hasNaN ? distinctIn(upToBound(sort(line))) : distinctOf(firstBehind(line));
+  const count = found.extent!.length;
+  return withExtent(found, 0, hasNaN ? map('subtract', [count, behind]) : map('minimum', [count, length]));
+}
+
+/** The distinct elements of a line that is as long as its shape says. */
+function distinctOf(line: Expr): Expr {
+  const sorted = sort(line);
+  return isForTable(line) ? uniqueIn(line, sorted) : distinctIn(sorted);
 }
 
 /**
@@ -54,7 +69,7 @@ export function union(x: Expr, other: Operand): Expr {
 export function intersect(x: Expr, other: Operand): Expr {
   const test = toExpr('intersect', other);
   const sorted = sort(realIn('intersect', x, meetingDType('intersect', [x, test])), null);
-  return chosenFrom(sorted, (line) => map('logicalAnd', [firsts(line), isin(line, test)]));
+  return chosenFrom(sorted, (line) => isin(line, test));
 }
 
 /**
@@ -68,7 +83,7 @@ export function intersect(x: Expr, other: Operand): Expr {
 export function setdiff(x: Expr, other: Operand): Expr {
   const sorted = sort(realIn('setdiff', x, x.dtype), null);
   const test = toExpr('setdiff', other);
-  return chosenFrom(sorted, (line) => map('logicalAnd', [firsts(line), isin(line, test, { invert: true })]));
+  return chosenFrom(sorted, (line) => isin(line, test, { invert: true }));
 }
 
 function realIn(op: string, x: Expr, dtype: Expr['dtype']): Expr {
@@ -76,8 +91,10 @@ function realIn(op: string, x: Expr, dtype: Expr['dtype']): Expr {
   return cast(x, dtype);
 }
 
-function chosenFrom(line: Expr, choose: (line: Expr) => Expr): Expr {
+/** The distinct elements of a line in order of which others hold. */
+function chosenFrom(sorted: Expr, isChosen: (line: Expr) => Expr): Expr {
+  const line = upToBound(sorted);
   if (sizeOfShape(line.shape) === 0) return broadcast(constant(0, line.dtype), [0]);
-  const places = placesWhere('uniqueValues', choose(line));
+  const places = placesWhere('uniqueValues', map('logicalAnd', [firsts(sorted), isChosen(line)]));
   return gather(line, places, 0, 'clip', places.shape);
 }

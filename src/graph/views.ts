@@ -9,6 +9,7 @@ import { expected, ShapeError } from '../host/errors.js';
 import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
+import { lineOf } from './lines.js';
 import {
   type Axes,
   broadcastShapes,
@@ -59,7 +60,7 @@ export function reshape(x: Expr, ...shape: Sizes): Expr {
  * //=> [1. 2. 3. 4.]
  */
 export function flatten(x: Expr): Expr {
-  return reshapeTo(x, [sizeOfShape(x.shape)]);
+  return lineOf(x);
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   ShapeError,
   stack,
   uniqueCounts,
+  uniqueInverse,
   zeros,
 } from '../../src/index.js';
 
@@ -149,6 +150,11 @@ describe('a size that depends on data', () => {
       [-4, 4],
     ]);
     expect(await valuesOf(columns.sum(1))).toEqual([0, 5]);
+    // Indices in C order count the elements that are there.
+    expect(await valuesOf(x.mul(-1).compress([true, false, false, true], 1).argmax())).toBe(1n);
+    expect(await valuesOf(columns.argmax(null, { keepdims: true }))).toEqual([[0n]]);
+    expect(await valuesOf(columns.mul(-1).argmin())).toBe(0n);
+    expect(await valuesOf(columns.add(lazy([[0], [9]])).argmax())).toBe(5n);
   });
 
   it('may be 0: sums of none are 0, means NaN', async () => {
@@ -163,6 +169,28 @@ describe('a size that depends on data', () => {
     expect(sums[4]!.shape).toEqual([0]);
   });
 
+  it('is that of order statistics, and of sets', async () => {
+    expect(await valuesOf(some.median())).toBe(3);
+    expect(await valuesOf(columns.quantile([0, 0.25], 1))).toEqual([
+      [-5, 0],
+      [-1.5, 1],
+    ]);
+    expect(await valuesOf(columns.median(0))).toEqual([1.5, 2, -1]);
+    expect(await valuesOf(some.astype('int32').percentile(75, { method: 'weibull' }))).toBe(5);
+    expect(await valuesOf(none.astype('int32').median())).toBeNaN();
+    const { values, inverseIndices } = uniqueInverse(columns);
+    expect(await valuesOf(values)).toEqual([-5, 0, 2, 3]);
+    expect(await valuesOf(inverseIndices)).toEqual([
+      [3n, 2n, 0n],
+      [1n, 2n, 3n],
+    ]);
+    expect(await valuesOf(uniqueCounts(some).counts)).toEqual([2n, 2n, 1n]);
+    expect(await valuesOf(some.union(none).setdiff(lazy(Float32Array.of(3))))).toEqual([2, 7]);
+    expect(await valuesOf(lazy([2, 4, 7]).isin(some))).toEqual([true, false, true]);
+    expect(await valuesOf(lazy([2, 4, 7]).isin(none, { invert: true }))).toEqual([true, true, true]);
+    expect(await valuesOf(some.sort().searchsorted(lazy(Float32Array.of(0, 3, 9))))).toEqual([0n, 2n, 5n]);
+  });
+
   it('is checked where it is an index', async () => {
     const wrong = lazy([1, 2]).take(nonzero(x.ravel().less(0))[0]!);
     await expect(wrong.compute()).rejects.toThrow(/axis 0 of 2 elements: 3\n.*extent\.test/);
@@ -174,15 +202,11 @@ describe('a size that depends on data', () => {
     ['flip', () => some.flip()],
     ['roll', () => some.roll(8)],
     ['stack', () => stack([some, x.ravel()])],
-    ['median', () => some.median()],
-    ['cumulativeSum', () => columns.cumulativeSum(null)],
+    ['quantile', () => some.astype('int32').quantile(0.5, { method: 'lower' })],
     ['slice', () => some.slice(0)],
     ['take', () => some.take([0])],
-    ['searchsorted', () => some.searchsorted(2)],
-    ['isin', () => x.isin(some)],
     ['digitize', () => x.digitize(some)],
     ['argwhere', () => argwhere(some)],
-    ['uniqueCounts', () => uniqueCounts(some)],
     ['add', () => some.add(lazy(new Float32Array(8)))],
     ['add', () => some.add(x.slice(x.less(0)))],
   ])('is refused by %s, with what to do', (name, act) => {

@@ -1,0 +1,150 @@
+/**
+ * Functions of arrays with an axis whose size depends on data: the bits, shapes and dtypes that they give of the same
+ * elements in an array of known sizes, which other tests hold beside NumPy's.
+ */
+import { describe, expect, it } from 'vitest';
+import { type DType, isFloat } from '../../src/graph/dtype.js';
+import { compute, type Lazy, lazy, uniqueAll, uniqueCounts, uniqueInverse } from '../../src/index.js';
+import { run } from '../support/api.js';
+import { backends } from '../support/backends.js';
+import { type HostArray, sizeOf, toScalars } from '../support/host.js';
+import { Draw } from '../support/random.js';
+
+/** An array of such a size, another one of the same, and one that they were chosen from. */
+interface Given {
+  readonly x: Lazy;
+  readonly y: Lazy;
+  readonly whole: Lazy;
+}
+type Case = (given: Given, draw: Draw, axis: number) => Lazy | readonly Lazy[];
+
+const SETS: Readonly<Record<string, Case>> = {
+  uniqueValues: ({ x }) => x.uniqueValues(),
+  uniqueCounts: ({ x }) => Object.values(uniqueCounts(x)),
+  uniqueInverse: ({ x }) => Object.values(uniqueInverse(x)),
+  uniqueAll: ({ x }) => Object.values(uniqueAll(x)),
+  union: ({ x, whole }) => x.union(whole.add(1)),
+  'union of two': ({ x, y }) => x.union(y),
+  intersect: ({ x, y, whole }) => [x.intersect(y), x.intersect(whole), whole.intersect(y)],
+  setdiff: ({ x, y, whole }) => [x.setdiff(y), x.setdiff(whole), whole.setdiff(y)],
+  isin: ({ x, y, whole }, draw) => {
+    const invert = draw.below(2) === 0;
+    return [x.isin(y, { invert }), whole.isin(y, { invert })];
+  },
+};
+
+const ORDERS: Readonly<Record<string, Case>> = {
+  ravel: ({ x }) => [x.ravel(), x.flatten().cumulativeMax(0)],
+  'sort of all': ({ x }, draw) => x.sort(null, { descending: draw.below(2) === 0 }),
+  'argsort of all': ({ x }, draw) => x.argsort(null, { descending: draw.below(2) === 0 }),
+  'a scan of all': ({ x }) => x.cumulativeMax(null),
+  searchsorted: ({ x, y, whole }, draw) => {
+    const side = draw.of(['left', 'right'] as const);
+    const line = x.sort(null);
+    return [line.searchsorted(whole, null, { side }), line.searchsorted(y, null, { side })];
+  },
+};
+
+const METHODS = [
+  'linear',
+  'midpoint',
+  'hazen',
+  'weibull',
+  'median_unbiased',
+  'averaged_inverted_cdf',
+] as const;
+const SELECTING = ['lower', 'higher', 'nearest', 'inverted_cdf', 'closest_observation'] as const;
+
+const axesOf = (x: Lazy, draw: Draw): number | number[] | null =>
+  draw.of([null, draw.below(x.ndim), x.ndim > 1 ? [0, x.ndim - 1] : [0]]);
+
+const QUANTILES: Readonly<Record<string, Case>> = {
+  median: ({ x }, draw) => {
+    const [axes, keepdims] = [axesOf(x, draw), draw.below(2) === 0];
+    return [x.median(axes, { keepdims }), x.nanMedian(axes, { keepdims })];
+  },
+  quantile: ({ x }, draw) => {
+    const methods = isFloat(x.dtype) ? [...METHODS, ...SELECTING] : METHODS;
+    const options = { keepdims: draw.below(2) === 0, method: draw.of(methods) };
+    const [q, axes] = [draw.of([0.5, 0, 1, [0.25, 0.75], [0.1, 0.5, 0.99]]), axesOf(x, draw)];
+    return [x.quantile(q, axes, options), x.nanQuantile(q, axes, options)];
+  },
+  percentile: ({ x }, draw) => x.percentile([0, 30, 100], axesOf(x, draw)),
+  'quantile by weights': ({ x }, draw) => {
+    const weights = x.astype('bool').astype('float64').add(1);
+    const [axes, values] = [axesOf(x, draw), isFloat(x.dtype) ? x : x.astype('float64')];
+    const options = { method: 'inverted_cdf', weights } as const;
+    return [values.quantile([0, 0.4, 1], axes, options), values.nanQuantile(0.5, axes, options)];
+  },
+};
+
+const CASES: Readonly<Record<string, Case>> = { ...SETS, ...ORDERS, ...QUANTILES };
+
+const DTYPES = ['float32', 'int32', 'uint8', 'float64', 'int64', 'bool', 'float16'] as const;
+const SHAPES = [
+  [9],
+  [40],
+  [1],
+  [2],
+  [3, 4],
+  [4, 3],
+  [2, 3, 4],
+  [3, 1],
+  [1, 5],
+  [3, 2, 1],
+  [0, 4],
+  [4, 0],
+] as const;
+
+/** Few different numbers, so that some are equal; those that sorts put last, and others that are not equal to themselves. */
+function numbers(draw: Draw, dtype: DType, count: number): number[] {
+  const rare = isFloat(dtype)
+    ? [Number.NaN, -0, 0, Number.POSITIVE_INFINITY]
+    : dtype === 'uint8'
+      ? [255]
+      : [1];
+  return Array.from({ length: count }, () => (draw.below(6) === 0 ? draw.of(rare) : draw.below(7)));
+}
+
+function givenOf(draw: Draw): {
+  readonly whole: Lazy;
+  readonly choose: (x: Lazy) => Lazy;
+  readonly axis: number;
+} {
+  const [dtype, shape]: [DType, number[]] = [draw.of(DTYPES), [...draw.of(SHAPES)]];
+  const count = shape.reduce((product, size) => product * size, 1);
+  const whole = lazy(Float64Array.from(numbers(draw, dtype, count)))
+    .reshape(shape)
+    .astype(dtype);
+  const axis = draw.below(shape.length);
+  const rate = draw.below(5);
+  const kept = Uint8Array.from({ length: shape[axis]! }, () => (draw.below(4) < rate ? 1 : 0));
+  const mask = lazy(kept).astype('bool');
+  return { whole, axis, choose: (x) => x.compress(mask, axis) };
+}
+
+const known = async (...arrays: Lazy[]): Promise<Lazy[]> =>
+  (await compute(arrays, { device: 'cpu' })).map((array) => lazy(array as unknown as Lazy));
+
+describe.each(backends())('arrays of sizes that depend on data on %s', (device) => {
+  const times = device.startsWith('cuda') ? 3 : 15;
+  it.each(Object.entries(CASES))(`%s: as of known sizes, ${times} times`, async (name, make) => {
+    for (let seed = 1; seed <= times; seed++) {
+      const { whole, choose, axis } = givenOf(new Draw(seed));
+      const other = whole.astype('float64').add(1).astype(whole.dtype);
+      const made = { x: choose(whole), y: choose(other), whole };
+      const [x, y, all] = await known(made.x, made.y, whole);
+      const isNone = name in QUANTILES && x!.size === 0;
+      if (isNone && whole.size === 0) continue;
+      const found = await run(device, [make(made, new Draw(seed), axis)].flat());
+      // Of no elements NaN, where a call by itself refuses them.
+      const wanted = isNone
+        ? found.map(({ dtype, shape }) => [dtype, shape, Array(sizeOf(shape)).fill(Number.NaN)])
+        : valuesOf(await run(device, [make({ x: x!, y: y!, whole: all! }, new Draw(seed), axis)].flat()));
+      expect(valuesOf(found), `seed ${seed}: ${whole}`).toEqual(wanted);
+    }
+  });
+});
+
+const valuesOf = (arrays: readonly HostArray[]): unknown[] =>
+  arrays.map((array) => [array.dtype, array.shape, toScalars(array)]);
