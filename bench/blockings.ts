@@ -7,8 +7,8 @@
  *        --most: the largest kernels have 2^most elements; held out: kernels that no rate was fitted to
  */
 import { parseArgs } from 'node:util';
-import { blockingsOf, planTape, tapeBy } from '../src/codegen/cpu/tape.js';
-import { printBlocking } from '../src/codegen/cpu/tape-blocking.js';
+import { planTape, tapeBy, walksOf } from '../src/codegen/cpu/tape.js';
+import { printWalk } from '../src/codegen/cpu/tape-plan.js';
 import { timeTape } from '../src/exec/native/native.js';
 import { deviceNamed } from '../src/exec/targets/device.js';
 import type { Kernel } from '../src/fusion/kernel/kernel.js';
@@ -38,9 +38,9 @@ interface Compared {
 }
 
 async function compare(one: CostCase, kernel: Kernel): Promise<Compared> {
-  const ways = blockingsOf(kernel).map((blocking) => ({
-    text: printBlocking(blocking),
-    tape: tapeBy(kernel, blocking),
+  const ways = walksOf(kernel).map(({ blocking, triangle }) => ({
+    text: printWalk({ blocking, triangle }),
+    tape: tapeBy(kernel, blocking, triangle),
     seconds: Number.POSITIVE_INFINITY,
   }));
   for (let turn = 0; turn < Number(options.turns); turn++)
@@ -48,7 +48,7 @@ async function compare(one: CostCase, kernel: Kernel): Promise<Compared> {
       const seconds = await timeTape(way.tape, TURN_MS);
       way.seconds = Math.min(way.seconds, seconds);
     }
-  const own = printBlocking(planTape(kernel).blocking);
+  const own = printWalk(planTape(kernel));
   const chosen = ways.find(({ text }) => text === own)!;
   const fastest = ways.reduce((a, b) => (b.seconds < a.seconds ? b : a));
   return { one, chosen, fastest };
@@ -61,7 +61,7 @@ const found: Compared[] = [];
 for (const one of cases) {
   if (options.only !== '' && !options.only.split(',').includes(one.family)) continue;
   const step = stepOf(one, deviceNamed('cpu'));
-  if (step !== undefined && blockingsOf(step.kernel).length > 1) found.push(await compare(one, step.kernel));
+  if (step !== undefined && walksOf(step.kernel).length > 1) found.push(await compare(one, step.kernel));
 }
 
 const shareOf = ({ chosen, fastest }: Compared): number => fastest.seconds / chosen.seconds;

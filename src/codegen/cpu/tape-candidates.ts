@@ -166,6 +166,27 @@ export function candidates(kernel: Kernel, levels: Levels, run = CHUNK): Blockin
   return inTakenRows(kernel, withoutRepeats(found));
 }
 
+/** Blocks of half and of twice the rows, and of half and of twice the lanes where these are whole chunks. */
+export function resizedBlocks(kernel: Kernel, blocking: Blocking): readonly Blocking[] {
+  const sizes = sizesOf(kernel);
+  const { laneAxes, take, inner, rowAxis, rows } = blocking;
+  const [lanes] = laneAxes;
+  const found: Blocking[] = [];
+  if (rowAxis >= 0) {
+    const extent = rowAxis === lanes ? Math.floor(sizes[rowAxis]! / take) : sizes[rowAxis]!;
+    const most = rowAxis < kernel.parallel.length ? Math.min(extent, MOST_RESULT_ROWS) : extent;
+    for (const other of [rows / 2, 2 * rows])
+      if (Number.isInteger(other) && other > 1 && other <= most) found.push({ ...blocking, rows: other });
+  }
+  // Rows that are results of their own hold all there is to reduce.
+  const isWhole = lanes !== undefined && lanes >= kernel.parallel.length && rowAxis < kernel.parallel.length;
+  if (lanes !== undefined && rowAxis !== lanes && !(isWhole && rowAxis >= 0))
+    for (const other of [take / 2, 2 * take])
+      if (Number.isInteger(other) && (other * inner) % CHUNK === 0 && other <= sizes[lanes]!)
+        found.push({ ...blocking, take: other, width: other * inner });
+  return found;
+}
+
 /**
  * Of a kernel that takes elements in windows of indices, the blocks within one row of what it takes from, where there are
  * such: a window is then a stretch of that row, else of all rows of a block with what lies between.

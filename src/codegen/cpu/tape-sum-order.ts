@@ -17,7 +17,7 @@ import { type Levels, levelsOf } from '../../fusion/kernel/levels.js';
 import { byteLengthOf, dtypeCode } from '../../graph/dtype.js';
 import { CHUNK } from '../../shared/layout.js';
 import { type Blocking, laneKindOf, loopsOf, startOf } from './tape-blocking.js';
-import { candidates } from './tape-candidates.js';
+import { candidates, resizedBlocks } from './tape-candidates.js';
 import { byTime, SINGLE } from './tape-cost.js';
 import { slotElements } from './tape-slots.js';
 
@@ -211,10 +211,16 @@ function inOrderByTime(kernel: Kernel, levels: Levels): readonly Blocking[] {
 /** The blockings with the bits of the cheapest, from that one on. */
 export function layoutsAlike(kernel: Kernel, levels: Levels): readonly Blocking[] {
   const [first, ...others] = inOrderByTime(kernel, levels);
+  return [first!, ...others.filter(isAlike(kernel, first!))];
+}
+
+/** The same blockings in blocks of half and of twice the size, with the same bits. */
+export const resized = (kernel: Kernel, blocking: Blocking): readonly Blocking[] =>
+  resizedBlocks(kernel, blocking).filter(isAlike(kernel, blocking));
+
+/** Whether a blocking has the bits of another. */
+function isAlike(kernel: Kernel, other: Blocking): (blocking: Blocking) => boolean {
   const isFree = !reductionsOf(kernel).some(({ position }) => isOrdered(kernel, position));
-  const order = orderOfSums(kernel, first!);
-  return [
-    first!,
-    ...others.filter((each) => isFree || (order !== undefined && orderOfSums(kernel, each) === order)),
-  ];
+  const order = orderOfSums(kernel, other);
+  return (each) => isFree || (order !== undefined && orderOfSums(kernel, each) === order);
 }

@@ -39,13 +39,13 @@ import {
 } from '../../shared/layout.js';
 import { LruCache } from '../../shared/lru-cache.js';
 import { inWindows } from '../cuts/pitch.js';
-import { type Blocking, laneKindOf, laneModeOf, rowStrideOf } from './tape-blocking.js';
+import { type Blocking, laneKindOf, laneModeOf, printBlocking, rowStrideOf } from './tape-blocking.js';
 import { prepare } from './tape-domain.js';
 import { operandsOf } from './tape-fuse.js';
 import { planInTiles } from './tape-phase-memory.js';
 import { planBy, type TapePlan, type Walk } from './tape-plan.js';
 import type { Section, TapeOp } from './tape-registers.js';
-import { blockingsInOrder, layoutInOrder, layoutsAlike } from './tape-sum-order.js';
+import { blockingsInOrder, layoutInOrder, layoutsAlike, resized } from './tape-sum-order.js';
 import { layoutInTriangle, squareKernel, squareOffsets, type Triangle } from './tape-triangle.js';
 
 /** A kernel as plain data for the addon. */
@@ -133,12 +133,18 @@ export function blockingsOf(source: Kernel): readonly Blocking[] {
   return blockingsInOrder(kernel, levelsOf(kernel));
 }
 
-/** How a kernel may be walked with the same bits: as it is, first, then by what is thought to take least. */
+/**
+ * How a kernel may be walked with the same bits: as it is, first, then in blocks of half and twice the size, then by what
+ * is estimated to take least.
+ */
 export function walksOf(source: Kernel): readonly Walk[] {
   const kernel = prepare(source);
   const { blocking, triangle } = wholeLayout(source);
-  const alike = layoutsAlike(kernel, levelsOf(kernel)).map((blocking): Walk => ({ blocking }));
-  return triangle === undefined ? alike : [{ blocking, triangle }, ...alike];
+  const [first, ...others] = layoutsAlike(kernel, levelsOf(kernel)) as [Blocking, ...Blocking[]];
+  const alike = new Map(
+    [first, ...resized(kernel, first), ...others].map((each) => [printBlocking(each), { blocking: each }]),
+  );
+  return [...(triangle === undefined ? [] : [{ blocking, triangle }]), ...alike.values()];
 }
 
 export const tapeBy = (source: Kernel, blocking: Blocking, triangle?: Triangle): TapeSpec =>

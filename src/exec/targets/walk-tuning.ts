@@ -16,8 +16,8 @@ import type { Device } from './device.js';
 import { explainTuned, type Schedules } from './kernel-tuning.js';
 import type { StepRun } from './target.js';
 
-/** Walks of a kernel at most: those that are predicted to take least. */
-const MOST_WALKS = 8;
+/** Walks of a kernel at most. */
+const MOST_WALKS = 10;
 /** Milliseconds of runs of one in a turn, and turns; after the first, those that are slower than the fastest by this part rest. */
 const MILLISECONDS = 3;
 const TURNS = 3;
