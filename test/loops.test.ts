@@ -18,6 +18,7 @@ import {
   RangeArgumentError,
   resultType,
   ShapeError,
+  sparse,
   where,
   whileLoop,
   zeros,
@@ -399,5 +400,39 @@ describe('a long loop', () => {
     await y.compute({ device, onProgress: ({ tiles, totalTiles }) => reports.push([tiles, totalTiles]) });
     expect(reports.at(-1)).toEqual([30_000, 30_000]);
     for (const [tiles] of reports) expect(tiles).toBeLessThanOrEqual(30_000);
+  });
+});
+
+describe('sparse matrices in loops', () => {
+  const line = lazy(Int32Array.of(0, 1, 2));
+  const starts = lazy(Int32Array.of(0, 1, 2, 3));
+  const data = lazy([1, 2, 3]);
+
+  it('are refused where a step changes what is stored where', () => {
+    const sums = (indices: Lazy, indptr: Lazy): Lazy =>
+      sparse
+        .csr({ data, indices, indptr }, [3, 3])
+        .matmul(lazy([1, 1, 1]))
+        .sum()
+        .astype('int32');
+    const wanted = 'expected a sparse matrix that no step of a loop changes';
+    expect(() => iterate(2, starts, (s) => s.add(sums(line, s)))).toThrow(wanted);
+    expect(() => iterate(2, line, (s) => s.add(sums(s, starts)))).toThrow(wanted);
+  });
+
+  it('are made of coordinates that a step computes, which are looked at', async () => {
+    const walk = (most: number): Lazy =>
+      iterate(2, line, (row) =>
+        sparse
+          .coo({ data, row, col: line }, [3, 3])
+          .matmul(lazy([1, 1, 1]))
+          .mul(0)
+          .astype('int32')
+          .add(row.add(1).remainder(most)),
+      );
+    expect((await walk(3).compute({ device })).toArray()).toEqual([2, 0, 1]);
+    await expect(walk(4).compute({ device })).rejects.toThrow(
+      /\[sparse.coo: row\] expected indices from 0 to 2 for axis 0 of 3 elements: 3\n +made at .*loops\.test/,
+    );
   });
 });

@@ -59,6 +59,9 @@ export function iterate<const States extends readonly ArrayLike[]>(
  * With `every: k` the results are the states after k, 2k, 3k … steps along a new first axis, of size ⌊n / k⌋;
  * the first state is not among them.
  *
+ * Indices that a step computes are looked at in each step, unless they cannot be out of range or have a `mode`: the first one
+ * out of range is a RangeArgumentError of the compute, which gives no result.
+ *
  * Throws a RangeArgumentError for counts that are no whole numbers, a ShapeError or DTypeError for states
  * that change theirs.
  *

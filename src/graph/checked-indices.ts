@@ -30,12 +30,13 @@ export function checkedIndices(x: Expr): readonly CheckedIndices[] {
     const indices = upToLastStart(stored, starts);
     return [
       ...checkedStarts(op, starts, stored.shape[0]!, site),
-      { indices, op: `${op}: indices`, axis: 1, from: 0, size: columns, site },
+      { indices, op: `${op}: indices`, axis: 1, from: 0, size: columns, isReliedOn: true, site },
     ];
   }
   if (x.routine === 'sparseGather' && isGivenNumbers(x.parameters[0]!)) {
     const size = x.inputs[1]!.shape[0]! - 1;
-    return [{ indices: asGiven(x.inputs[0]!), op: x.asked ?? 'take', axis: 0, from: -size, size, site }];
+    const range = { axis: 0, from: -size, size, isReliedOn: true, site };
+    return [{ indices: asGiven(x.inputs[0]!), op: x.asked ?? 'take', ...range }];
   }
   if (x.routine !== 'bins' && x.routine !== 'binSums') return NONE;
   const { bins: size, mode } =
@@ -52,7 +53,7 @@ function checkedStarts(
   stored: number,
   site: CheckedIndices['site'],
 ): readonly CheckedIndices[] {
-  const range = { axis: 0, from: 0, size: stored + 1, site };
+  const range = { axis: 0, from: 0, size: stored + 1, isReliedOn: true, site };
   return [
     { indices: starts, op: `${op}: indptr`, begins: true, ...range },
     { indices: rowLengths(starts), op: `${op}: differences of indptr`, ...range },

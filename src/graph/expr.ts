@@ -360,6 +360,16 @@ export interface LoopBody extends LoopCount {
   readonly next: readonly Expr[];
   /** Indices in the body that have to be in range before it runs: no step changes them. */
   readonly checked: readonly CheckedIndices[];
+  /** Indices that each step looks at by itself. */
+  readonly stepChecks: readonly StepCheck[];
+}
+
+/** Indices that the steps of a loop change (`step-checks.ts`). */
+export interface StepCheck extends Pick<CheckedIndices, 'op' | 'axis' | 'from' | 'size' | 'site'> {
+  /** The state that has the first one out of range, as int64; 0 while there is none. */
+  readonly state: number;
+  /** Whether that are the bits of a uint64. */
+  readonly isUnsigned: boolean;
 }
 
 /** Indices from `from` up to `size` of an axis, of which others are an error. */
@@ -371,6 +381,8 @@ export interface CheckedIndices {
   readonly size: number;
   /** Whether the least of them has to be `from`. */
   readonly begins?: boolean;
+  /** Whether what follows relies on them, where a gather by itself reads nothing outside of its axis. */
+  readonly isReliedOn?: boolean;
   readonly site: Site | undefined;
 }
 

@@ -4,18 +4,27 @@
  *
  *     x → x * exp(w)      →   arguments x, e: x * e, with e = exp(w) captured
  *
- * Called by `loops.ts` of the public API, which calls the user's functions.
+ * Steps look at the indices that they change (`step-checks.ts`). Called by `loops.ts` of the public API, which calls the user's functions.
  */
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { currentSite } from '../host/site.js';
 import { checkedIndices } from './checked-indices.js';
 import { depthOf } from './depth.js';
-import type { CheckedIndices, Expr, ExprOf, LoopCount } from './expr.js';
+import type { CheckedIndices, Expr, ExprOf, LoopBody, LoopCount, StepCheck } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
-import { constant } from './infer.js';
+import { constant, map } from './infer.js';
+import { mayBeOut } from './known-range.js';
 import { opRow } from './ops.js';
 import { sameShape } from './shape.js';
+import {
+  type FoundIndices,
+  foundIndices,
+  foundInLoop,
+  nextWrong,
+  noneWrong,
+  withoutErrors,
+} from './step-checks.js';
 import { broadcast } from './view-nodes.js';
 
 /** Stands for a state in a body that is being built. */
@@ -77,12 +86,14 @@ export function loop(
     carried.map((k) => next[k]!),
     fixed,
   );
-  const body = new Closure(carried.map((k) => parameters[k]!)).close(changed);
   const place = new Map(carried.map((k, at) => [k, at]));
   const { steps, every } = count;
   const condition = count.condition === undefined ? undefined : place.get(count.condition);
-  const shared = { steps, every, condition, next: body.next, checked: body.checked };
-  const inputs = [...carried.map((k) => states[k]!), ...body.captured];
+  const body = new Closure(carried.map((k) => parameters[k]!));
+  const { stepChecks, hidden, next: all } = withChecks(body, changed, { steps, condition, every });
+  body.close(all);
+  const shared = { steps, every, condition, next: body.next, checked: body.checked, stepChecks };
+  const inputs = [...carried.map((k) => states[k]!), ...hidden, ...body.captured];
   return states.slice(0, wanted).map((state, k): Expr => {
     const kept = every === undefined ? [] : [Math.floor(steps / every)];
     const shape = [...kept, ...state.shape];
@@ -101,6 +112,38 @@ export function loop(
       weak: false,
     };
   });
+}
+
+interface WithChecks {
+  readonly stepChecks: readonly StepCheck[];
+  /** Further states before the first step. */
+  readonly hidden: readonly Expr[];
+  /** All states after a step. */
+  readonly next: readonly Expr[];
+}
+
+/** The states after a step, and behind them those that have the first indices out of range. */
+function withChecks(body: Closure, next: readonly Expr[], { steps, condition }: LoopCount): WithChecks {
+  const ofStates = body.decide(next.filter((_, k) => k !== condition));
+  // The condition is not asked behind the last step.
+  const ofCondition = condition === undefined ? [] : body.decide([next[condition]!]);
+  const found = [...ofStates, ...ofCondition];
+  if (found.length === 0) return { stepChecks: [], hidden: [], next };
+  const none = constant(0n, 'int64');
+  const wrong = found.map(() => argumentLike(none));
+  const isEnding = ofCondition.length > 0 && steps < Number.MAX_SAFE_INTEGER;
+  const counter = isEnding ? [argumentLike(none)] : [];
+  const counted = counter.map((number) => map('add', [number, 1n]));
+  const isAsked = counted.map((number) => map('less', [number, BigInt(steps)]));
+  const after = nextWrong(found, wrong, ofCondition.length, isAsked[0]);
+  for (const parameter of [...wrong, ...counter]) body.carry(parameter);
+  const goesOn = noneWrong(after);
+  const own = next.map((x, k) => (k === condition ? map('logicalAnd', [x, goesOn]) : x));
+  return {
+    stepChecks: found.map(({ found: _, ...check }, k) => ({ ...check, state: next.length + k })),
+    hidden: [...wrong, ...counter].map(() => none),
+    next: [...own, ...after, ...counted],
+  };
 }
 
 /** The states that the first `wanted` ones and the condition are computed from, those among them. */
@@ -172,67 +215,92 @@ const over = (x: Expr, inputs: readonly Expr[]): Expr =>
 function substituted(exprs: readonly Expr[], fixed: ReadonlyMap<Expr, Expr>): readonly Expr[] {
   if (fixed.size === 0) return exprs;
   const done = new Map<Expr, Expr>(fixed);
+  const loops = new Map<LoopBody, LoopBody>();
   const visit = (x: Expr): void => {
-    done.set(
-      x,
-      over(
-        x,
-        x.inputs.map((input) => done.get(input)!),
-      ),
-    );
+    const inputs = x.inputs.map((input) => done.get(input)!);
+    const made = over(x, inputs);
+    done.set(x, made.kind === 'loop' && made !== x ? { ...made, loop: looked(made.loop) } : made);
   };
-  for (const x of exprs) visitBelow(x, done, () => true, visit);
-  return exprs.map((x) => done.get(x)!);
+  const replaced = (x: Expr): Expr => {
+    visitBelow(x, done, () => true, visit);
+    return done.get(x)!;
+  };
+  /** A loop that looks ahead at the indices that it captures, of which its results share one. */
+  const looked = (body: LoopBody): LoopBody => {
+    const checked = (): CheckedIndices[] =>
+      body.checked.map((check) => ({ ...check, indices: replaced(check.indices) }));
+    const own = loops.get(body) ?? (body.checked.length === 0 ? body : { ...body, checked: checked() });
+    loops.set(body, own);
+    return own;
+  };
+  return exprs.map(replaced);
 }
 
-/** Indices that a step makes cannot be looked at before the loop runs. */
+/** Lines of sparse matrices are looked at before anything relies on them. */
 function refuseUnchecked(op: string): never {
-  const hint = "say which elements others read: { mode: 'wrap' } or { mode: 'clip' }";
-  throw new ArgumentError(expected(op, 'indices that no step of a loop changes', "mode 'raise'", hint));
+  const hint = 'a matrix, and the numbers of its rows, come from outside of the loop';
+  throw new ArgumentError(
+    expected(op, 'a sparse matrix that no step of a loop changes', 'indices that one computes', hint),
+  );
 }
 
 class Closure {
-  readonly #parameters: readonly Expr[];
+  readonly #parameters: ExprOf<'source'>[] = [];
   readonly #fates = new Map<Expr, Fate>();
   /** The arithmetic of repeated nodes, and the elements that they read. */
   readonly #costs = new Map<Expr, { readonly cost: number; readonly read: number }>();
   readonly #closed = new Map<Expr, Expr>();
   readonly captured: Expr[] = [];
   readonly checked: CheckedIndices[] = [];
+  /** Indices that steps change and that may be out of range. */
+  readonly #found: FoundIndices[] = [];
+  /** Loops whose indices were looked at. */
+  readonly #loops = new Set<LoopBody>();
   next: readonly Expr[] = [];
 
   constructor(parameters: readonly Expr[]) {
-    this.#parameters = parameters;
-    parameters.forEach((parameter, k) => {
-      this.#fates.set(parameter, 'changes');
-      this.#closed.set(parameter, argumentLike(parameter, k));
-    });
+    for (const parameter of parameters) this.carry(parameter as ExprOf<'source'>);
+  }
+
+  /** Takes one more parameter, before the body is closed. */
+  carry(parameter: ExprOf<'source'>): void {
+    this.#fates.set(parameter, 'changes');
+    this.#closed.set(parameter, argumentLike(parameter, this.#parameters.push(parameter) - 1));
   }
 
   readonly #decide = (x: Expr): void => {
     this.#fates.set(x, this.#fateOf(x));
   };
 
-  close(next: readonly Expr[]): this {
-    for (const x of next) visitBelow(x, this.#fates, () => true, this.#decide);
+  /** The indices that steps change in expressions that were not decided on before. */
+  decide(exprs: readonly Expr[]): readonly FoundIndices[] {
+    const before = this.#found.length;
+    for (const x of exprs) visitBelow(x, this.#fates, () => true, this.#decide);
+    return this.#found.slice(before);
+  }
+
+  close(next: readonly Expr[]): void {
+    this.decide(next);
     const isOpen = (x: Expr): boolean => this.#fates.get(x) !== 'captured';
     const rewrite = (x: Expr): void => {
       this.#closed.set(x, isOpen(x) ? this.#copy(x) : this.#capture(x));
     };
     for (const x of next) visitBelow(x, this.#closed, isOpen, rewrite);
     this.next = next.map((x) => this.#closed.get(x)!);
-    return this;
   }
 
   #fateOf(x: Expr): Fate {
     const { inputs } = x;
     const fates = inputs.map((input) => this.#fates.get(input)!);
-    this.#check(x);
-    if (fates.includes('changes')) return 'changes';
+    const isChanged = fates.includes('changes');
+    this.#check(x, isChanged);
+    if (isChanged) return 'changes';
     switch (x.kind) {
       case 'const':
         return 'repeated';
       case 'source':
+        // Columns of a sparse matrix are a parameter up to their length.
+        if (this.#parameters.some(({ source }) => source === x.source)) return 'changes';
         return x.source.type === 'iota' ? 'repeated' : 'captured';
       case 'reduce':
       case 'contract':
@@ -253,13 +321,18 @@ class Closure {
     }
   }
 
-  /** Notes the indices of a node that are looked at before the loop runs, which need not be its inputs. */
-  #check(x: Expr): void {
+  /** Notes the indices of a node, which need not be its inputs: some are looked at before the loop runs, others in its steps. */
+  #check(x: Expr, isChanged: boolean): void {
+    if (x.kind === 'loop' && this.#loops.has(x.loop)) return;
     for (const checked of checkedIndices(x)) {
       visitBelow(checked.indices, this.#fates, () => true, this.#decide);
-      if (this.#fates.get(checked.indices) === 'changes') refuseUnchecked(checked.op);
-      this.checked.push(checked);
+      if (this.#fates.get(checked.indices) !== 'changes') this.checked.push(checked);
+      else if (checked.isReliedOn) refuseUnchecked(checked.op);
+      else if (mayBeOut(checked)) this.#found.push(foundIndices(checked));
     }
+    if (x.kind !== 'loop') return;
+    this.#loops.add(x.loop);
+    if (isChanged) this.#found.push(...foundInLoop(x));
   }
 
   #repeat(x: Expr, inputs: readonly Expr[], cost: number): Fate {
@@ -287,7 +360,7 @@ class Closure {
 
   #copy(x: Expr): Expr {
     return over(
-      x,
+      withoutErrors(x),
       x.inputs.map((input) => this.#closed.get(input)!),
     );
   }

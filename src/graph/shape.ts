@@ -125,10 +125,12 @@ function broadcastPair(op: string, all: readonly Shape[], a: Shape, b: Shape): S
 
 /** Throws a RangeArgumentError for an index outside of -size … size - 1. */
 export function checkIndex(op: string, index: bigint, axis: number, size: number, least = -size): void {
-  if (index >= least && index < size) return;
-  const wanted = `indices from ${least} to ${size - 1} for axis ${axis} of ${size} elements`;
-  throw new RangeArgumentError(expected(op, wanted, `${index}`));
+  if (index < least || index >= size) throw new RangeArgumentError(outOfRange(op, index, axis, size, least));
 }
+
+/** The words for such an index. */
+export const outOfRange = (op: string, index: bigint, axis: number, size: number, least: number): string =>
+  expected(op, `indices from ${least} to ${size - 1} for axis ${axis} of ${size} elements`, `${index}`);
 
 /** Whether two shapes are equal. */
 export function sameShape(a: Shape, b: Shape): boolean {

@@ -3,10 +3,13 @@
  * The statuses of a node are read when its graph has run (`fusion/passes/status-check.ts`), so that nothing waits in
  * between. A call that nobody asked by name (`asked`) fails silently: its results say enough.
  */
+import { expected, LinalgError, RangeArgumentError } from '../host/errors.js';
 import { diagonal } from './diagonals.js';
-import type { Expr, ExprOf, Site } from './expr.js';
+import type { Expr, ExprOf, Site, StepCheck } from './expr.js';
 import { cast, iota, map, reduce } from './infer.js';
 import type { RoutineName } from './routines.js';
+import { outOfRange } from './shape.js';
+import { wrongIndex } from './step-checks.js';
 import { reshape } from './view-nodes.js';
 
 type Call = ExprOf<'call'>;
@@ -117,16 +120,14 @@ export function firstZero(rows: Expr): Expr {
   return map('where', [map('less', [first, BigInt(length)]), map('add', [first, 1]), 0]);
 }
 
-/** A call whose failure is an error. */
+/** A call whose failure is an error, or indices that a loop's steps look at. */
 export interface CheckedStatus {
-  readonly op: string;
-  readonly wanted: string;
-  readonly reason: (status: number) => string;
-  /** How many matrices there are. */
-  readonly count: number;
+  /** The error of a code that is not 0; `made` is a line with its place. */
+  readonly error: (code: bigint, made: string) => Error;
   /**
    * A scalar: 0, or of the first matrix that failed its distance from the end · 2^32, and its status, int64; of one matrix
-   * its status, int32 or int64, as the call gives it: a cast would be a kernel of its own.
+   * its status, int32 or int64, as the call gives it: a cast would be a kernel of its own. Of indices the first one out of
+   * range, int64.
    */
   readonly code: Expr;
   readonly site: Site | undefined;
@@ -134,15 +135,34 @@ export interface CheckedStatus {
 
 const STATUS_BITS = 32n;
 
-/** The failures of a node that are an error; undefined: it has none. */
-export function checkedStatus(x: Expr): CheckedStatus | undefined {
-  if (x.kind !== 'call' || x.asked === undefined) return undefined;
+/** The failures of a node that are an error. */
+export function checkedStatuses(x: Expr): readonly CheckedStatus[] {
+  if (x.kind === 'loop') return x.loop.stepChecks.map((check) => wrongIndices(x, check));
+  if (x.kind !== 'call' || x.asked === undefined) return NONE;
+  const { asked, site } = x;
   const failing = FAILING[x.routine];
-  if (failing === undefined) return undefined;
+  if (failing === undefined) return NONE;
   const count = x.inputs[0]!.shape[0]!;
   const statuses = failing.statuses(x);
   const code = count === 1 ? reshape(statuses, []) : firstFailed(cast(statuses, 'int64'), count);
-  return { op: x.asked, wanted: failing.wanted, reason: failing.reason, count, code, site: x.site };
+  const error = (found: bigint, made: string): LinalgError => {
+    const { matrix, status } = statusIn(found, count);
+    const which = count === 1 ? '' : `matrix ${matrix} of ${count}: `;
+    const message = expected(asked, failing.wanted, `${which}${failing.reason(status)}`);
+    return new LinalgError(message + made, matrix);
+  };
+  return [{ error, code, site }];
+}
+
+const NONE: readonly CheckedStatus[] = [];
+
+function wrongIndices(x: ExprOf<'loop'>, check: StepCheck): CheckedStatus {
+  const { op, axis, size, from, isUnsigned, site } = check;
+  const error = (found: bigint, made: string): RangeArgumentError => {
+    const index = isUnsigned ? BigInt.asUintN(64, found) : found;
+    return new RangeArgumentError(outOfRange(op, index, axis, size, from) + made);
+  };
+  return { error, code: wrongIndex(x, check), site };
 }
 
 function firstFailed(statuses: Expr, count: number): Expr {
@@ -152,10 +172,7 @@ function firstFailed(statuses: Expr, count: number): Expr {
 }
 
 /** The first matrix that failed, and its status. */
-export const statusIn = (
-  code: bigint,
-  count: number,
-): { readonly matrix: number; readonly status: number } => ({
+const statusIn = (code: bigint, count: number): { readonly matrix: number; readonly status: number } => ({
   matrix: count === 1 ? 0 : count - Number(code >> STATUS_BITS),
   status: Number(code & ((1n << STATUS_BITS) - 1n)),
 });

@@ -1,6 +1,7 @@
 /** Rows of random programs (`random-graph.ts`) of loops whose states are sorted, indexed and written to in each step. */
 import { isFloat } from '../../src/graph/dtype.js';
 import { iterate, type Lazy, whileLoop } from '../../src/index.js';
+import type { Draw } from './random.js';
 import {
   callOf,
   indicesOf,
@@ -17,7 +18,14 @@ const STEPS: readonly Row[] = [
   (x) => callOf(x, 'sort', [0]),
   (x, draw) => callOf(x, 'roll', [draw.below(5) - 2, 0]),
   (x, draw) => callOf(x, 'take', [indicesOf(draw, [x.lazy.shape[0]!], x.lazy.shape[0]!), 0]),
-  (x) => callOf(x, 'takeAlongAxis', [callOf(x, 'argsort', [0]), 0, { mode: 'clip' }]),
+  (x) => callOf(x, 'takeAlongAxis', [callOf(x, 'argsort', [0]), 0]),
+  (x, draw) => callOf(x, 'take', [placesIn(x, draw), 0]),
+  (x, draw) => {
+    const rows = placesIn(x, draw);
+    return callOf(callOf(x, 'at', [rows]), draw.of(['set', 'max', 'min']), [
+      valuesFor(draw, x, x.lazy.shape),
+    ]);
+  },
   (x, draw) => {
     const rows = indicesOf(draw, [3], x.lazy.shape[0]!);
     const values = valuesFor(draw, x, [3, ...x.lazy.shape.slice(1)]);
@@ -42,6 +50,14 @@ const STEPS: readonly Row[] = [
   (x, draw) => callOf(x, 'partition', [draw.below(x.lazy.shape[0]!), 0]),
   (x) => callOf(callOf(x, 'mul', [3]), 'remainder', [17]),
 ];
+
+/** As many rows of a state as it has, which its elements say. Nothing tells ahead that they are in range. */
+function placesIn(x: Operand, draw: Draw): Operand {
+  const rows = x.lazy.shape[0]!;
+  const first = callOf(callOf(x, 'flatten', []), 'slice', [[0, rows]]);
+  const places = callOf(callOf(first, 'remainder', [rows]), 'astype', [draw.of(['int32', 'int64'])]);
+  return callOf(indicesOf(draw, [rows], rows), 'take', [places]);
+}
 
 /** A state after some steps, or while a condition holds; floats are integers, so that sums of them are exact. */
 const loop: Row = (x, draw, state) => {

@@ -15,7 +15,14 @@ import { denseStrides, sizeOfShape } from '../../graph/graph.js';
 import { deviceArray, hostArray } from '../../graph/infer.js';
 import { moveaxis } from '../../graph/views.js';
 import { orElse, whenThere } from '../../host/at-once.js';
-import { isOwnError, LinalgError, MemoryError, NativeError, withLine } from '../../host/errors.js';
+import {
+  isOwnError,
+  LinalgError,
+  MemoryError,
+  NativeError,
+  RangeArgumentError,
+  withLine,
+} from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
@@ -440,13 +447,16 @@ export function indexOf({ data }: HostResult): bigint {
   return BigInt(arrayOf(data)[0]!);
 }
 
+/** Errors that name a line by themselves. */
+const PLACED = [NativeError, LinalgError, RangeArgumentError];
+
 /**
  * An error of execution with the user's line: another error, since several computes may await the work that failed. What
  * functions of the user's threw is left as it is.
  */
 export function located(error: unknown, exprs: readonly Expr[]): unknown {
   const place = formatSite(exprs[0]?.site);
-  const isPlaced = error instanceof NativeError || error instanceof LinalgError;
+  const isPlaced = PLACED.some((type) => error instanceof type);
   if (!isOwnError(error) || isFromUser(error) || isPlaced || place === undefined) return error;
   return withLine(error, `    while computing what was made at ${place}`);
 }

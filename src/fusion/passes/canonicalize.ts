@@ -31,7 +31,7 @@ import { formatCount } from '../../graph/print.js';
 import { type StretchedCall, stretchedCalls } from '../../graph/row-stretches.js';
 import { RuntimeScalar } from '../../graph/runtime-scalar.js';
 import { sameScalar } from '../../graph/scalar.js';
-import { type CheckedStatus, checkedStatus, isSameCall } from '../../graph/statuses.js';
+import { type CheckedStatus, checkedStatuses, isSameCall } from '../../graph/statuses.js';
 import { ArgumentError, expected, InternalError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { rangeOf } from '../kernel/boxes.js';
@@ -55,7 +55,7 @@ export interface Canonical {
   readonly fingerprint: string;
   /** Index arrays that have to be within an axis before the graph runs. */
   readonly checks: readonly IndexCheck[];
-  /** Calls that may fail: their codes are the last outputs of the graph, behind the user's. */
+  /** Calls that may fail, and what loops look at: their codes are the last outputs of the graph, behind the user's. */
   readonly statuses: readonly CheckedStatus[];
   /** Calls that can be cut by the rows of sparse matrices once it is known where those begin. */
   readonly stretched: readonly StretchedCall[];
@@ -191,12 +191,12 @@ function* build(
   const enter = (expr: Expr): void => {
     const inputs = new Array<number>(expr.inputs.length);
     for (let k = 0; k < inputs.length; k++) inputs[k] = ids.get(expr.inputs[k]!)!;
+    if (expr.kind === 'loop' && !loops.has(expr.loop)) failing.push(...checkedStatuses(expr));
     const node = nodeFrom(dataOf(expr), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
     if (expr.kind === 'call' && (lastCall === undefined || !isSameCall(expr, lastCall))) {
       lastCall = expr;
-      const status = checkedStatus(expr);
-      if (status !== undefined) failing.push(status);
+      failing.push(...checkedStatuses(expr));
     }
     if (id === nodes.length) {
       const own = checksOf(expr);

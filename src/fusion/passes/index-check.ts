@@ -9,6 +9,7 @@
 import { checkedIndices } from '../../graph/checked-indices.js';
 import type { CheckedIndices, Expr } from '../../graph/expr.js';
 import { reduce, withinLength } from '../../graph/infer.js';
+import { mayBeOut } from '../../graph/known-range.js';
 import { checkIndex } from '../../graph/shape.js';
 import { expected, isOwnError, RangeArgumentError } from '../../host/errors.js';
 import { formatSite } from '../../host/site.js';
@@ -25,7 +26,7 @@ const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
 export function checksOf(node: Expr): readonly IndexCheck[] {
   const checked = checkedIndices(node);
   if (checked.length === 0) return NONE;
-  return checked.filter(({ indices, size, begins }) => begins || mostOf(indices) >= size).map(checkOf);
+  return checked.filter((check) => check.begins || mayBeOut(check)).map(checkOf);
 }
 
 /** Of most nodes, for which no list is made. */
@@ -41,36 +42,6 @@ function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
     endsOf.set(indices, ends);
   }
   return { ends, ...check };
-}
-
-const MOST: ReadonlyMap<string, number> = new Map([
-  ['uint8', 2 ** 8 - 1],
-  ['uint16', 2 ** 16 - 1],
-  ['uint32', 2 ** 32 - 1],
-]);
-
-/** Routines that give places of their rows' elements, by which of their results. */
-const ORDERS: ReadonlyMap<string, number> = new Map([
-  ['argsort', 0],
-  ['top', 1],
-]);
-
-/**
- * The largest that an index array without negative values can hold, as far as its nodes say; infinite
- * otherwise.
- */
-function mostOf(index: Expr): number {
-  for (let x = index; ; x = x.inputs[0]!) {
-    if (x.kind === 'source' && x.source.type === 'iota') return x.shape[0]! - 1;
-    if (x.kind === 'const' && (x.value as bigint) >= 0n) return Number(x.value);
-    if (x.kind === 'reduce' && (x.reduction === 'argmax' || x.reduction === 'argmin'))
-      return x.axes.reduce((n, axis) => n * x.inputs[0]!.shape[axis]!, 1) - 1;
-    if (x.kind === 'call' && ORDERS.get(x.routine) === x.result) return x.inputs[0]!.shape.at(-1)! - 1;
-    const most = MOST.get(x.dtype);
-    if (most !== undefined) return most;
-    const isWidened = x.kind === 'cast' && x.dtype === 'int64';
-    if (x.kind !== 'view' && !isWidened) return Number.POSITIVE_INFINITY;
-  }
 }
 
 const beginsElsewhere = (op: string, from: number, least: bigint): RangeArgumentError =>
