@@ -216,6 +216,25 @@ describe('a compiled function', () => {
     expect(calls()).toBe(1);
   });
 
+  it('gives each call results of its own, however small and whichever turn they are handed over in', async () => {
+    const f = compile((x: Lazy) => [x.sum(), x.mul(2), x.greater(1), x.max()], { device });
+    await f(ramp(3));
+    const sizes = [3, 16, 17];
+    const outs = await Promise.all(
+      Array.from({ length: 150 }, (_, k) => f(ramp(sizes[k % 3]!, k)).then((all) => [k, all] as const)),
+    );
+    for (const [k, [sum, twice, isLarge, most]] of outs) {
+      const x = ramp(sizes[k % 3]!, k);
+      expect(sum!.item()).toBe(x.reduce((a, b) => a + b));
+      expect(twice!.data).toEqual(x.map((v) => 2 * v));
+      expect(isLarge!.data).toEqual(Uint8Array.from(x, (v) => Number(v > 1)));
+      expect(most!.item()).toBe(x.at(-1));
+    }
+    const buffers = outs.flatMap(([, all]) => all.map(({ data }) => data.buffer));
+    expect(new Set(buffers).size).toBe(4 * 150);
+    expect(outs[0]![1].map(({ data }) => data.buffer.byteLength)).toEqual([4, 12, 3, 4]);
+  });
+
   it('keeps the traces of the signatures used last', async () => {
     const { dot, calls } = counted();
     const f = compile(dot, { device });

@@ -75,11 +75,11 @@ export class Tracer {
         const parts = await cutStoredResults(there, bounded!);
         return arranged(form, (await broughtToHost(parts, this.#options)).map(ndarrayOf));
       }
-      const running = traced.runNow(sourcesOf(args), 'host');
+      const running = traced.runNow(args, 'host');
       const turn = running instanceof Promise ? undefined : turnToHandOver();
       const executed = running instanceof Promise ? await running : running;
-      if (turn !== undefined) await turn;
       const results = hostResults(traced.exprs, executed);
+      if (turn !== undefined) await turn;
       const cut = bounded === undefined ? results : await cutHostResults(results, bounded);
       return arranged(form, cut.map(ndarrayOf));
     } catch (error) {
@@ -119,7 +119,9 @@ export class Tracer {
       throw new ArgumentError(expected('compile', `${this.#fn.length} arguments`, `${values.length}`));
     }
     if (values.length > this.#mostArguments) refuseMore('compile', this.#mostArguments, values);
-    return values.map(argumentOf);
+    const args = new Array<unknown>(values.length);
+    for (let k = 0; k < args.length; k++) args[k] = argumentOf(values[k]);
+    return args;
   }
 
   /** The graph for such arguments, traced in a turn of the event loop that has time for it. */
@@ -132,7 +134,7 @@ export class Tracer {
 
   #known(args: readonly unknown[]): Entry | undefined {
     const entries = this.#entries;
-    const [last] = entries;
+    const last = entries[0];
     if (last !== undefined && matches(last.signature, args)) return last;
     const at = entries.findIndex(({ signature }) => matches(signature, args));
     if (at > 0) entries.unshift(...entries.splice(at, 1));
@@ -183,7 +185,8 @@ const sourcesOf = (args: readonly unknown[]): (ArgumentExpr | undefined)[] =>
 function matches(signature: readonly unknown[], args: readonly unknown[]): boolean {
   if (signature.length !== args.length) return false;
   for (let k = 0; k < args.length; k++) {
-    const [wanted, arg] = [signature[k], args[k]];
+    const wanted = signature[k];
+    const arg = args[k];
     if (isArray(wanted) ? !isArray(arg) || !isLike(wanted, arg) : !Object.is(wanted, arg)) return false;
   }
   return true;

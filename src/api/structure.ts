@@ -64,6 +64,7 @@ export function flattened<T>(
 
 /** Results in the places of a form. */
 export function arranged(form: Form, results: readonly unknown[]): unknown {
+  if (form === undefined) return results[0];
   let next = 0;
   const place = (part: Form): unknown => {
     if (part === undefined) return results[next++];

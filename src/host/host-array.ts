@@ -111,8 +111,13 @@ function typed(
       ),
     );
   }
-  return sourceOf(op, data, held, sizes, denseStrides(sizes), 0, dtype);
+  const strides = denseStrides(sizes);
+  const x = hostArray({ type: 'host', data: memoryIn(data, held), offset: 0, strides }, held, sizes);
+  return dtype === undefined ? x : cast(x, dtype);
 }
+
+/** The memory of an array that is read in a dtype. */
+const memoryIn = (data: TypedArray, held: DType): TypedArray => (held === 'float16' ? memoryOf(data) : data);
 
 function listed(
   op: string,
@@ -206,8 +211,7 @@ function sourceOf(
 ): Expr {
   checkAlive(op, data);
   checkReach(op, data, held, shape, strides, offset);
-  const memory = memoryOf(data);
-  const x = hostArray({ type: 'host', data: memory, offset, strides }, held, shape);
+  const x = hostArray({ type: 'host', data: memoryIn(data, held), offset, strides }, held, shape);
   return dtype === undefined ? x : cast(x, dtype);
 }
 

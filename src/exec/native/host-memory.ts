@@ -42,6 +42,13 @@ export const MOST_EXTERNAL_BYTES = process.versions.electron === undefined ? con
 /** The most bytes of a result that is an ArrayBuffer of the engine's: to make one over other memory takes longer. */
 export const MOST_COPIED_BYTES = 4096;
 
+/**
+ * The most bytes of a typed array in the engine's heap, which has an ArrayBuffer only when that is asked for: such a one takes
+ * a quarter of the time (`--typed-array-max-size-in-heap`).
+ */
+const MOST_HEAP_BYTES = 64;
+export const isInHeap = (byteLength: number): boolean => byteLength <= MOST_HEAP_BYTES;
+
 /** Throws a MemoryError for elements that no typed array of this engine can hold. */
 export function checkHostArray(op: string, dtype: DType, shape: Shape, hint: string): void {
   const { byteLength, component } = DTYPE_INFO[dtype];

@@ -8,7 +8,7 @@ import type { DeviceBuffer } from '../../graph/expr.js';
 import { ArgumentError } from '../../host/errors.js';
 import { completed, type Slices } from '../../host/slices.js';
 import { deviceNamed } from '../targets/device.js';
-import { bytesOver, MOST_COPIED_BYTES } from './host-memory.js';
+import { bytesOver, isInHeap, MOST_COPIED_BYTES } from './host-memory.js';
 import { addon, cudaAddon, guarded, type RawResult, rethrow, settled, typed } from './native-addon.js';
 import type {
   FileOutput,
@@ -185,6 +185,8 @@ class LoadedProgram implements NativeProgram {
   readonly resultBytes: number;
   /** Whether runs whose results come to the host may be computed in the call that asks for them. */
   #isSmall: boolean;
+  /** Memory of results that are copied when a run has ended. */
+  #passing: readonly ArrayBuffer[] | undefined;
   /** Milliseconds that the last run was waited for. */
   #waited = 0;
 
@@ -209,20 +211,34 @@ class LoadedProgram implements NativeProgram {
   }
 
   /** The results of a run that was small; undefined: it is to go the way of others. */
-  runSmall(inputs: readonly RunInput[], numbers: Uint8Array | undefined): ArrayBuffer[] | undefined {
+  runSmall(
+    inputs: readonly RunInput[],
+    numbers: Uint8Array | undefined,
+    isPassing: boolean,
+  ): ArrayBuffer[] | undefined {
     if (!this.#isSmall) return undefined;
-    const memory: (object | undefined)[] = [];
-    for (const input of inputs) memory.push(rawInput(input));
-    const results: ArrayBuffer[] = [];
-    for (const byteLength of this.#byteLengths) {
-      const result = new ArrayBuffer(byteLength);
-      results.push(result);
-      memory.push(result);
-    }
-    if (numbers !== undefined) memory.push(numbers);
+    const results = isPassing ? this.#passingResults() : this.#byteLengths.map(memoryOf);
+    const memory = new Array<object | undefined>(inputs.length + results.length);
+    let at = 0;
+    // Arrays are read in this call, in which no other JavaScript runs.
+    for (const input of inputs) memory[at++] = ArrayBuffer.isView(input) ? input : rawInput(input);
+    for (const result of results) memory[at++] = result;
+    if (numbers !== undefined) memory[at] = numbers;
     const isThere = addon().runSmall(this.#handle, ...memory);
     if (isThere === undefined) this.#isSmall = false;
     return isThere === true ? results : undefined;
+  }
+
+  /** Memory for results, that of the smallest made once. */
+  #passingResults(): ArrayBuffer[] {
+    const lengths = this.#byteLengths;
+    this.#passing ??= lengths.map((length) => (isInHeap(length) ? memoryOf(length) : NOTHING));
+    const results = new Array<ArrayBuffer>(lengths.length);
+    for (let k = 0; k < lengths.length; k++) {
+      const length = lengths[k]!;
+      results[k] = isInHeap(length) ? this.#passing[k]! : memoryOf(length);
+    }
+    return results;
   }
 
   /** The result of a run that has begun. Its completion is polled: a wake-up takes longer. */
@@ -256,6 +272,8 @@ class LoadedProgram implements NativeProgram {
     return { ...result, timeline: { taken: taken!, issued: issued!, ended: ended!, reported: reported! } };
   }
 }
+
+const memoryOf = (byteLength: number): ArrayBuffer => new ArrayBuffer(byteLength);
 
 const sumsOf = (value: unknown): readonly number[] => (Array.isArray(value) ? value : []);
 
@@ -335,16 +353,18 @@ export function runNow(
 
 /**
  * The results of a small run of the CPU, all of which come to the host; throws at once. Undefined: it is not such a run, or
- * has to wait, and nothing was computed.
+ * has to wait, and nothing was computed. `isPassing`: results that are small enough for typed arrays in the engine's heap
+ * are to be copied into such before anything else runs, because the program's next run writes over them.
  */
 export function runSmall(
   program: NativeProgram,
   inputs: readonly RunInput[],
   numbers: Uint8Array | undefined,
+  isPassing = false,
 ): ArrayBuffer[] | undefined {
   try {
     LoadedProgram.handleOf(program);
-    return (program as LoadedProgram).runSmall(inputs, numbers);
+    return (program as LoadedProgram).runSmall(inputs, numbers, isPassing);
   } catch (error) {
     throw typed(error);
   }

@@ -27,7 +27,7 @@ import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js
 import { type Given, type Input, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
 import type { FoundNumbers } from './known-starts.js';
-import { type ArgumentExpr, firstOf, memoryOf, refusePlaceholder } from './placeholder.js';
+import { type ArgumentExpr, memoryOf, refusePlaceholder } from './placeholder.js';
 import { refusalOfJob } from './plan-job.js';
 import type { Program } from './program.js';
 import { executeInRows } from './row-stretches.js';
@@ -44,9 +44,12 @@ export type TracedDestination = 'host' | 'device';
 interface Feed {
   readonly position: number | undefined;
   readonly array: SourceArray;
+  /** Of an argument on the host: where its first element is before its offset, as strides that are negative have it. */
+  readonly before: number;
 }
 
-type Arguments = readonly (ArgumentExpr | undefined)[];
+/** Those that are no arrays are not looked at. */
+type Arguments = readonly unknown[];
 
 export class TracedGraph {
   /** The function's results over placeholders. */
@@ -58,7 +61,7 @@ export class TracedGraph {
   readonly #toHost: number;
   /** Whether results with lengths are cut on a GPU before they come to the host. */
   #isCutOnGpu: boolean;
-  readonly #placeholders: Arguments;
+  readonly #placeholders: readonly (ArgumentExpr | undefined)[];
   readonly #checks: readonly IndexCheck[];
   /** The indices of each check, and the positions of the arguments that they are of; undefined: no argument. */
   readonly #checked: readonly (CheckedArray & { readonly positions: readonly (number | undefined)[] })[];
@@ -107,7 +110,11 @@ export class TracedGraph {
     });
     const positionOf = (source: Source | undefined): number | undefined =>
       source?.type === 'host' || source?.type === 'device' ? positions.get(memoryOf(source)) : undefined;
-    this.#feeds = this.#canonical.sources.map((array) => ({ array, position: positionOf(array.source) }));
+    this.#feeds = this.#canonical.sources.map((array) => {
+      const position = positionOf(array.source);
+      const source = position === undefined ? undefined : placeholders[position]!.source;
+      return { array, position, before: source?.type === 'host' ? source.offset : 0 };
+    });
     this.#checked = this.#checks.map((check) => {
       const array = arrayOfCheck(check);
       return { ...array, positions: array.sources.map(positionOf) };
@@ -138,7 +145,7 @@ export class TracedGraph {
     return executed;
   }
 
-  /** As `run`, for calls that come again and again: a result that is there at once is given as it is. */
+  /** As `run`, for calls that come again and again: a result that is there at once is given as it is, and may be passing. */
   runNow(args: Arguments, destination: TracedDestination): Executed | Promise<Executed> {
     // Codes of calls that may fail come to the host with its results.
     const isPlain =
@@ -151,7 +158,7 @@ export class TracedGraph {
     try {
       const given = this.#givenBy(args);
       const running =
-        runSmallNow(program, given.inputOf, given.numbers, settings) ??
+        runSmallNow(program, given.inputOf, given.numbers, settings, true) ??
         runProgramNow(program, given, settings);
       if (running instanceof Promise) return this.#looked(running, destination).catch(failed);
       if (this.#canonical.statuses.length > 0) throwFailedIn(this.#canonical, running);
@@ -240,7 +247,9 @@ export class TracedGraph {
   /** Throws for index arrays that are out of range. */
   async #checkIndices(ends: TracedGraph, args: Arguments, destination: TracedDestination): Promise<void> {
     const arrays = this.#checked.map(({ positions, sources, text }) => ({
-      sources: sources.map((source, k) => args[positions[k] ?? -1]?.source ?? source),
+      sources: sources.map(
+        (source, k) => (args[positions[k] ?? -1] as ArgumentExpr | undefined)?.source ?? source,
+      ),
       text,
     }));
     const known = knownEnds(arrays);
@@ -305,11 +314,11 @@ export class TracedGraph {
     return { inputOf: (source) => this.#inputOf(this.#feeds[source]!, args), numbers: this.#numbers };
   }
 
-  #inputOf({ position, array }: Feed, args: Arguments): Input {
+  #inputOf({ position, array, before }: Feed, args: Arguments): Input {
     if (position === undefined) return inputOf(array, this.#canonical);
-    const { source, shape } = args[position]!;
+    const { source } = args[position] as ArgumentExpr;
     refusePlaceholder(memoryOf(source));
     if (source.type === 'device') return source.buffer;
-    return partOf(source.data, array, firstOf(source, shape) + array.start, this.#canonical);
+    return partOf(source.data, array, source.offset - before + array.start, this.#canonical);
   }
 }

@@ -26,7 +26,7 @@ import {
 import { formatSite } from '../../host/site.js';
 import { isFromUser } from '../../host/stack-traces.js';
 import { arrayOf, HeldElements } from '../native/held-elements.js';
-import { checkHostArray, MOST_COPIED_BYTES, typedArrayOver } from '../native/host-memory.js';
+import { checkHostArray, isInHeap, MOST_COPIED_BYTES, typedArrayOver } from '../native/host-memory.js';
 import type { FileOutput } from '../native/native.js';
 import { timedSlices } from '../native/recorder.js';
 import { inTurnsOrNow, turnToHandOver, turnToPlan } from '../native/turns.js';
@@ -177,13 +177,16 @@ export function checkHostResults(exprs: readonly Expr[]): void {
 }
 
 /** The results of expressions that came to the host. */
-export const hostResults = (exprs: readonly Expr[], { program, outputs }: Executed): HostResult[] =>
+export const hostResults = (
+  exprs: readonly Expr[],
+  { program, outputs, isPassing }: Executed,
+): HostResult[] =>
   exprs.map(({ shape, dtype }, k) => {
     const at = program.outputs[k]!;
     const output = at < 0 ? new ArrayBuffer(0) : outputs[at]!;
-    const data =
-      output instanceof ArrayBuffer ? typedArrayOver(output, dtype) : new HeldElements(output, dtype);
-    return { data, shape, dtype };
+    if (!(output instanceof ArrayBuffer)) return { data: new HeldElements(output, dtype), shape, dtype };
+    const data = typedArrayOver(output, dtype);
+    return { data: isPassing && isInHeap(data.byteLength) ? data.slice() : data, shape, dtype };
   });
 
 /**

@@ -93,7 +93,7 @@ export function executeNow(
   if (program === undefined) return undefined;
   settings.watch?.chosen(target);
   return (
-    runSmallNow(program, inputOf, passingNumbers(canonical), settings) ??
+    runSmallNow(program, inputOf, passingNumbers(canonical), settings, false) ??
     runProgramNow(program, { inputOf, numbers: numbersFor(canonical) }, settings)
   );
 }

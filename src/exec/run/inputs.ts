@@ -89,7 +89,8 @@ export interface SegmentValues {
   valueOf(source: SegmentSource): RunInput;
 }
 
-export const isHere = (input: Input): input is RunInput => !(input instanceof Unread || 'segment' in input);
+export const isHere = (input: Input): input is RunInput =>
+  ArrayBuffer.isView(input) || !(input instanceof Unread || 'segment' in input);
 
 /** The context that inputs are brought for. */
 export interface Bringing {

@@ -64,7 +64,7 @@ export const memoryOf = (source: HostSource | DeviceSource): object =>
   source.type === 'host' ? source.data : source.buffer;
 
 /** The first element of a line that an array of this layout reads. */
-export const firstOf = (source: HostSource, shape: Shape): number =>
+const firstOf = (source: HostSource, shape: Shape): number =>
   shape.includes(0) ? source.offset : rangeOf(source, shape)[0];
 
 /** A node like an argument's, with elements of its own that do not exist; those on the host begin at 0. */

@@ -58,6 +58,8 @@ export interface RunSettings {
 /** The results of a program, of which `program.outputs` says which of the graph's each one is. */
 export interface Executed extends Pick<RunResult, 'outputs' | 'checksums'> {
   readonly program: Program;
+  /** Whether small results are in memory that the program's next run writes over. */
+  readonly isPassing: boolean;
 }
 
 /** Runs a program of a graph. */
@@ -71,19 +73,21 @@ export function runProgram(program: Program, given: Given, settings: RunSettings
 
 /**
  * The results of a small run of the CPU, computed in this call, which throws what fails. Undefined: nothing was computed,
- * and the run goes the way of others. `numbers` are read before this returns.
+ * and the run goes the way of others. `numbers` are read before this returns. `isPassing`: small results are copied by
+ * `hostResults` before anything else runs.
  */
 export function runSmallNow(
   program: Program,
   inputOf: InputOf,
   numbers: RunNumbers,
   settings: RunSettings,
+  isPassing: boolean,
 ): Executed | undefined {
   const { one } = program;
   if (one === undefined || settings.destination !== 'host' || isFollowed(settings)) return undefined;
   const inputs = inputsHere(one, inputOf);
-  const outputs = inputs && runSmall(one.native, inputs, numbers);
-  return outputs && { program, outputs, checksums: NO_CHECKSUMS };
+  const outputs = inputs && runSmall(one.native, inputs, numbers, isPassing);
+  return outputs && { program, outputs, checksums: NO_CHECKSUMS, isPassing };
 }
 
 const NO_CHECKSUMS: Executed['checksums'] = [];
@@ -94,11 +98,11 @@ const isFollowed = ({ signal, onProgress, watch }: RunSettings): boolean =>
 
 /** Undefined: some are not there yet. */
 function inputsHere({ plan }: OneRun, inputOf: InputOf): RunInput[] | undefined {
-  const inputs: RunInput[] = [];
-  for (const source of plan.inputs) {
-    const input = inputOf(source);
+  const inputs = new Array<RunInput>(plan.inputs.length);
+  for (let k = 0; k < inputs.length; k++) {
+    const input = inputOf(plan.inputs[k]!);
     if (!isHere(input)) return undefined;
-    inputs.push(input);
+    inputs[k] = input;
   }
   return inputs;
 }
@@ -126,6 +130,7 @@ const executedOf = (program: Program, { outputs, checksums }: RunResult): Execut
   program,
   outputs,
   checksums,
+  isPassing: false,
 });
 
 async function runOne(
@@ -141,7 +146,7 @@ async function runOne(
   const { outputs, checksums } = await runWithInputs(given, { plan, signal, segments }, (inputs) =>
     begin(program, one, { inputs, numbers }, settings),
   );
-  return { program, outputs, checksums };
+  return { program, outputs, checksums, isPassing: false };
 }
 
 function begin(
@@ -201,7 +206,7 @@ async function runPhases(
     settings.watch?.running(program, () => running.tilesDone());
     return supervised(running, () => stepsOf(program), settings);
   });
-  return { program, outputs, checksums };
+  return { program, outputs, checksums, isPassing: false };
 }
 
 /** The steps of all phases that progress counts; those of a loop's rounds as the loop that they are. */
