@@ -48,7 +48,7 @@ const ADMITTING: ReadonlySet<string> = new Set([
     'cumulativeLogsumexp',
   ],
   ...['median', 'quantile', 'percentile', 'nanMedian', 'nanQuantile', 'nanPercentile'],
-  ...['isin', 'searchsorted', 'digitize'],
+  ...['lexsort', 'isin', 'searchsorted', 'digitize'],
   ...['uniqueValues', 'uniqueCounts', 'uniqueInverse', 'uniqueAll', 'union', 'intersect', 'setdiff'],
   ...['concat', 'stack', 'append', 'take', 'slice', 'resultType'],
   // Running, and arguments, which the functions themselves are asked about.

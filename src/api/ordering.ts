@@ -1,8 +1,8 @@
 /** Functions of order that take or give several arrays: topK, lexsort. */
 import { checkOptions, refuseMore } from '../graph/arguments.js';
+import { meetingExtent } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
-import { takeAlongAxis } from '../graph/indexing.js';
-import { firstOf } from '../graph/selection.js';
+import { firstOf, inOrder } from '../graph/selection.js';
 import { checkInteger, normalizeAxis, sameShape } from '../graph/shape.js';
 import { argsort } from '../graph/sorting.js';
 import { moveaxis } from '../graph/views.js';
@@ -95,13 +95,13 @@ export function lexsort(keys: readonly ArrayLike[], axis = -1, ...more: readonly
       throw new ShapeError(expected('lexsort', wanted, formatShape(other.shape)));
     }
     const at = normalizeAxis('lexsort', axis, first!.shape.length);
-    const order = exprs.slice(1).reduce(
-      (before, key) => {
-        const own = argsort(takeAlongAxis(key, before, at, { mode: 'clip' }), at);
-        return takeAlongAxis(before, own, at, { mode: 'clip' });
-      },
-      argsort(first!, at),
-    );
+    meetingExtent('lexsort', exprs, first!.shape);
+    const order = exprs
+      .slice(1)
+      .reduce(
+        (before, key) => inOrder(before, argsort(inOrder(key, before, at), at), at),
+        argsort(first!, at),
+      );
     return new Lazy(order);
   });
 }

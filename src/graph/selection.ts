@@ -1,12 +1,13 @@
 /**
  * Selection: elements at given places of sorted rows, and the first of them, without sorting where rows are
- * long. Used by `order-statistics.ts`, `partitions.ts` and `api/ordering.ts`.
+ * long, and arrays in orders. Used by `order-statistics.ts`, `partitions.ts` and `api/ordering.ts`.
  */
 
 import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { isComplex } from './dtype.js';
 import type { Expr } from './expr.js';
+import { throughBound, upToBound } from './extent.js';
 import { sizeOfShape } from './graph.js';
 import { takeAlongAxis } from './indexing.js';
 import { concat } from './joins.js';
@@ -24,6 +25,10 @@ const isSelected = (rows: Expr, count: number, most: number): boolean =>
   sizeOfShape(rows.shape) > 0 &&
   count <= most &&
   !isComplex(rows.dtype);
+
+/** The elements along an axis in an order that `argsort` gave. */
+export const inOrder = (x: Expr, order: Expr, axis: number): Expr =>
+  throughBound(x, (bound) => takeAlongAxis(bound, upToBound(order), axis, { mode: 'clip' }));
 
 /** The rows along the last axis as an array of two axes, and the axes before. */
 function linesOf(rows: Expr): { readonly lines: Expr; readonly lead: readonly number[] } {

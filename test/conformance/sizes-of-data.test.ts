@@ -4,7 +4,15 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type DType, isFloat } from '../../src/graph/dtype.js';
-import { compute, type Lazy, lazy, uniqueAll, uniqueCounts, uniqueInverse } from '../../src/index.js';
+import {
+  compute,
+  type Lazy,
+  lazy,
+  lexsort,
+  uniqueAll,
+  uniqueCounts,
+  uniqueInverse,
+} from '../../src/index.js';
 import { run } from '../support/api.js';
 import { backends } from '../support/backends.js';
 import { type HostArray, sizeOf, toScalars } from '../support/host.js';
@@ -37,6 +45,10 @@ const ORDERS: Readonly<Record<string, Case>> = {
   ravel: ({ x }) => [x.ravel(), x.flatten().cumulativeMax(0)],
   'sort of all': ({ x }, draw) => x.sort(null, { descending: draw.below(2) === 0 }),
   'argsort of all': ({ x }, draw) => x.argsort(null, { descending: draw.below(2) === 0 }),
+  lexsort: ({ x, y }, draw, axis) => [
+    lexsort([y, x], draw.below(x.ndim)),
+    lexsort([x, y.greater(3), x.less(4)], axis),
+  ],
   'a scan of all': ({ x }) => x.cumulativeMax(null),
   searchsorted: ({ x, y, whole }, draw) => {
     const side = draw.of(['left', 'right'] as const);

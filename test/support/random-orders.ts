@@ -65,8 +65,8 @@ const topK: Row = (x, draw) => {
   return resultOf('topK', [x, draw.of([0, 1, Math.ceil(size / 2), size]), options], known, result);
 };
 
-const SELECTING = ['lower', 'higher', 'nearest', 'inverted_cdf', 'closest_observation'] as const;
-const BETWEEN = [
+export const SELECTING = ['lower', 'higher', 'nearest', 'inverted_cdf', 'closest_observation'] as const;
+export const BETWEEN = [
   'linear',
   'midpoint',
   'hazen',

@@ -9,14 +9,17 @@ import {
   callOf,
   integersTo,
   isReal,
+  type Known,
   maskOf,
   type Operand,
   partnerOf,
+  ROUNDED,
   type Row,
   resultOf,
   sumOf,
   valuesFor,
 } from './random-calls.js';
+import { BETWEEN, SELECTING } from './random-orders.js';
 import { selectorsOf } from './random-places.js';
 import type { State } from './random-values.js';
 
@@ -32,6 +35,12 @@ const inverse: Row = (x) =>
   isOrdered(x)
     ? resultOf('uniqueInverse', [x], integersTo(sizeOf(x.lazy.shape)), 'inverseIndices')
     : undefined;
+
+/** Elements of two arrays. */
+const boundOf = (x: Operand, other: Operand): Known => ({
+  exact: true,
+  bound: x.bound === undefined || other.bound === undefined ? undefined : Math.max(x.bound, other.bound),
+});
 
 /** The beginnings of axes whose size depends on data. */
 const CHOICES: readonly Row[] = [
@@ -56,9 +65,7 @@ const CHOICES: readonly Row[] = [
   (x, draw, state) => {
     if (!isOrdered(x)) return undefined;
     const other = partnerOf(x, draw, state, ({ exact, lazy }) => exact && lazy.dtype === x.lazy.dtype);
-    const bound =
-      x.bound === undefined || other.bound === undefined ? undefined : Math.max(x.bound, other.bound);
-    return callOf(x, draw.of(['union', 'intersect', 'setdiff']), [other], { exact: true, bound });
+    return callOf(x, draw.of(['union', 'intersect', 'setdiff']), [other], boundOf(x, other));
   },
 ];
 
@@ -82,6 +89,37 @@ const THROUGH: readonly Row[] = [
         })
       : undefined,
   (x) => callOf(x, 'transpose', []),
+  (x) => callOf(x, 'ravel', []),
+  (x) =>
+    isOrdered(x)
+      ? resultOf('uniqueInverse', [x], integersTo(sizeOf(x.lazy.shape)), 'inverseIndices')
+      : undefined,
+  (x, draw) =>
+    isOrdered(x)
+      ? resultOf('uniqueAll', [x], integersTo(sizeOf(x.lazy.shape)), draw.of(['indices', 'counts']))
+      : undefined,
+  (x, draw, state) => {
+    if (!isOrdered(x)) return undefined;
+    const isEqual = ({ exact, lazy }: Operand): boolean => exact && lazy.dtype === x.lazy.dtype;
+    const other = state.values.map((value, i): Operand => ({ ...value, code: `v${i}` })).filter(isEqual);
+    const test = draw.of([x, ...other]);
+    const set = draw.of(['union', 'intersect', 'setdiff', 'isin']);
+    const known = set === 'isin' ? integersTo(1) : boundOf(x, test);
+    return draw.below(2) === 0 || set === 'isin'
+      ? callOf(x, set, [test], known)
+      : callOf(test, set, [x], known);
+  },
+  (x, draw) =>
+    isOrdered(x)
+      ? callOf(
+          callOf(x, 'sort', [null]),
+          'searchsorted',
+          [x, null, { side: draw.of(['left', 'right']) }],
+          integersTo(sizeOf(x.lazy.shape)),
+        )
+      : undefined,
+  (x) =>
+    isOrdered(x) ? resultOf('lexsort', [[x, x], sizedAxis(x)], integersTo(sizeOf(x.lazy.shape))) : undefined,
   (x, draw, state) => {
     // Elements of another array at such places.
     const table = state.values.findLastIndex(({ lazy }) => lazy.shape.length > 0 && (lazy.shape[0] ?? 0) > 0);
@@ -92,12 +130,25 @@ const THROUGH: readonly Row[] = [
   },
 ];
 
+/** A quantile of elements along that axis, or of all. */
+function quantileOf(x: Operand, draw: Draw): Operand {
+  const axis = draw.of([null, sizedAxis(x)]);
+  const of = isFloat(x.lazy.dtype) ? x : callOf(x, 'astype', ['float64']);
+  const name = draw.of(['quantile', 'nanQuantile']);
+  const q = draw.of([0.5, 0, 1, [0.25, 0.75]]);
+  if (draw.below(3) === 0) return callOf(x, draw.of(['median', 'nanMedian']), [axis], ROUNDED);
+  return draw.below(2) === 0
+    ? callOf(of, name, [q, axis, { method: draw.of(SELECTING) }], { exact: of.exact, bound: undefined })
+    : callOf(x, name, [q, axis, { method: draw.of(BETWEEN) }], ROUNDED);
+}
+
 /** Of a size that depends on data, its elements reduced. */
 const REDUCED: readonly Row[] = [
   (x) => callOf(x, 'sum', [sizedAxis(x)], sumOf(x, sizeOf(x.lazy.shape))),
   (x) => callOf(x, 'sum', [null, { keepdims: true }], sumOf(x, sizeOf(x.lazy.shape))),
   (x) => (x.exact ? callOf(x, 'countNonzero', [sizedAxis(x)], integersTo(sizeOf(x.lazy.shape))) : undefined),
   (x) => (x.exact ? callOf(x, 'any', [sizedAxis(x)], integersTo(1)) : undefined),
+  (x, draw) => (isOrdered(x) ? quantileOf(x, draw) : undefined),
 ];
 
 /** An array of such a size. */
