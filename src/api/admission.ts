@@ -50,7 +50,9 @@ const ADMITTING: ReadonlySet<string> = new Set([
   ...['median', 'quantile', 'percentile', 'nanMedian', 'nanQuantile', 'nanPercentile'],
   ...['lexsort', 'isin', 'searchsorted', 'digitize'],
   ...['uniqueValues', 'uniqueCounts', 'uniqueInverse', 'uniqueAll', 'union', 'intersect', 'setdiff'],
-  ...['concat', 'stack', 'append', 'take', 'slice', 'resultType'],
+  ...['concat', 'stack', 'append', 'unstack', 'split', 'resultType'],
+  ...['take', 'takeAlongAxis', 'slice', 'compress', 'extract', 'nonzero', 'argwhere', 'diff', 'trapezoid'],
+  ...['flip', 'roll', 'pad', 'repeat'],
   // Running, and arguments, which the functions themselves are asked about.
   ...['compute', 'persist', 'compile', 'explain', 'plan', 'lazy'],
 ]);

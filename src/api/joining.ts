@@ -8,6 +8,7 @@ import { slice } from '../graph/basic-slicing.js';
 import type { DType } from '../graph/dtype.js';
 import type { Joined } from '../graph/dtype-types.js';
 import type { Expr } from '../graph/expr.js';
+import { needSizes } from '../graph/extent.js';
 import { formatShape, formatValue } from '../graph/format.js';
 import { besideArray, cast, checkDType, constant, map, meetingDType } from '../graph/infer.js';
 import { concat as concatOf, stack as stackOf } from '../graph/joins.js';
@@ -161,6 +162,7 @@ export function unstack(x: ArrayLike, axis = 0, ...more: readonly unknown[]): La
     refuseMore('unstack', 2, [x, axis, ...more]);
     const whole = exprOf('unstack', x);
     const along = normalizeAxis('unstack', axis, whole.shape.length);
+    if (whole.extent?.axis === along) needSizes('unstack', whole);
     const before = Array<null>(along).fill(null);
     return Array.from({ length: whole.shape[along]! }, (_, k) => new Lazy(slice(whole, ...before, k)));
   });
@@ -191,6 +193,7 @@ export function split(
     refuseMore('split', 3, [x, parts, axis, ...more]);
     const whole = exprOf('split', x);
     const along = normalizeAxis('split', axis, whole.shape.length);
+    if (whole.extent?.axis === along && typeof parts === 'number') needSizes('split', whole);
     const places = placesOf(parts, whole.shape[along]!);
     const before = Array<null>(along).fill(null);
     return [...places, null].map(

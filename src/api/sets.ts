@@ -37,7 +37,7 @@ export function nonzero(x: ArrayLike, ...more: readonly unknown[]): Lazy[] {
     const array = exprOf('nonzero', x);
     if (array.shape.length === 0)
       throw new ShapeError(expected('nonzero', 'an array with axes', formatShape(array.shape)));
-    return unraveled(placesWhere('nonzero', array), array.shape).map((index) => new Lazy(index));
+    return unraveled(placesWhere(array), array.shape).map((index) => new Lazy(index));
   });
 }
 
@@ -138,7 +138,7 @@ function uniqueOf(x: Expr, { hasPlaces } = { hasPlaces: true }): Made {
     ? throughBound(line, (bound) => gather(bound, order, 0, 'clip', bound.shape))
     : sort(line);
   const isFirst = firsts(sorted);
-  const places = placesWhere('uniqueAll', isFirst);
+  const places = placesWhere(isFirst);
   const at = (from: Expr): Expr => gather(upToBound(from), places, 0, 'clip', places.shape);
   const counts = (): Expr => {
     const { length } = places.extent!;

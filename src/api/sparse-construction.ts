@@ -123,7 +123,7 @@ export function fromDense(x: ArrayLike): SparseMatrix {
     const dense = exprOf(op, x);
     const [rows, columns] = matrixShape(op, dense);
     if (rows * columns === 0) return new SparseMatrix(emptyMatrix([rows, columns], dense.dtype));
-    const places = placesWhere(op, dense);
+    const places = placesWhere(dense);
     const bound = upToBound(places);
     const isPlace = map('less', [iota(bound.shape[0]!), places.extent?.length ?? BigInt(bound.shape[0]!)]);
     const keys = map('where', [isPlace, bound, BigInt(rows * columns)]);

@@ -3,12 +3,48 @@
  * (`slicing.ts`), and by what cuts arrays into parts.
  */
 import type { Expr } from './expr.js';
-import { type Pick, parsedSelectors, placed, type Range } from './selectors.js';
+import { rangeWithin } from './ranges-within.js';
+import { indexOf, type Parsed, type Pick, parsedSelectors, placed, type Range } from './selectors.js';
+import { taken } from './taking.js';
 import { reshape, view } from './view-nodes.js';
 
 /** Part of an array by ranges and numbers, as the user's `slice` gives it. */
-export const slice = (x: Expr, ...selectors: readonly (number | null | Range | '...')[]): Expr =>
-  sliced(x, placed('slice', x.shape, parsedSelectors('slice', selectors).parsed));
+export function slice(x: Expr, ...selectors: readonly (number | null | Range | '...')[]): Expr {
+  const { source, others } = withoutOwn('slice', x, parsedSelectors('slice', selectors).parsed);
+  return sliced(source, placed('slice', source.shape, others));
+}
+
+/**
+ * Selectors without the one for the axis whose size depends on data, and the array of the elements that it chooses, where
+ * it is a number or a range: all of that axis is taken then, or its only element.
+ */
+export function withoutOwn(
+  op: string,
+  x: Expr,
+  parsed: readonly Parsed[],
+): { readonly source: Expr; readonly others: readonly Parsed[] } {
+  const at = x.extent === undefined ? -1 : selectorOf(parsed, x.shape.length, x.extent.axis);
+  const part = parsed[at];
+  if (typeof part === 'number') {
+    const { axis } = x.extent!;
+    indexOf(op, part, x.shape, axis);
+    return { source: taken(op, x, [part], axis), others: parsed.with(at, 0) };
+  }
+  return Array.isArray(part)
+    ? { source: rangeWithin(op, x, part as Range), others: parsed.with(at, null) }
+    : { source: x, others: parsed };
+}
+
+/** Which selector is for an axis, where each is for one; -1: none. */
+function selectorOf(parsed: readonly Parsed[], ndim: number, axis: number): number {
+  const count = parsed.filter((part) => part !== '...' && part !== 'newaxis').length;
+  let next = 0;
+  for (const [k, part] of parsed.entries()) {
+    if (part === '...') next += ndim - count;
+    else if (part !== 'newaxis' && next++ === axis) return k;
+  }
+  return -1;
+}
 
 /** Picks of all axes in order, none of them indices. */
 export function sliced(x: Expr, picks: readonly Pick[]): Expr {

@@ -14,6 +14,10 @@ const NONE: readonly CheckedIndices[] = [];
 export function checkedIndices(x: Expr): readonly CheckedIndices[] {
   const { site } = x;
   if (x.kind === 'loop') return x.loop.checked;
+  if (x.kind === 'gather' && x.within !== undefined) {
+    const size = x.inputs[0]!.shape[x.axis]!;
+    return [{ ...x.within, op: x.asked ?? 'take', axis: x.axis, from: -size, size, site }];
+  }
   if (x.kind === 'gather' && x.mode.startsWith('raise')) {
     const [array, indices] = x.inputs as readonly [Expr, Expr];
     const size = array.shape[x.axis]!;

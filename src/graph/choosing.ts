@@ -6,12 +6,14 @@
 import { ArgumentError, DTypeError, expected, ShapeError } from '../host/errors.js';
 import { placesWhere } from './compaction.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, upToBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { int64Array } from './index-lists.js';
 import { hostArray, isExpr, map } from './infer.js';
+import { lineOf } from './lines.js';
 import { normalizeAxis, sameShape } from './shape.js';
-import { noneTaken } from './taking.js';
+import { noneTaken, taken } from './taking.js';
 import { gather, reshape } from './view-nodes.js';
 import { flatten } from './views.js';
 
@@ -28,7 +30,7 @@ import { flatten } from './views.js';
 export function argwhere(x: Expr): Expr {
   const ndim = x.shape.length;
   if (ndim === 0) throw new ShapeError(expected('argwhere', 'an array with axes', formatShape(x.shape)));
-  const places = placesWhere('argwhere', x);
+  const places = placesWhere(x);
   const rows = reshape(places, [places.shape[0]!, 1]);
   const row = (numbers: readonly number[]): Expr => int64Array(numbers.map(BigInt), [ndim]);
   const sizes = x.shape.map((size) => Math.max(size, 1));
@@ -48,14 +50,20 @@ export function argwhere(x: Expr): Expr {
  * //=>  [5. 6.]]
  */
 export function compress(x: Expr, condition: Expr | readonly boolean[], axis?: number | null): Expr {
-  const source = axis === undefined || axis === null ? flatten(x) : x;
+  const source = axis === undefined || axis === null ? lineOf(x) : x;
   const at = normalizeAxis('compress', axis ?? 0, source.shape.length);
   const mask = conditionOf(condition);
-  if (mask.shape.length !== 1 || mask.shape[0]! > source.shape[at]!) {
+  const own = source.extent?.axis === at ? source.extent : undefined;
+  if (mask.shape.length !== 1 || (own === undefined && mask.shape[0]! > source.shape[at]!)) {
     const wanted = `a condition of one axis of at most ${source.shape[at]} elements`;
     throw new ShapeError(expected('compress', wanted, formatShape(mask.shape)));
   }
-  return chosen(source, placesWhere('compress', mask), at);
+  const places = placesWhere(mask);
+  if (own === undefined) return chosen('compress', source, places, at);
+  // Places of a mask of another size have to be there.
+  return mask.extent?.length === own.length
+    ? chosen('compress', upToBound(source), places, at)
+    : taken('compress', source, places, at);
 }
 
 /**
@@ -74,7 +82,8 @@ export function extract(x: Expr, condition: Expr): Expr {
     const wanted = `a condition of shape ${formatShape(x.shape)}`;
     throw new ShapeError(expected('extract', wanted, formatShape(condition.shape)));
   }
-  return chosen(flatten(x), placesWhere('extract', condition), 0);
+  meetingExtent('extract', [x, condition], x.shape);
+  return chosen('extract', flatten(upToBound(x)), placesWhere(condition), 0);
 }
 
 function conditionOf(condition: Expr | readonly boolean[]): Expr {
@@ -86,8 +95,8 @@ function conditionOf(condition: Expr | readonly boolean[]): Expr {
 }
 
 /** The elements at places of an axis, all of them in range. */
-function chosen(x: Expr, places: Expr, axis: number): Expr {
+function chosen(op: string, x: Expr, places: Expr, axis: number): Expr {
   const shape = x.shape.with(axis, places.shape[0]!);
-  if (sizeOfShape(shape) === 0) return noneTaken(x, places, axis, shape);
-  return gather(x, places, axis, 'clip', shape);
+  if (sizeOfShape(shape) === 0) return noneTaken(op, x, places, axis, shape);
+  return gather(x, places, axis, 'clip', shape, op);
 }

@@ -9,21 +9,25 @@ import { slice } from './basic-slicing.js';
 import { call } from './calls.js';
 import { isInteger } from './dtype.js';
 import type { Expr } from './expr.js';
-import { needSizes, upToBound, withExtent } from './extent.js';
+import { upToBound, withExtent } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
-import { cast, constant, iota, map } from './infer.js';
+import { cast, constant, iota, map, withinLength } from './infer.js';
 import { padTo } from './joins.js';
 import { broadcast, reshape } from './view-nodes.js';
 
 /** Places by mask, so that what is selected by one mask has one size. */
 const known = new WeakMap<Expr, Expr>();
 
-/** The int64 places in C order where an array is not 0; all of them are in range, also behind the length. */
-export function placesWhere(op: string, mask: Expr): Expr {
-  needSizes(op, mask);
+/**
+ * The int64 places in C order where an array is not 0; all of them are in range, also behind the length. Of an array with
+ * an axis whose size depends on data as it lies up to its bound.
+ */
+export function placesWhere(mask: Expr): Expr {
   let places = known.get(mask);
   if (places === undefined) {
-    places = placesIn(reshape(cast(mask, 'bool'), [sizeOfShape(mask.shape)]));
+    const chosen = cast(mask, 'bool');
+    const whole = chosen.extent === undefined ? chosen : withinLength(chosen, false);
+    places = placesIn(reshape(whole, [sizeOfShape(mask.shape)]));
     known.set(mask, places);
   }
   return places;

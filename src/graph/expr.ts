@@ -249,6 +249,15 @@ export type IndexMode = 'raise' | 'wrap' | 'clip';
  */
 export type GatherMode = IndexMode | 'raiseFromStart' | 'raiseStarts' | 'inRange';
 
+/**
+ * Indices, as they were given, of an axis whose size depends on data: others than from -length up to it are an error. Those
+ * that the node has are from 0 on.
+ */
+export interface IndicesWithin {
+  readonly indices: Expr;
+  readonly length: Expr;
+}
+
 export type NodeData =
   | { readonly kind: 'source'; readonly source: Source }
   /** One value; its shape is []. */
@@ -309,6 +318,7 @@ export type NodeData =
       readonly mode: GatherMode;
       /** The function that the user called; `take` where it is not said. */
       readonly asked?: string | undefined;
+      readonly within?: IndicesWithin | undefined;
     }
   /**
    * Result number `result` of a routine over the inputs, which `routines.ts` describes. The nodes of one call
@@ -379,6 +389,8 @@ export interface CheckedIndices {
   readonly axis: number;
   readonly from: number;
   readonly size: number;
+  /** The size of an axis where it depends on data: `size` is its bound then, and `from` the same below 0. */
+  readonly length?: Expr;
   /** Whether the least of them has to be `from`. */
   readonly begins?: boolean;
   /** Whether what follows relies on them, where a gather by itself reads nothing outside of its axis. */

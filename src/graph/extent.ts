@@ -36,7 +36,11 @@ export function throughBound(x: Expr, compute: (x: Expr) => Expr): Expr {
 }
 
 /** The extent that arrays have together which broadcast to a shape. */
-export function meetingExtent(op: string, inputs: readonly Expr[], shape: Shape): Extent | undefined {
+export function meetingExtent(
+  op: string,
+  inputs: readonly Pick<Expr, 'shape' | 'extent'>[],
+  shape: Shape,
+): Extent | undefined {
   let met: Extent | undefined;
   for (const x of inputs) {
     if (x.extent === undefined) continue;
@@ -55,6 +59,18 @@ export function meetingExtent(op: string, inputs: readonly Expr[], shape: Shape)
       throw unknownSize(op, { shape, extent: met });
   }
   return met;
+}
+
+/**
+ * The extent of elements of an array at indices of an axis: that of the indices, in the place of the axis, or of an axis
+ * beside it.
+ */
+export function extentOfGather(op: string, x: Expr, index: Expr, axis: number): Extent | undefined {
+  if (x.extent === undefined)
+    return index.extent && { axis: axis + index.extent.axis, length: index.extent.length };
+  if (x.extent.axis === axis || index.extent !== undefined) throw unknownSize(op, x);
+  const added = x.extent.axis < axis ? 0 : index.shape.length - 1;
+  return { axis: x.extent.axis + added, length: x.extent.length };
 }
 
 /** The extent of a view; undefined for an array without. Throws where the view needs the size. */

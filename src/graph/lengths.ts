@@ -1,6 +1,6 @@
 /**
  * Arithmetic of sizes of which some depend on data. The same operands give the same node, so that arrays which are
- * joined alike have one size, and meet (`extent.ts`).
+ * joined or cut alike have one size, and meet (`extent.ts`).
  */
 import type { Expr } from './expr.js';
 import { map } from './infer.js';
@@ -8,18 +8,17 @@ import { map } from './infer.js';
 /** The size of an axis: a number, or an int64 scalar that is known when the graph has run. */
 export type Length = number | Expr;
 
-/** The results that a length has with other operands. */
+/** The results that a length has: with other lengths, and by rules of numbers. */
 interface Results {
   readonly sums: WeakMap<Expr, Expr>;
-  readonly sumsWithNumbers: Map<number, Expr>;
-  readonly multiples: Map<number, Expr>;
+  readonly byRule: Map<string, Expr>;
 }
 const results = new WeakMap<Expr, Results>();
 
 function resultsOf(length: Expr): Results {
   let found = results.get(length);
   if (found === undefined) {
-    found = { sums: new WeakMap(), sumsWithNumbers: new Map(), multiples: new Map() };
+    found = { sums: new WeakMap(), byRule: new Map() };
     results.set(length, found);
   }
   return found;
@@ -36,17 +35,45 @@ function once<K, V>(
   return found;
 }
 
+/** The length that a rule makes of another. */
+export const lengthByRule = (length: Expr, rule: string, make: () => Expr): Expr =>
+  once(resultsOf(length).byRule, rule, make);
+
 /** The sum of two lengths. */
 export function addLengths(a: Length, b: Length): Length {
   if (typeof a === 'number') return typeof b === 'number' ? a + b : a === 0 ? b : addLengths(b, a);
-  const { sums, sumsWithNumbers } = resultsOf(a);
-  if (typeof b !== 'number') return once(sums, b, () => map('add', [a, b]));
-  return b === 0 ? a : once(sumsWithNumbers, b, () => map('add', [a, b]));
+  if (typeof b !== 'number') return once(resultsOf(a).sums, b, () => map('add', [a, b]));
+  return b === 0 ? a : lengthByRule(a, `plus ${b}`, () => map('add', [a, b]));
 }
 
 /** A length so many times. */
-export function scaleLength(length: Expr, count: number): Expr {
-  return count === 1
+export const scaleLength = (length: Expr, count: number): Expr =>
+  count === 1 ? length : lengthByRule(length, `times ${count}`, () => map('multiply', [length, count]));
+
+/** Of a length the elements at every so many, from the first on. */
+export const lengthInSteps = (length: Expr, step: number): Expr =>
+  step === 1
     ? length
-    : once(resultsOf(length).multiples, count, () => map('multiply', [length, count]));
+    : lengthByRule(length, `by ${step}`, () => map('floorDivide', [map('add', [length, step - 1]), step]));
+
+/** A length that is another one without some elements, of which at most so many are left. */
+interface Shortened {
+  readonly of: Expr;
+  readonly cut: number;
+  readonly most: number;
+}
+const shortened = new WeakMap<Expr, Shortened>();
+
+/** A length without `cut` elements, at most `most` of them: of one that is such a length the same as of its own. */
+export function lengthWithout(length: Expr, cut: number, most: number): Expr {
+  const inner = shortened.get(length);
+  if (inner !== undefined)
+    return lengthWithout(inner.of, inner.cut + cut, Math.min(Math.max(inner.most - cut, 0), most));
+  if (cut === 0 && most === Number.POSITIVE_INFINITY) return length;
+  return lengthByRule(length, `without ${cut}, at most ${most}`, () => {
+    const rest = cut === 0 ? length : map('maximum', [map('subtract', [length, cut]), 0]);
+    const made = most === Number.POSITIVE_INFINITY ? rest : map('minimum', [rest, most]);
+    shortened.set(made, { of: length, cut, most });
+    return made;
+  });
 }

@@ -219,16 +219,27 @@ function substituted(exprs: readonly Expr[], fixed: ReadonlyMap<Expr, Expr>): re
   const visit = (x: Expr): void => {
     const inputs = x.inputs.map((input) => done.get(input)!);
     const made = over(x, inputs);
-    done.set(x, made.kind === 'loop' && made !== x ? { ...made, loop: looked(made.loop) } : made);
+    done.set(x, made === x ? x : withOwn(made));
   };
   const replaced = (x: Expr): Expr => {
     visitBelow(x, done, () => true, visit);
     return done.get(x)!;
   };
+  /** A node with what it has beside its inputs. */
+  const withOwn = (x: Expr): Expr => {
+    if (x.kind === 'loop') return { ...x, loop: looked(x.loop) };
+    if (x.kind !== 'gather' || x.within === undefined) return x;
+    const { indices, length } = x.within;
+    return { ...x, within: { indices: replaced(indices), length: replaced(length) } };
+  };
   /** A loop that looks ahead at the indices that it captures, of which its results share one. */
   const looked = (body: LoopBody): LoopBody => {
     const checked = (): CheckedIndices[] =>
-      body.checked.map((check) => ({ ...check, indices: replaced(check.indices) }));
+      body.checked.map((check) => ({
+        ...check,
+        indices: replaced(check.indices),
+        ...(check.length === undefined ? {} : { length: replaced(check.length) }),
+      }));
     const own = loops.get(body) ?? (body.checked.length === 0 ? body : { ...body, checked: checked() });
     loops.set(body, own);
     return own;
@@ -242,6 +253,14 @@ function refuseUnchecked(op: string): never {
   throw new ArgumentError(
     expected(op, 'a sparse matrix that no step of a loop changes', 'indices that one computes', hint),
   );
+}
+
+/** Indices of an axis whose size depends on data, and that size, are looked at before the loop runs. */
+function refuseChanging(op: string): never {
+  const hint =
+    "ranges need no check, nor do indices with { mode: 'wrap' } or { mode: 'clip' } of a size that no step changes";
+  const wanted = 'indices and a size that depends on data which no step of a loop changes';
+  throw new ArgumentError(expected(op, wanted, 'some that a step makes', hint));
 }
 
 class Closure {
@@ -325,9 +344,12 @@ class Closure {
   #check(x: Expr, isChanged: boolean): void {
     if (x.kind === 'loop' && this.#loops.has(x.loop)) return;
     for (const checked of checkedIndices(x)) {
-      visitBelow(checked.indices, this.#fates, () => true, this.#decide);
-      if (this.#fates.get(checked.indices) !== 'changes') this.checked.push(checked);
+      const { indices, length = indices } = checked;
+      for (const each of [indices, length]) visitBelow(each, this.#fates, () => true, this.#decide);
+      const isChanged = [indices, length].some((each) => this.#fates.get(each) === 'changes');
+      if (!isChanged) this.checked.push(checked);
       else if (checked.isReliedOn) refuseUnchecked(checked.op);
+      else if (checked.length !== undefined) refuseChanging(checked.op);
       else if (mayBeOut(checked)) this.#found.push(foundIndices(checked));
     }
     if (x.kind !== 'loop') return;

@@ -5,27 +5,40 @@
 import { expected, ShapeError } from '../host/errors.js';
 import { placesWhere } from './compaction.js';
 import type { Expr } from './expr.js';
+import { meetingExtent, upToBound } from './extent.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { isExpr } from './infer.js';
 import type { Parsed, Range } from './selectors.js';
 import { sameShape } from './shape.js';
+import { reshape } from './view-nodes.js';
 
 /** The places that masks select, as selectors of one axis in the place of those that each mask has. */
 export function withoutMasks(
   op: string,
-  shape: readonly number[],
+  x: Expr,
   parsed: readonly Parsed[],
-): { readonly shape: readonly number[]; readonly parts: readonly Parsed[] } {
-  if (!parsed.some(isMask)) return { shape, parts: parsed };
-  const firsts = firstAxes(op, shape, parsed);
-  const merged = [...shape];
+): { readonly source: Expr; readonly parts: readonly Parsed[] } {
+  if (!parsed.some(isMask)) return { source: x, parts: parsed };
+  const firsts = firstAxes(op, x.shape, parsed);
+  const merged = [...x.shape];
+  let isMasked = false;
   for (let k = parsed.length - 1; k >= 0; k--) {
     const part = parsed[k]!;
-    if (isMask(part)) merged.splice(firsts[k]!, part.shape.length, sizeOfShape(part.shape));
+    if (!isMask(part)) continue;
+    merged.splice(firsts[k]!, part.shape.length, sizeOfShape(part.shape));
+    if (meetsMask(op, x, part, firsts[k]!)) isMasked = true;
   }
-  const parts = parsed.map((part): Parsed => (isMask(part) ? { places: placesWhere(op, part) } : part));
-  return { shape: merged, parts };
+  const parts = parsed.map((part): Parsed => (isMask(part) ? { places: placesWhere(part) } : part));
+  return { source: reshape(isMasked ? upToBound(x) : x, merged), parts };
+}
+
+/** Whether a mask of axes from `first` on has one whose size depends on data: the axis of the array, else it is refused. */
+function meetsMask(op: string, { shape, extent }: Expr, mask: Expr, first: number): boolean {
+  const end = first + mask.shape.length;
+  const isWithin = extent !== undefined && extent.axis >= first && extent.axis < end;
+  const own = isWithin ? { axis: extent.axis - first, length: extent.length } : undefined;
+  return meetingExtent(op, [{ shape: shape.slice(first, end), extent: own }, mask], mask.shape) !== undefined;
 }
 
 /** The first axis of each part; throws a ShapeError where masks have other sizes than their axes. */

@@ -6,14 +6,16 @@ import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import { checkOptions } from './arguments.js';
 import { slice } from './basic-slicing.js';
 import type { Scalar } from './dtype.js';
-import type { Expr } from './expr.js';
+import type { Expr, ExprOf } from './expr.js';
+import { throughBound } from './extent.js';
 import { formatShape, formatValue } from './format.js';
-import { constant, map, type Operand } from './infer.js';
+import { sizeOfShape } from './graph.js';
+import { constant, iota, map, type Operand } from './infer.js';
 import { concat, indexAlong, padTo } from './joins.js';
+import { inShapeOf, lineOf } from './lines.js';
 import { isScalar, refuseOperand, weakValue } from './scalar.js';
 import { type Axes, checkInteger, checkSize, clippedInteger, normalizeAxis } from './shape.js';
-import { broadcast } from './view-nodes.js';
-import { flatten, reshape } from './views.js';
+import { broadcast, gather } from './view-nodes.js';
 
 /** Widths of a pad: one for every side, `[before, after]` for every axis, or such a pair for each axis. */
 export type PadWidths = number | readonly [number, number] | readonly (readonly [number, number])[];
@@ -33,13 +35,24 @@ export function pad(x: Expr, widths: PadWidths, options?: { readonly value?: Sca
   refuseMode(options);
   checkOptions('pad', options, ['value']);
   const pairs = x.shape.map((_, axis) => widthsOf(widths, axis, x));
+  const filling = options?.value ?? 0;
+  if (!isScalar(filling)) refuseOperand('pad', filling);
+  const value = constant(weakValue('pad', filling, x.dtype), x.dtype);
+  const own = x.extent?.axis;
+  if (own === undefined) return paddedBy(x, pairs, value);
+  // An axis whose size depends on data is joined to what stands beside it.
+  const beside = throughBound(x, (bound) => paddedBy(bound, pairs.with(own, [0, 0]), value));
+  const side = (width: number): Expr[] =>
+    width === 0 ? [] : [broadcast(value, beside.shape.with(own, width))];
+  return concat([...side(pairs[own]![0]), beside, ...side(pairs[own]![1])], own, 'pad');
+}
+
+/** The array with `value` around it, so many before and after each axis. */
+function paddedBy(x: Expr, pairs: readonly (readonly [number, number])[], value: ExprOf<'const'>): Expr {
   const before = pairs.map(([front]) => front);
   const shape = x.shape.map((size, k) => size + pairs[k]![0] + pairs[k]![1]);
   checkSize('pad', shape);
   const padded = padTo(x, before, shape);
-  const filling = options?.value ?? 0;
-  if (!isScalar(filling)) refuseOperand('pad', filling);
-  const value = constant(weakValue('pad', filling, x.dtype), x.dtype);
   const isZero =
     !value.value || (typeof value.value === 'object' && value.value.re === 0 && value.value.im === 0);
   if (padded === x || (isZero && !Object.is(value.value, -0))) return padded;
@@ -91,7 +104,7 @@ function widthsOf(widths: PadWidths, axis: number, x: Expr): readonly [number, n
 export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | null): Expr {
   if (axis === undefined || axis === null) {
     if (Array.isArray(shift)) throw new ArgumentError(expected('roll', 'axes for several shifts', 'none'));
-    return reshape(rollAxis(flatten(x), shift as number, 0), x.shape);
+    return inShapeOf(x, rollAxis(lineOf(x), shift as number, 0));
   }
   if (typeof shift !== 'number' && !Array.isArray(shift))
     throw new ArgumentError(expected('roll', 'a shift or a list of shifts', formatValue(shift)));
@@ -107,12 +120,24 @@ export function roll(x: Expr, shift: number | readonly number[], axis?: Axes | n
 
 function rollAxis(x: Expr, shift: number, axis: number): Expr {
   const size = x.shape[axis]!;
+  if (x.extent?.axis === axis) return rollWithin(x, checkInteger('roll', 'a shift', shift));
   // Of a shift of any length only its rest counts, which is exact.
   const by = checkInteger('roll', 'a shift', Number.isInteger(shift) ? shift % size || 0 : shift);
   const start = by > 0 ? size - by : -by; // the element that comes first
   if (start === 0) return x;
   const before = x.shape.slice(0, axis).map(() => null);
   return concat([slice(x, ...before, [start]), slice(x, ...before, [0, start])], axis, 'roll');
+}
+
+/** The same of the axis whose size depends on data. */
+function rollWithin(x: Expr, shift: number): Expr {
+  const { axis, length } = x.extent!;
+  if (shift === 0 || sizeOfShape(x.shape) === 0) return x;
+  const places = map('remainder', [
+    map('subtract', [iota(x.shape[axis]!), shift]),
+    map('maximum', [length, 1]),
+  ]);
+  return throughBound(x, (bound) => gather(bound, places, axis, 'clip', bound.shape, 'roll'));
 }
 
 /**

@@ -31,5 +31,5 @@ export function distinctPlaces(op: string, key: KeyBits, n: number, count: numbe
   const isFirst = firsts(read(places, order));
   // The order is stable: the first of equal places is the one that was drawn first.
   const inOrder = updatedIn(op, 'set', map('less', [iota(many), 0n]), order, 'within', isFirst);
-  return read(places, slice(upToBound(placesWhere(op, inOrder)), [0, count]));
+  return read(places, slice(upToBound(placesWhere(inOrder)), [0, count]));
 }

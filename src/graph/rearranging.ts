@@ -4,13 +4,16 @@
  */
 import { ArgumentError, expected, ShapeError } from '../host/errors.js';
 import type { Expr, ExprOf } from './expr.js';
+import { needSizes, upToBound, withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { int64Array, integers, listed } from './index-lists.js';
 import { constant, iota, isExpr } from './infer.js';
+import { scaleLength } from './lengths.js';
+import { lineOf } from './lines.js';
 import { searchsorted } from './searching.js';
 import { type Axes, checkInteger, checkShape, normalizeAxes, normalizeAxis } from './shape.js';
 import { broadcast, gather, reshape } from './view-nodes.js';
-import { flatten, flip, swapaxes } from './views.js';
+import { flip, swapaxes } from './views.js';
 
 /**
  * Every element repeated along an axis, as NumPy's `repeat`: as often as `repeats`, a number, or each as often as
@@ -25,12 +28,13 @@ import { flatten, flip, swapaxes } from './views.js';
  * //=> [1. 1. 3.]
  */
 export function repeat(x: Expr, repeats: number | readonly number[] | Expr, axis?: number | null): Expr {
-  if (axis === undefined || axis === null) return repeat(flatten(x), repeats, 0);
+  if (axis === undefined || axis === null) return repeat(lineOf(x), repeats, 0);
   const place = normalizeAxis('repeat', axis, x.shape.length);
   if (typeof repeats === 'number') return repeatAll(x, checkInteger('repeat', 'repeats', repeats), place);
   const counts = countsOf(repeats);
   const size = x.shape[place]!;
   if (counts.length === 1) return repeatAll(x, Number(counts[0]), place);
+  if (x.extent?.axis === place) needSizes('repeat', x);
   if (counts.length !== size) {
     const wanted = `a number for each of the ${size} elements of axis ${place}`;
     throw new ShapeError(expected('repeat', wanted, `${counts.length} of them`));
@@ -41,7 +45,7 @@ export function repeat(x: Expr, repeats: number | readonly number[] | Expr, axis
     return BigInt(total);
   });
   const shape = checkShape('repeat', x.shape.with(place, total));
-  if (shape.includes(0)) return broadcast(constant(0, x.dtype), shape);
+  if (shape.includes(0)) return { ...broadcast(constant(0, x.dtype), shape), extent: x.extent };
   // Element k of the result is of the first element whose last copy is behind it.
   const from = searchsorted(int64Array(ends, [size]), iota(total), null, { side: 'right' });
   return gather(x, from, place, 'clip', shape);
@@ -74,6 +78,12 @@ function checkCount(count: number): number {
 /** Every element as often as all others. */
 function repeatAll(x: Expr, repeats: number, place: number): Expr {
   const count = checkCount(repeats);
+  if (x.extent !== undefined) {
+    const { axis, length } = x.extent;
+    const repeated = repeatAll(upToBound(x), count, place);
+    if (axis !== place) return withExtent(repeated, axis, length);
+    return count === 0 ? repeated : withExtent(repeated, axis, scaleLength(length, count));
+  }
   const apart = [...x.shape.slice(0, place + 1), 1, ...x.shape.slice(place + 1)];
   const repeated = broadcast(reshape(x, apart), apart.with(place + 1, count));
   return reshape(repeated, checkShape('repeat', x.shape.with(place, x.shape[place]! * count)));

@@ -7,8 +7,9 @@
  *
  *     x[:, i, 1:3, j]  of (a, b, c, d)   →   gather along 1 of reshape x (a, b·c·d) at i·c·d + (1 … 2)·d + j
  */
-import { sliced } from './basic-slicing.js';
+import { sliced, withoutOwn } from './basic-slicing.js';
 import type { Expr, IndexMode } from './expr.js';
+import { upToBound, withExtent } from './extent.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { cast, iota, map, type Operand } from './infer.js';
 import { withoutMasks } from './mask-selectors.js';
@@ -28,9 +29,9 @@ import { moveaxis } from './views.js';
 /** The elements that selectors choose, as `slice` says. */
 export function selected(op: string, x: Expr, selectors: readonly (Selector | SliceOptions)[]): Expr {
   const { parsed, mode } = parsedSelectors(op, selectors);
-  const { shape, parts } = withoutMasks(op, x.shape, parsed);
-  const picks = placed(op, shape, parts);
-  const source = reshape(x, shape);
+  const { source: merged, parts } = withoutMasks(op, x, parsed);
+  const { source, others } = withoutOwn(op, merged, parts);
+  const picks = placed(op, source.shape, others);
   return picks.some(({ kind }) => kind === 'indices')
     ? indexed(op, source, picks, mode)
     : sliced(source, picks);
@@ -64,22 +65,34 @@ function indexed(op: string, x: Expr, picks: readonly Pick[], mode: IndexMode): 
   );
 }
 
+/** The size of an axis where it depends on data. */
+const lengthAt = ({ extent }: Expr, axis: number): Expr | undefined =>
+  extent?.axis === axis ? extent.length : undefined;
+
+/** The array up to the bound of an axis, of which indices are known to be in range. */
+const upTo = (x: Expr, axis: number): Expr => (x.extent?.axis === axis ? upToBound(x) : x);
+
 /** Selection by one array of indices, whose axis of x is the one at place `at` here: errors name that of x. */
 function alone(op: string, x: Expr, pick: IndexPick, size: number, at: number, mode: IndexMode): Expr {
   return pick.axis === at
     ? taken(op, x, pick.indices, at, { mode: pick.isInRange ? 'clip' : mode })
-    : taken(op, x, reshape(checked(op, pick, size, mode), pick.shape), at, { mode: 'clip' });
+    : taken(op, upTo(x, at), reshape(checked(op, pick, size, mode, lengthAt(x, at)), pick.shape), at, {
+        mode: 'clip',
+      });
 }
 
 /** Selection from `axes` of an array by all their picks at once. Gives the shape that the indices broadcast to. */
 function jointly(
   op: string,
-  x: Expr,
+  given: Expr,
   picks: readonly Pick[],
   axes: readonly number[],
   at: number,
   mode: IndexMode,
 ): readonly [joint: readonly number[], taken: Expr] {
+  const isMerged =
+    given.extent !== undefined && given.extent.axis >= at && given.extent.axis < at + axes.length;
+  const x = isMerged ? upToBound(given) : given;
   const sizes = x.shape.slice(at, at + axes.length);
   const strides = denseStrides(sizes);
   const joint = broadcastShapes(
@@ -101,14 +114,17 @@ function jointly(
     const stride = strides[axis]!;
     if (pick.kind === 'at') parts.push(pick.index * stride);
     else if (pick.kind === 'range') {
-      const along = reshape(
+      const line = reshape(
         iota(pick.size),
         shape.map((size, k) => (k === place ? size : 1)),
       );
+      // One of a size that depends on data is taken whole.
+      const length = lengthAt(given, at + axis);
+      const along = length === undefined ? line : withExtent(line, place, length);
       place++;
       parts.push(map('add', [map('multiply', [along, pick.step * stride]), pick.start * stride]));
     } else {
-      const inRange = reshape(checked(op, pick, sizes[axis]!, mode), [
+      const inRange = reshape(checked(op, pick, sizes[axis]!, mode, lengthAt(given, at + axis)), [
         ...pick.shape,
         ...between.map(() => 1),
       ]);
@@ -120,14 +136,20 @@ function jointly(
   const [before, after] = [x.shape.slice(0, at), x.shape.slice(at + axes.length)];
   const result = [...before, ...shape, ...after];
   const index = broadcast(cast(flat, 'int64'), shape);
-  if (sizeOfShape(result) === 0) return [joint, noneTaken(x, index, at, result)];
+  if (sizeOfShape(result) === 0) return [joint, noneTaken(op, x, index, at, result)];
   const merged = reshape(x, [...before, sizeOfShape(sizes), ...after]);
-  return [joint, gather(merged, index, at, 'clip', result)];
+  return [joint, gather(merged, index, at, 'clip', result, op)];
 }
 
 /** The indices of an axis as they count from its beginning: elements of a line of its numbers. */
-function checked(op: string, { indices, axis, isInRange }: IndexPick, size: number, mode: IndexMode): Expr {
+function checked(
+  op: string,
+  { indices, axis, isInRange }: IndexPick,
+  size: number,
+  mode: IndexMode,
+  length: Expr | undefined,
+): Expr {
   if (isInRange) return indices as Expr;
   const line = reshape(iota(size), [...Array<number>(axis).fill(1), size]);
-  return taken(op, line, indices, axis, { mode });
+  return taken(op, length === undefined ? line : withExtent(line, axis, length), indices, axis, { mode });
 }

@@ -128,7 +128,7 @@ function pickOf(
   return { kind: 'indices', axis, indices: lists, shape: listed(op, lists).shape, isInRange: false };
 }
 
-function indexOf(op: string, index: number, shape: readonly number[], axis: number): number {
+export function indexOf(op: string, index: number, shape: readonly number[], axis: number): number {
   const size = shape[axis]!;
   const at = checkInteger(op, 'an index', index);
   if (at < -size || at >= size) {
@@ -137,15 +137,23 @@ function indexOf(op: string, index: number, shape: readonly number[], axis: numb
   return at < 0 ? at + size : at;
 }
 
-/** Python's rules: negative bounds count from the end, and bounds are clipped to the axis. */
-function rangeOf(op: string, range: Range, length: number): Omit<Stretch, 'kind' | 'axis'> {
-  // A step over more than the axis takes one element, a bound beyond it is the axis' end.
+/** The bounds and the step of a range. A step over more than the axis takes one element, a bound beyond it is the axis' end. */
+export function boundsOf(
+  op: string,
+  range: Range,
+  length: number,
+): { readonly from: number | undefined; readonly to: number | undefined; readonly step: number } {
   const most = 2 * length + 1;
   const [from, to, by] = range.map((bound) =>
     bound === null || bound === undefined ? undefined : clippedInteger(op, 'a bound', bound, -most, most),
   );
-  const step = by ?? 1;
-  if (step === 0) throw new ShapeError(expected(op, 'a step other than 0', '0'));
+  if (by === 0) throw new ShapeError(expected(op, 'a step other than 0', '0'));
+  return { from, to, step: by ?? 1 };
+}
+
+/** Python's rules: negative bounds count from the end, and bounds are clipped to the axis. */
+function rangeOf(op: string, range: Range, length: number): Omit<Stretch, 'kind' | 'axis'> {
+  const { from, to, step } = boundsOf(op, range, length);
   const first = step > 0 ? 0 : -1;
   const last = step > 0 ? length : length - 1;
   const clip = (bound: number): number => Math.min(Math.max(bound < 0 ? bound + length : bound, first), last);

@@ -95,6 +95,6 @@ function realIn(op: string, x: Expr, dtype: Expr['dtype']): Expr {
 function chosenFrom(sorted: Expr, isChosen: (line: Expr) => Expr): Expr {
   const line = upToBound(sorted);
   if (sizeOfShape(line.shape) === 0) return broadcast(constant(0, line.dtype), [0]);
-  const places = placesWhere('uniqueValues', map('logicalAnd', [firsts(sorted), isChosen(line)]));
+  const places = placesWhere(map('logicalAnd', [firsts(sorted), isChosen(line)]));
   return gather(line, places, 0, 'clip', places.shape);
 }

@@ -123,14 +123,29 @@ function broadcastPair(op: string, all: readonly Shape[], a: Shape, b: Shape): S
   return isA ? a : isB ? b : shape; // sharing keeps the shapes of a deep graph one object
 }
 
-/** Throws a RangeArgumentError for an index outside of -size … size - 1. */
-export function checkIndex(op: string, index: bigint, axis: number, size: number, least = -size): void {
-  if (index < least || index >= size) throw new RangeArgumentError(outOfRange(op, index, axis, size, least));
+/** Throws a RangeArgumentError for an index outside of -size … size - 1. `sized`: the size in words. */
+export function checkIndex(
+  op: string,
+  index: bigint,
+  axis: number,
+  size: number,
+  least = -size,
+  sized?: string,
+): void {
+  if (index < least || index >= size)
+    throw new RangeArgumentError(outOfRange(op, index, axis, size, least, sized));
 }
 
 /** The words for such an index. */
-export const outOfRange = (op: string, index: bigint, axis: number, size: number, least: number): string =>
-  expected(op, `indices from ${least} to ${size - 1} for axis ${axis} of ${size} elements`, `${index}`);
+export const outOfRange = (
+  op: string,
+  index: bigint,
+  axis: number,
+  size: number,
+  least: number,
+  sized = `${size}`,
+): string =>
+  expected(op, `indices from ${least} to ${size - 1} for axis ${axis} of ${sized} elements`, `${index}`);
 
 /** Whether two shapes are equal. */
 export function sameShape(a: Shape, b: Shape): boolean {

@@ -4,13 +4,15 @@
  */
 import { expected, ShapeError } from '../host/errors.js';
 import { checkOptions, oneOf } from './arguments.js';
-import type { Expr, IndexMode, Shape } from './expr.js';
-import { unknownSize, withExtent } from './extent.js';
+import { kindOf } from './dtype.js';
+import type { Expr, Extent, IndexMode, Shape } from './expr.js';
+import { extentOfGather, meetingExtent, throughBound, unknownSize, upToBound, withExtent } from './extent.js';
 import { formatShape } from './format.js';
 import { denseStrides, sizeOfShape } from './graph.js';
 import { type IndexList, int64Array, integers, listed } from './index-lists.js';
 import { cast, constant, iota, isExpr, map } from './infer.js';
 import { indexAlong } from './joins.js';
+import { lineOf } from './lines.js';
 import { MODES } from './selectors.js';
 import { broadcastShapes, checkIndex, normalizeAxis } from './shape.js';
 import { broadcast, gather } from './view-nodes.js';
@@ -29,17 +31,22 @@ export function taken(
   const index = isExpr(indices) ? integers(op, indices) : undefined;
   const list = index === undefined ? listed(op, indices) : undefined;
   const isLine = axis === undefined || axis === null;
-  const source = isLine ? flatten(x) : x;
+  const source = isLine ? lineOf(x) : x;
   const at = isLine ? 0 : normalizeAxis(op, axis, x.shape.length);
   const size = source.shape[at]!;
+  const isWithin = source.extent?.axis === at;
   const chosen = index?.shape ?? list!.shape;
   const shape = [...source.shape.slice(0, at), ...chosen, ...source.shape.slice(at + 1)];
   if (sizeOfShape(chosen) > 0 && size === 0) {
     const empty = `axis ${at} of ${formatShape(source.shape)}`;
     throw new ShapeError(expected(op, 'an axis with elements to take', empty));
   }
-  if (list !== undefined && mode === 'raise') for (const value of list.flat) checkIndex(op, value, at, size);
-  if (sizeOfShape(shape) === 0) return noneTaken(source, index, at, shape);
+  const sized = isWithin ? `at most ${size}` : `${size}`;
+  if (list !== undefined && mode === 'raise')
+    for (const value of list.flat) checkIndex(op, value, at, size, -size, sized);
+  if (sizeOfShape(shape) === 0)
+    return noneTaken(op, source, index ?? int64Array(list!.flat, chosen), at, shape);
+  if (isWithin) return takenWithin(op, source, index ?? constants(list!.flat, chosen), mode, shape);
   if (index !== undefined) return gather(source, asInt64(index, mode, size), at, mode, shape, op);
   // Indices of a list are known to be in range, and are looked at here alone.
   const counted =
@@ -65,9 +72,11 @@ export function takenAlong(
   }
   const met = broadcastShapes(op, [others(x.shape), others(index.shape)]);
   const shape = met.map((size, k) => (k === at ? index.shape[k]! : size));
+  const extent = extentAlong(op, x, isExpr(index) ? index : { ...index, extent: undefined }, at, met);
   // As indices of the axis itself: which are in range, and from its beginning.
-  const lines = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
-  const places = taken(op, lines, indices, at, options);
+  const line = reshape(iota(x.shape[at]!), [...x.shape.slice(0, at).map(() => 1), x.shape[at]!]);
+  const lines = x.extent?.axis === at ? withExtent(line, at, x.extent.length) : line;
+  const places = upToBound(taken(op, lines, indices, at, options));
   const strides = denseStrides(x.shape);
   const parts = shape.flatMap((size, k): Expr[] => {
     if (k === at || x.shape[k] === 1) return [];
@@ -76,17 +85,73 @@ export function takenAlong(
   const own = map('multiply', [reshape(places, [...index.shape]), strides[at]!]);
   const flat = parts.reduce((sum, part) => map('add', [sum, part]), own);
   const along = broadcast(flat, shape);
-  return sizeOfShape(shape) === 0
-    ? noneTaken(x, along, 0, shape)
-    : gather(flatten(x), along, 0, 'clip', shape);
+  const found =
+    sizeOfShape(shape) === 0
+      ? broadcast(constant(0, x.dtype), shape)
+      : gather(flatten(upToBound(x)), along, 0, 'clip', shape);
+  return extent === undefined ? found : { ...found, extent };
 }
 
-/** A gather without elements; an axis of its indices whose size depends on data is one here, too, and one beside them is refused. */
-export function noneTaken(x: Expr, index: Expr | undefined, axis: number, shape: Shape): Expr {
-  if (x.extent !== undefined && x.extent.axis !== axis) throw unknownSize('take', x);
+/** The extent of elements at indices along an axis, the other sizes of which, and of the array, meet in `met`. */
+function extentAlong(
+  op: string,
+  x: Expr,
+  index: Pick<Expr, 'shape' | 'extent'>,
+  axis: number,
+  met: Shape,
+): Extent | undefined {
+  const across = meetingExtent(
+    op,
+    [x, index].map(({ shape, extent }) => ({
+      shape: shape.with(axis, 1),
+      extent: extent?.axis === axis ? undefined : extent,
+    })),
+    met,
+  );
+  if (index.extent?.axis !== axis) return across;
+  if (across !== undefined) throw unknownSize(op, x);
+  return index.extent;
+}
+
+/**
+ * A gather without elements; an axis of its indices whose size depends on data is one here, too, and so is one beside the
+ * axis.
+ */
+export function noneTaken(op: string, x: Expr, index: Expr, axis: number, shape: Shape): Expr {
   const none = broadcast(constant(0, x.dtype), shape);
-  const extent = index?.extent;
-  return extent === undefined ? none : withExtent(none, axis + extent.axis, extent.length);
+  const extent = extentOfGather(op, x.extent?.axis === axis ? upToBound(x) : x, index, axis);
+  return extent === undefined ? none : { ...none, extent };
+}
+
+/** Indices of a list; one of one element needs no memory. */
+const constants = (flat: readonly bigint[], shape: Shape): Expr =>
+  flat.length === 1 ? broadcast(constant(flat[0]!, 'int64'), shape) : int64Array(flat, shape);
+
+/**
+ * The elements at indices of the axis whose size depends on data. Its size is not known but with the values of the indices:
+ * they are looked at together, before the graph runs (`fusion/passes/index-check.ts`).
+ */
+function takenWithin(op: string, x: Expr, given: Expr, mode: IndexMode, shape: Shape): Expr {
+  const { axis, length } = x.extent!;
+  // Indices of other modes are all in range, of an axis with elements.
+  const indices = mode === 'raise' ? given : throughBound(given, zeros);
+  const place = placesWithin(given, mode, length);
+  return gather(upToBound(x), place, axis, 'raiseFromStart', shape, op, { indices, length });
+}
+const zeros = ({ shape }: Expr): Expr => broadcast(constant(0, 'int64'), shape);
+
+/** Indices of an axis as they count from its beginning. */
+function placesWithin(given: Expr, mode: IndexMode, length: Expr): Expr {
+  if (mode === 'wrap') {
+    const size = map('maximum', [length, 1]);
+    return given.dtype === 'uint64'
+      ? cast(map('remainder', [given, cast(size, 'uint64')]), 'int64')
+      : map('remainder', [cast(given, 'int64'), size]);
+  }
+  const index = asInt64(given, mode, 0);
+  if (mode === 'clip') return map('minimum', [index, map('subtract', [length, 1])]);
+  if (kindOf(given.dtype) === 'uint') return index;
+  return map('where', [map('less', [index, 0]), map('add', [index, length]), index]);
 }
 
 /** Indices as int64: those of uint64 that it does not hold are beyond all ends, not negative. */

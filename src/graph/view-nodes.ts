@@ -1,8 +1,8 @@
 /** Makes the nodes that read elements elsewhere, without arithmetic: views, joins and gathers. */
 import { currentSite } from '../host/site.js';
 import { depthOf } from './depth.js';
-import type { Expr, GatherMode, Shape, View } from './expr.js';
-import { extentOfView, meetingExtent, needSizes, withExtent } from './extent.js';
+import type { Expr, GatherMode, IndicesWithin, Shape, View } from './expr.js';
+import { extentOfGather, extentOfView, meetingExtent } from './extent.js';
 import { sameShape } from './shape.js';
 
 /** A view whose shape and parameters the caller has worked out. */
@@ -53,7 +53,7 @@ export function join(parts: readonly Expr[], axis: number, shape: Shape): Expr {
 
 /**
  * The elements at int64 indices along an axis with elements; the caller has worked out the shape. `asked`: the
- * function that the user called, which errors name.
+ * function that the user called, which errors name; `within`: see `IndicesWithin`.
  */
 export function gather(
   x: Expr,
@@ -62,13 +62,15 @@ export function gather(
   mode: GatherMode,
   shape: Shape,
   asked?: string,
+  within?: IndicesWithin,
 ): Expr {
   const inputs = [x, index];
   const { dtype } = x;
-  needSizes(asked ?? 'take', x);
+  const extent =
+    x.extent === undefined && index.extent === undefined
+      ? undefined
+      : extentOfGather(asked ?? 'take', x, index, axis);
   const made = { dtype, shape, inputs, site: currentSite(), depth: depthOf(inputs), weak: x.weak };
-  const gathered: Expr = { kind: 'gather', axis, mode, asked, ...made };
-  return index.extent === undefined
-    ? gathered
-    : withExtent(gathered, axis + index.extent.axis, index.extent.length);
+  const gathered: Expr = { kind: 'gather', axis, mode, asked, within, ...made };
+  return extent === undefined ? gathered : { ...gathered, extent };
 }

@@ -10,6 +10,7 @@ import type { Expr } from './expr.js';
 import { formatShape } from './format.js';
 import { sizeOfShape } from './graph.js';
 import { lineOf } from './lines.js';
+import { rangeWithin } from './ranges-within.js';
 import {
   type Axes,
   broadcastShapes,
@@ -234,6 +235,11 @@ export function broadcastTo(x: Expr, ...shape: Sizes): Expr {
 export function flip(x: Expr, axis?: Axes | null): Expr {
   const axes = normalizeAxes('flip', axis, x.shape.length).filter((k) => x.shape[k]! > 1);
   if (axes.length === 0 || x.shape.includes(0)) return x;
+  const own = x.extent?.axis ?? -1;
+  if (axes.includes(own)) {
+    const others = axes.filter((k) => k !== own);
+    return flip(rangeWithin('flip', x, [null, null, -1]), others);
+  }
   const starts = x.shape.map((size, k) => (axes.includes(k) ? size - 1 : 0));
   const steps = x.shape.map((_, k) => (axes.includes(k) ? -1 : 1));
   return view(x, { type: 'slice', starts, steps }, x.shape);

@@ -22,7 +22,8 @@ import type { Program } from './program.js';
 /** Whether the run of a program looks through the indices of a check. */
 export function isCheckedIn({ one }: Program, { sources }: Canonical, check: IndexCheck): boolean {
   const indices = wholeSource(check.ends[0].inputs[0]!);
-  if (one === undefined || indices === undefined || check.begins === true) return false;
+  if (one === undefined || indices === undefined || check.begins === true || check.length !== undefined)
+    return false;
   const inputs = one.plan.buffers.flatMap(({ role }, k) => (role === 'input' ? [k] : []));
   return one.plan.steps.some((step) => {
     if (step.kind !== 'call' || !LOOKS.has(step.call)) return false;
@@ -46,7 +47,7 @@ const LOOKS: ReadonlySet<string> = new Set(['binSums', 'sparseGather']);
 
 /** Whether a check may be one of the run's: of a whole array on the host that is a graph's keys. */
 export function mayBeInRun({ graph }: Canonical, check: IndexCheck): boolean {
-  if (wholeSource(check.ends[0].inputs[0]!) === undefined) return false;
+  if (check.length !== undefined || wholeSource(check.ends[0].inputs[0]!) === undefined) return false;
   return graph.nodes.some((node) => node?.kind === 'call' && LOOKS.has(node.routine));
 }
 

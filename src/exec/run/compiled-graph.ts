@@ -8,7 +8,7 @@
  */
 
 import { type Canonical, canonicalize } from '../../fusion/passes/canonicalize.js';
-import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
+import { computedFor, endsIn, type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import type { SourceArray } from '../../fusion/passes/source-array.js';
@@ -22,7 +22,7 @@ import { isCheckedIn, mayBeOfIndices } from './checks-in-run.js';
 import type { ComputeOptions } from './compute-options.js';
 import { computeTargetOf, devicesOf } from './compute-target.js';
 import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
-import { checkHostResults, endsOf, hostResults, located, numbersOf, readCodes } from './evaluate.js';
+import { checkHostResults, hostResults, indexOf, located, numbersOf, readCodes } from './evaluate.js';
 import { type ExecutionSettings, isRepeatable, settingsOf } from './execution.js';
 import { type Given, type Input, inputOf, partOf } from './inputs.js';
 import { arrayOfCheck, type CheckedArray, keepEnds, knownEnds } from './known-ends.js';
@@ -102,7 +102,7 @@ export class TracedGraph {
     this.#canonical = canonicalize(exprs);
     this.#numbers = numbersFor(this.#canonical);
     this.#checks = checksBelow(this.#canonical);
-    const ends = this.#checks.flatMap((check) => check.ends);
+    const ends = this.#checks.flatMap(computedFor);
     this.#ends = ends.length === 0 ? undefined : new TracedGraph(ends, placeholders, options);
     const positions = new Map<object, number>();
     placeholders.forEach((x, k) => {
@@ -257,7 +257,7 @@ export class TracedGraph {
     const executed = await ends.run(args, 'host').catch(async (error: unknown) => {
       throw await this.#refused(error, destination);
     });
-    const found = endsOf(hostResults(ends.exprs, executed));
+    const found = endsIn(this.#checks, hostResults(ends.exprs, executed).map(indexOf));
     keepEnds(arrays, found);
     throwOutOfRange(this.#checks, found);
   }

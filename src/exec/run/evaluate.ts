@@ -5,7 +5,7 @@
  */
 
 import { type Canonical, canonicalizeInSlices } from '../../fusion/passes/canonicalize.js';
-import { type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
+import { computedFor, endsIn, type IndexCheck, throwOutOfRange } from '../../fusion/passes/index-check.js';
 import { hasContractions } from '../../fusion/passes/merge-contractions.js';
 import { checksBelow } from '../../fusion/passes/segment.js';
 import { slice } from '../../graph/basic-slicing.js';
@@ -39,7 +39,7 @@ import { type ComputeTarget, computeTargetOf, devicesOf } from './compute-target
 import { ifThereIsRoom, isForCuts, isOneGpu } from './cut-on-gpu.js';
 import { type ExecutionSettings, executeNow, type Job, settingsOf } from './execution.js';
 import { inputsOf } from './inputs.js';
-import { arrayOfCheck, type Ends, keepEnds, knownEnds } from './known-ends.js';
+import { arrayOfCheck, keepEnds, knownEnds } from './known-ends.js';
 import type { FoundNumbers, NumbersAhead } from './known-starts.js';
 import { refusalOfJob } from './plan-job.js';
 import { executeInRows } from './row-stretches.js';
@@ -414,14 +414,11 @@ async function lookThrough(computing: Computing, checks: readonly IndexCheck[]):
   const arrays = checks.map(arrayOfCheck);
   const known = knownEnds(arrays);
   if (known !== undefined) return throwOutOfRange(checks, known);
-  const looking = evaluate(
-    checks.flatMap((check) => check.ends),
-    quiet,
-  );
+  const looking = evaluate(checks.flatMap(computedFor), quiet);
   const results = await looking.catch(async (error: unknown) => {
     throw await refused(computing, error);
   });
-  const ends = endsOf(results);
+  const ends = endsIn(checks, results.map(indexOf));
   keepEnds(arrays, ends);
   throwOutOfRange(checks, ends);
 }
@@ -437,13 +434,6 @@ const aheadOf = ({ onProgress: _, ...quiet }: ComputeOptions, found: FoundNumber
 export function numbersOf({ data }: HostResult): number[] {
   return Array.from(arrayOf(data), Number);
 }
-
-/** The ends of checks, of which results have two each. */
-export const endsOf = (results: readonly HostResult[]): Ends[] =>
-  Array.from({ length: results.length / 2 }, (_, k) => [
-    indexOf(results[2 * k]!),
-    indexOf(results[2 * k + 1]!),
-  ]);
 
 /** A result that is one index. */
 export function indexOf({ data }: HostResult): bigint {

@@ -3,12 +3,10 @@
  * Nothing changes what a device holds, so one that is used again, as the edges of a graph are in every round, is looked
  * through once.
  */
-import type { IndexCheck } from '../../fusion/passes/index-check.js';
+import type { Ends, IndexCheck } from '../../fusion/passes/index-check.js';
 import type { DeviceBuffer, Expr, Shape, Source, View } from '../../graph/expr.js';
 import { formatScalar } from '../../graph/format.js';
 import { formatView } from '../../graph/print.js';
-
-export type Ends = readonly [least: bigint, largest: bigint];
 
 /** By the first memory, then by the text and the numbers of the others, the oldest first. */
 const known = new WeakMap<DeviceBuffer, Map<string, Ends>>();
@@ -26,7 +24,9 @@ const MOST_NODES = 32;
 /** Ends that are kept of a memory: indices may be computed of it with other constants in each round. */
 const MOST_KEPT = 64;
 
-export function arrayOfCheck({ ends: [least] }: IndexCheck): CheckedArray {
+export function arrayOfCheck({ ends: [least], length }: IndexCheck): CheckedArray {
+  // Sizes that depend on data are looked at each time.
+  if (length !== undefined) return { sources: [], text: undefined };
   const sources: Source[] = [];
   let nodes = 0;
   const textOf = (x: Expr): string | undefined => {

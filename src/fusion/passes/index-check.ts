@@ -8,7 +8,7 @@
 
 import { checkedIndices } from '../../graph/checked-indices.js';
 import type { CheckedIndices, Expr } from '../../graph/expr.js';
-import { reduce, withinLength } from '../../graph/infer.js';
+import { reduce } from '../../graph/infer.js';
 import { mayBeOut } from '../../graph/known-range.js';
 import { checkIndex } from '../../graph/shape.js';
 import { expected, isOwnError, RangeArgumentError } from '../../host/errors.js';
@@ -20,13 +20,46 @@ export interface IndexCheck extends Omit<CheckedIndices, 'indices'> {
   readonly ends: readonly [least: Expr, largest: Expr];
 }
 
+/** Values that a check looks at: the least and the largest index, and the size of the axis where it depends on data. */
+export type Ends = readonly [least: bigint, largest: bigint, size?: bigint];
+
+/** The same to be computed: scalars. */
+export const computedFor = ({ ends, length }: IndexCheck): readonly Expr[] =>
+  length === undefined ? ends : [...ends, counted(length)];
+
+/** The values of what is computed for checks, in their order. */
+export function endsIn(checks: readonly IndexCheck[], values: readonly bigint[]): Ends[] {
+  let at = 0;
+  return checks.map((check) => {
+    const count = computedFor(check).length;
+    at += count;
+    return values.slice(at - count, at) as unknown as Ends;
+  });
+}
+
 const endsOf = new WeakMap<Expr, IndexCheck['ends']>();
+const counts = new WeakMap<Expr, Expr>();
+
+/** A length where the places that it is the number of are counted, but not found. */
+function counted(length: Expr): Expr {
+  let count = counts.get(length);
+  if (count === undefined) {
+    if (length.kind === 'call' && length.routine === 'compact') count = reduce('sum', length.inputs[0]!, [0]);
+    else if (length.kind === 'map' || length.kind === 'cast')
+      count = { ...length, inputs: length.inputs.map(counted) };
+    else count = length;
+    counts.set(length, count);
+  }
+  return count;
+}
 
 /** The checks of a node: none of indices that are known to be within their axis, or mean something elsewhere. */
 export function checksOf(node: Expr): readonly IndexCheck[] {
   const checked = checkedIndices(node);
   if (checked.length === 0) return NONE;
-  return checked.filter((check) => check.begins || mayBeOut(check)).map(checkOf);
+  return checked
+    .filter((check) => check.begins || check.length !== undefined || mayBeOut(check))
+    .map(checkOf);
 }
 
 /** Of most nodes, for which no list is made. */
@@ -36,9 +69,7 @@ function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
   let ends = endsOf.get(indices);
   if (ends === undefined) {
     const axes = indices.shape.map((_, k) => k);
-    // Behind the length of an axis whose size depends on data nothing is an index.
-    const known = indices.extent === undefined ? indices : withinLength(indices, 0);
-    ends = [reduce('min', known, axes), reduce('max', known, axes)];
+    ends = [reduce('min', indices, axes), reduce('max', indices, axes)];
     endsOf.set(indices, ends);
   }
   return { ends, ...check };
@@ -47,15 +78,20 @@ function checkOf({ indices, ...check }: CheckedIndices): IndexCheck {
 const beginsElsewhere = (op: string, from: number, least: bigint): RangeArgumentError =>
   new RangeArgumentError(expected(op, `a first one of ${from}`, `${least}`));
 
+const withoutElements = (op: string, axis: number): RangeArgumentError =>
+  new RangeArgumentError(expected(op, 'an axis with elements to take', `axis ${axis} of 0 elements`));
+
 /** Throws for an index that is out of range. `ends`: the values of the checks' ends, in their order. */
-export function throwOutOfRange(
-  checks: readonly IndexCheck[],
-  ends: readonly (readonly [least: bigint, largest: bigint])[],
-): void {
-  for (const [k, { op, axis, size, from, begins, site }] of checks.entries()) {
+export function throwOutOfRange(checks: readonly IndexCheck[], ends: readonly Ends[]): void {
+  for (const [k, { op, axis, size: bound, from, begins, site }] of checks.entries()) {
+    const [least, largest, length] = ends[k]!;
+    // Of indices whose number depends on data there may be none.
+    if (least > largest) continue;
     try {
-      for (const end of ends[k]!) checkIndex(op, end, axis, size, from);
-      if (begins && ends[k]![0] !== BigInt(from)) throw beginsElsewhere(op, from, ends[k]![0]);
+      if (length === 0n) throw withoutElements(op, axis);
+      const [size, first] = length === undefined ? [bound, from] : [Number(length), -Number(length)];
+      for (const end of [least, largest]) checkIndex(op, end, axis, size, first);
+      if (begins && least !== BigInt(from)) throw beginsElsewhere(op, from, least);
     } catch (error) {
       const place = formatSite(site);
       if (isOwnError(error) && place !== undefined) error.message += `\n    made at ${place}`;
