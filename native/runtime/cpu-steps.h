@@ -30,11 +30,10 @@ class CpuSteps {
   // `numbers`: the constants that come with the run.
   CpuSteps(const Program& program, std::vector<HostView> views, const uint8_t* numbers,
            const CancelFlag* cancel)
-      : views(std::move(views)),
-        backing(this->views.size()),
-        program_(program),
-        numbers_(numbers),
-        cancel_(cancel) {
+      : views(std::move(views)), program_(program), numbers_(numbers), cancel_(cancel) {
+    // Small programs have no loops.
+    if (program.isSmall) return;
+    backing.resize(this->views.size());
     std::iota(backing.begin(), backing.end(), 0);
   }
 

@@ -7,6 +7,7 @@
 #include "runtime/buffer-handle.h"
 #include "runtime/device.h"
 #include "runtime/host-pool.h"
+#include "runtime/memory-limit.h"
 #include "runtime/program.h"
 #include "runtime/values.h"
 
@@ -47,6 +48,7 @@ Napi::Value runSmall(const Napi::CallbackInfo& info) {
   if (!program.isSmall || !program.device->isHost() || inputCount > kMostBuffers ||
       outputCount > kMostBuffers)
     return env.Undefined();
+  if (memoryLimit(program.device->name(), 1) != kNoMemoryLimit) return Napi::Boolean::New(env, false);
   std::array<const std::byte*, kMostBuffers> inputs;
   std::array<std::byte*, kMostBuffers> outputs;
   size_t at = 1;

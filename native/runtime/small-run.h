@@ -20,7 +20,8 @@ bool computeSmall(const Program& program, const std::byte* const* inputs, std::b
 //
 // The memory of its inputs, ArrayBuffers for its outputs, and the constants that come with the run, where it
 // takes any. True: the outputs are there. False: nothing was computed, and run() is to be called: for inputs
-// that are not in memory or do not fit, which it refuses, and where a library is busy. Undefined: the same
+// that are not in memory or do not fit, which it refuses, where a library is busy, and within a limit of the
+// process, where computes wait for each other. Undefined: the same
 // for every run of the program.
 Napi::Value runSmall(const Napi::CallbackInfo& info);
 

@@ -8,7 +8,7 @@ import { programOf } from '../../src/exec/run/program.js';
 import { cpuProgram } from '../../src/exec/targets/program-cpu.js';
 import { canonicalize } from '../../src/fusion/passes/canonicalize.js';
 import { upToBound } from '../../src/graph/extent.js';
-import { compute, eye, type Lazy, lazy, linalg, sparse } from '../../src/index.js';
+import { compute, eye, type Lazy, lazy, limitMemory, linalg, sparse } from '../../src/index.js';
 
 const options = { device: 'cpu' } as const;
 
@@ -99,6 +99,16 @@ describe('calls of the CPU', () => {
     const program = createProgram(await specOf(kernels(count)));
     const there = runSmall(program, [new Float64Array(4)], undefined);
     expect(there?.map((each) => [...new Float64Array(each)])).toEqual(isShort ? [[0, 0, 0, 0]] : undefined);
+  });
+
+  it('wait for others within a limit of the process', async () => {
+    const program = createProgram(await specOf(kernels(10)));
+    const isThere = (): boolean => runSmall(program, [new Float64Array(4)], undefined) !== undefined;
+    expect(isThere()).toBe(true);
+    await limitMemory('1GiB', 'cpu');
+    expect(isThere()).toBe(false);
+    await limitMemory(null, 'cpu');
+    expect(isThere()).toBe(true);
   });
 
   it('have the bits of longer computes', async () => {

@@ -230,7 +230,7 @@ function compute(
   options: ComputeOptions,
   destination: Destination,
   filesOf?: FilesOf,
-  { toHost = 0, found = new Map() }: Partial<Pick<Wanted, 'toHost' | 'found'>> = {},
+  { toHost = 0, found }: Partial<Pick<Wanted, 'toHost' | 'found'>> = {},
 ): Executed | Promise<Executed> {
   const watch = watcher()?.compute(subjectOf(exprs, false), options.signal);
   const wanted = { destination, filesOf, toHost, found };
@@ -247,7 +247,7 @@ interface Wanted {
   readonly destination: Destination;
   readonly filesOf: FilesOf | undefined;
   readonly toHost: number;
-  readonly found: FoundNumbers;
+  readonly found: FoundNumbers | undefined;
 }
 
 /** A promise where anything has to be waited for: of short runs it takes as long as their plans take to be found. */
@@ -424,7 +424,10 @@ async function lookThrough(computing: Computing, checks: readonly IndexCheck[]):
 }
 
 /** Computes starts of rows before a job that needs them. */
-const aheadOf = ({ onProgress: _, ...quiet }: ComputeOptions, found: FoundNumbers): NumbersAhead => ({
+const aheadOf = (
+  { onProgress: _, ...quiet }: ComputeOptions,
+  found: FoundNumbers = new Map(),
+): NumbersAhead => ({
   compute: async (lines) =>
     hostResults(lines, await compute(lines, quiet, 'host', undefined, { found })).map(numbersOf),
   found,

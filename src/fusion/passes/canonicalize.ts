@@ -169,9 +169,10 @@ function* build(
   /** Results of one call, which stand beside each other, have one status. */
   let lastCall: Expr | undefined;
   const stretched: StretchedCall[] = [];
-  /** The results of a loop are nodes with one loop. */
-  const loops = new Map<LoopBody, GraphLoop>();
+  /** The results of a loop are nodes with one loop. Most graphs have none: a map takes 0.06 µs. */
+  let loops: Map<LoopBody, GraphLoop> | undefined;
   const loopOf = (loop: LoopBody): GraphLoop => {
+    loops ??= new Map();
     const made = loops.get(loop) ?? graphLoopOf(loop, scalars);
     loops.set(loop, made);
     return made;
@@ -191,7 +192,7 @@ function* build(
   const enter = (expr: Expr): void => {
     const inputs = new Array<number>(expr.inputs.length);
     for (let k = 0; k < inputs.length; k++) inputs[k] = ids.get(expr.inputs[k]!)!;
-    if (expr.kind === 'loop' && !loops.has(expr.loop)) failing.push(...checkedStatuses(expr));
+    if (expr.kind === 'loop' && loops?.has(expr.loop) !== true) failing.push(...checkedStatuses(expr));
     const node = nodeFrom(dataOf(expr), expr, nodes.length, inputs);
     const id = table.enter(node, nodes.length);
     if (expr.kind === 'call' && (lastCall === undefined || !isSameCall(expr, lastCall))) {
@@ -342,7 +343,7 @@ class SourceList {
   readonly list: SourceArray[] = [];
   /** By memory the first array in it, and by memory and part all others. */
   readonly #first = new Map<object, number>();
-  readonly #others = new Map<object, Map<string, number>>();
+  #others: Map<object, Map<string, number>> | undefined;
 
   /** A source as a node: which array, and where in it. */
   nodeOf(expr: ExprOf<'source'>): GraphNodeData {
@@ -376,6 +377,7 @@ class SourceList {
       return this.list.push(array) - 1;
     }
     if (isSamePart(this.list[first]!, array)) return first;
+    this.#others ??= new Map();
     const parts = this.#others.get(identity) ?? new Map<string, number>();
     this.#others.set(identity, parts);
     const key = `${array.start} ${array.elementCount} ${array.dtype} ${segmentValueOf(array)}`;
