@@ -4,7 +4,7 @@
  * shared memory a tile at a time, and every thread combines it with its own rows in registers: where
  * arithmetic is the limit, with fast paths (`fast-paths.ts`). Called by `reduce-kernel.ts`.
  */
-import { isIndexArithmetic } from '../../../fusion/kernel/algebra.js';
+import { affinesIn } from '../../../fusion/kernel/algebra.js';
 import { opOf } from '../../../fusion/kernel/arithmetic.js';
 import { byteLengthOf, type DType } from '../../../graph/dtype.js';
 import { opRow } from '../../../graph/ops.js';
@@ -130,7 +130,7 @@ function printPairs(
     }
   }
   const { kernel } = c.body;
-  const placed = c.parts.own.some((position) => isIndexArithmetic(c.body.instruction(position)));
+  const placed = c.parts.own.some((position) => affinesIn(c.body.instruction(position)).length > 0);
   if (placed) out.line(`const ${c.params.index} s = base + j;`);
   const reduced = placed
     ? printCoordinates(out, c.params, 's', kernel.reduced, 'z')
